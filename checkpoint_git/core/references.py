@@ -25,14 +25,14 @@ _URL_NUMBER = (
 )
 _URL_TICKET = r"/(?:browse|issue|issues|ticket|tickets|story)/(?P<ticket>[A-Za-z][A-Za-z0-9]{1,9}-\d{1,7})(?![\w-])"
 
-_NUMBER_END = r"(?!\w|[.,]\d|-\d)"
+_NUMBER_END = r"(?!_*[^\W_]|[.,]\d|-\d)"  # "_" ends emphasis, too
 _NAMED = re.compile(
     r"(?<![\w/#!&.-])(?P<repository>[\w.-]+(?:/[\w.-]+)+)?"
     r"(?P<sign>[#!])(?P<number>\d{1,9})(?P<more>(?:/[#!]?\d{1,9})*)" + _NUMBER_END
 )
 _SPOKEN = re.compile(
-    r"(?<![\w/-])(?P<kind>PR|pull[ -]request|GH|MR|merge[ -]request)"
-    r"(?:[ -]|[ ]?(?P<sign>[#!])|)(?P<number>\d{1,9})" + _NUMBER_END,
+    r"(?<![^\W_])(?<!\w_)(?<![/-])(?P<kind>PR|pull[ -]request|GH|MR|merge[ -]request)"
+    r"(?:[ -]|[ ]?(?P<sign>[#!])|)(?P<number>\d{1,9})(?P<more>(?:/[#!]\d{1,9})*)" + _NUMBER_END,
     re.IGNORECASE,
 )
 _TICKET = re.compile(
@@ -102,7 +102,7 @@ def _read_url(match: re.Match[str]) -> list[str]:
 
 def _read_spoken(match: re.Match[str]) -> list[str]:
     sign = match["sign"] or ("!" if match["kind"].lower().startswith("m") else "#")
-    return [f"{sign}{int(match['number'])}"]
+    return [f"{sign}{int(number)}" for number in _numbers(match)]
 
 
 def _read_named(match: re.Match[str]) -> list[str]:

@@ -218,7 +218,9 @@ def soften(words: list[str]) -> list[str]:
             start + 1 < len(words) and words[start].lower() in terms.ROLES and words[start + 1].lower() in terms.DUTIES
         ):
             at = start + 2
-        elif len(words) > start + 1 and words[start].lower() in terms.ROLES and words[start + 1] in terms.ACTS:
+        elif words[start + 1 : start + 2] and words[start].lower() in terms.ROLES and words[start + 1] in terms.ACTS:
+            if words[start + 2 : start + 3] == ["of"]:  # "team reviews of #12"
+                break
             return [words[start + 1][:-1], *words[start + 2 :]]  # "the owner merges #12"
         elif words[at].istitle() and words[at + 1 : at + 2] == ["to"] and phrase_at(words, at + 2, terms.VERBS):
             at += 2  # "Ada to review #12"

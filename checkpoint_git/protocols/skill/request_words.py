@@ -30,7 +30,7 @@ _VERBS = {
     "publish": "push open create raise submit ouvrir abrir openen eröffnen",
     "address": """address resolve respond_to reply_to answer handle incorporate apply act_on fix go_through process
         repair reconcile bearbeiten""",
-    "renew": "rebase update refresh rerun re-run retry unblock undraft un-draft polish",
+    "renew": "rebase retarget update refresh rerun re-run retry unblock undraft un-draft polish",
     "ask": "ask remind ping nudge tell request get have prompt poke invite re-request",
     "obtain": "obtain seek secure ask_for need needs pursue collect",
     "wait": """wait wait_for wait_on waiting waiting_for waiting_on await awaiting pending held_for hold_for on_hold_for
@@ -56,7 +56,7 @@ OTHER_VERBS = _words("""add adjust align analyze analyse announce append archive
     prepare present print proceed profile promote propose protect prove provide provision prune publish pull query queue
     re-enable re-test re-verify read realign rebuild recheck reclaim recommend record recover redeploy redesign reduce
     refactor reformat register regenerate reinstall release reload remove rename reopen reorder reorganize repeat
-    replace report reproduce research reset resize restart restore restructure retarget retest retire retrieve return
+    replace report reproduce research reset resize restart restore restructure retest retire retrieve return
     reuse revert revive revoke rewrite roll rotate route run sample save scaffold scan schedule scope search select
     separate serve set share sharpen show simplify skip sort split stabilize stabilise stage standardize state stop
     store strip study sum summarize summarise support surface swap sweep switch sync synchronize tag talk teach tear
@@ -86,11 +86,12 @@ LIGHT = NOUNS | _words(""", : one two three four several a an the our my your th
     stacked remaining outstanding required up out of for on in to by with at dependabot renovate le la les l un une de
     du des d el los las del en o os as do da no na der die das den dem het een van op am im verde vert grün groen back
     final von auf explicit human manual formal independent founder external maintainer il gli di del dei alla""")
-BEHIND = NOUNS | _words("""tomorrow this later second third last primeiro depois codespan a rebase ready green merged
-    landed approved reviewed shipped done in open first now today tonight asap soon next please again early finished
-    completed through into to onto for with on from by via as at only during within w/o so is are while without using
-    under against per github gitlab or une uma vers hacia nach naar wanneer zodra wenn sobald quando cuando si mergen
-    auf sur dans avec sans para con por de com sem sul nel senza su do na w z bez przy em в на с без как для""")
+BEHIND = NOUNS | _words("""tomorrow this later second third last primeiro depois codespan a rebase ready green
+    merged landed approved reviewed shipped done in open first now today tonight asap soon next please again early
+    finished completed through out over across rather instead into to onto for with on from by via as at only during
+    within w/o so is are while without using under against per github gitlab or une uma vers hacia nach naar wanneer
+    zodra wenn sobald quando cuando si mergen auf sur dans avec sans para con por de com sem sul nel senza su do na
+    w z bez przy em в на с без как для""")
 REVIEWED = _words("""comment comments feedback review reviews thread threads nit nits blocker blockers finding findings
     suggestion suggestions conflict conflicts ci lint lints test tests job jobs check checks build builds pipeline
     pipelines failure failures error errors""")
@@ -98,7 +99,7 @@ GREEN = _words("""ci check checks green pipeline pipelines build builds gate gat
     merged mergeable approval approved review reviews reviewed status test tests verde vert run runs required conflict
     conflicts mergeability readiness auto-merge""")
 APPROVAL = _words(
-    "approval sign-off signoff review authorization authorisation go-ahead decision verdict landing merge"
+    "approval sign-off signoff review authorization authorisation go-ahead decision verdict landing merge completion"
 )
 LANDED = _words("merged reviewed approved landed shipped green ready")
 STATES = LANDED | _words(
@@ -126,7 +127,8 @@ THEN = _words(
 )
 ANDS = _words("and or & + plus und et y e en ed oraz и as_well_as")
 STATING = _words("""is are was were has have had runs run pass passes passed show shows add adds include includes
-    contain contains says say touches gates repairs closes will does means moves""")
+    contain contains says say touches gates repairs closes will does means moves est sont ist sind wird bleibt es son
+    está están é são foi foram pode podem""")
 BUILDS = _words("""add build create fix finish implement introduce land make migrate move port refactor remove rename
     replace ship split support switch upgrade use wire write resume start begin continue complete""")
 RELATIONS = _words("""after since until once when before from following based depend depends blocked follow-up
@@ -135,6 +137,7 @@ RELATIONS = _words("""after since until once when before from following based de
 # Chinese and Japanese have no blanks between words; Korean endings are left as they are.
 # ruff: noqa: RUF001 (full-width punctuation is what these languages use)
 CJK = {
+    "先に": "",
     "，让": " so ", "，由": " so ", "到": " to ", "待ち": "", "머지": " merge ", "병합": " merge ", "리뷰": " review ",
     "然后": "; ", "之后再": "; ", "最后": "", "后": " post-merge ", "後": " post-merge ", " 후 ": " post-merge ",
     "合并": " merge ", "合併": " merge ", "マージ": " merge ", "审查": " review ",
@@ -151,7 +154,8 @@ INTRODUCTIONS = _words("""hold held waiting awaiting pending action next todo st
     merge ready blocked resume remaining blocker""")
 AFTER_THE_MERGE = _words("after once when the it is merge merged merges landed lands")
 UNLESS = _words("if unless until")
-UNMERGED = _words("merged unmerged open landed approved")
+UNMERGED = _words("merged unmerged open landed approved green")
+FORGES = _words("github gitlab")
 OPENING = _words("open merge push raise")
 # What a comma may part off, and no more work.
 MANNER = _words("not no but which that who keep all both each will should") | BEHIND | LIGHT
@@ -161,20 +165,20 @@ OF_NOUNS = tuple(_words("ness tion tions sion sions ment ments ity ing ed ly anc
 STATED = _words("no nothing none already currently both all this that these they it its everything together")
 NEEDED = _words("need needs needed must todo remaining missing left")
 ACTS = frozenset(f"{verb}s" for verb in VERBS)  # what somebody does
-DECLINING = _words("close reject decline abandon drop request")
+DECLINING = _words("close reject decline abandon drop request rebase")
 ARTICLES = _words("the a an its our their all")
-NOT_OF_A_TITLE = _words("into onto to replacement successor cleanup rollback rest remainder leftovers by via with")
+NOT_OF_A_TITLE = RELATIONS | _words("""into onto to replacement successor cleanup rollback rest remainder leftovers by
+    except but vs versus i phase part step stage half""")
 EFFECTS = _words("closes auto-closes auto-close unblocks unlocks resolves restores fixes")
 LABELS = _words("diff tests note see risk scope ref refs vitest pytest")  # at the head of an explaining sentence
 PREPOSITIONS = _words("for on of to before in from about")
 CAUSES = _words("introduced caused broken since after")
 PASSING = _words("passes pass is can has fully required all")
-LANDING = _words("merge review approve land and formally squash")
+LANDING = _words("merge review approve land and formally squash merging reviewing approving landing")
 REVIEWERS = _words("reviewers reviewer maintainers maintainer user owner")
-HURDLES = _words(
-    "ci check checks green gate gates review merge approval approvals mergeable pipeline pipelines lane completion"
-)
-SETTLED = _words("clean merges green resolved addressed")  # at the end of a sentence that states something
+HURDLES = _words("""ci check checks green gate gates review merge approval approvals mergeable pipeline pipelines lane
+    completion head diff""")
+SETTLED = _words("clean merges green resolved addressed closed done")  # at the end of a sentence that states something
 TO_LEARN = _words(
     "understand learn how why what ideas details context reference background examples inspiration lessons"
 )
@@ -183,15 +187,23 @@ PARTS = REVIEWED | APPROVAL | _words("validation commit commits branch diff chan
 TRUNKS = _words("codespan main master develop dev trunk")
 SETTLING = ANDS | GREEN | LIGHT | BEHIND | COPULAS | PASSING | TRUNKS
 # What is done to a pull request before it is merged: "retarget #12 ..., merge it".
-PREPARING = _words("verify check confirm recheck retarget test re-test retest validate inspect audit examine")
+PREPARING = _words("verify check confirm recheck test re-test retest validate inspect audit examine")
 PUBLISHED = _words("""the a my our this final it branch pr mr changes draft pull request remote feature codespan to
     ticket issue on from commit push""")
 OF_A_MERGE = _words("""it this that them as a the reviewed current only bound head up ready for review squash-merge
     merge completion comments feedback exact authorized normally pr mr when once either or close to into codespan main
     master develop in and""")
-OUT_OF_DRAFT = tuple(
-    _words("out_of_draft over_the_line across_the_line from_draft_to_ready to_ready to_green to_merge")
-)
 # Work that is over with its reference: what is said behind it comes afterwards.
 ENDINGS = _words("""finish finish_up finalize finalise complete deliver wrap_up close_out terminer finir terminar acabar
     completar concluir abschließen beenden afronden""")
+# Words near a reference on which a verb depends.
+WHOLE = _words("fix address repair resolve handle")
+LATER = _words("follow-up next deferred later separate")
+ASKED_FOR = LANDING - {"and"} | LANDED | APPROVAL | _words("reviewing merging line ci passing human-merged")
+BROUGHT_TO = LANDED | APPROVAL | _words("draft line look pass ci closure completion")
+OF_TITLES = _words("land review work publish watch")  # kinds of verbs
+OF_AIMS = _words("wait watch")
+AIMS = SETTLING | HURDLES | _words("pass return land merge review finish complete be get end rerun reach")
+DEEDS = AFTERWARDS | OTHER_VERBS | frozenset(VERBS)
+POINTERS = _words("it them those these what any")
+KEPT = _words("draft open unmerged separate closed unchanged intact private invalid")

@@ -8,7 +8,7 @@ work.
 
 import itertools
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Literal, NamedTuple, TypeVar
 
 from checkpoint_git.core.references import Mention, find_mentions
@@ -139,6 +139,7 @@ class _Reader:
         self._about: list[str] = []
         self._remains = False
         self._is_begun = False  # the request is to begin work: the sentences behind it are its details
+        self._is_sentence = False  # a sentence is read that is not the first
         self._is_listed = False  # what reviewers asked for is being listed
         self._is_landed = False  # what is checked from here on is checked after the merge
         self._prepared: list[str] = []  # worked on, and asked for once "merge it" follows
@@ -178,6 +179,7 @@ class _Reader:
             if terms.TROUBLE & {word.lower() for word in condition}:  # "if a check fails, ...": moot once merged
                 return
         remained, self._remains, self._is_listed = self._remains, False, False
+        self._is_sentence = joint == "sentence"
         for clause in split_clauses(words, joint):
             self._read_clause(clause, condition)
         if self._remains:
@@ -193,12 +195,13 @@ class _Reader:
             self._remains = self._remains or (bool(clause.gate) and clause.joint != "and")
             return
         references = self._text.references(head)
-        if phrase_at(head, 0, terms.NOTS):
-            self._remains = self._remains or bool(references)
+        if phrase_at(head, 0, terms.NOTS) or "circumstances" in head:  # "under no circumstances"
+            self._remains = self._remains or "forget" in head
             return
         if detail and not references:
             names = self._text.references(detail)
-            if names and head[0].lower() in terms.INTRODUCTIONS:
+            introduces = {word.lower() for word in (head[:4] if _is_label(head) else head[:1])} & terms.INTRODUCTIONS
+            if names and introduces:
                 self._read_introduced(detail, clause, condition)
                 return
             is_verb = phrase_at(soften(detail), 0, terms.VERBS)
@@ -274,29 +277,26 @@ class _Reader:
             self._asked += self._text.references(condition)
             return True
         gate = {word.lower() for word in clause.gate}
-        is_unmerged = (
-            gate & terms.UNLESS and gate & terms.UNMERGED and kind in ("follow", "verify") and found.is_plain()
-        )
+        is_unmerged = gate & terms.UNLESS and gate & terms.UNMERGED and kind in ("follow", "verify", "bring")
         goes_on = not kind and clause.joint != "start" and self._asked and len(head) == 1
         is_linked = kind == "link" and {word.lower() for word in self._text.words} & terms.OPENING
-        if found.token and (is_unmerged or goes_on or is_linked):
+        if found.token and ((is_unmerged and found.is_plain()) or goes_on or is_linked):
             self._asked += self._text.references([found.token])
             return True
         return False
 
     def _is_explanation(self, head: Words, joint: str) -> bool:
         words = [word.lower() for word in head]
-        if self._is_begun and joint == "sentence" and not _goes_beyond(head):
+        if self._is_begun and self._is_sentence and not _goes_beyond(head):
             return True
-        kept = words[1:4] if words[0] in ("keep", "leave") else []
-        if {"draft", "open", "unmerged"} & {*kept} or (kept and kept[0].endswith("ing")):
+        if words[0] in ("keep", "leave") and (terms.KEPT & {*words[1:]} or "".join(words[1:2]).endswith("ing")):
             return True
         is_verb = phrase_at(head, 0, terms.VERBS) or words[0] in terms.OTHER_VERBS
         if phrase_at(head, 0, terms.GATES) or terms.NEEDED & {*words}:
             return False
-        acts = words[1] if len(words) > 1 and words[1].endswith("s") and words[0] not in terms.ROLES else ""
-        if joint == "sentence" and not is_verb and {acts[:-1], acts[:-2]} & (terms.OTHER_VERBS | terms.VERBS.keys()):
-            return True  # "the host deploys it"
+        acts = "".join(words[1:2]) if words[0] not in terms.ROLES | terms.ARTICLES and words[1:] else ""
+        if acts.endswith("s") and joint == "sentence" and not is_verb and {acts[:-1], acts[:-2]} & terms.DEEDS:
+            return True  # "Vercel deploys it"
         if _goes_beyond(head):
             return False
         if words[0] in terms.EFFECTS:
@@ -305,9 +305,42 @@ class _Reader:
             return False
         if words[0].startswith(MARK) and joint == "sentence":  # "#13 reads what it writes"
             return len(words) > 2 and words[1].endswith("s") and words[1] not in terms.NOUNS and words[1] != "needs"
+        acting = [before for before, word in itertools.pairwise(words[1:6]) if word.endswith("s") and before.isalpha()]
+        is_subject = words[0] in terms.ARTICLES and not {*words[1:2]} & terms.ROLES
+        if is_subject and {*acting} - terms.ANDS - terms.PREPOSITIONS - terms.ARTICLES:
+            return True  # "the parser rejects empty input"
         clause = words[1 : next((at for at, word in enumerate(words) if word in ("that", "which")), 10)]
         states = not is_verb and terms.STATING & {*clause[:10]}
         return bool(states or words[0] in terms.LABELS | terms.STATED or words[-1] in terms.SETTLED)
+
+
+class _Rule(NamedTuple):
+    """When a verb with a reference for its object is a request that a merge answers."""
+
+    about: frozenset[str] = frozenset()  # nouns that may stand between them: "address the comments on #12"
+    needs: frozenset[str] = frozenset()  # else one of these must stand near: "mark #12 ready"
+    forbids: frozenset[str] = frozenset()  # none of these may: "review #12 to learn"
+    only: frozenset[str] = frozenset()  # nothing else may stand near
+
+
+_CHECKED = terms.HURDLES | terms.REVIEWED | terms.APPROVAL
+_RULES: dict[str, _Rule] = {
+    "land": _Rule(about=terms.LANDING),
+    "review": _Rule(about=terms.LANDING, forbids=terms.TO_LEARN),
+    "renew": _Rule(about=_CHECKED),
+    "publish": _Rule(about=frozenset(["to", "link", "linked", "linking"]), forbids=terms.LATER),
+    "verify": _Rule(needs=terms.GREEN, only=terms.SETTLING),
+    "watch": _Rule(forbids=terms.TO_LEARN),
+    "work": _Rule(about=_CHECKED),
+    "address": _Rule(about=terms.REVIEWED, needs=terms.REVIEWED, forbids=terms.LATER),
+    "ask": _Rule(about=terms.REVIEWERS | terms.APPROVAL | terms.LANDING, needs=terms.ASKED_FOR, forbids=terms.LATER),
+    "obtain": _Rule(about=terms.APPROVAL | terms.HURDLES, needs=terms.APPROVAL | terms.HURDLES),
+    "wait": _Rule(about=_CHECKED),
+    "mark": _Rule(needs=frozenset(["ready", "reviewed", "approved"])),
+    "bring": _Rule(needs=terms.BROUGHT_TO),
+    "follow": _Rule(needs=terms.NOUNS | terms.REVIEWED),
+    "decide": _Rule(about=terms.LANDING),
+}
 
 
 class _Head:
@@ -316,217 +349,115 @@ class _Head:
     def __init__(self, words: Words, text: RequestText) -> None:
         self._words = [word.lower() for word in words]
         self._text = text
-        verb = phrase_at(words, 0, terms.VERBS)
-        self.verb, self.kind = verb, terms.VERBS.get(verb, "")
+        self.verb = phrase_at(words, 0, terms.VERBS)
+        self.kind = terms.VERBS.get(self.verb, "")
         at = next((number for number, word in enumerate(words) if word.startswith(MARK)), -1)
         self.token = words[at] if at >= 0 else ""
-        start = verb.count(" ") + 1 if verb else 0
+        start = self.verb.count(" ") + 1 if self.verb else 0
+        self._between, self._behind = (self._words[start:at], self._words[at + 1 :]) if at >= 0 else ([], [])
         self._title = words[at + 1 :] if at >= 0 else []
-        self._between, self._behind = self._words[start : max(at, 0)], self._words[at + 1 :] if at >= 0 else []
+
+    def asks(self) -> bool:
+        """Whether this is a request that a merge of the reference answers."""
+        rule = _RULES.get(self.kind)
+        if rule is None or self._is_noun_phrase():
+            return self._is_noun_phrase()
+        between, behind = self._between, [word for word in self._behind if word not in ("'", "s", "as")]
+        near = {*between, *behind[:8]}
+        is_named = self._text.is_named_pull(self.token)
+        if self.kind == "work" and not is_named and self.verb not in terms.WORK_NEEDS_NO_NOUN:
+            return False
+        if rule.only:
+            return bool(rule.needs & near) and near <= rule.only
+        needed = rule.needs if not rule.about & {*between} and not (is_named and self.verb in terms.WHOLE) else None
+        aims = {two for one, two in itertools.pairwise(behind) if one == "to"} if self.kind in terms.OF_AIMS else set()
+        if rule.forbids & near or (needed and not needed & near) or aims & terms.DEEDS - terms.AIMS:
+            return False
+        is_closed = bool(needed and needed & {*behind[:5]}) or self._ends_well()
+        may_be_titled = self.kind != "work" or (is_named and self.verb in terms.ENDINGS and not self._is_ticket())
+        return self._governs(rule) and (is_closed or (may_be_titled and self._is_titled()))
 
     def is_plain(self) -> bool:
         """Whether the reference is the verb's own object, and nothing behind it makes it part of a name."""
         return bool(self.token) and self._is_light(self._between) and self._ends_well()
 
-    def asks(self) -> bool:
-        """Whether this is a request that a merge of the reference answers."""
-        rule = _RULES.get(self.kind)
-        return self._is_noun_phrase() or (rule is not None and rule(self))
+    def _is_ticket(self) -> bool:
+        return "-" in self._text.references([self.token])[0]
 
     @staticmethod
     def _is_light(words: Words) -> bool:
-        light = {word for word in words if not _VERSION.fullmatch(word)} <= terms.LIGHT | {"and"}
-        return light and len(words) <= 10 and words[-1:] != ["and"]
+        light = {word for word in words if not _VERSION.fullmatch(word)}
+        light -= {word for word in light if word.endswith("ed")} - terms.LANDED
+        return light <= terms.LIGHT | {"and"} and len(words) <= 10 and words[-1:] != ["and"]
+
+    def _governs(self, rule: _Rule) -> bool:
+        """Whether nothing but known words stands between the verb and the reference, and none that makes it a target:
+        "rebase onto #12", "merge main into #12".
+        """
+        words = self._between
+        if terms.CAUSES & {*words}:  # "fix the test broken by #12"
+            return False
+        if not rule.about & {*words}:
+            if self._behind[:2] in (["into", "a"], ["into", "one"]):  # "merge #12 and #13 into one plan"
+                return False
+            is_target = words[-1:] in (["on"], ["onto"], ["into"], ["to"]) and self.kind in ("land", "renew", "review")
+            return self._is_light(words) and (not is_target or "auto" in self.verb)
+        at = max(number for number, word in enumerate(words) if word in rule.about)
+        behind = [word for word in words[at + 1 :] if word not in terms.LANDING]
+        joins = not behind or (behind[0] in terms.PREPOSITIONS and self._is_light(behind[1:]))
+        asks_other = "to" in words and {*words[words.index("to") :]} & terms.OTHER_VERBS
+        return at <= 8 and (self._is_light(words) or joins) and not asks_other
 
     def _ends_well(self) -> bool:
         after = self._behind
         first = after[0] if after else ""
         if first == "'":  # "#12's new CI run"
-            return bool(terms.NOUNS & {*after[2:5]}) and not terms.RELATIONS & {*after[2:5]}
+            return bool((terms.NOUNS | terms.PARTS) & {*after[2:6]}) and not terms.RELATIONS & {*after[2:5]}
         if first in terms.ANDS or first == "/":
             return self._joins_a_noun(after)
         if first == ",":
             return after[1:2] == [] or after[1] in terms.MANNER - {"codespan"} or after[1].endswith(("ing", "ed", "ly"))
         is_manner = first in terms.BEHIND or first.endswith(("ly", "mente")) or "/" in first  # a branch's name
-        return is_manner or self._is_title() or not first[:1].isalnum() or self._names_its_part(after)
+        is_part = {*after[1:3]} & terms.PARTS and not {*after[:2]} & terms.RELATIONS  # "#12 Windows CI"
+        return is_manner or not first[:1].isalnum() or first in terms.HURDLES or bool(is_part)
 
-    def _is_title(self) -> bool:
-        """Whether a title follows the reference, as its capital shows."""
-        title = self._title[:1]
-        return bool(title and title[0].istitle() and title[0].isalpha() and title[0].lower() not in terms.AFTERWARDS)
-
-    @staticmethod
-    def _names_its_part(after: Words) -> bool:
-        """Such as #12 "remediation commit", "Windows CI": one word more before what belongs to a pull request."""
-        return after[1:2] != [] and after[1] in terms.PARTS and after[0] not in terms.RELATIONS
+    def _is_titled(self) -> bool:
+        """Whether a title follows the reference: "land #12 timeline data model", and not "merge #12 slack the team"."""
+        at = 2 if self._behind[:2] == ["'", "s"] and self.kind == "publish" else 0
+        title, first = self._behind[at:], self._title[at : at + 1]
+        if not title or not title[0].isalpha() or title[0] in terms.ANDS or {*title[:8]} & terms.NOT_OF_A_TITLE:
+            return False
+        if first[0].istitle():
+            return title[0] not in terms.AFTERWARDS
+        is_verb = {*title[:1]} & (terms.OTHER_VERBS | {*terms.VERBS}) or {*title[1:2]} & terms.ARTICLES
+        return self.kind in terms.OF_TITLES and not is_verb
 
     @staticmethod
     def _joins_a_noun(after: Words) -> bool:
         """Whether "and" joins one more thing of the same request: "the diff of #12 and all checks"."""
         rest = [word for word in after[1:] if word not in terms.LIGHT or word in terms.NOUNS]
-        nouns = terms.NOUNS | terms.LANDED
+        nouns = terms.NOUNS | terms.LANDED | terms.REVIEWED | terms.FORGES
         return bool(nouns & {*rest[:1]}) or (after[1:2] == ["its"] and bool(nouns & {*rest[:4]}))
-
-    def _is_direct(self) -> bool:
-        """Whether no preposition makes the reference a target: "rebase onto #12", "merge main into #12"."""
-        becomes = self._behind[:2] in (["into", "a"], ["into", "one"])  # "merge #12 and #13 into one plan"
-        is_target = self._between[-1:] in (["on"], ["onto"], ["into"], ["to"]) and "auto" not in self.verb
-        return not is_target and not becomes and (self.is_plain() or self._has_lower_title())
-
-    def _has_lower_title(self) -> bool:
-        """Such as "land #12 timeline data model"; with an article it would be a verb and its object."""
-        title = self._behind if self.verb in ("land", "merge") and self._is_light(self._between) else []
-        is_verb = {*title[:1]} & (terms.OTHER_VERBS | {*terms.VERBS}) or {*title[1:2]} & terms.ARTICLES
-        return title[2:] != [] and not is_verb and not {*title} & terms.NOT_OF_A_TITLE and self._names_its_work()
-
-    def _is_verified(self) -> bool:
-        settles = bool(terms.GREEN & {*self._between, *self._behind})
-        return settles and {*self._between, *self._behind[:8]} <= terms.SETTLING
-
-    def _is_watched(self) -> bool:
-        aims = {two for one, two in itertools.pairwise(self._behind) if one == "to"}  # "to green", and not "to learn"
-        learns = bool(aims - terms.SETTLING - terms.HURDLES)
-        is_its = self._behind[:1] != ["'"] or {*self._behind[2:6]} & (terms.NOUNS | terms.REVIEWED | terms.HURDLES)
-        return self._is_light(self._between) and self._behind[:1] != ["/"] and not learns and bool(is_its)
-
-    def _is_work(self) -> bool:
-        if self.verb in terms.ENDINGS and self._is_light(self._between) and self._text.is_named_pull(self.token):
-            return self._ends_well() or ("-" not in self._text.references([self.token])[0] and self._names_its_work())
-        return self.is_plain() and (self._text.is_named_pull(self.token) or self.verb in terms.WORK_NEEDS_NO_NOUN)
-
-    def _is_addressed(self) -> bool:
-        if {"follow-up", "next", "deferred", "later", "separate"} & {*self._behind}:
-            return False
-        is_whole = self.verb in ("fix", "address", "repair", "resolve", "handle") and self.is_plain()
-        if is_whole and self._text.is_named_pull(self.token):
-            return True
-        after = [word for word in self._behind[:5] if word not in ("'", "s")]
-        if self._is_light(self._between) and any(word in terms.REVIEWED for word in after[:4]):
-            return True
-        if terms.CAUSES & set(self._between):  # "fix the test broken by #12"
-            return False
-        names = terms.REVIEWED & set(self._between) and len(self._between) <= 9
-        return bool(names and self._between[-1] in terms.PREPOSITIONS)
-
-    def _is_asked_of(self) -> bool:
-        """Ask somebody to merge it; ping its reviewers; get it merged or approved."""
-        words = self._between
-        asked = words[words.index("to") + 1 :] if "to" in words else []
-        if asked and {*asked} <= terms.LIGHT | terms.LANDING:
-            return bool(terms.LANDING & {*asked})
-        if "that" in words:
-            return False
-        if terms.REVIEWERS & {*words} or self._is_approval(words) or words[-1:] in (["reviewing"], ["merging"]):
-            return True
-        return self.verb in ("get", "have") and self._is_light(words) and self._becomes_landed()
-
-    def _becomes_landed(self) -> bool:
-        behind = self._behind[:5]
-        if (
-            " ".join(behind[:3]) in ("over the line", "in", "through review", "through ci")
-            or {*behind[:1]} & terms.APPROVAL
-        ):
-            return True
-        ends = terms.LANDED | {"passing", "human-merged"}
-        at = next((number for number, word in enumerate(behind) if word in ends), len(behind))
-        known = all(word in terms.KNOWN or word in ("be", "and") or word.endswith("ed") for word in behind[:at])
-        return at < len(behind) and (known or behind[at] in ("green", "passing"))
-
-    @staticmethod
-    def _is_approval(words: Words) -> bool:
-        """Such as "approval for", "the owner's sign-off before merging"."""
-        at = next((number for number, word in enumerate(words) if word in terms.APPROVAL), -1)
-        behind = [word for word in words[at + 1 :] if word not in ("merging", "landing", "merge", "land", "needed")]
-        return 0 <= at <= 6 and behind[:1] != [] and behind[0] in terms.PREPOSITIONS and _Head._is_light(behind[1:])
-
-    def _names_text(self) -> bool:
-        return self._is_light(self._between) and bool({"body", "description", "title"} & {*self._behind[:3]})
-
-    def _is_awaited(self) -> bool:
-        if "to" in self._between:
-            return self._is_asked_of()
-        aims = {two for one, two in itertools.pairwise(self._behind) if one == "to"}
-        if aims & (terms.OTHER_VERBS | terms.AFTERWARDS) - {"pass", "return"}:  # "waiting on #12 to start the import"
-            return False
-        hurdles = terms.HURDLES | terms.REVIEWED | terms.APPROVAL
-        awaits = hurdles & {*self._between[:5]} and len(self._between) <= 8 and self._between[-1] in terms.LIGHT
-        has_hurdles = self._is_light(self._between) and hurdles & {*self._behind[:16]}
-        return self.is_plain() or bool(has_hurdles or (awaits and self._ends_well()))
-
-    def _is_marked(self) -> bool:
-        after = [word for word in self._behind if word != "as"]
-        return self._is_light(self._between) and after[:1] in (["ready"], ["reviewed"], ["approved"])
-
-    def _is_brought(self) -> bool:
-        if not self._is_light(self._between):
-            return False
-        behind = " ".join(self._behind)
-        if behind.startswith(terms.OUT_OF_DRAFT):
-            return True
-        near = set(self._behind[:4])
-        if {"look", "review", "pass", "read"} & near and {"a", "an", "one", "the"} & set(self._behind[:1]):
-            return True  # "give #12 a final look"
-        return "for" in self._behind[:2] and bool({"review", "approval", "merge"} & near)
-
-    def _is_followed(self) -> bool:
-        behind = [word for word in self._behind if word not in ("'", "s")]
-        return self._is_light(self._between) and behind[:1] != [] and behind[0] in terms.NOUNS
-
-    def _names_its_work(self) -> bool:
-        """Whether the words behind the reference are none, or a title without a hint of further work."""
-        title = self._behind[2 if self._behind[:1] == ["'"] else 0 :][:8]
-        return self._ends_well() or (title[0].isalpha() and not {*title} & (terms.RELATIONS | terms.ANDS | terms.STEPS))
-
-    def _is_published(self) -> bool:
-        if self._is_direct() or (self._is_light(self._between) and self._names_its_work()):
-            return True
-        words = self._between
-        to_it = (
-            len(words) <= 6
-            and not terms.RELATIONS & {*words}
-            and "to" in words[1:]
-            and self._is_light(words[words.index("to") :])
-        )
-        return to_it or (bool({"link", "linked", "linking"} & {*words}) and len(words) <= 10)
 
     def _is_noun_phrase(self) -> bool:
         """Such as "user decision on #12", "review of #12", "auto-merge enabled on #12"."""
         words = self._words
         at = next((number for number, word in enumerate(words) if word.startswith(MARK)), 0)
-        if words[0] in ("auto-merge", "automerge") and {"enabled", "armed", "set", "on"} & set(words[1:at]):
-            return self._is_light([word for word in words[1:at] if word not in ("enabled", "armed", "set", "is")])
-        first = next((number for number, word in enumerate(words[:4]) if word in terms.APPROVAL), -1)
-        if first < 0 or first >= at or self.kind or words[0] in terms.OTHER_VERBS or words[0] in terms.RELATIONS:
+        if words[0] in ("auto-merge", "automerge"):
+            return self._is_light([word for word in words[1:at] if word not in ("armed", "set", "is")])
+        found = [number for number, word in enumerate(words[:at]) if word in terms.APPROVAL and number < 5]
+        if not found or self.kind or words[0] in terms.OTHER_VERBS or {*words[:at]} & terms.RELATIONS:
             return False
-        return self._is_approval(words[first:at]) and (len(self._behind) < 2 or self._ends_well())
-
-
-_RULES: dict[str, Callable[[_Head], bool]] = {
-    "land": _Head._is_direct,
-    "review": lambda head: head._is_direct() and not terms.TO_LEARN & set(head._behind[:5]),
-    "renew": lambda head: not {"onto", "on"} & {*head._between} and (head._is_direct() or head._names_text()),
-    "publish": _Head._is_published,
-    "verify": _Head._is_verified,
-    "watch": _Head._is_watched,
-    "work": _Head._is_work,
-    "address": _Head._is_addressed,
-    "ask": lambda head: head._is_asked_of() or head._is_brought(),
-    "obtain": lambda head: head._is_approval(head._between) or bool(terms.HURDLES & {*head._between}),
-    "wait": _Head._is_awaited,
-    "mark": _Head._is_marked,
-    "bring": _Head._is_brought,
-    "follow": _Head._is_followed,
-    "decide": lambda head: (
-        head._ends_well() and head._is_light([word for word in head._between if word not in terms.LANDING])
-    ),
-}
+        behind = [word for word in words[found[-1] + 1 : at] if word not in terms.LANDING | terms.NEEDED]
+        is_joined = behind[:1] != [] and behind[0] in terms.PREPOSITIONS and self._is_light(behind[1:])
+        return is_joined and (len(self._behind) < 2 or self._ends_well())
 
 
 def _is_label(head: Words) -> bool:
     """Whether these words only head what stands behind their colon or dash: "Next steps:", "P0 -"."""
     words = [word.lower() for word in head]
     begins = phrase_at(head, 0, terms.VERBS) or phrase_at(head, 0, terms.GATES) or words[0] in terms.OTHER_VERBS
-    return len(head) <= 6 and not begins and not _goes_beyond(head) and not {*words} & terms.NOTS
+    return len(head) <= 9 and not begins and not _goes_beyond(head) and not {*words} & terms.NOTS
 
 
 def _goes_beyond(words: Words) -> bool:
@@ -555,6 +486,9 @@ def _is_on_its_way(head: Words) -> bool:
         return len(behind) <= 4  # German and Dutch end so
     if last in terms.APPROVAL and before <= terms.NOUNS | terms.ANDS:
         return True  # "#12 merge decision"
+    comma = behind.index(",") + 1 if "," in behind else len(behind)
+    if {*behind[:1]} & {*terms.VERBS} and not {*behind[comma : comma + 1]} <= terms.KNOWN:
+        return False  # "#12 mergen, Server einrichten"
     if behind[:1] in (["merge"], ["review"], ["squash"]) and not {*behind[1:2]} <= terms.KNOWN:
         return False  # "#12 review notes"
     phrases = (["in", "review"], ["up", "for"], ["on", "branch"], ["in", "flight"])
@@ -571,17 +505,18 @@ def _was_landed(head: Words) -> bool:
 def _leads_on(detail: Words, gate: Words, kind: str) -> bool:
     """Whether what stands behind a dash begins the work that follows, and is not a title."""
     first = {word.lower() for word in detail[:1]}
-    is_name = any(word[0].isupper() and not word.istitle() for word in detail[:1])  # "HTML partials"
+    is_name = any(word[0].isupper() for word in detail[:1]) and not {*detail[1:2]} & terms.ARTICLES  # "HTML partials"
     work = terms.AFTERWARDS | terms.NEEDED | (terms.OTHER_VERBS if kind == "wait" else frozenset())
-    begins = {"once", "after", "when"} & {*gate[:1]} and first - terms.KNOWN - terms.EFFECTS
-    return bool(first & work or (begins and not is_name))
+    is_gated = bool({"once", "after", "when"} & {*gate[:1]})
+    begins = is_gated and first - (terms.KNOWN - terms.RELATIONS) - terms.EFFECTS
+    return bool(first & work or (begins and (not is_name or first & (terms.AFTERWARDS | terms.OTHER_VERBS))))
 
 
 def _hides_work(words: Words, kind: str) -> bool:
     """Whether "and", or a comma in a request to merge, is followed by what may be a verb that no table knows."""
     for at, (joint, after) in enumerate(itertools.pairwise(words)):
         joins = joint.lower() in terms.ANDS - {"or"} or (joint == "," and kind == "land")
-        has_object = {*words[at + 2 : at + 3]} <= terms.LIGHT
+        has_object = {*words[at + 2 : at + 3]} <= terms.LIGHT - terms.PREPOSITIONS
         is_name = after.isupper() or (after.istitle() and not has_object and joint.lower() in ("and", ",", "&", "+"))
         if not at or not joins or is_name or not after.replace("-", "").isalpha():
             continue
@@ -606,7 +541,10 @@ def _is_step(head: Words) -> bool:
     words = [word.lower() for word in head]
     phrase = phrase_at(words, 0, terms.VERBS)
     kind, rest = terms.VERBS.get(phrase, ""), words[phrase.count(" ") + 1 if phrase else 0 :]
+    rest = [*itertools.takewhile(lambda word: word not in ("using", "with", "via", "by", "per", "triggering"), rest)]
     said = {word for word in rest if word[0].isalnum()}
+    if kind in ("address", "review", "verify") and not rest:  # "fix and merge #12"
+        return True
     if kind in ("publish", "renew") and phrase in ("push", "open"):
         return said <= terms.PUBLISHED or ({"on", "from"} & said and len(rest) <= 6) or not said
     if words[0] == "commit" or phrase == "link":
@@ -614,7 +552,7 @@ def _is_step(head: Words) -> bool:
     if phrase == "update" and {"pr", "pull"} & said:
         return len(rest) <= 6
     if kind == "address":
-        return bool(terms.REVIEWED & said) and len(rest) <= 10
+        return bool(terms.REVIEWED & said or {*rest[:1]} & terms.POINTERS) and len(rest) <= 10
     if words[:3] == ["decide", "whether", "to"]:
         return words[3:4] == ["merge"]
     if kind == "obtain" or (kind == "publish" and phrase == "submit"):
@@ -624,10 +562,10 @@ def _is_step(head: Words) -> bool:
     if kind in ("wait", "verify", "watch"):
         return bool(said & terms.HURDLES) or (rest[:1] == ["for"] and kind == "watch")
     if kind in ("land", "review", "mark"):
-        before = itertools.takewhile(lambda word: word not in ("using", "with", "via", "by", "per", "triggering"), rest)
-        return all(word in terms.OF_A_MERGE or word.endswith("ly") for word in before if word[0].isalnum())
+        return all(word in terms.OF_A_MERGE or word.endswith("ly") for word in said)
     if kind == "ask":
         return "review" in said or ("to" in said and words[-1] in ("merge", "review", "approve", "land"))
-    if words[:2] == ["cut", "branch"] or (words[0] in ("delete", "remove") and words[-1] in ("branch", "branches")):
+    names_branch = words[-1] in ("branch", "branches") or "/" in words[-1]
+    if words[:2] == ["cut", "branch"] or (words[0] in ("delete", "remove") and names_branch):
         return len(words) <= 6 or words[0] == "cut"
     return " ".join(words[:3]) in ("decide", "close", "close or merge", "request changes", "squash", "check for merge")
