@@ -174,7 +174,7 @@ def _find_directory(wished: str) -> str:
     except FileNotFoundError:
         raise CheckpointError("the current folder no longer exists", "go to another one") from None
     if wished and not os.path.isdir(directory):
-        raise CheckpointError(f"-C {escape_controls(wished)}: there is no such folder", "name a folder that exists")
+        raise CheckpointError(f"-C {escape_controls(wished)}: no such directory", "name a folder that exists")
     return directory
 
 

@@ -134,7 +134,7 @@ def parse(request: Request, module: ModuleType, formats: Sequence[str]) -> argpa
             # the value of an option that has a space in it was quoted; behind another, the word may be a part of it
             is_quoted = any(" " in word for word in request.words)
             if any(isinstance(text, list) and text for text in texts) or (any(texts) and not is_quoted):
-                parser.error(f"words of a text stand apart, put each text in quotes: {' '.join(rest)}")
+                parser.error(f"put each text in quotes: {' '.join(rest)}")
             return parser.parse_intermixed_args(request.words)
         if rest:
             parser.error(f"unrecognized arguments: {' '.join(rest)}")

@@ -7,7 +7,7 @@ from typing import Any
 from checkpoint_git.protocols.registry import PROTOCOLS
 
 _FIRST = {
-    "status": ("tools.status.verb", "where everything stands, and what waits on you"),
+    "status": ("tools.status.verb", "all work at a glance, and the decisions that wait for you"),
 }
 _TOOLS = {
     "validate": ("tools.validate.verb", "check checkpoints: work tree, index or a commit"),
@@ -17,18 +17,18 @@ _TOOLS = {
     "resolve": ("tools.merges.resolve", "decide the conflicts of a merge, and stage what is clean"),
     "init": ("tools.setup.init", "set this repository up: folder, merge driver, hooks"),
     "uninstall": ("tools.setup.uninstall", "remove what init added"),
-    "explain-merge": ("tools.merges.explain_merge", "what a past merge did, and what it lost"),
-    "audit": ("tools.merges.audit", "find what past merges lost or duplicated, and put it back"),
+    "explain-merge": ("tools.merges.explain_merge", "what a past merge did to each entry"),
+    "audit": ("tools.merges.audit", "find and repair what past merges lost or duplicated"),
     "merge-file": ("tools.merges.merge_file", "merge three versions of any JSON file"),
-    "ci": ("tools.merges.ci", "what a forge's jobs do for pull requests: merge, verify"),
+    "ci": ("tools.merges.ci", "CI helpers for pull requests: merge, verify"),
     "sync": ("tools.sync.verb", "exchange checkpoints with a branch that other clones write to"),
 }
 _LAST = {
     "schema": ("tools.setup.schema", "the JSON Schemas of our files, and settings for editors"),
     "mcp": ("mcp.verb", "serve agents: the commands as tools, the checkpoints as resources"),
-    "completion": ("cli.completion.shells", "the script that makes a shell complete all this"),
-    "prime": ("tools.session.prime", "tell an agent's new session where the work stands"),
-    "session": ("tools.session.verb", "remind an agent that stops of what it did not write down"),
+    "completion": ("cli.completion.shells", "print a shell completion script"),
+    "prime": ("tools.session.prime", "brief an agent's new session"),
+    "session": ("tools.session.verb", "remind an agent to record progress before it stops"),
     "merge-driver": ("tools.hooks.merge_driver", ""),  # git calls it where the driver's own Python is gone
     "hook": ("tools.hooks.verb", ""),  # git's hooks call it: no summary, not listed
     "complete": ("cli.completion.complete", ""),  # the shells call it

@@ -14,7 +14,7 @@ _CONSTANTS = ("NaN", "Infinity", "-Infinity")
 _HINTS = {
     "}": "remove the comma before it",
     "]": "remove the comma before it",
-    "'": 'JSON text stands in double quotes (")',
+    "'": 'JSON strings are in double quotes (")',
     "/": "JSON has no comments",
 }
 
@@ -73,8 +73,8 @@ def _read_scalar(text: str, at: int) -> int:
     if number:
         return number.end()
     if at >= len(text):
-        raise _syntax("the file ends where a value should stand: it was cut off", at)
-    raise _syntax(f"a value should stand here, not {_quoted(text, at)}", at, _HINTS.get(text[at], ""))
+        raise _syntax("unexpected end of the file, expected a value: it was cut off", at)
+    raise _syntax(f"expected a value, found {_quoted(text, at)}", at, _HINTS.get(text[at], ""))
 
 
 def _quoted(text: str, at: int) -> str:
@@ -90,7 +90,7 @@ def _read_string(text: str, at: int) -> int:
         return end + 1
     if text[end] == "\\":
         raise _syntax(f"{text[end : end + 2]!r} is not an escape that JSON knows", end)
-    raise _syntax("a raw control character stands inside a text", end, "write it as an escape, such as \\n")
+    raise _syntax("unescaped control character in a string", end, "write it as an escape, such as \\n")
 
 
 def _read_object(text: str, at: int, depth: int) -> int:
@@ -109,12 +109,12 @@ def _read_member(text: str, at: int, depth: int, seen: set[str]) -> int:
     if at >= len(text):
         raise _syntax("the file ends inside an object: it was cut off", at)
     if text[at] != '"':
-        message = f"a key in double quotes should stand here, not {_quoted(text, at)}"
+        message = f"expected a key in double quotes, found {_quoted(text, at)}"
         raise _syntax(message, at, _HINTS.get(text[at], ""))
     end = _read_string(text, at)
     key = json.loads(text[at:end])
     if key in seen:
-        message = f"the key {_quoted(key, 0) if key else repr('')} stands twice in one object"
+        message = f"the key {_quoted(key, 0) if key else repr('')} is twice in one object"
         raise Fault("json/duplicate-key", message, at, "remove the one that is not meant")
     seen.add(key)
     at = _skip(text, end)
@@ -138,5 +138,5 @@ def _expect_comma(text: str, at: int, closing: str) -> int:
     if at >= len(text):
         raise _syntax(f"the file ends before a closing {closing}: it was cut off", at)
     if text[at] != ",":
-        raise _syntax(f"a comma or {closing} should stand here, not {_quoted(text, at)}", at)
+        raise _syntax(f"a comma or {closing}, found {_quoted(text, at)}", at)
     return _skip(text, at + 1)

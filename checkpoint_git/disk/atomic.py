@@ -134,9 +134,9 @@ def write_error(path: str, error: OSError) -> CheckpointError:
         errno.EDQUOT: "your quota is used up: make room, then run the same command again",
         errno.EFBIG: "a limit on file sizes is in force (ulimit -f)",
         errno.EROFS: "the file system is mounted read-only",
-        **dict.fromkeys((errno.EACCES, errno.EPERM), "check who owns the folder and whether you may write in it"),
-        **dict.fromkeys((errno.ENOTDIR, errno.EEXIST), "a file stands where a folder should be"),
-        errno.EISDIR: "a folder stands where the file should be",
+        **dict.fromkeys((errno.EACCES, errno.EPERM), "check the folder's owner and permissions"),
+        **dict.fromkeys((errno.ENOTDIR, errno.EEXIST), "expected a directory, found a file"),
+        errno.EISDIR: "expected a file, found a directory",
         errno.ENOENT: "its folder does not exist",
     }
     message = f"{path} could not be written: {error.strerror or error}"

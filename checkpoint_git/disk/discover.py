@@ -9,7 +9,7 @@ from checkpoint_git.core.errors import CheckpointError
 _DIRECTORY = ".checkpoints"
 _MOST_FOLDERS = 1_000
 _DEEPEST = 2
-_MISSING_HINT = "run `checkpoint init` where they should live"
+_MISSING_HINT = "run `checkpoint init` in the folder that should have one"
 
 
 class MissingPlaceError(CheckpointError):
@@ -47,9 +47,9 @@ def find_place(start: str) -> Place:
             _refuse_link(place)
             return place
     is_sparse = repository is not None and os.path.isfile(os.path.join(repository[1], "info", "sparse-checkout"))
-    hint = f"is it left out of this sparse checkout? git sparse-checkout add {_DIRECTORY}; else {_MISSING_HINT}"
-    bounds = f", up to the repository's root {top}" if top else ""
-    message = f"there is no {_DIRECTORY} folder in {start} or above it{bounds}"
+    hint = f"is it excluded from this sparse checkout? git sparse-checkout add {_DIRECTORY}; else {_MISSING_HINT}"
+    bounds = "up to the repository root" if top else "upward"
+    message = f"no {_DIRECTORY} folder found (searched from {start} {bounds})"
     raise MissingPlaceError(message, hint if is_sparse else _MISSING_HINT, start)
 
 

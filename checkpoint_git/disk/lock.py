@@ -71,7 +71,7 @@ def _open_lock(path: str) -> int:
     try:
         return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o666)
     except OSError as error:
-        hint = "check who owns the folder and whether you may write in it"
+        hint = "check the folder's owner and permissions"
         if error.errno == errno.EROFS:
             hint = "the file system is mounted read-only"
         raise CheckpointError(f"the lock file {path} could not be opened: {error.strerror}", hint) from None

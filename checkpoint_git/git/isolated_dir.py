@@ -109,6 +109,6 @@ def run_sealed(sealed: Sealed, words: Sequence[str], stdin: bytes = b"", answers
     if result.code not in answers:
         error = git_error(words, result, "a merge in memory")
         if b"invalid path" in result.err:
-            error.hint = "one of the commits holds a path that git checks out nowhere: somebody made it by hand"
+            error.hint = "one of the commits has a path that git never checks out; it was made by hand"
         raise error
     return result

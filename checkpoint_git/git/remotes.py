@@ -54,7 +54,7 @@ def check_remote(cwd: str, remote: str, env: Env = None) -> None:
     if remote in (*known, ".") or (remote and not remote.startswith("-") and re.search("[/:\\\\]", remote)):
         return
     shown = escape_controls(shorten(remote, 100))
-    raise CheckpointError(f"there is no remote {shown!r}", f"known are: {', '.join(known) or 'none'}; see --remote")
+    raise CheckpointError(f"no remote named {shown!r}", f"known are: {', '.join(known) or 'none'}; see --remote")
 
 
 def read_remote_branch(cwd: str, remote: str, ref: str, env: Env = None) -> str | None:
@@ -86,7 +86,7 @@ def read_full_bases(cwd: str, remote: str, ours: str, theirs: str, env: Env = No
         if is_shallow(cwd):
             run_git([*_ALONE, *_FETCH, "--unshallow", "--", remote, *wanted], cwd, env=env, check=False)
     if is_shallow(cwd) and _is_cut(cwd, ours, theirs, env):
-        message = f"this clone is too shallow to tell what {ours[:12]} and {theirs[:12]} have in common"
+        message = f"this clone is too shallow to find what {ours[:12]} and {theirs[:12]} have in common"
         raise CheckpointError(f"{message}, and the rest could not be fetched", UNSHALLOW)
     return read_base_ids(cwd, (ours, theirs), env)
 

@@ -31,7 +31,7 @@ _MOST_ALIVE = 64  # threads, with those whose answer nobody waits for any more
 _PAGE = 500  # resources in one answer
 _MOST_COMPLETED = 100  # what the protocol allows
 _PROMPT = "resume-work"
-_PROMPT_TEXT = "Reads the checkpoints, says where work stands, and goes on or asks."
+_PROMPT_TEXT = "Read the checkpoints, report the state of work, then continue or ask."
 _CONSENT = "consent"
 _AGREE = "agree"
 _FORM = {
@@ -139,7 +139,7 @@ class Agent:
                 uri=find_uri(skill),
                 name=skill,
                 title=f"Checkpoint of {skill}",
-                description=f"Where {skill} stands: phase, step, progress, decisions, next actions, blockers.",
+                description=f"State of {skill}: phase, step, progress, decisions, next actions, blockers.",
                 mime_type=MIME_TYPE,
                 size=found[skill],
             )
@@ -190,7 +190,7 @@ class Agent:
         is_skill = not skill_layout().find_name_trouble(skill)
         which = f'the skill "{skill}"' if is_skill else "the skill that checkpoint_next names"
         text = (
-            f"Take up the work of {which}. Call checkpoint_resume for it, and tell me in a few lines where it stands. "
+            f"Take up the work of {which}. Call checkpoint_resume for it, and summarize its state in a few lines. "
             "If its decision is ask, put its question with its answers to me and wait. If it is continue, first ask me "
             "what ask_first holds, then start with next_action. Look at the findings before you rely on a file they "
             "name. Call checkpoint_update after each step, and checkpoint_done when the action is finished."

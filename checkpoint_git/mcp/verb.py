@@ -95,7 +95,7 @@ def _find_project(wished: str | None, cwd: str) -> str:
         return ""
     folder = os.path.abspath(os.path.join(cwd, wished))
     if not os.path.isdir(folder):
-        raise CheckpointError(f"--project {escape_controls(wished)}: there is no such folder", "name one that exists")
+        raise CheckpointError(f"--project {escape_controls(wished)}: no such directory", "name one that exists")
     return folder
 
 

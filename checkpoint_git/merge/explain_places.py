@@ -295,6 +295,6 @@ def _explain_order(context: ExplainContext, place: Place, sides: Sides, lists: L
     name = place._replace(name=f"{place.name} (order)")
     if result == base and (first != base or second != base):
         side: Side = "both" if base not in (first, second) else "first" if first != base else "second"
-        context.note(name, sides, Judgement("lost", side, "the old order stands"))
+        context.note(name, sides, Judgement("lost", side, "the old order is kept"))
     elif base not in (first, second) and first != second and result in (first, second):
         context.note(name, sides, Judgement("decided", "first" if result == first else "second"))

@@ -150,7 +150,7 @@ def _lint_rule(rule: Any, where: str) -> Iterator[Finding]:
 
         near = get_close_matches(name, STRATEGIES, 1)
         hint = f"did you mean {near[0]}?" if near else f"one of {', '.join(STRATEGIES)}"
-        yield _error("unknown-strategy", join_pointer(where, "strategy"), f"there is no strategy {name!r}", hint)
+        yield _error("unknown-strategy", join_pointer(where, "strategy"), f"unknown strategy {name!r}", hint)
         return
     options = {option: schema for option, schema in form["properties"].items() if option != "strategy"}
     for option in rule.keys() - options.keys() - {"strategy"}:

@@ -251,5 +251,5 @@ _REASONS: tuple[tuple[type[BaseException] | tuple[type[BaseException], ...], str
     (http.client.LineTooLong, "its headers are too long"),
     (http.client.HTTPException, "what answers there does not speak HTTP"),
     (UnicodeError, "its name is none that can be looked up"),
-    (OSError, "there is no connection to it ({0})"),
+    (OSError, "cannot connect to it ({0})"),
 )

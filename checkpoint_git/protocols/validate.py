@@ -95,7 +95,7 @@ def advise_loss(path: str) -> str:
 
 
 _READ_ERRORS = {
-    errno.EISDIR: ("file/not-a-file", "move what stands there away"),
+    errno.EISDIR: ("file/not-a-file", "move what is there to another place"),
     errno.EFBIG: ("json/too-large", "a checkpoint is a summary; move its past to .checkpoints/history"),
     errno.ELOOP: ("file/link-outside", "put a real file in its place"),
     errno.ENOENT: ("file/missing", ""),

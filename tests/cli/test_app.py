@@ -193,7 +193,7 @@ def test_being_unable_to_go_on_is_told_with_a_hint(tmp_path: Path) -> None:
         done = run_checkpoint(*words, cwd=tmp_path)
         assert done.returncode == 2
         assert done.stdout == ""
-        assert done.stderr.startswith("checkpoint: there is no .checkpoints folder")
+        assert done.stderr.startswith("checkpoint: no .checkpoints folder found")
         assert "checkpoint init" in done.stderr.splitlines()[1]
 
 

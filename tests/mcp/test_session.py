@@ -189,7 +189,7 @@ def test_where_the_extra_is_missing_it_says_how_to_get_it(project: Path) -> None
 @pytest.mark.parametrize(
     ("words", "env", "said"),
     [
-        (["--project", "no/such"], {}, "there is no such folder"),
+        (["--project", "no/such"], {}, "no such directory"),
         (["--skill", "../x"], {}, "invalid name"),
         (["--skill", "a"], {"CHECKPOINT_SKILL": "b"}, "CHECKPOINT_SKILL says b"),
         ([], {"CHECKPOINT_SKILL": "../x"}, "invalid name"),

@@ -190,7 +190,7 @@ def test_a_file_where_the_folder_should_be_is_an_error_with_a_hint(tmp_path: Pat
     done = run_checkpoint("workflow", "start", "login", cwd=tmp_path)
     assert done.returncode == 2
     assert "Traceback" not in done.stderr
-    assert "a file stands where a folder should be" in done.stderr
+    assert "expected a directory, found a file" in done.stderr
 
 
 EVERY_VERB = [

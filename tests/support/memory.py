@@ -121,7 +121,7 @@ class MemoryTransport:
 
     def add_observations(self, name: str, contents: Sequence[str]) -> None:
         if name not in self.entities:
-            raise GraphError(f"there is no entity {name}", "")
+            raise GraphError(f"no entity named {name}", "")
         before = self.entities[name]
         new = [text for text in contents if text not in before.observations]
         self.entities[name] = before._replace(observations=(*before.observations, *new))

@@ -44,7 +44,7 @@ def _describe_rule(code: str, known: Mapping[str, Rule]) -> dict[str, Any]:
     return {
         "id": code,
         "shortDescription": {"text": rule.text},
-        "help": {"text": f"Mended by: {rule.help}"},
+        "help": {"text": f"Fixed by: {rule.help}"},
         "defaultConfiguration": {"level": rule.level},
     }
 

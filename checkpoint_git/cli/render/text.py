@@ -31,7 +31,7 @@ def _render_lines(outcome: Outcome, screen: Screen) -> Iterator[str]:
         yield from render_block(block, screen)
     left, folded = len(outcome.findings) - sum(count for _, count in shown), any(count > 1 for _, count in shown)
     if outcome.digest and (left or folded):
-        text = f"{plural(left, 'finding')} left out" if left else f"{plural(len(outcome.findings), 'finding')} in all"
+        text = f"{plural(left, 'finding')} not shown" if left else f"{plural(len(outcome.findings), 'finding')} in all"
         yield paint(f"{text}; each of them: {outcome.digest.command}", "dim", screen)
 
 

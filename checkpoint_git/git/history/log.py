@@ -54,7 +54,7 @@ def _read_chunks(work_tree: str, words: Sequence[str]) -> Iterator[bytes]:
             raise
 
 
-# Replacement objects and grafts are left aside, so that a commit's id says for good which history lies behind it. Where
+# Replacement objects and grafts are left aside, so that a commit's id says for good which history is behind it. Where
 # a shallow clone ends is respected.
 def environment() -> dict[str, str]:
     # No other repository, no flush after every commit, no network, no translation

@@ -76,7 +76,7 @@ def read_graph(cwd: str, tips: Sequence[str], env: Env = None) -> Graph:
     stdin = "".join(f"{tip}\n" for tip in tips).encode()
     result = run_git(["rev-list", "--topo-order", "--parents", "--stdin"], cwd, stdin=stdin, env=env, check=False)
     if result.code != 0:
-        raise CheckpointError("the history could not be read whole", "git fsck tells what is missing")
+        raise CheckpointError("the history could not be read whole", "git fsck shows what is missing")
     parents: dict[str, tuple[str, ...]] = {}
     for line in result.out.decode().splitlines():
         one, *above = line.split()
@@ -84,7 +84,7 @@ def read_graph(cwd: str, tips: Sequence[str], env: Env = None) -> Graph:
     return Graph(parents, {one: place for place, one in enumerate(parents)})
 
 
-# Commits are visited children first, so that whatever lies behind a base is known as such before its turn comes.
+# Commits are visited children first, so that whatever is behind a base is known as such before its turn comes.
 def find_bases(graph: Graph, first: str, second: str) -> list[str]:
     marks = {first: _FIRST}
     marks[second] = marks.get(second, 0) | _SECOND

@@ -107,7 +107,7 @@ def is_confirmed(question: str, invocation: Invocation, *, yes: bool) -> bool:
     if yes:
         return True
     if not invocation.interactive:
-        raise CheckpointError(f"this asks first: {question}", "--yes says yes where nobody can be asked")
+        raise CheckpointError(f"this asks first: {question}", "answer with --yes where no terminal is")
     invocation.stderr.write(f"{escape_controls(question)} [y/N] ")
     invocation.stderr.flush()
     return invocation.stdin.readline().strip().lower() in ("y", "yes")

@@ -10,7 +10,7 @@ from checkpoint_git.protocols.memory.entity import Entity, Reading, read_entity
 STALE_DAYS = 7
 _AHEAD = 5 * 60  # seconds that two machines' clocks may differ by
 _SHOWN = 80
-_FRESH = "checkpoint memory save keeps a copy of it and begins afresh; checkpoint memory clear removes it"
+_FRESH = "checkpoint memory save keeps a copy of it and starts a new one; checkpoint memory clear removes it"
 
 
 def check(entity: Entity, now: int) -> list[Finding]:

@@ -56,7 +56,7 @@ def load_entity(transport: Transport, name: str) -> Entity | None:
 def save_checkpoint(
     transport: Transport, name: str, request: Request, now: int, keep_copy: Callable[[Entity], str]
 ) -> Saved:
-    """A corrupted checkpoint is begun afresh, after keep_copy. Raises CheckpointError, nothing changed."""
+    """A corrupted checkpoint is started anew, after keep_copy. Raises CheckpointError, nothing changed."""
     check_fields(request.given)
     with transport.exclusive():
         before = load_entity(transport, name)
@@ -80,10 +80,10 @@ def update_checkpoint(transport: Transport, name: str, given: Fields, now: int) 
     with transport.exclusive():
         before = load_entity(transport, name)
         if before is None:
-            raise CheckpointError(f'there is no checkpoint "{name}" to update', "`checkpoint memory save` creates one")
+            raise CheckpointError(f'no checkpoint "{name}" to update', "`checkpoint memory save` creates one")
         reading = read_entity(before)
         if reading.state == "corrupted":
-            raise CheckpointError(f'the checkpoint "{name}" is corrupted', "`checkpoint memory save` begins afresh")
+            raise CheckpointError(f'the checkpoint "{name}" is corrupted', "`checkpoint memory save` starts a new one")
         stamp = next_stamp(reading.fields.get("timestamp", ""), now)
         return write_fields(transport, name, {**given, "timestamp": stamp})
 

@@ -192,7 +192,7 @@ def _write_checkpoint(transport: Transport, name: str, fields: dict[str, str], n
         store.update_checkpoint(transport, name, fields, now)
         return
     if not fields.get("initiative"):
-        message = "there is no checkpoint, and the document names no initiative to begin one with"
+        message = "no checkpoint exists, and the document names no initiative to begin one with"
         raise CheckpointError(message, "set active.initiative, or: checkpoint memory save --initiative NAME")
     with transport.exclusive():
         store.write_fields(transport, name, {**fields, "timestamp": write_instant(now)})
@@ -205,12 +205,12 @@ def _find_document(cwd: str, named: str) -> str:
     if named:
         if os.path.isfile(path := os.path.join(cwd, named)):
             return path
-        raise CheckpointError(f"there is no file {escape_controls(named)}", "name the status file")
+        raise CheckpointError(f"no such file: {escape_controls(named)}", "name the status file")
     repository = find_repository(cwd)
     for folder in folders_upward(os.path.abspath(cwd), repository[0] if repository else os.path.abspath(cwd)):
         if os.path.isfile(path := os.path.join(folder, STATUS_FILE)):
             return path
-    message = f"there is no {STATUS_FILE} in {escape_controls(cwd)} or above it"
+    message = f"no {STATUS_FILE} found in {escape_controls(cwd)} or above it"
     raise CheckpointError(message, "name the file: checkpoint memory sync PATH")
 
 

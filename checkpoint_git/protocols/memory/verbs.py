@@ -130,7 +130,7 @@ def read_commit_fields(cwd: str, commit: str) -> dict[str, str]:
     found = run_git(named, cwd, check=False)
     if found.code:
         shown = escape_controls(shorten(commit, 60))
-        raise CheckpointError(f'there is no commit "{shown}" here', "make a commit first, or name one: --commit")
+        raise CheckpointError(f'no commit "{shown}" in this repository', "make a commit first, or name one: --commit")
     commit_id = found.out.decode().strip()
     subject = run_git(["show", "-s", "--format=%s", commit_id], cwd).out.decode("utf-8", "replace").strip()
     changed = dict.fromkeys(change.path for change in diff_parents(cwd, [commit_id]))
@@ -183,7 +183,7 @@ def _describe_saved(saved: store.Saved, args: argparse.Namespace) -> Outcome:
         "changed": sorted(saved.changed),
         "copy": saved.copy or None,
     }
-    what = "created" if saved.created else "begun afresh" if saved.copy else "updated"
+    what = "created" if saved.created else "started anew" if saved.copy else "updated"
     lines: list[Block] = [Line(f"{name}: {what}", "good")]
     lines += [Line(f"  {key}: {shorten(fields[key], 100)}") for key in saved.changed if key in fields]
     findings = graph.find_offline(args.offline)

@@ -187,11 +187,11 @@ def _skip(record: Record) -> Skipped:
 def _missing(run: Run, phase: str, attempt: int | None) -> CheckpointError:
     attempts = run.attempts(phase)
     if attempts:
-        message = f"there is no attempt {attempt} at {phase} in run {run.run_id} of {run.ticket_id}"
+        message = f"no attempt {attempt} at {phase} in run {run.run_id} of {run.ticket_id}"
         return CheckpointError(message, f"there are attempts {', '.join(map(str, attempts[-_MOST_NAMED:]))}")
     there = ", ".join(dict.fromkeys(name.phase for name in run.names()))
     hint = f"this run has: {there}" if there else f"this run has no records below {run.base}"
-    return CheckpointError(f"there is no checkpoint of {phase} in run {run.run_id} of {run.ticket_id}", hint)
+    return CheckpointError(f"no checkpoint of {phase} in run {run.run_id} of {run.ticket_id}", hint)
 
 
 def read_records(base: str, ticket_id: str, run_id: str, now: int, skipped: list[Skipped]) -> Iterator[Record]:

@@ -156,7 +156,7 @@ def prepare_folder(base: str, ticket_id: str, run_id: str) -> None:
             os.mkdir(path, layout.FOLDER_MODE)
         except FileExistsError:
             if not os.path.isdir(path):
-                raise atomic.write_error(path, OSError(errno.EEXIST, "a file stands there")) from None
+                raise atomic.write_error(path, OSError(errno.EEXIST, "a file is already there")) from None
         except OSError as error:
             raise atomic.write_error(path, error) from None
         atomic.sync_folder(os.path.dirname(path))

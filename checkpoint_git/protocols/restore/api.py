@@ -91,7 +91,7 @@ class RestorePoints:
     def show(self, checkpoint_id: str) -> dict[str, Any]:
         manifest = store.load_point(self._workspace, checkpoint_id)
         if manifest.trouble:
-            raise CheckpointError(f"{manifest.id} is damaged: {manifest.trouble}", "verify() tells more")
+            raise CheckpointError(f"{manifest.id} is damaged: {manifest.trouble}", "verify() shows the details")
         return manifest.value
 
     def drop(self, checkpoint_id: str) -> None:

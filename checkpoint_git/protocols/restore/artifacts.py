@@ -138,7 +138,7 @@ def _request_sqlite(workspace: Workspace, url: str) -> contents.Request:
         raise CheckpointError(f"{shown} names no database file", hint)
     path = layout.path_below(workspace.root, os.path.normpath(os.path.join(workspace.cwd, named)))
     if path is None or not is_plain_path(path):
-        raise CheckpointError(f"{shown} lies outside the workspace", "restore points stay inside it")
+        raise CheckpointError(f"{shown} is outside the workspace", "restore points stay inside it")
     check_not_sensitive(path, url)
     return contents.Request("sqlite", f"sqlite:///{path}", {"path": path})
 
@@ -173,7 +173,7 @@ def find_warnings(root: str, requests: Iterable[contents.Request], files: Sequen
             if one.details.get("password") and not one.may_lack
         ),
         *(
-            "kept as files, which are not whole while somebody writes: "
+            "kept as files, which are inconsistent while being written: "
             f"--database sqlite:///{escape_controls(shorten(path, 100))} keeps the database itself"
             for path in databases[:3]
         ),

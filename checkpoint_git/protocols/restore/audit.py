@@ -85,7 +85,7 @@ def read_records(root: str) -> Iterator[tuple[int, bytes]]:
     except FileNotFoundError:
         return
     except OSError as error:
-        raise CheckpointError(f"{path} cannot be read: {error.strerror}", "check who owns it") from None
+        raise CheckpointError(f"{path} cannot be read: {error.strerror}", "check its owner and permissions") from None
 
 
 def find_breaks(lines: Iterable[tuple[int, bytes]]) -> list[Finding]:

@@ -63,11 +63,11 @@ def check_point(workspace: Workspace, manifest: Manifest) -> Iterator[Finding]:
 
 def check_log(manifest: Manifest, log: Log) -> Finding | None:
     if manifest.id not in log.made:
-        message = "the log of operations does not tell of its making"
+        message = "the operation log has no record of its creation"
         hint = "was it made in another clone, or the log removed?"
         return Finding("restore/unlogged", "warning", message, _path_of(manifest), hint=hint)
     if log.made[manifest.id] != manifest.value["digest"]:
-        return _useless("restore/manifest", "the manifest is not the one that the log of operations tells of", manifest)
+        return _useless("restore/manifest", "the manifest does not match the operation log", manifest)
     return None
 
 
@@ -128,7 +128,7 @@ def read_troubles(place: Place, env: Mapping[str, str], now: int) -> list[Findin
         findings.append(Finding("restore/expired", "note", message, layout.FOLDER, hint=hint))
     gone = sorted(set(log.made) - log.cleared - refs.keys() - {one.id for one in manifests})
     if gone:
-        message = f"the log has {plural(len(gone), 'restore point')} that nobody has any more: {join_some(gone)}"
+        message = f"the log has {plural(len(gone), 'restore point')} that no longer exist: {join_some(gone)}"
         hint = "`checkpoint restore-point audit` shows the log"
         findings.append(Finding("restore/gone", "note", message, layout.AUDIT_LOG, hint=hint))
     return findings + log.breaks

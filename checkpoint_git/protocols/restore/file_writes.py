@@ -37,13 +37,13 @@ def check_way(root: str, path: str) -> None:
     link = find_link_above(root, path)
     if link is not None:
         hint = "put a folder in its place, then run the same command again"
-        message = f"{escape_controls(link)} is a symbolic link now, and {escape_controls(path)} lies behind it"
+        message = f"{escape_controls(link)} is a symbolic link now, and {escape_controls(path)} is behind it"
         raise CheckpointError(message, hint)
 
 
 def check_not_folder(root: str, path: str, hint: str = "move it away") -> None:
     if is_folder(root, path):
-        raise CheckpointError(f"a folder stands where {escape_controls(path)} belongs", hint)
+        raise CheckpointError(f"a folder is in the place of {escape_controls(path)}", hint)
 
 
 def remove_path(root: str, path: str, check: Check | None = None) -> None:
@@ -73,7 +73,7 @@ def make_folders(root: str, folders: Sequence[Entry]) -> None:
             try:
                 os.makedirs(full, mode=0o777)
             except FileExistsError:
-                message = f"something stands where the folder {escape_controls(entry.path)} belongs"
+                message = f"something else is in the place of the folder {escape_controls(entry.path)}"
                 raise CheckpointError(message, "move it away, then run the same command again") from None
 
 

@@ -192,7 +192,7 @@ def decide(call: Call, root: str, covers: Iterable[Cover]) -> Verdict:
         return Verdict(False, reason, ".")
     wall = root.rstrip("/") + "/"
     if not call.path.startswith(wall):
-        return Verdict(False, f"{call.path} lies outside the workspace, where no restore point can cover it")
+        return Verdict(False, f"{call.path} is outside the workspace, where no restore point can cover it")
     path = call.path[len(wall) :]
     if not is_plain_path(path):
         return Verdict(False, f"{path} belongs to git or to the restore points themselves")

@@ -139,7 +139,7 @@ def _load_usable(
     unlogged = damage.check_log(manifest, damage.read_log(workspace.root))
     if unlogged and any(one.kind == "postgresql" for one in kept):
         # restoring a dump runs what is in it, on the server that the manifest names
-        hint = "it is not put back, since that would run what somebody may have written into its dump"
+        hint = "it is not put back, since its dump may hold untrusted commands"
         raise CheckpointError(f"{manifest.id} cannot be trusted: {unlogged.message}", hint)
     return manifest
 
@@ -150,7 +150,7 @@ def find_below(workspace: Workspace, path: str) -> str:
         return path
     below = layout.path_below(workspace.root, os.path.normpath(os.path.join(workspace.cwd, path)))
     if below is None:
-        message = f"{escape_controls(path)} lies outside the workspace"
+        message = f"{escape_controls(path)} is outside the workspace"
         raise CheckpointError(message, "name a part of the point's scope")
     return below
 
@@ -241,7 +241,7 @@ def describe(made: CreatedPoint) -> dict[str, Any]:
         ],
         "assumptions": [
             "the workspace's folder is the same when the point is restored",
-            "nobody writes in the scope meanwhile",
+            "nothing else writes in the scope meanwhile",
             *([copies_stay] if databases else []),
             *(["git is available, and its object database is whole"] if commit else []),
         ],

@@ -81,9 +81,9 @@ def plan_capture(
     folders = [one.path for one in found if one.kind == "folder"]
     nested = [path for path in folders if os.path.lexists(os.path.join(workspace.root, path, ".git"))]
     warnings = (
-        ("left out, since secrets are never copied", scope.secret),
-        ("left out, since they are no files", scope.special),
-        ("left out, since git ignores them (name them to have them kept)", left_out),
+        ("excluded, since secrets are never copied", scope.secret),
+        ("excluded, since they are not regular files", scope.special),
+        ("excluded, since git ignores them (name them to include them)", left_out),
         ("another repository, of which the files are kept and its own history is not", nested),
     )
     return Capture(scope, found, left_out, [f"{text}: {list_some(paths)}" for text, paths in warnings if paths])

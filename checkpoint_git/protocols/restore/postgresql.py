@@ -115,7 +115,7 @@ _HINTS = {
     "no password supplied": "give it in PGPASSWORD, or in ~/.pgpass; nothing was changed",
     "password authentication failed": "give the right one in PGPASSWORD, or in ~/.pgpass; nothing was changed",
     "other objects depend on it": "something made since depends on these tables: remove it first",
-    "lock timeout": "somebody holds locks on these tables: end that transaction, then run the same command again",
+    "lock timeout": "another session holds locks on these tables: end it, then run the same command again",
 }
 
 
@@ -201,7 +201,7 @@ def _find_one(relations: Sequence[Relation], name: str) -> Relation:
     ]
     shown = escape_controls(shorten(name, 60))
     if not found:
-        raise CheckpointError(f"there is no table {shown}", "names are matched as they are written, case and all")
+        raise CheckpointError(f"no such table: {shown}", "names are matched as they are written, case and all")
     if len(found) > 1:
         named = escape_controls(", ".join(f"{one.schema}.{one.name}" for one in found[:5]))
         raise CheckpointError(f"there are several tables {shown}: {named}", "name the schema too: schema.table")
@@ -355,6 +355,6 @@ def find_prerequisites(artifact: Artifact) -> list[str]:
     return [
         f"pg_restore of PostgreSQL {major} or newer, and {artifact.name} within reach",
         f"the password of {artifact.name}, if it asks for one, in PGPASSWORD or ~/.pgpass",
-        f"nobody holds locks on the tables of {artifact.name}",
+        f"no other session holds locks on the tables of {artifact.name}",
         "restore.sh leaves tables that were made since, and restores nothing where they depend on what it replaces",
     ]

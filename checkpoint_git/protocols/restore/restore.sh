@@ -59,7 +59,7 @@ folder() { # path
 }
 parent() { way "$1" && case "$1" in */*) [ -d "${1%/*}" ] || (umask "$mask" && mkdir -p -- "${1%/*}") ;; esac }
 move() { # from path
-  if [ -d "$2" ] && [ ! -L "$2" ]; then fail "$2 (a folder stands there)"; return; fi
+  if [ -d "$2" ] && [ ! -L "$2" ]; then fail "$2 (a folder is there)"; return; fi
   [ ! -L "$2" ] || rm -f -- "$2"
   if mv -f -- "$1" "$2"; then done_count=$((done_count + 1)); else fail "$2"; fi
 }
@@ -73,7 +73,7 @@ put() { # number path
 }
 link() { # target path
   parent "$2" || return
-  if [ -d "$2" ] && [ ! -L "$2" ]; then fail "$2 (a folder stands there)"; return; fi
+  if [ -d "$2" ] && [ ! -L "$2" ]; then fail "$2 (a folder is there)"; return; fi
   rm -f -- "$2"
   if ln -s -- "$1" "$2"; then done_count=$((done_count + 1)); else fail "$2"; fi
 }

@@ -64,7 +64,7 @@ class _Job(NamedTuple):
 
 def _begin(workspace: Workspace, manifest: store.Manifest, within: Sequence[str] | None, means: Means) -> _Job:
     if manifest.trouble:
-        hint = "`checkpoint restore-point verify` tells more; nothing was changed"
+        hint = "`checkpoint restore-point verify` shows the details; nothing was changed"
         raise CheckpointError(f"{manifest.id} cannot be relied on: {manifest.trouble}", hint)
     location, kept = store.locate(workspace, manifest.id), artifacts.read_artifacts(manifest.value, within)
     workspace = workspace._replace(cwd=workspace.root)
@@ -194,7 +194,7 @@ def _check_result(job: _Job, safety: str) -> list[str]:
     wrong = [*(path for path in left.remove if path not in staying), *(one.path for one in left.restore), *others]
     if wrong:
         shown = ", ".join(escape_controls(path) for path in wrong[:5])
-        hint = f"nothing is lost: {safety} holds what was there before; run it again once nobody writes there"
+        hint = f"nothing is lost: {safety} holds what was there before; run it again once nothing else writes there"
         raise CheckpointError(f"after the rollback these are not as they were: {shown}", hint)
     return [f"{path} stays: it holds files that no restore point keeps" for path in staying]
 
@@ -316,7 +316,7 @@ def check_ways(root: str, remove: Sequence[str], restore: Sequence[Difference], 
             file_writes.check_way(root, path)
             if how == "missing" and _read_version(root, path) is not None:
                 hint = "no restore point keeps pipes, sockets or devices: move it away, then run the same command again"
-                raise CheckpointError(f"what stands where {escape_controls(path)} belongs is not a file", hint)
+                raise CheckpointError(f"what is in the place of {escape_controls(path)} is not a file", hint)
         if how != "kind" or kinds.get(path) != "folder":
             continue
         for folder, folders, files in os.walk(os.path.join(root, path)):

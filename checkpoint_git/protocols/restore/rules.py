@@ -68,7 +68,7 @@ def is_expired(expires_at: object, now: int) -> bool:
 # paths and manifests
 
 _FORBIDDEN = frozenset(("", ".", "..", ".git", ".audit"))
-_HINT = "do not use this point: somebody wrote its manifest by hand, or the disk damaged it"
+_HINT = "do not use this point: its manifest was edited by hand or damaged"
 
 
 # A manifest can come with an untrusted branch: whatever it names is checked here, and again where it is written.

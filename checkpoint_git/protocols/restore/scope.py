@@ -64,11 +64,11 @@ def _place(root: str, scope: str, cwd: str) -> str:
         raise CheckpointError(f'"{shown}" is not a path', "name files, folders or patterns inside the workspace")
     path = layout.path_below(root, os.path.normpath(os.path.join(cwd, scope)))
     if path is None:
-        message, hint = f"lies outside the workspace {escape_controls(root)}", "restore points stay inside it"
+        message, hint = f"is outside the workspace {escape_controls(root)}", "restore points stay inside it"
     elif path and not is_plain_path(path):
         message, hint = "belongs to git or to the restore points themselves", "name the files you work on"
     elif (link := layout.find_link_above(root, path)) is not None:
-        message, hint = f"lies behind the symbolic link {escape_controls(link)}", "name the place it leads to"
+        message, hint = f"is behind the symbolic link {escape_controls(link)}", "name the place it leads to"
     else:
         return path
     raise CheckpointError(f"{shown} {message}", hint)

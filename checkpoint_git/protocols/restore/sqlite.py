@@ -35,7 +35,7 @@ def capture(location: Location, request: Request, content: str) -> Artifact:
     if status is None and request.may_lack:
         return Artifact("sqlite", request.name, "", 0, "", {"path": path, "mode": "0600", "logical": ""})
     if status is None:
-        raise CheckpointError(f"there is no database {shown}", "name one that is there: sqlite:///path")
+        raise CheckpointError(f"no such database: {shown}", "name one that is there: sqlite:///path")
     if not stat.S_ISREG(status.st_mode):
         raise CheckpointError(f"{shown} is not a file", "name the database itself, and no link to it")
     try:
@@ -44,7 +44,7 @@ def capture(location: Location, request: Request, content: str) -> Artifact:
         logical = hash_content(target, frozen=True)
     except sqlite3.DatabaseError as error:
         if not request.may_lack or getattr(error, "sqlite_errorcode", None) in _PASSING:
-            hint = "is it an SQLite database, and whole? is the disk full? `PRAGMA integrity_check` tells more"
+            hint = "is it an SQLite database, and whole? is the disk full? `PRAGMA integrity_check` shows the details"
             raise CheckpointError(f"{shown} cannot be captured: {error}", hint) from None
         logical = ""
         with file_writes.reporting(target):

@@ -145,7 +145,7 @@ def write_lines(artifact: Artifact) -> str:
         return f"part {artifact.details['mode']} {artifact.sha256} {quote_word(f'./{file}')} {content}\n"
     key = _key_of(artifact)
     target = f'"$point"/given-back/{key}.json'
-    return f'part 0600 {artifact.sha256} {target} {content} && say "the state {key} lies in" {target}\n'
+    return f'part 0600 {artifact.sha256} {target} {content} && say "the state {key} is in" {target}\n'
 
 
 def find_prerequisites(artifact: Artifact) -> list[str]:

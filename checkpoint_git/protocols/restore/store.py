@@ -133,7 +133,7 @@ def load_point(workspace: Workspace, point: str, *, locked: bool = False) -> Man
         manifest = load_manifest(workspace.root, point)
     if manifest is None:
         hint = "`checkpoint restore-point list` shows those that are"
-        raise CheckpointError(f"there is no restore point {point}", hint)
+        raise CheckpointError(f"no such restore point: {point}", hint)
     return manifest
 
 

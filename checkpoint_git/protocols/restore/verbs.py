@@ -1,4 +1,4 @@
-"""`checkpoint restore-point` (`rp`): a proven way back, made before anything dangerous, and the way back itself."""
+"""`checkpoint restore-point` (`rp`): a verified way back, made before anything dangerous, and the way back itself."""
 
 import argparse
 from collections.abc import Callable
@@ -29,7 +29,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--state-to", metavar="KEY=FILE", action="append", help="rollback: file for a state that came from no file")
     add("--expiry", metavar="TIME", help="create: when gc may clear it: 30m, 24h, 7d, 2w or never (default: never)")
     add("--scope", metavar="PATH", action="append", help="rollback: only this path, state:KEY or database")
-    add("--dry-run", action="store_true", help="rollback, gc: say what would be done, and change nothing")
+    add("--dry-run", action="store_true", help="rollback, gc: only show what would be done, and change nothing")
     add("--force", action="store_true", help="rollback: go back to a point that has expired")
     add("--expired", action="store_true", help="gc: clear the points that have expired")
 
@@ -106,7 +106,7 @@ def _list(args: argparse.Namespace, workspace: Workspace) -> Outcome:
 def _show(args: argparse.Namespace, workspace: Workspace) -> Outcome:
     manifest = store.load_point(workspace, args.operands[0])
     if manifest.trouble:
-        hint = "`checkpoint restore-point verify` tells more"
+        hint = "`checkpoint restore-point verify` shows the details"
         raise CheckpointError(f"{manifest.id} is damaged: {manifest.trouble}", hint)
     value, parts = manifest.value, manifest.value.get("parts", [])
     data = operations.outline(manifest, workspace.now)

@@ -230,7 +230,7 @@ def _remove(container: Any, key: Any, edit: Edit) -> None:
     """Takes an item out of a list, or a member out of an object; without a value what the path itself names."""
     path, wanted = path_text(edit.path), _plain(edit.value)
     if isinstance(container, dict) and key not in container:
-        raise CheckpointError(f"{quote(edit.word)}: there is no {path}", "`checkpoint show` prints what there is")
+        raise CheckpointError(f"{quote(edit.word)}: {path} does not exist", "`checkpoint show` prints what there is")
     if wanted == "":
         del container[key]
         return

@@ -97,7 +97,7 @@ def find_stale_work(facts: SkillFacts) -> Iterator[Finding]:
     limit = facts.limits["in_progress"]
     for summary, days in facts.find_aged("in_progress"):
         message = f"{summary.skill} is in_progress, and nothing was written for {days} days (more than {limit})"
-        hint = "carry on with it, or set --status=complete or failed; to say where it stands"
+        hint = "carry on with it, or set --status=complete or failed; to record where it is"
         update = _update(summary, '--progress_summary="..."')
         hint, cause = f"{hint}: {update}", f"checkpoints in progress were not written for more than {limit} days"
         yield Finding(
@@ -143,7 +143,7 @@ _FATES: dict[str, tuple[Level, str, str]] = {
     "ignored": ("note", "is not here; git ignores it, so it is built on each machine", "leave out what can be rebuilt"),
     "cut": ("note", "is missing, and this shallow clone does not know why", "git fetch --unshallow"),
     "unknown": ("warning", "is missing, and git never had it", "correct the path, commit it, or take it off the list"),
-    "outside": ("note", "lies outside the repository, so nobody else has it", "keep it here, or take it off the list"),
+    "outside": ("note", "is outside the repository, so no other clone has it", "keep it here, or take it off the list"),
     "": ("warning", "is missing", "correct the path, or take it off the list"),
 }
 
@@ -341,7 +341,7 @@ def _find_passages(
 def find_partial_history(facts: SkillFacts) -> Iterator[Finding]:
     """The clone is shallow, so evidence may be missing."""
     if facts.references and facts.is_shallow:
-        message = "this clone is shallow: work that was merged before it begins cannot be told"
+        message = "this clone is shallow: merges before its first commit cannot be seen"
         yield Finding("drift/history-partial", "note", message, hint="git fetch --unshallow")
 
 
@@ -379,7 +379,7 @@ def find_unreviewed(facts: SkillFacts) -> Iterator[Finding]:
     """A narrative that an unattended merge set aside, and that nobody has reviewed."""
     for summary in facts.summaries:
         if summary.unreviewed:
-            message = f"{plural(summary.unreviewed, 'narrative')} that a merge set aside: nobody has reviewed them"
+            message = f"{plural(summary.unreviewed, 'narrative')} set aside by a merge and not reviewed yet"
             hint = "compare them with the present one, then move them to history"
             hint = f"{hint}: checkpoint rotate {quote_word(summary.skill)}"
             yield Finding("content/unreviewed", "warning", message, summary.path, "/superseded", hint=hint)
@@ -396,7 +396,7 @@ def find_overdue_rotations(facts: SkillFacts) -> Iterator[Finding]:
             message = f"the file has {summary.size / 1024:.1f} KB, and every resume reads all of it"
             yield Finding("content/rotation-due", "warning", message, summary.path, hint=hint)
         for where, length in summary.merged:
-            message = f"{length} merged pull requests are listed; git log tells them too"
+            message = f"{length} merged pull requests are listed; git log has them too"
             yield Finding("content/rotation-due", "warning", message, summary.path, where, hint=hint)
 
 

@@ -214,7 +214,7 @@ _REASONS = {
     "blocked": "blocked, though not by a decision of yours",
     "complete": "complete, with work still queued",
     "not_started": "not started yet",
-    "idle": "no action is left that has not shipped",
+    "idle": "every action left is merged",
 }
 
 

@@ -169,7 +169,7 @@ def _next(facts: Facts) -> Section:
         if unread:
             words = f"What comes next is unknown: {count_of(unread, 'checkpoint')} cannot be read."
             return Section("next", "Next", [prose(words, "bad")])
-        words = "no checkpoint has an action left." if facts.states else "there is no checkpoint yet."
+        words = "no checkpoint has an action left." if facts.states else "no checkpoints yet."
         return Section("next", "Next", [prose(f"Nothing is left to do: {words}", "good" if facts.states else "dim")])
     first, others = actions[0], actions[1 : 1 + _MOST_ACTIONS]
     lead = _action(first)
@@ -182,9 +182,9 @@ def _next(facts: Facts) -> Section:
         parts.append(fold(f"After that: {count_of(len(actions) - 1, 'skill')}", [rest], anchor="queue"))
     if skipped:
         shown = [item(one.action, badge(one.skill, "info"), [one.evidence]) for one in skipped[:_MOST_ACTIONS]]
-        title = f"Passed over: {count_of(len(skipped), 'action')} that the history shows as shipped"
+        title = f"Passed over: {count_of(len(skipped), 'action')} that the history shows as merged"
         parts.append(fold(title, [items(shown, more=len(skipped) - len(shown))], anchor="shipped"))
-    return Section("next", "Next", parts, "the one action that matters most now", "info")
+    return Section("next", "Next", parts, "the most important action", "info")
 
 
 def _action(action: NextAction) -> Markup:
@@ -201,7 +201,7 @@ def _action(action: NextAction) -> Markup:
 def _board(facts: Facts) -> Section:
     if not facts.states:
         start = 'checkpoint update build --phase=plan --next_actions+="Say what comes first"'
-        text = f"There are no checkpoints yet. A first one, of a skill named build: {start}"
+        text = f"No checkpoints yet. A first one, of a skill named build: {start}"
         return Section("board", "Board", [prose(text, "dim")])
     cards: dict[str, list[Markup]] = {}
     troubles = {one.path: one.findings[0].message for one in facts.documents if one.value is None and one.findings}

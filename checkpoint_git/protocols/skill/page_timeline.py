@@ -76,7 +76,7 @@ class Mark(NamedTuple):
 def read_lives(place: Place, skills: Sequence[str]) -> Lives:
     """All skills' entries from one walk through the history."""
     if place.work_tree is None:
-        return Lives({}, trouble="this project is in no git repository, so there is no history to show")
+        return Lives({}, trouble="this project is in no git repository, so it has no history to show")
     try:
         return _read_lives(place, place.work_tree, skills)
     except CheckpointError as error:
@@ -131,7 +131,7 @@ def draw_timeline(lives: Lives, states: Sequence[State]) -> Section | None:
     headers = ("When", "Skill", "What happened", "Who", "Commit")
     table = grid("What happened, the newest first", headers, rows, len(newest) - len(rows))
     counted = f"{count_of(len(newest), 'commit')} of {count_of(len(order), 'skill')}"
-    drawing = draw_lanes(lanes, f"{counted}; the table below tells the same in words.")
+    drawing = draw_lanes(lanes, f"{counted}; the table below has the same data.")
     notes = ["from the history"]
     notes += [f"the newest {_MOST_STEPS} commits at most"] if lives.is_cut else []
     notes += ["this clone is shallow: older commits are not in it"] if lives.is_shallow else []

@@ -1,4 +1,4 @@
-"""How a session goes on with one skill: the five lines that orient it, and whether it may, must ask, or starts afresh.
+"""The five lines that orient a session that continues one skill, and whether it may, must ask, or starts over.
 
 Pure: a document in, a plan out.
 """
@@ -59,7 +59,7 @@ def plan_resume(document: Document | None, skill: str, now: int, find_proof: Fin
         return Plan(skill, "ask", ("conflict",), why, (), "Resolve the merge first, then resume:", (resolve,))
     if value is None or version not in VERSIONS:
         if value is None:
-            found = document.findings[0].message if document.findings else "it is no checkpoint"
+            found = document.findings[0].message if document.findings else "it is not a checkpoint"
             reason, why = "corrupt", f"{document.path} cannot be read as a checkpoint: {found}"
         else:
             said = f"has the protocol_version {version!r}" if version is not None else "has no protocol_version"

@@ -164,7 +164,7 @@ def _check_instant(text: Any, where: str, level: Level) -> list[Finding]:
         message = f"{name} is {quote(text)}: {_describe_fault(text)}"
         guess = next((guess for guess in (f"{text}Z", f"{text}T00:00:00Z") if read_instant(guess)), "")
         hint = advise(
-            "if it is in UTC" if guess else "write an instant as 2026-03-31T14:00:00Z", where, f"={guess or '...'}"
+            "if it is in UTC" if guess else "write a timestamp like 2026-03-31T14:00:00Z", where, f"={guess or '...'}"
         )
         return [Finding(code, level, message, where=where, hint=hint)]
     if text[-1] in "Zz":
@@ -279,12 +279,12 @@ def _check_running(value: dict[str, Any]) -> Iterator[Finding]:
         hint = advise("if all is done, set --status=complete; else say what comes next", "/next_actions", '+="..."')
         yield _error("skill/next-actions-empty", "/next_actions", message, hint)
     if value.get("progress_table", []) == []:
-        message = "status is in_progress, but there is no progress_table"
+        message = "status is in_progress, but progress_table is missing"
         row = """+:json='{"id": "...", "label": "...", "status": "in_progress"}'"""
         hint = advise("list the phases or steps, since progress is counted from them", "/progress_table", row)
         yield _warning("skill/no-progress-table", "/progress_table", message, hint)
     if value.get("context_primer", {}) == {}:
-        message = "status is in_progress, but there is no context_primer"
+        message = "status is in_progress, but context_primer is missing"
         hint = "note the key decisions, since a new session starts from them"
         hint += ': checkpoint note SKILL "..."'
         yield _warning("skill/no-context-primer", "/context_primer", message, hint)

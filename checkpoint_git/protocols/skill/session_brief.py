@@ -169,7 +169,7 @@ def _describe_other(document: Document, action: NextAction | None, now: int) -> 
     line = f"{clean(document.skill, 60)}: {clean(', '.join(filter(None, words)), _SHORT)}"
     blockers = [blocker for blocker in views.open_blockers(value) if not waits_on_user(blocker)]
     if blockers:
-        return f"{line}; in the way: {clean(describe_blocker(blockers[0]), _SHORT)}"
+        return f"{line}; blocker: {clean(describe_blocker(blockers[0]), _SHORT)}"
     if action is None or action.rank == "decision":  # decisions have lines of their own
         return line
     return f"{line}; next: {clean(action.shown, _SHORT)}"

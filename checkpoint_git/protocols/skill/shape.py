@@ -35,7 +35,7 @@ _PLACES = {
     "/next_actions/*/text": ("skill/action-shape", "say what to do", '="..."'),
     "/next_actions/*/done_when": ("skill/action-shape", "it is a shell command, as text; or leave it out", "-="),
     "/telemetry_handle": ("skill/telemetry-handle", "name it, describe it in an object, or leave it out", "-="),
-    "/created_at": ("skill/timestamp", "write an instant as 2026-03-31T14:00:00Z", "=..."),
+    "/created_at": ("skill/timestamp", "write a timestamp like 2026-03-31T14:00:00Z", "=..."),
     "/updated_at": ("skill/timestamp", "write when that was; every update stamps it", ""),
 }
 

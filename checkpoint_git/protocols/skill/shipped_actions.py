@@ -79,7 +79,7 @@ def read_proofs(
     try:
         return prove(place.work_tree, asking, read_merged(place.work_tree, references)), []
     except CheckpointError as error:
-        message = f"the history could not be asked what has shipped: {error.message}"
+        message = f"the history could not be searched for merged work: {error.message}"
         return {}, [Finding("next/no-history", "note", message, hint=error.hint)]
 
 

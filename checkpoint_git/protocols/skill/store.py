@@ -66,7 +66,7 @@ def _list_names(place: Place) -> list[str]:
     try:
         names = os.listdir(place.directory)
     except OSError as error:
-        hint = "check who owns the folder and whether you may read it"
+        hint = "check the folder's owner and permissions"
         raise CheckpointError(f"{place.directory} cannot be read: {error.strerror}", hint) from None
     return sorted(name for name in names if layout.find_skill(name))
 

@@ -78,7 +78,7 @@ def _plan_design(facts: Facts, *, is_approved: bool) -> Plan:
     # ARCHITECTURE without its final design: the designs are made, shown, then joined to one
     row, missing = TABLE["ARCHITECTURE"], explain_missing("ARCHITECTURE", facts.output)
     if not facts.drafts:
-        return Plan("spawn", f"{missing}, and there are no designs in {row.drafts}", row.drafter)
+        return Plan("spawn", f"{missing}, and no designs in {row.drafts}", row.drafter)
     there = f"{plural(len(facts.drafts), 'design')} in {row.drafts}"
     if is_approved:
         return Plan("spawn", f"{there}; {missing}", row.agent, options=facts.drafts)
@@ -103,7 +103,7 @@ def _plan_tasks(tasks: Sequence[Mapping[str, Any]]) -> Plan:
 
 def explain_missing(phase: str, output: OutputFile) -> str:
     if output.state == "missing":
-        return f"there is no {' and no '.join(TABLE[phase].outputs[: 1 if phase == 'ARCHITECTURE' else None])}"
+        return f"missing: {', '.join(TABLE[phase].outputs[: 1 if phase == 'ARCHITECTURE' else None])}"
     if output.state == "older":
         return f"{output.path} is from before this workflow began"
     return f"{output.path} is not valid: {output.why}"

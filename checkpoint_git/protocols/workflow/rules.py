@@ -40,7 +40,7 @@ def describe(mismatch: Mismatch) -> Finding:
         code = _PLACES.get(place, code)
     message = explain_mismatch(mismatch)
     if mismatch.keyword == "required":
-        message = f"there is no {quote_where(mismatch.where)}"
+        message = f"{quote_where(mismatch.where)} is missing"
     hint = "" if "/" in mismatch.where[1:] else "`checkpoint workflow resume` offers to archive it and start fresh"
     return make_error(code, message, mismatch.where, hint)
 
@@ -111,7 +111,7 @@ def _check_phases(value: dict[str, Any]) -> Iterator[Finding]:
     at, last = PHASES.index(str(current)), len(done) - 1
     if at > len(done):
         message = f"current_phase is {current}, but {PHASES[len(done)]} is not among the completed phases"
-        yield make_error("workflow/phase-skipped", message, "/current_phase", "no phase is left out")
+        yield make_error("workflow/phase-skipped", message, "/current_phase", "phases cannot be skipped")
     elif at < last or (at == last and value.get("phase_status") != "complete"):
         message = f"current_phase is {current}, but {PHASES[last]} is completed already"
         yield make_error(
@@ -128,7 +128,7 @@ def _check_time_order(value: dict[str, Any]) -> Iterator[Finding]:
     known = [(where, instant) for where, text in steps if (instant := read_instant(text)) is not None]
     for (before, earlier), (where, later) in pairwise(known):
         if later < earlier:
-            yield make_error("workflow/time-order", f"{_name(where)} lies before {_name(before)}", where, _INSTANT_HINT)
+            yield make_error("workflow/time-order", f"{_name(where)} is before {_name(before)}", where, _INSTANT_HINT)
 
 
 def _name(where: str) -> str:
@@ -151,7 +151,7 @@ def _check_tasks(value: dict[str, Any]) -> Iterator[Finding]:
             yield make_warning("workflow/unknown-task-status", message, f"{where}/status")
         began, ended = read_instant(task.get("started_at")), read_instant(task.get("completed_at"))
         if began and ended and ended < began and status == "complete":
-            message = "completed_at lies before started_at"
+            message = "completed_at is before started_at"
             yield make_error("workflow/time-order", message, f"{where}/completed_at", _INSTANT_HINT)
         attempts, most = task.get("attempts"), task.get("max_attempts", MAX_ATTEMPTS)
         if type(attempts) is int and type(most) is int and attempts >= most and status in ("pending", "running"):

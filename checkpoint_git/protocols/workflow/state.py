@@ -98,7 +98,7 @@ def find_state(cwd: str, now: int) -> State:
 
 
 def missing_workflow(place: Place) -> CheckpointError:
-    return CheckpointError(f"there is no workflow in {place.directory}", store.START_HINT)
+    return CheckpointError(f"no workflow in {place.directory}", store.START_HINT)
 
 
 def find_trouble(state: State, now: int) -> list[Finding]:

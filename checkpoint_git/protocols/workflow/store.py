@@ -50,7 +50,7 @@ def has_state(place: Place) -> bool:
 def open_place(cwd: str) -> Place:
     place = find_workflow_place(cwd)
     if place is None or not has_state(place):
-        message = f"there is no workflow here: no {layout.DIRECTORY}/phase.json in {cwd} or above it"
+        message = f"no workflow found: no {layout.DIRECTORY}/phase.json in {cwd} or above it"
         raise CheckpointError(message, START_HINT)
     return place
 

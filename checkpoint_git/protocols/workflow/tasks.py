@@ -122,8 +122,8 @@ def fail_task(value: Value, name: str, error: str, now: int) -> Finding | None:
 
 def _unknown_task(value: Value, name: str) -> Finding:
     known = [task_name(row) for row in value["tasks"] if isinstance(row, dict)]
-    hint = f"there are: {', '.join(quote(each) for each in known[:12])}" if known else "there are no tasks yet"
-    return make_error("workflow/unknown-task", f"there is no task {quote(name)}", "/tasks", hint)
+    hint = f"there are: {', '.join(quote(each) for each in known[:12])}" if known else "no tasks yet"
+    return make_error("workflow/unknown-task", f"unknown task {quote(name)}", "/tasks", hint)
 
 
 # recovery

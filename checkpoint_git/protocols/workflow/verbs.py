@@ -102,7 +102,7 @@ def _completed_line(completed: list[str]) -> Block:
 def _status(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     place = store.find_workflow_place(invocation.cwd)
     if place is None or not store.has_state(place):
-        return Outcome({"workflow_id": None}, [Line(f"there is no workflow here: {store.START_HINT}", "dim")])
+        return Outcome({"workflow_id": None}, [Line(f"no workflow found: {store.START_HINT}", "dim")])
     state = load_state(place, invocation.now)
     findings = [finding for document in state.documents for finding in document.findings]
     data = {**state.data(), "tasks": state.tasks}

@@ -158,13 +158,13 @@ def _read(text: str, hooks: Hooks) -> dict[str, Any]:
     try:
         value = deepcopy(parse(text).value)
     except JsonTextError as error:
-        raise Unfit(f"it is no plain JSON (line {error.line}: {error.message})") from None
+        raise Unfit(f"it is not plain JSON (line {error.line}: {error.message})") from None
     events = value.get("hooks", {}) if isinstance(value, dict) else None
     if not isinstance(value, dict) or not isinstance(events, dict):
-        raise Unfit("its hooks are no object")
+        raise Unfit("its hooks are not an object")
     for name in hooks.events.values():
         if not isinstance(events.get(name, []), list):
-            raise Unfit(f"its hooks for {name} are no list")
+            raise Unfit(f"its hooks for {name} are not a list")
     return value
 
 

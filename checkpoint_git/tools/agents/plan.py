@@ -31,7 +31,7 @@ def check_agents(words: Sequence[str], *, guard: bool = False) -> list[str]:
     unknown = [name for name in names if name not in CHOICES]
     hint = f"there are: {', '.join(CHOICES)}"
     if unknown or (words and not names):
-        raise CheckpointError(f"--agent {shorten(unknown[0], 60) if unknown else ''}: there is no such agent", hint)
+        raise CheckpointError(f"--agent {shorten(unknown[0], 60) if unknown else ''}: unknown agent", hint)
     if guard and not names:
         raise CheckpointError("--agent-guard goes with --agent", hint)
     return list(dict.fromkeys(names))
@@ -156,7 +156,7 @@ def _plan_file(kind: TextKind, path: str, file: FileState) -> Step:
         return write_step(path, file.path, None, render_stamped(path, TEXTS[kind], file.missing_folders), _TRACKED)
     found = read_stamped(file.data)
     if found.state == "foreign":
-        return Step("skip", path, "somebody else's file has that name")
+        return Step("skip", path, "another file has that name")
     if found.state == "changed":
         return Step("skip", path, f"it was changed since init wrote it; {_RENEW}")
     if found.text == TEXTS[kind].encode():  # be it with other line ends

@@ -57,7 +57,7 @@ def choose_codes(words: Sequence[str], skill: str | None, env: Mapping[str, str]
             continue
         if not any(check.code == word and check.fix != "no" for check in list_checks()):
             shown = escape_controls(shorten(word, 60))
-            message = f'there is no check "{shown}"'
+            message = f'unknown check "{shown}"'
             if any(check.code == word for check in list_checks()):
                 message = f'"{shown}" has no fix'
             elif any(check.matches(word) for check in list_checks()):
@@ -162,7 +162,7 @@ def fix(
         "backups": backups,
         "changed_meanwhile": changed,
     }
-    meanwhile = "somebody wrote to it meanwhile, so it was left alone; run it again"
+    meanwhile = "it changed meanwhile, so it was not touched; run it again"
     blocks: list[Block] = [Line(f"{fix.path}: {one.text}", "good") for fix in files for one in fix.done]
     blocks += [*describe_steps(steps, dry_run=False), *plan.describe_left()]
     blocks += [Line(f"{path}: {meanwhile}", "warn") for path in changed]

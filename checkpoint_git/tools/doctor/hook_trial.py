@@ -67,7 +67,7 @@ def read_broken_scripts(hooks: Iterable[HookFile]) -> list[HookFailure]:
     """The hooks in which our part was changed, and that no shell understands any more. It is read only, never run."""
     parts = ((hook.name, _read_part(hook.path)[1]) for hook in hooks if hook.state == "outdated")
     answers = [(name, _read_complaint(part)) for name, part in parts if part]
-    return [HookFailure(name, "no shell understands our lines in it", said) for name, said in answers if said]
+    return [HookFailure(name, "a shell cannot run the lines that init added", said) for name, said in answers if said]
 
 
 def _read_complaint(script: bytes) -> str:

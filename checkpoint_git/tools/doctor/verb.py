@@ -145,7 +145,7 @@ def _find_wanted_checks(codes: Sequence[str], *, online: bool = False) -> list[C
     for code in codes:
         if not any(check.matches(code) for check in list_checks()):
             shown = escape_controls(shorten(code, 60))
-            raise CheckpointError(f'there is no check "{shown}"', "`checkpoint doctor --list` shows them")
+            raise CheckpointError(f'unknown check "{shown}"', "`checkpoint doctor --list` shows them")
     return choose_checks(codes, online=online)
 
 

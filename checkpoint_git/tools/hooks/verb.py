@@ -168,7 +168,7 @@ def _ask_received(words: list[str], invocation: Invocation) -> Iterator[Question
         refused = list[Finding]()
         for one in arrivals:
             if one.size < 0:  # a submodule
-                message, hint = "a submodule stands where a checkpoint belongs", "put a real file in its place"
+                message, hint = "a submodule is in the place of a checkpoint", "put a real file in its place"
                 refused.append(Finding("file/not-a-file", "error", message, one.path, hint=hint))
             elif one.size > MAX_BYTES:
                 message = f"the file has {one.size} bytes; the limit is {MAX_BYTES // 1024 // 1024} MiB"

@@ -37,7 +37,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     help_text = "the branch whose work RANGE, one commit, holds: that commit is a squash merge"
     parser.add_argument("--head", metavar="REF", help=help_text)
     parser.add_argument("--base", metavar="REF", help="what the squash was built upon (default: its parent)")
-    parser.add_argument("--strict", action="store_true", help="count what somebody seems to have meant, too")
+    parser.add_argument("--strict", action="store_true", help="also count changes that look deliberate")
     parser.add_argument("--fix", action="store_true", help="repair in one commit; skip anything edited since")
     parser.add_argument("--dry-run", action="store_true", help="show what --fix would change, and change nothing")
 
@@ -86,7 +86,7 @@ def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
 
 def _read_asked(args: argparse.Namespace, cwd: str, env: dict[str, str]) -> AuditRange:
     if args.since is not None and (args.range is not None or args.head is not None):
-        raise CheckpointError("--since stands for a range of its own", "give either RANGE or --since COMMIT")
+        raise CheckpointError("--since and RANGE exclude each other", "give either RANGE or --since COMMIT")
     revisions = "HEAD" if args.range is None else args.range
     if args.head is not None:
         return _read_squash(cwd, env, revisions, args.base, args.head)
@@ -181,8 +181,8 @@ def _make_outcome(found: AuditResult, strict: bool) -> Outcome:
     wrong = sum(number for kind, number in counts.items() if kind != "meant")
     parts = [plural(found.merges, "merge")]
     parts += [plural(found.squashes, "squash merge")] if found.squashes else []
-    parts += [f"{plural(wrong, 'place')} harmed to this day" if wrong else "nothing lost, doubled or blended"]
-    parts += [f"{counts['meant']} that somebody seems to have meant"] if counts.get("meant") else []
+    parts += [f"{plural(wrong, 'place')} still damaged" if wrong else "nothing lost, duplicated or mixed up"]
+    parts += [f"{counts['meant']} that look deliberate"] if counts.get("meant") else []
     parts += [f"{plural(found.reverted, 'merge')} taken back since"] if found.reverted else []
     summary = Line(", ".join(parts), "bad" if wrong else "good")
     findings = list_findings(found.audited)

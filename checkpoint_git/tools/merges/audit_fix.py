@@ -151,7 +151,7 @@ def write_plan(plan: Plan, on_wait: Callable[[], None]) -> str:
         return write_repair(site, contents, message, plan.env)
     with hold_lock(lock_path(plan_place(site.work_tree)), on_wait=on_wait):
         if read_site(site.work_tree, plan.env).head != site.head or read_dirty(site, list(contents), plan.env):
-            raise CheckpointError("somebody wrote here meanwhile", "run it again")
+            raise CheckpointError("the repository changed meanwhile", "run it again")
         return write_repair(site, contents, message, plan.env)
 
 

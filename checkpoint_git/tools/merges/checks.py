@@ -108,7 +108,7 @@ def find_unaudited_merges(facts: MergeFacts) -> Iterator[Finding]:
         yield Finding("merge/not-audited", "note", message, REPOSITORY, hint="run it again, and the next ones come")
     if audit.left_out and facts.context.since:
         message = f"there are more merges since then: only the newest {audit.merges} were audited"
-        hint = "checkpoint explain-merge --range tells of any"
+        hint = "checkpoint explain-merge --range shows any"
         yield Finding("merge/not-audited", "note", message, REPOSITORY, hint=hint)
 
 
@@ -218,7 +218,7 @@ def find_unknown_upstreams(facts: MergeFacts) -> Iterator[Finding]:
             hint = "if it was deleted after a merge: git branch --unset-upstream; else git fetch"
             yield Finding("upstream/unknown", "note", message, REPOSITORY, hint=hint)
         case "cut":
-            message = f"{_lacking(upstream)}; how they merge cannot be told: {upstream.detail}"
+            message = f"{_lacking(upstream)}; how they merge is unknown: {upstream.detail}"
             hint = "of a shallow clone fetch the rest of the history: git fetch --unshallow"
             yield Finding("upstream/unknown", "note", message, REPOSITORY, hint=hint)
         case "unrelated":

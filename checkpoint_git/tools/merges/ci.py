@@ -54,7 +54,11 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--branch", metavar="NAME", help="premerge: the pull request's branch on the remote")
     add("--push", action=argparse.BooleanOptionalAction, help="premerge: push the merge to the branch (default: no)")
     add("--retries", metavar="N", type=int, help="premerge: how often to begin anew when the branch moves meanwhile")
-    add("--dry-run", action="store_true", help="premerge: say what would be done, write no commit and push nothing")
+    add(
+        "--dry-run",
+        action="store_true",
+        help="premerge: only show what would be done, write no commit and push nothing",
+    )
     add("--candidate", metavar="COMMIT", help="verify: what was made already, such as a merge queue's commit")
 
 

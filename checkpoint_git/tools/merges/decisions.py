@@ -174,7 +174,7 @@ def plan_file(case: Case, request: Request, now: int, asker: Asker | None) -> Re
         message = "no side is the newer: both have the same updated_at, or one has none that can be read"
         return _leave(case, conflicts, "resolve/no-newest", message, _say_choices(case, asked[0], now))
     if request.take == "base" and asked and case.unmerged.sides[BASE] is None:
-        message = "both sides added the file: there is no version before them"
+        message = "both sides added the file: they have no common version"
         return _leave(case, conflicts, "resolve/no-base", message, _say_choices(case, asked[0], now))
     # all was decided, and not into what can be staged: who decides now decides anew
     is_stuck = all(conflict.where in case.chosen for conflict in conflicts) and not _is_valid(case, now)
@@ -241,7 +241,7 @@ def _check(resolved: Resolved, now: int) -> Resolved:
     errors = _find_errors(resolved.case.path, resolved.data or b"", now)
     if not errors:
         return resolved._replace(action="stage")
-    message = "decided, but not staged: the result is no valid checkpoint"
+    message = "decided, but not staged: the result is not a valid checkpoint"
     hint = f"fix what is named, then: git add -- {resolved.case.typed}; or decide again, with another --take"
     last = Finding("resolve/not-valid", "error", message, resolved.case.path, hint=hint)
     return resolved._replace(action="write", findings=[*errors, last])

@@ -89,8 +89,8 @@ def _narrow(touched: Touched, paths: Sequence[str]) -> Touched:
     names = {name for file in touched.files for name in (file.path, file.old_path)}
     strange = [path for path in paths if path not in (*names, *touched.crowded)]
     if strange:
-        hint = "both parents have it so, only one parent changed it, or it is no checkpoint; without paths all is told"
-        raise CheckpointError(f"the merge has nothing to tell of {escape_controls(strange[0])}", hint)
+        hint = "both parents agree, only one parent changed it, or it is not a checkpoint; omit paths to see all"
+        raise CheckpointError(f"the merge did nothing at {escape_controls(strange[0])}", hint)
     files = [file for file in touched.files if file.path in paths or file.old_path in paths]
     return touched._replace(files=files, whole=0, crowded=[path for path in touched.crowded if path in paths])
 
@@ -173,6 +173,6 @@ def _summarize(merges: list[ExplainedMerge], counts: Counter[str], is_bad: bool)
     bad = [f"{counts[verdict]} {verdict}" for verdict in (*FAILURES, "resurrected", "decided") if counts[verdict]]
     unknown = sum(merge.touched is None or bool(merge.touched.crowded) for merge in merges)
     parts = [plural(len(merges), "merge") + (" of checkpoints" if merges else ": none touched a checkpoint")]
-    parts += bad or ["nothing lost, doubled or blended"] if merges else []
+    parts += bad or ["nothing lost, duplicated or mixed up"] if merges else []
     parts += [f"{unknown} not explained"] if unknown else []
     return Line(", ".join(parts), "bad" if is_bad else "warn" if unknown else "good")

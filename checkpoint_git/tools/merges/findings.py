@@ -64,33 +64,33 @@ class AuditedMerge(NamedTuple):
 
 # kind -> (code, what a merge to come does, what one that was made did, what it means)
 _KINDS: dict[Kind, tuple[str, str, str, str]] = {
-    "conflict": ("merge/conflict", "stops here", "stopped here", "a merge by lines cannot merge this checkpoint"),
+    "conflict": ("merge/conflict", "stops here", "stopped here", "a text merge conflicts in this checkpoint"),
     "not-json": ("merge/not-json", "makes no JSON", "left no JSON", "what came out of the merge is not JSON"),
     "duplicate-key": (
         "merge/duplicate-key",
         "writes a key twice",
         "wrote a key twice",
-        "a key stands twice in one object, and most readers drop one of the two",
+        "a key is twice in one object, and most readers drop one of the two",
     ),
     "lost": ("merge/lost-entry", "loses an entry", "lost an entry", "an entry that a side had is gone"),
-    "doubled": ("merge/duplicated", "doubles an entry", "doubled an entry", "an entry stands twice"),
+    "doubled": ("merge/duplicated", "duplicates an entry", "duplicated an entry", "an entry is there twice"),
     "blended": (
         "merge/blended",
-        "glues two records together",
+        "mixes up two records",
         "mixed up two records",
         "one record holds parts of two that do not belong together",
     ),
     "undecided": (
         "merge/undecided",
-        "decides what a person should",
-        "decided what a person should",
-        "both sides changed what belongs together, and nobody was asked",
+        "decides without asking",
+        "decided without asking",
+        "both sides changed what belongs together, and no decision was made",
     ),
     "differs": (
         "merge/differs",
-        "makes something else than the rules do",
-        "made something else than the rules do",
-        "the result is another than what the merge rules make of the same versions",
+        "differs from the rules",
+        "differed from the rules",
+        "the result differs from what the merge rules make of the same versions",
     ),
 }
 CODES: dict[Kind, str] = {kind: row[0] for kind, row in _KINDS.items()}
@@ -99,10 +99,10 @@ NOT_REPAIRED = "merge/not-repaired"
 
 
 def list_rules() -> list[Rule]:
-    rules = [Rule(row[0], "error", row[3], "checkpoint explain-merge tells all of a merge") for row in _KINDS.values()]
+    rules = [Rule(row[0], "error", row[3], "checkpoint explain-merge shows the whole merge") for row in _KINDS.values()]
     return [
         *rules,
-        Rule(NOT_AUDITED, "warning", "a merge that nothing can be told of in this clone", "git fetch --unshallow"),
+        Rule(NOT_AUDITED, "warning", "a merge that cannot be checked in this clone", "git fetch --unshallow"),
         Rule(NOT_REPAIRED, "warning", "harm of a merge that could not be repaired automatically", "fix it by hand"),
     ]
 
@@ -116,7 +116,7 @@ def _find_hint(event: Event) -> str:
     if not event.commit:
         return "checkpoint ci premerge merges by the rules before the server does, and says what a person has to decide"
     if not event.squash:
-        return f"checkpoint explain-merge {event.commit[:12]} tells all that it did"
+        return f"checkpoint explain-merge {event.commit[:12]} shows all that it did"
     base, head = event.parents[:2]
     return f"checkpoint audit {event.commit[:12]} --base {base[:12]} --head {head[:12]} --json"
 
@@ -127,7 +127,7 @@ def find_hit_findings(event: Event, hits: list[Hit], hint: str) -> list[Finding]
         name = event.title + (f' ("{shorten(event.subject, _LONGEST_NAME)}")' if event.subject else "")
     else:
         first, second = (shorten(side, _LONGEST_NAME) for side in event.names)
-        name = f"merging {second} into {first} by lines"
+        name = f"a text merge of {second} into {first}"
     found: list[Finding] = []
     counts = Counter[tuple[str, Kind, bool]]()
     for hit in hits:
@@ -154,7 +154,7 @@ def _list_unknown(audited: AuditedMerge) -> Iterator[Finding]:
         reason, _, hint = audited.reason.partition("; ")
         yield Finding(NOT_AUDITED, "warning", f"{name} could not be judged: {reason}", hint=hint)
     for path in audited.crowded:
-        message = f"{name}: more than two parents changed this file, so nothing is told of it"
+        message = f"{name}: more than two parents changed this file, so it is not checked"
         yield Finding(NOT_AUDITED, "warning", message, path)
 
 
@@ -164,9 +164,9 @@ def describe(audited: AuditedMerge) -> Line:
         title = f'{event.title} ("{shorten(event.subject, _LONGEST_NAME)}")'
     else:
         first, second = (shorten(side, _LONGEST_NAME) for side in event.names)
-        title = f"{second} merged into {first} by lines"
+        title = f"text merge of {second} into {first}"
     if audited.reason:
-        return Line(f"{title}: nothing can be told: {audited.reason}", "warn")
+        return Line(f"{title}: not checked: {audited.reason}", "warn")
     said = ", ".join(f"{number} {kind}" for kind, number in count_kinds([audited]).items())
     is_bad = any(not hit.meant for hit in audited.hits)
     return Line(f"{title}: {said or 'every entry as the rules want it'}", "bad" if is_bad else "" if said else "good")
@@ -180,7 +180,7 @@ def summarize(audited: Sequence[AuditedMerge]) -> Line:
     wrong = sum(not hit.meant for one in audited for hit in one.hits)
     others = sum(one.others for one in audited)
     more = f"; {others} other {'file stops' if others == 1 else 'files stop'} the merge too" if others else ""
-    what = f"{plural(wrong, 'place')} not as the rules want it" if wrong else "nothing lost, doubled or blended"
+    what = f"{plural(wrong, 'place')} that differ from the rules" if wrong else "nothing lost, duplicated or mixed up"
     return Line(f"{plural(len(audited), 'merge')}: {what}{more}", "bad" if wrong else "good")
 
 

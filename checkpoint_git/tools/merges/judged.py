@@ -162,7 +162,7 @@ def _say_verdict(entry: Entry, parents: Parents) -> str:
         case "decided":
             kept, other = (first, second) if entry.side == "first" else (second, first)
             loser = parents.name("second" if entry.side == "first" else "first")
-            return f"{kept} of {parents.name(entry.side)} stands, {other} of {loser} does not"
+            return f"{kept} of {parents.name(entry.side)} was kept, {other} of {loser} was not"
         case "limited":
             return f"{say_value(value)} was cut off at the end of a full list"
         case "moved":
@@ -174,7 +174,7 @@ def _say_verdict(entry: Entry, parents: Parents) -> str:
         case "resurrected":
             return f"{stands}back, though {parents.name(entry.side)} removed it"
         case "doubled":
-            return f"{result} stands there again" if entry.result is not None else "something stands there twice"
+            return f"{result} is there again" if entry.result is not None else "something is there twice"
         case _:
             return f"{result} is made of two records" if entry.result is not None else "no document"
 
@@ -189,7 +189,7 @@ def _say_taken(entry: Entry, who: str) -> str:
 
 
 def _say_lost(entry: Entry, parents: Parents) -> str:
-    stands = f"; {say_value(entry.result)} stands" if entry.result is not None else ""
+    stands = f"; {say_value(entry.result)} was kept" if entry.result is not None else ""
     if entry.side == "both" and entry.first != entry.second:
         said = f"{say_value(entry.first)} of {parents.name('first')} and {say_value(entry.second)} of the other"
         return f"{said} are gone{stands}"

@@ -18,7 +18,7 @@ from checkpoint_git.protocols.merge_schema import load_merge_schema
 
 FAILED, _MOST_TOLD = 255, 127
 _LABELS = ("ours", "base", "theirs")
-_HARMLESS = ("schema/dead-reference", "schema/foreign-reference")  # what lies behind it merges by its structure
+_HARMLESS = ("schema/dead-reference", "schema/foreign-reference")  # what is behind it merges by its structure
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -26,7 +26,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("base", metavar="BASE", help="the version that both began from; an empty file: there is none")
     parser.add_argument("theirs", metavar="THEIRS", help="the other version")
     parser.add_argument("-p", "--stdout", action="store_true", help="print the result, and write no file")
-    help_text = "a JSON Schema whose x-merge keywords say how places merge; without it a checkpoint's own name tells"
+    help_text = "a JSON Schema whose x-merge keywords say how places merge; default: by the file's name"
     parser.add_argument("--schema", metavar="FILE", help=help_text)
     favour = parser.add_mutually_exclusive_group()
     favour.add_argument("--ours", action="store_const", const=0, dest="side", help="decide every conflict for OURS")

@@ -142,14 +142,14 @@ def _describe(done: Premerge) -> Iterator[Line]:
     merged = [file.path for file in done.merged.files if file.path not in left]
     named: tuple[tuple[Sequence[str], str, Style], ...] = (
         (merged, "merged by meaning", "good"),
-        (done.plain_conflicts, "in conflict where they are merged by lines", "dim"),
-        (done.blended, "merged by lines without a word, into something that neither side meant", "warn"),
+        (done.plain_conflicts, "in conflict in a text merge", "dim"),
+        (done.blended, "merged as text without a conflict, into something that neither side meant", "warn"),
     )
     for paths, what, style in named:
         if paths:
             yield Line(f"{plural(len(paths), 'file')} {what}: {join_some(list(paths), _MOST_NAMED)}", style)
     if done.state in ("conflicts", "invalid") and not done.plain_conflicts:
-        yield Line("the forge's own merge by lines would be clean: its button works, and should not be pressed", "warn")
+        yield Line("the forge's own text merge would be clean: its button works, and should not be pressed", "warn")
 
 
 def _advise(request: Request) -> list[Line]:

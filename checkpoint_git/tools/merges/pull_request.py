@@ -46,7 +46,7 @@ def read_request(args: argparse.Namespace, cwd: str, env: Env) -> Request:
         check_remote(cwd, remote, env)
         head = _fetch_branch(ref, remote, cwd, env)
         if not head:
-            hint = "was the pull request closed? is --remote the repository that its branch lies in?"
+            hint = "was the pull request closed? is --remote the repository that its branch is in?"
             message = f"{show_name(remote)} has no branch {show_name(ref.removeprefix(HEADS))} to fetch"
             raise CheckpointError(message, hint)
     else:

@@ -120,7 +120,7 @@ def _select(conflicts: index.Conflicts, top: Top, cwd: str, paths: Sequence[str]
             continue
         if any(name in conflicts.others for name in names):
             hint = "resolve it as usual: in an editor, or with git mergetool"
-            raise CheckpointError(f"{path} is unmerged, but it is no checkpoint", hint)
+            raise CheckpointError(f"{path} is unmerged, but it is not a checkpoint", hint)
         if not any(index.is_tracked(top.work_tree, name) for name in names):
             raise CheckpointError(f"git knows no file {path}", "git status lists what is unmerged")
         skipped.append(path)
@@ -137,7 +137,7 @@ def _find_names(path: str, cwd: str, top: Top) -> list[str]:
         if name != os.pardir and not name.startswith(os.pardir + os.sep):
             names.append(name.replace(os.sep, "/"))
     if not names:
-        raise CheckpointError(f"{path} lies outside the work tree {top.work_tree}", "name a file of this repository")
+        raise CheckpointError(f"{path} is outside the work tree {top.work_tree}", "name a file of this repository")
     return names
 
 
@@ -148,7 +148,7 @@ def _check_wheres(cases: Sequence[Case], request: Request) -> None:
     for where in request.wheres:
         if not any(is_about(conflict, where) for conflict in known):
             places = ", ".join(dict.fromkeys(place or '""' for conflict in known for place in conflict.places))
-            raise CheckpointError(f"there is no conflict at {where}", f"there are: {places}" if places else "")
+            raise CheckpointError(f"no conflict at {where}", f"there are: {places}" if places else "")
 
 
 def _apply(top: Top, planned: Resolved, on_wait: Tell) -> Resolved:
@@ -182,7 +182,7 @@ def _keep_copy(top: Top, path: str, data: bytes) -> str:
         name = f"{path}.before-resolve" + (f"-{number}" if number > 1 else "")
         if create_file(os.path.join(top.work_tree, name), data):
             return name
-    raise CheckpointError(f"there is no free name for a copy beside {path}", "remove the old copies")
+    raise CheckpointError(f"no free name for a copy beside {path}", "remove the old copies")
 
 
 # what is said

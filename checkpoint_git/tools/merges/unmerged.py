@@ -151,7 +151,7 @@ def _find_obstacle(work_tree: str, unmerged: conflicts.Unmerged) -> str:
         mode = os.lstat(full).st_mode
     except OSError:
         return ""
-    return "" if stat.S_ISREG(mode) else "in the work tree it is no ordinary file"
+    return "" if stat.S_ISREG(mode) else "in the work tree it is not a regular file"
 
 
 def read_raw(work_tree: str, path: str) -> bytes | None:

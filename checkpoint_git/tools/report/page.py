@@ -63,7 +63,7 @@ def make_page(
     if beside:
         sections.append(Section("beside", "Beside the checkpoints", beside))
     return PageParts(
-        title=f"{next((part.title for part in parts if part.title), name)}: where the work stands",
+        title=f"{next((part.title for part in parts if part.title), name)}: status of all work",
         facts=[*facts, *(fact for part in parts for fact in part.facts)],
         chips=chips,
         sections=sections,

@@ -27,7 +27,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-o", "--output", metavar="FILE", help="where to write the page; - for stdout")
     parser.add_argument("--open", action="store_true", help="show the page in the browser")
     parser.add_argument("--no-doctor", action="store_true", help="do not look for drift")
-    parser.add_argument("--force", action="store_true", help="write over a file that is no report")
+    parser.add_argument("--force", action="store_true", help="write over a file that is not a report")
 
 
 def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
@@ -95,7 +95,7 @@ def plan_path(place: Place, wished: str | None, cwd: str) -> str:
     if wished is None:
         return os.path.join(place.git_dir or cwd, NAME)
     if not wished.strip() or "\0" in wished:
-        raise CheckpointError("-o: that is no path", "name a file, or - for the terminal")
+        raise CheckpointError("-o: not a path", "name a file, or - for the terminal")
     path = os.path.normpath(os.path.join(cwd, wished))
     if os.path.isdir(path):
         path = os.path.join(path, NAME)
@@ -103,7 +103,7 @@ def plan_path(place: Place, wished: str | None, cwd: str) -> str:
     if protocol_of(relative_path(path, place.top)) or os.path.basename(path).endswith(".json"):
         raise CheckpointError(f"{shown} is a name for data", "name a file that ends in .html")
     if is_inside(path, place.directory) and os.path.basename(path) != os.path.basename(NAME):
-        raise CheckpointError(f"{shown} lies among the checkpoints", "name a file elsewhere")
+        raise CheckpointError(f"{shown} is among the checkpoints", "name a file elsewhere")
     if not os.path.isdir(os.path.dirname(path)):
         raise CheckpointError(f"{escape_controls(os.path.dirname(path))} is not a folder", "make it first")
     return path
@@ -132,5 +132,5 @@ def find_exposure(place: Place, path: str) -> list[Finding]:
     if ignored.code == 0:
         return []
     hint = f"without -o it goes into the git directory; or: echo /{escape_controls(name)} >> .gitignore"
-    message = "the report lies in the work tree, where git add takes it along"
+    message = "the report is in the work tree, where git add picks it up"
     return [Finding("report/not-ignored", "note", message, name, hint=hint)]

@@ -24,7 +24,7 @@ class HookInput(NamedTuple):
 
     @property
     def is_new(self) -> bool:
-        """Whether a session that starts begins afresh, rather than going on after a pause or a compaction."""
+        """Whether a session that starts starts a new one, rather than going on after a pause or a compaction."""
         return self.source in ("startup", "clear") or (self.session == _NAMELESS and not self.source)
 
 

@@ -106,7 +106,7 @@ def find_inert_driver(facts: SetupFacts) -> Iterator[Finding]:
 
 
 _ATTRIBUTES = {
-    "union": "its attribute is merge=union, which glues both sides' lines together: the result is no JSON",
+    "union": "its attribute is merge=union, which keeps the lines of both sides: the result is not JSON",
     "unspecified": "no attribute gives it to the merge driver: git merges it as text",
     "set": "its attribute is merge (as text), so the merge driver never sees it",
     "text": "its attribute is merge=text, so the merge driver never sees it",
@@ -218,7 +218,7 @@ def _is_on_path(facts: SetupFacts) -> bool:
 # states in which git does not run a hook of ours
 _HOOK_STATES = {
     "missing": "not there",
-    "foreign": "another's script, without ours",
+    "foreign": "another tool's script, without ours",
     "not-executable": "not executable, so git skips it",
     "no-interpreter": "its first line names a program that is not there",
     "passed-over": "a line above ours ends the script",

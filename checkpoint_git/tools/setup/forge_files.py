@@ -40,7 +40,7 @@ _TEMPLATES: dict[Forge, dict[str, str]] = {
     "gitlab": {_INCLUDED: "gitlab-checkpoints.yml", ".gitlab-ci.yml": "gitlab-ci.yml"},
 }
 _TRACKED = "commit it: the forge reads it from there"
-_FOREIGN = "it is somebody's own; `checkpoint init --ci` writes the file anew once that is moved away"
+_FOREIGN = "it is a file of your own; move it away, and `checkpoint init --ci` writes a new one"
 _MARK = re.compile(rb"\A# Written by `checkpoint init --ci [a-z]+`, mark ([0-9a-f]{16})\.[^\n]*\n")
 _PLAIN_BRANCH = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_./-]{0,200}")
 
@@ -53,7 +53,7 @@ def forge_files(forge: Forge, base: str, version: str) -> dict[str, bytes]:
         with open(os.path.join(os.path.dirname(__file__), "templates", name), encoding="utf-8") as stream:
             text = re.sub(r"@([A-Za-z]+)@", lambda found: values[found[1]], stream.read())
         body = text.encode()
-        more = "While nobody edits it, `checkpoint init` renews it and `checkpoint uninstall` takes it away."
+        more = "As long as it is unedited, `checkpoint init` updates it and `checkpoint uninstall` removes it."
         first = f"# Written by `checkpoint init --ci {forge}`, mark {_digest(body)}. {more}\n"
         files[path] = first.encode() + body
     return files
@@ -82,7 +82,7 @@ def plan_forges(work_tree: str, wanted: Sequence[str], env: Mapping[str, str]) -
     if not is_plain_branch(base):
         shown = escape_controls(shorten(base, 100))
         hint = "give it a name of plain letters, or write the jobs yourself: docs/forges.md"
-        raise CheckpointError(f"--ci: the default branch {shown} cannot stand in a forge's list of branches", hint)
+        raise CheckpointError(f"--ci: the default branch {shown} cannot be in a forge's list of branches", hint)
     steps = []
     for forge in (*asked, *there):
         planned = [_plan_file(work_tree, path, data) for path, data in forge_files(forge, base, __version__).items()]

@@ -86,7 +86,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("patterns", metavar="PATTERN", nargs="*", help=help_text)
     help_text = "with PATTERN: a JSON Schema whose x-merge keywords say how those merge; this clone keeps a copy"
     parser.add_argument("--schema", metavar="FILE", help=help_text)
-    parser.add_argument("--dry-run", action="store_true", help="say what would be done, and do nothing")
+    parser.add_argument("--dry-run", action="store_true", help="only show what would be done, and do nothing")
 
 
 def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
@@ -219,7 +219,7 @@ def _check_schema(path: str, cwd: str) -> str:
         raise CheckpointError(f"--merge-schema: {full}: {wrong.where or '/'}: {wrong.message}", wrong.hint)
     if find_repository(os.path.dirname(full)):
         raise CheckpointError(
-            f"--merge-schema: {full} lies in a work tree, where a branch can change how it is merged",
+            f"--merge-schema: {full} is in a work tree, where a branch can change how it is merged",
             "put the schema outside any repository, such as in ~/.config/checkpoint",
         )
     return full

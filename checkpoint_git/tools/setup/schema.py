@@ -46,7 +46,7 @@ def answer(args: argparse.Namespace, invocation: Invocation) -> Answer:
         found = [one.document for one in schemas if one.name == args.name]
         if not found:
             names = ", ".join([*(one.name for one in schemas), _META_SCHEMA])
-            raise CheckpointError(f"there is no schema {args.name!a}", f"there are: {names}")
+            raise CheckpointError(f"unknown schema {args.name!a}", f"there are: {names}")
         return _document(found[0])
     rows = [{"name": one.name, "id": one.document.get("$id", ""), "files": one.files} for one in schemas]
     if args.format == "json":
@@ -147,7 +147,7 @@ def _plan_file(place: Place, schema: Exported) -> Step:
         return Step("skip", label, "a symbolic link is in its place")
     present = read_file(path).data
     if present is not None and present != wanted and not is_own_text(present):
-        return Step("skip", label, "somebody wrote or changed it")
+        return Step("skip", label, "it was edited")
     return write_step(label, path, present, wanted, "")
 
 

@@ -99,7 +99,7 @@ def _find_target(settings: Mapping[str, str], local: str, wish: Wish) -> Target:
     only = "origin" if "origin" in known else known[0] if len(known) == 1 else ""
     remote = wish.remote or settings.get("checkpoint.syncremote", "") or (upstream[0] if upstream else only)
     if remote not in known:
-        shown = f"there is no remote {escape_controls(remote)}" if remote else "this clone has no remote to sync with"
+        shown = f"no remote named {escape_controls(remote)}" if remote else "this clone has no remote to sync with"
         raise CheckpointError(shown, "git remote add origin URL, or name one: --remote NAME")
     branch = wish.branch or settings.get("checkpoint.syncbranch", "")
     if not branch and upstream and upstream[0] == remote:

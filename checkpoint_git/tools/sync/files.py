@@ -110,7 +110,7 @@ def _take(work: Work, top: str, path: str, *, is_unmerged: bool) -> None:
     if trouble:
         work.refused.add(path)
         hint = "checkpoint resolve, then sync again" if is_unmerged else "put a regular file in its place"
-        work.findings.append(Finding("sync/not-readable", "error", f"it is left out: {trouble}", path, hint=hint))
+        work.findings.append(Finding("sync/not-readable", "error", f"it is skipped: {trouble}", path, hint=hint))
     elif isinstance(content, bytes):
         work.contents[path] = content
 
@@ -153,7 +153,7 @@ def write_arrivals(
 def _write_arrival(top: str, arrival: Arrival, merge: Merge) -> str:
     full = os.path.join(top, arrival.path)
     if is_behind_link(top, arrival.path):
-        return "a symbolic link stands in its way"
+        return "a symbolic link is in its place"
     now = read_content(full, top) if os.path.lexists(full) else None
     if isinstance(now, OSError):
         return now.strerror or "it cannot be read"
@@ -163,7 +163,7 @@ def _write_arrival(top: str, arrival: Arrival, merge: Merge) -> str:
             return "it was written or removed meanwhile"
         becomes = merge(arrival.path, arrival.was, now, becomes)
         if becomes is None:
-            return "it was changed meanwhile, and the two changes cannot both stand"
+            return "it was changed meanwhile, and the two changes contradict each other"
     folder = os.path.dirname(full)
     try:
         if becomes is None and now is not None:

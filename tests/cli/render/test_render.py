@@ -69,7 +69,7 @@ def test_a_digest_says_how_many_findings_it_stands_for() -> None:
     ]
     said = digest(*[(Finding("a/b", "note", str(at)), 1) for at in range(40)], left=2)
     assert len(said) == 24
-    assert said[-1] == "20 findings left out; each of them: doctor --full"
+    assert said[-1] == "20 findings not shown; each of them: doctor --full"
 
 
 def test_on_a_narrow_terminal_the_command_stays_whole_on_a_line_of_its_own() -> None:
@@ -87,7 +87,7 @@ def test_a_digest_fills_one_screen_of_a_narrow_terminal_and_shows_something_at_l
     entries = [(Finding("a/b", "note", "word " * 20 + "end"), 1)] * 9
     said = digest(*entries, screen=Screen(width=40))
     assert len(said) <= 25
-    assert said[-1] == "4 findings left out; each of them: doctor --full"
+    assert said[-1] == "4 findings not shown; each of them: doctor --full"
     said = digest((Finding("a/b", "note", "word " * 500), 1), screen=Screen(width=40))
     assert len(said) > 25
 

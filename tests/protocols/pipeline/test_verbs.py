@@ -330,7 +330,7 @@ def test_a_missing_record_is_told_with_what_is_there(desk: Desk) -> None:
     assert "implement" in said.document["hint"]
     put_record(desk.base, attempt=7)
     said = desk.run("read", "--phase", "implement", "--attempt", "3")
-    assert "there is no attempt 3 at implement" in said.error
+    assert "no attempt 3 at implement" in said.error
     assert said.document["hint"] == "there are attempts 1, 7"
 
 

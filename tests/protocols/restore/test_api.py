@@ -60,7 +60,7 @@ def test_a_point_is_made_listed_verified_rolled_back_and_dropped(repo: GitRepo) 
     assert later.gc(dry_run=True) == [point]
     assert later.gc() == [point]
     points.drop(done.result.safety)
-    with pytest.raises(CheckpointError, match="there is no restore point"):
+    with pytest.raises(CheckpointError, match="no such restore point"):
         points.show(point)
 
 

@@ -272,7 +272,7 @@ def test_a_folder_in_a_files_place_stops_everything_when_no_point_keeps_what_it_
     (work.path / "src/b.py").unlink()
     work.write("src/b.py/.env", "TOKEN=1")
     harmed = look(work.path)
-    with pytest.raises(CheckpointError, match=r"a folder stands where src/b\.py belongs"):
+    with pytest.raises(CheckpointError, match=r"a folder is in the place of src/b\.py belongs"):
         rollback.roll_back(workspace_of(work.path), made.manifest)
     assert look(work.path) == harmed
 
@@ -294,7 +294,7 @@ def test_a_pipe_in_a_files_place_stops_everything(work: GitRepo) -> None:
     made = points.create(workspace_of(work.path), ["src"], "", "git_stash", None)
     (work.path / "src/b.py").unlink()
     os.mkfifo(work.path / "src/b.py")
-    with pytest.raises(CheckpointError, match=r"what stands where src/b\.py belongs is not a file"):
+    with pytest.raises(CheckpointError, match=r"what is in the place of src/b\.py is not a file"):
         rollback.roll_back(workspace_of(work.path), made.manifest)
     assert (work.path / "src/b.py").is_fifo()
 
@@ -359,7 +359,7 @@ def test_a_difference_behind_a_link_that_makes_way_is_no_hindrance() -> None:
 def test_a_path_below_a_link_is_refused_before_anything_is_changed(tmp_path: Path) -> None:
     (tmp_path / "away").mkdir()
     (tmp_path / "src").symlink_to("away")
-    with pytest.raises(CheckpointError, match="src is a symbolic link now, and src/a lies behind it"):
+    with pytest.raises(CheckpointError, match="src is a symbolic link now, and src/a is behind it"):
         rollback.check_ways(str(tmp_path), [], [Difference("src/a", "missing")], [])
 
 
@@ -369,7 +369,7 @@ def test_a_folder_in_a_files_place_may_hold_what_will_be_removed_and_nothing_els
     present, restore = [Entry("a", "folder"), Entry("a/made", "file")], [Difference("a", "kind")]
     rollback.check_ways(str(tmp_path), ["a/made"], restore, present)
     (tmp_path / "a/.env").write_text("x")
-    with pytest.raises(CheckpointError, match="a folder stands where a belongs") as caught:
+    with pytest.raises(CheckpointError, match="a folder is in the place of a belongs") as caught:
         rollback.check_ways(str(tmp_path), ["a/made"], restore, present)
     assert "a/.env" in caught.value.hint
 

@@ -72,7 +72,7 @@ def test_a_folder_in_a_files_place_is_left_and_said(work: GitRepo) -> None:
     work.write("src/a.py", "changed")
     done = run_script(work, made.manifest.id)
     assert done.returncode == 1
-    assert "not restored: ./src/b.py (a folder stands there)" in done.stderr
+    assert "not restored: ./src/b.py (a folder is there)" in done.stderr
     assert (work.read("src/b.py/inner"), work.read("src/a.py")) == ("mine", "a\n")
 
 

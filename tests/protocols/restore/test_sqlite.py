@@ -388,7 +388,7 @@ def test_a_database_in_a_folder_of_the_scope_is_kept_once_and_as_a_database(repo
         ("sqlite://", "names no database file"),
         ("sqlite:///:memory:", "names no database file"),
         ("sqlite:///a.db?mode=ro", "names no database file"),
-        ("sqlite:///nowhere.db", "there is no database"),
+        ("sqlite:///nowhere.db", "no such database"),
         ("sqlite:///link.db", "is not a file"),
         ("sqlite:///way/app.db", "symbolic link"),
         ("sqlite:///secrets.key", "holds secrets"),

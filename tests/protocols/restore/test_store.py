@@ -97,7 +97,7 @@ def test_a_point_whose_folder_was_removed_comes_back_from_git(work: GitRepo) -> 
 def test_a_copy_that_was_removed_is_gone_for_good(work: GitRepo) -> None:
     manifest = make(work, "file_backup")
     store.remove_folder(str(work.path), manifest.id)
-    with pytest.raises(CheckpointError, match="there is no restore point"):
+    with pytest.raises(CheckpointError, match="no such restore point"):
         store.load_point(workspace_of(work.path), manifest.id)
     assert os.listdir(work.path / ".checkpoints") == []
 

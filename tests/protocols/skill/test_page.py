@@ -120,7 +120,7 @@ def test_few_columns_and_tall_ones_are_laid_in_rows() -> None:
 
 def test_where_nothing_is_the_page_says_how_to_begin() -> None:
     text = draw(make_parts(make_facts()))
-    assert "there is no checkpoint yet" in text
+    assert "no checkpoints yet" in text
     assert "checkpoint update build" in text
 
 

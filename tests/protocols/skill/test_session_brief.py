@@ -104,7 +104,7 @@ def test_other_checkpoints_say_what_is_next_or_in_the_way_and_the_done_come_last
     )
     assert lines[lines.index("Other checkpoints: 3") + 1 :] == [
         "  c: in_progress, sprint-2, 2/3, 4h; next: Write the docs",
-        "  b: blocked, sprint-2, 2/3, 2h; in the way: CI is red",
+        "  b: blocked, sprint-2, 2/3, 2h; blocker: CI is red",
         "  a: complete, sprint-2, 2/3, 2h",
     ]
 

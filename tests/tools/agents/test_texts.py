@@ -10,7 +10,7 @@ from checkpoint_git.core.yamltext import load
 from checkpoint_git.tools.agents.table import AGENTS, SIGNS, TABLE
 from checkpoint_git.tools.agents.texts import NOTES, TEXTS, read_stamped, render_stamped
 
-WORDS = {"PATH"}  # what stands where a verb would, in prose
+WORDS = {"PATH"}  # what is in the place of a verb would, in prose
 
 
 @pytest.mark.parametrize("text", [*TEXTS.values(), NOTES])

@@ -69,7 +69,7 @@ def test_a_session_that_works_for_one_skill_mends_its_own_alone(project: GitRepo
         ("--fix=schema", "has no fix"),
         ("--fix=restore/content", "has no fix"),
         ("--fix=drift", "is a group"),
-        ("--fix=drift/nothing", "no check"),
+        ("--fix=drift/nothing", "unknown check"),
     ],
 )
 def test_a_word_that_names_no_mend_is_refused_before_anything_is_read(project: GitRepo, word: str, says: str) -> None:

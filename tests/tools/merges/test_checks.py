@@ -177,7 +177,7 @@ def test_what_is_not_committed_or_comes_out_wrong_is_told_beside() -> None:
     ("state", "level", "said"),
     [
         ("gone", "note", "is not in this clone"),
-        ("cut", "note", "how they merge cannot be told: half is missing"),
+        ("cut", "note", "how they merge is unknown: half is missing"),
         ("unrelated", "warning", "no commit in common"),
     ],
 )

@@ -87,7 +87,7 @@ def test_single_files_of_a_merge_can_be_asked_for(diverged: GitRepo) -> None:
     for paths in ([PATH], [other], [f"./{other}", PATH]):
         (found,) = run_verb(explain_merge, "HEAD", "--", *paths, cwd=diverged.path).outcome.data["merges"]
         assert [file["path"] for file in found["files"]] == sorted(path.removeprefix("./") for path in paths)
-    with pytest.raises(CheckpointError, match="nothing to tell of readme"):
+    with pytest.raises(CheckpointError, match="did nothing at readme"):
         run_verb(explain_merge, "HEAD", "readme", cwd=diverged.path)
 
 

@@ -18,7 +18,7 @@ HIT = Hit("lost", ".checkpoints/build.checkpoint.json", "/blockers", "blockers[b
 
 def test_what_is_foreseen_and_what_was_made_is_said_in_its_own_tense() -> None:
     (foreseen,) = find_hit_findings(FORESEEN, [HIT], "hint")
-    assert foreseen.message == "merging topic into origin/main by lines loses an entry: blockers[b1]: gone"
+    assert foreseen.message == "a text merge of topic into origin/main loses an entry: blockers[b1]: gone"
     (made,) = find_hit_findings(MADE, [HIT._replace(line=7)], "hint")
     assert made.message.startswith("merge 4f1c2ab90d3e of main and topic (")
     assert made.message.endswith("lost an entry: blockers[b1]: gone")

@@ -80,7 +80,7 @@ def test_a_schema_says_how_places_merge_and_may_refer_to_others(tmp_path: Path) 
         ([], {"theirs": "{\n"}, "theirs: line 2: "),
         ([], {"base": "[1,]"}, "base: line 1: "),
         (["--schema", "gone"], {}, "gone cannot be read"),
-        (["--schema", "ours"], {"ours": '{"x-merge": {"strategy": "rowz"}}'}, "there is no strategy 'rowz'"),
+        (["--schema", "ours"], {"ours": '{"x-merge": {"strategy": "rowz"}}'}, "unknown strategy 'rowz'"),
         (["--marker-size", "0"], {}, "--marker-size"),
         (["--marker-size", "x"], {}, "--marker-size"),
         (["-L", "a"] * 4, {}, "-L"),

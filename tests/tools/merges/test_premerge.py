@@ -216,7 +216,7 @@ def test_a_branch_that_looks_like_something_else_is_a_branch(forge: Forge, name:
 
 @pytest.mark.parametrize("remote", ["--upload-pack=touch x", "-x", "nowhere", "ext", "\x1b"])
 def test_a_remote_that_is_none_is_refused(forge: Forge, remote: str) -> None:
-    with pytest.raises(CheckpointError, match="there is no remote") as caught:
+    with pytest.raises(CheckpointError, match="no remote named") as caught:
         forge.premerge(f"--remote={remote}", "--branch=topic", "--push")
     assert caught.value.message.isprintable()
 

@@ -157,7 +157,7 @@ def test_a_place_without_a_conflict_is_an_error_that_names_the_conflicts(repo: G
     conflicted(repo)
     with pytest.raises(CheckpointError) as caught:
         run(repo, "--where", "/nowhere", "--take", "ours")
-    assert caught.value.message == "there is no conflict at /nowhere"
+    assert caught.value.message == "no conflict at /nowhere"
     assert caught.value.hint == "there are: /project, /step"
 
 
@@ -810,7 +810,7 @@ def test_other_unmerged_files_are_not_touched(repo: GitRepo) -> None:
     repo.git("merge", "-q", "right", check=False)
     ran = run(repo, "--take", "ours")
     assert (ran.outcome.code, ran.outcome.data["still_unmerged"]) == (0, ["other.txt"])
-    with pytest.raises(CheckpointError, match="no checkpoint"):
+    with pytest.raises(CheckpointError, match="not a checkpoint"):
         run(repo, "other.txt", "--take", "ours")
 
 

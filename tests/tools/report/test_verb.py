@@ -100,7 +100,7 @@ def test_the_page_tells_what_status_next_log_and_doctor_know(repo: GitRepo) -> N
     repo.commit("Ask")
     ran = report(repo)
     texts = [text.strip() for text in parse(read_page(repo)).texts]
-    for said in ("tidepool: where the work stands", "Which host?", "Write the notes API", "Sprint 2: notes", "AB-1",
+    for said in ("tidepool: status of all work", "Which host?", "Write the notes API", "Sprint 2: notes", "AB-1",
                  "1 decision waiting on you", "drift/project-dir"):  # fmt: skip
         assert said in texts, said
     assert any("blocker opened: Which host?" in text for text in texts)
@@ -130,7 +130,7 @@ def test_private_state_is_not_on_the_page_and_secrets_are_taken_out(repo: GitRep
 def test_an_empty_folder_makes_a_page_too(repo: GitRepo) -> None:
     repo.write(".checkpoints/README.md", "")
     report(repo, "--no-doctor")
-    assert "There are no checkpoints yet" in read_page(repo)
+    assert "No checkpoints yet" in read_page(repo)
 
 
 def test_outside_git_the_page_lacks_the_history_and_says_so(tmp_path: Path) -> None:

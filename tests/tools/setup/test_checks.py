@@ -107,7 +107,7 @@ def test_outside_git_nothing_is_said_about_git() -> None:
 @pytest.mark.parametrize(
     ("value", "says"),
     [
-        ("union", "no JSON"),
+        ("union", "not JSON"),
         ("unspecified", "as text"),
         ("unset", "our side"),
         ("binary", "our side"),

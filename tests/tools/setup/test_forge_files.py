@@ -192,7 +192,7 @@ def test_the_jobs_name_the_default_branch(repo: GitRepo) -> None:
 
 def test_a_default_branch_that_no_list_can_hold_is_refused(repo: GitRepo) -> None:
     repo.git("symbolic-ref", "HEAD", "refs/heads/it's")
-    with pytest.raises(CheckpointError, match="cannot stand in"):
+    with pytest.raises(CheckpointError, match="cannot be in"):
         set_up(repo, "github")
 
 

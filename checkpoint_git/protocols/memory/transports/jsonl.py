@@ -60,7 +60,7 @@ class JsonlTransport:
 
     def add_observations(self, name: str, contents: Sequence[str]) -> None:
         if not self._change(name, lambda found: [*found, *(text for text in contents if text not in found)]):
-            raise GraphError(f"there is no entity {escape_controls(name)}", "")
+            raise GraphError(f"no entity named {escape_controls(name)}", "")
 
     def delete_observations(self, name: str, contents: Sequence[str]) -> None:
         gone = set(contents)

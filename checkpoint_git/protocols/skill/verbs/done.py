@@ -141,7 +141,7 @@ def _find_refusal(command: str, args: argparse.Namespace, invocation: Invocation
     if args.yes:
         return None
     if not invocation.interactive:
-        message = "a command from a checkpoint is not run unasked, and there is nobody here to ask"
+        message = "a command from a checkpoint is not run unasked, and no terminal is here to ask on"
         return Finding("done/not-confirmed", "error", message, hint="read it, then add --yes")
     invocation.stderr.write("run it with sh in the repository's root? [y/N] ")
     invocation.stderr.flush()

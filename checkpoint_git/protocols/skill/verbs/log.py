@@ -31,13 +31,13 @@ _KIN = f":(top,glob)**/*{layout.SUFFIX}"
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("skill", metavar="SKILL", nargs="?", help="whose checkpoint; needed where there are several")
-    help_text = f"how many commits to tell, the newest; 0 for all (default: {DEFAULT_LIMIT}, with --since all)"
+    help_text = f"show at most N commits, newest first; 0 for all (default: {DEFAULT_LIMIT}, with --since all)"
     parser.add_argument("-n", "--limit", metavar="N", type=int, help=help_text)
-    parser.add_argument("--since", metavar="ISO", help="only commits since an instant (2026-06-01T00:00:00Z) or a day")
+    parser.add_argument("--since", metavar="ISO", help="only commits since a time (2026-06-01T00:00:00Z) or a day")
     help_text = "only what happened to the rows of the progress table, or to one of them; may be given several times"
     parser.add_argument("--rows", metavar="ID", nargs="?", const="", action="append", help=help_text)
     parser.add_argument("--decisions", action="store_true", help="only decisions, and blockers opened and closed")
-    parser.add_argument("--all", action="store_true", help="also commits that changed nothing of what is told")
+    parser.add_argument("--all", action="store_true", help="include commits without a visible change")
 
 
 class LogResult(NamedTuple):
@@ -133,7 +133,7 @@ def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     since = None if args.since is None else read_since(args.since)
     limit = args.limit if args.limit is not None else 0 if since is not None else DEFAULT_LIMIT
     if limit < 0:
-        raise CheckpointError(f"-n {limit}: there is no such number of commits", "give 0 for all")
+        raise CheckpointError(f"-n {limit}: not a number of commits", "give 0 for all")
     rows = None if args.rows is None else args.rows if all(args.rows) else []
     result = log(place, skill, limit=limit, since=since, rows=rows, decisions=args.decisions, silent_too=args.all)
     data = {

@@ -1,4 +1,4 @@
-"""`checkpoint next`: the one action that matters most now; what the history shows as shipped is passed over."""
+"""`checkpoint next`: the most important action; what the history shows as shipped is passed over."""
 
 from argparse import ArgumentParser, Namespace
 from typing import Any, NamedTuple
@@ -86,7 +86,7 @@ def _skipped_lines(skipped: list[Skipped], *, in_full: bool) -> list[Block]:
     if not skipped:
         return []
     were, them = ("s were", "them") if len(skipped) > 1 else (" was", "it")
-    told = f"{len(skipped)} action{were} skipped: the history shows {them} as shipped"
+    told = f"{len(skipped)} action{were} skipped: the history shows {them} as merged"
     if not in_full:
         return [Line(f"{told} (checkpoint next --all)", "dim")]
     parts = [Line(f"  {part.skill}: {part.action} - {part.evidence}", "dim", hang=4) for part in skipped]

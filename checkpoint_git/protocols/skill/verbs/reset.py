@@ -1,4 +1,4 @@
-"""`checkpoint reset`: put a skill's checkpoint among its past, so that the skill starts afresh."""
+"""`checkpoint reset`: put a skill's checkpoint among its past, so that the skill starts a new one."""
 
 import argparse
 from codecs import BOM_UTF8
@@ -62,6 +62,6 @@ def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     place = find_place(invocation.cwd)
     archive = reset(place, args.skill, invocation.now, say_waiting(invocation.stderr))
     line = Line(
-        f"{args.skill}: archived to {archive}; checkpoint update {quote_word(args.skill)} starts afresh", "good"
+        f"{args.skill}: archived to {archive}; checkpoint update {quote_word(args.skill)} starts a new one", "good"
     )
     return Outcome({"skill": args.skill, "archive": archive}, [line])

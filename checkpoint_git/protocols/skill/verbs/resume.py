@@ -1,4 +1,4 @@
-"""`checkpoint resume`: what a session must know before it goes on with a skill, and whether it may."""
+"""`checkpoint resume`: everything a new session needs to pick this up, and whether it may."""
 
 import argparse
 import os
@@ -28,7 +28,7 @@ from checkpoint_git.protocols.skill.views import (
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("skill", metavar="SKILL", help="the skill to go on with")
+    parser.add_argument("skill", metavar="SKILL", help="the checkpoint to continue")
     parser.add_argument(
         "--continue", dest="go_on", action="store_true", help="continue even if resume would stop and ask"
     )
@@ -172,7 +172,7 @@ def _continue_lines(result: ResumeResult) -> list[Block]:
         lines.append(Line(first, "good", "in_progress", 2))
         lines += _action_lines(context.actions[:1])[1:]
     else:
-        why = "every noted action has shipped" if result.shipped else "nothing is noted"
+        why = "every noted action is merged" if result.shipped else "nothing is noted"
         how = f"say what comes next: checkpoint update {quote_word(result.plan.skill)} --next_actions+=..."
         lines.append(Line(f"Resuming, though {why}: {how}", "warn", "stale", 2))
     for title, texts in (

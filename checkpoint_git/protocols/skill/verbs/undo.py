@@ -1,4 +1,4 @@
-"""`checkpoint undo`: take back the last write of a checkpoint; what it takes back is kept in turn."""
+"""`checkpoint undo`: revert the last write of a checkpoint; what it takes back is kept in turn."""
 
 from argparse import ArgumentParser, Namespace
 from typing import NamedTuple
@@ -25,7 +25,7 @@ class Undone(NamedTuple):
 
 def add_arguments(parser: ArgumentParser) -> None:
     """SKILL."""
-    parser.add_argument("skill", metavar="SKILL", help="whose last write to take back")
+    parser.add_argument("skill", metavar="SKILL", help="whose last write to revert")
 
 
 def undo(place: Place, skill: str, on_wait: Tell = lambda: None) -> Undone:
