@@ -13,7 +13,7 @@ _LOOKED_AT = 2_000  # letters beyond them that are looked at, so that no secret 
 _SHORT = 22  # letters of a table's cell that is not broken over lines
 _LINK = re.compile(r"https?://[A-Za-z0-9.-]+(?::\d{1,5})?(?:[/?#][!-~]*)?")
 _ANCHOR = re.compile(r"#[a-z][a-z0-9-]*")
-_TAG = re.compile(r"<[^>]*>")
+_TAG = re.compile(r"<[^<>]*>")
 
 Tone = Literal["", "good", "warn", "bad", "info", "dim"]
 

@@ -11,7 +11,7 @@ from checkpoint_git.git.history.log import environment
 from checkpoint_git.git.objects import Blobs, has_commit, read_commit, read_headers
 from checkpoint_git.git.run import offline_env, run_git, stream_git
 
-_REMOTE = r"^(?:\w[\w+.-]*://(?!/)[^/]+/|[^/\s]+@?[^/\s]*:(?!//))/*(?P<path>.+?)(?:\.git)?/*$"
+_REMOTE = r"^(?:\w[\w+.-]*+://(?!/)[^/]+/|[^/\s]+:(?!//))/*+(?P<path>.+)"
 _ID = re.compile(r"[0-9a-f]{7,64}")
 _TAG = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+/-]*")
 
@@ -25,7 +25,7 @@ def read_own_names(work_tree: str) -> frozenset[str]:
         return frozenset()
     urls = (record.partition(b"\n")[2].decode("utf-8", "replace") for record in out.split(b"\0") if record)
     matches = (re.match(_REMOTE, url) for url in urls)
-    return frozenset(repository_path(match["path"]) for match in matches if match)
+    return frozenset(repository_path(match["path"].rstrip("/").removesuffix(".git")) for match in matches if match)
 
 
 class Tag(NamedTuple):

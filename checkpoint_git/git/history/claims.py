@@ -33,21 +33,21 @@ TRAILER_RULE = "a trailer that names the pull request"
 _CLOSING = r"(?:clos(?:e|es|ed)|fix(?:es|ed)?|resolv(?:e|es|ed)|implement(?:s|ed)|complet(?:e|es|ed))"
 _REVERT = r"(?i)(?:revert(?:s|ed)?|back(?:s|ed)? out|roll(?:s|ed)? ?back)\b[:\s]"
 _RELAND = r"(?i)(?:reapply|re-apply|reland|re-land)\b"
-_QUOTED = r'(?i)^(?P<verbs>(?:(?:Revert|Reapply) ")+)(?P<quoted>.*?)"+(?P<rest>[^"]*)$'
+_QUOTED = r'(?i)(?:(?:Revert|Reapply) ")+'
 _UNDONE = r"(?m)(?:\bThis (?:commit )?|^[ \t]*)[Rr]evert" + REVERTED_IDS
 _REVERTED_BELOW = r"(?im)^[ \t]*(?:This )?reverts (?:pull request |merge request |PR |MR )?(?P<what>\S+)"
 
 _MERGE_OF_NUMBER = (
     r"(?i)^(?:Merge|Merged|Merges|Auto merge of|Land|Landed)\s+"
-    r"(?P<kind>(?:PRs?|pull requests?|MRs?|merge requests?|GH)[\s-]*)?(?P<what>[#!]?\d+.*)$"
+    r"(?P<kind>(?:PRs?|pull requests?|MRs?|merge requests?|GH)[\s-]*)?(?P<what>[#!]?\d.*)"
 )
 _MERGED_IN = r"(?i)^Merged in (?P<source>\S+) \(pull request #(?P<number>\d+)\)"
 _MERGE_OF_BRANCH = (
-    r"(?i)^Merge (?:remote-tracking )?(?:branch(?:es)?|commit|tag)?\s*(?P<source>.+?)(?:\s+into\s+\S+.*)?$"
+    r"(?i)^Merge (?:remote-tracking )?(?:branch(?:es)?|commit|tag)?\s*+(?P<source>.+)"
 )
 _NUMBERED_TITLE = r"(?i)^Pull request #(?P<number>\d{1,9}): "
-_OF_REMOTE = r"\s+of\s+\S+$"
-_INTO = r"(?i)\s+into\s+.*$"
+_OF_REMOTE = r"(?<!\s)\s++of\s++\S++$"
+_INTO = r"(?i)(?<!\s)\s++into\s"
 _BRANCH_TICKET = r"(?<![A-Za-z0-9])(?P<prefix>[A-Za-z][A-Za-z0-9]{1,9})-(?P<number>\d{1,7})(?![A-Za-z0-9])"
 _BRANCH_NUMBER = r"(?i)(?<![A-Za-z0-9])(?:pr|pull|gh)[/-](?P<number>\d{1,9})(?![A-Za-z0-9])"
 
@@ -113,10 +113,11 @@ def _read_revert(subject: str) -> tuple[int, str, str]:
     if not subject.lower().startswith(("revert", "reapply", "re-apply", "reland", "re-land", "back", "roll")):
         return 0, "", subject
     quoted = re.match(_QUOTED, subject)
-    if quoted:
-        verbs = re.findall(r"revert|reapply", quoted["verbs"].lower())
+    if quoted and '"' in subject[quoted.end() :]:
+        verbs = re.findall(r"revert|reapply", quoted[0].lower())
         depth = sum(1 if verb == "revert" else 2 for verb in verbs)  # Reapply says that a revert was reverted
-        return depth, quoted["quoted"], quoted["rest"]
+        inside, _, rest = subject[quoted.end() :].rpartition('"')
+        return depth, inside.rstrip('"'), rest
     revert = re.match(_REVERT, subject)
     if revert:
         return 1, subject[revert.end() :], ""
@@ -143,7 +144,7 @@ def _find_merged_number(commit: Commit, subject: str) -> dict[str, str]:
     first = re.match(r"(?P<sign>[#!]?)(?P<number>\d{1,9})(?!\w)", match["what"]) if match else None
     if not match or not first or not (first["sign"] or match["kind"]):
         return {}
-    rest = re.sub(_INTO, "", match["what"][first.end() :])
+    rest = re.split(_INTO, match["what"][first.end() :], maxsplit=1)[0]
     source = re.search(r"\bfrom\s+(\S+)", rest)
     also = [mention.reference for mention in _listed_first(rest)]
     names = [f"{first['sign'] or '#'}{int(first['number'])}", *also, *(_find_in_branch(source[1]) if source else [])]
@@ -177,7 +178,8 @@ def _find_merged_in(commit: Commit, subject: str) -> dict[str, str]:
 def _find_merged_branch(commit: Commit, subject: str) -> dict[str, str]:
     # What the merged branch is called after. Neither what it was merged into nor where it came from has landed
     match = re.match(_MERGE_OF_BRANCH, subject) if commit.parents > 1 else None
-    return dict.fromkeys(_find_in_branch(re.sub(_OF_REMOTE, "", match["source"])), MERGE_RULE) if match else {}
+    source = re.split(_INTO, match["source"], maxsplit=1)[0] if match else ""
+    return dict.fromkeys(_find_in_branch(re.sub(_OF_REMOTE, "", source)), MERGE_RULE)
 
 
 def _find_numbered_title(commit: Commit, subject: str) -> dict[str, str]:
@@ -196,7 +198,7 @@ def _find_told_by_merge(commit: Commit, subject: str) -> dict[str, str]:
     # A merge commit with words of its own: what it names, unless it says that it is only part of that
     if commit.parents < 2 or subject.lower().startswith("merge "):
         return {}
-    named = re.sub(_INTO, "", subject)
+    named = re.split(_INTO, subject, maxsplit=1)[0]
     whole = (mention for mention in find_mentions(named) if not re.search(_PARTLY, named[: mention.start]))
     return dict.fromkeys((mention.reference for mention in whole), MERGE_RULE)
 
@@ -215,7 +217,7 @@ def _find_suffix(commit: Commit, subject: str) -> dict[str, str]:
     suffixes = re.search(_SUFFIXES, subject[-400:]) if "(" in subject else None
     if not suffixes or _is_unfinished(subject):
         return {}
-    named = [item for item in re.split(r"\s*[(),]\s*", suffixes["items"]) if re.match(_SUFFIX_ITEM, item)]
+    named = [item for item in re.split("[(),]", suffixes["items"]) if re.match(_SUFFIX_ITEM, item.strip())]
     return dict.fromkeys((reference for item in named for reference in find_references(item)), SQUASH_RULE)
 
 

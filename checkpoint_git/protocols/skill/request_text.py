@@ -37,7 +37,7 @@ def _is_step_of_a_plan(text: str, mention: Mention) -> bool:
 
 
 _PLAN_STEP = re.compile(
-    r"(?:\bv?\d+(?:\.\d+)+\s+)?\b[Pp][Rr]s? \d{1,2}(?:\.\d)?(?=\s*(?:[(:,.;]|(?:is|from|branch)\b))"
+    r"(?:(?<![\w.])v?\d++(?:\.\d++)++\s++)?\b[Pp][Rr]s? \d{1,2}(?:\.\d)?(?=\s*(?:[(:,.;]|(?:is|from|branch)\b))"
 )
 
 
@@ -68,12 +68,13 @@ class RequestText:
         plain = re.sub(r"`[^`]*`", lambda code: " CI checks " if " checks" in code[0] else f" {_CODE} ", plain)
         plain = re.sub(r"\[([^\[\]]*)\]\([^()]*\)", r"\1", plain)  # a Markdown link
         plain = re.sub(r"https?://\S+|[*_\"\u201c\u201d«»]", "", plain)
-        plain = re.sub(r"(?m)^\s*(?:[-•+]\s+|\d+[.)]\s+|\[ ?\]\s*|#+\s+)+", "", plain).replace("\n", " ; ")
+        plain = "\n".join(filter(None, map(str.strip, plain.split("\n"))))
+        plain = re.sub(r"(?m)^(?:[-•+]\s+|\d+[.)]\s+|\[ ?\]\s*|#+\s+)+", "", plain).replace("\n", " ; ")
         plain = re.sub(r"(?i)\b(rebase|squash) and merge\b", r"\1-merge", plain)
         plain = re.sub(r"(?<=\w)(?:→|->)(?=\w)|(?<=\d) (?:→|->) (?=\d)", "-", _ALTERNATIVES.sub(r"\1", plain))
         plain = re.sub(rf"({MARK}.) [\u2014-](?= {MARK}|#?\d)", r"\1 and others ", plain)  # a range names more
         for _ in range(3):  # what stands in brackets explains, but for references alone
-            plain = re.sub(r"\s*\(([^()]{0,800})\)", self._open_brackets, plain)
+            plain = re.sub(r"(?<!\s)\s*+\(([^()]{0,800})\)", self._open_brackets, plain)
         self.words = self._join_lists(_PIECE.findall(plain))
 
     def _add(self, references: tuple[str, ...], spelled: str) -> str:

@@ -68,7 +68,7 @@ class Suppressed(NamedTuple):
     reason: str
 
 
-_KEY = re.compile(r"^\s*(?:\[\[?\s*)?([A-Za-z_][\w-]*)\s*(?:\]\]?|=)", re.MULTILINE)
+_KEY = re.compile(r"\s*+(?:\[\[?\s*+)?([A-Za-z_][\w-]*+)\s*+[\]=]").match
 Bad = Callable[[int, str], None]  # reports what is wrong in a line, 0 for none
 
 
@@ -92,8 +92,9 @@ def read_settings_text(text: str, path: str, is_code: Callable[[str], bool]) -> 
         bad(0, "it is nested too deeply")
         return Settings(findings=findings)
     lines: dict[str, list[int]] = {}  # tomllib has none; one regex sees nearly all
-    for match in _KEY.finditer(text):
-        lines.setdefault(match[1], []).append(text.count("\n", 0, match.start(1)) + 1)
+    for number, match in enumerate(map(_KEY, text.split("\n")), 1):
+        if match:
+            lines.setdefault(match[1], []).append(number)
     for key in table.keys() - {"thresholds", "suppress"}:
         bad(lines.get(key, [0])[0], f'"{shorten(key, 60)}" is unknown')
     limits = _read_limits(table.get("thresholds", {}), lines, bad)

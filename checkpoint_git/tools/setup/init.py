@@ -31,7 +31,7 @@ from checkpoint_git.tools.setup.steps import (
 )
 from checkpoint_git.tools.setup.survey import Survey, read_file, read_merge_attribute, read_survey
 
-_PATTERN = re.compile(r'[^\s!#"\\-][^\t\r\n"\\]*[./*][^\s"\\]+')
+_PATTERN = re.compile(r'[^\s!#"\\-](?:[^\t\r\n"\\]*\s)?[^\s"\\./*]*+[./*][^\s"\\]+')
 
 
 class Options(NamedTuple):
