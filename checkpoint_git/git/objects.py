@@ -215,9 +215,15 @@ def has_commit(cwd: str, rev: str, env: Env = None) -> bool:
 
 
 def _find_commit(cwd: str, rev: str, env: Env) -> str:
-    words = ["rev-parse", "--verify", "--quiet", "--end-of-options", f"{rev}^{{commit}}"]
-    result = run_git(words, cwd, env=env, check=False)
-    return result.out.decode().split()[-1] if result.code == 0 else ""
+    # The name of a branch means the branch: for git, a tag of that name comes first, and anybody may have pushed one
+    name = rev.partition("^")[0].partition("~")[0].partition("@")[0]
+    is_branch = name != "" and not name.startswith("refs/") and not name.endswith("HEAD") and len(name) not in (40, 64)
+    for above in ("refs/remotes/", "refs/heads/", "") if is_branch else ("",):
+        words = ["rev-parse", "--verify", "--quiet", "--end-of-options", f"{above}{rev}^{{commit}}"]
+        result = run_git(words, cwd, env=env, check=False)
+        if result.code == 0:
+            return result.out.decode().split()[-1]
+    return ""
 
 
 def read_tree(cwd: str, tree: str, env: Env = None, paths: Sequence[str] = ()) -> dict[str, Entry]:

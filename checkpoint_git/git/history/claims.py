@@ -42,9 +42,7 @@ _MERGE_OF_NUMBER = (
     r"(?P<kind>(?:PRs?|pull requests?|MRs?|merge requests?|GH)[\s-]*)?(?P<what>[#!]?\d.*)"
 )
 _MERGED_IN = r"(?i)^Merged in (?P<source>\S+) \(pull request #(?P<number>\d+)\)"
-_MERGE_OF_BRANCH = (
-    r"(?i)^Merge (?:remote-tracking )?(?:branch(?:es)?|commit|tag)?\s*+(?P<source>.+)"
-)
+_MERGE_OF_BRANCH = r"(?i)^Merge (?:remote-tracking )?(?:branch(?:es)?|commit|tag)?\s*+(?P<source>.+)"
 _NUMBERED_TITLE = r"(?i)^Pull request #(?P<number>\d{1,9}): "
 _OF_REMOTE = r"(?<!\s)\s++of\s++\S++$"
 _INTO = r"(?i)(?<!\s)\s++into\s"

@@ -1,7 +1,6 @@
 """Findings folded for a person: one line for one cause, and what helps most comes first."""
 
 import os
-import re
 from collections.abc import Iterator, Sequence
 
 from checkpoint_git.core.finding import Finding
@@ -85,7 +84,7 @@ def _shared_fix(group: Sequence[Finding]) -> str:
     if len({one.hint for one in group}) == 1 or not all(one.hint.endswith(fix) for one in group):
         return hint if all(one.hint == hint for one in group) else ""
     every = " --all" if any("checkpoint -C " in one.hint for one in group) else ""
-    return re.sub(r"checkpoint (?:-C .*)?doctor .*", lambda _: f"checkpoint doctor{every} {fix}", hint)
+    return f"{hint.partition('checkpoint ')[0]}checkpoint doctor{every} {fix}"
 
 
 def _find_check(code: str) -> str:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.terminal_text import escape_controls, shorten
-from checkpoint_git.git.objects import read_commit
+from checkpoint_git.git.objects import has_commit, read_commit
 from checkpoint_git.git.remotes import HEADS, check_branch, check_remote, fetch_commits, read_remote_branch
 from checkpoint_git.git.run import run_git
 
@@ -73,14 +73,9 @@ def _find_ref(branch: str | None, head: str, remote: str, cwd: str, env: Env) ->
 
 
 def _find_commit(name: str, remote: str, cwd: str, env: Env) -> str:
-    """The commit of a name; a branch that this clone does not have is fetched from the remote. "origin/main" is the
-    remote's branch, also where somebody has pushed a tag of that name.
-    """
-    for spelled in ([f"refs/remotes/{name}"] if name.startswith(f"{remote}/") else []) + [name]:
-        try:
-            return read_commit(cwd, spelled, env)
-        except CheckpointError:
-            continue
+    # A branch that this clone does not have is fetched from the remote
+    if has_commit(cwd, name, env):
+        return read_commit(cwd, name, env)
     found = _fetch_branch(_short_name(name, remote), remote, cwd, env)
     if found:
         return found

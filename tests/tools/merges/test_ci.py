@@ -152,3 +152,13 @@ def test_a_branch_that_the_job_has_not_fetched_is_asked_for(server: Server) -> N
         with pytest.raises(CheckpointError, match="names no commit") as caught:
             verify(server.repo, *words)
         assert "git fetch origin" in caught.value.hint
+
+
+@pytest.mark.parametrize("pushed", ["refs/tags/origin/main", "refs/heads/origin/main", "refs/tags/main"])
+def test_the_base_is_the_branch_whatever_else_was_pushed_under_its_name(server: Server, pushed: str) -> None:
+    server.repo.git("update-ref", "refs/remotes/origin/main", "main")
+    expected = [verify(server.repo, "--base", base, "--head", "topic") for base in ("origin/main", "main")]
+    server.repo.git("update-ref", pushed, "topic")
+    found = [verify(server.repo, "--base", base, "--head", "topic") for base in ("origin/main", "main")]
+    assert [(one.codes, one.text) for one in found] == [(one.codes, one.text) for one in expected]
+    assert expected[0].codes

@@ -117,6 +117,39 @@ def test_the_job_that_may_write_never_checks_out_anything_but_the_base() -> None
         assert not re.search(r"git (checkout|switch|merge|pull|restore|reset|worktree)", script)
 
 
+INSTALLS = [script for script in EVERY_SCRIPT if " pip install " in script]
+INSTALLS += [
+    line
+    for job in load(".gitlab/checkpoints.gitlab-ci.yml").values()
+    for line in job.get("script", [])
+    if " pip install " in line
+]
+
+
+@pytest.mark.parametrize("script", INSTALLS)
+def test_an_installation_runs_nothing_of_what_is_checked_out(script: str, tmp_path: Path) -> None:
+    checkout = tmp_path / "checkout"
+    for name in ("venv.py", "pip.py", "ensurepip.py", "subprocess.py", "sitecustomize.py", "logging.py"):
+        (checkout / name).parent.mkdir(exist_ok=True)
+        (checkout / name).write_text(f"open({str(tmp_path / 'ran')!r}, 'w')\n")
+    (tmp_path / "temporary").mkdir()
+    path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
+    nowhere = {"CHECKPOINT_GIT": "/nowhere/x", "ACTION": "/nowhere/x", "VERSION": "", "REQUIREMENTS": "nowhere"}
+    folders = {"RUNNER_TEMP": str(tmp_path / "temporary"), "GITHUB_WORKSPACE": "/nowhere", "CI_PROJECT_DIR": "/nowhere"}
+    env = {"PATH": path, "HOME": str(tmp_path), "PYTHONPATH": "", **nowhere, **folders}
+    done = subprocess.run(["bash", "-ec", script], cwd=checkout, env=env, capture_output=True, text=True, timeout=120)
+    assert "nowhere" in done.stdout + done.stderr  # pip has looked for what it was to install
+    assert not (tmp_path / "ran").exists()
+
+
+def test_a_job_that_may_write_installs_only_what_hashes_vouch_for() -> None:
+    gitlab = load(".gitlab/checkpoints.gitlab-ci.yml")["checkpoint-premerge"]["script"]
+    for job in (scripts(load(".github/workflows/checkpoint-premerge.yml")), gitlab):
+        (install,) = (script for script in job if " pip install " in script)
+        assert re.search("--require-hashes --only-binary '?:all:'? ", install)
+        assert "CHECKPOINT_GIT" not in install
+
+
 def test_the_gitlab_job_that_writes_runs_on_the_base_alone() -> None:
     jobs = load(".gitlab/checkpoints.gitlab-ci.yml")
     assert jobs["checkpoint-premerge"]["rules"] == [{"if": '$CI_COMMIT_BRANCH == "main" && $CHECKPOINT_PUSH_TOKEN'}]
