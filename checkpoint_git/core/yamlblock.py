@@ -4,6 +4,7 @@ import re
 from collections.abc import Iterator
 from typing import Any
 
+MAX_DEPTH = 20  # of values in values, whoever reads them
 MAX_KEY = 1_000  # characters; YAML itself allows 1,024 for a key on one line
 
 # Words that some reader of YAML takes for a boolean or for nothing.
@@ -100,6 +101,8 @@ def read_block(text: str) -> dict[str, Any] | None:
 
 def _read_mapping(lines: list[str], at: int, indent: str) -> tuple[dict[str, Any], int]:
     value: dict[str, Any] = {}
+    if len(indent) > 2 * (MAX_DEPTH - 2):  # its lists' items may be too deep: the library's reader decides that
+        raise _OtherFormError
     while at < len(lines):
         match = _ENTRY(lines[at])
         if match is None:

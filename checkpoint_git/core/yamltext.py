@@ -6,10 +6,9 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from checkpoint_git.core.jsontext import join_pointer
-from checkpoint_git.core.yamlblock import read_block
+from checkpoint_git.core.yamlblock import MAX_DEPTH, read_block
 
 MAX_BYTES = 1024 * 1024
-MAX_DEPTH = 20
 MAX_VALUES = 50_000  # keys counted
 _MAX_NUMBER = 64  # characters; a number of a million digits takes minutes to read
 _MARKER = re.compile(r"^(?:<{7}(?: |$)|>{7}(?: |$))", re.MULTILINE)

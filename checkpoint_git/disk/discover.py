@@ -107,6 +107,26 @@ def is_inside(path: str, boundary: str) -> bool:
     return real == wall or real.startswith(wall.rstrip(os.sep) + os.sep)
 
 
+_HIDDEN = dict.fromkeys([*range(0x200C, 0x2010), *range(0x202A, 0x202F), *range(0x206A, 0x2070), 0xFEFF])
+
+
+def is_git_name(name: str) -> bool:
+    """What some file system takes for .git: in capitals, its short name, with what HFS+ and NTFS leave out."""
+    return name.translate(_HIDDEN).partition(":")[0].rstrip(" .").lower() in (".git", "git~1")
+
+
+def check_way(path: str, top: str) -> None:
+    """Raises CheckpointError where a path below top leads through a symbolic link, or into what is git's own."""
+    step = top
+    for name in relative_path(os.path.normpath(path), top).split("/"):
+        step = os.path.join(step, name)
+        if is_git_name(name):
+            raise CheckpointError(f"{step} is git's own", "nothing else is kept there: name another folder")
+        if os.path.islink(step):
+            message = f"{step} is a symbolic link, and writing would follow it"
+            raise CheckpointError(message, "put a real folder in its place: it belongs to the project")
+
+
 def relative_path(path: str, top: str) -> str:
     """The path relative to top, with "/" between its parts; unchanged where it does not lie below top."""
     return path.removeprefix(top.rstrip(os.sep) + os.sep).replace(os.sep, "/")

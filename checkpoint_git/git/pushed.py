@@ -7,7 +7,7 @@ from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.git.objects import Change, Env, diff_parents, diff_trees, has_commit, read_commit
 from checkpoint_git.git.run import run_git
 from checkpoint_git.git.staged import Loss, Staged, find_losses, pathspecs, read_committed, top_glob
-from checkpoint_git.protocols.registry import protocol_of
+from checkpoint_git.protocols.registry import protocol_of, with_siblings
 
 _MOST_ENDS = 50  # places where a pushed branch leaves what the remote has
 
@@ -54,7 +54,7 @@ def read_commit_changes(work_tree: str, commits: list[str]) -> set[str]:
 
 
 def _paths_of(changes: Iterable[Change]) -> set[str]:
-    return {one.path for one in changes if one.after and protocol_of(one.path)}
+    return with_siblings({one.path for one in changes if one.after and protocol_of(one.path)})
 
 
 def read_pushed_losses(work_tree: str, push: Push, remote: str, pattern: str) -> list[Loss]:
@@ -66,7 +66,19 @@ def read_pushed_losses(work_tree: str, push: Push, remote: str, pattern: str) ->
     if is_zero(push.remote_id):
         return read_new_losses(work_tree, commit, [f"--remotes={remote}"], pattern)
     known = has_commit(work_tree, push.remote_id)
-    return find_losses(diff_trees(work_tree, push.remote_id, commit, [top_glob(pattern)])) if known else []
+    return read_losses_between(work_tree, push.remote_id, commit, pattern) if known else []
+
+
+def read_losses_between(work_tree: str, old: str, new: str, pattern: str, env: Env = None) -> list[Loss]:
+    """What a commit has changed or left out of another; not what its merges took over from a branch as it is there."""
+    specs = [top_glob(pattern)]
+    losses = find_losses(diff_trees(work_tree, old, new, specs, env))
+    if not any(loss.how == "changed" for loss in losses):
+        return losses
+    commits = run_git(["rev-list", new, f"^{old}"], work_tree, env=env).out.decode().split()
+    changes = diff_parents(work_tree, commits, specs, env, combined=True)
+    edited = {one.path for one in changes if any(one.before)}
+    return [loss for loss in losses if loss.how == "removed" or loss.path in edited]
 
 
 def read_new_losses(work_tree: str, commit: str, known: Sequence[str], pattern: str, env: Env = None) -> list[Loss]:
@@ -76,5 +88,5 @@ def read_new_losses(work_tree: str, commit: str, known: Sequence[str], pattern: 
     words = ["rev-list", "--boundary", commit, "--not", *known]
     lines = run_git(words, work_tree, env=env, check=False).out.decode().splitlines()
     ends = [line[1:] for line in lines if line.startswith("-")][:_MOST_ENDS]
-    specs = [top_glob(pattern)]
-    return find_losses(one for end in ends for one in diff_trees(work_tree, end, commit, specs, env))
+    found = (loss for end in ends for loss in read_losses_between(work_tree, end, commit, pattern, env))
+    return list(dict.fromkeys(found))

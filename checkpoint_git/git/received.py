@@ -5,7 +5,7 @@ from itertools import islice
 from typing import NamedTuple
 
 from checkpoint_git.git import objects
-from checkpoint_git.git.pushed import is_zero, read_new_losses
+from checkpoint_git.git.pushed import is_zero, read_losses_between, read_new_losses
 from checkpoint_git.git.run import run_git
 from checkpoint_git.git.staged import Loss, find_losses, pathspecs, top_glob
 from checkpoint_git.protocols.registry import protocol_of
@@ -110,7 +110,7 @@ def read_received_losses(
     losses: dict[tuple[str, str], list[Loss]] = {}
     # one process for all of them says, as a rule, that nothing is lost
     if find_losses(objects.diff_parents(repository, [f"{new} {old}" for old, new in pairs], specs, env)):
-        found_losses = ((pair, find_losses(objects.diff_trees(repository, *pair, specs, env))) for pair in pairs)
+        found_losses = ((pair, read_losses_between(repository, *pair, pattern, env)) for pair in pairs)
         losses.update(islice(((pair, found) for pair, found in found_losses if found), _MOST_NEW_REFS))
     for line in moved:
         if found := losses.get((tips[line.old], tips[line.new])):

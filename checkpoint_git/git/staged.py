@@ -1,10 +1,10 @@
 """Checkpoint files as git has them, in the index or in a commit, and committed files that do not stay as they are."""
 
-from collections.abc import Collection, Iterable
+from collections.abc import Callable, Collection, Iterable
 from typing import Literal, NamedTuple
 
 from checkpoint_git.git import objects
-from checkpoint_git.protocols.registry import KINDS, protocol_of
+from checkpoint_git.protocols.registry import KINDS, protocol_of, with_siblings
 
 
 class Staged(NamedTuple):
@@ -33,7 +33,7 @@ def read_staged(work_tree: str) -> Staged:
 def read_staged_changes(work_tree: str, since: str = "HEAD") -> Staged:
     """Those that differ from the commit `since`; deleted ones are left out."""
     changes = objects.diff_index(work_tree, since, pathspecs())
-    changed = {one.path for one in changes}
+    changed = with_siblings({one.path for one in changes})
     return _read_content(work_tree, [one for one in objects.read_index(work_tree, pathspecs()) if one.path in changed])
 
 
@@ -56,15 +56,23 @@ def _read_content(work_tree: str, entries: Iterable[objects.IndexEntry]) -> Stag
 
 
 def read_losses(work_tree: str, pattern: str) -> list[Loss]:
-    return (
-        find_losses(objects.diff_work_tree(work_tree, "HEAD", [top_glob(pattern)]))
-        if objects.has_commit(work_tree, "HEAD")
-        else []
-    )
+    return _read_losses(objects.diff_work_tree, work_tree, pattern) if objects.has_commit(work_tree, "HEAD") else []
 
 
-def read_staged_losses(work_tree: str, pattern: str, since: str = "HEAD") -> list[Loss]:
-    return find_losses(objects.diff_index(work_tree, since, [top_glob(pattern)]))
+def read_staged_losses(work_tree: str, pattern: str) -> list[Loss]:
+    return _read_losses(objects.diff_index, work_tree, pattern)
+
+
+def _read_losses(
+    diff: Callable[[str, str, list[str]], list[objects.Change]], work_tree: str, pattern: str
+) -> list[Loss]:
+    specs = [top_glob(pattern)]
+    losses = find_losses(diff(work_tree, "HEAD", specs))
+    if losses and objects.has_commit(work_tree, "MERGE_HEAD"):
+        # what the other branch has just so was taken over: two records had one name, and one was moved away
+        edited = {one.path for one in diff(work_tree, "MERGE_HEAD", specs)}
+        losses = [loss for loss in losses if loss.how == "removed" or loss.path in edited]
+    return losses
 
 
 def find_losses(changes: Iterable[objects.Change]) -> list[Loss]:

@@ -1,6 +1,6 @@
 """The recursion over places: what base, ours and theirs become at one place by the rules in the package's docstring."""
 
-from checkpoint_git.core.clock import read_instant
+from checkpoint_git.core.clock import read_instant, read_loose_instant
 from checkpoint_git.core.jsontext import CONTAINERS, Node, join_pointer
 from checkpoint_git.core.jsonwrite import Built, Choice, Entry, Fresh, shared_ends
 from checkpoint_git.merge.items import (
@@ -69,7 +69,7 @@ def newer_side(ours: "Node | None", theirs: "Node | None", pointer: str) -> int:
     for node in (ours, theirs):
         for name in pointer.split("/")[1:]:
             node = members_of(node).get(name)
-        instants.append(None if node is None else read_instant(node.value))
+        instants.append(None if node is None else read_loose_instant(node.value))
     left, right = instants
     if left is None or right is None or left == right:
         return 0

@@ -1,6 +1,6 @@
 """Merge strategies: what a schema's `x-merge` keyword says of a place, and how single values merge."""
 
-from checkpoint_git.core.clock import read_instant
+from checkpoint_git.core.clock import read_loose_instant
 from checkpoint_git.core.jsonwrite import Fresh
 
 TYPE_CHECKING = False
@@ -81,7 +81,7 @@ def find_groups(schema: "Schema", *versions: "dict[str, Node]") -> "dict[str, li
 
 def _merge_instant(rule: "Schema", base: "Node | None", ours: "Node", theirs: "Node") -> "Node | None":
     # the later or earlier instant
-    left, right = read_instant(ours.value), read_instant(theirs.value)
+    left, right = read_loose_instant(ours.value), read_loose_instant(theirs.value)
     if left is None or right is None:
         return None
     if left == right:

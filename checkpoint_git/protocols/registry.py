@@ -162,6 +162,24 @@ def fixed_paths() -> "list[str]":
     return [f"{kind.folder}/{kind.parts[0]}" for kind in KINDS if len(kind.parts) == 1]
 
 
+def with_siblings(paths: "set[str]") -> "set[str]":
+    """The paths, and those of the files that have to fit them: of fixed names, in one folder."""
+    fixed = [kind for kind in KINDS if len(kind.parts) == 1]
+    groups = [(path, kind.package) for path in paths for kind in fixed if kind.owns(path)]
+    siblings = (
+        f"{path.rpartition('/')[0]}/{kind.parts[0]}"
+        for path, package in groups
+        for kind in fixed
+        if kind.package == package
+    )
+    return paths.union(siblings)
+
+
+def is_fixed(path: str) -> bool:
+    kind = find_kind(path)
+    return kind is not None and len(kind.parts) == 1
+
+
 def own_folders() -> "list[str]":
     """Those with files of ours alone, "/" at their end, relative to the project that they are in."""
     local = [path for row in PROTOCOLS for path in row.local if path.endswith("/")]

@@ -9,9 +9,9 @@ from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.schema import Mismatch, explain, is_surely_valid
 from checkpoint_git.core.terminal_text import escape_controls, quote_path, quote_word
 from checkpoint_git.disk.read import FileContent
-from checkpoint_git.protocols.contract import Room, open_room
+from checkpoint_git.protocols.contract import Room, find_hooks, open_room
 from checkpoint_git.protocols.document import Document
-from checkpoint_git.protocols.registry import is_merged, protocol_of
+from checkpoint_git.protocols.registry import is_fixed, is_merged, protocol_of
 
 
 def check_document(path: str, data: bytes, *, now: int) -> Document:
@@ -61,6 +61,12 @@ def iterate_checked(files: Iterable[tuple[str, FileContent]], now: int) -> Itera
     """files: (relative path, content or the error of reading it)."""
     for path, data in files:
         yield unreadable_document(path, data) if isinstance(data, OSError) else check_document(path, data, now=now)
+
+
+def check_together(documents: Iterable[Document]) -> list[Finding]:
+    """What files that have to fit each other say against each other; each of them was checked alone."""
+    fixed = [document for document in documents if document.value is not None and is_fixed(document.path)]
+    return [finding for check in find_hooks("check_together") for finding in check(fixed)] if len(fixed) > 1 else []
 
 
 def unreadable_document(path: str, error: OSError) -> Document:

@@ -114,3 +114,21 @@ def test_without_the_library_s_c_part_the_answers_are_the_same(repo: GitRepo, tm
         "yaml/too-deep",
         "yaml/syntax",
     ]
+
+
+def nested(depth: int, innermost: str) -> str:
+    """Block mappings in one another as we write them, the innermost at a depth."""
+    return "".join(f"{'  ' * at}a:\n" for at in range(depth)) + innermost.replace("@", "  " * depth)
+
+
+@pytest.mark.parametrize("innermost", ["@a: 1\n", "@a:\n@- b\n", "@a: []\n", "@a:\n@  b: 1\n"])
+@pytest.mark.parametrize("depth", [1, 16, 17, 18, 19, 20, 21, 22, 500, 5000])
+def test_both_readers_have_one_limit_of_depth(depth: int, innermost: str) -> None:
+    text, answers = nested(depth, innermost), []
+    for reader in (load, load_by_library):
+        try:
+            answers.append(repr(reader(text)))
+        except YamlTextError as error:
+            answers.append(error.code)
+    assert answers[0] == answers[1]
+    assert (answers[0] == "yaml/too-deep") or depth < 21

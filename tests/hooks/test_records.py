@@ -98,3 +98,60 @@ def test_a_push_that_would_take_a_record_away_is_refused(recorded: GitRepo, tmp_
     assert "pipeline/append-only" in done.stderr.decode()
     recorded.git("revert", "--no-edit", "HEAD")
     assert recorded.exit_code("push", "-q", "origin", branch) == 0
+
+
+def merge_of_two_records(recorded: GitRepo) -> tuple[str, str]:
+    """A merge in which both sides wrote attempt 2: theirs keeps the name, ours is attempt 3. The two records."""
+    base = recorded.path / "records"
+    recorded.git("checkout", "-q", "-b", "other")
+    put_record(base, attempt=2, artifact_paths=["theirs"])
+    recorded.commit()
+    recorded.git("checkout", "-q", "main")
+    put_record(base, attempt=2, artifact_paths=["ours"])
+    recorded.commit()
+    assert recorded.exit_code("merge", "-q", "other") == 1
+    second, third = (FIRST.replace("_a1", f"_a{number}") for number in (2, 3))
+    recorded.git("checkout", "--theirs", second)
+    put_record(base, attempt=3, artifact_paths=["ours"])
+    return second, third
+
+
+def test_a_merge_takes_the_other_branchs_record_and_ours_becomes_another_attempt(
+    recorded: GitRepo, tmp_path: Path
+) -> None:
+    for branch in ("main", "fresh"):
+        recorded.git("init", "-q", "--bare", str(tmp_path / f"{branch}.git"))
+        recorded.git("remote", "add", f"to-{branch}", str(tmp_path / f"{branch}.git"))
+    merge_of_two_records(recorded)
+    recorded.git("push", "-q", "to-main", "main")
+    recorded.git("push", "-q", "to-fresh", "main:first", "other")
+    recorded.git("add", "-A")
+    done = commit(recorded)
+    assert (done.returncode, done.stderr) == (0, b"")
+    assert recorded.exit_code("push", "-q", "to-main", "main") == 0
+    assert recorded.exit_code("push", "-q", "to-fresh", "main") == 0
+
+
+@pytest.mark.parametrize("change", ["edited", "removed"])
+def test_a_merge_changes_no_record_otherwise(recorded: GitRepo, change: str) -> None:
+    second, _ = merge_of_two_records(recorded)
+    if change == "edited":
+        put_record(recorded.path / "records", attempt=2, artifact_paths=["both"])
+    else:
+        (recorded.path / second).unlink()
+    recorded.git("add", "-A")
+    done = commit(recorded)
+    assert (done.returncode, b"pipeline/append-only" in done.stderr) == (1, True)
+
+
+def test_what_one_branch_edited_is_a_change_when_it_is_merged_and_pushed(recorded: GitRepo, tmp_path: Path) -> None:
+    recorded.git("init", "-q", "--bare", str(tmp_path / "origin.git"))
+    recorded.git("remote", "add", "origin", str(tmp_path / "origin.git"))
+    recorded.git("push", "-q", "origin", "main")
+    recorded.git("checkout", "-q", "-b", "other")
+    put_record(recorded.path / "records", artifact_paths=["edited"])
+    recorded.git("add", "-A")
+    commit(recorded, "--no-verify")
+    recorded.git("checkout", "-q", "main")
+    recorded.git("merge", "-q", "--no-ff", "--no-verify", "other")
+    assert recorded.exit_code("push", "-q", "origin", "main") == 1

@@ -255,6 +255,7 @@ def test_a_commit_of_a_broken_state_is_stopped_and_one_of_a_good_state_is_not(tr
     assert done.returncode == 1
     assert b"workflow/phase-skipped" in done.stderr
     tracked.write(PHASE, text_of(phase("VERIFICATION")))
+    tracked.write(EXECUTION, text_of(execution(task("a", "complete"))))
     tracked.git("add", ".")
     assert tracked.run("git", "commit", "-qm", "good").returncode == 0
 

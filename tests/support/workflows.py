@@ -62,7 +62,7 @@ def write_output(root: Path, path: str, content: Any = None, at: int | None = No
     """A file that a phase or a task leaves behind. at: when it was written, seconds since 1970."""
     file = root / path
     file.parent.mkdir(parents=True, exist_ok=True)
-    file.write_text(content if isinstance(content, str) else json.dumps(content or {}))
+    file.write_text(content if isinstance(content, str) else json.dumps({"made": path} if content is None else content))
     if at is not None:
         os.utime(file, (at, at))
     return file

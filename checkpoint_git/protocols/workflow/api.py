@@ -8,7 +8,7 @@ from typing import Any
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.protocols.workflow.changes import Writer
-from checkpoint_git.protocols.workflow.layout import check_phase, check_task_id, check_workflow_id
+from checkpoint_git.protocols.workflow.layout import check_id, check_phase
 from checkpoint_git.protocols.workflow.state import Prospect, find_state, find_trouble, look_ahead, read_approvals
 from checkpoint_git.protocols.workflow.store import open_place, plan_workflow_place
 from checkpoint_git.protocols.workflow.tasks import Step
@@ -40,7 +40,7 @@ class Workflow:
 
         fresh: archives one that is not finished. Otherwise that raises CheckpointError.
         """
-        check_workflow_id(name)
+        check_id(name, "login-2026")
         changed = Writer(plan_workflow_place(self._path), self.now).start(name, unasked=not fresh)
         if changed is None:
             raise CheckpointError("there is an unfinished workflow", "resume it, or start with fresh=True")
@@ -104,5 +104,5 @@ class Workflow:
 
     def _change_task(self, verb: str, names: list[str], output: str | None = None, error: str = "") -> Findings:
         for name in names:
-            check_task_id(name)
+            check_id(name, "task-001")
         return self._writer().change_task(verb, names, output, error).refused

@@ -1,7 +1,7 @@
 """Everything that changes a workflow: read under the lock, change, check, write. It prints nothing and asks nobody."""
 
 import os
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import deepcopy
 from typing import Any, NamedTuple
@@ -14,16 +14,25 @@ from checkpoint_git.disk.discover import Place, relative_path
 from checkpoint_git.protocols.document import Document
 from checkpoint_git.protocols.workflow import layout, rules, store, tasks
 from checkpoint_git.protocols.workflow.layout import LAST, PHASES, next_phase
-from checkpoint_git.protocols.workflow.resume import explain_missing, is_finished, needs_approval, phases_in
+from checkpoint_git.protocols.workflow.resume import (
+    explain_behind,
+    explain_missing,
+    find_behind,
+    is_approved,
+    is_finished,
+    rows_in,
+)
 from checkpoint_git.protocols.workflow.state import (
     State,
-    find_beginning,
+    find_earlier,
     find_output,
     find_recovery,
+    find_results,
+    list_results,
     load_state,
     missing_workflow,
 )
-from checkpoint_git.protocols.workflow.tasks import Step
+from checkpoint_git.protocols.workflow.tasks import OutputFile, Step
 from checkpoint_git.protocols.write import Tell, hold_place, plan_value
 
 _PHASE = "/current_phase"
@@ -50,11 +59,14 @@ class Changed(NamedTuple):
 # interruption_safe is false while the two files change, each at once: a kill in between leaves a state that can be
 # resumed, and that says so.
 class Writer(NamedTuple):
-    """Changes the workflow of a place. now: seconds since 1970. on_wait: called once when another process writes."""
+    """Changes the workflow of a place. now: seconds since 1970. on_wait: called once when another process writes.
+    session: the caller's, "" where it is unknown: its running tasks are not orphans.
+    """
 
     place: Place
     now: int
     on_wait: Tell = lambda: None
+    session: str = ""
 
     def start(self, name: str, *, unasked: bool = False) -> Changed | None:
         """The new workflow; what was there before is archived. name: "" for that of the archived workflow; where that
@@ -79,17 +91,57 @@ class Writer(NamedTuple):
                 "completed_phases": [],
                 "user_checkpoints": [],
                 "interruption_safe": False,
+                "earlier_results": {
+                    each.path: each.digest for name in PHASES for each in list_results(self.place, name)
+                },
             }
             return _write(fresh, phase, _new_execution(name, self.now), self.now)._replace(archive=archive)
 
     def approve(self, phase: str) -> Changed:
-        return self._change(lambda value, execution, now: _approve(value, phase, now))
+        def change(value: Value, execution: Value, now: int) -> Finding | None:
+            results = find_results(self.place, value, execution["tasks"], phase)
+            return _approve(value, phase, results, now)
+
+        return self._change(change)
 
     def save(self, note: str) -> Changed:
         def change(value: Value, execution: Value, now: int) -> None:
             if value.get("phase_status") in ("pending", "failed"):
                 value["phase_status"] = "in_progress"
             value["saved"] = {"at": write_instant(now), **({"note": note} if note else {})}
+
+        return self._change(change)
+
+    def fail(self, error: str) -> Changed:
+        def change(value: Value, execution: Value, now: int) -> None:
+            value["phase_status"] = "failed"
+            value["failure"] = {"at": write_instant(now), **({"error": error} if error else {})}
+
+        return self._change(change)
+
+    def step_back(self, phase: str, note: str) -> Changed:
+        """To a phase that is over, or to the beginning of the current one ("" too): what is there of it and of those
+        after it is not their result any more, and no longer approved. Nothing is deleted.
+        """
+
+        def change(value: Value, execution: Value, now: int) -> Finding | None:
+            current = str(value["current_phase"])
+            target = phase or current
+            undone = PHASES[PHASES.index(target) :]
+            if current not in undone:
+                return _not_begun(target, current)
+            results = [each for name in undone for each in list_results(self.place, name)]
+            if not phase and not find_results(self.place, value, execution["tasks"], target):
+                message = f"there is nothing of {target} to reject"
+                return make_error("workflow/output-missing", message, _PHASE, "checkpoint workflow resume says what is")
+            rows = [row for row in rows_in(value, "completed_phases") if row.get("phase") in undone]
+            noted = {"at": write_instant(now), "from": current, "to": target, "completed": rows}
+            value.setdefault("went_back", []).append({**noted, **({"note": note} if note else {})})
+            value["earlier_results"] = {**value["earlier_results"], **{each.path: each.digest for each in results}}
+            for key in ("completed_phases", "user_checkpoints"):
+                value[key] = [row for row in rows_in(value, key) if row.get("phase") not in undone]
+            value.update(current_phase=target, phase_status="in_progress")
+            return None
 
         return self._change(change)
 
@@ -101,21 +153,32 @@ class Writer(NamedTuple):
 
         def change(value: Value, execution: Value, now: int) -> Finding | None:
             nonlocal following
-            phase = str(value["current_phase"])
-            if needs_approval(phase, value, approvals):
+            phase, behind = str(value["current_phase"]), find_behind(value, execution)
+            if is_finished(value) and not behind:
+                return None
+            is_done = any(row.get("phase") == phase for row in rows_in(value, "completed_phases"))
+            result, trouble = _find_result(self.place, value, execution, output, is_done=is_done)
+            if behind:
+                trouble = make_error(rules.BEHIND, explain_behind(behind), "/tasks", _FORCE)
+            if trouble is not None and not force:
+                return trouble
+            results = {result.path: result.digest} if result.digest else {}
+            if phase == PHASES[2]:
+                results = find_results(self.place, value, execution["tasks"], phase)
+            if phase in approvals and not is_approved(phase, value, results):
                 if not approved:
                     hint = f"ask the user, then: checkpoint workflow approve {phase} (or advance --yes)"
                     return make_error("workflow/not-approved", f"{phase} waits for approval", _PHASE, hint)
-                _approve(value, phase, now)
-            if is_finished(value):
-                return None
-            named, trouble = _find_result(self.place, value, execution, output)
-            if trouble is not None and not force:
-                return trouble
+                _note_approval(value, phase, results, now)
             following = next_phase(phase)
-            if phase not in phases_in(value, "completed_phases"):
-                row = {"phase": phase, "completed_at": write_instant(now), **({"output": named} if named else {})}
+            if not is_done:
+                row: Value = {"phase": phase, "completed_at": write_instant(now)}
+                row |= {key: text for key, text in (("output", result.path), ("digest", result.digest)) if text}
                 value["completed_phases"].append(row)
+            left = [tasks.task_name(row) for row in rows_in(execution, "tasks") if tasks.is_open(row)]
+            for row in rows_in(value, "completed_phases") if left and force else ():
+                if row.get("phase") == PHASES[2]:
+                    row["left_open"] = left
             value["current_phase"] = following or LAST
             value["phase_status"] = "pending" if following else "complete"
             return None
@@ -130,7 +193,7 @@ class Writer(NamedTuple):
             return Changed(before, [], archive=self._archive(before))
 
     def change_task(self, verb: str, names: list[str], output: str | None = None, error: str = "") -> Changed:
-        """Changes one task, or adds several. verb: add, start, done or fail. An output of a done task has to exist."""
+        """Changes one task, or adds several. verb: add, or one of tasks.CHANGES. What is done has its output."""
 
         def change(phase: Value, execution: Value, now: int) -> Finding | None:
             if verb == "add":
@@ -138,21 +201,21 @@ class Writer(NamedTuple):
             name = names[0]
             if phase.get("phase_status") == "pending":
                 phase["phase_status"] = "in_progress"
-            if verb == "start":
-                trouble = _find_output_trouble(self.place, output)
-                if trouble is not None and trouble.code == "workflow/output-outside":  # it need not be there yet
-                    return trouble
-                return tasks.start_task(execution, name, output, now)
-            if verb == "fail":
-                return tasks.fail_task(execution, name, error, now)
-            named = output if output is not None else (tasks.find_task(execution, name) or {}).get("output")
-            return _find_output_trouble(self.place, named) or tasks.finish_task(execution, name, output, now)
+            found = None
+            if verb in ("start", "done"):
+                named = output if output is not None else (tasks.find_task(execution, name) or {}).get("output")
+                found = store.read_output(self.place, named) if isinstance(named, str) else None
+                trouble = _find_output_trouble(found)
+                if trouble is not None and (verb == "done" or trouble.code == "workflow/output-outside"):
+                    return trouble  # what is started need not be there yet
+            return tasks.change_task(execution, verb, name, found, error=error, session=self.session, now=now)
 
         return self._change(change)
 
-    def recover(self) -> Changed:
+    def recover(self, session: str = "") -> Changed:
+        """session: whose running tasks are left alone."""
         with self._hold() as before:
-            steps = find_recovery(before)
+            steps = find_recovery(before, self.now, session)
             if not steps:
                 return Changed(before, [])
             aside = _find_movable(self.place, [step.keep_aside for step in steps if step.keep_aside])
@@ -173,7 +236,7 @@ class Writer(NamedTuple):
     def _change(self, change: Change) -> Changed:
         with self._hold() as before:
             if before.phase is None:
-                raise missing_workflow(self.place)
+                raise missing_workflow(before)
             return _apply(before, self.now, change)
 
     def _archive(self, state: State) -> str | None:
@@ -192,6 +255,7 @@ def _apply(state: State, now: int, change: Change) -> Changed:
     now = max([now, *(stamp[0] + bool(stamp[1]) for stamp in stamps if stamp is not None)])
     phase = _token_value(state.phase)
     execution = _token_value(state.execution) or _new_execution(str(phase.get("workflow_id")), now)
+    phase.setdefault("earlier_results", find_earlier(state.place, phase))
     refused = change(phase, execution, now)
     if refused is not None:
         document = state.execution if refused.where.startswith("/tasks") and state.execution else state.phase
@@ -235,44 +299,62 @@ def _write(state: State, phase: Value, execution: Value, now: int) -> Changed:
     return Changed(written, [], [layout.relative_state_path(file) for file in planned])
 
 
-def _approve(value: Value, phase: str, now: int) -> Finding | None:
+def _approve(value: Value, phase: str, results: Mapping[str, str], now: int) -> Finding | None:
     current = str(value.get("current_phase"))
     if PHASES.index(phase) > PHASES.index(current):
-        message = f"{phase} was not begun: the workflow is in {current}"
-        return make_error("workflow/not-begun", message, _PHASE, f"approve {current}")
-    if phase not in phases_in(value, "user_checkpoints"):
-        value["user_checkpoints"].append({"phase": phase, "approved_at": write_instant(now)})
+        return _not_begun(phase, current)
+    is_done = any(row.get("phase") == phase for row in rows_in(value, "completed_phases"))
+    if not results and not is_done:
+        message = f"there is nothing of {phase} to approve yet"
+        return make_error("workflow/output-missing", message, _PHASE, "checkpoint workflow resume says what is missing")
+    if not is_approved(phase, value, results):
+        _note_approval(value, phase, results, now)
     return None
 
 
-def _find_result(place: Place, value: Value, execution: Value, wished: str | None) -> tuple[str, Finding | None]:
+def _note_approval(value: Value, phase: str, results: Mapping[str, str], now: int) -> None:
+    rows = [row for row in value["user_checkpoints"] if not isinstance(row, dict) or row.get("phase") != phase]
+    value["user_checkpoints"] = [*rows, {"phase": phase, "approved_at": write_instant(now), "results": dict(results)}]
+
+
+def _not_begun(phase: str, current: str) -> Finding:
+    message = f"{phase} was not begun: the workflow is in {current}"
+    return make_error("workflow/not-begun", message, _PHASE, f"name {current}, or one before it")
+
+
+_FORCE = "checkpoint workflow advance --force goes on without it"
+
+
+def _find_result(
+    place: Place, value: Value, execution: Value, wished: str | None, *, is_done: bool
+) -> tuple[OutputFile, Finding | None]:
     phase = str(value["current_phase"])
-    hint = "checkpoint workflow advance --force goes on without it"
     if wished is not None:
-        return wished, _find_output_trouble(place, wished)
+        found = store.read_output(place, wished)
+        return found, _find_output_trouble(found)
     if phase == PHASES[2]:
-        rows = [row for row in execution["tasks"] if isinstance(row, dict)]
+        rows = rows_in(execution, "tasks")
         left = sum(row.get("status") != "complete" for row in rows)
         why = f"{left} of {len(execution['tasks'])} tasks are not complete" if left else ""
-        if not rows and phase not in phases_in(value, "completed_phases"):
+        if not rows and not is_done:
             why = "no tasks are written down, so none is complete"
-        trouble = make_error("workflow/tasks-open", why, "/tasks", hint) if why else None
-        return layout.relative_state_path(layout.EXECUTION), trouble
-    found = find_output(place, phase, find_beginning(value))
+        trouble = make_error("workflow/tasks-open", why, "/tasks", _FORCE) if why else None
+        return OutputFile(layout.relative_state_path(layout.EXECUTION), "good"), trouble
+    found = find_output(place, value, phase)
     if found.state == "good":
-        return found.path, None
-    return "", make_error("workflow/output-missing", f"{phase}: {explain_missing(phase, found)}", _PHASE, hint)
+        return found, None
+    why = f"{found.path} {found.why}" if found.state == "failed" else explain_missing(phase, found)
+    return OutputFile(), make_error("workflow/output-missing", f"{phase}: {why}", _PHASE, _FORCE)
 
 
-def _find_output_trouble(place: Place, path: Any) -> Finding | None:
-    if not isinstance(path, str):
+def _find_output_trouble(output: OutputFile | None) -> Finding | None:
+    if output is None:
         return None
-    output = store.read_output(place, path)
     if output.state == "outside":
         hint = "name a file of the project with --output"
-        return make_error("workflow/output-outside", f"{path}: {output.why}", "/tasks", hint)
+        return make_error("workflow/output-outside", f"{output.path}: {output.why}", "/tasks", hint)
     hint = "write it first, or name another one with --output"
-    return rules.check_output(output, f"the task's output {path}", "/tasks", hint)
+    return rules.check_output(output, f"the task's output {output.path}", "/tasks", hint)
 
 
 def _find_movable(place: Place, paths: list[str]) -> list[str]:

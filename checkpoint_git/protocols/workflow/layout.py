@@ -2,7 +2,7 @@
 
 import os
 import re
-from typing import NamedTuple
+from typing import Literal, NamedTuple
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.terminal_text import escape_controls, shorten
@@ -12,6 +12,7 @@ DIRECTORY = "memory/state"
 SUFFIX = ".json"
 PHASE, EXECUTION = "phase", "execution"
 FILES = (PHASE, EXECUTION)
+EXECUTION_FILE = EXECUTION + SUFFIX
 ARCHIVE = ".archive"
 KEPT_ARCHIVES = 5
 MAX_ID = 200  # characters
@@ -96,21 +97,13 @@ def file_stamp(instant: str) -> str:
     return instant.replace("-", "").replace(":", "")
 
 
-def archive_order(name: str) -> tuple[str, int] | None:
-    """What archives are ordered by: (timestamp, number); None for another name."""
+def archive_order(name: str) -> tuple[str, int]:
+    """What archives are ordered by: (timestamp, number); ("", 0) for another name."""
     match = _ARCHIVE.fullmatch(name)
-    return (match[1], int(match[2] or 1)) if match else None
+    return (match[1], int(match[2] or 1)) if match else ("", 0)
 
 
-def check_workflow_id(name: str) -> None:
-    _check_name(name, "a workflow", "a workflow's name looks like login-2026")
-
-
-def check_task_id(name: str) -> None:
-    _check_name(name, "a task", "a task's name looks like task-001")
-
-
-def _check_name(name: str, what: str, hint: str) -> None:
+def check_id(name: str, example: Literal["login-2026", "task-001"]) -> None:
     if not name.strip() or name != name.strip():
         trouble = "it is empty, or begins or ends with a blank"
     elif escape_controls(name) != name:
@@ -119,4 +112,6 @@ def _check_name(name: str, what: str, hint: str) -> None:
         trouble = f"it is longer than {MAX_ID} characters"
     else:
         return
-    raise CheckpointError(f'"{escape_controls(shorten(name, 60))}" cannot be the name of {what}: {trouble}', hint)
+    what = "task" if example == "task-001" else "workflow"
+    message = f'"{escape_controls(shorten(name, 60))}" cannot be the name of a {what}: {trouble}'
+    raise CheckpointError(message, f"a {what}'s name looks like {example}")

@@ -1,11 +1,11 @@
 """What to do next in an interrupted workflow: one table by phase over facts that somebody else gathered. Pure."""
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
-from checkpoint_git.core.terminal_text import plural
+from checkpoint_git.core.terminal_text import plural, quote_path
 from checkpoint_git.protocols.workflow.layout import LAST, TABLE, next_phase
-from checkpoint_git.protocols.workflow.tasks import OutputFile, task_name
+from checkpoint_git.protocols.workflow.tasks import OutputFile, is_open, task_name
 
 Action = Literal["advance", "spawn", "ask_approval", "continue_tasks", "complete", "ask"]
 
@@ -24,13 +24,15 @@ class Plan(NamedTuple):
 
 class Facts(NamedTuple):
     """What the table asks about. output: the current phase's result. drafts: of ARCHITECTURE, relative paths. tasks:
-    the rows of execution.json, recovery done. approvals: the phases that need an approval.
+    the rows of execution.json, recovery done. waits: for the user's approval. behind: the tasks that are open in a
+    phase after theirs.
     """
 
     output: OutputFile
     drafts: tuple[str, ...] = ()
     tasks: Sequence[Mapping[str, Any]] = ()
-    approvals: Collection[str] = ()
+    waits: bool = False
+    behind: tuple[str, ...] = ()
 
 
 def is_finished(state: Mapping[str, Any]) -> bool:
@@ -40,47 +42,84 @@ def is_finished(state: Mapping[str, Any]) -> bool:
     return is_complete and LAST in phases_in(state, "completed_phases")
 
 
-def phases_in(state: Mapping[str, Any], key: str) -> list[str]:
+def rows_in(state: Mapping[str, Any], key: str) -> list[dict[str, Any]]:
     rows = state.get(key)
-    return [str(row.get("phase")) for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
+    return [row for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
 
 
-def needs_approval(phase: str, state: Mapping[str, Any], approvals: Collection[str]) -> bool:
-    return phase in approvals and phase not in phases_in(state, "user_checkpoints")
+def phases_in(state: Mapping[str, Any], key: str) -> list[str]:
+    return [str(row.get("phase")) for row in rows_in(state, key)]
+
+
+def is_approved(phase: str, state: Mapping[str, Any], results: Mapping[str, str]) -> bool:
+    """Whether the user approved what is there now. results: path -> digest, as find_results gives them."""
+    row = next((row for row in rows_in(state, "user_checkpoints") if row.get("phase") == phase), None)
+    noted = row.get("results") if row else {}
+    if row is None or not isinstance(noted, dict):
+        return row is not None  # agents write down that it was approved, and not what
+    if not results or noted.keys() & results.keys():
+        return all(noted.get(path) == digest for path, digest in results.items())
+    # the drafts were approved, and the result was made from them since
+    table = TABLE[phase]
+    return bool(table.drafts) and all(path.startswith(table.drafts) and path not in table.outputs for path in noted)
+
+
+def find_behind(state: Mapping[str, Any], execution: Mapping[str, Any]) -> tuple[str, ...]:
+    """The tasks that are open although IMPLEMENTATION is over, by id, except those that were left open knowingly."""
+    own = "IMPLEMENTATION"
+    row = next((row for row in rows_in(state, "completed_phases") if row.get("phase") == own), None)
+    if row is None and state.get("current_phase") not in ("VERIFICATION", LAST):
+        return ()
+    left = (row or {}).get("left_open")
+    known = left if isinstance(left, list) else []
+    tasks = rows_in(execution, "tasks")
+    return tuple(name for task in tasks if is_open(task) and (name := task_name(task)) not in known)
 
 
 def plan_resume(state: Mapping[str, Any], facts: Facts) -> Plan:
-    phase, status = str(state["current_phase"]), state["phase_status"]
+    phase, status, output = str(state["current_phase"]), state["phase_status"], facts.output
+    if facts.behind:
+        return Plan("ask", explain_behind(facts.behind), tasks=facts.behind)
     if is_finished(state):
         return Plan("complete", f"{LAST} is complete: nothing is left to do")
     if status == "failed":
-        return Plan("ask", f"{phase} failed: try it again, or archive the workflow and start fresh?")
+        again = "try it again (checkpoint workflow save), or go back (checkpoint workflow back PHASE)"
+        return Plan("ask", f"{phase} failed: {again}")
     if status == "complete" and phase in phases_in(state, "completed_phases"):
         plan = Plan("advance", f"{phase} is complete, and {next_phase(phase)} was not begun")
     elif phase == "IMPLEMENTATION":
         plan = _plan_tasks(facts.tasks)
-    elif phase == "ARCHITECTURE" and facts.output.state != "good":
-        plan = _plan_design(facts, is_approved=not needs_approval(phase, state, facts.approvals))
-    elif facts.output.state != "good":
-        plan = Plan("spawn", explain_missing(phase, facts.output), TABLE[phase].agent)
+    elif output.state == "failed":
+        hint = "write it anew, or go back (checkpoint workflow back IMPLEMENTATION)"
+        plan = Plan("ask", f"{output.path} {output.why}: {hint}")
+    elif phase == "ARCHITECTURE" and output.state != "good":
+        plan = _plan_design(facts)
+    elif output.state != "good":
+        plan = Plan("spawn", explain_missing(phase, output), TABLE[phase].agent)
     elif phase == LAST:
-        plan = Plan("complete", f"{facts.output.path} is there")
+        plan = Plan("complete", f"{output.path} is there")
     else:
-        plan = Plan("advance", f"{facts.output.path} is there and valid")
-    if plan.action not in ("advance", "complete") or not needs_approval(phase, state, facts.approvals):
+        plan = Plan("advance", f"{output.path} is there and valid")
+    if plan.action not in ("advance", "complete") or not facts.waits:
         return plan
     # A phase that waited for its approval is presented again; what it made is not made again.
-    options = (facts.output.path,) if facts.output.path else ()
+    options = (output.path,) if output.path else ()
     return Plan("ask_approval", f"{plan.reason}, but {phase} waits for approval", options=options)
 
 
-def _plan_design(facts: Facts, *, is_approved: bool) -> Plan:
+def explain_behind(tasks: Sequence[str]) -> str:
+    shown = ", ".join(tasks[:5]) + (f" and {len(tasks) - 5} more" if len(tasks) > 5 else "")
+    are = "task is" if len(tasks) == 1 else "tasks are"
+    return f"IMPLEMENTATION is over, and {len(tasks)} {are} open: {shown} (checkpoint workflow back IMPLEMENTATION)"
+
+
+def _plan_design(facts: Facts) -> Plan:
     # ARCHITECTURE without its final design: the designs are made, shown, then joined to one
     row, missing = TABLE["ARCHITECTURE"], explain_missing("ARCHITECTURE", facts.output)
     if not facts.drafts:
         return Plan("spawn", f"{missing}, and no designs in {row.drafts}", row.drafter)
     there = f"{plural(len(facts.drafts), 'design')} in {row.drafts}"
-    if is_approved:
+    if not facts.waits:
         return Plan("spawn", f"{there}; {missing}", row.agent, options=facts.drafts)
     reason = f"{there} and no final one: present them again; the architects are not run again"
     return Plan("ask_approval", reason, options=facts.drafts)
@@ -98,12 +137,14 @@ def _plan_tasks(tasks: Sequence[Mapping[str, Any]]) -> Plan:
     if not rest:
         return Plan("advance", f"all {len(tasks)} tasks are complete")
     shown = ", ".join(f"{task_name(task)} ({task.get('status')})" for task in rest[:5])
-    return Plan("ask", f"no task can go on by itself: {shown}", tasks=tuple(task_name(task) for task in rest))
+    reason = f"no task can go on by itself: {shown}; checkpoint workflow task retry ID tries one again"
+    return Plan("ask", reason, tasks=tuple(task_name(task) for task in rest))
 
 
 def explain_missing(phase: str, output: OutputFile) -> str:
     if output.state == "missing":
         return f"missing: {', '.join(TABLE[phase].outputs[: 1 if phase == 'ARCHITECTURE' else None])}"
     if output.state == "older":
-        return f"{output.path} is from before this workflow began"
-    return f"{output.path} is not valid: {output.why}"
+        own = f"if it is this one's result: checkpoint workflow advance --output {quote_path(output.path)}"
+        return f"{output.path} is as it was before this workflow began, or was rejected ({own})"
+    return f"{output.path} is not a result: {output.why}"

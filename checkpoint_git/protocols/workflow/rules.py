@@ -5,14 +5,24 @@ from collections.abc import Iterator, Mapping
 from itertools import pairwise
 from typing import Any
 
-from checkpoint_git.core.clock import DAY, MINUTE, age_text, read_instant, write_instant
+from checkpoint_git.core.clock import DAY, HOUR, MINUTE, age_text, read_instant, read_loose_instant, write_instant
 from checkpoint_git.core.finding import Finding, make_error, make_warning
 from checkpoint_git.core.schema import Mismatch
 from checkpoint_git.protocols.mismatch import explain_mismatch, quote, quote_where
-from checkpoint_git.protocols.workflow.layout import EXECUTION, MAX_ATTEMPTS, PHASE, PHASES, TASK_STATUSES
+from checkpoint_git.protocols.workflow.layout import (
+    EXECUTION,
+    MAX_ATTEMPTS,
+    PHASE,
+    PHASES,
+    TASK_STATUSES,
+    relative_state_path,
+)
+from checkpoint_git.protocols.workflow.resume import explain_behind, find_behind
 from checkpoint_git.protocols.workflow.tasks import OutputFile
 
 TOLERANCE = 5 * MINUTE  # how far a clock may be ahead
+_UNKNOWN_ZONE = 14 * HOUR  # how far a time without an offset may be from what it is taken for
+BEHIND = "workflow/tasks-behind"
 STALE_AFTER = 7 * DAY
 _INSTANT_HINT = "write it as 2026-03-31T14:00:00Z"
 # by place, indices as *, whatever keyword failed
@@ -83,10 +93,10 @@ def _check_instants(value: dict[str, Any], now: int) -> Iterator[Finding]:
     for where, text in instants:
         if not isinstance(text, str) or not text:
             continue
-        instant, name = read_instant(text), where.rpartition("/")[2]
+        instant, name = read_loose_instant(text), where.rpartition("/")[2]
         if instant is None:
             yield make_error("workflow/timestamp", f"{name} is {quote(text)}: invalid timestamp", where, _INSTANT_HINT)
-        elif instant[0] > now + TOLERANCE:
+        elif instant[0] > now + (TOLERANCE if read_instant(text) else _UNKNOWN_ZONE):
             message = f"{name} is {quote(text)}, and now is {write_instant(now)}: it is in the future"
             yield make_warning("workflow/in-future", message, where, "was a clock wrong?")
 
@@ -125,10 +135,19 @@ def _check_time_order(value: dict[str, Any]) -> Iterator[Finding]:
         (f"{where}/completed_at", row.get("completed_at")) for where, row in _read_rows(value, "completed_phases")
     ]
     steps.append(("/last_updated", value.get("last_updated")))
-    known = [(where, instant) for where, text in steps if (instant := read_instant(text)) is not None]
+    known = [(where, text) for where, text in steps if read_loose_instant(text) is not None]
     for (before, earlier), (where, later) in pairwise(known):
-        if later < earlier:
-            yield make_error("workflow/time-order", f"{_name(where)} is before {_name(before)}", where, _INSTANT_HINT)
+        if _is_before(later, earlier):
+            yield make_error("workflow/time-order", f"{_name(where)} lies before {_name(before)}", where, _INSTANT_HINT)
+
+
+def _is_before(text: Any, other: Any) -> bool:
+    """Surely: of times without an offset nobody knows what they mean to the hour."""
+    first, second = read_instant(text), read_instant(other)
+    if first and second:
+        return first < second
+    first, second = read_loose_instant(text), read_loose_instant(other)
+    return bool(first and second and first[0] + _UNKNOWN_ZONE < second[0])
 
 
 def _name(where: str) -> str:
@@ -149,49 +168,69 @@ def _check_tasks(value: dict[str, Any]) -> Iterator[Finding]:
             message = f"status is {quote(status)}, which is none of {', '.join(TASK_STATUSES)}"
             message += "; it is kept, and waits on you"
             yield make_warning("workflow/unknown-task-status", message, f"{where}/status")
-        began, ended = read_instant(task.get("started_at")), read_instant(task.get("completed_at"))
-        if began and ended and ended < began and status == "complete":
-            message = "completed_at is before started_at"
+        if status == "complete" and _is_before(task.get("completed_at"), task.get("started_at")):
+            message = "completed_at lies before started_at"
             yield make_error("workflow/time-order", message, f"{where}/completed_at", _INSTANT_HINT)
         attempts, most = task.get("attempts"), task.get("max_attempts", MAX_ATTEMPTS)
         if type(attempts) is int and type(most) is int and attempts >= most and status in ("pending", "running"):
             message = f"{attempts} of {most} attempts came to nothing, and the status is {status}"
-            hint = "set it to failed, or raise max_attempts"
+            hint = "checkpoint workflow task retry ID gives it new ones"
             yield make_warning("workflow/attempts-used-up", message, f"{where}/attempts", hint)
 
 
 # both files, and the files that they name
 
 
-def list_outputs(phase: dict[str, Any], execution: dict[str, Any]) -> list[tuple[str, str, str, str]]:
-    """(file, JSON Pointer, what it is called, path) of every output that the two documents say is there."""
+def list_outputs(phase: dict[str, Any], execution: dict[str, Any]) -> list[tuple[str, str, str, str, Any]]:
+    """(file, JSON Pointer, what it is called, path, digest) of every output that the two documents say is there."""
     rows = [(PHASE, where, str(row.get("phase")), row) for where, row in _read_rows(phase, "completed_phases")]
     for where, row in _read_rows(execution, "tasks"):
         if row.get("status") == "complete":
             rows.append((EXECUTION, where, f"task {row.get('id')}", row))
     return [
-        (file, f"{where}/output", f"the output {quote(path)} of {whose}", path)
+        (file, f"{where}/output", f"the output {quote(path)} of {whose}", path, row.get("digest"))
         for file, where, whose, row in rows
         if isinstance(path := row.get("output"), str)
     ]
 
 
-def check_output(output: OutputFile, what: str, where: str, hint: str) -> Finding | None:
+def check_output(output: OutputFile, what: str, where: str, hint: str, digest: Any = None) -> Finding | None:
     if output.state == "missing":
         return make_error("workflow/output-missing", f"{what} is not there", where, hint)
     if output.state == "outside":
         return make_error("workflow/output-outside", f"{what} is not in the project", where, hint)
     if output.state == "unreadable":
         return make_error("workflow/output-invalid", f"{what} cannot be read: {output.why}", where, hint)
+    if isinstance(digest, str) and digest != output.digest:
+        message, hint = f"{what} has changed since it was noted", "look at what has changed: git diff, git log"
+        return make_warning("workflow/output-changed", message, where, hint)
     return None
 
 
-def check_together(phase: Mapping[str, Any], execution: Mapping[str, Any]) -> list[Finding]:
-    own, other = phase.get("workflow_id"), execution.get("workflow_id")
-    if not isinstance(own, str) or not isinstance(other, str) or own == other:
-        return []
-    message = f"it belongs to the workflow {quote(other)}, and phase.json to {quote(own)}"
-    return [make_error("workflow/two-workflows", message, "/workflow_id", "restore both from one commit")]
+# A merge brings each of the two files together by itself, and so does everything else that git does.
+def check_together(phase: Mapping[str, Any] | None, execution: Mapping[str, Any] | None) -> list[Finding]:
+    """What the two files say against each other, placed in execution.json where it is there. None: a missing file."""
+    if phase is None:
+        message = "there is no phase.json beside it, so nobody knows which phase these tasks belong to"
+        return [make_error("workflow/phase-missing", message, "", _restore_hint(PHASE))]
+    if execution is None:
+        at, is_begun = phase.get("current_phase"), phase.get("phase_status") != "pending"
+        is_needed = at in PHASES[3:] or (at == PHASES[2] and is_begun) or "earlier_results" in phase
+        message = "there is no execution.json beside it: its tasks are not known"
+        hint = f"{_restore_hint(EXECUTION)}; where there were none: checkpoint workflow task add ID"
+        return [make_error("workflow/execution-missing", message, "", hint)] if is_needed else []
+    found, own, other = [], phase.get("workflow_id"), execution.get("workflow_id")
+    if isinstance(own, str) and isinstance(other, str) and own != other:
+        message = f"it belongs to the workflow {quote(other)}, and phase.json to {quote(own)}"
+        found.append(make_error("workflow/two-workflows", message, "/workflow_id", "restore both from one commit"))
+    behind = find_behind(phase, execution)
+    if behind:
+        found.append(make_error(BEHIND, explain_behind(behind), "/tasks", "checkpoint workflow back IMPLEMENTATION"))
+    return found
+
+
+def _restore_hint(file: str) -> str:
+    return f"take it back: git restore -- {relative_state_path(file)} (checkpoint workflow resume --fresh begins anew)"
 
 
 def check_age(phase: Mapping[str, Any], now: int) -> list[Finding]:
@@ -204,5 +243,5 @@ def check_age(phase: Mapping[str, Any], now: int) -> list[Finding]:
 
 
 def find_age(phase: Mapping[str, Any], now: int) -> int:
-    started = read_instant(phase.get("started_at"))
+    started = read_loose_instant(phase.get("started_at"))
     return 0 if started is None else max(now - started[0], 0)

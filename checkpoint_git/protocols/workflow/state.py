@@ -1,10 +1,11 @@
 """A workflow as it is on disk, what is wrong with it, and what to do next. Nothing is written."""
 
+import hashlib
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from checkpoint_git.core import jsonplace
-from checkpoint_git.core.clock import DAY, read_instant
+from checkpoint_git.core.clock import DAY, read_instant, read_loose_instant
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding, has_errors
 from checkpoint_git.disk.discover import Place, relative_path
@@ -12,9 +13,18 @@ from checkpoint_git.protocols.document import Document
 from checkpoint_git.protocols.validate import check_document, unreadable_document
 from checkpoint_git.protocols.workflow import layout, rules, store
 from checkpoint_git.protocols.workflow.layout import DEFAULT_APPROVALS, TABLE, parse_approvals
-from checkpoint_git.protocols.workflow.resume import Facts, Plan, is_finished, phases_in, plan_resume
-from checkpoint_git.protocols.workflow.tasks import OutputFile, Step, plan_recovery
+from checkpoint_git.protocols.workflow.resume import (
+    Facts,
+    Plan,
+    find_behind,
+    is_approved,
+    is_finished,
+    phases_in,
+    plan_resume,
+)
+from checkpoint_git.protocols.workflow.tasks import OutputFile, Step, judge_result, plan_recovery, task_name
 
+Value = Mapping[str, Any]  # of phase.json
 _GRACE = 2  # seconds: file systems round what a clock says
 
 
@@ -51,7 +61,7 @@ class State(NamedTuple):
     def last_activity(self) -> str | None:
         """The later of the two files' last_updated; None where neither is valid."""
         texts = [(document.value or {}).get("last_updated") for document in self.documents]
-        known = [(instant, text) for text in texts if (instant := read_instant(text)) is not None]
+        known = [(instant, text) for text in texts if (instant := read_loose_instant(text)) is not None]
         return max(known)[1] if known else None
 
     @property
@@ -60,7 +70,9 @@ class State(NamedTuple):
 
     @property
     def is_unfinished(self) -> bool:
-        return self.phase is not None and not self.is_over
+        if self.phase is None:  # its tasks are somebody's work, too
+            return self.execution is not None and bool(self.tasks or not self.execution.is_valid)
+        return not self.is_over
 
     def data(self) -> dict[str, Any]:
         value = self.value
@@ -97,28 +109,29 @@ def find_state(cwd: str, now: int) -> State:
     return load_state(store.open_place(cwd), now)
 
 
-def missing_workflow(place: Place) -> CheckpointError:
-    return CheckpointError(f"no workflow in {place.directory}", store.START_HINT)
+def missing_workflow(state: State) -> CheckpointError:
+    hint = "checkpoint workflow resume says what is left of it" if state.execution else store.START_HINT
+    return CheckpointError(f"there is no phase.json in {state.place.directory}", hint)
 
 
 def find_trouble(state: State, now: int) -> list[Finding]:
     """Everything against going on: both files, the outputs that they name, their age. A corrupt state is an error."""
     found = [finding for document in state.documents for finding in document.findings]
     found = [each._replace(level="error") if each.code == "workflow/in-future" else each for each in found]
-    execution = (state.execution.value if state.execution else None) or {}
+    phase, execution = (document and (document.value or {}) for document in (state.phase, state.execution))
     outputs: dict[str, OutputFile] = {}
-    for file, where, what, path in rules.list_outputs(state.value, execution):
+    for file, where, what, path, digest in rules.list_outputs(state.value, execution or {}):
         output = outputs[path] = outputs.get(path) or store.read_output(state.place, path)
-        finding = rules.check_output(output, what, where, "restore it from git, or do that work again")
+        finding = rules.check_output(output, what, where, "restore it from git, or do that work again", digest)
         found += [_locate(state, file, finding)] if finding else []
-    found += [_locate(state, layout.EXECUTION, each) for each in rules.check_together(state.value, execution)]
+    found += [_locate(state, layout.EXECUTION, each) for each in rules.check_together(phase, execution)]
     return [*found, *(_locate(state, layout.PHASE, each) for each in rules.check_age(state.value, now))]
 
 
 def _locate(state: State, file: str, finding: Finding) -> Finding:
-    document = state.phase if file == layout.PHASE else state.execution
-    if document is None or document.text is None:
-        return finding
+    document = (state.phase if file == layout.PHASE else state.execution) or state.documents[0]
+    if document.text is None:
+        return finding._replace(path=document.path)
     line, column = jsonplace.locate(document.text, finding.where)
     return finding._replace(path=document.path, line=line, column=column)
 
@@ -139,43 +152,75 @@ def read_approvals(place: Place, wished: str | None, env: Mapping[str, str]) -> 
 
 
 def find_plan(state: State, approvals: tuple[str, ...], steps: Sequence[Step] = ()) -> Plan:
-    place, phase, since = state.place, state.value["current_phase"], find_beginning(state.value)
+    phase = state.value["current_phase"]
     tasks = [dict(task) for task in state.tasks if isinstance(task, dict)]
     for step in steps:
         tasks[step.row]["status"] = step.status
-    paths = store.list_files(place, f"{TABLE[phase].drafts}/*") if TABLE[phase].drafts else []
-    drafts = [path for path in paths if path not in TABLE[phase].outputs]
-    new = tuple(path for path in drafts if (store.written_at(place, path) or 0) > since)
-    return plan_resume(state.value, Facts(find_output(place, phase, since), new, tasks, approvals))
+    output, drafts = find_output(state.place, state.value, phase), find_drafts(state.place, state.value, phase)
+    results = find_results(state.place, state.value, tasks, phase)
+    waits = phase in approvals and not is_approved(phase, state.value, results)
+    behind = find_behind(state.value, {"tasks": tasks})
+    return plan_resume(state.value, Facts(output, tuple(each.path for each in drafts), tasks, waits, behind))
 
 
-def find_beginning(value: Mapping[str, Any]) -> int:
-    """When the workflow began, in seconds since 1970, a little earlier; 0 where that is unknown."""
-    started = read_instant(value.get("started_at"))
-    return started[0] - _GRACE if started else 0
-
-
-def find_output(place: Place, phase: str, since: int) -> OutputFile:
-    """A good one before any other. since: what was written earlier is from another run."""
-    seen = []
-    for path in (path for pattern in TABLE[phase].outputs for path in store.list_files(place, pattern)):
-        found = store.read_output(place, path)
-        if found.state == "missing":
-            found = found._replace(state="unreadable", why="it is not there any more")
-        elif found.state != "outside" and found.written < since:
-            found = found._replace(state="older")
-        seen.append(found)
+def find_output(place: Place, value: Value, phase: str) -> OutputFile:
+    """The result of a phase; a good one before any other, and what was there before the workflow last."""
+    found = [each for pattern in TABLE[phase].outputs for each in store.read_outputs(place, pattern)]
+    seen = [each._replace(state="older") if _is_earlier(value, each) else judge_result(each) for each in found]
     rank = {"good": 0, "older": 2}
     return min(seen, key=lambda output: rank.get(output.state, 1), default=OutputFile())
 
 
-def find_recovery(state: State) -> list[Step]:
+def find_drafts(place: Place, value: Value, phase: str) -> list[OutputFile]:
+    row = TABLE[phase]
+    found = store.read_outputs(place, f"{row.drafts}/*") if row.drafts else []
+    return [each for each in found if each.digest and each.path not in row.outputs and not _is_earlier(value, each)]
+
+
+def _is_earlier(value: Value, output: OutputFile) -> bool:
+    # By digest where that was noted: what git checks out or a copy brings has any time. Agents note none, and then the
+    # time of the file is all there is.
+    earlier, started = value.get("earlier_results"), read_instant(value.get("started_at"))
+    if isinstance(earlier, dict):
+        return bool(output.digest) and earlier.get(output.path) == output.digest
+    return started is not None and output.written < started[0] - _GRACE and output.state != "outside"
+
+
+def find_results(place: Place, value: Value, tasks: Sequence[Any], phase: str) -> dict[str, str]:
+    """What the user approves or rejects of a phase, path -> digest: its result, else its drafts; {} for nothing."""
+    if phase == layout.PHASES[2]:
+        rows = [[task_name(task), task.get("status"), task.get("digest")] for task in tasks if isinstance(task, dict)]
+        if not rows or any(status != "complete" for _, status, _ in rows):
+            return {}
+        return {layout.relative_state_path(layout.EXECUTION): hashlib.sha256(repr(rows).encode()).hexdigest()}
+    output = find_output(place, value, phase)
+    found = [output] if output.state in ("good", "failed") else find_drafts(place, value, phase)
+    return {each.path: each.digest for each in found}
+
+
+def list_results(place: Place, phase: str) -> list[OutputFile]:
+    """All that is there of a phase, whatever run it is from; no state of ours."""
+    row = TABLE[phase]
+    patterns = [*row.outputs, *([f"{row.drafts}/*"] if row.drafts else [])] if phase != layout.PHASES[2] else []
+    return [each for pattern in patterns for each in store.read_outputs(place, pattern) if each.digest]
+
+
+def find_earlier(place: Place, value: Value) -> dict[str, str]:
+    """What is there of phases that have not begun, and what _is_earlier has known by its time: path -> digest."""
+    at = layout.PHASES.index(value["current_phase"])
+    results = [(number, each) for number, phase in enumerate(layout.PHASES) for each in list_results(place, phase)]
+    return {each.path: each.digest for number, each in results if number > at or _is_earlier(value, each)}
+
+
+def find_recovery(state: State, now: int, session: str = "") -> list[Step]:
+    """session: whose running tasks are left alone, "" for none."""
     outputs = {}
     for row, task in enumerate(state.tasks):
         if isinstance(task, dict) and task.get("status") == "running":
             path = task.get("output")
-            outputs[row] = store.read_output(state.place, path) if isinstance(path, str) and path else OutputFile()
-    return plan_recovery(state.tasks, outputs)
+            if not session or task.get("session") != session:
+                outputs[row] = store.read_output(state.place, path) if isinstance(path, str) and path else OutputFile()
+    return plan_recovery(state.tasks, outputs, now)
 
 
 class Question(NamedTuple):
@@ -197,12 +242,12 @@ class Prospect(NamedTuple):
     plan: Plan | None
 
 
-def look_ahead(place: Place, approvals: tuple[str, ...], now: int) -> Prospect:
+def look_ahead(place: Place, approvals: tuple[str, ...], now: int, session: str = "") -> Prospect:
     state = load_state(place, now)
-    if state.phase is None:  # another process archived it a moment ago
-        raise missing_workflow(place)
+    if not state.documents:  # another process archived it a moment ago
+        raise missing_workflow(state)
     findings = find_trouble(state, now)
-    if has_errors(findings):
+    if has_errors([each for each in findings if each.code != rules.BEHIND]):  # the plan asks about that
         question = Question("corrupt", "State appears corrupted. Start fresh? [y/N]", "fresh", "stop", "stop")
         return Prospect(state, findings, question, None)
     age = rules.find_age(state.value, now)
@@ -212,4 +257,4 @@ def look_ahead(place: Place, approvals: tuple[str, ...], now: int) -> Prospect:
     else:
         text = f"Resume workflow from {state.value.get('current_phase')}? [Y/n]"
         question = Question("resume", text, "resume", "fresh", "resume")
-    return Prospect(state, findings, question, find_plan(state, approvals, find_recovery(state)))
+    return Prospect(state, findings, question, find_plan(state, approvals, find_recovery(state, now, session)))

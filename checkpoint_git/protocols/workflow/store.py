@@ -1,14 +1,17 @@
 """A workflow's files on disk: finding and reading them, and what they name; replacing them; archiving."""
 
+import hashlib
 import os
 import stat
+from collections.abc import Iterator
 from contextlib import suppress
 from fnmatch import fnmatchcase
+from itertools import islice
 
 from checkpoint_git.core import jsontext
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.disk import atomic
-from checkpoint_git.disk.discover import Place, find_repository, folders_upward, is_inside
+from checkpoint_git.disk.discover import Place, check_way, find_repository, folders_upward, is_git_name, is_inside
 from checkpoint_git.disk.read import FileContent, read_content
 from checkpoint_git.protocols.workflow import layout
 from checkpoint_git.protocols.workflow.tasks import OutputFile
@@ -37,14 +40,12 @@ def plan_workflow_place(start: str) -> Place:
 def _place_at(root: str, repository: tuple[str, str] | None) -> Place:
     work_tree, git_dir = repository or (None, None)
     place = Place(root, os.path.join(root, *layout.DIRECTORY.split("/")), work_tree, git_dir)
-    if os.path.lexists(place.directory) and not is_inside(place.directory, place.top):
-        hint = "put a real folder in its place: the state belongs to the project"
-        raise CheckpointError(f"{place.directory} is reached through a link that leads out of {place.top}", hint)
+    check_way(place.directory, place.top)
     return place
 
 
 def has_state(place: Place) -> bool:
-    return os.path.lexists(layout.state_path(place, layout.PHASE))
+    return any(os.path.lexists(layout.state_path(place, file)) for file in layout.FILES)
 
 
 def open_place(cwd: str) -> Place:
@@ -64,37 +65,53 @@ def read_state(place: Place, file: str) -> FileContent | None:
 
 
 def read_output(place: Place, path: str) -> OutputFile:
+    """A file of any size, or a folder with anything in it; only JSON of a size that is read is looked into."""
+    value = None
     try:
         full = _full_path(place, path)
-        os.lstat(full)
+        status = os.stat(full)
+        if stat.S_ISDIR(status.st_mode) and f"{place.directory}/".startswith(f"{full}/"):
+            raise ValueError("it holds the workflow's own state")
+        digest = _digest(full, status)
+        if stat.S_ISREG(status.st_mode) and status.st_size <= jsontext.MAX_BYTES and path.endswith(".json"):
+            content = read_content(full, place.top)
+            if isinstance(content, OSError):
+                raise content
+            value = jsontext.load(jsontext.decode(content))
+            why = "it says null" if value is None else ""
+        else:
+            is_empty = not os.listdir(full) if stat.S_ISDIR(status.st_mode) else not status.st_size
+            why = "it is empty" if is_empty else ""
     except ValueError as error:
         return OutputFile(path, "outside", str(error))
     except (FileNotFoundError, NotADirectoryError):
         return OutputFile(path)
-    except OSError:
-        pass  # the next look says what is wrong
-    try:
-        written = os.stat(full).st_mtime
-        content = read_content(full, place.top)
     except OSError as error:
-        content = error
-    if isinstance(content, OSError):
-        return OutputFile(path, "unreadable", content.strerror or str(content), written=float("inf"))
-    if not path.endswith(".json"):
-        why = "" if content else "it is empty"
-        return OutputFile(path, "unreadable" if why else "good", why, None, written)
-    try:
-        return OutputFile(path, "good", "", jsontext.load(jsontext.decode(content)), written)
+        return OutputFile(path, "unreadable", error.strerror or str(error), written=float("inf"))
     except jsontext.JsonTextError as error:
-        return OutputFile(path, "unreadable", f"line {error.line}: {error.message}", None, written)
+        return OutputFile(path, "unreadable", f"line {error.line}: {error.message}", None, status.st_mtime, digest)
+    return OutputFile(path, "unreadable" if why else "good", why, value, status.st_mtime, digest)
 
 
-def written_at(place: Place, path: str) -> float | None:
-    try:
-        status = os.stat(_full_path(place, path))
-    except (OSError, ValueError):
-        return None
-    return status.st_mtime if stat.S_ISREG(status.st_mode) else None
+def _digest(full: str, status: os.stat_result) -> str:
+    """SHA-256 of a file's bytes; of a folder, of its files' names and digests."""
+    if stat.S_ISREG(status.st_mode):
+        with open(full, "rb") as stream:
+            return hashlib.file_digest(stream, "sha256").hexdigest()
+    if not stat.S_ISDIR(status.st_mode):
+        raise OSError("it is neither a file nor a folder")
+    parts = []
+    for path in islice(_files_below(full), _MOST_LISTED):
+        inner = os.lstat(path)
+        own = _digest(path, inner) if stat.S_ISREG(inner.st_mode) else ""
+        parts.append(f"{os.path.relpath(path, full)}\0{own}")
+    return hashlib.sha256("\n".join(sorted(parts)).encode("utf-8", "surrogateescape")).hexdigest()
+
+
+def _files_below(folder: str) -> Iterator[str]:
+    for parent, folders, names in os.walk(folder):
+        folders.sort()
+        yield from (os.path.join(parent, name) for name in sorted(names))
 
 
 def _full_path(place: Place, path: str) -> str:
@@ -103,21 +120,23 @@ def _full_path(place: Place, path: str) -> str:
     full = "" if is_odd else os.path.normpath(os.path.join(place.root, path))
     if is_odd or not full.startswith(place.root.rstrip(os.sep) + os.sep) or not is_inside(full, place.top):
         raise ValueError("it is not in the project")
-    if ".git" in os.path.relpath(os.path.realpath(full), os.path.realpath(place.top)).lower().split(os.sep):
+    if any(map(is_git_name, os.path.relpath(os.path.realpath(full), os.path.realpath(place.top)).split(os.sep))):
         raise ValueError("it is git's own")
     return full
 
 
-def list_files(place: Place, pattern: str) -> list[str]:
+def read_outputs(place: Place, pattern: str) -> list[OutputFile]:
+    """Those that fit a path whose name may hold one "*", by name."""
     folder, _, name = pattern.rpartition("/")
-    if "*" not in name:
-        return [pattern] if os.path.lexists(os.path.join(place.root, *pattern.split("/"))) else []
-    try:
-        names = sorted(os.listdir(_full_path(place, folder)))
-    except (OSError, ValueError):
-        return []
+    names = [name]
+    if "*" in name:
+        try:
+            names = sorted(os.listdir(_full_path(place, folder)))
+        except (OSError, ValueError):
+            return []
     fitting = [each for each in names if fnmatchcase(each, name) and not each.startswith(".")]
-    return [f"{folder}/{each}" for each in fitting[:_MOST_LISTED]]
+    found = (read_output(place, f"{folder}/{each}") for each in fitting[:_MOST_LISTED])
+    return [output for output in found if output.state != "missing"]
 
 
 def is_movable(place: Place, path: str) -> bool:
@@ -158,18 +177,17 @@ def write_state(place: Place, file: str, data: bytes) -> None:
 def archive_state(place: Place, workflow_id: str, instant: str) -> str | None:
     """Moves what is in the places of the two files into an archive of its own; None where there is nothing. Returns the
     archive's path relative to the project. instant: RFC 3339 in UTC. Nothing is deleted except archives beyond the
-    newest five. A kill in between leaves phase.json archived and execution.json in its place, or both.
+    newest five. A kill in between leaves phase.json in its place, which joins the other file's archive the next time.
     """
     present = [path for path in (layout.state_path(place, file) for file in layout.FILES) if os.path.lexists(path)]
     if not present:
         return None
     folder = os.path.join(place.directory, layout.ARCHIVE)
-    if os.path.islink(folder) and not is_inside(folder, place.top):
-        raise CheckpointError(f"{folder} is a symbolic link that leads out of {place.top}", "put a folder in its place")
+    check_way(folder, place.top)
     atomic.make_folder(folder)
-    name = _claim_archive(folder, workflow_id, instant)
+    name = _claim_archive(folder, workflow_id, instant, is_rest=len(present) == 1)
     target = os.path.join(folder, name)
-    for path in present:
+    for path in reversed(present):
         _move(path, os.path.join(target, os.path.basename(path)))
     for changed in (target, folder, place.directory):
         atomic.sync_folder(changed)
@@ -177,7 +195,11 @@ def archive_state(place: Place, workflow_id: str, instant: str) -> str | None:
     return f"{layout.DIRECTORY}/{layout.ARCHIVE}/{name}"
 
 
-def _claim_archive(folder: str, workflow_id: str, instant: str) -> str:
+def _claim_archive(folder: str, workflow_id: str, instant: str, *, is_rest: bool) -> str:
+    begun = max(_list_archives(folder), key=layout.archive_order, default="") if is_rest else ""
+    start = layout.archive_name(workflow_id, instant).rpartition("_")[0]
+    if begun.rpartition("_")[0] == start and os.listdir(os.path.join(folder, begun)) == [layout.EXECUTION_FILE]:
+        return begun
     for number in range(1, _MOST_NAMES):
         name = layout.archive_name(workflow_id, instant, number)
         try:
@@ -190,16 +212,18 @@ def _claim_archive(folder: str, workflow_id: str, instant: str) -> str:
     raise CheckpointError(f"{folder} holds {_MOST_NAMES} archives of this second", "try again in a second")
 
 
+def _list_archives(folder: str) -> list[str]:
+    paths = {name: os.path.join(folder, name) for name in os.listdir(folder) if layout.archive_order(name)[0]}
+    return [name for name, path in paths.items() if os.path.isdir(path) and not os.path.islink(path)]
+
+
 def _remove_old_archives(folder: str, newest: str) -> None:
     # Keeps the newest five, and none that is empty; whatever has another name, or is a link, is left alone
     import shutil
 
-    names = [name for name in os.listdir(folder) if layout.archive_order(name) is not None]
-    for name in names:
+    for name in _list_archives(folder):
         with suppress(OSError):  # what is left of a process that was killed; rmdir takes empty folders only
             os.rmdir(os.path.join(folder, name))
-    paths = {name: os.path.join(folder, name) for name in names if name != newest}
-    folders = [name for name, path in paths.items() if os.path.isdir(path) and not os.path.islink(path)]
-    old = sorted(folders, key=lambda name: (layout.archive_order(name), name))[: -(layout.KEPT_ARCHIVES - 1)]
-    for name in old:
-        shutil.rmtree(paths[name], ignore_errors=True)
+    others = [name for name in _list_archives(folder) if name != newest]
+    for name in sorted(others, key=lambda name: (layout.archive_order(name), name))[: -(layout.KEPT_ARCHIVES - 1)]:
+        shutil.rmtree(os.path.join(folder, name), ignore_errors=True)

@@ -11,12 +11,13 @@ from checkpoint_git.protocols.contract import Question, Summary
 from checkpoint_git.protocols.document import find_broken
 
 # of layout.py, which most projects have no use for
-_STATE = "memory/state/phase.json"
-_TASK_ACTIONS = ("add", "start", "done", "fail")
+_FILES = ("phase.json", "execution.json")
+_TASK_ACTIONS = ("add", "start", "done", "fail", "retry", "block")
 
 
 def is_present(place: Place) -> bool:
-    return os.path.lexists(os.path.join(place.root, _STATE))
+    folders = (os.path.join(place.root, "memory"), os.path.join(place.root, "memory", "state"))
+    return not any(map(os.path.islink, folders)) and any(os.path.lexists(f"{folders[1]}/{name}") for name in _FILES)
 
 
 def summarize(question: Question) -> Summary:
@@ -28,11 +29,12 @@ def summarize(question: Question) -> Summary:
         listed = state.load_state(home, question.now).tasks if home else []
         names = [str(task.get("id")) for task in listed if isinstance(task, dict)]
         of_task = {f"workflow WORD task {action}": names for action in _TASK_ACTIONS}
-        return Summary(names={"workflow WORD approve": PHASES, "workflow WORD task": _TASK_ACTIONS, **of_task})
+        of_phase = {f"workflow WORD {verb}": PHASES for verb in ("approve", "back")}
+        return Summary(names={**of_phase, "workflow WORD task": _TASK_ACTIONS, **of_task})
     if home is None or not store.has_state(home):
         return Summary()
     found = state.load_state(home, question.now)
-    findings = find_broken(found.documents)
+    findings = find_broken(found.documents) if found.phase else state.find_trouble(found, question.now)[:1]
     rows = [row for row in found.tasks if isinstance(row, dict)]
     tasks = {"complete": sum(row.get("status") == "complete" for row in rows), "total": len(rows)}
     data: dict[str, Any] = {**found.data(), "tasks": tasks, "valid": not findings}

@@ -3,9 +3,9 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
-from checkpoint_git.core.clock import read_instant, write_instant
+from checkpoint_git.core.clock import read_instant, read_loose_instant, write_instant
 from checkpoint_git.core.finding import Finding, make_error
-from checkpoint_git.core.terminal_text import shorten
+from checkpoint_git.core.terminal_text import quote_word, shorten
 from checkpoint_git.protocols.mismatch import quote
 from checkpoint_git.protocols.workflow.layout import MAX_ATTEMPTS
 
@@ -17,13 +17,12 @@ _GRACE = 2  # seconds: file systems round what a clock says
 _UNFINISHED = ("pending", "running", "in_progress")
 _SYNONYMS = {
     **dict.fromkeys(("complete", "completed", "done", "success", "succeeded", "ok", "passed"), "complete"),
-    **dict.fromkeys(("failed", "failure", "error"), "failed"),
+    **dict.fromkeys(("failed", "fail", "failure", "error"), "failed"),
     **{word: word for word in (*_UNFINISHED, "blocked")},
 }
-_NOT_STARTED_AGAIN = {
-    "running": ("workflow/task-running", "checkpoint workflow recover, if its session is gone"),
-    "complete": ("workflow/task-complete", "a complete task is not run again; add another one"),
-}
+_SAYING = ("status", "verdict", "outcome", "passed", "success")  # members of a result that may say how it ended
+_AGAIN = "checkpoint workflow task retry"
+_RECOVER = "checkpoint workflow recover, if its session is gone"
 
 
 def task_name(task: Mapping[str, Any]) -> str:
@@ -49,6 +48,16 @@ def _token(number: int) -> bytes:
     return str(number).encode()
 
 
+def is_open(task: Mapping[str, Any]) -> bool:
+    """Whether something is left to be done; a status of somebody's own says nothing about that."""
+    return read_status(task.get("status")) in (*_UNFINISHED, "failed", "blocked")
+
+
+def read_status(said: Any) -> str:
+    """One of ours for its synonyms, another word as it is; "" for none."""
+    return _SYNONYMS.get(said.strip().lower(), shorten(said.strip(), 60)) if isinstance(said, str) else ""
+
+
 # the verbs
 
 
@@ -64,66 +73,82 @@ def add_tasks(value: Value, names: Sequence[str]) -> Finding | None:
     return None
 
 
-def start_task(value: Value, name: str, output: str | None, now: int) -> Finding | None:
-    """Runs a task, which is added where it is not known. output: where its result will be. Attempts do not change."""
+def change_task(
+    value: Value, verb: str, name: str, output: "OutputFile | None", *, error: str, session: str, now: int
+) -> Finding | None:
+    """verb: one of CHANGES. output: what is at the place of the result, which need not be there yet. session: who runs
+    it, "" where that is unknown. A task that is started and not known is added.
+    """
     task = find_task(value, name)
     if task is None:
+        if verb != "start":
+            known = [task_name(row) for row in value["tasks"] if isinstance(row, dict)]
+            hint = f"there are: {', '.join(quote(each) for each in known[:12])}" if known else "there are no tasks yet"
+            return make_error("workflow/unknown-task", f"there is no task {quote(name)}", "/tasks", hint)
         add_tasks(value, [name])
         task = value["tasks"][-1]
-    status = task.get("status")
-    if status in _NOT_STARTED_AGAIN:
-        code, hint = _NOT_STARTED_AGAIN[status]
-        return make_error(code, f"{quote(name)} is {status} already", "/tasks", hint)
-    if _count_attempts(task) >= max_attempts(task):
-        message = f"{quote(name)} has used up its {max_attempts(task)} attempts"
-        return make_error(
-            "workflow/attempts-used-up", message, "/tasks", "raise its max_attempts in execution.json, or let it be"
-        )
-    task.update(status="running", started_at=write_instant(now))
-    for key in ("completed_at", "error"):
-        task.pop(key, None)
+    refused = _find_refusal(task, verb, name)
+    if refused is not None:
+        return refused
     if output is not None:
-        task["output"] = output
+        task["output"] = output.path
+    CHANGES[verb](task, output, now)
+    if error or verb in ("start", "done", "retry"):
+        task["error"] = error
+    task["session"] = session if verb == "start" else ""
+    for key in ("error", "session"):
+        if not task.get(key):
+            task.pop(key, None)
     return None
 
 
-def finish_task(value: Value, name: str, output: str | None, now: int) -> Finding | None:
-    task = find_task(value, name)
-    if task is None:
-        return _unknown_task(value, name)
+def _find_refusal(task: Value, verb: str, name: str) -> Finding | None:
+    status, word = task.get("status"), quote_word(name)
+    if status == "running" and verb in ("start", "retry"):
+        return make_error("workflow/task-running", f"{quote(name)} is running already", "/tasks", _RECOVER)
+    if status == "complete" and verb not in ("done", "retry"):
+        hint = f"to do it once more: {_AGAIN} {word}"
+        return make_error("workflow/task-complete", f"{quote(name)} is complete already", "/tasks", hint)
+    if verb == "start" and _count_attempts(task) >= max_attempts(task):
+        message = f"{quote(name)} has used up its {max_attempts(task)} attempts"
+        return make_error("workflow/attempts-used-up", message, "/tasks", f"{_AGAIN} {word} gives it new ones")
+    return None
+
+
+def _start(task: Value, output: "OutputFile | None", now: int) -> None:
+    task.update(status="running", started_at=write_instant(now))
+    task.pop("completed_at", None)
+    # what is there already is not the result of this attempt
+    task["digest"] = output.digest if output and output.digest else None
+
+
+def _finish(task: Value, output: "OutputFile | None", now: int) -> None:
     if task.get("status") != "complete":
-        started = read_instant(task.get("started_at"))
+        started = read_loose_instant(task.get("started_at"))
         ended = now if started is None else max(now, started[0] + (1 if started[1] else 0))
         task.update(status="complete", completed_at=write_instant(ended))
-        task.pop("error", None)
-    if output is not None:
-        task["output"] = output
-    return None
+    task["digest"] = output.digest if output and output.digest else None
 
 
-def fail_task(value: Value, name: str, error: str, now: int) -> Finding | None:
-    """Counts an attempt: the task is pending again, and failed after the last one."""
-    task = find_task(value, name)
-    if task is None:
-        return _unknown_task(value, name)
-    if task.get("status") == "complete":
-        return make_error(
-            "workflow/task-complete", f"{quote(name)} is complete already", "/tasks", "a result is not taken back"
-        )
+def _fail(task: Value, output: "OutputFile | None", now: int) -> None:
+    # Counts an attempt: the task is pending again, and failed after the last one
     attempts = _count_attempts(task) + 1
     failed = attempts >= max_attempts(task)
     task.update(status="failed" if failed else "pending", attempts=_token(attempts))
     if failed:
         task["completed_at"] = write_instant(now)
-    if error:
-        task["error"] = error
-    return None
 
 
-def _unknown_task(value: Value, name: str) -> Finding:
-    known = [task_name(row) for row in value["tasks"] if isinstance(row, dict)]
-    hint = f"there are: {', '.join(quote(each) for each in known[:12])}" if known else "no tasks yet"
-    return make_error("workflow/unknown-task", f"unknown task {quote(name)}", "/tasks", hint)
+def _retry(task: Value, output: "OutputFile | None", now: int) -> None:
+    task.update(status="pending", attempts=_token(0))
+    task.pop("completed_at", None)
+
+
+def _block(task: Value, output: "OutputFile | None", now: int) -> None:
+    task["status"] = "blocked"
+
+
+CHANGES = {"start": _start, "done": _finish, "fail": _fail, "retry": _retry, "block": _block}
 
 
 # recovery
@@ -131,15 +156,34 @@ def _unknown_task(value: Value, name: str) -> Finding:
 
 class OutputFile(NamedTuple):
     """A file that a phase or a task leaves behind. path: relative to the project, "" for none named. state: "good",
-    "missing", "outside" the project, "unreadable" (why says how), or "older" than the workflow. value: the content of
-    one that is JSON by its name. written: when, seconds since 1970; never too early where the file could not be read.
+    "missing", "outside" the project, "unreadable" (why says how), "older" than the workflow, or "failed" by what it
+    says. value: the content of one that is JSON by its name. written: when, seconds since 1970; never too early where
+    the file could not be read. digest: "" where nothing could be read.
     """
 
     path: str = ""
-    state: Literal["good", "missing", "outside", "unreadable", "older"] = "missing"
+    state: Literal["good", "missing", "outside", "unreadable", "older", "failed"] = "missing"
     why: str = ""
     value: Any = None
     written: float = 0
+    digest: str = ""
+
+
+def judge_result(output: OutputFile) -> OutputFile:
+    """With the state that its content asks for: a phase ends with a result that says something, and no failure."""
+    said = output.value
+    if output.state != "good" or said is None:
+        return output
+    if said in ({}, [], "", False):
+        return output._replace(state="unreadable", why="it says nothing")
+    members = said if isinstance(said, dict) else {}
+    for key in _SAYING:
+        status = "failed" if members.get(key) is False else read_status(members.get(key))
+        if status in ("failed", "blocked"):
+            return output._replace(state="failed", why=f"says {status}")
+        if status in _UNFINISHED:
+            return output._replace(state="unreadable", why=f"it says {status}")
+    return output
 
 
 class Step(NamedTuple):
@@ -154,41 +198,37 @@ class Step(NamedTuple):
     error: str = ""
     keep_aside: str = ""
     completed_at: str = ""
+    digest: str = ""
 
 
-def plan_recovery(tasks: Sequence[Any], outputs: Mapping[int, OutputFile]) -> list[Step]:
-    """Steps for the tasks that are said to run. outputs: of those tasks, by their rows."""
-    return [
-        _plan_step(row, task, outputs.get(row, OutputFile()))
-        for row, task in enumerate(tasks)
-        if isinstance(task, dict) and task.get("status") == "running"
-    ]
+def plan_recovery(tasks: Sequence[Any], outputs: Mapping[int, OutputFile], now: int) -> list[Step]:
+    """outputs: of the tasks whose session is gone, by their rows."""
+    return [_plan_step(row, tasks[row], output, now) for row, output in outputs.items()]
 
 
-def _plan_step(row: int, task: Mapping[str, Any], output: OutputFile) -> Step:
+def _plan_step(row: int, task: Mapping[str, Any], output: OutputFile, now: int) -> Step:
     path, started = output.path, read_instant(task.get("started_at"))
     said = output.value if isinstance(output.value, dict) else {}
-    status, error = said.get("status"), said.get("error")
-    if not isinstance(status, str) or not status.strip():
-        status = "complete"
-    status = _SYNONYMS.get(status.strip().lower(), shorten(status.strip(), 60))
+    status, error = read_status(said.get("status")) or "complete", said.get("error")
+    is_older = started is not None and output.written + _GRACE < started[0]
     keep_aside = path
     if output.state == "missing":
         keep_aside, reason = "", f"no output {path}" if path else "no output is named"
     elif output.state == "outside":
         keep_aside, reason = "", f"{path}: {output.why}"
+    elif output.digest == task["digest"] if "digest" in task else is_older:
+        keep_aside, reason = "", f"{path} is as it was before the attempt"
     elif output.state == "unreadable":
         reason = f"{path} cannot be read: {output.why}"
-    elif started is not None and output.written + _GRACE < started[0]:
-        reason = f"{path} is older than the attempt"
     elif status in _UNFINISHED:
         reason = f"{path} says {status}: it was not finished"
     else:
         verdict: Verdict = "done" if status == "complete" else "failed"
-        ended = write_instant(int(max(output.written, started[0] if started else 0)))
+        ended = write_instant(max(now, started[0] if started else 0))
         error = error if isinstance(error, str) else ""
         reason = f"{path} is there and says {status}"
-        return Step(row, task_name(task), verdict, status, reason, _count_attempts(task), error, "", ended)
+        attempts = _count_attempts(task)
+        return Step(row, task_name(task), verdict, status, reason, attempts, error, "", ended, output.digest)
     attempts = _count_attempts(task) + 1
     status = "failed" if attempts >= max_attempts(task) else "pending"
     return Step(row, task_name(task), "orphan", status, reason, attempts, f"interrupted: {reason}", keep_aside)
@@ -198,7 +238,6 @@ def apply_recovery(value: Value, steps: Sequence[Step]) -> None:
     for step in steps:
         task = value["tasks"][step.row]
         task.update(status=step.status, attempts=_token(step.attempts))
-        if step.completed_at:
-            task["completed_at"] = step.completed_at
-        if step.error:
-            task["error"] = step.error
+        for key in ("completed_at", "error", "digest"):
+            if getattr(step, key):
+                task[key] = getattr(step, key)

@@ -9,7 +9,8 @@ from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import has_errors
 from checkpoint_git.core.outcome import Block, Invocation, Line, Outcome, Table, check_options
 from checkpoint_git.core.terminal_text import escape_controls, plural, shorten
-from checkpoint_git.protocols.workflow import layout, store
+from checkpoint_git.disk.discover import Place
+from checkpoint_git.protocols.workflow import layout, store, tasks
 from checkpoint_git.protocols.workflow.changes import Changed, Writer
 from checkpoint_git.protocols.workflow.resume import Plan
 from checkpoint_git.protocols.workflow.state import (
@@ -24,8 +25,36 @@ from checkpoint_git.protocols.workflow.state import (
 )
 from checkpoint_git.protocols.write import say_waiting
 
+SUMMARY = """\
+save where a workflow stands, and take it up again after an interruption
+
+  start ID             begin a workflow (memory/state/phase.json and execution.json)
+  status               where it stands
+  resume               what to do next, and why; asks first: --yes goes on, --fresh archives and starts again
+  advance              the current phase is done: go to the next one, or finish
+  approve PHASE        the user has approved a phase: what is there of it now
+  reject               the user wants the current phase's result made anew (--note says what is wrong)
+  back PHASE           return to an earlier phase; its result and those after it have to be made again
+  fail                 the current phase failed (--error says why); save tries it again
+  save                 a checkpoint before an expensive step; begins a phase that is pending or failed
+  task add|start ID    a task of the implementation; start runs it, and adds it where it is new
+  task done|fail ID    its result; an attempt that failed counts, and is tried again
+  task retry|block ID  run it once more, with new attempts; it waits for something (--error says for what)
+  recover              settle the tasks whose session is gone
+  validate             is everything there that the state refers to?
+  archive              move the state to memory/state/.archive (the newest five are kept)"""
+EXAMPLES = """\
+  checkpoint workflow start login-2026
+  checkpoint workflow resume --json               what a session asks first
+  checkpoint workflow task start task-001 --output memory/reports/task-001.json
+  checkpoint workflow task done task-001
+  checkpoint workflow save --note "before the architects"
+  checkpoint workflow advance --approvals none    no phase waits for the user"""
+
 _SHOWN_TASKS = 50
-_TASK_VERBS = ("add", "start", "done", "fail")
+_TASK_VERBS = ("add", *tasks.CHANGES)
+# what tells one session from the next, where an agent says it
+_SESSIONS = ("CHECKPOINT_SESSION", "CLAUDE_CODE_SESSION_ID", "CLAUDE_SESSION_ID", "CODEX_THREAD_ID")
 _VERDICTS = {"orphan": "orphaned, one attempt counted", "done": "finished before the crash", "failed": "failed"}
 _CAUTION = "proceed with caution"
 _ACTIONS = {
@@ -44,9 +73,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--yes", action="store_true", help="resume: go on; advance: the user approves")
     parser.add_argument("--fresh", action="store_true", help="archive what is there, and start again")
     parser.add_argument("--approvals", metavar="PHASES", help="the phases that need approval, with commas, or none")
-    parser.add_argument("--note", metavar="TEXT", help="save: what comes next")
+    parser.add_argument("--note", metavar="TEXT", help="save: what comes next; reject, back: why")
     parser.add_argument("--output", metavar="PATH", help="the file that a phase or task leaves behind")
-    parser.add_argument("--error", metavar="TEXT", help="task fail: why")
+    parser.add_argument("--error", metavar="TEXT", help="fail, task fail, task block: why")
     parser.add_argument("--force", action="store_true", help="advance: although the phase's result is not there")
 
 
@@ -55,9 +84,9 @@ _OPTIONS = {
     "yes": ("start", "resume", "advance"),
     "fresh": ("start", "resume"),
     "approvals": ("start", "resume", "advance", "status"),
-    "note": ("save",),
+    "note": ("save", "reject", "back"),
     "output": ("advance", "task"),
-    "error": ("task",),
+    "error": ("task", "fail"),
     "force": ("advance",),
 }
 
@@ -78,7 +107,12 @@ def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
 
 
 def _open_writer(invocation: Invocation) -> Writer:
-    return Writer(store.open_place(invocation.cwd), invocation.now, say_waiting(invocation.stderr))
+    return _make_writer(store.open_place(invocation.cwd), invocation)
+
+
+def _make_writer(place: Place, invocation: Invocation) -> Writer:
+    session = next((name for key in _SESSIONS if (name := invocation.env.get(key))), "")
+    return Writer(place, invocation.now, say_waiting(invocation.stderr), session)
 
 
 def _report(changed: Changed, lines: list[Block], **more: Any) -> Outcome:
@@ -106,9 +140,10 @@ def _status(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     state = load_state(place, invocation.now)
     findings = [finding for document in state.documents for finding in document.findings]
     data = {**state.data(), "tasks": state.tasks}
-    if has_errors(findings):
-        return Outcome(data, [], findings)
-    plan = find_plan(state, read_approvals(place, args.approvals, invocation.env), find_recovery(state))
+    if state.phase is None or has_errors(findings):
+        return Outcome(data, [], findings or find_trouble(state, invocation.now))
+    approvals = read_approvals(place, args.approvals, invocation.env)
+    plan = find_plan(state, approvals, find_recovery(state, invocation.now))
     data["action"], data["reason"] = plan.action, plan.reason
     lines: list[Block] = [
         Line(f"workflow {state.workflow_id}: {data['phase']} ({data['phase_status']})", "strong"),
@@ -116,8 +151,8 @@ def _status(args: argparse.Namespace, invocation: Invocation) -> Outcome:
         _completed_line(state.completed),
         Line(f"Approved: {', '.join(data['approved']) or 'none'}"),
     ]
-    tasks = [row for row in state.tasks if isinstance(row, dict)]
-    if tasks:
+    listed = [row for row in state.tasks if isinstance(row, dict)]
+    if listed:
         rows = [
             (
                 str(task.get("id")),
@@ -125,11 +160,11 @@ def _status(args: argparse.Namespace, invocation: Invocation) -> Outcome:
                 str(task.get("attempts", 0)),
                 shorten(str(task.get("output") or ""), 80),
             )
-            for task in tasks[:_SHOWN_TASKS]
+            for task in listed[:_SHOWN_TASKS]
         ]
         lines.append(Table(("task", "status", "attempts", "output"), rows))
-    if len(tasks) > _SHOWN_TASKS:
-        lines.append(Line(f"... and {len(tasks) - _SHOWN_TASKS} more tasks", "dim"))
+    if len(listed) > _SHOWN_TASKS:
+        lines.append(Line(f"... and {len(listed) - _SHOWN_TASKS} more tasks", "dim"))
     lines.append(Line(f"next: {plan.action}{f' {plan.agent}' if plan.agent else ''}: {plan.reason}"))
     return Outcome(data, lines, findings)
 
@@ -150,6 +185,18 @@ def _approve(args: argparse.Namespace, invocation: Invocation) -> Outcome:
 
 def _save(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     return _report(_open_writer(invocation).save(args.note or ""), [])
+
+
+def _fail(args: argparse.Namespace, invocation: Invocation) -> Outcome:
+    changed = _open_writer(invocation).fail(args.error or "")
+    return _report(changed, [Line(f"{changed.state.value.get('current_phase')} failed", "warn")])
+
+
+def _step_back(args: argparse.Namespace, invocation: Invocation) -> Outcome:
+    phase = layout.check_phase(args.words[0]) if args.words else ""
+    changed = _open_writer(invocation).step_back(phase, args.note or "")
+    line = f"workflow {changed.state.workflow_id}: {changed.state.value.get('current_phase')} is to be done again"
+    return _report(changed, [Line(line, "strong")])
 
 
 def _advance(args: argparse.Namespace, invocation: Invocation) -> Outcome:
@@ -188,7 +235,7 @@ def _task(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     if verb != "add" and len(names) > 1:
         raise CheckpointError(f"workflow task {verb} takes one ID", "name the tasks one after the other")
     for name in names:
-        layout.check_task_id(name)
+        layout.check_id(name, "task-001")
     changed = _open_writer(invocation).change_task(verb, names, args.output, args.error or "")
     rows = [row for row in changed.state.tasks if isinstance(row, dict) and str(row.get("id")) in names]
     lines: list[Block] = []
@@ -230,10 +277,10 @@ def _recovery_lines(changed: Changed) -> list[Block]:
 
 def _start(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     name = args.words[0]
-    layout.check_workflow_id(name)
+    layout.check_id(name, "login-2026")
     layout.parse_approvals(args.approvals or "none")  # an invalid one is an error even where it is not needed
     place = store.plan_workflow_place(invocation.cwd)
-    writer = Writer(place, invocation.now, say_waiting(invocation.stderr))
+    writer = _make_writer(place, invocation)
     if not load_state(place, invocation.now).is_unfinished:
         changed = writer.start(name, unasked=True)
         if changed is not None:
@@ -250,7 +297,7 @@ def _take_up(writer: Writer, args: argparse.Namespace, invocation: Invocation, f
     if args.yes and args.fresh:
         raise CheckpointError("--yes and --fresh contradict each other", "--yes goes on, --fresh starts again")
     approvals = read_approvals(writer.place, args.approvals, invocation.env)
-    prospect = look_ahead(writer.place, approvals, invocation.now)
+    prospect = look_ahead(writer.place, approvals, invocation.now, writer.session)
     state, kind = prospect.state, prospect.question.kind
     if state.is_over and kind != "corrupt" and not args.fresh:  # nothing to ask: it only has to be archived
         return _go_on(writer, prospect, approvals, [], is_stale=False)
@@ -324,7 +371,7 @@ def _go_on(
 ) -> Outcome:
     state, more, shown = prospect.state, dict[str, Any](), list(lines)
     if state.value["current_phase"] == "IMPLEMENTATION" and state.value["phase_status"] != "failed":
-        recovered = writer.recover()
+        recovered = writer.recover(writer.session)
         if recovered.refused:
             return Outcome(state.data(), lines, recovered.refused, 1)
         state, more = recovered.state, _recovery_data(recovered)
@@ -394,8 +441,11 @@ VERBS = {
     "resume": Verb(_resume),
     "advance": Verb(_advance),
     "approve": Verb(_approve, 1, 1, "PHASE"),
+    "reject": Verb(_step_back),
+    "back": Verb(_step_back, 1, 1, "PHASE"),
+    "fail": Verb(_fail),
     "save": Verb(_save),
-    "task": Verb(_task, 2, 1_000, "add|start|done|fail ID"),
+    "task": Verb(_task, 2, 1_000, "|".join(_TASK_VERBS) + " ID"),
     "recover": Verb(_recover),
     "validate": Verb(_validate),
     "archive": Verb(_archive),

@@ -17,7 +17,7 @@ from checkpoint_git.git.repository import read_flag
 from checkpoint_git.git.staged import Loss, Staged, read_committed, read_staged_changes, read_staged_losses
 from checkpoint_git.protocols.contract import find_hooks, open_room
 from checkpoint_git.protocols.registry import append_only_patterns, find_kind
-from checkpoint_git.protocols.validate import advise_loss, check_document, describe_unmerged
+from checkpoint_git.protocols.validate import advise_loss, check_document, check_together, describe_unmerged
 
 ALLOW_OPTION = "checkpoint.allowPushOption"
 PUSH_OPTION = "checkpoint-skip"
@@ -79,9 +79,9 @@ def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
 
 def check_validity(question: Question, invocation: Invocation) -> list[Finding]:
     """The errors in a question's files; warnings are for `checkpoint validate`."""
-    files, findings = question.files, list[Finding]()
-    for path, data in files.files:
-        findings += check_document(path, data, now=invocation.now).findings
+    files = question.files
+    documents = [check_document(path, data, now=invocation.now) for path, data in files.files]
+    findings = [finding for document in documents for finding in document.findings] + check_together(documents)
     findings += map(describe_unmerged, files.unmerged)
     for path, target in files.links:
         if _leads_out(path, target):

@@ -33,4 +33,4 @@ NO_ARCHIVES = ["", "mine", "_20260302T120000Z", "w_20260302", "w_20260302T120000
 
 @pytest.mark.parametrize("name", [*NO_ARCHIVES, "w_2026030aT120000Z"])
 def test_what_is_named_otherwise_is_no_archive(name: str) -> None:
-    assert archive_order(name) is None
+    assert archive_order(name) == ("", 0)

@@ -245,3 +245,8 @@ def test_two_valid_executions_never_become_an_invalid_one(
 ) -> None:
     base = apply_task_steps(execution(task("a")), before, "b")
     check_law(EXECUTION, base, apply_task_steps(base, ours, "o"), apply_task_steps(base, theirs, "t"))
+
+
+def test_times_of_every_form_are_merged_by_the_instant() -> None:
+    base, ours, theirs = (phase(last_updated=f"2026-03-02T{rest}") for rest in ("09:30", "10:30:00", "11:30:00+0000"))
+    assert merged_value(PHASE, base, ours, theirs)["last_updated"] == "2026-03-02T11:30:00+0000"

@@ -4,8 +4,8 @@ from typing import Any
 
 import pytest
 
-from checkpoint_git.protocols.workflow.layout import DEFAULT_APPROVALS, PHASES
-from checkpoint_git.protocols.workflow.resume import Facts, Plan, plan_resume
+from checkpoint_git.protocols.workflow.layout import PHASES
+from checkpoint_git.protocols.workflow.resume import Facts, Plan, find_behind, is_approved, plan_resume
 from checkpoint_git.protocols.workflow.rules import STALE_AFTER, check_age
 from checkpoint_git.protocols.workflow.tasks import OutputFile
 from tests.support.verbs import seconds
@@ -58,24 +58,57 @@ TABLE: list[tuple[str, Facts, str, str]] = [
 def test_the_table_says_what_to_do_whether_the_phase_was_begun_or_called_complete(
     name: str, facts: Facts, action: str, agent: str, status: str
 ) -> None:
-    found = plan(approved(name, status), facts._replace(approvals=DEFAULT_APPROVALS))
+    found = plan(approved(name, status), facts)
     assert (found.action, found.agent) == (action, agent)
     assert found.reason
 
 
 def test_designs_that_wait_for_approval_are_presented_again_and_the_architects_are_not_run_again() -> None:
-    facts = Facts(MISSING, DRAFTS, approvals=DEFAULT_APPROVALS)
+    facts = Facts(MISSING, DRAFTS, waits=True)
     found = plan(phase("ARCHITECTURE"), facts)
     assert (found.action, found.options) == ("ask_approval", DRAFTS)
-    assert plan(phase("ARCHITECTURE"), facts._replace(approvals=())).action == "spawn"
+    assert plan(phase("ARCHITECTURE"), facts._replace(waits=False)).action == "spawn"
 
 
 @pytest.mark.parametrize("name", PHASES)
 def test_a_result_that_waits_for_approval_is_confirmed_again(name: str) -> None:
-    facts = Facts(valid(name), tasks=[task("a", "complete")], approvals=(name,))
+    facts = Facts(valid(name), tasks=[task("a", "complete")], waits=True)
     assert plan(phase(name), facts).action == "ask_approval"
-    assert plan(approved(name), facts).action in ("advance", "complete")
-    assert plan(phase(name), facts._replace(approvals=())).action in ("advance", "complete")
+    assert plan(phase(name), facts._replace(waits=False)).action in ("advance", "complete")
+
+
+@pytest.mark.parametrize(
+    ("noted", "there", "holds"),
+    [
+        ({"a": "1"}, {"a": "1"}, True),
+        ({"a": "1"}, {"a": "2"}, False),
+        ({"a": "1"}, {"b": "1"}, False),
+        ({"a": "1"}, {"a": "1", "b": "1"}, False),
+        ({f"{DRAFTS[0]}": "1"}, {OUTPUTS["ARCHITECTURE"]: "2"}, True),  # made from the approved designs
+        ({OUTPUTS["ARCHITECTURE"]: "1"}, {"memory/reports/designs/final_design.json": "2"}, False),
+        (None, {"a": "1"}, True),
+    ],
+)
+def test_an_approval_holds_for_what_was_approved(noted: Any, there: dict[str, str], holds: bool) -> None:
+    state = phase("ARCHITECTURE", user_checkpoints=[{"phase": "ARCHITECTURE", "results": noted}])
+    assert is_approved("ARCHITECTURE", state, there) is holds
+    assert not is_approved("VERIFICATION", state, there)
+
+
+def test_open_tasks_behind_the_implementation_are_asked_about() -> None:
+    rows = {"tasks": [task("a", "complete"), task("b"), task("c", "skipped"), task("d", "failed")]}
+    assert find_behind(phase("IMPLEMENTATION"), rows) == ()
+    assert find_behind(phase("VERIFICATION"), rows) == ("b", "d")
+    state = phase("VERIFICATION")
+    state["completed_phases"][2]["left_open"] = ["b", "d"]
+    assert find_behind(state, rows) == ()
+    found = plan(phase("REFLECTION"), Facts(valid("REFLECTION"), behind=("b", "d")))
+    assert (found.action, found.tasks) == ("ask", ("b", "d"))
+
+
+def test_a_result_that_says_failed_is_asked_about() -> None:
+    found = plan(phase("VERIFICATION"), Facts(OutputFile("v.json", "failed", "says failed")))
+    assert (found.action, "v.json says failed" in found.reason) == ("ask", True)
 
 
 @pytest.mark.parametrize("name", PHASES)

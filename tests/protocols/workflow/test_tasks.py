@@ -18,7 +18,7 @@ def running(**changes: Any) -> dict[str, Any]:
 
 
 def recovered(output: OutputFile, **changes: Any) -> Step:
-    (step,) = plan_recovery([task("t0"), running(**changes)], {1: output})
+    (step,) = plan_recovery([task("t0"), running(**changes)], {1: output}, LATER)
     assert step.row == 1
     return step
 
@@ -50,21 +50,33 @@ def test_the_last_attempt_fails() -> None:
 def test_an_output_says_the_status_and_counts_no_attempt(said: Any, status: str) -> None:
     step = recovered(OutputFile(PATH, "good", "", said, LATER))
     assert (step.status, step.attempts, step.keep_aside) == (status, 0, "")
-    assert step.completed_at == "2026-03-02T09:01:00Z"
+    assert step.completed_at == "2026-03-02T09:01:00Z"  # when it was found
     assert step.error == (said.get("error", "") if isinstance(said, dict) else "")
 
 
 @pytest.mark.parametrize(
     "output",
     [
-        OutputFile(PATH, "good", "", {}, LATER - 63),
         OutputFile(PATH, "unreadable", "line 1: no JSON", None, LATER),
         OutputFile(PATH, "good", "", {"status": "running"}, LATER),
     ],
 )
-def test_an_output_that_is_old_broken_or_unfinished_is_kept_aside_and_the_task_an_orphan(output: OutputFile) -> None:
+def test_an_output_that_is_broken_or_unfinished_is_kept_aside_and_the_task_an_orphan(output: OutputFile) -> None:
     step = recovered(output)
     assert (step.verdict, step.status, step.attempts, step.keep_aside) == ("orphan", "pending", 1, PATH)
+
+
+def test_an_output_from_before_the_attempt_is_known_by_its_digest_and_stays() -> None:
+    same, new = OutputFile(PATH, "good", "", {}, LATER, "d1"), OutputFile(PATH, "good", "", {}, LATER - 999, "d2")
+    step = recovered(same, digest="d1")
+    assert (step.verdict, step.attempts, step.keep_aside) == ("orphan", 1, "")
+    assert recovered(new, digest="d1").status == "complete"
+    assert recovered(new, digest=None).digest == "d2"
+
+
+def test_where_no_digest_was_noted_the_time_of_the_file_says_so() -> None:
+    step = recovered(OutputFile(PATH, "good", "", {}, LATER - 63))
+    assert (step.verdict, step.keep_aside) == ("orphan", "")
 
 
 def test_an_output_of_the_very_second_counts() -> None:
@@ -73,4 +85,4 @@ def test_an_output_of_the_very_second_counts() -> None:
 
 def test_tasks_that_do_not_run_are_left_alone() -> None:
     rows = [task("a"), task("b", "complete"), task("c", "waiting"), None, "x"]
-    assert plan_recovery(rows, {}) == []
+    assert plan_recovery(rows, {}, LATER) == []

@@ -53,7 +53,7 @@ def test_start_writes_both_files_and_says_so(folder: Path) -> None:
     ran = run(folder, "start", "login")
     assert ran.outcome.code == 0
     assert "checkpoint saved: memory/state/phase.json, memory/state/execution.json" in ran.text
-    assert state_of(folder) == phase(started_at=NOON, last_updated=NOON)
+    assert state_of(folder) == phase(started_at=NOON, last_updated=NOON, earlier_results={})
     assert read_json(folder / EXECUTION) == execution(last_updated=NOON)
 
 
@@ -214,7 +214,7 @@ def test_outputs_that_lead_out_of_the_project_or_break_are_told(folder: Path) ->
     outside = folder.parent / "outside.json"
     outside.write_text("{}")
     assert sorted(run(folder, "validate").codes) == [
-        *["workflow/output-invalid"] * 2, *["workflow/output-outside"] * 3, "workflow/two-workflows"
+        "workflow/output-invalid", *["workflow/output-outside"] * 4, "workflow/two-workflows"
     ]  # fmt: skip
 
 
@@ -234,13 +234,177 @@ def test_an_ancient_workflow_is_warned_about_and_goes_on_with_caution(folder: Pa
     assert ran.outcome.data["decision"] == "fresh"
 
 
-def test_results_of_an_earlier_workflow_do_not_count(folder: Path) -> None:
+def test_results_of_an_earlier_workflow_are_known_by_their_digests_whatever_their_time(folder: Path) -> None:
+    write_output(folder, OUTPUTS["REQUIREMENTS"])
+    write_output(folder, "memory/reports/designs/a.md", "old")
+    run(folder, "start", "login")
+    write_output(folder, OUTPUTS["REQUIREMENTS"], at=seconds(NOON) + 500)  # as a clone or a branch switch leaves it
+    data = run(folder, "resume", "--yes").outcome.data
+    assert (data["action"], data["agent"]) == ("spawn", "PM")
+    assert run(folder, "advance", "--yes").codes == ["workflow/output-missing"]
+    write_output(folder, OUTPUTS["REQUIREMENTS"], {"new": 1}, at=seconds(NOON) - 5000)
+    assert run(folder, "advance", "--yes").outcome.code == 0
+    data = run(folder, "resume", "--yes").outcome.data
+    assert (data["agent"], data["options"]) == ("Architects", [])
+
+
+def test_a_result_that_is_as_it_was_can_be_named(folder: Path) -> None:
+    write_output(folder, OUTPUTS["REQUIREMENTS"])
+    run(folder, "start", "login")
+    hint = f"checkpoint workflow advance --output {OUTPUTS['REQUIREMENTS']}"
+    assert hint in run(folder, "status").outcome.data["reason"]
+    assert run(folder, "advance", "--yes", "--output", OUTPUTS["REQUIREMENTS"]).outcome.code == 0
+
+
+def test_the_first_write_notes_the_results_that_are_there_before_their_phase(folder: Path) -> None:
+    write_workflow(folder, phase("IMPLEMENTATION"), execution(task("a", "complete")))
+    for name in PHASES[3:]:
+        write_output(folder, OUTPUTS[name])
+    assert run(folder, "advance").outcome.code == 0
+    assert run(folder, "resume", "--yes").outcome.data["agent"] == "QA"
+
+
+@pytest.mark.parametrize("content", ["null", "{}", "[]", '""', "false", '{"status": "in_progress"}', ""])
+def test_a_result_that_says_nothing_ends_no_phase(folder: Path, content: str) -> None:
+    write_workflow(folder, phase("VERIFICATION"))
+    write_output(folder, OUTPUTS["VERIFICATION"], content)
+    assert run(folder, "resume", "--yes").outcome.data["agent"] == "QA"
+    assert run(folder, "advance").codes == ["workflow/output-missing"]
+
+
+@pytest.mark.parametrize("said", [{"status": "failed"}, {"passed": False}, {"verdict": "FAIL"}, {"success": False}])
+def test_a_result_that_says_failed_ends_no_phase_and_asks(folder: Path, said: Any) -> None:
+    write_workflow(folder, phase("VERIFICATION"))
+    write_output(folder, OUTPUTS["VERIFICATION"], said)
+    ran = run(folder, "resume", "--yes")
+    assert (ran.outcome.code, ran.outcome.data["action"]) == (1, "ask")
+    assert run(folder, "advance").codes == ["workflow/output-missing"]
+
+
+def test_nothing_is_approved_that_is_not_there_or_was_changed_since(folder: Path) -> None:
+    run(folder, "start", "login")
+    assert run(folder, "approve", "REQUIREMENTS").codes == ["workflow/output-missing"]
+    write_output(folder, OUTPUTS["REQUIREMENTS"], {"goal": 1})
+    assert run(folder, "approve", "REQUIREMENTS").outcome.code == 0
+    write_output(folder, OUTPUTS["REQUIREMENTS"], {"goal": 2})
+    assert run(folder, "resume", "--yes").outcome.data["action"] == "ask_approval"
+    assert run(folder, "advance").codes == ["workflow/not-approved"]
+    assert run(folder, "approve", "REQUIREMENTS").outcome.code == 0
+    assert run(folder, "advance").outcome.code == 0
+    write_output(folder, OUTPUTS["REQUIREMENTS"], {"goal": 3})
+    assert run(folder, "validate").codes == ["workflow/output-changed"]
+
+
+def test_the_user_rejects_a_result_and_the_phase_is_done_again(folder: Path) -> None:
+    run(folder, "start", "login")
+    assert run(folder, "reject").codes == ["workflow/output-missing"]
+    write_output(folder, OUTPUTS["REQUIREMENTS"], {"goal": 1})
+    run(folder, "approve", "REQUIREMENTS")
+    assert run(folder, "reject", "--note", "too big").outcome.code == 0
+    assert run(folder, "resume", "--yes").outcome.data["agent"] == "PM"
+    assert state_of(folder)["went_back"][0]["note"] == "too big"
+    write_output(folder, OUTPUTS["REQUIREMENTS"], {"goal": 2})
+    assert run(folder, "resume", "--yes").outcome.data["action"] == "ask_approval"
+
+
+def test_one_goes_back_to_a_phase_that_is_over(folder: Path) -> None:
+    write_workflow(folder, phase("VERIFICATION"), execution(task("a", "complete")))
+    write_output(folder, OUTPUTS["VERIFICATION"], {"status": "failed"})
+    assert run(folder, "back", "REFLECTION").codes == ["workflow/not-begun"]
+    assert run(folder, "back", "implementation", "--note", "QA failed").outcome.code == 0
+    state = state_of(folder)
+    assert (state["current_phase"], state["phase_status"]) == ("IMPLEMENTATION", "in_progress")
+    assert [row["phase"] for row in state["completed_phases"]] == list(PHASES[:2])
+    assert state["went_back"][0]["completed"][0]["phase"] == "IMPLEMENTATION"
+    assert run(folder, "task", "retry", "a").outcome.code == 0
+    run(folder, "task", "start", "a")
+    run(folder, "task", "done", "a")
+    assert run(folder, "advance").outcome.code == 0
+    assert run(folder, "resume", "--yes").outcome.data["agent"] == "QA"  # the old result does not count
+    assert run(folder, "validate").outcome.code == 0
+
+
+def test_a_phase_fails_and_is_tried_again(folder: Path) -> None:
+    write_workflow(folder, phase("VERIFICATION"))
+    assert run(folder, "fail", "--error", "no machine").outcome.code == 0
+    assert state_of(folder)["failure"] == {"at": NOON, "error": "no machine"}
+    assert "checkpoint workflow save" in run(folder, "resume", "--yes").outcome.data["reason"]
+    run(folder, "save")
+    assert run(folder, "resume", "--yes").outcome.data["agent"] == "QA"
+
+
+# the two files against each other
+
+
+def test_a_task_that_is_open_behind_the_implementation_is_never_dropped(project: Path) -> None:
+    write_workflow(project, phase("REFLECTION"), execution(task("a", "complete"), task("b")))
+    write_output(project, OUTPUTS["REFLECTION"])
+    assert run(project, "validate").codes == ["workflow/tasks-behind"]
+    assert run_verb(doctor, "--check", "workflow", cwd=project).codes == ["workflow/tasks-behind"]
+    ran = run(project, "resume", "--yes")
+    assert (ran.outcome.code, ran.outcome.data["action"], ran.outcome.data["tasks"]) == (1, "ask", ["b"])
+    assert run(project, "advance").codes == ["workflow/tasks-behind"]
+    assert archives(project) == []
+    assert run(project, "back", "IMPLEMENTATION").outcome.code == 0
+    assert run(project, "resume", "--yes").outcome.data["tasks"] == ["b"]
+
+
+def test_tasks_that_were_left_open_knowingly_are_not_told_again(folder: Path) -> None:
+    write_workflow(folder, phase("IMPLEMENTATION"), execution(task("a")))
+    assert run(folder, "advance", "--force").outcome.code == 0
+    assert run(folder, "validate").codes == []
+    run(folder, "task", "add", "b")
+    assert run(folder, "validate").codes == ["workflow/tasks-behind"]
+
+
+def test_a_missing_execution_file_is_told_and_not_taken_for_no_tasks(project: Path) -> None:
+    write_workflow(project, phase("IMPLEMENTATION"))
+    (project / EXECUTION).unlink()
+    assert run(project, "validate").codes == ["workflow/execution-missing"]
+    assert run(project, "resume", "--yes").outcome.data["corrupt"]
+    assert run_verb(doctor, "--check", "workflow", cwd=project).codes == ["workflow/execution-missing"]
+    run(project, "task", "add", "t1")
+    assert run(project, "validate").codes == []
+
+
+def test_a_missing_phase_file_is_told_and_nothing_is_archived_unasked(project: Path) -> None:
+    write_workflow(project, phase("IMPLEMENTATION"), execution(task()))
+    (project / PHASE).unlink()
+    for words in (("validate",), ("status",), ("resume",), ("start", "other")):
+        assert run(project, *words).codes == ["workflow/phase-missing"], words
+    assert run_verb(status, cwd=project).codes == ["workflow/phase-missing"]
+    assert archives(project) == []
+    with pytest.raises(CheckpointError, match=r"no phase\.json"):
+        run(project, "save")
+    assert run(project, "resume", "--fresh").outcome.data["workflow_id"] == "login"
+    assert len(archives(project)) == 1
+
+
+@pytest.mark.parametrize(
+    "text", ["2026-03-01T08:00", "2026-03-01T08:00:00", "2026-03-01T08:00:00+0000", "2026-03-01 08:00:00.5"]
+)
+def test_every_usual_form_of_iso_8601_is_read(folder: Path, text: str) -> None:
+    write_workflow(folder, phase("VERIFICATION", started_at=text))
+    assert run(folder, "validate").outcome.findings == []
+    assert run(folder, "save").outcome.code == 0
+    assert state_of(folder)["started_at"] == text
+
+
+def test_the_hours_that_a_time_without_an_offset_leaves_open_are_no_trouble(folder: Path) -> None:
+    late, early = "2026-03-02T22:00:00", "2026-03-02T11:00:00Z"
+    write_workflow(folder, phase(started_at=late, last_updated=early))
+    assert run(folder, "validate").codes == []
+    run(folder, "save")
+    assert run(folder, "validate").codes == []
+
+
+def test_results_of_an_earlier_workflow_without_notes_are_known_by_their_time(folder: Path) -> None:
     write_workflow(folder, phase())
-    write_output(folder, OUTPUTS["REQUIREMENTS"], {}, at=seconds("2026-03-01T07:00:00Z"))
+    write_output(folder, OUTPUTS["REQUIREMENTS"], at=seconds("2026-03-01T07:00:00Z"))
     data = run(folder, "resume", "--yes", "--approvals", "none").outcome.data
     assert (data["action"], data["agent"]) == ("spawn", "PM")
     assert run(folder, "advance", "--yes").codes == ["workflow/output-missing"]
-    write_output(folder, OUTPUTS["REQUIREMENTS"], {}, at=seconds("2026-03-01T09:00:00Z"))
+    write_output(folder, OUTPUTS["REQUIREMENTS"], {"new": 1}, at=seconds("2026-03-01T09:00:00Z"))
     assert run(folder, "resume", "--yes", "--approvals", "none").outcome.data["action"] == "advance"
 
 
@@ -271,14 +435,15 @@ def test_the_whole_way(folder: Path) -> None:
     run(folder, "start", "login")
     for name in PHASES[:-1]:
         assert run(folder, "advance").outcome.code == 1
-        if name in PHASES[:2]:
-            run(folder, "approve", name)
         if name != "IMPLEMENTATION":
             assert run(folder, "advance").codes == ["workflow/output-missing"]
             write_output(folder, OUTPUTS[name])
         else:
             for words in ("add", "start", "done"):
                 assert run(folder, "task", words, "a").outcome.code == 0
+        if name in PHASES[:2]:
+            assert run(folder, "advance").codes == ["workflow/not-approved"]
+            run(folder, "approve", name)
         assert run(folder, "advance").outcome.code == 0
     assert [row["phase"] for row in state_of(folder)["completed_phases"]] == list(PHASES[:-1])
     assert (state_of(folder)["current_phase"], state_of(folder)["phase_status"]) == ("REFLECTION", "pending")
@@ -343,7 +508,7 @@ def test_save_begins_a_phase_and_keeps_the_note(folder: Path) -> None:
 def test_a_task_runs_fails_and_is_done(folder: Path) -> None:
     write_workflow(folder, phase("IMPLEMENTATION", "pending"))
     run(folder, "task", "start", "t1", "--output", "memory/reports/t1.json")
-    assert task_of(folder) == task("t1", "running", started_at=NOON, output="memory/reports/t1.json")
+    assert task_of(folder) == task("t1", "running", started_at=NOON, output="memory/reports/t1.json", digest=None)
     assert state_of(folder)["phase_status"] == "in_progress"
     assert run(folder, "task", "start", "t1").codes == ["workflow/task-running"]
     for attempt in (1, 2):
@@ -423,10 +588,7 @@ def test_recovery_settles_every_running_task_by_its_output(folder: Path) -> None
         "e": ("pending", 1),
     }
     assert task_of(folder, "c")["error"] == "no disk"
-    assert [entry["path"] for entry in ran.outcome.data["kept_aside"]] == [
-        "memory/reports/d.json",
-        "memory/reports/e.json",
-    ]
+    assert [entry["path"] for entry in ran.outcome.data["kept_aside"]] == ["memory/reports/e.json"]
     assert (folder / "memory/reports/e.json.orphaned-20260302T120000Z").read_text() == "{ half"
     assert not (folder / "memory/reports/e.json").exists()
     assert "nothing to recover" in run(folder, "recover").text
@@ -460,7 +622,42 @@ def test_a_task_whose_output_lies_elsewhere_is_an_orphan_and_nothing_is_touched_
     assert (folder / "memory/link.json").is_symlink()
 
 
-@pytest.mark.parametrize("output", ["memory", "memory/state", "src", "memory/state/.lock"])
+def test_a_folder_and_a_large_file_are_results(folder: Path) -> None:
+    (folder / "src").mkdir()
+    (folder / "src/app.py").write_text("")
+    (folder / "big.json").write_bytes(b"x" * 9_000_000)
+    rows = [task("a", "running", output="src"), task("b", "running", output="big.json"), task("c", "running")]
+    write_workflow(folder, phase("IMPLEMENTATION"), execution(*rows))
+    run(folder, "recover")
+    assert [row["status"] for row in read_json(folder / EXECUTION)["tasks"]] == ["complete", "complete", "pending"]
+    assert run(folder, "validate").codes == []
+    (folder / "src/more.py").write_text("")
+    assert run(folder, "validate").codes == ["workflow/output-changed"]
+
+
+def test_a_living_session_keeps_its_own_tasks(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    write_workflow(folder, phase("IMPLEMENTATION"))
+    monkeypatch.setenv("CHECKPOINT_SESSION", "one")
+    run(folder, "task", "start", "t1")
+    assert run(folder, "resume", "--yes").outcome.data["tasks"] == ["t1"]
+    assert (task_of(folder)["status"], task_of(folder)["attempts"]) == ("running", 0)
+    monkeypatch.setenv("CHECKPOINT_SESSION", "two")
+    run(folder, "resume", "--yes")
+    assert (task_of(folder)["status"], task_of(folder)["attempts"]) == ("pending", 1)
+
+
+def test_a_task_waits_and_is_tried_again(folder: Path) -> None:
+    write_workflow(folder, phase("IMPLEMENTATION"), execution(task("t1", "failed", attempts=3)))
+    assert run(folder, "task", "block", "t1", "--error", "no key").outcome.code == 0
+    assert (task_of(folder)["status"], task_of(folder)["error"]) == ("blocked", "no key")
+    assert "task retry" in run(folder, "resume", "--yes").outcome.data["reason"]
+    run(folder, "task", "retry", "t1")
+    assert task_of(folder) == task()
+    run(folder, "task", "start", "t1")
+    assert run(folder, "task", "retry", "t1").codes == ["workflow/task-running"]
+
+
+@pytest.mark.parametrize("output", ["memory", "memory/state", "memory/state/.lock"])
 def test_recovery_moves_no_folder_and_nothing_of_the_state_away(output: str, folder: Path) -> None:
     (folder / "src").mkdir()
     (folder / "src/app.py").write_text("")
@@ -532,10 +729,20 @@ def test_a_link_that_leads_out_is_refused(folder: Path) -> None:
     outside = folder.parent / "outside"
     outside.mkdir()
     (folder / "memory").symlink_to(outside)
-    (outside / "state").mkdir()
-    with pytest.raises(CheckpointError, match="leads out"):
+    with pytest.raises(CheckpointError, match="symbolic link"):
         run(folder, "start", "login")
-    assert list((outside / "state").iterdir()) == []
+    assert list(outside.iterdir()) == []
+
+
+@pytest.mark.parametrize("target", [".git", ".git/hooks", "src", "../out"])
+def test_no_link_is_followed_to_where_the_state_would_be(repo: GitRepo, target: str) -> None:
+    (repo.path / "src").mkdir()
+    (repo.path / "memory").symlink_to(target)
+    before = take_snapshot(repo.path)
+    with pytest.raises(CheckpointError, match="symbolic link"):
+        run(repo.path, "start", "login")
+    assert take_snapshot(repo.path) == before
+    assert not (repo.path.parent / "out").exists()
 
 
 @pytest.mark.parametrize(
@@ -598,6 +805,7 @@ def test_status_shows_a_workflow_where_no_checkpoints_are(folder: Path) -> None:
     assert ran.outcome.code == 0
     assert ran.outcome.data["workflow"]["workflow_id"] == "login"
     (folder / PHASE).unlink()
+    (folder / EXECUTION).unlink()
     with pytest.raises(CheckpointError, match=r"no \.checkpoints folder"):
         run_verb(status, cwd=folder)
 
