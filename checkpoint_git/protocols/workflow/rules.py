@@ -125,7 +125,7 @@ def _check_phases(value: dict[str, Any]) -> Iterator[Finding]:
     elif at < last or (at == last and value.get("phase_status") != "complete"):
         message = f"current_phase is {current}, but {PHASES[last]} is completed already"
         yield make_error(
-            "workflow/phase-behind", message, "/current_phase", "completed phases lie before the current one"
+            "workflow/phase-behind", message, "/current_phase", "completed phases come before the current one"
         )
 
 
@@ -138,7 +138,7 @@ def _check_time_order(value: dict[str, Any]) -> Iterator[Finding]:
     known = [(where, text) for where, text in steps if read_loose_instant(text) is not None]
     for (before, earlier), (where, later) in pairwise(known):
         if _is_before(later, earlier):
-            yield make_error("workflow/time-order", f"{_name(where)} lies before {_name(before)}", where, _INSTANT_HINT)
+            yield make_error("workflow/time-order", f"{_name(where)} is before {_name(before)}", where, _INSTANT_HINT)
 
 
 def _is_before(text: Any, other: Any) -> bool:
@@ -169,7 +169,7 @@ def _check_tasks(value: dict[str, Any]) -> Iterator[Finding]:
             message += "; it is kept, and waits on you"
             yield make_warning("workflow/unknown-task-status", message, f"{where}/status")
         if status == "complete" and _is_before(task.get("completed_at"), task.get("started_at")):
-            message = "completed_at lies before started_at"
+            message = "completed_at is before started_at"
             yield make_error("workflow/time-order", message, f"{where}/completed_at", _INSTANT_HINT)
         attempts, most = task.get("attempts"), task.get("max_attempts", MAX_ATTEMPTS)
         if type(attempts) is int and type(most) is int and attempts >= most and status in ("pending", "running"):
@@ -211,12 +211,12 @@ def check_output(output: OutputFile, what: str, where: str, hint: str, digest: A
 def check_together(phase: Mapping[str, Any] | None, execution: Mapping[str, Any] | None) -> list[Finding]:
     """What the two files say against each other, placed in execution.json where it is there. None: a missing file."""
     if phase is None:
-        message = "there is no phase.json beside it, so nobody knows which phase these tasks belong to"
+        message = "no phase.json beside it: the phase of these tasks is not known"
         return [make_error("workflow/phase-missing", message, "", _restore_hint(PHASE))]
     if execution is None:
         at, is_begun = phase.get("current_phase"), phase.get("phase_status") != "pending"
         is_needed = at in PHASES[3:] or (at == PHASES[2] and is_begun) or "earlier_results" in phase
-        message = "there is no execution.json beside it: its tasks are not known"
+        message = "no execution.json beside it: the tasks are not known"
         hint = f"{_restore_hint(EXECUTION)}; where there were none: checkpoint workflow task add ID"
         return [make_error("workflow/execution-missing", message, "", hint)] if is_needed else []
     found, own, other = [], phase.get("workflow_id"), execution.get("workflow_id")

@@ -111,7 +111,7 @@ def find_state(cwd: str, now: int) -> State:
 
 def missing_workflow(state: State) -> CheckpointError:
     hint = "checkpoint workflow resume says what is left of it" if state.execution else store.START_HINT
-    return CheckpointError(f"there is no phase.json in {state.place.directory}", hint)
+    return CheckpointError(f"no phase.json in {state.place.directory}", hint)
 
 
 def find_trouble(state: State, now: int) -> list[Finding]:

@@ -68,7 +68,7 @@ def find_task(value: Value, name: str) -> Value | None:
 def add_tasks(value: Value, names: Sequence[str]) -> Finding | None:
     for name in names:
         if find_task(value, name) is not None:
-            return make_error("workflow/task-id-twice", f"there is a task {quote(name)} already", "/tasks")
+            return make_error("workflow/task-id-twice", f"the task {quote(name)} is there already", "/tasks")
         value["tasks"].append({"id": name, "status": "pending", "attempts": b"0", "max_attempts": _token(MAX_ATTEMPTS)})
     return None
 
@@ -83,8 +83,8 @@ def change_task(
     if task is None:
         if verb != "start":
             known = [task_name(row) for row in value["tasks"] if isinstance(row, dict)]
-            hint = f"there are: {', '.join(quote(each) for each in known[:12])}" if known else "there are no tasks yet"
-            return make_error("workflow/unknown-task", f"there is no task {quote(name)}", "/tasks", hint)
+            hint = f"there are: {', '.join(quote(each) for each in known[:12])}" if known else "no tasks yet"
+            return make_error("workflow/unknown-task", f"no task {quote(name)}", "/tasks", hint)
         add_tasks(value, [name])
         task = value["tasks"][-1]
     refused = _find_refusal(task, verb, name)

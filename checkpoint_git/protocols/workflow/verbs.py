@@ -25,32 +25,6 @@ from checkpoint_git.protocols.workflow.state import (
 )
 from checkpoint_git.protocols.write import say_waiting
 
-SUMMARY = """\
-save where a workflow stands, and take it up again after an interruption
-
-  start ID             begin a workflow (memory/state/phase.json and execution.json)
-  status               where it stands
-  resume               what to do next, and why; asks first: --yes goes on, --fresh archives and starts again
-  advance              the current phase is done: go to the next one, or finish
-  approve PHASE        the user has approved a phase: what is there of it now
-  reject               the user wants the current phase's result made anew (--note says what is wrong)
-  back PHASE           return to an earlier phase; its result and those after it have to be made again
-  fail                 the current phase failed (--error says why); save tries it again
-  save                 a checkpoint before an expensive step; begins a phase that is pending or failed
-  task add|start ID    a task of the implementation; start runs it, and adds it where it is new
-  task done|fail ID    its result; an attempt that failed counts, and is tried again
-  task retry|block ID  run it once more, with new attempts; it waits for something (--error says for what)
-  recover              settle the tasks whose session is gone
-  validate             is everything there that the state refers to?
-  archive              move the state to memory/state/.archive (the newest five are kept)"""
-EXAMPLES = """\
-  checkpoint workflow start login-2026
-  checkpoint workflow resume --json               what a session asks first
-  checkpoint workflow task start task-001 --output memory/reports/task-001.json
-  checkpoint workflow task done task-001
-  checkpoint workflow save --note "before the architects"
-  checkpoint workflow advance --approvals none    no phase waits for the user"""
-
 _SHOWN_TASKS = 50
 _TASK_VERBS = ("add", *tasks.CHANGES)
 # what tells one session from the next, where an agent says it

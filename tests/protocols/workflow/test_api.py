@@ -56,5 +56,5 @@ def test_corrupt_state_has_no_plan(tmp_path: Path) -> None:
 
 
 def test_without_a_workflow_there_is_an_error_with_a_hint(tmp_path: Path) -> None:
-    with pytest.raises(CheckpointError, match="no workflow here"):
+    with pytest.raises(CheckpointError, match="no workflow found"):
         Workflow(tmp_path).status()
