@@ -5,7 +5,6 @@ import gc
 import os
 import sys
 import time
-from argparse import Namespace
 from collections.abc import Callable, Sequence
 from typing import Any, TextIO
 
@@ -59,20 +58,16 @@ def find_request(words: list[str], program: str = "checkpoint") -> Request:
         return Request(program, DEFAULT_VERB, words)
     verb = words[at]
     if verb not in VERBS and verb not in SHORT_VERBS:
-        raise _unknown_verb(verb, program)
+        near = find_near(verb, [name for name, (_, summary) in VERBS.items() if summary])
+        meant = f"did you mean {near}? " if near else ""
+        shown = escape_controls(shorten(verb, 60))
+        raise UsageError(f'"{shown}" is not a command', f"{meant}`{program} --help` lists the commands")
     verb = SHORT_VERBS.get(verb, verb)
     if program == "checkpoint-doctor":
         return Request(program, verb, words[1:])
     if verb == "restore-point" and words[at + 1 : at + 2] == ["guard"]:
         return Request(f"{program} {verb} guard", "guard", words[:at] + words[at + 2 :])
     return Request(f"{program} {verb}", verb, words[:at] + words[at + 1 :])
-
-
-def _unknown_verb(verb: str, program: str) -> UsageError:
-    near = find_near(verb, [name for name, (_, summary) in VERBS.items() if summary])
-    meant = f"did you mean {near}? " if near else ""
-    shown = escape_controls(shorten(verb, 60))
-    return UsageError(f'"{shown}" is not a command', f"{meant}`{program} --help` lists the commands")
 
 
 def _wants_json(words: list[str]) -> bool:
@@ -120,7 +115,10 @@ def _run(words: list[str], program: str) -> int:
     request = find_request(words, program)
     module = load_verb(request.verb)
     args = parse(request, module, list_formats(request.verb, module, tuple(render.FORMATS)))
-    invocation = _read_invocation(args)
+    stdin, stdout, stderr = map(_stream, ("stdin", "stdout", "stderr"))
+    asks = args.format == "text" and stdin.isatty() and stderr.isatty()
+    cwd, now = _find_directory(args.directory), int(time.time())
+    invocation = Invocation(cwd, os.environ, now, stdin, stdout, stderr, asks)
     if hasattr(module, "answer"):
         return _print_answer(module.answer(args, invocation))
     outcome: Outcome = module.run(args, invocation)
@@ -160,12 +158,6 @@ def _print_answer(answer: Answer) -> int:
     if answer.warning:
         _write(_stream("stderr"), f"{escape_controls(answer.warning)}\n")
     return answer.code
-
-
-def _read_invocation(args: Namespace) -> Invocation:
-    stdin, stdout, stderr = _stream("stdin"), _stream("stdout"), _stream("stderr")
-    interactive = args.format == "text" and stdin.isatty() and stderr.isatty()
-    return Invocation(_find_directory(args.directory), os.environ, int(time.time()), stdin, stdout, stderr, interactive)
 
 
 def _find_directory(wished: str) -> str:

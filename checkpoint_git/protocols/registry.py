@@ -188,9 +188,5 @@ def own_folders() -> "list[str]":
 
 def schema_path(path: str) -> "str | None":
     kind = find_kind(path)
-    return None if kind is None else _schema_file(kind)
-
-
-def _schema_file(kind: Kind) -> str:
     top = __file__.removesuffix("/protocols/registry.py")
-    return f"{top}/{'/'.join(kind.package.split('.')[1:])}/{kind.schema}"
+    return f"{top}/{'/'.join(kind.package.split('.')[1:])}/{kind.schema}" if kind else None

@@ -31,14 +31,11 @@ _LONGEST = 200  # letters of a word
 _LONGEST_TEXT = 80
 
 
-def is_safe(value: str) -> bool:
-    # Whether a shell takes a word as it stands. Names are untrusted; `$(...)` must not get onto a prompt
-    return len(value) <= _LONGEST and _SAFE.fullmatch(value) is not None
-
-
 def keep_fitting(candidates: Iterable[Candidate], typed: str) -> list[Candidate]:
-    kept = {one.value: one for one in reversed(list(candidates)) if one.value.startswith(typed) and is_safe(one.value)}
-    return list(reversed(kept.values()))
+    fitting = [one for one in candidates if one.value.startswith(typed) and len(one.value) <= _LONGEST]
+    # what a shell takes as it stands: names are untrusted, and `$(...)` must not get onto a prompt
+    safe = {one.value: one for one in reversed(fitting) if _SAFE.fullmatch(one.value)}
+    return list(reversed(safe.values()))
 
 
 def shorten_help(text: str | None) -> str:

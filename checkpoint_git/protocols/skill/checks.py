@@ -12,9 +12,10 @@ from checkpoint_git.git.history.evidence import Evidence
 from checkpoint_git.git.history.history import Change
 from checkpoint_git.protocols.check import REPOSITORY, Context, check
 from checkpoint_git.protocols.skill import layout, store
-from checkpoint_git.protocols.skill.document_summary import MAX_SIZE, DocumentSummary, Passage
+from checkpoint_git.protocols.skill.document_summary import DocumentSummary, Passage
 from checkpoint_git.protocols.skill.facts import NamedFile, SkillFacts
 from checkpoint_git.protocols.skill.generated_files import find_move
+from checkpoint_git.protocols.skill.rules import MAX_SIZE
 from checkpoint_git.protocols.skill.shape import advise
 from checkpoint_git.protocols.skill.views import action_done_when, read_list
 

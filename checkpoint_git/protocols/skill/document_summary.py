@@ -21,8 +21,8 @@ from checkpoint_git.disk.discover import Place
 from checkpoint_git.protocols.document import Document
 from checkpoint_git.protocols.skill import layout, store, views
 from checkpoint_git.protocols.skill.read import check_files, read_document
+from checkpoint_git.protocols.skill.rules import MAX_SIZE
 
-MAX_SIZE = 32 * 1024  # bytes, as validate says it
 MAX_MERGED = 50  # entries of a list of merged pull requests
 
 
@@ -229,21 +229,16 @@ def read_summaries(place: Place, now: int, skill: str = "", tell: Tell = lambda 
 
 
 def _parse_row(name: str, row: str) -> DocumentSummary:
-    fields: Any = json.loads(row)
-    size, status, updated_at, project_dir, listed, actions, resolutions, recorded, unreviewed, merged, *rest = fields
-    return DocumentSummary(
-        name,
-        layout.find_skill(name),
-        size,
-        (),
-        _share(status),
-        updated_at,
-        _share(project_dir),
-        tuple(listed),
-        tuple([Passage(where, text, tuple(references)) for where, text, references in actions]),
-        tuple([Passage(where, text, tuple(references)) for where, text, references in resolutions]),
-        tuple([Recorded(*one) for one in recorded]),
-        unreviewed,
-        tuple([(where, length) for where, length in merged]),
-        *rest,
+    size, *fields = _freeze(json.loads(row))
+    read = DocumentSummary(name, layout.find_skill(name), size, (), *fields)
+    return read._replace(
+        status=_share(read.status),
+        project_dir=_share(read.project_dir),
+        actions=tuple(Passage(*one) for one in read.actions),
+        resolutions=tuple(Passage(*one) for one in read.resolutions),
+        recorded=tuple(Recorded(*one) for one in read.recorded),
     )
+
+
+def _freeze(value: Any) -> Any:
+    return tuple(map(_freeze, value)) if isinstance(value, list) else value

@@ -31,7 +31,7 @@ def find_edits(schema: Schema, document: Any, typed: str, most: int) -> Iterator
     stem = path.removeprefix("--").removesuffix(":json").removesuffix("+")
     if equals:
         rules, _ = _descend(schema, document, _split(stem))
-        return ((f"{path}={value}", "") for value in _list_choices(rules))
+        return ((f"{path}={value}", "") for value in rules.get("enum", ()) if isinstance(value, str))
     head = stem[: max(stem.rfind("."), stem.rfind("[")) + 1]
     rules, held = _descend(schema, document, _split(head.rstrip(".[")))
     if head.endswith("["):
@@ -53,19 +53,13 @@ def _descend(schema: Schema, document: Any, names: list[str]) -> tuple[Schema, A
     return rules, held
 
 
-def _names_of(item: Any) -> list[str]:
-    return [str(item[key]) for key in _ID_NAMES if isinstance(item, dict) and key in item]
-
-
-def _list_choices(rules: Schema) -> list[str]:
-    return [str(value) for value in rules.get("enum", ()) if isinstance(value, str)]
-
-
 def _list_items(held: Any, most: int) -> Iterator[tuple[str, str]]:
     """(id, what it is) of a list's items that have one."""
-    for item in islice(held if isinstance(held, list) else (), most):
-        text = next((item[key] for key in _TEXT_NAMES if isinstance(item, dict) and key in item), "")
-        yield from ((name, str(text)) for name in _names_of(item)[:1])
+    items = (item for item in islice(held if isinstance(held, list) else (), most) if isinstance(item, dict))
+    for item in items:
+        names, texts = ([str(item[key]) for key in keys if key in item] for keys in (_ID_NAMES, _TEXT_NAMES))
+        if names:
+            yield names[0], (texts or [""])[0]
 
 
 def _list_children(schema: Schema, rules: Schema, held: Any, head: str) -> Iterator[tuple[str, str]]:

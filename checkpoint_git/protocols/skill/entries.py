@@ -166,12 +166,9 @@ def _checked(text: str) -> str:
     return text
 
 
-def _plain(value: Any) -> Any:
-    return value.decode() if isinstance(value, bytes) else value
-
-
 def _id(blocker: dict[str, Any]) -> str:
-    return str(_plain(blocker.get("id", "")))
+    name = blocker.get("id", "")
+    return name.decode() if isinstance(name, bytes) else str(name)
 
 
 def _new_id(value: dict[str, Any], text: str) -> str:

@@ -7,26 +7,9 @@ from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NamedTuple
 
+from checkpoint_git.core import html as h
 from checkpoint_git.core.clock import DAY, age_text
-from checkpoint_git.core.html import (
-    Markup,
-    PageParts,
-    Section,
-    Tone,
-    badge,
-    bar,
-    classes,
-    code,
-    count_of,
-    fold,
-    grid,
-    html,
-    item,
-    items,
-    link,
-    prose,
-    toned,
-)
+from checkpoint_git.core.html import Markup, PageParts, Section, Tone
 from checkpoint_git.core.terminal_text import shorten
 from checkpoint_git.disk.discover import Place
 from checkpoint_git.protocols.contract import Question, Summary
@@ -108,17 +91,17 @@ def _read_checkpoints(place: Place, now: int) -> list[Document]:
 def make_parts(facts: Facts) -> PageParts:
     names = [state.project for state in facts.states if state.project.strip()]
     waiting, counts = len(facts.decisions), Counter(map(_find_column, facts.states))
-    chips = [badge(f"{count_of(waiting, 'decision')} waiting on you", "bad" if waiting else "good")]
-    chips += [badge(f"{counts[title]} {title.lower()}", _TONE_OF[title]) for title in _ORDER[1:] if counts[title]]
+    chips = [h.badge(f"{h.count_of(waiting, 'decision')} waiting on you", "bad" if waiting else "good")]
+    chips += [h.badge(f"{counts[title]} {title.lower()}", _TONE_OF[title]) for title in _ORDER[1:] if counts[title]]
     stale = sum(state.stale for state in facts.states)
     if stale:
-        chips.append(badge(f"{stale} stale", "warn"))
+        chips.append(h.badge(f"{stale} stale", "warn"))
     decisions, blockers = _blockers(facts, waiting=True), _blockers(facts, waiting=False)
     timeline = draw_timeline(facts.lives, facts.states)
     sections = (decisions, _next(facts), _board(facts), timeline, blockers)
     return PageParts(
         title=shorten(max(dict.fromkeys(names), key=names.count), 60) if names else "",
-        facts=[count_of(len(facts.states), "checkpoint")],
+        facts=[h.count_of(len(facts.states), "checkpoint")],
         chips=chips,
         sections=[section for section in sections if section],
         details=[section for section in (_skills(facts), _tickets(facts)) if section],
@@ -136,10 +119,10 @@ def _blockers(facts: Facts, *, waiting: bool) -> Section | None:
     if not found:
         return None
     shown = [_blocker(state, one, answer, named=True) for state, one, answer in found[:_MOST_BLOCKERS]]
-    block = items(shown, more=len(found) - len(shown))
+    block = h.items(shown, more=len(found) - len(shown))
     if waiting:
-        return Section("decisions", "Decisions waiting on you", [block], count_of(len(found), "decision"), "bad")
-    return Section("blockers", "Blockers", [block], count_of(len(found), "blocker"))
+        return Section("decisions", "Decisions waiting on you", [block], h.count_of(len(found), "decision"), "bad")
+    return Section("blockers", "Blockers", [block], h.count_of(len(found), "blocker"))
 
 
 def _blocker(state: State, blocker: dict[str, Any], answer: str, *, named: bool) -> Markup:
@@ -152,10 +135,10 @@ def _blocker(state: State, blocker: dict[str, Any], answer: str, *, named: bool)
         notes.append(f"Proposed: {shorten(texts['proposed_resolution'], 600)}")
     if texts["needs"] and not views.waits_on_user(blocker):
         notes.append(f"Needs: {shorten(texts['needs'].replace('_', ' '), 60)}")
-    notes.append(code(answer))
+    notes.append(h.code(answer))
     text = texts["description"] or texts["id"] or "(no description)"
-    label = badge(state.skill, "info") if named else badge(shorten(texts["id"] or "?", 60), "warn")
-    return item(shorten(text, 800), label, notes)
+    label = h.badge(state.skill, "info") if named else h.badge(shorten(texts["id"] or "?", 60), "warn")
+    return h.item(shorten(text, 800), label, notes)
 
 
 def _words(value: Any) -> str:
@@ -167,32 +150,32 @@ def _next(facts: Facts) -> Section:
     if not actions:
         unread = sum(document.value is None for document in facts.documents)
         if unread:
-            words = f"What comes next is unknown: {count_of(unread, 'checkpoint')} cannot be read."
-            return Section("next", "Next", [prose(words, "bad")])
+            words = f"What comes next is unknown: {h.count_of(unread, 'checkpoint')} cannot be read."
+            return Section("next", "Next", [h.prose(words, "bad")])
         words = "no checkpoint has an action left." if facts.states else "no checkpoints yet."
-        return Section("next", "Next", [prose(f"Nothing is left to do: {words}", "good" if facts.states else "dim")])
+        return Section("next", "Next", [h.prose(f"Nothing is left to do: {words}", "good" if facts.states else "dim")])
     first, others = actions[0], actions[1 : 1 + _MOST_ACTIONS]
     lead = _action(first)
     if first.rank == "decision":
         then = [f"Then: {first.shown_then}"] if first.then else []
-        lead = item("Answer the decision above", badge(first.skill, "info"), then)
-    parts = [items([lead])]
+        lead = h.item("Answer the decision above", h.badge(first.skill, "info"), then)
+    parts = [h.items([lead])]
     if others:
-        rest = items([_action(one) for one in others], is_ordered=True, more=len(actions) - 1 - len(others))
-        parts.append(fold(f"After that: {count_of(len(actions) - 1, 'skill')}", [rest], anchor="queue"))
+        rest = h.items([_action(one) for one in others], is_ordered=True, more=len(actions) - 1 - len(others))
+        parts.append(h.fold(f"After that: {h.count_of(len(actions) - 1, 'skill')}", [rest], anchor="queue"))
     if skipped:
-        shown = [item(one.action, badge(one.skill, "info"), [one.evidence]) for one in skipped[:_MOST_ACTIONS]]
-        title = f"Passed over: {count_of(len(skipped), 'action')} that the history shows as merged"
-        parts.append(fold(title, [items(shown, more=len(skipped) - len(shown))], anchor="shipped"))
+        shown = [h.item(one.action, h.badge(one.skill, "info"), [one.evidence]) for one in skipped[:_MOST_ACTIONS]]
+        title = f"Passed over: {h.count_of(len(skipped), 'action')} that the history shows as merged"
+        parts.append(h.fold(title, [h.items(shown, more=len(skipped) - len(shown))], anchor="shipped"))
     return Section("next", "Next", parts, "the most important action", "info")
 
 
 def _action(action: NextAction) -> Markup:
-    notes: list[Markup | str] = [toned(f"Why: {action.reason}", "warn" if action.stale else "")]
-    notes += [toned(f"What it proposes is merged: {action.evidence}", "good")] if action.evidence else []
+    notes: list[Markup | str] = [h.toned(f"Why: {action.reason}", "warn" if action.stale else "")]
+    notes += [h.toned(f"What it proposes is merged: {action.evidence}", "good")] if action.evidence else []
     notes += [f"Then: {action.shown_then}"] if action.then else []
-    notes += [code(f"done when: {action.done_when}")] if action.done_when else []
-    return item(action.shown, badge(action.skill, "info"), notes)
+    notes += [h.code(f"done when: {action.done_when}")] if action.done_when else []
+    return h.item(action.shown, h.badge(action.skill, "info"), notes)
 
 
 # the board
@@ -202,24 +185,24 @@ def _board(facts: Facts) -> Section:
     if not facts.states:
         start = 'checkpoint update build --phase=plan --next_actions+="Say what comes first"'
         text = f"No checkpoints yet. A first one, of a skill named build: {start}"
-        return Section("board", "Board", [prose(text, "dim")])
+        return Section("board", "Board", [h.prose(text, "dim")])
     cards: dict[str, list[Markup]] = {}
     troubles = {one.path: one.findings[0].message for one in facts.documents if one.value is None and one.findings}
     for at, state in enumerate(facts.states[: 2 * _MOST_SKILLS]):
         cards.setdefault(_find_column(state), []).append(_card(at, state, troubles.get(state.path, "")))
     columns = [
-        html(
+        h.html(
             '<div{}><h3>{}<span class="count"> {}</span></h3><ul role="list">{}</ul></div>',
-            classes("column", _TONE_OF[title]), title, len(cards[title]), cards[title],
+            h.classes("column", _TONE_OF[title]), title, len(cards[title]), cards[title],
         )
         for title in _ORDER
         if title in cards
     ]  # fmt: skip
     in_rows = len(columns) < _FEW_COLUMNS or max(map(len, cards.values())) > _HIGH
-    parts = [html("<div{}>{}</div>", classes("board", "rows" if in_rows else ""), columns)]
+    parts = [h.html("<div{}>{}</div>", h.classes("board", "rows" if in_rows else ""), columns)]
     more = len(facts.states) - 2 * _MOST_SKILLS
     if more > 0:
-        parts.append(prose(f"and {count_of(more, 'more checkpoint')}: checkpoint status lists them", "dim"))
+        parts.append(h.prose(f"and {h.count_of(more, 'more checkpoint')}: checkpoint status lists them", "dim"))
     return Section("board", "Board", parts)
 
 
@@ -234,7 +217,7 @@ def _card(at: int, state: State, trouble: str) -> Markup:
         said = age_text(state.age)
         age = "written just now" if said == "now" else f"written {said} ago" if state.age > 0 else f"dated {said}"
     where = " / ".join(filter(None, (shorten(state.phase, 60), shorten(state.step, 60))))
-    facts = [html("<span>{}</span>", text) for text in (where, age, shorten(state.tickets, 120)) if text]
+    facts = [h.html("<span>{}</span>", text) for text in (where, age, shorten(state.tickets, 120)) if text]
     lead = trouble
     if state.blockers and not lead:
         waiting = [one for one in state.blockers if views.waits_on_user(one)]
@@ -243,24 +226,24 @@ def _card(at: int, state: State, trouble: str) -> Markup:
         lead = f"{'Decide' if waiting else 'Blocker'}: {text}"
     elif state.actions and not lead:
         lead = f"Next: {state.actions[0].shown}"
-    parts = [html("<h4>{}</h4>", link(shorten(state.skill, 100), f"#skill-{at + 1}" if at < _MOST_SKILLS else ""))]
+    parts = [h.html("<h4>{}</h4>", h.link(shorten(state.skill, 100), f"#skill-{at + 1}" if at < _MOST_SKILLS else ""))]
     if badges:
-        parts.append(html('<p class="badges">{}</p>', [html("{} ", each) for each in badges]))
+        parts.append(h.html('<p class="badges">{}</p>', [h.html("{} ", each) for each in badges]))
     if facts:
-        parts.append(html('<p class="facts">{}</p>', facts))
+        parts.append(h.html('<p class="facts">{}</p>', facts))
     if state.rows:
-        parts.append(bar(state.complete_rows, len(state.rows), "rows complete"))
+        parts.append(h.bar(state.complete_rows, len(state.rows), "rows complete"))
     if lead:
-        parts.append(html('<p class="lead">{}</p>', shorten(lead, 220)))
-    return html('<li class="card">{}</li>', parts)
+        parts.append(h.html('<p class="lead">{}</p>', shorten(lead, 220)))
+    return h.html('<li class="card">{}</li>', parts)
 
 
 def _badges(state: State) -> list[Markup]:
-    found = [badge(shorten(state.status.replace("_", " "), 40), TONES.get(state.status, ""))]
+    found = [h.badge(shorten(state.status.replace("_", " "), 40), TONES.get(state.status, ""))]
     if state.stale and state.age is not None:
-        found.append(badge(f"stale, {state.age // DAY} days", "warn"))
+        found.append(h.badge(f"stale, {state.age // DAY} days", "warn"))
     if state.budget:
-        found.append(badge(state.budget, "bad"))
+        found.append(h.badge(state.budget, "bad"))
     return found
 
 
@@ -273,55 +256,55 @@ def _skills(facts: Facts) -> Section | None:
     documents = {document.path: document for document in facts.documents}
     shown, parts = facts.states[:_MOST_SKILLS], list[Markup]()
     for number, state in enumerate(shown, 1):
-        content = list(_skill(state, documents[state.path])) or [prose("It says nothing more.", "dim")]
+        content = list(_skill(state, documents[state.path])) or [h.prose("It says nothing more.", "dim")]
         badges = _badges(state)
         if state.rows:
-            badges.append(badge(f"{state.complete_rows} of {len(state.rows)} rows"))
+            badges.append(h.badge(f"{state.complete_rows} of {len(state.rows)} rows"))
         name, is_open = shorten(state.skill, 100), len(shown) <= _FEW
-        parts.append(fold(name, content, badges, anchor=f"skill-{number}", level=3, is_open=is_open))
+        parts.append(h.fold(name, content, badges, anchor=f"skill-{number}", level=3, is_open=is_open))
     more = len(facts.states) - len(shown)
     if more:
-        parts.append(prose(f"and {count_of(more, 'more checkpoint')}, which this page leaves out", "dim"))
+        parts.append(h.prose(f"and {h.count_of(more, 'more checkpoint')}, which this page leaves out", "dim"))
     return Section("skills", "Skill by skill", parts)
 
 
 def _skill(state: State, document: Document) -> Iterator[Markup]:
     if document.size > _LARGE:
         size = f"{document.size / (1 << 20):.1f} MB"
-        yield prose(f"This checkpoint is large ({size}); what is shown of it is cut.", "warn")
+        yield h.prose(f"This checkpoint is large ({size}); what is shown of it is cut.", "warn")
     if state.summary:
-        yield prose(shorten(state.summary, 2_000))
+        yield h.prose(shorten(state.summary, 2_000))
     for finding in document.findings[:3] if document.value is None else ():
-        yield prose(finding.message, "bad")
+        yield h.prose(finding.message, "bad")
     if state.rows:
         rows = [_row(row) for row in state.rows[:_MOST_ROWS]]
-        yield grid("Progress", ("Row", "Status", "Id"), rows, len(state.rows) - len(rows))
+        yield h.grid("Progress", ("Row", "Status", "Id"), rows, len(state.rows) - len(rows))
     if state.blockers:
         each = zip(state.blockers[:_MOST_BLOCKERS], state.answers, strict=False)
         shown = [_blocker(state, one, answer, named=False) for one, answer in each]
-        yield items(shown, title="Blockers", more=len(state.blockers) - len(shown))
+        yield h.items(shown, title="Blockers", more=len(state.blockers) - len(shown))
     if state.actions:
         shown = [
-            item(
+            h.item(
                 action._replace(text=shorten(action.text, 600)).shown,
-                notes=[code(f"done when: {shorten(action.done_when, 300)}")] if action.done_when else [],
+                notes=[h.code(f"done when: {shorten(action.done_when, 300)}")] if action.done_when else [],
             )
             for action in state.actions[:_MOST_ACTIONS]
         ]
-        yield items(shown, title="Next actions", is_ordered=True, more=len(state.actions) - len(shown))
+        yield h.items(shown, title="Next actions", is_ordered=True, more=len(state.actions) - len(shown))
     if state.shipped:
-        shown = [item(shorten(text, 600), notes=[evidence]) for text, evidence in state.shipped[:_MOST_ACTIONS]]
-        yield items(shown, title="Merged already", more=len(state.shipped) - len(shown))
+        shown = [h.item(shorten(text, 600), notes=[evidence]) for text, evidence in state.shipped[:_MOST_ACTIONS]]
+        yield h.items(shown, title="Merged already", more=len(state.shipped) - len(shown))
     decisions = map(views.action_text, views.read_primer(document.value or {}, "key_decisions"))
     decided = [text for text in decisions if text.strip()]
     if decided:
-        shown = [item(shorten(text, 500)) for text in decided[-_MOST_ACTIONS:]]
-        yield items(shown, title="Decided", more=len(decided) - len(shown))
+        shown = [h.item(shorten(text, 500)) for text in decided[-_MOST_ACTIONS:]]
+        yield h.items(shown, title="Decided", more=len(decided) - len(shown))
 
 
 def _row(row: dict[str, Any]) -> list[str]:
     name, status = _words(row.get("label")) or _words(row.get("id")), _words(row.get("status")) or "?"
-    sign = badge(shorten(status.replace("_", " "), 40), TONES.get(status, ""))
+    sign = h.badge(shorten(status.replace("_", " "), 40), TONES.get(status, ""))
     return [shorten(name, 200) or "(no name)", sign, shorten(_words(row.get("id")), 80)]
 
 
@@ -329,10 +312,10 @@ def _tickets(facts: Facts) -> Section | None:
     refs = find_refs(facts.documents)
     if not refs:
         return None
-    threads = [item(shorten(one.tickets, 300), badge(one.skill, "info")) for one in facts.states if one.tickets]
+    threads = [h.item(shorten(one.tickets, 300), h.badge(one.skill, "info")) for one in facts.states if one.tickets]
     rows: list[list[str]] = [
         [
-            link(shorten(_words(ref.get("id")), 120), _words(ref.get("url"))),
+            h.link(shorten(_words(ref.get("id")), 120), _words(ref.get("url"))),
             shorten(_words(ref.get("skill")), 100),
             shorten(_words(ref.get("role")), 40),
             shorten(_words(ref.get("provider")), 60),
@@ -341,5 +324,5 @@ def _tickets(facts: Facts) -> Section | None:
         for ref in refs[:_MOST_TICKETS]
     ]
     headers = ("Ticket", "Skill", "Role", "Provider", "First seen")
-    thread = items(threads[:_MOST_SKILLS], title="The thread across skills", level=3)
-    return Section("tickets", "Tickets", [thread, grid("All tickets", headers, rows, len(refs) - len(rows))])
+    thread = h.items(threads[:_MOST_SKILLS], title="The thread across skills", level=3)
+    return Section("tickets", "Tickets", [thread, h.grid("All tickets", headers, rows, len(refs) - len(rows))])

@@ -12,12 +12,12 @@ from checkpoint_git.core.terminal_text import join_some, plural, quote_word, sho
 from checkpoint_git.protocols.document import Document
 from checkpoint_git.protocols.skill import views
 from checkpoint_git.protocols.skill.next_action import Action, FindProof, know_nothing, split_actions
+from checkpoint_git.protocols.skill.store import VERSIONS
 from checkpoint_git.protocols.skill.views import read_list, read_objects, text_field
 
 Decision = Literal["continue", "ask", "complete", "start_fresh"]
 
 QUESTION = "Continue from here, restart, or show the full checkpoint?"
-VERSIONS = ("1.0", "1.1")
 LOOK_AFTER = DAY  # seconds since the last write, from when on the listed files are looked at
 
 

@@ -1,5 +1,6 @@
 """Where everything stands: one state a checkpoint, decisions first. Pure."""
 
+from bisect import bisect_right
 from collections.abc import Iterable, Mapping, Sequence
 from itertools import chain
 from typing import Any, NamedTuple
@@ -44,10 +45,6 @@ class State(NamedTuple):
     shipped: list[tuple[str, str]]
     blockers: list[dict[str, Any]]
     answers: list[str]
-
-    @property
-    def over_budget(self) -> bool:
-        return bool(self.budget)
 
 
 class Decision(NamedTuple):
@@ -171,20 +168,13 @@ def read_tickets(value: dict[str, Any]) -> list[Ticket]:
 
 
 def _find_thread(skill: str, own: list[Ticket], by_role: dict[str, list[_Seen]]) -> Thread:
-    leading = _choose_leading(own)
+    newest = (ticket for role in _LEADING_ROLES for ticket in reversed(own) if ticket.role == role)
+    leading = next(newest, own[-1])
     others = [ticket for ticket in own if ticket.id != leading.id]
     target = _find_target(leading, others, skill, by_role)
     children = sum(ticket.role == "child" for ticket in others)
     rest = len(others) - children - any(ticket.id == target for ticket in others)
     return Thread(leading, target, children, rest)
-
-
-def _choose_leading(own: list[Ticket]) -> Ticket:
-    for role in _LEADING_ROLES:
-        of_role = [ticket for ticket in own if ticket.role == role]
-        if of_role:
-            return of_role[-1]
-    return own[-1]
 
 
 def _find_target(leading: Ticket, others: list[Ticket], skill: str, by_role: dict[str, list[_Seen]]) -> str:
@@ -200,17 +190,9 @@ def _find_target(leading: Ticket, others: list[Ticket], skill: str, by_role: dic
         return said[-1].id
     for role in wanted:
         of_role = by_role.get(role, [])
-        later = _find_later(of_role, leading.seen)
+        later = bisect_right(of_role, leading.seen, key=lambda seen: seen[0])
         for at in chain(range(later - 1, -1, -1), range(len(of_role) - 1, later - 1, -1)):
             _, _, owner, name = of_role[at]
             if owner != skill and name != leading.id:
                 return name
     return ""
-
-
-def _find_later(seen: list[_Seen], instant: Instant) -> int:
-    low, high = 0, len(seen)
-    while low < high:
-        middle = (low + high) // 2
-        low, high = (low, middle) if seen[middle][0] > instant else (middle + 1, high)
-    return low
