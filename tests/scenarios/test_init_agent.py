@@ -9,8 +9,7 @@ from typing import Any
 
 import pytest
 
-from checkpoint_git.tools.agents.table import TABLE, AgentName, Moment
-from checkpoint_git.tools.agents.texts import TEXTS
+from checkpoint_git.tools.agents.table import TABLE, TEXTS, AgentName, Moment
 from checkpoint_git.tools.session.record import FOLDER
 from tests.support.command import BIN, run_here
 from tests.support.repos import GitRepo

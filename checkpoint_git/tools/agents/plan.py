@@ -10,8 +10,20 @@ from checkpoint_git.core.terminal_text import shorten
 from checkpoint_git.disk.discover import Place, relative_path
 from checkpoint_git.git.run import clean_env, run_git
 from checkpoint_git.tools.agents import hook_settings
-from checkpoint_git.tools.agents.table import AGENTS, SHARED, SIGNS, TABLE, AgentName, Hooks, Moment, TextKind
-from checkpoint_git.tools.agents.texts import NOTES, TEXTS, read_stamped, render_stamped
+from checkpoint_git.tools.agents.table import (
+    AGENTS,
+    NOTES,
+    SHARED,
+    SIGNS,
+    TABLE,
+    TEXTS,
+    AgentName,
+    Hooks,
+    Moment,
+    TextKind,
+    read_stamped,
+    render_stamped,
+)
 from checkpoint_git.tools.setup.steps import RemoveFile, Step, removal_step, write_step
 from checkpoint_git.tools.setup.survey import FileState
 

@@ -90,7 +90,7 @@ def test_a_file_that_somebody_changed_is_neither_renewed_nor_removed() -> None:
 
 
 def test_an_older_text_of_ours_is_renewed() -> None:
-    from checkpoint_git.tools.agents.texts import render_stamped
+    from checkpoint_git.tools.agents.table import render_stamped
 
     path = TABLE["claude"].files[0][1]
     old = FileState(f"/top/{path}", render_stamped(path, "what we said once\n", 2))

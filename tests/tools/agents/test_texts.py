@@ -7,8 +7,7 @@ import pytest
 
 from checkpoint_git.cli.verbs import SHORT_VERBS, VERBS
 from checkpoint_git.core.yamltext import load
-from checkpoint_git.tools.agents.table import AGENTS, SIGNS, TABLE
-from checkpoint_git.tools.agents.texts import NOTES, TEXTS, read_stamped, render_stamped
+from checkpoint_git.tools.agents.table import AGENTS, NOTES, SIGNS, TABLE, TEXTS, read_stamped, render_stamped
 
 WORDS = {"PATH"}  # what is in the place of a verb would, in prose
 
