@@ -7,8 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from checkpoint_git.cli import render
-from checkpoint_git.cli.parser import EXIT_CODES, Request, build_parser, list_formats
-from checkpoint_git.cli.verbs import VERBS, load_verb, read_help
+from checkpoint_git.cli.help_text import read_help
+from checkpoint_git.cli.parser import Request, build_parser, list_formats
+from checkpoint_git.cli.verbs import VERBS, load_verb
 from checkpoint_git.tools.doctor.catalog import list_checks as list_doctor_checks
 from checkpoint_git.tools.setup.schema import list_schemas
 
@@ -39,7 +40,7 @@ def list_commands() -> Iterator[str]:
     yield "## Options of every command\n"
     parser = _open_parser(shown[0])
     yield from _list_options(group for group in parser._action_groups if group.title == _GLOBAL)
-    yield f"## Exit codes\n\n```text\n{EXIT_CODES}\n```\n"
+    yield "## Exit codes\n\nAt the end of each command's help; [in short](../commands.md#exit-codes).\n"
 
 
 def _open_parser(verb: str) -> argparse.ArgumentParser:

@@ -9,9 +9,9 @@ from collections.abc import Callable, Sequence
 from typing import Any, TextIO
 
 from checkpoint_git.cli import render
-from checkpoint_git.cli.parser import EXIT_CODES, Request, UsageError, find_near, find_verb_at, list_formats, parse
+from checkpoint_git.cli.parser import Request, UsageError, find_near, find_verb_at, list_formats, parse
 from checkpoint_git.cli.render.screen import encode_text, read_screen
-from checkpoint_git.cli.verbs import DEFAULT_VERB, SHORT_VERBS, VERBS, load_verb
+from checkpoint_git.cli.verbs import DEFAULT_VERB, MEANT_VERBS, SHORT_VERBS, VERBS, load_verb
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.outcome import Answer, Invocation, Outcome
 from checkpoint_git.core.terminal_text import escape_controls, quote_path, shorten
@@ -58,7 +58,7 @@ def find_request(words: list[str], program: str = "checkpoint") -> Request:
         return Request(program, DEFAULT_VERB, words)
     verb = words[at]
     if verb not in VERBS and verb not in SHORT_VERBS:
-        near = find_near(verb, [name for name, (_, summary) in VERBS.items() if summary])
+        near = MEANT_VERBS.get(verb) or find_near(verb, [name for name, (_, summary) in VERBS.items() if summary])
         meant = f"did you mean {near}? " if near else ""
         shown = escape_controls(shorten(verb, 60))
         raise UsageError(f'"{shown}" is not a command', f"{meant}`{program} --help` lists the commands")
@@ -109,7 +109,9 @@ def _look_below(error: CheckpointError) -> CheckpointError:
 
 def _run(words: list[str], program: str) -> int:
     answer = _answer_without_verb(words, program)
-    if answer:
+    if words[:1] == ["help"] and not answer:
+        words = [*words[1:], "--help"]
+    elif answer:
         _write(_stream("stdout"), answer)
         return CLEAN
     request = find_request(words, program)
@@ -262,22 +264,16 @@ def _write_log(words: list[str], error: Exception) -> str | None:
 
 
 def _answer_without_verb(words: list[str], program: str) -> str:
-    if words == ["help"]:
-        return overview(program)
-    for word in words if find_verb_at(words) is None else ():
+    if words[:1] != ["help"] and find_verb_at(words) is not None:
+        return ""
+    from checkpoint_git.cli import help_text
+
+    if words[:1] == ["help"]:
+        wanted = [word for word in words[1:] if not word.startswith("-")]
+        return help_text.show_topic(*wanted) if wanted else help_text.overview(program, "--all" in words)
+    for word in words:
         if word in ("-h", "--help"):
-            return overview(program)
-        if word == "--version":
+            return help_text.overview(program, "--all" in words)
+        if word in ("-V", "--version"):
             return f"checkpoint {__version__}\n"
     return ""
-
-
-def overview(program: str) -> str:
-    verbs = "".join(f"  {name:13}  {summary}\n" for name, (_, summary) in VERBS.items() if summary)
-    return (
-        f"usage: {program} [COMMAND] [OPTIONS]\n\n"
-        "State that survives sessions: checkpoints in a git repository, validated and merged by meaning.\n\n"
-        f"commands (without one: {DEFAULT_VERB}):\n{verbs}\n"
-        f"`{program} COMMAND --help` shows a command's options and examples.\n\n"
-        f"examples:\n  {program}\n  {program} next\n  {program} update build --step=sprint-3\n\n{EXIT_CODES}\n"
-    )

@@ -6,19 +6,12 @@ from functools import partial
 from types import ModuleType
 from typing import Any, NamedTuple, NoReturn
 
-from checkpoint_git.cli.verbs import PLAIN_FORMATS, WITH_FINDINGS, read_help
+from checkpoint_git.cli.verbs import PLAIN_FORMATS, WITH_FINDINGS
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.terminal_text import escape_controls, quote_word
 from checkpoint_git.version import __version__
 
-HELP_WIDTH = 100
-EXIT_CODES = """\
-exit codes:
-  0    clean
-  1    there are findings (errors; warnings too with --strict), or the answer is "stop and ask"
-  2    it could not run; a message and a hint say why
-  3    a bug in this tool; the message names a log file
-  130  interrupted"""
+WIDTH = 100  # columns of a help at most, and where there is no terminal
 vars(argparse)["_"] = str  # else it imports locale, to look for translations that Python does not have
 
 
@@ -61,8 +54,13 @@ class _Parser(argparse.ArgumentParser):
     request: Request
 
     def format_help(self) -> str:
-        self.description, rest = read_help(self.request.verb)
-        self.epilog = rest if "\nexit codes:\n" in rest else f"{rest}\n\n{EXIT_CODES}"
+        import shutil
+
+        from checkpoint_git.cli import help_text
+
+        width = max(40, min(shutil.get_terminal_size((WIDTH, 24)).columns, WIDTH))
+        self.formatter_class = partial(argparse.RawDescriptionHelpFormatter, width=width)
+        self.description, self.epilog = (help_text.wrap(text, width) for text in help_text.read_help(self.request.verb))
         return super().format_help()
 
     def error(self, message: str) -> NoReturn:
@@ -107,7 +105,7 @@ def build_parser(request: Request, module: ModuleType, formats: Sequence[str]) -
     parser = _Parser(
         prog=request.program,
         # a width of our own keeps argparse from importing shutil for every option that is added
-        formatter_class=partial(argparse.RawDescriptionHelpFormatter, width=HELP_WIDTH),
+        formatter_class=partial(argparse.RawDescriptionHelpFormatter, width=WIDTH),
         add_help=False,
         allow_abbrev=False,
     )
@@ -115,11 +113,11 @@ def build_parser(request: Request, module: ModuleType, formats: Sequence[str]) -
     module.add_arguments(parser)
     group = parser.add_argument_group("options of every command")
     group.add_argument("--format", choices=formats, default="text", help="how to answer (default: text)")
-    group.add_argument("--json", dest="format", action="store_const", const="json", help="the same as --format json")
-    group.add_argument("-C", dest="directory", metavar="DIR", default="", help="work as if started in DIR")
+    group.add_argument("--json", dest="format", action="store_const", const="json", help="short for --format json")
+    group.add_argument("-C", dest="directory", metavar="DIR", default="", help="run as if started in DIR")
     group.add_argument("-q", "--quiet", action="store_true", help="show findings and errors only")
     group.add_argument("--no-color", action="store_true", help="no colours (NO_COLOR does the same)")
-    group.add_argument("--version", action="version", version=f"checkpoint {__version__}")
+    group.add_argument("-V", "--version", action="version", version=f"checkpoint {__version__}")
     group.add_argument("-h", "--help", action="help", help="show this")
     return parser
 
@@ -150,7 +148,7 @@ def _split_raw(words: list[str]) -> tuple[list[str], list[str]]:
     """(global options, the others: first the word without a dash, which names the skill, then all in order)."""
     options, others, at = list[str](), list[str](), 0
     while at < len(words):
-        span = global_span(words, at) or int(words[at] in ("-h", "--help", "--version"))
+        span = global_span(words, at) or int(words[at] in ("-h", "--help", "-V", "--version"))
         (options if span else others).extend(words[at : at + (span or 1)])
         at += span or 1
     skill = next((word for word in others if not word.startswith("-")), None)

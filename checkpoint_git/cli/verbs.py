@@ -1,6 +1,5 @@
 """The table of verbs, made of the tools' own and the protocols' rows: the command line and its completion read it."""
 
-import os
 from importlib import import_module
 from typing import Any
 
@@ -61,16 +60,19 @@ def load_verb(verb: str) -> Any:
     return getattr(module, name) if name else module
 
 
-def read_help(verb: str) -> tuple[str, str]:
-    """(what it does; its examples and, where they are its own, exit codes): VERB.txt beside the verb's module."""
-    top = os.path.dirname(os.path.dirname(__file__))
-    path = os.path.join(top, *VERBS[verb][0].split(".")[1:-1], f"{verb}.txt")
-    with open(path, encoding="utf-8") as stream:
-        summary, head, rest = stream.read().rstrip("\n").partition("\n\nexamples:\n")
-    return summary, head.lstrip("\n") + rest
-
-
 SHORT_VERBS = {"rp": "restore-point"}  # for hands that are in a hurry
+# what people type -> the command for it
+MEANT_VERBS = {
+    **dict.fromkeys(("new", "add", "create", "start", "save", "edit", "set", "write"), "update"),
+    **dict.fromkeys(("rm", "delete", "remove"), "reset"),
+    **dict.fromkeys(("finish", "tick"), "done"),
+    **dict.fromkeys(("check", "lint"), "validate"),
+    **dict.fromkeys(("setup", "install"), "init"),
+    "merge": "resolve",
+    "history": "log",
+    "ls": "list",
+    "fix": "doctor",
+}
 DEFAULT_VERB = "status"
 WITH_FINDINGS = frozenset(("validate", "doctor", "ci", "audit"))
 PLAIN_FORMATS = ("text", "json", "md")

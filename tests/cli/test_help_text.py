@@ -1,0 +1,71 @@
+import os
+from pathlib import Path
+
+import pytest
+
+from checkpoint_git.cli import help_text
+from checkpoint_git.cli.verbs import MEANT_VERBS, VERBS
+from tests.support.command import run_checkpoint
+
+LISTED = [verb for verb, (_, summary) in VERBS.items() if summary]
+
+
+def test_every_command_belongs_to_one_topic() -> None:
+    assert sorted(verb for verbs in help_text.TOPICS.values() for verb in verbs) == sorted(LISTED)
+
+
+def test_the_overview_shows_a_dozen_commands_and_the_way_to_the_others() -> None:
+    shown = help_text.overview("checkpoint")
+    assert sum(len(verbs) for verbs in help_text.GROUPS.values()) == 12
+    assert shown.count("\n") < 30
+    assert max(map(len, shown.split("\n"))) <= 100
+    assert all(topic in shown for topic in help_text.TOPICS)
+    assert all(f"\n  {verb} " in help_text.overview("checkpoint", every=True) for verb in LISTED)
+
+
+def test_what_people_type_leads_to_a_command() -> None:
+    assert set(MEANT_VERBS.values()) <= set(LISTED)
+    assert not MEANT_VERBS.keys() & VERBS.keys()
+
+
+@pytest.mark.parametrize(
+    ("words", "code", "says"),
+    [
+        (["help", "merge"], 0, "  explain-merge  "),
+        (["help", "done"], 0, "usage: checkpoint done "),
+        (["help", "restore-point", "guard"], 0, "usage: checkpoint restore-point guard "),
+        (["help", "--all"], 0, "  completion  "),
+        (["--help", "--all"], 0, "  completion  "),
+        (["help", "nonsense"], 2, '"nonsense" is not a command'),
+        (["new", "x"], 2, "did you mean update?"),
+        (["delete", "x"], 2, "did you mean reset?"),
+        (["-V"], 0, "checkpoint "),
+    ],
+)
+def test_help_is_found_where_people_look_for_it(words: list[str], code: int, says: str, tmp_path: Path) -> None:
+    done = run_checkpoint(*words, cwd=tmp_path)
+    assert (done.returncode, says in done.stdout + done.stderr) == (code, True)
+
+
+@pytest.mark.parametrize("verb", LISTED)
+@pytest.mark.parametrize("columns", [50, 80])
+def test_a_help_fits_the_terminal_except_for_commands(
+    verb: str, columns: int, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from checkpoint_git.cli.app import main
+
+    monkeypatch.setitem(os.environ, "COLUMNS", str(columns))
+    assert main([verb, "--help"]) == 0
+    long = [line for line in capsys.readouterr().out.split("\n") if len(line) > columns]
+    assert [line for line in long if not line.startswith(("  ", "usage: "))] == []
+
+
+def test_wrapping_breaks_prose_and_remarks_but_no_command() -> None:
+    text = (
+        "a few words of prose in a line\n\n"
+        "  checkpoint next --all --json    the whole queue\n  add  one more word than fits here"
+    )
+    assert help_text.wrap(text, 24) == (
+        "a few words of prose in\na line\n\n  checkpoint next --all --json\n      the whole queue\n"
+        "  add  one more word\n       than fits here"
+    )
