@@ -23,9 +23,7 @@ _MANY_OBJECTS = 200_000  # allocations between two runs of the garbage collector
 
 
 def main(argv: Sequence[str] | None = None) -> int:
-    """The `checkpoint` command. argv: without the program's name; returns the exit code and raises nothing. Without
-    argv the process's own arguments are used, and the process ends here.
-    """
+    """The `checkpoint` command. Without argv the process's own words are used, and it ends here; else the exit code."""
     name = os.path.basename(sys.argv[0] if sys.argv else "")
     program = {"git-checkpoint": "git checkpoint", "__main__.py": "python -m checkpoint_git"}.get(name, "checkpoint")
     return _start([], argv, program)

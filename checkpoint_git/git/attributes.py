@@ -95,9 +95,7 @@ def restore_lines(data: bytes) -> bytes:
 def read_merge_attributes(
     folder: str, names: Sequence[str], env: Mapping[str, str], options: Sequence[str] = (), *, check: bool = True
 ) -> dict[str, str]:
-    """Path -> its merge attribute in git's words: "checkpoint", "unspecified", "set", "unset" or another driver. names:
-    relative to folder. options: of git itself. check: a git that fails is an error, not {}.
-    """
+    """Path, relative to folder -> its merge attribute in git's words. options: of git. check: git may not fail."""
     stdin = b"".join(os.fsencode(name) + b"\0" for name in names)
     own = {**env, "GIT_FLUSH": "0"}  # or git writes each answer by itself
     words = [*options, "check-attr", "-z", "--stdin", "merge"]

@@ -60,9 +60,7 @@ class Change(NamedTuple):
 
 
 class Blobs:
-    """Contents through one `git cat-file --batch`. limit: bytes; of a larger object only the size is told. names: ids,
-    or anything else that fits in a line and that git takes for an object, such as "HEAD:README".
-    """
+    """Contents, by any name of an object that fits in a line. limit: bytes; of a larger one only the size is told."""
 
     _process: "subprocess.Popen[bytes]"
     _asked: int  # answers that have not begun
@@ -288,9 +286,7 @@ def diff_tree_pairs(
 def diff_parents(
     cwd: str, commits: Sequence[str], pathspecs: Sequence[str] = (), env: Env = None, *, combined: bool = False
 ) -> list[Change]:
-    """What commits changed: against each parent, or (combined) only what no parent has so. A line of `commits` may name
-    others behind a blank, which then stand in for its parents.
-    """
+    """What commits changed against each parent, or (combined) what no parent has; "COMMIT OTHER": against that."""
     if not commits:
         return []
     stdin = "".join(f"{commit}\n" for commit in commits).encode()

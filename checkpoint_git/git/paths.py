@@ -26,9 +26,7 @@ _FEW = 100  # paths that git itself looks for; more of them it compares one by o
 
 
 class Fate(NamedTuple):
-    """uncommitted: HEAD has it, the work tree does not. ignored: .gitignore covers it. cut: a shallow clone does
-    not know it, older history may. unknown: git never had it.
-    """
+    """uncommitted: HEAD has it. cut: a shallow clone does not know it, older history may. unknown: git never had it."""
 
     kind: Kind
     detail: str = ""  # renamed: the new path, which exists. deleted: the commit, shortened
@@ -37,9 +35,7 @@ class Fate(NamedTuple):
 
 # Paths are untrusted text: nothing outside the repository is ever looked at, no symbolic link is followed out of it.
 def find_state(path: str, root: str, top: str) -> State:
-    """Whether a path or a pattern, as written, names something in the repository at `top`. root: the folder that holds
-    .checkpoints. Relative paths are tried from there and from the top.
-    """
+    """Of a path or pattern, relative to root (which holds .checkpoints) or to top, the repository's."""
     states = {_find_state_from(base, path, top) for base in {root, top}}
     return "there" if "there" in states else "missing" if "missing" in states else "outside"
 
@@ -135,9 +131,7 @@ class Lookup:
 
 
 def read_fates(top: str, paths: Sequence[str], known: dict[str, str] | None = None) -> dict[str, Fate]:
-    """What git knows about paths that are not there. paths: relative to top. A file that is only not checked out (a
-    sparse checkout) is left out: nothing is wrong with it. known: see read_removals.
-    """
+    """Of paths, relative to top, that are gone; what is only not checked out is left out. known: see read_removals."""
     if not paths:
         return {}
     env, few = clean_env(os.environ), [fixed_part(path) for path in paths]

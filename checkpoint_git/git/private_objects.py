@@ -27,9 +27,7 @@ def quiet_env(env: Mapping[str, str]) -> dict[str, str]:
 
 
 def write_files(work_tree: str, paths: Sequence[str], env: Mapping[str, str]) -> list[str]:
-    """The blob ids of files, their bytes as they are: no filter, no change of line ends. paths: absolute, no links.
-    Raises CheckpointError where git cannot read one of them or the disk is full, CutShortError.
-    """
+    """The blob ids of files (absolute paths, no links), bytes as they are. Raises CheckpointError, CutShortError."""
     if not paths:
         return []
     # Compressing costs most of the time, and `git gc` does it for all that lasts.

@@ -32,9 +32,7 @@ def is_zero(object_id: str) -> bool:
 
 
 def read_pushed(work_tree: str, push: Push, remote: str) -> Staged:
-    """The checkpoint files of the pushed commit that the remote does not have in this form. remote: its name, else its
-    address. A ref that names no commit, such as a tag on a file, brings none.
-    """
+    """The pushed commit's checkpoint files that the remote lacks in this form. remote: its name, else its address."""
     try:
         commit = read_commit(work_tree, push.local_id)
     except CheckpointError:
@@ -82,9 +80,7 @@ def read_losses_between(work_tree: str, old: str, new: str, pattern: str, env: E
 
 
 def read_new_losses(work_tree: str, commit: str, known: Sequence[str], pattern: str, env: Env = None) -> list[Loss]:
-    """The files that a commit on a new ref has changed or left out of where it grew from. known: the words by which
-    `git rev-list` names what is there already, such as "--all".
-    """
+    """What a commit on a new ref changed or left out. known: rev-list's words for what is there already, as "--all"."""
     words = ["rev-list", "--boundary", commit, "--not", *known]
     lines = run_git(words, work_tree, env=env, check=False).out.decode().splitlines()
     ends = [line[1:] for line in lines if line.startswith("-")][:_MOST_ENDS]

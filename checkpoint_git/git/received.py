@@ -101,9 +101,7 @@ def read_contents(
 def read_received_losses(
     repository: str, received: Sequence[Received], tips: Mapping[str, str], pattern: str, env: Mapping[str, str]
 ) -> Iterator[tuple[Received, list[Loss]]]:
-    """(line, the files that may only be added and that it changes or leaves out of what the repository has). pattern:
-    theirs, as git's pathspecs spell it.
-    """
+    """(line, the append-only files that it changes or drops). pattern: theirs, as git's pathspecs spell it."""
     specs = [top_glob(pattern)]
     moved = [line for line in received if line.new in tips and line.old in tips]
     pairs = dict.fromkeys((tips[line.old], tips[line.new]) for line in moved)

@@ -46,9 +46,7 @@ class DefaultBranch(NamedTuple):
 
 
 def read_default_branch(work_tree: str, file: str, env: Mapping[str, str]) -> DefaultBranch | None:
-    """The branch that the remote calls its own, else init.defaultBranch, main or master. file: which of its files is
-    wanted.
-    """
+    """The branch that the remote calls its own, else init.defaultBranch, main or master; with one of its files."""
     out = run_git(["config", "--get", "init.defaultBranch"], work_tree, env=env, check=False).out
     wished = os.fsdecode(out).rstrip("\n")
     names = [wished] if wished and "\n" not in wished and wished.isprintable() else []

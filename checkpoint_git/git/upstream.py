@@ -35,9 +35,7 @@ class Settings(NamedTuple):
 
 
 def read_tracking(cwd: str, git_dir: str, env: Mapping[str, str]) -> Tracking | None:
-    """None where there is nothing to compare: no upstream and no default branch of a remote, a detached or unborn HEAD.
-    Also None in the middle of a merge or the like: what is unfinished is not judged. cwd: the top of the work tree.
-    """
+    """None without an upstream or default branch, for a detached or unborn HEAD, and in the middle of an operation."""
     if read_operation(git_dir):
         return None
     headers, changed = dict[str, str](), set[str]()
@@ -78,9 +76,7 @@ def _read_default(cwd: str, branch: str, head: str, dirty: frozenset[str], env: 
 
 
 def read_diverged_files(cwd: str, tracking: Tracking, env: Mapping[str, str]) -> Touched:
-    """The versions of every checkpoint that the upstream changed: base, first (HEAD's) and second (the upstream's).
-    `result` is HEAD's, for nothing is merged yet. Raises CheckpointError where a shallow clone lacks the base.
-    """
+    """What the upstream changed, at the base, HEAD and upstream. Raises CheckpointError where no base is known."""
     return read_touched(cwd, Commit(tracking.head, "", (tracking.head, tracking.commit), ""), env)
 
 

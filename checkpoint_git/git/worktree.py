@@ -23,9 +23,7 @@ def read_unmerged(work_tree: str, env: Mapping[str, str]) -> list[str]:
 
 
 def read_uncommitted(work_tree: str, paths: Iterable[str], env: Mapping[str, str]) -> set[str]:
-    """Which of the paths are here and were never given to git, nothing that .gitignore covers. paths: relative to the
-    work tree, of files or folders. One that is staged counts as given: the next commit has it.
-    """
+    """Which paths, of files or folders, are here, neither committed nor staged, and not covered by .gitignore."""
     words = ["ls-files", "--others", "--directory", "--no-empty-directory", "--exclude-standard", "-z", "--full-name"]
     found = {os.fsdecode(name) for name in run_git(words, work_tree, env=env).out.split(b"\0") if name}
     if not found:

@@ -50,9 +50,7 @@ class HealthError(Exception):
 # The server is untrusted: it may be slow, endless, elsewhere or no server at all. One deadline holds for everything
 # from the look-up of its name to the last byte.
 def read_health(url: str, env: Mapping[str, str], seconds: float = SECONDS) -> Answer:
-    """GET of a health URL, without raising for anything that a server can do. env: proxies are named there. seconds:
-    for all of it together.
-    """
+    """GET of a health URL; nothing that a server can do makes it raise. env: names proxies. seconds: for all of it."""
     shown = ""
     try:
         parts = parse_url(url)
@@ -104,9 +102,7 @@ def _port_of(parts: SplitResult) -> int:
 
 
 def follow_redirect(parts: SplitResult, location: str) -> SplitResult:
-    """Where a server's Location leads: on the same host and port, or from http to https there. Raises HealthError. The
-    login goes along, since the host is the same; a login that the server names is not taken.
-    """
+    """Same host and port, or from http to https there; our login goes along, no other. Raises HealthError."""
     try:
         joined = urljoin(_site_of(parts) + _target_of(parts), location.strip(" \t"))
     except ValueError as error:
@@ -128,9 +124,7 @@ def follow_redirect(parts: SplitResult, location: str) -> SplitResult:
 
 
 def find_proxy(parts: SplitResult, env: Mapping[str, str]) -> SplitResult | None:
-    """The proxy to go through, None for straight ahead. Raises HealthError for one that cannot be used. http_proxy
-    counts in small letters only: where a web server starts programs, a visitor chooses what HTTP_PROXY says.
-    """
+    """None for straight ahead. HTTP_PROXY does not count: under a web server, a visitor chooses what it says."""
     names = ("http_proxy",) if parts.scheme == "http" else ("https_proxy", "HTTPS_PROXY")
     url = next((env[name] for name in (*names, "all_proxy", "ALL_PROXY") if env.get(name)), "")
     exempt = {"no": (env.get("no_proxy") or env.get("NO_PROXY") or "").replace(" ", ",")}

@@ -150,9 +150,7 @@ def run_checks(checks: Sequence[Check], context: Context) -> list[Finding]:
 
 
 def locate_all(findings: Sequence[Finding], read_text: Callable[[str], str | None]) -> list[Finding]:
-    """The findings by file and place, with the lines and columns that they lack; what is about no file comes last.
-    read_text: a JSON document by its path, None for what cannot be located.
-    """
+    """By file and place, with the lines and columns that they lack. read_text: None for what is not JSON."""
     lacking: dict[str, list[int]] = {}
     for at, finding in enumerate(findings):
         if finding.path and not finding.line:

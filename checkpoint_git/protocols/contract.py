@@ -78,9 +78,7 @@ Reader = Literal["status", "prime", "report", "completion"]
 
 
 class Question(NamedTuple):
-    """form: the --format, so that nothing is made that it does not show. skill, brief, since (as it was typed): what
-    `status` was narrowed down to.
-    """
+    """form: the --format; only what it shows is made. skill, brief, since (as typed): what `status` is asked for."""
 
     place: Place
     now: int

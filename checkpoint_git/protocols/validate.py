@@ -15,9 +15,7 @@ from checkpoint_git.protocols.registry import is_fixed, is_merged, protocol_of
 
 
 def check_document(path: str, data: bytes, *, now: int) -> Document:
-    """The document in a file's bytes, with every finding located. path: relative, "/" between its parts; its file name
-    says whose checkpoint it must be. now: seconds since 1970.
-    """
+    """path: relative, with "/"; its file name says whose checkpoint it must be. now: seconds since 1970."""
     kind = protocol_of(path) or "skill"
     room = open_room(kind)
     if room.check_file is not None:

@@ -92,9 +92,7 @@ def _identity(finding: Finding) -> tuple[str, str, str]:
 def find_new_errors(
     path: str, data: bytes, earlier: Iterable[bytes | None], now: int, check: Check | None = None
 ) -> list[Finding]:
-    """The errors of a version that none of the earlier ones has; None for no file. check: (path, data, now) ->
-    document, where a file is not a protocol's. A valid version costs one check.
-    """
+    """The errors that no earlier version (None: no file) has. check: (path, data, now), for files of no protocol."""
 
     def list_errors(version: bytes) -> list[Finding]:
         document = check(path, version, now) if check else check_document(path, version, now=now)

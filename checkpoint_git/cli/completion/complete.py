@@ -50,9 +50,7 @@ def find_start(typed: str, breaks: str) -> int:
 
 
 def split_line(line: str) -> list[str]:
-    """A line's words without the program's own, as a shell would part them; the last one is what is being typed. Quotes
-    may be open still. A line of git's (`git -C x checkpoint next`) loses all up to the command's name.
-    """
+    """A line's words behind the program's name, the last one being typed; quotes may be open, git's words go too."""
     words = [line, ""]
     for end in ("x", "x'", 'x"'):
         try:

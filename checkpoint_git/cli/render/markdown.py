@@ -95,9 +95,7 @@ def _said(line: Line) -> str:
 
 
 def escape_markup(text: str) -> str:
-    """Text that Markdown shows as it stands: no emphasis, HTML, list or table border comes of it, no link but of an
-    address that is read in full, and nobody is notified: a blank without width stands between @ and a name.
-    """
+    """Text that Markdown shows as it is: no markup, no HTML, and nobody is notified (a blank without width after @)."""
     shown = escape_controls(text).replace("&", "&amp;").replace("<", "&lt;").replace(">", "&gt;")
     marker = _MARKER.match(shown)
     first, rest = (marker[0], shown[marker.end() :]) if marker else ("", shown)

@@ -65,9 +65,7 @@ def read_screen(stream: TextIO, env: Mapping[str, str], *, colour: bool = True, 
 
 
 def read_theme(wished: str) -> Mapping[str, str]:
-    """A theme from what CHECKPOINT_COLORS says: a theme's name, `style=numbers` with colons between, or both. What it
-    does not understand leaves a style as it is: `light:bad=1;31` is the light theme with another red.
-    """
+    """A theme's name, `style=numbers` with colons between, or both: `light:bad=1;31`. The rest changes nothing."""
     if not wished:
         return THEMES[_DEFAULT_THEME]
     theme = dict(THEMES[_DEFAULT_THEME])

@@ -39,14 +39,13 @@ class Recorded(NamedTuple):
 
 
 class DocumentSummary(NamedTuple):
-    """One checkpoint file, as far as the checks look at it.
-
-    path: relative to the repository, "/" between its parts. status, updated_at and created_at (seconds since 1970),
-    project_dir: None where they are missing or something else. size: bytes. findings: what validate says of it.
-    listed: the entries of generated_files, "" for one that is no text. actions: next_actions that name references;
-    resolutions: the same of open blockers and depends_on. unreviewed: how many narratives a merge set aside. merged:
-    (where, length) of the lists of merged pull requests that are too long and that `checkpoint rotate` would shorten.
-    rotates: it would move anything at all; what is unreviewed does not count.
+    """One checkpoint file, as far as the checks look at it. path: relative to the repository, "/" between its parts.
+    status, updated_at and created_at (seconds since 1970), project_dir: None where they are missing or something else.
+    size: bytes. findings: what validate says of it. listed: the entries of generated_files, "" for one that is no text.
+    actions: next_actions that name references; resolutions: the same of open blockers and depends_on. unreviewed: how
+    many narratives a merge set aside. merged: (where, length) of the lists of merged pull requests that are too long
+    and that `checkpoint rotate` would shorten. rotates: it would move anything at all; what is unreviewed does not
+    count.
     """
 
     path: str
@@ -164,9 +163,8 @@ _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
 
 def find_recorded_commits(value: Any) -> list[Recorded]:
-    """Every commit id in a document, by the name of its field: sha, commit, and what ends in _sha or _commit.
-
-    A key in another style counts as well: mergeCommit, headSHA.
+    """Every commit id in a document, by the name of its field: sha, commit, and what ends in _sha or _commit. A key in
+    another style counts as well: mergeCommit, headSHA.
     """
     found: list[Recorded] = []
     waiting: list[tuple[str, str, Any, int]] = [("", "", value, 0)]
@@ -197,9 +195,8 @@ _FEWEST = 200  # checkpoints that are worth a cache
 
 
 def read_summaries(place: Place, now: int, skill: str = "", tell: Tell = lambda what: None) -> list[DocumentSummary]:
-    """The summary of every checkpoint, or of one skill's; no document is held longer than it is read.
-
-    now: seconds since 1970. tell: called with how many were read. Raises CheckpointError where the skill has none.
+    """The summary of every checkpoint, or of one skill's; no document is held longer than it is read. now: seconds
+    since 1970. tell: called with how many were read. Raises CheckpointError where the skill has none.
     """
     if skill:
         return [summarize_document(read_document(place, skill, now))]

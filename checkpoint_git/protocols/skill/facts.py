@@ -29,10 +29,9 @@ _MOST_ASKED = 1_000  # paths on one command line
 
 
 class NamedFile(NamedTuple):
-    """One entry of generated_files, or one path of an entry that names several.
-
-    at: the entry's index. path: as far as we understood it. state: "there", "missing" or "outside" the repository.
-    names: what git may call it. fate, detail, told: why it is missing, see git.paths.Fate; "" outside git.
+    """One entry of generated_files, or one path of an entry that names several. at: the entry's index. path: as far as
+    we understood it. state: "there", "missing" or "outside" the repository. names: what git may call it. fate, detail,
+    told: why it is missing, see git.paths.Fate; "" outside git.
     """
 
     at: int

@@ -67,10 +67,8 @@ def is_covered(path: str, name: str) -> bool:
 
 
 def _find_start(work_tree: str, document: Document, instant: int, env: Mapping[str, str]) -> str:
-    """The commit after which history is news to the checkpoint, "" where there is none.
-
-    It is the one that brought in the checkpoint as it is; while that is not committed, the last one of about the time
-    when it was written.
+    """The commit after which history is news to the checkpoint, "" where there is none. It is the one that brought in
+    the checkpoint as it is; while that is not committed, the last one of about the time when it was written.
     """
     own = f":(literal){document.path}"
     since = ["rev-list", "-1", "HEAD", "--", own]

@@ -105,10 +105,8 @@ def copy_to_history(place: Place, fixes: Sequence[FileFix], stamp: str) -> str:
 
 
 class Facts(NamedTuple):
-    """What fixes know besides the value.
-
-    home: the folder that holds .checkpoints. merged: reference -> evidence. renames: index of generated_files -> (the
-    entry, what it is now). reverted: see plan_rotation.
+    """What fixes know besides the value. home: the folder that holds .checkpoints. merged: reference -> evidence.
+    renames: index of generated_files -> (the entry, what it is now). reverted: see plan_rotation.
     """
 
     home: str = ""

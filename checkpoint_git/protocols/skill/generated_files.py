@@ -27,10 +27,9 @@ _MAX_ENTRY = 1_000  # characters
 
 
 def find_readings(entry: str) -> list[list[str]]:
-    """The ways to read an entry, the most literal first: in each, all paths must be there for it to be right.
-
-    "src/x.ts (new)" may be a file of just that name, else it is src/x.ts. No readings: the entry names no path. One
-    that is said to be gone is read as it stands, and with its blank nobody misses it.
+    """The ways to read an entry, the most literal first: in each, all paths must be there for it to be right. "src/x.ts
+    (new)" may be a file of just that name, else it is src/x.ts. No readings: the entry names no path. One that is said
+    to be gone is read as it stands, and with its blank nobody misses it.
     """
     entry = entry.strip()
     if not entry or len(entry) > _MAX_ENTRY or "\n" in entry or _NO_FILE.fullmatch(entry):

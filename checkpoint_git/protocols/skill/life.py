@@ -117,9 +117,8 @@ def find_own_events(parents: Sequence[dict[str, Any]], result: dict[str, Any]) -
 
 
 def fold_rotation(events: Sequence[Event], past: Sequence[History], *, is_gone: bool) -> list[Event]:
-    """The events of a commit that also filled the history: what moved there is one event a file.
-
-    is_gone: whether the checkpoint itself went.
+    """The events of a commit that also filled the history: what moved there is one event a file. is_gone: whether the
+    checkpoint itself went.
     """
     moved = {text for one in past for items in one.entries.values() for text in _texts(list(items))}
     left = [event for event in events if not (event.kind == "withdrawn" and event.subject in moved)]

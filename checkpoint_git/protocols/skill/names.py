@@ -66,10 +66,9 @@ def is_misplaced_operator(key: str) -> bool:
 
 @lru_cache(maxsize=4_000)  # as for find_near_miss
 def find_meaning(name: str, parent: str = "") -> str:
-    """The known place that a name surely means in one of the KNOWN objects, as a path below it; "" for none.
-
-    In another spelling, in the singular, by the first or last words of the name, at the root by the name of what is
-    below, or by a word of the table.
+    """The known place that a name surely means in one of the KNOWN objects, as a path below it; "" for none. In another
+    spelling, in the singular, by the first or last words of the name, at the root by the name of what is below, or by a
+    word of the table.
     """
     short, forms = _short_names(parent), _list_forms(name)
     return next((short[form] for form in forms if form in short), "")

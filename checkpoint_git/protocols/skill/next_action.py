@@ -63,12 +63,11 @@ class Skipped(NamedTuple):
 
 
 class NextAction(NamedTuple):
-    """What one skill would have somebody do.
-
-    rank: one of RANKS. reason: a sentence's part. done_when: the action's own proof, None where it has none. then:
-    the skill's first action, where something else (a decision, a failure) comes before it; else "". evidence: why the
-    blocker that it is about may be out of the way already, "" where nothing says so. answer_with: the command that
-    answers that blocker, "" for none. merged: what of the skill's first action is merged already.
+    """What one skill would have somebody do. rank: one of RANKS. reason: a sentence's part. done_when: the action's own
+    proof, None where it has none. then: the skill's first action, where something else (a decision, a failure) comes
+    before it; else "". evidence: why the blocker that it is about may be out of the way already, "" where nothing says
+    so. answer_with: the command that answers that blocker, "" for none. merged: what of the skill's first action is
+    merged already.
     """
 
     skill: str
@@ -108,11 +107,9 @@ def plan_queue(
     find_resolved: FindResolved = know_nothing,
     now: int | None = None,
 ) -> Queue:
-    """Every skill's next action in order of priority.
-
-    By rank; then who is over budget goes first; then who was updated last. Actions that are surely merged are passed
-    over at every rank. find_resolved: the evidence that what a blocker proposes is merged. now: seconds since 1970,
-    None where staleness does not matter.
+    """Every skill's next action in order of priority. By rank; then who is over budget goes first; then who was updated
+    last. Actions that are surely merged are passed over at every rank. find_resolved: the evidence that what a blocker
+    proposes is merged. now: seconds since 1970, None where staleness does not matter.
     """
     actions, skipped = list[NextAction](), list[Skipped]()
     for document in documents:
@@ -125,7 +122,6 @@ def plan_queue(
 
 def split_actions(document: Document, find_proof: FindProof) -> tuple[list[Action], list[tuple[str, str]]]:
     """A checkpoint's next actions: those that are left, and (text, evidence) of those that have shipped already.
-
     Whatever shows, counts or takes up a next action asks this.
     """
     left, shipped = list[Action](), list[tuple[str, str]]()
@@ -189,9 +185,8 @@ def _find_action(
 
 
 def find_rank(value: dict[str, Any], has_actions: bool) -> str | None:
-    """Where a checkpoint stands in RANKS; None when it is complete and nothing is queued.
-
-    has_actions: whether an action is left that has not shipped.
+    """Where a checkpoint stands in RANKS; None when it is complete and nothing is queued. has_actions: whether an
+    action is left that has not shipped.
     """
     status, blockers = value.get("status"), views.open_blockers(value)
     if any(views.waits_on_user(blocker) for blocker in blockers):

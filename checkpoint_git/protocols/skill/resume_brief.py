@@ -29,11 +29,9 @@ class Answer(NamedTuple):
 
 
 class Plan(NamedTuple):
-    """What is to happen.
-
-    reasons: why it is not simply "continue": missing, conflict, corrupt, incompatible, invalid, decision, blocked,
-    failed, stale, complete.
-    why: the same as a sentence. orientation: the protocol's five lines, () where nothing can be read.
+    """What is to happen. reasons: why it is not simply "continue": missing, conflict, corrupt, incompatible, invalid,
+    decision, blocked, failed, stale, complete. why: the same as a sentence. orientation: the protocol's five lines, ()
+    where nothing can be read.
     """
 
     skill: str
@@ -112,10 +110,7 @@ def _orient(value: dict[str, Any], skill: str, now: int, actions: list[Action]) 
 
 
 class Context(NamedTuple):
-    """What is read before anything new is done.
-
-    decisions: blockers that need the user, to be asked about first. actions: without those that have shipped.
-    """
+    """decisions: blockers that need the user, to be asked about first. actions: without those that have shipped."""
 
     key_decisions: list[str]
     generated_files: list[str]

@@ -48,10 +48,7 @@ class Rotation(NamedTuple):
 
 
 def plan_rotation(value: dict[str, Any], reverted: Mapping[str, str] | None = None) -> Rotation:
-    """The document without its past; planned again on the rest, nothing more moves.
-
-    reverted: merged pull requests that the history reverted (as references, "#12") -> the evidence; they stay.
-    """
+    """What is left without its past. reverted: merged requests ("#12") that the history took back -> the evidence."""
     rest = dict(value)
     keeper = _Keeper(value, reverted or {})
     moved = []
@@ -88,10 +85,7 @@ def history_marks(day: str, past: bytes) -> list[str]:
 
 
 class _Keeper:
-    """Decides which entries stay, and notes which did.
-
-    references, words: what the open parts of the checkpoint name -> the part, in words.
-    """
+    """Decides which entries stay. references, words: what the open parts name -> the part, in words."""
 
     def __init__(self, value: dict[str, Any], reverted: Mapping[str, str]) -> None:
         self.reverted, self.kept = reverted, list[Kept]()
@@ -147,10 +141,7 @@ _ENTRY_KEYS = ("number", "pr", "pr_number", "id", "ref", "url")
 
 
 def find_entry_references(item: Any) -> list[str]:
-    """What one entry of a list is about: 12, "#12", "owner/app#12", {"number": 12}, {"id": "ABC-3"}.
-
-    Without the repository. Of an object only the fields that name it count: a title may mention others.
-    """
+    """Without the repository: of 12, "#12", "owner/app#12", {"id": "ABC-3"}; of an object its naming fields alone."""
     if isinstance(item, dict):
         return [one for key in _ENTRY_KEYS if key in item for one in find_entry_references(item[key])]
     text = item.decode("ascii", "replace") if isinstance(item, bytes) else item

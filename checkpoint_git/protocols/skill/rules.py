@@ -37,10 +37,7 @@ _MOST_SPELLED = 1_000  # unknown names of one object; nobody means that many
 
 
 def check(value: dict[str, Any], *, skill: str, size: int, now: int) -> list[Finding]:
-    """Every finding beyond shape, with `where` set and path, line and column left empty.
-
-    skill: what the file's name says, "" where the name is not a checkpoint's. size: of the file, bytes. now: seconds.
-    """
+    """Every finding beyond shape, located by `where` alone. skill: of the file's name, "" for none. size: bytes."""
     has_plain_rows = _are_plain_rows(value.get("progress_table", ()))
     found = [*_check_file_name(value, skill), *_check_header(value, now), *_check_sizes(value, size)]
     if not has_plain_rows:
@@ -234,10 +231,7 @@ def _check_sizes(value: dict[str, Any], size: int) -> Iterator[Finding]:
 
 
 def _are_plain_rows(rows: Any) -> bool:
-    """Whether every row has an id that no other has, a label and a status, no blank text and nothing else.
-
-    False may be wrong: it asks for a closer look. Nearly all that a checkpoint lists are rows, so they get one look.
-    """
+    """Whether each row has an id of its own, a label and a status, and nothing else; False may be wrong."""
     seen = set[str]()
     try:
         for row in rows:

@@ -82,10 +82,7 @@ def _may_be_gone(place: Place, entry: str) -> bool:
 
 
 def find_resumable(documents: Sequence[Document], queue: Queue, now: int, find_proof: FindProof) -> Plan | None:
-    """How to go on with the skill that a session would take up: the first that may go on, else the first to ask about.
-
-    None where every checkpoint is complete or cannot be read.
-    """
+    """Of the first skill that may go on, else of the first to ask about; None where all are complete or unreadable."""
     by_skill = {document.skill: document for document in documents}
     first = None
     for skill in dict.fromkeys([*(action.skill for action in queue.actions), *by_skill]):
@@ -103,10 +100,9 @@ def find_resumable(documents: Sequence[Document], queue: Queue, now: int, find_p
 def brief(
     documents: Sequence[Document], queue: Queue, plan: Plan | None, context: Context, gone: Sequence[str], now: int
 ) -> Summary:
-    """The lines for the session, and the details that are left out first.
-
-    queue: without what has shipped. plan, context: how the resumed skill goes on, and what it must know. gone: files
-    that it lists and that are not there. now: seconds since 1970.
+    """The lines for the session, and the details that are left out first. queue: without what has shipped. plan,
+    context: how the resumed skill goes on, and what it must know. gone: files that it lists and that are not there.
+    now: seconds since 1970.
     """
     waiting = [
         f"{clean(document.skill, 60)}: {clean(describe_blocker(blocker), _MIDDLE)} - answer: {clean(answer, _MIDDLE)}"

@@ -80,10 +80,7 @@ def _write_line(where: str, mismatch: Mismatch) -> tuple[str, str]:
 
 
 def advise(what: str, where: str, change: str) -> str:
-    """A hint: what to do about a place, and the command that does it, if an edit can name the place.
-
-    change: the end of the edit, as a shell takes it: ="...", -=, :json='[]'; "" only stamps the checkpoint.
-    """
+    """What to do about a place, and the command. change: the edit's end: ="...", -=, :json='[]'; "" only stamps it."""
     command = "checkpoint update SKILL"  # whoever knows the file puts its skill there
     parts = [part.replace("~1", "/").replace("~0", "~") for part in where.split("/")[1:]]
     if not change:

@@ -91,9 +91,7 @@ def _find_naming(document: Document) -> tuple[str, list[str], list[str]]:
 
 
 def read_head(git_dir: str) -> str:
-    """The commit that HEAD is, with signs of how far a shallow history goes and of settings, by git's own files; ""
-    where they are kept otherwise.
-    """
+    """HEAD's commit with signs of a shallow history and of settings, from git's files; "" where there are none."""
     head = _read(os.path.join(git_dir, "HEAD"))
     common = find_common_dir(git_dir)
     ref = head.removeprefix("ref: ")

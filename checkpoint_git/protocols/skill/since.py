@@ -41,9 +41,7 @@ class Event(NamedTuple):
 
 
 class Change(NamedTuple):
-    """A checkpoint written since an instant. done: the actions that were done since. is_compared: whether the events
-    come from comparing it with its version of then, rather than from the times that it holds itself.
-    """
+    """done: the actions done since. is_compared: the events come from the version of then, not from times it holds."""
 
     state: State
     done: list[str]
@@ -87,10 +85,7 @@ def find_changes(
     since: int,
     versions: Mapping[str, dict[str, Any]] | None = None,
 ) -> list[Change]:
-    """The checkpoints whose updated_at is not before an instant (seconds since 1970), the newest first.
-
-    versions: path -> what the checkpoint was at that instant, where that is known.
-    """
+    """The checkpoints written since an instant, newest first. versions: by path, what they were then, where known."""
     values = {document.path: document.value or {} for document in documents}
     changed = [state for state in states if _is_since(state.updated_at, since)]
     changed.sort(key=lambda state: read_instant(state.updated_at) or (0, ""), reverse=True)
@@ -104,10 +99,7 @@ def find_changes(
 
 
 def find_events(before: dict[str, Any] | None, value: dict[str, Any], since: int) -> list[Event]:
-    """What happened since an instant (seconds since 1970), by field.
-
-    before: the version of then. None where it is unknown: then only what carries a time of its own is told.
-    """
+    """What happened since an instant. before: the version of then; None: only what carries its own time is told."""
     if before is None:
         return list(_find_dated(value, since))
     found = [event for event in life.find_events(before, value) if event.kind in KINDS]

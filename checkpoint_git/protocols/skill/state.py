@@ -19,11 +19,10 @@ Instant = tuple[int, str]
 
 
 class State(NamedTuple):
-    """One checkpoint, as far as it can be read.
-
-    status: "unreadable" where it is no JSON object, else what it says, "?" where it says nothing. age: seconds since
-    updated_at, None where that is no instant. budget: by how much it is over, else "". tickets: a line, "". actions:
-    without those that have shipped: these are (text, evidence). blockers: the open ones. answers: what settles each.
+    """One checkpoint, as far as it can be read. status: "unreadable" where it is no JSON object, else what it says, "?"
+    where it says nothing. age: seconds since updated_at, None where that is no instant. budget: by how much it is over,
+    else "". tickets: a line, "". actions: without those that have shipped: these are (text, evidence). blockers: the
+    open ones. answers: what settles each.
     """
 
     skill: str
@@ -85,10 +84,7 @@ class Thread(NamedTuple):
 def find_states(
     documents: Iterable[Document], now: int, find_proof: next_action.FindProof = next_action.know_nothing
 ) -> list[State]:
-    """The states of all documents, what matters most first; those with nothing to do last, the newest of them first.
-
-    No document is held longer than it is looked at. find_proof: as plan_queue takes it.
-    """
+    """What matters most first; those with nothing to do last, newest first. No document is held for long."""
     states, actions, tickets = list[State](), list[next_action.NextAction](), dict[str, list[Ticket]]()
     for document in documents:
         states.append(find_state(document, now, find_proof=find_proof))
@@ -178,10 +174,7 @@ def _find_thread(skill: str, own: list[Ticket], by_role: dict[str, list[_Seen]])
 
 
 def _find_target(leading: Ticket, others: list[Ticket], skill: str, by_role: dict[str, list[_Seen]]) -> str:
-    """The ticket that the leading one goes back to: what the skill itself says first, then what its siblings have.
-
-    Of a sibling's, the one seen last before the leading ticket was: later work has not led to it.
-    """
+    """What the leading ticket goes back to: by the skill's own word, else the sibling's ticket seen last before it."""
     wanted = _LEADS_TO.get(leading.role, ())
     if not wanted:
         return ""

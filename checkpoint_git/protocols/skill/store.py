@@ -26,10 +26,7 @@ _HEAD = 1 << 16  # bytes of a misnamed file that are looked at
 
 
 def read_files(place: Place, *, only: Collection[str] | None = None) -> Iterator[tuple[str, FileContent]]:
-    """Every active checkpoint as (path relative to place.top, content or the error of reading it), sorted.
-
-    only: those with these paths. Raises CheckpointError at once where the folder cannot be read.
-    """
+    """(path from place.top, content or the error of reading it), sorted. Raises CheckpointError for the folder."""
     paths = [os.path.join(place.directory, name) for name in _list_names(place)]
     if only is not None:
         paths = [path for path in paths if relative_path(path, place.top) in only]
@@ -142,9 +139,7 @@ def _refuse_twin(place: Place, skill: str) -> None:
 
 
 def find_untracked(place: Place, paths: Sequence[str], env: Mapping[str, str], cwd: str = "") -> list[Finding]:
-    """The checkpoints that the next clone will not have. paths: relative to place.top. cwd: where the hint's command is
-    typed, "" for place.top.
-    """
+    """What the next clone will not have. paths: from place.top. cwd: where the hint is typed, "" for place.top."""
     from checkpoint_git.git.clone import find_unlisted
 
     unsure = find_unlisted(place.git_dir, paths) if place.git_dir and place.work_tree else []
@@ -176,10 +171,7 @@ def _kept_path(place: Place, shown: str, which: str) -> str:
 
 
 def keep_write(place: Place, shown: str, before: bytes | None, after: bytes | None, *, is_undone: bool = False) -> None:
-    """Keeps what the last write of a file replaced and what it wrote, for undo; None for no file. Not outside git.
-
-    is_undone: the write took another one back.
-    """
+    """Keeps for undo what the last write replaced and wrote, None for no file. is_undone: it took another one back."""
     if place.git_dir:
         with suppress(OSError):  # the write itself is done
             os.makedirs(os.path.dirname(_kept_path(place, shown, "")), exist_ok=True)

@@ -97,9 +97,7 @@ def describe_blocker(blocker: dict[str, Any]) -> str:
 
 
 def find_answers(skill: str, value: dict[str, Any], answer: str = "") -> list[tuple[dict[str, Any], str]]:
-    """Each open blocker with the command that answers the decision, or resolves it: by its id, or by its place where no
-    id names it alone. value: as read, or with numbers as tokens.
-    """
+    """Each open blocker with the command that settles it: by its id, or by its place where no id names it alone."""
     blockers = [(one, f"blockers.{at}") for at, one in enumerate(read_list(value, "blockers")) if isinstance(one, dict)]
     ids = [_blocker_id(one) for one, _ in blockers if is_open(one)]
     named = [(one, _blocker_id(one), place) for one, place in blockers if is_open(one)]
@@ -192,10 +190,7 @@ def describe_budget(value: dict[str, Any]) -> str:
 
 
 def find_gate(value: dict[str, Any]) -> str:
-    """The phase or step that names a gate which is still ahead, "" where neither does.
-
-    A step such as "gate-passed" speaks for its phase too.
-    """
+    """The phase or step that names a gate still ahead, "" for none; a step "gate-passed" speaks for its phase too."""
     for key in ("step", "phase"):
         text = text_field(value, key)
         words = "".join(letter if letter.isalnum() else " " for letter in text.lower()).split()

@@ -50,9 +50,7 @@ def check_agents(words: Sequence[str], *, guard: bool = False) -> list[str]:
 
 
 def read_agent_steps(place: Place, wanted: Sequence[str], env: Mapping[str, str], *, guard: bool) -> list[Step]:
-    """The steps for the agents that are wanted, beside the checkpoints. guard: with the restore-point guard as a hook.
-    Signs count at the top of the repository too.
-    """
+    """For the agents that are wanted; signs at the top of the repository count too. guard: with its hook."""
     folders = {place.root, place.top}
     found = find_agents(lambda sign: any(os.path.lexists(os.path.join(folder, sign)) for folder in folders))
     named = [name for name in AGENTS if name in wanted or (AUTO in wanted and name in found)]

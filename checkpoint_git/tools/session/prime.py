@@ -59,10 +59,7 @@ def answer(args: Namespace, invocation: Invocation) -> Answer:
 def prime(
     cwd: str, now: int, env: Mapping[str, str], tokens: int = MOST_TOKENS, told: HookInput | None = None
 ) -> list[str]:
-    """The lines for a session that starts in a folder, [] where there are no checkpoints or nothing to say.
-
-    now: seconds since 1970. told: what the agent said; the start of its session is noted in the git directory.
-    """
+    """[] where there is nothing to say. told: by the agent; the session's start is noted in the git directory."""
     place = find_quietly(cwd)
     if place is None:
         return []
@@ -83,10 +80,9 @@ def prime(
 
 
 def fit(lines: Sequence[str], tokens: int = MOST_TOKENS, name: str = "NAME") -> list[str]:
-    """The lines in their frame, as many as there is room for, and how many had none; [] for no lines.
-
-    lines: as clean() returns them. tokens: at most so many, a token being four bytes, and never over MOST_LINES lines.
-    name: from name_checkpoint, for the commands.
+    """The lines in their frame, as many as there is room for, and how many had none; [] for no lines. lines: as clean()
+    returns them. tokens: at most so many, a token being four bytes, and never over MOST_LINES lines. name: from
+    name_checkpoint, for the commands.
     """
     if not lines:
         return []

@@ -52,10 +52,7 @@ def answer(args: Namespace, invocation: Invocation) -> Answer:
 def remind(
     event: str, cwd: str, now: int, env: Mapping[str, str], told: HookInput, *, block: bool = False
 ) -> tuple[str, bool]:
-    """The reminder that an event calls for, "" for none, and whether it is to keep the session going.
-
-    The start, the end and the reminders of a session are noted in the git directory.
-    """
+    """The reminder, "" for none, and whether it keeps the session going; its times are noted in the git directory."""
     place = find_quietly(cwd)
     if place is None or place.git_dir is None:
         return "", False

@@ -42,10 +42,9 @@ class _Move(NamedTuple):
 
 
 def find_work(place: Place, session: str, env: Mapping[str, str], since: int = 0) -> Work | None:
-    """What was done since the session started or a checkpoint was written, whichever is later; None for nothing.
-
-    None too outside git, and for a session whose start is not known. since: a later time to count from, nanoseconds.
-    Raises CheckpointError where git fails.
+    """What was done since the session started or a checkpoint was written, whichever is later; None for nothing. None
+    too outside git, and for a session whose start is not known. since: a later time to count from, nanoseconds. Raises
+    CheckpointError where git fails.
     """
     started = read_started(place.git_dir, session) if place.git_dir else None
     if started is None or place.work_tree is None:

@@ -125,9 +125,7 @@ def _read_place(cwd: str) -> Place | None:
 
 
 def _restore_config(repository: Repository, unended: str) -> None:
-    """Takes away the end that git gave to the configuration's last line when init wrote to it. unended: the file's
-    length before that, as init recorded it.
-    """
+    """Removes the line end that git added when init wrote. unended: the file's length before that, as recorded."""
     path = config_path(repository)
     data = read_file(path).data or b""
     if unended.isdecimal() and data.endswith(b"\n") and len(data) == int(unended) + 1:

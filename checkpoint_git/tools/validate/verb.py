@@ -81,9 +81,8 @@ def _choose(found: Iterable[str], paths: list[str], cwd: str, top: str) -> list[
 
 
 def _read_project(cwd: str, env: Mapping[str, str]) -> Files:
-    """All files of the project with the nearest .checkpoints; without one, of the nearest folder that has any.
-
-    At the top of a work tree, those of every project in it that git tracks: to look for others takes a process.
+    """All files of the project with the nearest .checkpoints; without one, of the nearest folder that has any. At the
+    top of a work tree, those of every project in it that git tracks: to look for others takes a process.
     """
     try:
         place = find_place(cwd)
