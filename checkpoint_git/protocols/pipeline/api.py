@@ -16,16 +16,17 @@ Findings = list[Finding]
 class Pipeline:
     """The append-only records of one run of a pipeline.
 
-    run_id: a UUID, or a short name for one. base: the folder of all records, None for what checkpoint.pipelineDir names
-    in the current folder, else ~/.claude/checkpoints. now: as for Checkpoints.
+    run_id: a UUID, a short name for one, or "latest". base: the folder of all records, None for what
+    checkpoint.pipelineDir names in the current folder, else ~/.claude/checkpoints. now: as for Checkpoints.
     """
 
     def __init__(
         self, ticket_id: str, run_id: str, base: str | os.PathLike[str] | None = None, now: int | None = None
     ) -> None:
         found = store.find_base(None if base is None else os.path.abspath(os.fspath(base)), os.getcwd(), os.environ)
-        self._run = records.open_run(found, ticket_id, run_id)
         self._now = now
+        phases = store.read_setting(os.getcwd(), os.environ, store.PHASES_SETTING)
+        self._run = records.open_run(found, ticket_id, run_id, self.now, phases)
 
     @property
     def now(self) -> int:
@@ -69,9 +70,10 @@ class Pipeline:
         for record in records.read_records(run.base, run.ticket_id, run.run_id, self.now, passed):
             yield record.value or {}
 
-    def resume(self, phase: str, *, fallback: bool = False) -> records.Resumption:
-        """Whether the run can go on at a phase: is_possible, run_from, the states of the phases before it."""
-        return records.plan_resume(self._run, records.check_phase(phase), self.now, fallback=fallback)
+    def resume(self, phase: str = "", *, fallback: bool = False) -> records.Resumption:
+        """Whether the run can go on at a phase ("": is over): is_possible, run_from, the states of those before it."""
+        wanted = phase and records.check_phase(phase)
+        return records.plan_resume(self._run, wanted, self.now, fallback=fallback)
 
     def next_attempt(self, phase: str) -> int:
         return records.next_attempt(self._run, records.check_phase(phase))

@@ -4,6 +4,9 @@ import re
 from collections.abc import Collection
 from typing import NamedTuple
 
+from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.disk.discover import is_git_name
+
 SUFFIX = ".yaml"
 FILE_MODE = 0o600
 FOLDER_MODE = 0o700
@@ -62,10 +65,19 @@ def is_run_folder(name: str) -> bool:
     return re.fullmatch(_UUID, name) is not None
 
 
-def earlier_phases(phase: str, present: Collection[str]) -> list[str]:
-    """The phases that must be over before this one, in order. present: those that the run has records of."""
+def earlier_phases(phase: str, known: Collection[str]) -> list[str]:
+    """The phases that must be over before this one ("": before the end), in order. known: those of the pipeline."""
     # not every pipeline knows pr_release_ready
-    return [name for name in READ_PHASES[: READ_PHASES.index(phase)] if name in PHASES or name in present]
+    end = READ_PHASES.index(phase) if phase else None
+    return [name for name in READ_PHASES[:end] if name in PHASES or name in known]
+
+
+def number_phases(text: str) -> dict[str, int]:
+    """The phases of a pipeline and their ordinals: "" for the usual ones, else their names in order."""
+    numbered = {name: at for at, name in enumerate(text.replace(",", " ").split(), 1)}
+    if not numbered.items() <= _PAIRS:
+        raise CheckpointError("checkpoint.pipelinePhases does not list phases in their order", ", ".join(READ_PHASES))
+    return numbered or PHASES
 
 
 # identifiers
@@ -89,7 +101,7 @@ def find_ticket_trouble(ticket_id: str) -> str:
     if not _is_text(ticket_id):
         return "it is not Unicode text"
     is_path = "/" in ticket_id or "\\" in ticket_id or ticket_id.startswith("~")
-    if is_path or ticket_id in (".", "..") or ticket_id.lower() == ".git":
+    if is_path or ticket_id in (".", "..") or is_git_name(ticket_id):
         return "it is a path; give one plain name"
     if not ticket_id.isprintable():
         return "it holds control or invisible characters"

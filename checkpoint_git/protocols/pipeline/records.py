@@ -2,7 +2,7 @@
 
 import json
 import os
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
 from checkpoint_git.core.clock import write_instant
@@ -11,6 +11,7 @@ from checkpoint_git.core.terminal_text import escape_controls, shorten
 from checkpoint_git.core.yamlblock import write_block
 from checkpoint_git.core.yamltext import MAX_BYTES, MAX_VALUES
 from checkpoint_git.disk.discover import Place, relative_path
+from checkpoint_git.protocols.mismatch import quote
 from checkpoint_git.protocols.pipeline import layout, rules, store
 from checkpoint_git.protocols.pipeline.layout import RecordName
 from checkpoint_git.protocols.pipeline.store import Skipped
@@ -23,6 +24,7 @@ class Run(NamedTuple):
     base: str
     ticket_id: str
     run_id: str
+    phases: Mapping[str, int] = layout.PHASES  # that are written, with their ordinals
 
     def names(self, phase: str = "") -> list[RecordName]:
         names = store.list_names(self.base, self.ticket_id, self.run_id, [])
@@ -36,24 +38,35 @@ def check_ticket(base: str, ticket_id: str) -> None:
     store.check_base(base)
     trouble = layout.find_ticket_trouble(ticket_id)
     if trouble:
-        raise CheckpointError(f"invalid ticket id {rules.quote(ticket_id)}: {trouble}", "it looks like OMN-2144")
+        raise CheckpointError(f"invalid ticket id {quote(ticket_id)}: {trouble}", "it looks like OMN-2144")
 
 
-def open_run(base: str, ticket_id: str, run_id: str) -> Run:
+def open_run(base: str, ticket_id: str, run_id: str, now: int = 0, phases: str = "") -> Run:
+    """run_id: "latest" for the one with the newest record. phases: as the setting has them."""
     check_ticket(base, ticket_id)
+    if run_id == "latest":
+        newest = max(read_records(base, ticket_id, "", now, []), key=_written_at, default=None)
+        if newest is None:
+            raise CheckpointError(f"{ticket_id} has no records below {base}", "name the run that begins: --run-id ID")
+        run_id = newest.name.run_id
     trouble = layout.find_run_trouble(run_id)
     if trouble:
-        raise CheckpointError(f"invalid run id {rules.quote(run_id)}: {trouble}", "give a UUID or a short name")
-    return Run(base, ticket_id, layout.normalize_run_id(run_id))
+        raise CheckpointError(f"invalid run id {quote(run_id)}: {trouble}", "give a UUID or a short name")
+    return Run(base, ticket_id, layout.normalize_run_id(run_id), layout.number_phases(phases))
 
 
-def check_phase(phase: str, *, writing: bool = False) -> str:
-    known = tuple(layout.PHASES) if writing else layout.READ_PHASES
+def _written_at(record: Record) -> tuple[int, str]:
+    return rules.read_timestamp((record.value or {})["timestamp_utc"]) or (0, "")
+
+
+def check_phase(phase: str, known: Collection[str] = layout.READ_PHASES) -> str:
     if phase in known:
         return phase
     why = "is read, but not written" if phase in layout.READ_PHASES else "is not a phase"
     shown = escape_controls(shorten(phase, 60))
-    raise CheckpointError(f'"{shown}" {why}; valid phases: {", ".join(known)}', f"give --phase {known[0]}, for example")
+    raise CheckpointError(
+        f'"{shown}" {why}; valid phases: {", ".join(known)}', f"give --phase {next(iter(known))}, for example"
+    )
 
 
 # writing
@@ -75,23 +88,26 @@ class Written(NamedTuple):
 
 def write_record(run: Run, draft: Draft, attempt: int | None, now: int) -> Written:
     """Attempt None takes the next free number, whoever else is writing. Raises CheckpointError, nothing written."""
-    check_phase(draft.phase, writing=True)
+    check_phase(draft.phase, run.phases)
     value = make_value(run, draft, attempt or 1, now)
-    warnings = _check(value, now)
+    warnings = _check(run, value, now)
+    later = layout.READ_PHASES[layout.READ_PHASES.index(draft.phase) + 1 :]
+    over = [name for name in dict.fromkeys(each.phase for each in run.names()) if name in later]
+    warnings += [f"{name} was recorded before this: run it again" for name in over]
     store.prepare_folder(run.base, run.ticket_id, run.run_id)
     while attempt is None:
         value["attempt_number"] = next_attempt(run, draft.phase)
-        if _create(run.base, value):
-            return Written(_path(value), value, warnings)
+        if _create(run, value):
+            return Written(_path(run, value), value, warnings)
     taken = run.attempts(draft.phase)
-    if attempt in taken or not _create(run.base, value):
+    if attempt in taken or not _create(run, value):
         following = max([attempt, *run.attempts(draft.phase)]) + 1
-        message = f"the checkpoint {_path(value)} already exists, and checkpoints are never overwritten"
+        message = f"the checkpoint {_path(run, value)} already exists, and checkpoints are never overwritten"
         raise CheckpointError(message, f"increment the attempt number: --attempt {following}, or --attempt auto")
     newest = max(taken, default=0)
     if attempt < newest:
         warnings.append(f"attempt {newest} exists already: read goes on returning that one")
-    return Written(_path(value), value, warnings)
+    return Written(_path(run, value), value, warnings)
 
 
 def make_value(run: Run, draft: Draft, attempt: int, now: int) -> dict[str, Any]:
@@ -113,8 +129,8 @@ def make_value(run: Run, draft: Draft, attempt: int, now: int) -> dict[str, Any]
     }
 
 
-def _check(value: dict[str, Any], now: int) -> list[str]:
-    findings = check_value(value, _path(value), 0, now)
+def _check(run: Run, value: dict[str, Any], now: int) -> list[str]:
+    findings = check_value(value, _path(run, value), 0, now)
     errors = [finding for finding in findings if finding.level == "error"]
     if errors:
         message = "; ".join(finding.message for finding in errors)
@@ -128,13 +144,13 @@ def _check(value: dict[str, Any], now: int) -> list[str]:
     return [finding.message for finding in findings]
 
 
-def _path(value: dict[str, Any]) -> str:
+def _path(run: Run, value: dict[str, Any]) -> str:
     phase = value["phase"]
-    name = (value["ticket_id"], value["run_id"], layout.PHASES[phase], phase, value["attempt_number"])
+    name = (value["ticket_id"], value["run_id"], run.phases[phase], phase, value["attempt_number"])
     return RecordName(*name).path
 
 
-def _create(base: str, value: dict[str, Any]) -> bool:
+def _create(run: Run, value: dict[str, Any]) -> bool:
     from checkpoint_git.disk import atomic  # `pipeline list`, the hot verb, writes nothing
 
     data = write_block(value).encode()
@@ -142,7 +158,7 @@ def _create(base: str, value: dict[str, Any]) -> bool:
         raise CheckpointError(f"the checkpoint would have {len(data)} bytes, and {MAX_BYTES} is the limit", "list less")
     if data.count(b"\n") > MAX_VALUES // 2:
         raise CheckpointError(f"the checkpoint would have more than {MAX_VALUES // 2} lines", "list less")
-    return atomic.create_file(os.path.join(base, _path(value)), data, layout.FILE_MODE)
+    return atomic.create_file(os.path.join(run.base, _path(run, value)), data, layout.FILE_MODE)
 
 
 def next_attempt(run: Run, phase: str) -> int:
@@ -259,10 +275,13 @@ def plan_resume(
     fallback: bool = False,
     compare: Callable[[Record], Record] = lambda record: record,
 ) -> Resumption:
-    """compare: adds what else is known of a record, such as whether a repository has its commits."""
+    """phase: "" for how far the run is. compare: adds what else is known of a record, such as whether a repository has
+    its commits.
+    """
     present = {name.phase for name in run.names()}
     phases, passed, odd = [], list[str](), list[str]()
-    for earlier in layout.earlier_phases(phase, present):
+    before: Record | None = None
+    for earlier in layout.earlier_phases(phase, {*present, *run.phases}):
         if earlier not in present:
             phases.append(PhaseState(earlier, None, ["it has no checkpoint"]))
             continue
@@ -270,5 +289,8 @@ def plan_resume(
         record = compare(found.record)
         passed += found.warnings
         odd += [f"{earlier}: {message}" for message in record.messages("warning")]
+        if before and record.is_valid and _written_at(record) < _written_at(before):
+            odd.append(f"{earlier}: its record is older than that of {before.name.phase}: run it again")
+        before = record if record.is_valid else before
         phases.append(PhaseState(earlier, record, record.messages("error")))
     return Resumption(phase, phases, [*passed, *odd])

@@ -10,8 +10,9 @@ from checkpoint_git.core.clock import read_instant, write_instant
 from checkpoint_git.core.finding import Finding, make_error, make_warning
 from checkpoint_git.core.jsontext import join_pointer
 from checkpoint_git.core.schema import Mismatch, Schema, load_schema
-from checkpoint_git.core.terminal_text import escape_controls, shorten
+from checkpoint_git.core.terminal_text import escape_controls
 from checkpoint_git.core.yamlblock import MAX_KEY, key_text
+from checkpoint_git.protocols.mismatch import explain_mismatch, quote, quote_where
 from checkpoint_git.protocols.pipeline import layout
 
 SCHEMA_VERSION = "1.0.0"
@@ -37,44 +38,33 @@ def schema_for(phase: str) -> Schema:
 
 
 def describe(mismatch: Mismatch) -> Finding:
-    name = mismatch.where[1:] or "the record"
-    code, says, hint = _KEYWORDS.get(mismatch.keyword, ("pipeline/shape", "{name}: {message}", ""))
-    if name == "phase" and mismatch.keyword == "enum":
-        code, hint = "pipeline/unknown-phase", f"one of {', '.join(layout.READ_PHASES)}"
+    name, hint = quote_where(mismatch.where), ""
+    message = explain_mismatch(mismatch)
+    code = _CODES.get(mismatch.keyword, "pipeline/shape")
+    if mismatch.keyword == "required":
+        message = f"{name} is missing"
+    elif mismatch.keyword == "type" and mismatch.expected == "string":
+        hint = "in YAML: in quotes"
     elif mismatch.keyword == "pattern":
-        code, says, hint = _PATTERNS.get(name.rpartition("/")[2], _COMMIT)
-    expected = _TYPE_NAMES.get(str(mismatch.expected), str(mismatch.expected))
-    message = says.format(name=name, value=quote(mismatch.value), expected=expected, message=mismatch.message)
-    return make_error(code, escape_controls(message), mismatch.where, hint)
+        code, what, hint = _PATTERNS.get(mismatch.where.rpartition("/")[2], _COMMIT)
+        message = f"{name} is {quote(mismatch.value)}, which is not {what}"
+    if (name, mismatch.keyword) == ("phase", "enum"):
+        code = "pipeline/unknown-phase"
+    return make_error(code, message.replace(name, name.replace(".", "/"), 1), mismatch.where, hint)
 
 
-def quote(value: object) -> str:
-    return escape_controls(shorten(json.dumps(value, ensure_ascii=False, default=str), 80))
-
-
-_KEYWORDS = {
-    "required": ("pipeline/missing-field", "{name} is missing", ""),
-    "additionalProperties": ("pipeline/unknown-field", "{name}: {message}", "a record has no fields but its own"),
-    "type": ("pipeline/wrong-type", "{name} is {value} and must be {expected}", ""),
-    "minimum": ("pipeline/too-small", "{name} is {value} and must be {expected} or more", ""),
-    "minLength": ("pipeline/empty-field", "{name} is empty", ""),
-    "maxLength": ("pipeline/too-long", "{name} has more than {expected} characters", ""),
-    "enum": ("pipeline/shape", "{name} is {value} and must be one of {expected}", ""),
+_CODES = {
+    "required": "pipeline/missing-field",
+    "additionalProperties": "pipeline/unknown-field",
+    "type": "pipeline/wrong-type",
+    "minimum": "pipeline/too-small",
+    "minLength": "pipeline/empty-field",
+    "maxLength": "pipeline/too-long",
 }
-_COMMIT = (
-    "pipeline/commit-format",
-    "{name} is {value}, which is not a commit id",
-    "7 to 40 or 64 lower-case hexadecimal digits; in YAML in quotes",
-)
+_COMMIT = ("pipeline/commit-format", "a commit id", "7 to 40 or 64 lower-case hexadecimal digits; in YAML in quotes")
 _PATTERNS = {
-    "run_id": ("pipeline/run-id", "{name} is {value}, which is not a UUID in its usual form", ""),
-    "pr_url": ("pipeline/pr-url", "{name} is {value}, which is not a full address", "https://HOST/..."),
-}
-_TYPE_NAMES = {
-    "string": "a text (in YAML: in quotes)",
-    "object": "a mapping",
-    "array": "a list",
-    "integer": "a whole number",
+    "run_id": ("pipeline/run-id", "a UUID in its usual form", ""),
+    "pr_url": ("pipeline/pr-url", "a full address", "https://HOST/..."),
 }
 
 

@@ -9,11 +9,12 @@ from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.terminal_text import escape_controls
 from checkpoint_git.core.yamltext import MAX_BYTES
 from checkpoint_git.disk import read
-from checkpoint_git.disk.discover import Place, is_inside, relative_path
+from checkpoint_git.disk.discover import Place, check_way, find_repository, is_inside, relative_path
 from checkpoint_git.protocols.pipeline import layout
 from checkpoint_git.protocols.pipeline.layout import RecordName
 
 SETTING = "checkpoint.pipelineDir"
+PHASES_SETTING = "checkpoint.pipelinePhases"
 
 
 class Skipped(NamedTuple):
@@ -39,7 +40,7 @@ class RunState(NamedTuple):
 def find_base(wished: str | None, cwd: str, env: Mapping[str, str]) -> str:
     if wished is not None:
         return wished
-    if named := read_setting(cwd, env):
+    if named := read_setting(cwd, env, SETTING):
         return named
     home = env.get("HOME") or os.path.expanduser("~")
     if not os.path.isabs(home):
@@ -47,10 +48,11 @@ def find_base(wished: str | None, cwd: str, env: Mapping[str, str]) -> str:
     return os.path.join(home, layout.BASE)
 
 
-def read_setting(cwd: str, env: Mapping[str, str]) -> str:
+def read_setting(cwd: str, env: Mapping[str, str], name: str) -> str:
     from checkpoint_git.git.run import GitMissingError, stream_git
 
-    words = ["config", "--null", "--type=path", "--default", "", "--get", SETTING]
+    kind = ["--type=path"] if name == SETTING else []
+    words = ["config", "--null", *kind, "--default", "", "--get", name]
     try:
         out = b"".join(stream_git(words, cwd, env=env))
     except GitMissingError:
@@ -59,19 +61,22 @@ def read_setting(cwd: str, env: Mapping[str, str]) -> str:
 
 
 def find_bases(place: Place, env: Mapping[str, str]) -> list[str]:
-    bases = [os.path.join(place.top, named) for named in (layout.BASE, read_setting(place.top, env)) if named]
+    bases = [os.path.join(place.top, named) for named in (layout.BASE, read_setting(place.top, env, SETTING)) if named]
     return [base for base in dict.fromkeys(map(os.path.normpath, bases)) if os.path.isdir(base)]
 
 
 def read_runs(place: Place, env: Mapping[str, str]) -> list[RunState]:
+    return [run for base in find_bases(place, env) for run in read_base(base, place.top)]
+
+
+def read_base(base: str, top: str) -> list[RunState]:
     runs = []
-    for base in find_bases(place, env):
-        for ticket in list_tickets(base):
-            for run in list_runs(base, ticket, []):
-                names = list_names(base, ticket, run, [])
-                phases = list(dict.fromkeys(name.phase for name in names))
-                folder = relative_path(os.path.join(base, ticket, run), place.top)
-                runs.append(RunState(ticket, run, phases, len(names), folder))
+    for ticket in list_tickets(base):
+        for run in list_runs(base, ticket, []):
+            names = list_names(base, ticket, run, [])
+            phases = list(dict.fromkeys(name.phase for name in names))
+            folder = relative_path(os.path.join(base, ticket, run), top)
+            runs.append(RunState(ticket, run, phases, len(names), folder))
     return runs
 
 
@@ -80,6 +85,9 @@ def check_base(base: str) -> None:
     if trouble:
         hint = "give an absolute path, such as ~/.claude/checkpoints written out"
         raise CheckpointError(f"{escape_controls(base)} cannot be the base of the records: {trouble}", hint)
+    repository = find_repository(base)
+    if repository:  # what a branch brings leads nowhere else
+        check_way(base, repository[0])
     if os.path.lexists(base) and not os.path.isdir(base):
         raise CheckpointError(f"{escape_controls(base)} is not a folder", "name another with --base")
 

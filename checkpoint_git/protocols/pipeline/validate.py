@@ -12,8 +12,10 @@ from checkpoint_git.core.schema import explain, is_surely_valid
 from checkpoint_git.core.terminal_text import escape_controls
 from checkpoint_git.disk.discover import find_repository
 from checkpoint_git.protocols.document import Document
+from checkpoint_git.protocols.mismatch import quote
 from checkpoint_git.protocols.pipeline import layout, rules
 from checkpoint_git.protocols.pipeline.layout import RecordName
+from checkpoint_git.protocols.registry import protocol_of
 from checkpoint_git.protocols.validate import place_findings
 
 _DEEPEST = 3  # folders: tickets, their runs, and what is in a run
@@ -40,10 +42,12 @@ class Record(NamedTuple):
 
 
 def check_file(path: str, data: bytes, *, now: int) -> Document:
-    """A record as a document; a file that is only named like one has nothing to be found in it."""
+    """A record as a document; a file that is only named like one, and is no run's, has nothing to be found in it."""
     owner = layout.find_skill(path)
     if not owner:
-        return Document(path, "", None, None, len(data), [])
+        message = "its name is not TICKET/RUN/phase_<ordinal>_<phase>_a<attempt>.yaml of a known phase, the run a UUID"
+        odd = [Finding(rules.MISPLACED, "error", message, path, hint="give it its name")] if _is_odd(path) else []
+        return Document(path, "", None, None, len(data), odd)
     record = check_record(path, data, now=now)
     return Document(path, owner, record.value, data.decode("utf-8", "replace"), len(data), record.findings)
 
@@ -56,8 +60,16 @@ def find_files(folder: str) -> list[str]:
         seen += len(folders) + len(files)
         is_end = parent.count(os.sep) - start.count(os.sep) + 1 >= _DEEPEST or seen > _MOST_ENTRIES
         folders[:] = [] if is_end else sorted(name for name in folders if name != ".git")
-        found += [path for name in sorted(files) if layout.find_skill(path := os.path.join(parent, name))]
+        paths = [os.path.join(parent, name) for name in sorted(files)]
+        found += [
+            path for path in paths if layout.find_skill(path) or (protocol_of(path) == "pipeline" and _is_odd(path))
+        ]
     return found
+
+
+def _is_odd(path: str) -> bool:
+    folder, _, name = path.rpartition("/")
+    return layout.parse_path(name) is not None or layout.is_run_folder(folder.rpartition("/")[2])
 
 
 def check_record(path: str, data: "bytes | OSError", *, now: int, brief: bool = False) -> Record:
@@ -139,14 +151,14 @@ def compare_with_repository(record: Record, path: str) -> list[Finding]:
         if len(commit_map) == 1 or name.removesuffix(".git").rpartition("/")[2].lower() in names:
             commits[join_pointer("/repo_commit_map", name)] = commit
         else:
-            message = f"{rules.quote(name)} is another repository: its commit was not looked for"
+            message = f"{quote(name)} is another repository: its commit was not looked for"
             found.append(Finding("pipeline/other-repository", "warning", message, where="/repo_commit_map"))
     commits |= {f"/phase_payload/{field}": payload[field] for field in rules.COMMIT_FIELDS if field in payload}
     found += _compare_commits(work_tree, commits)
     for at, artifact in enumerate(record.value["artifact_paths"]):
         if find_state(artifact, work_tree, work_tree) != "there":
             where, hint = f"/artifact_paths/{at}", "restore it, or run the phase again"
-            message = f"{where[1:]} is {rules.quote(artifact)}, which is not in {work_tree}"
+            message = f"{where[1:]} is {quote(artifact)}, which is not in {work_tree}"
             found.append(Finding("pipeline/artifact-missing", "error", message, where=where, hint=hint))
     return [finding._replace(path=record.path) for finding in found]
 

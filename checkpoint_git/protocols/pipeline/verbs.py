@@ -10,8 +10,11 @@ from typing import Any, NamedTuple
 from checkpoint_git.core import jsontext
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.outcome import Answer, Invocation
-from checkpoint_git.core.terminal_text import escape_controls, shorten
-from checkpoint_git.protocols.pipeline import layout, records, rules, store
+from checkpoint_git.core.terminal_text import escape_controls, quote_word, shorten
+from checkpoint_git.core.yamltext import MAX_BYTES
+from checkpoint_git.disk.read import read_content
+from checkpoint_git.protocols.mismatch import quote
+from checkpoint_git.protocols.pipeline import layout, records, store
 from checkpoint_git.protocols.pipeline.store import Skipped
 from checkpoint_git.protocols.pipeline.validate import Record, compare_with_repository
 
@@ -34,7 +37,8 @@ def add_arguments(parser: ArgumentParser) -> None:
     add("--non-blocking", action="store_true", help="write: report a failure, but exit with 0")
     add("--fallback", action="store_true", help="read, resume: take the newest good attempt where the newest is broken")
     add("--repo", metavar="PATH", help="validate, resume: do the commits and artifacts exist in this repository?")
-    add("--skip-to", metavar="PHASE", help="resume: the phase to go on with")
+    add("--skip-to", metavar="PHASE", help="resume: the phase to go on with (default: tell how far the run is)")
+    add("-v", "--verbose", action="store_true", help="accepted for callers that give it; changes nothing")
     add("--base", metavar="DIR", help=f"where records lie (default: the setting {store.SETTING}, else ~/{layout.BASE})")
 
 
@@ -43,10 +47,24 @@ class Request(NamedTuple):
     base: str
     now: int
     cwd: str
+    invocation: Invocation
 
     @property
     def run(self) -> records.Run:
-        return records.open_run(self.base, self.args.ticket_id, self.args.run_id)
+        phases = store.read_setting(self.cwd, self.invocation.env, store.PHASES_SETTING)
+        return records.open_run(self.base, self.args.ticket_id, self.args.run_id, self.now, phases)
+
+    def read_json(self, name: str, kind: type, default: str = "") -> Any:
+        """The value of an option: JSON, - for what stdin holds, @FILE for what a file holds."""
+        option, text = _flag(name), getattr(self.args, name) or default
+        if text == "-":
+            text = self.invocation.stdin.read(MAX_BYTES + 1)
+        elif text.startswith("@"):
+            content = read_content(path := os.path.join(self.cwd, text[1:]), os.sep)
+            if isinstance(content, OSError):
+                raise CheckpointError(f"{option}: {path} cannot be read: {content.strerror}", "name a file: @FILE")
+            text = content.decode("utf-8", "replace")
+        return _read_json(option, text, kind)
 
     @property
     def attempt(self) -> int | None:
@@ -88,7 +106,7 @@ def answer(args: Namespace, invocation: Invocation) -> Answer:
     action = ACTIONS[args.action]
     _check_options(args, action)
     base = store.find_base(args.base, invocation.cwd, invocation.env)
-    reply = action.act(Request(args, base, invocation.now, invocation.cwd))
+    reply = action.act(Request(args, base, invocation.now, invocation.cwd, invocation))
     return Answer(_document(reply), 0 if reply.success else 1)
 
 
@@ -123,14 +141,17 @@ def _flag(name: str) -> str:
 
 def _write(request: Request) -> Reply:
     args = request.args
+    if args.timestamp == "":
+        raise CheckpointError("--timestamp is empty", "leave it out for now, or give --timestamp 2026-03-31T14:00:00Z")
+    run = request.run
     draft = records.Draft(
-        phase=records.check_phase(args.phase, writing=True),
-        payload=_read_json("--payload", args.payload, dict),
-        commits=_read_json("--repo-commit-map", args.repo_commit_map or "{}", dict),
-        artifacts=_read_json("--artifact-paths", args.artifact_paths or "[]", list),
+        phase=records.check_phase(args.phase, run.phases),
+        payload=request.read_json("payload", dict),
+        commits=request.read_json("repo_commit_map", dict, "{}"),
+        artifacts=request.read_json("artifact_paths", list, "[]"),
         timestamp=args.timestamp or "",
     )
-    written = records.write_record(request.run, draft, request.attempt, request.now)
+    written = records.write_record(run, draft, request.attempt, request.now)
     members = {"checkpoint_path": written.path, "attempt_number": written.value["attempt_number"]}
     return Reply(True, {**members, **({"warnings": written.warnings} if written.warnings else {})})
 
@@ -168,6 +189,12 @@ def _validate(request: Request) -> Reply:
 
 def _list(request: Request) -> Reply:
     args = request.args
+    if args.ticket_id is None:
+        if args.run_id is not None:
+            raise CheckpointError("--run-id needs --ticket-id", "`checkpoint pipeline list` names the tickets")
+        store.check_base(request.base)
+        runs = [run._asdict() for run in store.read_base(request.base, request.base)]
+        return Reply(True, {"count": len(runs), "tickets": sorted({run["ticket_id"] for run in runs}), "runs": runs})
     records.check_ticket(request.base, args.ticket_id)
     run_id = request.run.run_id if args.run_id is not None else ""
     closing: dict[str, Any] = {"count": 0}
@@ -192,9 +219,14 @@ def _skipped(skipped: list[Skipped]) -> list[dict[str, str]]:
 
 def _resume(request: Request) -> Reply:
     args = request.args
-    phase = records.check_phase(args.skip_to)
-    plan = records.plan_resume(request.run, phase, request.now, fallback=args.fallback, compare=request.compare)
+    run, phase = request.run, args.skip_to and records.check_phase(args.skip_to)
+    plan = records.plan_resume(run, phase or "", request.now, fallback=args.fallback, compare=request.compare)
     values = [record.value or {} for record in plan.records]
+    if phase is None:
+        states = [{"phase": each.phase, "state": each.state, "errors": each.errors} for each in plan.phases]
+        over = [value["phase"] for value in values]
+        members: dict[str, Any] = {"run_id": run.run_id, "next_phase": plan.run_from or None, "completed_phases": over}
+        return Reply(True, {**members, "phases": states, "warnings": plan.warnings})
     if plan.is_possible:
         restored = {
             value["phase"]: {key: member for key, member in value["phase_payload"].items() if key != "phase"}
@@ -210,7 +242,8 @@ def _resume(request: Request) -> Reply:
         return Reply(True, members)
     lacking = [each for each in plan.phases if each.errors]
     reasons = "; ".join(f"{each.phase}: {error}" for each in lacking for error in each.errors)
-    again = f"--ticket-id {args.ticket_id} --run-id {args.run_id}"
+    again = f"--ticket-id {quote_word(args.ticket_id)} --run-id {quote_word(args.run_id)}"
+    again += f" --base {quote_word(args.base)}" if args.base else ""
     members = {
         "error": f"the pipeline cannot skip to {phase}: {reasons}",
         "hint": f"run {plan.run_from} first and go on from there; "
@@ -237,8 +270,8 @@ ACTIONS = {
     ),
     "read": Action(_read, (*_RUN, "phase"), ("attempt", "fallback")),
     "validate": Action(_validate, (*_RUN, "phase"), ("attempt", "repo")),
-    "list": Action(_list, ("ticket_id",), ("run_id",)),
-    "resume": Action(_resume, (*_RUN, "skip_to"), ("fallback", "repo")),
+    "list": Action(_list, (), ("ticket_id", "run_id")),
+    "resume": Action(_resume, _RUN, ("skip_to", "fallback", "repo")),
     "next-attempt": Action(_next_attempt, (*_RUN, "phase")),
 }
 
@@ -251,7 +284,7 @@ def _read_json(option: str, text: str, kind: type) -> Any:
         message = escape_controls(error.message.replace("the file ", "it ", 1))
         raise CheckpointError(f"{option} is not JSON: {message}", f"give {wanted}, in single quotes") from None
     if not isinstance(value, kind):
-        raise CheckpointError(f"{option} is {rules.quote(value)} and must be {wanted}", "give it in single quotes")
+        raise CheckpointError(f"{option} is {quote(value)} and must be {wanted}", "give it in single quotes")
     return value
 
 

@@ -12,8 +12,9 @@ from checkpoint_git.core.yamlblock import write_block
 from checkpoint_git.protocols.pipeline import rules
 from checkpoint_git.protocols.pipeline.validate import Record, check_record
 from checkpoint_git.protocols.validate import check_document
-from tests.support.records import RECORD_FIELDS, RUN, TICKET, record
-from tests.support.verbs import NOON, seconds
+from checkpoint_git.tools.validate import verb as validate
+from tests.support.records import RECORD_FIELDS, RUN, TICKET, put_record, record
+from tests.support.verbs import NOON, run_verb, seconds
 
 EXAMPLES = Path(__file__).parents[2] / "examples/pipeline"
 VALID = sorted((EXAMPLES / "valid").iterdir())
@@ -129,3 +130,22 @@ def test_of_very_much_that_is_wrong_the_first_is_told(change: dict[str, object])
     found = check_record(PATH, write_block({**record(), **change}).encode(), now=NOW)
     assert not found.is_valid
     assert 1 <= len(found.findings) <= 102
+
+
+@pytest.mark.parametrize(
+    ("path", "code"),
+    [
+        (f"{TICKET}/{RUN}/phase_1_implement_a01.yaml", "pipeline/misplaced"),
+        (f"{TICKET}/{RUN}/phase_9_deploy_a1.yaml", "pipeline/misplaced"),
+        (f"{TICKET}/run-1/phase_1_implement_a1.yaml", "pipeline/misplaced"),
+        (f"{TICKET}/{RUN}/phase_2_local_review_a1.yaml", "pipeline/misplaced"),
+        (f"{TICKET}/{RUN}/notes.yaml", ""),
+    ],
+)
+def test_validate_of_a_folder_finds_what_is_in_no_place_of_a_record(tmp_path: Path, path: str, code: str) -> None:
+    put_record(tmp_path / "base")
+    file = tmp_path / "base" / path
+    file.parent.mkdir(parents=True, exist_ok=True)
+    file.write_text(write_block(record()))
+    codes = run_verb(validate, str(tmp_path / "base"), cwd=tmp_path).codes
+    assert set(codes) == ({code} if code else set())

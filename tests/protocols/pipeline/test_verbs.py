@@ -42,7 +42,9 @@ class Desk:
     def __init__(self, base: Path) -> None:
         self.base = base
 
-    def ask(self, *words: str, now: str = NOON, cwd: Path | None = None, env: dict[str, str] | None = None) -> Said:
+    def ask(
+        self, *words: str, now: str = NOON, cwd: Path | None = None, env: dict[str, str] | None = None, stdin: str = ""
+    ) -> Said:
         """The answer to the words as they are."""
         parser = argparse.ArgumentParser(allow_abbrev=False)
         pipeline.add_arguments(parser)
@@ -50,7 +52,7 @@ class Desk:
             cwd=str(cwd or self.base.parent),
             env={**os.environ, **(env or {})},
             now=seconds(now),
-            stdin=io.StringIO(),
+            stdin=io.StringIO(stdin),
             stdout=io.StringIO(),
             stderr=io.StringIO(),
             interactive=False,
@@ -619,7 +621,8 @@ def test_later_phases_may_be_broken(desk: Desk) -> None:
 @pytest.mark.parametrize(
     ("words", "named"),
     [
-        (["list"], "--ticket-id"),
+        (["list", "--run-id", "x"], "--run-id needs --ticket-id"),
+        (["resume", "--ticket-id", "x"], "--run-id"),
         (["read", "--ticket-id", "x"], "--run-id, --phase"),
         (["list", "--ticket-id", "x", "--phase", "implement"], "takes no --phase"),
         (["read", *RUN_WORDS, "--non-blocking"], "takes no --non-blocking"),
@@ -645,3 +648,87 @@ def test_a_stamp_without_an_option_is_now(desk: Desk) -> None:
     desk.write(now="2026-03-05T01:02:03Z")
     found = desk.run("read", "--phase", "implement").document["checkpoint"]["timestamp_utc"]
     assert read_instant(found) == (seconds("2026-03-05T01:02:03Z"), "")
+
+
+def test_a_payload_comes_from_a_file_or_from_standard_input(desk: Desk, tmp_path: Path) -> None:
+    payload = json.dumps(PAYLOADS["implement"])
+    (tmp_path / "payload.json").write_text(payload)
+    words = ["write", "--base", str(desk.base), *RUN_WORDS]
+    assert desk.ask(*words, "--payload", "@payload.json").code == 0
+    assert desk.ask(*words, "--payload", "-", stdin=payload).document["attempt_number"] == 2
+    assert "cannot be read" in desk.ask(*words, "--payload", "@nothing.json").error
+    assert "--payload is not JSON" in desk.ask(*words, "--payload", "-", stdin="{").error
+
+
+def test_an_empty_time_is_refused(desk: Desk) -> None:
+    assert "--timestamp is empty" in desk.write("implement", "--timestamp", "").error
+    assert desk.files == []
+
+
+def test_the_latest_run_is_the_one_with_the_newest_record(desk: Desk) -> None:
+    assert "no records" in desk.run("read", "--phase", "implement", run="latest").error
+    desk.run("write", "--phase", "implement", "--payload", json.dumps(PAYLOADS["implement"]), run="zzz")
+    desk.write(now="2026-03-03T12:00:00Z")
+    assert desk.run("read", "--phase", "implement", run="latest").document["checkpoint"]["run_id"] == RUN
+    assert desk.run("list", run="latest").document["count"] == 1
+
+
+def test_tickets_and_runs_are_listed(desk: Desk) -> None:
+    assert desk.ask("list", "--base", str(desk.base)).document["runs"] == []
+    desk.put_phases("implement", "local_review")
+    document = desk.ask("list", "--base", str(desk.base)).document
+    assert (document["tickets"], document["count"]) == ([TICKET], 1)
+    assert document["runs"][0]["run_id"] == RUN
+    assert document["runs"][0]["phases"] == ["implement", "local_review"]
+
+
+def test_resume_without_a_phase_says_how_far_the_run_is(desk: Desk) -> None:
+    desk.put_phases("implement", "create_pr")
+    document = desk.run("resume").document
+    assert (document["next_phase"], document["completed_phases"]) == ("local_review", ["implement", "create_pr"])
+    assert [each["state"] for each in document["phases"]] == ["valid", "missing", "valid", "missing"]
+    desk.put_phases("local_review", "ready_for_merge")
+    assert desk.run("resume").document["next_phase"] is None
+
+
+def test_a_later_phase_is_older_than_an_earlier_one_that_was_run_again(desk: Desk) -> None:
+    desk.put_phases("implement", "local_review")
+    assert desk.run("resume", "--skip-to", "create_pr").document["warnings"] == []
+    said = desk.write("implement", "--attempt", "auto", now="2026-03-03T12:00:00Z")
+    assert said.document["warnings"] == ["local_review was recorded before this: run it again"]
+    (warning,) = desk.run("resume", "--skip-to", "create_pr", now="2026-03-03T12:00:00Z").document["warnings"]
+    assert "local_review: its record is older than that of implement" in warning
+
+
+def test_the_phases_of_a_pipeline_are_a_setting(desk: Desk, repo: GitRepo) -> None:
+    repo.git("config", "checkpoint.pipelinePhases", ", ".join(READ_PHASES))
+    for phase, ordinal in (("pr_release_ready", 4), ("ready_for_merge", 5)):
+        words = ["--base", str(desk.base), "--ticket-id", TICKET, "--run-id", SHORT_RUN, "--phase", phase]
+        said = desk.ask("write", *words, "--payload", json.dumps(PAYLOADS[phase]), cwd=repo.path)
+        assert said.document["checkpoint_path"].endswith(f"phase_{ordinal}_{phase}_a1.yaml")
+    said = desk.ask("resume", *words[:6], cwd=repo.path)
+    assert len(said.document["phases"]) == 5
+    repo.git("config", "checkpoint.pipelinePhases", "create_pr, implement")
+    assert "pipelinePhases" in desk.ask("resume", *words[:6], cwd=repo.path).error
+
+
+def test_a_hint_can_be_pasted_whatever_the_names(desk: Desk) -> None:
+    words = ["--base", str(desk.base), "--ticket-id", "my ticket", "--run-id", "a b"]
+    hint = desk.ask("resume", *words, "--skip-to", "create_pr").document["hint"]
+    assert f"--ticket-id 'my ticket' --run-id 'a b' --base {desk.base}" in hint
+
+
+@pytest.mark.parametrize("name", [".git", ".GIT", "git~1", ".git ", ".Git."])
+def test_no_ticket_is_what_git_may_take_for_its_own(desk: Desk, name: str) -> None:
+    assert "invalid ticket id" in desk.ask("list", "--base", str(desk.base), "--ticket-id", name).error
+
+
+def test_a_base_that_a_branch_has_linked_elsewhere_is_refused(repo: GitRepo, tmp_path: Path) -> None:
+    (tmp_path / "out").mkdir()
+    (repo.path / "records").symlink_to(tmp_path / "out")
+    assert "symbolic link" in Desk(repo.path / "records").write().error
+    assert list((tmp_path / "out").iterdir()) == []
+
+
+def test_callers_may_give_the_option_of_the_original(desk: Desk) -> None:
+    assert desk.ask("-v", "list", "--base", str(desk.base), "--ticket-id", TICKET).code == 0
