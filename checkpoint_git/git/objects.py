@@ -2,7 +2,7 @@
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
-from typing import TYPE_CHECKING, NamedTuple, Self
+from typing import TYPE_CHECKING, NamedTuple, NoReturn, Self
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.git.run import Env as Env  # for who reads objects
@@ -174,9 +174,13 @@ def read_blobs(cwd: str, blobs: Sequence[str], env: Env = None) -> list[bytes]:
     with Blobs(cwd, env) as reader:
         for blob, content in zip(blobs, reader.read_all(blobs), strict=True):
             if not isinstance(content, bytes):
-                raise CheckpointError(f"git has no object {blob}", "the repository is damaged: git fsck")
+                raise_missing(blob)
             contents.append(content)
     return contents
+
+
+def raise_missing(blob: str) -> NoReturn:
+    raise CheckpointError(f"git has no object {blob}", "the repository is damaged: git fsck")
 
 
 def read_headers(cwd: str, names: Sequence[str | bytes], env: Env = None) -> list[Header]:

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.git.objects import Change, Env, diff_parents, diff_trees, has_commit, read_commit
 from checkpoint_git.git.run import run_git
-from checkpoint_git.git.staged import Loss, Staged, find_losses, pathspecs, read_committed, top_glob
+from checkpoint_git.git.staged import Loss, Staged, find_losses, pathspecs, read_committed, sort_out, top_glob
 from checkpoint_git.protocols.registry import protocol_of, with_siblings
 
 _MOST_ENDS = 50  # places where a pushed branch leaves what the remote has
@@ -36,7 +36,7 @@ def read_pushed(work_tree: str, push: Push, remote: str) -> Staged:
     try:
         commit = read_commit(work_tree, push.local_id)
     except CheckpointError:
-        return Staged([], [], [])
+        return sort_out(work_tree, [])
     if not is_zero(push.remote_id) and has_commit(work_tree, push.remote_id):
         changed = _paths_of(diff_trees(work_tree, push.remote_id, commit, pathspecs()))
     elif run_git(["for-each-ref", "--count=1", f"refs/remotes/{remote}"], work_tree, check=False).out:

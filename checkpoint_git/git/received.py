@@ -12,7 +12,6 @@ from checkpoint_git.protocols.registry import protocol_of
 
 _TIPS_AT_ONCE = 5_000
 _MOST_LISTED = 1_000  # tips whose trees are listed for what cannot be asked by name
-_READ_AT_ONCE = 32 << 20  # bytes of contents held at a time
 _MOST_NEW_REFS = 200  # new refs whose lost records are looked for one by one
 
 
@@ -85,17 +84,6 @@ def read_arrivals(
                 -1 if one[1] == objects.GITLINK else header.size for one, header in zip(listed, headers, strict=True)
             )
             yield tip, [Arrival(*one, size) for one, size in zip(listed, sizes, strict=True)]
-
-
-def read_contents(
-    repository: str, arrivals: Sequence[Arrival], env: Mapping[str, str]
-) -> Iterator[list[tuple[Arrival, bytes]]]:
-    group: list[Arrival] = []
-    for at, arrival in enumerate(arrivals):
-        group.append(arrival)
-        if at + 1 == len(arrivals) or sum(one.size for one in group) + arrivals[at + 1].size > _READ_AT_ONCE:
-            yield list(zip(group, objects.read_blobs(repository, [one.blob for one in group], env), strict=True))
-            group = []
 
 
 def read_received_losses(

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.core.jsontext import MAX_BYTES
 from checkpoint_git.core.references import repository_path
 from checkpoint_git.git.history.log import environment
 from checkpoint_git.git.objects import Blobs, has_commit, read_commit, read_headers
@@ -51,7 +52,7 @@ def read_default_branch(work_tree: str, file: str, env: Mapping[str, str]) -> De
     wished = os.fsdecode(out).rstrip("\n")
     names = [wished] if wished and "\n" not in wished and wished.isprintable() else []
     refs = ["refs/remotes/origin/HEAD", *(f"refs/heads/{name}" for name in dict.fromkeys([*names, "main", "master"]))]
-    with Blobs(work_tree, env) as blobs:
+    with Blobs(work_tree, env, MAX_BYTES) as blobs:
         for ref in refs:
             if blobs.read(f"{ref}^{{tree}}") is not None:
                 data = blobs.read(f"{ref}:{file}")

@@ -1,16 +1,47 @@
 """Checkpoint files as git has them, in the index or in a commit, and committed files that do not stay as they are."""
 
-from collections.abc import Callable, Collection, Iterable
+import errno
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from typing import Literal, NamedTuple
 
+from checkpoint_git.core.jsontext import MAX_BYTES
 from checkpoint_git.git import objects
 from checkpoint_git.protocols.registry import KINDS, protocol_of, with_siblings
 
 
+class Files:
+    """(path, content), sorted by path, read one after the other: a branch may bring many. EFBIG in place of what is
+    larger than a checkpoint may be, which is not read.
+    """
+
+    def __init__(self, work_tree: str, entries: Sequence[objects.IndexEntry] = (), env: objects.Env = None) -> None:
+        self._work_tree, self._env = work_tree, env
+        self.entries = sorted(entries)
+
+    def __len__(self) -> int:
+        return len(self.entries)
+
+    def __iter__(self) -> Iterator[tuple[str, bytes | OSError]]:
+        if not self.entries:
+            return
+        with objects.Blobs(self._work_tree, self._env, MAX_BYTES) as blobs:
+            contents = blobs.read_all([entry.blob for entry in self.entries])
+            for entry, data in zip(self.entries, contents, strict=True):
+                if data is None:
+                    objects.raise_missing(entry.blob)
+                if isinstance(data, int):
+                    yield entry.path, OSError(errno.EFBIG, f"it has {data} bytes, and {MAX_BYTES} is the limit")
+                else:
+                    yield entry.path, data
+
+    def only(self, paths: Collection[str]) -> "Files":
+        return Files(self._work_tree, [entry for entry in self.entries if entry.path in paths], self._env)
+
+
 class Staged(NamedTuple):
-    files: list[tuple[str, bytes]]  # (path, content), sorted by path
-    unmerged: list[str]  # the paths that a merge has left unresolved in the index
-    links: list[tuple[str, bytes]]  # (path, target)
+    files: Files
+    unmerged: Sequence[str] = ()  # the paths that a merge has left unresolved in the index
+    links: Files = Files("")  # (path, target)
 
 
 class Loss(NamedTuple):
@@ -27,31 +58,30 @@ def top_glob(pattern: str) -> str:
 
 
 def read_staged(work_tree: str) -> Staged:
-    return _read_content(work_tree, objects.read_index(work_tree, pathspecs()))
+    return sort_out(work_tree, objects.read_index(work_tree, pathspecs()))
 
 
 def read_staged_changes(work_tree: str, since: str = "HEAD") -> Staged:
     """Those that differ from the commit `since`; deleted ones are left out."""
     changes = objects.diff_index(work_tree, since, pathspecs())
     changed = with_siblings({one.path for one in changes})
-    return _read_content(work_tree, [one for one in objects.read_index(work_tree, pathspecs()) if one.path in changed])
+    return sort_out(work_tree, [one for one in objects.read_index(work_tree, pathspecs()) if one.path in changed])
 
 
 def read_committed(work_tree: str, rev: str, only: Collection[str] | None = None) -> Staged:
     """only: these paths. Raises CheckpointError: an unknown rev."""
     entries = objects.read_tree(work_tree, objects.read_commit(work_tree, rev)).items()
     wanted = (objects.IndexEntry(path, *entry, 0) for path, entry in entries if only is None or path in only)
-    return _read_content(work_tree, wanted)
+    return sort_out(work_tree, wanted)
 
 
-def _read_content(work_tree: str, entries: Iterable[objects.IndexEntry]) -> Staged:
+def sort_out(work_tree: str, entries: Iterable[objects.IndexEntry], env: objects.Env = None) -> Staged:
     own = [entry for entry in entries if protocol_of(entry.path)]
-    whole = sorted(entry for entry in own if entry.stage == 0 and entry.mode != objects.GITLINK)
-    content = list(zip(whole, objects.read_blobs(work_tree, [entry.blob for entry in whole]), strict=True))
+    whole = [entry for entry in own if entry.stage == 0]
     return Staged(
-        files=[(entry.path, data) for entry, data in content if entry.mode != objects.SYMLINK],
+        files=Files(work_tree, [entry for entry in whole if entry.mode in objects.FILE_MODES], env),
         unmerged=sorted({entry.path for entry in own if entry.stage > 0}),
-        links=[(entry.path, data) for entry, data in content if entry.mode == objects.SYMLINK],
+        links=Files(work_tree, [entry for entry in whole if entry.mode == objects.SYMLINK], env),
     )
 
 

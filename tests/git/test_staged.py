@@ -1,8 +1,14 @@
 """Checkpoint files out of the index and out of commits, in the real git."""
 
+import errno
+import subprocess
+import sys
+from pathlib import Path
+
 import pytest
 
 from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.core.jsontext import MAX_BYTES
 from checkpoint_git.git.pushed import Push, read_pushed
 from checkpoint_git.git.staged import read_committed, read_staged, read_staged_changes
 from tests.support.repos import GitRepo
@@ -17,27 +23,27 @@ def test_staged_content_is_read_and_not_the_work_tree(repo: GitRepo) -> None:
     repo.write(".checkpoints/history/a.checkpoint.json", "past")
     repo.git("add", ".")
     repo.write(A, "work tree\n")
-    assert read_staged(str(repo.path)).files == [(A, b"staged\n"), (B, b"\xff\x00raw")]
+    assert list(read_staged(str(repo.path)).files) == [(A, b"staged\n"), (B, b"\xff\x00raw")]
 
 
 def test_a_subfolder_reads_the_whole_index(repo: GitRepo) -> None:
     repo.write(A, "staged\n")
     repo.write("src/x", "")
     repo.git("add", ".")
-    assert read_staged(str(repo.path / "src")).files == [(A, b"staged\n")]
+    assert list(read_staged(str(repo.path / "src")).files) == [(A, b"staged\n")]
 
 
 def test_only_changes_against_head_are_read_when_asked(repo: GitRepo) -> None:
     repo.write(A, "1\n")
     repo.write(B, "1\n")
-    assert read_staged_changes(str(repo.path)).files == []
+    assert list(read_staged_changes(str(repo.path)).files) == []
     repo.git("add", ".")
     assert [path for path, _ in read_staged_changes(str(repo.path)).files] == [A, B]
     repo.commit()
     repo.write(B, "2\n")
     repo.git("rm", "-q", "--cached", A)
     repo.git("add", B)
-    assert read_staged_changes(str(repo.path)).files == [(B, b"2\n")]
+    assert list(read_staged_changes(str(repo.path)).files) == [(B, b"2\n")]
 
 
 def test_unresolved_files_are_named(repo: GitRepo) -> None:
@@ -51,7 +57,7 @@ def test_unresolved_files_are_named(repo: GitRepo) -> None:
     repo.commit()
     assert repo.exit_code("merge", "side") == 1
     index = read_staged(str(repo.path))
-    assert (index.files, index.unmerged) == ([], [A])
+    assert (list(index.files), index.unmerged) == ([], [A])
 
 
 def test_links_are_apart(repo: GitRepo) -> None:
@@ -59,7 +65,7 @@ def test_links_are_apart(repo: GitRepo) -> None:
     (repo.path / A).symlink_to("x")
     repo.git("add", ".")
     index = read_staged(str(repo.path))
-    assert (index.files, index.links) == ([], [(A, b"x")])
+    assert (list(index.files), list(index.links)) == ([], [(A, b"x")])
 
 
 def test_a_commit_is_read_by_any_name(repo: GitRepo) -> None:
@@ -69,8 +75,8 @@ def test_a_commit_is_read_by_any_name(repo: GitRepo) -> None:
     repo.write(A, "2\n")
     repo.commit()
     for rev in (first, "v1", "HEAD~1"):
-        assert read_committed(str(repo.path), rev).files == [(A, b"1\n")]
-    assert read_committed(str(repo.path), "HEAD", set()).files == []
+        assert list(read_committed(str(repo.path), rev).files) == [(A, b"1\n")]
+    assert list(read_committed(str(repo.path), "HEAD", set()).files) == []
 
 
 def test_of_a_push_only_what_the_remote_lacks_is_read(repo: GitRepo) -> None:
@@ -79,7 +85,7 @@ def test_of_a_push_only_what_the_remote_lacks_is_read(repo: GitRepo) -> None:
     first = repo.commit()
     repo.write(A, "2\n")
     second = repo.commit()
-    assert read_pushed(str(repo.path), Push("", second, "", first), "").files == [(A, b"2\n")]
+    assert list(read_pushed(str(repo.path), Push("", second, "", first), "").files) == [(A, b"2\n")]
 
 
 @pytest.mark.parametrize("rev", ["nowhere", "--all", "", "HEAD^{tree}", "a b\x1b[0m"])
@@ -102,4 +108,34 @@ def test_a_sha256_repository_is_read(repo: GitRepo) -> None:
     other = GitRepo.create(repo.path / "inner", "--object-format=sha256")
     other.write(A, "1\n")
     other.commit()
-    assert read_committed(str(other.path), "HEAD").files == [(A, b"1\n")]
+    assert list(read_committed(str(other.path), "HEAD").files) == [(A, b"1\n")]
+
+
+def test_what_is_larger_than_a_checkpoint_may_be_is_not_read(repo: GitRepo) -> None:
+    repo.write(A, b" " * (MAX_BYTES + 1))
+    repo.write(B, "1\n")
+    repo.git("add", ".")
+    (large, small) = read_staged(str(repo.path)).files
+    assert isinstance(large[1], OSError)
+    assert large[1].errno == errno.EFBIG
+    assert small == (B, b"1\n")
+
+
+READERS = ["validate --rev HEAD", "validate --staged", "hook post-commit", "diff --rev HEAD~1"]
+
+
+@pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="it is Linux that tells how much memory was taken")
+@pytest.mark.parametrize("words", READERS)
+def test_a_blob_of_any_size_takes_little_memory(repo: GitRepo, words: str) -> None:
+    repo.write(A, "{}")
+    repo.commit()
+    repo.write(A, b" " * (12 * MAX_BYTES))
+    repo.commit()
+    script = (
+        "import sys; from checkpoint_git.cli.app import main; main(sys.argv[1:]); "
+        "print(open('/proc/self/status').read().partition('VmHWM:')[2].split()[0])"
+    )
+    call = [sys.executable, "-c", script, *words.split()]
+    done = subprocess.run(call, cwd=repo.path, capture_output=True, text=True, timeout=60)
+    assert "json/too-large" in done.stdout or words.startswith("diff")
+    assert int(done.stdout.split()[-1]) * 1024 < 40_000_000 + 4 * MAX_BYTES

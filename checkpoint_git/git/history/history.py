@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from checkpoint_git.core.clock import write_instant
 from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.core.jsontext import MAX_BYTES
 from checkpoint_git.core.terminal_text import shorten
 from checkpoint_git.git.history.log import PLAIN_LOG, environment, has_commits, read_blocks, read_words, run
 from checkpoint_git.git.objects import Blobs, parse_changes, read_headers
@@ -47,7 +48,7 @@ def read_versions(work_tree: str, paths: Sequence[str], since: int) -> Iterator[
     words += ["--no-ext-diff", "--no-relative", f"--since=@{max(since, 0)} +0000", "--format=", "HEAD", "--"]
     out = run([*words, *(f":(top,literal){path}" for path in paths)], work_tree, check=False).out
     found = [one for one in parse_changes(out) if one.after and one.after.is_file][:_MOST_VERSIONS]
-    with suppress(CheckpointError), Blobs(work_tree, environment()) as blobs:  # a partial clone lacks some
+    with suppress(CheckpointError), Blobs(work_tree, environment(), MAX_BYTES) as blobs:  # a partial clone lacks some
         contents = blobs.read_all([one.after.blob for one in found if one.after])
         yield from ((one.path, data) for one, data in zip(found, contents, strict=True) if isinstance(data, bytes))
 

@@ -17,6 +17,7 @@ from checkpoint_git.git.objects import (
     Env,
     diff_tree_pairs,
     find_missing,
+    raise_missing,
     read_blobs,
     read_commit,
     read_headers,
@@ -310,7 +311,7 @@ def read_contents(cwd: str, blobs: Iterable[str], env: Env = None) -> dict[str, 
     with Blobs(cwd, env, MAX_BYTES) as reader:
         for blob, content in zip(wanted, reader.read_all(wanted), strict=True):
             if content is None:
-                raise CheckpointError(f"git has no object {blob}", "the repository is damaged: git fsck")
+                raise_missing(blob)
             too_large = blob.encode().ljust(MAX_BYTES + 1, b"\0")
             contents[blob] = content if isinstance(content, bytes) else too_large
     return contents

@@ -1,12 +1,13 @@
 """What tools call of skill checkpoints: drift in a push, and their `$schema` for `init --schemas` and uninstall."""
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping
 from typing import TYPE_CHECKING, Any
 
 from checkpoint_git.core import jsontext
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.disk.discover import Place, plan_place
+from checkpoint_git.disk.read import FileContent
 from checkpoint_git.protocols.registry import protocol_of
 from checkpoint_git.protocols.skill import layout, store
 from checkpoint_git.protocols.skill.changes import SCHEMA_FILE
@@ -17,15 +18,15 @@ if TYPE_CHECKING:
 _REFERENCE = f"./{SCHEMA_FILE}"
 
 
-def check_push(files: Sequence[tuple[str, bytes]], cwd: str, now: int, env: Mapping[str, str]) -> list[Finding]:
+def check_push(files: Iterable[tuple[str, FileContent]], cwd: str, now: int, env: Mapping[str, str]) -> list[Finding]:
     """What the pushed checkpoints tell a future session to do although it is merged, as warnings."""
     from checkpoint_git.git.history.merged import read_merged  # the other hooks look at no history
     from checkpoint_git.protocols.check import locate_all
     from checkpoint_git.protocols.skill.checks import find_shipped_actions, find_shipped_resolutions
     from checkpoint_git.protocols.skill.facts import make_facts
-    from checkpoint_git.protocols.validate import check_document
+    from checkpoint_git.protocols.validate import iterate_checked
 
-    documents = [check_document(path, data, now=now) for path, data in files if protocol_of(path) == "skill"]
+    documents = list(iterate_checked(((path, data) for path, data in files if protocol_of(path) == "skill"), now))
     facts = make_facts(plan_place(cwd), documents, now, env)
     if not facts.references:
         return []

@@ -8,18 +8,19 @@ from typing import NamedTuple
 
 from checkpoint_git.core import jsontext
 from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.core.jsontext import MAX_BYTES
 from checkpoint_git.core.leaflines import list_leaves
 from checkpoint_git.core.outcome import Invocation, Line, Outcome, Style
 from checkpoint_git.core.terminal_text import escape_controls
 from checkpoint_git.disk.discover import find_repository
 from checkpoint_git.disk.read import read_content
 from checkpoint_git.git.objects import (
+    Blobs,
     Entry,
     diff_index,
     diff_trees,
     diff_work_tree,
     has_commit,
-    read_blobs,
     read_commit,
 )
 from checkpoint_git.git.run import run_git
@@ -132,7 +133,11 @@ def read_changes(top: str, staged: bool, rev: str) -> Iterator[Changed]:
 
 
 def _read_entry(entry: Entry | None, top: str) -> bytes | None:
-    return read_blobs(top, [entry.blob])[0] if entry and entry.is_file else None
+    if not entry or not entry.is_file:
+        return None
+    with Blobs(top, limit=MAX_BYTES) as blobs:
+        data = blobs.read(entry.blob)
+    return data if isinstance(data, bytes) else None
 
 
 def _read_file(path: str, top: str) -> bytes | None:

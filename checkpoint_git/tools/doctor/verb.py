@@ -19,7 +19,7 @@ from checkpoint_git.git.staged import read_committed
 from checkpoint_git.git.worktree import list_roots
 from checkpoint_git.protocols.check import Check, Context, run_checks
 from checkpoint_git.protocols.typed_hints import type_hints
-from checkpoint_git.protocols.validate import check_document
+from checkpoint_git.protocols.validate import iterate_checked
 from checkpoint_git.tools.doctor.catalog import choose_checks, list_checks
 from checkpoint_git.tools.doctor.diagnose import Diagnosis, diagnose
 from checkpoint_git.tools.doctor.digest import fold
@@ -174,8 +174,8 @@ def _diagnose_bare(
     facts.shared_attributes = {}
     facts.has_commits, facts.default_branch = False, None  # what is committed is the business of who commits
     findings = run_checks([check for check in chosen if check.code != "schema"], context)
-    files = read_committed(folder, "HEAD").files if "schema" in codes and has_commits(folder) else []
-    findings += [one for path, data in files for one in check_document(path, data, now=invocation.now).findings]
+    files = read_committed(folder, "HEAD").files if "schema" in codes and has_commits(folder) else ()
+    findings += [one for document in iterate_checked(files, invocation.now) for one in document.findings]
     data = {"bare": folder, "checks": codes, "documents": len(files)}
     return _conclude(f"a bare repository, {plural(len(files), 'checkpoint')} at HEAD", data, findings, [], args)
 

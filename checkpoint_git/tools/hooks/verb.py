@@ -1,34 +1,44 @@
 """`checkpoint hook NAME`: what git's hooks ask about checkpoints; the scripts in hooks/ hand over to it."""
 
 import argparse
+import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from typing import NamedTuple
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding, has_errors
-from checkpoint_git.core.jsontext import MAX_BYTES
 from checkpoint_git.core.outcome import Block, Invocation, Line, Outcome
-from checkpoint_git.core.terminal_text import escape_controls
+from checkpoint_git.core.terminal_text import escape_controls, shorten
 from checkpoint_git.disk.discover import find_repository
 from checkpoint_git.git.clone import find_gaps
-from checkpoint_git.git.objects import SYMLINK, read_commit
+from checkpoint_git.git.objects import IndexEntry, read_commit
 from checkpoint_git.git.pushed import parse_pushes, read_commit_changes, read_pushed, read_pushed_losses
 from checkpoint_git.git.repository import read_flag
-from checkpoint_git.git.staged import Loss, Staged, read_committed, read_staged_changes, read_staged_losses
+from checkpoint_git.git.staged import (
+    Files,
+    Loss,
+    Staged,
+    read_committed,
+    read_staged_changes,
+    read_staged_losses,
+    sort_out,
+)
 from checkpoint_git.protocols.contract import find_hooks, open_room
-from checkpoint_git.protocols.registry import append_only_patterns, find_kind
-from checkpoint_git.protocols.validate import advise_loss, check_document, check_together, describe_unmerged
+from checkpoint_git.protocols.document import Document
+from checkpoint_git.protocols.registry import append_only_patterns, find_kind, is_fixed
+from checkpoint_git.protocols.validate import advise_loss, check_together, describe_unmerged, iterate_checked
 
 ALLOW_OPTION = "checkpoint.allowPushOption"
 PUSH_OPTION = "checkpoint-skip"
 _MOST_OPTIONS = 100
 _MOST_SHOWN = 100  # findings of one run
+_MOST_READ = 10_000  # findings of all levels, after which no further file is read
 _APPEND_ONLY = append_only_patterns()[0]
 
 
 class Question(NamedTuple):
     title: str  # what they are, for the report
-    files: Staged = Staged([], [], [])
+    files: Staged = Staged(Files(""))
     losses: Sequence[Loss] = ()  # files that may only be added, and are changed or gone
     findings: Sequence[Finding] = ()  # what is wrong whatever the files hold
 
@@ -79,13 +89,17 @@ def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
 
 def check_validity(question: Question, invocation: Invocation) -> list[Finding]:
     """The errors in a question's files; warnings are for `checkpoint validate`."""
-    files = question.files
-    documents = [check_document(path, data, now=invocation.now) for path, data in files.files]
-    findings = [finding for document in documents for finding in document.findings] + check_together(documents)
+    files, findings, fixed = question.files, list[Finding](), list[Document]()
+    for document in iterate_checked(files.files, invocation.now):
+        findings += document.findings
+        fixed += [document] if is_fixed(document.path) else []
+        if len(findings) > _MOST_READ:
+            break
+    findings += check_together(fixed)
     findings += map(describe_unmerged, files.unmerged)
     for path, target in files.links:
-        if _leads_out(path, target):
-            shown = escape_controls(target.decode("utf-8", "replace"))
+        if isinstance(target, OSError) or _leads_out(path, target):
+            shown = escape_controls(shorten(str(target) if isinstance(target, OSError) else os.fsdecode(target), 500))
             message = f"the file is a symbolic link out of the repository, to {shown}"
             hint = "put a real file in its place"
             findings.append(Finding("file/link-outside", "error", message, path, hint=hint))
@@ -170,16 +184,8 @@ def _ask_received(words: list[str], invocation: Invocation) -> Iterator[Question
             if one.size < 0:  # a submodule
                 message, hint = "a submodule is in the place of a checkpoint", "put a real file in its place"
                 refused.append(Finding("file/not-a-file", "error", message, one.path, hint=hint))
-            elif one.size > MAX_BYTES:
-                message = f"the file has {one.size} bytes; the limit is {MAX_BYTES // 1024 // 1024} MiB"
-                hint = "a checkpoint is a summary; move its past to .checkpoints/history"
-                refused.append(Finding("json/too-large", "error", message, one.path, hint=hint))
-        if refused:
-            yield Question(names[tip], findings=refused)
-        for group in received.read_contents(place, [one for one in arrivals if 0 <= one.size <= MAX_BYTES], env):
-            files = [(one.path, data) for one, data in group if one.mode != SYMLINK]
-            links = [(one.path, data) for one, data in group if one.mode == SYMLINK]
-            yield Question(names[tip], Staged(files, [], links))
+        entries = [IndexEntry(one.path, one.mode, one.blob, 0) for one in arrivals if one.size >= 0]
+        yield Question(names[tip], sort_out(place, entries, env), findings=refused)
     for line, losses in received.read_received_losses(place, lines, tips, _APPEND_ONLY, env):
         yield Question(titles[line], losses=losses)
 

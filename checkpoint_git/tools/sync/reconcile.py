@@ -9,7 +9,7 @@ from checkpoint_git.core.jsontext import MAX_BYTES
 from checkpoint_git.core.terminal_text import escape_controls, quote_word
 from checkpoint_git.git.clone import read_operation
 from checkpoint_git.git.merges.conflicts import read_as_stored
-from checkpoint_git.git.objects import Blobs, diff_trees, read_object_format, read_tree
+from checkpoint_git.git.objects import Blobs, diff_trees, raise_missing, read_object_format, read_tree
 from checkpoint_git.git.run import run_git
 from checkpoint_git.tools.sync import plan as planning
 from checkpoint_git.tools.sync import state
@@ -111,7 +111,7 @@ def read_contents(top: str, blobs: Iterable[str], env: Mapping[str, str]) -> dic
     with Blobs(top, env, MAX_BYTES) as reader:
         for blob, content in zip(asked, reader.read_all(asked), strict=True):
             if content is None:
-                raise CheckpointError(f"git has no object {blob}", "the repository is damaged: git fsck")
+                raise_missing(blob)
             size = len(content) if isinstance(content, bytes) else content
             left -= size
             if left < 0 or size > 8 * MAX_BYTES:

@@ -165,5 +165,5 @@ def _read_from_git(args: Namespace, cwd: str, env: Mapping[str, str]) -> Files:
         top = read_bare_top(cwd, clean_env(env))
     if top is None:
         raise CheckpointError(f"{cwd} is not inside a git repository", "--staged and --rev read from git")
-    read = dict((staged.read_staged(top) if args.staged else staged.read_committed(top, args.rev)).files)
-    return [(path, read[path]) for path in _choose(read, args.paths, cwd, top)]
+    files = (staged.read_staged(top) if args.staged else staged.read_committed(top, args.rev)).files
+    return files.only(_choose([entry.path for entry in files.entries], args.paths, cwd, top))
