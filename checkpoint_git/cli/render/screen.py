@@ -38,9 +38,7 @@ _WIDTHLESS = ("Mn", "Me", "Cf")  # Unicode categories of marks and joiners, whic
 
 
 class Screen(NamedTuple):
-    """How text is to be laid out. width: columns, 0 for as wide as it gets. quiet: findings only. theme: a style's name
-    -> the numbers of its SGR sequence, "" for none.
-    """
+    """width: columns, 0 for any. quiet: findings only. theme: a style's name -> its SGR numbers, "" for none."""
 
     width: int = 0
     colour: bool = False

@@ -41,9 +41,7 @@ class Change(NamedTuple):
 
 
 def read_versions(work_tree: str, paths: Sequence[str], since: int) -> Iterator[tuple[str, bytes]]:
-    """(path, content) of the versions of some files that HEAD's own line had since an instant, newest first, as far as
-    this clone has them.
-    """
+    """(path, content) of what HEAD's own line had since an instant, newest first, as far as it is here."""
     words = [*PLAIN_LOG, f"--max-count={_MAX_STEPS}", "--first-parent", "-m", "--raw", "--no-abbrev", "--no-renames"]
     words += ["--no-ext-diff", "--no-relative", f"--since=@{max(since, 0)} +0000", "--format=", "HEAD", "--"]
     out = run([*words, *(f":(top,literal){path}" for path in paths)], work_tree, check=False).out

@@ -107,7 +107,6 @@ Lists = Mapping[str, Iterable[Any]]
 
 def make_edits(replace: Mapping[str, Any] | None, append: Lists | None, remove: Lists | None = None) -> list[Edit]:
     """The edits of callers without a command line: dotted path -> new value, path of a list -> items to add or remove.
-
     Raises CheckpointError for values that cannot be JSON, and for a text, whose letters nobody means to append.
     """
     if not all(isinstance(fields, Mapping | None) for fields in (replace, append, remove)):
@@ -362,9 +361,8 @@ def scaffold(skill: str, project: str, project_dir: str, now: int) -> dict[str, 
 
 
 def apply_edits(value: dict[str, Any], edits: list[Edit], *, is_new: bool) -> list[str]:
-    """All edits in turn, and what follows from them; where each wrote. is_new: the value comes from scaffold.
-
-    The version becomes 1.1 only when a field that 1.1 added is written and no edit sets the version itself.
+    """All edits in turn, and what follows from them; where each wrote. is_new: the value comes from scaffold. The
+    version becomes 1.1 only when a field that 1.1 added is written and no edit sets the version itself.
     """
     places = [apply_edit(value, edit) for edit in edits]
     fields = {edit.field for edit in edits}
@@ -415,9 +413,8 @@ def find_done_trouble(value: dict[str, Any], next_action: str | None, complete: 
 
 
 def finish_action(value: dict[str, Any], now: int, next_action: str | None, complete: bool) -> Any:
-    """Moves the first action to recently_done (newest first, the last ten are kept) and returns it.
-
-    next_action: a text put first in the queue. complete: the status becomes complete.
+    """Moves the first action to recently_done (newest first, the last ten are kept) and returns it. next_action: a text
+    put first in the queue. complete: the status becomes complete.
     """
     action = value["next_actions"].pop(0)
     if next_action:

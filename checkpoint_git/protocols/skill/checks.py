@@ -228,11 +228,10 @@ def _where(files: Sequence[NamedFile]) -> str:
 
 
 def find_changed_files(summary: DocumentSummary, facts: SkillFacts) -> list[tuple[NamedFile, Change]]:
-    """The listed files that HEAD's line changed since the checkpoint was written, with the newest change.
-
-    What came after the step that brought in the checkpoint counts, but not that step itself. Of what came before it,
-    and while the checkpoint is not committed, only what is clearly later than updated_at: a session commits its
-    files around the time it writes.
+    """The listed files that HEAD's line changed since the checkpoint was written, with the newest change. What came
+    after the step that brought in the checkpoint counts, but not that step itself. Of what came before it, and while
+    the checkpoint is not committed, only what is clearly later than updated_at: a session commits its files around the
+    time it writes.
     """
     written = summary.updated_at
     if written is None:

@@ -163,9 +163,7 @@ _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
 
 def find_recorded_commits(value: Any) -> list[Recorded]:
-    """Every commit id in a document, by the name of its field: sha, commit, and what ends in _sha or _commit. A key in
-    another style counts as well: mergeCommit, headSHA.
-    """
+    """Every commit id, by its field's name in any style: sha, commit, deploy_sha, mergeCommit, headSHA."""
     found: list[Recorded] = []
     waiting: list[tuple[str, str, Any, int]] = [("", "", value, 0)]
     while waiting:

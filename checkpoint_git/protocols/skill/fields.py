@@ -40,9 +40,8 @@ class _Reader(NamedTuple):
 def understand(
     value: Mapping[str, Any], edits: Iterable[Edit], schema: Schema, *, new_field: bool = False, skill: str = "NAME"
 ) -> tuple[list[Edit], list[Understood]]:
-    """The edits as they are meant for a document, and what differs from what was typed.
-
-    new_field: names that nobody knows are taken as they are. Raises CheckpointError for what is not understood.
+    """The edits as they are meant for a document, and what differs from what was typed. new_field: names that nobody
+    knows are taken as they are. Raises CheckpointError for what is not understood.
     """
     taken: list[Understood] = []
     meant = [_understand(value, _Reader(edit, schema, taken, new_field, quote_word(skill), value)) for edit in edits]

@@ -93,9 +93,7 @@ def find_move(old: str, new: str) -> tuple[str, str]:
 
 
 def follow_moves(entry: str, moves: Sequence[tuple[str, str]], others: Collection[str]) -> str:
-    """The entry with the new names and its notes, "" where it cannot name them. moves: of each path of the entry, to
-    itself where it stays. others: the paths of other entries.
-    """
+    """The entry with new names and its notes, "" for none. moves: of each path. others: the other entries' paths."""
     moved = [(old, new) for old, new in moves if old != new]
     for old, new in moved:
         if not is_path_like(new) or new in others or any(one in new and one not in old for one in "{},;*?["):

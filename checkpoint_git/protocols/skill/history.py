@@ -86,9 +86,7 @@ class _Pending(NamedTuple):
 def read_entries(
     steps: Iterable[Step], versions: Versions, skill: str, boundary: frozenset[str] = frozenset()
 ) -> Iterator[Entry]:
-    """The entries of one skill, newest first. steps: of its file and of the history's. boundary: where a shallow clone
-    was cut off.
-    """
+    """One skill's, newest first. steps: of its file and of the history's. boundary: where a clone was cut off."""
     pending: list[_Pending] = []  # in order; what is behind one that waits is held too
     for step in steps:
         touch, past = _find_own(step, skill, versions)

@@ -69,9 +69,7 @@ def describe_event(event: Event) -> str:
 
 
 class History(NamedTuple):
-    """A file that a commit put beside the checkpoint's past. entries: where they stood -> what moved there; {} for a
-    whole checkpoint that was archived.
-    """
+    """A file beside the checkpoint's past. entries: where they stood -> what moved there; {} for a whole checkpoint."""
 
     path: str
     entries: Mapping[str, Sequence[Any]]
@@ -117,9 +115,7 @@ def find_own_events(parents: Sequence[dict[str, Any]], result: dict[str, Any]) -
 
 
 def fold_rotation(events: Sequence[Event], past: Sequence[History], *, is_gone: bool) -> list[Event]:
-    """The events of a commit that also filled the history: what moved there is one event a file. is_gone: whether the
-    checkpoint itself went.
-    """
+    """Of a commit that also filled the history, with one event a file there. is_gone: the checkpoint itself went."""
     moved = {text for one in past for items in one.entries.values() for text in _texts(list(items))}
     left = [event for event in events if not (event.kind == "withdrawn" and event.subject in moved)]
     for one in past:

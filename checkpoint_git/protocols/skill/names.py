@@ -131,9 +131,7 @@ def find_near_miss(key: str, known: frozenset[str]) -> str | None:
 
 
 def find_sibling(name: str, there: Iterable[str]) -> str:
-    """A name that is there already and that a new one may be a slip of, "" for none: build for builds, not run-1 for
-    run-2.
-    """
+    """A name there that a new one may be a slip of, "" for none: build for builds, not run-1 for run-2."""
     from difflib import get_close_matches
 
     numbers = [letter for letter in name if letter.isdigit()]

@@ -13,9 +13,7 @@ RANKS = ("decision", "failed", "gate", "in_progress", "blocked", "complete", "no
 
 
 class Proof(NamedTuple):
-    """What the history says of an action. sure: it is done, and passed over. note: what is merged, such as "#12 is
-    merged". evidence: a sentence.
-    """
+    """sure: the history shows it as done; it is passed over. note: such as "#12 is merged". evidence: a sentence."""
 
     sure: bool
     note: str
@@ -35,9 +33,7 @@ def _beside(text: str, proof: Proof | None) -> str:
 
 
 class Action(NamedTuple):
-    """One of next_actions. at: its place in the list. done_when: its own check, None where it has none. merged: what
-    of it is merged, though that may not be all.
-    """
+    """at: its place in next_actions. done_when: its own check. merged: what of it is merged, maybe not all."""
 
     at: int
     text: str
@@ -121,9 +117,7 @@ def plan_queue(
 
 
 def split_actions(document: Document, find_proof: FindProof) -> tuple[list[Action], list[tuple[str, str]]]:
-    """A checkpoint's next actions: those that are left, and (text, evidence) of those that have shipped already.
-    Whatever shows, counts or takes up a next action asks this.
-    """
+    """(next actions that are left, (text, evidence) of those that have shipped), for all who show or count them."""
     left, shipped = list[Action](), list[tuple[str, str]]()
     for at, item in enumerate(views.read_list(document.value or {}, "next_actions")):
         text = views.action_text(item)
@@ -185,9 +179,7 @@ def _find_action(
 
 
 def find_rank(value: dict[str, Any], has_actions: bool) -> str | None:
-    """Where a checkpoint stands in RANKS; None when it is complete and nothing is queued. has_actions: whether an
-    action is left that has not shipped.
-    """
+    """One of RANKS; None for what is complete with nothing queued. has_actions: one is left that has not shipped."""
     status, blockers = value.get("status"), views.open_blockers(value)
     if any(views.waits_on_user(blocker) for blocker in blockers):
         return "decision"

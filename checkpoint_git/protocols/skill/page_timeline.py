@@ -54,9 +54,7 @@ _FIGURE = """\
 
 
 class Lives(NamedTuple):
-    """The entries by skill, newest first. is_cut: there is older history that was not looked at. trouble: why there is
-    no history.
-    """
+    """Entries by skill, newest first. is_cut: older history was not looked at. trouble: why there is none."""
 
     by_skill: Mapping[str, Sequence[Entry]]
     is_cut: bool = False

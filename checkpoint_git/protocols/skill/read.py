@@ -16,9 +16,7 @@ _MOST_SHOWN = 12  # skills named in a hint
 
 
 def iterate_documents(place: Place, now: int) -> Iterator[Document]:
-    """Every checkpoint of a place, sorted by path, each read when its turn comes; what cannot be read is a document
-    whose finding says why.
-    """
+    """All of a place, by path, each read when its turn comes; what cannot be read has a finding that says why."""
     return iterate_checked(store.read_files(place), now)
 
 

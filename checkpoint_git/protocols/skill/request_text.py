@@ -151,9 +151,8 @@ def _leads_to_a_branch(words: Words, at: int) -> bool:
 
 
 def split_clauses(words: list[str], joint: str) -> Iterator[Clause]:
-    """Coordinate clauses: "and" and commas part them where a verb or a reference follows.
-
-    A condition takes in what is joined to it, up to a verb at the head of a clause.
+    """Coordinate clauses: "and" and commas part them where a verb or a reference follows. A condition takes in what is
+    joined to it, up to a verb at the head of a clause.
     """
     clause, gate = list[str](), list[str]()
     in_gate = False

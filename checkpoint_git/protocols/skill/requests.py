@@ -39,10 +39,8 @@ _VERSION = re.compile(r"v?\d+(?:\.\d+)+")
 
 
 class Use(NamedTuple):
-    """How a text uses a reference.
-
-    asked: a merge of it answers a request. waits: something else waits for it. about: the text's heading.
-    mentioned: anything else, and no reason to say anything.
+    """How a text uses a reference. asked: a merge of it answers a request. waits: something else waits for it. about:
+    the text's heading. mentioned: anything else, and no reason to say anything.
     """
 
     reference: str
@@ -51,7 +49,6 @@ class Use(NamedTuple):
 
 class Request(NamedTuple):
     """What a text asks for. asked: references whose merge answers it, in order. remains: it asks for more than that.
-
     waits, about: references that it waits for, that it has as its heading.
     """
 

@@ -25,9 +25,8 @@ def list_checks() -> tuple[Check, ...]:
 
 
 def choose_checks(codes: Sequence[str], *, online: bool = False) -> list[Check]:
-    """The checks of these codes; "drift" stands for all of "drift/...". Unknown ones are left out.
-
-    No codes: those that always run. online: those that ask a server as well.
+    """The checks of these codes; "drift" stands for all of "drift/...". Unknown ones are left out. No codes: those that
+    always run. online: those that ask a server as well.
     """
     return [
         check

@@ -27,10 +27,8 @@ _ID_IN_NAME = re.compile(rf".*?(?:-\d+-g|\+(?:[\w.]*?\.)??g?)({_ID})(?:[.+-].*)?
 
 
 class Claim(NamedTuple):
-    """One field of the answer that may name what runs there.
-
-    id: digits that a commit's id begins with, or "". tags: names of tags that could be meant, likeliest first. dirty:
-    built with changes that no commit holds.
+    """One field of the answer that may name what runs there. id: digits that a commit's id begins with, or "". tags:
+    names of tags that could be meant, likeliest first. dirty: built with changes that no commit holds.
     """
 
     field: str
@@ -41,10 +39,8 @@ class Claim(NamedTuple):
 
 
 class Deployed(NamedTuple):
-    """What a health URL answered, compared with HEAD.
-
-    url: without secrets. trouble: "not-configured", or see net.health; detail: why. claim: the first one that this
-    clone knows, else the first one.
+    """What a health URL answered, compared with HEAD. url: without secrets. trouble: "not-configured", or see
+    net.health; detail: why. claim: the first one that this clone knows, else the first one.
     """
 
     url: str = ""

@@ -64,7 +64,6 @@ _BRANCHES: dict[str, tuple[dict[str, Any], tuple[str, ...]]] = {
 
 class Proof(NamedTuple):
     """What the driver got wrong, "" where it did right: in a merge that must be clean, and in one that must conflict.
-
     said: the first line that git or the driver wrote to stderr. crossed: what a merge got wrong whose common past is a
     merge itself, tried only where that is configured and the rest holds.
     """
@@ -80,9 +79,8 @@ class Proof(NamedTuple):
 
 
 def prove_driver(settings: Mapping[str, str], env: Mapping[str, str] | None = None, seconds: float = SECONDS) -> Proof:
-    """Has git merge with this repository's driver. settings: git configuration; only the driver's keys are used.
-
-    env: the caller's environment, this process's own by default. seconds: how long one merge may take. Raises
+    """Has git merge with this repository's driver. settings: git configuration; only the driver's keys are used. env:
+    the caller's environment, this process's own by default. seconds: how long one merge may take. Raises
     CheckpointError when no trial repository could be made: then nothing is known about the driver.
     """
     wanted = {key: settings[key] for key in _KEYS if settings.get(key)}

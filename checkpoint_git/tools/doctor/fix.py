@@ -44,10 +44,8 @@ class Fixes(NamedTuple):
 
 
 def choose_codes(words: Sequence[str], skill: str | None, env: Mapping[str, str]) -> set[str]:
-    """The codes that words ask for; SAFE stands for all safe ones.
-
-    Raises CheckpointError for what has no fix, and where a session that works for one skill is asked to fix another's
-    checkpoint.
+    """The codes that words ask for; SAFE stands for all safe ones. Raises CheckpointError for what has no fix, and
+    where a session that works for one skill is asked to fix another's checkpoint.
     """
     for fixer in list_fixers() if skill else ():
         fixer.check_owner(str(skill), env)

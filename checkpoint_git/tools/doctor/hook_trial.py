@@ -37,7 +37,6 @@ _PLAIN_OPTION = re.compile(rb"-[eux]+")
 
 class HookFailure(NamedTuple):
     """hook: its name. trouble: what it got wrong. said: the first line that git or the hook wrote to stderr.
-
     needs_path: it works with the user's PATH, and not with the bare one of a program with a window.
     """
 
@@ -48,10 +47,9 @@ class HookFailure(NamedTuple):
 
 
 def read_own_scripts(hooks: Iterable[HookFile], work_tree: str) -> dict[str, bytes]:
-    """Our part of each installed hook with the first line that chooses its shell, by the hook's name.
-
-    work_tree: what a branch may have filled. A hook is left out when our part of it is not, word for word, what we
-    would write, when it stops nothing, or when its first line starts something else than a shell of the system.
+    """Our part of each installed hook with the first line that chooses its shell, by the hook's name. work_tree: what a
+    branch may have filled. A hook is left out when our part of it is not, word for word, what we would write, when it
+    stops nothing, or when its first line starts something else than a shell of the system.
     """
     wall = os.path.realpath(work_tree) + os.sep
     scripts: dict[str, bytes] = {}
@@ -120,7 +118,6 @@ def prove_hooks(
     is_bare_path: bool = True,
 ) -> list[HookFailure]:
     """What is wrong with these hooks when git runs them. settings: git configuration; only the hooks' keys are used.
-
     env, is_bare_path: see open_trial. seconds: for each operation. Raises CheckpointError where no trial can be made.
     """
     if not scripts:

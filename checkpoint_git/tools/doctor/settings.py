@@ -28,7 +28,6 @@ _TEXTS = ("code", "path", "where", "contains", "reason")
 
 class Suppression(NamedTuple):
     """One entry. path: a glob, "" for any. where: the beginning of a JSON Pointer. contains: a part of the message.
-
     until: the first second that it does not hold any more, None for ever. line: in the settings file.
     """
 

@@ -63,9 +63,8 @@ def open_trial(
     env: Mapping[str, str], settings: Mapping[str, str], seconds: float = SECONDS, *, is_bare_path: bool = True
 ) -> Iterator[Trial]:
     """An empty repository with these settings, removed afterwards. env: the caller's; its PATH leads to git, and is the
-    trial's too unless is_bare_path.
-
-    Raises CheckpointError where none can be made, because the temporary folder is full or must not be written.
+    trial's too unless is_bare_path. Raises CheckpointError where none can be made, because the temporary folder is full
+    or must not be written.
     """
     git = shutil.which("git", path=env.get("PATH"))
     if git is None:

@@ -81,11 +81,10 @@ class UnrelatedError(CheckpointError):
 
 
 def merge_commits(cwd: str, ours: str, theirs: str, *, env: Env = None) -> MergedTree:
-    """What `git merge` with the installed driver would make of two commits, as a tree.
-
-    No file's attributes count: no merge=union, no driver but ours, which merges every checkpoint. New objects are
-    written to the repository; no ref points to them. Raises CheckpointError where a revision is unknown,
-    UnrelatedError where the two have nothing in common or a shallow clone lacks it.
+    """What `git merge` with the installed driver would make of two commits, as a tree. No file's attributes count: no
+    merge=union, no driver but ours, which merges every checkpoint. New objects are written to the repository; no ref
+    points to them. Raises CheckpointError where a revision is unknown, UnrelatedError where the two have nothing in
+    common or a shallow clone lacks it.
     """
     sides = [read_commit(cwd, rev, env) for rev in (ours, theirs)]
     bases = read_checked_bases(cwd, sides[0], sides[1], env)

@@ -116,9 +116,8 @@ def _read_removed_case(work_tree: str, case: Case, schema: dict[str, Any]) -> Ca
 
 
 def read_marked_case(work_tree: str, path: str, typed: str, size: int, choices: Choices) -> Case:
-    """A file with conflict markers of which the index has no stages: they were added, committed or patched in.
-
-    Merged again is what a past merge had, where the file is that merge's result; else what the markers hold.
+    """A file with conflict markers of which the index has no stages: they were added, committed or patched in. Merged
+    again is what a past merge had, where the file is that merge's result; else what the markers hold.
     """
     for past in conflicts.read_past_conflicts(work_tree, path):
         case = read_case(work_tree, past, typed, size, choices)

@@ -49,10 +49,8 @@ def done(
     expected: Asked | None = None,
     on_wait: Tell = lambda: None,
 ) -> DoneResult:
-    """Moves the first action to recently_done.
-
-    expected: refuse unless the first action and its command still say this. Raises CheckpointError where there is no
-    checkpoint, for an empty next action, and for one that comes with complete.
+    """Moves the first action to recently_done. expected: refuse unless the first action and its command still say this.
+    Raises CheckpointError where there is no checkpoint, for an empty next action, and for one that comes with complete.
     """
     check_next(next_action, complete)
     taken = ""

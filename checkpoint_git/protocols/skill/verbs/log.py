@@ -64,7 +64,6 @@ def log(
     silent_too: bool = False,
 ) -> LogResult:
     """The life of one skill's checkpoint. limit: entries, 0 for all. since: seconds since 1970. rows: ids, [] for all.
-
     Raises CheckpointError outside git, and for a skill of which neither the folder nor the history knows.
     """
     layout.check_skill_name(skill)

@@ -52,9 +52,8 @@ class ResumeResult(NamedTuple):
 
 
 def resume(place: Place, skill: str, now: int, env: Mapping[str, str]) -> ResumeResult:
-    """How to continue with a skill. A missing or broken checkpoint is not an error but a plan that says so.
-
-    env: the environment in which git is asked about files. Raises CheckpointError for an invalid name.
+    """How to continue with a skill. A missing or broken checkpoint is not an error but a plan that says so. env: the
+    environment in which git is asked about files. Raises CheckpointError for an invalid name.
     """
     content = store.read_skill(place, skill)
     path = layout.relative_checkpoint_path(place, skill)

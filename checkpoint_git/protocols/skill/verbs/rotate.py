@@ -47,9 +47,8 @@ class RotateResult(NamedTuple):
 
 
 def rotate(place: Place, skill: str, now: int, *, dry_run: bool = False, on_wait: Tell = lambda: None) -> RotateResult:
-    """Moves the past of one checkpoint into a history file; active file and history together hold every entry.
-
-    The history file is complete on disk before the active one shrinks. Raises CheckpointError where there is no file.
+    """Moves the past of one checkpoint into a history file; active file and history together hold every entry. The
+    history file is complete on disk before the active one shrinks. Raises CheckpointError where there is no file.
     """
     layout.check_skill_name(skill)
     # asked before the lock is taken: it can take a while

@@ -29,9 +29,8 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def undo(place: Place, skill: str, on_wait: Tell = lambda: None) -> Undone:
-    """Exchanges a checkpoint with what its last write replaced.
-
-    Raises CheckpointError where nothing is kept, or where the file changed since.
+    """Exchanges a checkpoint with what its last write replaced. Raises CheckpointError where nothing is kept, or where
+    the file changed since.
     """
     shown = layout.relative_checkpoint_path(place, skill)
     with store.writing(place, on_wait):

@@ -31,7 +31,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 class UpdateResult(NamedTuple):
     """clock_behind: updated_at stayed ahead of this machine's clock. fields: the root fields that were written.
-
     understood: names and values that were taken for others.
     """
 
@@ -44,9 +43,8 @@ class UpdateResult(NamedTuple):
 def update(
     place: Place, skill: str, edits: list[Edit], now: int, on_wait: Tell = lambda: None, *, new_field: bool = False
 ) -> UpdateResult:
-    """Applies edits to one checkpoint and stamps it. new_field: unknown names are written as they are.
-
-    Raises CheckpointError for a name that nobody knows and where an edit leads nowhere.
+    """Applies edits to one checkpoint and stamps it. new_field: unknown names are written as they are. Raises
+    CheckpointError for a name that nobody knows and where an edit leads nowhere.
     """
     fields: list[str] = []
     understood: list[Understood] = []
