@@ -32,7 +32,7 @@ from checkpoint_git.protocols.workflow.state import (
     load_state,
     missing_workflow,
 )
-from checkpoint_git.protocols.workflow.tasks import OutputFile, Step
+from checkpoint_git.protocols.workflow.tasks import OutputFile, Step, judge_result
 from checkpoint_git.protocols.write import Tell, hold_place, plan_value
 
 _PHASE = "/current_phase"
@@ -210,7 +210,7 @@ class Writer(NamedTuple):
                     return trouble  # what is started need not be there yet
             return tasks.change_task(execution, verb, name, found, error=error, session=self.session, now=now)
 
-        return self._change(change)
+        return self._change(change, adds_tasks=verb == "add")
 
     def recover(self, session: str = "") -> Changed:
         """session: whose running tasks are left alone."""
@@ -233,11 +233,11 @@ class Writer(NamedTuple):
         with hold_place(self.place, [self.place.directory], self.on_wait):
             yield load_state(self.place, self.now)
 
-    def _change(self, change: Change) -> Changed:
+    def _change(self, change: Change, *, adds_tasks: bool = False) -> Changed:
         with self._hold() as before:
             if before.phase is None:
                 raise missing_workflow(before)
-            return _apply(before, self.now, change)
+            return _apply(before, self.now, change, adds_tasks=adds_tasks)
 
     def _archive(self, state: State) -> str | None:
         return store.archive_state(self.place, state.workflow_id, write_instant(self.now))
@@ -246,8 +246,10 @@ class Writer(NamedTuple):
 # the lock is held
 
 
-def _apply(state: State, now: int, change: Change) -> Changed:
+def _apply(state: State, now: int, change: Change, *, adds_tasks: bool = False) -> Changed:
     errors = [finding for document in state.documents for finding in document.findings if finding.level == "error"]
+    if state.phase is not None and state.execution is None and not errors and not adds_tasks:
+        errors = [each._replace(path=state.phase.path) for each in rules.check_together(state.value, None)]
     if errors or state.phase is None:
         return Changed(state, errors)
     # A clock that was set back must not undo the order of things: now is never before what was written last.
@@ -319,7 +321,7 @@ def _note_approval(value: Value, phase: str, results: Mapping[str, str], now: in
 
 def _not_begun(phase: str, current: str) -> Finding:
     message = f"{phase} was not begun: the workflow is in {current}"
-    return make_error("workflow/not-begun", message, _PHASE, f"name {current}, or one before it")
+    return make_error("workflow/not-begun", message, _PHASE, f"only {current}, or a phase before it")
 
 
 _FORCE = "checkpoint workflow advance --force goes on without it"
@@ -330,7 +332,7 @@ def _find_result(
 ) -> tuple[OutputFile, Finding | None]:
     phase = str(value["current_phase"])
     if wished is not None:
-        found = store.read_output(place, wished)
+        found = judge_result(store.read_output(place, wished))
         return found, _find_output_trouble(found)
     if phase == PHASES[2]:
         rows = rows_in(execution, "tasks")

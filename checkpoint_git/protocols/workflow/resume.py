@@ -90,8 +90,8 @@ def plan_resume(state: Mapping[str, Any], facts: Facts) -> Plan:
     elif phase == "IMPLEMENTATION":
         plan = _plan_tasks(facts.tasks)
     elif output.state == "failed":
-        hint = "write it anew, or go back (checkpoint workflow back IMPLEMENTATION)"
-        plan = Plan("ask", f"{output.path} {output.why}: {hint}")
+        back = "IMPLEMENTATION" if phase in ("VERIFICATION", LAST) else phase
+        plan = Plan("ask", f"{output.path} {output.why}: write it anew, or checkpoint workflow back {back}")
     elif phase == "ARCHITECTURE" and output.state != "good":
         plan = _plan_design(facts)
     elif output.state != "good":

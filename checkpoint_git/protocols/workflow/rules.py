@@ -199,6 +199,8 @@ def check_output(output: OutputFile, what: str, where: str, hint: str, digest: A
         return make_error("workflow/output-missing", f"{what} is not there", where, hint)
     if output.state == "outside":
         return make_error("workflow/output-outside", f"{what} is not in the project", where, hint)
+    if output.state == "failed":
+        return make_error("workflow/output-invalid", f"{what} {output.why}", where, hint)
     if output.state == "unreadable":
         return make_error("workflow/output-invalid", f"{what} cannot be read: {output.why}", where, hint)
     if isinstance(digest, str) and digest != output.digest:

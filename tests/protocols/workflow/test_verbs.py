@@ -279,6 +279,7 @@ def test_a_result_that_says_failed_ends_no_phase_and_asks(folder: Path, said: An
     ran = run(folder, "resume", "--yes")
     assert (ran.outcome.code, ran.outcome.data["action"]) == (1, "ask")
     assert run(folder, "advance").codes == ["workflow/output-missing"]
+    assert run(folder, "advance", "--output", OUTPUTS["VERIFICATION"]).codes == ["workflow/output-invalid"]
 
 
 def test_nothing_is_approved_that_is_not_there_or_was_changed_since(folder: Path) -> None:
@@ -363,6 +364,9 @@ def test_a_missing_execution_file_is_told_and_not_taken_for_no_tasks(project: Pa
     assert run(project, "validate").codes == ["workflow/execution-missing"]
     assert run(project, "resume", "--yes").outcome.data["corrupt"]
     assert run_verb(doctor, "--check", "workflow", cwd=project).codes == ["workflow/execution-missing"]
+    for words in (("task", "done", "t1"), ("save",), ("advance", "--force"), ("recover",)):
+        assert set(run(project, *words).codes) <= {"workflow/execution-missing"}
+        assert not (project / EXECUTION).exists()
     run(project, "task", "add", "t1")
     assert run(project, "validate").codes == []
 
