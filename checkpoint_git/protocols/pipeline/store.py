@@ -62,7 +62,9 @@ def read_setting(cwd: str, env: Mapping[str, str], name: str) -> str:
 
 def find_bases(place: Place, env: Mapping[str, str]) -> list[str]:
     bases = [os.path.join(place.top, named) for named in (layout.BASE, read_setting(place.top, env, SETTING)) if named]
-    return [base for base in dict.fromkeys(map(os.path.normpath, bases)) if os.path.isdir(base)]
+    found = [base for base in dict.fromkeys(map(os.path.normpath, bases)) if os.path.isdir(base)]
+    # what a branch has linked elsewhere is not the project's
+    return [base for base in found if not base.startswith(f"{place.top}{os.sep}") or is_inside(base, place.top)]
 
 
 def read_runs(place: Place, env: Mapping[str, str]) -> list[RunState]:
@@ -154,7 +156,7 @@ def prepare_folder(base: str, ticket_id: str, run_id: str) -> None:
     from checkpoint_git.disk import atomic
 
     folder = os.path.join(base, ticket_id, run_id)
-    _refuse_outside(folder, base)
+    check_way(folder, base)
     missing, above = [], folder
     while not os.path.isdir(above):
         missing.append(above)
@@ -168,10 +170,5 @@ def prepare_folder(base: str, ticket_id: str, run_id: str) -> None:
         except OSError as error:
             raise atomic.write_error(path, error) from None
         atomic.sync_folder(os.path.dirname(path))
-    _refuse_outside(folder, base)  # again: somebody may have put a link there meanwhile
+    check_way(folder, base)  # again: somebody may have put a link there meanwhile
     atomic.remove_stray_files(folder)
-
-
-def _refuse_outside(folder: str, base: str) -> None:
-    if not is_inside(folder, base):
-        raise CheckpointError(f"{folder} leads out of {base} by a symbolic link", "put a real folder in its place")

@@ -106,3 +106,10 @@ def test_the_doctor_names_broken_records_and_changed_ones(base: Path, project: P
         ("pipeline/changed", "phase_1_implement_a1.yaml"),
         ("pipeline/changed", "phase_3_create_pr_a1.yaml"),
     ]
+
+
+def test_a_folder_that_a_branch_has_linked_elsewhere_is_not_the_projects(project: Path) -> None:
+    put_record(project.parent / "out")
+    (project / ".claude").mkdir()
+    (project / ".claude/checkpoints").symlink_to(project.parent / "out")
+    assert run_verb(status, cwd=project).outcome.data.get("pipelines", []) == []

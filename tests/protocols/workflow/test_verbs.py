@@ -821,3 +821,10 @@ def test_the_doctor_looks_at_a_workflow_too(project: Path) -> None:
     ran = run_verb(doctor, "--check", "workflow", cwd=project)
     assert (ran.outcome.code, ran.codes) == (1, ["workflow/stale", "workflow/output-missing"])
     assert run_verb(doctor, "build", "--check", "workflow", cwd=project).codes == []
+
+
+def test_a_linked_folder_stops_nothing_else(project: Path) -> None:
+    write_workflow(project.parent / "out", phase())
+    (project / "memory").symlink_to(project.parent / "out/memory")
+    for verb in (status, doctor):
+        assert "workflow" not in run_verb(verb, cwd=project).outcome.data
