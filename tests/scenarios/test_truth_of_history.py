@@ -303,6 +303,20 @@ def test_every_view_tells_what_is_likely_merged(repo: GitRepo, monkeypatch: pyte
     assert "Merge #12, then deploy (#12 is merged)" in (tmp_path / "page.html").read_text()
 
 
+def test_every_view_tells_of_a_blocker_that_what_it_proposes_is_merged(repo: GitRepo, tmp_path: Path) -> None:
+    build(repo, Row("", (SQUASH,), asks("Merge #12")))
+    note = "Slow (proposed: Merge #12; #12 is merged)"
+    for verb, words in ((status, []), (status, ["build"]), (resume, ["build"])):
+        ran = run_verb(verb, *words, cwd=repo.path, now=on(21), env={})
+        assert f"blocker b1: {note}" in ran.text
+        (blocker,) = (ran.outcome.data.get("skills") or [ran.outcome.data])[0]["blockers"]
+        assert "2026-03-11" in blocker["merged"]
+    summary = summarize_for_session(Question(find_place(str(repo.path)), seconds(on(21)), {}, "prime"))
+    assert any(note in line for line in [*summary.lines, *summary.details])
+    run_verb(report, "-o", str(tmp_path / "page.html"), "--no-doctor", cwd=repo.path, now=on(21))
+    assert (tmp_path / "page.html").read_text().count("What it proposes is merged: #12 by ") == 2
+
+
 def test_a_shallow_clone_tells_what_it_knows_and_that_it_may_lack_more(repo: GitRepo, tmp_path: Path) -> None:
     build(repo, Row("", (SQUASH, Step("Sort (#13)", 11)), says("Merge #12", "Merge #13")))
     repo.git("clone", "-q", "--depth", "1", f"file://{repo.path}", str(tmp_path / "clone"))

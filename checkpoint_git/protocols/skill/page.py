@@ -65,14 +65,16 @@ def summarize_for_page(question: Question) -> Summary:
     documents = _read_checkpoints(place, now)
     shipped = read_shipped(place, documents)
     queue = plan_queue(documents, shipped.find_action, shipped.find_proposal, now)
-    states = find_states(documents, now, shipped.find_action)
+    states = find_states(documents, now, shipped.find_action, shipped.find_proposal)
     if len(documents) > _MOST_SKILLS:
         shown = {state.path for state in states[:_MOST_SKILLS]}
         whole = {one.path: one for one in check_files(store.read_files(place, only=shown), now)}
         documents = [whole.get(one.path, one) for one in documents]
         states = [
-            find_state(whole[state.path], now, state.tickets, shipped.find_action) if state.path in whole else state
-            for state in states
+            find_state(whole[one.path], now, one.tickets, shipped.find_action, shipped.find_proposal)
+            if one.path in whole
+            else one
+            for one in states
         ]
     facts = Facts(documents, states, queue, read_lives(place, [document.skill for document in documents]))
     data = {"skills": len(states), "decisions": len(facts.decisions)}
@@ -114,18 +116,22 @@ def make_parts(facts: Facts) -> PageParts:
 
 def _blockers(facts: Facts, *, waiting: bool) -> Section | None:
     """The decisions that wait on the reader, which are at the top of the page, or all other blockers."""
-    every = [(state, *each) for state in facts.states for each in zip(state.blockers, state.answers, strict=True)]
+    every = [
+        (state, *each)
+        for state in facts.states
+        for each in zip(state.blockers, state.answers, state.merged, strict=True)
+    ]
     found = [each for each in every if views.waits_on_user(each[1]) == waiting]
     if not found:
         return None
-    shown = [_blocker(state, one, answer, named=True) for state, one, answer in found[:_MOST_BLOCKERS]]
+    shown = [_blocker(*each, named=True) for each in found[:_MOST_BLOCKERS]]
     block = h.items(shown, more=len(found) - len(shown))
     if waiting:
         return Section("decisions", "Decisions waiting on you", [block], h.count_of(len(found), "decision"), "bad")
     return Section("blockers", "Blockers", [block], h.count_of(len(found), "blocker"))
 
 
-def _blocker(state: State, blocker: dict[str, Any], answer: str, *, named: bool) -> Markup:
+def _blocker(state: State, blocker: dict[str, Any], answer: str, merged: str, *, named: bool) -> Markup:
     labels = {row["id"]: _words(row.get("label")) for row in state.rows if isinstance(row.get("id"), str)}
     texts = {key: _words(blocker.get(key)) for key in ("id", "description", "blocking", "proposed_resolution", "needs")}
     notes: list[Markup | str] = []
@@ -133,6 +139,8 @@ def _blocker(state: State, blocker: dict[str, Any], answer: str, *, named: bool)
         notes.append(f"Blocks: {shorten(labels.get(texts['blocking']) or texts['blocking'], 200)}")
     if texts["proposed_resolution"]:
         notes.append(f"Proposed: {shorten(texts['proposed_resolution'], 600)}")
+    if merged:
+        notes.append(h.toned(f"What it proposes is merged: {merged}", "good"))
     if texts["needs"] and not views.waits_on_user(blocker):
         notes.append(f"Needs: {shorten(texts['needs'].replace('_', ' '), 60)}")
     notes.append(h.code(answer))
@@ -280,8 +288,8 @@ def _skill(state: State, document: Document) -> Iterator[Markup]:
         rows = [_row(row) for row in state.rows[:_MOST_ROWS]]
         yield h.grid("Progress", ("Row", "Status", "Id"), rows, len(state.rows) - len(rows))
     if state.blockers:
-        each = zip(state.blockers[:_MOST_BLOCKERS], state.answers, strict=False)
-        shown = [_blocker(state, one, answer, named=False) for one, answer in each]
+        each = zip(state.blockers[:_MOST_BLOCKERS], state.answers, state.merged, strict=False)
+        shown = [_blocker(state, *one, named=False) for one in each]
         yield h.items(shown, title="Blockers", more=len(state.blockers) - len(shown))
     if state.actions:
         shown = [

@@ -5,7 +5,8 @@ All text of checkpoints in it is untrusted, and its reader is an agent: every li
 
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any
 
 from checkpoint_git.core.clock import DAY, age_text
 from checkpoint_git.core.untrusted_text import clean
@@ -13,12 +14,21 @@ from checkpoint_git.disk.discover import Place
 from checkpoint_git.protocols.contract import Question, Summary
 from checkpoint_git.protocols.document import Document, find_broken
 from checkpoint_git.protocols.skill import store, views
-from checkpoint_git.protocols.skill.next_action import FindProof, NextAction, Queue, plan_queue
+from checkpoint_git.protocols.skill.next_action import (
+    FindProof,
+    FindResolved,
+    NextAction,
+    Queue,
+    know_nothing,
+    plan_queue,
+)
 from checkpoint_git.protocols.skill.read import check_files, iterate_documents
 from checkpoint_git.protocols.skill.resume_brief import LOOK_AFTER, Context, Plan, find_context, plan_resume
 from checkpoint_git.protocols.skill.shipped_actions import read_head, read_shipped
 from checkpoint_git.protocols.skill.views import describe_blocker, text_field, waits_on_user
 from checkpoint_git.version import __version__
+
+Describe = Callable[[Document, dict[str, Any]], str]  # a blocker
 
 _FEW = 64  # checkpoints that are kept whole; of more, the one to go on with is read again
 _MOST_LISTED = 100  # listed files looked at
@@ -44,7 +54,7 @@ def summarize_for_session(question: Question) -> Summary:
     gone = (
         _find_gone(place, resumed, context.generated_files) if resumed and age is not None and age > LOOK_AFTER else []
     )
-    return brief(documents, queue, plan, context, gone, now)
+    return brief(documents, queue, plan, context, gone, now, shipped.find_proposal)
 
 
 def _find_gone(place: Place, document: Document, listed: Sequence[str]) -> list[str]:
@@ -98,14 +108,24 @@ def find_resumable(documents: Sequence[Document], queue: Queue, now: int, find_p
 
 
 def brief(
-    documents: Sequence[Document], queue: Queue, plan: Plan | None, context: Context, gone: Sequence[str], now: int
+    documents: Sequence[Document],
+    queue: Queue,
+    plan: Plan | None,
+    context: Context,
+    gone: Sequence[str],
+    now: int,
+    find_resolved: FindResolved = know_nothing,
 ) -> Summary:
     """The lines for the session, and the details that are left out first. queue: without what has shipped. plan,
     context: how the resumed skill goes on, and what it must know. gone: files that it lists and that are not there.
     now: seconds since 1970.
     """
+
+    def describe(document: Document, blocker: dict[str, Any]) -> str:
+        return describe_blocker(blocker, find_resolved(document.path, text_field(blocker, "proposed_resolution")))
+
     waiting = [
-        f"{clean(document.skill, 60)}: {clean(describe_blocker(blocker), _MIDDLE)} - answer: {clean(answer, _MIDDLE)}"
+        f"{clean(document.skill, 60)}: {clean(describe(document, blocker), _MIDDLE)} - answer: {clean(answer, _MIDDLE)}"
         for document in documents
         for blocker, answer in views.find_answers(document.skill, document.value or {})
         if waits_on_user(blocker)
@@ -128,11 +148,13 @@ def brief(
     merged = [f"{clean(part.skill, 60)}: {clean(part.action, _SHORT)}" for part in queue.skipped]
     lines += _listed("Next actions that the history shows as done", merged, 3)
     lines += _listed("Listed files that are gone", [clean(path, _SHORT) for path in gone], 3)
-    return Summary(lines=lines, details=[*_describe_context(context), *_describe_others(documents, queue, plan, now)])
+    others = _describe_others(documents, queue, plan, now, describe)
+    resumed = next((document for document in documents if plan and document.skill == plan.skill), None)
+    blockers = [describe(resumed, one) for one in context.blockers if not waits_on_user(one)] if resumed else []
+    return Summary(lines=lines, details=[*_describe_context(context, blockers), *others])
 
 
-def _describe_context(context: Context) -> Iterator[str]:
-    blockers = [describe_blocker(blocker) for blocker in context.blockers if not waits_on_user(blocker)]
+def _describe_context(context: Context, blockers: list[str]) -> Iterator[str]:
     parts: tuple[tuple[str, list[str], int], ...] = (
         ("Blockers", blockers, 4),
         ("Then", [action.shown for action in context.actions[1:]], 4),
@@ -144,16 +166,18 @@ def _describe_context(context: Context) -> Iterator[str]:
         yield from _listed(title, [f"- {clean(text, _MIDDLE)}" for text in texts], most)
 
 
-def _describe_others(documents: Sequence[Document], queue: Queue, plan: Plan | None, now: int) -> list[str]:
+def _describe_others(
+    documents: Sequence[Document], queue: Queue, plan: Plan | None, now: int, describe: Describe
+) -> list[str]:
     """In the order in which they matter; what asks for nothing comes last."""
     asked = {action.skill: (at, action) for at, action in enumerate(queue.actions)}
     others = [one for one in documents if plan is None or one.skill != plan.skill]
     others.sort(key=lambda one: asked[one.skill][0] if one.skill in asked else len(asked))
-    lines = [_describe_other(one, asked[one.skill][1] if one.skill in asked else None, now) for one in others]
+    lines = [_describe_other(one, asked[one.skill][1] if one.skill in asked else None, now, describe) for one in others]
     return _listed("Other checkpoints", lines, 12)
 
 
-def _describe_other(document: Document, action: NextAction | None, now: int) -> str:
+def _describe_other(document: Document, action: NextAction | None, now: int, describe: Describe) -> str:
     value = document.value or {}
     (done, rows), age = views.count_rows(value), views.find_age(value, now)
     words = [
@@ -165,7 +189,7 @@ def _describe_other(document: Document, action: NextAction | None, now: int) -> 
     line = f"{clean(document.skill, 60)}: {clean(', '.join(filter(None, words)), _SHORT)}"
     blockers = [blocker for blocker in views.open_blockers(value) if not waits_on_user(blocker)]
     if blockers:
-        return f"{line}; blocker: {clean(describe_blocker(blockers[0]), _SHORT)}"
+        return f"{line}; blocker: {clean(describe(document, blockers[0]), _SHORT)}"
     if action is None or action.rank == "decision":  # decisions have lines of their own
         return line
     return f"{line}; next: {clean(action.shown, _SHORT)}"

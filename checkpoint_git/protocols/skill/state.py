@@ -22,7 +22,7 @@ class State(NamedTuple):
     """One checkpoint, as far as it can be read. status: "unreadable" where it is no JSON object, else what it says, "?"
     where it says nothing. age: seconds since updated_at, None where that is no instant. budget: by how much it is over,
     else "". tickets: a line, "". actions: without those that have shipped: these are (text, evidence). blockers: the
-    open ones. answers: what settles each.
+    open ones. answers: what settles each. merged: the evidence that what each proposes is, "" for none.
     """
 
     skill: str
@@ -44,12 +44,14 @@ class State(NamedTuple):
     shipped: list[tuple[str, str]]
     blockers: list[dict[str, Any]]
     answers: list[str]
+    merged: list[str]
 
 
 class Decision(NamedTuple):
     skill: str
     blocker: dict[str, Any]
     answer_with: str
+    merged: str = ""
 
 
 class Ticket(NamedTuple):
@@ -82,12 +84,15 @@ class Thread(NamedTuple):
 
 
 def find_states(
-    documents: Iterable[Document], now: int, find_proof: next_action.FindProof = next_action.know_nothing
+    documents: Iterable[Document],
+    now: int,
+    find_proof: next_action.FindProof = next_action.know_nothing,
+    find_resolved: next_action.FindResolved = next_action.know_nothing,
 ) -> list[State]:
     """What matters most first; those with nothing to do last, newest first. No document is held for long."""
     states, actions, tickets = list[State](), list[next_action.NextAction](), dict[str, list[Ticket]]()
     for document in documents:
-        states.append(find_state(document, now, find_proof=find_proof))
+        states.append(find_state(document, now, "", find_proof, find_resolved))
         actions += next_action.plan_queue([document], find_proof).actions
         tickets[document.skill] = read_tickets(document.value or {})
     order = {action.skill: at for at, action in enumerate(next_action.sort_actions(actions))}
@@ -98,12 +103,17 @@ def find_states(
 
 
 def find_state(
-    document: Document, now: int, tickets: str = "", find_proof: next_action.FindProof = next_action.know_nothing
+    document: Document,
+    now: int,
+    tickets: str = "",
+    find_proof: next_action.FindProof = next_action.know_nothing,
+    find_resolved: next_action.FindResolved = next_action.know_nothing,
 ) -> State:
     """One document's state. tickets: its line, which other documents have a part in."""
     value = document.value or {}
     actions, shipped = next_action.split_actions(document, find_proof)
     complete, _ = views.count_rows(value)
+    blockers = views.open_blockers(value)
     return State(
         skill=document.skill,
         path=document.path,
@@ -122,14 +132,15 @@ def find_state(
         tickets=tickets,
         actions=actions,
         shipped=shipped,
-        blockers=views.open_blockers(value),
+        blockers=blockers,
         answers=[line for _, line in views.find_answers(document.skill, value)],
+        merged=[find_resolved(document.path, views.text_field(one, "proposed_resolution")) or "" for one in blockers],
     )
 
 
 def find_decisions(states: Sequence[State]) -> list[Decision]:
-    every = [(state, *each) for state in states for each in zip(state.blockers, state.answers, strict=True)]
-    return [Decision(state.skill, one, answer) for state, one, answer in every if views.waits_on_user(one)]
+    every = [(one, each) for one in states for each in zip(one.blockers, one.answers, one.merged, strict=True)]
+    return [Decision(state.skill, *each) for state, each in every if views.waits_on_user(each[0])]
 
 
 # tickets

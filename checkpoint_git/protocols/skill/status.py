@@ -57,7 +57,9 @@ def status(
         documents.append(document._replace(text=None) if is_whole else outline(document))
     shipped = read_shipped(place, documents)
     broken += shipped.findings
-    states = find_states(documents, now, shipped.find_action)  # of all: a skill's tickets can lead to another's
+    states = find_states(
+        documents, now, shipped.find_action, shipped.find_proposal
+    )  # of all: tickets can lead to another's
     if skill is not None:
         check_skill_name(skill)
         states = [state for state in states if state.skill == skill]
@@ -114,7 +116,7 @@ def summarize_status(question: Question) -> Summary:
     if result.decisions:
         lead.append(Line(f"{plural(len(result.decisions), 'decision')} waiting on you", "bad", "decision"))
         for one in result.decisions:
-            lead.append(Line(f"  {one.skill}: {describe_blocker(one.blocker)}", "bad", hang=4))
+            lead.append(Line(f"  {one.skill}: {describe_blocker(one.blocker, one.merged)}", "bad", hang=4))
             lead.append(Line(f"    {one.answer_with}", "dim", hang=4))
         lead.append(Line(""))
     return Summary(data, result.findings, lead, blocks)
@@ -191,9 +193,9 @@ def _lines(state: State, most: int, *, in_short: bool = False, with_proofs: bool
     elif state.shipped:
         count = plural(len(state.shipped), "action")
         yield Line(f"  {count} passed over as merged: checkpoint status {quote_word(state.skill)}", "dim", hang=4)
-    for blocker, answer in zip(state.blockers, state.answers, strict=True):
+    for blocker, answer, merged in zip(state.blockers, state.answers, state.merged, strict=True):
         name, needs = blocker.get("id", "?"), blocker.get("needs")
-        text = f"  blocker {name}: {describe_blocker(blocker)}{f' [needs {needs}]' if needs else ''}"
+        text = f"  blocker {name}: {describe_blocker(blocker, merged)}{f' [needs {needs}]' if needs else ''}"
         is_decision = waits_on_user(blocker)
         yield Line(text, "bad" if is_decision else "warn", "decision" if is_decision else "blocked", 4)
         if not is_decision:  # those have theirs at the top
@@ -220,5 +222,8 @@ def state_data(state: State) -> dict[str, Any]:
         "pm": state.tickets,
         "next_actions": [action.data for action in state.actions],
         "shipped_actions": [{"text": text, "evidence": evidence} for text, evidence in state.shipped],
-        "blockers": state.blockers,
+        "blockers": [
+            {**one, "merged": merged} if merged else one
+            for one, merged in zip(state.blockers, state.merged, strict=True)
+        ],
     }

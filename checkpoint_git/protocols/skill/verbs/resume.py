@@ -40,7 +40,8 @@ _MOST_TICKETS = 12
 
 class ResumeResult(NamedTuple):
     """plan: what is to happen. document: None where there is none. drift: what no longer fits. shipped: what the
-    history says of next actions, by text. siblings: the pm_refs of other skills.
+    history says of next actions, by text. siblings: the pm_refs of other skills. resolved: the evidence that what a
+    blocker proposes is merged, by text.
     """
 
     plan: resume_brief.Plan
@@ -49,6 +50,14 @@ class ResumeResult(NamedTuple):
     drift: list[Finding]
     shipped: dict[str, Proof]
     siblings: Sequence[dict[str, Any]] = ()
+    resolved: Mapping[str, str] = {}
+
+    def describe(self, blocker: dict[str, Any]) -> str:
+        return describe_blocker(blocker, self.resolved.get(text_field(blocker, "proposed_resolution")))
+
+    def resolve(self, blocker: dict[str, Any]) -> dict[str, Any]:
+        evidence = self.resolved.get(text_field(blocker, "proposed_resolution"))
+        return {**blocker, "merged": evidence} if evidence else blocker
 
 
 def resume(place: Place, skill: str, now: int, env: Mapping[str, str]) -> ResumeResult:
@@ -65,7 +74,7 @@ def resume(place: Place, skill: str, now: int, env: Mapping[str, str]) -> Resume
         siblings = find_refs(each for each in iterate_documents(place, now) if each.skill != skill)
     if document is None or document.value is None or plan.decision == "start_fresh":
         return ResumeResult(plan, document, resume_brief.find_context(document), [], {}, siblings)
-    shipped, findings = _read_shipped(place, document)
+    shipped, resolved, findings = _read_shipped(place, document)
 
     def find_proof(path: str, text: str) -> Proof | None:
         return shipped.get(text)
@@ -84,24 +93,27 @@ def resume(place: Place, skill: str, now: int, env: Mapping[str, str]) -> Resume
         for at, (line, column) in enumerate(places):
             if drift[at].where and not drift[at].line:
                 drift[at] = drift[at]._replace(line=line, column=column)
-    return ResumeResult(plan, document, resume_brief.find_context(document, find_proof), drift, shipped, siblings)
+    context = resume_brief.find_context(document, find_proof)
+    return ResumeResult(plan, document, context, drift, shipped, siblings, resolved)
 
 
-def _read_shipped(place: Place, document: Document) -> tuple[dict[str, Proof], list[Finding]]:
-    """What is merged of the actions, and the findings about it; loads nothing where they name nothing."""
+def _read_shipped(place: Place, document: Document) -> tuple[dict[str, Proof], dict[str, str], list[Finding]]:
+    """What is merged of the actions and proposals, and the findings about it; loads nothing where they name nothing."""
     proofs, findings = read_proofs(place, [document])
     merged = proofs.get(document.path)
     if not merged:
-        return {}, findings
+        return {}, {}, findings
     from checkpoint_git.protocols.skill.checks import find_shipped_actions, find_shipped_resolutions
     from checkpoint_git.protocols.skill.facts import make_facts
     from checkpoint_git.protocols.skill.proof import judge_action
+    from checkpoint_git.protocols.skill.requests import find_resolution
 
     facts = make_facts(place, [document], 0, {})
     facts.proofs = proofs
-    actions = list_requests(document.value or {})[0]
+    actions, proposals = list_requests(document.value or {})
+    resolved = {text: evidence for text in proposals if (evidence := find_resolution(text, merged))}
     shipped = {text: proof for text in actions if (proof := judge_action(text, merged))}
-    return shipped, [*find_shipped_actions(facts), *find_shipped_resolutions(facts), *findings]
+    return shipped, resolved, [*find_shipped_actions(facts), *find_shipped_resolutions(facts), *findings]
 
 
 def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
@@ -136,7 +148,7 @@ def _blocks(result: ResumeResult, others: list[str]) -> list[Block]:
     answers = [Line(f"  {answer.name + ':':10} {answer.command}") for answer in plan.answers]
     blockers = list[Block]()
     for one, line in find_answers(plan.skill, (result.document.value if result.document else None) or {}):
-        blockers.append(Line(f"  blocker {one.get('id', '?')}: {describe_blocker(one)}", hang=4))
+        blockers.append(Line(f"  blocker {one.get('id', '?')}: {result.describe(one)}", hang=4))
         blockers.append(Line(f"    {line}", "dim", hang=4))
     if "missing" in plan.reasons:
         known, first = (f" (there are: {', '.join(others)})", "") if others else ("", " (after checkpoint init)")
@@ -163,9 +175,7 @@ def _blocks(result: ResumeResult, others: list[str]) -> list[Block]:
 def _continue_lines(result: ResumeResult) -> list[Block]:
     context = result.context
     lines = _warning_lines(result)
-    lines += [
-        Line(f"Ask before proceeding: {describe_blocker(one)}", "bad", "decision", 2) for one in context.decisions
-    ]
+    lines += [Line(f"Ask before proceeding: {result.describe(one)}", "bad", "decision", 2) for one in context.decisions]
     if context.actions:
         first = f"Resuming from next_actions[{context.actions[0].at}]: {context.actions[0].shown}"
         lines.append(Line(first, "good", "in_progress", 2))
@@ -241,7 +251,7 @@ def _data(result: ResumeResult) -> dict[str, Any]:
         "shipped_actions": shipped,
         "recently_done": [{"text": text, "at": at or None} for text, at in context.recently_done],
         "siblings_pm_refs": result.siblings,
-        "blockers": context.blockers,
+        "blockers": [result.resolve(one) for one in context.blockers],
         "ask_first": context.decisions,
         "context_primer": {
             "key_decisions": context.key_decisions,
