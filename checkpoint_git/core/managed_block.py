@@ -86,7 +86,7 @@ def remove_block(data: bytes) -> bytes:
         return data
     before, after = data[: block.start], data[block.end :]
     if "no newline before" in block.notes and not after:
-        before = before.removesuffix(b"\n").removesuffix(b"\r")
+        before = before.removesuffix(b"\r\n" if b"\r\n" in data[block.start : block.end] else b"\n")
     return before + after
 
 

@@ -69,7 +69,12 @@ def _lock(path: str, timeout: float, on_wait: Callable[[], None]) -> int:
 
 def _open_lock(path: str) -> int:
     try:
-        return os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o666)
+        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o666)
+        mode = os.fstat(descriptor).st_mode & 0o777
+        if mode != (closed := mode & ~((~mode & 0o222) << 1)):  # who may read it could hold it, and keep writers away
+            with suppress(PermissionError):
+                os.fchmod(descriptor, closed)
+        return descriptor
     except OSError as error:
         hint = "check the folder's owner and permissions"
         if error.errno == errno.EROFS:

@@ -99,8 +99,8 @@ def driver_command(python: str, package: str, choices: Choices, *, base: bool = 
 
 
 # `git mergetool` names the conflicted file in $MERGED. The index has all versions, so BASE, LOCAL and REMOTE are not
-# asked for; -P keeps modules that lie in the work tree from being imported.
-_MERGETOOL_WORDS = ' -P -m checkpoint_git resolve -- "$MERGED"'
+# asked for; -E and -P keep modules that lie in the work tree from being imported, whatever PYTHONPATH holds.
+_MERGETOOL_WORDS = ' -E -P -m checkpoint_git resolve -- "$MERGED"'
 
 
 def mergetool_command(python: str) -> str:

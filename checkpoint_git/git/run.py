@@ -26,6 +26,7 @@ LOCAL_VARIABLES = frozenset((
 _CHUNK = 1 << 18  # bytes
 _PIPE = 1 << 20  # bytes
 _USAGE_ERROR = 129
+_QUIET = ("-c", "core.fsmonitor=false")  # which git would start, also to read: an unpacked archive may name any program
 _NO_GIT = ("git was not found", "install git, or put it on PATH")
 _KNOWN_TROUBLE = (
     (b"dubious ownership", "the repository belongs to another user: git config --global --add safe.directory PATH"),
@@ -76,7 +77,7 @@ def start_git(
     surroundings.setdefault("GIT_OPTIONAL_LOCKS", "0")
     try:
         return subprocess.Popen(
-            ["git", *words],
+            ["git", *_QUIET, *words],
             cwd=cwd,
             env=surroundings,
             stdin=subprocess.PIPE if stdin is None else stdin,
@@ -103,7 +104,7 @@ def stream_git(words: Sequence[str], cwd: str, *, env: Mapping[str, str]) -> Ite
     ends = ((nothing, 0), (writing, 1), (quiet, 2))
     actions = [(os.POSIX_SPAWN_DUP2, *end) for end in ends]
     try:
-        process = os.posix_spawnp("git", ["git", "-C", cwd, *words], env, file_actions=actions)
+        process = os.posix_spawnp("git", ["git", *_QUIET, "-C", cwd, *words], env, file_actions=actions)
     except OSError as error:
         os.close(reading)
         raise GitMissingError(*_NO_GIT) from error

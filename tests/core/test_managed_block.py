@@ -25,6 +25,11 @@ FILES = st.builds(
 )
 
 
+@pytest.mark.parametrize("data", [b"a\r", b"a\n\r", b"a\r\nb\r", b"a\r\nb", b"\r", b"a\rb"])
+def test_a_file_that_ends_in_a_lone_carriage_return_keeps_it(data: bytes) -> None:
+    assert remove_block(put_block(data, b"ours\n")) == data
+
+
 @given(FILES)
 def test_put_in_at_the_end_and_taken_out_again_leaves_every_byte(data: bytes) -> None:
     assert remove_block(put_block(data, b"ours\n")) == data

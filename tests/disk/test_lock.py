@@ -112,3 +112,20 @@ def start_waiting(path: str) -> "subprocess.Popen[str]":
     waiting = subprocess.Popen([sys.executable, "-c", HOLDER, path], stdout=subprocess.PIPE, text=True)
     time.sleep(0.5)
     return waiting
+
+
+@pytest.mark.parametrize(("mask", "mode"), [(0o022, 0o600), (0o002, 0o660), (0o077, 0o600), (0o000, 0o666)])
+def test_who_may_not_write_cannot_hold_the_lock(tmp_path: Path, mask: int, mode: int) -> None:
+    before = os.umask(mask)
+    try:
+        with hold_lock(str(tmp_path / "lock")):
+            assert (tmp_path / "lock").stat().st_mode & 0o777 == mode
+    finally:
+        os.umask(before)
+
+
+def test_a_lock_file_that_others_may_read_is_closed_to_them(tmp_path: Path) -> None:
+    (tmp_path / "lock").touch(0o644)
+    (tmp_path / "lock").chmod(0o644)
+    with hold_lock(str(tmp_path / "lock")):
+        assert (tmp_path / "lock").stat().st_mode & 0o777 == 0o600

@@ -91,7 +91,7 @@ def test_the_merge_tool_gets_the_file_that_git_names(folder: str, tmp_path: Path
     command = mergetool_command(str(python))
     words = ["sh", "-c", f'MERGED="it\'s a file"; eval {shlex.quote(command)}']
     said = subprocess.run(words, capture_output=True, text=True, check=True, cwd=tmp_path).stdout
-    assert said.splitlines() == ["-P", "-m", "checkpoint_git", "resolve", "--", "it's a file"]
+    assert said.splitlines() == ["-E", "-P", "-m", "checkpoint_git", "resolve", "--", "it's a file"]
 
 
 @pytest.mark.parametrize("theirs", [{MERGETOOL: "mine"}, {MERGETOOL_TRUST: "true"}])

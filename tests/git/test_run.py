@@ -14,7 +14,9 @@ from checkpoint_git.git.run import (
     run_git,
     start_git,
 )
+from tests.support.command import run_checkpoint
 from tests.support.repos import GitRepo
+from tests.support.samples import checkpoint_text
 
 
 def test_output_and_input_are_bytes(repo: GitRepo) -> None:
@@ -90,3 +92,19 @@ def test_a_long_answer_can_be_read_as_it_comes(repo: GitRepo) -> None:
         process.stdin.close()
         assert process.stdout is not None
         assert process.stdout.readline() == b"one\n"
+
+
+@pytest.mark.parametrize(
+    "verb", ["status", "next", "prime", "list", "show", "log", "validate", "validate --staged", "diff", "resume"]
+)
+def test_a_verb_that_reads_does_not_start_the_monitor_that_a_repository_names(repo: GitRepo, verb: str) -> None:
+    repo.write(".checkpoints/build.checkpoint.json", checkpoint_text())
+    repo.commit()
+    script = repo.path.parent / "monitor"
+    script.write_text(f"#!/bin/sh\ntouch {repo.path.parent / 'ran'}\n")
+    script.chmod(0o755)
+    repo.git("config", "core.fsmonitor", str(script))
+    words = [*verb.split(), *(["build"] if verb in ("show", "resume", "log") else [])]
+    done = run_checkpoint(*words, cwd=repo.path)
+    assert done.returncode in (0, 1), done.stderr
+    assert not (repo.path.parent / "ran").exists()

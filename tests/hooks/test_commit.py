@@ -10,6 +10,7 @@ from checkpoint_git.tools.setup.init import Options, init
 from tests.hooks.conftest import BAD, GOOD, PATH
 from tests.support.repos import GitRepo
 from tests.support.samples import checkpoint_text
+from tests.tools.setup.test_steps import find_dead_process
 
 BARE_PATH = "/usr/bin:/bin"
 
@@ -154,12 +155,25 @@ def test_a_bare_search_path_as_of_a_program_with_windows_is_enough(guarded: GitR
     assert f"{PATH}:10" in done.stderr.decode()
 
 
-def test_modules_of_the_work_tree_are_not_run(guarded: GitRepo) -> None:
+@pytest.mark.parametrize("path", [None, "", ":", ":/nowhere", "/nowhere:", "."])
+def test_modules_of_the_work_tree_are_not_run(guarded: GitRepo, path: str | None) -> None:
+    env = {**os.environ, "PYTHONPATH": path} if path is not None else None
     guarded.write("json.py", "raise SystemExit('the work tree was imported')\n")
     guarded.write("checkpoint_git/__init__.py", "raise SystemExit('the work tree was imported')\n")
     guarded.write(PATH, checkpoint_text(step="sprint-3"))
     guarded.git("add", ".")
+    assert commit(guarded, env=env).returncode == 0
+
+
+def test_what_a_killed_writer_left_beside_the_files_goes_with_the_next_commit(guarded: GitRepo) -> None:
+    left = guarded.path / f"..merge_file_Ab12cD.{find_dead_process()}-0011aabb.tmp"
+    left.write_text("half")
+    own = guarded.path / ".notes.tmp"
+    own.write_text("somebody's")
+    guarded.write(PATH, checkpoint_text(step="sprint-3"))
+    guarded.git("add", PATH)
     assert commit(guarded).returncode == 0
+    assert (left.exists(), own.exists()) == (False, True)
 
 
 def test_without_interpreter_and_command_the_commit_stops_with_a_hint(guarded: GitRepo) -> None:

@@ -65,7 +65,7 @@ class Database:
 
     def read_ids(self, line: int, run: int) -> bytes:
         query = "SELECT ids FROM commits WHERE line = ? AND run = ?"
-        return bytes(*self._sql.execute(query, (line, run)).fetchone())
+        return bytes(*(self._sql.execute(query, (line, run)).fetchone() or ()))
 
     def find(self, line: int, keys: range) -> list[tuple[int, "array[int]"]]:
         """(run, sorted postings), among which those of some keys are."""

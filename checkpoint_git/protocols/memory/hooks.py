@@ -27,7 +27,19 @@ def after_commit(cwd: str, env: Mapping[str, str]) -> None:
         commit = run_git(["rev-parse", "HEAD"], cwd).out.decode().strip()
         log = os.path.join(repository[1], _LOG)
         os.makedirs(os.path.dirname(log), exist_ok=True)
-        words = [sys.executable, "-P", "-m", "checkpoint_git", "memory", "save", "--on", "commit", "--commit", commit]
+        words = [
+            sys.executable,
+            "-E",
+            "-P",
+            "-m",
+            "checkpoint_git",
+            "memory",
+            "save",
+            "--on",
+            "commit",
+            "--commit",
+            commit,
+        ]
         with open(log, "wb") as output:
             subprocess.Popen(
                 [*words, "--strict"],

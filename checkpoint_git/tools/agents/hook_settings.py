@@ -23,12 +23,12 @@ _WORDS: dict[Moment, str] = {
 }
 # The interpreter that init recorded in this clone first, as git's hooks do; a clone without either is left in peace.
 _TELL = (
-    'p=$(git config checkpoint.install.python) && [ -x "$p" ] && "$p" -P -m checkpoint_git {words} && exit 0; '
+    'p=$(git config checkpoint.install.python) && [ -x "$p" ] && "$p" -E -P -m checkpoint_git {words} && exit 0; '
     "command -v checkpoint >/dev/null 2>&1 && checkpoint {words}; exit 0"
 )
 # Whatever goes wrong, a missing program too, stops the call: agents let everything but 2 pass.
 _GUARD = (
-    'p=$(git config checkpoint.install.python) && [ -x "$p" ] && set -- "$p" -P -m checkpoint_git '
+    'p=$(git config checkpoint.install.python) && [ -x "$p" ] && set -- "$p" -E -P -m checkpoint_git '
     '|| set -- checkpoint; "$@" {words} || exit 2'
 )
 

@@ -9,6 +9,7 @@ from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding, has_errors
 from checkpoint_git.core.outcome import Block, Invocation, Line, Outcome
 from checkpoint_git.core.terminal_text import escape_controls, shorten
+from checkpoint_git.disk.atomic import remove_stray_files
 from checkpoint_git.disk.discover import find_repository
 from checkpoint_git.git.clone import find_gaps
 from checkpoint_git.git.objects import IndexEntry, read_commit
@@ -75,6 +76,8 @@ def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
             blocks.append(Line(f"checkpoint-git, {args.name}: {what} in {title}; it is let through", "warn"))
     advice = [Line(hook.advice)] if has_errors(found) else []
     work_tree, git_dir = find_repository(invocation.cwd) or (None, None)
+    if work_tree:
+        remove_stray_files(work_tree)  # the merge driver writes where git has put its files, and it may be killed
     gaps = find_gaps(work_tree, git_dir, invocation.env) if args.name != "post-commit" else []  # pre-commit has said it
     broken = [gap for gap in gaps if gap.code == "driver/broken"]
     advice += [Line(f"{gap.message} (fix: {gap.fix})", "warn") for gap in broken]  # before a merge meets it

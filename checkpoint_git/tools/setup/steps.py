@@ -138,6 +138,7 @@ def setup_lock(repository: Repository | None) -> Iterator[None]:
     # Sessions of several agents start at once, and each may run init: the steps of two must not mix.
     with hold_passing_lock(os.path.join(repository.common_dir, _LOCK)):
         path = os.path.join(repository.git_dir, JOURNAL)
+        remove_stray_files(repository.git_dir)
         clear_folders(_read_journal(path, repository.work_tree))
         remove_quietly(path)
         yield

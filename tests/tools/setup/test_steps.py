@@ -69,6 +69,7 @@ def test_nothing_is_left_of_an_init_that_was_killed(repo: GitRepo, again: bool) 
     for folder in folders:
         (repo.path / folder).mkdir()
     (repo.path / folders[-1] / f".SKILL.md.{find_dead_process()}-01234567.tmp").write_text("---\nhalf")
+    (repo.path / ".git" / f".{JOURNAL}.{find_dead_process()}-01234567.tmp").write_text("half")
     (repo.path / ".git" / JOURNAL).write_text("\0".join([*(f"+{folder}" for folder in folders), "=."]))
     if again:
         assert run_checkpoint("init", *EVERYBODY, cwd=repo.path).returncode == 0
