@@ -66,7 +66,8 @@ class State(NamedTuple):
 
     @property
     def is_over(self) -> bool:
-        return bool(self.phase and self.phase.is_valid and is_finished(self.value))
+        is_done = bool(self.phase and self.phase.is_valid and is_finished(self.value))
+        return is_done and not find_behind(self.value, {"tasks": self.tasks})
 
     @property
     def is_unfinished(self) -> bool:

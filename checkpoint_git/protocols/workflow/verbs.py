@@ -195,8 +195,7 @@ def _archive_lines(changed: Changed) -> list[Block]:
 
 def _archive(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     changed = _open_writer(invocation).archive()
-    data = {**changed.state.data(), "archive": changed.archive}
-    return Outcome(data, [Line(f"archived to {changed.archive}", "good")])
+    return Outcome({**changed.state.data(), "archive": changed.archive}, _archive_lines(changed))
 
 
 # tasks
@@ -253,13 +252,9 @@ def _start(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     name = args.words[0]
     layout.check_id(name, "login-2026")
     layout.parse_approvals(args.approvals or "none")  # an invalid one is an error even where it is not needed
-    place = store.plan_workflow_place(invocation.cwd)
-    writer = _make_writer(place, invocation)
-    if not load_state(place, invocation.now).is_unfinished:
-        changed = writer.start(name, unasked=True)
-        if changed is not None:
-            return _describe_start(changed, [])
-    return _take_up(writer, args, invocation, name)
+    writer = _make_writer(store.plan_workflow_place(invocation.cwd), invocation)
+    changed = writer.start(name, unasked=True)
+    return _describe_start(changed, []) if changed else _take_up(writer, args, invocation, name)
 
 
 def _resume(args: argparse.Namespace, invocation: Invocation) -> Outcome:
@@ -385,13 +380,8 @@ def _describe_start(changed: Changed, lines: list[Block]) -> Outcome:
 
 
 def _plan_data(plan: Plan) -> dict[str, Any]:
-    return {
-        "action": plan.action,
-        "reason": plan.reason,
-        "agent": plan.agent or None,
-        "options": list(plan.options),
-        "tasks": list(plan.tasks),
-    }
+    lists = {"options": list(plan.options), "tasks": list(plan.tasks)}
+    return {"action": plan.action, "reason": plan.reason, "agent": plan.agent or None, **lists}
 
 
 def _plan_lines(plan: Plan, phase: object) -> list[Block]:

@@ -350,6 +350,14 @@ def test_a_task_that_is_open_behind_the_implementation_is_never_dropped(project:
     assert run(project, "resume", "--yes").outcome.data["tasks"] == ["b"]
 
 
+def test_a_finished_workflow_with_an_open_task_is_not_archived_unasked(folder: Path) -> None:
+    last = {"phase": "REFLECTION", "completed_at": "2026-03-02T09:00:00Z", "output": OUTPUTS["REFLECTION"]}
+    done = [*phase("REFLECTION")["completed_phases"], last]
+    write_workflow(folder, phase("REFLECTION", "complete", completed_phases=done), execution(task("b")))
+    for words in (("resume", "--yes"), ("start", "second"), ("advance",)):
+        assert (run(folder, *words).outcome.code, archives(folder)) == (1, []), words
+
+
 def test_tasks_that_were_left_open_knowingly_are_not_told_again(folder: Path) -> None:
     write_workflow(folder, phase("IMPLEMENTATION"), execution(task("a")))
     assert run(folder, "advance", "--force").outcome.code == 0
