@@ -1,7 +1,4 @@
-"""What is said about a checkpoint, as changes of its value: notes, questions and answers, blockers, dropped work. Pure.
-
-Each changes a token value in place, and returns what it did or a Finding that says why it cannot.
-"""
+"""Notes, questions, answers and blockers as changes of a token value, or a Finding that says why not. Pure."""
 
 from collections.abc import Sequence
 from typing import Any, NamedTuple

@@ -1,7 +1,4 @@
-"""What one commit did to a checkpoint: two versions beside each other, or a merge's result beside its parents. Pure.
-
-It knows no skill_state: what it tells is what other skills may read. Values may break the schema.
-"""
+"""What one commit did to the public part of a checkpoint: two versions compared, or a merge with its parents. Pure."""
 
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple

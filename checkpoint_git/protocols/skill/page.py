@@ -1,7 +1,4 @@
-"""The part of a report's page that is about checkpoints: what waits, what comes next, the board, each skill, tickets.
-
-How much of each there is room for is decided here, so that no page becomes endless.
-"""
+"""The part of a report's page that is about checkpoints, and how much of each thing there is room for."""
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence

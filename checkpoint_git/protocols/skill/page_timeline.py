@@ -1,7 +1,4 @@
-"""What happened to checkpoints when, for a report's page: lanes over one span of time, and the same as a table.
-
-Places along the width are shares of it, so that letters and marks keep their size on a phone and on a wall.
-"""
+"""What happened to checkpoints when, for a report's page: lanes over one span of time, and the same as a table."""
 
 import os
 from collections.abc import Iterator, Mapping, Sequence

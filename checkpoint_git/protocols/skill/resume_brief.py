@@ -1,7 +1,4 @@
-"""The five lines that orient a session that continues one skill, and whether it may, must ask, or starts over.
-
-Pure: a document in, a plan out.
-"""
+"""How a session goes on with a skill: whether it may, must ask or starts afresh, and what orients it. Pure."""
 
 from collections.abc import Iterator
 from typing import Any, Literal, NamedTuple

@@ -1,7 +1,4 @@
-"""What a new session is told of checkpoints before it begins: a few lines that matter most, and details.
-
-All text of checkpoints in it is untrusted, and its reader is an agent: every line went through clean().
-"""
+"""What a new session is told of checkpoints: a few lines that matter most, and details, each through clean()."""
 
 import os
 import re

@@ -14,19 +14,11 @@ from checkpoint_git.core.outcome import Invocation, Line, Outcome, Style
 from checkpoint_git.core.terminal_text import escape_controls
 from checkpoint_git.disk.discover import find_repository
 from checkpoint_git.disk.read import read_content
-from checkpoint_git.git.objects import (
-    Blobs,
-    Entry,
-    diff_index,
-    diff_trees,
-    diff_work_tree,
-    has_commit,
-    read_commit,
-)
+from checkpoint_git.git import objects
 from checkpoint_git.git.run import run_git
 from checkpoint_git.git.staged import pathspecs
 from checkpoint_git.protocols.contract import open_room
-from checkpoint_git.protocols.registry import find_kind, schema_path
+from checkpoint_git.protocols.registry import find_kind
 
 _CONTEXT = 1  # unchanged lines around a change
 _STYLES: Mapping[str, Style] = {"+": "good", "-": "bad", "@": "dim"}
@@ -55,7 +47,8 @@ def run(args: Namespace, invocation: Invocation) -> Outcome:
         if not args.names or _is_named(changed.path, args.names, repository[0], invocation.cwd):
             lines = diff_values(changed)
             files.append({"path": changed.path, "lines": lines})
-            blocks.append(Line(changed.path + _describe(changed), "strong"))
+            what = " (new)" if changed.before is None else " (deleted)" if changed.after is None else ""
+            blocks.append(Line(changed.path + what, "strong"))
             blocks += [Line(line, _STYLES.get(line[:1], "")) for line in lines]
     shown = [str(one["path"]) for one in files]
     silent = [
@@ -84,16 +77,10 @@ def _is_named(path: str, names: list[str], top: str, cwd: str) -> bool:
     return is_below or (kind is not None and open_room(kind.name).layout.find_skill(path) in names)
 
 
-def _describe(changed: Changed) -> str:
-    if changed.before is None:
-        return " (new)"
-    return "" if changed.after is not None else " (deleted)"
-
-
 def diff_values(changed: Changed) -> list[str]:
     """A unified diff of the values, without its header. What is not JSON is compared as text."""
-    schema = schema_path(changed.path)
-    first = list(jsontext.scan_tokens(jsontext.decode(_read_schema(schema)))["properties"]) if schema else []
+    kind = find_kind(changed.path)
+    first = list(open_room(kind.name).schema.document["properties"]) if kind else []
     before, after = (_list_values(data, first) for data in changed[1:])
     return list(unified_diff(before, after, n=_CONTEXT, lineterm=""))[2:]
 
@@ -107,21 +94,16 @@ def _list_values(data: bytes | None, first: list[str]) -> list[str]:
         return [escape_controls(line) for line in data.decode("utf-8", "replace").splitlines()]
 
 
-def _read_schema(path: str) -> bytes:
-    with open(path, "rb") as stream:
-        return stream.read()
-
-
 def read_changes(top: str, staged: bool, rev: str) -> Iterator[Changed]:
     """The files of ours that differ. Raises CheckpointError for a rev that names no commit."""
     old, separator, new = rev.partition("..")
-    since = read_commit(top, old or "HEAD") if rev else "HEAD"
+    since = objects.read_commit(top, old or "HEAD") if rev else "HEAD"
     if separator:
-        changes = diff_trees(top, since, read_commit(top, new.removeprefix(".") or "HEAD"), pathspecs())
-    elif staged or not has_commit(top, since):
-        changes = diff_index(top, since, pathspecs())
+        changes = objects.diff_trees(top, since, objects.read_commit(top, new.removeprefix(".") or "HEAD"), pathspecs())
+    elif staged or not objects.has_commit(top, since):
+        changes = objects.diff_index(top, since, pathspecs())
     else:
-        changes = diff_work_tree(top, since, pathspecs())
+        changes = objects.diff_work_tree(top, since, pathspecs())
     from_disk = not separator and not staged
     for change in changes:
         after = _read_file(change.path, top) if from_disk else _read_entry(change.after, top)
@@ -132,10 +114,10 @@ def read_changes(top: str, staged: bool, rev: str) -> Iterator[Changed]:
             yield Changed(os.fsdecode(path), None, _read_file(os.fsdecode(path), top))
 
 
-def _read_entry(entry: Entry | None, top: str) -> bytes | None:
+def _read_entry(entry: objects.Entry | None, top: str) -> bytes | None:
     if not entry or not entry.is_file:
         return None
-    with Blobs(top, limit=MAX_BYTES) as blobs:
+    with objects.Blobs(top, limit=MAX_BYTES) as blobs:
         data = blobs.read(entry.blob)
     return data if isinstance(data, bytes) else None
 

@@ -5,26 +5,10 @@ from base64 import b64encode
 from collections.abc import Iterator, Sequence
 from hashlib import sha256
 
+from checkpoint_git.core import html as h
 from checkpoint_git.core.clock import write_instant
 from checkpoint_git.core.finding import Finding
-from checkpoint_git.core.html import (
-    Markup,
-    PageParts,
-    Section,
-    Tone,
-    badge,
-    classes,
-    code,
-    count_of,
-    fold,
-    grid,
-    html,
-    item,
-    items,
-    own_content,
-    own_text,
-    prose,
-)
+from checkpoint_git.core.html import Markup, PageParts, Section, Tone
 from checkpoint_git.core.outcome import Table
 from checkpoint_git.core.terminal_text import shorten
 from checkpoint_git.protocols.contract import Summary
@@ -55,7 +39,7 @@ def make_page(
     chips = [chip for part in parts for chip in part.chips]
     if drift:
         worst: Tone = "bad" if any(one.level == "error" for one in drift) else "warn"
-        chips.append(badge(count_of(len(drift), "issue"), worst))
+        chips.append(h.badge(h.count_of(len(drift), "issue"), worst))
     sections = [section for part in parts for section in part.sections]
     sections.append(_drift(broken if drift is None else drift, is_asked=drift is not None))
     sections += [section for part in parts for section in part.details]
@@ -77,9 +61,9 @@ def _draw_blocks(summary: Summary) -> Iterator[Markup]:
         if isinstance(block, Table):
             rows = [[cell if isinstance(cell, str) else cell.text for cell in row] for row in block.rows]
             headers = [header.capitalize() for header in block.headers]
-            yield grid(headers[0], headers, rows)
+            yield h.grid(headers[0], headers, rows)
         elif block.text:
-            yield prose(block.text)
+            yield h.prose(block.text)
 
 
 def _drift(findings: Sequence[Finding], *, is_asked: bool) -> Section:
@@ -88,27 +72,27 @@ def _drift(findings: Sequence[Finding], *, is_asked: bool) -> Section:
         text = "No checkpoint is broken."
         if is_asked:
             text = "Nothing differs: history, files and installation agree with the checkpoints."
-        return Section("drift", "Out of date", [prose(text, "good")], source)
+        return Section("drift", "Out of date", [h.prose(text, "good")], source)
     shown = sorted(findings, key=lambda one: [*_LEVELS].index(one.level))[:_MOST_FINDINGS]
     more = len(findings) - len(shown)
     counts = [(sum(one.level == level for one in findings), level) for level in _LEVELS]
-    counted = ", ".join(count_of(*each) for each in counts if each[0])
+    counted = ", ".join(h.count_of(*each) for each in counts if each[0])
     if len(shown) <= _FEW_FINDINGS:
-        parts = [items([_finding(one) for one in shown], more=more)]
+        parts = [h.items([_finding(one) for one in shown], more=more)]
     else:
         parts = []
         for each in dict.fromkeys(one.code for one in shown):
             members = [one for one in shown if one.code == each]
-            label = badge(f"{len(members)} x {members[0].level}", _LEVELS[members[0].level])
-            parts.append(fold(each, [items([_finding(one) for one in members])], [label]))
-        parts += [prose(f"and {more} more: checkpoint doctor", "dim")] if more else []
+            label = h.badge(f"{len(members)} x {members[0].level}", _LEVELS[members[0].level])
+            parts.append(h.fold(each, [h.items([_finding(one) for one in members])], [label]))
+        parts += [h.prose(f"and {more} more: checkpoint doctor", "dim")] if more else []
     return Section("drift", "Out of date", parts, f"{counted}, {source}")
 
 
 def _finding(finding: Finding) -> Markup:
     place = f"{finding.path}:{finding.line}" if finding.path and finding.line else finding.path
-    notes = [code(shorten(place, 300)), shorten(finding.hint, 500), code(finding.code)]
-    return item(shorten(finding.message, 800), badge(finding.level, _LEVELS[finding.level]), notes)
+    notes = [h.code(shorten(place, 300)), shorten(finding.hint, 500), h.code(finding.code)]
+    return h.item(shorten(finding.message, 800), h.badge(finding.level, _LEVELS[finding.level]), notes)
 
 
 # Every protocol makes its own parts; here they are put together, with what the doctor found. The page's frame, style
@@ -117,16 +101,16 @@ def render(page: PageParts) -> str:
     style, script = _read_own("page.css"), _read_own("page.js")
     sections = []
     for one in page.sections:
-        note = html('<p class="note">{}</p>', one.note) if one.note else None
+        note = h.html('<p class="note">{}</p>', one.note) if one.note else None
         anchor = one.anchor
-        sections.append(html(_SECTION, anchor, anchor, classes(one.tone), anchor, one.title, note, one.parts))
-    return html(
+        sections.append(h.html(_SECTION, anchor, anchor, h.classes(one.tone), anchor, one.title, note, one.parts))
+    return h.html(
         _read_own("page.html"),
-        own_text(make_policy(style, script)), page.title, own_content(style),
-        page.title, [html("<span>{}</span>", fact) for fact in page.facts if fact],
-        [html("<li>{}</li>", chip) for chip in page.chips],
-        [html('<li><a href="#{}">{}</a></li>', one.anchor, one.title) for one in page.sections],
-        sections, [html("<p>{}</p>", note) for note in page.notes], own_content(script),
+        h.own_text(make_policy(style, script)), page.title, h.own_content(style),
+        page.title, [h.html("<span>{}</span>", fact) for fact in page.facts if fact],
+        [h.html("<li>{}</li>", chip) for chip in page.chips],
+        [h.html('<li><a href="#{}">{}</a></li>', one.anchor, one.title) for one in page.sections],
+        sections, [h.html("<p>{}</p>", note) for note in page.notes], h.own_content(script),
     )  # fmt: skip
 
 

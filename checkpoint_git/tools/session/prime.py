@@ -1,6 +1,4 @@
-"""`checkpoint prime`: what a session is told when it starts. It is silent where there is nothing to say, and whatever
-goes wrong, the session starts.
-"""
+"""`checkpoint prime`: what a session is told when it starts. Whatever goes wrong, the session starts."""
 
 from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,4 @@
-"""When a session started and when it was last reminded, as the times of two empty files in the git directory.
-
-Times of files on one disk are compared with times of files on the same disk: no clock is asked. And where all that is.
-"""
+"""When a session started and was last reminded: the times of two empty files in the git directory. It asks no clock."""
 
 import os
 from contextlib import suppress

@@ -1,7 +1,4 @@
-"""`checkpoint session`: what an agent's hooks call when it stops, or before its context is made shorter.
-
-It reminds when work went on and no checkpoint was written. It never fails a session, and blocks only where asked to.
-"""
+"""`checkpoint session`: reminds an agent that work went on and no checkpoint was written. It never fails a session."""
 
 from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping
