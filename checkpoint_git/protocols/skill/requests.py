@@ -300,8 +300,6 @@ class _Reader:
             return True
         if joint not in ("sentence", "start"):
             return False
-        if words[0].startswith(MARK) and joint == "sentence":  # "#13 reads what it writes"
-            return len(words) > 2 and words[1].endswith("s") and words[1] not in terms.NOUNS and words[1] != "needs"
         acting = [before for before, word in itertools.pairwise(words[1:6]) if word.endswith("s") and before.isalpha()]
         is_subject = words[0] in terms.ARTICLES and not {*words[1:2]} & terms.ROLES
         if is_subject and {*acting} - terms.ANDS - terms.PREPOSITIONS - terms.ARTICLES:
@@ -371,15 +369,13 @@ class _Head:
         if rule.forbids & near or (needed and not needed & near) or aims & terms.DEEDS - terms.AIMS:
             return False
         is_closed = bool(needed and needed & {*behind[:5]}) or self._ends_well()
-        may_be_titled = self.kind != "work" or (is_named and self.verb in terms.ENDINGS and not self._is_ticket())
+        is_pull = is_named and "-" not in self._text.references([self.token])[0]
+        may_be_titled = self.kind != "work" or (is_pull and self.verb in terms.ENDINGS)
         return self._governs(rule) and (is_closed or (may_be_titled and self._is_titled()))
 
     def is_plain(self) -> bool:
         """Whether the reference is the verb's own object, and nothing behind it makes it part of a name."""
         return bool(self.token) and self._is_light(self._between) and self._ends_well()
-
-    def _is_ticket(self) -> bool:
-        return "-" in self._text.references([self.token])[0]
 
     @staticmethod
     def _is_light(words: Words) -> bool:
@@ -546,8 +542,6 @@ def _is_step(head: Words) -> bool:
         return said <= terms.PUBLISHED or ({"on", "from"} & said and len(rest) <= 6) or not said
     if words[0] == "commit" or phrase == "link":
         return said <= terms.PUBLISHED
-    if phrase == "update" and {"pr", "pull"} & said:
-        return len(rest) <= 6
     if kind == "address":
         return bool(terms.REVIEWED & said or {*rest[:1]} & terms.POINTERS) and len(rest) <= 10
     if words[:3] == ["decide", "whether", "to"]:
