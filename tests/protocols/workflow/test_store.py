@@ -57,3 +57,13 @@ def test_execution_alone_is_archived_too(tmp_path: Path) -> None:
     target = store.archive_state(store.plan_workflow_place(str(tmp_path)), "w", INSTANT)
     assert target == "memory/state/.archive/w_20260302T120000Z"
     assert (tmp_path / target / "execution.json").read_text() == "{}"
+
+
+def test_what_a_kill_left_of_an_archive_joins_it(tmp_path: Path) -> None:
+    state, begun = tmp_path / "memory/state", tmp_path / "memory/state/.archive/w_20260302T110000Z"
+    begun.mkdir(parents=True)
+    (begun / "execution.json").write_text("{}")
+    (state / "phase.json").write_text("{}")
+    place = store.plan_workflow_place(str(tmp_path))
+    assert store.archive_state(place, "w", INSTANT) == "memory/state/.archive/w_20260302T110000Z"
+    assert sorted(path.name for path in begun.iterdir()) == ["execution.json", "phase.json"]
