@@ -65,9 +65,7 @@ class History(NamedTuple):
 
 # The database is a cache: missing, damaged, foreign, read-only or on a full disk it costs time, never an answer.
 def read_history(work_tree: str, smallest: int = SMALLEST, *, anew: bool = False) -> History | None:
-    """HEAD's history, None without commits. smallest: commits from which on an index is kept. anew: the index goes, and
-    the history is read without one.
-    """
+    """HEAD's, None without commits. smallest: commits from which on an index is kept. anew: the index is made again."""
     common = _find_common_dir(work_tree)
     path = os.path.join(common, INDEX_FILE)
     if anew and common:

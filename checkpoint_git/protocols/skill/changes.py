@@ -413,9 +413,7 @@ def find_done_trouble(value: dict[str, Any], next_action: str | None, complete: 
 
 
 def finish_action(value: dict[str, Any], now: int, next_action: str | None, complete: bool) -> Any:
-    """Moves the first action to recently_done (newest first, the last ten are kept) and returns it. next_action: a text
-    put first in the queue. complete: the status becomes complete.
-    """
+    """Moves the first action to recently_done, the last ten of which are kept. next_action: put first in the queue."""
     action = value["next_actions"].pop(0)
     if next_action:
         value["next_actions"].insert(0, next_action)

@@ -1,7 +1,6 @@
 """What the doctor keeps of a checkpoint: a slim value in place of the document, so that ten thousand fit.
 
-Those without a finding are cached in the git directory by the content of their file. Without that cache, or with one
-of another version of this package, everything is read anew.
+Those without a finding are cached in the git directory by the content of their file and the version of this package.
 """
 
 import json

@@ -1,7 +1,4 @@
-"""What became of a checkpoint's folder and of the files it lists since it was written: elsewhere, gone, or changed.
-
-The paths are untrusted: nothing outside the repository is looked at, no symbolic link is followed out of it.
-"""
+"""What happened to a checkpoint's folder and its files since it was written. No link leads out of the repository."""
 
 import os
 from collections.abc import Iterator, Mapping, Sequence

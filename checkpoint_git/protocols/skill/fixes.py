@@ -1,7 +1,6 @@
-"""How findings of the doctor are fixed in a checkpoint, where that needs no judgement.
+"""How findings of the doctor are fixed in a checkpoint's token value, where it still says what was found.
 
-Values are token values (jsontext). A fix does its work only where the value still says what was found; otherwise it
-leaves it alone. updated_at is never touched: a fix by a machine is not progress, and must not make old work look fresh.
+updated_at is never touched: a fix by a machine is not progress, and must not make old work look fresh.
 """
 
 import os
@@ -69,7 +68,9 @@ def _plan_file(context: Context, path: str, skill: str, findings: list[Finding])
 
         reverted = read_taken_back(place.work_tree, references)
     root = jsontext.parse(before.text)
-    fixed = fix_value(deepcopy(root.value), findings, Facts(place.root, facts.proofs.get(path, {}), renames, reverted))
+    fixed = fix_value(
+        deepcopy(root.value), findings, FixFacts(place.root, facts.proofs.get(path, {}), renames, reverted)
+    )
     text, done = jsonwrite.rewrite(root, fixed.value) if fixed.done else before.text, list(fixed.done)
     if text.startswith(jsontext.BYTE_ORDER_MARK) and any(one.code == _BYTE_ORDER_MARK for one in findings):
         text = text.removeprefix(jsontext.BYTE_ORDER_MARK)
@@ -104,7 +105,7 @@ def copy_to_history(place: Place, fixes: Sequence[FileFix], stamp: str) -> str:
 # in the value
 
 
-class Facts(NamedTuple):
+class FixFacts(NamedTuple):
     """What fixes know besides the value. home: the folder that holds .checkpoints. merged: reference -> evidence.
     renames: index of generated_files -> (the entry, what it is now). reverted: see plan_rotation.
     """
@@ -121,10 +122,10 @@ class Fixed(NamedTuple):
     done: list[Done]
 
 
-Fix = Callable[[dict[str, Any], list[Finding], Facts, list[Moved]], list[Done]]
+Fix = Callable[[dict[str, Any], list[Finding], FixFacts, list[Moved]], list[Done]]
 
 
-def fix_value(value: dict[str, Any], findings: Sequence[Finding], facts: Facts) -> Fixed:
+def fix_value(value: dict[str, Any], findings: Sequence[Finding], facts: FixFacts) -> Fixed:
     """Fix what of the findings can be; the value is changed in place. Findings that no fix knows are left out."""
     moved: list[Moved] = []
     done: list[Done] = []
@@ -139,7 +140,7 @@ def _indexes(findings: list[Finding], place: str, items: Sequence[Any]) -> list[
     return sorted({int(part) for part in parts if part.isdecimal() and int(part) < len(items)})
 
 
-def _finish_shipped(value: dict[str, Any], found: list[Finding], facts: Facts, moved: list[Moved]) -> list[Done]:
+def _finish_shipped(value: dict[str, Any], found: list[Finding], facts: FixFacts, moved: list[Moved]) -> list[Done]:
     # the last action of work in progress stays: somebody has to say what is next
     actions, record = read_list(value, "next_actions"), value.get("recently_done", [])
     shipped = {}
@@ -170,7 +171,7 @@ def _when(entry: Any) -> int:
     return instant[0] if instant else 0
 
 
-def _follow_renames(value: dict[str, Any], found: list[Finding], facts: Facts, moved: list[Moved]) -> list[Done]:
+def _follow_renames(value: dict[str, Any], found: list[Finding], facts: FixFacts, moved: list[Moved]) -> list[Done]:
     files, done = read_primer(value, "generated_files"), []
     for at in _indexes(found, "/context_primer/generated_files", files):
         entry, (old, new) = files[at], facts.renames.get(at, ("", ""))
@@ -181,7 +182,7 @@ def _follow_renames(value: dict[str, Any], found: list[Finding], facts: Facts, m
     return done
 
 
-def _rotate(value: dict[str, Any], found: list[Finding], facts: Facts, moved: list[Moved]) -> list[Done]:
+def _rotate(value: dict[str, Any], found: list[Finding], facts: FixFacts, moved: list[Moved]) -> list[Done]:
     # as `checkpoint rotate`, except narratives that wait for a review
     rotation = plan_rotation({key: member for key, member in value.items() if key != "superseded"}, facts.reverted)
     value.update(rotation.value)
@@ -190,7 +191,7 @@ def _rotate(value: dict[str, Any], found: list[Finding], facts: Facts, moved: li
     return [Done("content/rotation-due", found[0].where, f"moved to history: {', '.join(told)}")] if told else []
 
 
-def _retire_superseded(value: dict[str, Any], found: list[Finding], facts: Facts, moved: list[Moved]) -> list[Done]:
+def _retire_superseded(value: dict[str, Any], found: list[Finding], facts: FixFacts, moved: list[Moved]) -> list[Done]:
     past = read_list(value, "superseded")
     if not past:
         return []
@@ -202,7 +203,7 @@ def _retire_superseded(value: dict[str, Any], found: list[Finding], facts: Facts
 # what only its name asks for
 
 
-def _move_home(value: dict[str, Any], found: list[Finding], facts: Facts, moved: list[Moved]) -> list[Done]:
+def _move_home(value: dict[str, Any], found: list[Finding], facts: FixFacts, moved: list[Moved]) -> list[Done]:
     old = value.get("project_dir")
     if old == facts.home:
         return []
@@ -210,7 +211,7 @@ def _move_home(value: dict[str, Any], found: list[Finding], facts: Facts, moved:
     return [Done("drift/project-dir", "/project_dir", f"project_dir is {facts.home} now; it was {old}")]
 
 
-def _resolve_blockers(value: dict[str, Any], found: list[Finding], facts: Facts, moved: list[Moved]) -> list[Done]:
+def _resolve_blockers(value: dict[str, Any], found: list[Finding], facts: FixFacts, moved: list[Moved]) -> list[Done]:
     blockers, done = read_list(value, "blockers"), []
     for at in _indexes(found, "/blockers", blockers):
         blocker = blockers[at]

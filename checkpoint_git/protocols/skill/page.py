@@ -44,7 +44,7 @@ _TONE_OF = {title: tone for title, tone, _ in _COLUMNS}
 _ORDER = ("Waits on you", "Failed", "Blocked", "In progress", "Not started", "Something else", "Complete")
 
 
-class Facts(NamedTuple):
+class PageFacts(NamedTuple):
     """What the page shows: documents and their states in the order of what matters, the queue, the history."""
 
     documents: Sequence[Document]
@@ -73,7 +73,7 @@ def summarize_for_page(question: Question) -> Summary:
             else one
             for one in states
         ]
-    facts = Facts(documents, states, queue, read_lives(place, [document.skill for document in documents]))
+    facts = PageFacts(documents, states, queue, read_lives(place, [document.skill for document in documents]))
     data = {"skills": len(states), "decisions": len(facts.decisions)}
     return Summary(data, [*find_broken(documents), *shipped.findings], page=make_parts(facts))
 
@@ -87,7 +87,7 @@ def _read_checkpoints(place: Place, now: int) -> list[Document]:
     return documents
 
 
-def make_parts(facts: Facts) -> PageParts:
+def make_parts(facts: PageFacts) -> PageParts:
     names = [state.project for state in facts.states if state.project.strip()]
     waiting, counts = len(facts.decisions), Counter(map(_find_column, facts.states))
     chips = [h.badge(f"{h.count_of(waiting, 'decision')} waiting on you", "bad" if waiting else "good")]
@@ -111,7 +111,7 @@ def make_parts(facts: Facts) -> PageParts:
 # what waits, and what comes next
 
 
-def _blockers(facts: Facts, *, waiting: bool) -> Section | None:
+def _blockers(facts: PageFacts, *, waiting: bool) -> Section | None:
     """The decisions that wait on the reader, which are at the top of the page, or all other blockers."""
     every = [
         (state, *each)
@@ -150,7 +150,7 @@ def _words(value: Any) -> str:
     return value if isinstance(value, str) else "" if value is None else str(value)[:200]
 
 
-def _next(facts: Facts) -> Section:
+def _next(facts: PageFacts) -> Section:
     actions, skipped = facts.queue
     if not actions:
         unread = sum(document.value is None for document in facts.documents)
@@ -186,7 +186,7 @@ def _action(action: NextAction) -> Markup:
 # the board
 
 
-def _board(facts: Facts) -> Section:
+def _board(facts: PageFacts) -> Section:
     if not facts.states:
         start = 'checkpoint update build --phase=plan --next_actions+="Say what comes first"'
         text = f"No checkpoints yet. A first one, of a skill named build: {start}"
@@ -255,7 +255,7 @@ def _badges(state: State) -> list[Markup]:
 # skill by skill, and tickets
 
 
-def _skills(facts: Facts) -> Section | None:
+def _skills(facts: PageFacts) -> Section | None:
     if not facts.states:
         return None
     documents = {document.path: document for document in facts.documents}
@@ -313,7 +313,7 @@ def _row(row: dict[str, Any]) -> list[str]:
     return [shorten(name, 200) or "(no name)", sign, shorten(_words(row.get("id")), 80)]
 
 
-def _tickets(facts: Facts) -> Section | None:
+def _tickets(facts: PageFacts) -> Section | None:
     refs = find_refs(facts.documents)
     if not refs:
         return None

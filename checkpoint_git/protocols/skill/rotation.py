@@ -1,9 +1,7 @@
 """Which parts of a checkpoint are past, and the history document they move to. Pure.
 
-Past is what is closed and what nothing open names any more: an entry that an open action, blocker or row still names
-stays, and so does a pull request that the history reverted. The history document depends on the moved entries alone,
-not on who moves them or when, so that two branches that rotate the same entries write the same bytes. Values are token
-values (jsontext); the find_ functions take plain ones too.
+Past is what is closed and what nothing open names. The document depends on the moved entries alone: two branches that
+rotate the same ones write the same bytes. Values are token values (jsontext); the find_ functions take plain ones too.
 """
 
 from collections.abc import Collection, Iterator, Mapping

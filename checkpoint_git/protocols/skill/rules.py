@@ -1,8 +1,6 @@
-"""What a skill checkpoint must mean beyond its shape. Pure: a value in, findings out, nothing read or written.
+"""What a skill checkpoint must mean beyond its shape. Pure: what has another type is the schema's business.
 
-Each part looks at members of the type that it expects: other types are the schema's business, and so is what is
-missing. Nearly every file passes nearly every rule, and there may be ten thousand files: a rule first asks as cheaply
-as it can whether there is anything to say, and only then where and what.
+Nearly every file passes nearly every rule: each first asks as cheaply as it can whether there is anything to say.
 """
 
 from collections.abc import Iterable, Iterator

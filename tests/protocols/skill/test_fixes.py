@@ -7,7 +7,7 @@ import pytest
 
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.git.history.evidence import Evidence
-from checkpoint_git.protocols.skill.fixes import FIXES, Facts, Fixed, fix_value
+from checkpoint_git.protocols.skill.fixes import FIXES, Fixed, FixFacts, fix_value
 from checkpoint_git.protocols.skill.generated_files import follow_moves
 from checkpoint_git.protocols.skill.views import listed_path
 from checkpoint_git.tools.doctor.catalog import list_checks
@@ -16,11 +16,11 @@ from tests.support.verbs import seconds
 
 SEARCH = Evidence("abc1234", seconds("2026-03-01T10:00:00Z"), "Search", "rule")
 SORTING = Evidence("def5678", seconds("2026-03-02T10:00:00Z"), "Sorting", "rule")
-FACTS = Facts(home="/here", merged={"#12": SEARCH, "#13": SORTING, "ABC-7": SEARCH})
+FACTS = FixFacts(home="/here", merged={"#12": SEARCH, "#13": SORTING, "ABC-7": SEARCH})
 INSTALLED = {"install/missing", "driver/inert", "driver/broken", "hooks/unreachable", "diff/textconv"}
 
 
-def mend(value: dict[str, Any], *findings: tuple[str, str], facts: Facts = FACTS) -> Fixed:
+def mend(value: dict[str, Any], *findings: tuple[str, str], facts: FixFacts = FACTS) -> Fixed:
     found = [Finding(code, "warning", "x", "p", where) for code, where in findings]
     return fix_value(deepcopy(value), found, facts)
 
@@ -107,7 +107,7 @@ def test_a_record_that_is_no_list_is_left_alone() -> None:
 def renamed(entry: Any, old: str = "a/old.ts", new: str = "a/new.ts", *others: Any) -> Any:
     value = checkpoint(context_primer={"generated_files": [entry, *others]})
     listed = listed_path(entry)
-    facts = Facts(renames={0: (listed, follow_moves(listed, [(old, new)], [one.split(" ")[0] for one in others]))})
+    facts = FixFacts(renames={0: (listed, follow_moves(listed, [(old, new)], [one.split(" ")[0] for one in others]))})
     mended = mend(value, ("drift/file-missing", "/context_primer/generated_files/0"), facts=facts)
     return mended.value["context_primer"]["generated_files"][0]
 

@@ -10,7 +10,7 @@ from checkpoint_git.git.history.steps import Commit
 from checkpoint_git.protocols.skill.history import Entry
 from checkpoint_git.protocols.skill.life import Event
 from checkpoint_git.protocols.skill.next_action import plan_queue
-from checkpoint_git.protocols.skill.page import Facts, make_parts
+from checkpoint_git.protocols.skill.page import PageFacts, make_parts
 from checkpoint_git.protocols.skill.page_timeline import Lives
 from checkpoint_git.protocols.skill.read import check_files
 from checkpoint_git.protocols.skill.state import find_states
@@ -21,11 +21,11 @@ from tests.support.verbs import NOON, seconds
 NOW = seconds(NOON)
 
 
-def make_facts(*values: dict[str, Any], lives: Lives | None = None) -> Facts:
-    """Facts as they would be read."""
+def make_facts(*values: dict[str, Any], lives: Lives | None = None) -> PageFacts:
+    """PageFacts as they would be read."""
     files = [(f".checkpoints/{value.get('skill')}.checkpoint.json", json.dumps(value).encode()) for value in values]
     documents = check_files(files, NOW)
-    return Facts(documents, find_states(documents, NOW), plan_queue(documents, now=NOW), lives or Lives({}))
+    return PageFacts(documents, find_states(documents, NOW), plan_queue(documents, now=NOW), lives or Lives({}))
 
 
 def draw(parts: PageParts, anchor: str = "") -> str:
@@ -34,7 +34,7 @@ def draw(parts: PageParts, anchor: str = "") -> str:
     return html("{}", [part for one in sections if one.anchor == (anchor or one.anchor) for part in one.parts])
 
 
-def columns(facts: Facts) -> list[tuple[str, list[str]]]:
+def columns(facts: PageFacts) -> list[tuple[str, list[str]]]:
     """The board's columns with the titles of their cards."""
     found: list[tuple[str, list[str]]] = []
     for level, text in re.findall(r"<h([34])>(?:<a [^>]*>)?([^<]*)", draw(make_parts(facts), "board")):

@@ -30,9 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 class UpdateResult(NamedTuple):
-    """clock_behind: updated_at stayed ahead of this machine's clock. fields: the root fields that were written.
-    understood: names and values that were taken for others.
-    """
+    """clock_behind: updated_at stays ahead of this clock. understood: names and values that were taken for others."""
 
     written: Written
     clock_behind: bool
