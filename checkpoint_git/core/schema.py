@@ -2,9 +2,12 @@
 
 from collections.abc import Callable, Mapping
 from functools import cached_property
+from itertools import islice
 from typing import Any, NamedTuple
 
 from checkpoint_git.core import jsontext
+
+MOST_ERRORS = 1_000  # that are explained of one document: a branch may bring one with millions
 
 Check = Callable[[Any], bool]
 Step = tuple[type | None, Check | None]  # the one type that a value must have, and what is asked of it beyond that
@@ -60,7 +63,7 @@ def explain(schema: Schema, value: Any) -> list[Mismatch]:
     from jsonschema import Draft202012Validator
 
     found: list[Mismatch] = []
-    for error in Draft202012Validator(schema.document).iter_errors(value):
+    for error in islice(Draft202012Validator(schema.document).iter_errors(value), MOST_ERRORS):
         where = ""
         for key in error.absolute_path:
             where = jsontext.join_pointer(where, key)

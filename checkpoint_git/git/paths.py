@@ -19,7 +19,8 @@ Kind = Literal["renamed", "deleted", "uncommitted", "ignored", "cut", "unknown"]
 _GLOB = re.compile(r"[*?\[]")
 _PLAIN_PATH = re.compile(r"[\w.-][\w./ -]*[\w-]", re.ASCII).fullmatch
 _ODD_PART = re.compile(r"(?:^|/)\.{0,2}(?:/|$)").search  # "", "." or ".." between two slashes
-_MAX_WALK = 200_000  # folder entries that one pattern may look at
+_MAX_WALK = 1_000_000  # folder entries that are looked at for all patterns; what is behind them counts as there
+_MOST_PATTERNS = 100  # that are looked for; the rest counts as there
 _MAX_FOLLOWED = 5  # renames in a row
 _DEEPEST = 100  # folders of a path that are looked at one by one
 _FEW = 100  # paths that git itself looks for; more of them it compares one by one with every name it has
@@ -34,13 +35,16 @@ class Fate(NamedTuple):
 
 
 # Paths are untrusted text: nothing outside the repository is ever looked at, no symbolic link is followed out of it.
-def find_state(path: str, root: str, top: str) -> State:
-    """Of a path or pattern, relative to root (which holds .checkpoints) or to top, the repository's."""
-    states = {_find_state_from(base, path, top) for base in {root, top}}
+def find_state(path: str, root: str, top: str, budget: Iterator[int] | None = None) -> State:
+    """Of a path or pattern, relative to root (which holds .checkpoints) or to top, the repository's. budget: an item
+    for each folder entry.
+    """
+    budget = iter(range(_MAX_WALK)) if budget is None else budget
+    states = {_find_state_from(base, path, top, budget) for base in {root, top}}
     return "there" if "there" in states else "missing" if "missing" in states else "outside"
 
 
-def _find_state_from(base: str, path: str, top: str) -> State:
+def _find_state_from(base: str, path: str, top: str, budget: Iterator[int]) -> State:
     full = _inside(base, path, top)
     if full is None:
         return "outside"
@@ -52,7 +56,7 @@ def _find_state_from(base: str, path: str, top: str) -> State:
     if not _GLOB.search(path):
         return "missing"
     parts = re.sub(r"(?:\*\*/)+", "**/", os.path.relpath(full, top).replace(os.sep, "/")).split("/")
-    return next(_walk(top, parts, iter(range(_MAX_WALK))), "missing")
+    return next(_walk(top, parts, budget), "missing")
 
 
 def _walk(folder: str, parts: list[str], budget: Iterator[int]) -> Iterator[State]:
@@ -70,6 +74,7 @@ def _walk(folder: str, parts: list[str], budget: Iterator[int]) -> Iterator[Stat
         return
     for entry in entries:
         if next(budget, None) is None:
+            yield "there"
             return
         is_folder = entry.is_dir(follow_symlinks=False)
         if head == "**" and is_folder and entry.name != ".git":
@@ -99,12 +104,16 @@ class Lookup:
         self._root, self._top = root, top
         self._states: dict[str, State] = {}
         self._names: dict[str, tuple[str, ...]] = {}
+        self._budget, self._patterns = iter(range(_MAX_WALK)), 0
         self._plain: dict[str, bool] = {top: True}  # folder -> whether it is one, reached through no symbolic link
 
     def find_state(self, path: str) -> State:
         if path not in self._states:
-            is_plain = self._is_plainly_there(path)
-            self._states[path] = "there" if is_plain else find_state(path, self._root, self._top)
+            is_known = self._is_plainly_there(path)
+            if not is_known and _GLOB.search(path):
+                self._patterns += 1
+                is_known = self._patterns > _MOST_PATTERNS
+            self._states[path] = "there" if is_known else find_state(path, self._root, self._top, self._budget)
         return self._states[path]
 
     def find_names(self, path: str) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from jsonschema import Draft202012Validator
 
 import checkpoint_git.protocols.skill as room
-from checkpoint_git.core.schema import Schema, explain, is_surely_valid, load_schema
+from checkpoint_git.core.schema import MOST_ERRORS, Schema, explain, is_surely_valid, load_schema
 from checkpoint_git.protocols.contract import open_room
 from tests.support.samples import checkpoint
 
@@ -232,3 +232,8 @@ def test_places_are_json_pointers() -> None:
 def test_a_definition_that_is_nothing_but_itself_is_not_sure() -> None:
     schema = Schema(lambda: {"$defs": {"a": {"$ref": "#/$defs/a"}}, "$ref": "#/$defs/a"})
     assert not is_surely_valid(schema, "x")
+
+
+def test_of_a_document_with_endless_errors_the_first_are_explained() -> None:
+    schema = Schema(lambda: {"type": "array", "items": {"type": "string"}})
+    assert len(explain(schema, [1] * 200_000)) == MOST_ERRORS

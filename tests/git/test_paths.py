@@ -1,5 +1,6 @@
 """Paths that somebody wrote down, looked up in real repositories."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -181,3 +182,23 @@ def test_a_path_that_git_could_take_for_something_else_is_taken_literally(repo: 
     repo.write("a", "1")
     repo.commit()
     assert fates(repo, [path]) == {path: Fate("unknown")}
+
+
+def test_of_many_patterns_few_are_looked_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    for at in range(30):
+        (tmp_path / f"f{at}.py").touch()
+    listed: list[str] = []
+    scan = os.scandir
+
+    def note(path: str) -> object:
+        listed.append(path)
+        return scan(path)
+
+    monkeypatch.setattr(os, "scandir", note)
+    lookup = Lookup(str(tmp_path), str(tmp_path))
+    states = [lookup.find_state(f"x{at}*.ts") for at in range(20_000)]
+    assert states[:2] == ["missing", "missing"]
+    assert states[-1] == "there"  # nobody has looked, and nobody complains
+    assert len(listed) <= 200
+    assert lookup.find_state("f1.py") == "there"
+    assert lookup.find_state("f31.py") == "missing"

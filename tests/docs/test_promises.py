@@ -1,0 +1,21 @@
+"""Every promise in docs/promises.md names a test that is there."""
+
+import re
+
+import pytest
+
+from tests.architecture.imports import ROOT
+
+ROWS = [line for line in (ROOT / "docs/promises.md").read_text().splitlines() if line.startswith("| ")]
+PROMISES = [row for row in ROWS if row != "| promise | test |"]
+
+
+def test_there_are_promises() -> None:
+    assert len(PROMISES) > 10
+
+
+@pytest.mark.parametrize("row", PROMISES)
+def test_a_promise_names_a_test_that_is_there(row: str) -> None:
+    named = re.search(r"`(tests/[\w/]+\.py)::(test_\w+)` \|$", row)
+    assert named, row
+    assert f"def {named[2]}(" in (ROOT / named[1]).read_text()
