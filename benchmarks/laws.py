@@ -72,10 +72,17 @@ def make_history(seed: int, number: int) -> History:
     """The history of this number, always the same."""
     source = random.Random(f"{seed}/{number}")  # noqa: S311 (a test's choices, not a secret)
     before, shared = (_make_operations(source, side, source.choice((0, 0, 1, 3))) for side in ("b", "s"))
-    ours, theirs = (_make_operations(source, side, source.randint(0, MOST_OPERATIONS)) for side in ("o", "t"))
+    ours, theirs = (_make_session(source, side) for side in ("o", "t"))
     layout = source.choice(LAYOUTS)
     layouts = [layout if source.random() < 0.8 else source.choice(LAYOUTS) for _ in range(2)]
     return History(before, shared, ours, theirs, (layout, layouts[0], layouts[1]))
+
+
+def _make_session(source: random.Random, side: str) -> list[Operation]:
+    """Mostly one that says when it was, as every command does; the same instant on both sides happens."""
+    operations = _make_operations(source, side, source.randint(0, MOST_OPERATIONS))
+    stamp = [Operation("bump", source.randint(0, 9), side)] if operations and source.random() < 0.8 else []
+    return [*operations, *stamp]
 
 
 def _make_operations(source: random.Random, side: str, count: int) -> list[Operation]:
@@ -141,8 +148,8 @@ def check_no_resurrection(case: Case, merge: Merge) -> Iterator[str]:
 
 
 def check_no_invention(case: Case, merge: Merge) -> Iterator[str]:
-    """Whatever the result holds, one of the three versions holds, but for sums."""
-    known = {scalar for value in case.values for scalar in find_scalars(value)}
+    """Whatever the result holds, one of the three versions holds, but for sums and the list of what gave way."""
+    known = {"superseded"} | {scalar for value in case.values for scalar in find_scalars(value)}
     for value in case.kept:
         invented = find_scalars({**value, "cost": None}) - known - {"null"}
         if invented:

@@ -16,14 +16,12 @@ if TYPE_CHECKING:
 CLEAN, CONFLICT = 0, 3
 NOTHING_DONE = 4
 OPTIONS = {"--base": False, "--narrative": True, "--merge-schema": True, "--schema": True}  # whether a value follows
-USAGE = (
-    "usage: driver.py [--base] [--narrative newest] [--merge-schema FILE | --schema FILE] BASE OURS THEIRS SIZE PATH"
-)
+USAGE = "usage: driver.py [--base] [--narrative RULE] [--merge-schema FILE | --schema FILE] BASE OURS THEIRS SIZE PATH"
 
 
 class Request:
     """What git asks for: the three files, the size of conflict markers, the path in the repository, the options. inner:
-    a merge of merge bases. narrative: "conflict" or "newest". schema: a file whose skill_state schema extends ours, or
+    a merge of merge bases. narrative: as merge_file takes it. schema: a file whose skill_state schema extends ours, or
     "". whole_schema: the schema of a file that is no checkpoint, named by its SHA-256, or "".
     """
 
@@ -33,7 +31,7 @@ class Request:
         self.base, self.ours, self.theirs, marker_size, self.path = words
         self.marker_size = int(marker_size)
         self.inner = "--base" in options
-        self.narrative = options.get("--narrative", "conflict")
+        self.narrative = options.get("--narrative", "auto")
         self.schema = options.get("--merge-schema", "")
         self.whole_schema = options.get("--schema", "")
 
@@ -82,6 +80,11 @@ def merge_files(request: Request) -> int:
     replace_file(request.ours, merged.data)
     for conflict in merged.conflicts:
         _report_conflict(request.path, conflict)
+    if merged.context.superseded:
+        from checkpoint_git.merge.superseded import tell_superseded
+
+        for line in tell_superseded(merged.context):
+            _say(f"{request.path}: {line}")
     return CONFLICT if merged.conflicts else CLEAN
 
 

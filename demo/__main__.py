@@ -108,15 +108,16 @@ def show_merged(stage: Stage) -> None:
 def show_conflict(stage: Stage) -> None:
     """A question that only a person can answer stays a conflict, as small as it is."""
     stage.title("4. A real conflict stays one, and stays small")
-    stage.do("git checkout -q -b night && checkpoint update build --step=sprint-3-review && git commit -q -am 'Night'")
-    stage.do("git checkout -q session-b && checkpoint update build --step=sprint-3-plan && git commit -q -am 'Day'")
+    night, day = "--phase=review --step=sprint-3-review", "--phase=planning --step=sprint-3-plan"
+    stage.do(f"git checkout -q -b night && checkpoint update build {night} && git commit -q -am 'Night'")
+    stage.do(f"git checkout -q session-b && checkpoint update build {day} && git commit -q -am 'Day'")
     stage.run("git merge --no-edit night", code=1)
     stage.run(f"sed -n '/^<<<<<<</,/^>>>>>>>/p' {FILE}")
     text = stage.read(FILE)
     stage.expect(text.count("<<<<<<<") == 1, "one conflict")
     stage.expect("sprint-3-review" in text and "sprint-3-plan" in text, "both sides of it")
     stage.say("\nDecided by editing, or with a word:")
-    stage.run("checkpoint resolve --where /step --take theirs")
+    stage.run("checkpoint resolve --where /phase --take theirs")
     stage.run("git commit -q --no-edit")
     stage.expect(stage.load("build")["step"] == "sprint-3-review", "theirs should have been taken")
 

@@ -4,9 +4,9 @@ import re
 import shlex
 from collections.abc import Mapping
 from itertools import pairwise
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, get_args
 
-Narrative = Literal["conflict", "newest"]
+Narrative = Literal["auto", "newest", "conflict"]
 
 DRIVER = "merge.checkpoint.driver"
 RECURSIVE = "merge.checkpoint.recursive"
@@ -37,7 +37,7 @@ _FALLBACK = (
 
 
 class Choices(NamedTuple):
-    narrative: Narrative = "conflict"
+    narrative: Narrative = "auto"
     schema: str = ""  # absolute path of a schema for private fields
     whole_schema: str = ""  # of one for whole files that are no checkpoints
 
@@ -84,7 +84,7 @@ def find_schemas(settings: Mapping[str, str]) -> dict[str, str]:
 def driver_command(python: str, package: str, choices: Choices, *, base: bool = False) -> str:
     # Git replaces %O %A %B %L %P and hands the rest to sh
     options = ["--base"] if base else []
-    options += ["--narrative", "newest"] if choices.narrative == "newest" else []
+    options += ["--narrative", choices.narrative] if choices.narrative != "auto" else []
     options += ["--merge-schema", _quoted(choices.schema)] if choices.schema else []
     options += ["--schema", _quoted(choices.whole_schema)] if choices.whole_schema else []
     driver = _quoted(f"{package}/driver.py").replace("%", "%%")
@@ -118,7 +118,8 @@ def read_driver_command(command: str) -> Installed | None:
     if words[1:3] != ["-I", "-S"] or len(words) < 4 or not words[3].endswith("/driver.py"):
         return None
     options = dict(pairwise(words[4:]))
-    narrative: Narrative = "newest" if options.get("--narrative") == "newest" else "conflict"
+    rules: tuple[Narrative, ...] = get_args(Narrative)
+    narrative: Narrative = next((rule for rule in rules if rule == options.get("--narrative")), "auto")
     schemas = (options.get(name, "") for name in ("--merge-schema", "--schema"))
     return Installed(words[0], words[3], Choices(narrative, *schemas))
 

@@ -9,7 +9,7 @@ from checkpoint_git.merge.conflicts import decide
 from checkpoint_git.merge.explain_places import explain_place
 from checkpoint_git.merge.explanation import THE_FILE, Comparison, Entry, ExplainContext, Explanation, Place
 from checkpoint_git.merge.file import Merged, merge_documents
-from checkpoint_git.merge.places import CONFLICT, is_same
+from checkpoint_git.merge.places import AUTO, is_same
 from checkpoint_git.merge.verdict import FAILURES, OTHER, Sides, Verdict
 
 if TYPE_CHECKING:
@@ -26,7 +26,7 @@ def explain(
     second: bytes | None,
     result: bytes | None,
     schema: "Schema",
-    narrative: str = CONFLICT,
+    narrative: str = AUTO,
 ) -> Explanation:
     """What the merge of the parents `first` and `second` did, given what was committed as its result. None: a version
     has no such file. narrative: the policy for the comparison with our own merge. Raises nothing: what is not JSON is

@@ -4,7 +4,7 @@ from checkpoint_git.core.jsontext import JsonTextError, Node, decode, join_point
 from checkpoint_git.core.jsonwrite import BASE, OURS, THEIRS, Alternatives, Built, Choice, Entry, Writer, picked
 from checkpoint_git.merge.items import merge_order
 from checkpoint_git.merge.layout import lays_out_theirs
-from checkpoint_git.merge.places import CONFLICT, MergeContext, is_same, members_of, merge_place
+from checkpoint_git.merge.places import AUTO, CONFLICT, MergeContext, is_same, members_of, merge_place
 from checkpoint_git.merge.strategy import NONE, REQUIRE
 
 TYPE_CHECKING = False
@@ -49,15 +49,16 @@ def merge_file(
     theirs: bytes,
     schema: "Schema" = NONE,
     *,
-    narrative: str = CONFLICT,
+    narrative: str = AUTO,
     marker_size: int = 7,
     inner: bool = False,
 ) -> Merged:
     """The three-way merge of a file; base is None, or empty as git's drivers get it, where it is new on both sides.
-    schema: whose x-merge keywords say how places merge. narrative: "newest" lets groups that name a "superseded" list
-    follow the newer side. inner: a merge of merge bases, which must stay valid JSON: a conflict takes base's value and
-    is not marked. Raises JsonTextError, which names the version, where one of the three is not JSON as we accept it: an
-    unreadable base is never taken for an empty one, since that would bring removed items back.
+    schema: whose x-merge keywords say how places merge. narrative: whether groups that name a "superseded" list follow
+    the newer side: "auto", "newest" or "conflict". inner: a merge of merge bases, which must stay valid JSON: a
+    conflict takes base's value and is not marked. Raises JsonTextError, which names the version, where one of the three
+    is not JSON as we accept it: an unreadable base is never taken for an empty one, since that would bring removed
+    items back.
     """
     roots: list[Node | None] = []
     for name, data in (("base", base or None), ("ours", ours), ("theirs", theirs)):
@@ -76,12 +77,13 @@ def merge_documents(
     ours: Node,
     theirs: Node,
     schema: "Schema",
-    narrative: str = CONFLICT,
+    narrative: str = AUTO,
     marker_size: int = 7,
     inner: bool = False,
 ) -> Merged:
     swapped = lays_out_theirs(base, ours, theirs)
-    context = MergeContext(schema, base, *((theirs, ours) if swapped else (ours, theirs)), narrative)
+    sides = (theirs, ours) if swapped else (ours, theirs)
+    context = MergeContext(schema, base, *sides, CONFLICT if inner else narrative)
     requirements = schema.get(REQUIRE) or ()
     if any("same" in each and _identity_diverged(each["same"][1:], context) for each in requirements):
         return write_result(context, Choice("", ours, base, theirs), marker_size, inner)

@@ -183,9 +183,14 @@ def _lint_groups(schema: dict[str, Any], where: str) -> Iterator[Finding]:
             yield _error("group", pointer, f"{newest} does not begin with a member of the group {name}")
         if "superseded" in rule and "by" not in rule:
             yield _error("group", pointer, '"superseded" needs "by": which side is newer')
-        for entry in rule["rank"] if isinstance(rule.get("rank"), list) else ():
-            if isinstance(entry, dict) and str(entry.get("at"))[1:] not in keys:
-                yield _error("group", pointer, f"{entry.get('at')} is not a member of the group {name}")
+        ranked = [each.get("at") for each in _listed(rule, "rank") if isinstance(each, dict)]
+        for member in (*ranked, *_listed(rule, "same")):
+            if str(member)[1:] not in keys:
+                yield _error("group", pointer, f"{member} is not a member of the group {name}")
+
+
+def _listed(rule: dict[str, Any], name: str) -> list[Any]:
+    return rule[name] if isinstance(rule.get(name), list) else []
 
 
 def _lint_requirements(root: dict[str, Any]) -> Iterator[Finding]:

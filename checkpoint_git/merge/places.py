@@ -25,26 +25,27 @@ if TYPE_CHECKING:
     Leaves = dict[str, Node | None]  # the members of a group as one version has them
 
 
-CONFLICT = "conflict"
+# what becomes of a group that keeps what it leaves behind: the newer side's where that is safe, always, or never
+AUTO = "auto"
 NEWEST = "newest"
+CONFLICT = "conflict"
 
 
 class MergeContext:
-    """superseded: by the name of a top-level list, the record that a group left behind (policy "newest"). target: the
-    side into whose text the result is written; while places are merged it is called ours.
+    """superseded: by the name of a top-level list, what a group left behind: the record, the one that base would have
+    left, and the members that both sides changed. target: the side into whose text the result is written; while places
+    are merged it is called ours.
     """
 
     __slots__ = ("base", "narrative", "ours", "strategies", "superseded", "target", "theirs")
 
-    def __init__(
-        self, schema: "Schema", base: "Node | None", ours: Node, theirs: Node, narrative: str = CONFLICT
-    ) -> None:
+    def __init__(self, schema: "Schema", base: "Node | None", ours: Node, theirs: Node, narrative: str = AUTO) -> None:
         self.strategies = Strategies(schema)
         self.base = base
         self.ours = self.target = ours
         self.theirs = theirs
         self.narrative = narrative
-        self.superseded: dict[str, Any] = {}
+        self.superseded: dict[str, tuple[dict[str, Node], dict[str, Node], list[str]]] = {}
 
 
 def is_same(left: "Node | None", right: "Node | None") -> bool:
@@ -170,8 +171,8 @@ def _assemble(ours: Node, entries: "list[Entry]", theirs: "Node | None") -> "Res
 
 
 # Members of an object that come from one side together, as their rule says: "rank" makes the group one thing whose
-# versions are ordered by the places that its values have in lists; "newest" names an instant in it; "superseded" sets
-# the older version aside under the policy "newest".
+# versions are ordered by the places that its values have in lists; "newest" names an instant in it; "superseded" keeps
+# the older version in a list.
 def _merge_group(
     context: MergeContext, rule: "Schema", where: str, old: "Leaves", left: "Leaves", right: "Leaves"
 ) -> "dict[str, Result | None]":
@@ -191,7 +192,7 @@ def _merge_group(
         undecided = list(left) if apart else []
     if not undecided:
         return results
-    chosen = _choose_side(context, rule, old, left, right)
+    chosen = _choose_side(context, rule, undecided, old, left, right)
     if chosen is not None:
         # a record comes whole; what one side alone wrote of a narrative stays, whichever is newer
         alone = {} if "rank" in rule or "newest" in rule else results
@@ -206,7 +207,7 @@ def _merge_group(
 
 
 def _choose_side(
-    context: MergeContext, rule: "Schema", old: "Leaves", left: "Leaves", right: "Leaves"
+    context: MergeContext, rule: "Schema", undecided: "list[str]", old: "Leaves", left: "Leaves", right: "Leaves"
 ) -> "Leaves | None":
     # the side that the rule lets win as a whole, or None for a conflict
     if "rank" in rule:
@@ -214,16 +215,29 @@ def _choose_side(
     elif "newest" in rule:
         name, _, rest = rule["newest"][1:].partition("/")
         newer = newer_side(left.get(name), right.get(name), "/" + rest)
-    elif context.narrative == NEWEST and "superseded" in rule:
+    elif "superseded" in rule and _follows_time(context, rule, left, right):
         newer = newer_side(context.ours, context.theirs, rule["by"])
         if newer:
             loser, root = (right, context.theirs) if newer > 0 else (left, context.ours)
             name = rule["by"][1:]
-            record = {name: members_of(root).get(name), **loser}
-            context.superseded[rule["superseded"]] = {key: node for key, node in record.items() if node is not None}
+            left_behind = [
+                {key: node for key, node in {name: members_of(whole).get(name), **leaves}.items() if node is not None}
+                for whole, leaves in ((root, loser), (context.base, old))
+            ]
+            context.superseded[rule["superseded"]] = (left_behind[0], left_behind[1], undecided)
     else:
         return None
     return None if newer == 0 else left if newer > 0 else right
+
+
+def _follows_time(context: MergeContext, rule: "Schema", left: "Leaves", right: "Leaves") -> bool:
+    # No clock is asked, so that every clone, and `resolve` and `audit` later, merges alike. An instant that is not
+    # later than base's says nothing of when that side's group was written: a revert, a copy, a clock set back
+    if context.narrative == AUTO:
+        agreed = all(is_same(left.get(at[1:]), right.get(at[1:])) for at in rule.get("same") or ())
+        sides = (context.ours, context.theirs)
+        return agreed and all(context.base is None or newer_side(each, context.base, rule["by"]) > 0 for each in sides)
+    return context.narrative == NEWEST
 
 
 def _compare_ranks(rank: "Any", old: "Leaves", left: "Leaves", right: "Leaves") -> int:

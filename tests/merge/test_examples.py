@@ -152,6 +152,7 @@ def test_either_side_of_a_conflict_is_a_document_that_holds_that_side(example: t
     assert json.loads(keep_side(merged.text, OURS)) != json.loads(keep_side(merged.text, THEIRS))
 
 
+DAY1, DAY2, DAY3 = (f"2026-01-0{day}T00:00:00Z" for day in (1, 2, 3))
 HEAD = {"phase": "p", "step": "s0", "status": "in_progress", "progress_summary": "A"}
 
 
@@ -183,6 +184,48 @@ def test_the_newest_policy_takes_the_newer_head_and_keeps_the_other_for_review()
         assert (value["step"], value["progress_summary"]) == ("s2", "B")
         lost = {**HEAD, "step": "s1", "progress_summary": "B", "updated_at": "2026-01-02T00:00:00Z"}
         assert value["superseded"] == [lost]
+
+
+BY_DEFAULT = {
+    # what ours and theirs say beside step s1 and step s2, theirs being newer -> the step, None where it is asked for
+    "both only went on": ({}, {}, "s2"),
+    "both wrote a summary": ({"progress_summary": "B"}, {"progress_summary": "C"}, "s2"),
+    "both came to one new status": ({"status": "failed"}, {"status": "failed"}, "s2"),
+    "the older side has another status": ({"status": "failed"}, {}, None),
+    "the newer side has another status": ({}, {"status": "failed"}, None),
+    "the older side is in another phase": ({"phase": "q"}, {}, None),
+    "the newer side is in another phase": ({}, {"phase": "q"}, None),
+    "one instant": ({}, {"updated_at": DAY2}, None),
+    "no instant": ({"updated_at": "yesterday"}, {}, None),
+    "a side no later than the base": ({"updated_at": "2026-01-01T00:00:00Z"}, {}, None),
+    "a side before the base": ({"updated_at": "2025-12-01T00:00:00Z"}, {}, None),
+}
+
+
+@pytest.mark.parametrize("case", BY_DEFAULT)
+def test_by_default_the_newer_head_wins_while_both_sides_have_one_phase_and_status(case: str) -> None:
+    one, other, step = BY_DEFAULT[case]
+    ours = head(**{"step": "s1", "updated_at": DAY2, **one})
+    theirs = head(**{"step": "s2", "updated_at": DAY3, **other})
+    for left, right in ((ours, theirs), (theirs, ours)):
+        merged = merge_texts(head(updated_at=DAY1), left, right, skill_schema())
+        assert [conflict.where for conflict in merged.conflicts if conflict.where != "/updated_at"] == (
+            [] if step else ["/phase" if "phase" in {**one, **other} else "/step"]
+        )
+        value = json.loads(keep_side(merged.text, OURS))
+        assert not step or value["step"] == step
+        assert value.get("superseded") == ([json.loads(ours)] if step else None)
+        assert len(merge_texts(head(updated_at=DAY1), left, right, skill_schema(), "conflict").conflicts) >= 1
+
+
+def test_of_a_head_that_both_sides_wrote_twice_what_was_set_aside_before_gives_way() -> None:
+    base = head(step="s1", updated_at=DAY2)
+    ours = json.dumps({**json.loads(head(step="s9", updated_at="2026-02-01T00:00:00Z")),
+                       "superseded": [{"step": "other"}, json.loads(base)]}, indent=2)  # fmt: skip
+    theirs = head(step="s2", updated_at=DAY3)
+    for left, right in ((ours, theirs), (theirs, ours)):
+        value = json.loads(merge_texts(base, left, right, skill_schema()).text)
+        assert (value["step"], value["superseded"]) == ("s9", [{"step": "other"}, json.loads(theirs)])
 
 
 def test_the_newest_policy_never_restores_the_bases_summary_over_the_one_that_was_written() -> None:
@@ -302,7 +345,6 @@ def aside(step: str, at: str, names: list[str] | None, **more: Any) -> str:
     return json.dumps(value, indent=2)
 
 
-DAY1, DAY2, DAY3 = (f"2026-01-0{day}T00:00:00Z" for day in (1, 2, 3))
 SET_ASIDE = [
     # base, ours, theirs: what each has set aside already
     (None, None, ["x", "y", "z"]),

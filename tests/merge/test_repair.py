@@ -170,6 +170,8 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return tmp_path_factory.mktemp("lines")
 
 
+MOST_DONE = 10  # entries of recently_done
+
 few = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
@@ -219,7 +221,20 @@ def test_a_side_taken_whole_is_mended_and_what_came_later_stays(
     assert mend_left(repaired) == repaired, "a second repair finds nothing to do"
     before, after = scalars(now), scalars(json.loads(repaired))
     changing = scalars(base) | {json.dumps(value) for value in replaced(now)}
-    assert before - after <= changing
+    kept = [str(entry["at"]) for entry in json.loads(repaired)["recently_done"]]
+    cut = [entry for entry in now["recently_done"] if len(kept) >= MOST_DONE and entry["at"] <= min(kept)]
+    assert before - after <= changing | scalars(cut)
+
+
+def test_what_a_full_list_loses_to_a_repair_is_not_newer_than_what_it_keeps() -> None:
+    base = start()
+    second = apply_operations(base, [Operation("record", 4, "t00")])
+    now = apply_operations(base, [Operation("record", 8, "l00")])
+    past = Past(data_of(base), data_of(base), data_of(second), data_of(base))
+    done = json.loads(repair(past, data_of(now), SCHEMA, lambda entry: True, whole=False).data)["recently_done"]
+    assert len(done) == MOST_DONE
+    gone = [entry["at"] for entry in now["recently_done"] if entry not in done]
+    assert max(gone) < min(entry["at"] for entry in done)
 
 
 def scalars(value: Any) -> set[str]:

@@ -124,8 +124,8 @@ def test_a_merge_computed_without_a_work_tree_is_the_same(diverged: GitRepo) -> 
 
 @pytest.fixture
 def conflicting(repo: GitRepo) -> GitRepo:
-    """Two branches that say different things about where the work stands; left is checked out."""
-    drive(repo)
+    """Two branches that say different things about where the work stands; left is checked out, and shall be asked."""
+    drive(repo, choices=Choices(narrative="conflict"))
     repo.write(PATH, checkpoint_text(**BASE))
     repo.commit("base")
     branch_with(repo, "left", checkpoint_text(**{**LEFT, "step": "left-step"}))
@@ -158,17 +158,50 @@ def test_a_conflict_resolved_once_is_replayed(conflicting: GitRepo) -> None:
 def test_a_merge_that_ran_without_the_driver_can_be_run_again(conflicting: GitRepo) -> None:
     conflicting.git("config", "--remove-section", "merge.checkpoint")
     assert conflicting.exit_code("merge", "right") == 1
-    drive(conflicting)
+    drive(conflicting, choices=Choices(narrative="conflict"))
     conflicting.git("checkout", "--merge", "--", PATH)
     assert json.loads(keep_side(conflicting.read(PATH), OURS)) == checkpoint(**BOTH, step="left-step")
 
 
-def test_an_unattended_merge_takes_the_newer_state_and_keeps_the_other(conflicting: GitRepo) -> None:
-    drive(conflicting, choices=Choices(narrative="newest"))
-    conflicting.git("merge", "-q", "--no-edit", "right")
+@pytest.mark.parametrize("narrative", ["auto", "newest"])
+def test_the_newer_head_is_taken_and_the_other_kept_and_told(conflicting: GitRepo, narrative: Any) -> None:
+    drive(conflicting, choices=Choices(narrative=narrative))
+    told = conflicting.run("git", "merge", "-q", "--no-edit", "right").stderr.decode()
     value = json.loads(conflicting.read(PATH))
     assert value["step"] == "right-step"
     assert [record["step"] for record in value["superseded"]] == ["left-step"]
+    assert "both sides changed step; the newer side's stays, the other's is kept in /superseded" in told
+
+
+def test_a_rebase_of_several_commits_onto_a_newer_head_keeps_the_last_of_theirs(repo: GitRepo) -> None:
+    drive(repo)
+    repo.write(PATH, checkpoint_text())
+    repo.commit("base")
+    branch_with(repo, "newer", checkpoint_text(step="newer", updated_at="2026-04-01T00:00:00Z"))
+    repo.git("checkout", "-q", "-b", "work", "main")
+    for day in (1, 2, 3):
+        repo.write(PATH, checkpoint_text(step=f"work-{day}", updated_at=f"2026-03-1{day}T00:00:00Z"))
+        repo.commit(f"work {day}")
+    repo.git("rebase", "-q", "newer")
+    value = json.loads(repo.read(PATH))
+    assert value["step"] == "newer"
+    assert [record["step"] for record in value["superseded"]] == ["work-3"]
+
+
+def test_a_criss_cross_merge_sets_each_head_aside_once(repo: GitRepo) -> None:
+    drive(repo)
+    base, left, right = (checkpoint_text(step=at, updated_at=f"2026-03-1{at}T00:00:00Z") for at in "123")
+    repo.diverge({PATH: base}, {PATH: left}, {PATH: right})
+    tips = repo.git("rev-parse", "left"), repo.git("rev-parse", "right")
+    for branch, other in (("left", tips[1]), ("right", tips[0])):
+        repo.git("checkout", "-q", branch)
+        repo.git("merge", "-q", "--no-edit", other)
+        value = json.loads(repo.read(PATH))
+        repo.write(PATH, json.dumps({**value, f"of_{branch}": 1}, indent=2) + "\n")
+        repo.commit(f"work on {branch}")
+    repo.git("merge", "-q", "--no-edit", "left")
+    value = json.loads(repo.read(PATH))
+    assert (value["step"], [record["step"] for record in value["superseded"]]) == ("3", ["2"])
 
 
 def test_a_file_added_on_both_sides_is_merged(repo: GitRepo) -> None:

@@ -5,7 +5,7 @@ from typing import Any
 from checkpoint_git.merge.explain import explain
 from checkpoint_git.merge.explanation import Explanation
 from checkpoint_git.merge.file import Merged, merge_file
-from checkpoint_git.merge.places import CONFLICT
+from checkpoint_git.merge.places import AUTO
 
 TAKEN = ("first", "second", "combined", "limited", "moved")  # verdicts by which nothing of either parent went missing
 
@@ -15,7 +15,7 @@ def merge_texts(
     ours: str,
     theirs: str,
     schema: dict[str, Any] | None = None,
-    narrative: str = CONFLICT,
+    narrative: str = AUTO,
     marker_size: int = 7,
     inner: bool = False,
 ) -> Merged:
@@ -31,7 +31,7 @@ def explain_texts(
     second: str | None,
     result: str | None,
     schema: dict[str, Any],
-    narrative: str = CONFLICT,
+    narrative: str = AUTO,
 ) -> Explanation:
     """The explanation of a merge of texts."""
     versions = [None if text is None else text.encode() for text in (base, first, second, result)]

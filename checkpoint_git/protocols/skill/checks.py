@@ -376,10 +376,10 @@ def find_unknown_commits(facts: SkillFacts) -> Iterator[Finding]:
 
 @check("content/unreviewed", "warning", remedy="`checkpoint rotate SKILL`", fix="by name")
 def find_unreviewed(facts: SkillFacts) -> Iterator[Finding]:
-    """A narrative that an unattended merge set aside, and that nobody has reviewed."""
+    """A head that a newer one replaced in a merge, and that nobody has reviewed."""
     for summary in facts.summaries:
         if summary.unreviewed:
-            message = f"{plural(summary.unreviewed, 'narrative')} set aside by a merge and not reviewed yet"
+            message = f"{plural(summary.unreviewed, 'head')} set aside by a merge for a newer one and not reviewed yet"
             hint = "compare them with the present one, then move them to history"
             hint = f"{hint}: checkpoint rotate {quote_word(summary.skill)}"
             yield Finding("content/unreviewed", "warning", message, summary.path, "/superseded", hint=hint)

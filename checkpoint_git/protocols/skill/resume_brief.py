@@ -155,7 +155,14 @@ def find_contradictions(document: Document) -> list[Finding]:
     """Where a checkpoint says two things about where it stands; without line numbers where validate did not find it."""
     found = [finding for finding in document.findings if finding.code in _CONTRADICTIONS]
     more = _compare_status(document.value or {}, f"checkpoint update {quote_word(document.skill)}")
-    return [*found, *(finding._replace(path=document.path) for finding in more)]
+    return [*found, *(finding._replace(path=document.path) for finding in (*more, *_tell_superseded(document)))]
+
+
+def _tell_superseded(document: Document) -> Iterator[Finding]:
+    hint = f"once it is reviewed: checkpoint rotate {quote_word(document.skill)}"
+    for text in views.describe_superseded(document.value or {}):
+        message = f"the other side of a merge said: {text}"
+        yield Finding("content/unreviewed", "warning", message, where="/superseded", hint=hint)
 
 
 def _compare_status(value: dict[str, Any], update: str) -> Iterator[Finding]:

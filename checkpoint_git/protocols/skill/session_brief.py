@@ -132,6 +132,9 @@ def brief(
         lines += [clean(line, _LONG) for line in plan.orientation]
         if plan.decision == "ask":
             lines.append(f"Stop and ask the user first: {clean(plan.why, _MIDDLE)}")
+        told = [clean(text, _MIDDLE) for each in documents if each.skill == plan.skill and each.value
+                for text in views.describe_superseded(each.value)]  # fmt: skip
+        lines += _listed("The other side of a merge said, not reviewed", told, 3)
     # decisions are there already, and so is what the resumed skill does next
     first = next((action for action in queue.actions if action.rank != "decision"), None)
     if first and not (plan and plan.skill == first.skill and first.reason == _PLAIN):

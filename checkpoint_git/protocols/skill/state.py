@@ -23,6 +23,7 @@ class State(NamedTuple):
     where it says nothing. age: seconds since updated_at, None where that is no instant. budget: by how much it is over,
     else "". tickets: a line, "". actions: without those that have shipped: these are (text, evidence). blockers: the
     open ones. answers: what settles each. merged: the evidence that what each proposes is, "" for none.
+    superseded: what merges set aside of the head.
     """
 
     skill: str
@@ -45,6 +46,7 @@ class State(NamedTuple):
     blockers: list[dict[str, Any]]
     answers: list[str]
     merged: list[str]
+    superseded: list[str]
 
 
 class Decision(NamedTuple):
@@ -135,6 +137,7 @@ def find_state(
         blockers=blockers,
         answers=[line for _, line in views.find_answers(document.skill, value)],
         merged=[find_resolved(document.path, views.text_field(one, "proposed_resolution")) or "" for one in blockers],
+        superseded=views.describe_superseded(value),
     )
 
 

@@ -193,6 +193,10 @@ def _lines(state: State, most: int, *, in_short: bool = False, with_proofs: bool
     elif state.shipped:
         count = plural(len(state.shipped), "action")
         yield Line(f"  {count} passed over as merged: checkpoint status {quote_word(state.skill)}", "dim", hang=4)
+    for text in state.superseded:
+        yield Line(f"  the other side of a merge said: {text}", "warn", "stale", 4)
+    if state.superseded:
+        yield Line(f"    once it is reviewed: checkpoint rotate {quote_word(state.skill)}", "dim", hang=4)
     for blocker, answer, merged in zip(state.blockers, state.answers, state.merged, strict=True):
         name, needs = blocker.get("id", "?"), blocker.get("needs")
         text = f"  blocker {name}: {describe_blocker(blocker, merged)}{f' [needs {needs}]' if needs else ''}"
@@ -226,4 +230,5 @@ def state_data(state: State) -> dict[str, Any]:
             {**one, "merged": merged} if merged else one
             for one, merged in zip(state.blockers, state.merged, strict=True)
         ],
+        "superseded": state.superseded,
     }

@@ -21,7 +21,7 @@ PUBLIC_FIELDS = (
 )  # fmt: skip
 _OUTLINED = (
     "protocol_version", "project", "created_at", "updated_at", "phase", "step", "status", "progress_summary",
-    "next_actions", "blockers", "depends_on", "pm_refs", "cost",
+    "next_actions", "blockers", "depends_on", "pm_refs", "cost", "superseded",
 )  # fmt: skip
 # what the rows of thousands of checkpoints say is one object each
 _ROWS: dict[str, dict[str, Any]] = {
@@ -124,6 +124,20 @@ def _blocker_id(blocker: dict[str, Any]) -> str:
 
 def is_reviewed(superseded: Any) -> bool:
     return isinstance(superseded, dict) and (superseded.get("reviewed") is True or bool(superseded.get("reviewed_at")))
+
+
+def describe_superseded(value: dict[str, Any]) -> list[str]:
+    """What merges set aside of the head, and nobody has reviewed."""
+    return [
+        ", ".join(
+            f'{name} "{shorten(text, 100)}"'
+            for name in ("phase", "step", "status", "progress_summary")
+            if (text := text_field(entry, name)) and text != text_field(value, name)
+        )
+        or "the same as now"
+        for entry in read_objects(value, "superseded")
+        if not is_reviewed(entry)
+    ]
 
 
 def action_text(action: Any) -> str:

@@ -12,7 +12,7 @@ from checkpoint_git.git.objects import Env
 from checkpoint_git.merge.explain import explain
 from checkpoint_git.merge.explanation import Comparison, Entry, Explanation
 from checkpoint_git.merge.file import merge_bases
-from checkpoint_git.merge.places import CONFLICT
+from checkpoint_git.merge.places import AUTO
 from checkpoint_git.merge.verdict import FAILURES
 from checkpoint_git.protocols.merge_schema import load_merge_schema
 from checkpoint_git.protocols.registry import protocol_of
@@ -26,7 +26,7 @@ class JudgedFile:
     merge did to every entry. damaged: the entries that were lost, duplicated or mixed up.
     """
 
-    def __init__(self, file: Versions, schema: Schema, narrative: str = CONFLICT) -> None:
+    def __init__(self, file: Versions, schema: Schema, narrative: str = AUTO) -> None:
         self.file = file
         self.schema = schema
         self.narrative = narrative

@@ -14,6 +14,7 @@ from checkpoint_git.disk.atomic import write_file
 from checkpoint_git.merge.conflicts import decide_all, list_clashes
 from checkpoint_git.merge.file import Merged, merge_file
 from checkpoint_git.merge.lint import lint_schema
+from checkpoint_git.merge.superseded import tell_superseded
 from checkpoint_git.protocols.merge_schema import load_merge_schema
 
 FAILED, _MOST_TOLD = 255, 127
@@ -41,9 +42,11 @@ def answer(args: argparse.Namespace, invocation: Invocation) -> Answer:
     if not 1 <= args.marker_size <= 1000 or len(args.labels) > len(_LABELS):
         raise CheckpointError("--marker-size is 1 to 1000, and -L is given three times at most", "see --help")
     paths = [os.path.join(invocation.cwd, name) for name in (args.ours, args.base, args.theirs)]
-    schema = (
-        load_merge_schema(paths[0].lstrip("/")) if args.schema is None else read_schema(args.schema, invocation.cwd)
-    )
+    if args.schema is None:
+        schema = load_merge_schema(paths[0].lstrip("/"))
+    else:
+        named = os.path.join(invocation.cwd, os.path.expanduser(args.schema))
+        schema = scan_tokens(decode(read_schema("--schema", named)))
     merged = _merge(paths, schema, args.marker_size)
     if args.side is not None:
         merged = decide_all(merged, args.side, args.marker_size)
@@ -60,20 +63,21 @@ def tell_error(words: list[str], error: CheckpointError) -> Answer:
     return Answer((), FAILED, f"checkpoint: {error.message}" + (f"; {error.hint}" if error.hint else ""))
 
 
-def read_schema(path: str, cwd: str) -> dict[str, Any]:
-    """A schema that somebody named, with numbers as tokens. Raises CheckpointError where it would be misread."""
-    full, shown = os.path.join(cwd, os.path.expanduser(path)), quote_word(path)
+def read_schema(option: str, path: str, root: dict[str, Any] | None = None) -> bytes:
+    """The bytes of a schema that an option names by its full path. root: as lint_schema takes it. Raises
+    CheckpointError where it would be misread: better now than at the next merge.
+    """
+    shown = f"{option}: {quote_word(path)}"
     try:
-        with open(full, "rb") as stream:
-            text = decode(stream.read())
-        found = lint_schema(load(text))
+        with open(path, "rb") as stream:
+            data = stream.read()
+        found = lint_schema(load(decode(data)), root)
     except (OSError, JsonTextError) as error:
-        raise CheckpointError(f"--schema: {shown} cannot be read: {error}", "give the path of a JSON Schema") from None
-    wrong = next((finding for finding in found if finding.code not in _HARMLESS), None)
+        raise CheckpointError(f"{shown} cannot be read: {error}", "give the path of a JSON Schema") from None
+    wrong = next((finding for finding in found if root is not None or finding.code not in _HARMLESS), None)
     if wrong:
-        raise CheckpointError(f"--schema: {shown}: {wrong.where or '/'}: {wrong.message}", wrong.hint)
-    schema: dict[str, Any] = scan_tokens(text)
-    return schema
+        raise CheckpointError(f"{shown}: {wrong.where or '/'}: {wrong.message}", wrong.hint)
+    return data
 
 
 def _merge(paths: list[str], schema: dict[str, Any], marker_size: int) -> Merged:
@@ -105,3 +109,5 @@ def _tell(merged: Merged, path: str) -> Iterator[str]:
     for clash in list_clashes(merged, 60):
         where = escape_controls(clash.where) or "/"
         yield f"checkpoint: conflict in {escape_controls(path)} at {where}: ours {clash.ours}, theirs {clash.theirs}\n"
+    for line in tell_superseded(merged.context):
+        yield f"checkpoint: {escape_controls(path)}: {escape_controls(line)}\n"

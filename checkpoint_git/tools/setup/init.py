@@ -6,7 +6,7 @@ import hashlib
 import os
 import re
 import sys
-from collections.abc import Mapping, Set
+from collections.abc import Mapping, Sequence, Set
 from typing import NamedTuple, get_args
 
 from checkpoint_git.core.errors import CheckpointError
@@ -64,7 +64,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     help_text += ". In a bare repository: native is pre-receive, update refuses ref by ref"
     parser.add_argument("--hooks", choices=get_args(plan.HookChoice), default="auto", help=help_text)
-    help_text = "when both sides changed phase, step, status or summary: a conflict (default), or the newer side whole"
+    help_text = "when both sides changed phase, step, status or summary: take the newer side's and keep the other's in "
+    help_text += "superseded (newest), only while phase and status agree (auto, the default), or never (conflict)"
     parser.add_argument("--narrative", choices=get_args(driver_settings.Narrative), help=help_text)
     help_text = (
         """a JSON Schema with x-merge rules for your private skill_state, outside any work tree; "" forgets it"""
@@ -123,8 +124,8 @@ def init(cwd: str, options: Options, env: Mapping[str, str]) -> InitResult:
                 steps += agents.read_agent_steps(place, options.agents, env, guard=options.guard)
         survey = read_survey(repository, env, place.root if place else "") if repository else None
         if survey:
-            steps += _plan_schema(survey, options, cwd)
-            steps += plan.plan_install(survey, find_wanted(survey, options, cwd))
+            copies = _plan_schema(survey, options, cwd)
+            steps += [*copies, *plan.plan_install(survey, find_wanted(survey, options, cwd, copies))]
         if survey and not bare:
             steps += forge_files.plan_forges(survey.place.work_tree, options.ci, env)
             steps = leave_hidden(steps, survey.place.work_tree, env)
@@ -170,14 +171,14 @@ def _find_or_plan_place(cwd: str) -> Place:
         return place
 
 
-def find_wanted(survey: Survey, options: Options, cwd: str) -> plan.Wanted:
-    """Where the options say nothing, an earlier init's choices stay."""
+def find_wanted(survey: Survey, options: Options, cwd: str, copies: Sequence[Step] = ()) -> plan.Wanted:
+    """Where the options say nothing, an earlier init's choices stay. copies: of the schema of other JSON files."""
     installed = driver_settings.read_driver_command(survey.settings.get(driver_settings.DRIVER, ""))
     earlier = installed.choices if installed else driver_settings.Choices()
     own_schema = earlier.schema if options.schema is None else _check_schema(options.schema, cwd)
     choices = driver_settings.Choices(options.narrative or earlier.narrative, own_schema)
     schemas, driver = driver_settings.find_schemas(survey.settings), attributes.DRIVER
-    for copy in _plan_schema(survey, options, cwd):
+    for copy in copies:
         driver = driver_settings.JSON_DRIVER + os.path.basename(copy.what)[:12]
         schemas[driver] = os.path.join(survey.place.common_dir, copy.what)
     settings = driver_settings.plan_settings(_find_interpreter(), PACKAGE, choices, schemas)
@@ -190,9 +191,7 @@ def _plan_schema(survey: Survey, options: Options, cwd: str) -> list[Step]:
         return []
     from checkpoint_git.tools.merges.merge_file import read_schema
 
-    read_schema(options.json_schema, cwd)
-    with open(os.path.join(cwd, os.path.expanduser(options.json_schema)), "rb") as stream:
-        data = stream.read()
+    data = read_schema("--schema", os.path.join(cwd, os.path.expanduser(options.json_schema)))
     name = f"checkpoint/schemas/{hashlib.sha256(data).hexdigest()}.json"
     path = os.path.join(survey.place.common_dir, name)
     return [write_step(name, path, read_file(path).data, data, f"a copy of {options.json_schema}")]
@@ -203,20 +202,10 @@ def _check_schema(path: str, cwd: str) -> str:
     if not path:
         return ""
     full = os.path.realpath(os.path.join(cwd, os.path.expanduser(path)))
-    if not os.path.isfile(full):
-        raise CheckpointError(f"--merge-schema: {full} is not a file", "give the path of a JSON Schema")
-    from checkpoint_git.core.jsontext import JsonTextError, decode, load
-    from checkpoint_git.merge.lint import lint_schema
     from checkpoint_git.protocols.merge_schema import load_merge_schema
+    from checkpoint_git.tools.merges.merge_file import read_schema
 
-    try:
-        with open(full, "rb") as stream:
-            found = lint_schema(load(decode(stream.read())), load_merge_schema(".checkpoints/x.checkpoint.json"))
-    except (OSError, JsonTextError) as error:
-        raise CheckpointError(f"--merge-schema: {full} cannot be read: {error}", "give a JSON Schema") from None
-    wrong = next((finding for finding in found if finding.level == "error"), None)
-    if wrong:  # better now than at the next merge
-        raise CheckpointError(f"--merge-schema: {full}: {wrong.where or '/'}: {wrong.message}", wrong.hint)
+    read_schema("--merge-schema", full, load_merge_schema(".checkpoints/x.checkpoint.json"))
     if find_repository(os.path.dirname(full)):
         raise CheckpointError(
             f"--merge-schema: {full} is in a work tree, where a branch can change how it is merged",

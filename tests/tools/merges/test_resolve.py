@@ -21,7 +21,8 @@ from tests.support.repos import GitRepo
 from tests.support.samples import checkpoint, checkpoint_text
 from tests.support.verbs import Ran, lines_of, run_verb
 
-OURS: dict[str, Any] = {"step": "ours-step", "project": "mine", "updated_at": "2026-03-03T00:00:00Z"}
+# the step is asked for: ours says no later instant than the base
+OURS: dict[str, Any] = {"step": "ours-step", "project": "mine", "updated_at": "2026-03-02T09:30:00Z"}
 THEIRS: dict[str, Any] = {"step": "theirs-step", "project": "yours", "updated_at": "2026-03-04T00:00:00Z"}
 LATER = "2026-03-04T00:00:00Z"
 
@@ -302,10 +303,10 @@ def test_only_what_can_be_taken_is_offered(repo: GitRepo) -> None:
     hint = run(conflicted(repo, ours=None)).outcome.findings[0].hint
     assert hint == f"take ours, theirs or base: checkpoint resolve {PATH} --take theirs"  # ours is the removal
     repo.git("merge", "--abort")
-    conflicted(GitRepo.create(repo.path / "added"), base=b"", ours=checkpoint_text(step="a"))
+    conflicted(GitRepo.create(repo.path / "added"), base=b"", ours=checkpoint_text(step="a", phase="a"))
     added = run(GitRepo(repo.path / "added"))
     assert all("take ours, theirs or newest: " in finding.hint for finding in added.outcome.findings)
-    assert run(GitRepo(repo.path / "added"), "--where", "/step", "--take", "base").codes == ["resolve/no-base"]
+    assert run(GitRepo(repo.path / "added"), "--where", "/phase", "--take", "base").codes == ["resolve/no-base"]
 
 
 def test_what_was_decided_into_something_invalid_can_be_decided_again(repo: GitRepo) -> None:

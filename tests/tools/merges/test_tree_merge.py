@@ -232,7 +232,7 @@ def test_the_clones_narrative_is_respected(repo: GitRepo) -> None:
     merged = merge(repo)
     assert merged.is_clean
     assert json.loads(show(repo, merged.tree, PATH))["step"] == "3"
-    drive(repo)
+    drive(repo, choices=Choices("conflict"))
     assert not merge(repo).is_clean
 
 

@@ -228,6 +228,8 @@ def test_a_narrative_is_remembered_until_it_is_changed(repo: GitRepo) -> None:
     _init(repo)
     assert "--narrative newest" in repo.git("config", driver_settings.DRIVER)
     _init(repo, Options(narrative="conflict"))
+    assert "--narrative conflict" in repo.git("config", driver_settings.DRIVER)
+    _init(repo, Options(narrative="auto"))
     assert "--narrative" not in repo.git("config", driver_settings.DRIVER)
 
 
@@ -257,7 +259,7 @@ def test_a_merge_schema_in_a_work_tree_is_refused(repo: GitRepo) -> None:
 
 
 def test_a_merge_schema_that_is_missing_is_refused(repo: GitRepo) -> None:
-    with pytest.raises(CheckpointError, match="is not a file"):
+    with pytest.raises(CheckpointError, match="cannot be read"):
         _init(repo, Options(schema="/nonexistent.json"))
 
 
