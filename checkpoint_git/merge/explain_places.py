@@ -269,7 +269,7 @@ def _excused(context: ExplainContext, rule: "Schema", entry: Entry, written: lis
     anew = next((other for other in written if is_reworded(text, other.result or "null")), None)
     if anew is not None:
         return entry._replace(verdict="edited", note=f"written anew as {shorten(anew.result or '', 60)}")
-    elsewhere = context.find_text(text)
+    elsewhere = context.find_text(text, entry.where.rpartition("/")[0])  # in its list every other copy is accounted for
     return entry._replace(verdict="moved", note=f"it is at {elsewhere} now") if elsewhere else entry
 
 

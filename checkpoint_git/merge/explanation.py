@@ -81,13 +81,14 @@ class ExplainContext:
         self.roots = roots
         self.entries: list[Entry] = []
         self.agreed = 0
-        self._texts: dict[str, str] | None = None
+        self._texts: dict[str, list[str]] = {}
 
-    def find_text(self, text: str) -> str:
-        """Where the result has a sentence (canonical JSON), "" for nowhere."""
-        if self._texts is None:
-            self._texts = {} if self.roots.result is None else dict(list_texts(self.roots.result))
-        return self._texts.get(text, "")
+    def find_text(self, text: str, outside: str) -> str:
+        """Where the result has a sentence (canonical JSON) outside of a place, "" for nowhere."""
+        if not self._texts and self.roots.result is not None:
+            for found, where in list_texts(self.roots.result):
+                self._texts.setdefault(found, []).append(where)
+        return next((where for where in self._texts.get(text, ()) if not where.startswith(f"{outside}/")), "")
 
     def note(self, place: Place, sides: Sides, found: Judgement) -> None:
         if found.verdict == "agreed":
