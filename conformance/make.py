@@ -321,6 +321,7 @@ def make_values() -> Iterator[Vector]:
     yield from make_instants()
     yield from make_ranks()
     yield from make_groups()
+    yield from make_heads()
     for number, (one, other) in enumerate(itertools.permutations((1, 7, 30), 2)):
         versions = [{"list": value} for value in (0, one, other)]
         expect = clean({"list": max(one, other)})
@@ -375,6 +376,30 @@ def make_groups() -> Iterator[Vector]:
         merged = clean({"a": leaves[0], "b": leaves[1], "c": 0})
         expect = conflict(versions[1], versions[2]) if CONFLICT in leaves else merged
         yield vector(f"values/group-{number}", "two members that are decided together", versions, expect, schema)
+
+
+def make_heads() -> Iterator[Vector]:
+    """A group that follows the newer side and keeps what it leaves behind, while `same` agrees and time is in order."""
+    rule = {"strategy": "group", "name": "g", "by": "/at", "superseded": "old", "same": ["/state"]}
+    names = ("step", "note", "state")
+    schema = {
+        "properties": {"at": {"x-merge": {"strategy": "max-time"}}, **{name: {"x-merge": rule} for name in names}}
+    }
+    days = [f"2026-01-0{day}T00:00:00Z" for day in range(1, 5)]
+    base = {"at": days[1], "step": 0, "note": 0, "state": "on"}
+    sides = itertools.product(((2, 3), (3, 2), (3, 3), (0, 3), (1, 2)), (0, 1), (0, 2), ("on", "off"))
+    for number, ((mine, yours), note, other, state) in enumerate(sides):
+        ours = {"at": days[mine], "step": 1, "note": note, "state": "on"}
+        theirs = {"at": days[yours], "step": 2, "note": other, "state": state}
+        versions = (base, ours, theirs)
+        newer, older = (ours, theirs) if mine > yours else (theirs, ours)
+        notes = three_way(0, note, other)
+        merged = {**newer, "note": newer["note"] if notes is CONFLICT else notes, "old": [older]}
+        latest = max(days[1], days[mine], days[yours])
+        expect: Value = clean(merged)
+        if state == "off" or mine == yours or min(mine, yours) < 2:
+            expect = conflict({**ours, "at": latest}, {**theirs, "at": latest})
+        yield vector(f"values/head-{number}", "members that follow the newer side", versions, expect, schema)
 
 
 # choices: a conflict is as small as it can be, and each choice is a document
