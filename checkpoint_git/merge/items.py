@@ -17,6 +17,8 @@ if TYPE_CHECKING:
 _NOTHING = object()
 _MOST_COMPARED = 64  # items whose pairs are all looked at, where the sides' orders contradict each other
 NATURAL_KEYS = ("id", "number", "name", "sha", "path")
+# what people call an item: they reword it, so that it identifies one only where nothing else can tell edits apart
+TITLE_KEYS = ("key", "title", "subject", "content", "description", "text", "label")
 
 
 def canonical_text(value: "Any") -> str:
@@ -78,9 +80,9 @@ def identify(items: "list[Node]", names: "tuple[str, ...]", repeated: "Collectio
     return found
 
 
-def find_natural_key(lists: "list[list[Node]]") -> str:
-    """The first of the natural keys by which every item of every list is known and unique in its list, or ""."""
-    for name in NATURAL_KEYS:
+def find_natural_key(lists: "list[list[Node]]", names: "tuple[str, ...]" = NATURAL_KEYS) -> str:
+    """The first of the names by which every item of every list is known and unique in its list, or ""."""
+    for name in names:
         if all(_is_keyed_by([item.value for item in items], name) for items in lists):
             return name
     return ""

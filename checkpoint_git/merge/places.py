@@ -5,6 +5,7 @@ from checkpoint_git.core.jsontext import CONTAINERS, Node, join_pointer
 from checkpoint_git.core.jsonwrite import Built, Choice, Entry, Fresh, shared_ends
 from checkpoint_git.merge.items import (
     NATURAL_KEYS,
+    TITLE_KEYS,
     canonical_rank,
     find_natural_key,
     find_repeated,
@@ -341,11 +342,16 @@ def find_names(rule: "Schema", lists: "list[list[Node]]") -> "tuple[str, ...] | 
         return (natural,)
     if all(type(item.value) not in CONTAINERS for items in lists for item in items):
         return ()
-    # whole items cannot stand for themselves where both sides may have edited one item, each in its own way
-    old, left, right = [identify(items, ()) for items in lists]
+    titled = find_natural_key(lists, TITLE_KEYS)
+    candidates: tuple[tuple[str, ...], ...] = ((), (titled,)) if titled else ((),)
+    return next((names for names in candidates if not _may_edit_one_twice(lists, names)), None)
+
+
+def _may_edit_one_twice(lists: "list[list[Node]]", names: "tuple[str, ...]") -> bool:
+    # items known by these cannot stand for themselves where both sides may have edited one, each in its own way
+    old, left, right = [identify(items, names) for items in lists]
     edited_by_both = any(identity not in left and identity not in right for identity in old)
-    grown = any(identity not in old for side in (left, right) for identity in side)
-    return None if edited_by_both and grown else ()
+    return edited_by_both and any(identity not in old for side in (left, right) for identity in side)
 
 
 def _stays(identity: "Identity", old: "Items", left: "Items", right: "Items") -> bool:

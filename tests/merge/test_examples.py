@@ -218,6 +218,31 @@ def test_by_default_the_newer_head_wins_while_both_sides_have_one_phase_and_stat
         assert len(merge_texts(head(updated_at=DAY1), left, right, skill_schema(), "conflict").conflicts) >= 1
 
 
+TASKS = [{"content": text, "status": "pending", "steps": ["look"]} for text in ("write", "test")]
+WITHOUT_IDS = [
+    # ours, theirs: the first task; what becomes of it, None for a conflict
+    ({"status": "done"}, {"steps": ["look", "run"]}, {"status": "done", "steps": ["look", "run"]}),
+    ({"status": "done"}, {"status": "skipped"}, None),
+    ({"content": "write it"}, {"content": "write all"}, None),
+    ({"content": "write it"}, {"status": "done"}, None),
+]
+
+
+@pytest.mark.parametrize(("ours", "theirs", "expected"), WITHOUT_IDS)
+def test_tasks_without_ids_merge_by_what_they_are_called(ours: Any, theirs: Any, expected: Any) -> None:
+    sides = [
+        json.dumps({"tasks": [{**TASKS[0], **change}, TASKS[1], {**TASKS[0], "content": name}]}, indent=1)
+        for change, name in ((ours, "from here"), (theirs, "from there"))
+    ]
+    for left, right in (sides, sides[::-1]):
+        merged = merge_texts(json.dumps({"tasks": TASKS}, indent=1), left, right)
+        assert bool(merged.conflicts) == (expected is None)
+        if expected is not None:
+            tasks = json.loads(merged.text)["tasks"]
+            assert tasks[:2] == [{**TASKS[0], **expected}, TASKS[1]]
+            assert {task["content"] for task in tasks[2:]} == {"from here", "from there"}
+
+
 def test_of_a_head_that_both_sides_wrote_twice_what_was_set_aside_before_gives_way() -> None:
     base = head(step="s1", updated_at=DAY2)
     ours = json.dumps({**json.loads(head(step="s9", updated_at="2026-02-01T00:00:00Z")),
