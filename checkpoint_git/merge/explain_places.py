@@ -9,7 +9,7 @@ from checkpoint_git.merge.explanation import Entry, ExplainContext, Place
 from checkpoint_git.merge.items import canonical_text, identify
 from checkpoint_git.merge.places import find_names, is_same, items_of, members_of, newer_side
 from checkpoint_git.merge.records import Identity, Items, Lists, find_foreign, find_mixture, is_reworded, make_lists
-from checkpoint_git.merge.strategy import REQUIRE, find_groups, merge_rule
+from checkpoint_git.merge.strategy import find_groups, merge_rule
 from checkpoint_git.merge.verdict import (
     OTHER,
     Judgement,
@@ -150,11 +150,6 @@ def _explain_list(context: ExplainContext, place: Place, sides: Sides) -> None:
         context.note(place, sides, _judge_whole(sides, items))
         return
     lists = make_lists(items, names)
-    if _had_to_be_refilled(context, place, sides, lists):
-        context.note(
-            place, sides, judge(sides)._replace(note="both parents' removals together would have left it empty")
-        )
-        return
     mark = len(context.entries)
     for identity in lists.numbers:
         _explain_item(context, place, lists, identity)
@@ -172,21 +167,6 @@ def _judge_whole(sides: Sides, items: list[list[Node]]) -> Judgement:
     base, first, second, result = (identify(version, ()) for version in items)
     missing = [identity for identity in {**first, **second} if identity not in base and identity not in result]
     return Judgement("lost", "both", "an item that a parent added is gone") if missing else Judgement("combined")
-
-
-def _had_to_be_refilled(context: ExplainContext, place: Place, sides: Sides, lists: Lists) -> bool:
-    # the list must not be empty, both parents' removals would empty it, and the result is one parent's
-    requirements = context.strategies.root.get(REQUIRE) or ()
-    if not any(requirement.get("where") == place.where for requirement in requirements):
-        return False
-    stays = [identity for identity in {**lists.first, **lists.second} if _should_stay(lists.sides(identity))]
-    return not stays and (is_same(sides.result, sides.first) or is_same(sides.result, sides.second))
-
-
-def _should_stay(sides: Sides) -> bool:
-    holder = sides.first if sides.second is None else sides.second
-    in_both = sides.first is not None and sides.second is not None
-    return in_both or not is_same(holder, sides.base)
 
 
 # items

@@ -51,8 +51,6 @@ def list_ids(bases: Iterable[Base]) -> list[str]:
 
 def read_all_bases(cwd: str, sides: Sequence[tuple[str, ...]], env: Env = None) -> list[tuple[Base, ...]]:
     """The merge bases of each merge's parents; where they are several, or more than two parents, git is asked again."""
-    if len(sides) == 1:
-        return [read_bases(cwd, sides[0], env)]
     found = read_bases_of_all(cwd, sides, env)
     return [
         (Base(ids[0], ()),) if len(ids) == 1 and len(parents) == 2 else read_bases(cwd, parents, env)
