@@ -5,7 +5,7 @@ from typing import TYPE_CHECKING, Any, Literal
 from checkpoint_git.core.clock import read_instant
 from checkpoint_git.core.jsontext import Node, join_pointer, scan_tokens
 from checkpoint_git.core.terminal_text import shorten
-from checkpoint_git.merge.explanation import Entry, ExplainContext, Place
+from checkpoint_git.merge.explanation import SAID_ONCE, Entry, ExplainContext, Place
 from checkpoint_git.merge.items import canonical_text, identify
 from checkpoint_git.merge.places import find_names, is_same, items_of, members_of, newer_side
 from checkpoint_git.merge.records import Identity, Items, Lists, find_foreign, find_mixture, is_reworded, make_lists
@@ -249,8 +249,11 @@ def _excused(context: ExplainContext, rule: "Schema", entry: Entry, written: lis
     anew = next((other for other in written if is_reworded(text, other.result or "null")), None)
     if anew is not None:
         return entry._replace(verdict="edited", note=f"written anew as {shorten(anew.result or '', 60)}")
-    elsewhere = context.find_text(text, entry.where.rpartition("/")[0])  # in its list every other copy is accounted for
-    return entry._replace(verdict="moved", note=f"it is at {elsewhere} now") if elsewhere else entry
+    holder, found = entry.where.rpartition("/")[0], context.find_texts(text)
+    elsewhere = [where for where in found if not where.startswith(f"{holder}/")]
+    if elsewhere:
+        return entry._replace(verdict="moved", note=f"it is at {elsewhere[0]} now")
+    return entry._replace(note=SAID_ONCE) if found else entry
 
 
 def _is_cut(rule: "Schema", missing: str, result: Items) -> bool:

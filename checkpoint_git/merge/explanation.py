@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from checkpoint_git.merge.strategy import Schema
 
 THE_FILE = "(the file)"
+SAID_ONCE = "one of several alike, and another is there"  # a copy is lost, and what it said is not
 
 
 class Entry(NamedTuple):
@@ -83,12 +84,12 @@ class ExplainContext:
         self.agreed = 0
         self._texts: dict[str, list[str]] = {}
 
-    def find_text(self, text: str, outside: str) -> str:
-        """Where the result has a sentence (canonical JSON) outside of a place, "" for nowhere."""
+    def find_texts(self, text: str) -> list[str]:
+        """Where the result has a sentence (canonical JSON)."""
         if not self._texts and self.roots.result is not None:
             for found, where in list_texts(self.roots.result):
                 self._texts.setdefault(found, []).append(where)
-        return next((where for where in self._texts.get(text, ()) if not where.startswith(f"{outside}/")), "")
+        return self._texts.get(text, [])
 
     def note(self, place: Place, sides: Sides, found: Judgement) -> None:
         if found.verdict == "agreed":

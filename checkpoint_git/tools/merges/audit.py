@@ -19,7 +19,6 @@ from checkpoint_git.protocols.write import say_waiting
 from checkpoint_git.tools.merges.audit_fix import Plan, list_diff, plan_data, plan_repair, write_plan
 from checkpoint_git.tools.merges.findings import (
     NOT_AUDITED,
-    AuditedFile,
     AuditedMerge,
     count_kinds,
     describe,
@@ -148,12 +147,10 @@ def _audit_range(plain: Plain, asked: AuditRange, schemas: Schemas, strict: bool
     kept += [AuditedMerge(find_event(one), [], reason=f"this clone was cut off there; {UNSHALLOW}") for one in cut]
     end = next((commit.id for commit in ends if len(commit.parents) == 1), "")
     if strict:  # what somebody seems to have meant counts too
-        kept = [one._replace(files=[_count_all(file) for file in one.files]) for one in kept]
+        for at, one in enumerate(kept):
+            files = [file._replace(hits=[hit._replace(meant=False) for hit in file.hits]) for file in one.files]
+            kept[at] = one._replace(files=files)
     return AuditResult(merges + len(cut), squashes, kept, len(reverts), end)
-
-
-def _count_all(file: AuditedFile) -> AuditedFile:
-    return file._replace(hits=[hit._replace(meant=False) for hit in file.hits])
 
 
 def _read_suspects(cwd: str, ids: Sequence[str], env: Env) -> list[Commit]:

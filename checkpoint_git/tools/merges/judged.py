@@ -10,7 +10,7 @@ from checkpoint_git.git.merges.merges import Versions
 from checkpoint_git.git.merges.suspects import read_later_versions
 from checkpoint_git.git.objects import Env
 from checkpoint_git.merge.explain import explain
-from checkpoint_git.merge.explanation import Comparison, Entry, Explanation
+from checkpoint_git.merge.explanation import SAID_ONCE, Comparison, Entry, Explanation
 from checkpoint_git.merge.file import merge_bases
 from checkpoint_git.merge.places import AUTO
 from checkpoint_git.merge.verdict import FAILURES
@@ -65,7 +65,7 @@ class JudgedFile:
         if any(name == "result" for name, _ in found.unreadable):
             return None if self.is_readable else self.damaged
         known = {key_of(entry): entry for entry in self.damaged}
-        now = {key_of(entry): entry for entry in list_damage(found)}
+        now = {key_of(entry): entry for entry in list_damage(found) if entry.note != SAID_ONCE}
         return [known.get(key, entry) for key, entry in now.items() if key in known or not self.is_readable]
 
 

@@ -19,7 +19,7 @@ OPTIONS = {
     "log": {"key", "sort", "limit"},
     "rows": {"key"},
     "queue": {"key"},
-    "group": {"name", "newest", "by", "superseded"},
+    "group": {"name", "newest", "by", "superseded", "same"},
 }
 
 
@@ -74,7 +74,16 @@ def test_references_stay_in_the_document_and_patterns_are_plain_beginnings() -> 
         (("created_at",), {"strategy": "min-time"}),
         (("protocol_version",), {"strategy": "max", "order": ["1.0", "1.1"]}),
         (("project_dir",), {"strategy": "newest", "by": "/updated_at"}),
-        (("status",), {"strategy": "group", "name": "head", "by": "/updated_at", "superseded": "superseded"}),
+        (
+            ("status",),
+            {
+                "strategy": "group",
+                "name": "head",
+                "by": "/updated_at",
+                "superseded": "superseded",
+                "same": ["/phase", "/status"],
+            },
+        ),
         (("progress_table",), {"strategy": "rows", "key": "/id"}),
         (("progress_table", "*", "status"), {"strategy": "max", "order": ["not_started", "in_progress", "complete"]}),
         (("next_actions",), {"strategy": "queue", "key": "/text"}),

@@ -116,7 +116,8 @@ def test_a_removal_against_a_change_is_foreseen_and_comes(
 
 @pytest.mark.parametrize("step", ["sprint-3", "sprint-4"])
 def test_two_new_files_meet_without_a_base(fork: Fork, step: str) -> None:
-    clone = fork(None, text(step="sprint-3"), text(step=step, updated_at="2026-03-02T10:00:00Z"))
+    other = text(step=step, updated_at="2026-03-02T10:00:00Z", status="in_progress" if step == "sprint-3" else "failed")
+    clone = fork(None, text(step="sprint-3"), other)
     assert preview(clone).kind == ("clean" if step == "sprint-3" else "conflict")
     assert (pull(clone) == 0) == (step == "sprint-3")
 
@@ -219,8 +220,9 @@ def test_a_criss_cross_is_merged_over_the_merge_of_its_bases(fork: Fork, repo: G
 def test_the_clones_own_choices_are_used(fork: Fork) -> None:
     mine = text(step="sprint-3", updated_at="2026-03-02T10:00:00Z")
     clone = fork(text(), mine, text(step="sprint-4", updated_at="2026-03-02T11:00:00Z"))
+    drive(clone, choices=Choices("conflict"))
     assert preview(clone).kind == "conflict"
-    drive(clone, choices=Choices("newest"))
+    drive(clone)
     assert preview(clone).kind == "clean"
     assert pull(clone) == 0
 
