@@ -17,7 +17,7 @@ from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.outcome import Block
 from checkpoint_git.core.schema import Schema
-from checkpoint_git.disk.discover import Place
+from checkpoint_git.disk.discover import Place, find_place, plan_place
 from checkpoint_git.protocols.registry import KINDS, PROTOCOLS
 
 if TYPE_CHECKING:
@@ -125,9 +125,16 @@ def read_summaries(question: Question) -> Iterator[Summary]:
             yield module.summarize(question)
 
 
-def is_any_present(place: Place) -> bool:
-    parts = (cast("Summarizer | None", load_part(row.package, "summary")) for row in PROTOCOLS)
-    return any(part is not None and part.is_present(place) for part in parts)
+def find_project(cwd: str) -> Place:
+    """Where the checkpoints are; where there are none beside what another protocol has, where they would be."""
+    try:
+        return find_place(cwd)
+    except CheckpointError:
+        planned = plan_place(cwd)
+        parts = (cast("Summarizer | None", load_part(row.package, "summary")) for row in PROTOCOLS)
+        if os.path.lexists(planned.directory) or not any(part and part.is_present(planned) for part in parts):
+            raise
+        return planned
 
 
 def load_part(package: str, name: str) -> ModuleType | None:
@@ -139,6 +146,7 @@ def load_part(package: str, name: str) -> ModuleType | None:
 
 Hook = Literal[
     "after_commit",  # (cwd, env) -> None: git has made a commit
+    "after_turn",  # of turn.py: (cwd, env, has_worked) -> None: an agent's turn ends; has_worked: (nanoseconds) -> bool
     "check_push",  # (files, cwd, now, env) -> list[Finding]: warnings about the (path, content) that a push brings
     "check_together",  # (documents) -> list[Finding]: of files with fixed names, each good in itself
     # (context) -> (how many the doctor looks at, path -> its JSON text or None, paths of those that are over for long)
@@ -150,10 +158,10 @@ Hook = Literal[
 ]
 
 
-def find_hooks(name: Hook) -> Iterator[Callable[..., Any]]:
-    # In the order of the registry; most protocols have none
+def find_hooks(name: Hook, part: str = "hooks") -> Iterator[Callable[..., Any]]:
+    # In the order of the registry; most protocols have none. part: a module for what must start fast
     for row in PROTOCOLS:
-        function = getattr(load_part(row.package, "hooks"), name, None)
+        function = getattr(load_part(row.package, part), name, None)
         if function is not None:
             yield function
 

@@ -8,8 +8,8 @@ from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.protocols.memory import rules, store
 from checkpoint_git.protocols.memory.entity import Entity, read_entity
-from checkpoint_git.protocols.memory.graph import keep_copy
-from checkpoint_git.protocols.memory.layout import ENTITY, check_entity_name
+from checkpoint_git.protocols.memory.graph import find_home, keep_copy
+from checkpoint_git.protocols.memory.layout import Home, check_entity_name
 from checkpoint_git.protocols.memory.transports import Transport
 from checkpoint_git.protocols.memory.triggers import TRIGGERS, Request
 
@@ -20,17 +20,18 @@ class MemoryCheckpoint:
     """An initiative's checkpoint in the graph of a memory server.
 
     transport: a way to the graph, one of protocols/memory/transports; it belongs to the caller, who closes it. entity:
-    the checkpoint's name. path: where copies of what was corrupted go. now: as for Checkpoints. Where no server
-    answers, every method raises UnavailableError, a CheckpointError.
+    the checkpoint's name, "" for that of the repository around path. path: where copies of what is replaced go. now: as
+    for Checkpoints. Where no server answers, every method raises UnavailableError, a CheckpointError.
     """
 
     def __init__(
-        self, transport: Transport, entity: str = ENTITY, path: str | os.PathLike[str] = ".", now: int | None = None
+        self, transport: Transport, entity: str = "", path: str | os.PathLike[str] = ".", now: int | None = None
     ) -> None:
         self._transport = transport
-        self._name = check_entity_name(entity)
         self._path = os.path.abspath(os.fspath(path))
         self._now = now
+        self._home = Home(check_entity_name(entity)) if entity else find_home(self._path)
+        self._keep = partial(keep_copy, cwd=self._path, env=os.environ, now=self.now)
 
     @property
     def now(self) -> int:
@@ -62,12 +63,11 @@ class MemoryCheckpoint:
         if on not in TRIGGERS:
             raise CheckpointError(f"unknown occasion {on!a}", f"one of {', '.join(TRIGGERS)}")
         request = Request(on, fields, next_milestone, next_phase, interrupted)
-        keep = partial(keep_copy, cwd=self._path, env=os.environ, now=self.now)
-        return store.save_checkpoint(self._transport, self._name, request, self.now, keep).fields
+        return store.save_checkpoint(self._transport, self._home, lambda: request, self.now, self._keep).fields
 
     def update(self, **fields: str | None) -> dict[str, str]:
         """Changes fields of an existing checkpoint; None removes one. The fields afterwards."""
-        return store.update_checkpoint(self._transport, self._name, fields, self.now).fields
+        return store.update_checkpoint(self._transport, self._home, fields, self.now, self._keep).fields
 
     def clear(self) -> bool:
         """Deletes the checkpoint; whether there was one. Raises CheckpointError for another client's entity."""
@@ -76,8 +76,8 @@ class MemoryCheckpoint:
             if entity is None:
                 return False
             store.check_ours(entity)
-            store.remove_entity(self._transport, self._name)
+            store.remove_entity(self._transport, entity.name)
         return True
 
     def _load(self) -> Entity | None:
-        return store.load_entity(self._transport, self._name)
+        return store.load_entity(self._transport, store.find_name(self._transport, self._home))

@@ -19,6 +19,7 @@ KEYS = (
     "files_modified",
 )
 GIVEN_KEYS = tuple(key for key in KEYS if key != "timestamp")
+REPOSITORY = "repository"  # the field that says whose checkpoint it is
 _KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
 _SKEW = 60  # seconds that another machine's clock may be ahead
 
@@ -41,12 +42,19 @@ def parse(text: str) -> Observation:
     return Observation(text, key, value.strip()) if is_field else Observation(text, "", text)
 
 
+def read_stamp(text: str | None) -> tuple[int, str] | None:
+    """As read_instant; agents leave out the offset, its colon or the time too, and then it is UTC."""
+    plain = re.sub(r"(?<=\d[+-]\d\d)(?=\d\d$)", ":", (text or "").strip().replace(" ", "T", 1))
+    return read_instant(plain) or read_instant(f"{plain}Z") or read_instant(f"{plain}T00:00:00Z")
+
+
 def is_key(text: str) -> bool:
     return bool(_KEY.fullmatch(text))
 
 
 def write(key: str, value: str) -> str:
-    return f"{key}:{value.strip()}"
+    blank = " " if value.strip().startswith("//") else ""  # or it would be read as an address
+    return f"{key}:{blank}{value.strip()}"
 
 
 def write_all(fields: Mapping[str, str]) -> list[str]:
@@ -75,11 +83,13 @@ class Entity(NamedTuple):
     entity_type: str
     observations: tuple[str, ...]
     relations: tuple[Mapping[str, Any], ...] = ()
+    copies: int = 1
 
 
 class Reading(NamedTuple):
     """An entity as a checkpoint. fields: one value a key. several: the values of each known key that has more than one.
-    loose: observations that are not fields. state: "good", "interrupted", "corrupted" or "foreign".
+    loose: observations that are not fields. state: "good", "interrupted" (several), "corrupted" (without an initiative)
+    or "foreign".
     """
 
     fields: dict[str, str]
@@ -92,7 +102,7 @@ def read_entity(entity: Entity) -> Reading:
     """Of several values the last counts, of several timestamps the newest."""
     values = group(entity.observations)
     fields = {key: found[-1] for key, found in values.items()}
-    instants = [(read_instant(value), at, value) for at, value in enumerate(values.get("timestamp", ()))]
+    instants = [(read_stamp(value), at, value) for at, value in enumerate(values.get("timestamp", ()))]
     if known := [(instant, at, value) for instant, at, value in instants if instant]:
         fields["timestamp"] = max(known)[2]
     several = {key: found for key, found in values.items() if len(found) > 1 and key in KEYS}
@@ -102,7 +112,7 @@ def read_entity(entity: Entity) -> Reading:
     elif not fields.get("initiative"):
         state = "corrupted"
     elif several:
-        state = "interrupted" if "timestamp" in several else "corrupted"
+        state = "interrupted"
     return Reading(fields, several, [each.text for each in map(parse, entity.observations) if not each.key], state)
 
 
@@ -115,9 +125,8 @@ class Steps(NamedTuple):
 
 
 # An observation is a text `key:value`. An update is two calls: new values are added, then the old ones deleted. A
-# process that is killed between them leaves both, and every update changes the timestamp: so several timestamps mean an
-# update that was cut off. What was added last then counts, and the next update deletes the rest before it adds
-# anything.
+# process that is killed between them leaves both, and an agent that only adds observations leaves all. What was added
+# last then counts, and the next update deletes the rest before it adds anything.
 def plan_update(entity: Entity, changes: Mapping[str, str | None]) -> Steps:
     """How fields get their new values; None removes a field. Observations that are not fields stay."""
     fields = read_entity(entity).fields
@@ -133,7 +142,7 @@ def plan_update(entity: Entity, changes: Mapping[str, str | None]) -> Steps:
 
 def next_stamp(before: str, now: int) -> str:
     # Later than the timestamp before, by thousandths within one second, so that a cut-off update shows
-    seconds, fraction = read_instant(before) or (0, "")
+    seconds, fraction = read_stamp(before) or (0, "")
     if not now <= seconds <= now + _SKEW:  # one far ahead is a wrong clock, and not followed
         return write_instant(now)
     thousandths = int(f"{fraction}000"[:3]) + 1

@@ -2,8 +2,10 @@
 
 import argparse
 import json
+import os
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from functools import partial
 from typing import NamedTuple
 
 from checkpoint_git.core.clock import write_instant
@@ -12,12 +14,16 @@ from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.outcome import Invocation
 from checkpoint_git.core.terminal_text import escape_controls, shorten
 from checkpoint_git.disk.backup import Copy, write_backup
-from checkpoint_git.disk.discover import find_repository
-from checkpoint_git.git.run import clean_env, run_git
+from checkpoint_git.disk.cache import write_cache
+from checkpoint_git.disk.discover import find_common_dir, find_repository
+from checkpoint_git.disk.replace import remove_quietly
+from checkpoint_git.git.run import run_git
 from checkpoint_git.protocols.memory import layout
-from checkpoint_git.protocols.memory.entity import Entity
+from checkpoint_git.protocols.memory.entity import Entity, read_entity
+from checkpoint_git.protocols.memory.store import Keep
+from checkpoint_git.protocols.memory.summary import NOTE
 from checkpoint_git.protocols.memory.transports import Transport, UnavailableError, entity_json
-from checkpoint_git.protocols.memory.transports.jsonl import JsonlTransport, graph_lock
+from checkpoint_git.protocols.memory.transports.jsonl import JsonlTransport, check_graph_file, graph_lock
 
 _TIMEOUT = 20.0  # seconds; node itself starts in 1 s, a cold `npx -y` in 13 s
 _LONGEST = 600
@@ -25,13 +31,13 @@ _SETUP = "`checkpoint memory setup` installs one and asks first; or: git config 
 
 
 class Settings(NamedTuple):
-    """What git's configuration says. command and file: "" where unset. entity: the checkpoint's name. timeout: seconds
-    that the server may take to start, and for each answer.
+    """What git's configuration says. command and file: "" where unset. timeout: seconds that the server may take to
+    start, and for each answer.
     """
 
     command: str
     file: str
-    entity: str
+    home: layout.Home
     timeout: float
 
 
@@ -39,7 +45,8 @@ def read_settings(cwd: str, entity: str | None = None) -> Settings:
     out = run_git(["config", "-z", "--get-regexp", r"^checkpoint\.memory"], cwd, check=False).out
     texts = [entry.partition("\n") for entry in out.decode("utf-8", "surrogateescape").split("\0") if entry]
     found = {key.lower().removeprefix("checkpoint.memory"): value for key, _, value in texts}
-    name = layout.check_entity_name(entity if entity is not None else found.get("entity", "") or layout.ENTITY)
+    name = entity if entity is not None else found.get("entity", "")
+    home = layout.Home(layout.check_entity_name(name)) if name or entity is not None else find_home(cwd)
     timeout, text = _TIMEOUT, found.get("timeout", "")
     if text.strip():
         try:
@@ -50,7 +57,15 @@ def read_settings(cwd: str, entity: str | None = None) -> Settings:
             shown = escape_controls(shorten(text, 40))
             message = f'invalid checkpoint.memoryTimeout "{shown}": expected 1 to {_LONGEST} seconds'
             raise CheckpointError(message, f"git config checkpoint.memoryTimeout {_TIMEOUT:g}")
-    return Settings(found.get("command", "").strip(), found.get("file", ""), name, timeout)
+    return Settings(found.get("command", "").strip(), found.get("file", ""), home, timeout)
+
+
+def find_home(cwd: str) -> layout.Home:
+    repository = find_repository(cwd)
+    if repository is None:
+        return layout.Home("")
+    remote = run_git(["config", "remote.origin.url"], cwd, check=False).out.decode("utf-8", "replace")
+    return layout.Home("", layout.mark_repository(remote, find_common_dir(repository[1])))
 
 
 def find_graph(settings: Settings, env: Mapping[str, str]) -> str:
@@ -67,6 +82,7 @@ def open_graph(settings: Settings, cwd: str, env: Mapping[str, str], *, offline:
         graph = find_graph(settings, env)
         if not graph:
             raise CheckpointError("the path of the graph's file is unknown", "git config checkpoint.memoryFile PATH")
+        check_graph_file(graph)
         yield JsonlTransport(graph, folder)
         return
     from checkpoint_git.protocols.memory.transports.stdio import open_server
@@ -74,16 +90,35 @@ def open_graph(settings: Settings, cwd: str, env: Mapping[str, str], *, offline:
     if not settings.command:
         raise UnavailableError("no memory server is configured", _SETUP)
     server = layout.read_command(settings.command, settings.file, env)
+    if server.graph:
+        check_graph_file(server.graph)
     lock = graph_lock(server.graph or settings.command, folder)
-    with open_server(server.words, {**clean_env(env), **server.env}, cwd, lock, settings.timeout) as transport:
+    with open_server(server.words, layout.server_env(env, server), cwd, lock, settings.timeout) as transport:
         yield transport
 
 
 @contextmanager
-def open_checkpoint(args: argparse.Namespace, invocation: Invocation) -> Iterator[tuple[Transport, str]]:
+def open_checkpoint(args: argparse.Namespace, invocation: Invocation) -> Iterator[tuple[Transport, layout.Home]]:
     settings = read_settings(invocation.cwd, args.entity)
     with open_graph(settings, invocation.cwd, invocation.env, offline=args.offline) as transport:
-        yield transport, settings.entity
+        yield transport, settings.home
+
+
+def make_keep(invocation: Invocation) -> Keep:
+    return partial(keep_copy, cwd=invocation.cwd, env=invocation.env, now=invocation.now)
+
+
+def remember(cwd: str, entity: Entity | None) -> None:
+    """Notes what was read last, for `status` and `prime`, which start no server. None: there is no checkpoint."""
+    repository = find_repository(cwd)
+    if repository is None:
+        return
+    path = os.path.join(find_common_dir(repository[1]), NOTE)
+    if entity is None or not (fields := read_entity(entity).fields):
+        remove_quietly(path)
+        return
+    keys = ("initiative", "milestone", "phase", "next_action", "timestamp")
+    write_cache(path, "memory", {"entity": entity.name, **{key: fields[key][:500] for key in keys if key in fields}})
 
 
 def find_offline(offline: bool) -> list[Finding]:

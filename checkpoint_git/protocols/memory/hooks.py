@@ -1,69 +1,53 @@
-"""What git's hooks start of the memory server's protocol: a save after each commit, where that is asked for."""
+"""A save in the background: git's hook starts one after a commit, an agent's after a turn, where that is set."""
 
 import os
+import subprocess
 import sys
 from collections.abc import Mapping
+from contextlib import suppress
 
-SETTING = "checkpoint.memoryOnCommit"
-_LOG = os.path.join("checkpoint", "memory-on-commit.log")  # in the git directory
+from checkpoint_git.disk.discover import find_common_dir, find_repository
+from checkpoint_git.git.repository import read_flag
+from checkpoint_git.git.run import clean_env
+from checkpoint_git.protocols.memory.summary import LOG
+
+ON_COMMIT = "checkpoint.memoryOnCommit"
 
 
 def after_commit(cwd: str, env: Mapping[str, str]) -> None:
-    # `memory save --on commit` in a session of its own, because a hook must hold nobody up. Never raises
-    from checkpoint_git.git.repository import read_flag
+    if read_flag(ON_COMMIT, cwd):
+        start_save("commit", cwd, env)
 
-    if not read_flag(SETTING, cwd):
-        return
-    import subprocess
 
-    from checkpoint_git.core.errors import CheckpointError
-    from checkpoint_git.disk.discover import find_repository
-    from checkpoint_git.git.run import clean_env, run_git
-
+def start_save(occasion: str, cwd: str, env: Mapping[str, str]) -> None:
+    # In a session of its own, because a hook must hold nobody up. Never raises. What goes wrong is all that the log
+    # holds; a new file, so that a save that began earlier does not write into it.
     repository = find_repository(cwd)
     if repository is None:
         return
-    try:
-        commit = run_git(["rev-parse", "HEAD"], cwd).out.decode().strip()
-        log = os.path.join(repository[1], _LOG)
+    log = os.path.join(find_common_dir(repository[1]), LOG)
+    words = [sys.executable, "-E", "-P", "-m", "checkpoint_git", "memory", "save", "--on", occasion, "--strict"]
+    with suppress(OSError):
         os.makedirs(os.path.dirname(log), exist_ok=True)
-        words = [
-            sys.executable,
-            "-E",
-            "-P",
-            "-m",
-            "checkpoint_git",
-            "memory",
-            "save",
-            "--on",
-            "commit",
-            "--commit",
-            commit,
-        ]
-        with open(log, "wb") as output:
+        with suppress(FileNotFoundError):
+            os.unlink(log)
+        with open(log, "xb") as output:
             subprocess.Popen(
-                [*words, "--strict"],
+                words,
                 cwd=repository[0],
                 env=clean_env(env),
                 stdin=subprocess.DEVNULL,
-                stdout=output,
+                stdout=subprocess.DEVNULL,
                 stderr=output,
                 start_new_session=True,
             )
-    except (CheckpointError, OSError):
-        return
 
 
 def read_log(cwd: str) -> str:
-    from checkpoint_git.disk.discover import find_repository
-
+    """Why the last save failed, "" where it did not."""
     repository = find_repository(cwd)
-    if repository is None:
-        return ""
     try:
-        with open(os.path.join(repository[1], _LOG), "rb") as stream:
-            stream.seek(0, os.SEEK_END)
-            stream.seek(max(0, stream.tell() - 4096))
-            return stream.read().decode("utf-8", "replace").strip()
+        with open(os.path.join(find_common_dir(repository[1] if repository else ""), LOG), "rb") as stream:
+            return stream.read(4096).decode("utf-8", "replace").strip()
     except OSError:
         return ""

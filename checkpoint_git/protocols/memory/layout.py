@@ -1,6 +1,8 @@
 """How an initiative checkpoint is named, and the folders and commands that belong to it. It touches no file."""
 
+import hashlib
 import os
+import re
 import shlex
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -22,6 +24,32 @@ def check_entity_name(name: str) -> str:
         return name
     shown = escape_controls(shorten(name, 60))
     raise CheckpointError(f'"{shown}" cannot be the name of an entity', "see `git config checkpoint.memoryEntity`")
+
+
+class Home(NamedTuple):
+    """Which checkpoint is meant. name: "" for the repository's own. marks: what this repository is called in a graph,
+    the first one is written; () outside git, and where a name was given.
+    """
+
+    name: str
+    marks: tuple[str, ...] = ()
+
+    @property
+    def own_names(self) -> list[str]:
+        return [f"{ENTITY}-{mark}" for mark in self.marks]
+
+
+def mark_repository(remote: str, folder: str) -> tuple[str, ...]:
+    """By its remote's address, which all clones have in common, and by its folder. remote: "" for none."""
+    address = re.sub(r"^(\w[\w+.-]*://)?([^/@]*@)?", "", remote.strip()).replace(":", "/")
+    address = address.rstrip("/").removesuffix(".git")
+    named = [address] if address and not address.startswith(".") else []
+    above = os.path.dirname(folder) if os.path.basename(folder) == ".git" else folder
+    marks = []
+    for text in (*named, above):
+        slug = re.sub(r"[^A-Za-z0-9_.-]+", "-", os.path.basename(text))[:40].strip("-.")
+        marks.append(f"{slug or 'repository'}-{hashlib.sha256(os.fsencode(text)).hexdigest()[:8]}")
+    return tuple(marks)
 
 
 # the server
@@ -57,6 +85,19 @@ def read_command(command: str, graph: str, env: Mapping[str, str]) -> Server:
         script = next((word for word in words if word.endswith("server-memory/dist/index.js")), "")
         path = os.path.join(os.path.dirname(script), "memory.jsonl") if os.path.isabs(script) else ""
     return Server(tuple(words), added, path)
+
+
+_PASSED = re.compile(
+    "HOME|LANG|LC_.*|LOGNAME|PATH|SHELL|SYSTEMROOT|TERM|TMPDIR|TZ|USER|XDG_.*|NODE_EXTRA_CA_CERTS|NODE_OPTIONS"
+    "|SSL_CERT_FILE|(ALL|HTTPS?|NO)_PROXY|NPM_CONFIG_(CACHE|REGISTRY|USERCONFIG)",
+    re.IGNORECASE,
+)
+
+
+def server_env(env: Mapping[str, str], server: Server) -> dict[str, str]:
+    """What a server is told of our environment, which holds secrets of others: none that it does not need to run."""
+    kept = {key: value for key, value in env.items() if _PASSED.fullmatch(key)}
+    return {**kept, **server.env}
 
 
 def check_graph_path(path: str) -> str:

@@ -2,15 +2,15 @@
 
 from collections.abc import Iterator
 
-from checkpoint_git.core.clock import DAY, read_instant
+from checkpoint_git.core.clock import DAY
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.terminal_text import shorten
-from checkpoint_git.protocols.memory.entity import Entity, Reading, read_entity
+from checkpoint_git.protocols.memory.entity import Entity, Reading, read_entity, read_stamp
 
 STALE_DAYS = 7
 _AHEAD = 5 * 60  # seconds that two machines' clocks may differ by
 _SHOWN = 80
-_FRESH = "checkpoint memory save keeps a copy of it and starts a new one; checkpoint memory clear removes it"
+_NAME_IT = "checkpoint memory update initiative=NAME; or start a new one, a copy is kept: checkpoint memory save"
 
 
 def check(entity: Entity, now: int) -> list[Finding]:
@@ -25,20 +25,26 @@ def check(entity: Entity, now: int) -> list[Finding]:
 
 def _check_fields(name: str, reading: Reading) -> Iterator[Finding]:
     if not reading.fields.get("initiative"):
-        yield Finding("memory/no-initiative", "error", "the checkpoint names no initiative", name, hint=_FRESH)
+        yield Finding("memory/no-initiative", "error", "the checkpoint names no initiative", name, hint=_NAME_IT)
     for key, values in reading.several.items():
         shown = " | ".join(shorten(value, _SHOWN) for value in values)
-        if reading.state == "interrupted":
-            message = f"{key} has several values, because an update was cut off: {shown}"
-            hint = f'"{shorten(reading.fields[key], _SHOWN)}" counts; the next update removes the others'
+        counts = shorten(reading.fields[key], _SHOWN)
+        if key == "timestamp":
+            message = (
+                f'an update was cut off, or made by a client that only adds: the newest timestamp counts, "{counts}"'
+            )
+            hint = "the next checkpoint memory update keeps one value of each field"
             yield Finding("memory/interrupted", "warning", message, name, hint=hint)
         else:
-            message = f"{key} has several values, and nothing shows which is right: {shown}"
-            yield Finding("memory/several-values", "error", message, name, hint=_FRESH)
+            message = f'{key} has several values: {shown}; "{counts}" was added last and counts'
+            hint = (
+                f"a server does not record an older one that was set again; then: checkpoint memory update {key}=VALUE"
+            )
+            yield Finding("memory/several-values", "warning", message, name, hint=hint)
 
 
 def _check_age(name: str, reading: Reading, now: int) -> Iterator[Finding]:
-    instant = read_instant(reading.fields.get("timestamp"))
+    instant = read_stamp(reading.fields.get("timestamp"))
     if instant is None:
         message = "the checkpoint has no valid timestamp, so its age is unknown"
         yield Finding("memory/no-timestamp", "warning", message, name, hint="checkpoint memory update stamps it")

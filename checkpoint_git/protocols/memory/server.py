@@ -11,18 +11,19 @@ from typing import Any
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding, has_errors
 from checkpoint_git.core.outcome import Block, Invocation, Line, Outcome
-from checkpoint_git.core.terminal_text import escape_controls, shorten
+from checkpoint_git.core.terminal_text import escape_controls, plural, shorten
 from checkpoint_git.disk import atomic
 from checkpoint_git.disk.discover import find_repository
 from checkpoint_git.git.repository import read_flag
 from checkpoint_git.git.run import clean_env, run_git
 from checkpoint_git.protocols.memory import graph, layout, rules, store
-from checkpoint_git.protocols.memory.entity import Entity
-from checkpoint_git.protocols.memory.hooks import SETTING, read_log
-from checkpoint_git.protocols.memory.transports import TOOLS, GraphError, Transport, UnavailableError
-from checkpoint_git.protocols.memory.transports.jsonl import BROKEN_HINT, graph_lock, read_lines, salvage
+from checkpoint_git.protocols.memory.entity import Entity, read_entity
+from checkpoint_git.protocols.memory.hooks import ON_COMMIT, read_log
+from checkpoint_git.protocols.memory.transports import BROKEN_HINT, TOOLS, GraphError, Transport, UnavailableError
+from checkpoint_git.protocols.memory.transports.jsonl import graph_lock, plan_repair, read_lines, salvage
 
 _INSTALL_TIMEOUT = 300.0  # seconds
+_PATIENCE = 60  # seconds that a save in the background may take
 
 
 # doctor
@@ -33,11 +34,13 @@ def doctor(args: argparse.Namespace, invocation: Invocation) -> Outcome:
         sound = CheckpointError("nothing to fix: the graph's file is missing, unknown or sound", "")
         return repair_graph(args, invocation, sound)
     settings = graph.read_settings(invocation.cwd, args.entity)
-    data: dict[str, Any] = {"entity": settings.entity, "available": False, "proved": False}
+    data: dict[str, Any] = {"entity": settings.home.name or layout.ENTITY, "available": False, "proved": False}
     findings = [*graph.find_offline(args.offline), *_examine(args, settings, invocation, data)]
-    log = read_log(invocation.cwd) if read_flag(SETTING, invocation.cwd) else ""
-    if "error" in log:
-        message = f"the last save after a commit failed: {shorten(log.splitlines()[0], 200)}"
+    log = read_log(invocation.cwd)
+    head = _find_unsaved(invocation, data) if read_flag(ON_COMMIT, invocation.cwd) else ""
+    if log or head:
+        why = escape_controls(shorten(log.splitlines()[0], 200)) if log else f"{head[:12]} is not in the checkpoint"
+        message = f"the last save in the background failed: {why}"
         findings.append(Finding("memory/on-commit", "warning", message, hint="checkpoint memory save --on commit"))
     lines: list[Block] = []
     if data["available"]:
@@ -47,6 +50,14 @@ def doctor(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     if data["proved"]:
         lines.append(Line("a trial checkpoint was written, read back, changed and deleted", "good"))
     return Outcome(data, lines, findings, None if has_errors(findings) else 0)
+
+
+def _find_unsaved(invocation: Invocation, data: dict[str, Any]) -> str:
+    """HEAD, where the checkpoint could be read and names another commit, though there was time to save it."""
+    words = ["log", "-1", "--format=%H %ct"]
+    commit, _, when = run_git(words, invocation.cwd, check=False).out.decode().strip().partition(" ")
+    saved = data.get("last_commit")
+    return commit if saved and saved != commit and invocation.now - int(when or 0) > _PATIENCE else ""
 
 
 def _examine(
@@ -61,21 +72,23 @@ def _examine(
         message = "the path of the graph's file is unknown; only the server knows it"
         hint = "git config checkpoint.memoryFile ABSOLUTE-PATH, if this client and others are to share one"
         yield Finding("memory/graph-unknown", "note", message, hint=hint)
-    elif broken := [at for at, line in enumerate(read_lines(path), 1) if line.value is None]:
-        message = f"line {broken[0]} is not JSON ({len(broken)} such lines): no server reads this graph"
-        yield Finding("memory/graph-broken", "error", message, path, line=broken[0], hint=BROKEN_HINT)
+    elif faults := plan_repair(read_lines(path)).faults:
+        message = (
+            f"line {faults[0][0]}: {faults[0][1]} ({plural(len(faults), 'such line')}): no server can use this graph"
+        )
+        yield Finding("memory/graph-broken", "error", message, path, line=faults[0][0], hint=BROKEN_HINT)
         return
     try:
         with graph.open_graph(settings, invocation.cwd, invocation.env, offline=args.offline) as transport:
             data["available"] = True
-            yield from _try(transport, settings.entity, invocation.now, data)
+            yield from _try(transport, settings.home, invocation, data)
     except UnavailableError as error:
         yield Finding("memory/unavailable", "error", error.message, hint=error.hint)
     except GraphError as error:
         yield Finding("memory/graph-broken", "error", error.message, path, hint=error.hint)
 
 
-def _try(transport: Transport, name: str, now: int, data: dict[str, Any]) -> Iterator[Finding]:
+def _try(transport: Transport, home: layout.Home, invocation: Invocation, data: dict[str, Any]) -> Iterator[Finding]:
     data["server"] = getattr(transport, "server", "")
     missing = [tool for tool in TOOLS if tool not in getattr(transport, "tools", TOOLS)]
     if missing:
@@ -83,9 +96,12 @@ def _try(transport: Transport, name: str, now: int, data: dict[str, Any]) -> Ite
         yield Finding("memory/tools-missing", "error", message, hint="see checkpoint.memoryCommand")
         return
     data["entities"] = len(transport.read_graph())
-    entity = store.load_entity(transport, name)
+    data["entity"] = store.find_name(transport, home)
+    entity = store.load_entity(transport, data["entity"])
+    graph.remember(invocation.cwd, entity)
     if entity is not None:
-        yield from rules.check(entity, now)
+        data["last_commit"] = read_entity(entity).fields.get("last_commit")
+        yield from rules.check(entity, invocation.now)
     data["exists"] = entity is not None
     probe = f"checkpoint-git-probe-{os.urandom(6).hex()}"
     try:
@@ -106,17 +122,21 @@ def repair_graph(args: argparse.Namespace, invocation: Invocation, error: Checkp
     settings = graph.read_settings(invocation.cwd, args.entity)
     path = graph.find_graph(settings, invocation.env)
     lines = read_lines(path) if path else []
-    broken = sum(line.value is None for line in lines)
-    if not broken:
+    plan = plan_repair(lines)
+    if not plan.faults:
         raise error
-    question = f"{path}: {broken} of {len(lines)} lines cannot be read. Move the file aside and keep the other lines?"
-    if not graph.is_confirmed(question, invocation, yes=args.yes):
-        return nothing_changed(settings.entity)
+    at, fault = plan.faults[0]
+    question = f"{path}: {len(plan.faults)} of {len(lines)} lines are broken (line {at}: {fault}). Repair the file?"
+    if not graph.is_confirmed(f"{question} A copy of it is kept", invocation, yes=args.yes):
+        return nothing_changed(path)
     aside = f"{path}.broken-{graph.file_stamp(invocation.now)}-{os.getpid()}"
     with graph_lock(path, layout.cache_folder(invocation.env))():
-        kept, lost = salvage(path, aside)
-    message = f"the graph's file could not be read and was moved aside; {kept} lines were kept, {lost} not"
-    finding = Finding("memory/graph-broken", "warning", message, path, hint=f"the whole of it: {aside}")
+        plan = salvage(path, aside)
+    kept = len(plan.lines)
+    message = (
+        f"the graph's file was repaired: {len(plan.faults)} broken lines, {plan.lost} of them left out, {kept} kept"
+    )
+    finding = Finding("memory/graph-broken", "warning", message, path, hint=f"the file as it was: {aside}")
     return Outcome({"graph": path, "aside": aside, "kept": kept}, (), [finding], 0)
 
 

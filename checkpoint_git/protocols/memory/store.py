@@ -7,6 +7,7 @@ from typing import NamedTuple
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.terminal_text import escape_controls, shorten
 from checkpoint_git.protocols.memory.entity import (
+    REPOSITORY,
     Entity,
     holds,
     is_key,
@@ -15,8 +16,8 @@ from checkpoint_git.protocols.memory.entity import (
     read_entity,
     write_all,
 )
-from checkpoint_git.protocols.memory.layout import ENTITY_TYPE
-from checkpoint_git.protocols.memory.transports import Transport
+from checkpoint_git.protocols.memory.layout import ENTITY, ENTITY_TYPE, Home
+from checkpoint_git.protocols.memory.transports import BROKEN_HINT, GraphError, Transport
 from checkpoint_git.protocols.memory.triggers import Request, plan_fields
 
 MAX_VALUE = 4 * 1024 * 1024  # characters of one field
@@ -24,68 +25,130 @@ _TRIES = 5
 _SETTLE = 0.05  # seconds in which a writer that read before us would overwrite what we wrote
 
 Fields = Mapping[str, str | None]
+Keep = Callable[[Entity], str]  # makes a backup, returns its folder
+
+
+class OtherInitiativeError(CheckpointError):
+    """A checkpoint holds an initiative, and another one would take its place. question: whether it may."""
+
+    def __init__(self, name: str, before: str, after: str, what: str = "Start in its place") -> None:
+        before, after = (escape_controls(shorten(text, 80)) for text in (before, after))
+        self.question = f'the checkpoint {name} holds the initiative "{before}". {what} "{after}"?'
+        super().__init__(f'the checkpoint {name} holds another initiative, "{before}"', "clear or archive it first")
 
 
 class Saved(NamedTuple):
     """entity: as it was found in the graph after the write. created: it was not there before. changed: the fields that
-    were set or removed. copy: the folder of the backup of a corrupted checkpoint, "" without.
+    were set or removed. copy: the folder of the backup of what was there, "" without. fresh: nothing of that was kept.
     """
 
     entity: Entity
     created: bool
     changed: Fields
     copy: str = ""
+    fresh: bool = False
 
     @property
     def fields(self) -> dict[str, str]:
         return read_entity(self.entity).fields
 
 
+# Every repository finds the name of the protocol free, its own, or taken by another one, and then has one of its own.
+def find_name(transport: Transport, home: Home, initiative: str = "") -> str:
+    """initiative: what is about to be saved, "" for what is there."""
+    if home.name or not home.marks:
+        return home.name or ENTITY
+    found = {entity.name: entity for entity in transport.open_nodes([*home.own_names, ENTITY])}
+    if own := next((name for name in home.own_names if name in found), ""):
+        return own
+    if ENTITY not in found or read_entity(found[ENTITY]).state == "foreign":
+        return ENTITY
+    there = read_entity(found[ENTITY]).fields
+    if REPOSITORY in there:
+        return ENTITY if there[REPOSITORY] in home.marks else home.own_names[0]
+    is_other = initiative and initiative.strip() != there.get("initiative", initiative).strip()
+    return home.own_names[0] if is_other else ENTITY
+
+
 def load_entity(transport: Transport, name: str) -> Entity | None:
-    # One that is there twice counts as one
+    # One that is stored twice counts as one, and cannot be changed: a server changes the first and answers with both
     found = [entity for entity in transport.open_nodes([name]) if entity.name == name]
     if not found:
         return None
     observations = tuple(dict.fromkeys(text for entity in found for text in entity.observations))
-    return found[0]._replace(observations=observations)
+    return found[0]._replace(observations=observations, copies=len(found))
 
 
 # the checkpoint
 
 
 def save_checkpoint(
-    transport: Transport, name: str, request: Request, now: int, keep_copy: Callable[[Entity], str]
+    transport: Transport,
+    home: Home,
+    read_request: Callable[[], Request],
+    now: int,
+    keep_copy: Keep,
+    *,
+    replace: bool = False,
 ) -> Saved:
-    """A corrupted checkpoint is started anew, after keep_copy. Raises CheckpointError, nothing changed."""
-    check_fields(request.given)
+    """read_request: asked once nobody else of ours writes. A corrupted checkpoint is started anew, after keep_copy, and
+    with replace one of another initiative. Raises OtherInitiativeError, CheckpointError, nothing changed.
+    """
     with transport.exclusive():
+        request = read_request()
+        check_fields(request.given)
+        wanted = request.given.get("initiative", "").strip()
+        name = find_name(transport, home, wanted)
         before = load_entity(transport, name)
+        _check_single(before)
         reading = read_entity(before) if before else None
-        is_corrupted = reading is not None and reading.state == "corrupted"
-        fields = reading.fields if reading and not is_corrupted else {}
+        fields = reading.fields if reading and reading.state != "corrupted" else {}
+        if wanted and reading and reading.state != "foreign" and (fields.get("initiative") or wanted) != wanted:
+            if not replace:
+                raise OtherInitiativeError(name, fields["initiative"], wanted)
+            fields = {}
         changes = plan_fields(request, fields, next_stamp(fields.get("timestamp", ""), now))
-        if before is None or not is_corrupted:
-            return write_fields(transport, name, changes)
+        if home.marks and fields.get(REPOSITORY) not in home.marks:
+            changes[REPOSITORY] = home.marks[0]
+        if before is None or reading is None or fields or reading.state == "foreign":
+            copy = keep_copy(before) if before and reading and reading.several and fields else ""
+            return write_fields(transport, name, changes)._replace(copy=copy)
         copy = keep_copy(before)
         for _ in range(_TRIES):
             transport.delete_observations(name, before.observations)
             left = load_entity(transport, name)
             if left is None or not set(left.observations).intersection(before.observations):
-                return write_fields(transport, name, changes)._replace(copy=copy)
+                return write_fields(transport, name, changes)._replace(copy=copy, fresh=True)
         raise _lost(name)
 
 
-def update_checkpoint(transport: Transport, name: str, given: Fields, now: int) -> Saved:
+def update_checkpoint(
+    transport: Transport, home: Home, given: Fields, now: int, keep_copy: Keep, *, rename: bool = False
+) -> Saved:
+    """rename: the initiative may get another name, its other fields stay. Raises as save_checkpoint does."""
     check_fields({key: value for key, value in given.items() if value is not None})
     with transport.exclusive():
+        name = find_name(transport, home)
         before = load_entity(transport, name)
         if before is None:
-            raise CheckpointError(f'no checkpoint "{name}" to update', "`checkpoint memory save` creates one")
-        reading = read_entity(before)
-        if reading.state == "corrupted":
-            raise CheckpointError(f'the checkpoint "{name}" is corrupted', "`checkpoint memory save` starts a new one")
+            raise CheckpointError(f'there is no checkpoint "{name}" to update', "`checkpoint memory save` creates one")
+        _check_single(before)
+        reading, wanted = read_entity(before), given.get("initiative")
+        if reading.state == "corrupted" and not wanted:
+            hint = "name it: checkpoint memory update initiative=NAME; `checkpoint memory save` starts a new one"
+            raise CheckpointError(f'the checkpoint "{name}" names no initiative', hint)
+        held = reading.fields.get("initiative")
+        if wanted and held and held != wanted.strip() and not rename:
+            raise OtherInitiativeError(name, held, wanted, "Rename it to")
+        copy = keep_copy(before) if reading.several and reading.state != "foreign" else ""
         stamp = next_stamp(reading.fields.get("timestamp", ""), now)
-        return write_fields(transport, name, {**given, "timestamp": stamp})
+        return write_fields(transport, name, {**given, "timestamp": stamp})._replace(copy=copy)
+
+
+def _check_single(entity: Entity | None) -> None:
+    if entity and entity.copies > 1:
+        message = f'the graph has the entity "{entity.name}" {entity.copies} times, and no server can change that'
+        raise GraphError(message, BROKEN_HINT)
 
 
 def check_fields(fields: Mapping[str, str]) -> None:

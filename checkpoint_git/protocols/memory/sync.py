@@ -6,17 +6,18 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
 from checkpoint_git.core import yamledit, yamltext
-from checkpoint_git.core.clock import write_instant
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.outcome import Block, Invocation, Line, Outcome
 from checkpoint_git.core.terminal_text import escape_controls, shorten
 from checkpoint_git.disk import atomic
+from checkpoint_git.disk.cache import load_cache, make_digest, write_cache
 from checkpoint_git.disk.discover import find_repository, folders_upward, relative_path
 from checkpoint_git.protocols.memory import graph, rules, store
 from checkpoint_git.protocols.memory.entity import read_entity
-from checkpoint_git.protocols.memory.layout import STATUS_FILE
+from checkpoint_git.protocols.memory.layout import STATUS_FILE, Home
 from checkpoint_git.protocols.memory.transports import Transport
+from checkpoint_git.protocols.memory.triggers import Request
 
 Path = tuple[str | int, ...]
 
@@ -34,7 +35,7 @@ _SEPARATORS = {"last_action": "; ", "context_files": ","}  # of a list in the do
 
 class Difference(NamedTuple):
     """ours, theirs: checkpoint's and document's value, "" for none. place: in the document, as a person writes it.
-    differs: both are set. winner: the side whose value both will have.
+    differs: both are set, and the one that goes is not just what both had. winner: whose value both will have.
     """
 
     field: str
@@ -56,17 +57,25 @@ def sync(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     data = _read_bytes(path)
     text, value = _parse(path, data)
     document = check_shape(value)
-    with graph.open_checkpoint(args, invocation) as (transport, name):
+    with graph.open_checkpoint(args, invocation) as (transport, home):
+        name = store.find_name(transport, home, _read_text(document, "initiative"))
         fields = _read_fields(transport, name)
-        differences = compare(fields, document, to_document=args.to_document)
+        if _is_other(name, fields, document, args, invocation):
+            fields = {}
+        base_file = _find_base(invocation.cwd, name, path)
+        base = (load_cache(base_file, "memory") or {}) if fields and base_file else {}
+        differences = compare(fields, document, base, to_document=args.to_document)
         for_document = plan_document(document, differences)
         for_checkpoint = plan_checkpoint(differences)
         changed = yamledit.set_values(text, for_document) if for_document else text
         store.check_fields(for_checkpoint)
         if for_checkpoint and not args.dry_run:
-            _write_checkpoint(transport, name, for_checkpoint, invocation.now, is_new=not fields)
+            _write_checkpoint(transport, home, for_checkpoint, invocation, is_new=not fields)
         if for_document and not args.dry_run:
             _write_document(path, data, changed)
+        if base_file and not args.dry_run:
+            graph.remember(invocation.cwd, store.load_entity(transport, name))
+            write_cache(base_file, "memory", {**base, **agree(fields, document, differences)})
     return _describe(args, relative_path(path, invocation.cwd), differences)
 
 
@@ -82,6 +91,22 @@ def _describe(args: argparse.Namespace, path: str, differences: list[Difference]
     elif args.dry_run:
         lines.append(Line("nothing was changed: this was a dry run", "dim"))
     return Outcome(data, lines, [*graph.find_offline(args.offline), *conflicts], 0)
+
+
+def _is_other(
+    name: str, fields: Mapping[str, str], document: dict[str, Any], args: argparse.Namespace, invocation: Invocation
+) -> bool:
+    """Whether the document is about another initiative, and may take the checkpoint's place. Raises CheckpointError."""
+    before, after = fields.get("initiative", ""), _read_text(document, "initiative")
+    if not (before and after) or before == after:
+        return False
+    error = store.OtherInitiativeError(name, before, after)
+    if args.to_document or args.dry_run:
+        hint = "name that one's file; was it renamed? checkpoint memory update --yes initiative=NAME"
+        raise CheckpointError(f'{error.message}, and the file is about "{escape_controls(shorten(after, 80))}"', hint)
+    if not graph.is_confirmed(f"{error.question} A copy is kept", invocation, yes=args.yes):
+        raise error
+    return True
 
 
 # what differs, and what each side gets
@@ -106,15 +131,30 @@ def _unknown_form(place: str) -> CheckpointError:
     return CheckpointError(f"{place} in the status file has an unknown form", "fix it by hand")
 
 
-def compare(fields: Mapping[str, str], document: Mapping[str, Any], *, to_document: bool) -> list[Difference]:
+def compare(
+    fields: Mapping[str, str], document: Mapping[str, Any], base: Mapping[str, str], *, to_document: bool
+) -> list[Difference]:
+    """base: what both sides had after the last sync. Who went on from it wins; what one removed stays so."""
     found = []
     for field in FIELDS:
         ours, theirs = fields.get(field, "").strip(), _read_text(document, field)
-        if _normal(field, ours) != _normal(field, theirs):
-            from_document = theirs and not (to_document and ours)
-            winner: Literal["document", "checkpoint"] = "document" if from_document else "checkpoint"
-            found.append(Difference(field, _place(field), ours, theirs, bool(ours and theirs), winner))
+        mine, its, before = (_normal(field, text) for text in (ours, theirs, base.get(field, "")))
+        is_removed = field in base and before == (its if not ours else mine) and not (ours and theirs)
+        if mine == its or is_removed:
+            continue
+        from_document = theirs and not (ours and (to_document or (field in base and its == before)))
+        winner: Literal["document", "checkpoint"] = "document" if from_document else "checkpoint"
+        is_lost = bool(ours and theirs) and not (field in base and before == (mine if from_document else its))
+        found.append(Difference(field, _place(field), ours, theirs, is_lost, winner))
     return found
+
+
+def agree(fields: Mapping[str, str], document: Mapping[str, Any], differences: Sequence[Difference]) -> dict[str, str]:
+    won = {found.field: found.ours if found.winner == "checkpoint" else found.theirs for found in differences}
+    texts = {field: (fields.get(field, "").strip(), _read_text(document, field)) for field in FIELDS}
+    return won | {
+        field: one for field, (one, two) in texts.items() if one and _normal(field, one) == _normal(field, two)
+    }
 
 
 def _normal(field: str, text: str) -> list[str]:
@@ -187,15 +227,24 @@ def _read_fields(transport: Transport, name: str) -> dict[str, str]:
     return reading.fields
 
 
-def _write_checkpoint(transport: Transport, name: str, fields: dict[str, str], now: int, *, is_new: bool) -> None:
+def _write_checkpoint(
+    transport: Transport, home: Home, fields: dict[str, str], invocation: Invocation, *, is_new: bool
+) -> None:
+    keep = graph.make_keep(invocation)
     if not is_new:
-        store.update_checkpoint(transport, name, fields, now)
+        store.update_checkpoint(transport, home, fields, invocation.now, keep)
         return
     if not fields.get("initiative"):
         message = "no checkpoint exists, and the document names no initiative to begin one with"
         raise CheckpointError(message, "set active.initiative, or: checkpoint memory save --initiative NAME")
-    with transport.exclusive():
-        store.write_fields(transport, name, {**fields, "timestamp": write_instant(now)})
+    store.save_checkpoint(transport, home, lambda: Request("manual", fields), invocation.now, keep, replace=True)
+
+
+def _find_base(cwd: str, name: str, path: str) -> str:
+    """The file that says what both had after the last sync; "" outside git, where none is kept."""
+    repository = find_repository(cwd)
+    digest = make_digest([name, os.path.realpath(path)])
+    return os.path.join(repository[1], "checkpoint", f"memory-sync-{digest[:16]}") if repository else ""
 
 
 # the document

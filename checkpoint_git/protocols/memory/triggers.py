@@ -27,7 +27,12 @@ TRIGGERS: dict[str, Trigger] = {
     "manual": Trigger(("initiative",)),
 }
 # Fields that only some occasions keep: on any other they are removed unless they are given again.
-_TRANSIENT = {"interrupted_action": ("idle", "manual"), "session_duration": ("manual",), "files_modified": ("manual",)}
+_TRANSIENT = {
+    "interrupted_action": ("idle", "manual"),
+    "stopped_on": ("idle", "manual"),
+    "session_duration": ("manual",),
+    "files_modified": ("manual",),
+}
 _OPTIONS = {
     "last_action": "--last-action (or --summary)",
     "next_action": "--next-action (or --next-milestone, --next-phase)",
@@ -53,6 +58,8 @@ def plan_fields(request: Request, before: Mapping[str, str], stamp: str) -> dict
     if request.interrupted:
         changes["interrupted_action"] = request.interrupted
         changes["next_action"] = f"Take up again: {request.interrupted}"
+    elif request.trigger == "idle" and (doing := before.get("next_action") or before.get("last_action")):
+        changes["interrupted_action"] = doing
     changes |= {**request.given, "timestamp": stamp}
     missing = [key for key in trigger.needs if not (changes.get(key) or (key not in trigger.fresh and before.get(key)))]
     if missing:

@@ -3,22 +3,33 @@
 import argparse
 import json
 import os
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
-from checkpoint_git.core.clock import age_text, read_instant, write_instant
+from checkpoint_git.core.clock import age_text, write_instant
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.outcome import Block, Invocation, Line, Outcome, check_options
-from checkpoint_git.core.terminal_text import escape_controls, shorten
+from checkpoint_git.core.terminal_text import escape_controls, quote_word, shorten
 from checkpoint_git.git.objects import diff_parents
 from checkpoint_git.git.run import run_git
 from checkpoint_git.protocols.contract import open_exchange
 from checkpoint_git.protocols.memory import graph, rules, store
-from checkpoint_git.protocols.memory.entity import GIVEN_KEYS, KEYS, Entity, Reading, join_files, read_entity
+from checkpoint_git.protocols.memory.entity import (
+    GIVEN_KEYS,
+    KEYS,
+    REPOSITORY,
+    Entity,
+    Reading,
+    join_files,
+    read_entity,
+    read_stamp,
+)
+from checkpoint_git.protocols.memory.layout import Home
 from checkpoint_git.protocols.memory.server import doctor, nothing_changed, repair_graph, setup
 from checkpoint_git.protocols.memory.sync import sync
-from checkpoint_git.protocols.memory.transports import GraphError, UnavailableError
+from checkpoint_git.protocols.memory.transports import GraphError, Transport, UnavailableError, read_entities
 from checkpoint_git.protocols.memory.triggers import TRIGGERS, Request
 
 Option = tuple[str, str, str, dict[str, Any]]  # its flags, the verbs that take it, its help, what else argparse is told
@@ -56,7 +67,7 @@ _OPTIONS = (
     _flag("--fix", "doctor", "move a broken graph aside, keep its readable lines; asks first"),
     _value("--file", "PATH", "setup", "where the graph is kept; an absolute path"),
     _flag("--global", "setup", "configure it for all your repositories", dest="everywhere"),
-    _flag("--yes", "load clear archive doctor setup", "do not ask"),
+    _flag("--yes", "save load update clear archive sync doctor setup", "do not ask"),
     _flag("--offline", "save load update clear archive sync doctor", "use the graph's file without a server"),
 )
 _MANY = 4  # verbs; the help of an option that more verbs take does not list them
@@ -99,17 +110,33 @@ def _save(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     if args.from_skill:
         fields = open_exchange().read_fields(invocation.cwd, args.from_skill, invocation.now)
         given.update((key, join_files(value) if isinstance(value, list) else value) for key, value in fields.items())
-    if trigger == "commit":
-        given.update(read_commit_fields(invocation.cwd, args.commit or "HEAD"))
-    elif args.commit:
+    if args.commit and trigger != "commit":
         raise CheckpointError("--commit goes with --on commit", "checkpoint memory save --on commit")
+    if trigger == "idle" and (position := _find_position(invocation.cwd)):
+        given["stopped_on"] = position
     given.update(_read_given(args, invocation))
-    request = Request(trigger, given, args.next_milestone or "", args.next_phase or "", args.interrupted or "")
-    keep = partial(graph.keep_copy, cwd=invocation.cwd, env=invocation.env, now=invocation.now)
-    with graph.open_checkpoint(args, invocation) as (transport, name):
-        saved = store.save_checkpoint(transport, name, request, invocation.now, keep)
-    outcome = _describe_saved(saved, args)
+    follows = (args.next_milestone or "", args.next_phase or "", args.interrupted or "")
+
+    def read_request() -> Request:
+        # of saves that wait for one another the last one writes what is the newest commit by then
+        found = read_commit_fields(invocation.cwd, args.commit or "HEAD") if trigger == "commit" else {}
+        return Request(trigger, {**found, **given}, *follows)
+
+    keep = graph.make_keep(invocation)
+    with graph.open_checkpoint(args, invocation) as (transport, home):
+        write = partial(store.save_checkpoint, transport, home, read_request, invocation.now, keep)
+        saved = _confirm(lambda is_sure: write(replace=is_sure), args, invocation)
+    outcome = _describe_saved(saved, args, invocation)
     return outcome._replace(data={**outcome.data, "trigger": trigger})
+
+
+def _confirm(write: Callable[[bool], store.Saved], args: argparse.Namespace, invocation: Invocation) -> store.Saved:
+    try:
+        return write(args.yes)
+    except store.OtherInitiativeError as error:
+        if graph.is_confirmed(f"{error.question} A copy is kept", invocation, yes=False):
+            return write(True)
+        raise
 
 
 def _update(args: argparse.Namespace, invocation: Invocation) -> Outcome:
@@ -120,9 +147,11 @@ def _update(args: argparse.Namespace, invocation: Invocation) -> Outcome:
         raise CheckpointError("update needs something to change", "checkpoint memory update phase=review")
     if {"initiative", "timestamp"}.intersection(key for key, value in given.items() if value is None):
         raise CheckpointError("a checkpoint keeps its initiative and its timestamp", "give them another value")
-    with graph.open_checkpoint(args, invocation) as (transport, name):
-        saved = store.update_checkpoint(transport, name, given, invocation.now)
-    return _describe_saved(saved, args)
+    keep = graph.make_keep(invocation)
+    with graph.open_checkpoint(args, invocation) as (transport, home):
+        write = partial(store.update_checkpoint, transport, home, given, invocation.now, keep)
+        saved = _confirm(lambda is_sure: write(rename=is_sure), args, invocation)
+    return _describe_saved(saved, args, invocation)
 
 
 def read_commit_fields(cwd: str, commit: str) -> dict[str, str]:
@@ -165,6 +194,10 @@ def _read_file(path: str, invocation: Invocation) -> dict[str, str]:
             with open(os.path.join(invocation.cwd, path), encoding="utf-8") as stream:
                 text = stream.read(8 * store.MAX_VALUE)
         value = json.loads(text)
+        if isinstance(value, dict) and isinstance(value.get("observations"), list):  # a copy that was kept
+            (entity,) = read_entities([value])
+            fields = read_entity(entity).fields
+            value = {key: fields[key] for key in fields if key not in ("timestamp", REPOSITORY)}
     except (OSError, ValueError, RecursionError) as error:
         message = f"--fields {escape_controls(shorten(path, 200))} could not be read: {escape_controls(str(error))}"
         raise CheckpointError(message, 'a JSON object of texts: {"phase": "review"}') from None
@@ -173,8 +206,9 @@ def _read_file(path: str, invocation: Invocation) -> dict[str, str]:
     return value
 
 
-def _describe_saved(saved: store.Saved, args: argparse.Namespace) -> Outcome:
+def _describe_saved(saved: store.Saved, args: argparse.Namespace, invocation: Invocation) -> Outcome:
     name, fields = saved.entity.name, saved.fields
+    graph.remember(invocation.cwd, saved.entity)
     data = {
         "saved": True,
         "entity": name,
@@ -183,14 +217,15 @@ def _describe_saved(saved: store.Saved, args: argparse.Namespace) -> Outcome:
         "changed": sorted(saved.changed),
         "copy": saved.copy or None,
     }
-    what = "created" if saved.created else "started anew" if saved.copy else "updated"
+    what = "created" if saved.created else "started anew" if saved.fresh else "updated"
     lines: list[Block] = [Line(f"{name}: {what}", "good")]
     lines += [Line(f"  {key}: {shorten(fields[key], 100)}") for key in saved.changed if key in fields]
     findings = graph.find_offline(args.offline)
     if saved.copy:
-        message = "the checkpoint was corrupted; a backup was made, and a fresh one was begun"
-        findings.insert(0, Finding("memory/backup", "warning", message, name, hint=saved.copy))
-    instant = read_instant(saved.changed.get("timestamp")) or (0, "")
+        back = f"checkpoint memory save --yes --fields {quote_word(saved.copy)}/memory-checkpoint.json"
+        message = "a copy was kept of what the checkpoint held" + (", and a new one was started" if saved.fresh else "")
+        findings.insert(0, Finding("memory/backup", "warning", message, name, hint=f"to have it back: {back}"))
+    instant = read_stamp(saved.changed.get("timestamp")) or (0, "")
     return Outcome(data, lines, [*findings, *rules.check(saved.entity, instant[0])], 0)
 
 
@@ -211,10 +246,11 @@ def _load(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     if args.fresh:
         return _clear(args, invocation)
     findings = graph.find_offline(args.offline)
-    with graph.open_checkpoint(args, invocation) as (transport, name):
-        entity = store.load_entity(transport, name)
+    with graph.open_checkpoint(args, invocation) as (transport, home):
+        entity = store.load_entity(transport, store.find_name(transport, home))
+        graph.remember(invocation.cwd, entity)
         if entity is None:
-            return _nothing(args, name)
+            return _nothing(args, transport, home)
         reading = read_entity(entity)
         findings += rules.check(entity, invocation.now)
         # an outdated checkpoint is not the recommended start
@@ -229,7 +265,7 @@ def _load(args: argparse.Namespace, invocation: Invocation) -> Outcome:
             "options": [],
         }
         if reading.state in ("corrupted", "foreign"):
-            return Outcome(data, (), findings)
+            return Outcome(data, _list_details(entity, reading)[1:], findings)
         data["options"] = [
             {"id": way, "label": label, "recommended": way == advised, "command": command}
             for way, label, command in _WAYS
@@ -244,7 +280,8 @@ def _load(args: argparse.Namespace, invocation: Invocation) -> Outcome:
                 lines = _list_details(entity, reading) if choice == "details" else []
         if choice == "resume":
             noted = {"resumed_at": write_instant(invocation.now), "resumed_on": _find_position(invocation.cwd)}
-            fields = store.update_checkpoint(transport, name, noted, invocation.now).fields
+            keep = graph.make_keep(invocation)
+            fields = store.update_checkpoint(transport, home, noted, invocation.now, keep).fields
             data |= {"fields": fields, "resumed": True, "options": []}
             next_action = shorten(fields.get("next_action", "nothing was noted"), _WIDTH)
             lines.append(Line(f"resumed; go on with: {next_action}", "good"))
@@ -256,15 +293,22 @@ def _load(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     return Outcome(data, lines, findings, 0)
 
 
-def _nothing(args: argparse.Namespace, name: str) -> Outcome:
-    data = {"entity": name, "exists": False, "fields": {}, "options": []}
-    return Outcome(data, [Line("no checkpoint: nothing to resume", "dim")], graph.find_offline(args.offline))
+def _nothing(args: argparse.Namespace, transport: Transport, home: Home) -> Outcome:
+    data = {"entity": store.find_name(transport, home), "exists": False, "fields": {}, "options": []}
+    others = [entity for entity in transport.read_graph() if read_entity(entity).state in ("good", "interrupted")]
+    shown = ", ".join(f"{entity.name} ({read_entity(entity).fields['initiative']})" for entity in others[:5])
+    findings = graph.find_offline(args.offline)
+    if others:
+        message = f"the graph holds checkpoints of others: {escape_controls(shorten(shown, 400))}"
+        hint = f"to use one of them here: git config checkpoint.memoryEntity {quote_word(others[0].name)}"
+        findings.append(Finding("memory/others", "note", message, hint=hint))
+    return Outcome(data, [Line("no checkpoint: nothing to resume", "dim")], findings)
 
 
 def _summarize(reading: Reading, now: int) -> list[Block]:
     fields = {key: shorten(value, _WIDTH) for key, value in reading.fields.items()}
     at = f"{fields['milestone']} of " if fields.get("milestone") else ""
-    instant = read_instant(reading.fields.get("timestamp"))
+    instant = read_stamp(reading.fields.get("timestamp"))
     age = f" ({age_text(now - instant[0])} ago)" if instant and now - instant[0] >= 60 else ""
     lines: list[Block] = [Line(f"Last session you were working on {at}{fields['initiative']}{age}", "strong")]
     shown = {"Phase": "phase", "Last": "last_action", "Interrupted": "interrupted_action", "Next": "next_action"}
@@ -327,7 +371,12 @@ def _clear(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     try:
         return _delete(args, invocation)
     except GraphError as error:
-        return repair_graph(args, invocation, error)
+        repaired = repair_graph(args, invocation, error)
+        if "aside" not in repaired.data:
+            return repaired
+        args.yes = True
+        cleared = _delete(args, invocation)
+        return cleared._replace(data=repaired.data | cleared.data, findings=[*repaired.findings, *cleared.findings])
 
 
 def _archive(args: argparse.Namespace, invocation: Invocation) -> Outcome:
@@ -335,11 +384,12 @@ def _archive(args: argparse.Namespace, invocation: Invocation) -> Outcome:
 
 
 def _delete(args: argparse.Namespace, invocation: Invocation, final: Request | None = None) -> Outcome:
-    keep = partial(graph.keep_copy, cwd=invocation.cwd, env=invocation.env, now=invocation.now)
-    with graph.open_checkpoint(args, invocation) as (transport, name):
+    keep = graph.make_keep(invocation)
+    with graph.open_checkpoint(args, invocation) as (transport, home):
+        name = store.find_name(transport, home)
         entity = store.load_entity(transport, name)
         if entity is None:
-            return _nothing(args, name)
+            return _nothing(args, transport, home)
         store.check_ours(entity)
         reading = read_entity(entity)
         initiative = shorten(reading.fields.get("initiative", "no initiative"), 80)
@@ -347,11 +397,13 @@ def _delete(args: argparse.Namespace, invocation: Invocation, final: Request | N
         if not graph.is_confirmed(question, invocation, yes=args.yes):
             return nothing_changed(name)
         if final is not None and reading.state != "corrupted":
-            entity = store.save_checkpoint(transport, name, final, invocation.now, keep).entity
+            write = partial(store.save_checkpoint, transport, home, lambda: final, invocation.now, keep)
+            entity = _confirm(lambda is_sure: write(replace=is_sure), args, invocation).entity
         with transport.exclusive():
             entity = store.load_entity(transport, name) or entity
             copy = keep(entity)
             store.remove_entity(transport, name)
+    graph.remember(invocation.cwd, None)
     data = {"entity": name, "deleted": True, "copy": copy, "final": read_entity(entity).fields}
     lines: list[Block] = [Line(f"{name}: deleted", "good"), Line(f"  a copy is kept in {copy}", "dim")]
     return Outcome(data, lines, graph.find_offline(args.offline))

@@ -11,6 +11,8 @@ def is_present(place: Place) -> bool:
 
 
 def summarize(question: Question) -> Summary:
+    if question.reader == "prime" and not is_present(question.place):
+        return Summary()
     if question.reader == "prime":
         from checkpoint_git.protocols.skill.session_brief import summarize_for_session
 

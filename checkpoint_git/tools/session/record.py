@@ -4,9 +4,9 @@ import os
 from contextlib import suppress
 
 from checkpoint_git.core.errors import CheckpointError
-from checkpoint_git.disk.discover import Place, find_place, plan_place
+from checkpoint_git.disk.discover import Place, plan_place
 from checkpoint_git.disk.replace import remove_quietly
-from checkpoint_git.protocols.contract import find_files
+from checkpoint_git.protocols.contract import find_files, find_project
 from checkpoint_git.protocols.registry import protocol_of
 
 FOLDER = "checkpoint/sessions"  # in a work tree's own git directory
@@ -16,9 +16,9 @@ _KEPT_FOR = 30 * 86_400 * 10**9  # nanoseconds
 
 
 def find_quietly(cwd: str) -> Place | None:
-    """The checkpoints around a folder, None where there are none. Raises CheckpointError where they cannot be used."""
+    """What find_project finds, None where there is nothing. Raises CheckpointError where it cannot be used."""
     try:
-        return find_place(cwd)
+        return find_project(cwd)
     except CheckpointError:
         if os.path.lexists(plan_place(cwd).directory):
             raise

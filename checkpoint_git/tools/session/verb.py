@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from functools import partial
 
 from checkpoint_git.core.outcome import Answer, Invocation
+from checkpoint_git.protocols.contract import find_hooks
 from checkpoint_git.tools.session import agent_hooks
 from checkpoint_git.tools.session.agent_hooks import SHAPES, HookInput, read_hook_input, render_shape
 from checkpoint_git.tools.session.record import (
@@ -15,7 +16,7 @@ from checkpoint_git.tools.session.record import (
     write_start,
     write_told,
 )
-from checkpoint_git.tools.session.work import describe_work, find_work, may_block
+from checkpoint_git.tools.session.work import describe_work, find_work, has_gone_on, may_block
 
 FORMATS = agent_hooks.FORMATS  # what --format takes here
 tell_error = partial(agent_hooks.make_error_answer, "session")
@@ -61,6 +62,8 @@ def remind(
         work = find_work(place, told.session, env)
         return describe_work(work, name_checkpoint(place)) if work else "", False
     else:
+        for after_turn in find_hooks("after_turn", "turn"):
+            after_turn(cwd, env, lambda since: has_gone_on(place, told.session, env, since))
         earlier = read_told(place.git_dir, told.session) or 0
         # once in a while at most, and never because of what it said itself
         if not (told.active or told.ended or 0 <= now - earlier // _SECOND < _PAUSE):

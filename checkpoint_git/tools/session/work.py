@@ -49,10 +49,7 @@ def find_work(place: Place, session: str, env: Mapping[str, str], since: int = 0
     started = read_started(place.git_dir, session) if place.git_dir else None
     if started is None or place.work_tree is None:
         return None
-    try:
-        wrote = max((read_time(path) or 0 for path in find_files(place.root)), default=0)
-    except CheckpointError:  # the folder cannot be read
-        wrote = 0
+    wrote = _read_written(place)
     after = max(started, wrote, since)
     top, own = place.work_tree, clean_env(env)
     moves = _read_moves(place.git_dir or "", after)
@@ -63,6 +60,18 @@ def find_work(place: Place, session: str, env: Mapping[str, str], since: int = 0
     younger = sum((read_time(path) or 0) > after for path in work)
     commits = sum(move.seconds * _SECOND > after for move in moves)
     return Work(younger, commits, after, wrote > started) if younger else None
+
+
+def _read_written(place: Place) -> int:
+    try:
+        return max((read_time(path) or 0 for path in find_files(place.root)), default=0)
+    except CheckpointError:  # the folder cannot be read
+        return 0
+
+
+def has_gone_on(place: Place, session: str, env: Mapping[str, str], since: int) -> bool:
+    """Whether there is work, or a checkpoint was written, since a time in nanoseconds."""
+    return _read_written(place) > since or find_work(place, session, env, since) is not None
 
 
 def describe_work(work: Work, name: str = "NAME") -> str:

@@ -1,14 +1,12 @@
 """`checkpoint status`: where everything stands, what waits on you, and what changed since an instant."""
 
-import os
 from argparse import ArgumentParser, Namespace
 from typing import Any
 
-from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.outcome import Invocation, Outcome
-from checkpoint_git.disk.discover import Place, find_place, plan_place
+from checkpoint_git.disk.discover import find_place
 from checkpoint_git.git.clone import add_gaps
-from checkpoint_git.protocols.contract import Question, is_any_present, read_summaries
+from checkpoint_git.protocols.contract import Question, find_project, read_summaries
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -20,7 +18,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 def run(args: Namespace, invocation: Invocation) -> Outcome:
     """The verb: exit code 1 when a file is broken; the others are shown all the same."""
     cwd, form = invocation.cwd, getattr(args, "format", "")
-    place = find_place(cwd) if args.skill or args.since else _find_project(cwd)
+    place = find_place(cwd) if args.skill or args.since else find_project(cwd)
     question = Question(place, invocation.now, invocation.env, "status", form, args.skill, args.brief, args.since)
     summaries = list(read_summaries(question))
     data: dict[str, Any] = {}
@@ -30,14 +28,3 @@ def run(args: Namespace, invocation: Invocation) -> Outcome:
     blocks += [block for summary in summaries for block in summary.blocks]
     findings = [finding for summary in summaries for finding in summary.findings]
     return add_gaps(Outcome(data, blocks, findings), place.work_tree, place.git_dir, invocation.env)
-
-
-def _find_project(cwd: str) -> Place:
-    """Where the checkpoints are; where there are none beside another protocol's files, where they would be."""
-    try:
-        return find_place(cwd)
-    except CheckpointError:
-        planned = plan_place(cwd)
-        if os.path.lexists(planned.directory) or not is_any_present(planned):
-            raise
-        return planned

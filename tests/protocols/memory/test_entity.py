@@ -51,7 +51,7 @@ def test_a_field_is_what_stands_behind_the_first_colon() -> None:
         (SOUND, "good"),
         ((*SOUND, "phase: A"), "good"),
         (("phase:A",), "corrupted"),
-        ((*SOUND, "phase:B"), "corrupted"),
+        ((*SOUND, "phase:B"), "interrupted"),
         ((*SOUND, "phase:B", "timestamp:2026-01-02T00:00:00Z"), "interrupted"),
         ((*SOUND, "tag:a", "tag:b"), "good"),
     ],

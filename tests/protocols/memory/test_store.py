@@ -4,7 +4,17 @@ import pytest
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.protocols.memory.entity import Entity
-from checkpoint_git.protocols.memory.store import load_entity, remove_entity, save_checkpoint, write_fields
+from checkpoint_git.protocols.memory.layout import ENTITY, Home
+from checkpoint_git.protocols.memory.store import (
+    OtherInitiativeError,
+    Saved,
+    find_name,
+    load_entity,
+    remove_entity,
+    save_checkpoint,
+    update_checkpoint,
+    write_fields,
+)
 from checkpoint_git.protocols.memory.triggers import Request
 from tests.support.memory import MemoryTransport
 
@@ -66,7 +76,8 @@ def test_anothers_entity_is_refused() -> None:
 def test_a_fresh_beginning_leaves_nothing_of_what_was() -> None:
     before = Entity(NAME, "checkpoint", ("phase:a", "phase:b", "remark"))
     transport = MemoryTransport([before])
-    save_checkpoint(transport, NAME, Request("manual", {"initiative": "i", "phase": "b"}), 86_400, lambda _: "")
+    request = Request("manual", {"initiative": "i", "phase": "b"})
+    save_checkpoint(transport, Home(NAME), lambda: request, 86_400, lambda _: "")
     assert set(transport.entities[NAME].observations) == {"initiative:i", "phase:b", "timestamp:1970-01-02T00:00:00Z"}
 
 
@@ -75,3 +86,56 @@ def test_what_is_removed_is_gone_and_the_rest_is_there() -> None:
     remove_entity(transport, NAME)
     assert list(transport.entities) == ["other"]
     assert load_entity(transport, NAME) is None
+
+
+OURS = Home("", ("app-1", "app-2"))
+THEIRS = ("initiative:theirs", "repository:other-3")
+
+
+@pytest.mark.parametrize(
+    ("there", "initiative", "name"),
+    [
+        ({}, "", ENTITY),
+        ({ENTITY: ("initiative:a", "repository:app-2")}, "b", ENTITY),
+        ({ENTITY: THEIRS}, "", f"{ENTITY}-app-1"),
+        ({ENTITY: THEIRS, f"{ENTITY}-app-2": ("initiative:a",)}, "", f"{ENTITY}-app-2"),
+        ({ENTITY: ("initiative:a",)}, "", ENTITY),
+        ({ENTITY: ("initiative:a",)}, "a", ENTITY),
+        ({ENTITY: ("initiative:a",)}, "b", f"{ENTITY}-app-1"),
+    ],
+)
+def test_a_repository_has_a_checkpoint_of_its_own(
+    there: dict[str, tuple[str, ...]], initiative: str, name: str
+) -> None:
+    transport = MemoryTransport([Entity(key, "checkpoint", texts) for key, texts in there.items()])
+    assert find_name(transport, OURS, initiative) == name
+    assert find_name(transport, Home("given"), initiative) == "given"
+
+
+def test_another_initiative_takes_no_place_unasked() -> None:
+    before = Entity(NAME, "checkpoint", ("initiative:a", "milestone:M1", "repository:app-1"))
+    transport, kept = MemoryTransport([before]), list[Entity]()
+    request = Request("manual", {"initiative": "b", "phase": "p"})
+
+    def keep(entity: Entity) -> str:
+        kept.append(entity)
+        return "copy"
+
+    def save(replace: bool) -> Saved:
+        return save_checkpoint(transport, OURS, lambda: request, 0, keep, replace=replace)
+
+    with pytest.raises(OtherInitiativeError):
+        save(replace=False)
+    with pytest.raises(OtherInitiativeError):
+        update_checkpoint(transport, OURS, {"initiative": "b"}, 0, lambda one: "")
+    assert transport.entities[NAME] == before
+    assert save(replace=True).fields.keys() == {"initiative", "phase", "timestamp", "repository"}
+    assert kept == [before]
+
+
+def test_a_checkpoint_without_an_initiative_gets_one_and_keeps_its_fields() -> None:
+    transport = MemoryTransport([Entity(NAME, "checkpoint", ("milestone:M1", "phase:complete"))])
+    with pytest.raises(CheckpointError, match="no initiative"):
+        update_checkpoint(transport, OURS, {"phase": "x"}, 0, lambda one: "")
+    fields = update_checkpoint(transport, OURS, {"initiative": "i"}, 0, lambda one: "").fields
+    assert (fields["initiative"], fields["milestone"]) == ("i", "M1")

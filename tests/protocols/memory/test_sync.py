@@ -21,13 +21,13 @@ FIELDS = {
 
 
 def test_every_field_has_its_place() -> None:
-    assert sync.compare(FIELDS, DOCUMENT, to_document=False) == []
+    assert sync.compare(FIELDS, DOCUMENT, {}, to_document=False) == []
 
 
 def test_the_document_wins_where_both_differ_and_the_other_way_when_asked() -> None:
     fields = {**FIELDS, "milestone": "M2"}
-    assert sync.plan_checkpoint(sync.compare(fields, DOCUMENT, to_document=False)) == {"milestone": "M1"}
-    found = sync.compare(fields, DOCUMENT, to_document=True)
+    assert sync.plan_checkpoint(sync.compare(fields, DOCUMENT, {}, to_document=False)) == {"milestone": "M1"}
+    found = sync.compare(fields, DOCUMENT, {}, to_document=True)
     assert sync.plan_checkpoint(found) == {}
     assert sync.plan_document(DOCUMENT, found) == {("active", "milestone"): "M2"}
     assert "M1" in str(found[0])
@@ -37,7 +37,7 @@ def test_the_document_wins_where_both_differ_and_the_other_way_when_asked() -> N
 @pytest.mark.parametrize("to_document", [False, True])
 def test_what_one_side_lacks_is_filled_in_either_way(to_document: bool) -> None:
     found = sync.compare(
-        {"phase": "p", "context_files": "a,b"}, {"active": {"initiative": "i"}}, to_document=to_document
+        {"phase": "p", "context_files": "a,b"}, {"active": {"initiative": "i"}}, {}, to_document=to_document
     )
     assert sync.plan_checkpoint(found) == {"initiative": "i"}
     assert sync.plan_document({}, found) == {
@@ -47,7 +47,7 @@ def test_what_one_side_lacks_is_filled_in_either_way(to_document: bool) -> None:
 
 
 def test_the_last_session_is_the_one_that_is_written() -> None:
-    found = sync.compare({"last_action": "c; d"}, DOCUMENT, to_document=True)
+    found = sync.compare({"last_action": "c; d"}, DOCUMENT, {}, to_document=True)
     assert sync.plan_document(DOCUMENT, found) == {("sessions", 1, "completed"): ["c", "d"]}
 
 
@@ -55,3 +55,32 @@ def test_the_last_session_is_the_one_that_is_written() -> None:
 def test_a_document_of_another_shape_is_refused(document: Any) -> None:
     with pytest.raises(CheckpointError):
         sync.check_shape(document)
+
+
+BOTH = {"initiative": "i", "milestone": "M1"}
+
+
+@pytest.mark.parametrize(
+    ("ours", "theirs", "winner", "is_lost"),
+    [
+        ("M2", "M1", "checkpoint", False),
+        ("M1", "M2", "document", False),
+        ("M2", "M3", "document", True),
+        ("", "M2", "document", False),
+        ("M2", "", "checkpoint", False),
+        ("", "M1", None, False),
+        ("M1", "", None, False),
+    ],
+)
+def test_after_a_sync_the_side_that_went_on_wins(ours: str, theirs: str, winner: str | None, is_lost: bool) -> None:
+    document = {"active": {"initiative": "i", "milestone": theirs}}
+    found = sync.compare({"initiative": "i", "milestone": ours}, document, BOTH, to_document=False)
+    assert [(one.winner, one.differs) for one in found] == ([(winner, is_lost)] if winner else [])
+
+
+def test_what_both_have_is_remembered() -> None:
+    document = {"active": {"initiative": "i", "milestone": "M2"}, "resume": {"context_files": ["a", "b"]}}
+    fields = {"initiative": "i", "milestone": "M1", "context_files": "a, b", "phase": "p"}
+    found = sync.compare(fields, document, {}, to_document=False)
+    expected = {"initiative": "i", "milestone": "M2", "context_files": "a, b", "phase": "p"}
+    assert sync.agree(fields, document, found) == expected

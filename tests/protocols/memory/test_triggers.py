@@ -34,15 +34,17 @@ def test_what_a_session_end_does_not_say_is_not_taken_from_an_earlier_one() -> N
     assert (fields["session_duration"], fields["files_modified"]) == (None, "12")
 
 
+def test_an_idle_session_was_at_its_next_action() -> None:
+    assert plan_fields(Request("idle", {}), {"initiative": "i", "next_action": "n"}, STAMP)["interrupted_action"] == "n"
+
+
 @pytest.mark.parametrize("trigger", sorted(TRIGGERS))
 def test_nothing_is_saved_without_an_initiative(trigger: str) -> None:
     with pytest.raises(CheckpointError, match="initiative"):
         plan_fields(Request(trigger, {}), {}, STAMP)
 
 
-@pytest.mark.parametrize(
-    ("trigger", "option"), [("milestone", "--summary"), ("idle", "--interrupted"), ("session-end", "--next-action")]
-)
+@pytest.mark.parametrize(("trigger", "option"), [("milestone", "--summary"), ("session-end", "--next-action")])
 def test_what_is_missing_is_named_by_its_option(trigger: str, option: str) -> None:
     with pytest.raises(CheckpointError) as raised:
         plan_fields(Request(trigger, {}), BEFORE, STAMP)

@@ -10,6 +10,9 @@ from checkpoint_git.protocols.memory.entity import Entity
 TOOLS = ("read_graph", "open_nodes", "create_entities", "add_observations", "delete_observations", "delete_entities")
 
 
+BROKEN_HINT = "checkpoint memory doctor --fix repairs the file, and keeps the broken one"
+
+
 class UnavailableError(CheckpointError):
     """No server answers; work goes on without a checkpoint."""
 

@@ -3,20 +3,21 @@
 import hashlib
 import json
 import os
+import stat
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
 from typing import Any, NamedTuple
 
 from checkpoint_git.core.errors import CheckpointError
-from checkpoint_git.core.terminal_text import escape_controls
+from checkpoint_git.core.terminal_text import escape_controls, shorten
 from checkpoint_git.disk import atomic
 from checkpoint_git.disk.lock import hold_lock
 from checkpoint_git.protocols.memory.entity import Entity
 from checkpoint_git.protocols.memory.layout import check_graph_path
-from checkpoint_git.protocols.memory.transports import GraphError, entity_json, read_entities
+from checkpoint_git.protocols.memory.transports import BROKEN_HINT, GraphError, entity_json, read_entities
 
 MAX_BYTES = 256 * 1024 * 1024
-BROKEN_HINT = "`checkpoint memory doctor --fix` moves the file aside and keeps every line that can be read"
+_TEXTS = {"entity": ("name", "entityType"), "relation": ("from", "to", "relationType")}  # what a server needs of each
 
 
 class GraphLine(NamedTuple):
@@ -109,8 +110,23 @@ def graph_lock(what: str, lock_folder: str) -> Callable[[], AbstractContextManag
     return hold
 
 
+def check_graph_file(path: str) -> None:
+    """Makes the folder of a missing one. Raises CheckpointError for what no server could read or write there."""
+    try:
+        is_file = stat.S_ISREG(os.stat(path).st_mode)  # a FIFO would keep its reader waiting
+    except FileNotFoundError:
+        atomic.make_folder(os.path.dirname(os.path.realpath(path)))
+        return
+    except OSError as error:
+        raise atomic.write_error(path, error) from None
+    if not is_file:
+        message = f"the graph's file is not a regular file: {escape_controls(path)}"
+        raise CheckpointError(message, "name another one: git config checkpoint.memoryFile PATH")
+
+
 def read_lines(path: str) -> list[GraphLine]:
     """Empty ones are left out; [] where there is no file. Raises CheckpointError."""
+    check_graph_file(path)
     try:
         with open(path, "rb") as stream:
             data = stream.read(MAX_BYTES + 1)
@@ -133,16 +149,58 @@ def _read_line(text: str) -> GraphLine:
     return GraphLine(text, value if isinstance(value, dict) else None)
 
 
-def salvage(path: str, aside: str) -> tuple[int, int]:
-    """(lines kept, lines lost) of a broken file, which is moved whole to aside, a free path."""
-    lines = read_lines(path)
-    good = [line for line in lines if line.value is not None]
+class Repair(NamedTuple):
+    """lines: as a server can read them. faults: (number of a line, what is wrong with it). lost: lines left out."""
+
+    lines: list[GraphLine]
+    faults: list[tuple[int, str]]
+    lost: int
+
+
+def plan_repair(lines: list[GraphLine]) -> Repair:
+    found, places, lost = Repair([], [], 0), dict[str, int](), 0
+    for at, line in enumerate(lines, 1):
+        value, fault = _repair_value(line.value)
+        twice = places.get(str(value["name"])) if value and line.is_a("entity") else None
+        if value and twice is not None:
+            first = found.lines[twice].value or {}
+            texts = dict.fromkeys([*first["observations"], *value["observations"]])
+            found.lines[twice] = _write_line({**first, "observations": [*texts]})
+            fault = f'the entity "{shorten(escape_controls(value["name"]), 60)}" is there twice'
+        elif value:
+            if line.is_a("entity"):
+                places[value["name"]] = len(found.lines)
+            found.lines.append(_write_line(value) if fault else line)
+        lost += value is None
+        if fault:
+            found.faults.append((at, fault))
+    return found._replace(lost=lost)
+
+
+def _repair_value(value: dict[str, Any] | None) -> tuple[dict[str, Any] | None, str]:
+    """(the value as a server takes it, None where it cannot be one; what was wrong with it)."""
+    if value is None:
+        return None, "not JSON"
+    kind = str(value.get("type"))
+    if wrong := [key for key in _TEXTS.get(kind, ()) if not isinstance(value.get(key), str)]:
+        return None, f"{kind}: its {wrong[0]} is not a text"
+    texts = value.get("observations")
+    if kind != "entity" or (isinstance(texts, list) and all(isinstance(text, str) for text in texts)):
+        return value, ""
+    listed = texts if isinstance(texts, list) else [texts]
+    texts = [text if isinstance(text, str) else json.dumps(text) for text in listed if text is not None]
+    return {**value, "observations": texts}, "observations that are not texts"
+
+
+def salvage(path: str, aside: str) -> Repair:
+    """Puts what can be read into the file's place, which is moved whole to aside, a free path."""
+    repair = plan_repair(read_lines(path))
     try:
         os.link(path, aside)  # first, so that a kill leaves the file as it was, or all of it aside
     except OSError as error:
         raise atomic.write_error(aside, error) from None
-    atomic.write_file(path, _file_bytes(good))
-    return len(good), len(lines) - len(good)
+    atomic.write_file(path, _file_bytes(repair.lines))
+    return repair
 
 
 def _file_bytes(lines: list[GraphLine]) -> bytes:

@@ -1,15 +1,25 @@
 """A running memory server, spoken to over its standard streams: the one module that knows the SDK."""
 
+import errno
 import json
 import logging
+import os
+import re
 import tempfile
 from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, asynccontextmanager, contextmanager, suppress
 from typing import IO, TYPE_CHECKING, Any
 
 from checkpoint_git.core.terminal_text import escape_controls, shorten
+from checkpoint_git.disk.atomic import write_error
 from checkpoint_git.protocols.memory.entity import Entity
-from checkpoint_git.protocols.memory.transports import GraphError, UnavailableError, entity_json, read_entities
+from checkpoint_git.protocols.memory.transports import (
+    BROKEN_HINT,
+    GraphError,
+    UnavailableError,
+    entity_json,
+    read_entities,
+)
 
 if TYPE_CHECKING:
     from mcp.client.session import ClientSession
@@ -20,7 +30,6 @@ _LATE = "it did not answer in time"
 _LATE_HINT = "git config checkpoint.memoryTimeout SECONDS changes how long to wait; see also: checkpoint memory doctor"
 _SDK_HINT = "pip install 'checkpoint-git[memory]'"
 _SERVER_HINT = "`checkpoint memory doctor` shows more; `checkpoint memory setup` installs a server"
-_GRAPH_HINT = "`checkpoint memory doctor` looks at the graph's file; --fix repairs it, and keeps the broken one"
 
 Caller = Callable[[str, dict[str, Any]], Any]
 Lock = Callable[[], AbstractContextManager[None]]
@@ -114,7 +123,11 @@ async def _call_tool(session: "ClientSession", tool: str, arguments: dict[str, A
         result = await session.call_tool(tool, arguments)
     texts = [str(getattr(part, "text", "")) for part in result.content]
     if result.is_error:
-        raise GraphError(f"the server refused {tool}: {_shown(' '.join(texts))}", _GRAPH_HINT)
+        said = _shown(" ".join(texts))
+        found = re.search(r"\b(E[A-Z]+): ", said)  # as node names what a system call says
+        number = getattr(errno, found[1], 0) if found else 0
+        hint = write_error("", OSError(number, os.strerror(number))).hint if number else BROKEN_HINT
+        raise GraphError(f"the server refused {tool}: {said}", hint)
     if result.structured_content is not None:
         return result.structured_content
     try:

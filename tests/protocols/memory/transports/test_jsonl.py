@@ -1,4 +1,5 @@
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -6,10 +7,17 @@ import pytest
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.protocols.memory.entity import Entity
 from checkpoint_git.protocols.memory.transports import GraphError
-from checkpoint_git.protocols.memory.transports.jsonl import JsonlTransport, read_lines, salvage
+from checkpoint_git.protocols.memory.transports.jsonl import (
+    JsonlTransport,
+    check_graph_file,
+    plan_repair,
+    read_lines,
+    salvage,
+)
 from tests.support.memory import OTHERS, entity_line, put_graph
 
 ODD = '{"type":"entity", "name":"odd",  "extra":1, "entityType":"x", "observations":["\\u00e9"]}'
+NO_TEXTS, TWICE = "observations that are not texts", 'the entity "Ada" is there twice'
 STRANGE = '{"type":"something else"}'
 
 
@@ -67,7 +75,8 @@ def test_a_broken_line_stops_every_verb_and_changes_nothing(tmp_path: Path) -> N
 def test_a_broken_file_is_moved_aside_whole(tmp_path: Path) -> None:
     path = put_graph(tmp_path / "graph.jsonl", '{"half', entity_line("a:1"))
     before = path.read_bytes()
-    assert salvage(str(path), str(tmp_path / "aside")) == (4, 1)
+    repair = salvage(str(path), str(tmp_path / "aside"))
+    assert (len(repair.lines), repair.lost, repair.faults) == (4, 1, [(3, "not JSON")])
     assert (tmp_path / "aside").read_bytes() == before
     assert [line.text for line in read_lines(str(path))] == [*OTHERS[:2], entity_line("a:1"), OTHERS[2]]
 
@@ -75,3 +84,46 @@ def test_a_broken_file_is_moved_aside_whole(tmp_path: Path) -> None:
 def test_a_relative_graph_is_refused() -> None:
     with pytest.raises(CheckpointError, match="relative"):
         JsonlTransport("graph.jsonl", "/tmp")  # noqa: S108 - nothing is written there
+
+
+@pytest.mark.parametrize(
+    ("line", "kept", "fault"),
+    [
+        ("null", 0, "not JSON"),
+        ('{"type":"entity","name":1,"entityType":"x","observations":[]}', 0, "entity: its name is not a text"),
+        ('{"type":"relation","from":"a","to":"b"}', 0, "relation: its relationType is not a text"),
+        (
+            '{"type":"entity","name":"n","entityType":"x","observations":[1,null,"b"]}',
+            1,
+            NO_TEXTS,
+        ),
+        ('{"type":"entity","name":"n","entityType":"x"}', 1, NO_TEXTS),
+        (
+            '{"type":"entity","name":"Ada","entityType":"x","observations":["more"]}',
+            0,
+            TWICE,
+        ),
+        (STRANGE, 1, ""),
+    ],
+)
+def test_every_line_that_stops_a_server_is_repaired(tmp_path: Path, line: str, kept: int, fault: str) -> None:
+    path = put_graph(tmp_path / "graph.jsonl", line)
+    repair = plan_repair(read_lines(str(path)))
+    assert len(repair.lines) == 3 + kept
+    assert [text for _, text in repair.faults] == ([fault] if fault else [])
+    assert plan_repair(repair.lines).faults == []
+
+
+def test_an_entity_that_is_there_twice_loses_nothing(tmp_path: Path) -> None:
+    path = put_graph(tmp_path / "graph.jsonl", entity_line("a:1", "b:1"), entity_line("a:1", "b:2"))
+    salvage(str(path), str(tmp_path / "aside"))
+    assert open_graph(path).open_nodes(["initiative-checkpoint"])[0].observations == ("a:1", "b:1", "b:2")
+
+
+def test_a_graph_that_is_no_file_is_refused_and_a_missing_folder_made(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "fifo")
+    for name in ("fifo", "."):
+        with pytest.raises(CheckpointError, match="not a regular file"):
+            open_graph(tmp_path / name).read_graph()
+    check_graph_file(str(tmp_path / "new" / "folder" / "graph.jsonl"))
+    assert (tmp_path / "new" / "folder").is_dir()
