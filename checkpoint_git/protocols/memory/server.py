@@ -133,9 +133,7 @@ def repair_graph(args: argparse.Namespace, invocation: Invocation, error: Checkp
     with graph_lock(path, layout.cache_folder(invocation.env))():
         plan = salvage(path, aside)
     kept = len(plan.lines)
-    message = (
-        f"the graph's file was repaired: {len(plan.faults)} broken lines, {plan.lost} of them left out, {kept} kept"
-    )
+    message = f"the graph's file was repaired: {len(plan.faults)} broken lines, {plan.lost} dropped, {kept} lines kept"
     finding = Finding("memory/graph-broken", "warning", message, path, hint=f"the file as it was: {aside}")
     return Outcome({"graph": path, "aside": aside, "kept": kept}, (), [finding], 0)
 

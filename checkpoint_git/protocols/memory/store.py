@@ -131,7 +131,7 @@ def update_checkpoint(
         name = find_name(transport, home)
         before = load_entity(transport, name)
         if before is None:
-            raise CheckpointError(f'there is no checkpoint "{name}" to update', "`checkpoint memory save` creates one")
+            raise CheckpointError(f'no checkpoint "{name}" to update', "`checkpoint memory save` creates one")
         _check_single(before)
         reading, wanted = read_entity(before), given.get("initiative")
         if reading.state == "corrupted" and not wanted:
