@@ -146,7 +146,7 @@ def load_part(package: str, name: str) -> ModuleType | None:
 
 Hook = Literal[
     "after_commit",  # (cwd, env) -> None: git has made a commit
-    "after_turn",  # of turn.py: (cwd, env, has_worked) -> None: an agent's turn ends; has_worked: (nanoseconds) -> bool
+    "after_turn",  # (cwd, env, has_worked) -> None: of summary.py: an agent's turn ends
     "check_push",  # (files, cwd, now, env) -> list[Finding]: warnings about the (path, content) that a push brings
     "check_together",  # (documents) -> list[Finding]: of files with fixed names, each good in itself
     # (context) -> (how many the doctor looks at, path -> its JSON text or None, paths of those that are over for long)

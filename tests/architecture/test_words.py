@@ -11,7 +11,7 @@ ODD = re.compile(
     r"|\bleft out\b|\bheld against\b|\bno instant\b|\bby whose\b|\b(nobody|somebody)\b|\bstands\b|\blies\b"
     r"|\bblended\b|\bglue[ds]\b|\bafresh\b|\btells\b|\bas far as\b"
 )
-DATA = ("request_words.py",)  # the words of others, to be recognised
+DATA = ("request_words.py", "request_words.txt")  # the words of others, to be recognised
 
 
 def read_texts(source: str) -> Iterator[tuple[int, str]]:
@@ -40,7 +40,7 @@ def test_odd_words_are_found() -> None:
 
 
 def test_helps_are_in_the_words_of_the_field() -> None:
-    helps = list((ROOT / "checkpoint_git").rglob("*.txt"))
+    helps = [file for file in (ROOT / "checkpoint_git").rglob("*.txt") if file.name not in DATA]
     assert len(helps) > 20
     assert [f"{file.name}: {found.group()}" for file in helps if (found := ODD.search(file.read_text("utf-8")))] == []
 

@@ -90,7 +90,7 @@ def configure(repo: GitRepo, command: str, graph: Path | None = None) -> None:
 @contextmanager
 def start_server(script: str, graph: Path) -> Iterator[StdioTransport]:
     """A running server on a graph."""
-    env = {**os.environ, "MEMORY_FILE_PATH": str(graph)}
+    env = {"MEMORY_FILE_PATH": str(graph)}
     lock = graph_lock(str(graph), str(graph.parent / "locks"))
     with open_server(("node", script), env, str(graph.parent), lock, 30.0) as transport:
         yield transport

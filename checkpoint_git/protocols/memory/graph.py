@@ -93,7 +93,7 @@ def open_graph(settings: Settings, cwd: str, env: Mapping[str, str], *, offline:
     if server.graph:
         check_graph_file(server.graph)
     lock = graph_lock(server.graph or settings.command, folder)
-    with open_server(server.words, layout.server_env(env, server), cwd, lock, settings.timeout) as transport:
+    with open_server(server.words, server.env, cwd, lock, settings.timeout) as transport:
         yield transport
 
 

@@ -9,9 +9,9 @@ from contextlib import suppress
 from checkpoint_git.disk.discover import find_common_dir, find_repository
 from checkpoint_git.git.repository import read_flag
 from checkpoint_git.git.run import clean_env
-from checkpoint_git.protocols.memory.summary import LOG
 
 ON_COMMIT = "checkpoint.memoryOnCommit"
+LOG = "checkpoint/memory-save.log"  # in the git directory: why the last save failed
 
 
 def after_commit(cwd: str, env: Mapping[str, str]) -> None:

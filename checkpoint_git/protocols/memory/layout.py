@@ -87,19 +87,6 @@ def read_command(command: str, graph: str, env: Mapping[str, str]) -> Server:
     return Server(tuple(words), added, path)
 
 
-_PASSED = re.compile(
-    "HOME|LANG|LC_.*|LOGNAME|PATH|SHELL|SYSTEMROOT|TERM|TMPDIR|TZ|USER|XDG_.*|NODE_EXTRA_CA_CERTS|NODE_OPTIONS"
-    "|SSL_CERT_FILE|(ALL|HTTPS?|NO)_PROXY|NPM_CONFIG_(CACHE|REGISTRY|USERCONFIG)",
-    re.IGNORECASE,
-)
-
-
-def server_env(env: Mapping[str, str], server: Server) -> dict[str, str]:
-    """What a server is told of our environment, which holds secrets of others: none that it does not need to run."""
-    kept = {key: value for key, value in env.items() if _PASSED.fullmatch(key)}
-    return {**kept, **server.env}
-
-
 def check_graph_path(path: str) -> str:
     """The path itself, normalised; "" for none. Raises CheckpointError where it is not absolute."""
     if path and not os.path.isabs(path):

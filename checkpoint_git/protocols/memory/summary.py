@@ -1,18 +1,20 @@
 """What there is of an initiative in a project: one line, from what was last read. No server is started."""
 
 import os
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 
 from checkpoint_git.core.clock import age_text, read_instant
 from checkpoint_git.core.outcome import Line
 from checkpoint_git.core.untrusted_text import clean
 from checkpoint_git.disk.cache import load_cache
-from checkpoint_git.disk.discover import Place, find_common_dir
+from checkpoint_git.disk.discover import Place, find_common_dir, find_repository
 from checkpoint_git.protocols.contract import Question, Summary
 
-# in the git directory that all work trees share: what was last read; why the last save in the background failed
-NOTE, LOG = "checkpoint/memory-initiative", "checkpoint/memory-save.log"
+NOTE = "checkpoint/memory-initiative"  # in the git directory that all work trees share: what was last read
+_LOG = "checkpoint/memory-save.log"  # of hooks.py, which most projects have no use for
 _OLD = 7 * 86_400
+_ON_IDLE = "checkpoint.memoryOnIdle"
 
 
 def is_present(place: Place) -> bool:
@@ -35,7 +37,22 @@ def summarize(question: Question) -> Summary:
     text = clean(text, 170) + (f" ({age_text(age)} old{', outdated' if age > _OLD else ''})" if age >= 60 else "")
     failed = False
     with suppress(OSError):
-        failed = os.stat(os.path.join(folder, LOG)).st_size > 0
+        failed = os.stat(os.path.join(folder, _LOG)).st_size > 0
     text += "; a save in the background failed: checkpoint memory doctor" if failed else "; checkpoint memory load"
     line = Line(text, "warn" if failed else "strong")
     return Summary({"initiative": known}, lead=[line, Line("")], lines=[text])
+
+
+def after_turn(cwd: str, env: Mapping[str, str], has_worked: Callable[[int], bool]) -> None:
+    """Nothing later than the end of a turn happens in an idle session: that is when its state is saved."""
+    _, git_dir = find_repository(cwd) or ("", "")
+    try:
+        saved = os.stat(os.path.join(find_common_dir(git_dir), NOTE)).st_mtime_ns
+    except OSError:  # no initiative is known
+        return
+    from checkpoint_git.git.repository import read_flag
+
+    if read_flag(_ON_IDLE, cwd) and has_worked(saved):
+        from checkpoint_git.protocols.memory.hooks import start_save
+
+        start_save("idle", cwd, env)

@@ -32,69 +32,19 @@ class Agent(NamedTuple):
     shares: bool = False  # it reads the skills of SHARED too; some agents complain of a second skill of one name
 
 
-_CLAUDE_EVENTS: dict[Moment, str] = {
-    "prime": "SessionStart",
-    "stop": "Stop",
-    "precompact": "PreCompact",
-    "guard": "PreToolUse",
-}
-
 SHARED = ".agents"  # the folder that agents agreed upon for skills; some have one of their own besides
-_SHARED_FILES: tuple[tuple[TextKind, str], ...] = (
-    ("skill", f"{SHARED}/skills/checkpoint-protocol/SKILL.md"),
-    ("command-skill", f"{SHARED}/skills/checkpoint/SKILL.md"),
-)
 
-TABLE: dict[AgentName, Agent] = {
-    "claude": Agent(
-        signs=(".claude", "CLAUDE.md"),
-        files=(
-            ("skill", ".claude/skills/checkpoint-protocol/SKILL.md"),
-            ("command", ".claude/commands/checkpoint.md"),
-        ),
-        hooks=Hooks(".claude/settings.json", _CLAUDE_EVENTS),
-    ),
-    "codex": Agent(
-        signs=(".codex",),
-        files=_SHARED_FILES,
-        notes="AGENTS.md",
-        hooks=Hooks(".codex/hooks.json", _CLAUDE_EVENTS),
-    ),
-    "gemini": Agent(
-        signs=(".gemini", ".geminiignore", "GEMINI.md"),
-        files=(
-            ("skill", ".gemini/skills/checkpoint-protocol/SKILL.md"),
-            ("toml", ".gemini/commands/checkpoint.toml"),
-        ),
-        notes="GEMINI.md",
-        hooks=Hooks(
-            ".gemini/settings.json",
-            {"prime": "SessionStart", "stop": "AfterAgent", "precompact": "PreCompress", "guard": "BeforeTool"},
-            matcher=".*",
-            second=1000,
-        ),
-        shares=True,
-    ),
-    "cursor": Agent(
-        signs=(".cursor", ".cursorignore", ".cursorrules"),
-        files=(
-            ("skill", ".cursor/skills/checkpoint-protocol/SKILL.md"),
-            ("rule", ".cursor/rules/checkpoint-protocol.mdc"),
-            ("prompt", ".cursor/commands/checkpoint.md"),
-        ),
-        hooks=Hooks(
-            ".cursor/hooks.json",
-            {"prime": "sessionStart", "stop": "stop", "precompact": "preCompact", "guard": "preToolUse"},
-            matcher="",
-            grouped=False,
-            skeleton={"version": 1},
-            extra={"failClosed": True},
-        ),
-        shares=True,
-    ),
-    "generic": Agent(signs=("AGENTS.md", SHARED), files=_SHARED_FILES, notes="AGENTS.md"),
-}
 
+def _read_table() -> dict[AgentName, Agent]:
+    with open(os.path.join(os.path.dirname(__file__), "table.json"), encoding="utf-8") as stream:
+        rows = json.load(stream)
+    for row in rows.values():
+        row["signs"], row["files"] = tuple(row["signs"]), tuple(map(tuple, row.get("files", ())))
+        row["hooks"] = Hooks(**row["hooks"]) if "hooks" in row else None
+    return {name: Agent(**row) for name, row in rows.items()}
+
+
+TABLE = _read_table()
 SIGNS = tuple((name, sign) for name, agent in TABLE.items() for sign in agent.signs)
 
 

@@ -62,7 +62,7 @@ def remind(
         work = find_work(place, told.session, env)
         return describe_work(work, name_checkpoint(place)) if work else "", False
     else:
-        for after_turn in find_hooks("after_turn", "turn"):
+        for after_turn in find_hooks("after_turn", "summary"):
             after_turn(cwd, env, lambda since: has_gone_on(place, told.session, env, since))
         earlier = read_told(place.git_dir, told.session) or 0
         # once in a while at most, and never because of what it said itself

@@ -54,9 +54,3 @@ def test_clones_of_one_remote_have_a_mark_in_common_and_other_repositories_none(
     assert len({mark for folder in folders for mark in layout.mark_repository("", folder)}) == 3
     assert len(layout.mark_repository("../hub", "/home/a/\x1b[31m/.git")) == 1
     assert layout.mark_repository("", "/home/a/\x1b[31m/.git")[0].startswith("31m-")
-
-
-def test_a_server_gets_no_secret_of_the_environment() -> None:
-    server = layout.read_command("TOKEN=its-own node x", "", {})
-    env = {"PATH": "/bin", "HOME": "/h", "LC_ALL": "C", "GITHUB_TOKEN": "s", "NPM_CONFIG_//r/:_authToken": "s"}
-    assert layout.server_env(env, server) == {"PATH": "/bin", "HOME": "/h", "LC_ALL": "C", "TOKEN": "its-own"}

@@ -74,7 +74,7 @@ def _list(answer: Any, key: str) -> list[Any]:
 def open_server(
     words: Sequence[str], env: Mapping[str, str], cwd: str, lock: Lock, timeout: float
 ) -> Iterator[StdioTransport]:
-    """env: its whole environment. timeout: seconds, to start and for each call. Raises UnavailableError."""
+    """env: besides PATH, HOME and such. timeout: seconds, to start and for each call. Raises UnavailableError."""
     try:
         from anyio.from_thread import start_blocking_portal
         from mcp.client.session import ClientSession  # noqa: F401 - its absence has a message of its own
