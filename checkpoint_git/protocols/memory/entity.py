@@ -18,8 +18,7 @@ KEYS = (
     "session_duration",
     "files_modified",
 )
-GIVEN_KEYS = tuple(key for key in KEYS if key != "timestamp")
-REPOSITORY = "repository"  # the field that says whose checkpoint it is
+OWNER = "repository"  # the field that says whose checkpoint it is
 _KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
 _SKEW = 60  # seconds that another machine's clock may be ahead
 

@@ -7,7 +7,7 @@ from typing import NamedTuple
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.terminal_text import escape_controls, shorten
 from checkpoint_git.protocols.memory.entity import (
-    REPOSITORY,
+    OWNER,
     Entity,
     holds,
     is_key,
@@ -64,8 +64,8 @@ def find_name(transport: Transport, home: Home, initiative: str = "") -> str:
     if ENTITY not in found or read_entity(found[ENTITY]).state == "foreign":
         return ENTITY
     there = read_entity(found[ENTITY]).fields
-    if REPOSITORY in there:
-        return ENTITY if there[REPOSITORY] in home.marks else home.own_names[0]
+    if OWNER in there:
+        return ENTITY if there[OWNER] in home.marks else home.own_names[0]
     is_other = initiative and initiative.strip() != there.get("initiative", initiative).strip()
     return home.own_names[0] if is_other else ENTITY
 
@@ -108,8 +108,8 @@ def save_checkpoint(
                 raise OtherInitiativeError(name, fields["initiative"], wanted)
             fields = {}
         changes = plan_fields(request, fields, next_stamp(fields.get("timestamp", ""), now))
-        if home.marks and fields.get(REPOSITORY) not in home.marks:
-            changes[REPOSITORY] = home.marks[0]
+        if home.marks and fields.get(OWNER) not in home.marks:
+            changes[OWNER] = home.marks[0]
         if before is None or reading is None or fields or reading.state == "foreign":
             copy = keep_copy(before) if before and reading and reading.several and fields else ""
             return write_fields(transport, name, changes)._replace(copy=copy)

@@ -5,7 +5,7 @@ import json
 import os
 from collections.abc import Callable
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 from checkpoint_git.core.clock import age_text, write_instant
 from checkpoint_git.core.errors import CheckpointError
@@ -16,70 +16,30 @@ from checkpoint_git.git.objects import diff_parents
 from checkpoint_git.git.run import run_git
 from checkpoint_git.protocols.contract import open_exchange
 from checkpoint_git.protocols.memory import graph, rules, store
-from checkpoint_git.protocols.memory.entity import (
-    GIVEN_KEYS,
-    KEYS,
-    REPOSITORY,
-    Entity,
-    Reading,
-    join_files,
-    read_entity,
-    read_stamp,
-)
+from checkpoint_git.protocols.memory.entity import KEYS, OWNER, Entity, Reading, join_files, read_entity, read_stamp
 from checkpoint_git.protocols.memory.layout import Home
 from checkpoint_git.protocols.memory.server import doctor, nothing_changed, repair_graph, setup
 from checkpoint_git.protocols.memory.sync import sync
 from checkpoint_git.protocols.memory.transports import GraphError, Transport, UnavailableError, read_entities
-from checkpoint_git.protocols.memory.triggers import TRIGGERS, Request
+from checkpoint_git.protocols.memory.triggers import Request
 
-Option = tuple[str, str, str, dict[str, Any]]  # its flags, the verbs that take it, its help, what else argparse is told
-
-
-def _value(flags: str, metavar: str, verbs: str, text: str, **more: Any) -> Option:
-    return flags, verbs, text, {"metavar": metavar, **more}
-
-
-def _flag(flag: str, verbs: str, text: str, **more: Any) -> Option:
-    return flag, verbs, text, {"action": "store_true", **more}
-
-
-_WRITING = "save update archive"
-_ALIASES = {"last_action": " --summary", "session_duration": " --duration"}
-_OPTIONS = (
-    *(
-        _value(f"--{name.replace('_', '-')}{_ALIASES.get(name, '')}", "TEXT", _WRITING, f"the field {name}", dest=name)
-        for name in GIVEN_KEYS
-    ),
-    _value("--set", "KEY=VALUE", _WRITING, "any field", action="append"),
-    _value("--fields", "FILE", _WRITING, "a JSON object of fields; - is standard input"),
-    ("--on", "save", "the occasion (default: manual)", {"choices": list(TRIGGERS)}),
-    _value("--next-milestone", "NAME", "save", "the next action is to begin it"),
-    _value("--next-phase", "NAME", "save", "the next action is to begin it"),
-    _value("--interrupted", "TEXT", "save", "with --on idle: the action that was interrupted"),
-    _value("--commit", "COMMIT", "save", "with --on commit: which one (default: HEAD)"),
-    _value("--from-skill", "SKILL", "save", "take the fields from this skill's checkpoint"),
-    _value("--to-skill", "SKILL", "load", "write the fields into this skill's checkpoint"),
-    _flag("--continue", "load", "go on, and note when and on which commit", dest="resume"),
-    _flag("--fresh", "load", "start fresh; clears the checkpoint, after asking"),
-    _flag("--details", "load", "show all fields"),
-    _flag("--to-document", "sync", "where both differ, the checkpoint wins"),
-    _flag("--dry-run", "sync", "show what would change, and change nothing"),
-    _flag("--fix", "doctor", "move a broken graph aside, keep its readable lines; asks first"),
-    _value("--file", "PATH", "setup", "where the graph is kept; an absolute path"),
-    _flag("--global", "setup", "configure it for all your repositories", dest="everywhere"),
-    _flag("--yes", "save load update clear archive sync doctor setup", "do not ask"),
-    _flag("--offline", "save load update clear archive sync doctor", "use the graph's file without a server"),
-)
 _MANY = 4  # verbs; the help of an option that more verbs take does not list them
+
+
+def _read_options() -> list[dict[str, Any]]:
+    """For each the verbs that take it, and what argparse is told."""
+    with open(os.path.join(os.path.dirname(__file__), "options.json"), encoding="utf-8") as stream:
+        return cast("list[dict[str, Any]]", json.load(stream))
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("action", metavar="VERB", choices=list(VERBS), help=", ".join(VERBS))
     add("words", metavar="WORD", nargs="*", help="update: KEY=VALUE; sync: the file")
-    for flags, verbs, text, more in _OPTIONS:
-        only = verbs.split() if len(verbs.split()) < _MANY else []
-        add(*flags.split(), help=f"{', '.join(only)}: {text}" if only else text, **more)
+    for row in _read_options():
+        verbs, text = row.pop("verbs").split(), row.pop("help")
+        only = f"{', '.join(verbs)}: " if len(verbs) < _MANY else ""
+        add(*row.pop("flags").split(), help=only + text, **row)
     add("--entity", metavar="NAME", help="the checkpoint's name (default: checkpoint.memoryEntity)")
     add("--strict", action="store_true", help="end with 2 where no server answers")
 
@@ -90,7 +50,7 @@ def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
         shown = escape_controls(shorten(" ".join(args.words[most:]), 60))
         hint = "`checkpoint memory --help` shows what each verb takes"
         raise CheckpointError(f"memory {args.action} does not take these words: {shown}", hint)
-    rows = ((flags.split()[0], more.get("dest"), verbs.split()) for flags, verbs, _, more in _OPTIONS)
+    rows = ((row["flags"].split()[0], row.get("dest"), row["verbs"].split()) for row in _read_options())
     check_options("memory", vars(args), rows)
     try:
         outcome = act(args, invocation)
@@ -175,7 +135,7 @@ def read_commit_fields(cwd: str, commit: str) -> dict[str, str]:
 def _read_given(args: argparse.Namespace, invocation: Invocation) -> dict[str, str]:
     given = _read_file(args.fields, invocation) if args.fields else {}
     given.update(_split(word) for word in args.set or [])
-    given.update((name, value) for name in GIVEN_KEYS if (value := getattr(args, name)) is not None)
+    given.update((name, value) for name in KEYS if (value := getattr(args, name, None)) is not None)
     return given
 
 
@@ -197,7 +157,7 @@ def _read_file(path: str, invocation: Invocation) -> dict[str, str]:
         if isinstance(value, dict) and isinstance(value.get("observations"), list):  # a copy that was kept
             (entity,) = read_entities([value])
             fields = read_entity(entity).fields
-            value = {key: fields[key] for key in fields if key not in ("timestamp", REPOSITORY)}
+            value = {key: fields[key] for key in fields if key not in ("timestamp", OWNER)}
     except (OSError, ValueError, RecursionError) as error:
         message = f"--fields {escape_controls(shorten(path, 200))} could not be read: {escape_controls(str(error))}"
         raise CheckpointError(message, 'a JSON object of texts: {"phase": "review"}') from None
