@@ -14,16 +14,14 @@ from checkpoint_git.core.outcome import Block, Invocation, Line, Outcome
 from checkpoint_git.core.terminal_text import escape_controls, plural, shorten
 from checkpoint_git.disk import atomic
 from checkpoint_git.disk.discover import find_repository
-from checkpoint_git.git.repository import read_flag
 from checkpoint_git.git.run import clean_env, run_git
 from checkpoint_git.protocols.memory import graph, layout, rules, store
-from checkpoint_git.protocols.memory.entity import Entity, read_entity
-from checkpoint_git.protocols.memory.hooks import ON_COMMIT, read_log
+from checkpoint_git.protocols.memory.entity import Entity
+from checkpoint_git.protocols.memory.hooks import read_log
 from checkpoint_git.protocols.memory.transports import BROKEN_HINT, TOOLS, GraphError, Transport, UnavailableError
 from checkpoint_git.protocols.memory.transports.jsonl import graph_lock, plan_repair, read_lines, salvage
 
 _INSTALL_TIMEOUT = 300.0  # seconds
-_PATIENCE = 60  # seconds that a save in the background may take
 
 
 # doctor
@@ -37,10 +35,8 @@ def doctor(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     data: dict[str, Any] = {"entity": settings.home.name or layout.ENTITY, "available": False, "proved": False}
     findings = [*graph.find_offline(args.offline), *_examine(args, settings, invocation, data)]
     log = read_log(invocation.cwd)
-    head = _find_unsaved(invocation, data) if read_flag(ON_COMMIT, invocation.cwd) else ""
-    if log or head:
-        why = escape_controls(shorten(log.splitlines()[0], 200)) if log else f"{head[:12]} is not in the checkpoint"
-        message = f"the last save in the background failed: {why}"
+    if log:
+        message = f"the last save in the background failed: {escape_controls(shorten(log.splitlines()[0], 200))}"
         findings.append(Finding("memory/on-commit", "warning", message, hint="checkpoint memory save --on commit"))
     lines: list[Block] = []
     if data["available"]:
@@ -50,14 +46,6 @@ def doctor(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     if data["proved"]:
         lines.append(Line("a trial checkpoint was written, read back, changed and deleted", "good"))
     return Outcome(data, lines, findings, None if has_errors(findings) else 0)
-
-
-def _find_unsaved(invocation: Invocation, data: dict[str, Any]) -> str:
-    """HEAD, where the checkpoint could be read and names another commit, though there was time to save it."""
-    words = ["log", "-1", "--format=%H %ct"]
-    commit, _, when = run_git(words, invocation.cwd, check=False).out.decode().strip().partition(" ")
-    saved = data.get("last_commit")
-    return commit if saved and saved != commit and invocation.now - int(when or 0) > _PATIENCE else ""
 
 
 def _examine(
@@ -100,7 +88,6 @@ def _try(transport: Transport, home: layout.Home, invocation: Invocation, data: 
     entity = store.load_entity(transport, data["entity"])
     graph.remember(invocation.cwd, entity)
     if entity is not None:
-        data["last_commit"] = read_entity(entity).fields.get("last_commit")
         yield from rules.check(entity, invocation.now)
     data["exists"] = entity is not None
     probe = f"checkpoint-git-probe-{os.urandom(6).hex()}"
