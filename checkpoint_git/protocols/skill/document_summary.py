@@ -228,11 +228,11 @@ def _parse_row(name: str, row: str) -> DocumentSummary:
     return read._replace(
         status=_share(read.status),
         project_dir=_share(read.project_dir),
-        actions=tuple(Passage(*one) for one in read.actions),
-        resolutions=tuple(Passage(*one) for one in read.resolutions),
-        recorded=tuple(Recorded(*one) for one in read.recorded),
+        actions=tuple([Passage(*one) for one in read.actions]),
+        resolutions=tuple([Passage(*one) for one in read.resolutions]),
+        recorded=tuple([Recorded(*one) for one in read.recorded]),
     )
 
 
-def _freeze(value: Any) -> Any:
-    return tuple(map(_freeze, value)) if isinstance(value, list) else value
+def _freeze(items: list[Any]) -> tuple[Any, ...]:
+    return tuple([_freeze(item) if type(item) is list else item for item in items])
