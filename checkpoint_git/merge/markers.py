@@ -35,7 +35,7 @@ class Region:
 
     @property
     def label(self) -> str:
-        places = list(dict.fromkeys(self.places)) or self.wheres
+        places = dict.fromkeys(self.places or self.wheres)
         others = [where for where in self.wheres if where not in places]
         return " ".join(map(label_of, places)) + (f" with {' '.join(map(label_of, others))}" if others else "")
 
@@ -44,30 +44,31 @@ def split_regions(segments: "list[str | Alternatives]") -> "list[str | Region]":
     """The segments as whole lines: text that all sides share, and regions that they do not, one for each place."""
     chunks: list[str | Region] = []
     shared = ""
-    open_sides: list[str] | None = None
-    wheres: list[str] = []
+    open_sides: list[list[str]] | None = None  # pieces: a line may hold thousands
+    wheres: dict[str, None] = {}
     places: list[str] = []
     for segment in segments:
         if isinstance(segment, Alternatives):
             if open_sides is None:
                 cut = shared.rfind("\n") + 1
                 chunks.append(shared[:cut])
-                open_sides, wheres, places, shared = [shared[cut:]] * 3, [], [], ""
-            open_sides = [side + text for side, text in zip(open_sides, segment.texts, strict=True)]
-            if segment.where not in wheres:
-                wheres.append(segment.where)
+                open_sides, wheres, places, shared = [[shared[cut:]] for _ in range(3)], {}, [], ""
+            for side, text in zip(open_sides, segment.texts, strict=True):
+                side.append(text)
+            wheres[segment.where] = None
             if segment.place or not segment.where:
                 places.append(segment.place)
         elif open_sides is None:
             shared += segment
         else:
             line, newline, rest = segment.partition("\n")
-            open_sides = [side + line + newline for side in open_sides]
+            for side in open_sides:
+                side.append(line + newline)
             if newline:
-                chunks.append(Region(open_sides, wheres, places))
+                chunks.append(Region(["".join(side) for side in open_sides], list(wheres), places))
                 open_sides, shared = None, rest
     if open_sides is not None:
-        chunks.append(Region(open_sides, wheres, places))
+        chunks.append(Region(["".join(side) for side in open_sides], list(wheres), places))
     chunks.append(shared)
     joined: list[str | Region] = []
     for chunk in chunks:

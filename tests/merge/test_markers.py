@@ -1,8 +1,12 @@
 """Conflicts as text: only the lines that differ are marked, and each side is said in a few words."""
 
+import json
+
 from checkpoint_git.core.jsontext import parse
 from checkpoint_git.core.jsonwrite import Alternatives, Built
+from checkpoint_git.merge.file import merge_file
 from checkpoint_git.merge.markers import label_of, say_side, split_lines, write_marked
+from tests.support.growth import assert_linear
 
 
 def test_only_the_lines_that_differ_stand_between_markers() -> None:
@@ -54,3 +58,11 @@ def test_two_parts_of_one_conflict_with_a_line_between_are_one_region_that_names
 def test_a_part_that_stands_alone_says_where_it_is_and_what_it_is_decided_with() -> None:
     lines = two_parts("some\nlines\n").splitlines()
     assert [line for line in lines if line.startswith("<")] == ["<<<<<<< ours: /b", "<<<<<<< ours: /d with /b"]
+
+
+def test_a_line_with_thousands_of_conflicts_is_marked_in_linear_time() -> None:
+    def write(size: int) -> None:
+        base, ours, theirs = (json.dumps({f"k{at}": side for at in range(size)}).encode() for side in (1, 2, 3))
+        merge_file(base, ours, theirs)
+
+    assert_linear(write, 1_000)
