@@ -53,7 +53,7 @@ def test_a_folder_in_the_way_is_an_error_with_a_hint(tmp_path: Path) -> None:
     (tmp_path / "a.json").mkdir()
     with pytest.raises(CheckpointError) as caught:
         atomic.write_file(str(tmp_path / "a.json"), b"x")
-    assert "folder" in caught.value.hint
+    assert "found a directory" in caught.value.hint
     assert names_in(tmp_path) == ["a.json"]
 
 
