@@ -142,7 +142,7 @@ def is_confirmed(question: str, invocation: Invocation, *, yes: bool) -> bool:
     if yes:
         return True
     if not invocation.interactive:
-        raise CheckpointError(f"this asks first: {question}", "--yes answers it where there is no terminal")
+        raise CheckpointError(f"this asks first: {question}", "--yes answers it without a terminal")
     invocation.stderr.write(f"{escape_controls(question)} [y/N] ")
     invocation.stderr.flush()
     return invocation.stdin.readline().strip().lower() in ("y", "yes")
