@@ -91,6 +91,12 @@ def find_unlisted(git_dir: str, paths: Sequence[str]) -> list[str]:
     return [path for path, entry in entries.items() if entry not in index]
 
 
+def is_unmerged(git_dir: str, path: str) -> bool:
+    name, index = os.fsencode(path), _read(os.path.join(git_dir, "index"), _LONGEST_INDEX)
+    entries = ((stage << 12 | min(len(name), 0xFFF)).to_bytes(2, "big") + name + b"\0" for stage in (1, 2, 3))
+    return any(entry in index for entry in entries)
+
+
 def _read(path: str, limit: int = _LONGEST_CONFIG) -> bytes:
     try:
         with open(path, "rb") as stream:

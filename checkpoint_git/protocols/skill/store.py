@@ -95,13 +95,16 @@ def change_checkpoint(
     place: Place, skill: str, change: "Change", now: int, on_wait: "Tell" = lambda: None
 ) -> "Written":
     """Reads, changes and writes one checkpoint under the lock; see plan_write for what a change gets and returns."""
-    from checkpoint_git.protocols.validate import iterate_checked
+    from checkpoint_git.git.clone import is_unmerged
+    from checkpoint_git.protocols.validate import describe_unmerged, iterate_checked
     from checkpoint_git.protocols.write import plan_write
 
     path = layout.checkpoint_path(place, skill)
     shown = relative_path(path, place.top)
 
     def change_known(value: "dict[str, Any] | None") -> "dict[str, Any] | Finding":
+        if place.git_dir and is_unmerged(place.git_dir, shown):
+            return describe_unmerged(shown)
         changed = change(value)
         version = changed.get("protocol_version") if isinstance(changed, dict) else None
         if value is None or version is None or version in VERSIONS:

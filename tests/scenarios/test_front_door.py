@@ -1,0 +1,49 @@
+"""What a write or a look answers where something is unusual: nothing is lost, hidden or started anew."""
+
+import json
+from typing import Any
+
+import pytest
+
+from checkpoint_git import Checkpoints
+from tests.support.command import run_here
+from tests.support.repos import GitRepo
+from tests.support.samples import checkpoint_text
+
+PATH = ".checkpoints/build.checkpoint.json"
+BLOCKERS = [{"id": "b1", "description": "No key"}, {"id": "b2", "description": "No region"}]
+WRITES = (["update", "build", "--step=x"], ["note", "build", "x"], ["done", "build"], ["unblock", "build", "b1"])
+
+
+@pytest.fixture
+def build(repo: GitRepo) -> GitRepo:
+    repo.write(PATH, checkpoint_text(blockers=BLOCKERS))
+    repo.commit("one")
+    return repo
+
+
+def ask(repo: GitRepo, *words: str) -> dict[str, Any]:
+    document: dict[str, Any] = json.loads(run_here(*words, "--json", cwd=repo.path).stdout)
+    return document
+
+
+def codes(document: dict[str, Any]) -> list[str]:
+    return [each["code"] for each in document["findings"]]
+
+
+@pytest.mark.parametrize("gone", ["ours", "theirs"])
+def test_an_unmerged_checkpoint_is_not_written(build: GitRepo, gone: str) -> None:
+    build.git("checkout", "-q", "-b", "other")
+    for branch, is_gone in (("other", gone == "theirs"), ("main", gone == "ours")):
+        build.git("checkout", "-q", branch)
+        if is_gone:
+            build.git("rm", "-q", PATH)
+        else:
+            build.write(PATH, checkpoint_text(blockers=BLOCKERS, project=branch))
+        build.commit(branch)
+    build.git("merge", "-q", "other", check=False)
+    before = build.read(PATH)
+    for words in WRITES:
+        assert codes(ask(build, *words)) == ["git/unmerged"]
+    (found,) = Checkpoints(build.path).note("build", "x").written.refused
+    assert (build.read(PATH), found.hint) == (before, f"checkpoint resolve {PATH}")
