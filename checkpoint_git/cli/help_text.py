@@ -59,22 +59,19 @@ def wrap(text: str, width: int) -> str:
     import re
     import textwrap
 
-    paragraphs = list[str]()
-    for paragraph in text.split("\n\n"):
-        if not re.search(r"^ ", paragraph, re.MULTILINE):
-            paragraphs.append(textwrap.fill(paragraph, width, break_long_words=False, break_on_hyphens=False))
-            continue
-        lines = list[str]()
-        for line in paragraph.split("\n"):
-            columns = re.fullmatch(r"( +\S.*?  +|\S+ +)(\S.*)", line)
-            if len(line) <= width or not columns:
-                lines.append(line)
-                continue
-            name, remark = columns.groups()
-            fits = len(name) <= width // 2
-            indent = " " * (len(name) if fits else 6)
-            lines += [] if fits else [name.rstrip()]
-            first = name if fits else indent
-            lines += textwrap.wrap(remark, width, initial_indent=first, subsequent_indent=indent)
-        paragraphs.append("\n".join(lines))
-    return "\n\n".join(paragraphs)
+    def fill(line: str) -> str:
+        columns = re.fullmatch(r"( +\S.*?  +|\S+ +)(\S.*)", line)
+        if len(line) <= width or not columns:
+            return line
+        name, remark = columns.groups()
+        fits = len(name) <= width // 2
+        indent = " " * (len(name) if fits else 6)
+        filled = textwrap.fill(remark, width, initial_indent=name if fits else indent, subsequent_indent=indent)
+        return filled if fits else f"{name.rstrip()}\n{filled}"
+
+    return "\n\n".join(
+        "\n".join(map(fill, paragraph.split("\n")))
+        if re.search(r"^ ", paragraph, re.MULTILINE)
+        else textwrap.fill(paragraph, width, break_long_words=False, break_on_hyphens=False)
+        for paragraph in text.split("\n\n")
+    )

@@ -5,9 +5,7 @@ from typing import Any
 
 from checkpoint_git.protocols.registry import PROTOCOLS
 
-_FIRST = {
-    "status": ("tools.status.verb", "all work at a glance, and the decisions that wait for you"),
-}
+_FIRST = {"status": ("tools.status.verb", "all work at a glance, and the decisions that wait for you")}
 _TOOLS = {
     "validate": ("tools.validate.verb", "check checkpoints: work tree, index or a commit"),
     "doctor": ("tools.doctor.verb", "compare checkpoints with history, files and the installation"),
@@ -61,18 +59,16 @@ def load_verb(verb: str) -> Any:
 
 
 SHORT_VERBS = {"rp": "restore-point"}  # for hands that are in a hurry
-# what people type -> the command for it
-MEANT_VERBS = {
-    **dict.fromkeys(("new", "add", "create", "start", "save", "edit", "set", "write"), "update"),
-    **dict.fromkeys(("rm", "delete", "remove"), "reset"),
-    **dict.fromkeys(("finish", "tick"), "done"),
-    **dict.fromkeys(("check", "lint"), "validate"),
-    **dict.fromkeys(("setup", "install"), "init"),
-    "merge": "resolve",
-    "history": "log",
-    "ls": "list",
-    "fix": "doctor",
+_MEANT = {
+    "update": "new add create start save edit set write",
+    "reset": "rm delete remove",
+    "done": "finish tick",
+    "validate": "check lint",
+    "init": "setup install",
 }
+# what people type -> the command for it
+MEANT_VERBS = {word: verb for verb, words in _MEANT.items() for word in words.split()}
+MEANT_VERBS |= {"merge": "resolve", "history": "log", "ls": "list", "fix": "doctor"}
 DEFAULT_VERB = "status"
 WITH_FINDINGS = frozenset(("validate", "doctor", "ci", "audit"))
 PLAIN_FORMATS = ("text", "json", "md")
