@@ -34,7 +34,8 @@ def write_commits(cwd: str, drafts: Sequence[Draft], ref: str, who: Identity, en
     with tempfile.TemporaryFile() as stream:
         stream.writelines(_describe(drafts, ref.encode(), who))
         stream.seek(0)
-        with start_git(words, cwd, env=env, stdin=stream.fileno()) as process:
+        # in a pack, which git keeps until the ref is there: a prune at the same time removes loose objects
+        with start_git(["-c", "fastimport.unpackLimit=0", *words], cwd, env=env, stdin=stream.fileno()) as process:
             out, err = process.communicate()
     ids = out.decode("ascii", "replace").split()
     if process.returncode != 0 or len(ids) != len(drafts):

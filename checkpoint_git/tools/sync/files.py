@@ -78,7 +78,10 @@ def read_work(place: Place, top: str, env: Mapping[str, str], *, with_ignored: b
     records = run_git(words, top, env=env).out.split(b"\0")
     known = {os.fsdecode(record[2:]): record[:1] for record in records if len(record) > 2}
     work.sparse.update(path for path, tag in known.items() if tag == b"S")
-    own = _list_own(place, top) if with_ignored else []
+    own = [path for path in _list_own(place, top) if is_wanted(path)] if with_ignored else []
+    if ignored := sorted(set(own) - known.keys()):
+        message = f"git ignores these, and they take part: {escape_controls(', '.join(ignored[:5]))}"
+        work.findings.append(Finding("sync/ignored", "warning", message, hint="--only SKILL names one whose files go"))
     for path in sorted({*known, *own}):
         if is_wanted(path):
             _take(work, top, path, is_unmerged=known.get(path) == b"M")

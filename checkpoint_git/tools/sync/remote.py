@@ -23,7 +23,16 @@ _MOST_SAID = 1 << 20  # bytes of one stream
 _CHUNK = 1 << 16
 _PATIENCE, _NAP = 5.0, 0.05  # seconds
 _LONGEST_REASON = 600
-_QUIET = ("-c", "gc.auto=0", "-c", "maintenance.auto=false", "-c", "advice.pushFetchFirst=false")
+_QUIET = (
+    "-c",
+    "fetch.unpackLimit=1",
+    "-c",
+    "gc.auto=0",
+    "-c",
+    "maintenance.auto=false",
+    "-c",
+    "advice.pushFetchFirst=false",
+)
 _NO_SUCH_BRANCH = b"couldn't find remote ref"
 _LOST = re.compile(
     rb"stale info|fetch first|non-fast-forward|failed to update ref|cannot lock ref|incorrect old value|already exists"

@@ -579,3 +579,17 @@ def test_who_lost_more_often_waits_no_shorter(lost: int, took: float, luck: floa
 
 def test_luck_spreads_those_who_lost_together() -> None:
     assert backoff(3, 0.2, 0.1) < backoff(3, 0.2, 0.9)
+
+
+def test_ignored_checkpoints_that_a_named_branch_gets_are_named(ann: Clone) -> None:
+    ann.write(".git/info/exclude", "secret.checkpoint.json\n")
+    ann.change(".checkpoints/secret.checkpoint.json")
+    found = ann.sync(branch="checkpoints").findings
+    assert [(one.code, "secret.checkpoint.json" in one.message) for one in found] == [("sync/ignored", True)]
+
+
+def test_what_is_sent_is_in_a_pack_before_a_ref_names_it(ann: Clone) -> None:
+    before = ann.git("count-objects").split()[0]
+    ann.change(step="packed")
+    ann.sync()
+    assert ann.git("count-objects").split()[0] == before
