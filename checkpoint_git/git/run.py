@@ -31,10 +31,7 @@ _NO_GIT = ("git was not found", "install git, or put it on PATH")
 _KNOWN_TROUBLE = (
     (b"dubious ownership", "the repository belongs to another user: git config --global --add safe.directory PATH"),
     (b"not a git repository", "go into a repository, or make one: git init"),
-    (
-        b"for refs/worktree/checkpoint/",
-        'what sync noted was pruned; then: rm -r "$(git rev-parse --git-path refs/worktree)"',
-    ),
+    (b"for refs/worktree/checkpoint/", 'notes of sync were pruned: rm -r "$(git rev-parse --git-path refs/worktree)"'),
     (b"must be run in a work tree", "go into a work tree: a bare repository has no files to look at"),
 )
 

@@ -113,11 +113,7 @@ PROTOCOLS = (
         (Kind("pipeline", "schema.json", "", ("phase_", "_a", ".yaml"), noun="pipeline record", is_append_only=True),),
         {"pipeline": ("verbs", "append-only records of a pipeline's phases")},
     ),
-    Row(
-        "memory",
-        (),
-        {"memory": ("verbs", "an initiative's state in the graph of a memory server")},
-    ),
+    Row("memory", (), {"memory": ("verbs", "an initiative's state in the graph of a memory server")}),
     Row(
         "restore",
         (),
