@@ -86,9 +86,8 @@ class Entity(NamedTuple):
 
 
 class Reading(NamedTuple):
-    """An entity as a checkpoint. fields: one value a key. several: the values of each known key that has more than one.
-    loose: observations that are not fields. state: "good", "interrupted" (several), "corrupted" (without an initiative)
-    or "foreign".
+    """fields: one value a key. several: the values of each known key that has more than one. loose: what is not a field.
+    state: "good", "interrupted" (several), "corrupted" (without an initiative) or "foreign".
     """
 
     fields: dict[str, str]

@@ -31,9 +31,7 @@ _SETUP = "`checkpoint memory setup` installs one and asks first; or: git config 
 
 
 class Settings(NamedTuple):
-    """What git's configuration says. command and file: "" where unset. timeout: seconds that the server may take to
-    start, and for each answer.
-    """
+    """What git's configuration says, "" where unset. timeout: seconds, to start and for each answer."""
 
     command: str
     file: str

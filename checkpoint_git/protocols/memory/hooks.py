@@ -20,8 +20,7 @@ def after_commit(cwd: str, env: Mapping[str, str]) -> None:
 
 
 def start_save(occasion: str, cwd: str, env: Mapping[str, str]) -> None:
-    # In a session of its own, because a hook must hold nobody up. Never raises. What goes wrong is all that the log
-    # holds; a new file, so that a save that began earlier does not write into it.
+    # In a session of its own: a hook holds nobody up. The log is a new file, which no earlier save writes into
     repository = find_repository(cwd)
     if repository is None:
         return

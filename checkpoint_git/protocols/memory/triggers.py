@@ -27,12 +27,8 @@ TRIGGERS: dict[str, Trigger] = {
     "manual": Trigger(("initiative",)),
 }
 # Fields that only some occasions keep: on any other they are removed unless they are given again.
-_TRANSIENT = {
-    "interrupted_action": ("idle", "manual"),
-    "stopped_on": ("idle", "manual"),
-    "session_duration": ("manual",),
-    "files_modified": ("manual",),
-}
+_TRANSIENT: dict[str, tuple[str, ...]] = dict.fromkeys(("interrupted_action", "stopped_on"), ("idle", "manual"))
+_TRANSIENT |= dict.fromkeys(("session_duration", "files_modified"), ("manual",))
 _OPTIONS = {
     "last_action": "--last-action (or --summary)",
     "next_action": "--next-action (or --next-milestone, --next-phase)",
