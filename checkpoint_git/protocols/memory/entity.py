@@ -86,7 +86,7 @@ class Entity(NamedTuple):
 
 
 class Reading(NamedTuple):
-    """fields: one value a key. several: the values of each known key that has more than one. loose: what is not a field.
+    """fields: one value a key. several: the values of each known key that has more than one. loose: no fields.
     state: "good", "interrupted" (several), "corrupted" (without an initiative) or "foreign".
     """
 
