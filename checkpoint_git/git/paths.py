@@ -27,7 +27,7 @@ _FEW = 100  # paths that git itself looks for; more of them it compares one by o
 
 
 class Fate(NamedTuple):
-    """uncommitted: HEAD has it. cut: a shallow clone does not know it, older history may. unknown: git never had it."""
+    """uncommitted: HEAD has it. cut: a shallow clone does not know it, older history may. unknown: never committed."""
 
     kind: Kind
     detail: str = ""  # renamed: the new path, which exists. deleted: the commit, shortened

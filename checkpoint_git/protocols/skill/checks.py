@@ -78,7 +78,7 @@ def _update(summary: DocumentSummary, *edits: str) -> str:
 
 
 def _remove(summary: DocumentSummary, path: str, at: int, item: str) -> str:
-    """The command that takes an item off a list: by its text, so that another one may go before it."""
+    """The command that removes an item from a list: by its text, so that another one may go before it."""
     if not item or not item.isprintable() or len(item) > _LONGEST_ITEM:
         return _update(summary, f"--{path}.{at}-=")
     return _update(summary, f"--{path}-={quote_word(item)}")
@@ -136,20 +136,20 @@ def find_moving_completions(facts: SkillFacts) -> Iterator[Finding]:
 # files
 
 
-# fate -> level, what the message says of the file, what to do; the command after it takes the entry off the list
+# fate -> level, what the message says of the file, what to do; the command after it removes the entry
 _FATES: dict[str, tuple[Level, str, str]] = {
     "renamed": ("warning", "is now called {detail}, since {told}", "write the new name"),
-    "deleted": ("warning", "was deleted in {told}", "take it off the list"),
-    "uncommitted": ("warning", "is in HEAD, but not in the work tree", "take it off the list, or bring it back"),
+    "deleted": ("warning", "was deleted in {told}", "remove the entry"),
+    "uncommitted": ("warning", "is in HEAD, but not in the work tree", "remove the entry, or bring the file back"),
     "ignored": ("note", "is not here; git ignores it, so it is built on each machine", "leave out what can be rebuilt"),
     "cut": ("note", "is missing, and this shallow clone does not know why", "git fetch --unshallow"),
-    "unknown": ("warning", "is missing, and git never had it", "correct the path, commit it, or take it off the list"),
-    "outside": ("note", "is outside the repository, so no other clone has it", "keep it here, or take it off the list"),
-    "": ("warning", "is missing", "correct the path, or take it off the list"),
+    "unknown": ("warning", "does not exist and was never committed", "fix the path, commit it, or remove the entry"),
+    "outside": ("note", "is outside the repository, so no other clone has it", "keep it here, or remove the entry"),
+    "": ("warning", "does not exist", "fix the path, or remove the entry"),
 }
 
 
-@check("drift/file-missing", "warning", remedy="write the new name, or take it off the list", fix="safe")
+@check("drift/file-missing", "warning", remedy="write the new name, or remove the entry", fix="safe")
 def find_missing_files(facts: SkillFacts) -> Iterator[Finding]:
     """A file in generated_files that is not there.
 
@@ -172,14 +172,14 @@ def find_missing_files(facts: SkillFacts) -> Iterator[Finding]:
                 command = f"checkpoint doctor {quote_word(summary.skill)} --fix=drift/file-missing"
             elif fate == "renamed":
                 is_listed = any(entry.split(" ", 1)[0] == detail for entry in summary.listed)
-                advice = "that is listed too; take this entry off the list" if is_listed else advice
+                advice = "that is listed too; remove this entry" if is_listed else advice
                 command = command if is_listed else _update(summary, f'--{_FILES}.{at}="..."')
             hint = f"{advice}: {command}"
             named = join_some([shorten(file.path, 120) for file in group])
             subject = named if len(group) == 1 else f"each of {named}"
             message = f"{subject} {text.format(detail=shorten(detail, 120), told=group[0].told)}"
             where = f"/context_primer/generated_files/{at}"
-            cause = {"unknown": "listed files are missing, and git never had them"}.get(fate, "")
+            cause = {"unknown": "listed files do not exist and were never committed"}.get(fate, "")
             if fate == "renamed":
                 before, after = find_move(group[0].path, detail)
                 cause = f"files moved: {before or './'} -> {after or './'}"
@@ -188,7 +188,7 @@ def find_missing_files(facts: SkillFacts) -> Iterator[Finding]:
             yield Finding("drift/file-missing", level, message, summary.path, where, hint=hint, cause=cause)
 
 
-@check("drift/file-uncommitted", "note", remedy="`git add` it, or take it off the list")
+@check("drift/file-uncommitted", "note", remedy="`git add` it, or remove the entry")
 def find_uncommitted_files(facts: SkillFacts) -> Iterator[Finding]:
     """A file in generated_files that git does not have, though the checkpoint is committed: another clone lacks it."""
     for summary in facts.summaries:
@@ -197,7 +197,7 @@ def find_uncommitted_files(facts: SkillFacts) -> Iterator[Finding]:
             named = join_some([shorten(file.path, 80) for file in files])
             verb = "is" if len(files) == 1 else "are"
             message = f"{named} {verb} here but not in git, so another clone has the checkpoint without"
-            hint = f"take it off the list, or add what belongs to the work: git add -- {_words(files)}"
+            hint = f"remove the entry, or add what belongs to the work: git add -- {_words(files)}"
             yield Finding("drift/file-uncommitted", "note", message, summary.path, _where(files), hint=hint)
 
 
@@ -267,7 +267,7 @@ def _describe_changes(changed: Sequence[tuple[NamedFile, Change]]) -> str:
 _USES: dict[str, tuple[Level, str, str, str]] = {
     "asked": ("warning", "asks for", "ask for", "say what is left, and remove it"),
     "waits": ("note", "waits for", "wait for", "it can go on: say what is next, and remove it"),
-    "about": ("note", "is about", "are about", "if it is done, take it off the list"),
+    "about": ("note", "is about", "are about", "if it is done, remove it"),
 }
 
 

@@ -202,7 +202,7 @@ def _make_outcome(result: ResolveResult, dry_run: bool) -> Outcome:
     findings = [finding for file in result.files for finding in file.findings]
     end = [line for file in result.files if file.action != "leave" for line in _describe(file, dry_run)]
     if not (result.left or dry_run) and any(file.is_staged for file in result.files):
-        end.append(Line(f"nothing is unmerged any more; go on with: {go_on}", "good"))
+        end.append(Line(f"all conflicts resolved; finish with: {go_on}", "good"))
     elif result.left and not findings:
         end.append(Line(f"still unmerged: {len(result.left)} (git status lists them)", "warn"))
     data = {

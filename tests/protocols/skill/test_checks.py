@@ -107,7 +107,7 @@ def listed(**changes: Any) -> Context:
         ("uncommitted", "", "warning", "in HEAD"),
         ("ignored", "", "note", "ignores"),
         ("unknown", "", "warning", "never"),
-        ("", "", "warning", "missing"),
+        ("", "", "warning", "does not exist"),
     ],
 )
 def test_a_missing_file_is_told_with_its_fate(fate: str, detail: str, level: str, says: str) -> None:

@@ -323,7 +323,7 @@ def test_of_a_pick_that_leaves_nothing_to_commit_the_rest_is_skipped(repo: GitRe
     repo.diverge(*({PATH: checkpoint_text(step=step)} for step in ("one", "two", "three")))
     repo.git("cherry-pick", "right", check=False)
     ran = run(repo, "--take", "ours")
-    command = said(ran).partition("go on with: ")[2].partition(" (")[0]
+    command = said(ran).partition("finish with: ")[2].partition(" (")[0]
     assert (command, repo.exit_code(*command.split()[1:])) == ("git cherry-pick --skip", 0)
     assert repo.git("status", "--porcelain") == ""
 
@@ -605,7 +605,7 @@ def test_a_rebase_is_explained(repo: GitRepo) -> None:
     repo.git("rebase", "right", check=False)
     ran = run(repo, "--take", "theirs")
     assert "a rebase: ours is the branch you rebase onto (upstream), theirs is your commit" in said(ran)
-    assert "go on with: git rebase --continue" in said(ran)
+    assert "finish with: git rebase --continue" in said(ran)
     assert value(repo)["step"] == "ours-step"
     assert repo.run("env", "GIT_EDITOR=true", "git", "rebase", "--continue").returncode == 0
 
@@ -844,7 +844,7 @@ def test_the_installed_command_resolves(repo: GitRepo) -> None:
     assert json.loads(listed.stdout)["files"][0]["remaining"] == ["/project", "/step"]
     done = run_checkpoint("resolve", PATH, "--take", "ours", cwd=repo.path)
     assert (done.returncode, done.stderr) == (0, "")
-    assert "nothing is unmerged any more; go on with: git commit" in done.stdout
+    assert "all conflicts resolved; finish with: git commit" in done.stdout
 
 
 def test_it_runs_no_driver_and_leaves_no_trace(repo: GitRepo) -> None:

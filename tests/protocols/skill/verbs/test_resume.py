@@ -193,9 +193,9 @@ def test_files_and_folders_that_vanished_are_told_after_a_day(repo: GitRepo) -> 
     ran = run_verb(resume, "build", cwd=repo.path, now=LATER)
     said = messages(ran)
     assert ran.outcome.code == 0
-    assert "src/gone.ts is missing" in said
-    assert "docs/ is missing" in said
-    assert "pages/[id].ts is missing" in said
+    assert "src/gone.ts does not exist" in said
+    assert "docs/ does not exist" in said
+    assert "pages/[id].ts does not exist" in said
     assert "here.ts" not in said
     assert all(finding.line for finding in ran.outcome.findings)
 
@@ -362,7 +362,7 @@ def test_paths_that_leave_the_project_are_never_looked_at(repo: GitRepo, tmp_pat
     repo.write(FILE, checkpoint_text(**listing(*entries)))
     said = messages(run_verb(resume, "build", cwd=repo.path, now=LATER))
     assert "file-changed" not in said
-    assert said.count("outside the repository") + said.count("is missing") == len(said.splitlines())
+    assert said.count("outside the repository") + said.count("does not exist") == len(said.splitlines())
 
 
 def test_json_holds_the_plan_and_the_context(project: Path) -> None:
