@@ -14,7 +14,6 @@ from checkpoint_git.core.finding import Finding
 from checkpoint_git.disk.discover import Place, find_place
 from checkpoint_git.protocols.skill import entries, store
 from checkpoint_git.protocols.skill.changes import Lists, check_text, make_edits
-from checkpoint_git.protocols.skill.read import iterate_documents
 from checkpoint_git.protocols.skill.since import read_since
 from checkpoint_git.protocols.skill.status import StatusResult, status
 from checkpoint_git.protocols.skill.verbs.done import DoneResult, done
@@ -97,7 +96,7 @@ class Checkpoints:
 
     def refs(self, role: str | None = None) -> Objects:
         """The tickets of all skills, each with its skill, in order. role: source, child, deploy, incident, linked."""
-        return find_refs(iterate_documents(self.place, self.now), role)
+        return find_refs(store.iterate_documents(self.place, self.now), role)
 
     # writing
 
@@ -185,4 +184,4 @@ class Checkpoints:
 
     def list(self) -> Objects:
         """One object a checkpoint: skill, path, valid, project, phase, step, status, updated_at."""
-        return [summarize(document) for document in iterate_documents(self.place, self.now)]
+        return [summarize(document) for document in store.iterate_documents(self.place, self.now)]

@@ -19,7 +19,6 @@ from checkpoint_git.disk.cache import load_cache, make_digest, package_digest, w
 from checkpoint_git.disk.discover import Place
 from checkpoint_git.protocols.document import Document
 from checkpoint_git.protocols.skill import layout, store, views
-from checkpoint_git.protocols.skill.read import check_files, read_document
 from checkpoint_git.protocols.skill.rules import MAX_SIZE
 
 MAX_MERGED = 50  # entries of a list of merged pull requests
@@ -196,7 +195,7 @@ def read_summaries(place: Place, now: int, skill: str = "", tell: Tell = lambda 
     since 1970. tell: called with how many were read. Raises CheckpointError where the skill has none.
     """
     if skill:
-        return [summarize_document(read_document(place, skill, now))]
+        return [summarize_document(store.read_document(place, skill, now))]
     total = len(store.list_skills(place))
     path = os.path.join(place.git_dir, "checkpoint", "sheets.json") if place.git_dir and total >= _FEWEST else ""
     found = load_cache(path, package_digest()) if os.path.exists(path) else None
@@ -207,7 +206,7 @@ def read_summaries(place: Place, now: int, skill: str = "", tell: Tell = lambda 
         keys.append(make_digest([name], content) if path and isinstance(content, bytes) else "")
         row = known.pop(keys[-1], None)
         fresh += row is None
-        new = summarize_document(check_files([(name, content)], now)[0]) if row is None else _parse_row(name, row)
+        new = summarize_document(store.check_files([(name, content)], now)[0]) if row is None else _parse_row(name, row)
         summaries.append(new)
         if len(summaries) % _PACE == 0:
             tell(f"looking at checkpoints {draw_bar(len(summaries), total)}")

@@ -8,8 +8,7 @@ from checkpoint_git.core.finding import Finding
 from checkpoint_git.disk.discover import find_place
 from checkpoint_git.protocols.skill.changes import Edit, make_edits
 from checkpoint_git.protocols.skill.layout import check_skill_name
-from checkpoint_git.protocols.skill.read import iterate_documents, read_document
-from checkpoint_git.protocols.skill.store import check_owner
+from checkpoint_git.protocols.skill.store import check_owner, iterate_documents, read_document
 from checkpoint_git.protocols.skill.verbs.update import update
 from checkpoint_git.protocols.skill.views import action_text, public_view, read_list
 

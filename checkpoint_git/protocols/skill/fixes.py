@@ -19,7 +19,6 @@ from checkpoint_git.protocols.fix import Done, FileFix, FixPlan
 from checkpoint_git.protocols.skill import layout, store
 from checkpoint_git.protocols.skill.changes import KEPT_DONE
 from checkpoint_git.protocols.skill.facts import SkillFacts
-from checkpoint_git.protocols.skill.read import check_files
 from checkpoint_git.protocols.skill.requests import asks_only_to_merge, find_shipped, is_resolved_by
 from checkpoint_git.protocols.skill.rotation import Moved, find_merged, history_document, history_marks, plan_rotation
 from checkpoint_git.protocols.skill.views import (
@@ -57,7 +56,7 @@ def _plan_file(context: Context, path: str, skill: str, findings: list[Finding])
     content = store.read_skill(place, skill) if not layout.find_name_trouble(skill) else None
     if not isinstance(content, bytes):
         return None
-    before = check_files([(path, content)], context.now)[0]
+    before = store.check_files([(path, content)], context.now)[0]
     if before.value is None or before.text is None:
         return None
     renames = next((facts.find_renamed(one) for one in facts.summaries if one.path == path), {})

@@ -14,7 +14,6 @@ from checkpoint_git.protocols.document import Document, find_broken
 from checkpoint_git.protocols.skill import store, views
 from checkpoint_git.protocols.skill.next_action import NextAction, Queue, plan_queue
 from checkpoint_git.protocols.skill.page_timeline import Lives, draw_timeline, read_lives
-from checkpoint_git.protocols.skill.read import check_files, iterate_documents
 from checkpoint_git.protocols.skill.shipped_actions import read_shipped
 from checkpoint_git.protocols.skill.state import Decision, State, find_decisions, find_state, find_states
 from checkpoint_git.protocols.skill.verbs.refs import find_refs
@@ -65,7 +64,7 @@ def summarize_for_page(question: Question) -> Summary:
     states = find_states(documents, now, shipped.find_action, shipped.find_proposal)
     if len(documents) > _MOST_SKILLS:
         shown = {state.path for state in states[:_MOST_SKILLS]}
-        whole = {one.path: one for one in check_files(store.read_files(place, only=shown), now)}
+        whole = {one.path: one for one in store.check_files(store.read_files(place, only=shown), now)}
         documents = [whole.get(one.path, one) for one in documents]
         states = [
             find_state(whole[one.path], now, one.tickets, shipped.find_action, shipped.find_proposal)
@@ -81,7 +80,7 @@ def summarize_for_page(question: Question) -> Summary:
 def _read_checkpoints(place: Place, now: int) -> list[Document]:
     """Of many, whole are only those of which a page shows more than an outline."""
     documents = list[Document]()
-    for document in iterate_documents(place, now):
+    for document in store.iterate_documents(place, now):
         is_whole = len(documents) < _MOST_SKILLS or views.open_blockers(document.value or {})  # blockers name rows
         documents.append(document if is_whole else views.outline(document))
     return documents

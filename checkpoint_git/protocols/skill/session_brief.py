@@ -19,7 +19,6 @@ from checkpoint_git.protocols.skill.next_action import (
     know_nothing,
     plan_queue,
 )
-from checkpoint_git.protocols.skill.read import check_files, iterate_documents
 from checkpoint_git.protocols.skill.resume_brief import LOOK_AFTER, Context, Plan, find_context, plan_resume
 from checkpoint_git.protocols.skill.shipped_actions import read_head, read_shipped
 from checkpoint_git.protocols.skill.views import describe_blocker, text_field, waits_on_user
@@ -38,14 +37,15 @@ _SHORT, _MIDDLE, _LONG = 120, 240, 600  # letters
 def summarize_for_session(question: Question) -> Summary:
     place, now = question.place, question.now
     documents = [
-        document if at < _FEW else views.outline(document) for at, document in enumerate(iterate_documents(place, now))
+        document if at < _FEW else views.outline(document)
+        for at, document in enumerate(store.iterate_documents(place, now))
     ]
     shipped = read_shipped(place, documents)
     queue = plan_queue(documents, shipped.find_action, shipped.find_proposal, now)
     plan = find_resumable(documents, queue, now, shipped.find_action)
     resumed = next((document for document in documents if plan and document.skill == plan.skill), None)
     if resumed and resumed.text is None:  # of which the outline alone was kept: read again, if it is still there
-        resumed = [*check_files(store.read_files(place, only={resumed.path}), now), resumed][0]
+        resumed = [*store.check_files(store.read_files(place, only={resumed.path}), now), resumed][0]
     context = find_context(resumed, shipped.find_action)
     age = views.find_age((resumed and resumed.value) or {}, now)
     gone = (

@@ -12,9 +12,9 @@ from checkpoint_git.disk.discover import Place
 from checkpoint_git.protocols.contract import Question, Summary
 from checkpoint_git.protocols.document import Document, find_broken
 from checkpoint_git.protocols.skill.layout import check_skill_name
-from checkpoint_git.protocols.skill.read import iterate_documents, missing_checkpoint
 from checkpoint_git.protocols.skill.shipped_actions import read_shipped
 from checkpoint_git.protocols.skill.state import Decision, State, find_decisions, find_states
+from checkpoint_git.protocols.skill.store import iterate_documents, missing_checkpoint
 from checkpoint_git.protocols.skill.views import UNREADABLE, describe_blocker, outline, waits_on_user
 
 if TYPE_CHECKING:

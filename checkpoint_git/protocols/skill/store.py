@@ -1,18 +1,20 @@
-"""Skill checkpoints on disk: reading them all, and the writes that happen under the lock. It judges no content."""
+"""Skill checkpoints on disk: reading them all, and the writes that happen under the lock."""
 
 import os
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import TYPE_CHECKING
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
-from checkpoint_git.core.terminal_text import quote_word
+from checkpoint_git.core.terminal_text import escape_controls, quote_word
 from checkpoint_git.disk import atomic
 from checkpoint_git.disk.discover import Place, is_inside, relative_path
 from checkpoint_git.disk.read import FileContent, read_content
+from checkpoint_git.protocols.document import Document
 from checkpoint_git.protocols.mismatch import quote
 from checkpoint_git.protocols.skill import layout
+from checkpoint_git.protocols.validate import describe_unmerged, iterate_checked
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
@@ -22,6 +24,7 @@ if TYPE_CHECKING:
 
 VERSIONS = ("1.0", "1.1")
 REFUSED_IN_A_WRITE = ("skill/blocker-id-twice",)  # warnings of a file; nobody means to write one
+_MOST_SHOWN = 12  # skills named in a hint
 _HEAD = 1 << 16  # bytes of a misnamed file that are looked at
 
 
@@ -74,6 +77,43 @@ def read_skill(place: Place, skill: str) -> FileContent | None:
     return read_content(path, place.top) if os.path.lexists(path) else None
 
 
+def iterate_documents(place: Place, now: int) -> Iterator[Document]:
+    """All of a place, by path, each read when its turn comes; what cannot be read has a finding that says why."""
+    return iterate_checked(read_files(place), now)
+
+
+def check_files(files: Iterable[tuple[str, FileContent]], now: int) -> list[Document]:
+    return list(iterate_checked(files, now))
+
+
+def read_document(place: Place, skill: str, now: int) -> Document:
+    """One skill's checkpoint. Raises CheckpointError where the skill has none, naming those that are there."""
+    layout.check_skill_name(skill)
+    data = read_skill(place, skill)
+    if data is None:
+        raise missing_checkpoint(place, skill)
+    path = layout.relative_checkpoint_path(place, skill)
+    return check_files([(path, data)], now)[0]
+
+
+def missing_checkpoint(place: Place, skill: str) -> CheckpointError:
+    from difflib import get_close_matches
+
+    known = [escape_controls(name) for name in list_skills(place)]
+    if not known:
+        return CheckpointError(
+            f"{place.directory} holds no checkpoints yet", f"run `checkpoint update {quote_word(skill)}`"
+        )
+    twin = next((name for name in known if name.casefold() == skill.casefold()), "")
+    if twin:  # a second one could not be made beside it
+        return CheckpointError(f"{skill} has no checkpoint in {place.directory}", f"did you mean {twin}?")
+    shown = ", ".join(known[:_MOST_SHOWN]) + (" ..." if len(known) > _MOST_SHOWN else "")
+    near = get_close_matches(skill, known, 1, 0.8)
+    meant = f"did you mean {near[0]}? " if near else ""
+    hint = f"{meant}there are: {shown}; `checkpoint update {quote_word(skill)}` makes a new one"
+    return CheckpointError(f"{skill} has no checkpoint in {place.directory}", hint)
+
+
 def check_owner(skill: str, env: Mapping[str, str]) -> None:
     """Raises CheckpointError where CHECKPOINT_SKILL says that this process works for another skill."""
     owner = env.get("CHECKPOINT_SKILL", "")
@@ -96,7 +136,6 @@ def change_checkpoint(
 ) -> "Written":
     """Reads, changes and writes one checkpoint under the lock; see plan_write for what a change gets and returns."""
     from checkpoint_git.git.clone import is_unmerged
-    from checkpoint_git.protocols.validate import describe_unmerged, iterate_checked
     from checkpoint_git.protocols.write import plan_write
 
     path = layout.checkpoint_path(place, skill)

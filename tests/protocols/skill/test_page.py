@@ -12,8 +12,8 @@ from checkpoint_git.protocols.skill.life import Event
 from checkpoint_git.protocols.skill.next_action import plan_queue
 from checkpoint_git.protocols.skill.page import PageFacts, make_parts
 from checkpoint_git.protocols.skill.page_timeline import Lives
-from checkpoint_git.protocols.skill.read import check_files
 from checkpoint_git.protocols.skill.state import find_states
+from checkpoint_git.protocols.skill.store import check_files
 from tests.core.test_html import read
 from tests.support.samples import checkpoint
 from tests.support.verbs import NOON, seconds

@@ -10,8 +10,7 @@ from checkpoint_git.disk.discover import Place, find_place
 from checkpoint_git.protocols.skill import changes, views
 from checkpoint_git.protocols.skill.changes import check_next
 from checkpoint_git.protocols.skill.layout import check_skill_name
-from checkpoint_git.protocols.skill.read import missing_checkpoint, read_document
-from checkpoint_git.protocols.skill.store import change_checkpoint, check_owner
+from checkpoint_git.protocols.skill.store import change_checkpoint, check_owner, missing_checkpoint, read_document
 from checkpoint_git.protocols.skill.verbs.update import outcome_of_write
 from checkpoint_git.protocols.write import Tell, Written, say_waiting
 

@@ -7,7 +7,7 @@ from checkpoint_git.core.outcome import Block, Invocation, Line, Outcome, Table
 from checkpoint_git.disk.discover import find_place
 from checkpoint_git.git.clone import find_conflicts
 from checkpoint_git.protocols.document import Document
-from checkpoint_git.protocols.skill.read import iterate_documents
+from checkpoint_git.protocols.skill.store import iterate_documents
 
 _HEADERS = ("skill", "status", "updated", "file")
 _FIELDS = ("project", "phase", "step", "status", "updated_at")

@@ -19,7 +19,6 @@ from checkpoint_git.git.objects import Blobs
 from checkpoint_git.protocols.skill import layout, store
 from checkpoint_git.protocols.skill.history import Entry, Version, Versions, read_entries
 from checkpoint_git.protocols.skill.life import describe_event, event_lines, is_different, is_wanted
-from checkpoint_git.protocols.skill.read import missing_checkpoint
 from checkpoint_git.protocols.skill.since import read_since
 
 DEFAULT_LIMIT = 20
@@ -85,7 +84,7 @@ def log(
         else:
             kept.append(entry._replace(events=events))
     if not seen and since is None and store.read_skill(place, skill) is None:
-        raise missing_checkpoint(place, skill)
+        raise store.missing_checkpoint(place, skill)
     findings = []
     if boundary:
         message = "this clone is shallow: older commits are not in it"

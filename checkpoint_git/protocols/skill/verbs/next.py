@@ -10,8 +10,8 @@ from checkpoint_git.disk.discover import Place, find_place
 from checkpoint_git.git.clone import add_gaps
 from checkpoint_git.protocols.document import find_broken
 from checkpoint_git.protocols.skill.next_action import NextAction, Queue, Skipped, plan_queue
-from checkpoint_git.protocols.skill.read import iterate_documents
 from checkpoint_git.protocols.skill.shipped_actions import read_shipped
+from checkpoint_git.protocols.skill.store import iterate_documents
 from checkpoint_git.protocols.skill.views import outline
 
 _GLYPHS: dict[str, Glyph] = {

@@ -10,7 +10,6 @@ from checkpoint_git.disk.discover import Place, find_place
 from checkpoint_git.protocols.skill import changes, entries, store
 from checkpoint_git.protocols.skill.entries import Entry
 from checkpoint_git.protocols.skill.layout import check_skill_name
-from checkpoint_git.protocols.skill.read import missing_checkpoint
 from checkpoint_git.protocols.skill.verbs.update import outcome_of_write
 from checkpoint_git.protocols.skill.views import answer_line
 from checkpoint_git.protocols.write import Tell, Written, say_waiting
@@ -31,7 +30,7 @@ def record(place: Place, skill: str, now: int, change: Record, on_wait: Tell = l
 
     def run(value: dict[str, Any] | None) -> dict[str, Any] | Finding:
         if value is None:
-            raise missing_checkpoint(place, skill)
+            raise store.missing_checkpoint(place, skill)
         status, entry = value.get("status"), change(value)
         if isinstance(entry, Finding):
             return entry

@@ -8,7 +8,7 @@ from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.outcome import Block, Invocation, Line, Outcome, Table
 from checkpoint_git.disk.discover import find_place
 from checkpoint_git.protocols.document import Document
-from checkpoint_git.protocols.skill.read import iterate_documents
+from checkpoint_git.protocols.skill.store import iterate_documents
 from checkpoint_git.protocols.skill.views import read_objects
 
 ROLES = ("source", "child", "deploy", "incident", "linked")

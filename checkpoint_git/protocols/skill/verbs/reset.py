@@ -10,7 +10,6 @@ from checkpoint_git.core.outcome import Invocation, Line, Outcome
 from checkpoint_git.core.terminal_text import quote_word
 from checkpoint_git.disk.discover import Place, find_place, relative_path
 from checkpoint_git.protocols.skill import layout, store
-from checkpoint_git.protocols.skill.read import missing_checkpoint
 from checkpoint_git.protocols.write import Tell, say_waiting
 
 _MOST_A_SECOND = 100
@@ -30,7 +29,7 @@ def reset(place: Place, skill: str, now: int, on_wait: Tell = lambda: None) -> s
     with store.writing(place, on_wait):
         content = store.read_skill(place, skill)
         if content is None:
-            raise missing_checkpoint(place, skill)
+            raise store.missing_checkpoint(place, skill)
         if isinstance(content, OSError):
             path = layout.relative_checkpoint_path(place, skill)
             raise CheckpointError(f"{path} cannot be archived: {content.strerror}", "move it away by hand")

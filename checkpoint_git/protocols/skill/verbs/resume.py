@@ -14,7 +14,6 @@ from checkpoint_git.git.clone import add_gaps
 from checkpoint_git.protocols.document import Document
 from checkpoint_git.protocols.skill import layout, resume_brief, store
 from checkpoint_git.protocols.skill.next_action import Action, Proof
-from checkpoint_git.protocols.skill.read import check_files, iterate_documents
 from checkpoint_git.protocols.skill.shipped_actions import read_proofs
 from checkpoint_git.protocols.skill.verbs.refs import find_refs
 from checkpoint_git.protocols.skill.views import (
@@ -66,12 +65,12 @@ def resume(place: Place, skill: str, now: int, env: Mapping[str, str]) -> Resume
     """
     content = store.read_skill(place, skill)
     path = layout.relative_checkpoint_path(place, skill)
-    document = None if content is None else check_files([(path, content)], now)[0]
+    document = None if content is None else store.check_files([(path, content)], now)[0]
     plan = resume_brief.plan_resume(document, skill, now)
     value = (document.value if document else None) or {}
     siblings = list[dict[str, Any]]()
     if os.path.isdir(place.directory):
-        siblings = find_refs(each for each in iterate_documents(place, now) if each.skill != skill)
+        siblings = find_refs(each for each in store.iterate_documents(place, now) if each.skill != skill)
     if document is None or document.value is None or plan.decision == "start_fresh":
         return ResumeResult(plan, document, resume_brief.find_context(document), [], {}, siblings)
     shipped, resolved, findings = _read_shipped(place, document)

@@ -13,7 +13,6 @@ from checkpoint_git.core.outcome import Block, Invocation, Line, Outcome
 from checkpoint_git.disk.discover import Place, find_place, relative_path
 from checkpoint_git.protocols.document import Document
 from checkpoint_git.protocols.skill import layout, store
-from checkpoint_git.protocols.skill.read import read_document
 from checkpoint_git.protocols.skill.rotation import (
     Kept,
     Moved,
@@ -52,9 +51,9 @@ def rotate(place: Place, skill: str, now: int, *, dry_run: bool = False, on_wait
     """
     layout.check_skill_name(skill)
     # asked before the lock is taken: it can take a while
-    reverted, findings = _read_reverted(place, read_document(place, skill, now))
+    reverted, findings = _read_reverted(place, store.read_document(place, skill, now))
     with nullcontext() if dry_run else store.writing(place, on_wait):
-        document = read_document(place, skill, now)
+        document = store.read_document(place, skill, now)
         is_foreign = any(finding.code == "skill/protocol-version" for finding in document.findings)
         if document.value is None or document.text is None or is_foreign:
             return RotateResult(skill, [], None, [], 0, [*document.findings, *findings])

@@ -10,9 +10,9 @@ from checkpoint_git.core.terminal_text import escape_controls
 from checkpoint_git.disk.discover import Place, find_place
 from checkpoint_git.git.clone import find_conflicts
 from checkpoint_git.protocols.document import Document
-from checkpoint_git.protocols.skill.read import iterate_documents, read_document
 from checkpoint_git.protocols.skill.resume_brief import plan_resume
 from checkpoint_git.protocols.skill.shipped_actions import read_proofs
+from checkpoint_git.protocols.skill.store import iterate_documents, read_document
 from checkpoint_git.protocols.skill.views import list_requests, public_view
 
 

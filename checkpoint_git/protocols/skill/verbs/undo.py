@@ -9,7 +9,6 @@ from checkpoint_git.core.outcome import Invocation, Line, Outcome
 from checkpoint_git.core.terminal_text import escape_controls, quote_word
 from checkpoint_git.disk.discover import Place, find_place
 from checkpoint_git.protocols.skill import layout, store
-from checkpoint_git.protocols.skill.read import missing_checkpoint
 from checkpoint_git.protocols.write import Tell, say_waiting
 
 
@@ -34,7 +33,7 @@ def undo(place: Place, skill: str, on_wait: Tell = lambda: None) -> Undone:
     with store.writing(place, on_wait):
         kept, content = store.read_kept(place, shown), store.read_skill(place, skill)
         if kept is None and content is None:
-            raise missing_checkpoint(place, skill)
+            raise store.missing_checkpoint(place, skill)
         git = f"look at git log -p -- {quote_word(shown)}"
         if kept is None:
             raise CheckpointError(f"no write to {skill} is kept here, so none can be taken back", git)
