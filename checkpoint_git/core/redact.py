@@ -57,6 +57,11 @@ def redact(text: str) -> str:
     return _RUN.sub(_hide_run, text)
 
 
+def holds_secret(text: str) -> bool:
+    """Only what has the shape of a key or token: words that announce one are everywhere in code."""
+    return bool(_KEY_BLOCK.search(text) or _PREFIXED.search(text))
+
+
 def _hide_run(found: re.Match[str]) -> str:
     run = found[0]
     kinds = (any(map(str.isupper, run)), any(map(str.islower, run)), sum(map(str.isdigit, run)) >= 4)

@@ -8,7 +8,8 @@ from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.git.objects import Entry
 from checkpoint_git.git.run import clean_env, git_error, quote_path, run_git
 
-_UNSTABLE = (b"unstable object", b"short read", b"could not open")  # in git's own words, LC_ALL=C
+# in git's own words, LC_ALL=C; the last where a prune removes the folder that it is about to write to
+_UNSTABLE = (b"unstable object", b"short read", b"could not open", b": No such file or directory")
 _BUS_ERROR = -7  # the signal that a process gets when what it has mapped is not there any more
 # What is written is on the disk before the ref that needs it: a power cut leaves no point without its content.
 _LASTING = ("-c", "core.fsync=all")
@@ -56,14 +57,17 @@ def write_contents(work_tree: str, contents: Sequence[bytes], env: Mapping[str, 
         return write_files(work_tree, paths, env)
 
 
-def write_commit(work_tree: str, files: Mapping[str, Entry], message: str, env: Mapping[str, str]) -> str:
-    # Without parents; git may prune it until a ref names it
+def write_commit(
+    work_tree: str, files: Mapping[str, Entry], message: str, parents: Sequence[str], env: Mapping[str, str]
+) -> str:
+    # Git may prune it until a ref names it, and what it names meanwhile: the caller looks afterwards
     with tempfile.TemporaryDirectory(prefix="checkpoint-index-") as folder:
         private = {**quiet_env(env), **_AUTHOR, "GIT_INDEX_FILE": os.path.join(folder, "index")}
         lines = (f"{mode} {blob}\t{path}\0" for path, (mode, blob) in files.items())
         run_git(["update-index", "-z", "--index-info"], work_tree, stdin=os.fsencode("".join(lines)), env=private)
-        tree = run_git([*_LASTING, "write-tree"], work_tree, env=private).out.decode().strip()
-    words, stdin = [*_LASTING, "commit-tree", "--no-gpg-sign", tree], message.encode("utf-8", "replace")
+        tree = run_git([*_LASTING, "write-tree", "--missing-ok"], work_tree, env=private).out.decode().strip()
+    behind = [word for parent in parents for word in ("-p", parent)]
+    words, stdin = [*_LASTING, "commit-tree", "--no-gpg-sign", *behind, tree], message.encode("utf-8", "replace")
     return run_git(words, work_tree, stdin=stdin, env={**quiet_env(env), **_AUTHOR}).out.decode().strip()
 
 
@@ -106,3 +110,16 @@ def read_changed(work_tree: str, env: Mapping[str, str]) -> list[str]:
     words = ["status", "--porcelain", "-z", "--no-renames", "--untracked-files=all", "--ignore-submodules=all"]
     out = run_git(words, work_tree, env=quiet_env(env)).out
     return [os.fsdecode(record[3:]) for record in out.split(b"\0") if len(record) > 3]
+
+
+def read_tracked(work_tree: str, paths: Sequence[str], env: Mapping[str, str]) -> frozenset[str]:
+    """Those of the paths that are in the index."""
+    if not paths:
+        return frozenset()
+    words = ["ls-files", "-z", "--full-name", "--", *(f":(top,literal){path}" for path in paths)]
+    out = run_git(words, work_tree, env=quiet_env(env)).out
+    return frozenset(os.fsdecode(path) for path in out.split(b"\0") if path)
+
+
+def has_whole_tree(work_tree: str, commit: str, env: Mapping[str, str]) -> bool:
+    return run_git(["ls-tree", "-r", commit], work_tree, env=quiet_env(env), check=False).code == 0

@@ -15,7 +15,7 @@ def keep(repo: GitRepo, contents: list[bytes]) -> str:
     """A commit of these contents under the names above."""
     blobs = private_objects.write_contents(str(repo.path), contents, os.environ)
     files = {name: Entry("100644", blob) for name, blob in zip(NAMES, blobs, strict=False)}
-    return private_objects.write_commit(str(repo.path), files, "m\n", os.environ)
+    return private_objects.write_commit(str(repo.path), files, "m\n", [], os.environ)
 
 
 def test_files_of_any_name_are_kept_byte_for_byte(repo: GitRepo) -> None:

@@ -189,6 +189,7 @@ def test_an_action_is_not_finished_and_followed_at_once(project: Path) -> None:
 
 
 def test_a_tool_that_says_it_only_reads_changes_no_file(project: Path) -> None:
+    (project / "README.md").write_text("x")
     point = run("restore_point_create", project, scope=["README.md"], reason="a try").document["checkpoint_id"]
     before = read_files(project)
     for tool in choose_tools(read_only=True).values():

@@ -2,9 +2,12 @@
 
 import os
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 
-from checkpoint_git.protocols.restore import layout, rollback, store
+from checkpoint_git.protocols.restore import layout, points, rollback, store
+from checkpoint_git.protocols.restore.contents import Means
+from checkpoint_git.protocols.restore.contents import Request as Part
 from checkpoint_git.protocols.restore.layout import Workspace, open_workspace
 from checkpoint_git.protocols.restore.points import CreatedPoint
 
@@ -32,14 +35,35 @@ def look(root: Path) -> str:
 
 def load(root: Path, point: str) -> store.Manifest:
     """A point by its id."""
-    manifest = store.load_manifest(str(root), point)
+    manifest = store.load_manifest(workspace_of(root), point)
     assert manifest is not None
     return manifest
 
 
 def roll_back(root: Path, point: str) -> rollback.RolledBack:
     """The rollback to a point by its id."""
-    return rollback.roll_back(workspace_of(root), load(root, point))
+    return rollback.roll_back(workspace_of(root), load(root, point), rollback.Wanted())
+
+
+def go_back(
+    workspace: Workspace, manifest: store.Manifest, within: Sequence[str] | None = None, means: Means | None = None
+) -> rollback.RolledBack:
+    return rollback.roll_back(workspace, manifest, rollback.Wanted(within, means or Means()))
+
+
+def create(
+    workspace: Workspace, asked: Sequence[str], reason: str, kind: str, expires: int | None, parts: Sequence[Part] = ()
+) -> CreatedPoint:
+    return points.create(workspace, points.Request(asked, reason, kind, expires, parts))
+
+
+def folder_of(root: Path, point: str) -> Path:
+    """Where a point is, and not the copy below .checkpoints."""
+    return Path(layout.point_folder(workspace_of(root).base, point))
+
+
+def manifest_file(root: Path, point: str) -> Path:
+    return folder_of(root, point) / layout.MANIFEST
 
 
 def run_script(root: Path, made: CreatedPoint, shell: str = "/bin/sh") -> subprocess.CompletedProcess[bytes]:

@@ -12,6 +12,8 @@ from checkpoint_git.core.finding import Finding
 from checkpoint_git.protocols.restore import artifacts, operations, store
 from checkpoint_git.protocols.restore.contents import Means
 from checkpoint_git.protocols.restore.layout import Workspace, open_workspace
+from checkpoint_git.protocols.restore.points import Request
+from checkpoint_git.protocols.restore.rollback import Wanted
 
 Objects = list[dict[str, Any]]
 Findings = list[Finding]
@@ -45,20 +47,26 @@ class RestorePoints:
         tables: Iterable[str] = (),
         checkpoint_type: str | None = None,
         expiry: str | None = None,
+        include: Paths = (),
+        absent: bool = True,
     ) -> dict[str, Any]:
         """A new point, read back and rehearsed: the output contract, with its id under checkpoint_id.
 
         scope: files, folders, patterns. states: key -> a value that JSON can hold, or a pathlib.Path of a JSON file.
         databases: URLs. tables: of the one PostgreSQL database, all where none are named. expiry: "24h", "7d", ...
+        include: files to keep although their names are those of secrets. absent: a path that is not there may be
+        named, and going back removes what is made at it.
         """
         workspace = self._workspace
         requests = artifacts.request_databases(workspace, list(databases), list(tables))
         requests += artifacts.request_states(workspace, states or {})
-        made = operations.create_point(workspace, _texts(scope), reason, checkpoint_type, expiry, requests)
-        return operations.describe(made)
+        kept = frozenset(operations.find_below(workspace, text) for text in _texts(include))
+        request = Request(_texts(scope), reason, parts=requests, include=kept, may_lack=absent)
+        return operations.describe(operations.create_point(workspace, request, checkpoint_type, expiry))
 
-    def verify(self, checkpoint_id: str) -> Findings:
-        return operations.verify_point(self._workspace, checkpoint_id)
+    def verify(self, checkpoint_id: str, *, foreign: bool = False) -> Findings:
+        """foreign: also a point that this clone did not make, as everywhere here."""
+        return operations.verify_point(self._workspace, checkpoint_id, foreign=foreign).findings
 
     def rollback(
         self,
@@ -68,37 +76,46 @@ class RestorePoints:
         on_state: Callable[[str, Any], object] | None = None,
         state_to: Mapping[str, str | os.PathLike[str]] | None = None,
         databases: Iterable[str] = (),
+        index: bool = False,
+        operation: bool = False,
         dry_run: bool = False,
         force: bool = False,
+        foreign: bool = False,
+        here: bool = False,
+        reason: str = "",
     ) -> operations.RolledBackPoint:
         """Goes back, and proves it; result.safety is the point of what stood there before.
 
         scope: only these paths, "state:KEY" or URLs. on_state: takes (key, value) of each state, None where there was
-        none. state_to: key -> file. databases: URLs with the passwords that going back needs. force: although expired.
+        none. state_to: key -> file. databases: URLs with the passwords that going back needs. index: of git, too.
+        operation: HEAD, its branch, and a merge, rebase or cherry-pick under way, with the index. force: although
+        expired. here: although another work tree made it.
         """
         workspace = self._workspace
         within = None if scope is None else [operations.find_below(workspace, text) for text in _texts(scope)]
         files = {key: artifacts.place_target(self._root, os.fspath(file)) for key, file in (state_to or {}).items()}
         requests = artifacts.request_databases(workspace, list(databases))
         means = Means(files, on_state, {one.name: str(one.details.get("password") or "") for one in requests})
-        return operations.roll_back_point(workspace, checkpoint_id, within, means, dry_run=dry_run, force=force)
+        wanted, leave = Wanted(within, means, index, operation), operations.Leave(force, foreign, here)
+        return operations.roll_back_point(workspace, checkpoint_id, wanted, leave, dry_run=dry_run, reason=reason)
 
     def list(self) -> Objects:
-        """One object a point, oldest first: id, state, type, created_at, expires_at, reason, size, hash, scope."""
+        """One object a point, oldest first: id, state, type, created_at, expires_at, reason, size, hash, scope, ..."""
         workspace = self._workspace
         return [operations.outline(one, workspace.now) for one in store.list_points(workspace)]
 
     def show(self, checkpoint_id: str) -> dict[str, Any]:
-        manifest = store.load_point(self._workspace, checkpoint_id)
+        manifest = store.load_point(self._workspace, checkpoint_id, foreign=True)
         if manifest.trouble:
             raise CheckpointError(f"{manifest.id} is damaged: {manifest.trouble}", "verify() shows the details")
         return manifest.value
 
-    def drop(self, checkpoint_id: str) -> None:
-        operations.drop_point(self._workspace, checkpoint_id)
+    def drop(self, *checkpoint_ids: str, foreign: bool = False) -> None:
+        operations.drop_points(self._workspace, checkpoint_ids, foreign=foreign)
 
-    def gc(self, *, dry_run: bool = False) -> Ids:
-        return [manifest.id for manifest in operations.collect_expired(self._workspace, dry_run=dry_run)]
+    def gc(self, *, keep: int | None = None, dry_run: bool = False) -> Ids:
+        """Clears what has expired; keep: and all but so many of the newest."""
+        return [one.id for one in operations.collect_garbage(self._workspace, keep=keep, dry_run=dry_run)]
 
     @contextmanager
     def guarded(
@@ -135,9 +152,6 @@ class RestorePoints:
 
 def _texts(paths: Paths) -> list[str]:
     return [os.fspath(paths)] if isinstance(paths, str | os.PathLike) else [os.fspath(path) for path in paths]
-
-
-# savepoints
 
 
 @contextmanager

@@ -29,9 +29,6 @@ def open_mechanism(kind: str) -> contents.ArtifactMechanism:
     return postgresql
 
 
-# as the user names them
-
-
 def is_part_name(word: str) -> bool:
     return word.startswith(PREFIX) or "://" in word
 
@@ -143,9 +140,6 @@ def _request_sqlite(workspace: Workspace, url: str) -> contents.Request:
     return contents.Request("sqlite", f"sqlite:///{path}", {"path": path})
 
 
-# together
-
-
 def read_artifacts(manifest: Mapping[str, Any], within: Sequence[str] | None = None) -> list[contents.Artifact]:
     found = [contents.read_artifact(value) for value in manifest.get("parts", [])]
     chosen = [one for one in found if within is None or one.name in within]
@@ -226,10 +220,6 @@ def find_differing(
     location: contents.Location, artifacts: Iterable[contents.Artifact], means: contents.Means
 ) -> list[contents.Artifact]:
     return [one for one in artifacts if not open_mechanism(one.kind).is_as_kept(location, one, means)]
-
-
-def restore(location: contents.Location, artifacts: Iterable[contents.Artifact], means: contents.Means) -> list[str]:
-    return [text for one in artifacts for text in open_mechanism(one.kind).restore(location, one, means)]
 
 
 def find_prerequisites(artifacts: Iterable[contents.Artifact]) -> list[str]:

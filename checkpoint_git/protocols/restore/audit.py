@@ -20,10 +20,8 @@ _MAX_LINE = 1 << 16
 
 def append_record(workspace: Workspace, operation: str, outcome: str, point: str, details: Mapping[str, Any]) -> None:
     """outcome: "success" or "failure". The line is on the disk before this returns. Raises CheckpointError."""
+    check_writable(workspace.root)
     path = os.path.join(workspace.root, AUDIT_LOG)
-    if os.path.islink(os.path.dirname(path)):
-        raise CheckpointError(f"{os.path.dirname(path)} is a symbolic link", "put a real folder in its place")
-    make_folder(os.path.dirname(path))
     body = {
         "at": write_instant(workspace.now),
         "operation": operation,
@@ -38,6 +36,19 @@ def append_record(workspace: Workspace, operation: str, outcome: str, point: str
             raise write_error(path, error) from None
 
 
+def check_writable(root: str) -> None:
+    """Before anything is done that could then not be noted. Raises CheckpointError."""
+    path = os.path.join(root, AUDIT_LOG)
+    folder = os.path.dirname(path)
+    if os.path.islink(folder):
+        raise CheckpointError(f"{folder} is a symbolic link", "put a real folder in its place")
+    make_folder(folder)
+    try:
+        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600))
+    except OSError as error:
+        raise write_error(path, error) from None
+
+
 def _append(path: str, body: dict[str, Any]) -> None:
     descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
     try:
@@ -48,7 +59,13 @@ def _append(path: str, body: dict[str, Any]) -> None:
         last: dict[str, Any] = next(whole, {"number": 0, "hash": _START})
         body = {**body, "number": last["number"] + 1, "previous": last["hash"]}
         if len(_canonical(body)) > _MAX_LINE - 200:
-            body["details"] = {"shortened": True}
+            some = {
+                key: f"{len(value)} names" if isinstance(value, list) else value
+                for key, value in body["details"].items()
+            }
+            body["details"] = (
+                {**some, "shortened": True} if len(_canonical(some)) < _MAX_LINE // 2 else {"shortened": True}
+            )
         line = _canonical({**body, "hash": sha256(_canonical(body)).hexdigest()}) + b"\n"
         if tail and not tail.endswith(b"\n"):
             line = b"\n" + line

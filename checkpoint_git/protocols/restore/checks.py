@@ -5,21 +5,25 @@ from collections.abc import Iterator
 
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.protocols.check import Context, check, fact
-from checkpoint_git.protocols.restore.layout import AUDIT_LOG, list_ids
+from checkpoint_git.protocols.restore.layout import AUDIT_LOG, FOLDER, find_base, list_ids
 
 
 class PointFacts:
     def __init__(self, context: Context) -> None:
         self.context = context
-        top = context.place.top
-        self.has_points = not context.skill and (bool(list_ids(top)) or os.path.lexists(os.path.join(top, AUDIT_LOG)))
+        top, git_dir = context.place.top, context.place.git_dir
+        bases = {find_base(top, git_dir), os.path.join(top, FOLDER)}
+        has_log = os.path.lexists(os.path.join(top, AUDIT_LOG))
+        self.has_points = not context.skill and (has_log or any(map(list_ids, bases)))
 
     @fact("the content of restore points", (), needs_git=False)
-    def content_findings(self) -> "list[Finding]":
-        from checkpoint_git.protocols.restore.damage import read_content_troubles
+    def findings(self) -> "list[Finding]":
+        if not self.has_points:
+            return []
+        from checkpoint_git.protocols.restore.damage import read_troubles
 
         context = self.context
-        return read_content_troubles(context.place, context.env, context.now) if self.has_points else []
+        return read_troubles(context.place, context.env, context.now, deep="restore/content" in context.codes)
 
 
 @check("restore", "error", remedy="as each finding says")
@@ -28,16 +32,8 @@ def find_point_trouble(facts: PointFacts) -> Iterator[Finding]:
 
     ([list](restore-points.md#findings))
     """
-    if not facts.has_points:
-        return
-    from checkpoint_git.protocols.restore.damage import read_troubles
-
-    # what the other check has read every byte for, it reports better
-    reported = facts.content_findings if "restore/content" in facts.context.codes else ()
-    covered = {(finding.code, finding.path) for finding in reported}
-    for finding in read_troubles(facts.context.place, facts.context.env, facts.context.now):
-        if (finding.code, finding.path) not in covered:
-            yield finding
+    deep = "restore/content" in facts.context.codes
+    return (one for one in facts.findings if not (deep and one.code == "restore/content"))
 
 
 @check("restore/content", "error", remedy="make a new one, then `checkpoint restore-point drop ID`", when="named")
@@ -46,4 +42,4 @@ def find_content_trouble(facts: PointFacts) -> list[Finding]:
 
     What is not there at all is always reported; every byte is read only with `--check restore`.
     """
-    return list(facts.content_findings)
+    return [one for one in facts.findings if one.code == "restore/content"]

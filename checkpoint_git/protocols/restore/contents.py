@@ -21,9 +21,6 @@ class Location(NamedTuple):
     progress: Callable[[int], None] = lambda size: None  # called with the bytes done so far
 
 
-# paths
-
-
 class ScopePath(NamedTuple):
     path: str
     kind: Kind
@@ -76,9 +73,6 @@ def read_entry(value: Mapping[str, Any]) -> Entry:
     return Entry(str(value["path"]), value["kind"], mode, size, digest, blob)
 
 
-# states and databases
-
-
 class Artifact(NamedTuple):
     """One state or database as it was kept: a member of the manifest's "parts"."""
 
@@ -104,22 +98,17 @@ class Means(NamedTuple):
 
 
 class ArtifactMechanism(Protocol):
-    def capture(self, location: Location, request: Request, content: str) -> Artifact:
-        """Keeps it, and proves that it can be restored. content: the file's path below the point's folder."""
+    """capture keeps it and proves that it can be restored; content is the file's path below the point's folder.
+    request_present says how to keep what is there now, None where that cannot be known. restore returns sentences on
+    what the user should know. write_lines is for restore.sh.
+    """
 
+    def capture(self, location: Location, request: Request, content: str) -> Artifact: ...
     def check_ready(self, location: Location, artifact: Artifact, means: Means) -> None: ...
-
     def is_as_kept(self, location: Location, artifact: Artifact, means: Means) -> bool: ...
-
-    def request_present(self, location: Location, artifact: Artifact, means: Means) -> Request | None:
-        """How to keep what is there now; None where that cannot be known."""
-
-    def restore(self, location: Location, artifact: Artifact, means: Means) -> list[str]:
-        """Returns sentences on what the user should know."""
-
-    def write_lines(self, artifact: Artifact) -> str:
-        """For restore.sh."""
-
+    def request_present(self, location: Location, artifact: Artifact, means: Means) -> Request | None: ...
+    def restore(self, location: Location, artifact: Artifact, means: Means) -> list[str]: ...
+    def write_lines(self, artifact: Artifact) -> str: ...
     def find_prerequisites(self, artifact: Artifact) -> list[str]: ...
 
 

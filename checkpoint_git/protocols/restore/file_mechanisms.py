@@ -3,22 +3,26 @@
 import os
 from collections.abc import Iterator, Sequence
 
+from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.git import objects, private_objects
 from checkpoint_git.protocols.restore import layout
 from checkpoint_git.protocols.restore.contents import Chunks, Entry, Location, ScopePath
 from checkpoint_git.protocols.restore.file_writes import reporting
-from checkpoint_git.protocols.restore.scope import ChangedError, changing_error, read_entry_at, read_error, read_file
+from checkpoint_git.protocols.restore.scope import ChangedError, read_entry_at, read_error, read_file
 
-_TRIES = 3
 _CHUNK = 1 << 20
 _PLAIN, _EXECUTABLE = objects.FILE_MODES
+
+
+class LostError(CheckpointError):
+    """Content that was kept is not there any more."""
 
 
 # `git stash` itself is not used: it takes the edits out of the work tree, makes nothing when there are none, and gives
 # back another entry when the numbers moved. Here the index, the work tree and the stash are never touched, and no
 # filter changes a byte.
 def capture(kind: str, location: Location, found: Sequence[ScopePath]) -> list[Entry]:
-    """kind: of the point. Raises CheckpointError: the disk is full, a file keeps changing."""
+    """kind: of the point. Raises CheckpointError where the disk is full, ChangedError."""
     if kind == "git_stash":
         return _write_blobs(location, found)
     entries, size = [], 0
@@ -45,48 +49,38 @@ def read_contents(kind: str, location: Location, entries: Sequence[Entry]) -> It
             yield _read_chunks(path, entry.path) if entry.kind == "file" and os.path.isfile(path) else None
 
 
-# in git
-
-
 def _write_blobs(location: Location, found: Sequence[ScopePath]) -> list[Entry]:
     # each is read twice, for its hash and by git: the caller compares, since a file may change in between
     root, env = location.root, location.env
-    for _ in range(_TRIES):
-        try:
-            entries = [read_entry_at(root, one) for one in found]
-            files = [entry.path for entry in entries if entry.kind == "file"]
-            links = [entry.path for entry in entries if entry.kind == "link"]
-            written = private_objects.write_files(root, [os.path.join(root, path) for path in files], env)
-            targets = [os.fsencode(os.readlink(os.path.join(root, path))) for path in links]
-            written += private_objects.write_contents(root, targets, env)
-        except private_objects.CutShortError:
-            continue
-        blobs = dict(zip([*files, *links], written, strict=True))
-        location.progress(sum(entry.size for entry in entries))
-        return [entry._replace(blob=blobs.get(entry.path, "")) for entry in entries]
-    changed = next((one for one in found if _is_changed(root, one)), found[0])
-    raise changing_error(changed.path)
-
-
-def _is_changed(root: str, found: ScopePath) -> bool:
+    entries = [read_entry_at(root, one) for one in found]
+    files = [entry.path for entry in entries if entry.kind == "file"]
+    links = [entry.path for entry in entries if entry.kind == "link"]
     try:
-        now, before = os.lstat(os.path.join(root, found.path)), found.status
-    except OSError:
-        return True
-    return before is None or (before.st_mtime_ns, before.st_size) != (now.st_mtime_ns, now.st_size)
+        written = private_objects.write_files(root, [os.path.join(root, path) for path in files], env)
+    except private_objects.CutShortError:
+        raise ChangedError from None
+    targets = [os.fsencode(os.readlink(os.path.join(root, path))) for path in links]
+    written += private_objects.write_contents(root, targets, env)
+    blobs = dict(zip([*files, *links], written, strict=True))
+    location.progress(sum(entry.size for entry in entries))
+    return [entry._replace(blob=blobs.get(entry.path, "")) for entry in entries]
 
 
-def write_commit(location: Location, message: str, entries: Sequence[Entry], own_files: dict[str, bytes]) -> str:
+def write_commit(
+    location: Location,
+    message: str,
+    entries: Sequence[Entry],
+    own_files: dict[str, bytes],
+    staged: dict[str, objects.Entry],
+    parents: Sequence[str],
+) -> str:
     blobs = private_objects.write_contents(location.root, list(own_files.values()), location.env)
-    files = {name: objects.Entry(_PLAIN, blob) for name, blob in zip(own_files, blobs, strict=True)}
+    files = staged | {name: objects.Entry(_PLAIN, blob) for name, blob in zip(own_files, blobs, strict=True)}
     for entry in entries:
         if entry.blob:
             mode = objects.SYMLINK if entry.kind == "link" else _EXECUTABLE if entry.mode & 0o100 else _PLAIN
             files[f"{layout.CONTENT}/{entry.path}"] = objects.Entry(mode, entry.blob)
-    return private_objects.write_commit(location.root, files, message, location.env)
-
-
-# as copies
+    return private_objects.write_commit(location.root, files, message, parents, location.env)
 
 
 def copy_path(folder: str, path: str) -> str:
@@ -102,16 +96,11 @@ def _copy(root: str, found: ScopePath, target: str) -> Entry:
             os.symlink(os.readlink(os.path.join(root, found.path)), target)
         return entry
     flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW
-    for _ in range(_TRIES):
-        with open(os.open(target, flags, 0o600), "wb") as stream:
-            try:
-                entry = read_file(root, found.path, stream.write)
-            except ChangedError:
-                continue
-            stream.flush()
-            os.fsync(stream.fileno())
-            return entry
-    raise changing_error(found.path)
+    with open(os.open(target, flags, 0o600), "wb") as stream:
+        entry = read_file(root, found.path, stream.write)
+        stream.flush()
+        os.fsync(stream.fileno())
+        return entry
 
 
 def _read_chunks(path: str, shown: str) -> Iterator[bytes]:

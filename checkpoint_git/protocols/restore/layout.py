@@ -9,9 +9,10 @@ from typing import NamedTuple
 from checkpoint_git.core.clock import write_instant
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.terminal_text import escape_controls, shorten
-from checkpoint_git.disk.discover import find_place, find_repository, plan_place
+from checkpoint_git.disk.discover import find_common_dir, find_place, find_repository, plan_place
 
 FOLDER = ".checkpoints"
+STORE = "checkpoint-restore"  # in the common git directory, which neither `git clean` nor a branch ever writes to
 MANIFEST = "manifest.json"
 RESTORE_SCRIPT = "restore.sh"
 CONTENT = "content"  # copies of files, below a point's folder
@@ -30,6 +31,15 @@ class Workspace(NamedTuple):
     env: Mapping[str, str]
     git_dir: str | None
     progress: Callable[[int], None] = lambda size: None  # called with the bytes done so far
+
+    @property
+    def base(self) -> str:
+        return find_base(self.root, self.git_dir)
+
+
+def find_base(root: str, git_dir: str | None) -> str:
+    """The folder of the points that were made here: nothing that a branch brings is in it, where there is git."""
+    return os.path.join(find_common_dir(git_dir), STORE) if git_dir else os.path.join(root, FOLDER)
 
 
 def open_workspace(cwd: str, now: int, env: Mapping[str, str]) -> Workspace:
@@ -52,23 +62,19 @@ def open_workspace(cwd: str, now: int, env: Mapping[str, str]) -> Workspace:
 
 @contextmanager
 def lock(workspace: Workspace) -> Iterator[None]:
-    # in the git directory, git status does not see the file
     from checkpoint_git.disk.lock import hold_lock
 
-    folder = workspace.git_dir
-    if folder is None:
-        folder = os.path.join(workspace.root, FOLDER)
-        os.makedirs(folder, exist_ok=True)
-    with hold_lock(os.path.join(folder, "checkpoint-restore.lock")):
+    os.makedirs(workspace.base, exist_ok=True)
+    with hold_lock(os.path.join(workspace.base, "checkpoint-restore.lock")):
         yield
 
 
-def make_id(root: str, now: int) -> str:
+def make_id(base: str, now: int) -> str:
     digits = "".join(letter for letter in write_instant(now) if letter.isdigit())
     while True:
         mark = "".join(_MARK[byte % len(_MARK)] for byte in os.urandom(6))
         point = f"chk_{digits[:8]}_{digits[8:14]}_{mark}"
-        if not os.path.lexists(point_folder(root, point)):
+        if not os.path.lexists(point_folder(base, point)):
             return point
 
 
@@ -84,21 +90,18 @@ def check_id(text: str) -> str:
     raise CheckpointError(f'"{shown}" is not the name of a restore point', "`checkpoint restore-point list` shows them")
 
 
-def point_folder(root: str, point: str) -> str:
-    return os.path.join(root, FOLDER, check_id(point))
-
-
-def manifest_path(root: str, point: str) -> str:
-    return os.path.join(point_folder(root, point), MANIFEST)
+def point_folder(base: str, point: str) -> str:
+    """base: of the workspace; or its .checkpoints, for the copies that everybody can look at."""
+    return os.path.join(base, check_id(point))
 
 
 def ref_name(point: str) -> str:
     return REF_PREFIX + check_id(point)
 
 
-def list_ids(root: str) -> list[str]:
+def list_ids(base: str) -> list[str]:
     try:
-        names = os.listdir(os.path.join(root, FOLDER))
+        names = os.listdir(base)
     except OSError:
         return []
     return sorted(name for name in names if is_id(name))
@@ -139,6 +142,6 @@ def open_plain(path: str) -> int:
     return os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK)
 
 
-def read_manifest(root: str, point: str) -> bytes:
-    with open(open_plain(manifest_path(root, point)), "rb") as stream:
+def read_manifest(base: str, point: str) -> bytes:
+    with open(open_plain(os.path.join(point_folder(base, point), MANIFEST)), "rb") as stream:
         return stream.read(MAX_MANIFEST + 1)

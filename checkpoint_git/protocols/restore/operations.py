@@ -1,7 +1,7 @@
 """Restore points as the command line and the Python API use them: under the lock, noted in the log, never half done."""
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any, NamedTuple
 
@@ -10,7 +10,7 @@ from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.terminal_text import escape_controls, plural
 from checkpoint_git.git import private_objects
 from checkpoint_git.protocols.restore import artifacts, audit, damage, layout, points, rollback, store
-from checkpoint_git.protocols.restore.contents import TYPES, Means, Request
+from checkpoint_git.protocols.restore.contents import TYPES, Request
 from checkpoint_git.protocols.restore.layout import Workspace
 from checkpoint_git.protocols.restore.points import CreatedPoint
 from checkpoint_git.protocols.restore.rules import read_expiry
@@ -29,25 +29,17 @@ def _noted(workspace: Workspace, operation: str, point: str, details: dict[str, 
     audit.append_record(workspace, operation, "success", details.pop("checkpoint_id", point), details)
 
 
-# making
-
-
-def create_point(
-    workspace: Workspace,
-    scope: Sequence[str],
-    reason: str,
-    kind: str | None,
-    expiry: str | None,
-    requests: Sequence[Request] = (),
-) -> CreatedPoint:
-    expires = read_expiry(expiry, workspace.now)
-    chosen = choose_type(workspace, scope, kind, requests)
+def create_point(workspace: Workspace, request: points.Request, kind: str | None, expiry: str | None) -> CreatedPoint:
+    """kind: as the user says it, None for what fits. expiry: 24h, 7d, never."""
+    expires, scope = read_expiry(expiry, workspace.now), request.asked
+    chosen = choose_type(workspace, scope, kind, request.parts)
     with layout.lock(workspace):
+        audit.check_writable(workspace.root)
         store.exclude_from_git(workspace)
-        named = [*scope, *(one.name for one in requests)]
-        details: dict[str, Any] = {"scope": named, "reason": reason, "type": chosen}
+        named = [*scope, *(one.name for one in request.parts)]
+        details: dict[str, Any] = {"scope": named, "reason": request.reason, "type": chosen}
         with _noted(workspace, "create", "", details):
-            made = points.create(workspace, scope, reason, chosen, expires, requests)
+            made = points.create(workspace, request._replace(kind=chosen, expires=expires))
             details.update(checkpoint_id=made.manifest.id, digest=made.manifest.value["digest"])
         return made
 
@@ -75,73 +67,110 @@ _ARTIFACT_TYPES = {
 }
 
 
-def verify_point(workspace: Workspace, point: str) -> list[Finding]:
-    findings = list(damage.check_point(workspace, store.load_point(workspace, point)))
-    codes = {"findings": [finding.code for finding in findings]}
-    audit.append_record(workspace, "verify", "failure" if findings else "success", point, codes)
-    return findings
+class Verified(NamedTuple):
+    manifest: Manifest
+    findings: list[Finding]
+    proofs: dict[str, bool]
 
 
-# rolling back
+def verify_point(workspace: Workspace, word: str, reason: str = "", *, foreign: bool = False) -> Verified:
+    manifest = store.load_point(workspace, word, foreign=foreign)
+    findings = list(damage.check_point(workspace, manifest))
+    codes = {finding.code for finding in findings}
+    details = {"findings": sorted(codes), "reason": reason}
+    wrong = any(finding.level == "error" for finding in findings)
+    audit.append_record(workspace, "verify", "failure" if wrong else "success", manifest.id, details)
+    proofs = {what: not codes.intersection(told) for what, told in _PROOFS.items()}
+    return Verified(manifest, findings, proofs)
+
+
+_PROOFS = {
+    "manifest as it was made": ("restore/manifest", "restore/manifest-copy"),
+    "content compared": ("restore/manifest", "restore/content"),
+    "kept by a ref": ("restore/ref",),
+    "restore.sh as it was made": ("restore/script",),
+    "made in this clone": ("restore/foreign", "restore/unlogged"),
+}
 
 
 class RolledBackPoint(NamedTuple):
     manifest: Manifest
     plan: rollback.Plan
     result: rollback.RolledBack | None
+    moved: Sequence[str]  # sentences on what in git is not as it was
+
+
+class Leave(NamedTuple):
+    """What the user says about a point that is not simply theirs to use."""
+
+    expired: bool = False
+    foreign: bool = False  # this clone did not make it
+    here: bool = False  # another work tree's
 
 
 def roll_back_point(
     workspace: Workspace,
-    point: str,
-    within: Sequence[str] | None = None,
-    means: Means | None = None,
+    word: str,
+    wanted: rollback.Wanted | None = None,
+    leave: Leave | None = None,
     *,
     dry_run: bool = False,
-    force: bool = False,
+    reason: str = "",
 ) -> RolledBackPoint:
-    """within: paths, `state:KEY` and URLs of databases. force: even where the point has expired."""
-    means = means or Means()
+    wanted, leave = wanted or rollback.Wanted(), leave or Leave()
     if dry_run:
-        manifest = _load_usable(workspace, point, within, means, force=force)
-        return RolledBackPoint(manifest, rollback.plan_rollback(workspace, manifest, within, means), None)
+        manifest = _load_usable(workspace, word, wanted, leave)
+        plan = rollback.plan_rollback(workspace, manifest, wanted)
+        return RolledBackPoint(manifest, plan, None, rollback.find_moved(workspace, manifest))
     with layout.lock(workspace):
-        details: dict[str, Any] = {"within": list(within) if within is not None else None}
-        with _noted(workspace, "rollback", point, details):
-            manifest = _load_usable(workspace, point, within, means, force=force, locked=True)
-            store.remove_unfinished(workspace.root)
-            result = rollback.roll_back(workspace, manifest, within, means)
-            manifest = store.write_state(workspace.root, manifest, "restored", "rollback", workspace.now)
-            details.update(safety=result.safety, removed=len(result.plan.remove), restored=len(result.plan.restore))
+        audit.check_writable(workspace.root)
+        within = None if wanted.within is None else list(wanted.within)
+        details: dict[str, Any] = {"within": within, "reason": reason}
+        with _noted(workspace, "rollback", word, details):
+            manifest = _load_usable(workspace, word, wanted, leave)
+            details["checkpoint_id"] = manifest.id
+            store.clear_unfinished(workspace)
+            result = rollback.roll_back(workspace, manifest, wanted)
+            manifest = store.write_state(workspace, manifest, "restored", "rollback")
+            names = {"removed": result.plan.remove, "restored": [one.path for one in result.plan.restore]}
+            details.update(safety=result.safety, **names)
         rollback.end_rollback(workspace, manifest)
-        return RolledBackPoint(manifest, result.plan, result)
+        return RolledBackPoint(manifest, result.plan, result, rollback.find_moved(workspace, manifest))
 
 
-def _load_usable(
-    workspace: Workspace, point: str, within: Sequence[str] | None, means: Means, *, force: bool, locked: bool = False
-) -> Manifest:
-    manifest = store.load_point(workspace, point, locked=locked)
-    state = store.find_state(manifest, workspace.now)
+def _load_usable(workspace: Workspace, word: str, wanted: rollback.Wanted, leave: Leave) -> Manifest:
+    manifest = store.load_point(workspace, word, foreign=leave.foreign)
+    point, value = manifest.id, manifest.value
+    state = store.find_state(manifest._replace(is_foreign=False), workspace.now)
     if state == "dropped":
         raise CheckpointError(f"{point} was dropped", "`checkpoint restore-point list` shows the others")
-    if state == "expired" and not force:
-        message = f"{point} expired at {manifest.value['expires_at']}"
+    if state == "expired" and not leave.expired:
+        message = f"{point} expired at {value['expires_at']}"
         raise CheckpointError(message, "it is still there: --force goes back to it")
     if manifest.trouble:
         return manifest  # the rollback refuses it
-    kept = artifacts.read_artifacts(manifest.value)
+    if not store.is_of_work_tree(workspace, manifest) and not leave.here:
+        place = escape_controls(value.get("work_tree") or "the first one")
+        hint = "run the command there, or say --here to bring its files into this work tree"
+        raise CheckpointError(f"{point} was made in another work tree: {place}", hint)
+    kept = artifacts.read_artifacts(value)
     names = [one.name for one in kept]
-    asked = [word for word in within or () if artifacts.is_part_name(word)]
-    for word in [*asked, *(f"state:{key}" for key in means.state_to)]:
+    asked = [word for word in wanted.within or () if artifacts.is_part_name(word)]
+    for word in [*asked, *(f"state:{key}" for key in wanted.means.state_to)]:
         if word not in names:
             hint = f"it holds {', '.join(names)}" if names else "it holds files only"
-            raise CheckpointError(f"{manifest.id} does not hold {escape_controls(word)}", escape_controls(hint))
-    unlogged = damage.check_log(manifest, damage.read_log(workspace.root))
-    if unlogged and any(one.kind == "postgresql" for one in kept):
+            raise CheckpointError(f"{point} does not hold {escape_controls(word)}", escape_controls(hint))
+    if any(one.kind == "postgresql" for one in kept) and not _is_ours(workspace, manifest):
         # restoring a dump runs what is in it, on the server that the manifest names
         hint = "it is not put back, since its dump may hold untrusted commands"
-        raise CheckpointError(f"{manifest.id} cannot be trusted: {unlogged.message}", hint)
+        raise CheckpointError(f"{point} cannot be trusted with a database: nothing shows that it was made here", hint)
     return manifest
+
+
+def _is_ours(workspace: Workspace, manifest: Manifest) -> bool:
+    if workspace.git_dir:
+        return not manifest.is_foreign
+    return bool(damage.read_log(workspace.root).made.get(manifest.id) == manifest.value["digest"])
 
 
 def find_below(workspace: Workspace, path: str) -> str:
@@ -155,39 +184,53 @@ def find_below(workspace: Workspace, path: str) -> str:
     return below
 
 
-# removing
-
-
-def drop_point(workspace: Workspace, point: str) -> Manifest:
-    with layout.lock(workspace), _noted(workspace, "drop", point, {}):
-        manifest = store.load_point(workspace, point, locked=True)
-        _remove(workspace, manifest)
-        return manifest
-
-
-def collect_expired(workspace: Workspace, *, dry_run: bool = False) -> list[Manifest]:
-    # Also what a crash left of points that were being dropped; damaged ones stay
+def drop_points(
+    workspace: Workspace, words: Sequence[str], reason: str = "", *, foreign: bool = False
+) -> list[Manifest]:
     with layout.lock(workspace):
-        store.remove_unfinished(workspace.root)
-        listed = store.list_points(workspace, locked=True)
-        expired = [one for one in listed if store.find_state(one, workspace.now) in ("expired", "dropped")]
-        for manifest in () if dry_run else expired:
-            with _noted(workspace, "gc", manifest.id, {"expired": manifest.value["expires_at"]}):
+        audit.check_writable(workspace.root)
+        manifests = [store.load_point(workspace, word, foreign=foreign) for word in words]
+        for manifest in manifests:
+            with _noted(workspace, "drop", manifest.id, {"reason": reason}):
                 _remove(workspace, manifest)
-        return expired
+        return manifests
+
+
+def collect_garbage(
+    workspace: Workspace, *, expired: bool = True, keep: int | None = None, dry_run: bool = False
+) -> list[Manifest]:
+    """The points that have expired, and all but the newest `keep`; also what a crash left of points that were being
+    dropped. Damaged ones, foreign ones and those of other work trees stay.
+    """
+    with layout.lock(workspace):
+        audit.check_writable(workspace.root)
+        store.clear_unfinished(workspace)
+        own = [one for one in store.list_points(workspace) if store.is_of_work_tree(workspace, one)]
+        own = [one for one in own if not one.trouble and not one.is_foreign]
+        doomed = {one.id for one in own if expired and store.find_state(one, workspace.now) == "expired"}
+        doomed.update(one.id for one in own if one.value["state"] == "dropped")
+        doomed.update(one.id for one in own[: max(len(own) - (len(own) if keep is None else keep), 0)])
+        gone = [one for one in own if one.id in doomed]
+        for manifest in () if dry_run else gone:
+            with _noted(workspace, "gc", manifest.id, {"expired": manifest.value["expires_at"], "keep": keep}):
+                _remove(workspace, manifest)
+        return gone
 
 
 def _remove(workspace: Workspace, manifest: Manifest) -> None:
-    # first the state, then the ref, then the folder: what a crash leaves is a point that says it was dropped
-    if not manifest.trouble and manifest.value["state"] != "dropped":
-        store.write_state(workspace.root, manifest, "dropped", "drop", workspace.now)
+    # first the state, then the ref, then the folders: what a crash leaves is a point that says it was dropped
+    if not manifest.trouble and not manifest.is_foreign and manifest.value["state"] != "dropped":
+        store.write_state(workspace, manifest, "dropped", "drop")
     ref, commit = layout.ref_name(manifest.id), store.locate(workspace, manifest.id).commit
     if commit and not private_objects.remove_ref(workspace.root, ref, commit, workspace.env):
         raise CheckpointError(f"{ref} could not be removed", "does another git command run? try again")
-    store.remove_folder(workspace.root, manifest.id)
+    for base in dict.fromkeys((os.path.join(workspace.root, layout.FOLDER), workspace.base)):
+        store.remove_folder(base, manifest.id)
 
 
-# the published output contract, computed and never assumed
+def compare_point(workspace: Workspace, word: str, *, foreign: bool = False, here: bool = False) -> RolledBackPoint:
+    """What going back would change, expired or not."""
+    return roll_back_point(workspace, word, leave=Leave(True, foreign, here), dry_run=True)
 
 
 def describe(made: CreatedPoint) -> dict[str, Any]:
@@ -199,7 +242,7 @@ def describe(made: CreatedPoint) -> dict[str, Any]:
         for one in made.artifacts
     ]
     files, commit = value["scope"]["files"], made.location.commit
-    copies_stay = f"{layout.FOLDER} stays: databases are copied there alone, and `git clean -x` removes it"
+    base = os.path.relpath(made.location.folder, made.location.root)
     summary = f"{plural(len(files), 'file')}, {size_text(value['size'])}"
     for names, word in ((states, "state"), (databases, "database")):
         summary += f", {plural(len(names), word)}" if names else ""
@@ -225,28 +268,41 @@ def describe(made: CreatedPoint) -> dict[str, Any]:
         "parts": parts,
         "restore_order": [*databases, *(["files"] if made.entries else []), *states],
         "prerequisites": artifacts.find_prerequisites(made.artifacts),
+        "git": value["git"],
+        "left_out": value["left_out"],
         "next_safe_actions": [
             *(f"edit: {path}" for path in value["scope"]["asked"][:10]),
             *(f"change: {one.name}" for one in made.artifacts[:10]),
             f"rollback: checkpoint restore-point rollback {point}",
         ],
-        "confidence": round(sum(made.proofs.values()) / len(made.proofs), 2),  # the share of proofs that were given
+        "confidence": find_confidence(made.proofs),
         "evidence_anchors": [
-            f"tool:sha256:{len(files)} files read back and compared, {value['hash']}",
+            *find_anchors(made.manifest, f"{len(files)} files read back and compared"),
             f"tool:bash:sh -n {folder}/{layout.RESTORE_SCRIPT}",
             *([f"tool:git:update-ref {layout.ref_name(point)} {commit}"] if commit else []),
-            *(f"file:{folder}/{one.content}" for one in made.artifacts if one.content),
-            f"file:{folder}/{layout.MANIFEST}",
-            f"file:{layout.AUDIT_LOG}",
+            *(f"file:{base}/{one.content}" for one in made.artifacts if one.content),
         ],
         "assumptions": [
             "the workspace's folder is the same when the point is restored",
             "nothing else writes in the scope meanwhile",
-            *([copies_stay] if databases else []),
             *(["git is available, and its object database is whole"] if commit else []),
         ],
         "warnings": made.warnings,
     }
+
+
+def find_anchors(manifest: Manifest, what: str) -> list[str]:
+    return [
+        f"tool:sha256:{what}, {manifest.value.get('hash')}",
+        f"tool:checkpoint:restore-point verify {manifest.id}",
+        f"file:{layout.FOLDER}/{manifest.id}/{layout.MANIFEST}",
+        f"file:{layout.AUDIT_LOG}",
+    ]
+
+
+def find_confidence(proofs: Mapping[str, bool]) -> float:
+    """The share of proofs that were given."""
+    return round(sum(proofs.values()) / len(proofs), 2)
 
 
 def size_text(size: int) -> str:
@@ -261,4 +317,5 @@ def outline(manifest: Manifest, now: int) -> dict[str, Any]:
     if manifest.trouble:
         return {"id": manifest.id, "state": state, "trouble": manifest.trouble}
     names = ("type", "created_at", "expires_at", "reason", "size", "hash", "scope", "warnings")
-    return {"id": manifest.id, "state": state, **{name: manifest.value[name] for name in names}}
+    more = {name: manifest.value.get(name) for name in ("work_tree", "made_for", "left_out", "git")}
+    return {"id": manifest.id, "state": state, **{name: manifest.value[name] for name in names}, **more}

@@ -5,9 +5,10 @@ import re
 import shutil
 import subprocess
 import tempfile
+import time
 from collections.abc import Sequence
+from contextlib import suppress
 from hashlib import sha256
-from pathlib import Path
 from typing import Any, NamedTuple
 
 from checkpoint_git.core.clock import write_instant
@@ -15,20 +16,28 @@ from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.terminal_text import escape_controls, quote_word, shorten
 from checkpoint_git.disk.atomic import create_file
 from checkpoint_git.git import private_objects
+from checkpoint_git.git.objects import Entry as TreeEntry
 from checkpoint_git.git.objects import find_missing
-from checkpoint_git.protocols.restore import artifacts, file_mechanisms, file_writes, layout, store
+from checkpoint_git.protocols.restore import artifacts, file_mechanisms, file_writes, git_state, layout, rules, store
 from checkpoint_git.protocols.restore.contents import (
     Artifact,
     Entry,
     Location,
-    Request,
     ScopePath,
     compare_entries,
     hash_contents,
     write_entry,
 )
+from checkpoint_git.protocols.restore.contents import Request as ArtifactRequest
 from checkpoint_git.protocols.restore.layout import Workspace
-from checkpoint_git.protocols.restore.scope import Scope, changing_error, list_some, look_at, read_entry_at, read_scope
+from checkpoint_git.protocols.restore.scope import (
+    ChangedError,
+    changing_error,
+    list_some,
+    look_at,
+    read_entry_at,
+    read_scope,
+)
 
 _MAX_REASON = 500
 _TRIES = 3
@@ -38,10 +47,24 @@ _SOURCES = {"git_stash": ("use_git", "take_blob"), "file_backup": ("use_copies",
 
 
 class Capture(NamedTuple):
-    scope: Scope
+    asked: list[str]
     found: list[ScopePath]
-    left_out: list[str]  # ignored by git and not named
+    left_out: list[tuple[str, str]]  # (path, why); a folder with all below it ends in "/"
     warnings: list[str]
+
+
+class Request(NamedTuple):
+    """What a point is asked to hold."""
+
+    asked: Sequence[str] = ()  # scopes; none for a point without files
+    reason: str = ""
+    kind: str = "file_backup"
+    expires: int | None = None
+    parts: Sequence[ArtifactRequest] = ()  # states and databases
+    plain: frozenset[str] = frozenset()  # those of `asked` that are no patterns
+    include: frozenset[str] = frozenset()  # paths to keep although their names are those of secrets
+    may_lack: bool = True  # what is asked for need not be there
+    made_for: str = ""  # "rollback" and "guard" for what the user did not ask for
 
 
 class CreatedPoint(NamedTuple):
@@ -54,105 +77,124 @@ class CreatedPoint(NamedTuple):
     artifacts: Sequence[Artifact] = ()
 
 
-# what a point would hold
-
-
-def plan_capture(
-    workspace: Workspace,
-    asked: Sequence[str],
-    kind: str,
-    claimed: frozenset[str] = frozenset(),
-    plain: frozenset[str] = frozenset(),
-) -> Capture:
-    """Raises CheckpointError for a scope that is empty, outside, or all secret. asked: [] for a point without files.
-    claimed: files of databases that are kept as such. plain: those of `asked` that are no patterns.
+def plan_capture(workspace: Workspace, request: Request, claimed: frozenset[str] = frozenset()) -> Capture:
+    """Raises CheckpointError for a scope that is empty, outside, or all secret. claimed: files of databases that are
+    kept as such.
     """
-    if not asked:
-        return Capture(Scope([], [], [], []), [], [], [])
-    scope = read_scope(workspace.root, asked, workspace.cwd, plain)
-    found, left_out = [one for one in scope.found if one.path not in claimed], list[str]()
-    if kind == "git_stash":
-        found, left_out = _without_ignored(workspace, scope.asked, found)
-    if scope.secret and all(one.kind == "folder" for one in found):
-        hint = f"secrets are never copied into a restore point: {list_some(scope.secret)}"
+    if not request.asked:
+        return Capture([], [], [], [])
+    scope = read_scope(workspace.root, request.asked, workspace.cwd, request.plain, may_lack=request.may_lack)
+    secret = _find_secret(workspace, scope.secret, request.include)
+    harmless = [one for one in scope.secret if one.path not in secret]
+    found = sorted((one for one in [*scope.found, *harmless] if one.path not in claimed), key=lambda one: one.path)
+    ignored = frozenset[str]()
+    if request.kind == "git_stash":
+        found, ignored = _without_ignored(workspace, scope.asked, found)
+    if secret and all(one.kind == "folder" for one in found):
+        hint = f"secrets are not copied into a restore point: {list_some(secret)}; --include PATH keeps one"
         raise CheckpointError("all files of this scope hold secrets by their names", hint)
     if not found and not claimed:
         raise CheckpointError("the scope holds nothing", "name files, folders or patterns that are there")
     folders = [one.path for one in found if one.kind == "folder"]
     nested = [path for path in folders if os.path.lexists(os.path.join(workspace.root, path, ".git"))]
+    left_out = [
+        *((path, "secret") for path in secret),
+        *((path, "not a file") for path in scope.special),
+        *((path, "ignored by git") for path in sorted(ignored)),
+    ]
     warnings = (
-        ("excluded, since secrets are never copied", scope.secret),
+        ("excluded, since secrets are not copied (--include PATH keeps one)", secret),
         ("excluded, since they are not regular files", scope.special),
-        ("excluded, since git ignores them (name them to include them)", left_out),
+        ("excluded, since git ignores them (name them to include them)", sorted(ignored)),
         ("another repository, of which the files are kept and its own history is not", nested),
     )
-    return Capture(scope, found, left_out, [f"{text}: {list_some(paths)}" for text, paths in warnings if paths])
+    told = [f"{text}: {list_some(paths)}" for text, paths in warnings if paths]
+    return Capture(scope.asked, found, left_out, told)
+
+
+def _find_secret(workspace: Workspace, found: Sequence[ScopePath], include: frozenset[str]) -> list[str]:
+    # a name alone makes no secret of code, of documents, and of what everybody with the repository has
+    paths = [one.path for one in found if one.path not in include]
+    doubtful = [path for path in paths if rules.is_doubtful(path)]
+    tracked = (
+        private_objects.read_tracked(workspace.root, doubtful, workspace.env) if workspace.git_dir else frozenset()
+    )
+    kept = {path for path in doubtful if path in tracked or rules.is_harmless(os.path.join(workspace.root, path))}
+    return [path for path in paths if path not in kept]
 
 
 def _without_ignored(
     workspace: Workspace, asked: Sequence[str], found: Sequence[ScopePath]
-) -> tuple[list[ScopePath], list[str]]:
+) -> tuple[list[ScopePath], frozenset[str]]:
     # what git ignores stays out, unless it was named itself or is in an ignored folder that was
     ignored = private_objects.read_ignored(workspace.root, workspace.env)
     folders = tuple(path for path in ignored if path.endswith("/"))
     files = frozenset(ignored).difference(folders)
-
-    def is_ignored(path: str) -> bool:
-        return path in files or f"{path}/".startswith(folders)
-
-    named = tuple(f"{path}/" for path in asked if path and is_ignored(path))
-    left_out = [one.path for one in found if is_ignored(one.path) and not f"{one.path}/".startswith(named)]
-    gone = frozenset(left_out)
+    named = tuple(f"{path}/" for path in asked if path and (path in files or f"{path}/".startswith(folders)))
+    kept, left_out = list[ScopePath](), set[str]()
+    for one in found:
+        way = f"{one.path}/"
+        if way.startswith(named) or not (one.path in files or way.startswith(folders)):
+            kept.append(one)
+        else:
+            whole = one.path if one.path in files else next(each for each in folders if way.startswith(each))
+            left_out.add(one.path if whole == f"{layout.FOLDER}/" else whole)
     # the folder alone is no loss: files of the user in it are listed themselves
-    return [one for one in found if one.path not in gone], [path for path in left_out if path != layout.FOLDER]
+    return kept, frozenset(left_out - {layout.FOLDER})
 
 
-# making
-
-
-def create(
-    workspace: Workspace,
-    asked: Sequence[str],
-    reason: str,
-    kind: str,
-    expires: int | None,
-    requests: Sequence[Request] = (),
-    plain: frozenset[str] = frozenset(),
-) -> CreatedPoint:
+def create(workspace: Workspace, request: Request) -> CreatedPoint:
     """Nothing of the user's is touched. Raises CheckpointError; what was begun is removed then."""
-    if not asked and not requests:
+    if not request.asked and not request.parts:
         raise CheckpointError("the scope holds nothing", "name files, folders, patterns, states or databases")
-    captured = plan_capture(workspace, asked, kind, artifacts.find_claimed(requests), plain)
+    captured = plan_capture(workspace, request, artifacts.find_claimed(request.parts))
     files = [one.path for one in captured.found if one.kind == "file"]
-    captured.warnings.extend(artifacts.find_warnings(workspace.root, requests, files))
+    captured.warnings.extend(artifacts.find_warnings(workspace.root, request.parts, files))
     uncommitted = None
     if workspace.git_dir:
         paths = {one.path for one in captured.found}
         uncommitted = [path for path in private_objects.read_changed(workspace.root, workspace.env) if path in paths]
-    store.remove_unfinished(workspace.root)
-    point = layout.make_id(workspace.root, workspace.now)
-    folder = store.begin_folder(workspace.root, point)
+    store.clear_unfinished(workspace)
+    for tries in reversed(range(_TRIES)):
+        try:
+            made = _build(workspace, request, captured)
+            break
+        except file_mechanisms.LostError:  # a prune that ran meanwhile
+            if not tries:
+                raise
+    return made._replace(uncommitted=uncommitted)
+
+
+def _build(workspace: Workspace, request: Request, captured: Capture) -> CreatedPoint:
+    point, kind, began = layout.make_id(workspace.base, workspace.now), request.kind, time.time_ns()
+    folder = store.begin_folder(workspace.base, point)
     try:
         location = Location(workspace.root, folder, workspace.env, progress=workspace.progress)
+        in_git = workspace.git_dir and captured.asked
+        state, commits, staged = git_state.capture(workspace, folder) if in_git else (None, [], {})
         entries = _capture_proven(location, kind, captured.found)
-        kept = artifacts.capture(location, requests)
+        kept = artifacts.capture(location, request.parts)
         text = os.fsencode(_write_script(location.root, point, kind, entries, kept))
         value: dict[str, Any] = {
             "schema_version": store.SCHEMA_VERSION,
             "id": point,
             "type": kind,
             "created_at": write_instant(workspace.now),
-            "expires_at": None if expires is None else write_instant(expires),
-            "reason": shorten(reason, _MAX_REASON),
+            "began": began,  # nanoseconds, by this machine's clock: what changed later shows in its ctime
+            "expires_at": None if request.expires is None else write_instant(request.expires),
+            "reason": shorten(request.reason, _MAX_REASON),
+            "made_for": request.made_for,
             "scope": {
-                "asked": captured.scope.asked,
+                "asked": captured.asked,
                 "files": [entry.path for entry in entries if entry.kind in ("file", "link")],
                 "state_keys": [one.name.partition(":")[2] for one in kept if one.kind == "state"],
             },
             "entries": [write_entry(entry) for entry in entries],
+            "left_out": [{"path": path, "reason": why} for path, why in captured.left_out],
             "parts": [{**one._asdict(), "details": dict(one.details)} for one in kept],
             "size": sum(one.size for one in entries) + sum(one.size for one in kept),
             "hash": hash_contents(entries, kept),
+            "git": state and state._asdict(),
             "warnings": captured.warnings,
             "restore_script": sha256(text).hexdigest(),
             "work_tree": store.find_work_tree(workspace),
@@ -161,38 +203,44 @@ def create(
         own_files = {layout.MANIFEST: store.write_text(value), layout.RESTORE_SCRIPT: text}
         for name, data in own_files.items():
             create_file(os.path.join(folder, name), data, 0o600)
-        commit = _keep_in_git(location, value, entries, kept, own_files) if kind == "git_stash" else ""
-        store.finish_folder(workspace.root, folder, point)
+        commit = _keep_in_git(location, value, entries, own_files, staged, commits) if in_git else ""
+        store.finish_folder(workspace.base, folder, point)
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise
-    location = location._replace(folder=layout.point_folder(workspace.root, point), commit=commit)
+    store.write_copy(workspace, point)
+    location = location._replace(folder=layout.point_folder(workspace.base, point), commit=commit)
     words = ["/bin/sh", "-n", os.path.join(location.folder, layout.RESTORE_SCRIPT)]
     proofs = {
         "content read back": True,
         "restore rehearsed": True,
         "script parses": subprocess.run(words, capture_output=True, check=False).returncode == 0,
         "kept by a ref": kind != "git_stash" or bool(commit),
-        "whole scope kept": not (captured.scope.secret or captured.scope.special or captured.left_out),
+        "whole scope kept": not captured.left_out,
     }
     if kept:
         proofs["parts read back"] = not artifacts.find_damage(location, kept)
-    manifest = store.Manifest(point, value)
-    return CreatedPoint(manifest, entries, location, captured.warnings, proofs, uncommitted, kept)
+    return CreatedPoint(store.Manifest(point, value), entries, location, captured.warnings, proofs, None, kept)
 
 
 def _capture_proven(location: Location, kind: str, found: Sequence[ScopePath]) -> list[Entry]:
     kept = {one.path: Entry(one.path, "absent") for one in found}
     waiting = list(found)
     for _ in range(_TRIES):
-        entries = file_mechanisms.capture(kind, location, waiting)
-        kept.update((entry.path, entry) for entry in entries)
-        lost = rehearse(location, kind, entries)
-        # what differs was written to in between: it is captured again
-        waiting = [_look_again(location.root, kept[one.path]) for one in waiting if one.path in lost]
-        if not waiting:
-            return list(kept.values())
-    raise changing_error(waiting[0].path)
+        with suppress(ChangedError):
+            entries = file_mechanisms.capture(kind, location, waiting)
+            kept.update((entry.path, entry) for entry in entries)
+            lost = rehearse(location, kind, entries)
+            waiting = [one for one in waiting if one.path in lost]  # they were written to in between
+            if not waiting:
+                return list(kept.values())
+        before, waiting = waiting, [look_at(location.root, one.path) for one in waiting]
+    changed = (one for one, now in zip(before, waiting, strict=True) if _version(one) != _version(now))
+    raise changing_error(next(changed, waiting[0]).path)
+
+
+def _version(found: ScopePath) -> tuple[int, int] | None:
+    return None if found.status is None else (found.status.st_mtime_ns, found.status.st_size)
 
 
 def _look_again(root: str, entry: Entry) -> ScopePath:
@@ -201,25 +249,30 @@ def _look_again(root: str, entry: Entry) -> ScopePath:
 
 
 def _keep_in_git(
-    location: Location, value: dict[str, Any], entries: Sequence[Entry], kept: Sequence[Artifact], own: dict[str, bytes]
+    location: Location,
+    value: dict[str, Any],
+    entries: Sequence[Entry],
+    own: dict[str, bytes],
+    staged: dict[str, TreeEntry],
+    commits: Sequence[str],
 ) -> str:
-    """The commit of all blobs and the point's own files (name -> content). The ref is created and never moved."""
-    # states go into git beside the manifest; databases do not
-    states = [one.content for one in kept if one.kind == "state" and one.content]
-    own = own | {name: Path(location.folder, name).read_bytes() for name in states}
-    commit = file_mechanisms.write_commit(location, f"checkpoint:{value['id']}:{value['reason']}\n", entries, own)
+    """The commit of all blobs, what is staged, and the point's own files. The ref is created and never moved."""
+    message = f"checkpoint:{value['id']}:{value['reason']}\n"
+    commit = file_mechanisms.write_commit(location, message, entries, own, staged, commits)
     ref = layout.ref_name(value["id"])
     if not private_objects.create_ref(location.root, ref, commit, location.env):
         raise CheckpointError(f"there is a restore point {value['id']} already", "run the same command again")
     # A prune that began before the ref was there may have removed objects that it names.
     blobs = sorted({entry.blob for entry in entries if entry.blob})
-    if find_missing(location.root, [commit, *blobs], private_objects.quiet_env(location.env)):
+    env = private_objects.quiet_env(location.env)
+    if find_missing(location.root, [commit, *blobs], env) or not private_objects.has_whole_tree(
+        location.root, commit, env
+    ):
         private_objects.remove_ref(location.root, ref, commit, location.env)
-        raise CheckpointError("git threw content away while it was kept", "run it again once no `git gc` runs")
+        raise file_mechanisms.LostError(
+            "git threw content away while it was kept", "run it again once no `git gc` runs"
+        )
     return commit
-
-
-# restore.sh: the way back for a machine without this package
 
 
 def _write_script(root: str, point: str, mechanism: str, entries: Sequence[Entry], kept: Sequence[Artifact]) -> str:
@@ -264,9 +317,6 @@ def _write_lines(root: str, mechanism: str, entries: Sequence[Entry]) -> list[st
     return lines + [f"chmod {entry.mode:04o} -- {name} || fail {name}\n" for entry, name in reversed(folders)]
 
 
-# proving and restoring files
-
-
 def find_damage(location: Location, manifest: store.Manifest) -> list[str]:
     holding = [entry for entry in store.read_entries(manifest) if entry.kind in ("file", "link")]
     damaged: list[str] = []
@@ -309,6 +359,8 @@ def restore_entries(
         contents = file_mechanisms.read_contents(kind, location, holding)
         for entry, content in zip(holding, contents, strict=True):
             if content is None:
-                raise CheckpointError(f"the content of {escape_controls(entry.path)} is lost", "verify the point")
+                raise file_mechanisms.LostError(
+                    f"the content of {escape_controls(entry.path)} is lost", "verify the point"
+                )
             file_writes.write_path(target, entry, content, work_folder, sync=sync, check=check)
         file_writes.set_modes(target, folders)

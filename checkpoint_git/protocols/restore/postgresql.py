@@ -40,9 +40,6 @@ class Relation(NamedTuple):
         return f"{_quote(self.schema)}.{_quote(self.name)}"
 
 
-# URLs
-
-
 def request_database(url: str, tables: Sequence[str]) -> Request:
     connection, password = read_url(url)
     details = {"connection": connection, "password": password, "asked": list(tables)}
@@ -81,9 +78,6 @@ def write_url(connection: Mapping[str, str]) -> str:
     place = "" if is_socket else quote(host, safe=":") if ":" not in host else f"[{host}]"
     text = f"postgresql://{user}{place}{port}/{quote(connection['dbname'], safe='')}"
     return f"{text}?host={quote(host, safe='/')}" if is_socket else text
-
-
-# PostgreSQL's own client programs
 
 
 def find_tool(name: str, env: Mapping[str, str]) -> str:
@@ -238,9 +232,6 @@ def _hash_relations(query: Query, relations: Sequence[Relation], *, with_owned: 
     return digest.hexdigest()
 
 
-# keeping
-
-
 def capture(location: Location, request: Request, content: str) -> Artifact:
     """Dumps the tables as of one instant, hashes them as of the same, and reads the dump through."""
     connection, target = request.details["connection"], os.path.join(location.folder, content)
@@ -279,9 +270,6 @@ def capture(location: Location, request: Request, content: str) -> Artifact:
     size = os.path.getsize(target)
     location.progress(size)
     return Artifact("postgresql", request.name, content, size, hash_file(target), details)
-
-
-# rolling back
 
 
 def _env_of(location: Location, artifact: Artifact, means: Means) -> dict[str, str]:

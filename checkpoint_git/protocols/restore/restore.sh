@@ -18,6 +18,12 @@ else
   *) top=$(git rev-parse --show-toplevel 2>/dev/null) && cd -- "$top" ;; # read from a pipe
   esac
 fi
+# a repository keeps points in its git directory; what is below .checkpoints is a copy for looking at
+unset $(git rev-parse --local-env-vars 2>/dev/null) 2>/dev/null
+kept=$point
+for common in ./.git "$(git rev-parse --git-common-dir 2>/dev/null)"; do
+  [ ! -d "$common/checkpoint-restore/@POINT@" ] || kept=$common/checkpoint-restore/@POINT@
+done
 mask=$(umask)
 umask 077
 failed=0
@@ -78,20 +84,17 @@ link() { # target path
   if ln -s -- "$1" "$2"; then done_count=$((done_count + 1)); else fail "$2"; fi
 }
 use_git() {
-  unset $(git rev-parse --local-env-vars 2>/dev/null) 2>/dev/null
   git rev-parse --git-dir >/dev/null || { say "the content lies in git: run this with git, in the repository"; exit 1; }
 }
 use_copies() {
-  [ -d "$point" ] || { say "$point is not here: run this in the workspace"; exit 1; }
+  [ -d "$kept" ] || { say "$kept is not here: run this in the workspace"; exit 1; }
 }
 take_blob() { git cat-file blob "$2" > "$work/$1" || rm -f -- "$work/$1"; } # number blob
-take_copy() { cat < "$point/content/$2" > "$work/$1" || rm -f -- "$work/$1"; } # number path
+take_copy() { cat < "$kept/content/$2" > "$work/$1" || rm -f -- "$work/$1"; } # number path
 
 # states and databases
 
-content() { # name: the kept content, from the point's folder, or from git where that was taken away
-  if [ -f "$point/$1" ]; then cat -- "$point/$1"; else git cat-file blob "refs/checkpoints/@POINT@:$1"; fi
-}
+content() { cat -- "$kept/$1"; } # name
 part() { # mode sha256 path content
   parent "$3" || { fail "$3"; return 1; }
   if content "$4" > "$temp"; then place "$1" "$2" "$3"; else fail "$3"; return 1; fi
@@ -109,7 +112,7 @@ in_use() { # path: whether a process has it open, as far as can be told
 }
 postgresql() { # sha256 content options
   command -v pg_restore >/dev/null 2>&1 || { fail "the database: pg_restore is not installed"; return; }
-  sum=$1 dump="$point/$2"; shift 2
+  sum=$1 dump="$kept/$2"; shift 2
   [ -f "$dump" ] && [ "$(sum_of "$dump" "$sum")" = "$sum" ] || { fail "$dump (lost or damaged)"; return; }
   if pg_restore --clean --if-exists --single-transaction --no-password "$@" -- "$dump"
   then done_count=$((done_count + 1)); else fail "the database of $dump: it is as it was"; fi

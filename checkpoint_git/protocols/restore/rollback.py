@@ -7,13 +7,14 @@ runs a rollback again after a crash finishes it, with the first safety point, un
 import json
 import os
 import stat
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
+from checkpoint_git.core.clock import DAY
 from checkpoint_git.core.errors import CheckpointError
-from checkpoint_git.core.terminal_text import escape_controls
+from checkpoint_git.core.terminal_text import escape_controls, join_some
 from checkpoint_git.disk.atomic import remove_file, write_file
-from checkpoint_git.protocols.restore import artifacts, audit, file_writes, layout, points, store
+from checkpoint_git.protocols.restore import artifacts, audit, file_writes, git_state, layout, points, store
 from checkpoint_git.protocols.restore.contents import (
     Artifact,
     Difference,
@@ -27,7 +28,7 @@ from checkpoint_git.protocols.restore.layout import Workspace
 from checkpoint_git.protocols.restore.scope import look_at, read_entry_at, read_scope
 
 _JOURNAL = "rollback.json"
-_NO_MEANS = Means()
+SAFETY_DAYS = 30  # after which gc may clear what a rollback kept
 Version = tuple[int, ...] | None  # what distinguishes one state of a path from another, None where nothing is there
 
 
@@ -40,51 +41,75 @@ class Plan(NamedTuple):
     present: Sequence[Entry] = ()
 
 
+class Wanted(NamedTuple):
+    """within: paths, `state:KEY` and URLs of databases; None for all. staged, operation: of git."""
+
+    within: Sequence[str] | None = None
+    means: Means = Means()
+    staged: bool = False
+    operation: bool = False
+
+
 class RolledBack(NamedTuple):
     plan: Plan
     safety: str  # the point of what was there before, "" where all of that was handed over
     resumed: bool  # it finished one that was cut off
     told: Sequence[str] = ()  # sentences on what the user should know
+    proofs: Mapping[str, bool] = {}  # what was verified -> whether it was so
+    hash_before: str = ""  # of what was there
 
 
 class _Job(NamedTuple):
     workspace: Workspace  # with cwd at its root
     manifest: store.Manifest
     location: Location
-    within: Sequence[str] | None
-    means: Means
+    wanted: Wanted
     entries: list[Entry]  # all of the point
     artifacts: list[Artifact]  # those within
 
+    @property
+    def within(self) -> Sequence[str] | None:
+        return self.wanted.within
+
+    @property
+    def means(self) -> Means:
+        return self.wanted.means
+
     def covers(self, path: str) -> bool:
-        if self.within is None:
-            return True
-        return any(path == one or path.startswith(f"{one.rstrip('/')}/") or not one for one in self.within)
+        return self.within is None or _is_below(path, self.within)
+
+    def is_left_out(self, path: str) -> bool:
+        """Whether the point left it out when it was made: whatever is there is not the rollback's to change."""
+        return any(_is_below(path, [one["path"].rstrip("/")]) for one in self.manifest.value.get("left_out", []))
 
 
-def _begin(workspace: Workspace, manifest: store.Manifest, within: Sequence[str] | None, means: Means) -> _Job:
+def _is_below(path: str, places: Iterable[str]) -> bool:
+    return any(not one or path == one or path.startswith(f"{one.rstrip('/')}/") for one in places)
+
+
+def _begin(workspace: Workspace, manifest: store.Manifest, wanted: Wanted) -> _Job:
     if manifest.trouble:
         hint = "`checkpoint restore-point verify` shows the details; nothing was changed"
         raise CheckpointError(f"{manifest.id} cannot be relied on: {manifest.trouble}", hint)
-    location, kept = store.locate(workspace, manifest.id), artifacts.read_artifacts(manifest.value, within)
+    location, kept = store.locate(workspace, manifest.id), artifacts.read_artifacts(manifest.value, wanted.within)
+    if (wanted.staged or wanted.operation) and not manifest.value.get("git"):
+        raise CheckpointError(
+            f"{manifest.id} holds nothing of git's index and HEAD", "leave --index and --operation out"
+        )
     workspace = workspace._replace(cwd=workspace.root)
-    return _Job(workspace, manifest, location, within, means, store.read_entries(manifest), kept)
+    return _Job(workspace, manifest, location, wanted, store.read_entries(manifest), kept)
 
 
-def plan_rollback(
-    workspace: Workspace, manifest: store.Manifest, within: Sequence[str] | None = None, means: Means = _NO_MEANS
-) -> Plan:
-    return _plan(_begin(workspace, manifest, within, means))
+def plan_rollback(workspace: Workspace, manifest: store.Manifest, wanted: Wanted) -> Plan:
+    return _plan(_begin(workspace, manifest, wanted))
 
 
-def roll_back(
-    workspace: Workspace, manifest: store.Manifest, within: Sequence[str] | None = None, means: Means = _NO_MEANS
-) -> RolledBack:
+def roll_back(workspace: Workspace, manifest: store.Manifest, wanted: Wanted) -> RolledBack:
     """The caller holds the lock, and has checked that the point has not expired. Raises CheckpointError where the point
     is damaged (nothing was changed then) or where the result is not what was captured: then everything is kept, the
     safety point too.
     """
-    job = _begin(workspace, manifest, within, means)
+    job, means = _begin(workspace, manifest, wanted), wanted.means
     damaged = points.find_damage(job.location, manifest)
     if damaged:
         shown = ", ".join(escape_controls(path) for path in damaged[:5])
@@ -92,29 +117,56 @@ def roll_back(
         raise CheckpointError(message, "nothing was changed")
     for one in job.artifacts:
         artifacts.open_mechanism(one.kind).check_ready(job.location, one, means)
+    if wanted.operation:
+        git_state.check_branch_free(workspace, manifest.value["git"]["branch"])
     resumed = _find_resumed(job)
     safety = resumed or _make_safety(job)
     plan = _plan(job)
     changed = [*plan.remove, *(one.path for one in plan.restore)]
-    kept = store.load_manifest(workspace.root, safety) if safety else None
+    kept = store.load_manifest(workspace, safety) if safety else None
     check_kept(plan.present, changed, store.read_entries(kept) if kept else [])
     check_ways(workspace.root, plan.remove, plan.restore, plan.present)
     # first: databases alone may refuse
-    told = artifacts.restore(job.location, [one for one in plan.parts if one.kind != "state"], means)
+    told = _restore_parts(job, [one for one in plan.parts if one.kind != "state"])
     _change_files(job, plan)
     file_writes.sync_folders(workspace.root, changed)
-    told += artifacts.restore(job.location, [one for one in plan.parts if one.kind == "state"], means)
-    told += _check_result(job, safety)
-    return RolledBack(plan, safety, bool(resumed), told)
+    told += _restore_parts(job, [one for one in plan.parts if one.kind == "state"])
+    _restore_git(job)
+    told += [*_check_result(job, safety), *_find_untold(job)]
+    proofs = {"point whole": True, "result compared": True, "present kept first": bool(kept)}
+    return RolledBack(plan, safety, bool(resumed), told, proofs, kept.value["hash"] if kept else "")
+
+
+def _restore_parts(job: _Job, parts: Sequence[Artifact]) -> list[str]:
+    mechanisms = [(artifacts.open_mechanism(one.kind), one) for one in parts]
+    return [text for mechanism, one in mechanisms for text in mechanism.restore(job.location, one, job.means)]
+
+
+def _restore_git(job: _Job) -> None:
+    workspace = job.workspace
+    if job.wanted.operation:
+        reason = f"checkpoint: rollback to {job.manifest.id}"
+        git_state.restore_operation(workspace, job.location, job.manifest.value["git"], reason)
+    if job.wanted.operation or job.wanted.staged:
+        git_state.restore_index(workspace, job.location)
+
+
+def find_moved(workspace: Workspace, manifest: store.Manifest) -> list[str]:
+    """Sentences on what in git is not as it was when the point was made."""
+    kept = manifest.value.get("git")
+    return git_state.compare(workspace, store.locate(workspace, manifest.id), kept) if kept else []
+
+
+def _find_untold(job: _Job) -> list[str]:
+    left = [one["path"] for one in job.manifest.value.get("left_out", []) if job.covers(one["path"].rstrip("/"))]
+    shown = join_some([escape_controls(path) for path in left])
+    return [f"not in the point, so left as they are and not compared: {shown}"] if left else []
 
 
 def end_rollback(workspace: Workspace, manifest: store.Manifest) -> None:
-    path = os.path.join(layout.point_folder(workspace.root, manifest.id), _JOURNAL)
+    path = os.path.join(store.locate(workspace, manifest.id).folder, _JOURNAL)
     if os.path.lexists(path):
         remove_file(path)
-
-
-# the plan
 
 
 def _plan(job: _Job) -> Plan:
@@ -130,7 +182,10 @@ def _plan(job: _Job) -> Plan:
 def _read_scope(job: _Job) -> list[ScopePath]:
     asked, plain = _find_asked(job)
     claimed = artifacts.find_claimed(artifacts.read_artifacts(job.manifest.value))
-    found = points.plan_capture(job.workspace, asked, job.manifest.value["type"], claimed, plain).found
+    own = frozenset(entry.path for entry in job.entries)
+    request = points.Request(asked, kind=job.manifest.value["type"], plain=plain, include=own)
+    captured = points.plan_capture(job.workspace, request, claimed).found
+    found = [one for one in captured if one.path in own or not job.is_left_out(one.path)]
     # with the point's folders, even where git ignores them by now
     there, root = {one.path for one in found}, job.workspace.root
     folders = [entry.path for entry in job.entries if entry.kind == "folder"]
@@ -170,9 +225,6 @@ def _matches(root: str, pattern: str) -> bool:
         return False
 
 
-# the change
-
-
 def _change_files(job: _Job, plan: Plan) -> None:
     # each path only while it is as it was planned with
     root = job.workspace.root
@@ -199,9 +251,6 @@ def _check_result(job: _Job, safety: str) -> list[str]:
     return [f"{path} stays: it holds files that no restore point keeps" for path in staying]
 
 
-# the safety point
-
-
 def _make_safety(job: _Job) -> str:
     # A point of what is in the scope now, noted in the journal before anything is changed; "" for nothing
     workspace, root = job.workspace, job.workspace.root
@@ -218,7 +267,10 @@ def _make_safety(job: _Job) -> str:
         return ""  # states that only their owner knows: there is nothing to keep
     reason = f"before rolling back to {job.manifest.id}"
     kind = job.manifest.value["type"] if asked or not requests else artifacts.choose_type(requests)
-    value = points.create(workspace, asked, reason, kind, None, requests, plain).manifest.value
+    own = frozenset(entry.path for entry in job.entries)
+    expires = workspace.now + SAFETY_DAYS * DAY
+    everything = points.Request(asked, reason, kind, expires, requests, plain, own, made_for="rollback")
+    value = points.create(workspace, everything).manifest.value
     scope = [*value["scope"]["asked"], *(one.name for one in requests)]
     details = {"scope": scope, "reason": reason, "type": kind, "digest": value["digest"]}
     audit.append_record(workspace, "create", "success", value["id"], details)
@@ -239,8 +291,8 @@ def _find_resumed(job: _Job) -> str:
     if not isinstance(journal, dict) or journal.get("within") != within:
         return ""
     safety = str(journal.get("safety"))
-    kept = store.load_manifest(job.workspace.root, safety) if layout.is_id(safety) else None
-    if kept is None or kept.trouble or kept.value["state"] == "dropped":
+    kept = store.load_manifest(job.workspace, safety) if layout.is_id(safety) else None
+    if kept is None or kept.trouble or kept.is_foreign or kept.value["state"] == "dropped":
         return ""
     plan = _plan(job)
     if not is_half_way(plan.present, plan.entries, store.read_entries(kept)):

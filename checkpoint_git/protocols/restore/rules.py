@@ -1,39 +1,61 @@
 """What may be kept, for how long, and what a manifest must be before anything in it is used as a path."""
 
+import os
 import re
 from typing import Any
 
 from checkpoint_git.core.clock import DAY, HOUR, MINUTE, read_instant
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
+from checkpoint_git.core.jsontext import decode, load
 from checkpoint_git.core.terminal_text import escape_controls, shorten
 from checkpoint_git.protocols.restore import layout
 
 # secrets
 
-_NAMES = frozenset(
-    (
-        ".env", ".envrc", "credentials", "secrets", "id_rsa", "id_dsa", "id_ecdsa", "id_ecdsa_sk", "id_ed25519",
-        "id_ed25519_sk", ".netrc", "_netrc", ".pgpass", ".npmrc", ".pypirc", ".htpasswd", ".git-credentials",
-        ".dockercfg",
-    )
-)  # fmt: skip
-_BEGINNINGS = (
-    ".env.", "credentials.", "credentials-", "credentials_", "secrets.", "secrets-", "secrets_", "secret.", "id_rsa.",
-    "service-account", "service_account",
-)  # fmt: skip
-_ENDINGS = (".env", ".pem", ".key", ".p12", ".pfx", ".jks", ".keystore", ".kdbx", ".ppk")
-# public keys, templates that projects commit on purpose, and code that is only about such things
-_HARMLESS = (".pub", ".env.example", ".env.sample", ".env.template", ".env.dist", ".env.defaults")
-_JSON_ONLY = ("service-account", "service_account")
+
+def read_table(name: str) -> dict[str, Any]:
+    with open(os.path.join(os.path.dirname(__file__), name), "rb") as stream:
+        table: dict[str, Any] = load(decode(stream.read()))
+    return table
+
+
+# names, beginnings and endings of names, and ends of paths; code and documents have such names because they are about
+# secrets, public keys and templates are committed on purpose
+_SECRETS = {key: tuple(words) for key, words in read_table("secret_names.json").items()}
+_MOST_READ = 1 << 20
 
 
 def is_sensitive(path: str) -> bool:
-    # such a file is never copied into a restore point; deliberately, no option overrides that
+    """By its name, code and documents too; is_doubtful says whether more than the name decides."""
     name = path.rpartition("/")[2].lower()
-    if name.endswith(_HARMLESS) or (name.startswith(_JSON_ONLY) and not name.endswith(".json")):
+    if name.endswith(_SECRETS["harmless_endings"]):
         return False
-    return name in _NAMES or name.startswith(_BEGINNINGS) or name.endswith(_ENDINGS)
+    if name.startswith(_SECRETS["json_only"]):
+        return name.endswith(".json")
+    is_named = (
+        name in _SECRETS["names"] or name.startswith(_SECRETS["beginnings"]) or name.endswith(_SECRETS["endings"])
+    )
+    return is_named or f"/{path.lower()}".endswith(_SECRETS["paths"])
+
+
+def is_doubtful(path: str) -> bool:
+    """A sensitive path that may be kept: one whose name is that of code too, or of plain data that projects commit."""
+    name = path.rpartition("/")[2].lower()
+    return name not in _SECRETS["names"] and not name.startswith(".env.") and not name.endswith(_SECRETS["endings"])
+
+
+def is_harmless(full: str) -> bool:
+    """Code or a document without anything that looks like a key or a token."""
+    from checkpoint_git.core.redact import holds_secret
+
+    if not full.lower().endswith(_SECRETS["code"]):
+        return False
+    try:
+        with open(layout.open_plain(full), "rb") as stream:
+            return not holds_secret(stream.read(_MOST_READ).decode("utf-8", "replace"))
+    except OSError:
+        return False
 
 
 def check_not_sensitive(path: str, shown: str) -> None:

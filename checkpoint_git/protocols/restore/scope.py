@@ -26,19 +26,26 @@ _READABLE = "a restore point must hold all of its scope: make it readable, or le
 class Scope(NamedTuple):
     found: list[ScopePath]  # by path
     asked: list[str]  # the scopes as paths or patterns below the workspace
-    secret: list[str]  # files left out for their names
+    secret: list[ScopePath]  # files whose names are those of secrets
     special: list[str]  # devices, sockets and pipes left out
 
 
 # Scopes come from agents and scripts: nothing outside the workspace is looked at, and no symbolic link is followed.
-def read_scope(root: str, scopes: Sequence[str], cwd: str | None = None, plain: frozenset[str] = frozenset()) -> Scope:
+def read_scope(
+    root: str,
+    scopes: Sequence[str],
+    cwd: str | None = None,
+    plain: frozenset[str] = frozenset(),
+    *,
+    may_lack: bool = True,
+) -> Scope:
     """Every path that the scopes name: files, folders with all below them, patterns (`*`, `?`, `[...]`, `**`). plain:
-    those that are no patterns, whatever is in their names. A path that is not there is "absent": rolling back means
-    removing what is made there. Raises CheckpointError for a pattern that matches nothing, and for a scope outside the
-    workspace or behind a symbolic link.
+    those that are no patterns, whatever is in their names. may_lack: a path that is not there is "absent", so rolling
+    back means removing what is made there. Raises CheckpointError for a path that is not there, a pattern that matches
+    nothing, and for a scope outside the workspace or behind a symbolic link.
     """
     found: dict[str, ScopePath] = {}
-    asked, secret, special = list[str](), set[str](), set[str]()
+    asked, secret, special = list[str](), dict[str, ScopePath](), set[str]()
     for scope in scopes:
         path = _place(root, scope, cwd or root)
         asked.append(path)
@@ -48,14 +55,19 @@ def read_scope(root: str, scopes: Sequence[str], cwd: str | None = None, plain: 
         if not starts:
             message = f"nothing matches {escape_controls(shorten(scope, 100))}"
             raise CheckpointError(message, "a pattern must match something; `**/` reaches below folders")
+        if not may_lack and starts == [path] and path and not os.path.lexists(os.path.join(root, path)):
+            hint = "is it spelled right? --absent takes it as it is: going back removes what is made there"
+            raise CheckpointError(f"{escape_controls(shorten(scope, 100))} does not exist", hint)
         for each in (found for start in starts for found in _walk(root, start)):
             if each.status and stat.S_IFMT(each.status.st_mode) not in _KINDS:
                 special.add(each.path)
             elif each.kind in ("file", "link") and is_sensitive(each.path):
-                secret.add(each.path)
+                secret[each.path] = each
             else:
                 found[each.path] = each
-    return Scope([found[path] for path in sorted(found)], asked, sorted(secret), sorted(special))
+    return Scope(
+        [found[path] for path in sorted(found)], asked, [secret[path] for path in sorted(secret)], sorted(special)
+    )
 
 
 def _place(root: str, scope: str, cwd: str) -> str:
@@ -132,7 +144,7 @@ def _join(start: str, name: str) -> str:
 
 
 class ChangedError(Exception):
-    """The file was not the same at the end of reading as at its start."""
+    """A file was not the same at the end of reading as at its start."""
 
 
 def read_entry_at(root: str, found: ScopePath) -> Entry:

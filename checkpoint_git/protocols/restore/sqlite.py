@@ -109,9 +109,6 @@ def hash_content(path: str, *, frozen: bool) -> str:
     return digest.hexdigest()
 
 
-# rolling back
-
-
 def find_users(path: str) -> list[int]:
     statuses = [layout.read_status(path + side) for side in ("", *SQLITE_SIDES)]
     wanted = {(status.st_dev, status.st_ino) for status in statuses if status is not None}

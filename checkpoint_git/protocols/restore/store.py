@@ -4,8 +4,8 @@ import json
 import os
 import re
 import shutil
-from collections.abc import Iterator, Mapping
-from contextlib import nullcontext, suppress
+from collections.abc import Mapping
+from contextlib import suppress
 from functools import cache
 from hashlib import sha256
 from typing import Any, NamedTuple
@@ -14,12 +14,10 @@ from checkpoint_git.core.clock import write_instant
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.managed_block import put_block
 from checkpoint_git.core.schema import Schema, explain, is_surely_valid, load_schema
-from checkpoint_git.core.terminal_text import shorten
-from checkpoint_git.disk.atomic import make_folder, sync_folder, write_file
+from checkpoint_git.core.terminal_text import escape_controls, shorten
+from checkpoint_git.disk.atomic import make_folder, remove_stray_files, sync_folder, write_file
 from checkpoint_git.disk.read import read_if_there
 from checkpoint_git.git import private_objects
-from checkpoint_git.git.objects import Blobs, read_blobs, read_tree
-from checkpoint_git.git.run import run_git
 from checkpoint_git.protocols.registry import PROTOCOLS
 from checkpoint_git.protocols.restore import layout, rules
 from checkpoint_git.protocols.restore.contents import Entry, Location, read_entry
@@ -35,9 +33,7 @@ class Manifest(NamedTuple):
     id: str
     value: dict[str, Any]
     trouble: str = ""  # why it cannot be relied on
-
-
-# one manifest
+    is_foreign: bool = False  # this clone did not make it: it came with a branch, or with a copy of the folder
 
 
 def find_digest(value: Mapping[str, Any]) -> str:
@@ -51,14 +47,17 @@ def write_text(value: Mapping[str, Any]) -> bytes:
 
 
 # A point is there when its folder is: it is built under another name and renamed once it is whole.
-def load_manifest(root: str, point: str) -> Manifest | None:
+def load_manifest(workspace: Workspace, point: str) -> Manifest | None:
     """None where there is no such point. Damage is reported in `trouble`, never raised."""
-    if not os.path.lexists(layout.point_folder(root, point)):
-        return None
-    try:
-        return parse_manifest(point, layout.read_manifest(root, point))
-    except OSError as error:
-        return Manifest(point, {}, f"its manifest cannot be read: {error.strerror}")
+    for base in dict.fromkeys((workspace.base, os.path.join(workspace.root, layout.FOLDER))):
+        if not os.path.lexists(layout.point_folder(base, point)):
+            continue
+        try:
+            found = parse_manifest(point, layout.read_manifest(base, point))
+        except OSError as error:
+            found = Manifest(point, {}, f"its manifest cannot be read: {error.strerror}")
+        return found._replace(is_foreign=base != workspace.base)
+    return None
 
 
 def parse_manifest(point: str, data: bytes) -> Manifest:
@@ -85,17 +84,19 @@ def _load_schema() -> Schema:
         return load_schema(stream.read())
 
 
-def write_state(root: str, manifest: Manifest, state: str, operation: str, now: int) -> Manifest:
-    entry = {"at": write_instant(now), "operation": operation, "state": state}
+def write_state(workspace: Workspace, manifest: Manifest, state: str, operation: str) -> Manifest:
+    entry = {"at": write_instant(workspace.now), "operation": operation, "state": state}
     value = {**manifest.value, "state": state, "history": [*manifest.value.get("history", []), entry]}
-    write_file(layout.manifest_path(root, manifest.id), write_text(value))
-    return Manifest(manifest.id, value, manifest.trouble)
+    write_file(os.path.join(locate(workspace, manifest.id).folder, layout.MANIFEST), write_text(value))
+    if state != "dropped":
+        write_copy(workspace, manifest.id, renew=True)
+    return manifest._replace(value=value)
 
 
 def find_state(manifest: Manifest, now: int) -> str:
-    """active, restored, expired or dropped; "damaged" where it is not usable."""
-    if manifest.trouble:
-        return "damaged"
+    """active, restored, expired or dropped; "foreign", or "damaged" where it is not usable."""
+    if manifest.is_foreign or manifest.trouble:
+        return "foreign" if manifest.is_foreign else "damaged"
     state = str(manifest.value["state"])
     is_alive = state in ("active", "restored")
     return "expired" if is_alive and rules.is_expired(manifest.value["expires_at"], now) else state
@@ -108,68 +109,82 @@ def read_entries(manifest: Manifest) -> list[Entry]:
 def locate(workspace: Workspace, point: str) -> Location:
     ref = layout.ref_name(point)
     commit = private_objects.read_ref(workspace.root, ref, workspace.env) if workspace.git_dir else ""
-    return Location(workspace.root, layout.point_folder(workspace.root, point), workspace.env, commit)
+    folder = layout.point_folder(workspace.base, point)
+    if not os.path.lexists(folder):
+        folder = layout.point_folder(os.path.join(workspace.root, layout.FOLDER), point)
+    return Location(workspace.root, folder, workspace.env, commit)
 
 
-# all points
+def read_manifests(workspace: Workspace) -> list[Manifest]:
+    """Oldest first; those of every work tree, and the foreign ones."""
+    found = [one for point in _list_ids(workspace) if (one := load_manifest(workspace, point))]
+    # of one second, their names are in the order of chance
+    return sorted(found, key=lambda one: (one.id[:19], 0 if one.trouble else one.value.get("began", 0), one.id))
 
 
-def read_manifests(root: str) -> Iterator[Manifest]:
-    found = (load_manifest(root, point) for point in layout.list_ids(root))
-    return (manifest for manifest in found if manifest is not None)
+def _list_ids(workspace: Workspace) -> set[str]:
+    return {*layout.list_ids(workspace.base), *layout.list_ids(os.path.join(workspace.root, layout.FOLDER))}
 
 
-def list_points(workspace: Workspace, *, locked: bool = False) -> list[Manifest]:
-    bring_back(workspace, locked=locked)
-    return list(read_manifests(workspace.root))
+def list_points(workspace: Workspace) -> list[Manifest]:
+    points = read_manifests(workspace)
+    for manifest in points:
+        if is_of_work_tree(workspace, manifest) and not manifest.is_foreign:
+            write_copy(workspace, manifest.id)
+    return points
 
 
-def load_point(workspace: Workspace, point: str, *, locked: bool = False) -> Manifest:
-    """locked: the caller holds the lock. Raises CheckpointError for an unknown point."""
-    layout.check_id(point)
-    manifest = load_manifest(workspace.root, point)
-    if manifest is None:
-        bring_back(workspace, locked=locked)
-        manifest = load_manifest(workspace.root, point)
+def load_point(workspace: Workspace, word: str, *, foreign: bool = False) -> Manifest:
+    """word: an id, its beginning (with or without "chk_"), or "latest". foreign: also a point that this clone did not
+    make. Raises CheckpointError for an unknown point.
+    """
+    manifest = load_manifest(workspace, find_id(workspace, word))
     if manifest is None:
         hint = "`checkpoint restore-point list` shows those that are"
-        raise CheckpointError(f"no such restore point: {point}", hint)
+        raise CheckpointError(f"no such restore point: {escape_controls(shorten(word, 60))}", hint)
+    if manifest.is_foreign and not foreign:
+        message = f"{manifest.id} was not made in this clone, so it is untrusted"
+        hint = "look at it first: `checkpoint restore-point show`; --foreign uses it all the same"
+        raise CheckpointError(message, hint)
     return manifest
 
 
-def bring_back(workspace: Workspace, *, locked: bool = False) -> None:
-    # `git clean -xdf` removes the folders of points; their commit holds the manifest and restore.sh
-    if not workspace.git_dir or not _find_lost(workspace):
+def find_id(workspace: Workspace, word: str) -> str:
+    if layout.is_id(word):
+        return word
+    if word == "latest":
+        points = [one for one in read_manifests(workspace) if is_of_work_tree(workspace, one)]
+        usable = [one for one in points if find_state(one, workspace.now) in ("active", "restored")]
+        asked = [one.id for one in usable if one.value.get("made_for") != "rollback"]
+        if not asked:
+            raise CheckpointError("no live restore point yet", "checkpoint restore-point create SCOPE")
+        return asked[-1]
+    beginning = word if word.startswith("chk_") else f"chk_{word}"
+    ids = _list_ids(workspace) if word else ()
+    found = sorted(point for point in ids if point.startswith(beginning) or point.endswith(f"_{word}"))
+    if len(found) > 1:
+        raise CheckpointError(f"{len(found)} restore points match: {', '.join(found[:5])}", "write more of it")
+    return found[0] if found else layout.check_id(word)
+
+
+def write_copy(workspace: Workspace, point: str, *, renew: bool = False) -> None:
+    """The manifest and restore.sh below .checkpoints, where `git clean` may take them: they are written anew then."""
+    source = layout.point_folder(workspace.base, point)
+    folder = layout.point_folder(os.path.join(workspace.root, layout.FOLDER), point)
+    if source == folder or (os.path.lexists(os.path.join(folder, layout.MANIFEST)) and not renew):
         return
-    root, env = workspace.root, private_objects.quiet_env(workspace.env)
-    own_files = (layout.MANIFEST, layout.RESTORE_SCRIPT)
-    # without the lock a point that is just being made would be taken for a lost one
-    with nullcontext() if locked else layout.lock(workspace):
-        for point, commit in _find_lost(workspace).items():
-            tree = read_tree(root, commit, env, [*own_files, layout.PARTS])
-            names = [name for name in tree if name.count("/") <= 1]
-            contents = read_blobs(root, [tree[name].blob for name in names], env)
-            exclude_from_git(workspace)
-            folder = begin_folder(root, point)
-            os.mkdir(os.path.join(folder, layout.PARTS), 0o700)
-            for name, data in (dict.fromkeys(own_files, b"") | dict(zip(names, contents, strict=True))).items():
-                write_file(os.path.join(folder, name), data)
-            finish_folder(root, folder, point)
+    _check_no_link(os.path.dirname(folder))
+    _check_no_link(folder)
+    exclude_from_git(workspace)
+    make_folder(folder)
+    for name in (layout.RESTORE_SCRIPT, layout.MANIFEST):
+        data = read_if_there(os.path.join(source, name))
+        if data is not None:
+            write_file(os.path.join(folder, name), data)
 
 
-def _find_lost(workspace: Workspace) -> dict[str, str]:
-    """The points of which only git has a copy left: id -> commit."""
-    root, there = workspace.root, set(layout.list_ids(workspace.root))
-    refs = private_objects.read_refs(root, layout.REF_PREFIX, workspace.env)
-    lost = [point for point in refs if layout.is_id(point) and point not in there]
-    if not lost:
-        return {}
-    with Blobs(root, private_objects.quiet_env(workspace.env)) as blobs:
-        manifests = blobs.read_all([f"{refs[point]}:{layout.MANIFEST}" for point in lost])
-        contents = [content if isinstance(content, bytes) else b"" for content in manifests]
-    values = {point: parse_manifest(point, content).value for point, content in zip(lost, contents, strict=True)}
-    own = find_work_tree(workspace)
-    return {point: refs[point] for point, value in values.items() if value and value.get("work_tree", "") == own}
+def is_of_work_tree(workspace: Workspace, manifest: Manifest) -> bool:
+    return bool(manifest.value.get("work_tree", "") == find_work_tree(workspace))
 
 
 def find_work_tree(workspace: Workspace) -> str:
@@ -181,9 +196,7 @@ def find_work_tree(workspace: Workspace) -> str:
 def exclude_from_git(workspace: Workspace) -> None:
     if workspace.git_dir is None:
         return
-    words = ["rev-parse", "--path-format=absolute", "--git-path", "info/exclude"]
-    out = run_git(words, workspace.root, env=private_objects.quiet_env(workspace.env)).out
-    path = os.fsdecode(out.rstrip(b"\n"))
+    path = os.path.join(os.path.dirname(workspace.base), "info/exclude")
     before = read_if_there(path) or b""
     patterns = [pattern for row in PROTOCOLS for pattern in row.local]
     after = put_block(before, "".join(f"/{pattern}\n" for pattern in patterns).encode())
@@ -192,13 +205,13 @@ def exclude_from_git(workspace: Workspace) -> None:
         write_file(path, after)
 
 
-# folders
+def _check_no_link(folder: str) -> None:
+    if os.path.islink(folder):
+        raise CheckpointError(f"{folder} is a symbolic link", "put a real folder in its place")
 
 
-def begin_folder(root: str, point: str) -> str:
-    base = os.path.join(root, layout.FOLDER)
-    if os.path.islink(base):
-        raise CheckpointError(f"{base} is a symbolic link", "put a real folder in its place")
+def begin_folder(base: str, point: str) -> str:
+    _check_no_link(base)
     make_folder(base)
     folder = os.path.join(base, f"{_BUILDING}{os.getpid()}-{layout.check_id(point)}")
     with reporting(folder):
@@ -206,8 +219,8 @@ def begin_folder(root: str, point: str) -> str:
     return folder
 
 
-def finish_folder(root: str, folder: str, point: str) -> None:
-    target = layout.point_folder(root, point)
+def finish_folder(base: str, folder: str, point: str) -> None:
+    target = layout.point_folder(base, point)
     if os.path.lexists(target):
         raise CheckpointError(f"there is a restore point {point} already", "run the same command again")
     with reporting(target):
@@ -216,19 +229,31 @@ def finish_folder(root: str, folder: str, point: str) -> None:
         sync_folder(os.path.dirname(target))
 
 
-def remove_folder(root: str, point: str) -> None:
+def remove_folder(base: str, point: str) -> None:
     # first its name, then what is in it, so that no half of one stays
-    folder = layout.point_folder(root, point)
-    doomed = os.path.join(root, layout.FOLDER, f"{_BUILDING}{os.getpid()}-{point}-dropped")
+    folder = layout.point_folder(base, point)
+    doomed = os.path.join(base, f"{_BUILDING}{os.getpid()}-{point}-dropped")
     with reporting(folder), suppress(FileNotFoundError):
         os.rename(folder, doomed)
         sync_folder(os.path.dirname(folder))
         shutil.rmtree(doomed)
 
 
-def remove_unfinished(root: str) -> None:
+def clear_unfinished(workspace: Workspace) -> None:
+    """What killed processes left: half-made points, and files beside those that they were about to replace."""
+    copies = os.path.join(workspace.root, layout.FOLDER)
+    for base in dict.fromkeys((workspace.base, copies)):
+        _remove_unfinished(base)
+        for folder in (base, *(layout.point_folder(base, point) for point in layout.list_ids(base))):
+            if not os.path.islink(folder):
+                remove_stray_files(folder)
+    if workspace.git_dir:
+        remove_stray_files(os.path.join(os.path.dirname(workspace.base), "info"))
+
+
+def _remove_unfinished(base: str) -> None:
     try:
-        names = os.listdir(os.path.join(root, layout.FOLDER))
+        names = os.listdir(base)
     except OSError:
         return
     for name in names:
@@ -238,6 +263,6 @@ def remove_unfinished(root: str) -> None:
         try:
             os.kill(int(process[1]), 0)
         except ProcessLookupError:
-            shutil.rmtree(os.path.join(root, layout.FOLDER, name), ignore_errors=True)
+            shutil.rmtree(os.path.join(base, name), ignore_errors=True)
         except OSError:
             continue  # it lives, and is another user's

@@ -8,43 +8,35 @@ from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.outcome import Block, Invocation, Line, Outcome, Table
 from checkpoint_git.core.progress import make_teller
-from checkpoint_git.protocols.restore import artifacts, audit, layout, operations, store
+from checkpoint_git.protocols.restore import artifacts, audit, layout, operations, points, rollback, store
 from checkpoint_git.protocols.restore.contents import Means
 from checkpoint_git.protocols.restore.layout import Workspace, open_workspace
+from checkpoint_git.protocols.restore.rules import read_table
 from checkpoint_git.protocols.restore.state_snapshot import PREFIX
 
-_TYPES = ("git_stash", "file_backup", "state_snapshot", "database_savepoint")
+_TABLE = read_table("options.json")
 _SHOWN = 20
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    add = parser.add_argument
-    add("action", metavar="ACTION", choices=list(ACTIONS), help=", ".join(ACTIONS))
-    add("operands", metavar="OPERAND", nargs="*", help="create: files, folders, patterns; else the id of a point")
-    add("--reason", metavar="TEXT", help="create: why, for the log")
-    add("--type", choices=_TYPES, help="create: how it is kept (default: git_stash in a repository, else file_backup)")
-    add("--state", metavar="KEY=FILE", action="append", help="create: keep JSON from a file, or - for standard input")
-    add("--database", metavar="URL", action="append", help="create: keep sqlite:///path or postgresql://user@host/name")
-    add("--table", metavar="NAME", action="append", help="create: only these tables of a PostgreSQL database")
-    add("--state-to", metavar="KEY=FILE", action="append", help="rollback: file for a state that came from no file")
-    add("--expiry", metavar="TIME", help="create: when gc may clear it: 30m, 24h, 7d, 2w or never (default: never)")
-    add("--scope", metavar="PATH", action="append", help="rollback: only this path, state:KEY or database")
-    add("--dry-run", action="store_true", help="rollback, gc: only show what would be done, and change nothing")
-    add("--force", action="store_true", help="rollback: go back to a point that has expired")
-    add("--expired", action="store_true", help="gc: clear the points that have expired")
+    parser.add_argument("action", metavar="ACTION", choices=list(ACTIONS), help=", ".join(ACTIONS))
+    operands = 'create: files, folders, patterns; else the id of a point, its beginning, or "latest"'
+    parser.add_argument("operands", metavar="OPERAND", nargs="*", help=operands)
+    for name, how in _TABLE["options"].items():
+        parser.add_argument(f"--{name}", **how)
 
 
 def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
-    action, operands, takes = ACTIONS[args.action]
-    options = {name for _, _, names in ACTIONS.values() for name in names}
-    unknown = sorted(name for name in options if getattr(args, name) not in (None, False) and name not in takes)
+    action, operands = ACTIONS[args.action]
+    given = [name for name in _TABLE["options"] if getattr(args, name.replace("-", "_")) not in (None, False)]
+    unknown = [name for name in given if name not in _TABLE["taken_by"][args.action]]
     if unknown:
-        raise CheckpointError(f"{args.action} takes no --{unknown[0].replace('_', '-')}", _HELP)
+        raise CheckpointError(f"{args.action} takes no --{unknown[0]}", _HELP)
     if operands == "none" and args.operands:
         raise CheckpointError(f"{args.action} takes no operands", _HELP)
-    if operands == "id" and len(args.operands) != 1:
-        hint = "`checkpoint restore-point list` shows them"
-        raise CheckpointError(f"{args.action} needs the id of one restore point", hint)
+    if (operands in ("id", "ids") and not args.operands) or (operands == "id" and len(args.operands) > 1):
+        hint = "`checkpoint restore-point list` shows them; `latest` is the newest"
+        raise CheckpointError(f"{args.action} needs the id of {'one' if operands == 'id' else 'a'} restore point", hint)
     workspace = open_workspace(invocation.cwd, invocation.now, invocation.env)
     show, shown = make_teller(invocation), 0
 
@@ -65,9 +57,6 @@ _HELP = "`checkpoint restore-point --help` shows what each action takes"
 _MUCH = 8 << 20  # bytes between two lines of progress
 
 
-# the actions
-
-
 def _create(args: argparse.Namespace, workspace: Workspace) -> Outcome:
     # a file of such a name is written with ./ before it
     keys = [word.removeprefix(PREFIX) for word in args.operands if word.startswith(PREFIX)]
@@ -77,7 +66,9 @@ def _create(args: argparse.Namespace, workspace: Workspace) -> Outcome:
     if not scope and not requests:
         hint = "name files, folders or patterns: create src 'tests/*.py'; or give --state or --database"
         raise CheckpointError("create needs a scope", hint)
-    made = operations.create_point(workspace, scope, args.reason or "", args.type, args.expiry, requests)
+    include = frozenset(operations.find_below(workspace, path) for path in args.include or ())
+    request = points.Request(scope, args.reason or "", parts=requests, include=include, may_lack=args.absent)
+    made = operations.create_point(workspace, request, args.type, args.expiry)
     data = operations.describe(made)
     blocks: list[Block] = [
         Line(f"{made.manifest.id}: {data['pre_mutation_state']['summary']}", "good"),
@@ -88,51 +79,70 @@ def _create(args: argparse.Namespace, workspace: Workspace) -> Outcome:
 
 
 def _list(args: argparse.Namespace, workspace: Workspace) -> Outcome:
-    points = store.list_points(workspace)
-    data = {"restore_points": [operations.outline(one, workspace.now) for one in points]}
-    if not points:
+    found = store.list_points(workspace)
+    data = {"restore_points": [operations.outline(one, workspace.now) for one in found]}
+    if not found:
         return Outcome(data, [Line("no restore points yet: checkpoint restore-point create SCOPE", "dim")])
     rows = list[tuple[str | Line, ...]]()
-    for (point, value, trouble), outline in zip(points, data["restore_points"], strict=True):
-        if trouble:
-            rows.append((point, Line("damaged", "bad"), "", "", "", trouble))
+    for manifest, outline in zip(found, data["restore_points"], strict=True):
+        state, value = outline["state"], manifest.value
+        if manifest.trouble or manifest.is_foreign:
+            why = manifest.trouble or "not made in this clone: no command uses it without --foreign"
+            rows.append((manifest.id, Line(state, "bad"), "", "", "", why))
             continue
-        state = Line(outline["state"], "dim" if outline["state"] == "expired" else "")
         files, size = str(len(value["scope"]["files"])), operations.size_text(value["size"])
-        rows.append((point, state, files, size, value["expires_at"] or "never", value["reason"]))
+        place = "" if store.is_of_work_tree(workspace, manifest) else f"[work tree {value['work_tree'] or 'main'}] "
+        shown = Line(state, "dim" if state == "expired" else "")
+        rows.append((manifest.id, shown, files, size, value["expires_at"] or "never", place + value["reason"]))
     return Outcome(data, [Table(("id", "state", "files", "size", "expires", "reason"), rows)])
 
 
 def _show(args: argparse.Namespace, workspace: Workspace) -> Outcome:
-    manifest = store.load_point(workspace, args.operands[0])
+    manifest = store.load_point(workspace, args.operands[0], foreign=True)
     if manifest.trouble:
         hint = "`checkpoint restore-point verify` shows the details"
         raise CheckpointError(f"{manifest.id} is damaged: {manifest.trouble}", hint)
-    value, parts = manifest.value, manifest.value.get("parts", [])
+    value, parts, left = manifest.value, manifest.value.get("parts", []), manifest.value.get("left_out", [])
     data = operations.outline(manifest, workspace.now)
     data |= {"entries": value["entries"], "parts": parts, "history": value["history"]}
     rows = [(one["path"], one["kind"], one.get("mode", ""), str(one.get("size", ""))) for one in value["entries"]]
     rows += [(part["name"], part["kind"], "", str(part["size"])) for part in parts]
+    rows += [(one["path"], f"excluded: {one['reason']}", "", "") for one in left]
     head = f"{manifest.id}: {data['state']}, made {value['created_at']}, expires {value['expires_at'] or 'never'}"
     lines = [Line(head, "strong"), Line(f"  {value['reason'] or 'no reason given'}")]
+    git = value.get("git")
+    if git:
+        under_way = f", a {git['operation']} under way" if git["operation"] else ""
+        place = git["branch"].removeprefix("refs/heads/") or "a detached HEAD"
+        lines.append(Line(f"  on {place} at {git['head'][:10] or 'no commit'}{under_way}"))
     return Outcome(data, [*lines, Table(("path", "kind", "mode", "size"), rows)])
 
 
 def _verify(args: argparse.Namespace, workspace: Workspace) -> Outcome:
-    point = args.operands[0]
-    findings = operations.verify_point(workspace, point)
-    good = not any(finding.level == "error" for finding in findings)
+    done = operations.verify_point(workspace, args.operands[0], args.reason or "", foreign=args.foreign)
+    point, value = done.manifest.id, done.manifest.value
+    good = not done.manifest.is_foreign and not any(finding.level == "error" for finding in done.findings)
     text = f"{point}: everything is as it was captured" if good else f"{point}: do not rely on it"
-    data = {"checkpoint_id": point, "verified": good}
-    return Outcome(data, (), findings, summary=[Line(text, "good" if good else "bad")])
+    data = {
+        "checkpoint_id": point,
+        "verified": good,
+        "hash": value.get("hash"),
+        "confidence": operations.find_confidence(done.proofs),
+        "proofs": done.proofs,
+        "reason": args.reason or "",
+        "evidence_anchors": operations.find_anchors(done.manifest, "compared with what was kept"),
+    }
+    return Outcome(data, (), done.findings, summary=[Line(text, "good" if good else "bad")])
 
 
 def _rollback(args: argparse.Namespace, workspace: Workspace) -> Outcome:
-    point = args.operands[0]
     within = None if args.scope is None else [operations.find_below(workspace, path) for path in args.scope]
     means = Means(artifacts.read_targets(workspace.cwd, args.state_to or ()))
-    done = operations.roll_back_point(workspace, point, within, means, dry_run=args.dry_run, force=args.force)
-    plan, result = done.plan, done.result
+    wanted = rollback.Wanted(within, means, args.index, args.operation)
+    leave = operations.Leave(args.force, args.foreign, args.here)
+    reason = args.reason or ""
+    done = operations.roll_back_point(workspace, args.operands[0], wanted, leave, dry_run=args.dry_run, reason=reason)
+    plan, result, point = done.plan, done.result, done.manifest.id
     data = {
         "checkpoint_id": point,
         "dry_run": args.dry_run,
@@ -141,40 +151,74 @@ def _rollback(args: argparse.Namespace, workspace: Workspace) -> Outcome:
         "removed": plan.remove,
         "parts": [part.name for part in plan.parts],
         "warnings": list(result.told) if result else [],
+        "moved_in_git": list(done.moved),
         "safety_checkpoint_id": result.safety if result else None,
         "resumed": bool(result and result.resumed),
+        "reason": reason,
+        "hash": done.manifest.value["hash"],
+        "hash_before": (result.hash_before or None) if result else None,
+        "confidence": operations.find_confidence(result.proofs) if result else 0.0,
+        "evidence_anchors": operations.find_anchors(
+            done.manifest, "compared after the rollback" if result else "planned"
+        ),
     }
-    verb = "was" if result else "would be"
-    lines = [Line(f"  {one.path}: {verb} {_HOW[one.how]}") for one in plan.restore[:_SHOWN]]
+    lines = _tell_plan(done)
+    if result is None:
+        return Outcome(data, [*lines, Line("nothing was changed: this was a dry run", "dim")])
+    lines += [Line(f"  {text}", "warn") for text in result.told]
+    lines.append(Line(f"restored and verified against {point}", "good"))
+    if result.safety:
+        more = " --operation" if args.operation else " --index" if args.index else ""
+        lines.append(Line(f"undo with: checkpoint restore-point rollback {result.safety}{more}", "dim"))
+    return Outcome(data, lines)
+
+
+def _tell_plan(done: operations.RolledBackPoint) -> list[Block]:
+    plan, verb = done.plan, "was" if done.result else "would be"
+    lines: list[Block] = [Line(f"  {one.path}: {verb} {_HOW[one.how]}") for one in plan.restore[:_SHOWN]]
     lines += [Line(f"  {path}: {verb} removed (it was made since)", "warn") for path in plan.remove[:_SHOWN]]
     more = sum(max(len(part) - _SHOWN, 0) for part in (plan.restore, plan.remove))
     lines += [Line(f"  and {more} more", "dim")] if more else []
     lines += [Line(f"  {part.name}: {verb} restored") for part in plan.parts]
-    if result is None:
-        return Outcome(data, [*lines, Line("nothing was changed: this was a dry run", "dim")])
-    lines += [Line(f"  {text}", "warn") for text in result.told]
-    lines.append(Line(f"restored and verified against {done.manifest.id}", "good"))
-    if result.safety:
-        lines.append(Line(f"undo with: checkpoint restore-point rollback {result.safety}", "dim"))
-    return Outcome(data, lines)
+    return lines + [Line(f"  {text}", "warn") for text in done.moved]
+
+
+def _diff(args: argparse.Namespace, workspace: Workspace) -> Outcome:
+    done = operations.compare_point(workspace, args.operands[0], foreign=args.foreign, here=args.here)
+    signs = {"missing": "deleted", "changed": "changed", "mode": "another mode", "kind": "another kind"}
+    changes = [{"path": one.path, "change": signs[one.how]} for one in done.plan.restore]
+    changes += [{"path": path, "change": "added"} for path in sorted(done.plan.remove)]
+    changes += [{"path": part.name, "change": "changed"} for part in done.plan.parts]
+    data = {"checkpoint_id": done.manifest.id, "changes": changes, "moved_in_git": list(done.moved)}
+    lines = [Line(f"  {one['path']}: {one['change']}") for one in changes]
+    lines += [Line(f"  {text}", "warn") for text in done.moved]
+    return Outcome(data, lines or [Line(f"nothing differs from {done.manifest.id}", "good")])
 
 
 _HOW = {"missing": "brought back", "changed": "restored", "mode": "given its mode back", "kind": "restored"}
 
 
 def _gc(args: argparse.Namespace, workspace: Workspace) -> Outcome:
-    if not args.expired:
-        raise CheckpointError("gc clears nothing unasked", "say which: checkpoint restore-point gc --expired")
-    gone = operations.collect_expired(workspace, dry_run=args.dry_run)
+    if not args.expired and args.keep is None:
+        hint = "say which: checkpoint restore-point gc --expired, or --keep N"
+        raise CheckpointError("gc clears nothing unasked", hint)
+    if args.keep is not None and not (args.keep.isascii() and args.keep.isdecimal()):
+        raise CheckpointError("--keep takes a number of points", "write --keep 10")
+    keep = None if args.keep is None else int(args.keep[:9])
+    gone = operations.collect_garbage(workspace, expired=args.expired, keep=keep, dry_run=args.dry_run)
     verb = "would be cleared" if args.dry_run else "cleared"
-    lines: list[Block] = [Line(f"{manifest.id}: {verb} (expired {manifest.value['expires_at']})") for manifest in gone]
+    lines: list[Block] = [
+        Line(f"{one.id}: {verb} (made {one.value['created_at']}, expires {one.value['expires_at'] or 'never'})")
+        for one in gone
+    ]
     data = {"dry_run": args.dry_run, "cleared": [manifest.id for manifest in gone]}
-    return Outcome(data, lines or [Line("no restore point has expired", "dim")])
+    return Outcome(data, lines or [Line("no restore point to clear", "dim")])
 
 
 def _drop(args: argparse.Namespace, workspace: Workspace) -> Outcome:
-    manifest = operations.drop_point(workspace, args.operands[0])
-    return Outcome({"dropped": manifest.id}, [Line(f"{manifest.id}: dropped", "good")])
+    gone = [one.id for one in operations.drop_points(workspace, args.operands, args.reason or "", foreign=args.foreign)]
+    data = {"dropped": gone[0] if len(gone) == 1 else gone}
+    return Outcome(data, [Line(f"{point}: dropped", "good") for point in gone])
 
 
 def _audit(args: argparse.Namespace, workspace: Workspace) -> Outcome:
@@ -193,14 +237,15 @@ def _audit(args: argparse.Namespace, workspace: Workspace) -> Outcome:
 
 _AUDIT_COLUMNS = ("at", "operation", "outcome", "checkpoint_id")
 Action = Callable[[argparse.Namespace, Workspace], Outcome]
-# name -> what it does, its operands, its options
-ACTIONS: dict[str, tuple[Action, Literal["any", "id", "none"], tuple[str, ...]]] = {
-    "create": (_create, "any", ("reason", "type", "expiry", "state", "database", "table")),
-    "list": (_list, "none", ()),
-    "show": (_show, "id", ()),
-    "verify": (_verify, "id", ()),
-    "rollback": (_rollback, "id", ("scope", "state_to", "dry_run", "force")),
-    "gc": (_gc, "none", ("expired", "dry_run")),
-    "drop": (_drop, "id", ()),
-    "audit": (_audit, "any", ()),
+# name -> what it does, its operands
+ACTIONS: dict[str, tuple[Action, Literal["any", "id", "ids", "none"]]] = {
+    "create": (_create, "any"),
+    "list": (_list, "none"),
+    "show": (_show, "id"),
+    "diff": (_diff, "id"),
+    "verify": (_verify, "id"),
+    "rollback": (_rollback, "id"),
+    "gc": (_gc, "none"),
+    "drop": (_drop, "ids"),
+    "audit": (_audit, "any"),
 }

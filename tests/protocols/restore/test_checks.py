@@ -11,8 +11,10 @@ from checkpoint_git.core.clock import DAY
 from checkpoint_git.protocols.restore import layout
 from checkpoint_git.protocols.restore import operations as use
 from checkpoint_git.protocols.restore.layout import open_workspace
+from checkpoint_git.protocols.restore.points import Request
 from checkpoint_git.tools.doctor import verb as doctor
 from tests.support.repos import GitRepo
+from tests.support.restore_points import folder_of, manifest_file
 from tests.support.samples import checkpoint_text
 from tests.support.verbs import NOON, run_verb, seconds
 
@@ -30,7 +32,7 @@ def work(repo: GitRepo) -> GitRepo:
 def make(work: GitRepo, kind: str = "git_stash", expiry: str | None = None, now: int = NOW) -> str:
     root = str(work.path)
     world = open_workspace(root, now, dict(os.environ))
-    return use.create_point(world, ["src"], "", kind, expiry).manifest.id
+    return use.create_point(world, Request(["src"], ""), kind, expiry).manifest.id
 
 
 def told(work: GitRepo, *words: str) -> list[tuple[str, str]]:
@@ -41,7 +43,7 @@ def told(work: GitRepo, *words: str) -> list[tuple[str, str]]:
 
 
 def manifest(work: GitRepo, point: str) -> Path:
-    return Path(layout.manifest_path(str(work.path), point))
+    return manifest_file(work.path, point)
 
 
 @pytest.mark.parametrize("kind", ["git_stash", "file_backup"])
@@ -82,7 +84,7 @@ def test_objects_and_copies_that_are_lost_are_told_without_reading_any(work: Git
     work.commit()
     (work.path / f".git/objects/{entry['blob'][:2]}/{entry['blob'][2:]}").unlink()
     copied = make(work, "file_backup")
-    (work.path / f".checkpoints/{copied}/content/src/a.py").unlink()
+    (folder_of(work.path, copied) / "content/src/a.py").unlink()
     assert told(work, "--check", "restore") == [("error", "restore/content")] * 2
     everything = run_verb(doctor, cwd=work.path, now=NOON, env=dict(os.environ))
     assert everything.codes.count("restore/content") == 2
@@ -90,7 +92,7 @@ def test_objects_and_copies_that_are_lost_are_told_without_reading_any(work: Git
 
 def test_content_is_read_only_where_somebody_asks(work: GitRepo) -> None:
     copied = make(work, "file_backup")
-    path = work.path / f".checkpoints/{copied}/content/src/a.py"
+    path = folder_of(work.path, copied) / "content/src/a.py"
     path.write_text("x\n")
     everything = run_verb(doctor, cwd=work.path, now=NOON, env=dict(os.environ))
     assert "restore/content" not in everything.codes
@@ -102,9 +104,11 @@ def test_content_is_read_only_where_somebody_asks(work: GitRepo) -> None:
 def test_a_point_that_was_removed_by_hand_is_a_note_and_one_that_was_dropped_none(work: GitRepo) -> None:
     dropped, removed = make(work, "file_backup"), make(work, "file_backup")
     root = str(work.path)
-    use.drop_point(open_workspace(root, NOW, dict(os.environ)), dropped)
+    use.drop_points(open_workspace(root, NOW, dict(os.environ)), [dropped])
     assert told(work) == []
     shutil.rmtree(work.path / ".checkpoints" / removed)
+    assert told(work) == []
+    shutil.rmtree(folder_of(work.path, removed))
     assert told(work) == [("note", "restore/gone")]
 
 

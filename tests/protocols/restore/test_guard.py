@@ -3,15 +3,18 @@ import os
 import re
 import shutil
 import time
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 
-from checkpoint_git.protocols.restore.guard import Cover, decide, is_looking, read_call
+from checkpoint_git.protocols.restore.guard import Cover, Present, decide, read_call
+from checkpoint_git.protocols.restore.shell_command import find_loss, is_looking
 from tests.architecture.imports import ROOT
 from tests.support.command import BIN, run_here
 from tests.support.repos import GitRepo
+from tests.support.restore_points import manifest_file
 
 PAGE = (ROOT / "docs/restore-points.md").read_text("utf-8")
 
@@ -68,7 +71,7 @@ def test_a_shell_command_needs_a_point_of_the_whole_workspace_it_starts_in(work:
 
 def test_an_expired_point_covers_nothing(work: GitRepo) -> None:
     point = make_point(work, "src", "--expiry", "1h")
-    path = work.path / ".checkpoints" / point / "manifest.json"
+    path = manifest_file(work.path, point)
     year = time.gmtime().tm_year
     path.write_text(re.sub(r'("expires_at": ")[0-9]{4}', rf"\g<1>{year - 1}", path.read_text()))
     assert guard(work, "Edit", file_path="src/a.py")[0] == 2
@@ -86,15 +89,16 @@ def test_a_file_that_git_ignores_is_covered_only_when_it_was_named(work: GitRepo
     make_point(work, "src")
     code, said = guard(work, "Write", file_path="src/debug.log")
     assert code == 2
-    assert "git ignores" in said
+    assert "does not hold src/debug.log as it is now" in said
     make_point(work, "src/debug.log")
     assert guard(work, "Write", file_path="src/debug.log") == (0, "")
 
 
 def test_a_stop_names_a_way_out_only_where_there_is_one(work: GitRepo) -> None:
     assert "create . --expiry 8h" in guard(work, "Bash", command="make")[1]
-    assert "create SCOPE --expiry 8h" in guard(work, "Edit", file_path="src/a.py")[1]
-    for path in ("/etc/hosts", ".env", ".git/config"):
+    assert "create src/a.py --expiry 8h" in guard(work, "Edit", file_path="src/a.py")[1]
+    assert "create 'src/n w' --absent --expiry 8h" in guard(work, "Write", file_path="src/n w")[1]
+    for path in ("/etc/hosts", ".git/config"):
         assert "make one first" not in guard(work, "Write", file_path=path)[1]
 
 
@@ -164,13 +168,42 @@ def test_the_snippet_works_with_the_real_guard(work: GitRepo) -> None:
 # the decision alone
 
 WORKSPACE = "/app"
-ALL = Cover(("",), frozenset())
-SRC = Cover(("src",), frozenset({"src/a.py"}))
+A = {"path": "src/a.py", "kind": "file", "sha256": "1"}
+ALL = Cover("chk_all", ("",), {"src/a.py": A}, frozenset(), 0)
+SRC = Cover("chk_src", ("src",), {"src/a.py": A}, frozenset(), 0)
 
 
-def ask(tool: str, covers: list[Cover], **given: Any) -> bool:
+class Now(Present):
+    """What is there: path -> the hash of its content."""
+
+    def __init__(self, files: Mapping[str, str]) -> None:
+        self.files = files
+
+    def exists(self, path: str) -> bool:
+        return path in self.files
+
+    def is_as_kept(self, path: str, entry: Mapping[str, Any], began: int) -> bool:
+        return bool(self.files[path] == entry["sha256"])
+
+    def find_changed(self, cover: Cover) -> list[str]:
+        return [path for path, digest in self.files.items() if cover.entries.get(path, {}).get("sha256") != digest]
+
+
+UNCHANGED = Now({"src/a.py": "1"})
+
+
+def ask(tool: str, covers: list[Cover], now: Present = UNCHANGED, **given: Any) -> bool:
     call = read_call({"tool_name": tool, "tool_input": given, "cwd": "/app/src"}, WORKSPACE)
-    return call is not None and decide(call, WORKSPACE, covers).allowed
+    return call is not None and decide(call, WORKSPACE, covers, now).allowed
+
+
+def test_a_point_covers_what_it_holds_and_not_what_was_written_since() -> None:
+    later = Now({"src/a.py": "2", "src/new.py": "3"})
+    assert not ask("Edit", [SRC], later, file_path="/app/src/a.py")
+    assert not ask("Edit", [SRC], later, file_path="/app/src/new.py")
+    assert ask("Write", [SRC], later, file_path="/app/src/newer.py")
+    assert not ask("Bash", [ALL], later, command="make")
+    assert ask("Bash", [ALL], Now({}), command="make")
 
 
 def test_reading_is_always_allowed() -> None:
@@ -215,7 +248,7 @@ def test_an_unknown_tool_counts_as_one_that_changes_things() -> None:
 def test_a_tool_can_be_called_harmless() -> None:
     call = read_call({"tool_name": "mcp__docs__search"}, WORKSPACE, ["mcp__docs__search"])
     assert call is not None
-    assert decide(call, WORKSPACE, []).allowed
+    assert decide(call, WORKSPACE, [], UNCHANGED).allowed
 
 
 @pytest.mark.parametrize(
@@ -235,14 +268,66 @@ def test_a_call_that_makes_no_sense_is_no_call(value: object) -> None:
     assert read_call(value, WORKSPACE) is None
 
 
-@pytest.mark.parametrize(
-    "command",
-    ["ls -la src", "git status --short", "git log -5 --oneline", "cat 'a b'", "checkpoint status",
-     "checkpoint restore-point create src --reason 'before it'", "git checkpoint rp list", "checkpoint doctor",
-     "checkpoint rp rollback chk_20260115_143022_a7b3c9"],
-)  # fmt: skip
+LOOKS = """\
+ls -la src
+ls | head
+ls -la && pwd
+git status --short
+git status && git diff
+git diff HEAD~1 | head -50
+git log -5 --oneline
+git log --oneline --graph --all 2>/dev/null | head -20
+git branch
+git branch -a
+git branch --show-current
+git branch --contains HEAD
+git tag
+git tag -l 'v*'
+git remote -v
+git stash list
+git config --get user.name
+git config --list
+git reflog
+git worktree list
+git grep -n foo
+git ls-tree -r HEAD
+git merge-base main HEAD
+git symbolic-ref HEAD
+git --no-pager log -3
+git -C src status
+git show HEAD:src/a.py
+git rev-parse HEAD
+cat 'a b'
+cat a | grep b | wc -l
+cd src && ls
+rg foo
+rg -n 'a|b' src
+find . -name '*.py'
+find . -type f | sort | uniq -c
+sed -n '1,20p' src/a.py
+sed -n 5p a
+awk '{print $1}' a
+tree -L 2
+jq .name package.json
+echo "$HOME"
+which python; python --version
+date
+env
+head -5 a 2>&1
+test -f a && echo yes
+du -sh * 2>/dev/null
+checkpoint status
+checkpoint restore-point create src --reason 'before it'
+git checkpoint rp list
+checkpoint doctor
+checkpoint rp rollback chk_20260115_143022_a7b3c9
+"""
+
+
+@pytest.mark.parametrize("command", LOOKS.splitlines())
 def test_a_command_that_only_looks_is_reading(command: str) -> None:
     assert is_looking(command)
+    assert not find_loss(command)
 
 
 @pytest.mark.parametrize(
@@ -251,13 +336,76 @@ def test_a_command_that_only_looks_is_reading(command: str) -> None:
      "git reset", "git log --output=x", "git diff --ext-diff", "checkpoint doctor --fix", "checkpoint reset build",
      "git checkpoint update x", "checkpoint rp drop x", "checkpoint restore-point gc --expired", "checkpoint rp",
      "checkpoint doctor --fi", "git diff --outpu=x", "git cat-file --filters HEAD:x", "file -C -m x", "python -c 1",
-     "ls\nrm x", "", "'", "sudo ls"],
+     "ls\nrm x", "", "'", "sudo ls", "git branch new", "git branch -D x", "git tag v1", "git tag -d v1", "git stash",
+     "git stash drop", "git config user.name x", "git remote add o x", "git -c alias.x=!rm x", "find . -delete",
+     "find . -exec rm {} ;", "sed -i s/a/b/ x", "sed -n 'w x' y", "sed 's/a/b/w x' y", "sort -o x y", "uniq a b",
+     "rg --pre x y", "awk 'BEGIN{system(1)}'", "tree -o x", "ls &", "cat <(rm x)", "ls >> x", "ls 2> x", "$X a",
+     "env rm x", "date -s 1", "git reflog expire --all", "git worktree add x", "tee x", "ls | tee x", "(rm x)",
+     "git symbolic-ref HEAD refs/heads/x", "checkpoint rp rollback x --foreign", "if true; then rm x; fi"],
 )  # fmt: skip
 def test_any_other_command_may_change_things(command: str) -> None:
     assert not is_looking(command)
 
 
+@pytest.mark.parametrize(
+    "command",
+    ["git push --force", "git push -f origin main", "git push --force-with-lease", "git push origin +main",
+     "git push origin :old", "git push --delete origin x", "git push --mirror", "git -C . push -f",
+     "git reset --hard", "git reset --hard HEAD~3", "git reset --har", "git clean -xfd", "git clean -fdX",
+     "git clean -x -f",
+     "rm -rf .git", "rm -rf ./.git", "rm -rf sub/.git", "rm -rf .git/refs", "rm -rf /", "rm -rf .", "rm -rf ..",
+     "rm -rf ~",
+     "rm -rf .*", "rm -rf .checkpoints", "mv .git elsewhere", "cd x; rm -r .git", "true && git push -f",
+     "bash -c 'git reset --hard'", "sudo rm -rf .git", "FOO=1 git push -f", "find . -delete", "git stash drop",
+     "git stash clear", "git reflog expire --expire=now --all", "git gc --prune=now", "git prune"],
+)  # fmt: skip
+def test_what_no_point_brings_back_is_stopped_whatever_covers_it(command: str) -> None:
+    assert find_loss(command)
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["git push", "git push origin main", "git reset HEAD a", "git clean -fd", "git clean -xnd", "rm -rf build",
+     "rm .gitignore",
+     "mv a .github/b", "git stash", "git commit -m 'git push --force'", "find . -name '*.pyc' -delete", "git gc",
+     "rm -rf *",
+     "echo 'rm -rf .git'"],
+)  # fmt: skip
+def test_what_a_point_brings_back_is_not_called_a_loss(command: str) -> None:
+    assert not find_loss(command)
+
+
+def test_a_forged_point_of_a_branch_opens_nothing(work: GitRepo, tmp_path: Path) -> None:
+    point = "chk_20260101_000000_aaaaaa"
+    value = {"id": point, "type": "file_backup", "state": "active", "expires_at": None, "scope": {"asked": [""]}}
+    work.write(f".checkpoints/{point}/manifest.json", json.dumps({**value, "entries": []}))
+    work.git("add", "-f", ".checkpoints")
+    work.commit()
+    clone = GitRepo(tmp_path / "clone")
+    work.git("clone", "-q", ".", str(clone.path))
+    for here in (work, clone):
+        assert guard(here, "Bash", command="rm -rf *")[0] == 2
+        assert guard(here, "Write", file_path="src/a.py")[0] == 2
+
+
+def test_auto_makes_the_point_that_is_missing(work: GitRepo) -> None:
+    call = {"tool_name": "Edit", "tool_input": {"file_path": "src/a.py"}}
+    for content in ("mine\n", "later\n"):
+        work.write("src/a.py", content)
+        done = run_here("rp", "guard", "--auto", cwd=work.path, stdin=json.dumps(call).encode())
+        assert (done.returncode, done.stderr) == (0, "")
+    work.write("src/a.py", "broken")
+    assert run_here("rp", "rollback", "latest", cwd=work.path).returncode == 0
+    assert work.read("src/a.py") == "later\n"
+    shell = json.dumps({"tool_name": "Bash", "tool_input": {"command": "make"}}).encode()
+    for _ in range(2):
+        assert run_here("rp", "guard", "--auto", cwd=work.path, stdin=shell).returncode == 0
+    assert len(json.loads(run_here("rp", "list", "--json", cwd=work.path).stdout)["restore_points"]) == 4
+    shell = json.dumps({"tool_name": "Bash", "tool_input": {"command": "git push --force"}}).encode()
+    assert run_here("rp", "guard", "--auto", cwd=work.path, stdin=shell).returncode == 2
+
+
 def test_a_refusal_says_what_is_not_covered() -> None:
     call = read_call({"tool_name": "Edit", "tool_input": {"file_path": "/app/lib/x"}}, WORKSPACE)
     assert call is not None
-    assert decide(call, WORKSPACE, [SRC]).reason == "no live restore point covers lib/x"
+    assert decide(call, WORKSPACE, [SRC], UNCHANGED).reason == "no live restore point covers lib/x"

@@ -4,8 +4,9 @@ import pytest
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.protocols.restore import audit, layout, operations
+from checkpoint_git.protocols.restore.points import Request
 from tests.support.repos import GitRepo
-from tests.support.restore_points import load, look, workspace_of
+from tests.support.restore_points import load, look, manifest_file, workspace_of
 
 
 def records(work: GitRepo) -> list[tuple[str, str]]:
@@ -15,16 +16,16 @@ def records(work: GitRepo) -> list[tuple[str, str]]:
 
 
 def make(work: GitRepo, expiry: str | None = None) -> str:
-    return operations.create_point(workspace_of(work.path), ["src"], "why", None, expiry).manifest.id
+    return operations.create_point(workspace_of(work.path), Request(["src"], "why"), None, expiry).manifest.id
 
 
 def test_every_operation_is_in_the_log_failures_too(work: GitRepo) -> None:
     workspace, point = workspace_of(work.path), make(work)
     with pytest.raises(CheckpointError, match="nothing matches"):
-        operations.create_point(workspace, ["*.none"], "", None, None)
+        operations.create_point(workspace, Request(["*.none"], ""), None, None)
     operations.verify_point(workspace, point)
     operations.roll_back_point(workspace, point)
-    operations.drop_point(workspace, point)
+    operations.drop_points(workspace, [point])
     assert records(work) == [
         ("create", "success"),
         ("create", "failure"),
@@ -48,7 +49,7 @@ def test_a_dry_run_is_not_in_the_log_and_changes_nothing(work: GitRepo) -> None:
 @pytest.mark.parametrize("dry_run", [False, True])
 def test_a_damaged_manifest_is_refused(work: GitRepo, dry_run: bool) -> None:
     point = make(work)
-    Path(layout.manifest_path(str(work.path), point)).write_text("{")
+    manifest_file(work.path, point).write_text("{")
     with pytest.raises(CheckpointError, match="cannot be relied on: its manifest is not JSON"):
         operations.roll_back_point(workspace_of(work.path), point, dry_run=dry_run)
 
@@ -58,10 +59,10 @@ def test_an_expired_point_needs_force_and_is_cleared_only_when_asked(work: GitRe
     later = now._replace(now=now.now + 3600)
     with pytest.raises(CheckpointError, match="expired at"):
         operations.roll_back_point(later, point)
-    assert operations.roll_back_point(later, point, force=True).result is not None
-    assert operations.collect_expired(now) == []
-    assert [one.id for one in operations.collect_expired(later, dry_run=True)] == [point]
-    assert [one.id for one in operations.collect_expired(later)] == [point]
+    assert operations.roll_back_point(later, point, leave=operations.Leave(True)).result is not None
+    assert operations.collect_garbage(now) == []
+    assert [one.id for one in operations.collect_garbage(later, dry_run=True)] == [point]
+    assert [one.id for one in operations.collect_garbage(later)] == [point]
     assert f"refs/checkpoints/{point}" not in work.git("for-each-ref")
 
 
@@ -80,7 +81,7 @@ def test_a_rollback_leaves_the_point_restored_and_no_journal(work: GitRepo) -> N
 )
 def test_a_type_that_keeps_no_files_is_refused_for_files(work: GitRepo, kind: str, message: str) -> None:
     with pytest.raises(CheckpointError, match=message):
-        operations.create_point(workspace_of(work.path), ["src"], "", kind, None)
+        operations.create_point(workspace_of(work.path), Request(["src"], ""), kind, None)
 
 
 def test_git_is_used_inside_a_repository_and_nowhere_else(work: GitRepo, tmp_path: Path) -> None:
@@ -92,7 +93,7 @@ def test_git_is_used_inside_a_repository_and_nowhere_else(work: GitRepo, tmp_pat
 
 
 def test_the_contract_is_computed_from_what_was_proven(work: GitRepo) -> None:
-    made = operations.create_point(workspace_of(work.path), ["src"], "", None, None)
+    made = operations.create_point(workspace_of(work.path), Request(["src"], ""), None, None)
     answer = operations.describe(made._replace(proofs={"one": True, "other": False}))
     assert answer["confidence"] == 0.5
     assert answer["restore_order"] == ["files"]

@@ -7,7 +7,7 @@ import pytest
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.protocols.restore import layout, points, rollback
 from tests.support.repos import GitRepo
-from tests.support.restore_points import KINDS, look, workspace_of
+from tests.support.restore_points import KINDS, create, go_back, look, workspace_of
 
 
 def git_state(repo: GitRepo) -> tuple[bytes, str, str]:
@@ -18,7 +18,7 @@ def git_state(repo: GitRepo) -> tuple[bytes, str, str]:
 @pytest.mark.parametrize("kind", KINDS)
 def test_making_a_point_disturbs_nothing(full_work: GitRepo, kind: str) -> None:
     before, tree = git_state(full_work), look(full_work.path)
-    points.create(workspace_of(full_work.path), ["src"], "", kind, None)
+    create(workspace_of(full_work.path), ["src"], "", kind, None)
     assert git_state(full_work) == before
     assert look(full_work.path) == tree
 
@@ -26,7 +26,7 @@ def test_making_a_point_disturbs_nothing(full_work: GitRepo, kind: str) -> None:
 @pytest.mark.parametrize("kind", KINDS)
 def test_restore_sh_gives_back_all_that_was_kept(full_work: GitRepo, kind: str) -> None:
     before = look(full_work.path)
-    made = points.create(workspace_of(full_work.path), ["src"], "", kind, None)
+    made = create(workspace_of(full_work.path), ["src"], "", kind, None)
     shutil.rmtree(full_work.path / "src")
     full_work.write("src/debug.log", "ignored")
     for folder in (full_work.path, full_work.path / "src", Path("/")):
@@ -35,34 +35,34 @@ def test_restore_sh_gives_back_all_that_was_kept(full_work: GitRepo, kind: str) 
         assert done.returncode == 0, done.stderr
         if kind == "git_stash":
             assert look(full_work.path) == before
-    plan = rollback.plan_rollback(workspace_of(full_work.path), made.manifest)
+    plan = rollback.plan_rollback(workspace_of(full_work.path), made.manifest, rollback.Wanted())
     assert (plan.remove, plan.restore) == ([], [])
 
 
 def test_what_git_ignores_is_left_out_unless_it_is_named(full_work: GitRepo) -> None:
-    made = points.create(workspace_of(full_work.path), ["src"], "", "git_stash", None)
+    made = create(workspace_of(full_work.path), ["src"], "", "git_stash", None)
     assert any("src/debug.log" in text for text in made.warnings)
-    named = points.create(workspace_of(full_work.path), ["src/debug.log"], "", "git_stash", None)
+    named = create(workspace_of(full_work.path), ["src/debug.log"], "", "git_stash", None)
     assert [entry.path for entry in named.entries] == ["src/debug.log"]
     full_work.write("src/debug.log", "more")
-    rollback.roll_back(workspace_of(full_work.path), made.manifest)
+    go_back(workspace_of(full_work.path), made.manifest)
     assert full_work.read("src/debug.log") == "more"
 
 
 def test_the_folder_of_earlier_points_is_nothing_that_a_new_point_leaves_out(repo: GitRepo) -> None:
     repo.write("a", "1")
     repo.write(".gitignore", ".checkpoints/chk_*\n.audit/\n")
-    first = points.create(workspace_of(repo.path), ["."], "", "git_stash", None)
-    second = points.create(workspace_of(repo.path), ["."], "", "git_stash", None)
+    first = create(workspace_of(repo.path), ["."], "", "git_stash", None)
+    second = create(workspace_of(repo.path), ["."], "", "git_stash", None)
     assert (second.warnings, second.proofs) == (first.warnings, first.proofs) == ([], second.proofs)
     repo.write(".gitignore", ".checkpoints/\n.audit/\n")
     repo.write(".checkpoints/mine.json", "{}")
-    third = points.create(workspace_of(repo.path), ["."], "", "git_stash", None)
+    third = create(workspace_of(repo.path), ["."], "", "git_stash", None)
     assert any(".checkpoints/mine.json" in text for text in third.warnings)
 
 
 def test_the_content_outlives_a_pruning_gc_and_a_cleared_stash(full_work: GitRepo) -> None:
-    made = points.create(workspace_of(full_work.path), ["src"], "", "git_stash", None)
+    made = create(workspace_of(full_work.path), ["src"], "", "git_stash", None)
     full_work.git("reflog", "expire", "--expire=now", "--all")
     full_work.git("stash", "clear")
     full_work.git("gc", "-q", "--prune=now")
@@ -72,4 +72,4 @@ def test_the_content_outlives_a_pruning_gc_and_a_cleared_stash(full_work: GitRep
 def test_a_scope_of_secrets_alone_is_an_error(full_work: GitRepo) -> None:
     full_work.write("src/.env", "TOKEN=1")
     with pytest.raises(CheckpointError, match="hold secrets"):
-        points.create(workspace_of(full_work.path), ["src/.env"], "", "git_stash", None)
+        create(workspace_of(full_work.path), ["src/.env"], "", "git_stash", None)

@@ -15,7 +15,7 @@ from checkpoint_git.protocols.restore.postgresql import open_session, read_url, 
 from checkpoint_git.protocols.restore.rules import is_connection
 from tests.support.command import run_here
 from tests.support.postgres import Server
-from tests.support.restore_points import roll_back, run_script, workspace_of
+from tests.support.restore_points import create, go_back, roll_back, run_script, workspace_of
 
 pytestmark = pytest.mark.xdist_group("postgresql")  # one server, and not one in each process
 PASSWORD = "s3cret"  # noqa: S105 - of a server that lives as long as these tests
@@ -55,7 +55,7 @@ SELECT last_value FROM customer_id_seq; SELECT count(*) FROM pg_class WHERE reln
 def make(root: Path, url: str, *tables: str) -> points.CreatedPoint:
     """A point of a database."""
     wanted = request_databases(workspace_of(root), [url], tables)
-    return points.create(workspace_of(root), [], "", "database_savepoint", None, wanted)
+    return create(workspace_of(root), [], "", "database_savepoint", None, wanted)
 
 
 @pytest.fixture
@@ -307,7 +307,7 @@ def test_a_caller_hands_a_password_over(server: Server, guarded: str, tmp_path: 
     made = make(tmp_path, server.url(guarded, "keeper", PASSWORD))
     server.sql("DELETE FROM t", guarded)
     means = Means(passwords={made.artifacts[0].name: PASSWORD})
-    rollback.roll_back(workspace_of(tmp_path), made.manifest, None, means)
+    go_back(workspace_of(tmp_path), made.manifest, None, means)
     assert server.sql("SELECT count(*) FROM t", guarded) == "1"
 
 

@@ -10,7 +10,7 @@ from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.protocols.restore import file_writes, layout, points, rollback
 from checkpoint_git.protocols.restore.contents import Difference, Entry, ScopePath
 from tests.support.repos import GitRepo
-from tests.support.restore_points import KINDS, look, roll_back, workspace_of
+from tests.support.restore_points import KINDS, create, go_back, look, roll_back, workspace_of
 
 
 def damage(root: Path) -> None:
@@ -31,10 +31,10 @@ def damage(root: Path) -> None:
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_rollback_gives_everything_back_and_can_be_taken_back(full_work: GitRepo, kind: str) -> None:
     before = look(full_work.path)
-    made = points.create(workspace_of(full_work.path), ["src"], "", kind, None)
+    made = create(workspace_of(full_work.path), ["src"], "", kind, None)
     damage(full_work.path)
     harmed = look(full_work.path)
-    done = rollback.roll_back(workspace_of(full_work.path), made.manifest)
+    done = go_back(workspace_of(full_work.path), made.manifest)
     assert look(full_work.path) == before
     roll_back(full_work.path, done.safety)
     assert look(full_work.path) == harmed
@@ -46,11 +46,11 @@ def test_random_trees_come_back_whatever_was_done_to_them(repo: GitRepo, kind: s
     chance = random.Random(seed)  # noqa: S311 - it makes trees, no secrets
     grow(repo.path / "t", chance, 15)
     before = look(repo.path)
-    made = points.create(workspace_of(repo.path), ["t"], "", kind, None)
+    made = create(workspace_of(repo.path), ["t"], "", kind, None)
     for _ in range(10):
         mutate(repo.path / "t", chance)
     harmed = look(repo.path)
-    done = rollback.roll_back(workspace_of(repo.path), made.manifest)
+    done = go_back(workspace_of(repo.path), made.manifest)
     assert look(repo.path) == before
     roll_back(repo.path, done.safety)
     assert look(repo.path) == harmed
@@ -94,18 +94,18 @@ def mutate(root: Path, chance: random.Random) -> None:
 
 
 def test_a_file_that_was_not_there_is_gone_after_the_rollback(full_work: GitRepo) -> None:
-    made = points.create(workspace_of(full_work.path), ["src/later.py"], "", "git_stash", None)
+    made = create(workspace_of(full_work.path), ["src/later.py"], "", "git_stash", None)
     full_work.write("src/later.py", "x")
-    done = rollback.roll_back(workspace_of(full_work.path), made.manifest)
+    done = go_back(workspace_of(full_work.path), made.manifest)
     assert done.plan.remove == ["src/later.py"]
     assert not (full_work.path / "src/later.py").exists()
 
 
 def test_a_repository_without_commits_has_points_too(repo: GitRepo) -> None:
     repo.write("a", "x")
-    made = points.create(workspace_of(repo.path), ["a"], "", "git_stash", None)
+    made = create(workspace_of(repo.path), ["a"], "", "git_stash", None)
     repo.write("a", "y")
-    rollback.roll_back(workspace_of(repo.path), made.manifest)
+    go_back(workspace_of(repo.path), made.manifest)
     assert repo.read("a") == "x"
 
 
@@ -113,36 +113,36 @@ def test_a_linked_work_tree_has_points_of_its_own_files(full_work: GitRepo, tmp_
     full_work.git("worktree", "add", "-q", str(tmp_path / "other"))
     other = tmp_path / "other"
     (other / "src/b.py").write_text("other\n")
-    made = points.create(workspace_of(other), ["src"], "", "git_stash", None)
+    made = create(workspace_of(other), ["src"], "", "git_stash", None)
     (other / "src/b.py").write_text("broken\n")
-    rollback.roll_back(workspace_of(other), made.manifest)
+    go_back(workspace_of(other), made.manifest)
     assert (other / "src/b.py").read_text() == "other\n"
 
 
 def test_content_that_was_tampered_with_stops_the_rollback(full_work: GitRepo) -> None:
-    made = points.create(workspace_of(full_work.path), ["src"], "", "file_backup", None)
+    made = create(workspace_of(full_work.path), ["src"], "", "file_backup", None)
     (Path(made.location.folder) / layout.CONTENT / "src/b.py").write_text("evil\n")
     full_work.write("src/b.py", "mine\n")
     with pytest.raises(CheckpointError, match=r"src/b\.py is lost or damaged"):
-        rollback.roll_back(workspace_of(full_work.path), made.manifest)
+        go_back(workspace_of(full_work.path), made.manifest)
     assert full_work.read("src/b.py") == "mine\n"
 
 
 def test_a_link_in_the_way_is_not_followed_out(full_work: GitRepo, tmp_path: Path) -> None:
-    made = points.create(workspace_of(full_work.path), ["src/b.py"], "", "git_stash", None)
+    made = create(workspace_of(full_work.path), ["src/b.py"], "", "git_stash", None)
     shutil.move(full_work.path / "src", tmp_path / "away")
     (full_work.path / "src").symlink_to(tmp_path / "away")
     (tmp_path / "away/b.py").write_text("outside\n")
     with pytest.raises(CheckpointError, match="symbolic link"):
-        rollback.roll_back(workspace_of(full_work.path), made.manifest)
+        go_back(workspace_of(full_work.path), made.manifest)
     assert (tmp_path / "away/b.py").read_text() == "outside\n"
 
 
 def test_a_secret_is_never_touched_by_a_rollback(full_work: GitRepo) -> None:
     full_work.write("src/.env", "TOKEN=1")
-    made = points.create(workspace_of(full_work.path), ["src"], "", "git_stash", None)
+    made = create(workspace_of(full_work.path), ["src"], "", "git_stash", None)
     full_work.write("src/.env", "TOKEN=2")
-    rollback.roll_back(workspace_of(full_work.path), made.manifest)
+    go_back(workspace_of(full_work.path), made.manifest)
     assert full_work.read("src/.env") == "TOKEN=2"
     assert "TOKEN" not in full_work.git("log", "-p", "--all", "--glob=refs/checkpoints")
 
@@ -150,7 +150,7 @@ def test_a_secret_is_never_touched_by_a_rollback(full_work: GitRepo) -> None:
 def test_a_writer_between_the_plan_and_the_change_keeps_what_it_wrote(
     work: GitRepo, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    made = points.create(workspace_of(work.path), ["src"], "", "git_stash", None)
+    made = create(workspace_of(work.path), ["src"], "", "git_stash", None)
     work.write("src/a.py", "changed\n")
     work.write("src/b.py", "changed\n")
     real = file_writes.write_path
@@ -162,7 +162,7 @@ def test_a_writer_between_the_plan_and_the_change_keeps_what_it_wrote(
 
     monkeypatch.setattr(file_writes, "write_path", write_late)
     with pytest.raises(CheckpointError, match=r"src/b\.py was changed during the rollback"):
-        rollback.roll_back(workspace_of(work.path), made.manifest)
+        go_back(workspace_of(work.path), made.manifest)
     assert work.read("src/b.py") == "precious\n"
 
 
@@ -181,19 +181,19 @@ def cut_off(
     with monkeypatch.context() as patch:
         patch.setattr(file_writes, "write_path", write_one)
         with pytest.raises(KeyboardInterrupt):
-            rollback.roll_back(workspace_of(work.path), made.manifest, within)
+            go_back(workspace_of(work.path), made.manifest, within)
 
 
 def test_a_rollback_that_was_cut_off_is_finished_with_the_first_safety_point(
     work: GitRepo, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     before = look(work.path)
-    made = points.create(workspace_of(work.path), ["src"], "", "git_stash", None)
+    made = create(workspace_of(work.path), ["src"], "", "git_stash", None)
     work.write("src/a.py", "changed\n")
     work.write("src/b.py", "changed\n")
     harmed = look(work.path)
     cut_off(work, made, monkeypatch)
-    done = rollback.roll_back(workspace_of(work.path), made.manifest)
+    done = go_back(workspace_of(work.path), made.manifest)
     assert done.resumed
     assert look(work.path) == before
     roll_back(work.path, done.safety)
@@ -203,12 +203,12 @@ def test_a_rollback_that_was_cut_off_is_finished_with_the_first_safety_point(
 def test_work_done_after_a_rollback_was_cut_off_gets_a_safety_point_of_its_own(
     work: GitRepo, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    made = points.create(workspace_of(work.path), ["src"], "", "git_stash", None)
+    made = create(workspace_of(work.path), ["src"], "", "git_stash", None)
     work.write("src/a.py", "changed\n")
     work.write("src/b.py", "changed\n")
     cut_off(work, made, monkeypatch)
     work.write("src/b.py", "new work\n")
-    done = rollback.roll_back(workspace_of(work.path), made.manifest)
+    done = go_back(workspace_of(work.path), made.manifest)
     assert not done.resumed
     roll_back(work.path, done.safety)
     assert work.read("src/b.py") == "new work\n"
@@ -218,11 +218,11 @@ def test_a_cut_off_rollback_of_a_part_does_not_stand_for_the_whole(
     work: GitRepo, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     work.write("src/c.py", "c\n")
-    made = points.create(workspace_of(work.path), ["src"], "", "git_stash", None)
+    made = create(workspace_of(work.path), ["src"], "", "git_stash", None)
     for name in ("a", "b", "c"):
         work.write(f"src/{name}.py", "changed\n")
     cut_off(work, made, monkeypatch, ["src/a.py", "src/b.py"])
-    done = rollback.roll_back(workspace_of(work.path), made.manifest)
+    done = go_back(workspace_of(work.path), made.manifest)
     assert not done.resumed
     roll_back(work.path, done.safety)
     assert work.read("src/c.py") == "changed\n"
@@ -230,72 +230,72 @@ def test_a_cut_off_rollback_of_a_part_does_not_stand_for_the_whole(
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_folder_made_since_stays_when_it_holds_a_secret(work: GitRepo, kind: str) -> None:
-    made = points.create(workspace_of(work.path), ["src"], "", kind, None)
+    made = create(workspace_of(work.path), ["src"], "", kind, None)
     work.write("src/new/deep/.env", "TOKEN=1")
     work.write("src/new/code.py", "x")
-    done = rollback.roll_back(workspace_of(work.path), made.manifest)
+    done = go_back(workspace_of(work.path), made.manifest)
     assert work.read("src/new/deep/.env") == "TOKEN=1"
     assert not (work.path / "src/new/code.py").exists()
     assert any(text.startswith("src/new stays") for text in done.told)
 
 
 def test_an_ignored_file_made_since_stays(work: GitRepo) -> None:
-    made = points.create(workspace_of(work.path), ["src"], "", "git_stash", None)
+    made = create(workspace_of(work.path), ["src"], "", "git_stash", None)
     work.write("src/run/debug.log", "kept")
-    rollback.roll_back(workspace_of(work.path), made.manifest)
+    go_back(workspace_of(work.path), made.manifest)
     assert work.read("src/run/debug.log") == "kept"
 
 
 def test_what_git_ignores_only_by_now_stays_too(work: GitRepo) -> None:
     work.write("src/gen/x.py", "x\n")
-    made = points.create(workspace_of(work.path), ["src"], "", "git_stash", None)
+    made = create(workspace_of(work.path), ["src"], "", "git_stash", None)
     work.write(".gitignore", "gen/\n")
     work.write("src/gen/y.py", "mine")
     work.write("src/gen/x.py", "changed\n")
-    rollback.roll_back(workspace_of(work.path), made.manifest)
+    go_back(workspace_of(work.path), made.manifest)
     assert (work.read("src/gen/x.py"), work.read("src/gen/y.py")) == ("x\n", "mine")
 
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_the_history_of_a_repository_cloned_since_stays(work: GitRepo, kind: str) -> None:
-    made = points.create(workspace_of(work.path), ["src"], "", kind, None)
+    made = create(workspace_of(work.path), ["src"], "", kind, None)
     inner = GitRepo.create(work.path / "src/vendor")
     inner.write("x", "x")
     commit = inner.commit()
-    rollback.roll_back(workspace_of(work.path), made.manifest)
+    go_back(workspace_of(work.path), made.manifest)
     assert inner.git("rev-parse", "HEAD") == commit
 
 
 def test_a_folder_in_a_files_place_stops_everything_when_no_point_keeps_what_it_holds(work: GitRepo) -> None:
-    made = points.create(workspace_of(work.path), ["src"], "", "git_stash", None)
+    made = create(workspace_of(work.path), ["src"], "", "git_stash", None)
     work.write("src/a.py", "changed\n")
     (work.path / "src/b.py").unlink()
     work.write("src/b.py/.env", "TOKEN=1")
     harmed = look(work.path)
     with pytest.raises(CheckpointError, match=r"a folder is in the place of src/b\.py"):
-        rollback.roll_back(workspace_of(work.path), made.manifest)
+        go_back(workspace_of(work.path), made.manifest)
     assert look(work.path) == harmed
 
 
 def test_a_link_in_the_way_of_one_file_stops_it_before_any_is_changed(work: GitRepo, tmp_path: Path) -> None:
     work.write("lib/c.py", "c\n")
-    made = points.create(workspace_of(work.path), ["src/a.py", "lib/c.py"], "", "git_stash", None)
+    made = create(workspace_of(work.path), ["src/a.py", "lib/c.py"], "", "git_stash", None)
     work.write("src/a.py", "changed\n")
     work.write("lib/c.py", "changed\n")
     shutil.move(work.path / "lib", tmp_path / "away")
     (work.path / "lib").symlink_to(tmp_path / "away")
     with pytest.raises(CheckpointError, match="symbolic link"):
-        rollback.roll_back(workspace_of(work.path), made.manifest)
+        go_back(workspace_of(work.path), made.manifest)
     assert work.read("src/a.py") == "changed\n"
     assert (tmp_path / "away/c.py").read_text() == "changed\n"
 
 
 def test_a_pipe_in_a_files_place_stops_everything(work: GitRepo) -> None:
-    made = points.create(workspace_of(work.path), ["src"], "", "git_stash", None)
+    made = create(workspace_of(work.path), ["src"], "", "git_stash", None)
     (work.path / "src/b.py").unlink()
     os.mkfifo(work.path / "src/b.py")
     with pytest.raises(CheckpointError, match=r"what is in the place of src/b\.py is not a file"):
-        rollback.roll_back(workspace_of(work.path), made.manifest)
+        go_back(workspace_of(work.path), made.manifest)
     assert (work.path / "src/b.py").is_fifo()
 
 
@@ -304,12 +304,12 @@ def test_folders_closed_to_their_owner_are_opened_and_closed_again(work: GitRepo
     if os.geteuid() == 0 and shutil.which("setpriv") is None:
         pytest.skip("root passes every mode, and there is no setpriv to become another user")
     (work.path / "src").chmod(0o555)
-    made = points.create(workspace_of(work.path), ["src"], "", kind, None)
+    made = create(workspace_of(work.path), ["src"], "", kind, None)
     (work.path / "src").chmod(0o755)
     work.write("src/a.py", "changed\n")
     work.write("src/new.py", "x\n")
     (work.path / "src").chmod(0o555)
-    rollback.roll_back(workspace_of(work.path), made.manifest)
+    go_back(workspace_of(work.path), made.manifest)
     assert (work.read("src/a.py"), sorted(os.listdir(work.path / "src"))) == ("a\n", ["a.py", "b.py"])
     assert (work.path / "src").stat().st_mode & 0o777 == 0o555
     subprocess.run(["chmod", "-R", "u+w", str(work.path)], check=True)

@@ -32,7 +32,7 @@ def test_a_folder_stands_for_all_below_it(workspace: Path) -> None:
 
 
 def test_secrets_are_left_out_and_named(workspace: Path) -> None:
-    assert read_scope(str(workspace), ["src"]).secret == ["src/.env"]
+    assert [one.path for one in read_scope(str(workspace), ["src"]).secret] == ["src/.env"]
     assert read_scope(str(workspace), ["src/.env"]).found == []
 
 

@@ -6,9 +6,9 @@ from pathlib import Path
 import pytest
 
 from checkpoint_git.core.terminal_text import quote_word
-from checkpoint_git.protocols.restore import layout, points
+from checkpoint_git.protocols.restore import layout
 from tests.support.repos import GitRepo
-from tests.support.restore_points import KINDS, look, workspace_of
+from tests.support.restore_points import KINDS, create, look, workspace_of
 
 
 def run_script(work: GitRepo, point: str, *words: str, **env: str) -> subprocess.CompletedProcess[str]:
@@ -37,7 +37,7 @@ def test_a_quoted_text_is_one_word_of_sh() -> None:
 def test_a_name_of_the_longest_length_comes_back(work: GitRepo, kind: str) -> None:
     work.write("src/" + "n" * 255, "x")
     before = look(work.path)
-    made = points.create(workspace_of(work.path), ["src"], "", kind, None)
+    made = create(workspace_of(work.path), ["src"], "", kind, None)
     shutil.rmtree(work.path / "src")
     done = run_script(work, made.manifest.id)
     assert (done.returncode, look(work.path)) == (0, before), done.stderr
@@ -45,7 +45,7 @@ def test_a_name_of_the_longest_length_comes_back(work: GitRepo, kind: str) -> No
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_nothing_is_written_through_a_link_that_stands_in_the_way(work: GitRepo, tmp_path: Path, kind: str) -> None:
-    made = points.create(workspace_of(work.path), ["src/b.py"], "", kind, None)
+    made = create(workspace_of(work.path), ["src/b.py"], "", kind, None)
     shutil.move(work.path / "src", tmp_path / "away")
     (work.path / "src").symlink_to(tmp_path / "away")
     (tmp_path / "away/b.py").write_text("outside\n")
@@ -56,7 +56,7 @@ def test_nothing_is_written_through_a_link_that_stands_in_the_way(work: GitRepo,
 
 
 def test_a_link_to_a_folder_in_a_files_place_is_replaced_and_not_entered(work: GitRepo, tmp_path: Path) -> None:
-    made = points.create(workspace_of(work.path), ["src/b.py"], "", "git_stash", None)
+    made = create(workspace_of(work.path), ["src/b.py"], "", "git_stash", None)
     (work.path / "src/b.py").unlink()
     (work.path / "src/b.py").symlink_to(tmp_path)
     before = sorted(os.listdir(tmp_path))
@@ -66,7 +66,7 @@ def test_a_link_to_a_folder_in_a_files_place_is_replaced_and_not_entered(work: G
 
 
 def test_a_folder_in_a_files_place_is_left_and_said(work: GitRepo) -> None:
-    made = points.create(workspace_of(work.path), ["src"], "", "git_stash", None)
+    made = create(workspace_of(work.path), ["src"], "", "git_stash", None)
     (work.path / "src/b.py").unlink()
     work.write("src/b.py/inner", "mine")
     work.write("src/a.py", "changed")
@@ -77,7 +77,7 @@ def test_a_folder_in_a_files_place_is_left_and_said(work: GitRepo) -> None:
 
 
 def test_damaged_content_is_not_put_anywhere(work: GitRepo) -> None:
-    made = points.create(workspace_of(work.path), ["src"], "", "file_backup", None)
+    made = create(workspace_of(work.path), ["src"], "", "file_backup", None)
     (Path(made.location.folder) / layout.CONTENT / "src/b.py").write_text("evil\n")
     work.write("src/b.py", "mine\n")
     done = run_script(work, made.manifest.id)
@@ -87,7 +87,7 @@ def test_damaged_content_is_not_put_anywhere(work: GitRepo) -> None:
 
 
 def test_it_is_read_from_git_alone_where_the_folder_was_taken_away(work: GitRepo) -> None:
-    made = points.create(workspace_of(work.path), ["src"], "", "git_stash", None)
+    made = create(workspace_of(work.path), ["src"], "", "git_stash", None)
     work.git("clean", "-qxffd")
     assert not (work.path / ".checkpoints").exists()
     command = f"git show {layout.ref_name(made.manifest.id)}:restore.sh | sh"
@@ -98,7 +98,7 @@ def test_it_is_read_from_git_alone_where_the_folder_was_taken_away(work: GitRepo
 
 
 def test_a_copy_elsewhere_writes_nothing_unless_it_is_told_where(work: GitRepo, tmp_path: Path) -> None:
-    made = points.create(workspace_of(work.path), ["src"], "", "git_stash", None)
+    made = create(workspace_of(work.path), ["src"], "", "git_stash", None)
     copy = tmp_path / "x/y/restore.sh"
     copy.parent.mkdir(parents=True)
     shutil.copy(Path(made.location.folder) / layout.RESTORE_SCRIPT, copy)
@@ -114,7 +114,7 @@ def test_a_copy_elsewhere_writes_nothing_unless_it_is_told_where(work: GitRepo, 
 
 def test_variables_of_a_hook_do_not_lead_it_to_another_repository(work: GitRepo, tmp_path: Path) -> None:
     other = GitRepo.create(tmp_path / "other")
-    made = points.create(workspace_of(work.path), ["src"], "", "git_stash", None)
+    made = create(workspace_of(work.path), ["src"], "", "git_stash", None)
     shutil.rmtree(work.path / "src")
     env = {"GIT_DIR": str(other.path / ".git"), "GIT_INDEX_FILE": str(tmp_path / "index"), "CDPATH": "/"}
     done = run_script(work, made.manifest.id, **env)
@@ -125,7 +125,7 @@ def test_variables_of_a_hook_do_not_lead_it_to_another_repository(work: GitRepo,
 def test_names_reach_the_terminal_without_their_control_characters(work: GitRepo) -> None:
     name = "src/\x1b[31mred"
     work.write(name, "x")
-    made = points.create(workspace_of(work.path), ["src"], "", "file_backup", None)
+    made = create(workspace_of(work.path), ["src"], "", "file_backup", None)
     (Path(made.location.folder) / layout.CONTENT / name).write_text("evil\n")
     said = run_script(work, made.manifest.id).stderr
     assert "?[31mred" in said
@@ -133,13 +133,13 @@ def test_names_reach_the_terminal_without_their_control_characters(work: GitRepo
 
 
 def test_it_leaves_nothing_of_its_own_behind(work: GitRepo) -> None:
-    made = points.create(workspace_of(work.path), ["src"], "", "git_stash", None)
+    made = create(workspace_of(work.path), ["src"], "", "git_stash", None)
     run_script(work, made.manifest.id)
     assert os.listdir(work.path / layout.FOLDER) == [made.manifest.id]
 
 
 def test_it_needs_no_more_than_plain_tools(work: GitRepo, tmp_path: Path) -> None:
-    made = points.create(workspace_of(work.path), ["src"], "", "file_backup", None)
+    made = create(workspace_of(work.path), ["src"], "", "file_backup", None)
     shutil.rmtree(work.path / "src")
     tools = tmp_path / "bin"
     tools.mkdir()

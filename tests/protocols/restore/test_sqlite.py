@@ -16,7 +16,7 @@ from checkpoint_git.protocols.restore import artifacts, layout, points, rollback
 from checkpoint_git.protocols.restore.artifacts import request_databases
 from tests.support.command import run_here
 from tests.support.repos import GitRepo
-from tests.support.restore_points import load, run_script, workspace_of
+from tests.support.restore_points import create, go_back, load, run_script, workspace_of
 
 SHELLS = [shell for shell in ("dash", "bash") if shutil.which(shell)]
 MOVE_MONEY = """
@@ -97,12 +97,12 @@ def crash(path: Path, *words: str) -> None:
 def make(root: Path, url: str = "sqlite:///app.db", asked: tuple[str, ...] = ()) -> points.CreatedPoint:
     """A point of a database, and of files."""
     kind = "git_stash" if asked else "database_savepoint"
-    return points.create(workspace_of(root), asked, "", kind, None, request_databases(workspace_of(root), [url]))
+    return create(workspace_of(root), asked, "", kind, None, request_databases(workspace_of(root), [url]))
 
 
-def go_back(root: Path, made: points.CreatedPoint) -> rollback.RolledBack:
+def go_back_to(root: Path, made: points.CreatedPoint) -> rollback.RolledBack:
     """The rollback."""
-    return rollback.roll_back(workspace_of(root), made.manifest)
+    return go_back(workspace_of(root), made.manifest)
 
 
 @pytest.mark.parametrize("mode", ["wal", "delete"])
@@ -113,12 +113,12 @@ def test_a_database_goes_back_and_the_rollback_can_be_taken_back(tmp_path: Path,
     made = make(tmp_path)
     before = sqlite.hash_content(str(path), frozen=False)
     spend(path)
-    done = go_back(tmp_path, made)
+    done = go_back_to(tmp_path, made)
     assert read_money(path) == [500, 500]
     assert sqlite.hash_content(str(path), frozen=False) == before
     assert path.stat().st_mode & 0o777 == 0o640
     assert [part.name for part in done.plan.parts] == ["sqlite:///app.db"]
-    rollback.roll_back(workspace_of(tmp_path), load(tmp_path, done.safety))
+    go_back(workspace_of(tmp_path), load(tmp_path, done.safety))
     assert read_money(path) == [0, 0]
 
 
@@ -172,9 +172,9 @@ def test_a_rollback_is_not_undone_by_a_crashed_writer_s_wal(tmp_path: Path) -> N
     made = make(tmp_path)
     crash(path)
     assert (tmp_path / "app.db-wal").stat().st_size > 0
-    done = go_back(tmp_path, made)
+    done = go_back_to(tmp_path, made)
     assert read_money(path) == [500, 500]
-    rollback.roll_back(workspace_of(tmp_path), load(tmp_path, done.safety))
+    go_back(workspace_of(tmp_path), load(tmp_path, done.safety))
     assert read_money(path) == [666, 666], "what the crashed writer had written is kept by the safety point"
 
 
@@ -184,7 +184,7 @@ def test_a_rollback_is_not_undone_by_a_hot_journal(tmp_path: Path) -> None:
     made = make(tmp_path)
     crash(path, "hot")
     assert (tmp_path / "app.db-journal").exists()
-    go_back(tmp_path, made)
+    go_back_to(tmp_path, made)
     assert read_money(path) == [500, 500]
     assert not (tmp_path / "app.db-journal").exists()
 
@@ -238,10 +238,10 @@ def test_a_rollback_is_refused_while_a_process_is_connected(tmp_path: Path, mode
     count = len(os.listdir(tmp_path / layout.FOLDER))
     with writer(path, WRITE_AND_WAIT) as process:
         with pytest.raises(CheckpointError, match=f"in use by process {process.pid}"):
-            go_back(tmp_path, made)
+            go_back_to(tmp_path, made)
         assert read_money(path) == [666, 666]
     assert len(os.listdir(tmp_path / layout.FOLDER)) == count, "no safety point of a rollback that was refused"
-    go_back(tmp_path, made)
+    go_back_to(tmp_path, made)
     assert read_money(path) == [500, 500]
 
 
@@ -252,7 +252,7 @@ def test_a_connection_of_this_very_process_counts_too(tmp_path: Path) -> None:
     with closing(sqlite3.connect(path)) as bank:
         bank.execute("SELECT 1 FROM account").fetchall()
         with pytest.raises(CheckpointError, match="in use"):
-            go_back(tmp_path, made)
+            go_back_to(tmp_path, made)
 
 
 def test_locks_tell_where_the_list_of_processes_does_not(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -262,7 +262,7 @@ def test_locks_tell_where_the_list_of_processes_does_not(tmp_path: Path, monkeyp
     monkeypatch.setattr(sqlite, "find_users", lambda path: [])
     monkeypatch.setattr(sqlite, "_BUSY_MILLISECONDS", 50)
     with writer(path, WRITE_AND_WAIT), pytest.raises(CheckpointError, match="is in use"):
-        go_back(tmp_path, made)
+        go_back_to(tmp_path, made)
 
 
 def test_a_damaged_database_can_be_rolled_back(tmp_path: Path) -> None:
@@ -271,7 +271,7 @@ def test_a_damaged_database_can_be_rolled_back(tmp_path: Path) -> None:
     made = make(tmp_path)
     path.write_bytes(b"SQLite format 3\0" + b"\xee" * 5000)
     (tmp_path / "app.db-wal").write_bytes(b"rubbish")
-    done = go_back(tmp_path, made)
+    done = go_back_to(tmp_path, made)
     assert read_money(path) == [500, 500]
     safety = load(tmp_path, done.safety)
     kept = artifacts.read_artifacts(safety.value)[0]
@@ -286,9 +286,9 @@ def test_a_database_that_breaks_its_own_rules_can_be_rolled_back(tmp_path: Path)
     made = make(tmp_path)
     with closing(sqlite3.connect(path, isolation_level=None)) as bank:
         bank.executescript("PRAGMA ignore_check_constraints = ON; INSERT INTO ruled VALUES (-1)")
-    done = go_back(tmp_path, made)
+    done = go_back_to(tmp_path, made)
     assert read_money(path) == [500, 500]
-    rollback.roll_back(workspace_of(tmp_path), load(tmp_path, done.safety))
+    go_back(workspace_of(tmp_path), load(tmp_path, done.safety))
     with closing(sqlite3.connect(path)) as bank:
         assert bank.execute("SELECT a FROM ruled").fetchall() == [(-1,)]
 
@@ -299,13 +299,13 @@ def test_a_removed_database_comes_back_even_under_a_wal(tmp_path: Path) -> None:
     made = make(tmp_path, "sqlite:///data/app.db")
     crash(path)
     path.unlink()
-    done = go_back(tmp_path, made)
+    done = go_back_to(tmp_path, made)
     assert read_money(path) == [500, 500]
     assert any("app.db-wal was moved to" in text for text in done.told)
     shutil.rmtree(path.parent)
-    go_back(tmp_path, made)
+    go_back_to(tmp_path, made)
     assert read_money(path) == [500, 500]
-    rollback.roll_back(workspace_of(tmp_path), load(tmp_path, done.safety))
+    go_back(workspace_of(tmp_path), load(tmp_path, done.safety))
     assert not path.exists()
 
 
@@ -333,7 +333,7 @@ def test_a_tampered_copy_is_found_and_stops_the_rollback(tmp_path: Path) -> None
     copy.write_bytes(data)
     assert artifacts.find_damage(made.location, made.artifacts) == ["sqlite:///app.db"]
     with pytest.raises(CheckpointError, match="lost or damaged"):
-        go_back(tmp_path, made)
+        go_back_to(tmp_path, made)
     assert read_money(path) == [0, 0]
 
 
@@ -353,14 +353,14 @@ def test_a_rollback_that_was_killed_is_finished_by_the_next_one(
 
     monkeypatch.setattr(os, "replace", die)
     with pytest.raises(KeyboardInterrupt):
-        go_back(tmp_path, made)
+        go_back_to(tmp_path, made)
     monkeypatch.undo()
     count = len(os.listdir(tmp_path / layout.FOLDER))
-    done = go_back(tmp_path, made)
+    done = go_back_to(tmp_path, made)
     assert done.resumed
     assert read_money(path) == [500, 500]
     assert len(os.listdir(tmp_path / layout.FOLDER)) == count
-    rollback.roll_back(workspace_of(tmp_path), load(tmp_path, done.safety))
+    go_back(workspace_of(tmp_path), load(tmp_path, done.safety))
     assert read_money(path) == [0, 0]
 
 
@@ -373,7 +373,7 @@ def test_a_database_in_a_folder_of_the_scope_is_kept_once_and_as_a_database(repo
     repo.write("data/other", "2")
     repo.write("data/new", "2")
     crash(path)
-    done = go_back(repo.path, made)
+    done = go_back_to(repo.path, made)
     assert done.plan.remove == ["data/new"], "the -wal belongs to the database"
     assert read_money(path) == [500, 500]
     assert repo.read("data/other") == "1"
@@ -488,7 +488,7 @@ def test_a_table_of_many_columns_and_a_text_of_any_bytes_are_hashed(tmp_path: Pa
     made = make(tmp_path)
     with closing(sqlite3.connect(path)) as bank, bank:
         bank.execute("UPDATE wide SET c7 = x'ff00fe'")
-    assert [part.name for part in go_back(tmp_path, made).plan.parts] == ["sqlite:///app.db"]
+    assert [part.name for part in go_back_to(tmp_path, made).plan.parts] == ["sqlite:///app.db"]
 
 
 def test_a_full_disk_is_no_reason_to_keep_less_than_the_database(tmp_path: Path) -> None:

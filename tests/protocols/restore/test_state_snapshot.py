@@ -8,25 +8,25 @@ from typing import Any
 import pytest
 
 from checkpoint_git.core.errors import CheckpointError
-from checkpoint_git.protocols.restore import artifacts, layout, points, rollback, store
+from checkpoint_git.protocols.restore import artifacts, layout, points, store
 from checkpoint_git.protocols.restore.contents import Means
 from checkpoint_git.protocols.restore.state_snapshot import request_state
 from tests.support.command import run_here
 from tests.support.repos import GitRepo
-from tests.support.restore_points import roll_back, run_script, workspace_of
+from tests.support.restore_points import create, folder_of, go_back, roll_back, run_script, workspace_of
 
 
 def make(root: Path, *states: Any, asked: tuple[str, ...] = ()) -> points.CreatedPoint:
     """A point of states, and of files."""
     kind = "git_stash" if asked else "state_snapshot"
-    return points.create(workspace_of(root), asked, "", kind, None, states)
+    return create(workspace_of(root), asked, "", kind, None, states)
 
 
 def test_a_state_goes_back_to_the_file_it_came_from(repo: GitRepo) -> None:
     path = repo.write("run.json", b'{"step": 1,\n "x": [1.50]}')
     made = make(repo.path, request_state("run", path.read_bytes(), "run.json", 0o640))
     repo.write("run.json", "{}")
-    done = rollback.roll_back(workspace_of(repo.path), made.manifest)
+    done = go_back(workspace_of(repo.path), made.manifest)
     assert path.read_bytes() == b'{"step": 1,\n "x": [1.50]}'
     assert path.stat().st_mode & 0o777 == 0o640
     assert [part.name for part in done.plan.parts] == ["state:run"]
@@ -37,7 +37,7 @@ def test_a_state_goes_back_to_the_file_it_came_from(repo: GitRepo) -> None:
 def test_a_file_that_was_broken_since_is_kept_as_it_was_before_the_rollback(repo: GitRepo) -> None:
     made = make(repo.path, request_state("run", b"{}", "run.json"))
     repo.write("run.json", b"\xff no JSON")
-    done = rollback.roll_back(workspace_of(repo.path), made.manifest)
+    done = go_back(workspace_of(repo.path), made.manifest)
     assert repo.read("run.json") == "{}"
     roll_back(repo.path, done.safety)
     assert (repo.path / "run.json").read_bytes() == b"\xff no JSON"
@@ -45,7 +45,7 @@ def test_a_file_that_was_broken_since_is_kept_as_it_was_before_the_rollback(repo
 
 def test_a_rollback_of_a_rollback_removes_what_was_not_there(repo: GitRepo) -> None:
     made = make(repo.path, request_state("run", b"{}", "run.json"))
-    done = rollback.roll_back(workspace_of(repo.path), made.manifest)
+    done = go_back(workspace_of(repo.path), made.manifest)
     assert repo.read("run.json") == "{}"
     roll_back(repo.path, done.safety)
     assert not (repo.path / "run.json").exists()
@@ -54,7 +54,7 @@ def test_a_rollback_of_a_rollback_removes_what_was_not_there(repo: GitRepo) -> N
 def test_a_state_is_handed_over_to_a_callback(repo: GitRepo) -> None:
     made = make(repo.path, request_state("run", b'{"step": 1}'), request_state("other", b"[2]"))
     taken: dict[str, Any] = {}
-    rollback.roll_back(workspace_of(repo.path), made.manifest, None, Means(hand_over=taken.__setitem__))
+    go_back(workspace_of(repo.path), made.manifest, None, Means(hand_over=taken.__setitem__))
     assert taken == {"run": {"step": 1}, "other": [2]}
 
 
@@ -63,10 +63,10 @@ def test_a_state_without_a_file_needs_a_place_before_anything_is_changed(repo: G
     made = make(repo.path, request_state("run", b"{}"), asked=("a",))
     repo.write("a", "2")
     with pytest.raises(CheckpointError, match="came from no file") as caught:
-        rollback.roll_back(workspace_of(repo.path), made.manifest)
+        go_back(workspace_of(repo.path), made.manifest)
     assert "--state-to run=FILE" in caught.value.hint
     assert repo.read("a") == "2"
-    rollback.roll_back(workspace_of(repo.path), made.manifest, None, Means({"run": str(repo.path / "back.json")}))
+    go_back(workspace_of(repo.path), made.manifest, None, Means({"run": str(repo.path / "back.json")}))
     assert (repo.read("a"), repo.read("back.json")) == ("1", "{}")
 
 
@@ -74,10 +74,10 @@ def test_a_part_of_a_point_goes_back_alone(repo: GitRepo) -> None:
     repo.write("a", "1")
     made = make(repo.path, request_state("run", b"{}", "run.json"), asked=("a",))
     repo.write("a", "2")
-    rollback.roll_back(workspace_of(repo.path), made.manifest, ["state:run"])
+    go_back(workspace_of(repo.path), made.manifest, ["state:run"])
     assert (repo.read("a"), repo.read("run.json")) == ("2", "{}")
     repo.write("run.json", "[]")
-    rollback.roll_back(workspace_of(repo.path), made.manifest, ["a"])
+    go_back(workspace_of(repo.path), made.manifest, ["a"])
     assert (repo.read("a"), repo.read("run.json")) == ("1", "[]")
 
 
@@ -101,16 +101,16 @@ def test_a_state_of_a_secret_file_is_refused() -> None:
 def test_two_states_of_one_key_are_refused_and_nothing_is_left(repo: GitRepo) -> None:
     with pytest.raises(CheckpointError, match="named twice"):
         make(repo.path, request_state("run", b"{}"), request_state("run", b"[]"))
-    assert os.listdir(repo.path / layout.FOLDER) == []
+    assert layout.list_ids(workspace_of(repo.path).base) == []
 
 
 def test_a_tampered_state_is_found_and_stops_the_rollback(repo: GitRepo) -> None:
     made = make(repo.path, request_state("run", b"{}", "run.json"))
     repo.write("run.json", "[]")
-    (repo.path / layout.FOLDER / made.manifest.id / "parts/00.json").write_bytes(b"[]")
+    (folder_of(repo.path, made.manifest.id) / "parts/00.json").write_bytes(b"[]")
     assert artifacts.find_damage(made.location, made.artifacts) == ["state:run"]
     with pytest.raises(CheckpointError, match="state:run is lost or damaged"):
-        rollback.roll_back(workspace_of(repo.path), made.manifest)
+        go_back(workspace_of(repo.path), made.manifest)
     assert repo.read("run.json") == "[]"
 
 
@@ -146,7 +146,7 @@ def test_restore_sh_gives_states_back_as_files(repo: GitRepo) -> None:
 
 def test_restore_sh_gives_nothing_back_that_was_tampered_with(repo: GitRepo) -> None:
     made = make(repo.path, request_state("run", b"[1]", "run.json"))
-    (repo.path / layout.FOLDER / made.manifest.id / "parts/00.json").write_bytes(b"[6]")
+    (folder_of(repo.path, made.manifest.id) / "parts/00.json").write_bytes(b"[6]")
     done = run_script(repo.path, made)
     assert done.returncode == 1
     assert b"not restored: ./run.json" in done.stderr
@@ -231,7 +231,7 @@ def test_verify_and_show_tell_of_states(repo: GitRepo) -> None:
     name = point["checkpoint_id"]
     assert run_here("rp", "verify", name, cwd=repo.path).returncode == 0
     assert "state:run" in run_here("rp", "show", name, cwd=repo.path).stdout
-    (repo.path / layout.FOLDER / name / "parts/00.json").write_text("[]")
+    (folder_of(repo.path, name) / "parts/00.json").write_text("[]")
     found = run_here("rp", "verify", name, cwd=repo.path)
     assert found.returncode == 1
     assert "state:run" in found.stdout

@@ -6,29 +6,29 @@ from pathlib import Path
 import pytest
 
 from checkpoint_git.core.errors import CheckpointError
-from checkpoint_git.protocols.restore import layout, points, store
+from checkpoint_git.protocols.restore import layout, store
 from tests.support.repos import GitRepo
-from tests.support.restore_points import NOW, load, workspace_of
+from tests.support.restore_points import NOW, create, load, manifest_file, workspace_of
 
 
 def test_a_manifest_that_was_edited_is_not_relied_on(full_work: GitRepo) -> None:
-    made = points.create(workspace_of(full_work.path), ["src"], "", "git_stash", None)
-    path = Path(layout.manifest_path(str(full_work.path), made.manifest.id))
+    made = create(workspace_of(full_work.path), ["src"], "", "git_stash", None)
+    path = manifest_file(full_work.path, made.manifest.id)
     path.write_text(path.read_text().replace("src/b.py", "src/x.py"))
-    manifest = store.load_manifest(str(full_work.path), made.manifest.id)
+    manifest = store.load_manifest(workspace_of(full_work.path), made.manifest.id)
     assert manifest is not None
     assert manifest.trouble == "its manifest was changed after it was made"
 
 
 def test_a_manifest_of_a_stranger_leads_nowhere_else(full_work: GitRepo) -> None:
-    made = points.create(workspace_of(full_work.path), ["src"], "", "git_stash", None)
+    made = create(workspace_of(full_work.path), ["src"], "", "git_stash", None)
     value = {**made.manifest.value, "entries": [{**made.manifest.value["entries"][1], "path": "../../escape"}]}
     data = store.write_text({**value, "digest": store.find_digest(value)})
     assert "leads out of the workspace" in store.parse_manifest(made.manifest.id, data).trouble
 
 
 def make(work: GitRepo, kind: str = "git_stash", expires: int | None = None) -> store.Manifest:
-    return points.create(workspace_of(work.path), ["src"], "why", kind, expires).manifest
+    return create(workspace_of(work.path), ["src"], "why", kind, expires).manifest
 
 
 @pytest.mark.parametrize(
@@ -47,7 +47,7 @@ def test_a_manifest_that_cannot_be_read_is_reported_and_not_raised(data: bytes, 
 
 def test_a_manifest_that_is_a_link_is_not_followed(work: GitRepo, tmp_path: Path) -> None:
     manifest = make(work)
-    path = Path(layout.manifest_path(str(work.path), manifest.id))
+    path = manifest_file(work.path, manifest.id)
     path.rename(tmp_path / "elsewhere")
     path.symlink_to(tmp_path / "elsewhere")
     assert load(work.path, manifest.id).trouble.startswith("its manifest cannot be read")
@@ -55,7 +55,7 @@ def test_a_manifest_that_is_a_link_is_not_followed(work: GitRepo, tmp_path: Path
 
 def test_the_state_is_noted_and_changes_nothing_that_the_digest_covers(work: GitRepo) -> None:
     manifest = make(work)
-    store.write_state(str(work.path), manifest, "restored", "rollback", NOW)
+    store.write_state(workspace_of(work.path), manifest, "restored", "rollback")
     noted = load(work.path, manifest.id)
     assert (noted.trouble, noted.value["state"], noted.value["digest"]) == ("", "restored", manifest.value["digest"])
     assert [one["operation"] for one in noted.value["history"]] == ["rollback"]
@@ -64,16 +64,16 @@ def test_the_state_is_noted_and_changes_nothing_that_the_digest_covers(work: Git
 def test_a_point_is_expired_from_its_instant_on_unless_it_was_dropped(work: GitRepo) -> None:
     manifest = make(work, expires=NOW + 60)
     assert [store.find_state(manifest, NOW + past) for past in (59, 60)] == ["active", "expired"]
-    dropped = store.write_state(str(work.path), manifest, "dropped", "drop", NOW)
+    dropped = store.write_state(workspace_of(work.path), manifest, "dropped", "drop")
     assert store.find_state(dropped, NOW + 60) == "dropped"
     assert store.find_state(manifest._replace(trouble="x"), NOW) == "damaged"
 
 
 def test_a_name_that_is_taken_is_not_taken_over(work: GitRepo) -> None:
     manifest = make(work)
-    folder = store.begin_folder(str(work.path), manifest.id)
+    folder = store.begin_folder(workspace_of(work.path).base, manifest.id)
     with pytest.raises(CheckpointError, match="already"):
-        store.finish_folder(str(work.path), folder, manifest.id)
+        store.finish_folder(workspace_of(work.path).base, folder, manifest.id)
     assert load(work.path, manifest.id).trouble == ""
 
 
@@ -82,7 +82,7 @@ def test_only_folders_of_processes_that_are_gone_are_cleared(work: GitRepo) -> N
     process.wait()
     for name in (f".new-{process.pid}-chk_x", f".new-{os.getpid()}-chk_x", ".new-x-chk_x", "chk_y"):
         work.write(f".checkpoints/{name}/manifest.json", "{")
-    store.remove_unfinished(str(work.path))
+    store.clear_unfinished(workspace_of(work.path))
     assert sorted(os.listdir(work.path / ".checkpoints")) == [f".new-{os.getpid()}-chk_x", ".new-x-chk_x", "chk_y"]
 
 
@@ -96,7 +96,8 @@ def test_a_point_whose_folder_was_removed_comes_back_from_git(work: GitRepo) -> 
 
 def test_a_copy_that_was_removed_is_gone_for_good(work: GitRepo) -> None:
     manifest = make(work, "file_backup")
-    store.remove_folder(str(work.path), manifest.id)
+    store.remove_folder(workspace_of(work.path).base, manifest.id)
+    store.remove_folder(str(work.path / ".checkpoints"), manifest.id)
     with pytest.raises(CheckpointError, match="no such restore point"):
         store.load_point(workspace_of(work.path), manifest.id)
     assert os.listdir(work.path / ".checkpoints") == []

@@ -15,7 +15,7 @@ import pytest
 
 from tests.support.command import BIN, run_checkpoint, run_here
 from tests.support.repos import GitRepo
-from tests.support.restore_points import KINDS, look
+from tests.support.restore_points import KINDS, folder_of, look, manifest_file
 
 
 @pytest.fixture
@@ -54,7 +54,7 @@ def index_of(work: GitRepo) -> tuple[bytes, int, str]:
 
 
 def test_the_answer_keeps_the_published_contract(work: GitRepo) -> None:
-    answer = ask(work, "create", "src", "later.txt", "--reason", "why", "--expiry", "24h")
+    answer = ask(work, "create", "src", "later.txt", "--absent", "--reason", "why", "--expiry", "24h")
     point = answer["checkpoint"]["id"]
     assert answer["checkpoint_created"] is True
     assert answer["checkpoint_id"] == point
@@ -166,14 +166,20 @@ def test_a_bare_repository_is_refused(tmp_path: Path) -> None:
     assert not (bare.path / ".checkpoints").exists()
 
 
-def test_linked_work_trees_do_not_see_each_others_points(work: GitRepo, tmp_path: Path) -> None:
-    work.git("worktree", "add", "-q", str(tmp_path / "other"))
+def test_points_of_every_work_tree_are_listed_and_used_elsewhere_only_on_request(work: GitRepo, tmp_path: Path) -> None:
     other = tmp_path / "other"
+    work.git("worktree", "add", "-q", str(other))
+    (other / "src/a.py").write_text("from the other one\n")
     point = make_point(other, "src")
-    assert ask(work, "list")["restore_points"] == []
-    assert rp(work, "drop", point).returncode == 2
-    shutil.rmtree(other / ".checkpoints")
-    assert [one["id"] for one in ask(other, "list")["restore_points"]] == [point]
+    (listed,) = ask(work, "list")["restore_points"]
+    assert (listed["id"], listed["work_tree"]) == (point, "other")
+    refused = rp(work, "rollback", point)
+    assert refused.returncode == 2
+    assert "--here" in refused.stderr
+    work.git("worktree", "remove", "--force", str(other))
+    assert [one["id"] for one in ask(work, "list")["restore_points"]] == [point]
+    ask(work, "rollback", point, "--here")
+    assert work.read("src/a.py") == "from the other one\n"
 
 
 def test_files_of_a_submodule_come_back_and_its_history_is_left_alone(work: GitRepo, tmp_path: Path) -> None:
@@ -323,7 +329,8 @@ def test_a_file_that_cannot_be_kept_whole_leaves_no_point_and_nothing_else(work:
     assert done.returncode == 2
     assert "Traceback" not in done.stderr
     assert look(work.path) == tree
-    assert [name for name in os.listdir(work.path / ".checkpoints") if name.startswith((".new", "chk_"))] == []
+    names = os.listdir(work.path / ".git/checkpoint-restore")
+    assert [name for name in names if name.startswith((".new", "chk_"))] == []
     assert ask(work, "list")["restore_points"] == []
 
 
@@ -395,23 +402,26 @@ def test_a_dropped_point_is_gone_with_its_ref(work: GitRepo) -> None:
 
 def test_a_drop_that_was_cut_off_is_finished_by_the_next_clearing(work: GitRepo) -> None:
     point = make_point(work, "src")
-    path = work.path / ".checkpoints" / point / "manifest.json"
+    path = manifest_file(work.path, point)
     path.write_text(path.read_text().replace('"state": "active"', '"state": "dropped"'))
     assert rp(work, "rollback", point).returncode == 2
     assert ask(work, "gc", "--expired")["cleared"] == [point]
     assert work.git("for-each-ref", "refs/checkpoints") == ""
 
 
-@pytest.mark.parametrize("what", ["manifest", "script", "blob", "copy", "ref", "log"])
+@pytest.mark.parametrize("what", ["manifest", "looked at", "script", "blob", "copy", "ref", "log"])
 def test_verify_finds_what_was_tampered_with(work: GitRepo, what: str) -> None:
     point = make_point(work, "src", "--type", "file_backup" if what == "copy" else "git_stash")
     assert rp(work, "verify", point).returncode == 0
-    folder = work.path / ".checkpoints" / point
+    folder, copy = folder_of(work.path, point), work.path / ".checkpoints" / point
     if what == "manifest":
         path = folder / "manifest.json"
         path.write_text(path.read_text().replace('"reason": ""', '"reason": "x"'))
     elif what == "script":
-        (folder / "restore.sh").write_text("rm -rf /\n")
+        (copy / "restore.sh").write_text("rm -rf /\n")
+    elif what == "looked at":
+        path = copy / "manifest.json"
+        path.write_text(path.read_text().replace('"reason": ""', '"reason": "x"'))
     elif what == "blob":
         blob = work.git("hash-object", "--no-filters", "src/a.py")
         path = work.path / ".git/objects" / blob[:2] / blob[2:]

@@ -1,0 +1,181 @@
+"""What git holds beside the files: the index, HEAD with its branch, and a merge, rebase or cherry-pick under way."""
+
+import os
+import re
+import shutil
+from collections.abc import Iterable, Sequence
+from contextlib import suppress
+from hashlib import sha256
+from typing import Any, NamedTuple
+
+from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.core.terminal_text import escape_controls, join_some, plural
+from checkpoint_git.git import private_objects
+from checkpoint_git.git.objects import Entry, IndexEntry, read_headers, read_index
+from checkpoint_git.git.run import run_git
+from checkpoint_git.protocols.restore.contents import Location
+from checkpoint_git.protocols.restore.file_writes import reporting
+from checkpoint_git.protocols.restore.layout import Workspace
+
+FOLDER = "git"  # below a point's folder: the index and the files of what is under way
+_MOST_PARENTS = 64
+# the first that is there names what is under way
+_SIGNS = {
+    "rebase-merge": "rebase",
+    "rebase-apply": "rebase",
+    "MERGE_HEAD": "merge",
+    "CHERRY_PICK_HEAD": "cherry-pick",
+    "REVERT_HEAD": "revert",
+    "sequencer": "cherry-pick",
+}
+_FILES = (
+    *_SIGNS, "MERGE_MSG", "MERGE_MODE", "MERGE_RR", "MERGE_AUTOSTASH", "AUTO_MERGE", "REBASE_HEAD", "SQUASH_MSG",
+    "ORIG_HEAD",
+)  # fmt: skip
+_ID = re.compile(rb"\b(?:[0-9a-f]{64}|[0-9a-f]{40})\b")
+
+
+class GitState(NamedTuple):
+    head: str  # the commit, "" before the first
+    branch: str  # the whole name of its ref, "" where HEAD is detached
+    operation: str  # "merge", "rebase", "cherry-pick", "revert" or ""
+    staged: str  # a digest of what is staged
+
+
+def read_state(workspace: Workspace, index: Sequence[IndexEntry] | None = None) -> GitState:
+    root, env = workspace.root, private_objects.quiet_env(workspace.env)
+    head = run_git(["rev-parse", "--verify", "--quiet", "HEAD^{commit}"], root, env=env, check=False)
+    branch = run_git(["symbolic-ref", "--quiet", "HEAD"], root, env=env, check=False)
+    there = (word for name, word in _SIGNS.items() if os.path.lexists(os.path.join(workspace.git_dir or "", name)))
+    staged = read_index(root, env=env) if index is None else index
+    digest = sha256("\0".join(map(repr, staged)).encode()).hexdigest()
+    return GitState(head.out.decode().strip(), os.fsdecode(branch.out).strip(), next(there, ""), digest)
+
+
+def capture(workspace: Workspace, folder: str) -> tuple[GitState, list[str], dict[str, Entry]]:
+    """folder: the point's. Returns the state, the commits that it needs, and what is staged as files for a tree."""
+    own, git_dir = os.path.join(folder, FOLDER), workspace.git_dir or ""
+    with reporting(own):
+        os.mkdir(own, 0o700)
+        for name in ("index", *_FILES):
+            _copy(os.path.join(git_dir, name), os.path.join(own, name))
+    if any(name.startswith("sharedindex.") for name in os.listdir(git_dir)):
+        run_git(["update-index", "--no-split-index"], workspace.root, env=_kept_env(workspace, folder))
+    staged = _read_kept(workspace, folder)
+    state = read_state(workspace, staged)
+    named = [state.head, *dict.fromkeys(one for name in _FILES for one in _read_ids(os.path.join(own, name)))]
+    headers = read_headers(workspace.root, [one for one in named if one], private_objects.quiet_env(workspace.env))
+    commits = list(dict.fromkeys(one.id for one in headers if one.kind == "commit"))[:_MOST_PARENTS]
+    return state, commits, {f"index/{one.stage}/{one.path}": Entry(one.mode, one.blob) for one in staged}
+
+
+def _copy(source: str, target: str) -> None:
+    if os.path.islink(source) or not os.path.lexists(source):
+        return
+    if os.path.isdir(source):
+        shutil.copytree(source, target, symlinks=True)
+    else:
+        shutil.copyfile(source, target)
+
+
+def _read_ids(path: str) -> Iterable[str]:
+    files = (
+        [path] if os.path.isfile(path) else [os.path.join(top, one) for top, _, found in os.walk(path) for one in found]
+    )
+    for file in files:
+        with open(file, "rb") as stream:
+            yield from (found.decode() for found in _ID.findall(stream.read(1 << 20)))
+
+
+def _kept_env(workspace: Workspace, folder: str) -> dict[str, str]:
+    return {**private_objects.quiet_env(workspace.env), "GIT_INDEX_FILE": os.path.join(folder, FOLDER, "index")}
+
+
+def _read_kept(workspace: Workspace, folder: str) -> list[IndexEntry]:
+    return read_index(workspace.root, env=_kept_env(workspace, folder))
+
+
+def compare(workspace: Workspace, location: Location, kept: dict[str, Any]) -> list[str]:
+    """Sentences on what is not as it was."""
+    then, now = GitState(**kept), read_state(workspace)
+    said = []
+    if (then.head, then.branch) != (now.head, now.branch):
+        said.append(f"HEAD was {_name(then)}, and is {_name(now)} (--operation brings it back)")
+    if then.operation != now.operation:
+        was, is_now = (f"a {one.operation}" if one.operation else "nothing" for one in (then, now))
+        said.append(f"{was} was under way in git, and now {is_now} is (--operation brings it back)")
+    if then.staged != now.staged:
+        paths = sorted({one.path for one in _differing(workspace, location)})
+        shown = join_some([escape_controls(path) for path in paths])
+        said.append(
+            f"what is staged is not as it was in {plural(len(paths), 'path')}: {shown} (--index brings it back)"
+        )
+    return said
+
+
+def _name(state: GitState) -> str:
+    place = escape_controls(state.branch.removeprefix("refs/heads/")) or "detached"
+    return f"{place} at {state.head[:10] or 'no commit'}"
+
+
+def _differing(workspace: Workspace, location: Location) -> set[IndexEntry]:
+    return set(_read_kept(workspace, location.folder)) ^ set(
+        read_index(workspace.root, env=private_objects.quiet_env(workspace.env))
+    )
+
+
+def restore_index(workspace: Workspace, location: Location) -> None:
+    """All of it, flags included."""
+    index = os.path.join(workspace.git_dir or "", "index")
+    kept, lock = os.path.join(location.folder, FOLDER, "index"), f"{index}.lock"
+    try:
+        os.close(os.open(lock, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666))
+    except FileExistsError:
+        hint = "let it end, then run the same command again"
+        raise CheckpointError("another git command holds the index", hint) from None
+    with reporting(lock):
+        if os.path.exists(kept):
+            shutil.copyfile(kept, lock)
+            os.replace(lock, index)
+        else:  # nothing had ever been staged
+            for path in (index, lock):
+                with suppress(FileNotFoundError):
+                    os.unlink(path)
+    words = ["update-index", "-q", "--refresh"]
+    run_git(words, workspace.root, env=private_objects.quiet_env(workspace.env), check=False)
+
+
+def check_branch_free(workspace: Workspace, branch: str) -> None:
+    """Raises CheckpointError where another work tree has the branch checked out."""
+    words = ["for-each-ref", "--format=%(worktreepath)", branch or "refs/none"]
+    out = run_git(words, workspace.root, env=private_objects.quiet_env(workspace.env)).out
+    place = os.fsdecode(out).strip()
+    if place and os.path.realpath(place) != os.path.realpath(workspace.root):
+        message = f"the branch {escape_controls(branch)} is checked out in {escape_controls(place)}"
+        raise CheckpointError(message, "leave --operation out, or check out another branch there; nothing was changed")
+
+
+def restore_operation(workspace: Workspace, location: Location, kept: dict[str, Any], reason: str) -> None:
+    """HEAD, its branch and what was under way; the index is brought back by itself."""
+    then, now = GitState(**kept), read_state(workspace)
+    words = list[list[str]]()
+    if then.branch and then.head:
+        words = [
+            ["update-ref", "-m", reason, then.branch, then.head],
+            ["symbolic-ref", "-m", reason, "HEAD", then.branch],
+        ]
+    elif then.branch:
+        words = [["symbolic-ref", "-m", reason, "HEAD", then.branch]]
+        words += [["update-ref", "-d", then.branch]] if now.branch == then.branch and now.head else []
+    elif then.head:
+        words = [["update-ref", "--no-deref", "-m", reason, "HEAD", then.head]]
+    for each in words if (then.head, then.branch) != (now.head, now.branch) else ():
+        run_git(["-c", "core.hooksPath=/dev/null", *each], workspace.root, env=private_objects.quiet_env(workspace.env))
+    for name in _FILES:
+        path = os.path.join(workspace.git_dir or "", name)
+        with reporting(path):
+            if os.path.isdir(path) and not os.path.islink(path):
+                shutil.rmtree(path)
+            elif os.path.lexists(path):
+                os.unlink(path)
+            _copy(os.path.join(location.folder, FOLDER, name), path)

@@ -1,0 +1,246 @@
+"""Users in trouble: a point was made, everything broke, and the way back is taken with the real commands."""
+
+import json
+import os
+import shutil
+import subprocess
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.command import run_here
+from tests.support.repos import GitRepo
+
+
+@pytest.fixture
+def work(repo: GitRepo) -> GitRepo:
+    """Two branches that changed one file, and an ignored folder with work in it."""
+    repo.write(".gitignore", "data/\n")
+    repo.write("a", "a\n")
+    repo.write("b", "b\n")
+    repo.write("data/precious", "1\n")
+    repo.commit()
+    repo.git("checkout", "-q", "-b", "topic")
+    repo.write("a", "topic\n")
+    repo.commit()
+    repo.git("checkout", "-q", "-")
+    repo.write("a", "main\n")
+    repo.commit()
+    return repo
+
+
+def ask(work: GitRepo | Path, *words: str) -> dict[str, Any]:
+    """The answer as JSON; the exit code must be 0."""
+    done = run_here("rp", *words, "--json", cwd=work if isinstance(work, Path) else work.path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    value: dict[str, Any] = json.loads(done.stdout)
+    return value
+
+
+def refuse(work: GitRepo, *words: str) -> str:
+    """What is said; the exit code must be 2."""
+    done = run_here("rp", *words, cwd=work.path)
+    assert done.returncode == 2, done.stdout
+    return done.stderr
+
+
+def state(work: GitRepo) -> list[str]:
+    """HEAD, the branch, what is staged, and what status says."""
+    words = (["rev-parse", "HEAD"], ["symbolic-ref", "HEAD"], ["ls-files", "-s"], ["status", "--porcelain"])
+    return [work.git(*one) for one in words]
+
+
+def stop(work: GitRepo, *words: str) -> None:
+    """A git command that stops with a conflict."""
+    assert work.run("git", *words).returncode != 0
+
+
+def test_what_was_staged_is_told_and_comes_back(work: GitRepo) -> None:
+    work.write("b", "staged\n")
+    work.git("add", "b")
+    work.write("b", "written\n")
+    before = state(work)
+    ask(work, "create", ".")
+    work.git("reset", "-q", "--hard")
+    work.git("gc", "-q", "--prune=now")
+    told = ask(work, "rollback", "latest")["moved_in_git"]
+    assert len(told) == 1
+    assert "--index" in told[0]
+    assert work.git("diff", "--cached", "--name-only") == ""
+    assert ask(work, "rollback", "latest", "--index")["moved_in_git"] == []
+    assert state(work) == before
+    assert work.git("show", ":b") == "staged"
+
+
+@pytest.mark.parametrize("way", ["merge", "rebase", "cherry-pick", "revert"])
+def test_what_was_under_way_comes_back_with_its_conflict(work: GitRepo, way: str) -> None:
+    if way == "revert":
+        stop(work, "revert", "HEAD~1", "--no-edit")
+    else:
+        stop(work, way, "topic")
+    before, picture = state(work) if way != "rebase" else [], work.git("status")
+    made = ask(work, "create", ".")
+    assert made["git"]["operation"] == way
+    work.git(way, "--abort")
+    work.git("checkout", "-q", "-f", "topic")
+    work.git("branch", "-q", "-D", "master" if "master" in picture else "main") if way == "merge" else None
+    work.git("reflog", "expire", "--expire=now", "--all")
+    work.git("gc", "-q", "--prune=now")
+    answer = ask(work, "rollback", made["checkpoint_id"], "--operation")
+    assert answer["moved_in_git"] == []
+    assert work.git("status") == picture
+    assert not before or state(work) == before
+    ask(work, "rollback", answer["safety_checkpoint_id"], "--operation")
+    assert work.git("symbolic-ref", "--short", "HEAD") == "topic"
+    assert "conflict" not in work.git("status")
+
+
+def test_a_branch_that_another_work_tree_has_is_not_moved(work: GitRepo, tmp_path: Path) -> None:
+    ask(work, "create", ".")
+    name = work.git("symbolic-ref", "--short", "HEAD")
+    work.git("checkout", "-q", "topic")
+    work.git("worktree", "add", "-q", str(tmp_path / "other"), name)
+    assert "is checked out in" in refuse(work, "rollback", "latest", "--operation")
+
+
+def test_a_repository_without_a_commit_keeps_what_is_staged(repo: GitRepo) -> None:
+    repo.write("a", "1")
+    repo.git("add", "a")
+    ask(repo, "create", ".")
+    repo.git("rm", "-q", "--cached", "a")
+    ask(repo, "rollback", "latest", "--index")
+    assert repo.git("ls-files") == "a"
+
+
+def test_what_was_ignored_when_the_point_was_made_is_never_removed(work: GitRepo) -> None:
+    made = ask(work, "create", ".")
+    assert made["left_out"] == [{"path": "data/", "reason": "ignored by git"}]
+    (work.path / ".gitignore").unlink()
+    work.write("new", "made since")
+    answer = ask(work, "rollback", "latest")
+    assert answer["removed"] == ["new"]
+    assert work.read("data/precious") == "1\n"
+    assert any("data/" in text for text in answer["warnings"])
+
+
+def test_a_clean_takes_no_point_and_no_database(work: GitRepo) -> None:
+    subprocess.run(
+        ["python3", "-c", "import sqlite3; sqlite3.connect('app.db').executescript('create table t(x)')"],
+        cwd=work.path,
+        check=True,
+    )
+    work.write("state.json", "[1]")
+    ask(work, "create", "a", "--database", "sqlite:///app.db", "--state", "run=state.json")
+    work.git("clean", "-q", "-x", "-f", "-d")
+    assert not (work.path / ".checkpoints").exists()
+    answer = ask(work, "rollback", "latest")
+    assert answer["verified"]
+    assert (work.path / "app.db").exists()
+    assert work.read("state.json") == "[1]"
+    assert work.run("sh", f".checkpoints/{answer['checkpoint_id']}/restore.sh").returncode == 0
+
+
+def forge(work: GitRepo) -> str:
+    """A whole and valid point that came with a branch."""
+    point = str(ask(work, "create", "a", "--type", "file_backup")["checkpoint_id"])
+    shutil.rmtree(work.path / ".checkpoints" / point)
+    shutil.move(work.path / ".git/checkpoint-restore" / point, work.path / ".checkpoints" / point)
+    work.git("add", "-f", ".checkpoints", ".audit")
+    work.commit()
+    return point
+
+
+def test_a_point_of_a_branch_is_foreign_and_does_nothing_unasked(work: GitRepo, tmp_path: Path) -> None:
+    point = forge(work)
+    clone = GitRepo(tmp_path / "clone")
+    work.git("clone", "-q", ".", str(clone.path))
+    (listed,) = ask(clone, "list")["restore_points"]
+    assert listed["state"] == "foreign"
+    clone.write("a", "mine\n")
+    for words in (["verify"], ["diff"], ["rollback"], ["rollback", "--dry-run"], ["drop"]):
+        assert "was not made in this clone" in refuse(clone, words[0], point, *words[1:])
+    assert "no live restore point" in refuse(clone, "rollback", "latest")
+    verified = run_here("rp", "verify", point, "--foreign", "--json", cwd=clone.path)
+    assert not json.loads(verified.stdout)["verified"]
+    assert clone.read("a") == "mine\n"
+    ask(clone, "rollback", point, "--foreign")
+    assert clone.read("a") == "main\n"
+
+
+def test_a_tracked_journal_hides_no_safety_point(work: GitRepo) -> None:
+    first, decoy = (str(ask(work, "create", "a")["checkpoint_id"]) for _ in range(2))
+    work.write(f".checkpoints/{first}/rollback.json", json.dumps({"safety": decoy, "within": None}))
+    answer = ask(work, "rollback", first)
+    assert not answer["resumed"]
+    assert answer["safety_checkpoint_id"] not in (None, decoy)
+
+
+def test_names_make_no_secrets_of_code_of_documents_and_of_what_is_tracked(work: GitRepo) -> None:
+    for name in ("src/credentials.py", "secrets.ts", "docs/secrets.md", "conf/credentials.json"):
+        work.write(name, "x = 1\n")
+    work.commit()
+    secret = (
+        "kubeconfig",
+        "prod.tfstate",
+        ".docker/config.json",
+        ".vault-token",
+        ".env",
+        "secrets.yml",
+        ".kube/config",
+    )
+    for name in secret:
+        work.write(name, "x: 1\n")
+    work.write("credentials.js", f"const key = 'ghp_{'a1B2' * 9}'\n")
+    made = ask(work, "create", ".")
+    kept = made["checkpoint"]["scope"]["files"]
+    assert {"src/credentials.py", "secrets.ts", "docs/secrets.md", "conf/credentials.json"} <= set(kept)
+    assert {one["path"] for one in made["left_out"]} == {*secret, "credentials.js", "data/"}
+    named = ask(work, "create", ".", "--include", ".env")
+    assert ".env" in named["checkpoint"]["scope"]["files"]
+    work.write(".env", "broken")
+    ask(work, "rollback", "latest")
+    assert work.read(".env") == "x: 1\n"
+
+
+def test_points_are_named_by_a_part_of_their_id_compared_and_cleared(work: GitRepo) -> None:
+    ids = [str(ask(work, "create", "a")["checkpoint_id"]) for _ in range(4)]
+    assert [one["id"] for one in ask(work, "list")["restore_points"]] == ids
+    work.write("a", "broken\n")
+    (work.path / "b").unlink()
+    assert ask(work, "diff", ids[0][-6:])["changes"] == [{"path": "a", "change": "changed"}]
+    assert "restore points match" in refuse(work, "show", "chk_")
+    assert "no such restore point" in refuse(work, "show", "chk_20000101_000000_aaaaaa")
+    assert ask(work, "show", "latest")["id"] == ids[3]
+    assert ask(work, "gc", "--keep", "3", "--dry-run")["cleared"] == ids[:1]
+    assert ask(work, "gc", "--keep", "3")["cleared"] == ids[:1]
+    assert ask(work, "drop", ids[1], ids[2][4:])["dropped"] == ids[1:3]
+    assert "takes a number" in refuse(work, "gc", "--keep", "x")
+    assert os.listdir(work.path / ".checkpoints") == ids[3:]
+
+
+def test_a_typo_in_the_scope_is_an_error(work: GitRepo) -> None:
+    assert "does not exist" in refuse(work, "create", "a", "srcc")
+    assert ask(work, "create", "srcc", "--absent")["checkpoint_created"]
+
+
+def test_a_log_that_cannot_be_written_makes_no_point(work: GitRepo) -> None:
+    work.write(".audit", "a file")
+    refuse(work, "create", "a")
+    (work.path / ".audit").unlink()
+    assert ask(work, "list")["restore_points"] == []
+
+
+def test_the_answers_of_rollback_and_verify_have_their_evidence(work: GitRepo) -> None:
+    point = str(ask(work, "create", "a")["checkpoint_id"])
+    work.write("a", "broken\n")
+    answer = ask(work, "rollback", point, "--reason", "it broke")
+    verified = ask(work, "verify", point, "--reason", "to be sure")
+    for one in (answer, verified):
+        assert one["hash"].startswith("sha256:")
+        assert any(text.startswith("tool:") for text in one["evidence_anchors"])
+        assert any(text.startswith("file:") and point in text for text in one["evidence_anchors"])
+    assert (answer["confidence"], answer["hash_before"] != answer["hash"]) == (1.0, True)
+    assert (verified["confidence"], verified["reason"]) == (1.0, "to be sure")
+    (record,) = (one for one in ask(work, "audit")["records"] if one["operation"] == "rollback")
+    assert (record["details"]["restored"], record["details"]["reason"]) == (["a"], "it broke")
