@@ -58,8 +58,6 @@ class Checkpoints:
     def place(self) -> Place:
         return find_place(self._path)
 
-    # reading
-
     def status(self, skill: str | None = None, since: str | None = None) -> StatusResult:
         """All skills, or one. since: an instant or a day as text; then `changes` holds what was written since."""
         return status(self.place, self.now, skill, None if since is None else read_since(since))
@@ -97,8 +95,6 @@ class Checkpoints:
     def refs(self, role: str | None = None) -> Objects:
         """The tickets of all skills, each with its skill, in order. role: source, child, deploy, incident, linked."""
         return find_refs(store.iterate_documents(self.place, self.now), role)
-
-    # writing
 
     def update(
         self,

@@ -134,9 +134,6 @@ def _shell_word(text: str) -> str:
     return text if text and plain and text[0] != "~" else "'" + text.replace("'", "'\"'\"'") + "'"
 
 
-# git's own text merge, for what is not JSON
-
-
 def _merge_as_text(request: Request, error: BaseException) -> int:
     # A clean result of git's counts only when it reads as JSON
     reason = getattr(error, "message", "") or f"{type(error).__name__}: {error}"

@@ -66,9 +66,6 @@ def find_link(address: str) -> str:
     return address if show(address) == address else ""
 
 
-# pieces of a page
-
-
 class Section(NamedTuple):
     anchor: str
     title: str

@@ -168,8 +168,6 @@ class Writer:
         else:
             out.append(self._value_text(result.value, lead))
 
-    # containers
-
     def _emit_built(self, built: Built, lead: str, out: "Segments") -> None:
         anchor, entries = built.anchor, built.entries
         opening, closing = _brackets(anchor.value)
@@ -256,8 +254,6 @@ class Writer:
         end = source.start if source.text is self.text else read_string(source.text, source.key_start)[1]
         spelled = source.text[source.key_start : end]
         return spelled if source.text is self.text else spelled + self.style.colon
-
-    # values
 
     def _node_text(self, node: Node, lead: str) -> str:
         source = node.text[node.start : node.end]
@@ -349,9 +345,6 @@ def _quote(text: str) -> str:
     except UnicodeEncodeError:  # a lone surrogate has no UTF-8: only its escape can be written
         return str(encode_basestring_ascii(text))
     return quoted
-
-
-# one document changed to hold another value: what of the old text can stay is found, and the writer does the rest
 
 
 def rewrite(node: Node, value: "Any") -> str:

@@ -77,8 +77,6 @@ def explain(schema: Schema, value: Any) -> list[Mismatch]:
     return list({(mismatch.where, mismatch.keyword): mismatch for mismatch in found}.values())
 
 
-# the quick check
-
 _ANNOTATIONS = frozenset(
     ["$schema", "$id", "$comment", "$defs", "title", "description", "default", "examples", "deprecated", "format"]
 )

@@ -33,9 +33,6 @@ class _OtherFormError(Exception):
     """The text is not surely of the form that we write."""
 
 
-# writing
-
-
 def write_block(value: dict[str, Any]) -> str:
     """A mapping as YAML text, ASCII, members in their order. Values: texts, integers, lists of these, mappings. The
     same value gives the same text. Texts that a reader could take for something else are quoted.
@@ -81,9 +78,6 @@ def _quoted(text: str) -> str:
 def _escaped(match: "re.Match[str]") -> str:
     code = ord(match[0])
     return f"\\u{code:04x}" if code < 0x10000 else f"\\U{code:08x}"
-
-
-# reading
 
 
 def read_block(text: str) -> dict[str, Any] | None:

@@ -86,9 +86,6 @@ def _line_after(text: str, end: int) -> int:
     return len(text) if at < 0 else at + 1
 
 
-# replacing
-
-
 def _replace(text: str, path: Path, span: Span, value: Value) -> str:
     if span.kind == "list" and isinstance(value, list) and not span.is_flow and value:
         return _replace_items(text, path, value)
@@ -131,9 +128,6 @@ def _fill_empty(text: str, path: Path, span: Span, rest: Path, value: Value) -> 
     if old not in ("", "null", "~") and not span.is_flow:
         raise _cannot_change(path, "is a text in the document, not a group")
     return _put_text(text, span, old, _flow(rest, value))
-
-
-# writing
 
 
 def _block(rest: Path, value: Value, column: int) -> str:

@@ -84,9 +84,6 @@ def locate_all(text: str, wheres: Sequence[str]) -> list[tuple[int, int]]:
     return found
 
 
-# events to values
-
-
 def _build(text: str, spans: dict[str, Span] | None) -> Any:
     events = _document_events(text)
     first = next(events, None)

@@ -89,9 +89,6 @@ def restore_lines(data: bytes) -> bytes:
     return restored
 
 
-# what git answers
-
-
 def read_merge_attributes(
     folder: str, names: Sequence[str], env: Mapping[str, str], options: Sequence[str] = (), *, check: bool = True
 ) -> dict[str, str]:

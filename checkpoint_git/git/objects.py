@@ -56,9 +56,6 @@ class Change(NamedTuple):
         return self.before[0]
 
 
-# blobs
-
-
 class Blobs:
     """Contents, by any name of an object that fits in a line. limit: bytes; of a larger one only the size is told."""
 
@@ -202,9 +199,6 @@ def find_missing(cwd: str, names: Sequence[str], env: Env = None) -> frozenset[s
     return frozenset(name for name, header in zip(names, read_headers(cwd, names, env), strict=True) if not header.id)
 
 
-# commits and trees
-
-
 def read_commit(cwd: str, rev: str, env: Env = None) -> str:
     commit = _find_commit(cwd, rev, env)
     if not commit:
@@ -249,8 +243,6 @@ def _list_files(words: Sequence[str], cwd: str, env: Env) -> Iterator[tuple[list
         if tab:
             yield facts.decode().split(), os.fsdecode(path)
 
-
-# differences
 
 _RAW = ("-r", "-z", "--raw", "--no-abbrev", "--no-ext-diff", "--no-relative")
 _RENAMES = {False: "--no-renames", True: "-M"}
@@ -325,9 +317,6 @@ def parse_change(facts: bytes, fields: Iterator[bytes]) -> Change:
     is_renamed = parents == 1 and words[-1][:1] in ("R", "C")
     came_from = os.fsdecode(next(fields, b"")) if is_renamed else ""
     return Change(os.fsdecode(next(fields, b"")), tuple(entries[:-1]), entries[-1], came_from)
-
-
-# ids
 
 
 def read_object_format(cwd: str, env: Env = None) -> str:

@@ -71,9 +71,6 @@ def fetch_commits(cwd: str, remote: str, wanted: Sequence[str], env: Env = None)
     return run_git([*_ALONE, *_FETCH, "--", remote, *wanted], cwd, env=env, check=False).code == 0
 
 
-# shallow clones
-
-
 # As much is fetched into a shallow clone as it takes to know them: there, a base that is here may be the wrong one.
 def read_full_bases(cwd: str, remote: str, ours: str, theirs: str, env: Env = None) -> list[str]:
     """For full ids. Raises CheckpointError where what a shallow clone lacks cannot be fetched."""
@@ -98,9 +95,6 @@ def _is_cut(cwd: str, ours: str, theirs: str, env: Env) -> bool:
     bases = read_base_ids(cwd, (ours, theirs), env)
     own = run_git(["rev-list", ours, theirs, "--not", *bases], cwd, env=env).out.decode().split()
     return not bases or not ends.isdisjoint(own)
-
-
-# pushing
 
 
 # No hook of this clone runs, the user is asked nothing, and no ref is written but what git keeps of remote branches.

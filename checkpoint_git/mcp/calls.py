@@ -122,9 +122,6 @@ def check_arguments(name: str, verb: str, schema: dict[str, Any], asked: Mapping
     return fail(verb, CheckpointError(f"{name}: the arguments do not fit: {wrong[0][0]}", hint), found)
 
 
-# an answer's size
-
-
 def fit(document: dict[str, Any], limit: int = LIMIT, *, failed: bool = False) -> Answer:
     """The document, cut where it is longer than `limit` characters; then its member `truncated` says where."""
     for longest, most in _CUTS:

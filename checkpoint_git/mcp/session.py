@@ -66,8 +66,6 @@ class Agent:
     def folder(self) -> str:
         return self._world.cwd
 
-    # tools
-
     async def list_tools(self, ctx: Context, params: types.PaginatedRequestParams | None) -> types.ListToolsResult:
         tools = []
         for tool in self._tools.values():
@@ -125,8 +123,6 @@ class Agent:
         message = f"{verb} took longer than {READ_TIMEOUT:g} seconds and was given up"
         return fail(verb, CheckpointError(message, "ask for less, or run the command line"))
 
-    # resources
-
     async def list_resources(
         self, ctx: Context, params: types.PaginatedRequestParams | None
     ) -> types.ListResourcesResult:
@@ -175,8 +171,6 @@ class Agent:
         content = types.TextResourceContents(uri=params.uri, mime_type=MIME_TYPE, text=found.text)
         return types.ReadResourceResult(contents=[content])
 
-    # prompts
-
     async def list_prompts(self, ctx: Context, params: types.PaginatedRequestParams | None) -> types.ListPromptsResult:
         skill = types.PromptArgument(name="skill", description="which one (default: the most urgent)")
         title = "Take up work where it stopped"
@@ -203,8 +197,6 @@ class Agent:
         fitting = [skill for skill in await self._list_skills() if skill.startswith(params.argument.value)]
         values, has_more = fitting[:_MOST_COMPLETED], len(fitting) > _MOST_COMPLETED
         return types.CompleteResult(completion=types.Completion(values=values, total=len(fitting), has_more=has_more))
-
-    # where to work
 
     async def take_session(self, ctx: Context, params: types.NotificationParams) -> None:
         """The client is ready, or its roots changed: where our own folder has no checkpoints, ask for its roots."""

@@ -130,9 +130,6 @@ def _held(choice: Choice, side: int) -> Held | None:
     return None if result is None else Held(value_of(result, side))
 
 
-# what a text has decided
-
-
 # A merge that is decided in several sittings needs no memory of its own: the text in the work tree says which of its
 # conflicts are still marked and which side was taken for the others.
 def find_choices(merged: Merged, text: str, size: int) -> dict[str, int] | None:
@@ -174,9 +171,6 @@ def _compare_texts(one: str, other: str) -> tuple[int, int]:
 def _count_alike(left: Sequence[str], right: Sequence[str]) -> int:
     pairs = enumerate(zip(left, right, strict=False))
     return next((number for number, (one, other) in pairs if one != other), min(len(left), len(right)))
-
-
-# git's own text merge
 
 
 class Sides(NamedTuple):

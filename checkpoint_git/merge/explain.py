@@ -64,9 +64,6 @@ def _explain_roots(schema: "Schema", roots: Sides) -> ExplainContext:
     return context
 
 
-# our own merge of the same versions
-
-
 def _compare(merged: Merged, result: Node) -> Comparison:
     if merged.conflicts:
         return Comparison(False, False, tuple(conflict.where for conflict in merged.conflicts), ())

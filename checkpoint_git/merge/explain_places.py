@@ -73,9 +73,6 @@ def _explain_object(context: ExplainContext, place: Place, sides: Sides) -> None
             explain_place(context, place.member(context.strategies, key), below)
 
 
-# groups: from one parent as a whole, or a mixture
-
-
 def _explain_group(context: ExplainContext, place: Place, leaves: dict[str, Sides]) -> None:
     contested = [key for key, sides in leaves.items() if changed_by_both(sides)]
     winners = {found.side for key in contested if (found := judge(leaves[key])).verdict == "decided"}
@@ -139,9 +136,6 @@ def _note_blend(context: ExplainContext, place: Place, leaves: dict[str, Sides],
             context.note(place.member(context.strategies, key), sides, judge(sides))
 
 
-# lists
-
-
 def _explain_list(context: ExplainContext, place: Place, sides: Sides) -> None:
     rule = merge_rule(place.schema)
     items = [items_of(node) for node in sides]
@@ -167,9 +161,6 @@ def _judge_whole(sides: Sides, items: list[list[Node]]) -> Judgement:
     base, first, second, result = (identify(version, ()) for version in items)
     missing = [identity for identity in {**first, **second} if identity not in base and identity not in result]
     return Judgement("lost", "both", "an item that a parent added is gone") if missing else Judgement("combined")
-
-
-# items
 
 
 def _explain_item(context: ExplainContext, place: Place, lists: Lists, identity: Identity) -> None:
@@ -226,9 +217,6 @@ def _is_left_behind(item: Node, root: Node | None) -> bool:
     return len(members) > 1 and all(is_same(leaf, known.get(key)) for key, leaf in members.items())
 
 
-# what excuses an absence
-
-
 def _excuse(context: ExplainContext, rule: "Schema", found: list[Entry], lists: Lists) -> list[Entry]:
     # those lost are looked at again: cut by a limit, written anew, or now in another place
     written = [entry for entry in found if entry.verdict == "edited" and entry.first is entry.second is None]
@@ -266,9 +254,6 @@ def _is_cut(rule: "Schema", missing: str, result: Items) -> bool:
     value = scan_tokens(missing)
     when = read_instant(value.get(at)) if type(value) is dict else None
     return not known or when is None or when <= min(known)
-
-
-# order
 
 
 def _explain_order(context: ExplainContext, place: Place, sides: Sides, lists: Lists) -> None:

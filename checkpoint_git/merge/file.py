@@ -185,9 +185,6 @@ def placed_choices(result: "Any") -> "list[tuple[str, Choice]]":
     return found
 
 
-# what the schema requires of the whole document
-
-
 def _identity_diverged(name: str, context: MergeContext) -> bool:
     # the sides are records of two things by now: both changed, and the member that names them differs
     base, ours, theirs = context.base, context.ours, context.theirs

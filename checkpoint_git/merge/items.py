@@ -94,9 +94,6 @@ def _is_keyed_by(values: "list[Any]", name: str) -> bool:
     return len({value[name] for value in values}) == len(values)
 
 
-# the order of a merged list, over identities alone
-
-
 def merge_order(
     base: "Iterable[Any]",
     ours: "Iterable[Any]",

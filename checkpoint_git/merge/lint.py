@@ -66,9 +66,6 @@ def _error(code: str, where: str, message: str, hint: str = "") -> Finding:
     return Finding(f"schema/{code}", "error", message, where=where, hint=hint)
 
 
-# places
-
-
 def _lint_place(schema: Any, where: str, root: dict[str, Any]) -> Iterator[Finding]:
     if not isinstance(schema, dict):
         return
@@ -136,9 +133,6 @@ def _declares(schema: Any) -> bool:
     return isinstance(schema, list) and any(_declares(below) for below in schema)
 
 
-# one keyword
-
-
 def _lint_rule(rule: Any, where: str) -> Iterator[Finding]:
     if not isinstance(rule, dict) or not isinstance(rule.get("strategy"), str):
         yield _error("no-strategy", where, f'{KEYWORD} is an object with a "strategy"')
@@ -161,9 +155,6 @@ def _lint_rule(rule: Any, where: str) -> Iterator[Finding]:
     for option, schema in options.items():
         if option in rule and not _fits(rule[option], schema):
             yield _error("bad-option", join_pointer(where, option), f'"{option}" is {schema["description"]}')
-
-
-# groups and requirements: what several places say together
 
 
 def _lint_groups(schema: dict[str, Any], where: str) -> Iterator[Finding]:

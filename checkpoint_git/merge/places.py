@@ -124,9 +124,6 @@ def _merge_newest(context: MergeContext, rule: "Schema", ours: "Node | None", th
     return ours if newer > 0 else theirs
 
 
-# objects
-
-
 def _merge_object(
     context: MergeContext, schema: "Schema", where: str, base: "Node | None", ours: Node, theirs: Node
 ) -> "Result":
@@ -166,9 +163,6 @@ def _assemble(ours: Node, entries: "list[Entry]", theirs: "Node | None") -> "Res
     if [id(entry.result) for entry in entries] == [id(child) for child in ours.children]:
         return ours
     return Built(ours, entries, theirs)
-
-
-# groups
 
 
 # Members of an object that come from one side together, as their rule says: "rank" makes the group one thing whose
@@ -260,9 +254,6 @@ def _compare_ranks(rank: "Any", old: "Leaves", left: "Leaves", right: "Leaves") 
     if start is None or ours is None or theirs is None or ours == theirs or min(ours, theirs) < start:
         return 0
     return 1 if ours > theirs else -1
-
-
-# lists
 
 
 def _merge_list(

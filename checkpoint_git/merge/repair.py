@@ -72,9 +72,6 @@ def _merge_both_ways(past: Past, schema: "Schema") -> list[bytes]:
     return [decide_all(merged, side).data for side in (OURS, THEIRS)] if merged.conflicts else [merged.data]
 
 
-# container by container
-
-
 def _fix(
     past: Past, data: bytes, schema: "Schema", variants: Sequence[bytes], is_wanted: Callable[[Entry], bool]
 ) -> tuple[bytes, tuple[tuple[str, str], ...]]:

@@ -76,9 +76,6 @@ def find_groups(schema: "Schema", *versions: "dict[str, Node]") -> "dict[str, li
     return groups
 
 
-# single values that both sides changed: each returns a side's Node, a Fresh value, or None for a conflict
-
-
 def _merge_instant(rule: "Schema", base: "Node | None", ours: "Node", theirs: "Node") -> "Node | None":
     # the later or earlier instant
     left, right = read_loose_instant(ours.value), read_loose_instant(theirs.value)

@@ -133,9 +133,6 @@ def _judge_newest(rule: "Schema", sides: Sides, roots: Sides) -> Judgement:
     return Judgement("first" if found.side == "first" else "second", found.side, "newest")
 
 
-# records
-
-
 def is_two_records(sides: Sides) -> bool:
     # each parent changed what the object is known by
     base, first, second, _ = (members_of(node) for node in sides)

@@ -60,9 +60,6 @@ def read_health(url: str, env: Mapping[str, str], seconds: float = SECONDS) -> A
         return Answer(shown, {}, error.trouble, str(error))
 
 
-# addresses
-
-
 def parse_url(url: str) -> SplitResult:
     """The parts of an http or https URL; one without a path means the usual one. Raises HealthError."""
     if not url.isascii() or not url.isprintable() or " " in url:
@@ -139,9 +136,6 @@ def find_proxy(parts: SplitResult, env: Mapping[str, str]) -> SplitResult | None
         why = "the proxy that the environment names speaks https itself, which is not supported"
         raise HealthError("unreachable", why)
     return proxy
-
-
-# the question
 
 
 def _ask_in_time(parts: SplitResult, env: Mapping[str, str], seconds: float) -> dict[str, Any]:

@@ -72,8 +72,6 @@ def find_scattered_files(folder: str) -> list[str]:
     return [path for part in parts if part is not None for path in part.find_files(folder)]
 
 
-# what there is of a protocol in a project
-
 Reader = Literal["status", "prime", "report", "completion"]
 
 
@@ -164,9 +162,6 @@ def find_hooks(name: Hook, part: str = "hooks") -> Iterator[Callable[..., Any]]:
         function = getattr(load_part(row.package, part), name, None)
         if function is not None:
             yield function
-
-
-# what a document is checked with
 
 
 class Room(NamedTuple):

@@ -96,9 +96,6 @@ def _said(line: Line, screen: Screen) -> str:
     return f"{text[: len(text) - len(bare)]}{GLYPHS[line.glyph]} {bare}"
 
 
-# tables
-
-
 def _render_table(table: Table, screen: Screen) -> Iterator[str]:
     header = tuple(Line(text, "strong") for text in table.headers)
     said = [tuple(_said_cell(cell, screen) for cell in row) for row in (header, *table.rows)]

@@ -106,9 +106,6 @@ def _read_commits(work_tree: str, ids: list[str]) -> list[Commit]:
     return [commit for _, commit in found]
 
 
-# which commits are in which others' history, whatever their clocks said
-
-
 def read_pairs(work_tree: str, history: History, pairs: Collection[Pair]) -> Pairs:
     if len(pairs) <= _SINGLE + history.size // _WORTH:
         return frozenset(pair for pair in pairs if _is_ancestor(work_tree, pair))

@@ -103,9 +103,6 @@ def _keep_own(steps: list[Step], paths: Sequence[str]) -> list[Step]:
     return steps
 
 
-# what git prints
-
-
 def _split(chunks: Iterator[bytes]) -> Iterator[bytes]:
     rest = b""
     for chunk in chunks:
@@ -134,9 +131,6 @@ def _parse(fields: Iterator[bytes]) -> Iterator[Step]:
             step.touches.append(Touch(change.path, before, change.after.blob if change.after else "", change.came_from))
     if step and step.touches:
         yield step
-
-
-# where the history ends
 
 
 def read_blob_at_head(work_tree: str, path: str) -> str:

@@ -58,9 +58,6 @@ def read_all_bases(cwd: str, sides: Sequence[tuple[str, ...]], env: Env = None) 
     ]
 
 
-# many at once
-
-
 def read_bases_of_all(cwd: str, sides: Sequence[tuple[str, ...]], env: Env = None) -> list[list[str]]:
     """Of each pair (full ids) or more, as `git merge-base --all` has them, in no order."""
     pairs = {pair for pair in sides if len(pair) == 2}

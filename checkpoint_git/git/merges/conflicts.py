@@ -160,9 +160,6 @@ def read_choices(work_tree: str, driver: str = "checkpoint") -> Choices:
     return installed.choices if installed else Choices()
 
 
-# between the work tree and the repository: line ends and filters
-
-
 def read_as_stored(work_tree: str, path: str, raw: bytes) -> bytes:
     """As `git add` would store it: git's line ends, filters undone."""
     blob = run_git(["hash-object", f"--path={path}", "--stdin"], work_tree, stdin=raw).out.decode().strip()
@@ -215,9 +212,6 @@ def read_line_merges(cwd: str, base: bytes, ours: bytes, theirs: bytes) -> tuple
     """Every conflict decided for ours, and for theirs; None for what git calls binary."""
     with_ours, with_theirs = (merge_lines(cwd, base, ours, theirs, option) for option in ("--ours", "--theirs"))
     return None if with_ours is None or with_theirs is None else (with_ours[0], with_theirs[0])
-
-
-# back into the index
 
 
 def stage_file(work_tree: str, path: str) -> None:

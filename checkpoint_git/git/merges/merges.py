@@ -64,9 +64,6 @@ class Touched(NamedTuple):
     bases: list[str]  # the ids of the merge bases
 
 
-# finding merges
-
-
 def read_commits(cwd: str, ids: Sequence[str], env: Env = None) -> list[Commit]:
     commits = []
     for commit, data in zip(ids, read_blobs(cwd, ids, env), strict=True):
@@ -120,9 +117,6 @@ def read_cut_ends(cwd: str, revisions: str) -> list[Commit]:
         ends = set(stream.read().split())
     ids = run_git(["rev-list", "--end-of-options", revisions, "--"], cwd).out.decode().split()
     return read_commits(cwd, [commit for commit in ids if commit in ends])
-
-
-# the files of a merge
 
 
 # Bare repositories too: the work tree is never opened.

@@ -80,9 +80,6 @@ def read_repaired(cwd: str, rev: str, env: Env = None) -> list[str]:
     return list(dict.fromkeys(_TRAILERS.findall(message.rstrip("\n").rpartition("\n\n")[2])))
 
 
-# merges
-
-
 # It touches no ref, index or work tree, and runs no hook.
 def write_merge_commit(cwd: str, tree: str, parents: tuple[str, str], message: str, env: Mapping[str, str]) -> str:
     """Returns its id. The names in it are those that git is configured with, else the fallback's."""

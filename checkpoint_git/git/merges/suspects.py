@@ -43,9 +43,6 @@ def read_recent_merges(cwd: str, now: int, since: str = "", env: Env = None) -> 
     return Recent(merges[:most], len(merges) > most)
 
 
-# suspects
-
-
 class _Change(NamedTuple):
     path: str
     parents: tuple[str, ...]
@@ -105,9 +102,6 @@ def _read_changes(cwd: str, merges: list[Commit], env: Env) -> dict[str, list[_C
             for path, result in results.items()
         ]
     return found
-
-
-# what came after a merge
 
 
 def read_outside(cwd: str, ids: Iterable[str], env: Env = None) -> set[str]:

@@ -151,9 +151,6 @@ def read_rename_losses(sealed: isolated_dir.Sealed, bases: Sequence[str], tree: 
     return found
 
 
-# the merge that a server makes
-
-
 class Plain(NamedTuple):
     sealed: isolated_dir.Sealed
     cwd: str  # the repository

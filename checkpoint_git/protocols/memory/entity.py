@@ -23,9 +23,6 @@ _KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
 _SKEW = 60  # seconds that another machine's clock may be ahead
 
 
-# observations
-
-
 class Observation(NamedTuple):
     """text: as the graph has it. key: "" where the text is not a field. value: without blanks around it."""
 
@@ -72,9 +69,6 @@ def group(texts: Iterable[str]) -> dict[str, list[str]]:
 def join_files(paths: Iterable[str]) -> str:
     # Paths in one value, with commas; a comma or line end in a path is percent-encoded
     return ",".join(re.sub(r"[%,\r\n]", lambda found: f"%{ord(found[0]):02X}", path) for path in paths)
-
-
-# entities
 
 
 class Entity(NamedTuple):

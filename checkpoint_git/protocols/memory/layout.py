@@ -52,9 +52,6 @@ def mark_repository(remote: str, folder: str) -> tuple[str, ...]:
     return tuple(marks)
 
 
-# the server
-
-
 class Server(NamedTuple):
     """words: its argv. env: what is added to the environment. graph: its file, "" unknown."""
 
@@ -93,9 +90,6 @@ def check_graph_path(path: str) -> str:
         message = f"the graph's file is a relative path: {escape_controls(shorten(path, 200))}"
         raise CheckpointError(message, "give an absolute path: a server resolves a relative one in its own folder")
     return os.path.normpath(path) if path else ""
-
-
-# folders
 
 
 def cache_folder(env: Mapping[str, str]) -> str:

@@ -24,9 +24,6 @@ from checkpoint_git.protocols.memory.transports.jsonl import graph_lock, plan_re
 _INSTALL_TIMEOUT = 300.0  # seconds
 
 
-# doctor
-
-
 def doctor(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     if args.fix:
         sound = CheckpointError("nothing to fix: the graph's file is missing, unknown or sound", "")
@@ -127,9 +124,6 @@ def repair_graph(args: argparse.Namespace, invocation: Invocation, error: Checkp
 
 def nothing_changed(name: str) -> Outcome:
     return Outcome({"entity": name, "deleted": False}, [Line("nothing was changed")])
-
-
-# setup
 
 
 def setup(args: argparse.Namespace, invocation: Invocation) -> Outcome:

@@ -79,9 +79,6 @@ def load_entity(transport: Transport, name: str) -> Entity | None:
     return found[0]._replace(observations=observations, copies=len(found))
 
 
-# the checkpoint
-
-
 def save_checkpoint(
     transport: Transport,
     home: Home,
@@ -164,9 +161,6 @@ def check_fields(fields: Mapping[str, str]) -> None:
             value.encode()
         except UnicodeEncodeError:
             raise CheckpointError(f"{shown} is not UTF-8 text", "give it in UTF-8") from None
-
-
-# the entity
 
 
 # The reference server (2026.8.31) acknowledges what a second writer then overwrites: of 20 entities created at once it

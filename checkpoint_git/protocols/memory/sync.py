@@ -109,9 +109,6 @@ def _is_other(
     return True
 
 
-# what differs, and what each side gets
-
-
 def check_shape(document: Any) -> dict[str, Any]:
     if document is None:
         return {}
@@ -213,9 +210,6 @@ def plan_checkpoint(differences: Sequence[Difference]) -> dict[str, str]:
     return {found.field: found.theirs for found in differences if found.winner == "document"}
 
 
-# the checkpoint
-
-
 def _read_fields(transport: Transport, name: str) -> dict[str, str]:
     entity = store.load_entity(transport, name)
     if entity is None:
@@ -245,9 +239,6 @@ def _find_base(cwd: str, name: str, path: str) -> str:
     repository = find_repository(cwd)
     digest = make_digest([name, os.path.realpath(path)])
     return os.path.join(repository[1], "checkpoint", f"memory-sync-{digest[:16]}") if repository else ""
-
-
-# the document
 
 
 def _find_document(cwd: str, named: str) -> str:

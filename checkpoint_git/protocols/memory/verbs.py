@@ -62,9 +62,6 @@ def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     return outcome._replace(data={"action": args.action, "available": True, **outcome.data})
 
 
-# save and update
-
-
 def _save(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     trigger, given = args.on or "manual", dict[str, str]()
     if args.from_skill:
@@ -188,8 +185,6 @@ def _describe_saved(saved: store.Saved, args: argparse.Namespace, invocation: In
     instant = read_stamp(saved.changed.get("timestamp")) or (0, "")
     return Outcome(data, lines, [*findings, *rules.check(saved.entity, instant[0])], 0)
 
-
-# load
 
 _WIDTH = 200  # characters of a value in the summary
 _CHOICES = {"r": "resume", "f": "fresh", "d": "details"}
@@ -322,9 +317,6 @@ def _hand_over(skill: str, outcome: Outcome, invocation: Invocation) -> Outcome:
         return Outcome(data, [line], [*outcome.findings, *refused], 1)
     line = Line(f"{skill}: written into {path}", "good")
     return Outcome(data, [*outcome.blocks, line], [*outcome.findings, *arisen], 0)
-
-
-# clear and archive
 
 
 def _clear(args: argparse.Namespace, invocation: Invocation) -> Outcome:

@@ -80,9 +80,6 @@ def number_phases(text: str) -> dict[str, int]:
     return numbered or PHASES
 
 
-# identifiers
-
-
 def normalize_run_id(run_id: str) -> str:
     """The canonical UUID of a run: what uuid.UUID accepts is kept, any other text becomes its name-based UUID."""
     import uuid  # not at the top: validate and hooks ask this module about every path, and never need it

@@ -69,9 +69,6 @@ def check_phase(phase: str, known: Collection[str] = layout.READ_PHASES) -> str:
     )
 
 
-# writing
-
-
 class Draft(NamedTuple):
     phase: str
     payload: Mapping[str, Any]
@@ -169,9 +166,6 @@ def next_attempt(run: Run, phase: str) -> int:
     return following
 
 
-# reading
-
-
 class Found(NamedTuple):
     record: Record
     skipped: list[Skipped]
@@ -230,9 +224,6 @@ def read_broken(place: Place, env: Mapping[str, str], now: int) -> Iterator[Skip
                 pass
             for each in skipped:
                 yield Skipped(relative_path(os.path.join(base, each.path), place.top), each.reason)
-
-
-# going on
 
 
 class PhaseState(NamedTuple):

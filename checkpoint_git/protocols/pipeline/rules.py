@@ -24,9 +24,6 @@ _LARGEST = 10**15  # of whole numbers
 _LAST_SECOND = 253_402_300_799  # of the year 9999
 
 
-# shape
-
-
 @cache
 def schema_for(phase: str) -> Schema:
     """The schema with the payload of one phase in it, so that a break is reported of that phase; "" for any payload."""
@@ -66,9 +63,6 @@ _PATTERNS = {
     "run_id": ("pipeline/run-id", "a UUID in its usual form", ""),
     "pr_url": ("pipeline/pr-url", "a full address", "https://HOST/..."),
 }
-
-
-# meaning
 
 
 # Values may break the schema: every check looks before it reads, and leaves to the schema what the schema says.
@@ -172,9 +166,6 @@ def _check_name(value: dict[str, Any], name: layout.RecordName) -> Iterator[Find
         if wanted and field in value and value[field] != wanted:
             message = f"{field} is {quote(value[field])}, but the file's place says {quote(wanted)}"
             yield make_error(MISPLACED, message, f"/{field}", "restore the file: records are never renamed or edited")
-
-
-# instants
 
 
 def read_timestamp(text: str) -> tuple[int, str] | None:

@@ -34,9 +34,6 @@ class RunState(NamedTuple):
     folder: str
 
 
-# finding
-
-
 def find_base(wished: str | None, cwd: str, env: Mapping[str, str]) -> str:
     if wished is not None:
         return wished
@@ -146,9 +143,6 @@ def read_content(base: str, path: str) -> read.FileContent:
     if isinstance(content, bytes) and len(content) > MAX_BYTES:
         return OSError(errno.EFBIG, f"it has {len(content)} bytes, and {MAX_BYTES} is the limit")
     return content
-
-
-# writing
 
 
 def prepare_folder(base: str, ticket_id: str, run_id: str) -> None:

@@ -132,9 +132,6 @@ def _locate_all(findings: list[Finding], path: str, text: str, *, brief: bool) -
     return place_findings(findings, path, yamltext.locate_all(text, [finding.where for finding in findings]))
 
 
-# against a repository
-
-
 def compare_with_repository(record: Record, path: str) -> list[Finding]:
     """What is missing in the repository around a folder. record: a valid one. Raises CheckpointError."""
     from checkpoint_git.git.paths import find_state

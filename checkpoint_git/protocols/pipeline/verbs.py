@@ -136,9 +136,6 @@ def _flag(name: str) -> str:
     return f"--{name.replace('_', '-')}"
 
 
-# the actions
-
-
 def _write(request: Request) -> Reply:
     args = request.args
     if args.timestamp == "":
@@ -286,9 +283,6 @@ def _read_json(option: str, text: str, kind: type) -> Any:
     if not isinstance(value, kind):
         raise CheckpointError(f"{option} is {quote(value)} and must be {wanted}", "give it in single quotes")
     return value
-
-
-# the document
 
 
 def _document(reply: Reply) -> Iterator[str]:

@@ -156,9 +156,6 @@ def open_session(env: Mapping[str, str]) -> Iterator[Query]:
                 stdin.close()
 
 
-# what is in a database: its tables and views, what depends on them, and one hash over all of it
-
-
 def _read_sql() -> dict[str, str]:
     with open(os.path.join(os.path.dirname(__file__), "postgresql.sql"), encoding="ascii") as stream:
         sections = stream.read().split("-- name: ")[1:]

@@ -302,9 +302,6 @@ def _find_resumed(job: _Job) -> str:
     return "" if {one.name for one in changed} & {one.name for one in plan.parts} else safety
 
 
-# when it must not go on: what somebody writes meanwhile, what no point keeps, what is in the way
-
-
 def is_half_way(present: Iterable[Entry], wanted: Iterable[Entry], before: Iterable[Entry]) -> bool:
     # in any other state somebody has worked since, so it must be kept first
     known = {_outline(entry) for entry in (*wanted, *before)}

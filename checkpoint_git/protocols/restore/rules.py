@@ -64,8 +64,6 @@ def check_not_sensitive(path: str, shown: str) -> None:
         raise CheckpointError(message, "secrets are never copied into a restore point")
 
 
-# expiry
-
 _UNITS = {"m": MINUTE, "h": HOUR, "d": DAY, "w": 7 * DAY}
 _LONGEST = 100 * 366 * DAY
 
@@ -86,8 +84,6 @@ def is_expired(expires_at: object, now: int) -> bool:
     """Whether gc may remove a point. expires_at: RFC 3339 as in its manifest, None for never; damage is expired."""
     return expires_at is not None and now >= (read_instant(expires_at) or (0, ""))[0]
 
-
-# paths and manifests
 
 _FORBIDDEN = frozenset(("", ".", "..", ".git", ".audit"))
 _HINT = "do not use this point: its manifest was edited by hand or damaged"

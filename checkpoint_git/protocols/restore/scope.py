@@ -140,9 +140,6 @@ def _join(start: str, name: str) -> str:
     return f"{start}/{name}" if start else name
 
 
-# what the paths hold, read so that a file which changes meanwhile is noticed
-
-
 class ChangedError(Exception):
     """A file was not the same at the end of reading as at its start."""
 

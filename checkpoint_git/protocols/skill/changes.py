@@ -193,9 +193,6 @@ def _take_step(text: str, *, is_first: bool) -> tuple[Step | None, str]:
     return (Step(name) if name == name.strip() and "]" not in name else None), text[end:]
 
 
-# applying edits
-
-
 def apply_edit(value: dict[str, Any], edit: Edit) -> str:
     """Changes a value in place; where it wrote. Raises CheckpointError where the path leads nowhere."""
     container: Any = value
@@ -334,9 +331,6 @@ def _plain(value: Any) -> Any:
 def path_text(path: tuple[Step, ...]) -> str:
     shown = "".join(f"[{_shown(step.name)}]" if step.bracketed else f".{_shown(step.name)}" for step in path)
     return shown.removeprefix(".")
-
-
-# a whole checkpoint
 
 
 def scaffold(skill: str, project: str, project_dir: str, now: int) -> dict[str, Any]:

@@ -139,8 +139,6 @@ def _find_passages(where: str, texts: Iterable[str]) -> tuple[Passage, ...]:
     return tuple(found)
 
 
-# recorded commits
-
 _COMMIT_ID = re.compile(r"[0-9a-fA-F]{7,40}|[0-9a-fA-F]{64}")
 _COMMIT_KEY = re.compile(r"(?:.*_)?sha|(?:.*_)?commit|(?:.*_)?commit_(?:id|hash)")
 # An open branch's head never becomes part of history where pull requests are squashed; the others name no commits.
@@ -183,8 +181,6 @@ def _names_commit(key: str) -> bool:
     plain = key if key.islower() else _HUMP.sub("_", key).lower()
     return bool(_COMMIT_KEY.fullmatch(plain)) and not _OTHER_KEY.fullmatch(plain)
 
-
-# the cache
 
 _PACE = 100  # checkpoints between two updates of the progress line
 _FEWEST = 200  # checkpoints that are worth a cache

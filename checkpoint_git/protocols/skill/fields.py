@@ -139,9 +139,6 @@ def _unknown(name: str, where: str, edit: Edit, command: str = "") -> Checkpoint
     return CheckpointError(message, f"{meant}A field of your own is {own}, or any name with {flag}")
 
 
-# values
-
-
 def _read(value: Any, rules: Schema, held: Any, where: str, reader: _Reader) -> Any:
     """A token value as it is meant: texts by type and enum, names in objects."""
     if isinstance(value, str):
@@ -199,9 +196,6 @@ def _read_text(text: str, rules: Schema, reader: _Reader) -> Any:
     raise CheckpointError(
         f"{quote(reader.edit.word)}: {quote(text)} is neither true nor false", "write =true or =false"
     )
-
-
-# the schema
 
 
 def resolve(schema: Schema, rules: Any) -> Schema:

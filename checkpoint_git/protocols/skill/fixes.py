@@ -101,9 +101,6 @@ def copy_to_history(place: Place, fixes: Sequence[FileFix], stamp: str) -> str:
     return relative_path(os.path.join(place.directory, layout.HISTORY), place.top) if fixes else ""
 
 
-# in the value
-
-
 class FixFacts(NamedTuple):
     """What fixes know besides the value. home: the folder that holds .checkpoints. merged: reference -> evidence.
     renames: index of generated_files -> (the entry, what it is now). reverted: see plan_rotation.
@@ -197,9 +194,6 @@ def _retire_superseded(value: dict[str, Any], found: list[Finding], facts: FixFa
     value["superseded"] = []
     moved.append(Moved("/superseded", past))
     return [Done("content/unreviewed", "/superseded", f"moved to history: {len(past)} of /superseded")]
-
-
-# what only its name asks for
 
 
 def _move_home(value: dict[str, Any], found: list[Finding], facts: FixFacts, moved: list[Moved]) -> list[Done]:

@@ -145,8 +145,6 @@ def is_wanted(event: Event, rows: Sequence[str] | None, decisions: bool) -> bool
     return decisions and event.kind in DECISION_KINDS
 
 
-# comparisons
-
 Events = Iterator[Event]
 _Compare = Callable[[dict[str, Any], dict[str, Any]], Events]
 

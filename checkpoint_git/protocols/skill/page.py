@@ -107,9 +107,6 @@ def make_parts(facts: PageFacts) -> PageParts:
     )
 
 
-# what waits, and what comes next
-
-
 def _blockers(facts: PageFacts, *, waiting: bool) -> Section | None:
     """The decisions that wait on the reader, which are at the top of the page, or all other blockers."""
     every = [
@@ -182,9 +179,6 @@ def _action(action: NextAction) -> Markup:
     return h.item(action.shown, h.badge(action.skill, "info"), notes)
 
 
-# the board
-
-
 def _board(facts: PageFacts) -> Section:
     if not facts.states:
         start = 'checkpoint update build --phase=plan --next_actions+="Say what comes first"'
@@ -249,9 +243,6 @@ def _badges(state: State) -> list[Markup]:
     if state.budget:
         found.append(h.badge(state.budget, "bad"))
     return found
-
-
-# skill by skill, and tickets
 
 
 def _skills(facts: PageFacts) -> Section | None:

@@ -65,9 +65,6 @@ class Mark(NamedTuple):
     text: str
 
 
-# reading
-
-
 def read_lives(place: Place, skills: Sequence[str]) -> Lives:
     """All skills' entries from one walk through the history."""
     if place.work_tree is None:
@@ -109,9 +106,6 @@ def _read_lives(place: Place, work_tree: str, skills: Sequence[str]) -> Lives:
 def _is_of(touch: Touch, skill: str) -> bool:
     names = [os.path.basename(path) for path in (touch.path, touch.came_from) if path]
     return any((layout.find_skill(name) or skill) == skill and name.startswith(f"{skill}.") for name in names)
-
-
-# drawing
 
 
 def draw_timeline(lives: Lives, states: Sequence[State]) -> Section | None:

@@ -145,8 +145,6 @@ def find_context(document: Document | None, find_proof: FindProof = know_nothing
     )
 
 
-# what does not fit together
-
 _CONTRADICTIONS = frozenset(["skill/blocked-by-nothing", "skill/complete-but-undecided", "skill/blocks-unknown-row"])
 _SPELLED_OUT = 4
 

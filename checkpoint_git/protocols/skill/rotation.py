@@ -79,9 +79,6 @@ def history_marks(day: str, past: bytes) -> list[str]:
     return [mark, *(f"{mark}-{number}" for number in range(2, 10))]
 
 
-# what is still needed
-
-
 class _Keeper:
     """Decides which entries stay. references, words: what the open parts name -> the part, in words."""
 
@@ -151,9 +148,6 @@ def find_entry_references(item: Any) -> list[str]:
     if bare.isascii() and bare.isdigit() and len(bare) < 10:
         return [f"#{int(bare)}"]
     return [unqualify(reference, frozenset()) for reference in find_references(text)]
-
-
-# what goes
 
 
 def _take_decisions(rest: dict[str, Any], keeper: _Keeper) -> list[Moved]:

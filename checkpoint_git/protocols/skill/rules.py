@@ -83,9 +83,6 @@ def _is_above(value: Any, limit: Any) -> bool:
     return bool(value > limit)
 
 
-# the header
-
-
 def _check_file_name(value: dict[str, Any], skill: str) -> list[Finding]:
     said = value.get("skill")
     if not skill:
@@ -225,9 +222,6 @@ def _check_sizes(value: dict[str, Any], size: int) -> Iterator[Finding]:
         yield _error("skill/telemetry-handle", "/telemetry_handle", "telemetry_handle is empty", hint)
 
 
-# progress
-
-
 def _are_plain_rows(rows: Any) -> bool:
     """Whether each row has an id of its own, a label and a status, and nothing else; False may be wrong."""
     seen = set[str]()
@@ -282,9 +276,6 @@ def _check_running(value: dict[str, Any]) -> Iterator[Finding]:
         yield _warning("skill/no-context-primer", "/context_primer", message, hint)
 
 
-# what is listed
-
-
 def _check_lists(value: dict[str, Any]) -> Iterator[Finding]:
     actions = value.get("next_actions")
     for at, action in enumerate(actions if isinstance(actions, list) and not _are_plain_texts(actions) else ()):
@@ -334,9 +325,6 @@ def _check_blockers(value: dict[str, Any]) -> Iterator[Finding]:
             message = f"the blocker says it blocks {quote(row)}, and no row of progress_table has that id"
             hint = advise("name the row's id, or leave it out", f"{where}/blocking", "-=")
             yield _warning("skill/blocks-unknown-row", f"{where}/blocking", message, hint)
-
-
-# names
 
 
 def _check_names(value: dict[str, Any], has_plain_rows: bool) -> list[Finding]:

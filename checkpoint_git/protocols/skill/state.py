@@ -146,9 +146,6 @@ def find_decisions(states: Sequence[State]) -> list[Decision]:
     return [Decision(state.skill, *each) for state, each in every if views.waits_on_user(each[0])]
 
 
-# tickets
-
-
 def find_threads(tickets: Mapping[str, list[Ticket]]) -> dict[str, Thread]:
     by_role: dict[str, list[_Seen]] = {}
     for skill, own in tickets.items():

@@ -122,9 +122,6 @@ def summarize_status(question: Question) -> Summary:
     return Summary(data, result.findings, lead, blocks)
 
 
-# for people
-
-
 def _blocks(states: list[State], *, in_full: bool) -> list[Block]:
     headers: tuple[str, ...] = ("skill", "phase", "step", "status", "age", "progress", "notes")
     rows = []
@@ -204,9 +201,6 @@ def _lines(state: State, most: int, *, in_short: bool = False, with_proofs: bool
         yield Line(text, "bad" if is_decision else "warn", "decision" if is_decision else "blocked", 4)
         if not is_decision:  # those have theirs at the top
             yield Line(f"    {answer}", "dim", hang=4)
-
-
-# for programs
 
 
 def state_data(state: State) -> dict[str, Any]:

@@ -161,9 +161,6 @@ def list_requests(value: dict[str, Any]) -> tuple[list[str], list[str]]:
     return actions, [*proposals, *(text for text in waits if isinstance(text, str))]
 
 
-# progress
-
-
 def count_rows(value: dict[str, Any]) -> tuple[int, int]:
     """(rows that are complete, all rows) of progress_table."""
     rows = read_objects(value, "progress_table")

@@ -243,9 +243,6 @@ class Writer(NamedTuple):
         return store.archive_state(self.place, state.workflow_id, write_instant(self.now))
 
 
-# the lock is held
-
-
 def _apply(state: State, now: int, change: Change, *, adds_tasks: bool = False) -> Changed:
     errors = [finding for document in state.documents for finding in document.findings if finding.level == "error"]
     if state.phase is not None and state.execution is None and not errors and not adds_tasks:

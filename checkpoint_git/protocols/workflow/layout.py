@@ -20,8 +20,6 @@ _MAX_SAFE = 80
 _ARCHIVE = re.compile(r".+_([0-9]{8}T[0-9]{6}Z)(?:-([0-9]{1,5}))?", re.DOTALL)
 
 
-# phases
-
 PHASES = ("REQUIREMENTS", "ARCHITECTURE", "IMPLEMENTATION", "VERIFICATION", "REFLECTION")
 LAST = PHASES[-1]
 STATUSES = ("pending", "in_progress", "complete", "failed")
@@ -68,9 +66,6 @@ def check_phase(name: str) -> str:
 def parse_approvals(text: str) -> tuple[str, ...]:
     """With commas or blanks; "none" for none. Raises CheckpointError for an unknown phase."""
     return tuple(check_phase(name) for name in text.replace(",", " ").split() if name.lower() != "none")
-
-
-# files
 
 
 def find_skill(file_name: str) -> str:

@@ -40,9 +40,6 @@ _KEYWORDS = {
 }
 
 
-# shape
-
-
 def describe(mismatch: Mismatch) -> Finding:
     place = re.sub(r"/[0-9]+(?=/|$)", "/*", mismatch.where)
     code = _KEYWORDS.get(mismatch.keyword, "workflow/shape")
@@ -53,9 +50,6 @@ def describe(mismatch: Mismatch) -> Finding:
         message = f"{quote_where(mismatch.where)} is missing"
     hint = "" if "/" in mismatch.where[1:] else "`checkpoint workflow resume` offers to archive it and start fresh"
     return make_error(code, message, mismatch.where, hint)
-
-
-# meaning
 
 
 # Values may break the schema: every check looks before it reads, and leaves to the schema what the schema says.
@@ -176,9 +170,6 @@ def _check_tasks(value: dict[str, Any]) -> Iterator[Finding]:
             message = f"{attempts} of {most} attempts came to nothing, and the status is {status}"
             hint = "checkpoint workflow task retry ID gives it new ones"
             yield make_warning("workflow/attempts-used-up", message, f"{where}/attempts", hint)
-
-
-# both files, and the files that they name
 
 
 def list_outputs(phase: dict[str, Any], execution: dict[str, Any]) -> list[tuple[str, str, str, str, Any]]:

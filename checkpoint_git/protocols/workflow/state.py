@@ -89,9 +89,6 @@ class State(NamedTuple):
         }
 
 
-# reading
-
-
 def load_state(place: Place, now: int) -> State:
     documents: list[Document | None] = []
     for file in layout.FILES:
@@ -135,9 +132,6 @@ def _locate(state: State, file: str, finding: Finding) -> Finding:
         return finding._replace(path=document.path)
     line, column = jsonplace.locate(document.text, finding.where)
     return finding._replace(path=document.path, line=line, column=column)
-
-
-# what to do next
 
 
 def read_approvals(place: Place, wished: str | None, env: Mapping[str, str]) -> tuple[str, ...]:

@@ -61,9 +61,6 @@ def read_state(place: Place, file: str) -> FileContent | None:
     return read_content(path, place.top) if os.path.lexists(path) else None
 
 
-# outputs
-
-
 def read_output(place: Place, path: str) -> OutputFile:
     """A file of any size, or a folder with anything in it; only JSON of a size that is read is looked into."""
     value = None
@@ -161,9 +158,6 @@ def _move(path: str, target: str) -> None:
         os.rename(path, target)
     except OSError as error:
         raise atomic.write_error(path, error) from None
-
-
-# writing
 
 
 def write_state(place: Place, file: str, data: bytes) -> None:

@@ -58,9 +58,6 @@ def read_status(said: Any) -> str:
     return _SYNONYMS.get(said.strip().lower(), shorten(said.strip(), 60)) if isinstance(said, str) else ""
 
 
-# the verbs
-
-
 def find_task(value: Value, name: str) -> Value | None:
     return next((row for row in value["tasks"] if isinstance(row, dict) and task_name(row) == name), None)
 
@@ -149,9 +146,6 @@ def _block(task: Value, output: "OutputFile | None", now: int) -> None:
 
 
 CHANGES = {"start": _start, "done": _finish, "fail": _fail, "retry": _retry, "block": _block}
-
-
-# recovery
 
 
 class OutputFile(NamedTuple):

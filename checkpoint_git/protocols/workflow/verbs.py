@@ -104,9 +104,6 @@ def _completed_line(completed: list[str]) -> Block:
     return Line(f"Completed: {', '.join(completed) or 'none'}")
 
 
-# phases
-
-
 def _status(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     place = store.find_workflow_place(invocation.cwd)
     if place is None or not store.has_state(place):
@@ -198,9 +195,6 @@ def _archive(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     return Outcome({**changed.state.data(), "archive": changed.archive}, _archive_lines(changed))
 
 
-# tasks
-
-
 def _task(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     verb, names = args.words[0], args.words[1:]
     if verb not in _TASK_VERBS:
@@ -243,9 +237,6 @@ def _recovery_lines(changed: Changed) -> list[Block]:
     ]
     lines += [Line(f"kept aside: {new}") for _, new in changed.kept_aside]
     return [*lines, _saved_line(changed)] if changed.saved else lines
-
-
-# start and resume: take a workflow up again, or archive it and begin afresh; asks first
 
 
 def _start(args: argparse.Namespace, invocation: Invocation) -> Outcome:

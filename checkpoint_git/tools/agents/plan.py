@@ -156,9 +156,6 @@ def plan_agents_removal(files: Files) -> list[Step]:
     return [step for step in steps.values() if step]
 
 
-# files of our own
-
-
 def _plan_file(kind: TextKind, path: str, file: FileState) -> Step:
     if file.blocked:
         return Step("skip", path, file.blocked)
@@ -183,9 +180,6 @@ def _plan_file_removal(path: str, file: FileState) -> Step | None:
     if file.blocked:
         return Step("skip", path, f"{file.blocked}; delete it by hand")
     return Step("remove", path, "", RemoveFile(file.path, found.folders))
-
-
-# a block in an agent's standing notes
 
 
 def _plan_notes(path: str, file: FileState) -> Step:
@@ -217,9 +211,6 @@ def _plan_notes_removal(path: str, file: FileState) -> Step | None:
     if file.blocked:
         return Step("skip", path, f"{file.blocked}; remove our block by hand")
     return removal_step(path, file.path, take_block(data), rest="our block; the rest stays")
-
-
-# hooks in an agent's settings
 
 
 def _plan_hooks(hooks: Hooks, name: AgentName, moments: Sequence[Moment], file: FileState) -> Step:

@@ -149,9 +149,6 @@ def find_failing_hooks(facts: TrialFacts) -> Iterator[Finding]:
         yield Finding("hooks/proof", "error", message, REPOSITORY, hint=hint)
 
 
-# the deployed server
-
-
 class DeployedFacts:
     def __init__(self, context: Context) -> None:
         self.context = context

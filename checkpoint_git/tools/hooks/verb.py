@@ -87,9 +87,6 @@ def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     return Outcome({"hook": args.name}, blocks, found[:_MOST_SHOWN], None if hook.stops else 0, advice)
 
 
-# what is wrong
-
-
 def check_validity(question: Question, invocation: Invocation) -> list[Finding]:
     """The errors in a question's files; warnings are for `checkpoint validate`."""
     files, findings, fixed = question.files, list[Finding](), list[Document]()
@@ -146,9 +143,6 @@ def check_received(question: Question, invocation: Invocation) -> list[Finding]:
     if found and PUSH_OPTION in options and read_flag(ALLOW_OPTION, invocation.cwd):
         return [finding._replace(level="warning") for finding in found]
     return found
-
-
-# what each hook asks
 
 
 def _ask_staged(words: list[str], invocation: Invocation) -> list[Question]:

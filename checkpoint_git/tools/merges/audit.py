@@ -80,9 +80,6 @@ def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     return outcome._replace(data=data, blocks=blocks, findings=[*outcome.findings, *plan.refused])
 
 
-# what is asked for
-
-
 def _read_asked(args: argparse.Namespace, cwd: str, env: dict[str, str]) -> AuditRange:
     if args.since is not None and (args.range is not None or args.head is not None):
         raise CheckpointError("--since and RANGE exclude each other", "give either RANGE or --since COMMIT")
@@ -123,9 +120,6 @@ def _read_squash(cwd: str, env: dict[str, str], rev: str, base: str | None, head
     return asked._replace(squash=commit._replace(parents=sides), names=(base or first[:8], head))
 
 
-# what is found
-
-
 def _audit_range(plain: Plain, asked: AuditRange, schemas: Schemas, strict: bool) -> AuditResult:
     cwd, env = plain.cwd, plain.env
     ends, merges, squashes = list[Commit](), 0, 1
@@ -160,9 +154,6 @@ def _read_suspects(cwd: str, ids: Sequence[str], env: Env) -> list[Commit]:
     cut = {commit.id for commit in commits if missing & set(commit.parents)}
     known = {commit.id for commit in read_suspects(cwd, [one for one in ids if one not in cut], env)}
     return [commit for commit in commits if commit.id in known | cut]
-
-
-# what is said
 
 
 def _make_outcome(found: AuditResult, strict: bool) -> Outcome:

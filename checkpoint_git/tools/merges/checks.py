@@ -51,9 +51,6 @@ class MergeFacts:
         return not self.context.skill and path.startswith(root) and bool(path)
 
 
-# recent merges
-
-
 @check("merge/lost-entry", "warning", remedy="bring it back: `git show PARENT:PATH`")
 def find_lost_entries(facts: MergeFacts) -> Iterator[Finding]:
     """An entry that a parent of a recent merge had, and that is gone since.
@@ -110,9 +107,6 @@ def find_unaudited_merges(facts: MergeFacts) -> Iterator[Finding]:
         message = f"there are more merges since then: only the newest {audit.merges} were audited"
         hint = "checkpoint explain-merge --range shows any"
         yield Finding("merge/not-audited", "note", message, REPOSITORY, hint=hint)
-
-
-# the next pull
 
 
 def _list_previews(facts: MergeFacts) -> "list[tuple[Upstream, FilePreview]]":

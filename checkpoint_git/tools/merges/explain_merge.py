@@ -122,9 +122,6 @@ def _merge_data(merge: ExplainedMerge) -> dict[str, Any]:
     }
 
 
-# for people
-
-
 def _describe_merge(merge: ExplainedMerge) -> Iterator[Line]:
     commit, touched = merge.commit, merge.touched
     title = f"merge {commit.id[:12]} of {', '.join(parent[:8] for parent in commit.parents)}"

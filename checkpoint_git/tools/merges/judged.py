@@ -118,8 +118,6 @@ def _may_hold(version: bytes, entry: Entry) -> bool:
     return all(word.encode() in version for word in words)
 
 
-# what is said of it
-
 _ORDINALS = {1: "first", 2: "second", 3: "third"}
 
 

@@ -62,9 +62,6 @@ def _say_kinds(kinds: Sequence[str]) -> str:
     return f"a person has to decide ({', '.join(kinds)})" if any(kinds) else "a person has to decide"
 
 
-# merges that were made
-
-
 def find_event(commit: Commit, squash: bool = False, names: Mapping[str, str] | None = None) -> Event:
     known = names or {}
     first, second = (known.get(parent, parent[:8]) for parent in (*commit.parents, *commit.parents)[:2])
@@ -149,9 +146,6 @@ def _mark_meant(cwd: str, judged: JudgedFile, hits: list[Hit]) -> list[Hit]:
     ]
 
 
-# one file
-
-
 def find_hits(judged: JudgedFile, how: How, parents: Parents) -> list[Hit]:
     unreadable = {version for version, _ in judged.found.unreadable}
     if unreadable & {"base", "first", "second"}:
@@ -212,9 +206,6 @@ def _place_lines(data: bytes | None, hits: list[Hit]) -> list[Hit]:
         return [hit._replace(line=error.line) for hit in hits]
     places = locate_all(text, [hit.where for hit in hits])
     return [hit._replace(line=line) for hit, (line, _) in zip(hits, places, strict=True)]
-
-
-# what a later commit still shows
 
 
 def keep_remaining(plain: Plain, audited: AuditedMerge, head: str) -> AuditedMerge:

@@ -82,9 +82,6 @@ def describe_premerge(request: Request, done: Premerge) -> Outcome:
     return Outcome(_data(request, done), blocks, findings, int(bool(findings)), [_summarize(request, done)])
 
 
-# findings
-
-
 def _find_remaining(request: Request, remaining: Remaining, ours: bytes | None) -> Iterator[Finding]:
     code, hint = _WAYS[remaining.kind]
     path = shlex.quote(f"./{remaining.path}" if remaining.path.startswith("-") else remaining.path)
@@ -118,9 +115,6 @@ def _locate(data: bytes | None, places: list[str]) -> list[tuple[int, int]]:
         return locate_all(text, places)
     except JsonTextError:
         return [(0, 0)] * len(places)
-
-
-# for people
 
 
 def _summarize(request: Request, done: Premerge) -> Line:
@@ -163,9 +157,6 @@ def _advise(request: Request) -> list[Line]:
         Line("  checkpoint resolve"),
         Line(f"  git commit && git push {remote} {branch}"),
     ]
-
-
-# for programs
 
 
 def _data(request: Request, done: Premerge) -> dict[str, Any]:

@@ -185,9 +185,6 @@ def _keep_copy(top: Top, path: str, data: bytes) -> str:
     raise CheckpointError(f"no free name for a copy beside {path}", "remove the old copies")
 
 
-# what is said
-
-
 def _make_outcome(result: ResolveResult, dry_run: bool) -> Outcome:
     sides, go_on = _OPERATIONS[result.operation]
     if result.is_empty and result.operation in ("cherry-pick", "revert", "am"):

@@ -185,9 +185,6 @@ def _as_bytes(text: str) -> bytes:
     return text.encode("utf-8", "surrogateescape")
 
 
-# what there is to decide
-
-
 def list_conflicts(case: Case) -> list[Conflict]:
     # A single one where the file is decided as a whole
     if case.merged is not None:

@@ -85,9 +85,6 @@ def _open(path: str, invocation: Invocation) -> list[Finding]:
     return [Finding("report/not-opened", "note", "no browser could be started", path, hint=hint)]
 
 
-# where the page is kept
-
-
 def plan_path(place: Place, wished: str | None, cwd: str) -> str:
     """The absolute path for the page: as wished, else in the git directory, which no commit takes along. Outside git it
     is the current folder. Raises CheckpointError for a path that cannot hold it.

@@ -77,8 +77,6 @@ def _read_bytes(stdin: TextIO) -> bytes:
     return b"".join(parts) if taken <= _MOST_BYTES else b""
 
 
-# answers
-
 Shape = Callable[[str], dict[str, Any]]
 
 

@@ -84,9 +84,6 @@ def find_sparse_checkout(facts: SetupFacts) -> Iterator[Finding]:
             yield Finding(gap.code, "note", gap.message, REPOSITORY, hint=gap.fix)
 
 
-# the merge driver
-
-
 @check("driver/inert", "error", remedy="`checkpoint init`", fix="safe", in_bare=True)
 def find_inert_driver(facts: SetupFacts) -> Iterator[Finding]:
     """Attributes or configuration that do not lead to the merge driver.
@@ -212,8 +209,6 @@ def replace_driver(setup: Installation) -> str:
 def _is_on_path(facts: SetupFacts) -> bool:
     return shutil.which("checkpoint", path=facts.context.env.get("PATH", "")) is not None
 
-
-# the hooks
 
 # states in which git does not run a hook of ours
 _HOOK_STATES = {

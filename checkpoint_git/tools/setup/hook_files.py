@@ -151,8 +151,6 @@ def _first_line_end(data: bytes) -> int:
     return data.find(b"\n") + 1 or len(data) if data.startswith(b"#!") else 0
 
 
-# does a script end before it reaches our block?
-
 _QUOTED = re.compile(rb"'[^']*'|\"(?:[^\"\\]|\\.)*\"|\\.")
 _COMMENT = re.compile(rb"(?:^|(?<=[\s;]))#.*")
 _ENDS = re.compile(rb"\s*(?:exit(?:\s+[\w$?{}-]+)?\s*(?:;|$)|exec\s+(?!\d*[<>]|\{\w+\}[<>]|-)[^\s;&|])")

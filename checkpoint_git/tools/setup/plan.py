@@ -49,9 +49,6 @@ def plan_uninstall(survey: Survey) -> list[Step]:
     return [*steps, Step("remove", ", ".join(keys), "", RemoveSettings(keys))] if keys else steps
 
 
-# git's configuration
-
-
 def plan_settings(survey: Survey, wanted: Wanted) -> list[Step]:
     # A driver or tool that somebody else defined under our name is left alone
     foreign = settings.foreign_sections(survey.settings) or ("\0",)
@@ -81,9 +78,6 @@ def _plan_setting(survey: Survey, key: str, value: str) -> Step:
     if present == value:
         return Step("keep", key)
     return Step("add" if present is None else "update", key, shorten(value, _SHOWN), WriteSetting(key, value))
-
-
-# attributes
 
 
 def plan_attributes(survey: Survey, wanted: Wanted) -> list[Step]:
@@ -135,9 +129,6 @@ def _plan_attributes_removal(label: str, state: FileState) -> list[Step]:
     except CheckpointError as error:
         return [Step("skip", label, f"{error.message}: {error.hint}")]
     return [] if after == state.data else [removal_step(label, state.path, after, folders=folders)]
-
-
-# hooks
 
 
 def plan_hooks(survey: Survey, wanted: Wanted) -> list[Step]:
@@ -241,9 +232,6 @@ def _plan_framework_entry(state: FileState) -> Step:
 
 def shown_path(survey: Survey, path: str) -> str:
     return path.removeprefix(survey.place.work_tree + os.sep)
-
-
-# the folder of checkpoints
 
 
 def plan_folder(place: Place) -> Step:

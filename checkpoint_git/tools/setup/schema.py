@@ -80,9 +80,6 @@ def settings_of_vscode(schemas: "list[Exported]") -> dict[str, Any]:
     }
 
 
-# the schemas themselves
-
-
 class Exported(NamedTuple):
     name: str
     files: str
@@ -121,9 +118,6 @@ def is_own_text(data: bytes) -> bool:
         return False
     comment = document.pop("$comment", "") if isinstance(document, dict) else ""
     return bool(comment == _sign(document))
-
-
-# init --schemas, and uninstall
 
 
 def add_schemas(place: Place, invocation: Invocation, *, dry_run: bool) -> list[Step]:

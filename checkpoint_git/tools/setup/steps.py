@@ -95,8 +95,6 @@ def leave_hidden(steps: Sequence[Step], top: str, env: Mapping[str, str]) -> lis
     return [leave(step) for step in steps]
 
 
-# the report
-
 _WORDS: dict[Deed, tuple[str, str, Style]] = {
     "add": ("added", "would add", "good"),
     "update": ("updated", "would update", "good"),
@@ -119,8 +117,6 @@ def describe_steps(steps: Sequence[Step], *, dry_run: bool) -> list[Line]:
 def steps_data(steps: Sequence[Step]) -> list[dict[str, Any]]:
     return [{"deed": step.deed, "what": step.what, "text": step.text} for step in steps]
 
-
-# the changes
 
 _LOCK = "checkpoint-setup.lock"  # in the git directory that all work trees share, as the configuration is
 JOURNAL = "checkpoint-setup.journal"  # in a work tree's own git directory

@@ -114,9 +114,6 @@ def _read_ignore_rule(root: str, env: Mapping[str, str]) -> str:
     return f"{fields[0]}:{fields[1]}: {fields[2]}" if ignored else ""
 
 
-# hooks
-
-
 def read_hooks_folder(place: Repository) -> HooksFolder:
     path = place.hooks
     if not path:
@@ -162,9 +159,6 @@ def _calls_us(path: str) -> bool:
             return b"checkpoint hook " in stream.read(_LONGEST_HOOK)
     except OSError:
         return False
-
-
-# what the doctor judges
 
 
 class Installation(NamedTuple):

@@ -86,9 +86,6 @@ def compare(
     return Comparison(memory, tip, trees, plan, ground, shape, came_before, base, entries, queued)
 
 
-# files of commits
-
-
 def read_entries(top: str, commit: str, env: Mapping[str, str]) -> Entries:
     found = read_tree(top, commit, env) if commit else {}
     return {path: entry for path, entry in found.items() if is_wanted(path)}
@@ -136,9 +133,6 @@ def _read_queued(context: SyncContext, record: str) -> dict[str, bytes | None]:
 def read_sent(top: str, record: str, env: Mapping[str, str]) -> list[str]:
     body = run_git(["log", "-1", "--format=%b", record], top, env=env).out
     return [path for path in os.fsdecode(body).split("\n") if path and is_wanted(path)]
-
-
-# decisions
 
 
 def _find_switched(context: SyncContext, memory: Memory, trees: Trees) -> Entries:

@@ -122,9 +122,6 @@ def _shown(text: bytes) -> str:
     return escape_controls(shorten(text.decode("utf-8", "replace").strip(), _LONGEST_REASON))
 
 
-# running
-
-
 def _run(words: Sequence[str], cwd: str, env: Mapping[str, str], timeout: float) -> GitResult:
     with start_git([*_QUIET, *words], cwd, env=env, own_group=True) as process:
         try:

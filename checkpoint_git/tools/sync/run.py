@@ -130,9 +130,6 @@ def _wait(context: SyncContext, pause: float) -> None:
         last = tip
 
 
-# how it ends
-
-
 def _take_in(context: SyncContext, found: Comparison, ids: list[str]) -> SyncResult:
     shape, plan = found.shape, found.plan
     now_there = ids[shape.send] if shape.send >= 0 else found.tip

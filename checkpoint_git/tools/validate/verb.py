@@ -77,9 +77,6 @@ def _choose(found: Iterable[str], paths: list[str], cwd: str, top: str) -> list[
     ]
 
 
-# the work tree
-
-
 def _read_project(cwd: str, env: Mapping[str, str]) -> Files:
     """All files of the project with the nearest .checkpoints; without one, of the nearest folder that has any. At the
     top of a work tree, those of every project in it that git tracks: to look for others takes a process.
@@ -150,9 +147,6 @@ def _find_in_folder(folder: str, top: str) -> dict[str, tuple[str, str]]:
         wall = top if base == top or base.startswith(f"{top}/") else base
         found[relative_path(path, wall)] = (path, wall)
     return found
-
-
-# the index and commits
 
 
 def _read_from_git(args: Namespace, cwd: str, env: Mapping[str, str]) -> Files:

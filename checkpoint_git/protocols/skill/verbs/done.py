@@ -112,9 +112,6 @@ def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     return outcome._replace(data={**outcome.data, **extra})
 
 
-# the one place that ever runs text from a checkpoint
-
-
 def _verify(place: Place, args: argparse.Namespace, invocation: Invocation) -> tuple[Asked, Finding | None]:
     """The first action and its command, and why its command did not prove it done (None: it did)."""
     document = read_document(place, args.skill, invocation.now)

@@ -145,9 +145,6 @@ def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     return Outcome(data, list(_render(result)), result.findings)
 
 
-# for a person
-
-
 def _render(result: LogResult) -> Iterator[Block]:
     if not result.entries:
         yield Line(f"nothing to show of {result.skill}", "dim")
@@ -171,9 +168,6 @@ def _render(result: LogResult) -> Iterator[Block]:
         yield Line("")
         count = plural(result.silent, "commit")
         yield Line(f"{count} changed only its summary, files or private state: --all", "dim")
-
-
-# for a program
 
 
 def entry_data(entry: Entry) -> dict[str, Any]:

@@ -136,9 +136,6 @@ def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     return add_gaps(outcome, place.work_tree, place.git_dir, invocation.env)
 
 
-# for a person
-
-
 def _blocks(result: ResumeResult, others: list[str]) -> list[Block]:
     """others: the skills that have a checkpoint."""
     plan, context = result.plan, result.context
@@ -222,9 +219,6 @@ def _warning_lines(result: ResumeResult) -> list[Block]:
     count = sum(finding.level != "note" for finding in result.drift)
     what = "one thing does not fit" if count == 1 else f"{count} things do not fit"
     return [Line(f"Look before you go on: {what}, see below.", "warn", "stale", 2)] if count else []
-
-
-# for a program
 
 
 def _data(result: ResumeResult) -> dict[str, Any]:
