@@ -8,6 +8,7 @@ from typing import Any
 import pytest
 
 from checkpoint_git.git.history import claims, reference_scan
+from checkpoint_git.protocols.restore import shell_command
 from checkpoint_git.protocols.skill import generated_files
 from checkpoint_git.tools.doctor import deployed
 from tests.support.patterns import Use, find_uses, make_hostile
@@ -16,6 +17,9 @@ _NUMBERED = [*reference_scan._NUMBERS, *(pattern for pattern, _ in reference_sca
 # what stands in a local name: expression -> the patterns
 LOCAL: dict[str, list[Any]] = {
     "pattern": [claims._SCOPE, claims._LEADING, claims._TAGGED, *_NUMBERED],
+    "never": [],  # these three are bounded
+    "look": [],
+    "loss": [],
     "joint": [claims._BEFORE_FIRST, claims._BETWEEN],
     "translate(head)": [],  # the standard library's, one part of a path at a time
     "translate(part)": [],
@@ -26,9 +30,12 @@ LOCAL: dict[str, list[Any]] = {
 }
 # pattern -> the most characters that its callers give it
 BOUNDED = {claims._SUFFIXES: 400, generated_files._NOTES.pattern: 1_000, deployed._ID_IN_NAME.pattern: 100}
+BOUNDED |= {r"( +\S.*?  +|\S+ +)(\S.*)": 120}  # a line of our own help texts
+_COMMANDS = [*shell_command._TABLE["never"], *shell_command._TABLE["looks"], *(one for one, _ in shell_command._LOSSES)]
+BOUNDED |= dict.fromkeys(_COMMANDS, shell_command._LONGEST)
 
 _SIZES = (30, 4_000)  # characters; at 30 what grows exponentially is seen before it never ends
-_SUSPECT = 0.003  # seconds: quadratic work on 4,000 characters takes longer, linear work a hundredth of it
+_SUSPECT = 0.001  # seconds: quadratic work on 4,000 characters takes longer, linear work a hundredth of it
 _FACTOR = 4
 _LIMIT = 2 * _FACTOR  # quadratic work takes _FACTOR times _FACTOR
 _ENDLESS = 0.5  # seconds

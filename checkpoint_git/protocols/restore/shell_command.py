@@ -9,6 +9,8 @@ from checkpoint_git.protocols.restore.rules import read_table
 
 # patterns of whole simple commands, their words separated by one blank; "never" wins over "looks"
 _TABLE = read_table("commands.json")
+_LOSSES: list[tuple[str, str]] = [(str(one["pattern"]), str(one["why"])) for one in _TABLE["losses"]]
+_LONGEST = 4_000  # characters of a simple command that are looked at
 _ENDS = frozenset((";", "&&", "||", "|", "|&", "&"))
 _GIT_OPTIONS = re.compile(r"git(?: -C \S+| --no-pager| -P| --no-optional-locks| --literal-pathspecs)+ ")
 
@@ -47,11 +49,9 @@ def _looks(words: Sequence[str]) -> bool:
     if not plain:
         return False
     text = _GIT_OPTIONS.sub("git ", _join(plain)).replace("git checkpoint ", "checkpoint ")
-    return not _matches("never", text) and _matches("looks", text)
-
-
-def _matches(key: str, text: str) -> bool:
-    return any(re.fullmatch(pattern, text) for pattern in _TABLE[key])
+    if len(text) > _LONGEST or any(re.fullmatch(never, text) for never in _TABLE["never"]):
+        return False
+    return any(re.fullmatch(look, text) for look in _TABLE["looks"])
 
 
 def _drop_redirections(words: Sequence[str]) -> list[str] | None:
@@ -87,5 +87,5 @@ def _find_loss(words: Sequence[str], depth: int) -> str:
         del rest[0]
     if rest and os.path.basename(rest[0]) in _TABLE["shells"] and depth:
         return next((loss for word in rest[1:] if (loss := find_loss(word, depth - 1))), "")
-    text = _join([os.path.basename(rest[0]), *rest[1:]]) if rest else ""
-    return next((str(one["why"]) for one in _TABLE["losses"] if re.fullmatch(one["pattern"], text)), "")
+    text = _join([os.path.basename(rest[0]), *rest[1:]])[:_LONGEST] if rest else ""
+    return next((why for loss, why in _LOSSES if re.fullmatch(loss, text)), "")
