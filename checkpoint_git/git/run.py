@@ -28,10 +28,11 @@ _PIPE = 1 << 20  # bytes
 _USAGE_ERROR = 129
 _QUIET = ("-c", "core.fsmonitor=false")  # which git would start, also to read: an unpacked archive may name any program
 _NO_GIT = ("git was not found", "install git, or put it on PATH")
+_SET_ASIDE = 'mv "$(git rev-parse --git-path refs/worktree/checkpoint)" "$(git rev-parse --git-path checkpoint-pruned)"'
 _KNOWN_TROUBLE = (
     (b"dubious ownership", "the repository belongs to another user: git config --global --add safe.directory PATH"),
     (b"not a git repository", "go into a repository, or make one: git init"),
-    (b"for refs/worktree/checkpoint/", 'notes of sync were pruned: rm -r "$(git rev-parse --git-path refs/worktree)"'),
+    (b"for refs/worktree/checkpoint/", f"git pruned what these refs of sync name; set them aside: {_SET_ASIDE}"),
     (b"must be run in a work tree", "go into a work tree: a bare repository has no files to look at"),
 )
 

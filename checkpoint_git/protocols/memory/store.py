@@ -31,7 +31,7 @@ Keep = Callable[[Entity], str]  # makes a backup, returns its folder
 class OtherInitiativeError(CheckpointError):
     """A checkpoint holds an initiative, and another one would take its place. question: whether it may."""
 
-    def __init__(self, name: str, before: str, after: str, what: str = "Start in its place") -> None:
+    def __init__(self, name: str, before: str, after: str, what: str = "Keep a copy and start") -> None:
         before, after = (escape_controls(shorten(text, 80)) for text in (before, after))
         self.question = f'the checkpoint {name} holds the initiative "{before}". {what} "{after}"?'
         super().__init__(f'the checkpoint {name} holds another initiative, "{before}"', "clear or archive it first")

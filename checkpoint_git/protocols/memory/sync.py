@@ -104,7 +104,7 @@ def _is_other(
     if args.to_document or args.dry_run:
         hint = "name that one's file; was it renamed? checkpoint memory update --yes initiative=NAME"
         raise CheckpointError(f'{error.message}, and the file is about "{escape_controls(shorten(after, 80))}"', hint)
-    if not graph.is_confirmed(f"{error.question} A copy is kept", invocation, yes=args.yes):
+    if not graph.is_confirmed(error.question, invocation, yes=args.yes):
         raise error
     return True
 

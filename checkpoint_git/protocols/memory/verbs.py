@@ -91,7 +91,7 @@ def _confirm(write: Callable[[bool], store.Saved], args: argparse.Namespace, inv
     try:
         return write(args.yes)
     except store.OtherInitiativeError as error:
-        if graph.is_confirmed(f"{error.question} A copy is kept", invocation, yes=False):
+        if graph.is_confirmed(error.question, invocation, yes=False):
             return write(True)
         raise
 
