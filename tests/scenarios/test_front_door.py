@@ -8,7 +8,7 @@ import pytest
 from checkpoint_git import Checkpoints
 from tests.support.command import run_here
 from tests.support.repos import GitRepo
-from tests.support.samples import checkpoint_text
+from tests.support.samples import checkpoint, checkpoint_text
 
 PATH = ".checkpoints/build.checkpoint.json"
 BLOCKERS = [{"id": "b1", "description": "No key"}, {"id": "b2", "description": "No region"}]
@@ -47,3 +47,16 @@ def test_an_unmerged_checkpoint_is_not_written(build: GitRepo, gone: str) -> Non
         assert codes(ask(build, *words)) == ["git/unmerged"]
     (found,) = Checkpoints(build.path).note("build", "x").written.refused
     assert (build.read(PATH), found.hint) == (before, f"checkpoint resolve {PATH}")
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"blockers": [{**BLOCKERS[0], "resolved": "yes"}]},
+        {"blockers": [{**BLOCKERS[0], "options": "a or b"}]},
+        {"superseded": [{"step": "x", "reviewed": "yes"}]},
+    ],
+)
+def test_a_value_that_its_readers_would_not_take_is_found(build: GitRepo, changes: dict[str, Any]) -> None:
+    build.write(PATH, json.dumps(checkpoint(**changes)))
+    assert codes(ask(build, "validate")) == ["skill/wrong-type"]

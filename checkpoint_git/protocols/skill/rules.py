@@ -9,6 +9,7 @@ from typing import Any
 from checkpoint_git.core.clock import DAY, is_plain_instant, read_instant, write_instant
 from checkpoint_git.core.finding import Finding, Level
 from checkpoint_git.core.jsontext import join_pointer
+from checkpoint_git.core.schema import Mismatch
 from checkpoint_git.protocols.mismatch import quote
 from checkpoint_git.protocols.skill import names
 from checkpoint_git.protocols.skill.shape import advise, describe, empty_field
@@ -28,6 +29,12 @@ _INSTANTS_IN_LISTS = (
     ("pm_refs", "first_seen_at"),
     ("eval_scores", "at"),
     ("recently_done", "at"),
+)
+# what a reader relies on, and the schema leaves open
+_LOOSE_TYPES = (
+    ("blockers", "resolved", "boolean"),
+    ("blockers", "options", "array"),
+    ("superseded", "reviewed", "boolean"),
 )
 _TICKET_BODIES = frozenset(["body", "description", "content", "comments", "text", "summary"])
 _NAMES_IN_LISTS = ("progress_table", "blockers", "next_actions", "pm_refs")
@@ -286,6 +293,11 @@ def _check_lists(value: dict[str, Any]) -> Iterator[Finding]:
             yield from _find_blank(action, f"/next_actions/{at}", ("text",))
     if value.get("blockers"):
         yield from _check_blockers(value)
+    for key, name, kind in _LOOSE_TYPES if value.keys() & {"blockers", "superseded"} else ():
+        for where, item in _objects(value, key):
+            held = item.get(name)
+            if held is not None and not isinstance(held, list if kind == "array" else bool):
+                yield describe(Mismatch(f"{where}/{name}", "type", kind, held, ""))._replace(level="warning")
     status = value.get("status")
     if status == "blocked" and not open_blockers(value):
         hint = 'set another status, or say what blocks it: checkpoint block SKILL "..."'
