@@ -60,3 +60,11 @@ def test_an_unmerged_checkpoint_is_not_written(build: GitRepo, gone: str) -> Non
 def test_a_value_that_its_readers_would_not_take_is_found(build: GitRepo, changes: dict[str, Any]) -> None:
     build.write(PATH, json.dumps(checkpoint(**changes)))
     assert codes(ask(build, "validate")) == ["skill/wrong-type"]
+
+
+def test_a_stamp_leaves_undo_what_it_had(build: GitRepo) -> None:
+    before = build.read(PATH)
+    ask(build, "update", "build", "--step=zebra")
+    ask(build, "update", "build")
+    assert ask(build, "undo", "build")["fields"] == ["step"]
+    assert build.read(PATH) == before

@@ -164,8 +164,16 @@ def change_checkpoint(
         if not written.refused:
             data = (written.document.text or "").encode()
             _replace(place, path, skill, data)
-            keep_write(place, shown, content if isinstance(content, bytes) else None, data)
+            replaced, kept = content if isinstance(content, bytes) else None, read_kept(place, shown)
+            if kept and before and kept[1] == content and _is_stamp(before.value, written.document.value):
+                keep_write(place, shown, kept[0], data, is_undone=kept[2])  # undo takes back more than a time
+            else:
+                keep_write(place, shown, replaced, data)
     return written
+
+
+def _is_stamp(before: "dict[str, Any] | None", after: "dict[str, Any] | None") -> bool:
+    return {**(before or {}), "updated_at": ""} == {**(after or {}), "updated_at": ""}
 
 
 def _refuse_twin(place: Place, skill: str) -> None:

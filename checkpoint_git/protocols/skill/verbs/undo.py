@@ -47,7 +47,7 @@ def undo(place: Place, skill: str, on_wait: Tell = lambda: None) -> Undone:
         store.keep_write(place, shown, after, before, is_undone=not is_undone)
     there, gone = (jsontext.load(jsontext.decode(data)) if data else {} for data in (before, after))
     names = [name for name in {**there, **gone} if there.get(name) != gone.get(name)]
-    return Undone([name for name in names if name != "updated_at"], is_undone, before is not None)
+    return Undone([name for name in names if name != "updated_at"] or names, is_undone, before is not None)
 
 
 def run(args: Namespace, invocation: Invocation) -> Outcome:

@@ -136,7 +136,7 @@ def outcome_of_write(
         "git": unseen[0].code.removeprefix("git/") if unseen else None,
     }
     what = "started" if written.created else "updated"
-    changed = f" ({', '.join(fields)})" if fields else ""
+    changed = f" ({', '.join(fields or ['updated_at'])})" if fields or not written.created else ""
     blocks: list[Block] = [Line(f"{skill}: {what}{changed} in {document.path}", "good"), *lines]
     # an untracked file is told of once: the doctor has git/untracked as long as it is true
     told = [each for each in unseen if written.created or each.code == "git/ignored"]
