@@ -11,7 +11,7 @@ from checkpoint_git.core.finding import Finding
 from checkpoint_git.disk import atomic, lock
 from checkpoint_git.disk.discover import Place
 from checkpoint_git.protocols.document import Document
-from checkpoint_git.protocols.validate import check_document, name_skill
+from checkpoint_git.protocols.validate import FOREIGN, check_document, name_skill
 
 _NUMBERS = re.compile(r"[0-9]+")
 
@@ -69,7 +69,10 @@ def plan_value(path: str, before: Document | None, value: dict[str, Any], now: i
     text = jsonwrite.render(value) if root is None else jsonwrite.rewrite(root, value)
     after = check_document(path, text.encode(), now=now)
     arisen = find_new(before.findings if before else [], after.findings)
-    return Written(after, before is None, [finding for finding in arisen if finding.level == "error"], arisen)
+    # of a file of another version only that was known; once it is corrected, the rest can be
+    is_refused = before is None or all(finding.code != FOREIGN for finding in before.findings)
+    refused = [finding for finding in arisen if finding.level == "error" and is_refused]
+    return Written(after, before is None, refused, arisen)
 
 
 def find_new(before: Iterable[Finding], after: Iterable[Finding]) -> list[Finding]:

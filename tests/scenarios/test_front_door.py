@@ -68,3 +68,10 @@ def test_a_stamp_leaves_undo_what_it_had(build: GitRepo) -> None:
     ask(build, "update", "build")
     assert ask(build, "undo", "build")["fields"] == ["step"]
     assert build.read(PATH) == before
+
+
+def test_of_another_version_that_alone_is_said_and_the_rest_once_it_is_corrected(build: GitRepo) -> None:
+    build.write(PATH, json.dumps(checkpoint(protocol_version="2.0", status="zebra", nextActions=["x"])))
+    assert codes(ask(build, "validate")) == ["skill/protocol-version"]
+    assert ask(build, "update", "build", "--protocol_version=1.0")["written"]
+    assert codes(ask(build, "validate")) == ["skill/unknown-status", "skill/unknown-field"]

@@ -22,6 +22,7 @@ from checkpoint_git.protocols.skill.rotation import (
     plan_rotation,
 )
 from checkpoint_git.protocols.skill.views import is_reviewed
+from checkpoint_git.protocols.validate import FOREIGN
 from checkpoint_git.protocols.write import Tell, say_waiting
 
 _MOST_SHOWN = 10  # entries that stay, of one checkpoint
@@ -54,7 +55,7 @@ def rotate(place: Place, skill: str, now: int, *, dry_run: bool = False, on_wait
     reverted, findings = _read_reverted(place, store.read_document(place, skill, now))
     with nullcontext() if dry_run else store.writing(place, on_wait):
         document = store.read_document(place, skill, now)
-        is_foreign = any(finding.code == "skill/protocol-version" for finding in document.findings)
+        is_foreign = any(finding.code == FOREIGN for finding in document.findings)
         if document.value is None or document.text is None or is_foreign:
             return RotateResult(skill, [], None, [], 0, [*document.findings, *findings])
         root = jsontext.parse(document.text)
