@@ -7,8 +7,7 @@ from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.disk.discover import find_place
 from checkpoint_git.protocols.skill.changes import Edit, make_edits
-from checkpoint_git.protocols.skill.layout import check_skill_name
-from checkpoint_git.protocols.skill.store import check_owner, iterate_documents, read_document
+from checkpoint_git.protocols.skill.store import find_own_place, iterate_documents, read_document
 from checkpoint_git.protocols.skill.verbs.update import update
 from checkpoint_git.protocols.skill.views import action_text, public_view, read_list
 
@@ -18,7 +17,6 @@ _TEXTS = {"initiative": "project", "milestone": "step", "phase": "phase"}
 
 def read_fields(cwd: str, name: str, now: int) -> dict[str, str | list[str]]:
     """The public part of a skill's checkpoint. Raises CheckpointError where it cannot be read."""
-    check_skill_name(name)
     document = read_document(find_place(cwd), name, now)
     if document.value is None:
         found = document.findings[0]
@@ -47,9 +45,7 @@ def write_fields(
     cwd: str, name: str, fields: Mapping[str, str], now: int, env: Mapping[str, str]
 ) -> tuple[str, list[Finding], list[Finding]]:
     """Sets the skill's fields; its checkpoint is started where it is missing."""
-    check_skill_name(name)
-    check_owner(name, env)
-    place = find_place(cwd)
+    place = find_own_place(name, cwd, env)
     existing = {document.skill: document.value or {} for document in iterate_documents(place, now)}
     written = update(place, name, plan_edits(fields, existing.get(name, {})), now).written
     return written.document.path, written.refused, written.arisen

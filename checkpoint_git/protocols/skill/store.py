@@ -9,7 +9,7 @@ from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.terminal_text import escape_controls, quote_word
 from checkpoint_git.disk import atomic
-from checkpoint_git.disk.discover import Place, is_inside, relative_path
+from checkpoint_git.disk.discover import Place, find_place, is_inside, relative_path
 from checkpoint_git.disk.read import FileContent, read_content
 from checkpoint_git.protocols.document import Document
 from checkpoint_git.protocols.mismatch import quote
@@ -122,6 +122,13 @@ def check_owner(skill: str, env: Mapping[str, str]) -> None:
             f"this session works as {owner} (CHECKPOINT_SKILL), and {skill} is another skill's checkpoint",
             f"write to {owner}'s own and refer to {skill} in depends_on",
         )
+
+
+def find_own_place(skill: str, cwd: str, env: Mapping[str, str]) -> Place:
+    """Where a write goes. Raises CheckpointError for an invalid name, another skill's checkpoint, or no folder."""
+    layout.check_skill_name(skill)
+    check_owner(skill, env)
+    return find_place(cwd)
 
 
 def writing(place: Place, on_wait: "Tell" = lambda: None) -> "AbstractContextManager[None]":

@@ -6,11 +6,9 @@ from typing import Any, NamedTuple
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.outcome import Block, Invocation, Line, Outcome
 from checkpoint_git.core.terminal_text import escape_controls, shorten
-from checkpoint_git.disk.discover import Place, find_place
-from checkpoint_git.protocols.skill import changes, views
+from checkpoint_git.disk.discover import Place
+from checkpoint_git.protocols.skill import changes, store, views
 from checkpoint_git.protocols.skill.changes import check_next
-from checkpoint_git.protocols.skill.layout import check_skill_name
-from checkpoint_git.protocols.skill.store import change_checkpoint, check_owner, missing_checkpoint, read_document
 from checkpoint_git.protocols.skill.verbs.update import outcome_of_write
 from checkpoint_git.protocols.write import Tell, Written, say_waiting
 
@@ -18,7 +16,6 @@ SENTENCES = ("next",)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """SKILL [--verify [--yes]] [--next TEXT | --complete]."""
     parser.add_argument("skill", metavar="SKILL", help="whose first action is done")
     parser.add_argument("--verify", action="store_true", help="first run the action's done_when; it must succeed")
     parser.add_argument("--yes", action="store_true", help="with --verify: run the command without asking")
@@ -57,7 +54,7 @@ def done(
     def change(value: dict[str, Any] | None) -> dict[str, Any] | Finding:
         nonlocal taken
         if value is None:
-            raise missing_checkpoint(place, skill)
+            raise store.missing_checkpoint(place, skill)
         trouble = changes.find_done_trouble(value, next_action, complete)
         if trouble:
             return trouble
@@ -69,7 +66,7 @@ def done(
         changes.stamp(value, now)
         return value
 
-    written = change_checkpoint(place, skill, change, now, on_wait)
+    written = store.change_checkpoint(place, skill, change, now, on_wait)
     return DoneResult(written, "" if written.refused else taken, _first_action(written.document.value or {})[0])
 
 
@@ -80,10 +77,8 @@ def _first_action(value: dict[str, Any]) -> Asked:
 
 def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     """The verb: exit code 1 when the action cannot be marked as done."""
-    check_skill_name(args.skill)
-    check_owner(args.skill, invocation.env)
+    place = store.find_own_place(args.skill, invocation.cwd, invocation.env)
     check_next(args.next, args.complete)
-    place = find_place(invocation.cwd)
     expected = None
     if args.verify:
         expected, trouble = _verify(place, args, invocation)
@@ -114,7 +109,7 @@ def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
 
 def _verify(place: Place, args: argparse.Namespace, invocation: Invocation) -> tuple[Asked, Finding | None]:
     """The first action and its command, and why its command did not prove it done (None: it did)."""
-    document = read_document(place, args.skill, invocation.now)
+    document = store.read_document(place, args.skill, invocation.now)
     actions = views.read_list(document.value or {}, "next_actions")
     if not actions:
         return ("", None), None  # done itself says what is wrong

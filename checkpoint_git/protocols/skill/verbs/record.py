@@ -6,10 +6,9 @@ from typing import Any, NamedTuple
 
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.outcome import Invocation, Line, Outcome
-from checkpoint_git.disk.discover import Place, find_place
+from checkpoint_git.disk.discover import Place
 from checkpoint_git.protocols.skill import changes, entries, store
 from checkpoint_git.protocols.skill.entries import Entry
-from checkpoint_git.protocols.skill.layout import check_skill_name
 from checkpoint_git.protocols.skill.verbs.update import outcome_of_write
 from checkpoint_git.protocols.skill.views import answer_line
 from checkpoint_git.protocols.write import Tell, Written, say_waiting
@@ -59,9 +58,8 @@ class _Verb(NamedTuple):
             parser.add_argument(*name.split(), **options)
 
     def run(self, args: Namespace, invocation: Invocation) -> Outcome:
-        check_skill_name(args.skill)
-        store.check_owner(args.skill, invocation.env)
-        place, tell = find_place(invocation.cwd), say_waiting(invocation.stderr)
+        place = store.find_own_place(args.skill, invocation.cwd, invocation.env)
+        tell = say_waiting(invocation.stderr)
         result = record(place, args.skill, invocation.now, self.make(args, invocation.now), tell)
         entry = result.entry or Entry("", ())
         lines = [Line(f"took {typed} for {meant}", "warn") for typed, meant in entry.understood]

@@ -8,7 +8,7 @@ from checkpoint_git.core.clock import write_instant
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.outcome import Invocation, Line, Outcome
 from checkpoint_git.core.terminal_text import quote_word
-from checkpoint_git.disk.discover import Place, find_place, relative_path
+from checkpoint_git.disk.discover import Place, relative_path
 from checkpoint_git.protocols.skill import layout, store
 from checkpoint_git.protocols.write import Tell, say_waiting
 
@@ -16,7 +16,6 @@ _MOST_A_SECOND = 100
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """SKILL."""
     parser.add_argument("skill", metavar="SKILL", help="whose checkpoint to archive")
 
 
@@ -54,10 +53,7 @@ def set_apart(content: bytes) -> bytes:
 
 
 def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
-    """The verb."""
-    layout.check_skill_name(args.skill)
-    store.check_owner(args.skill, invocation.env)
-    place = find_place(invocation.cwd)
+    place = store.find_own_place(args.skill, invocation.cwd, invocation.env)
     archive = reset(place, args.skill, invocation.now, say_waiting(invocation.stderr))
     line = Line(
         f"{args.skill}: archived to {archive}; checkpoint update {quote_word(args.skill)} starts a new one", "good"

@@ -7,7 +7,7 @@ from checkpoint_git.core import jsontext
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.outcome import Invocation, Line, Outcome
 from checkpoint_git.core.terminal_text import escape_controls, quote_word
-from checkpoint_git.disk.discover import Place, find_place
+from checkpoint_git.disk.discover import Place
 from checkpoint_git.protocols.skill import layout, store
 from checkpoint_git.protocols.write import Tell, say_waiting
 
@@ -23,7 +23,6 @@ class Undone(NamedTuple):
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    """SKILL."""
     parser.add_argument("skill", metavar="SKILL", help="whose last write to revert")
 
 
@@ -51,10 +50,7 @@ def undo(place: Place, skill: str, on_wait: Tell = lambda: None) -> Undone:
 
 
 def run(args: Namespace, invocation: Invocation) -> Outcome:
-    """The verb."""
-    layout.check_skill_name(args.skill)
-    store.check_owner(args.skill, invocation.env)
-    place = find_place(invocation.cwd)
+    place = store.find_own_place(args.skill, invocation.cwd, invocation.env)
     fields, brought_back, exists = undone = undo(place, args.skill, say_waiting(invocation.stderr))
     path = layout.relative_checkpoint_path(place, args.skill)
     done, again = ("brought back", "takes it back again") if brought_back else ("taken back", "brings it back")

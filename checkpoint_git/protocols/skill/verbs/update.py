@@ -9,13 +9,13 @@ from checkpoint_git.core.clock import read_instant, write_instant
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.outcome import Block, Invocation, Line, Outcome
 from checkpoint_git.core.terminal_text import quote_word
-from checkpoint_git.disk.discover import Place, find_place
+from checkpoint_git.disk.discover import Place
 from checkpoint_git.protocols.contract import open_room
 from checkpoint_git.protocols.skill import changes, names
 from checkpoint_git.protocols.skill.changes import Edit, make_edits, parse_edits
 from checkpoint_git.protocols.skill.fields import Understood, understand
-from checkpoint_git.protocols.skill.layout import check_skill_name, find_name_trouble
-from checkpoint_git.protocols.skill.store import change_checkpoint, check_owner, find_untracked, list_skills
+from checkpoint_git.protocols.skill.layout import find_name_trouble
+from checkpoint_git.protocols.skill.store import change_checkpoint, find_own_place, find_untracked, list_skills
 from checkpoint_git.protocols.write import Tell, Written, say_waiting
 
 RAW = True  # the edits are words that argparse cannot know: cli hands them over as args.words
@@ -94,10 +94,7 @@ def complete_words(skill: str, typed: str, cwd: str) -> Iterator[tuple[str, str]
 
 
 def apply_edits(skill: str, edits: list[Edit], invocation: Invocation, *, new_field: bool) -> Outcome:
-    """The verb once its words are understood."""
-    check_skill_name(skill)
-    check_owner(skill, invocation.env)
-    place = find_place(invocation.cwd)
+    place = find_own_place(skill, invocation.cwd, invocation.env)
     tell = say_waiting(invocation.stderr)
     result = update(place, skill, edits, invocation.now, tell, new_field=new_field)
     written = result.written
