@@ -303,16 +303,25 @@ CALLS: dict[AgentName, tuple[dict[str, Any], dict[str, Any]]] = {
 
 
 @pytest.mark.parametrize("agent", WITH_HOOKS)
-def test_the_guard_lets_looking_pass_and_stops_everything_else(ready: GitRepo, agent: AgentName) -> None:
+def test_the_guard_makes_the_point_that_a_change_needs_and_stops_what_no_point_undoes(
+    ready: GitRepo, agent: AgentName
+) -> None:
+    def count_points() -> int:
+        return len(json.loads(run_here("restore-point", "list", "--json", cwd=ready.path).stdout)["restore_points"])
+
     command = find_command(ready, agent, "guard")
     looks, changes = (json.dumps(call).encode() for call in CALLS[agent])
     assert run_hook(ready, command, looks).returncode == 0
-    for stdin in (changes, *NONSENSE):
+    assert count_points() == 0
+    shell = "run_shell_command" if agent == "gemini" else "Shell" if agent == "cursor" else "Bash"
+    loss = json.dumps({"tool_name": shell, "tool_input": {"command": "git reset --hard"}}).encode()
+    for stdin in (loss, *NONSENSE):
         stopped = run_hook(ready, command, stdin)
         assert (stopped.returncode, stopped.stdout) == (2, b"")
         assert stopped.stderr.startswith(b"stopped: ")
-    run_here("restore-point", "create", ".", "--expiry", "1h", cwd=ready.path)
+    assert count_points() == 0
     assert run_hook(ready, command, changes).returncode == 0
+    assert count_points() == 1
 
 
 def test_a_clone_without_the_tool_is_left_in_peace_but_by_the_guard(ready: GitRepo, tmp_path: Path) -> None:

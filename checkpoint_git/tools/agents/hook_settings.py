@@ -19,7 +19,7 @@ _WORDS: dict[Moment, str] = {
     "prime": "prime --format={agent}",
     "stop": "session stop --format={agent}",
     "precompact": "session precompact --format={agent}",
-    "guard": "restore-point guard",
+    "guard": "restore-point guard --auto",
 }
 # The interpreter that init recorded in this clone first, as git's hooks do; a clone without either is left in peace.
 _TELL = (
