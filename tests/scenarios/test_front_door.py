@@ -75,3 +75,16 @@ def test_of_another_version_that_alone_is_said_and_the_rest_once_it_is_corrected
     assert codes(ask(build, "validate")) == ["skill/protocol-version"]
     assert ask(build, "update", "build", "--protocol_version=1.0")["written"]
     assert codes(ask(build, "validate")) == ["skill/unknown-status", "skill/unknown-field"]
+
+
+def test_validate_looks_at_every_folder_below(build: GitRepo) -> None:
+    build.git("mv", ".checkpoints", "moved")
+    for folder in ("pkg/a", "pkg/b c"):
+        build.write(f"{folder}/{PATH}", checkpoint_text())
+    build.commit("two")
+    assert len(ask(GitRepo(build.path / "pkg"), "validate")["checked"]) == 2
+
+
+def test_an_item_is_removed_by_its_description(build: GitRepo) -> None:
+    assert ask(build, "update", "build", "--blockers-=No key")["written"]
+    assert json.loads(build.read(PATH))["blockers"] == BLOCKERS[1:]

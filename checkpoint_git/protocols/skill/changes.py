@@ -20,7 +20,7 @@ KEPT_DONE = 10
 ROW_STATUSES = ("not_started", "in_progress", "complete", "blocked", "failed", "skipped", "deferred")
 # where a text belongs in the objects of a list
 TEXTS = {"progress_table": "label", "blockers": "description", "pm_refs": "id", "eval_scores": "rubric"}
-_FIRST_ACTION = (
+FIRST_ACTION = (
     "Say what this work is: set project, phase, step and progress_summary, and list its steps in progress_table"
 )
 SCHEMA_FILE = "schemas/skill.schema.json"  # below .checkpoints, where a project keeps the schema for its editors
@@ -37,7 +37,8 @@ _OPERATORS: dict[str, tuple[Action, bool]] = {
 }
 _OPERATOR_LETTERS = "+:"
 _DASHES = "-\u2010\u2011\u2012\u2013\u2014\u2212"  # which word processors put for two of them
-_ID_NAMES = ("id", "number", "name")
+ID_NAMES = ("id", "number", "name")
+_TEXT_NAMES = (*ID_NAMES, "text", "path", "title", "rubric", "label", "description")
 _MAX_STEPS = 20
 _LONGEST_INDEX = 10  # digits
 
@@ -211,7 +212,7 @@ def apply_edit(value: dict[str, Any], edit: Edit) -> str:
     present = container.setdefault(key, []) if isinstance(container, dict) else container[key]
     if not isinstance(present, list):
         path = path_text(edit.path)
-        message = f"{quote(edit.word)}: {path} is {quote(_plain(present))}, not a list to append to"
+        message = f"{quote(edit.word)}: {path} is {quote(plain(present))}, not a list to append to"
         lists = (
             [name for name, member in present.items() if isinstance(member, list)] if isinstance(present, dict) else []
         )
@@ -224,7 +225,7 @@ def apply_edit(value: dict[str, Any], edit: Edit) -> str:
 
 def _remove(container: Any, key: Any, edit: Edit) -> None:
     """Takes an item out of a list, or a member out of an object; without a value what the path itself names."""
-    path, wanted = path_text(edit.path), _plain(edit.value)
+    path, wanted = path_text(edit.path), plain(edit.value)
     if isinstance(container, dict) and key not in container:
         raise CheckpointError(f"{quote(edit.word)}: {path} does not exist", "`checkpoint show` prints what there is")
     if wanted == "":
@@ -238,7 +239,7 @@ def _remove(container: Any, key: Any, edit: Edit) -> None:
     if at is None:
         from difflib import get_close_matches
 
-        shown = [name for item in (present if isinstance(present, list) else ()) for name in _names_of(item)]
+        shown = [name for item in (present if isinstance(present, list) else ()) for name in names_of(item)]
         meant = next(iter(get_close_matches(str(wanted), shown, 1, 0.4)), "")
         hint = f"did you mean {quote(meant)}?" if meant else "name an item by its whole text or by its id"
         if not isinstance(present, list | dict):
@@ -250,14 +251,15 @@ def _remove(container: Any, key: Any, edit: Edit) -> None:
 def find_index(items: list[Any], wanted: Any) -> int | None:
     """Where the first item is that a value names: as it is, by its id, its text, or its path."""
     for at, item in enumerate(items):
-        if str(wanted) in _names_of(item):
+        if str(wanted) in names_of(item):
             return at
     return None
 
 
-def _names_of(item: Any) -> list[str]:
-    inner = [item[name] for name in (*_ID_NAMES, "text", "path") if name in item] if isinstance(item, dict) else []
-    return [str(_plain(each)) for each in (item, *inner)]
+def names_of(item: Any) -> list[str]:
+    """An item as it is, then what names it in itself."""
+    inner = [item[name] for name in _TEXT_NAMES if name in item] if isinstance(item, dict) else []
+    return [str(plain(each)) for each in (item, *inner)]
 
 
 def find_item(items: Any, name: str) -> Any:
@@ -277,7 +279,7 @@ def _find_member(container: Any, edit: Edit, at: int) -> Any:
         return step.name
     if isinstance(container, list):
         return _find_item(container, edit, at)
-    message = f"{quote(edit.word)}: {before} is {quote(_plain(container))}, and has no {quote(step.name)} in it"
+    message = f"{quote(edit.word)}: {before} is {quote(plain(container))}, and has no {quote(step.name)} in it"
     raise CheckpointError(message, f"set {before} itself, with :json for an object or a list")
 
 
@@ -289,7 +291,7 @@ def _find_item(items: list[Any], edit: Edit, at: int) -> int:
         message = f"{quote(edit.word)}: {before} has {len(items)} items, counted from 0"
         raise CheckpointError(message, f"add one with --{before}+=... or --{before}+:json=...")
     for index, item in enumerate(items):
-        if isinstance(item, dict) and any(_plain(item.get(name)) == step.name for name in _ID_NAMES):
+        if isinstance(item, dict) and any(plain(item.get(name)) == step.name for name in ID_NAMES):
             if step.bracketed:
                 return index
             line = _by_id(edit, at, step.name)
@@ -297,7 +299,7 @@ def _find_item(items: list[Any], edit: Edit, at: int) -> int:
     import json
     from difflib import get_close_matches
 
-    ids = {names.spell(name): name for item in items for name in _names_of(item)[1:2]}
+    ids = {names.spell(name): name for item in items for name in names_of(item)[1:2]}
     near = get_close_matches(names.spell(step.name), ids, 1, 0.6)
     hint = f"name an item by number or by id: {before}.0, {before}[id]"
     hint = f"did you mean this: {_by_id(edit, at, ids[near[0]])}" if near else hint
@@ -324,7 +326,7 @@ def name_text(field: str, text: str) -> str:
     return f".status={status}" if status else f".{TEXTS[field]}={text}"
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
     return value.decode() if isinstance(value, bytes) else value
 
 
@@ -363,7 +365,7 @@ def apply_edits(value: dict[str, Any], edits: list[Edit], *, is_new: bool) -> li
     if value.get("protocol_version") == "1.0" and fields & names.ADDED_IN_1_1 and "protocol_version" not in fields:
         value["protocol_version"] = "1.1"
     if is_new and value.get("status") == "in_progress" and "next_actions" not in fields:
-        value["next_actions"] = [_FIRST_ACTION]
+        value["next_actions"] = [FIRST_ACTION]
     return places
 
 

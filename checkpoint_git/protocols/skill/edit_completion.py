@@ -8,11 +8,10 @@ from checkpoint_git.core import jsontext
 from checkpoint_git.disk.discover import find_place
 from checkpoint_git.protocols.contract import open_room
 from checkpoint_git.protocols.skill import store
-from checkpoint_git.protocols.skill.changes import find_item
+from checkpoint_git.protocols.skill.changes import ID_NAMES, find_item
 from checkpoint_git.protocols.skill.fields import Schema, child_rules, resolve
 
 _MOST_ITEMS = 200  # of one list
-_ID_NAMES = ("id", "number", "name")
 _TEXT_NAMES = ("label", "description", "text")
 
 
@@ -57,7 +56,7 @@ def _list_items(held: Any, most: int) -> Iterator[tuple[str, str]]:
     """(id, what it is) of a list's items that have one."""
     items = (item for item in islice(held if isinstance(held, list) else (), most) if isinstance(item, dict))
     for item in items:
-        names, texts = ([str(item[key]) for key in keys if key in item] for keys in (_ID_NAMES, _TEXT_NAMES))
+        names, texts = ([str(item[key]) for key in keys if key in item] for keys in (ID_NAMES, _TEXT_NAMES))
         if names:
             yield names[0], (texts or [""])[0]
 

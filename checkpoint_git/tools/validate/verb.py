@@ -10,7 +10,7 @@ from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.outcome import Invocation, Line, Outcome
 from checkpoint_git.core.terminal_text import plural
-from checkpoint_git.disk.discover import find_place, find_repository, relative_path
+from checkpoint_git.disk.discover import find_place, find_repository, is_inside, relative_path
 from checkpoint_git.disk.read import FileContent, read_content
 from checkpoint_git.git.clone import find_unmerged, has_nested_folders
 from checkpoint_git.protocols.contract import find_files, find_scattered_files, open_room
@@ -84,7 +84,8 @@ def _read_project(cwd: str, env: Mapping[str, str]) -> Files:
     try:
         place = find_place(cwd)
         folder, top = place.root, place.top
-        roots = _list_roots(cwd, env, tracked=True) if has_nested_folders(place.git_dir or "") else []
+        is_top = os.path.abspath(cwd) == place.top and has_nested_folders(place.git_dir or "")
+        roots = _list_roots(cwd, env, tracked=True) if is_top else []
     except CheckpointError:
         folder, repository = os.path.abspath(cwd), find_repository(cwd)
         roots = [] if find_files(folder) else _list_roots(cwd, env)
@@ -101,7 +102,8 @@ def _list_roots(cwd: str, env: Mapping[str, str], *, tracked: bool = False) -> l
     from checkpoint_git.git.worktree import list_roots
 
     repository = find_repository(cwd)
-    return list_roots(cwd, env, tracked=tracked) if repository and os.path.abspath(cwd) == repository[0] else []
+    roots = list_roots(repository[0], env, tracked=tracked) if repository else []
+    return [root for root in roots if is_inside(root, cwd)]
 
 
 def read_paths(paths: list[str], cwd: str) -> Files:
