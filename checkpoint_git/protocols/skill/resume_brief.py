@@ -14,6 +14,11 @@ from checkpoint_git.protocols.skill.views import read_list, read_objects, text_f
 
 Decision = Literal["continue", "ask", "complete", "start_fresh"]
 
+PRIMER = {
+    "key_decisions": "Key decisions",
+    "generated_files": "Generated files",
+    "user_preferences": "User preferences",
+}
 QUESTION = "Continue from here, restart, or show the full checkpoint?"
 LOOK_AFTER = DAY  # seconds since the last write, from when on the listed files are looked at
 
@@ -107,11 +112,11 @@ def _orient(value: dict[str, Any], skill: str, now: int, actions: list[Action]) 
 
 
 class Context(NamedTuple):
-    """decisions: blockers that need the user, to be asked about first. actions: without those that have shipped."""
+    """primer: the lists of context_primer, by their names in PRIMER. decisions: blockers that need the user, to be asked
+    about first. actions: without those that have shipped.
+    """
 
-    key_decisions: list[str]
-    generated_files: list[str]
-    user_preferences: list[str]
+    primer: dict[str, list[str]]
     decisions: list[dict[str, Any]]
     blockers: list[dict[str, Any]]
     failed_rows: list[str]
@@ -130,9 +135,7 @@ def find_context(document: Document | None, find_proof: FindProof = know_nothing
     blockers = views.open_blockers(value)
     rows = read_objects(value, "progress_table")
     return Context(
-        key_decisions=texts("key_decisions"),
-        generated_files=texts("generated_files"),
-        user_preferences=texts("user_preferences"),
+        primer={key: texts(key) for key in PRIMER},
         decisions=[blocker for blocker in blockers if views.waits_on_user(blocker)],
         blockers=blockers,
         failed_rows=[str(row.get("label") or row.get("id")) for row in rows if row.get("status") == "failed"],

@@ -48,9 +48,8 @@ def summarize_for_session(question: Question) -> Summary:
         resumed = [*store.check_files(store.read_files(place, only={resumed.path}), now), resumed][0]
     context = find_context(resumed, shipped.find_action)
     age = views.find_age((resumed and resumed.value) or {}, now)
-    gone = (
-        _find_gone(place, resumed, context.generated_files) if resumed and age is not None and age > LOOK_AFTER else []
-    )
+    listed, is_old = context.primer["generated_files"], age is not None and age > LOOK_AFTER
+    gone = _find_gone(place, resumed, listed) if resumed and is_old else []
     return brief(documents, queue, plan, context, gone, now, shipped.find_proposal)
 
 
@@ -158,9 +157,9 @@ def _describe_context(context: Context, blockers: list[str]) -> Iterator[str]:
     parts: tuple[tuple[str, list[str], int], ...] = (
         ("Blockers", blockers, 4),
         ("Then", [action.shown for action in context.actions[1:]], 4),
-        ("Key decisions", context.key_decisions[::-1], 8),  # the newest say most about now
-        ("User preferences", context.user_preferences, 4),
-        ("Generated files", context.generated_files[::-1], 6),
+        ("Key decisions", context.primer["key_decisions"][::-1], 8),  # the newest say most about now
+        ("User preferences", context.primer["user_preferences"], 4),
+        ("Generated files", context.primer["generated_files"][::-1], 6),
     )
     for title, texts, most in parts:
         yield from _listed(title, [f"- {clean(text, _MIDDLE)}" for text in texts], most)

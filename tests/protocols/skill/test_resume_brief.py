@@ -77,9 +77,9 @@ def test_an_incompatible_version_is_a_fresh_start_that_says_why(version: Any) ->
 
 def test_the_context_is_what_a_session_reads_first() -> None:
     context = find_context(document(blockers=[decision(), decision(id="b2", needs="code_fix")]))
-    assert context.key_decisions == ["SQLite for storage", "Passkeys only"]
-    assert context.generated_files == ["docs/plan.md"]
-    assert context.user_preferences == ["Short answers"]
+    assert context.primer["key_decisions"] == ["SQLite for storage", "Passkeys only"]
+    assert context.primer["generated_files"] == ["docs/plan.md"]
+    assert context.primer["user_preferences"] == ["Short answers"]
     assert [blocker["id"] for blocker in context.decisions] == ["b1"]
     assert [blocker["id"] for blocker in context.blockers] == ["b1", "b2"]
     assert context.actions == [Action(0, "Write the notes API", None), Action(1, "Run the evaluator", "make eval")]
@@ -135,8 +135,8 @@ def test_open_rows_of_complete_work_are_named_as_far_as_there_is_room() -> None:
 @pytest.mark.parametrize("primer", [None, [], "x", {"key_decisions": "x"}, {"generated_files": [1, {"path": "a"}]}])
 def test_a_context_of_the_wrong_type_does_no_harm(primer: Any) -> None:
     context = find_context(document(context_primer=primer))
-    assert context.key_decisions == []
-    assert context.generated_files in ([], ["a"])
+    assert context.primer["key_decisions"] == []
+    assert context.primer["generated_files"] in ([], ["a"])
 
 
 def test_conflict_markers_are_a_merge_to_resolve_and_no_fresh_start() -> None:

@@ -180,12 +180,8 @@ def _continue_lines(result: ResumeResult) -> list[Block]:
         why = "every noted action is merged" if result.shipped else "nothing is noted"
         how = f"say what comes next: checkpoint update {quote_word(result.plan.skill)} --next_actions+=..."
         lines.append(Line(f"Resuming, though {why}: {how}", "warn", "stale", 2))
-    for title, texts in (
-        ("Key decisions", context.key_decisions),
-        ("Generated files", context.generated_files),
-        ("User preferences", context.user_preferences),
-    ):
-        lines += _listed(title, [Line(f"  - {text}", hang=4) for text in texts])
+    for key, title in resume_brief.PRIMER.items():
+        lines += _listed(title, [Line(f"  - {text}", hang=4) for text in context.primer[key]])
     return [*lines, *_listed("Then", _action_lines(context.actions[1:], "- ")), *_background_lines(result)]
 
 
@@ -246,9 +242,5 @@ def _data(result: ResumeResult) -> dict[str, Any]:
         "siblings_pm_refs": result.siblings,
         "blockers": [result.resolve(one) for one in context.blockers],
         "ask_first": context.decisions,
-        "context_primer": {
-            "key_decisions": context.key_decisions,
-            "generated_files": context.generated_files,
-            "user_preferences": context.user_preferences,
-        },
+        "context_primer": context.primer,
     }
