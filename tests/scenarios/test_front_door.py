@@ -88,3 +88,11 @@ def test_validate_looks_at_every_folder_below(build: GitRepo) -> None:
 def test_an_item_is_removed_by_its_description(build: GitRepo) -> None:
     assert ask(build, "update", "build", "--blockers-=No key")["written"]
     assert json.loads(build.read(PATH))["blockers"] == BLOCKERS[1:]
+
+
+@pytest.mark.parametrize("word", ["--blockers-=", "--decisions-=", "--Blockers-="])
+def test_an_empty_removal_takes_no_list_of_several_items_and_nothing_by_another_name(build: GitRepo, word: str) -> None:
+    before = build.read(PATH)
+    hint = ask(build, "update", "build", word)["error"]["hint"]
+    assert build.read(PATH) == before
+    assert ask(build, "update", "build", hint.partition("all: ")[2].replace("'", ""))["written"]

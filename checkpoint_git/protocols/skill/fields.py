@@ -75,6 +75,8 @@ def _understand(value: Any, reader: _Reader) -> Edit:
     if tuple(path) != edit.path:
         reader.taken.append(Understood(path_text(edit.path), path_text(tuple(path))))
     if edit.action == "remove":
+        if edit.value == "":
+            _check_removal(edit, tuple(path), held, rules)
         return edit._replace(path=tuple(path))
     rules = child_rules(reader.schema, rules, "") if edit.action == "append" else rules
     kind = _TYPES.get(type(held), "string")
@@ -88,6 +90,17 @@ def _understand(value: Any, reader: _Reader) -> Edit:
         told = f"a text, where a {kind} was" if isinstance(value, str) else f"a {kind}, as before"
         reader.taken.append(Understood(edit.value or '""', told))
     return edit._replace(path=tuple(path), value=value)
+
+
+def _check_removal(edit: Edit, path: tuple[Step, ...], held: Any, rules: Schema) -> None:
+    """Raises CheckpointError where -= without a value may empty more than was meant."""
+    name, count = path_text(path), len(held) if isinstance(held, list) else 0
+    is_guessed = [step.name for step in path] != [step.name for step in edit.path] and not path[-1].bracketed
+    if not held or not (is_guessed or (count > 1 and rules)):
+        return
+    whole = f"--{name}:json='[]'" if count else f"--{name}-="
+    hint = f"remove one: --{name}-=TEXT; or all: {whole}" if count else f"say that it goes: {whole}"
+    raise CheckpointError(f"{quote(edit.word)} would remove all of {name} ({count or 1})", hint)
 
 
 def _find_name(name: str, where: str, own: frozenset[str], reader: _Reader) -> tuple[str, ...]:
