@@ -25,7 +25,6 @@ from checkpoint_git.protocols.skill.verbs.refs import find_refs
 from checkpoint_git.protocols.skill.verbs.reset import reset
 from checkpoint_git.protocols.skill.verbs.resume import ResumeResult, resume
 from checkpoint_git.protocols.skill.verbs.rotate import RotateResult, rotate
-from checkpoint_git.protocols.skill.verbs.show import show
 from checkpoint_git.protocols.skill.verbs.undo import Undone, undo
 from checkpoint_git.protocols.skill.verbs.update import UpdateResult, update
 from checkpoint_git.protocols.skill.views import public_view
@@ -86,7 +85,7 @@ class Checkpoints:
 
     def show(self, skill: str, *, public: bool = True) -> dict[str, Any]:
         """public: without skill_state and unknown fields. Raises CheckpointError for a file that cannot be read."""
-        document = show(self.place, skill, self.now)[0]
+        document = store.read_document(self.place, skill, self.now)
         if document.value is None:
             found = document.findings[0]
             raise CheckpointError(f"{document.path}:{found.line}: {found.message}", found.hint)

@@ -112,8 +112,8 @@ def _orient(value: dict[str, Any], skill: str, now: int, actions: list[Action]) 
 
 
 class Context(NamedTuple):
-    """primer: the lists of context_primer, by their names in PRIMER. decisions: blockers that need the user, to be asked
-    about first. actions: without those that have shipped.
+    """primer: the lists of context_primer. decisions: blockers that need the user, to be asked about first. actions:
+    without those that have shipped.
     """
 
     primer: dict[str, list[str]]

@@ -278,8 +278,7 @@ def _check_running(value: dict[str, Any]) -> Iterator[Finding]:
         yield _warning("skill/no-progress-table", "/progress_table", message, hint)
     if value.get("context_primer", {}) == {}:
         message = "status is in_progress, but context_primer is missing"
-        hint = "note the key decisions, since a new session starts from them"
-        hint += ': checkpoint note SKILL "..."'
+        hint = 'note the key decisions, since a new session starts from them: checkpoint note SKILL "..."'
         yield _warning("skill/no-context-primer", "/context_primer", message, hint)
 
 

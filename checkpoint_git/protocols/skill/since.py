@@ -8,7 +8,7 @@ from checkpoint_git.core.clock import read_instant
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.outcome import Block, Line
-from checkpoint_git.core.terminal_text import escape_controls, shorten
+from checkpoint_git.core.terminal_text import escape_controls, plural, shorten
 from checkpoint_git.disk.discover import Place
 from checkpoint_git.protocols.document import Document
 from checkpoint_git.protocols.skill import life
@@ -133,8 +133,7 @@ def describe_changes(changes: Sequence[Change], checkpoints: int, since: str) ->
     """The lines for people: what happened over all, then checkpoint by checkpoint. since: as it was asked for."""
     counts = Counter(event.kind for change in changes for event in change.events)
     told = ", ".join(f"{counts[kind]} {words[counts[kind] > 1]}" for kind, words in _COUNTED.items() if counts[kind])
-    noun = "checkpoint" if checkpoints == 1 else "checkpoints"
-    title = f"{len(changes)} of {checkpoints} {noun} changed since {since}{f': {told}' if told else ''}"
+    title = f"{len(changes)} of {plural(checkpoints, 'checkpoint')} changed since {since}{f': {told}' if told else ''}"
     blocks: list[Block] = [Line(title, hang=2)]
     for change in changes:
         state = change.state

@@ -137,7 +137,6 @@ def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
 
 
 def _blocks(result: ResumeResult, others: list[str]) -> list[Block]:
-    """others: the skills that have a checkpoint."""
     plan, context = result.plan, result.context
     blocks: list[Block] = [Line(line, "" if at else "strong", hang=2) for at, line in enumerate(plan.orientation)]
     blocks += [Line("")] if plan.orientation else []

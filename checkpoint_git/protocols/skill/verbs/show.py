@@ -23,25 +23,21 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
 
 
-def show(place: Place, skill: str | None, now: int) -> list[Document]:
-    """The documents to show. Raises CheckpointError for a skill that has none."""
-    return [read_document(place, skill, now)] if skill is not None else list(iterate_documents(place, now))
-
-
 def run(args: Namespace, invocation: Invocation) -> Outcome:
     contents, blocks, findings = dict[str, Any](), list[Block](), list[Finding]()
     choices, merged = list[dict[str, str]](), list[dict[str, Any]]()
     place = find_place(invocation.cwd)
     for gap in find_conflicts(place.work_tree, place.git_dir, invocation.env):  # stdout holds the file's text
         invocation.stderr.write(f"{gap.message} (fix: {gap.fix})\n")
-    for document in show(place, args.skill, invocation.now):
+    now, skill = invocation.now, args.skill
+    for document in iterate_documents(place, now) if skill is None else [read_document(place, skill, now)]:
         if document.value is None:
             findings += document.findings
             continue
         contents[document.skill] = public_view(document.value) if args.public else document.value
         if args.skill is not None and not args.public:
             choices = _list_choices(document, args, invocation)
-            merged = _list_merged(find_place(invocation.cwd), document, args, invocation)
+            merged = _list_merged(place, document, args, invocation)
         text = (document.text or "").removeprefix(jsontext.BYTE_ORDER_MARK)
         if args.public:
             text = jsonwrite.render(public_view(jsontext.scan_tokens(text)))

@@ -24,7 +24,6 @@ _NEW_FIELDS = (NEW_FIELD, "--new_field")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    """The positional skill; edits stay in args.words."""
     parser.add_argument("skill", metavar="SKILL", help="whose checkpoint")
     parser.add_argument("words", metavar="EDIT", nargs="*", help="--path=value, see below")
 
