@@ -1,6 +1,7 @@
 """The two files of a workflow, which a merge brings together one by one."""
 
 from tests.hooks.test_commit import commit
+from tests.support.command import run_checkpoint
 from tests.support.repos import GitRepo
 from tests.support.workflows import execution, phase, task, text_of
 
@@ -25,9 +26,9 @@ def test_a_merge_that_would_drop_a_task_stops(guarded: GitRepo) -> None:
     assert merge_of_a_task_and_a_step(guarded) == 1
     done = commit(guarded)
     assert "workflow/tasks-behind" in done.stderr.decode()
-    checked = guarded.run("checkpoint", "validate", "--staged")
-    assert (checked.returncode, b"tasks-behind" in checked.stdout + checked.stderr) == (1, True)
-    assert guarded.run("checkpoint", "workflow", "back", "IMPLEMENTATION").returncode == 0
+    checked = run_checkpoint("validate", "--staged", cwd=guarded.path)
+    assert (checked.returncode, "tasks-behind" in checked.stdout + checked.stderr) == (1, True)
+    assert run_checkpoint("workflow", "back", "IMPLEMENTATION", cwd=guarded.path).returncode == 0
     guarded.git("add", "-A")
     assert commit(guarded).returncode == 0
 
