@@ -136,7 +136,7 @@ def find_sibling(name: str, there: Iterable[str]) -> str:
 
     numbers = [letter for letter in name if letter.isdigit()]
     known = {spell(each): each for each in there if [letter for letter in each if letter.isdigit()] == numbers}
-    near = get_close_matches(spell(name), known, 1, 0.82) if len(name) < 60 else []
+    near = get_close_matches(spell(name), known, 1, 0.8) if len(name) < 60 else []
     return known[near[0]] if near else ""
 
 

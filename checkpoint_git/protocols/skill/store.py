@@ -14,6 +14,7 @@ from checkpoint_git.disk.read import FileContent, read_content
 from checkpoint_git.protocols.document import Document
 from checkpoint_git.protocols.mismatch import quote
 from checkpoint_git.protocols.skill import layout
+from checkpoint_git.protocols.skill.names import find_sibling
 from checkpoint_git.protocols.validate import describe_unmerged, iterate_checked
 
 if TYPE_CHECKING:
@@ -162,12 +163,11 @@ def change_checkpoint(
 
     with writing(place, on_wait):
         content = read_content(path, place.top) if os.path.lexists(path) else None
-        if content is None:
-            _refuse_twin(place, skill)
+        arisen = _check_name(place, skill) if content is None else []
         before = None if content is None else next(iterate_checked([(shown, content)], now))
         written = plan_write(shown, before, change_known, now)
         added = [each._replace(level="error") for each in written.arisen if each.code in REFUSED_IN_A_WRITE]
-        written = written._replace(refused=[*written.refused, *added])
+        written = written._replace(refused=[*written.refused, *added], arisen=[*written.arisen, *arisen])
         if not written.refused:
             data = (written.document.text or "").encode()
             _replace(place, path, skill, data)
@@ -183,16 +183,25 @@ def _is_stamp(before: "dict[str, Any] | None", after: "dict[str, Any] | None") -
     return {**(before or {}), "updated_at": ""} == {**(after or {}), "updated_at": ""}
 
 
-def _refuse_twin(place: Place, skill: str) -> None:
-    known = list_skills(place)
-    if "=" in skill or any(skill == f"{one},{two}" for one in known for two in known):
-        hint = f"name one first: checkpoint update {quote_word((known or ['build'])[0])} --step=..."
+def _check_name(place: Place, skill: str) -> list[Finding]:
+    """What to say of a new checkpoint's name. Raises CheckpointError for one under which none is started."""
+    known, stem = list_skills(place), skill.removesuffix(".json")
+    if "=" in skill or stem != skill or any(skill == f"{one},{two}" for one in known for two in known):
+        name = stem if stem != skill else (known or ["build"])[0]
+        hint = f"name one first: checkpoint update {quote_word(name)} --step=..."
         raise CheckpointError(f"no checkpoint is called {quote(skill)}, and none is started under such a name", hint)
-    # they would be one file on macOS and Windows
-    for twin in known:
-        if twin.casefold() == skill.casefold() and twin != skill:
-            message = f"{twin} has a checkpoint here, and {skill} differs from it by capital letters only"
-            raise CheckpointError(message, f"write to {twin}, or choose another name")
+    twin = next((name for name in known if name.casefold() == skill.casefold()), "")
+    if twin:  # they would be one file on macOS and Windows
+        message = f"{twin} has a checkpoint here, and {skill} differs from it by capital letters only"
+        raise CheckpointError(message, f"write to {twin}, or choose another name")
+    near = find_sibling(skill, [name for name in known if not layout.find_name_trouble(name)])
+    if not near:
+        return []
+    path, hint = (
+        layout.relative_checkpoint_path(place, skill),
+        f"if you meant that one: checkpoint undo {quote_word(skill)}",
+    )
+    return [Finding("skill/near-name", "warning", f"{skill} is new, and {near} was there already", path, hint=hint)]
 
 
 def find_untracked(place: Place, paths: Sequence[str], env: Mapping[str, str], cwd: str = "") -> list[Finding]:

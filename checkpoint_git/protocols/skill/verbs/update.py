@@ -11,11 +11,10 @@ from checkpoint_git.core.outcome import Block, Invocation, Line, Outcome
 from checkpoint_git.core.terminal_text import quote_word
 from checkpoint_git.disk.discover import Place
 from checkpoint_git.protocols.contract import open_room
-from checkpoint_git.protocols.skill import changes, names
+from checkpoint_git.protocols.skill import changes
 from checkpoint_git.protocols.skill.changes import Edit, make_edits, parse_edits
 from checkpoint_git.protocols.skill.fields import Understood, understand
-from checkpoint_git.protocols.skill.layout import find_name_trouble
-from checkpoint_git.protocols.skill.store import change_checkpoint, find_own_place, find_untracked, list_skills
+from checkpoint_git.protocols.skill.store import change_checkpoint, find_own_place, find_untracked
 from checkpoint_git.protocols.write import Tell, Written, say_waiting
 
 RAW = True  # the edits are words that argparse cannot know: cli hands them over as args.words
@@ -101,11 +100,6 @@ def apply_edits(skill: str, edits: list[Edit], invocation: Invocation, *, new_fi
     if result.clock_behind and not written.refused:
         stamp, here = (written.document.value or {}).get("updated_at"), write_instant(invocation.now)
         lines.append(Line(f"updated_at stays {stamp}: this machine's clock ({here}) is behind it", "warn"))
-    others = [name for name in list_skills(place) if name != skill and not find_name_trouble(name)]
-    near = names.find_sibling(skill, others) if written.created and not written.refused else ""
-    if near:
-        undo = f"checkpoint undo {quote_word(skill)}"
-        lines.append(Line(f"{skill} is new, and {near} was there already; if you meant that one: {undo}", "warn"))
     outcome = outcome_of_write(place, invocation, skill, "update", written, result.fields, lines)
     return outcome._replace(data={**outcome.data, "understood": [each._asdict() for each in result.understood]})
 
