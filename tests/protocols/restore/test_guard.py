@@ -160,9 +160,11 @@ def test_the_snippet_stops_the_call_where_nothing_is_installed_or_the_guard_is_k
 
 def test_the_snippet_works_with_the_real_guard(work: GitRepo) -> None:
     env = {**os.environ, "PATH": f"{BIN}:{os.environ['PATH']}"}
-    assert work.run("sh", "-c", read_snippet(), env=env, stdin=CALL).returncode == 2
-    make_point(work, "src")
+    loss = json.dumps({"tool_name": "Bash", "tool_input": {"command": "git reset --hard"}}).encode()
+    assert work.run("sh", "-c", read_snippet(), env=env, stdin=loss).returncode == 2
     assert work.run("sh", "-c", read_snippet(), env=env, stdin=CALL).returncode == 0
+    listed = json.loads(run_here("restore-point", "list", "--json", cwd=work.path).stdout)["restore_points"]
+    assert [point["reason"] for point in listed] == ["before Edit"]
 
 
 # the decision alone
