@@ -35,7 +35,7 @@ def _join(words: Sequence[str]) -> str:
 
 def is_looking(command: str) -> bool:
     """Known programs that only read, joined by pipes, `&&` and the like; nothing is written but to /dev/null."""
-    if "`" in command or re.search(r"[$<>]\(|\$\{", command):
+    if "`" in command or re.search(r"[$<>]\(|\$[{'\"]", command):
         return False
     try:
         found = [words for words in _split(command) if len(words) > 1]
@@ -46,7 +46,8 @@ def is_looking(command: str) -> bool:
 
 def _looks(words: Sequence[str]) -> bool:
     plain = _drop_redirections(words)
-    if not plain:
+    # braces make options of what holds a dash; those of a program's own text mostly hold a blank
+    if not plain or any("{" in word and "-" in word and word.split() == [word] for word in plain):
         return False
     text = _GIT_OPTIONS.sub("git ", _join(plain)).replace("git checkpoint ", "checkpoint ")
     if len(text) > _LONGEST or any(re.fullmatch(never, text) for never in _TABLE["never"]):

@@ -343,7 +343,9 @@ def test_a_command_that_only_looks_is_reading(command: str) -> None:
      "find . -exec rm {} ;", "sed -i s/a/b/ x", "sed -n 'w x' y", "sed 's/a/b/w x' y", "sort -o x y", "uniq a b",
      "rg --pre x y", "awk 'BEGIN{system(1)}'", "tree -o x", "ls &", "cat <(rm x)", "ls >> x", "ls 2> x", "$X a",
      "env rm x", "date -s 1", "git reflog expire --all", "git worktree add x", "tee x", "ls | tee x", "(rm x)",
-     "git symbolic-ref HEAD refs/heads/x", "checkpoint rp rollback x --foreign", "if true; then rm x; fi"],
+     "git symbolic-ref HEAD refs/heads/x", "checkpoint rp rollback x --foreign", "if true; then rm x; fi",
+     "sed s/a/b/ x -i", "sed -n 1,2p x -i", "sed /a/d x --in-place", "find . $'-delete'", "find . {-delete,-print}",
+     "find . -{delete,print}", "ag --pager 'rm x' y", "ack --pager=x y"],
 )  # fmt: skip
 def test_any_other_command_may_change_things(command: str) -> None:
     assert not is_looking(command)
