@@ -57,12 +57,3 @@ def read_changed(work_tree: str, paths: Sequence[str], env: Mapping[str, str]) -
     words = ["--literal-pathspecs", "status", "--porcelain", "-z", "--untracked-files=all", "--no-renames", "--"]
     out = run_git([*words, *paths], work_tree, env=env).out
     return {os.fsdecode(record[3:]) for record in out.split(b"\0") if record}
-
-
-def read_as_committed(work_tree: str, paths: Sequence[str], env: Mapping[str, str]) -> set[str]:
-    """HEAD holds them just as they stand here. paths: of files, few, relative to the work tree."""
-    if not paths:
-        return set()
-    out = run_git(["--literal-pathspecs", "ls-files", "-z", "--full-name", "--", *paths], work_tree, env=env).out
-    tracked = {os.fsdecode(name) for name in out.split(b"\0") if name}
-    return tracked.intersection(paths) - read_changed(work_tree, paths, env)

@@ -1,6 +1,5 @@
 """Everything that changes a workflow: read under the lock, change, check, write. It prints nothing and asks nobody."""
 
-import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from copy import deepcopy
@@ -44,7 +43,7 @@ Change = Callable[[Value, Value, int], "Finding | None"]
 class Changed(NamedTuple):
     """The result of a change. refused: why nothing was written, empty where it was. saved: the files, relative.
     following: the phase after an advance, "" after the last one. archive: where an old state was moved to, None where
-    there was none. steps, kept_aside: of a recovery; (old path, new path) of outputs that are not trusted.
+    there was none. steps: of a recovery.
     """
 
     state: State
@@ -53,7 +52,6 @@ class Changed(NamedTuple):
     following: str = ""
     archive: str | None = None
     steps: Sequence[Step] = ()
-    kept_aside: Sequence[tuple[str, str]] = ()
 
 
 # interruption_safe is false while the two files change, each at once: a kill in between leaves a state that can be
@@ -218,14 +216,8 @@ class Writer(NamedTuple):
             steps = find_recovery(before, self.now, session)
             if not steps:
                 return Changed(before, [])
-            aside = _find_movable(self.place, [step.keep_aside for step in steps if step.keep_aside])
             changed = _apply(before, self.now, lambda phase, execution, now: tasks.apply_recovery(execution, steps))
-            if changed.refused:
-                return changed._replace(steps=steps)
-            # after the state: a kill in between leaves a file that is older than the next attempt, and so aside then
-            instant = write_instant(self.now)
-            moved = [(path, store.keep_aside(self.place, path, instant)) for path in aside]
-            return changed._replace(steps=steps, kept_aside=moved)
+            return changed._replace(steps=steps)
 
     @contextmanager
     def _hold(self) -> Iterator[State]:
@@ -354,16 +346,3 @@ def _find_output_trouble(output: OutputFile | None) -> Finding | None:
         return make_error("workflow/output-outside", f"{output.path}: {output.why}", "/tasks", hint)
     hint = "write it first, or name another one with --output"
     return rules.check_output(output, f"the task's output {output.path}", "/tasks", hint)
-
-
-def _find_movable(place: Place, paths: list[str]) -> list[str]:
-    # Of untrusted outputs, those to move away: not what git has just so, which no session left behind
-    movable = [path for path in dict.fromkeys(paths) if store.is_movable(place, path)]
-    if place.work_tree is None or not movable:
-        return movable
-    from checkpoint_git.git.run import clean_env
-    from checkpoint_git.git.worktree import read_as_committed
-
-    names = {path: relative_path(os.path.normpath(os.path.join(place.root, path)), place.top) for path in movable}
-    kept = read_as_committed(place.top, list(names.values()), clean_env(os.environ))
-    return [path for path, name in names.items() if name not in kept]

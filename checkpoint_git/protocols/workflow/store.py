@@ -136,23 +136,6 @@ def read_outputs(place: Place, pattern: str) -> list[OutputFile]:
     return [output for output in found if output.state != "missing"]
 
 
-def is_movable(place: Place, path: str) -> bool:
-    full = os.path.realpath(_full_path(place, path))
-    return not os.path.isdir(full) and not is_inside(full, place.directory)
-
-
-def keep_aside(place: Place, path: str, instant: str) -> str:
-    """Moves an untrusted output away; its new path, relative to the project like the old one."""
-    full = _full_path(place, path)
-    for number in range(1, _MOST_NAMES):
-        ending = f".orphaned-{layout.file_stamp(instant)}" + (f"-{number}" if number > 1 else "")
-        if not os.path.lexists(full + ending):
-            _move(full, full + ending)
-            atomic.sync_folder(os.path.dirname(full))
-            return path + ending
-    raise CheckpointError(f"{path} was kept aside {_MOST_NAMES} times in this second", "try again in a second")
-
-
 def _move(path: str, target: str) -> None:
     try:
         os.rename(path, target)

@@ -181,7 +181,7 @@ def judge_result(output: OutputFile) -> OutputFile:
 
 
 class Step(NamedTuple):
-    """What recovery does to one task. row: its index. status: the new one. keep_aside: a file to move away, or ""."""
+    """What recovery does to one task. row: its index. status: the new one."""
 
     row: int
     id: str
@@ -190,7 +190,6 @@ class Step(NamedTuple):
     reason: str
     attempts: int
     error: str = ""
-    keep_aside: str = ""
     completed_at: str = ""
     digest: str = ""
 
@@ -205,13 +204,12 @@ def _plan_step(row: int, task: Mapping[str, Any], output: OutputFile, now: int) 
     said = output.value if isinstance(output.value, dict) else {}
     status, error = read_status(said.get("status")) or "complete", said.get("error")
     is_older = started is not None and output.written + _GRACE < started[0]
-    keep_aside = path
     if output.state == "missing":
-        keep_aside, reason = "", f"no output {path}" if path else "no output is named"
+        reason = f"no output {path}" if path else "no output is named"
     elif output.state == "outside":
-        keep_aside, reason = "", f"{path}: {output.why}"
+        reason = f"{path}: {output.why}"
     elif output.digest == task["digest"] if "digest" in task else is_older:
-        keep_aside, reason = "", f"{path} is as it was before the attempt"
+        reason = f"{path} is as it was before the attempt"
     elif output.state == "unreadable":
         reason = f"{path} cannot be read: {output.why}"
     elif status in _UNFINISHED:
@@ -222,10 +220,10 @@ def _plan_step(row: int, task: Mapping[str, Any], output: OutputFile, now: int) 
         error = error if isinstance(error, str) else ""
         reason = f"{path} is there and says {status}"
         attempts = _count_attempts(task)
-        return Step(row, task_name(task), verdict, status, reason, attempts, error, "", ended, output.digest)
+        return Step(row, task_name(task), verdict, status, reason, attempts, error, ended, output.digest)
     attempts = _count_attempts(task) + 1
     status = "failed" if attempts >= max_attempts(task) else "pending"
-    return Step(row, task_name(task), "orphan", status, reason, attempts, f"interrupted: {reason}", keep_aside)
+    return Step(row, task_name(task), "orphan", status, reason, attempts, f"interrupted: {reason}")
 
 
 def apply_recovery(value: Value, steps: Sequence[Step]) -> None:

@@ -225,7 +225,6 @@ def _recovery_data(changed: Changed) -> dict[str, Any]:
     fields = ("id", "verdict", "status", "attempts", "reason")
     return {
         "recovered": [{field: getattr(step, field) for field in fields} for step in changed.steps],
-        "kept_aside": [{"path": old, "now": new} for old, new in changed.kept_aside],
         "saved": list(changed.saved),
     }
 
@@ -235,7 +234,6 @@ def _recovery_lines(changed: Changed) -> list[Block]:
         Line(f"{step.id}: {_VERDICTS[step.verdict]}; now {step.status} ({step.reason})", "warn")
         for step in changed.steps
     ]
-    lines += [Line(f"kept aside: {new}") for _, new in changed.kept_aside]
     return [*lines, _saved_line(changed)] if changed.saved else lines
 
 

@@ -25,7 +25,7 @@ def recovered(output: OutputFile, **changes: Any) -> Step:
 
 def test_without_an_output_it_is_an_orphan_that_is_tried_again() -> None:
     step = recovered(OutputFile(PATH))
-    assert (step.verdict, step.status, step.attempts, step.keep_aside) == ("orphan", "pending", 1, "")
+    assert (step.verdict, step.status, step.attempts) == ("orphan", "pending", 1)
 
 
 def test_the_last_attempt_fails() -> None:
@@ -49,7 +49,7 @@ def test_the_last_attempt_fails() -> None:
 )
 def test_an_output_says_the_status_and_counts_no_attempt(said: Any, status: str) -> None:
     step = recovered(OutputFile(PATH, "good", "", said, LATER))
-    assert (step.status, step.attempts, step.keep_aside) == (status, 0, "")
+    assert (step.status, step.attempts) == (status, 0)
     assert step.completed_at == "2026-03-02T09:01:00Z"  # when it was found
     assert step.error == (said.get("error", "") if isinstance(said, dict) else "")
 
@@ -61,22 +61,21 @@ def test_an_output_says_the_status_and_counts_no_attempt(said: Any, status: str)
         OutputFile(PATH, "good", "", {"status": "running"}, LATER),
     ],
 )
-def test_an_output_that_is_broken_or_unfinished_is_kept_aside_and_the_task_an_orphan(output: OutputFile) -> None:
+def test_an_output_that_is_broken_or_unfinished_makes_the_task_an_orphan(output: OutputFile) -> None:
     step = recovered(output)
-    assert (step.verdict, step.status, step.attempts, step.keep_aside) == ("orphan", "pending", 1, PATH)
+    assert (step.verdict, step.status, step.attempts) == ("orphan", "pending", 1)
 
 
 def test_an_output_from_before_the_attempt_is_known_by_its_digest_and_stays() -> None:
     same, new = OutputFile(PATH, "good", "", {}, LATER, "d1"), OutputFile(PATH, "good", "", {}, LATER - 999, "d2")
     step = recovered(same, digest="d1")
-    assert (step.verdict, step.attempts, step.keep_aside) == ("orphan", 1, "")
+    assert (step.verdict, step.attempts) == ("orphan", 1)
     assert recovered(new, digest="d1").status == "complete"
     assert recovered(new, digest=None).digest == "d2"
 
 
 def test_where_no_digest_was_noted_the_time_of_the_file_says_so() -> None:
-    step = recovered(OutputFile(PATH, "good", "", {}, LATER - 63))
-    assert (step.verdict, step.keep_aside) == ("orphan", "")
+    assert recovered(OutputFile(PATH, "good", "", {}, LATER - 63)).verdict == "orphan"
 
 
 def test_an_output_of_the_very_second_counts() -> None:

@@ -600,25 +600,14 @@ def test_recovery_settles_every_running_task_by_its_output(folder: Path) -> None
         "e": ("pending", 1),
     }
     assert task_of(folder, "c")["error"] == "no disk"
-    assert [entry["path"] for entry in ran.outcome.data["kept_aside"]] == ["memory/reports/e.json"]
-    assert (folder / "memory/reports/e.json.orphaned-20260302T120000Z").read_text() == "{ half"
-    assert not (folder / "memory/reports/e.json").exists()
+    assert len(ran.outcome.data["recovered"]) == len(rows)
     assert "nothing to recover" in run(folder, "recover").text
-
-
-def test_recovery_leaves_what_git_has_just_so(repo: GitRepo) -> None:
-    names = ("kept.json", "changed.json", "ignored.json")
-    repo.write(".gitignore", "memory/reports/ignored.json\n")
-    for name in names:
-        repo.write(f"memory/reports/{name}", "{ half")
-    repo.commit()
-    repo.write("memory/reports/changed.json", "{ more")
-    rows = [task(name[0], "running", output=f"memory/reports/{name}") for name in names]
-    write_workflow(repo.path, phase("IMPLEMENTATION"), execution(*rows))
-    ran = run(repo.path, "recover")
-    assert [row["status"] for row in read_json(repo.path / EXECUTION)["tasks"]] == ["pending"] * 3
-    assert [one["path"] for one in ran.outcome.data["kept_aside"]] == [f"memory/reports/{name}" for name in names[1:]]
-    assert repo.read("memory/reports/kept.json") == "{ half"
+    # what a broken attempt left stays where it is, and is not taken for the next one's result
+    assert (folder / "memory/reports/e.json").read_text() == "{ half"
+    run(folder, "task", "start", "e", "--output", "memory/reports/e.json")
+    (folder / "memory/reports/e.json").touch()
+    run(folder, "recover")
+    assert (task_of(folder, "e")["status"], task_of(folder, "e")["attempts"]) == ("pending", 2)
 
 
 def test_a_task_whose_output_lies_elsewhere_is_an_orphan_and_nothing_is_touched_there(folder: Path) -> None:
@@ -670,15 +659,11 @@ def test_a_task_waits_and_is_tried_again(folder: Path) -> None:
 
 
 @pytest.mark.parametrize("output", ["memory", "memory/state", "memory/state/.lock"])
-def test_recovery_moves_no_folder_and_nothing_of_the_state_away(output: str, folder: Path) -> None:
-    (folder / "src").mkdir()
-    (folder / "src/app.py").write_text("")
+def test_an_output_that_is_a_folder_with_the_state_makes_an_orphan(output: str, folder: Path) -> None:
     write_workflow(folder, phase("IMPLEMENTATION"), execution(task("a", "running", output=output)))
     (folder / "memory/state/.lock").write_text("")
-    ran = run(folder, "recover")
+    run(folder, "recover")
     assert task_of(folder, "a")["status"] == "pending"
-    assert ran.outcome.data["kept_aside"] == []
-    assert (folder / "src/app.py").exists()
     assert state_of(folder)["workflow_id"] == "login"
 
 
