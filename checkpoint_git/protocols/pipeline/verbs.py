@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from checkpoint_git.core import jsontext
 from checkpoint_git.core.errors import CheckpointError
-from checkpoint_git.core.outcome import Answer, Invocation
+from checkpoint_git.core.outcome import Answer, Invocation, check_options
 from checkpoint_git.core.terminal_text import escape_controls, quote_word, shorten
 from checkpoint_git.core.yamltext import MAX_BYTES
 from checkpoint_git.disk.read import read_content
@@ -120,16 +120,15 @@ def tell_error(words: Sequence[str], error: CheckpointError) -> Answer:
 
 
 def _check_options(args: Namespace, action: Action) -> None:
-    options = {name for each in ACTIONS.values() for name in (*each.needs, *each.takes, "base")}
-    given = {name for name in options if getattr(args, name) not in (None, False)}
-    missing = [name for name in action.needs if name not in given]
+    missing = [_flag(name) for name in action.needs if getattr(args, name) is None]
     if missing:
-        message = f"the following arguments are required: {', '.join(map(_flag, missing))}"
+        message = f"the following arguments are required: {', '.join(missing)}"
         raise CheckpointError(message, f"`checkpoint pipeline --help` has an example of {args.action}")
-    strange = sorted(given - {*action.needs, *action.takes, "base"})
-    if strange:
-        taken = ", ".join(map(_flag, (*action.needs, *action.takes, "base")))
-        raise CheckpointError(f"{args.action} takes no {', '.join(map(_flag, strange))}", f"it takes {taken}")
+    takers: dict[str, list[str]] = {}
+    for verb, each in ACTIONS.items():
+        for name in (*each.needs, *each.takes):
+            takers.setdefault(name, []).append(verb)
+    check_options("pipeline", vars(args), ((_flag(name), None, verbs) for name, verbs in takers.items()))
 
 
 def _flag(name: str) -> str:

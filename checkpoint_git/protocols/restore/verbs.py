@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
-from checkpoint_git.core.outcome import Block, Invocation, Line, Outcome, Table
+from checkpoint_git.core.outcome import Block, Invocation, Line, Outcome, Table, check_options
 from checkpoint_git.core.progress import make_teller
 from checkpoint_git.protocols.restore import artifacts, audit, layout, operations, points, rollback, store
 from checkpoint_git.protocols.restore.contents import Means
@@ -28,10 +28,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     action, operands = ACTIONS[args.action]
-    given = [name for name in _TABLE["options"] if getattr(args, name.replace("-", "_")) not in (None, False)]
-    unknown = [name for name in given if name not in _TABLE["taken_by"][args.action]]
-    if unknown:
-        raise CheckpointError(f"{args.action} takes no --{unknown[0]}", _HELP)
+    rows = ((f"--{name}", None, verbs) for name, verbs in _TABLE["taken_by"].items())
+    check_options("restore-point", vars(args), rows)
     if operands == "none" and args.operands:
         raise CheckpointError(f"{args.action} takes no operands", _HELP)
     if (operands in ("id", "ids") and not args.operands) or (operands == "id" and len(args.operands) > 1):
