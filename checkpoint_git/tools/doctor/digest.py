@@ -30,9 +30,9 @@ def fold(findings: Sequence[Finding], over: frozenset[str], command: str) -> lis
         together.setdefault((finding.level, finding.code, finding.cause), []).append(finding)
     aside = list[Finding]()
     for key, group in together.items():
-        current = [one for one in group if one.level == "error" or one.path not in over or not _is_in(one.code)]
+        current = [one for one in group if not _is_over(one, over)]
         if not (current and _shared_fix(group)):
-            aside += [one for one in group if one not in current]
+            aside += [one for one in group if _is_over(one, over)]
             together[key] = current
     groups = sorted((group for group in together.values() if group), key=_rank)
     entries = list[tuple[Finding, int]]()
@@ -43,8 +43,9 @@ def fold(findings: Sequence[Finding], over: frozenset[str], command: str) -> lis
     return [*entries, *_fold_over(aside)]
 
 
-def _is_in(code: str) -> bool:
-    return any(_begins(code, each) for each in _WORK_IN_PROGRESS)
+def _is_over(finding: Finding, over: frozenset[str]) -> bool:
+    is_past = finding.path in over and finding.level != "error"
+    return is_past and any(_begins(finding.code, each) for each in _WORK_IN_PROGRESS)
 
 
 def _begins(code: str, start: str) -> bool:

@@ -1,5 +1,7 @@
 """Which code and hint a break of the schema gets."""
 
+import itertools
+import shlex
 from typing import Any
 
 import pytest
@@ -7,6 +9,8 @@ import pytest
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.schema import explain
 from checkpoint_git.protocols.contract import open_room
+from checkpoint_git.protocols.skill import shape
+from checkpoint_git.protocols.skill.changes import parse_edits
 from checkpoint_git.protocols.skill.shape import describe, empty_field
 from tests.support.samples import checkpoint
 
@@ -62,3 +66,37 @@ def test_a_missing_field_is_added_by_a_command() -> None:
 
 def test_a_number_as_a_key_is_no_index() -> None:
     assert empty_field("/skill_state/0/a~1b").message == "the object's a/b is empty"
+
+
+@pytest.mark.parametrize("change", ["=...", "-="])
+def test_a_command_is_only_advised_where_its_word_reads_as_that_place(change: str) -> None:
+    names = [
+        "a",
+        "field",
+        "0",
+        "a.b",
+        "a-b",
+        "a-",
+        "a=b",
+        "a[b",
+        "a]b",
+        " a",
+        "a b",
+        "",
+        "a:b",
+        "-a",
+        "a\nb",
+        "ü",
+        "a/b",
+    ]
+    commands = 0
+    for parts in itertools.chain(itertools.product(names, repeat=1), itertools.product(names, repeat=2)):
+        where = "".join(f"/{part.replace('~', '~0').replace('/', '~1')}" for part in parts)
+        what, _, command = shape.advise("do it", where, change).partition(": ")
+        if command:
+            commands += 1
+            (edit,) = parse_edits(shlex.split(command)[3:])
+            assert [step.name for step in edit.path] == list(parts)
+        else:
+            assert what == "do it, in the file itself"
+    assert commands > 80
