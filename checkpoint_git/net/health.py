@@ -1,19 +1,17 @@
 """One question to a deployed server: what does its health address answer? It judges no answer and knows no git."""
 
-import contextlib
 import http.client
-import socket
-import ssl
+import queue
 import threading
 from base64 import b64encode
 from collections.abc import Mapping
-from concurrent.futures import Future
 from typing import Any, Literal, NamedTuple
+from urllib.error import URLError
 from urllib.parse import SplitResult, unquote, urljoin, urlsplit
-from urllib.request import proxy_bypass_environment  # type: ignore[attr-defined]  # not in typeshed
+from urllib.request import HTTPHandler, HTTPSHandler, OpenerDirector, ProxyHandler, Request
 
 from checkpoint_git.core import jsontext
-from checkpoint_git.core.terminal_text import escape_controls, shorten
+from checkpoint_git.core.terminal_text import shorten
 
 SECONDS = 10.0
 MAX_BODY = 64 * 1024  # bytes
@@ -22,7 +20,6 @@ DEFAULT_PATH = "/api/health"
 _REDIRECTS = (301, 302, 303, 307, 308)
 _PORTS = {"http": 80, "https": 443}
 _HEADERS = {"Accept": "application/json", "Accept-Encoding": "identity", "User-Agent": "checkpoint-git"}
-_HEADERS["Connection"] = "close"
 
 Trouble = Literal["", "bad-url", "unreachable", "bad-answer"]
 
@@ -48,19 +45,44 @@ class HealthError(Exception):
 
 
 # The server is untrusted: it may be slow, endless, elsewhere or no server at all. One deadline holds for everything
-# from the look-up of its name to the last byte.
+# from the look-up of its name to the last byte. A look-up cannot be stopped, so a thread does the work and is left
+# behind: nothing waits for it when the process ends.
 def read_health(url: str, env: Mapping[str, str], seconds: float = SECONDS) -> Answer:
     """GET of a health URL; nothing that a server can do makes it raise. env: names proxies. seconds: for all of it."""
     shown = ""
+    results: queue.SimpleQueue[dict[str, Any] | BaseException] = queue.SimpleQueue()
+
+    def work() -> None:
+        try:
+            results.put(_ask(parts, env, seconds))
+        except BaseException as error:  # handed over to who waits, whatever it is
+            results.put(error)
+
     try:
         parts = parse_url(url)
         shown = show_url(parts)
-        return Answer(shown, _ask_in_time(parts, env, seconds))
+        threading.Thread(target=work, daemon=True).start()
+        result = results.get(timeout=seconds)
+        if isinstance(result, BaseException):
+            raise result
+        return Answer(shown, result)
     except HealthError as error:
         return Answer(shown, {}, error.trouble, str(error))
+    except queue.Empty:
+        return Answer(shown, {}, "unreachable", f"there was no whole answer within {seconds:g} seconds")
+    except (http.client.InvalidURL, ValueError):
+        return Answer(shown, {}, "unreachable", "its host, or the proxy that the environment names, cannot be read")
+    except (http.client.IncompleteRead, ConnectionError):
+        return Answer(shown, {}, "unreachable", "it closed the connection before its answer was whole")
+    except http.client.HTTPException as error:
+        return Answer(shown, {}, "unreachable", shorten(f"what answers there does not speak HTTP ({error})", 200))
+    except OSError as error:
+        cause = error.reason if isinstance(error, URLError) else error
+        why = getattr(cause, "strerror", None) or cause
+        return Answer(shown, {}, "unreachable", shorten(f"cannot connect to it: {why}", 200))
 
 
-def parse_url(url: str) -> SplitResult:
+def parse_url(url: str, default_path: str = DEFAULT_PATH) -> SplitResult:
     """The parts of an http or https URL; one without a path means the usual one. Raises HealthError."""
     if not url.isascii() or not url.isprintable() or " " in url:
         raise HealthError("bad-url", "it holds blanks, control characters or letters that belong percent-encoded")
@@ -74,7 +96,7 @@ def parse_url(url: str) -> SplitResult:
         raise HealthError("bad-url", f"{kind}; http:// and https:// are")
     if not parts.hostname or port == 0 or "\\" in parts.netloc:
         raise HealthError("bad-url", "its host or port cannot be read")
-    path = parts.path if parts.path.strip("/") or parts.query else DEFAULT_PATH
+    path = parts.path if parts.path.strip("/") or parts.query else default_path
     return parts._replace(path=path or "/", fragment="")
 
 
@@ -84,126 +106,52 @@ def show_url(parts: SplitResult) -> str:
 
 
 def _site_of(parts: SplitResult) -> str:
-    host, port = parts.hostname or "", _port_of(parts)
-    return (
-        f"{parts.scheme}://{f'[{host}]' if ':' in host else host}{'' if port == _PORTS[parts.scheme] else f':{port}'}"
-    )
-
-
-def _target_of(parts: SplitResult) -> str:
-    return f"{parts.path}?{parts.query}" if parts.query else parts.path
-
-
-def _port_of(parts: SplitResult) -> int:
-    return parts.port or _PORTS[parts.scheme]
+    host = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname
+    port = "" if parts.port in (None, _PORTS[parts.scheme]) else f":{parts.port}"
+    return f"{parts.scheme}://{host}{port}"
 
 
 def follow_redirect(parts: SplitResult, location: str) -> SplitResult:
     """Same host and port, or from http to https there; our login goes along, no other. Raises HealthError."""
+    site = _site_of(parts)
     try:
-        joined = urljoin(_site_of(parts) + _target_of(parts), location.strip(" \t"))
-    except ValueError as error:
-        raise HealthError("bad-answer", "it redirects to an address that cannot be read") from error
-    try:
-        target = parse_url(joined)
-    except HealthError as error:
-        scheme, colon, _ = joined.partition(":")
-        kind = f"a {escape_controls(shorten(scheme, 20))}: address" if colon else "an address without a scheme"
-        raise HealthError("bad-answer", f"it redirects to {kind}, which is not followed: {error}") from error
-    ports = _port_of(parts), _port_of(target)
-    is_upgraded = (parts.scheme, target.scheme) == ("http", "https")
-    is_same = ports[0] == ports[1] and (is_upgraded or parts.scheme == target.scheme)
-    if parts.hostname != target.hostname or not (is_same or (is_upgraded and ports == (80, 443))):
-        site = escape_controls(shorten(_site_of(target), 80))
-        raise HealthError("bad-answer", f"it redirects to {site}, which is not followed")
+        target = parse_url(urljoin(f"{site}{parts.path}", location.strip(" \t")), "/")
+    except (ValueError, HealthError) as error:
+        why = error if isinstance(error, HealthError) else "it cannot be read"
+        raise HealthError("bad-answer", f"it redirects to an address that is not followed: {why}") from error
+    if _site_of(target) not in (site, site.replace("http:", "https:")):
+        raise HealthError("bad-answer", f"it redirects to {shorten(_site_of(target), 80)}, which is not followed")
     login, at, _ = parts.netloc.rpartition("@")
-    return target._replace(netloc=f"{login}{at}{target.netloc.rpartition('@')[2]}", path=urlsplit(joined).path or "/")
+    return target._replace(netloc=f"{login}{at}{target.netloc.rpartition('@')[2]}")
 
 
-def find_proxy(parts: SplitResult, env: Mapping[str, str]) -> SplitResult | None:
-    """None for straight ahead. HTTP_PROXY does not count: under a web server, a visitor chooses what it says."""
-    names = ("http_proxy",) if parts.scheme == "http" else ("https_proxy", "HTTPS_PROXY")
-    url = next((env[name] for name in (*names, "all_proxy", "ALL_PROXY") if env.get(name)), "")
-    exempt = {"no": (env.get("no_proxy") or env.get("NO_PROXY") or "").replace(" ", ",")}
-    hosts = (f"{host}:{_port_of(parts)}" for host in (parts.hostname, f"[{parts.hostname}]"))
-    if not url or any(proxy_bypass_environment(host, exempt) for host in hosts):
-        return None
-    try:
-        proxy = parse_url(url if "://" in url else f"http://{url}")
-    except HealthError as error:
-        raise HealthError("unreachable", f"the proxy that the environment names cannot be used: {error}") from error
-    if proxy.scheme != "http":
-        why = "the proxy that the environment names speaks https itself, which is not supported"
-        raise HealthError("unreachable", why)
-    return proxy
+def find_proxies(env: Mapping[str, str]) -> dict[str, str]:
+    """By scheme. HTTP_PROXY does not count: under a web server, a visitor chooses what it says. Raises HealthError."""
+    every = env.get("all_proxy") or env.get("ALL_PROXY") or ""
+    found = {"http": env.get("http_proxy") or every}
+    found["https"] = env.get("https_proxy") or env.get("HTTPS_PROXY") or every
+    if any("://" in url and not url.lower().startswith("http://") for url in found.values()):
+        raise HealthError("unreachable", "the proxy that the environment names is not an http:// one")
+    return {scheme: url for scheme, url in found.items() if url}
 
 
-def _ask_in_time(parts: SplitResult, env: Mapping[str, str], seconds: float) -> dict[str, Any]:
-    # A thread of its own: the look-up of a name can be left waiting, but not be stopped.
-    answer: Future[dict[str, Any]] = Future()
-    opened: list[http.client.HTTPConnection] = []
-    sockets: list[socket.socket] = []  # kept: a connection forgets its own once the answer has begun
-
-    def work() -> None:
-        try:
-            answer.set_result(_ask(parts, env, seconds, opened, sockets))
-        except BaseException as error:  # handed over to who waits, whatever it is
-            answer.set_exception(error)
-
-    thread = threading.Thread(target=work, daemon=True)
-    thread.start()
-    thread.join(seconds)
-    if thread.is_alive():
-        for connected in (*sockets, *(one.sock for one in opened if one.sock)):
-            with contextlib.suppress(OSError):  # it ended by itself
-                connected.shutdown(socket.SHUT_RDWR)
-        thread.join(0.5)
-        raise HealthError("unreachable", f"there was no whole answer within {seconds:g} seconds")
-    error = answer.exception()
-    reason = next((text for kind, text in _REASONS if isinstance(error, kind)), None)
-    if reason:
-        raise HealthError("unreachable", shorten(reason.format(error), 200)) from error
-    return answer.result()
-
-
-def _ask(
-    parts: SplitResult,
-    env: Mapping[str, str],
-    seconds: float,
-    opened: list[http.client.HTTPConnection],
-    sockets: list[socket.socket],
-) -> dict[str, Any]:
-    # http.client rather than urllib.request, which does not say what it is connected to: nobody could hang up
+def _ask(parts: SplitResult, env: Mapping[str, str], seconds: float) -> dict[str, Any]:
+    opener = OpenerDirector()  # urllib's handlers of redirects and errors stay out: they read bodies of any size
+    for handler in (ProxyHandler(find_proxies(env)), HTTPHandler(), HTTPSHandler()):
+        opener.add_handler(handler)
     for _ in range(MAX_REDIRECTS + 1):
-        proxy = find_proxy(parts, env)
-        host, port = (proxy or parts).hostname or "", _port_of(proxy or parts)
-        passport = _login_header("Proxy-Authorization", proxy) if proxy else {}
-        target, headers = _target_of(parts), {**_HEADERS, **_login_header("Authorization", parts)}
-        if parts.scheme == "https":
-            connection: http.client.HTTPConnection = http.client.HTTPSConnection(host, port, timeout=seconds)
-            if proxy:
-                connection.set_tunnel(parts.hostname or "", _port_of(parts), passport)
-        else:
-            connection = http.client.HTTPConnection(host, port, timeout=seconds)
-            target, headers = _site_of(parts) + target if proxy else target, headers | passport
-        with contextlib.closing(connection):
-            opened.append(connection)
-            connection.connect()
-            sockets.append(connection.sock)
-            connection.request("GET", target, headers=headers)
-            with contextlib.closing(connection.getresponse()) as response:
-                if response.status not in _REDIRECTS:
-                    return _read_value(response)
-                location = response.getheader("Location")
+        login = f"{unquote(parts.username or '')}:{unquote(parts.password or '')}"
+        known = {"Authorization": f"Basic {b64encode(login.encode()).decode()}"} if login != ":" else {}
+        url = f"{_site_of(parts)}{parts.path}{'?' if parts.query else ''}{parts.query}"
+        request = Request(url, headers=_HEADERS | known)  # noqa: S310  # parse_url lets only http and https through
+        with opener.open(request, timeout=seconds) as response:
+            if response.status not in _REDIRECTS:
+                return _read_value(response)
+            location = response.headers["Location"]
         if not location:
             raise HealthError("bad-answer", "it redirects without saying where to")
         parts = follow_redirect(parts, location)
     raise HealthError("bad-answer", f"it redirects more than {MAX_REDIRECTS} times")
-
-
-def _login_header(name: str, parts: SplitResult) -> dict[str, str]:
-    login = f"{unquote(parts.username or '')}:{unquote(parts.password or '')}"
-    return {name: f"Basic {b64encode(login.encode()).decode()}"} if login != ":" else {}
 
 
 def _read_value(response: http.client.HTTPResponse) -> dict[str, Any]:
@@ -226,18 +174,3 @@ def _read_value(response: http.client.HTTPResponse) -> dict[str, Any]:
     if not isinstance(value, dict):
         raise HealthError("bad-answer", "its answer is JSON, but no object")
     return value
-
-
-# The first that fits, so a class stands above the one that it belongs to.
-_REASONS: tuple[tuple[type[BaseException] | tuple[type[BaseException], ...], str], ...] = (
-    (ssl.SSLCertVerificationError, "its certificate is not trusted ({0.verify_message})"),
-    (ssl.SSLError, "TLS does not come about ({0.reason})"),
-    (socket.gaierror, "its name is not known ({0.strerror})"),
-    (TimeoutError, "there was no answer in time"),
-    (ConnectionRefusedError, "nothing listens there (connection refused)"),
-    ((ConnectionError, http.client.IncompleteRead), "it closed the connection before its answer was whole"),
-    (http.client.LineTooLong, "its headers are too long"),
-    (http.client.HTTPException, "what answers there does not speak HTTP"),
-    (UnicodeError, "its name is none that can be looked up"),
-    (OSError, "cannot connect to it ({0})"),
-)
