@@ -3,6 +3,7 @@
 import os
 import re
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import NamedTuple
 
 from checkpoint_git.core.errors import CheckpointError
@@ -91,10 +92,16 @@ def find_unlisted(git_dir: str, paths: Sequence[str]) -> list[str]:
     return [path for path, entry in entries.items() if entry not in index]
 
 
-def is_unmerged(git_dir: str, path: str) -> bool:
-    name, index = os.fsencode(path), _read(os.path.join(git_dir, "index"), _LONGEST_INDEX)
-    entries = ((stage << 12 | min(len(name), 0xFFF)).to_bytes(2, "big") + name + b"\0" for stage in (1, 2, 3))
-    return any(entry in index for entry in entries)
+def read_tag(work_tree: str | None, git_dir: str | None, path: str) -> str:
+    """The letter that git has for a path: H in the index, M unmerged, S left out by a sparse checkout, else ""."""
+    if not (work_tree and git_dir and find_unlisted(git_dir, [path])):
+        return "H" if git_dir else ""
+    from checkpoint_git.git.run import clean_env, run_git
+
+    words = ["--literal-pathspecs", "ls-files", "-t", "-z", "--", path]
+    with suppress(CheckpointError):  # git is missing: what needs it says so
+        return run_git(words, work_tree, env=clean_env(os.environ), check=False).out[:1].decode()
+    return ""
 
 
 def _read(path: str, limit: int = _LONGEST_CONFIG) -> bytes:

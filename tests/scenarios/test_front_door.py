@@ -5,7 +5,7 @@ from typing import Any
 
 import pytest
 
-from checkpoint_git import Checkpoints
+from checkpoint_git import CheckpointError, Checkpoints
 from tests.support.command import run_here
 from tests.support.repos import GitRepo
 from tests.support.samples import checkpoint, checkpoint_text
@@ -31,8 +31,9 @@ def codes(document: dict[str, Any]) -> list[str]:
     return [each["code"] for each in document["findings"]]
 
 
+@pytest.mark.parametrize("version", ["2", "4", "split"])
 @pytest.mark.parametrize("gone", ["ours", "theirs"])
-def test_an_unmerged_checkpoint_is_not_written(build: GitRepo, gone: str) -> None:
+def test_an_unmerged_checkpoint_is_not_written(build: GitRepo, gone: str, version: str) -> None:
     build.git("checkout", "-q", "-b", "other")
     for branch, is_gone in (("other", gone == "theirs"), ("main", gone == "ours")):
         build.git("checkout", "-q", branch)
@@ -42,11 +43,13 @@ def test_an_unmerged_checkpoint_is_not_written(build: GitRepo, gone: str) -> Non
             build.write(PATH, checkpoint_text(blockers=BLOCKERS, project=branch))
         build.commit(branch)
     build.git("merge", "-q", "other", check=False)
+    build.git("update-index", *(["--split-index"] if version == "split" else ["--index-version", version]))
     before = build.read(PATH)
-    for words in WRITES:
-        assert codes(ask(build, *words)) == ["git/unmerged"]
-    (found,) = Checkpoints(build.path).note("build", "x").written.refused
-    assert (build.read(PATH), found.hint) == (before, f"checkpoint resolve {PATH}")
+    for words in (*WRITES, ["undo", "build"], ["reset", "build"], ["rotate"]):
+        assert ask(build, *words)["error"]["hint"] == f"checkpoint resolve {PATH}"
+    with pytest.raises(CheckpointError, match="not resolved"):
+        Checkpoints(build.path).note("build", "x")
+    assert build.read(PATH) == before
 
 
 @pytest.mark.parametrize(
@@ -96,3 +99,43 @@ def test_an_empty_removal_takes_no_list_of_several_items_and_nothing_by_another_
     hint = ask(build, "update", "build", word)["error"]["hint"]
     assert build.read(PATH) == before
     assert ask(build, "update", "build", hint.partition("all: ")[2].replace("'", ""))["written"]
+
+
+@pytest.mark.parametrize(
+    ("word", "removed"),
+    [
+        ("--blockers-=No key", {"blockers": ["No key"]}),
+        ("--blockers:json=[]", {"blockers": ["No key", "No region"]}),
+        ("--next_actions-=Write the notes API", {"next_actions": ["Write the notes API"]}),
+        (
+            '--context_primer={"key_decisions": ["x"]}',
+            {"context_primer.key_decisions": ["SQLite for storage", "Passkeys only"]},
+        ),
+        ("--blockers[b1].needs=code_fix", {}),
+        ("--step=x", {}),
+    ],
+)
+def test_what_a_write_removes_is_named_and_undo_brings_it_back(
+    build: GitRepo, word: str, removed: dict[str, list[str]]
+) -> None:
+    before = build.read(PATH)
+    answer = ask(build, "update", "build", word)
+    assert {where: answer["removed"].get(where) for where in removed or answer["removed"]} == removed
+    ask(build, "undo", "build")
+    assert build.read(PATH) == before
+
+
+@pytest.mark.parametrize("is_sparse_index", [False, True])
+def test_what_a_sparse_checkout_leaves_out_is_not_started_anew(build: GitRepo, is_sparse_index: bool) -> None:
+    build.write("src/a", "a")
+    build.commit("two")
+    build.git("sparse-checkout", "set", *(["--sparse-index"] if is_sparse_index else []), "src")
+    for words in (["resume", "build"], ["prime"]):
+        ran = run_here(*words, cwd=build.path)
+        assert "git sparse-checkout add .checkpoints" in ran.stdout + ran.stderr
+    (build.path / ".checkpoints").mkdir()
+    for words in (*WRITES, ["resume", "build"], ["show", "build"], ["undo", "build"]):
+        assert ask(build, *words)["error"]["hint"] == "bring it here: git sparse-checkout add .checkpoints"
+    with pytest.raises(CheckpointError, match="leaves it out"):
+        Checkpoints(build.path).resume("build")
+    assert ask(build, "update", "other", "--step=x")["written"]

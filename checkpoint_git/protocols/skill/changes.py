@@ -4,7 +4,7 @@ Values are token values (jsontext): numbers are bytes, and whatever is not touch
 --a.b=text, --a.b+=text, --a.b-=text, --a.b:json=..., --rows[id].c=text.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any, Literal, NamedTuple
 
 from checkpoint_git.core import jsontext
@@ -260,6 +260,27 @@ def names_of(item: Any) -> list[str]:
     """An item as it is, then what names it in itself."""
     inner = [item[name] for name in _TEXT_NAMES if name in item] if isinstance(item, dict) else []
     return [str(plain(each)) for each in (item, *inner)]
+
+
+def find_removed(before: Any, after: Any, where: str = "") -> Iterator[tuple[str, list[str]]]:
+    """The lists that lost entries, and what those say. One of which an id or a text is anywhere in after is no loss."""
+    for name, member in before.items() if isinstance(before, dict) else ():
+        path = f"{where}.{name}".removeprefix(".")
+        if isinstance(member, list):
+            texts = [names_of(entry)[1:] or list(_leaves(entry)) for entry in member]
+            there = set(_leaves(after))
+            lost = [each[-1] for each in texts if each and there.isdisjoint(each)]
+            yield from [(path, lost)] if lost else []
+        else:
+            yield from find_removed(member, after, path)
+
+
+def _leaves(value: Any) -> Iterator[str]:
+    if isinstance(value, dict | list):
+        for member in value.values() if isinstance(value, dict) else value:
+            yield from _leaves(member)
+    elif isinstance(value, str | bytes):
+        yield plain(value)
 
 
 def find_item(items: Any, name: str) -> Any:

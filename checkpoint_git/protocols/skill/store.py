@@ -100,6 +100,7 @@ def read_document(place: Place, skill: str, now: int) -> Document:
 def missing_checkpoint(place: Place, skill: str) -> CheckpointError:
     from difflib import get_close_matches
 
+    check_index(place, skill)
     known = [escape_controls(name) for name in list_skills(place)]
     if not known:
         return CheckpointError(
@@ -132,10 +133,24 @@ def find_own_place(skill: str, cwd: str, env: Mapping[str, str]) -> Place:
     return find_place(cwd)
 
 
-def writing(place: Place, on_wait: "Tell" = lambda: None) -> "AbstractContextManager[None]":
-    """Holds the place's lock; what killed writers left behind is cleared first."""
+def check_index(place: Place, skill: str) -> None:
+    """Raises CheckpointError for a checkpoint whose merge is not resolved, or that a sparse checkout leaves out."""
+    from checkpoint_git.git.clone import read_tag
+
+    shown = layout.relative_checkpoint_path(place, skill)
+    tag = read_tag(place.work_tree, place.git_dir, shown)
+    if tag == "M":
+        raise CheckpointError(f"{shown}: {describe_unmerged(shown).message}", describe_unmerged(shown).hint)
+    if tag == "S" and not os.path.lexists(layout.checkpoint_path(place, skill)):
+        message = f"{shown} is in git, but this sparse checkout leaves it out"
+        raise CheckpointError(message, f"bring it here: git sparse-checkout add {quote_word(os.path.dirname(shown))}")
+
+
+def writing(place: Place, skill: str, on_wait: "Tell" = lambda: None) -> "AbstractContextManager[None]":
+    """Holds the place's lock; what killed writers left behind is cleared first. Raises as check_index does."""
     from checkpoint_git.protocols.write import hold_place  # readers, who are many, need no lock
 
+    check_index(place, skill)
     return hold_place(place, (place.directory, os.path.join(place.directory, layout.HISTORY)), on_wait)
 
 
@@ -143,15 +158,12 @@ def change_checkpoint(
     place: Place, skill: str, change: "Change", now: int, on_wait: "Tell" = lambda: None
 ) -> "Written":
     """Reads, changes and writes one checkpoint under the lock; see plan_write for what a change gets and returns."""
-    from checkpoint_git.git.clone import is_unmerged
     from checkpoint_git.protocols.write import plan_write
 
     path = layout.checkpoint_path(place, skill)
     shown = relative_path(path, place.top)
 
     def change_known(value: "dict[str, Any] | None") -> "dict[str, Any] | Finding":
-        if place.git_dir and is_unmerged(place.git_dir, shown):
-            return describe_unmerged(shown)
         changed = change(value)
         version = changed.get("protocol_version") if isinstance(changed, dict) else None
         if value is None or version is None or version in VERSIONS:
@@ -161,7 +173,7 @@ def change_checkpoint(
         hint = f"upgrade checkpoint-git; if the version is a mistake: {update}"
         return Finding("skill/protocol-version", "error", message, where="/protocol_version", hint=hint)
 
-    with writing(place, on_wait):
+    with writing(place, skill, on_wait):
         content = read_content(path, place.top) if os.path.lexists(path) else None
         arisen = _check_name(place, skill) if content is None else []
         before = None if content is None else next(iterate_checked([(shown, content)], now))

@@ -8,6 +8,7 @@ from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.outcome import Answer, Invocation
 from checkpoint_git.core.terminal_text import escape_controls
 from checkpoint_git.core.untrusted_text import clean, count_tokens, quote
+from checkpoint_git.disk.discover import find_repository
 from checkpoint_git.git.clone import find_conflicts, find_gaps
 from checkpoint_git.protocols.contract import Question, read_summaries
 from checkpoint_git.tools.session import agent_hooks
@@ -60,7 +61,9 @@ def prime(
     """[] where there is nothing to say. told: by the agent; the session's start is noted in the git directory."""
     place = find_quietly(cwd)
     if place is None:
-        return []
+        work_tree, git_dir = find_repository(cwd) or (None, None)
+        hidden = [gap for gap in find_gaps(work_tree, git_dir, env) if gap.code == "clone/sparse"]
+        return fit([clean(f"{gap.message} (fix: {gap.fix})", 240) for gap in hidden], tokens)
     summaries = list(read_summaries(Question(place, now, env, "prime")))
     lines = list(summaries[0].lines)
     if told is not None and told.source == "compact":  # the context was made shorter

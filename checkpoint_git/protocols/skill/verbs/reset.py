@@ -25,7 +25,7 @@ def reset(place: Place, skill: str, now: int, on_wait: Tell = lambda: None) -> s
     file or it cannot be read.
     """
     layout.check_skill_name(skill)
-    with store.writing(place, on_wait):
+    with store.writing(place, skill, on_wait):
         content = store.read_skill(place, skill)
         if content is None:
             raise store.missing_checkpoint(place, skill)

@@ -64,6 +64,8 @@ def resume(place: Place, skill: str, now: int, env: Mapping[str, str]) -> Resume
     environment in which git is asked about files. Raises CheckpointError for an invalid name.
     """
     content = store.read_skill(place, skill)
+    if content is None:
+        store.check_index(place, skill)
     path = layout.relative_checkpoint_path(place, skill)
     document = None if content is None else store.check_files([(path, content)], now)[0]
     plan = resume_brief.plan_resume(document, skill, now)

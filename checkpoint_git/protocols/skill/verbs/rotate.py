@@ -53,7 +53,7 @@ def rotate(place: Place, skill: str, now: int, *, dry_run: bool = False, on_wait
     layout.check_skill_name(skill)
     # asked before the lock is taken: it can take a while
     reverted, findings = _read_reverted(place, store.read_document(place, skill, now))
-    with nullcontext() if dry_run else store.writing(place, on_wait):
+    with nullcontext() if dry_run else store.writing(place, skill, on_wait):
         document = store.read_document(place, skill, now)
         is_foreign = any(finding.code == FOREIGN for finding in document.findings)
         if document.value is None or document.text is None or is_foreign:

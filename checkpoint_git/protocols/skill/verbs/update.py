@@ -3,14 +3,16 @@
 import argparse
 import os
 from collections.abc import Iterator, Mapping
+from copy import deepcopy
 from typing import Any, NamedTuple
 
 from checkpoint_git.core.clock import read_instant, write_instant
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.outcome import Block, Invocation, Line, Outcome
-from checkpoint_git.core.terminal_text import quote_word
+from checkpoint_git.core.terminal_text import join_some, quote_word
 from checkpoint_git.disk.discover import Place
 from checkpoint_git.protocols.contract import open_room
+from checkpoint_git.protocols.mismatch import quote
 from checkpoint_git.protocols.skill import changes
 from checkpoint_git.protocols.skill.changes import Edit, make_edits, parse_edits
 from checkpoint_git.protocols.skill.fields import Understood, understand
@@ -28,12 +30,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 class UpdateResult(NamedTuple):
-    """clock_behind: updated_at stays ahead of this clock. understood: names and values that were taken for others."""
+    """clock_behind: updated_at stays ahead of this clock. understood: names and values that were taken for others.
+    removed: what no list has any more, by the list's path.
+    """
 
     written: Written
     clock_behind: bool
     fields: list[str]
     understood: list[Understood]
+    removed: dict[str, list[str]]
 
 
 def update(
@@ -45,6 +50,7 @@ def update(
     fields: list[str] = []
     understood: list[Understood] = []
     placed: list[tuple[Edit, str]] = []
+    removed: dict[str, list[str]] = {}
 
     def change(value: dict[str, Any] | None) -> dict[str, Any]:
         changed = value
@@ -53,7 +59,9 @@ def update(
             if os.path.isfile(os.path.join(place.directory, changes.SCHEMA_FILE)):
                 changed = {"$schema": f"./{changes.SCHEMA_FILE}", **changed}
         meant, taken = understand(changed, edits, open_room("skill").schema.document, new_field=new_field, skill=skill)
+        before = deepcopy(value)
         placed.extend(zip(meant, changes.apply_edits(changed, meant, is_new=value is None), strict=True))
+        removed.update(changes.find_removed(before, [changed, changes.FIRST_ACTION]))
         fields.extend(dict.fromkeys(edit.field for edit in meant))
         understood.extend(taken)
         if "updated_at" not in fields:
@@ -64,9 +72,10 @@ def update(
     if written.refused:
         from checkpoint_git.protocols.skill.shape import retype
 
+        removed.clear()
         written = written._replace(refused=[retype(each, placed, quote_word(skill)) for each in written.refused])
     stamped = read_instant((written.document.value or {}).get("updated_at"))
-    return UpdateResult(written, stamped is not None and stamped[0] > now, fields, understood)
+    return UpdateResult(written, stamped is not None and stamped[0] > now, fields, understood, removed)
 
 
 def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
@@ -97,11 +106,15 @@ def apply_edits(skill: str, edits: list[Edit], invocation: Invocation, *, new_fi
     result = update(place, skill, edits, invocation.now, tell, new_field=new_field)
     written = result.written
     lines: list[Block] = [Line(f"took {typed} for {meant}", "warn") for typed, meant in result.understood]
+    for where, texts in result.removed.items():
+        told = join_some([quote(text) for text in texts])
+        lines.append(Line(f"removed from {where}: {told} (undo: checkpoint undo {quote_word(skill)})", "warn"))
     if result.clock_behind and not written.refused:
         stamp, here = (written.document.value or {}).get("updated_at"), write_instant(invocation.now)
         lines.append(Line(f"updated_at stays {stamp}: this machine's clock ({here}) is behind it", "warn"))
     outcome = outcome_of_write(place, invocation, skill, "update", written, result.fields, lines)
-    return outcome._replace(data={**outcome.data, "understood": [each._asdict() for each in result.understood]})
+    understood = [each._asdict() for each in result.understood]
+    return outcome._replace(data={**outcome.data, "understood": understood, "removed": result.removed})
 
 
 def outcome_of_write(
