@@ -1,6 +1,7 @@
 """What a write or a look answers where something is unusual: nothing is lost, hidden or started anew."""
 
 import json
+import shlex
 from typing import Any
 
 import pytest
@@ -139,3 +140,46 @@ def test_what_a_sparse_checkout_leaves_out_is_not_started_anew(build: GitRepo, i
     with pytest.raises(CheckpointError, match="leaves it out"):
         Checkpoints(build.path).resume("build")
     assert ask(build, "update", "other", "--step=x")["written"]
+
+
+def leaves(value: Any) -> list[Any]:
+    if isinstance(value, dict | list):
+        return [leaf for member in (value.values() if isinstance(value, dict) else value) for leaf in leaves(member)]
+    return [value]
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [
+        {"key_decisions": ["a", "it's $b"]},
+        {"next": "do this"},
+        {"nextActions": [{"text": "x", "done_when": "true"}]},
+        {"summary": "another text"},
+        {"blocker": "no key"},
+        {"key_decisions": {"a": 1}},
+        {"user_preference": [1, 2]},
+        {"rows": [{"id": "z", "label": "Z", "status": "complete"}]},
+        {"budget": 5},
+        {"context_primer": {"decisions": ["q"]}},
+        {"blockers": [{"id": "b", "text": "No key"}]},
+        {"blockers": [{"id": "b", "text": "No key", "description": "other"}]},
+        {"cost": {"total": 5}},
+        {"merged_prs+": ["#4"]},
+        {"skill_state": {"merged_prs": [1], "merged_prs+": 2}},
+        {"--step": "v"},
+        {"status+": "done"},
+        {"own:json": "w"},
+    ],
+)
+def test_the_line_for_a_misplaced_field_moves_what_it_says(build: GitRepo, changes: dict[str, Any]) -> None:
+    build.write(PATH, json.dumps(checkpoint(**changes)))
+    (hint,) = [
+        each["hint"]
+        for each in ask(build, "validate")["findings"]
+        if each["code"] in ("skill/unknown-field", "skill/misplaced-operator")
+    ]
+    _, *words = shlex.split(hint.partition(": ")[2])
+    assert ask(build, *words)["written"], hint
+    assert not {"skill/unknown-field", "skill/misplaced-operator"}.intersection(codes(ask(build, "validate")))
+    kept = leaves(json.loads(build.read(PATH)))
+    assert [leaf for leaf in leaves(changes) if leaf not in kept] == []

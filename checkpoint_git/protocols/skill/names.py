@@ -28,6 +28,11 @@ KNOWN = {
     "eval_scores": frozenset(["rubric", "score", "max", "at", "dimensions"]),
     "telemetry_handle": frozenset(["enabled", "id", "sink", "since"]),
 }  # fmt: skip
+# lists by what their items are
+LISTS: dict[str, type | tuple[type, ...]] = {
+    **dict.fromkeys(["progress_table", "blockers", "pm_refs", "eval_scores"], dict),
+    **{f"context_primer.{name}": str for name in CONTEXT_PRIMER}, "next_actions": (str, dict),
+}  # fmt: skip
 # what is said at the root and is below it
 _BELOW = {
     name: f"{parent}.{name}"
@@ -62,6 +67,11 @@ _LONGEST = 24  # no known name has more letters, and no misspelt one more than t
 def is_misplaced_operator(key: str) -> bool:
     """Whether a key looks like part of an `update` argument that ended up as a field: `merged_prs+`, `a:json`."""
     return key.endswith(("+", ":json")) or key.startswith("--") or "=" in key
+
+
+def bare(key: str) -> str:
+    """Without what belongs to such an argument."""
+    return key.strip("-").partition("=")[0].partition("+")[0].partition(":")[0]
 
 
 @lru_cache(maxsize=4_000)  # as for find_near_miss

@@ -12,7 +12,7 @@ from checkpoint_git.core.jsontext import join_pointer
 from checkpoint_git.core.schema import Mismatch
 from checkpoint_git.protocols.mismatch import quote
 from checkpoint_git.protocols.skill import names
-from checkpoint_git.protocols.skill.shape import advise, describe, empty_field
+from checkpoint_git.protocols.skill.shape import advise, advise_move, describe, empty_field
 from checkpoint_git.protocols.skill.views import is_open, open_blockers, read_objects, waits_on_user
 
 __all__ = ["check", "describe"]
@@ -365,8 +365,10 @@ def _check_operators(value: dict[str, Any], where: str) -> Iterator[Finding]:
         if names.is_misplaced_operator(key) or (key == "field" and not where):
             message = f"the field {quote(key)} looks like part of an update command that was typed wrong"
             place = join_pointer(where, key)
-            hint = advise("move its content to the field that was meant, then remove it", place, "-=")
-            yield _warning("skill/misplaced-operator", place, message, hint)
+            meant = (
+                names.bare(key) if where else names.find_meaning(names.bare(key)) or f"skill_state.{names.bare(key)}"
+            )
+            yield _warning("skill/misplaced-operator", place, message, advise_move(value, key, where, meant))
 
 
 def _check_spelling(value: dict[str, Any], where: str, parent: str) -> Iterator[Finding]:
@@ -378,5 +380,4 @@ def _check_spelling(value: dict[str, Any], where: str, parent: str) -> Iterator[
         if meant and not names.is_misplaced_operator(key):
             message = f"unknown field {quote(key)}"
             place = join_pointer(where, key)
-            hint = advise(f"did you mean {meant}? Move its content there, then remove it", place, "-=")
-            yield _warning("skill/unknown-field", place, message, hint)
+            yield _warning("skill/unknown-field", place, message, advise_move(value, key, where, meant))

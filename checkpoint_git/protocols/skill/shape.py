@@ -1,9 +1,10 @@
 """Which code and hint a break of the schema gets. Pure."""
 
 from collections.abc import Iterable
-from typing import Any
+from typing import Any, cast
 
 from checkpoint_git.core.finding import Finding
+from checkpoint_git.core.jsontext import join_pointer
 from checkpoint_git.core.schema import Mismatch
 from checkpoint_git.core.terminal_text import quote_word
 from checkpoint_git.protocols.mismatch import explain_mismatch
@@ -38,6 +39,7 @@ _PLACES = {
     "/updated_at": ("skill/timestamp", "write when that was; every update stamps it", ""),
 }
 
+_LONGEST = 2_000  # characters of a hint
 _KEYWORDS = {"type": "skill/wrong-type", "minimum": "skill/negative-amount", "minLength": "skill/empty-field"}
 
 
@@ -94,6 +96,33 @@ def advise(what: str, where: str, change: str) -> str:
     return f"{what}: {command} {quote_word(f'--{path}')}{change}" if can_name else f"{what}, in the file itself"
 
 
+def advise_move(value: dict[str, Any], key: str, parent: str, meant: str) -> str:
+    """What to do about a member whose name means another: the line that moves its content. parent: points to value."""
+    import json
+
+    content, held = value[key], cast(Any, value)
+    for name in meant.split("."):
+        held = held.get(name) if isinstance(held, dict) else None
+    path = ".".join(filter(None, [parent[1:].replace("/", "."), meant]))
+    kind, is_list = names.LISTS.get(path, object), isinstance(held, list) or path in names.LISTS
+    items = content if is_list and isinstance(content, list) else [content]
+    what = f"did you mean {meant}? To move it there"
+    if content in ("", [], {}, None, held):
+        items, what = [], f"did you mean {meant}? It says nothing new; to remove it"
+    elif not (is_list or held in ("", {}, None)) or not all(isinstance(item, kind) for item in items):
+        path, is_list, what = (
+            f"skill_state.{names.bare(key)}",
+            True,
+            f"did you mean {meant}? It does not fit there; to keep it",
+        )
+    texts = [json.dumps(item, ensure_ascii=False) for item in items if not isinstance(item, str)]
+    ends = [f"={item}" if isinstance(item, str) else f":json={texts.pop(0)}" for item in items]
+    edits = [quote_word(f"--{path}{'+' * is_list}{end}") for end in ends]
+    line = advise(what, join_pointer(parent, key), "-=").replace(" SKILL ", " ".join([" SKILL", *edits, ""]), 1)
+    is_line = ": checkpoint " in line and line.isprintable() and len(line) < _LONGEST
+    return line if is_line else f"did you mean {meant}? Move it, in the file itself"
+
+
 def retype(finding: Finding, edits: Iterable[tuple[Any, str]], skill: str) -> Finding:
     """A finding of a refused update with the line that works. edits: each with the pointer to what it wrote."""
     import json
@@ -145,7 +174,7 @@ def retype(finding: Finding, edits: Iterable[tuple[Any, str]], skill: str) -> Fi
         if line
         else finding.hint.replace(f"--{dotted}", f"{path}{more}")
     )
-    return finding._replace(hint=hint) if hint.isprintable() and len(hint) < 2_000 else finding
+    return finding._replace(hint=hint) if hint.isprintable() and len(hint) < _LONGEST else finding
 
 
 def empty_field(where: str) -> Finding:
