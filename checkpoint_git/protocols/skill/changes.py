@@ -429,14 +429,19 @@ def find_done_trouble(value: dict[str, Any], next_action: str | None, complete: 
     return Finding("done/last-action", "error", message, where="/next_actions/0", hint=hint)
 
 
-def finish_action(value: dict[str, Any], now: int, next_action: str | None, complete: bool) -> Any:
-    """Moves the first action to recently_done, the last ten of which are kept. next_action: put first in the queue."""
-    action = value["next_actions"].pop(0)
+def take_action(value: dict[str, Any], at: int, next_action: str | None, complete: bool) -> Any:
+    """Takes an action off the queue. next_action: put first in it."""
+    action = value["next_actions"].pop(at)
     if next_action:
         value["next_actions"].insert(0, next_action)
     if complete:
         value["status"] = "complete"
-    record = dict(action) if isinstance(action, dict) else {"text": action}
-    record["at"] = write_instant(now)
-    value["recently_done"] = [record, *read_list(value, "recently_done")][:KEPT_DONE]
+    return action
+
+
+def finish_action(value: dict[str, Any], now: int, next_action: str | None, complete: bool) -> Any:
+    """Moves the first action to recently_done, the last ten of which are kept."""
+    action = take_action(value, 0, next_action, complete)
+    entry = {**(action if isinstance(action, dict) else {"text": action}), "at": write_instant(now)}
+    value["recently_done"] = [entry, *read_list(value, "recently_done")][:KEPT_DONE]
     return action

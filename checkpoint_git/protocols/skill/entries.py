@@ -8,7 +8,7 @@ from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.terminal_text import quote_word
 from checkpoint_git.protocols.mismatch import quote
-from checkpoint_git.protocols.skill.changes import check_next, check_text, find_done_trouble
+from checkpoint_git.protocols.skill.changes import check_next, check_text, find_done_trouble, take_action
 from checkpoint_git.protocols.skill.fields import Understood
 from checkpoint_git.protocols.skill.names import find_choice, spell
 from checkpoint_git.protocols.skill.views import (
@@ -147,11 +147,7 @@ def drop(
         shown, end = [text for text in texts if text.isprintable()][:5], f" --why {quote_word(_checked(why))}"
         hint = "; ".join(f"checkpoint drop SKILL {quote_word(text)}{end}" for text in shown)
         return _refusal("which-action", f"{problem} {quote(action)} in it", hint)
-    text = action_text(value["next_actions"].pop(0 if action is None else near[0]))
-    if next_action:
-        value["next_actions"].insert(0, next_action)
-    if complete:
-        value["status"] = "complete"
+    text = action_text(take_action(value, 0 if action is None else near[0], next_action, complete))
     note(value, f"Dropped: {text}: {_checked(why)} ({write_instant(now)[:10]})")
     return Entry(f"dropped: {text}{'; the status is complete' * complete}", ("next_actions", "context_primer"))
 

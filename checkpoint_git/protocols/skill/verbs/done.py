@@ -9,6 +9,8 @@ from checkpoint_git.core.terminal_text import escape_controls, shorten
 from checkpoint_git.disk.discover import Place
 from checkpoint_git.protocols.skill import changes, store, views
 from checkpoint_git.protocols.skill.changes import check_next
+from checkpoint_git.protocols.skill.entries import Entry
+from checkpoint_git.protocols.skill.verbs.record import record
 from checkpoint_git.protocols.skill.verbs.update import outcome_of_write
 from checkpoint_git.protocols.write import Tell, Written, say_waiting
 
@@ -49,12 +51,8 @@ def done(
     Raises CheckpointError where there is no checkpoint, for an empty next action, and for one that comes with complete.
     """
     check_next(next_action, complete)
-    taken = ""
 
-    def change(value: dict[str, Any] | None) -> dict[str, Any] | Finding:
-        nonlocal taken
-        if value is None:
-            raise store.missing_checkpoint(place, skill)
+    def change(value: dict[str, Any]) -> Entry | Finding:
         trouble = changes.find_done_trouble(value, next_action, complete)
         if trouble:
             return trouble
@@ -62,12 +60,11 @@ def done(
             message = "the first action changed while its command ran, so it was not marked as done"
             hint = "look again: checkpoint next"
             return Finding("done/action-changed", "error", message, where="/next_actions/0", hint=hint)
-        taken = views.action_text(changes.finish_action(value, now, next_action, complete))
-        changes.stamp(value, now)
-        return value
+        action = changes.finish_action(value, now, next_action, complete)
+        return Entry(views.action_text(action), ("next_actions", "recently_done"))
 
-    written = store.change_checkpoint(place, skill, change, now, on_wait)
-    return DoneResult(written, "" if written.refused else taken, _first_action(written.document.value or {})[0])
+    written, entry = record(place, skill, now, change, on_wait)
+    return DoneResult(written, entry.line if entry else "", _first_action(written.document.value or {})[0])
 
 
 def _first_action(value: dict[str, Any]) -> Asked:
