@@ -58,16 +58,16 @@ class Checkpoints:
         return find_place(self._path)
 
     def status(self, skill: str | None = None, since: str | None = None) -> StatusResult:
-        """All skills, or one. since: an instant or a day as text; then `changes` holds what was written since."""
-        return status(self.place, self.now, skill, None if since is None else read_since(since))
+        """All skills, or one. since: a time, a day, or "2d"; then `changes` has what was written."""
+        return status(self.place, self.now, skill, None if since is None else read_since(since, self.now))
 
     def next(self) -> NextResult:
         """queue.actions[0] matters most; queue.skipped is what the history shows as done."""
         return next_actions(self.place, self.now)
 
     def log(self, skill: str, limit: int = 0, since: str | None = None) -> LogResult:
-        """A checkpoint's history in git, newest first. limit: entries, 0 for all. since: an instant or a day."""
-        return log(self.place, skill, limit=limit, since=None if since is None else read_since(since))
+        """A checkpoint's history in git, newest first. limit: entries, 0 for all. since: a time, a day, or "2d"."""
+        return log(self.place, skill, limit=limit, since=None if since is None else read_since(since, self.now))
 
     def resume(self, skill: str) -> ResumeResult:
         """plan.decision is "continue", "ask", "complete" or "start_fresh"; the document has the public part only."""

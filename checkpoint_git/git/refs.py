@@ -12,21 +12,43 @@ from checkpoint_git.git.history.log import environment
 from checkpoint_git.git.objects import Blobs, has_commit, read_commit, read_headers
 from checkpoint_git.git.run import offline_env, run_git, stream_git
 
-_REMOTE = r"^(?:\w[\w+.-]*+://(?!/)[^/]+/|[^/\s]+:(?!//))/*+(?P<path>.+)"
+_REMOTE = r"^(?:\w[\w+.-]*+://(?!/)(?P<site>[^/]+)/|(?P<name>[^/\s]+):(?!//))/*+(?P<path>.+)"
+_COMMIT_PAGES = {  # what a forge's host has in its name -> the part of a commit's address before its id
+    "gitlab": "-/commit", "bitbucket": "commits", "github": "commit", "codeberg": "commit", "gitea": "commit",
+    "forgejo": "commit", "sr.ht": "commit",
+}  # fmt: skip
 _ID = re.compile(r"[0-9a-f]{7,64}")
 _TAG = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+/-]*")
 
 
 def read_own_names(work_tree: str) -> frozenset[str]:
     """{"acme/app"} for github.com/acme/app.git, see repository_path."""
+    return frozenset(repository_path(path) for _, path in _read_remotes(work_tree))
+
+
+def read_commit_address(work_tree: str) -> str:
+    """Where the forge of the first remote shows commits, such as https://github.com/acme/app/commit/; "" if unknown."""
+    for host, path in _read_remotes(work_tree):
+        page = next((page for name, page in _COMMIT_PAGES.items() if name in host), "")
+        if page:
+            return f"https://{host}/{path}/{page}/"
+    return ""
+
+
+def _read_remotes(work_tree: str) -> list[tuple[str, str]]:
+    """Host and path of every remote: ("github.com", "acme/app")."""
     words = ["config", "--get-regexp", "-z", r"^remote\..*\.url$"]
     try:
         out = b"".join(stream_git(words, work_tree, env=environment()))
     except CheckpointError:  # there is no such setting
-        return frozenset()
+        return []
     urls = (record.partition(b"\n")[2].decode("utf-8", "replace") for record in out.split(b"\0") if record)
-    matches = (re.match(_REMOTE, url) for url in urls)
-    return frozenset(repository_path(match["path"].rstrip("/").removesuffix(".git")) for match in matches if match)
+    found = []
+    for match in filter(None, (re.match(_REMOTE, url) for url in urls)):
+        host = (match["site"] or match["name"]).rpartition("@")[2]
+        host = host if match.string.startswith("http") else host.partition(":")[0]  # ssh has another port
+        found.append((host, match["path"].rstrip("/").removesuffix(".git")))
+    return found
 
 
 class Tag(NamedTuple):

@@ -21,7 +21,7 @@ from checkpoint_git.disk.discover import Place, find_place, plan_place
 from checkpoint_git.protocols.registry import KINDS, PROTOCOLS
 
 if TYPE_CHECKING:
-    from checkpoint_git.core.html import PageParts
+    from checkpoint_git.core.page import PageParts
     from checkpoint_git.protocols.drawers import CheckFile, Layout, Rules, SkillLayout
 
     # for mypy alone: to make a Protocol takes as long as to import a module
@@ -89,7 +89,7 @@ class Question(NamedTuple):
 
     @property
     def is_narrow(self) -> bool:
-        return self.skill is not None or self.since is not None
+        return self.skill is not None or (self.since is not None and self.reader == "status")
 
 
 class Summary(NamedTuple):

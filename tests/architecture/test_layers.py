@@ -118,6 +118,8 @@ OWNERS = {
     "mcp": _SDK,
     "mcp_types": (_SERVER,),
     "anyio": _SDK,
+    "jinja2": ("tools.report.page",),
+    "markupsafe": ("tools.report.page",),
 }
 LATE = {f"{PACKAGE}.mcp.{name}" for name in ("session", "consent", "handlers", "notices", "server", "stdio")}
 

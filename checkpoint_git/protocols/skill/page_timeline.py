@@ -3,13 +3,13 @@
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import takewhile
-from typing import Literal, NamedTuple
+from typing import Any, Literal, NamedTuple
 
-from checkpoint_git.core.clock import DAY, write_instant
+from checkpoint_git.core.clock import DAY, HOUR, write_instant
 from checkpoint_git.core.errors import CheckpointError
-from checkpoint_git.core.html import Markup, Section, code, count_of, fold, grid, html
 from checkpoint_git.core.jsontext import MAX_BYTES
-from checkpoint_git.core.terminal_text import shorten
+from checkpoint_git.core.page import Section
+from checkpoint_git.core.terminal_text import join_some, plural, shorten
 from checkpoint_git.disk.discover import Place, relative_path
 from checkpoint_git.git.history.log import environment, read_boundary
 from checkpoint_git.git.history.steps import Step, Touch, read_steps
@@ -19,35 +19,32 @@ from checkpoint_git.protocols.skill.history import Entry, Versions, read_entries
 from checkpoint_git.protocols.skill.life import LOOKS, Event, describe_event
 from checkpoint_git.protocols.skill.state import State
 
+TEMPLATE = "protocols/skill/page.html"
 _MOST_STEPS = 400  # commits of the history that are looked at
 _MOST_READ = 48 << 20  # bytes of older versions
 _MOST_LANES = 24
 _MOST_EVENTS = 200
 _LANE, _TOP, _AXIS = 46, 8, 26  # pixels
 _PLACES = 90  # along the width: what is nearer together becomes one mark
-_FEW_DAYS = 5 * DAY
 _MOST_TITLES = 12  # of one mark
 _LEFT, _WIDE = 1.5, 97.0  # percent of the width
+_MOST_TICKS = 5
+_STEPS = [HOUR, 3 * HOUR, 6 * HOUR, 12 * HOUR, DAY, 2 * DAY, *(days * DAY for days in (7, 14, 28, 91, 182, 364, 1_820))]
+_MONDAY = 4 * DAY  # the first one since 1970
 
 Kind = Literal["progress", "decision", "blocker", "broken", "other"]
 _KINDS: Mapping[str, Kind] = {
     "completed": "progress", "done": "progress", "mended": "progress", "decided": "decision", "closed": "decision",
     "opened": "blocker", "broken": "broken", "deleted": "broken",
 }  # fmt: skip
-_STRONGEST: tuple[Kind, ...] = ("broken", "blocker", "progress", "decision", "other")  # which one a mark of several is
-# kind -> (its shape, its name), in the order of the legend
+# kind -> (its shape, its name), in the order of the legend, and of a mark that has several
 _SHAPES: dict[Kind, tuple[str, str]] = {
-    "progress": ("M0-6A6 6 0 1 1 0 6A6 6 0 1 1 0-6Z", "progress"),
-    "decision": ("M0-7.5L7.5 0L0 7.5L-7.5 0Z", "a decision, or a blocker closed"),
-    "blocker": ("M0-7L7 5.5L-7 5.5Z", "a blocker opened"),
     "broken": ("M-5.5-5.5H5.5V5.5H-5.5Z", "deleted or broken"),
-    "other": ("M0-4.5A4.5 4.5 0 1 1 0 4.5A4.5 4.5 0 1 1 0-4.5Z", "anything else"),
+    "blocker": ("M0-7L7 5.5L-7 5.5Z", "blocker opened"),
+    "progress": ("M0-6A6 6 0 1 1 0 6A6 6 0 1 1 0-6Z", "progress"),
+    "decision": ("M0-7.5L7.5 0L0 7.5L-7.5 0Z", "decision, or blocker closed"),
+    "other": ("M0-4.5A4.5 4.5 0 1 1 0 4.5A4.5 4.5 0 1 1 0-4.5Z", "other changes"),
 }
-
-_FIGURE = """\
-<figure><svg class="timeline" role="img" width="100%" height="{}" aria-labelledby="timeline-name timeline-words">\
-<title id="timeline-name">Timeline</title><desc id="timeline-words">{}</desc>{}{}</svg>\
-<figcaption><ul class="legend">{}</ul></figcaption></figure>"""
 
 
 class Lives(NamedTuple):
@@ -61,14 +58,24 @@ class Lives(NamedTuple):
 
 class Mark(NamedTuple):
     at: int
-    kind: Kind
+    kinds: frozenset[Kind]
     text: str
+
+
+class Row(NamedTuple):
+    """One commit in the table of changes. at: seconds since 1970."""
+
+    at: int
+    skill: str
+    what: str
+    who: str
+    commit: str
 
 
 def read_lives(place: Place, skills: Sequence[str]) -> Lives:
     """All skills' entries from one walk through the history."""
     if place.work_tree is None:
-        return Lives({}, trouble="this project is in no git repository, so it has no history to show")
+        return Lives({}, trouble="not a git repository, so without history")
     try:
         return _read_lives(place, place.work_tree, skills)
     except CheckpointError as error:
@@ -114,34 +121,43 @@ def draw_timeline(lives: Lives, states: Sequence[State]) -> Section | None:
     if not order:
         return None
     lanes = {skill: [_mark(entry) for entry in lives.by_skill[skill]] for skill in order[:_MOST_LANES]}
-    newest = [(skill, entry) for skill in order for entry in lives.by_skill[skill]]
-    newest.sort(key=lambda pair: _when(pair[1]), reverse=True)
-    rows = [_event_row(skill, entry) for skill, entry in newest[:_MOST_EVENTS]]
-    headers = ("When", "Skill", "What happened", "Who", "Commit")
-    table = grid("What happened, the newest first", headers, rows, len(newest) - len(rows))
-    counted = f"{count_of(len(newest), 'commit')} of {count_of(len(order), 'skill')}"
-    drawing = draw_lanes(lanes, f"{counted}; the table below has the same data.")
-    notes = ["from the history"]
-    notes += [f"the newest {_MOST_STEPS} commits at most"] if lives.is_cut else []
+    notes = [f"the newest {_MOST_STEPS} commits"] if lives.is_cut else []
     notes += ["this clone is shallow: older commits are not in it"] if lives.is_shallow else []
     if len(order) > len(lanes):
-        notes.append(f"in the table alone: {count_of(len(order) - len(lanes), 'more skill')}")
-    parts = [drawing, fold("The timeline as a table", [table], anchor="events")]
-    return Section("timeline", "Timeline", parts, "; ".join(notes))
+        notes.append(f"without {plural(len(order) - len(lanes), 'more checkpoint')}")
+    return Section(TEMPLATE, "timeline", "Timeline", draw_lanes(lanes), "; ".join(notes))
+
+
+def list_changes(lives: Lives, since: int, address: str) -> Section | None:
+    """What changed since an instant and by whom, then what changed before. address: of a commit without its id."""
+    every = [_row(skill, entry) for skill, entries in lives.by_skill.items() for entry in entries]
+    if not every:
+        return None
+    rows = sorted(every, key=lambda row: row.at, reverse=True)
+    shown, recent = rows[:_MOST_EVENTS], [row for row in rows if row.at >= since]
+    people = []
+    for who in dict.fromkeys(row.who for row in recent):
+        own = [row for row in recent if row.who == who]
+        names = join_some([*dict.fromkeys(row.skill for row in own)], 8)
+        people.append((who or "not committed", f"{plural(len({row.commit for row in own}), 'commit')}: {names}"))
+    values = {
+        "people": people,
+        "recent": [row for row in shown if row.at >= since],
+        "older": [row for row in shown if row.at < since],
+        "left": len(rows) - len(shown),
+        "address": address,
+    }
+    return Section(TEMPLATE, "changes", f"Changes since {write_instant(since)[:10]}", values)
 
 
 def _when(entry: Entry) -> int:
     return entry.commit.at if entry.commit else 0
 
 
-def _minute(instant: int) -> str:
-    return write_instant(instant)[:16].replace("T", " ")
-
-
 def _mark(entry: Entry) -> Mark:
-    kinds = {_KINDS.get(event.kind, "other") for event in entry.events}
-    kind = next(one for one in _STRONGEST if one in kinds)
-    return Mark(_when(entry), kind, f"{_minute(_when(entry))}: {'; '.join(_describe(entry.events, 3, 160))}")
+    when = write_instant(_when(entry))[:16].replace("T", " ")
+    kinds = frozenset(_KINDS.get(event.kind, "other") for event in entry.events)
+    return Mark(_when(entry), kinds, f"{when}: {'; '.join(_describe(entry.events, 3, 160))}")
 
 
 def _describe(events: Sequence[Event], most: int, letters: int) -> list[str]:
@@ -149,58 +165,50 @@ def _describe(events: Sequence[Event], most: int, letters: int) -> list[str]:
     return [*said, f"and {len(events) - most} more"] if len(events) > most else said
 
 
-def _event_row(skill: str, entry: Entry) -> list[str]:
-    author, name = (shorten(entry.commit.author, 60), entry.commit.id[:9]) if entry.commit else ("", "")
-    what = "\n".join(_describe(entry.events, 6, 240))
-    return [_minute(_when(entry)), shorten(skill, 100), what, author, code(name)]
+def _row(skill: str, entry: Entry) -> Row:
+    author, name = (shorten(entry.commit.author, 60), entry.commit.id) if entry.commit else ("", "")
+    return Row(_when(entry), shorten(skill, 100), "\n".join(_describe(entry.events, 6, 240)), author, name)
 
 
-def draw_lanes(lanes: Mapping[str, Sequence[Mark]], description: str) -> Markup:
+def draw_lanes(lanes: Mapping[str, Sequence[Mark]]) -> dict[str, Any]:
+    """What the template draws: lanes from top to bottom, marks and ticks at their share of the width."""
     marks = [mark for lane in lanes.values() for mark in lane]
     end = max((mark.at for mark in marks), default=0)
     span = max(end - min((mark.at for mark in marks), default=0), DAY)
     start = end - span  # a short time ends where it ended: nothing is in the days to come
-    height = _TOP + _LANE * len(lanes) + _AXIS
-    used = {mark.kind for mark in marks}
-    sample = '<li><svg width="16" height="16" viewBox="-8 -8 16 16" aria-hidden="true">{}</svg>{}</li>'
-    legend = [html(sample, _shape(kind), name) for kind, (_, name) in _SHAPES.items() if kind in used]
-    drawn = [_draw_lane(name, lane, at, start, span) for at, (name, lane) in enumerate(lanes.items())]
-    return html(_FIGURE, height, description, _draw_axis(start, span, height), drawn, legend)
+    used = {kind for mark in marks for kind in mark.kinds}
+    return {
+        "lanes": [_draw_lane(name, lane, at, start, span) for at, (name, lane) in enumerate(lanes.items())],
+        "ticks": [(_share((at - start) / span), label) for at, label in find_ticks(start, end)],
+        "height": _TOP + _LANE * len(lanes) + _AXIS,
+        "words": f"{plural(len(marks), 'change')} of {plural(len(lanes), 'checkpoint')}; a table of them follows.",
+        "shapes": _SHAPES,
+        "used": [kind for kind in _SHAPES if kind in used],
+    }
+
+
+def find_ticks(start: int, end: int) -> list[tuple[int, str]]:
+    """Whole hours, days or weeks (their Mondays) within a time, with what to write below them."""
+    step = next((step for step in _STEPS if (end - start) // step <= _MOST_TICKS), end - start)
+    first = start + (_MONDAY - start) % step
+    chosen = slice(0, 10) if step >= DAY else slice(5, 16)
+    return [(at, write_instant(at)[chosen].replace("T", " ")) for at in range(first, end + 1, step)]
 
 
 def _share(part: float) -> str:
     return f"{_LEFT + part * _WIDE:.2f}%"
 
 
-def _draw_axis(start: int, span: int, height: int) -> Iterator[Markup]:
-    line = '<line class="rule{}" x1="{}" x2="{}" y1="{}" y2="{}"></line>'
-    for quarter, anchor in enumerate(("start", "middle", "middle", "middle", "end")):
-        x, at, width = _share(quarter / 4), _minute(start + span * quarter // 4), " wide" if quarter % 2 else ""
-        day = at[:10] if span > _FEW_DAYS else at[5:]  # of a few days, with the hour
-        yield html(line, width, x, x, _TOP, height - _AXIS + 4)
-        yield html('<text class="day{}" x="{}" y="{}" text-anchor="{}">{}</text>', width, x, height - 6, anchor, day)
-
-
-def _draw_lane(name: str, marks: Sequence[Mark], at: int, start: int, span: int) -> Markup:
-    top = _TOP + at * _LANE
-    y = top + 30
+def _draw_lane(name: str, marks: Sequence[Mark], at: int, start: int, span: int) -> dict[str, Any]:
     places: dict[int, list[Mark]] = {}
     for mark in marks:
         places.setdefault(round((mark.at - start) / span * _PLACES), []).append(mark)
-    line = '<line class="{}" x1="{}" x2="{}" y1="{}" y2="{}"></line>'
-    parts = [html('<text class="lane" x="{}" y="{}">{}</text>', _share(0), top + 14, shorten(name, 40))]
-    parts.append(html(line, "thread", _share(0), _share(1), y, y))
-    if places:
-        first, last = (_share(place / _PLACES) for place in (min(places), max(places)))
-        parts.append(html(line, "lived", first, last, y, y))
+    drawn = []
     for place, found in sorted(places.items()):
-        kind = next(each for each in _STRONGEST if each in {mark.kind for mark in found})
+        kinds = {kind for mark in found for kind in mark.kinds}
         titles = [shorten(mark.text, 200) for mark in found[:_MOST_TITLES]]
         titles += [f"and {len(found) - _MOST_TITLES} more"] if len(found) > _MOST_TITLES else []
-        drawn = '<svg x="{}" y="{}" overflow="visible"><title>{}</title>{}</svg>'
-        parts.append(html(drawn, _share(place / _PLACES), y, "\n".join(titles), _shape(kind)))
-    return html("{}", parts)
-
-
-def _shape(kind: Kind) -> Markup:
-    return html('<path class="mark {}" d="{}"></path>', kind, _SHAPES[kind][0])
+        shown = [kind for kind in _SHAPES if kind in kinds and (kind != "other" or kinds == {kind})]
+        drawn.append({"x": _share(place / _PLACES), "text": "\n".join(titles), "kinds": shown})
+    ends = [_share(place / _PLACES) for place in (min(places, default=0), max(places, default=0))]
+    return {"name": shorten(name, 40), "y": _TOP + at * _LANE + 30, "first": ends[0], "last": ends[1], "marks": drawn}

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from checkpoint_git.core.clock import read_instant
+from checkpoint_git.core.clock import DAY, HOUR, read_instant
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.outcome import Block, Line
@@ -21,6 +21,7 @@ KINDS = (
     "started", "status", "phase", "step", "completed", "done", "decided", "opened", "closed", "ticket", "handed_over",
     "row", "dropped", "queued",
 )  # fmt: skip
+_UNITS = {"h": HOUR, "d": DAY, "w": 7 * DAY}
 _SHOWN_LETTERS = 160
 _SHOWN_EVENTS = 12  # of one checkpoint
 # what the first line counts: kind -> (one, several)
@@ -49,13 +50,16 @@ class Change(NamedTuple):
     is_compared: bool
 
 
-def read_since(text: str) -> int:
-    """An instant, or a day (from its first second in UTC), as seconds since 1970. Raises CheckpointError."""
+def read_since(text: str, now: int) -> int:
+    """A time, a day (from its first second in UTC), or 12h, 2d, 3w back, since 1970. Raises CheckpointError."""
     instant = read_instant(text) or read_instant(f"{text}T00:00:00Z")
-    if instant is None:
-        shown = escape_controls(shorten(text, 60))
-        raise CheckpointError(f'--since: cannot parse "{shown}"', "write 2026-06-01T00:00:00Z, or a day: 2026-06-01")
-    return instant[0]
+    if instant is not None:
+        return instant[0]
+    count, unit = text[:-1], text[-1:]
+    if unit in _UNITS and count.isascii() and count.isdigit() and len(count) < 5:
+        return now - int(count) * _UNITS[unit]
+    shown = escape_controls(shorten(text, 60))
+    raise CheckpointError(f'--since: cannot parse "{shown}"', "try 2d, 2026-06-01 or 2026-06-01T00:00:00Z")
 
 
 def read_changes(

@@ -81,7 +81,7 @@ def summarize_status(question: Question) -> Summary:
     if question.since is not None:
         from checkpoint_git.protocols.skill.since import describe_changes, read_since
 
-        since = read_since(question.since)
+        since = read_since(question.since, question.now)
     result = StatusResult([], [], [], [])
     if os.path.isdir(place.directory):
         result = status(place, question.now, question.skill, since, in_full=since is not None)

@@ -1,6 +1,7 @@
 "use strict";
-// Two comforts; without this script everything can be read all the same.
+// Comforts: without this script everything can be read all the same.
 (() => {
+  const all = (selector) => [...document.querySelectorAll(selector)];
   const root = document.documentElement;
   const button = document.getElementById("theme");
   const system = matchMedia("(prefers-color-scheme: dark)");
@@ -11,13 +12,50 @@
   name();
   button.hidden = false;
 
-  const folded = () => document.querySelectorAll("details:not([open])");
+  const folded = () => all("details:not([open])");
   const unfold = (place) => { for (let at = place; at; at = at.parentElement) { if (at.tagName === "DETAILS") { at.open = true; } } };
   const follow = () => { const place = location.hash && document.getElementById(location.hash.slice(1)); if (place) { unfold(place); } };
   addEventListener("hashchange", follow);
   follow();
   addEventListener("beforeprint", () => { for (const one of folded()) { one.open = true; one.dataset.folded = ""; } });
   addEventListener("afterprint", () => {
-    for (const one of document.querySelectorAll("details[data-folded]")) { one.open = false; delete one.dataset.folded; }
+    for (const one of all("details[data-folded]")) { one.open = false; delete one.dataset.folded; }
   });
+
+  // a time is written as an age when the page is read, and again every minute
+  const words = new Intl.RelativeTimeFormat("en", { numeric: "auto" });
+  const units = [["day", 86400], ["hour", 3600], ["minute", 60]];
+  const age = (one) => {
+    const seconds = (Date.parse(one.dateTime) - Date.now()) / 1000;
+    const [unit, size] = units.find(([, size]) => Math.abs(seconds) >= size) || ["minute", 60];
+    one.title = one.title || `${one.textContent} UTC`;
+    one.textContent = words.format(Math.trunc(seconds / size), unit);
+  };
+  const renew = () => all("time").forEach(age);
+  renew();
+  setInterval(renew, 60000);
+
+  for (const command of all(".command")) {
+    const copy = document.createElement("button");
+    copy.type = "button";
+    copy.className = "copy";
+    copy.textContent = "Copy";
+    copy.addEventListener("click", async () => {
+      try {
+        await navigator.clipboard.writeText(command.textContent);
+        copy.textContent = "Copied";
+      } catch {
+        getSelection().selectAllChildren(command);
+      }
+    });
+    command.after(" ", copy);
+  }
+
+  const filter = document.getElementById("filter");
+  const shown = ".card, #decisions li, #next li, #changes tbody tr, #blockers li, #drift li, #skills > details, #tickets tbody tr";
+  filter.addEventListener("input", () => {
+    const wanted = filter.value.trim().toLowerCase();
+    for (const one of all(shown)) { one.hidden = !one.textContent.toLowerCase().includes(wanted); }
+  });
+  filter.hidden = false;
 })();

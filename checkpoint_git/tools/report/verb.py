@@ -26,6 +26,7 @@ _LOOKED_AT = 1_000  # bytes
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-o", "--output", metavar="FILE", help="where to write the page; - for stdout")
     parser.add_argument("--open", action="store_true", help="show the page in the browser")
+    parser.add_argument("--since", metavar="TIME", help="list changes since 2d (days) or 2026-06-01 (default: 7d)")
     parser.add_argument("--no-doctor", action="store_true", help="do not look for drift")
     parser.add_argument("--force", action="store_true", help="write over a file that is not a report")
 
@@ -37,7 +38,7 @@ def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     trouble: list[str] = []
     try:
         tell("looking at the checkpoints and their history...")
-        summaries = list(read_summaries(Question(place, invocation.now, invocation.env, "report")))
+        summaries = list(read_summaries(Question(place, invocation.now, invocation.env, "report", since=args.since)))
         drift = None if args.no_doctor else _diagnose(place, invocation, tell, trouble)
         branch = ""
         with suppress(CheckpointError):  # the protocols say that the history cannot be read

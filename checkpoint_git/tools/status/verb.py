@@ -12,7 +12,9 @@ from checkpoint_git.protocols.contract import Question, find_project, read_summa
 def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("skill", metavar="SKILL", nargs="?", help="show this one in full; default: all")
     parser.add_argument("--brief", action="store_true", help="only the most important skill, its next action, blockers")
-    parser.add_argument("--since", metavar="ISO", help="what changed since a time (2026-06-01T00:00:00Z) or a day")
+    parser.add_argument(
+        "--since", metavar="TIME", help="what changed since 2d (days), 2026-06-01 or 2026-06-01T00:00:00Z"
+    )
 
 
 def run(args: Namespace, invocation: Invocation) -> Outcome:

@@ -5,7 +5,7 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
-from checkpoint_git.core.html import PageParts, html
+from checkpoint_git.core.page import PageParts
 from checkpoint_git.git.history.steps import Commit
 from checkpoint_git.protocols.skill.history import Entry
 from checkpoint_git.protocols.skill.life import Event
@@ -14,7 +14,8 @@ from checkpoint_git.protocols.skill.page import PageFacts, make_parts
 from checkpoint_git.protocols.skill.page_timeline import Lives
 from checkpoint_git.protocols.skill.state import find_states
 from checkpoint_git.protocols.skill.store import check_files
-from tests.core.test_html import read
+from checkpoint_git.tools.report.page import render
+from tests.support.html import main_part, read
 from tests.support.samples import checkpoint
 from tests.support.verbs import NOON, seconds
 
@@ -29,9 +30,12 @@ def make_facts(*values: dict[str, Any], lives: Lives | None = None) -> PageFacts
 
 
 def draw(parts: PageParts, anchor: str = "") -> str:
-    """The sections, or one of them, as one piece of markup."""
+    """The sections, or what is in one of them, as markup."""
     sections = [*parts.sections, *parts.details]
-    return html("{}", [part for one in sections if one.anchor == (anchor or one.anchor) for part in one.parts])
+    found = main_part(
+        render(parts._replace(sections=[one for one in sections if anchor in ("", one.anchor)], details=[]))
+    )
+    return found if not anchor else found.partition("</h2>")[2]
 
 
 def columns(facts: PageFacts) -> list[tuple[str, list[str]]]:
@@ -56,7 +60,7 @@ def test_a_skill_stands_in_the_column_of_what_matters_most_about_it() -> None:
         checkpoint(skill="e", status="complete", next_actions=[]),
     )
     assert columns(facts) == [
-        ("Waits on you", ["a"]),
+        ("Waiting on you", ["a"]),
         ("Failed", ["b"]),
         ("In progress", ["d"]),
         ("Not started", ["c"]),
@@ -114,13 +118,13 @@ def test_a_card_of_what_is_not_started_does_not_say_that_it_is_in_progress() -> 
 def test_few_columns_and_tall_ones_are_laid_in_rows() -> None:
     three = [checkpoint(skill="a"), checkpoint(skill="b", status="failed"), checkpoint(skill="c", status="blocked")]
     tall = [*three, *(checkpoint(skill=f"d{at}") for at in range(5))]
-    shapes = [draw(make_parts(make_facts(*values)), "board").split(">")[0] for values in (three, tall, three[:2])]
-    assert shapes == ['<div class="board"', '<div class="board rows"', '<div class="board rows"']
+    shapes = [draw(make_parts(make_facts(*values)), "board") for values in (three, tall, three[:2])]
+    assert [re.findall('class="(board[^"]*)"', shape)[0] for shape in shapes] == ["board", "board rows", "board rows"]
 
 
 def test_where_nothing_is_the_page_says_how_to_begin() -> None:
     text = draw(make_parts(make_facts()))
-    assert "no checkpoints yet" in text
+    assert "No checkpoints yet" in text
     assert "checkpoint update build" in text
 
 

@@ -6,7 +6,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from checkpoint_git.protocols.skill.since import Event, find_changes, find_events
+from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.protocols.skill.since import Event, find_changes, find_events, read_since
 from checkpoint_git.protocols.skill.state import find_states
 from tests.support.documents import NOW, document, seconds
 from tests.support.samples import checkpoint
@@ -124,3 +125,15 @@ def test_a_value_that_breaks_the_schema_breaks_no_digest(before: dict[str, Any],
     assert find_events(before, before, SINCE) == []
     assert all(isinstance(event.text, str) for event in find_events(before, after, SINCE))
     assert isinstance(find_events(None, after, SINCE), list)
+
+
+@pytest.mark.parametrize(("text", "seconds"), [("12h", 43_200), ("2d", 172_800), ("3w", 1_814_400)])
+def test_a_time_may_be_so_long_ago(text: str, seconds: int) -> None:
+    assert read_since(text, 2_000_000) == 2_000_000 - seconds
+
+
+@pytest.mark.parametrize("text", ["", "d", "yesterday", "2", "2 d", "-2d", "\u0662d", "99999d", "2m"])
+def test_any_other_text_is_refused_with_what_to_try(text: str) -> None:
+    with pytest.raises(CheckpointError) as caught:
+        read_since(text, 2_000_000)
+    assert "2d" in (caught.value.hint or "")

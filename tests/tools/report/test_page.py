@@ -1,26 +1,77 @@
+import re
+from pathlib import Path
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+import checkpoint_git
 from checkpoint_git.core.finding import Finding
-from checkpoint_git.core.html import PageParts, Section, badge, prose
 from checkpoint_git.core.outcome import Line, Table
+from checkpoint_git.core.page import PageParts, Section, show
 from checkpoint_git.protocols.contract import Summary
 from checkpoint_git.tools.report.page import make_page, render
-from tests.core.test_html import read
+from tests.support.html import main_part, read
+
+TEMPLATES = sorted(Path(checkpoint_git.__file__).parent.rglob("*.html"))
+EMPTY: dict[str, Any] = {"message": "", "tone": "", "actions": [], "left": 0, "skipped": [], "skipped_left": 0}
 
 
 def page_of(*summaries: Summary, drift: list[Finding] | None = None) -> PageParts:
     return make_page("tidepool", "main", 0, summaries, drift, ["no git"])
 
 
+def section_of(anchor: str, **values: Any) -> Section:
+    return Section("protocols/skill/page.html", anchor, anchor.title(), {**EMPTY, **values})
+
+
+def drawn(page: PageParts) -> str:
+    return main_part(render(page))
+
+
+@given(st.text(max_size=300))
+def test_any_text_stays_text(text: str) -> None:
+    page = PageParts(text, [text], [(text, "good")], [section_of("next", message=text)], notes=[text])
+    reader, plain = (
+        read(render(page)),
+        read(render(PageParts("x", ["x"], [("x", "good")], [section_of("next", message="x")], notes=["x"]))),
+    )
+    shown = [show(text) for text in (text, "x")]
+    assert len(reader.elements) == len(plain.elements) - (2 if not text else 0)
+    assert "".join(reader.texts).count(shown[0]) >= 4 or not text
+
+
+@given(st.text(max_size=100))
+def test_any_attribute_stays_one_attribute(text: str) -> None:
+    blocks = [Table((text, text), [("a", text)])]
+    cells = [dict(found) for name, found in read(drawn(page_of(Summary(blocks=blocks)))).elements if name == "td"]
+    assert [set(cell) - {"class"} for cell in cells] == [{"data-head"}]
+    assert cells[0]["data-head"] == show(text.capitalize())
+
+
+@pytest.mark.parametrize("template", TEMPLATES, ids=lambda path: path.stem)
+def test_no_template_turns_the_escaping_off_and_every_attribute_is_quoted(template: Path) -> None:
+    source = template.read_text("utf-8")
+    assert not re.search(r"\bsafe\b|autoescape|forceescape|Markup|=\{\{|=\{%", source)
+
+
 def test_many_findings_are_folded_by_their_code() -> None:
     findings = [Finding(f"drift/{'ab'[at % 2]}", "warning", f"number {at}") for at in range(20)]
-    (section,) = page_of(drift=findings).sections
-    assert len(section.parts) == 2
-    assert section.note.startswith("20 warnings")
-    assert len(page_of(drift=findings[:3]).sections[0].parts) == 1
+    page = page_of(drift=findings)
+    assert page.sections[0].note.startswith("20 warnings")
+    assert [name for name, _ in read(drawn(page)).elements].count("details") == 2
+    assert "10 x warning" in drawn(page)
+    assert "<details" not in drawn(page_of(drift=findings[:3]))
 
 
 def test_without_the_doctor_the_broken_files_are_shown() -> None:
-    (section,) = page_of(Summary(findings=[Finding("json/x", "error", "cut off")])).sections
-    assert "cut off" in section.parts[0]
+    assert "cut off" in drawn(page_of(Summary(findings=[Finding("json/x", "error", "cut off")])))
+
+
+def test_findings_beyond_the_most_are_counted() -> None:
+    findings = [Finding("drift/a", "warning", f"number {at}") for at in range(130)]
+    assert "and 10 more: " in drawn(page_of(drift=findings))
 
 
 def test_what_a_protocol_shows_in_status_is_on_the_page_where_it_has_no_parts_for_it() -> None:
@@ -32,18 +83,18 @@ def test_what_a_protocol_shows_in_status_is_on_the_page_where_it_has_no_parts_fo
 
 
 def test_what_matters_now_comes_before_what_is_out_of_date_and_details_after_it() -> None:
-    parts = PageParts(sections=[Section("next", "Next", [])], details=[Section("skills", "Skills", [])])
+    parts = PageParts(sections=[section_of("next")], details=[section_of("skills")])
     assert [section.anchor for section in page_of(Summary(page=parts)).sections] == ["next", "drift", "skills"]
 
 
 def test_a_page_is_one_document_with_a_skip_link_and_a_place_for_each_section() -> None:
-    section = Section("board", "Board", [prose("two\nlines")], "a note", "info")
-    text = render(PageParts("Title", ["fact"], [badge("chip")], [section], notes=["footnote"]))
+    section = section_of("next", message="two\nlines")._replace(note="a note", tone="info")
+    text = render(PageParts("Title", ["fact"], [("chip", "good")], [section], notes=["footnote"]))
     assert text.startswith('<!DOCTYPE html>\n<html lang="en">')
     assert text.index('href="#content"') < text.index("<header>") < text.index('id="content"')
     assert text.index('charset="utf-8"') < 100
     assert "two\nlines" in text
-    assert '<section id="board" aria-labelledby="board-title" class="info">' in text
+    assert '<section id="next" aria-labelledby="next-title" class="info">' in text
 
 
 def test_the_same_page_is_the_same_bytes() -> None:

@@ -5,6 +5,7 @@ import os
 import re
 import shutil
 import sys
+import time
 from itertools import pairwise
 from pathlib import Path
 from typing import Any
@@ -14,8 +15,8 @@ import pytest
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.tools.report import verb
 from checkpoint_git.tools.report.page import make_policy
-from tests.core.test_html import Reader
 from tests.support.browser import needs_browser, show
+from tests.support.html import Reader
 from tests.support.repos import GitRepo
 from tests.support.samples import checkpoint_text
 from tests.support.verbs import Ran, run_verb
@@ -24,7 +25,7 @@ ELEMENTS = {
     "html", "head", "meta", "title", "style", "body", "a", "header", "main", "footer", "div", "p", "h1", "h2",
     "h3", "h4", "ul", "ol", "li", "span", "code", "button", "nav", "section", "table", "caption", "thead", "tbody",
     "tr", "th", "td", "progress", "details", "summary", "figure", "figcaption", "svg", "desc", "line", "text",
-    "path", "script",
+    "path", "script", "g", "input", "strong", "time",
 }  # fmt: skip
 EVIL = (
     "<script>document.title='pwned'</script><img src=x onerror=\"document.title='pwned'\">"
@@ -104,7 +105,16 @@ def test_the_page_tells_what_status_next_log_and_doctor_know(repo: GitRepo) -> N
                  "1 decision waiting on you", "drift/project-dir"):  # fmt: skip
         assert said in texts, said
     assert any("blocker opened: Which host?" in text for text in texts)
-    assert ran.outcome.data["sections"] == ["decisions", "next", "board", "timeline", "drift", "skills", "tickets"]
+    assert ran.outcome.data["sections"] == [
+        "decisions",
+        "next",
+        "board",
+        "changes",
+        "timeline",
+        "drift",
+        "skills",
+        "tickets",
+    ]
     assert ran.outcome.code == 0
 
 
@@ -112,7 +122,7 @@ def test_without_the_doctor_the_page_says_so(repo: GitRepo) -> None:
     repo.write(".checkpoints/build.checkpoint.json", checkpoint_text())
     ran = report(repo, "--no-doctor")
     assert ran.outcome.data["findings_told"] is None
-    assert "the doctor was not asked" in read_page(repo)
+    assert "the doctor did not run" in read_page(repo)
 
 
 def test_private_state_is_not_on_the_page_and_secrets_are_taken_out(repo: GitRepo) -> None:
@@ -139,7 +149,7 @@ def test_outside_git_the_page_lacks_the_history_and_says_so(tmp_path: Path) -> N
     (folder / "build.checkpoint.json").write_text(checkpoint_text(), "utf-8")
     ran = run_verb(verb, cwd=tmp_path)
     assert ran.outcome.data["path"] == str(tmp_path / "checkpoint-report.html")
-    assert "no git repository" in (tmp_path / "checkpoint-report.html").read_text("utf-8")
+    assert "not a git repository" in (tmp_path / "checkpoint-report.html").read_text("utf-8")
 
 
 def test_a_file_that_is_no_report_is_kept(repo: GitRepo) -> None:
@@ -165,7 +175,7 @@ def test_a_checkpoint_of_five_megabytes_is_cut_with_a_note(repo: GitRepo) -> Non
     page = read_page(repo)
     assert len(big) > 4_900_000
     assert len(page) < 150_000
-    assert "This checkpoint is large" in page
+    assert "what is shown of it is cut" in page
     assert "and 9940 more, which this page leaves out" in page
 
 
@@ -315,6 +325,94 @@ def test_a_skill_whose_name_begins_like_another_has_a_lane_of_its_own(repo: GitR
     repo.write(".checkpoints/build.two.checkpoint.json", checkpoint_text(skill="build.two", step="x"))
     repo.commit("Two")
     report(repo, "--no-doctor")
-    table = read_page(repo).partition("What happened, the newest first")[2].partition("</table>")[0]
-    skills = re.findall(r'<td class="short" data-head="Skill">([^<]*)</td>', table)
+    table = read_page(repo).partition("Changes, newest first</caption>")[2].partition("</table>")[0]
+    skills = re.findall(r'<td class="short" data-head="Checkpoint">([^<]*)</td>', table)
     assert sorted(skills) == ["build", "build.two"]
+
+
+STORY: tuple[tuple[str, str, dict[str, Any]], ...] = (
+    ("2026-02-01T12:00:00Z", "Ada", {}),
+    ("2026-02-27T12:00:00Z", "Ben &", {"step": "sprint-3"}),
+)
+
+
+def write_story(repo: GitRepo, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Two commits of one checkpoint, a month apart; the id of the second."""
+    for at, who, changes in STORY:
+        for name in ("GIT_AUTHOR_DATE", "GIT_COMMITTER_DATE"):
+            monkeypatch.setenv(name, at)
+        monkeypatch.setenv("GIT_AUTHOR_NAME", who)
+        repo.write(".checkpoints/build.checkpoint.json", checkpoint_text(**changes))
+        commit = repo.commit("Write")
+    return commit
+
+
+@pytest.mark.parametrize(("since", "recent"), [((), ["Ben &"]), (("--since", "60d"), ["Ben &", "Ada"]),
+                                               (("--since", "2026-03-01"), [])])  # fmt: skip
+def test_what_changed_since_a_time_and_by_whom(
+    repo: GitRepo, monkeypatch: pytest.MonkeyPatch, since: tuple[str, ...], recent: list[str]
+) -> None:
+    write_story(repo, monkeypatch)
+    report(repo, "--no-doctor", *since)
+    section = read_page(repo).partition('<section id="changes"')[2].partition("</section>")[0]
+    assert [text for name, text in re.findall(r"<(strong)>([^<]*)", section)] == [
+        one.replace("&", "&amp;") for one in recent
+    ]
+    assert section.count("1 commit: build") == len(recent)
+    assert ("Older changes: " in section) == (len(recent) < 2)
+    assert section.count("<tr><th") == 2 + (1 if recent else 0) + (1 if len(recent) < 2 else 0)
+
+
+def test_since_is_a_time(repo: GitRepo) -> None:
+    repo.write(".checkpoints/build.checkpoint.json", checkpoint_text())
+    with pytest.raises(CheckpointError, match="cannot parse"):
+        report(repo, "--no-doctor", "--since", "yesterday")
+
+
+@pytest.mark.parametrize(
+    ("remote", "address"),
+    [
+        ("https://github.com/acme/app.git", "https://github.com/acme/app/commit/"),
+        ("https://ada:secret@gitlab.acme.org:8443/a/b/app", "https://gitlab.acme.org:8443/a/b/app/-/commit/"),
+        ("git@bitbucket.org:acme/app.git", "https://bitbucket.org/acme/app/commits/"),
+        ("ssh://git@codeberg.org:2222/acme/app.git/", "https://codeberg.org/acme/app/commit/"),
+        ("https://example.org/acme/app.git", ""),
+        ("/srv/git/github.com/app.git", ""),
+        ('https://github.com/a"><script>/x', 'https://github.com/a"><script>/x/commit/'),
+    ],
+)
+def test_commits_link_to_the_forge_of_the_remote(
+    repo: GitRepo, monkeypatch: pytest.MonkeyPatch, remote: str, address: str
+) -> None:
+    commit = write_story(repo, monkeypatch)
+    repo.git("remote", "add", "origin", remote)
+    report(repo, "--no-doctor")
+    links = [dict(found).get("href") or "" for name, found in parse(read_page(repo)).elements if name == "a"]
+    assert [link for link in links if commit in link] == ([address + commit] if address else [])
+
+
+SCRIPTED = """<script>
+const filter = document.getElementById("filter");
+filter.value = "which"; filter.dispatchEvent(new Event("input"));
+const units = [...document.querySelectorAll("#skills > details, .card, #decisions li")];
+const seen = units.filter((one) => !one.hidden);
+parent.postMessage(JSON.stringify([
+  filter.hidden, seen.map((one) => one.className || one.tagName), document.querySelectorAll(".copy").length,
+  document.querySelector(".card time").textContent,
+]), "*");
+</script></body>"""
+
+
+@needs_browser
+def test_in_a_browser_times_are_ages_commands_can_be_copied_and_a_filter_hides_the_rest(repo: GitRepo) -> None:
+    question = {"id": "b1", "description": "Which host?", "needs": "user_decision"}
+    at = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() - 3 * 86_400 - 60))
+    repo.write(".checkpoints/build.checkpoint.json", checkpoint_text(blockers=[question], updated_at=at))
+    report(repo, "--no-doctor")
+    assert f">{at[:10]} {at[11:16]}</time>" in read_page(repo), "without the script the time is that of the file"
+    page = read_page(repo).replace("Content-Security-Policy", "nothing", 1).replace("</body>", SCRIPTED)
+    repo.write("status.html", page)
+    repo.write("frame.html", FRAME.replace("WIDTH", "800"))
+    found = json.loads(show(repo.path / "frame.html").dom.partition("<output>")[2].partition("</output>")[0])
+    commands = page.count('<code class="command">')
+    assert found == [False, ["LI"], commands, "3 days ago"]

@@ -32,7 +32,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("skill", metavar="SKILL", nargs="?", help="whose checkpoint; needed where there are several")
     help_text = f"show at most N commits, newest first; 0 for all (default: {DEFAULT_LIMIT}, with --since all)"
     parser.add_argument("-n", "--limit", metavar="N", type=int, help=help_text)
-    parser.add_argument("--since", metavar="ISO", help="only commits since a time (2026-06-01T00:00:00Z) or a day")
+    parser.add_argument(
+        "--since", metavar="TIME", help="only commits since 2d (days), 2026-06-01 or 2026-06-01T00:00:00Z"
+    )
     help_text = "only what happened to the rows of the progress table, or to one of them; may be given several times"
     parser.add_argument("--rows", metavar="ID", nargs="?", const="", action="append", help=help_text)
     parser.add_argument("--decisions", action="store_true", help="only decisions, and blockers opened and closed")
@@ -128,7 +130,7 @@ def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
             known = "; ".join(f"checkpoint log {quote_word(name)}" for name in skills[:12])
             raise CheckpointError("which checkpoint?", known or "there is none in the folder; name one that was")
         skill = skills[0]
-    since = None if args.since is None else read_since(args.since)
+    since = None if args.since is None else read_since(args.since, invocation.now)
     limit = args.limit if args.limit is not None else 0 if since is not None else DEFAULT_LIMIT
     if limit < 0:
         raise CheckpointError(f"-n {limit}: not a number of commits", "give 0 for all")

@@ -1,0 +1,54 @@
+"""What the page of a report is made of, as values, and texts and addresses made fit to be shown on one."""
+
+import re
+from collections.abc import Mapping, Sequence
+from typing import Any, Literal, NamedTuple
+
+from checkpoint_git.core.redact import redact
+from checkpoint_git.core.terminal_text import escape_controls, shorten
+
+MAX_TEXT = 4_000  # letters of one text
+_LOOKED_AT = 2_000  # letters beyond them that are looked at, so that no secret is cut in two and missed
+_LINK = re.compile(r"https?://[A-Za-z0-9.-]+(?::\d{1,5})?(?:[/?#][!-~]*)?")
+
+Tone = Literal["", "good", "warn", "bad", "info", "dim"]
+
+
+class Section(NamedTuple):
+    """template: a path in the package, to the template whose macro of the anchor's name gets the values."""
+
+    template: str
+    anchor: str
+    title: str
+    values: Mapping[str, Any]
+    note: str = ""
+    tone: Tone = ""
+
+
+class PageParts(NamedTuple):
+    """title: the project's name. facts, chips (text and tone): below the first heading. sections: what matters now.
+    details: what comes after what is out of date. notes: for the foot of the page.
+    """
+
+    title: str = ""
+    facts: Sequence[str] = ()
+    chips: Sequence[tuple[str, Tone]] = ()
+    sections: Sequence[Section] = ()
+    details: Sequence[Section] = ()
+    notes: Sequence[str] = ()
+
+
+def show(text: str, limit: int = MAX_TEXT) -> str:
+    """Without secrets and control characters, and cut."""
+    shown = redact(text[: limit + _LOOKED_AT])
+    return escape_controls(shorten(shown + ("..." if len(text) > limit + _LOOKED_AT else ""), limit), keep="\n")
+
+
+def find_link(address: str) -> str:
+    """The address where it can be a link: plain http(s) that holds no secret; else ""."""
+    return address if len(address) <= MAX_TEXT and _LINK.fullmatch(address) and show(address) == address else ""
+
+
+def words(value: Any) -> str:
+    """A value that should be a text, of which anything may have been written."""
+    return value if isinstance(value, str) else "" if value is None else str(value)[:200]
