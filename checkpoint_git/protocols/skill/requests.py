@@ -89,9 +89,7 @@ _WORKING = frozenset(["work", "publish", "address", "renew", "bring", "follow", 
 def is_resolved_by(resolution: str, reference: str) -> bool:
     """Whether a blocker's proposed resolution rests on this reference: asks for it, waits for it, is fixed by it."""
     roles = {use.role for use in find_uses(resolution) if use.reference == reference}
-    if roles & {"asked", "waits", "about"}:
-        return True
-    return any(
+    return bool(roles & {"asked", "waits", "about"}) or any(
         _RESOLVED_BY.search(resolution[max(start - _NEAR, 0) : start]) or _RESOLVES.match(resolution[end : end + _NEAR])
         for named, start, end in find_mentions(resolution)
         if named == reference
@@ -135,6 +133,8 @@ class _Reader:
         self._waits: list[str] = []
         self._about: list[str] = []
         self._remains = False
+        self._remained = False  # of the sentences before this one
+        self._is_owed = False  # something remained before the first request
         self._is_begun = False  # the request is to begin work: the sentences behind it are its details
         self._is_sentence = False  # a sentence is read that is not the first
         self._is_listed = False  # what reviewers asked for is being listed
@@ -175,17 +175,19 @@ class _Reader:
                 return
             if terms.TROUBLE & {word.lower() for word in condition}:  # "if a check fails, ...": moot once merged
                 return
-        remained, self._remains, self._is_listed = self._remains, False, False
+        self._remained, self._remains, self._is_listed = self._remains, False, False
         self._is_sentence = joint == "sentence"
         for clause in split_clauses(words, joint):
             self._read_clause(clause, condition)
         if self._remains:
             self._waits += self._text.references(condition)
-        self._remains = self._remains or remained
+        self._remains = self._remains or self._remained
 
     def _read_clause(self, clause: Clause, condition: Words) -> None:
         head, detail = cut_detail(soften(clause.words))
-        if clause.joint == "or" and self._asked and {word.lower() for word in head[:1]} & terms.DECLINING:
+        first, second = ({word.lower() for word in head[at : at + 1]} for at in (0, 1))
+        is_otherwise = first == {"otherwise"} and second & terms.DEEDS
+        if self._asked and (is_otherwise or (clause.joint == "or" and first & terms.DECLINING)):
             return  # "merge #12 or close it"
         if not head:
             self._waits += self._text.references(clause.gate)
@@ -209,18 +211,18 @@ class _Reader:
         kind = terms.VERBS.get(phrase_at(head, 0, terms.VERBS), "")
         if not is_afterwards and (self._is_request(head, clause, condition) or (not references and _is_step(head))):
             follows = self._is_landed and not references and kind in ("verify", "watch", "wait", "renew")
-            self._is_landed = self._is_landed or kind == "land"
+            was_landed, self._is_landed = self._is_landed, self._is_landed or kind == "land"
             follows = follows or (kind == "work" and bool({word.lower() for word in detail[:1]} & terms.STEPS))
             follows = follows or _leads_on(soften(detail), clause.gate, kind) or _leads_elsewhere(clause.gate, kind)
-            self._remains = self._remains or follows
             self._is_listed = bool(detail) and kind in ("address", "work")
-            if kind == "land" and not references:
+            if kind == "land" and {*references} <= {*self._asked}:
                 self._asked += self._prepared
                 self._prepared = []
+                if not was_landed:  # what was to be done on the way is over with the merge
+                    self._remains = self._remained = self._is_owed
+            self._remains = self._remains or follows
             return
-        said = {word.lower() for word in head}
-        is_prepared = kind or head[0].lower() in terms.PREPARING
-        if references and is_prepared and not _goes_beyond(head) and not said & terms.RELATIONS:
+        if references and (kind or head[0].lower() in terms.PREPARING):
             self._prepared += references
             return
         if not references and clause.gate[:1] == ["if"] and terms.TROUBLE & {*clause.gate}:
@@ -262,6 +264,8 @@ class _Reader:
             found = _Head([*head, *clause.gate], self._text)
         asks = found.token and (found.asks() or _is_on_its_way(head)) and not _was_landed(head)
         if asks and not _hides_work(head, kind):
+            if not self._asked:
+                self._is_owed = self._remains or self._remained
             asked = self._awaited if kind == "wait" else self._asked
             asked += self._text.references([found.token])
             self._is_begun = self._is_begun or (kind == "work" and found.verb not in terms.ENDINGS)
@@ -273,8 +277,7 @@ class _Reader:
         if condition and kind in ("land", "review") and not found.token and _is_step(head):
             self._asked += self._text.references(condition)
             return True
-        gate = {word.lower() for word in clause.gate}
-        is_unmerged = gate & terms.UNLESS and gate & terms.UNMERGED and kind in ("follow", "verify", "bring")
+        is_unmerged = {word.lower() for word in clause.gate} & terms.UNLESS and kind in ("follow", "verify", "bring")
         goes_on = not kind and clause.joint != "start" and self._asked and len(head) == 1
         is_linked = kind == "link" and {word.lower() for word in self._text.words} & terms.OPENING
         if found.token and ((is_unmerged and found.is_plain()) or goes_on or is_linked):
@@ -301,7 +304,8 @@ class _Reader:
         if joint not in ("sentence", "start"):
             return False
         acting = [before for before, word in itertools.pairwise(words[1:6]) if word.endswith("s") and before.isalpha()]
-        is_subject = words[0] in terms.ARTICLES and not {*words[1:2]} & terms.ROLES
+        leads = words[0] in terms.ARTICLES or (joint == "sentence" and not {*words[1:2]} & terms.ARTICLES)
+        is_subject = leads and not is_verb and not {*words[:2]} & terms.ROLES
         if is_subject and {*acting} - terms.ANDS - terms.PREPOSITIONS - terms.ARTICLES:
             return True  # "the parser rejects empty input"
         clause = words[1 : next((at for at, word in enumerate(words) if word in ("that", "which")), 10)]
@@ -349,8 +353,8 @@ class _Head:
         at = next((number for number, word in enumerate(words) if word.startswith(MARK)), -1)
         self.token = words[at] if at >= 0 else ""
         start = self.verb.count(" ") + 1 if self.verb else 0
+        self._title = words[at + 1 :]
         self._between, self._behind = (self._words[start:at], self._words[at + 1 :]) if at >= 0 else ([], [])
-        self._title = words[at + 1 :] if at >= 0 else []
 
     def asks(self) -> bool:
         """Whether this is a request that a merge of the reference answers."""
@@ -370,7 +374,7 @@ class _Head:
             return False
         is_closed = bool(needed and needed & {*behind[:5]}) or self._ends_well()
         is_pull = is_named and "-" not in self._text.references([self.token])[0]
-        may_be_titled = self.kind != "work" or (is_pull and self.verb in terms.ENDINGS)
+        may_be_titled = self.kind != "work" or is_pull
         return self._governs(rule) and (is_closed or (may_be_titled and self._is_titled()))
 
     def is_plain(self) -> bool:
@@ -388,13 +392,12 @@ class _Head:
         "rebase onto #12", "merge main into #12".
         """
         words = self._between
-        if terms.CAUSES & {*words}:  # "fix the test broken by #12"
-            return False
         if not rule.about & {*words}:
             if self._behind[:2] in (["into", "a"], ["into", "one"]):  # "merge #12 and #13 into one plan"
                 return False
             is_target = words[-1:] in (["on"], ["onto"], ["into"], ["to"]) and self.kind in ("land", "renew", "review")
-            return self._is_light(words) and (not is_target or "auto" in self.verb)
+            names_it = self._text.is_named_pull(self.token) and not {*words} & terms.OF_ANOTHER and len(words) <= 5
+            return (names_it or self._is_light(words)) and (not is_target or "auto" in self.verb)
         at = max(number for number, word in enumerate(words) if word in rule.about)
         behind = [word for word in words[at + 1 :] if word not in terms.LANDING]
         joins = not behind or (behind[0] in terms.PREPOSITIONS and self._is_light(behind[1:]))
@@ -405,7 +408,8 @@ class _Head:
         after = self._behind
         first = after[0] if after else ""
         if first == "'":  # "#12's new CI run"
-            return bool((terms.NOUNS | terms.PARTS) & {*after[2:6]}) and not terms.RELATIONS & {*after[2:5]}
+            is_own = self.kind == "land" or not (terms.NOUNS | terms.PARTS).isdisjoint(after[2:6])
+            return is_own and not terms.RELATIONS & {*after[2:5]}
         if first in terms.ANDS or first == "/":
             return self._joins_a_noun(after)
         if first == ",":
@@ -417,13 +421,11 @@ class _Head:
     def _is_titled(self) -> bool:
         """Whether a title follows the reference: "land #12 timeline data model", and not "merge #12 slack the team"."""
         at = 2 if self._behind[:2] == ["'", "s"] and self.kind == "publish" else 0
-        title, first = self._behind[at:], self._title[at : at + 1]
-        if not title or not title[0].isalpha() or title[0] in terms.ANDS or {*title[:8]} & terms.NOT_OF_A_TITLE:
+        title = self._behind[at:]
+        if not title or not title[0][0].isalpha() or title[0] in terms.ANDS or {*title[:8]} & terms.NOT_OF_A_TITLE:
             return False
-        if first[0].istitle():
-            return title[0] not in terms.AFTERWARDS
-        is_verb = {*title[:1]} & (terms.OTHER_VERBS | {*terms.VERBS}) or {*title[1:2]} & terms.ARTICLES
-        return self.kind in terms.OF_TITLES and not is_verb
+        is_name = self._title[at].istitle() or title[0] not in terms.DEEDS
+        return is_name and title[0] not in terms.AFTERWARDS and not {*title[1:2]} & terms.ARTICLES
 
     @staticmethod
     def _joins_a_noun(after: Words) -> bool:
@@ -538,10 +540,8 @@ def _is_step(head: Words) -> bool:
     said = {word for word in rest if word[0].isalnum()}
     if kind in ("address", "review", "verify") and not rest:  # "fix and merge #12"
         return True
-    if kind in ("publish", "renew") and phrase in ("push", "open"):
-        return said <= terms.PUBLISHED or ({"on", "from"} & said and len(rest) <= 6) or not said
-    if words[0] == "commit" or phrase == "link":
-        return said <= terms.PUBLISHED
+    if words[0] == "commit" or phrase in ("link", "push", "open"):
+        return said <= terms.PUBLISHED or bool({"on", "from"} & said and len(rest) <= 6)
     if kind == "address":
         return bool(terms.REVIEWED & said or {*rest[:1]} & terms.POINTERS) and len(rest) <= 10
     if words[:3] == ["decide", "whether", "to"]:
@@ -557,6 +557,6 @@ def _is_step(head: Words) -> bool:
     if kind == "ask":
         return "review" in said or ("to" in said and words[-1] in ("merge", "review", "approve", "land"))
     names_branch = words[-1] in ("branch", "branches") or "/" in words[-1]
-    if words[:2] == ["cut", "branch"] or (words[0] in ("delete", "remove") and names_branch):
-        return len(words) <= 6 or words[0] == "cut"
+    if words[:2] == ["cut", "branch"] or (words[0] in ("delete", "remove") and names_branch and len(words) <= 6):
+        return True
     return " ".join(words[:3]) in ("decide", "close", "close or merge", "request changes", "squash", "check for merge")
