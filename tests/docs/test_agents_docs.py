@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 from typing import Any
 
-from checkpoint_git.tools.agents.table import TABLE
+from checkpoint_git.tools.agents.table import SKILL_FILES, TABLE
 from checkpoint_git.tools.session.prime import LEAST_TOKENS, MOST_LINES, MOST_TOKENS, prime
 from tests.architecture.imports import ROOT
 from tests.scenarios.driven import drive
@@ -47,7 +47,8 @@ def test_the_tables_name_every_place_and_event() -> None:
     for name, agent in TABLE.items():
         assert f"| `{name}` |" in PAGE
         assert [sign for sign in agent.signs if f"`{sign}`" not in PAGE] == []
-        for _, path in agent.files:
+        assert f"`{agent.skill}/`" in PAGE
+        for _, path in agent.files[len(SKILL_FILES) :]:
             assert f"`{path.removesuffix('SKILL.md')}`" in PAGE
         if agent.hooks:
             assert f"`{agent.hooks.path}`" in PAGE

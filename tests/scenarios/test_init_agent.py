@@ -59,8 +59,8 @@ def _read_only(repo: GitRepo) -> None:
 
 
 def _same_names(repo: GitRepo) -> None:
-    repo.write(".claude/commands/checkpoint.md", "Our own command.\n")
-    repo.write(".agents/skills/checkpoint/SKILL.md", "Our own skill.\n")
+    repo.write(".claude/commands/checkpoints.md", "Our own command.\n")
+    repo.write(".agents/skills/checkpoints/SKILL.md", "Our own skill.\n")
 
 
 def _empty_folders(repo: GitRepo) -> None:
@@ -149,7 +149,7 @@ def test_a_folder_that_is_read_only_is_left_alone(repo: GitRepo) -> None:
     before = take_snapshot(repo.path / ".claude")
     steps = {step["what"]: step for step in init(repo, "--agent=claude,codex")}
     assert steps[".claude/settings.json"]["deed"] == "advise"
-    assert steps[".claude/commands/checkpoint.md"]["text"] == ".claude is read-only"
+    assert steps[".claude/commands/checkpoints.md"]["text"] == ".claude is read-only"
     assert steps[".codex/hooks.json"]["deed"] == "add"
     assert take_snapshot(repo.path / ".claude") == before
 
@@ -158,7 +158,7 @@ def test_a_folder_that_is_read_only_is_left_alone(repo: GitRepo) -> None:
 def test_auto_finds_what_the_repository_is_worked_on_with(repo: GitRepo, word: str) -> None:
     repo.write(".gemini/settings.json", "{}")
     touched = {step["what"] for step in init(repo, word, "--hooks=none")}
-    assert {".gemini/settings.json", ".gemini/commands/checkpoint.toml", "GEMINI.md"} < touched
+    assert {".gemini/settings.json", ".gemini/commands/checkpoints.toml", "GEMINI.md"} < touched
     assert not any(path.startswith((".claude", ".cursor", ".codex", "AGENTS")) for path in touched)
 
 
@@ -233,12 +233,34 @@ def test_outside_git_agents_are_set_up_too(tmp_path: Path) -> None:
 
 def test_what_the_skill_tells_to_run_can_be_run(repo: GitRepo) -> None:
     init(repo, "--agent=generic")
-    told = TEXTS["skill"].partition("```sh\n")[2].partition("```")[0]
-    assert told.count("\ncheckpoint ") > 8
-    script = f"set -e\n{told}\ncheckpoint validate --strict\ncheckpoint resume SKILL"
+    repo.write("PATH", "made by this session\n")
+    told = [TEXTS[path].partition("```sh\n")[2].partition("```")[0] for path in ("SKILL.md", "references/writing.md")]
+    assert [text.count("\ncheckpoint ") for text in told] == [7, 6]
+    script = f"set -e\n{told[0]}\n{told[1]}\ncheckpoint validate --strict"
     done = run_hook(repo, script, b"", PATH=f"{BIN}{os.pathsep}{os.environ['PATH']}")
     assert (done.returncode, done.stderr) == (0, b"")
-    assert b"Status: complete" in done.stdout
+
+
+def test_the_command_has_the_protocols_own_name_for_who_wants_it_and_goes_back(repo: GitRepo) -> None:
+    def commands() -> list[str]:
+        return [path for path in take_snapshot(repo.path) if path.startswith(".claude/commands/")]
+
+    before = take_snapshot(repo.path)
+    init(repo, "--agent=claude,codex")
+    assert commands() == [".claude/commands/checkpoints.md"]
+    repo.git("config", "checkpoint.agentCommand", "checkpoint")
+    init(repo, "--agent=claude,codex")
+    assert commands() == [".claude/commands/checkpoint.md"]
+    skill = (repo.path / ".agents/skills/checkpoint/SKILL.md").read_text()
+    assert "name: checkpoint\n" in skill
+    assert "/checkpoint status|" in (repo.path / "AGENTS.md").read_text()
+    repo.git("config", "checkpoint.agentCommand", "rewind")
+    assert "expected: checkpoints or checkpoint" in run_here("init", "--agent=claude", cwd=repo.path).stderr
+    repo.git("config", "--unset", "checkpoint.agentCommand")
+    init(repo, "--agent=claude,codex")
+    assert commands() == [".claude/commands/checkpoints.md"]
+    assert run_here("uninstall", cwd=repo.path).returncode == 0
+    assert take_snapshot(repo.path) == before
 
 
 @pytest.fixture

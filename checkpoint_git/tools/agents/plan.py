@@ -6,12 +6,13 @@ from collections.abc import Callable, Container, Mapping, Sequence
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.managed_block import MARKDOWN, find_block, put_block, take_block
-from checkpoint_git.core.terminal_text import shorten
+from checkpoint_git.core.terminal_text import quote_word, shorten
 from checkpoint_git.disk.discover import Place, relative_path
 from checkpoint_git.git.run import clean_env, run_git
 from checkpoint_git.tools.agents import hook_settings
 from checkpoint_git.tools.agents.table import (
     AGENTS,
+    COMMANDS,
     NOTES,
     SHARED,
     SIGNS,
@@ -20,14 +21,15 @@ from checkpoint_git.tools.agents.table import (
     AgentName,
     Hooks,
     Moment,
-    TextKind,
     read_stamped,
+    rename_command,
     render_stamped,
 )
 from checkpoint_git.tools.setup.steps import RemoveFile, Step, removal_step, write_step
 from checkpoint_git.tools.setup.survey import FileState
 
 AUTO = "auto"
+COMMAND_SETTING = "checkpoint.agentCommand"
 CHOICES = (AUTO, *AGENTS)
 
 _TRACKED = "commit it, and the others get it too"
@@ -63,7 +65,12 @@ def read_agent_steps(place: Place, wanted: Sequence[str], env: Mapping[str, str]
         path = os.fsdecode(field[2:])
         if field.startswith(b"S ") and path in files:  # a sparse checkout leaves it out
             files[path] = files[path]._replace(blocked="git tracks it, but it is not checked out")
-    return [_label(step, place.root, place.top) for step in plan_agents(named, files, guard=guard)]
+    asked = run_git(["config", COMMAND_SETTING], place.root, env=clean_env(env), check=False).out.decode().strip()
+    command = asked or COMMANDS[0]
+    if command not in COMMANDS:
+        raise CheckpointError(f"{COMMAND_SETTING} is {quote_word(asked)}", f"expected: {' or '.join(COMMANDS)}")
+    steps = plan_agents(named, files, guard=guard, command=command)
+    return [_label(step, place.root, place.top) for step in steps]
 
 
 def read_agent_removal(folders: Sequence[str], top: str) -> list[Step]:
@@ -81,7 +88,7 @@ def _label(step: Step, folder: str, top: str) -> Step:
 def list_paths() -> list[str]:
     paths = list[str]()
     for agent in TABLE.values():
-        paths += [path for _, path in agent.files]
+        paths += [rename_command(path, command) for _, path in agent.files for command in COMMANDS]
         paths += [agent.notes] if agent.notes else []
         paths += [agent.hooks.path] if agent.hooks else []
     return list(dict.fromkeys(paths))
@@ -117,18 +124,25 @@ def _read_file(top: str, relative: str) -> FileState:
     return FileState(path, data, locked if status.st_mode & 0o222 else "it is read-only")
 
 
-def plan_agents(names: Sequence[AgentName], files: Files, *, guard: bool) -> list[Step]:
-    """One that is made already is a "keep". guard: with the hook before each tool call."""
+def plan_agents(names: Sequence[AgentName], files: Files, *, guard: bool, command: str = COMMANDS[0]) -> list[Step]:
+    """One that is made already is a "keep". guard: with the hook before each tool call. command: of COMMANDS."""
     moments: tuple[Moment, ...] = (*_EVERY, "guard") if guard else _EVERY
     planned = {path for name in names for _, path in TABLE[name].files}
     steps = dict[str, Step]()
     for name in names:
         agent = TABLE[name]
         for kind, own in agent.files:
-            path = _find_shared(own, files, planned) if agent.shares else own
-            steps.setdefault(path, _plan_file(kind, path, files[path]))
+            path = rename_command(_find_shared(own, files, planned) if agent.shares else own, command)
+            file, former = files[path], rename_command(own, COMMANDS[command == COMMANDS[0]])
+            step = _plan_file_removal(former, files[former]) if former != rename_command(own, command) else None
+            if step and isinstance(step.change, RemoveFile):
+                file = file._replace(missing_folders=step.change.folders)  # the folders that were made for it stay
+            steps.setdefault(path, _plan_file(rename_command(TEXTS[kind], command), path, file))
+            if step:
+                steps.setdefault(former, step)
         if agent.notes:
-            steps.setdefault(agent.notes, _plan_notes(agent.notes, files[agent.notes]))
+            notes = rename_command(NOTES, command)
+            steps.setdefault(agent.notes, _plan_notes(notes, agent.notes, files[agent.notes]))
         if agent.hooks:
             steps[agent.hooks.path] = _plan_hooks(agent.hooks, name, moments, files[agent.hooks.path])
     return list(steps.values())
@@ -147,7 +161,7 @@ def _find_shared(path: str, files: Files, planned: Container[str]) -> str:
 def plan_agents_removal(files: Files) -> list[Step]:
     steps = dict[str, Step | None]()
     for agent in TABLE.values():
-        for _, path in agent.files:
+        for path in (rename_command(own, command) for _, own in agent.files for command in COMMANDS):
             steps[path] = _plan_file_removal(path, files[path])
         if agent.notes:
             steps[agent.notes] = _plan_notes_removal(agent.notes, files[agent.notes])
@@ -156,19 +170,19 @@ def plan_agents_removal(files: Files) -> list[Step]:
     return [step for step in steps.values() if step]
 
 
-def _plan_file(kind: TextKind, path: str, file: FileState) -> Step:
+def _plan_file(text: str, path: str, file: FileState) -> Step:
     if file.blocked:
         return Step("skip", path, file.blocked)
     if file.data is None:
-        return write_step(path, file.path, None, render_stamped(path, TEXTS[kind], file.missing_folders), _TRACKED)
+        return write_step(path, file.path, None, render_stamped(path, text, file.missing_folders), _TRACKED)
     found = read_stamped(file.data)
     if found.state == "foreign":
         return Step("skip", path, "another file has that name")
     if found.state == "changed":
         return Step("skip", path, f"it was changed since init wrote it; {_RENEW}")
-    if found.text == TEXTS[kind].encode():  # be it with other line ends
+    if found.text == text.encode():  # be it with other line ends
         return Step("keep", path)
-    return write_step(path, file.path, file.data, render_stamped(path, TEXTS[kind], found.folders), _TRACKED)
+    return write_step(path, file.path, file.data, render_stamped(path, text, found.folders), _TRACKED)
 
 
 def _plan_file_removal(path: str, file: FileState) -> Step | None:
@@ -182,10 +196,10 @@ def _plan_file_removal(path: str, file: FileState) -> Step | None:
     return Step("remove", path, "", RemoveFile(file.path, found.folders))
 
 
-def _plan_notes(path: str, file: FileState) -> Step:
-    body = render_stamped(path, NOTES, 0)
+def _plan_notes(notes: str, path: str, file: FileState) -> Step:
+    body = render_stamped(path, notes, 0)
     if file.blocked:
-        text = " / ".join(line for line in NOTES.splitlines() if line)
+        text = " / ".join(line for line in notes.splitlines() if line)
         return Step("advise", path, f"{file.blocked}; add to it what `checkpoint init --agent` would: {text}")
     try:
         block = find_block(file.data or b"")

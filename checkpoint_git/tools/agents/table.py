@@ -7,10 +7,13 @@ import re
 from collections.abc import Mapping
 from typing import Any, Literal, NamedTuple, get_args
 
+from checkpoint_git.tools.setup.hook_files import find_bundled
+
 AgentName = Literal["claude", "codex", "gemini", "cursor", "generic"]
 Moment = Literal["prime", "stop", "precompact", "guard"]  # when one of our commands runs
-TextKind = Literal["skill", "command", "prompt", "toml", "rule", "command-skill"]
 
+COMMANDS = ("checkpoints", "checkpoint")  # the first is free everywhere: Claude Code has a /checkpoint of its own
+SKILL_FILES = ("SKILL.md", "references/writing.md", "references/systems.md")
 AGENTS: tuple[AgentName, ...] = get_args(AgentName)
 
 
@@ -26,7 +29,8 @@ class Hooks(NamedTuple):
 
 class Agent(NamedTuple):
     signs: tuple[str, ...]  # paths that show that a repository is worked on with it
-    files: tuple[tuple[TextKind, str], ...] = ()  # files of our own
+    skill: str  # the folder of the skill that teaches the protocol
+    files: tuple[tuple[str, str], ...] = ()  # files of our own: the name of the text in TEXTS, and the path
     notes: str = ""  # the file of standing notes that gets a block of ours
     hooks: Hooks | None = None
     shares: bool = False  # it reads the skills of SHARED too; some agents complain of a second skill of one name
@@ -39,7 +43,8 @@ def _read_table() -> dict[AgentName, Agent]:
     with open(os.path.join(os.path.dirname(__file__), "table.json"), encoding="utf-8") as stream:
         rows = json.load(stream)
     for row in rows.values():
-        row["signs"], row["files"] = tuple(row["signs"]), tuple(map(tuple, row.get("files", ())))
+        row["signs"], own = tuple(row["signs"]), map(tuple, row["files"])
+        row["files"] = (*((name, f"{row['skill']}/{name}") for name in SKILL_FILES), *own)
         row["hooks"] = Hooks(**row["hooks"]) if "hooks" in row else None
     return {name: Agent(**row) for name, row in rows.items()}
 
@@ -50,18 +55,12 @@ SIGNS = tuple((name, sign) for name, agent in TABLE.items() for sign in agent.si
 
 State = Literal["ours", "changed", "foreign"]
 
-_ABOUT = (
-    "Keep the state of long work in .checkpoints so that the next session can go on: when to write a checkpoint, what "
-    "to write, how to resume, and what may be read of other skills' checkpoints. Use it when work spans sessions, when "
-    "you start in a repository with a .checkpoints folder, before the context is compacted, and before you stop."
-)
-_COMMAND_ABOUT = "Checkpoints of this project: status, next, doctor, show, list, reset"
 _STAMP = re.compile(rb"(?:<!--|#) checkpoint-git ([0-9a-f]{16})((?: [a-z]+=[0-9]+)*)(?: -->)?\r?\n?\Z")
 _NEWLINES = re.compile(rb"\r\n?")
 
 
-def _load(name: str) -> str:
-    with open(os.path.join(os.path.dirname(__file__), "templates", name), encoding="utf-8") as stream:
+def _load(folder: str, path: str) -> str:
+    with open(os.path.join(folder, path), encoding="utf-8") as stream:
         return stream.read()
 
 
@@ -70,18 +69,25 @@ def _front(**members: str | bool) -> str:
     return f"---\n{''.join(lines)}---\n\n"
 
 
-NOTES = _load("notes.md")
-_COMMAND = _load("command.md")
-_HINT = "[status|next|doctor|show|list|reset] [SKILL]"
-_SKILL_ABOUT = f"{_COMMAND_ABOUT}. Use it when the user says /checkpoint."
-TEXTS: dict[TextKind, str] = {
-    "skill": _front(name="checkpoint-protocol", description=_ABOUT) + _load("protocol.md"),
-    "command": f"{_front(description=_COMMAND_ABOUT, argument_hint=_HINT)}{_COMMAND}\nWhat they typed: $ARGUMENTS\n",
-    "command-skill": _front(name="checkpoint", description=_SKILL_ABOUT) + _COMMAND,
-    "prompt": _COMMAND,
-    "toml": f'description = "{_COMMAND_ABOUT}"\nprompt = """\n{_COMMAND}\nWhat they typed: {{{{args}}}}\n"""\n',
+_ABOUT = "Checkpoints of this project: status, next, save, doctor, show, list, reset"
+_SKILLS = find_bundled("skills")
+_COMMAND = _load(_SKILLS, "checkpoints/SKILL.md")
+_BODY = _COMMAND.partition("---\n\n")[2]
+_HINT = "[status|next|save|doctor|show|list|reset] [SKILL]"
+NOTES = _load(os.path.dirname(__file__), "notes.md")
+TEXTS: dict[str, str] = {
+    **{path: _load(_SKILLS, f"checkpoint-git/{path}") for path in SKILL_FILES},
+    "command": f"{_front(description=_ABOUT, argument_hint=_HINT)}{_BODY}\nWhat they typed: $ARGUMENTS\n",
+    "command-skill": _COMMAND,
+    "prompt": _BODY,
+    "toml": f'description = "{_ABOUT}"\nprompt = """\n{_BODY}\nWhat they typed: {{{{args}}}}\n"""\n',
     "rule": _front(description="Where the state of long work is kept", alwaysApply=True) + NOTES,
 }
+
+
+def rename_command(text: str, command: str) -> str:
+    """A text or a path for another name of COMMANDS."""
+    return text.replace(f"name: {COMMANDS[0]}\n", f"name: {command}\n").replace(f"/{COMMANDS[0]}", f"/{command}")
 
 
 class Stamped(NamedTuple):

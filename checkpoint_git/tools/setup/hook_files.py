@@ -49,12 +49,17 @@ class HookFile(NamedTuple):
     calls_us: bool = False  # git runs it and it calls `checkpoint hook`, in a block of ours or not
 
 
-def load_shims(package: str = PACKAGE) -> dict[str, bytes]:
-    # An installed package carries the scripts in its _hooks folder; a checkout has them in hooks/ at its top.
-    folders = (os.path.join(package, "_hooks"), os.path.join(os.path.dirname(package), "hooks"))
+def find_bundled(name: str, package: str = PACKAGE) -> str:
+    # An installed package carries the folder as _NAME; a checkout has it at its top.
+    folders = (os.path.join(package, f"_{name}"), os.path.join(os.path.dirname(package), name))
     folder = next((folder for folder in folders if os.path.isdir(folder)), None)
     if folder is None:
-        raise CheckpointError(f"the hook scripts are missing from {package}", "install checkpoint-git again")
+        raise CheckpointError(f"the {name} are missing from {package}", "install checkpoint-git again")
+    return folder
+
+
+def load_shims(package: str = PACKAGE) -> dict[str, bytes]:
+    folder = find_bundled("hooks", package)
     paths = " ".join(shlex.quote(word) for word in pathspecs()).encode()
     shims = {}
     for name in (*HOOKS, *SERVER_HOOKS):

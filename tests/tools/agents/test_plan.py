@@ -52,7 +52,7 @@ def test_agents_that_share_a_file_share_its_step() -> None:
 
 @pytest.mark.parametrize("name", ["gemini", "cursor"])
 def test_who_reads_the_shared_skills_gets_no_second_copy(name: AgentName) -> None:
-    shared, own = ".agents/skills/checkpoint-protocol/SKILL.md", f".{name}/skills/checkpoint-protocol/SKILL.md"
+    shared, own = ".agents/skills/checkpoint-git/SKILL.md", f".{name}/skills/checkpoint-git/SKILL.md"
     together = {step.what for step in plan_agents([name, "generic"], files(), guard=False)}
     assert (shared in together, own in together) == (True, False)
     after = apply(files(), plan_agents(["generic"], files(), guard=False))
@@ -73,8 +73,8 @@ def test_what_may_not_be_written_gets_a_recipe() -> None:
 
 def test_a_file_of_the_same_name_that_is_not_ours_stays() -> None:
     theirs = FileState("/top/x", b"# my own command\n")
-    given = files(DOTclaude__commands__checkpointDOTmd=theirs)
-    step = next(step for step in plan_agents(["claude"], given, guard=False) if step.what.endswith("checkpoint.md"))
+    given = files(DOTclaude__commands__checkpointsDOTmd=theirs)
+    step = next(step for step in plan_agents(["claude"], given, guard=False) if step.what.endswith("checkpoints.md"))
     assert (step.deed, step.change) == ("skip", None)
     assert plan_agents_removal(given) == []
 

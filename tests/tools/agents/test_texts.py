@@ -1,13 +1,24 @@
 """What agents are told is right in form, and true: the commands in it exist."""
 
+import json
 import re
 import tomllib
+from pathlib import Path
 
 import pytest
 
 from checkpoint_git.cli.verbs import SHORT_VERBS, VERBS
 from checkpoint_git.core.yamltext import load
-from checkpoint_git.tools.agents.table import AGENTS, NOTES, SIGNS, TABLE, TEXTS, read_stamped, render_stamped
+from checkpoint_git.tools.agents.table import (
+    AGENTS,
+    NOTES,
+    SIGNS,
+    SKILL_FILES,
+    TABLE,
+    TEXTS,
+    read_stamped,
+    render_stamped,
+)
 
 WORDS = {"PATH"}  # what is in the place of a verb would, in prose
 
@@ -19,13 +30,13 @@ def test_every_command_that_is_named_exists(text: str) -> None:
     assert sorted(verbs - {*VERBS, *SHORT_VERBS}) == []
 
 
-@pytest.mark.parametrize("kind", ["skill", "command", "command-skill", "rule"])
+@pytest.mark.parametrize("kind", ["SKILL.md", "command", "command-skill", "rule"])
 def test_front_matter_is_yaml_with_a_description(kind: str) -> None:
-    text = {**TEXTS}[kind]  # type: ignore[index]  # the key is a plain string here
+    text = TEXTS[kind]
     assert text.startswith("---\n")
     members = load(text.split("---\n")[1])
     assert 20 < len(members["description"]) < 1024
-    if kind in ("skill", "command-skill"):
+    if kind in ("SKILL.md", "command-skill"):
         assert re.fullmatch(r"[a-z0-9-]{1,64}", members["name"])
 
 
@@ -42,6 +53,31 @@ def test_the_toml_command_has_a_prompt_with_the_words_in_it() -> None:
     assert "{{args}}" in value["prompt"]
 
 
+def test_the_skill_is_short_and_every_reference_in_it_is_there() -> None:
+    skill = TEXTS["SKILL.md"]
+    assert len(skill.encode()) <= 4 * 800  # a tokenizer makes a little more of it than a quarter of the bytes
+    assert set(re.findall(r"\((references/[^)]+)\)", skill)) == {*SKILL_FILES} - {"SKILL.md"}
+
+
+@pytest.mark.parametrize("text", TEXTS.values())
+def test_no_text_teaches_a_task_whose_result_would_be_lost(text: str) -> None:
+    told = [line for line in text.splitlines() if "task start" in line]
+    assert all("--output" in line for line in told)
+
+
+def test_the_plugin_is_found_beside_its_skills() -> None:
+    top = Path(__file__).parents[3]
+    plugin, market = (
+        json.loads((top / ".claude-plugin" / name).read_text()) for name in ("plugin.json", "marketplace.json")
+    )
+    assert [each["name"] for each in market["plugins"]] == [plugin["name"]] == ["checkpoint-git"]
+    skills = {
+        path.parent.name: load(path.read_text().split("---\n")[1]) for path in (top / "skills").glob("*/SKILL.md")
+    }
+    assert {name: skill["name"] for name, skill in skills.items()} == {name: name for name in skills}
+    assert set(skills) == {"checkpoint-git", "checkpoints"}
+
+
 def test_no_file_belongs_to_two_texts() -> None:
     files = {file for agent in TABLE.values() for file in agent.files}
     assert len(files) == len({path for _, path in files})
@@ -49,8 +85,8 @@ def test_no_file_belongs_to_two_texts() -> None:
 
 def test_every_agent_gets_the_protocol_as_a_skill() -> None:
     for agent in TABLE.values():
-        path = next(path for kind, path in agent.files if kind == "skill")
-        assert path.endswith("/skills/checkpoint-protocol/SKILL.md")
+        path = next(path for kind, path in agent.files if kind == "SKILL.md")
+        assert path.endswith("/skills/checkpoint-git/SKILL.md")
 
 
 def test_every_agent_has_a_sign_and_something_to_get() -> None:
@@ -62,7 +98,7 @@ def test_every_agent_has_a_sign_and_something_to_get() -> None:
     "word", ["in_progress", "skill_state", "context_primer", "user_decision", "next_actions", "resume"]
 )
 def test_the_protocol_says_what_it_is_about(word: str) -> None:
-    assert word in TEXTS["skill"]
+    assert any(word in TEXTS[path] for path in SKILL_FILES)
 
 
 # the stamp

@@ -65,7 +65,7 @@ def test_a_step_that_fails_leaves_no_empty_folder(tmp_path: Path) -> None:
 def test_nothing_is_left_of_an_init_that_was_killed(repo: GitRepo, again: bool) -> None:
     (repo.path / ".gemini").mkdir()  # the user's own, and empty
     before = take_snapshot(repo.path)
-    folders = [".claude", ".claude/skills", ".claude/skills/checkpoint-protocol"]
+    folders = [".claude", ".claude/skills", ".claude/skills/checkpoint-git"]
     for folder in folders:
         (repo.path / folder).mkdir()
     (repo.path / folders[-1] / f".SKILL.md.{find_dead_process()}-01234567.tmp").write_text("---\nhalf")
