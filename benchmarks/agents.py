@@ -102,7 +102,7 @@ def time_command(folder: str, words: list[str]) -> float:
 def survive(folder: str, count: int) -> str:
     """What became of a server that was told so many lines of nonsense."""
     server, chance = Server(folder), random.Random(7)  # noqa: S311 (a repeatable mess, no secret)
-    sense = json.dumps({"jsonrpc": "2.0", "method": "tools/call", "params": {"name": "checkpoint_list"}}).encode()
+    sense = json.dumps({"jsonrpc": "2.0", "method": "tools/call", "params": {"name": "checkpoint_show"}}).encode()
     for _ in range(count):
         noise = bytes(chance.choices(range(11, 256), k=chance.randrange(200)))
         server.say(chance.choice([noise, sense[: chance.randrange(len(sense))], sense]))

@@ -70,6 +70,9 @@ def run_verb(verb: str, options: Mapping[str, Any], operands: list[str], world: 
             words += [f"{name}={item}" for item in (value if isinstance(value, list) else [value])]
     words += ["--", *operands] if operands else []
     args = parse(Request(f"checkpoint {verb}", verb, words), module, ("text", "json"))
+    if hasattr(module, "answer"):  # its text is a document already
+        document = json.loads("".join(module.answer(args, world.invocation).text))
+        return Reply(document, document.get("success") is False)
     return _make_reply(verb, module.run(args, world.invocation))
 
 
@@ -110,10 +113,10 @@ def check_arguments(name: str, verb: str, schema: dict[str, Any], asked: Mapping
     if size > LONGEST_ARGUMENTS:
         message = f"{name}: the arguments are {size} characters long, more than {LONGEST_ARGUMENTS}"
         return fail(verb, CheckpointError(message, "a checkpoint is to be read again: keep texts short"))
-    compiled = Schema(lambda: schema)
+    compiled = Schema(lambda: {**schema, "additionalProperties": False})
     if is_surely_valid(compiled, asked):
         return None
-    takes = [f"{each} (needed)" if each in schema["required"] else each for each in schema["properties"]]
+    takes = [f"{each} (needed)" if each in schema.get("required", ()) else each for each in schema["properties"]]
     hint = f"it takes {', '.join(takes)}" if takes else "it takes no arguments"
     wrong = [(shorten(each.message, 300), each.where) for each in explain(compiled, asked)]
     if not wrong:

@@ -38,6 +38,9 @@ class Notices:
         # the handler of the newer way
         self.listen = ListenHandler(self._bus, max_subscriptions=16, max_buffered_events=256)
 
+    async def greet(self, ctx: Context, params: types.NotificationParams) -> None:
+        self.session = ctx.session
+
     async def subscribe(self, ctx: Context, params: types.SubscribeRequestParams) -> types.EmptyResult:
         skill = find_named(params.uri)
         if len(self._subscribed) >= _MOST_SUBSCRIPTIONS and params.uri not in self._subscribed:

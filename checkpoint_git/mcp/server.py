@@ -73,8 +73,7 @@ async def _serve(wish: Wish) -> None:
         on_completion=agent.complete,
     )
     server.middleware = []  # the SDK's own would look for a tracing service
-    server.add_notification_handler("notifications/initialized", types.NotificationParams, agent.take_session)
-    server.add_notification_handler("notifications/roots/list_changed", types.NotificationParams, agent.take_session)
+    server.add_notification_handler("notifications/initialized", types.NotificationParams, agent.notices.greet)
     options = server.create_initialization_options(NotificationOptions(resources_changed=True))
     async with stdio_server() as (source, target), target, anyio.create_task_group() as tasks:
         relay = _Relay(source, target)

@@ -1,12 +1,9 @@
 """One client's session: tools, resources, prompts and completion, answered in threads."""
 
-import os
 import threading
-from collections.abc import Callable
-from contextlib import suppress
+from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any, NamedTuple
-from urllib.parse import unquote, urlsplit
 
 import anyio
 import anyio.to_thread
@@ -17,48 +14,38 @@ from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.terminal_text import escape_controls, shorten
-from checkpoint_git.disk.discover import find_place
-from checkpoint_git.mcp.calls import LIMIT, Answer, Reply, World, answer, check_arguments, fail
+from checkpoint_git.mcp.calls import LIMIT, Answer, Reply, World, answer, check_arguments, fail, fit
 from checkpoint_git.mcp.notices import MIME_TYPE, SCHEME, Context, Notices, find_named, find_uri, take_snapshot, unknown
-from checkpoint_git.mcp.tools import Tool, choose_tools, show_checkpoint
+from checkpoint_git.mcp.tools import TOOLS, Tool, choose_tools, show_checkpoint
 from checkpoint_git.protocols.contract import skill_layout
 
 READ_TIMEOUT = 120.0  # seconds
 ASK_TIMEOUT = 600.0  # seconds that the user has to answer
-ROOTS_TIMEOUT = 5.0  # seconds
 _THREADS = 8
 _MOST_ALIVE = 64  # threads, with those whose answer nobody waits for any more
 _PAGE = 500  # resources in one answer
 _MOST_COMPLETED = 100  # what the protocol allows
 _PROMPT = "resume-work"
 _PROMPT_TEXT = "Read the checkpoints, report the state of work, then continue or ask."
-_CONSENT = "consent"
-_AGREE = "agree"
-_FORM = {
-    "type": "object",
-    "properties": {
-        _AGREE: {"type": "boolean", "title": "Go back", "description": "The files in its scope are replaced."}
-    },
-    "required": [_AGREE],
-}
+_ANSWER, _AGREE = "answer", "agree"  # the names of what is asked for
+NOBODY = object()
+_YES = {"type": "boolean", "title": "Go back", "description": "The files in its scope are replaced."}
 
 
 class Wish(NamedTuple):
     cwd: str
-    project: str  # a folder, "" for the one it was started in
     owner: str  # see World
     read_only: bool
+    minimal: bool
 
 
 class Agent:
     def __init__(self, wish: Wish) -> None:
-        self._wish = wish
-        self._world = World(wish.project or wish.cwd, wish.owner)
-        self._tools = choose_tools(read_only=wish.read_only)
+        self._world = World(wish.cwd, wish.owner)
+        self._tools = choose_tools(read_only=wish.read_only, minimal=wish.minimal)
         self._readers = anyio.CapacityLimiter(_THREADS)
         self._alive = 0
         self._count = threading.Lock()
-        self._asking: anyio.Event | None = None  # while the client is asked for its roots
         self.writer = anyio.CapacityLimiter(1)  # held while something is written
         self.notices = Notices()
 
@@ -69,14 +56,9 @@ class Agent:
     async def list_tools(self, ctx: Context, params: types.PaginatedRequestParams | None) -> types.ListToolsResult:
         tools = []
         for tool in self._tools.values():
-            hints = types.ToolAnnotations(
-                title=tool.title,
-                read_only_hint=not tool.writes,
-                destructive_hint=tool.destructive,
-                idempotent_hint=tool.again or not tool.writes,
-                open_world_hint=False,
-            )
-            about: dict[str, Any] = {"name": tool.name, "title": tool.title, "description": tool.description}
+            hints = types.ToolAnnotations(open_world_hint=False)
+            hints.read_only_hint, hints.destructive_hint = (None, tool.destructive) if tool.writes else (True, None)
+            about: dict[str, Any] = {"name": tool.name, "description": tool.description}
             tools.append(types.Tool(**about, input_schema=tool.input_schema, annotations=hints))
         return types.ListToolsResult(tools=tools)
 
@@ -88,21 +70,50 @@ class Agent:
         if tool is None:
             raise unknown("tool", params.name)
         asked = params.arguments or {}
+        found: Answer | types.InputRequiredResult | None
         found = check_arguments(tool.name, tool.verb, tool.input_schema, asked)
-        if found is None and tool.destructive and asked.get("confirm") is not None:
-            consent = await ask_consent(tool, ctx, params)
+        if found is None and tool.name == "restore_point_rollback" and asked.get("confirm") is not None:
+            text = f"Put the files back as restore point {asked['checkpoint_id']} holds them? "
+            text += "What is there now is kept in a new point."
+            consent = await ask_user(ctx, params, text, _AGREE, _YES)
             if isinstance(consent, types.InputRequiredResult):
                 return consent
-            found = consent
-        if found is None:
-            run = partial(tool.run, asked, await self._find_world())
-            work = partial(answer, tool.name, tool.verb, run)
-            if tool.writes:  # it is finished, in turn, whatever happens meanwhile
-                found = await anyio.to_thread.run_sync(work, limiter=self.writer)
-            else:
-                found = await self._read(tool.verb, work)
+            if consent is not True and consent is not NOBODY:
+                why, hint = "the user did not agree, so nothing was changed", "continue without it, or ask the user"
+                found = fail(tool.verb, CheckpointError(why, hint))
+        if found is None and tool.name == "checkpoint_ask":
+            found = await self._ask(tool, asked, ctx, params)
+        found = found or await self._run(tool, asked)
+        if isinstance(found, types.InputRequiredResult):
+            return found
         content = types.TextContent(text=found.text)
         return types.CallToolResult(content=[content], structured_content=found.value, is_error=found.failed)
+
+    async def _ask(
+        self, tool: Tool, asked: dict[str, Any], ctx: Context, params: types.CallToolRequestParams
+    ) -> Answer | types.InputRequiredResult:
+        """The question is written down before the user is asked: whoever goes away, it waits for its answer."""
+        known = params.request_state if params.input_responses else None
+        found = fit({"id": known, "skill": asked["skill"]}) if known else await self._run(tool, asked)
+        if found.failed:
+            return found
+        options = asked.get("options")
+        field = {"type": "string", **({"enum": options} if options else {})}
+        said = await ask_user(ctx, params, asked["question"], _ANSWER, field, found.value["id"])
+        if isinstance(said, types.InputRequiredResult):
+            return said
+        if not isinstance(said, str) or not said.strip():
+            return found
+        reply = {"skill": asked["skill"], "id": found.value["id"], "answer": said}
+        decided = await self._run(next(each for each in TOOLS if each.name == "checkpoint_decide"), reply)
+        return decided if decided.failed else fit({**decided.value, "decided": said})
+
+    async def _run(self, tool: Tool, asked: dict[str, Any]) -> Answer:
+        run = partial(tool.run, asked, self._world)
+        work = partial(answer, tool.name, tool.verb, run)
+        if tool.writes:  # it is finished, in turn, whatever happens meanwhile
+            return await anyio.to_thread.run_sync(work, limiter=self.writer)
+        return await self._read(tool.verb, work)
 
     async def _read(self, verb: str, work: Callable[[], Answer]) -> Answer:
         """Work that only reads is given up when it takes too long or is cancelled."""
@@ -145,8 +156,7 @@ class Agent:
 
     async def _list_skills(self) -> dict[str, int]:
         """The skills that have a checkpoint, sorted, and the sizes of their files."""
-        world = await self._find_world()
-        found = await anyio.to_thread.run_sync(take_snapshot, world.cwd, abandon_on_cancel=True)
+        found = await anyio.to_thread.run_sync(take_snapshot, self.folder, abandon_on_cancel=True)
         return {skill: found[skill][0] for skill in sorted(found)}
 
     async def list_templates(
@@ -163,7 +173,7 @@ class Agent:
 
     async def read_resource(self, ctx: Context, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
         """A checkpoint as JSON: its public part, or all of it for the skill that the server works for."""
-        run = partial(_read_checkpoint, find_named(params.uri), await self._find_world())
+        run = partial(_read_checkpoint, find_named(params.uri), self._world)
         verb = "resources/read"
         found = await self._read(verb, partial(answer, verb, verb, run, 2 * LIMIT))
         if found.failed:
@@ -198,62 +208,34 @@ class Agent:
         values, has_more = fitting[:_MOST_COMPLETED], len(fitting) > _MOST_COMPLETED
         return types.CompleteResult(completion=types.Completion(values=values, total=len(fitting), has_more=has_more))
 
-    async def take_session(self, ctx: Context, params: types.NotificationParams) -> None:
-        """The client is ready, or its roots changed: where our own folder has no checkpoints, ask for its roots."""
-        self.notices.session = ctx.session
-        capabilities = ctx.session.client_capabilities
-        if self._wish.project or capabilities is None or capabilities.roots is None or _has_place(self._wish.cwd):
-            return
-        asking = self._asking = anyio.Event()
-        try:
-            with anyio.move_on_after(ROOTS_TIMEOUT):
-                found = await ctx.session.send_request(types.ListRootsRequest(), types.ListRootsResult)
-                folders = [folder for root in found.roots if (folder := _find_folder(str(root.uri)))]
-                fitting = [folder for folder in folders if _has_place(folder)]
-                self._world = self._world._replace(cwd=(fitting or folders or [self._wish.cwd])[0])
-        except MCPError:  # it cannot say
-            return
-        finally:
-            asking.set()
 
-    async def _find_world(self) -> World:
-        if self._asking is not None:
-            await self._asking.wait()
-        return self._world
-
-
-async def ask_consent(
-    tool: Tool, ctx: Context, params: types.CallToolRequestParams
-) -> types.InputRequiredResult | Answer | None:
-    """None for yes, or where there is nobody to ask; else what the client has to ask, or why nothing is done.
+async def ask_user(
+    ctx: Context, params: types.CallToolRequestParams, text: str, name: str, field: Mapping[str, Any], state: str = ""
+) -> object:
+    """What the user enters; None for a no; NOBODY where they cannot be asked; an InputRequiredResult for the client.
+    field: the JSON Schema of what is asked for. state: comes back with the answer.
 
     Older clients are asked while the call waits; newer ones are told what to ask, and call again with the answer.
     """
     capabilities = ctx.session.client_capabilities
     can_ask = capabilities.elicitation if capabilities is not None else None
     if can_ask is None or (can_ask.form is None and can_ask.url is not None):
-        return None
-    point = escape_controls(shorten(str((params.arguments or {}).get("checkpoint_id")), 100))
-    text = f"Put the files back as restore point {point} holds them? What is there now is kept in a new point."
-    if ctx.protocol_version in MODERN_PROTOCOL_VERSIONS:
-        given = (params.input_responses or {}).get(_CONSENT)
-        if given is not None:
-            return _judge(tool, given)
-        question = types.ElicitRequest(params=types.ElicitRequestFormParams(message=text, requested_schema=_FORM))
-        return types.InputRequiredResult(input_requests={_CONSENT: question})
-    try:
-        with anyio.fail_after(ASK_TIMEOUT):
-            return _judge(tool, await ctx.session.elicit_form(text, _FORM, ctx.request_id))
-    except (MCPError, TimeoutError) as error:
-        return _judge(tool, error)
-
-
-def _judge(tool: Tool, given: object) -> Answer | None:
-    agrees = isinstance(given, types.ElicitResult) and given.action == "accept" and (given.content or {}).get(_AGREE)
-    if agrees is True:
-        return None
-    why = "the user could not be asked" if isinstance(given, Exception) else "the user did not agree"
-    return fail(tool.verb, CheckpointError(f"{why}, so nothing was changed", "continue without it, or ask the user"))
+        return NOBODY
+    form = {"type": "object", "properties": {name: field}, "required": [name]}
+    text = escape_controls(shorten(text, 2_000))
+    given: object = (params.input_responses or {}).get(name)
+    if ctx.protocol_version not in MODERN_PROTOCOL_VERSIONS:
+        try:
+            with anyio.fail_after(ASK_TIMEOUT):
+                given = await ctx.session.elicit_form(text, form, ctx.request_id)
+        except (MCPError, TimeoutError):
+            return None
+    elif given is None:
+        question = types.ElicitRequest(params=types.ElicitRequestFormParams(message=text, requested_schema=form))
+        return types.InputRequiredResult(input_requests={name: question}, request_state=state or None)
+    if isinstance(given, types.ElicitResult) and given.action == "accept":
+        return (given.content or {}).get(name)
+    return None
 
 
 def _read_checkpoint(skill: str, world: World) -> Reply:
@@ -262,16 +244,3 @@ def _read_checkpoint(skill: str, world: World) -> Reply:
         return Reply(document["checkpoints"][skill])
     found = [Finding(**finding) for finding in document["findings"]]
     raise CheckpointError(f"{found[0].path}: {found[0].message}", found[0].hint)
-
-
-def _has_place(folder: str) -> bool:
-    with suppress(CheckpointError):
-        return bool(find_place(folder))
-    return False
-
-
-def _find_folder(uri: str) -> str:
-    parts = urlsplit(uri)
-    folder = unquote(parts.path)
-    is_here = parts.scheme == "file" and parts.netloc in ("", "localhost")
-    return folder if is_here and "\0" not in folder and os.path.isdir(folder) else ""

@@ -9,41 +9,43 @@ from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.mcp.calls import Reply, World, run_update, run_verb
 from checkpoint_git.protocols.contract import skill_layout
 from checkpoint_git.protocols.registry import KINDS
-from checkpoint_git.tools.doctor.catalog import describe_codes
 
 Arguments = Mapping[str, Any]
-Run = Callable[[Arguments, World], Reply]
 
 
 class Tool(NamedTuple):
+    """call: the verb, and its first words. operands: the arguments that are given without a name. options: the names of
+    those that the command line calls otherwise.
+    """
+
     name: str
-    title: str
     description: str
-    run: Run
     takes: Mapping[str, Any]  # argument -> its JSON Schema
+    call: str
     needs: Sequence[str] = ()  # the required ones
+    operands: Sequence[str] = ("skill",)
+    options: Mapping[str, str] = {}
     writes: bool = False  # it changes files
     destructive: bool = False  # it can replace what was there
-    again: bool = False  # a second call with the same arguments changes nothing more
+    minimal: bool = False  # it is offered with --tools minimal too
 
     @property
     def verb(self) -> str:
-        return "restore-point" if self.name.startswith("restore_point_") else self.name.removeprefix("checkpoint_")
+        return self.call.partition(" ")[0]
 
     @property
     def input_schema(self) -> dict[str, Any]:
-        needs = list(self.needs)
-        return {"type": "object", "properties": self.takes, "required": needs, "additionalProperties": False}
+        shape = {"type": "object", "properties": self.takes}
+        return {**shape, "required": list(self.needs)} if self.needs else shape
 
-
-def _calls(verb: str, *words: str, operand: str = "skill", **options: str) -> Run:
-    def run(asked: Arguments, world: World) -> Reply:
-        given = {option: asked.get(name) for name, option in options.items()}
-        values = [asked[name] for name in operand.split() if asked.get(name) is not None]
+    def run(self, asked: Arguments, world: World) -> Reply:
+        if self.name in _OWN:
+            return _OWN[self.name](asked, world)
+        named = {name: asked.get(name) for name in self.takes if name not in self.operands}
+        options = {self.options.get(name, f"--{name.replace('_', '-')}"): value for name, value in named.items()}
+        values = [asked[name] for name in self.operands if asked.get(name) is not None]
         operands = [word for each in values for word in (each if isinstance(each, list) else [each])]
-        return run_verb(verb, given, [*words, *operands], world)
-
-    return run
+        return run_verb(self.verb, options, [*self.call.split()[1:], *operands], world)
 
 
 def show_checkpoint(asked: Arguments, world: World) -> Reply:
@@ -52,13 +54,6 @@ def show_checkpoint(asked: Arguments, world: World) -> Reply:
     is_own = bool(world.owner) and skill == world.owner
     reply = run_verb("show", {"--public": not is_own}, [] if skill is None else [skill], world)
     return reply._replace(failed=skill is not None and skill not in reply.document["checkpoints"])
-
-
-def _done(asked: Arguments, world: World) -> Reply:
-    options = {"--next": asked.get("next_action"), "--complete": asked.get("complete")}
-    if all(options.values()):
-        raise CheckpointError("next_action and complete exclude one another", "give next_action while work is left")
-    return run_verb("done", options, [asked["skill"]], world)
 
 
 def _roll_back(asked: Arguments, world: World) -> Reply:
@@ -76,40 +71,22 @@ def _roll_back(asked: Arguments, world: World) -> Reply:
     return plan if confirm is None else run_verb("restore-point", scope, words, world)
 
 
-_RUNS: dict[str, Run] = {
-    "checkpoint_status": _calls("status", brief="--brief", since="--since"),
-    "checkpoint_next": _calls("next", all="--all"),
-    "checkpoint_resume": _calls("resume"),
-    "checkpoint_list": _calls("list"),
+# what is more than one call of a verb
+_OWN: dict[str, Callable[[Arguments, World], Reply]] = {
     "checkpoint_show": show_checkpoint,
-    "checkpoint_refs": _calls("refs", role="--role"),
-    "checkpoint_validate": _calls("validate", strict="--strict", staged="--staged"),
-    "checkpoint_doctor": _calls("doctor", checks="--check"),
     "checkpoint_update": run_update,
-    "checkpoint_done": _done,
-    "checkpoint_note": _calls("note", operand="skill text"),
-    "checkpoint_ask": _calls("ask", operand="skill question", options="--option", blocks="--blocks"),
-    "checkpoint_decide": _calls("decide", operand="skill id answer"),
-    "checkpoint_block": _calls("block", operand="skill text", needs="--needs", blocks="--blocks"),
-    "checkpoint_unblock": _calls("unblock", operand="skill id"),
-    "checkpoint_drop": _calls("drop", operand="skill action", why="--why", next_action="--next", complete="--complete"),
-    "checkpoint_undo": _calls("undo"),
-    "restore_point_create": _calls("restore-point", "create", operand="scope", reason="--reason", expiry="--expiry"),
-    "restore_point_list": _calls("restore-point", "list"),
-    "restore_point_show": _calls("restore-point", "show", operand="checkpoint_id"),
-    "restore_point_verify": _calls("restore-point", "verify", operand="checkpoint_id"),
     "restore_point_rollback": _roll_back,
 }
 
 
 def _read_tools() -> tuple[Tool, ...]:
     with open(os.path.join(os.path.dirname(__file__), "tools.json"), encoding="utf-8") as stream:
-        rows = json.loads(stream.read().replace("{codes}", describe_codes()))
-    return tuple(Tool(run=_RUNS[row["name"]], **row) for row in rows)
+        return tuple(Tool(**row) for row in json.load(stream))
 
 
 TOOLS = _read_tools()
 
 
-def choose_tools(*, read_only: bool) -> dict[str, Tool]:
-    return {tool.name: tool for tool in TOOLS if not (read_only and tool.writes)}
+def choose_tools(*, read_only: bool, minimal: bool = False) -> dict[str, Tool]:
+    chosen = [tool for tool in TOOLS if tool.minimal or not minimal]
+    return {tool.name: tool for tool in chosen if not (read_only and tool.writes)}

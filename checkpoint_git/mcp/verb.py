@@ -57,6 +57,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--project", metavar="DIR", help="where to work (default: the current folder)")
     parser.add_argument("--skill", metavar="SKILL", help="the skill that alone may be written, and is shown whole")
     parser.add_argument("--read-only", action="store_true", help="offer no tool that writes")
+    parser.add_argument("--tools", choices=("all", "minimal"), default="all", help="minimal: the six of every session")
     parser.add_argument(
         "--print-config", choices=list(CLIENTS), metavar="CLIENT", help=f"show a client's file: {', '.join(CLIENTS)}"
     )
@@ -85,7 +86,8 @@ def answer(args: Namespace, invocation: Invocation) -> Answer:
     if invocation.stdin.isatty():
         invocation.stderr.write("checkpoint: waiting for a client on standard input; Ctrl-D ends this\n")
         invocation.stderr.flush()
-    code = server.serve(server.Wish(invocation.cwd, project, owner, args.read_only), invocation.stderr)
+    wish = server.Wish(project or invocation.cwd, owner, args.read_only, args.tools == "minimal")
+    code = server.serve(wish, invocation.stderr)
     invocation.stderr.flush()
     os._exit(code)  # a thread may still read what nobody wants any more; nothing is being written
 
@@ -104,6 +106,7 @@ def _print_config(args: Namespace, cwd: str) -> Answer:
     options = ["--project", _find_project(args.project, cwd)] if args.project is not None else []
     options += ["--skill", args.skill] if args.skill is not None else []
     options += ["--read-only"] if args.read_only else []
+    options += ["--tools", "minimal"] if args.tools == "minimal" else []
     if args.format == "json":
         data = {"client": name, "file": client.file, "language": client.language}
         data |= {"config": find_config(name, options), "text": write_config(name, options)}

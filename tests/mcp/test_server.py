@@ -1,7 +1,7 @@
 import json
 from contextlib import AbstractAsyncContextManager
 from pathlib import Path
-from typing import Any
+from typing import Any, Literal
 
 import anyio
 import pytest
@@ -10,11 +10,9 @@ from mcp.shared.exceptions import MCPDeprecationWarning, MCPError
 from mcp.shared.subscriptions import ResourcesListChanged, ResourceUpdated
 from mcp_types import (
     ElicitResult,
-    ListRootsResult,
     PromptReference,
     ResourceListChangedNotification,
     ResourceUpdatedNotification,
-    Root,
     TextContent,
     TextResourceContents,
 )
@@ -37,7 +35,7 @@ def test_an_agent_takes_work_up_writes_and_finishes_an_action(mode: str, project
             assert list(tools) == [tool.name for tool in TOOLS]
             hints = tools["restore_point_rollback"].annotations
             assert hints is not None
-            assert (hints.read_only_hint, hints.destructive_hint, hints.open_world_hint) == (False, True, False)
+            assert (hints.read_only_hint, hints.destructive_hint, hints.open_world_hint) == (None, True, False)
             assert (await ask(client, "checkpoint_next"))["action"] == "Write the notes API"
             assert (await ask(client, "checkpoint_resume", skill="build"))["decision"] == "ask"
             await ask(client, "checkpoint_update", skill="build", replace={"step": "sprint-3"})
@@ -121,7 +119,7 @@ async def _append(client: Client, action: str) -> None:
 
 
 async def _list(client: Client) -> None:
-    assert (await ask(client, "checkpoint_list"))["checkpoints"]
+    assert (await ask(client, "checkpoint_show"))["checkpoints"]
 
 
 def test_read_only_has_no_tool_that_writes(project: Path) -> None:
@@ -261,18 +259,46 @@ def test_a_person_who_can_be_asked_is_asked_before_files_are_put_back(mode: str,
     run(talk)
 
 
-def test_a_folder_without_checkpoints_asks_the_client_for_its_roots(project: Path, tmp_path: Path) -> None:
-    async def tell_roots(_: Any) -> ListRootsResult:
-        empty = tmp_path / "empty"
-        empty.mkdir(exist_ok=True)
-        uris = ["file:///no/such", empty.as_uri(), project.as_uri()]
-        return ListRootsResult(roots=[Root.model_validate({"uri": uri}) for uri in uris])
+@BOTH
+@pytest.mark.parametrize("how", ["accept", "decline", "cannot"])
+def test_a_decision_is_asked_of_the_person_where_the_client_can_and_waits_where_not(
+    mode: str, how: Literal["accept", "decline", "cannot"], project: Path
+) -> None:
+    asked: list[Any] = []
+
+    async def decide(_: Any, question: Any) -> ElicitResult:
+        asked.append(question)
+        assert [each["description"] for each in read_decisions(project)] == ["Which region?"]  # already written down
+        return (
+            ElicitResult(action="accept", content={"answer": "eu"})
+            if how == "accept"
+            else ElicitResult(action="decline")
+        )
 
     async def talk() -> None:
-        elsewhere = tmp_path / "elsewhere"
-        elsewhere.mkdir()
-        async with open_client(elsewhere, list_roots_callback=tell_roots) as client:
-            assert [each["skill"] for each in (await ask(client, "checkpoint_list"))["checkpoints"]] == ["build"]
+        callback = None if how == "cannot" else decide
+        async with open_client(project, mode=mode, elicitation_callback=callback) as client:
+            said = await ask(client, "checkpoint_ask", skill="build", question="Which region?", options=["eu", "us"])
+            assert said["id"]
+            assert said.get("decided") == ("eu" if how == "accept" else None)
+
+    run(talk)
+    assert [each.message for each in asked] == ([] if how == "cannot" else ["Which region?"])
+    assert all(each.requested_schema["properties"]["answer"]["enum"] == ["eu", "us"] for each in asked)
+    assert len(read_decisions(project)) == (how != "accept")
+
+
+def read_decisions(project: Path) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = json.loads(run_checkpoint("status", "--json", cwd=project).stdout)["decisions"]
+    return found
+
+
+@pytest.mark.parametrize(("words", "most"), [([], 2_500), (["--tools", "minimal"], 900)])
+def test_the_list_of_tools_costs_few_tokens(words: list[str], most: int, project: Path) -> None:
+    async def talk() -> None:
+        async with open_client(project, *words) as client:
+            listed = (await client.list_tools()).model_dump(by_alias=True, exclude_none=True, mode="json")
+            assert len(json.dumps(listed, separators=(",", ":"))) <= 4 * most
 
     run(talk)
 
@@ -280,7 +306,7 @@ def test_a_folder_without_checkpoints_asks_the_client_for_its_roots(project: Pat
 def test_the_project_can_be_named(project: Path, tmp_path: Path) -> None:
     async def talk() -> None:
         async with open_client(tmp_path, "--project", str(project)) as client:
-            assert (await ask(client, "checkpoint_list"))["checkpoints"]
+            assert (await ask(client, "checkpoint_show"))["checkpoints"]
 
     run(talk)
 

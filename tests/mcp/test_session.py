@@ -74,7 +74,7 @@ def test_arguments_that_are_too_long_are_refused(project: Path) -> None:
 def test_nonsense_does_not_end_it(project: Path) -> None:
     chance = random.Random(7)  # noqa: S311 (a repeatable mess, no secret)
     whole = [
-        json.dumps(each).encode() for each in (PING, call(1, "checkpoint_list"), call(2, "restore_point_rollback"))
+        json.dumps(each).encode() for each in (PING, call(1, "checkpoint_show"), call(2, "restore_point_rollback"))
     ]
     mess = [bytes(chance.choices(range(11, 256), k=chance.randrange(80))) for _ in range(150)]
     mess += [line[: chance.randrange(len(line))] for line in whole * 30]
@@ -94,7 +94,7 @@ def test_errors_of_the_protocol_are_told_as_such(project: Path) -> None:
     asked = [
         call(2, "no_such\u001b[31m_tool"),
         {"jsonrpc": "2.0", "id": 3, "method": "tools/call", "params": {"name": 7}},
-        {"jsonrpc": "2.0", "id": 4, "method": "tools/call", "params": {"name": "checkpoint_list", "arguments": []}},
+        {"jsonrpc": "2.0", "id": 4, "method": "tools/call", "params": {"name": "checkpoint_show", "arguments": []}},
         {"jsonrpc": "2.0", "id": 5, "method": "no/such"},
         {"jsonrpc": "2.0", "id": 6, "method": "resources/read", "params": {"uri": "file:///etc/passwd"}},
         {"jsonrpc": "2.0", "id": 7, "method": "resources/subscribe", "params": {"uri": "checkpoint://../x"}},
@@ -118,7 +118,7 @@ def test_a_cancelled_request_is_not_answered_and_nothing_else_stops(project: Pat
     pipe = Pipe(project)
     pipe.greet()
     cancel = {"jsonrpc": "2.0", "method": "notifications/cancelled", "params": {"requestId": 1}}
-    pipe.say(call(1, "checkpoint_doctor"), cancel, call(2, "checkpoint_list"))
+    pipe.say(call(1, "checkpoint_doctor"), cancel, call(2, "checkpoint_show"))
     assert pipe.hear()["id"] == 2
     assert pipe.end()[1] == []
 
