@@ -113,7 +113,8 @@ def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
     home = tmp_path_factory.mktemp("sixth")
     copy = home / "checkpoint_git"
     shutil.copytree(ROOT / "checkpoint_git", copy, ignore=shutil.ignore_patterns("__pycache__"))
-    shutil.copytree(ROOT / "hooks", home / "hooks")
+    for folder in ("hooks", "skills"):
+        shutil.copytree(ROOT / folder, home / folder)
     registry = copy / "protocols/registry.py"
     text = registry.read_text("utf-8")
     assert text.count(")\nKINDS =") == 1
