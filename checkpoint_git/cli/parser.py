@@ -1,6 +1,7 @@
 """Find the subcommand in argv and parse its arguments with argparse. It runs no verb."""
 
 import argparse
+import os
 from collections.abc import Sequence
 from functools import partial
 from types import ModuleType
@@ -8,7 +9,9 @@ from typing import Any, NamedTuple, NoReturn
 
 from checkpoint_git.cli.verbs import PLAIN_FORMATS, WITH_FINDINGS
 from checkpoint_git.core.errors import CheckpointError
-from checkpoint_git.core.terminal_text import escape_controls, quote_word
+from checkpoint_git.core.terminal_text import escape_controls, quote_word, shorten
+from checkpoint_git.disk.discover import find_place
+from checkpoint_git.protocols.contract import skill_layout
 from checkpoint_git.version import __version__
 
 WIDTH = 100  # columns of a help at most, and where there is no terminal
@@ -64,11 +67,48 @@ class _Parser(argparse.ArgumentParser):
         return super().format_help()
 
     def error(self, message: str) -> NoReturn:
-        meant = find_meant(message, list(self._option_string_actions))
-        usage = " ".join(self.format_usage().split())
-        skill = next((quote_word(word) for word in self.request.words if not word.startswith("-")), "SKILL")
-        hint = f"did you mean {meant}?" if meant else f"{usage.replace(' SKILL', f' {skill}')};"
+        meant, words = find_meant(message, list(self._option_string_actions)), self.request.words
+        hint = f"did you mean {meant}?" if meant else f"{' '.join(self.format_usage().split())};"
+        named = [action.dest for action in self._actions if not action.option_strings][:1] == ["skill"]
+        strange = message.partition("unrecognized arguments: ")[2].split(" ")[0]
+        if named and "arguments are required" in message:
+            hint = f"write it as: {self.complete_line()};"
+        elif named and self.takes_text() and strange in words:
+            at = words.index(strange)
+            line = " ".join([self.prog, *map(quote_word, [*words[:at], "--", *words[at:]])])
+            hint = f"{hint if meant else ''} if it is part of a text: {escape_controls(line)};".lstrip()
         raise UsageError(escape_controls(message), f"{hint} `{self.prog} --help` says more")
+
+    def takes_text(self) -> bool:
+        return any(action.nargs == "+" and not action.option_strings for action in self._actions)
+
+    def complete_line(self) -> str:
+        """The line that was meant where the checkpoint's name, a text or an option is missing."""
+        (_, words), known = _split_raw(self.request.words), list_names(self.request.words)
+        name = _find_name(words[0], known) if words else ""
+        words = words[1:] if name else words
+        takers = [word for word, action in self._option_string_actions.items() if action.nargs is None]
+        texts = [word for before, word in zip(["", *words], words, strict=False) if before not in takers]
+        is_text = not self.takes_text() or any(not word.startswith("-") for word in texts)
+        # a text may begin with a dash
+        is_dashed = not is_text and bool(words) and words[0].partition("=")[0] not in self._option_string_actions
+        line = [self.prog, quote_word(name or (known[0] if len(known) == 1 else "NAME")), *["--"] * is_dashed]
+        line += [*map(quote_word, words), *['"..."'] * (not is_text and not is_dashed)]
+        for action in self._actions:
+            if action.required and action.option_strings and not set(action.option_strings).intersection(words):
+                line += [action.option_strings[0], '"..."']
+        return escape_controls(" ".join(line))
+
+    def check_name(self, name: str) -> None:
+        """Raises UsageError where what stands first is no checkpoint's name, but maybe a text."""
+        known = list_names(self.request.words)
+        if known and name not in known:
+            shown = escape_controls(shorten(name, 60))
+            start = (
+                "" if skill_layout().find_name_trouble(name) else f"; to start it: checkpoint update {quote_word(name)}"
+            )
+            meant = "did you mean this" if _find_name(name, known) else "if it is a text"
+            raise UsageError(f'no checkpoint is called "{shown}"', f"{meant}: {self.complete_line()}{start}")
 
     def _get_values(self, action: argparse.Action, arg_strings: list[str]) -> Any:
         # in `--next=--` Python 3.11 takes the value for the end of the options, and leaves it out
@@ -95,13 +135,33 @@ def find_near(word: str, known: Sequence[str]) -> str:
     return next(iter(get_close_matches(word[:60], known, 1, 0.6)), "")
 
 
+def find_cwd(words: Sequence[str], cwd: str) -> str:
+    for before, word in zip(["", *words], words, strict=False):
+        if before == "-C" or (word.startswith("-C") and len(word) > len("-C")):
+            return os.path.join(cwd, os.path.expanduser(word if before == "-C" else word[2:]))
+    return cwd
+
+
+def list_names(words: Sequence[str]) -> list[str]:
+    """The checkpoints' names where a line's words send it."""
+    try:
+        names = os.listdir(find_place(find_cwd(words, os.getcwd())).directory)
+    except (CheckpointError, OSError):
+        return []
+    return sorted(filter(None, map(skill_layout().find_skill, names)))
+
+
+def _find_name(word: str, known: Sequence[str]) -> str:
+    return find_near(skill_layout().find_skill(word) or word, known)
+
+
 def list_formats(verb: str, module: ModuleType, every: Sequence[str]) -> Sequence[str]:
     """All there are for verbs with findings, else its own FORMATS or the plain ones."""
     own: Sequence[str] = getattr(module, "FORMATS", PLAIN_FORMATS)
     return every if verb in WITH_FINDINGS else own
 
 
-def build_parser(request: Request, module: ModuleType, formats: Sequence[str]) -> argparse.ArgumentParser:
+def build_parser(request: Request, module: ModuleType, formats: Sequence[str]) -> _Parser:
     parser = _Parser(
         prog=request.program,
         # a width of our own keeps argparse from importing shutil for every option that is added
@@ -133,25 +193,25 @@ def parse(request: Request, module: ModuleType, formats: Sequence[str]) -> argpa
             is_quoted = any(" " in word for word in request.words)
             if any(isinstance(text, list) and text for text in texts) or (any(texts) and not is_quoted):
                 parser.error(f"put each text in quotes: {' '.join(rest)}")
-            return parser.parse_intermixed_args(request.words)
+            args, rest = parser.parse_intermixed_args(request.words), []
         if rest:
             parser.error(f"unrecognized arguments: {' '.join(rest)}")
+        if getattr(args, "skill", None) and parser.takes_text():
+            parser.check_name(args.skill)
         return args
     options, words = _split_raw(request.words)
-    skill = [word for word in words[:1] if not word.startswith("-")]
-    args = parser.parse_args([*options, *skill])
-    args.words = words[1:]
+    skill = next((word for word in words if not word.startswith("-")), None)
+    args = parser.parse_args([*options, *([] if skill is None else [skill])])
+    words.remove(args.skill)
+    args.words = words
     return args
 
 
 def _split_raw(words: list[str]) -> tuple[list[str], list[str]]:
-    """(global options, the others: first the word without a dash, which names the skill, then all in order)."""
+    """(global options, the others in order)."""
     options, others, at = list[str](), list[str](), 0
     while at < len(words):
         span = global_span(words, at) or int(words[at] in ("-h", "--help", "-V", "--version"))
         (options if span else others).extend(words[at : at + (span or 1)])
         at += span or 1
-    skill = next((word for word in others if not word.startswith("-")), None)
-    if skill is not None:
-        others.remove(skill)
-    return options, others if skill is None else [skill, *others]
+    return options, others

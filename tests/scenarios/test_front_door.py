@@ -183,3 +183,37 @@ def test_the_line_for_a_misplaced_field_moves_what_it_says(build: GitRepo, chang
     assert not {"skill/unknown-field", "skill/misplaced-operator"}.intersection(codes(ask(build, "validate")))
     kept = leaves(json.loads(build.read(PATH)))
     assert [leaf for leaf in leaves(changes) if leaf not in kept] == []
+
+
+@pytest.mark.parametrize(
+    ("typed", "line"),
+    [
+        ("note", 'note build "..."'),
+        ("note build", 'note build "..."'),
+        ("note 'we use sqlite'", "note build 'we use sqlite'"),
+        ("note we use sqlite", "note build we use sqlite"),
+        ("note biuld 'we use'", "note build 'we use'"),
+        ("note build --x", "note build -- --x"),
+        ("note build use --quick", "note build use -- --quick"),
+        ("decide", 'decide build "..."'),
+        ("decide yes", "decide build yes"),
+        ("ask --option A", 'ask build --option A "..."'),
+        ("block 'no key'", "block build 'no key'"),
+        ("unblock", "unblock build"),
+        ("done", "done build"),
+        ("drop build Write", 'drop build Write --why "..."'),
+        ("drop --why x", "drop build --why x"),
+        ("undo", "undo build"),
+        ("update --step=x", "update build --step=x"),
+    ],
+)
+def test_where_a_name_or_a_text_is_missing_the_line_is_printed(build: GitRepo, typed: str, line: str) -> None:
+    hint = ask(build, *shlex.split(typed))["error"]["hint"]
+    assert f"checkpoint {line}" in hint.replace("python -m checkpoint_git", "checkpoint")
+
+
+def test_where_several_names_could_be_meant_none_is_guessed(build: GitRepo) -> None:
+    ask(build, "update", "other")
+    assert "checkpoint note NAME we use" in ask(build, "note", "we", "use")["error"]["hint"].replace(
+        "python -m checkpoint_git", "checkpoint"
+    )

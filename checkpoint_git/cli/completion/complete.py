@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 from checkpoint_git.cli import render
 from checkpoint_git.cli.completion.candidates import Candidate, find_wanted, keep_fitting, shorten_help
-from checkpoint_git.cli.parser import Request, build_parser, find_verb_at, list_formats
+from checkpoint_git.cli.parser import Request, build_parser, find_cwd, find_verb_at, list_formats
 from checkpoint_git.cli.verbs import DEFAULT_VERB, SHORT_VERBS, VERBS, load_verb
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.outcome import Answer, Invocation
@@ -71,17 +71,10 @@ def complete(words: Sequence[str], cwd: str) -> Completed:
     if at is not None:
         verb = SHORT_VERBS.get(earlier[at], earlier[at])
         rest = earlier[:at] + earlier[at + 1 :]
-        return _complete_verb(verb, rest, typed, _find_cwd(earlier, cwd)) if verb in VERBS else ([], "")
+        return _complete_verb(verb, rest, typed, find_cwd(earlier, cwd)) if verb in VERBS else ([], "")
     if typed.startswith("-") or find_verb_at([*earlier, "x"]) is None:  # the default verb's own options
-        return _complete_verb(DEFAULT_VERB, earlier, typed, _find_cwd(earlier, cwd))
+        return _complete_verb(DEFAULT_VERB, earlier, typed, find_cwd(earlier, cwd))
     return keep_fitting((Candidate(verb, text) for verb, (_, text) in VERBS.items() if text), typed), ""
-
-
-def _find_cwd(words: list[str], cwd: str) -> str:
-    for before, word in zip(["", *words], words, strict=False):
-        if before == "-C" or (word.startswith("-C") and len(word) > len("-C")):
-            return os.path.join(cwd, os.path.expanduser(word if before == "-C" else word[2:]))
-    return cwd
 
 
 def _complete_verb(verb: str, words: list[str], typed: str, cwd: str) -> Completed:

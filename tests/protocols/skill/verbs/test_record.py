@@ -341,15 +341,15 @@ SAID: list[tuple[list[str], str]] = [
     (["drop", "--why", "too slow", "evaluator"], "dropped: Run the evaluator"),
 ]
 REFUSED: list[tuple[list[str], str]] = [
-    (["note"], " build TEXT"),
+    (["note"], 'checkpoint note build "..."'),
     (["ask", "Which", "one?", "--option", "eu", "west"], "put each text in quotes: west"),
     (["drop", "evaluator", "--why", "too", "slow"], "put each text in quotes: slow"),
     (["done", "--next", "Ship", "it"], "put each text in quotes: it"),
-    (["done", "2"], " build; `checkpoint done --help`"),
+    (["done", "2"], " SKILL; `checkpoint done --help`"),
     (["drop", "zebra", "--why", "{x}"], "checkpoint drop build 'Write the notes API' --why '{x}'"),
     (["decide", "not", "now"], "checkpoint decide build b1 'not now'"),
     (["decide", "b2", "eu-west"], "checkpoint decide build b1 eu-west"),
-    (["decide"], " build [ID] ANSWER"),
+    (["decide"], 'checkpoint decide build "..."'),
     (["unblock", "b1"], 'checkpoint decide build b1 "..."'),
     (["unblock", "k2", "for", "now"], "checkpoint unblock build k2"),
     (["block", "x", "--needs", "zebra"], "--needs is one of user_decision, code_fix, external_dep"),
@@ -389,8 +389,8 @@ def test_the_answer_says_that_the_status_changed_at_every_door(build: Path, proj
 
 def test_a_name_that_is_misspelt_or_missing_is_named(build: Path, project: Path) -> None:
     for words, hint in (
-        (["note", "bild", "x"], "did you mean build?"),
-        (["note", ".checkpoints/build.checkpoint.json", "x"], "try build"),
+        (["note", "bild", "x"], "checkpoint note build x;"),
+        (["note", ".checkpoints/build.checkpoint.json", "x"], "checkpoint note build x"),
         (["update", "step=x"], "checkpoint update build --step=..."),
     ):
         ran = run_here(*words, cwd=project)
