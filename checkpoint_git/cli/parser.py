@@ -18,6 +18,9 @@ WIDTH = 100  # columns of a help at most, and where there is no terminal
 vars(argparse)["_"] = str  # else it imports locale, to look for translations that Python does not have
 
 
+_UNKNOWN = "no checkpoint is called"
+
+
 class UsageError(CheckpointError):
     """Invalid command-line arguments."""
 
@@ -71,7 +74,7 @@ class _Parser(argparse.ArgumentParser):
         hint = f"did you mean {meant}?" if meant else f"{' '.join(self.format_usage().split())};"
         named = [action.dest for action in self._actions if not action.option_strings][:1] == ["skill"]
         strange = message.partition("unrecognized arguments: ")[2].split(" ")[0]
-        if named and "arguments are required" in message:
+        if named and ("arguments are required" in message or message.startswith(_UNKNOWN)):
             hint = f"write it as: {self.complete_line()};"
         elif named and self.takes_text() and strange in words:
             at = words.index(strange)
@@ -98,17 +101,6 @@ class _Parser(argparse.ArgumentParser):
             if action.required and action.option_strings and not set(action.option_strings).intersection(words):
                 line += [action.option_strings[0], '"..."']
         return escape_controls(" ".join(line))
-
-    def check_name(self, name: str) -> None:
-        """Raises UsageError where what stands first is no checkpoint's name, but maybe a text."""
-        known = list_names(self.request.words)
-        if known and name not in known:
-            shown = escape_controls(shorten(name, 60))
-            start = (
-                "" if skill_layout().find_name_trouble(name) else f"; to start it: checkpoint update {quote_word(name)}"
-            )
-            meant = "did you mean this" if _find_name(name, known) else "if it is a text"
-            raise UsageError(f'no checkpoint is called "{shown}"', f"{meant}: {self.complete_line()}{start}")
 
     def _get_values(self, action: argparse.Action, arg_strings: list[str]) -> Any:
         # in `--next=--` Python 3.11 takes the value for the end of the options, and leaves it out
@@ -196,8 +188,12 @@ def parse(request: Request, module: ModuleType, formats: Sequence[str]) -> argpa
             args, rest = parser.parse_intermixed_args(request.words), []
         if rest:
             parser.error(f"unrecognized arguments: {' '.join(rest)}")
-        if getattr(args, "skill", None) and parser.takes_text():
-            parser.check_name(args.skill)
+        skill, known = getattr(args, "skill", None), list_names(request.words) if parser.takes_text() else []
+        if skill and known and skill not in known:  # it may be a part of the text
+            start = (
+                "" if skill_layout().find_name_trouble(skill) else f" (checkpoint update {quote_word(skill)} starts it)"
+            )
+            parser.error(f"{_UNKNOWN} {shorten(skill, 60)}{start}")
         return args
     options, words = _split_raw(request.words)
     skill = next((word for word in words if not word.startswith("-")), None)

@@ -5,7 +5,7 @@ from argparse import ArgumentParser, Namespace
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.outcome import Block, Invocation, Line, Outcome, Table
 from checkpoint_git.disk.discover import find_place
-from checkpoint_git.git.clone import find_conflicts
+from checkpoint_git.git.clone import add_gaps
 from checkpoint_git.protocols.document import Document
 from checkpoint_git.protocols.skill.store import iterate_documents
 
@@ -40,6 +40,5 @@ def run(args: Namespace, invocation: Invocation) -> Outcome:
     blocks: list[Block] = [Line(f"no checkpoints in {place.directory} yet; start one: checkpoint update build", "dim")]
     if rows:
         blocks = [Table(_HEADERS, rows, (0, 1, 2), has_tail=True)]
-    gaps = find_conflicts(place.work_tree, place.git_dir, invocation.env)
-    lines = [Line(f"{gap.message} (fix: {gap.fix})", "warn") for gap in gaps]
-    return Outcome({"checkpoints": summaries}, blocks, findings, summary=lines)
+    outcome = Outcome({"checkpoints": summaries}, blocks, findings)
+    return add_gaps(outcome, place.work_tree, place.git_dir, invocation.env)

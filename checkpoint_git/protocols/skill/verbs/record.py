@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from checkpoint_git.core.finding import Finding
-from checkpoint_git.core.outcome import Invocation, Line, Outcome
+from checkpoint_git.core.outcome import Block, Invocation, Line, Outcome
 from checkpoint_git.disk.discover import Place
 from checkpoint_git.protocols.skill import changes, entries, store
 from checkpoint_git.protocols.skill.entries import Entry
@@ -62,14 +62,13 @@ class _Verb(NamedTuple):
         tell = say_waiting(invocation.stderr)
         result = record(place, args.skill, invocation.now, self.make(args, invocation.now), tell)
         entry = result.entry or Entry("", ())
-        lines = [Line(f"took {typed} for {meant}", "warn") for typed, meant in entry.understood]
-        lines += [Line(entry.line, "good")] if entry.line else []
+        lines: list[Block] = [Line(entry.line, "good")] if entry.line else []
         if self.name == "ask" and entry.id:
             command = answer_line(args.skill, entry.id, {"needs": "user_decision"})
             lines.append(Line(f"answer it: {command}", "strong"))
-        outcome = outcome_of_write(place, invocation, args.skill, self.name, result.written, [*entry.fields], [*lines])
-        understood = [each._asdict() for each in entry.understood]
-        return outcome._replace(data={**outcome.data, "id": entry.id or None, "understood": understood})
+        fields, understood = entry.fields, entry.understood
+        outcome = outcome_of_write(place, invocation, args.skill, self.name, result.written, fields, lines, understood)
+        return outcome._replace(data={**outcome.data, "id": entry.id or None})
 
 
 def _text(name: str, text: str) -> tuple[str, dict[str, Any]]:

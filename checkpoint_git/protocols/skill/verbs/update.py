@@ -2,7 +2,7 @@
 
 import argparse
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from copy import deepcopy
 from typing import Any, NamedTuple
 
@@ -105,35 +105,42 @@ def apply_edits(skill: str, edits: list[Edit], invocation: Invocation, *, new_fi
     tell = say_waiting(invocation.stderr)
     result = update(place, skill, edits, invocation.now, tell, new_field=new_field)
     written = result.written
-    lines: list[Block] = [Line(f"took {typed} for {meant}", "warn") for typed, meant in result.understood]
+    lines = list[Block]()
     for where, texts in result.removed.items():
         told = join_some([quote(text) for text in texts])
         lines.append(Line(f"removed from {where}: {told} (undo: checkpoint undo {quote_word(skill)})", "warn"))
     if result.clock_behind and not written.refused:
         stamp, here = (written.document.value or {}).get("updated_at"), write_instant(invocation.now)
         lines.append(Line(f"updated_at stays {stamp}: this machine's clock ({here}) is behind it", "warn"))
-    outcome = outcome_of_write(place, invocation, skill, "update", written, result.fields, lines)
-    understood = [each._asdict() for each in result.understood]
-    return outcome._replace(data={**outcome.data, "understood": understood, "removed": result.removed})
+    outcome = outcome_of_write(place, invocation, skill, "update", written, result.fields, lines, result.understood)
+    return outcome._replace(data={**outcome.data, "removed": result.removed})
 
 
 def outcome_of_write(
-    place: Place, invocation: Invocation, skill: str, verb: str, written: Written, fields: list[str], lines: list[Block]
+    place: Place,
+    invocation: Invocation,
+    skill: str,
+    verb: str,
+    written: Written,
+    fields: Sequence[str],
+    lines: Sequence[Block],
+    understood: Sequence[Understood] = (),
 ) -> Outcome:
     """The answer of a writing verb: the fields that changed, findings that arose, errors that are left."""
     document = written.document
+    lines = [*(Line(f"took {typed} for {meant}", "warn") for typed, meant in understood), *lines]
+    about = {"skill": skill, "path": document.path, "understood": [each._asdict() for each in understood]}
     if written.refused:
-        data = {"skill": skill, "path": document.path, "written": False}
+        data = {**about, "written": False}
         refusal = Line(f"{skill}: {verb} refused, nothing was written", "bad")
         return Outcome(data, [refusal, *lines], written.refused, 1)
     unseen = find_untracked(place, [document.path], invocation.env, invocation.cwd)
     left = sum(finding.level == "error" for finding in document.findings)
     data = {
-        "skill": skill,
-        "path": document.path,
+        **about,
         "written": True,
         "created": written.created,
-        "fields": fields,
+        "fields": [*fields],
         "updated_at": (document.value or {}).get("updated_at"),
         "errors_left": left,
         "git": unseen[0].code.removeprefix("git/") if unseen else None,
