@@ -17,22 +17,21 @@ from checkpoint_git.protocols.skill.changes import Lists, check_text, make_edits
 from checkpoint_git.protocols.skill.since import read_since
 from checkpoint_git.protocols.skill.status import StatusResult, status
 from checkpoint_git.protocols.skill.verbs.done import DoneResult, done
-from checkpoint_git.protocols.skill.verbs.list import summarize
 from checkpoint_git.protocols.skill.verbs.log import LogResult, log
 from checkpoint_git.protocols.skill.verbs.next import NextResult, next_actions
 from checkpoint_git.protocols.skill.verbs.record import EntryResult, Record, record
-from checkpoint_git.protocols.skill.verbs.refs import find_refs
 from checkpoint_git.protocols.skill.verbs.reset import reset
 from checkpoint_git.protocols.skill.verbs.resume import ResumeResult, resume
 from checkpoint_git.protocols.skill.verbs.rotate import RotateResult, rotate
 from checkpoint_git.protocols.skill.verbs.undo import Undone, undo
 from checkpoint_git.protocols.skill.verbs.update import UpdateResult, update
-from checkpoint_git.protocols.skill.views import public_view
+from checkpoint_git.protocols.skill.views import find_refs, public_view, text_field
 from checkpoint_git.protocols.validate import iterate_checked
 from checkpoint_git.tools.sync.context import TIMEOUT, Wish
 from checkpoint_git.tools.sync.run import SyncResult, sync
 from checkpoint_git.tools.validate.verb import read_paths
 
+_SUMMARY = ("project", "phase", "step", "status", "updated_at")
 Objects = list[dict[str, Any]]
 Findings = list[Finding]
 
@@ -179,4 +178,8 @@ class Checkpoints:
 
     def list(self) -> Objects:
         """One object a checkpoint: skill, path, valid, project, phase, step, status, updated_at."""
-        return [summarize(document) for document in store.iterate_documents(self.place, self.now)]
+        return [
+            {"skill": one.skill, "path": one.path, "valid": one.is_valid}
+            | {name: text_field(one.value or {}, name) or None for name in _SUMMARY}
+            for one in store.iterate_documents(self.place, self.now)
+        ]

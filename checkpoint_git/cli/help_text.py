@@ -10,7 +10,7 @@ GROUPS = {
     "set up": ("init", "prime"),
 }
 TOPICS = {
-    "read": ("status", "next", "resume", "list", "show", "refs", "log", "diff", "report"),
+    "read": ("status", "next", "resume", "show", "log", "diff", "report"),
     "write": ("update", "done", "note", "ask", "decide", "block", "unblock", "drop", "undo", "reset", "rotate"),
     "check": ("validate", "doctor", "schema"),
     "merge": ("resolve", "merge-file", "explain-merge", "audit", "sync", "ci"),

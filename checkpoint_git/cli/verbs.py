@@ -65,10 +65,11 @@ _MEANT = {
     "done": "finish tick",
     "validate": "check lint",
     "init": "setup install",
+    "status --short": "list ls",
 }
 # what people type -> the command for it
 MEANT_VERBS = {word: verb for verb, words in _MEANT.items() for word in words.split()}
-MEANT_VERBS |= {"merge": "resolve", "history": "log", "ls": "list", "fix": "doctor"}
+MEANT_VERBS |= {"merge": "resolve", "history": "log", "fix": "doctor", "refs": "show --tickets"}
 DEFAULT_VERB = "status"
 WITH_FINDINGS = frozenset(("validate", "doctor", "ci", "audit"))
 PLAIN_FORMATS = ("text", "json", "md")

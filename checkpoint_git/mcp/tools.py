@@ -74,6 +74,7 @@ def _roll_back(asked: Arguments, world: World) -> Reply:
 # what is more than one call of a verb
 _OWN: dict[str, Callable[[Arguments, World], Reply]] = {
     "checkpoint_show": show_checkpoint,
+    "checkpoint_refs": lambda asked, world: run_verb("show", {"--tickets": asked.get("role", "all")}, [], world),
     "checkpoint_update": run_update,
     "restore_point_rollback": _roll_back,
 }

@@ -76,7 +76,7 @@ Reader = Literal["status", "prime", "report", "completion"]
 
 
 class Question(NamedTuple):
-    """form: the --format; only what it shows is made. skill, brief, since (as typed): what `status` is asked for."""
+    """form: the --format; only what it shows is made. skill, brief, since (as typed), short: asked of `status`."""
 
     place: Place
     now: int
@@ -86,6 +86,7 @@ class Question(NamedTuple):
     skill: str | None = None
     brief: bool = False
     since: str | None = None
+    short: bool = False
 
     @property
     def is_narrow(self) -> bool:

@@ -64,7 +64,7 @@ def watch_verb(monkeypatch: pytest.MonkeyPatch, **names: Any) -> list[tuple[argp
         (["next", "--all"], "next", ["--all"]),
         (["--json", "-C", "x", "next"], "next", ["--json", "-C", "x"]),
         (["--format", "json", "next"], "next", ["--format", "json"]),
-        (["-Cx", "--format=md", "list"], "list", ["-Cx", "--format=md"]),
+        (["-Cx", "--format=md", "show"], "show", ["-Cx", "--format=md"]),
         (["show", "next"], "show", ["next"]),
     ],
 )
@@ -103,14 +103,14 @@ def test_help_lists_the_verbs_but_not_the_one_for_hooks(words: list[str], tmp_pa
 
 
 def test_the_version_is_told_everywhere(project: Path) -> None:
-    for words in (["--version"], ["list", "--version"]):
+    for words in (["--version"], ["show", "--version"]):
         assert run_checkpoint(*words, cwd=project).stdout == f"checkpoint {__version__}\n"
 
 
 @pytest.mark.parametrize("start", [[str(BIN / "git-checkpoint")], [sys.executable, "-m", "checkpoint_git"]])
 def test_it_is_the_same_program_under_each_name(start: list[str], project: Path) -> None:
-    done = subprocess.run([*start, "list"], cwd=project, capture_output=True, text=True, timeout=60)
-    assert done.stdout == run_checkpoint("list", cwd=project).stdout
+    done = subprocess.run([*start, "show"], cwd=project, capture_output=True, text=True, timeout=60)
+    assert done.stdout == run_checkpoint("show", cwd=project).stdout
 
 
 def test_git_finds_it_as_a_command_of_its_own(project: Path) -> None:
@@ -132,10 +132,10 @@ def test_checkpoint_doctor_is_the_verb_doctor(project: Path) -> None:
 
 
 def test_global_options_may_stand_before_and_behind_the_verb(project: Path) -> None:
-    before = run_checkpoint("--json", "-C", str(project), "list", cwd=project.parent)
-    behind = run_checkpoint("list", "-C", str(project), "--format=json", cwd=project.parent)
+    before = run_checkpoint("--json", "-C", str(project), "show", cwd=project.parent)
+    behind = run_checkpoint("show", "-C", str(project), "--format=json", cwd=project.parent)
     assert before.stdout == behind.stdout
-    assert json.loads(before.stdout)["command"] == "list"
+    assert json.loads(before.stdout)["command"] == "show"
 
 
 def test_positional_words_may_stand_around_options(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -162,7 +162,7 @@ def test_a_raw_verb_gets_its_words_as_they_were_typed(monkeypatch: pytest.Monkey
 
 
 @pytest.mark.parametrize(
-    "words", [["list", "--nonsense"], ["resume"], ["update"], ["list", "--format=xml"], ["list", "--format=sarif"]]
+    "words", [["show", "--nonsense"], ["resume"], ["update"], ["show", "--format=xml"], ["show", "--format=sarif"]]
 )
 def test_words_that_make_no_sense_end_with_2_and_the_usage(words: list[str], project: Path) -> None:
     done = run_checkpoint(*words, cwd=project)
@@ -179,7 +179,7 @@ def test_a_folder_that_is_not_there_ends_with_2(project: Path) -> None:
 
 def test_a_current_folder_that_is_gone_ends_with_2(tmp_path: Path) -> None:
     gone = tmp_path / "gone"
-    words = f"mkdir {gone}; cd {gone}; rmdir {gone}; exec {BIN / 'checkpoint'} list"
+    words = f"mkdir {gone}; cd {gone}; rmdir {gone}; exec {BIN / 'checkpoint'} show"
     done = subprocess.run(["sh", "-c", words], capture_output=True, text=True, timeout=60)
     assert done.returncode == 2
     assert "no longer exists" in done.stderr
@@ -189,7 +189,7 @@ def test_a_current_folder_that_is_gone_ends_with_2(tmp_path: Path) -> None:
 
 
 def test_being_unable_to_go_on_is_told_with_a_hint(tmp_path: Path) -> None:
-    for words in ([], ["list"], ["status", "--"]):
+    for words in ([], ["show"], ["status", "--"]):
         done = run_checkpoint(*words, cwd=tmp_path)
         assert done.returncode == 2
         assert done.stdout == ""
@@ -199,13 +199,13 @@ def test_being_unable_to_go_on_is_told_with_a_hint(tmp_path: Path) -> None:
 
 def test_without_a_folder_upward_one_below_is_named(repo: GitRepo) -> None:
     repo.write("a/it's/.checkpoints/build.checkpoint.json", checkpoint_text())
-    for words in ([], ["next"], ["list"]):
+    for words in ([], ["next"], ["show"]):
         hint = run_checkpoint(*words, cwd=repo.path).stderr.splitlines()[1]
         assert hint.startswith("  there is one below: checkpoint -C 'a/it'\"'\"'s' status; else run ")
     assert "below" not in run_checkpoint("next", cwd=repo.path.parent).stderr
 
 
-@pytest.mark.parametrize("words", [["--json", "list"], ["list", "--format", "json"], ["nonsense", "--json"]])
+@pytest.mark.parametrize("words", [["--json", "show"], ["show", "--format", "json"], ["nonsense", "--json"]])
 def test_errors_are_json_where_json_was_asked_for(words: list[str], tmp_path: Path) -> None:
     done = run_checkpoint(*words, cwd=tmp_path)
     document = json.loads(done.stdout)
@@ -327,14 +327,14 @@ def test_a_full_disk_behind_stdout_ends_with_2(project: Path) -> None:
         pytest.skip("this system has no /dev/full")
     with open("/dev/full", "w") as full:
         done = subprocess.run(
-            [BIN / "checkpoint", "list"], cwd=project, stdout=full, stderr=subprocess.PIPE, timeout=60
+            [BIN / "checkpoint", "show"], cwd=project, stdout=full, stderr=subprocess.PIPE, timeout=60
         )
     assert done.returncode == 2
     assert b"No space left" in done.stderr
 
 
 def test_it_runs_without_standard_streams(project: Path) -> None:
-    words = f"exec {BIN / 'checkpoint'} list <&- >&- 2>&-"
+    words = f"exec {BIN / 'checkpoint'} show <&- >&- 2>&-"
     assert subprocess.run(["sh", "-c", words], cwd=project, timeout=60).returncode == 0
 
 
@@ -349,7 +349,15 @@ def test_an_encoding_that_lacks_letters_gets_escapes(env: dict[str, str], repo: 
 
 
 def test_stdout_of_json_is_one_document_and_stderr_is_empty(project: Path) -> None:
-    for words in (["list"], ["validate"], ["show", "build"], ["refs"], ["status"], ["next"], ["resume", "build"]):
+    for words in (
+        ["status", "--short"],
+        ["validate"],
+        ["show", "build"],
+        ["show", "--tickets"],
+        ["status"],
+        ["next"],
+        ["resume", "build"],
+    ):
         done = run_checkpoint(*words, "--json", cwd=project)
         assert json.loads(done.stdout)["command"] == words[0]
         assert done.stderr == ""

@@ -95,7 +95,7 @@ def test_a_long_answer_can_be_read_as_it_comes(repo: GitRepo) -> None:
 
 
 @pytest.mark.parametrize(
-    "verb", ["status", "next", "prime", "list", "show", "log", "validate", "validate --staged", "diff", "resume"]
+    "verb", ["status", "next", "prime", "show", "log", "validate", "validate --staged", "diff", "resume"]
 )
 def test_a_verb_that_reads_does_not_start_the_monitor_that_a_repository_names(repo: GitRepo, verb: str) -> None:
     repo.write(".checkpoints/build.checkpoint.json", checkpoint_text())

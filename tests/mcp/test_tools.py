@@ -47,7 +47,7 @@ def test_a_tool_is_described_as_clients_want_it(tool: Tool) -> None:
         ("checkpoint_log", ["log", "build", "--limit=2"], {"skill": "build", "limit": 2}),
         ("checkpoint_show", ["show", "--public"], {}),
         ("checkpoint_show", ["show", "build", "--public"], {"skill": "build"}),
-        ("checkpoint_refs", ["refs", "--role=source"], {"role": "source"}),
+        ("checkpoint_refs", ["show", "--tickets=source"], {"role": "source"}),
         ("checkpoint_validate", ["validate", "--strict"], {"strict": True}),
         ("checkpoint_doctor", ["doctor", "build", "--check=drift"], {"skill": "build", "checks": ["drift"]}),
         ("restore_point_list", ["restore-point", "list"], {}),

@@ -14,7 +14,7 @@ from tests.support.repos import GitRepo
 from tests.support.samples import checkpoint
 
 PATH = ".checkpoints/build.checkpoint.json"
-SCREENS = ("status", "next", "resume build", "show build", "list", "prime", "validate", "validate --staged")
+SCREENS = ("status", "next", "resume build", "show build", "status --short", "prime", "validate", "validate --staged")
 DECISION = re.compile(r"checkpoint resolve [^;]*")
 
 

@@ -86,7 +86,14 @@ def test_markdown_has_whole_tables_and_no_markup_of_a_strangers(crowd: GitRepo) 
 
 
 def test_every_answer_is_one_document_for_programs(crowd: GitRepo) -> None:
-    for words in (["status"], ["next", "--all"], ["status", "--since=2026-03-01"], ["list"], ["refs"], ["rotate"]):
+    for words in (
+        ["status"],
+        ["next", "--all"],
+        ["status", "--since=2026-03-01"],
+        ["status", "--short"],
+        ["show", "--tickets"],
+        ["rotate"],
+    ):
         done = run_checkpoint(*words, "--json", cwd=crowd.path)
         assert json.loads(done.stdout)["command"] == words[0]
         assert done.stderr == ""

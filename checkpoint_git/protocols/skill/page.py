@@ -17,7 +17,6 @@ from checkpoint_git.protocols.skill.page_timeline import TEMPLATE, Lives, draw_t
 from checkpoint_git.protocols.skill.shipped_actions import read_shipped
 from checkpoint_git.protocols.skill.since import read_since
 from checkpoint_git.protocols.skill.state import Decision, State, find_decisions, find_state, find_states
-from checkpoint_git.protocols.skill.verbs.refs import find_refs
 
 _MOST_SKILLS = 60  # shown in full
 _MOST_BLOCKERS = 20
@@ -204,7 +203,7 @@ def _skills(facts: PageFacts) -> Section | None:
 
 
 def _tickets(facts: PageFacts) -> Section | None:
-    refs = find_refs(facts.documents)
+    refs = views.find_refs(facts.documents)
     threads = [state for state in facts.states if state.tickets][:_MOST_SKILLS]
     values = {"refs": refs[:_MOST_TICKETS], "left": len(refs) - _MOST_TICKETS, "threads": threads}
     return Section(TEMPLATE, "tickets", "Tickets", values) if refs else None

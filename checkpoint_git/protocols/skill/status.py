@@ -108,12 +108,12 @@ def summarize_status(question: Question) -> Summary:
             if question.brief:
                 blocks = [block for state in shown for block in (_headline(state), *_lines(state, 1))]
             else:
-                blocks = _blocks(shown, in_full=question.skill is not None)
+                blocks = _blocks(shown, in_full=question.skill is not None, is_short=question.short)
                 blocks += [Line("")] if result.findings else []
     if not states:
         blocks = [Line(f"no checkpoints in {place.directory} yet; start one: checkpoint update build", "dim")]
     lead: list[Block] = []
-    if result.decisions:
+    if result.decisions and not question.short:
         lead.append(Line(f"{plural(len(result.decisions), 'decision')} waiting on you", "bad", "decision"))
         for one in result.decisions:
             lead.append(Line(f"  {one.skill}: {describe_blocker(one.blocker, one.merged)}", "bad", hang=4))
@@ -122,7 +122,7 @@ def summarize_status(question: Question) -> Summary:
     return Summary(data, result.findings, lead, blocks)
 
 
-def _blocks(states: list[State], *, in_full: bool) -> list[Block]:
+def _blocks(states: list[State], *, in_full: bool, is_short: bool) -> list[Block]:
     headers: tuple[str, ...] = ("skill", "phase", "step", "status", "age", "progress", "notes")
     rows = []
     for state in states:
@@ -133,7 +133,7 @@ def _blocks(states: list[State], *, in_full: bool) -> list[Block]:
         blocks: list[Block] = [Table(headers, rows, _FIRM, has_tail=True)]
     else:
         blocks = [Table(headers[:-1], [row[:-1] for row in rows], _FIRM)]
-    for state in states:
+    for state in () if is_short else states:
         if in_full:
             lines = [*_progress_blocks(state), *_lines(state, len(state.actions), with_proofs=True)]
         else:  # of what is complete one action is enough

@@ -1,5 +1,6 @@
 """Small readers of a checkpoint's parts, for values that may break the schema: they return what is usable. Pure."""
 
+from collections.abc import Iterable
 from typing import Any
 
 from checkpoint_git.core.clock import DAY, read_instant
@@ -23,6 +24,7 @@ _OUTLINED = (
     "protocol_version", "project", "created_at", "updated_at", "phase", "step", "status", "progress_summary",
     "next_actions", "blockers", "depends_on", "pm_refs", "cost", "superseded",
 )  # fmt: skip
+_TICKET_FIELDS = ("role", "provider", "id", "url", "created_by_skill", "first_seen_at")
 # what the rows of thousands of checkpoints say is one object each
 _ROWS: dict[str, dict[str, Any]] = {
     status: {"status": status} for status in ("complete", "in_progress", "not_started", "skipped", "deferred")
@@ -32,6 +34,16 @@ _ROWS: dict[str, dict[str, Any]] = {
 def public_view(value: dict[str, Any]) -> dict[str, Any]:
     """What other skills may read, in the document's own order; never skill_state."""
     return {key: member for key, member in value.items() if key in PUBLIC_FIELDS}
+
+
+def find_refs(documents: Iterable[Document], role: str | None = None) -> list[dict[str, Any]]:
+    """The tickets of all documents in order, each with its skill; only known fields, never a ticket's body."""
+    return [
+        {"skill": document.skill, **{name: ref[name] for name in _TICKET_FIELDS if name in ref}}
+        for document in documents
+        for ref in read_objects(document.value or {}, "pm_refs")
+        if role in (None, ref.get("role"))
+    ]
 
 
 def outline(document: Document) -> Document:

@@ -12,6 +12,7 @@ from checkpoint_git.protocols.contract import Question, find_project, read_summa
 def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("skill", metavar="SKILL", nargs="?", help="show this one in full; default: all")
     parser.add_argument("--brief", action="store_true", help="only the most important skill, its next action, blockers")
+    parser.add_argument("--short", action="store_true", help="only the table: one line for each checkpoint")
     parser.add_argument(
         "--since", metavar="TIME", help="what changed since 2d (days), 2026-06-01 or 2026-06-01T00:00:00Z"
     )
@@ -21,7 +22,8 @@ def run(args: Namespace, invocation: Invocation) -> Outcome:
     """The verb: exit code 1 when a file is broken; the others are shown all the same."""
     cwd, form = invocation.cwd, getattr(args, "format", "")
     place = find_place(cwd) if args.skill or args.since else find_project(cwd)
-    question = Question(place, invocation.now, invocation.env, "status", form, args.skill, args.brief, args.since)
+    asked = (args.skill, args.brief, args.since, args.short)
+    question = Question(place, invocation.now, invocation.env, "status", form, *asked)
     summaries = list(read_summaries(question))
     data: dict[str, Any] = {}
     for summary in summaries:

@@ -61,7 +61,7 @@ def test_every_verb_offers_its_own_options_with_words_about_them(verb: str, repo
         (["rp", "veri"], ["verify"]),
         (["status", "--format=j"], ["--format=json"]),
         (["status", "--format", "j"], ["json"]),
-        (["refs", "--role", "s"], ["source"]),
+        (["show", "--tickets=s"], ["--tickets=source"]),
         (["workflow", "task", "d"], ["done"]),
         (["workflow", "approve", "VERI"], ["VERIFICATION"]),
         (["doctor", "--check", "drift/project"], ["drift/project-dir"]),

@@ -82,6 +82,15 @@ def test_brief_is_the_most_important_skill_alone(project: Path) -> None:
     ]
 
 
+def test_short_is_the_table_alone_also_of_invalid_and_broken_files(project: Path) -> None:
+    write(project, "deploy", status="done", blockers=[DECISION])
+    (project / ".checkpoints/gone.checkpoint.json").write_text("{", "utf-8")
+    ran = run_verb(verb, "--short", cwd=project)
+    assert sorted(line.split()[0] for line in ran.text.splitlines() if line) == ["build", "deploy", "gone"]
+    assert {each["skill"] for each in ran.outcome.data["skills"]} == {"build", "deploy", "gone"}
+    assert {finding.path.rpartition("/")[2].partition(".")[0] for finding in ran.outcome.findings} == {"deploy", "gone"}
+
+
 def test_since_tells_what_was_written_and_done_after_an_instant(project: Path) -> None:
     done = [{"text": "Pick a host", "at": "2026-03-02T09:00:00Z"}]
     write(project, "deploy", updated_at="2026-03-02T11:00:00Z", recently_done=done)

@@ -15,12 +15,12 @@ from checkpoint_git.protocols.document import Document
 from checkpoint_git.protocols.skill import layout, resume_brief, store
 from checkpoint_git.protocols.skill.next_action import Action, Proof
 from checkpoint_git.protocols.skill.shipped_actions import read_proofs
-from checkpoint_git.protocols.skill.verbs.refs import find_refs
 from checkpoint_git.protocols.skill.views import (
     count_rows,
     describe_blocker,
     find_age,
     find_answers,
+    find_refs,
     list_requests,
     text_field,
 )
@@ -199,7 +199,7 @@ def _background_lines(result: ResumeResult) -> list[Block]:
     done = [Line(f"  - {text}{f' ({at})' if at else ''}", hang=4) for text, at in result.context.recently_done]
     tickets = [Line(f"  - {_ticket_text(ref)}", hang=4) for ref in result.siblings[:_MOST_TICKETS]]
     more = len(result.siblings) - len(tickets)
-    tickets += [Line(f"  and {more} more: checkpoint refs", "dim")] if more > 0 else []
+    tickets += [Line(f"  and {more} more: checkpoint show --tickets", "dim")] if more > 0 else []
     return [*_listed("Done last", done[:_MOST_DONE]), *_listed("Tickets of other skills", tickets)]
 
 

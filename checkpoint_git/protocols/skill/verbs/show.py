@@ -1,11 +1,11 @@
-"""`checkpoint show`: a checkpoint's whole content, or what siblings may read of it."""
+"""`checkpoint show`: a checkpoint's whole content, what siblings may read of it, or its tickets."""
 
 from argparse import ArgumentParser, Namespace
 from typing import Any
 
 from checkpoint_git.core import jsontext, jsonwrite
 from checkpoint_git.core.finding import Finding
-from checkpoint_git.core.outcome import Block, Invocation, Line, Outcome
+from checkpoint_git.core.outcome import Block, Invocation, Line, Outcome, Table
 from checkpoint_git.core.terminal_text import escape_controls
 from checkpoint_git.disk.discover import Place, find_place
 from checkpoint_git.git.clone import find_conflicts
@@ -13,7 +13,9 @@ from checkpoint_git.protocols.document import Document
 from checkpoint_git.protocols.skill.resume_brief import plan_resume
 from checkpoint_git.protocols.skill.shipped_actions import read_proofs
 from checkpoint_git.protocols.skill.store import iterate_documents, read_document
-from checkpoint_git.protocols.skill.views import list_requests, public_view
+from checkpoint_git.protocols.skill.views import find_refs, list_requests, public_view
+
+_ROLES = ("source", "child", "deploy", "incident", "linked")
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -21,11 +23,13 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--public", action="store_true", help="only what other skills may read: never skill_state or unknown fields"
     )
+    help_text = "only the tickets: ids and URLs, never a ticket's text; with a role, only those in it"
+    parser.add_argument("--tickets", metavar="ROLE", nargs="?", const="all", choices=("all", *_ROLES), help=help_text)
 
 
 def run(args: Namespace, invocation: Invocation) -> Outcome:
     contents, blocks, findings = dict[str, Any](), list[Block](), list[Finding]()
-    choices, merged = list[dict[str, str]](), list[dict[str, Any]]()
+    choices, merged, tickets = list[dict[str, str]](), list[dict[str, Any]](), list[dict[str, Any]]()
     place = find_place(invocation.cwd)
     for gap in find_conflicts(place.work_tree, place.git_dir, invocation.env):  # stdout holds the file's text
         invocation.stderr.write(f"{gap.message} (fix: {gap.fix})\n")
@@ -33,6 +37,9 @@ def run(args: Namespace, invocation: Invocation) -> Outcome:
     for document in iterate_documents(place, now) if skill is None else [read_document(place, skill, now)]:
         if document.value is None:
             findings += document.findings
+            continue
+        if args.tickets:
+            tickets += find_refs([document], None if args.tickets == "all" else args.tickets)
             continue
         contents[document.skill] = public_view(document.value) if args.public else document.value
         if args.skill is not None and not args.public:
@@ -43,6 +50,11 @@ def run(args: Namespace, invocation: Invocation) -> Outcome:
             text = jsonwrite.render(public_view(jsontext.scan_tokens(text)))
         blocks += [Line(document.path, "strong")] if args.skill is None else []
         blocks += [Line(line.rstrip("\r")) for line in text.rstrip("\n").split("\n")]
+    if args.tickets:
+        headers = ("skill", "role", "provider", "id", "url")
+        rows = [tuple(str(ticket.get(name) or "") for name in headers) for ticket in tickets]
+        blocks = [Table(headers, rows, (0, 1, 2, 3), has_tail=True)] if rows else [Line("no tickets", "dim")]
+        return Outcome({"tickets": tickets}, blocks, findings)
     data = {"public": args.public, "checkpoints": contents, "choices": choices}
     return Outcome({**data, "merged": merged} if merged else data, blocks, findings)
 
