@@ -209,7 +209,7 @@ def _check_sizes(value: dict[str, Any], size: int) -> Iterator[Finding]:
         )
         yield Finding("layout", "error", message, where="/layout", hint=back)
     if isinstance(summary, str) and len(summary) > MAX_SUMMARY:
-        message = f"progress_summary has {len(summary)} characters; {MAX_SUMMARY} are the limit of what is read gladly"
+        message = f"progress_summary has {len(summary)} characters, more than {MAX_SUMMARY}"
         hint = "keep a few sentences, and put detail into progress_table"
         hint = advise(hint, "/progress_summary", '="..."')
         yield _warning("skill/summary-too-long", "/progress_summary", message, hint)

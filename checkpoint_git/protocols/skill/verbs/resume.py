@@ -94,6 +94,7 @@ def resume(place: Place, skill: str, now: int, env: Mapping[str, str]) -> Resume
         for at, (line, column) in enumerate(places):
             if drift[at].where and not drift[at].line:
                 drift[at] = drift[at]._replace(line=line, column=column)
+    drift.sort(key=lambda finding: finding.level == "note")
     context = resume_brief.find_context(document, find_proof)
     return ResumeResult(plan, document, context, drift, shipped, siblings, resolved)
 
@@ -174,8 +175,7 @@ def _continue_lines(result: ResumeResult) -> list[Block]:
     lines = _warning_lines(result)
     lines += [Line(f"Ask before proceeding: {result.describe(one)}", "bad", "decision", 2) for one in context.decisions]
     if context.actions:
-        first = f"Resuming from next_actions[{context.actions[0].at}]: {context.actions[0].shown}"
-        lines.append(Line(first, "good", "in_progress", 2))
+        lines.append(Line(f"Resuming from next_actions[{context.actions[0].at}].", "good", "in_progress", 2))
         lines += _action_lines(context.actions[:1])[1:]
     else:
         why = "every noted action is merged" if result.shipped else "nothing is noted"

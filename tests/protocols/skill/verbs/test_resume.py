@@ -51,7 +51,7 @@ def test_fresh_work_goes_on_with_its_context(project: Path) -> None:
         "Progress: 2/3 phases complete\n"
         "Next: Write the notes API\n"
         "\n"
-        "Resuming from next_actions[0]: Write the notes API\n"
+        "Resuming from next_actions[0].\n"
     )
     assert "Key decisions:\n  - SQLite for storage\n  - Passkeys only" in ran.text
     assert "User preferences:\n  - Short answers" in ran.text
@@ -81,7 +81,7 @@ def test_what_was_done_last_the_proofs_and_the_tickets_of_others_are_shown(proje
     other = checkpoint_text(skill="plan", pm_refs=[ticket])
     (project / ".checkpoints/plan.checkpoint.json").write_text(other, "utf-8")
     ran = run_verb(resume, "build", cwd=project)
-    assert "Resuming from next_actions[0]: Run the evaluator\n    done when: make eval\n" in ran.text
+    assert "Next: Run the evaluator\n\nResuming from next_actions[0].\n    done when: make eval\n" in ran.text
     assert "Then:\n  - Ship\n    done when: make ship\n" in ran.text
     assert "Done last:\n  - Step 4 (2026-03-04T08:00:00Z)\n  - Step 3" in ran.text
     assert "Step 1" not in ran.text
@@ -250,6 +250,16 @@ def test_committed_changes_of_listed_files_are_told(repo: GitRepo) -> None:
     assert said.endswith(": lib/b.ts, src/a.ts")
 
 
+def test_what_does_not_fit_is_listed_before_what_is_only_noted(repo: GitRepo) -> None:
+    repo.write(FILE, checkpoint_text(**listing("gone.ts")))
+    commit_at(repo, "All of it", "2026-03-02T09:31:00Z")
+    repo.write("other.ts", "x\n")
+    commit_at(repo, "More", "2026-03-04T10:00:00Z")
+    ran = run_verb(resume, "build", cwd=repo.path, now=LATER)
+    assert [finding.level for finding in ran.outcome.findings] == ["warning", "note", "note"]
+    assert ran.codes[0] == "drift/file-missing"
+
+
 def test_changes_count_from_when_it_was_written_where_the_checkpoint_is_not_committed(repo: GitRepo) -> None:
     repo.write("a.ts", "x\n")
     repo.write("b.ts", "x\n")
@@ -330,7 +340,7 @@ def test_an_action_that_has_shipped_is_passed_over_however_fresh_the_checkpoint_
     ran = run_verb(resume, "build", cwd=repo.path)
     assert "Next: Write the docs\n" in ran.text
     assert "Look before you go on: one thing does not fit, see below." in ran.text
-    assert "Resuming from next_actions[1]: Write the docs" in ran.text
+    assert "Resuming from next_actions[1].\n" in ran.text
     assert ran.codes == ["drift/action-shipped"]
     assert ran.outcome.findings[0].line
     assert ran.outcome.data["next_action"] == {"text": "Write the docs", "done_when": "true"}
