@@ -22,14 +22,15 @@ def workspace_of(root: Path) -> Workspace:
 
 def look(root: Path) -> str:
     """Everything about a tree that a restore point promises to give back."""
-    lines = []
+    lines, names = [], dict[int, Path]()
     for folder, folders, files in os.walk(root):
         folders[:] = sorted(name for name in folders if name not in (".git", ".checkpoints", ".audit"))
         for name in sorted([*folders, *files]):
             path = Path(folder) / name
             status = path.lstat()
             content = path.readlink() if path.is_symlink() else path.read_bytes() if path.is_file() else ""
-            lines.append(f"{path!a} {status.st_mode:o} {content!a}")
+            linked = names.setdefault(status.st_ino, path) if path.is_file() and status.st_nlink > 1 else ""
+            lines.append(f"{path!a} {status.st_mode:o} {content!a} {linked}")
     return "\n".join(lines)
 
 

@@ -34,16 +34,26 @@ class Entry(NamedTuple):
     size: int = 0  # bytes of a file's content, or of a link's target
     sha256: str = ""  # of the same, hexadecimal; "" for folders and what was not there
     blob: str = ""  # the id under which git keeps the content
+    twin: str = ""  # the first of several names of this file (hard links), where this is not it
 
 
 class Difference(NamedTuple):
     path: str
-    how: str  # "missing", "added", "changed", "mode" or "kind"
+    how: str  # "missing", "added", "changed", "mode", "kind" or "links"
+
+
+def match_twins(entries: Iterable[Entry]) -> list[Entry]:
+    """By path, the twins of each by the first name that is among them."""
+    first = dict[str, str]()
+    ordered = sorted(entries, key=lambda entry: entry.path)
+    leading = [first.setdefault(entry.twin or entry.path, entry.path) for entry in ordered]
+    pairs = zip(ordered, leading, strict=True)
+    return [entry._replace(twin="" if lead == entry.path else lead) for entry, lead in pairs]
 
 
 def compare_entries(before: Iterable[Entry], now: Iterable[Entry]) -> list[Difference]:
-    old = {entry.path: entry for entry in before if entry.kind != "absent"}
-    new = {entry.path: entry for entry in now if entry.kind != "absent"}
+    old = {entry.path: entry for entry in match_twins(before) if entry.kind != "absent"}
+    new = {entry.path: entry for entry in match_twins(now) if entry.kind != "absent"}
     differences = []
     for path in sorted(old.keys() | new.keys()):
         one, other = old.get(path), new.get(path)
@@ -55,6 +65,8 @@ def compare_entries(before: Iterable[Entry], now: Iterable[Entry]) -> list[Diffe
             differences.append(Difference(path, "changed"))
         elif one.mode != other.mode and one.kind != "link":
             differences.append(Difference(path, "mode"))
+        elif one.twin != other.twin:
+            differences.append(Difference(path, "links"))
     return differences
 
 
@@ -64,13 +76,14 @@ def write_entry(entry: Entry) -> dict[str, Any]:
         value["mode"] = f"{entry.mode:04o}"
     if entry.kind in ("file", "link"):
         value.update(size=entry.size, sha256=entry.sha256)
-    return {**value, "blob": entry.blob} if entry.blob else value
+    more = {"blob": entry.blob, "twin": entry.twin}
+    return {**value, **{key: text for key, text in more.items() if text}}
 
 
 def read_entry(value: Mapping[str, Any]) -> Entry:
     mode = int(str(value.get("mode", "0")), 8)
     size, digest, blob = int(value.get("size", 0)), str(value.get("sha256", "")), str(value.get("blob", ""))
-    return Entry(str(value["path"]), value["kind"], mode, size, digest, blob)
+    return Entry(str(value["path"]), value["kind"], mode, size, digest, blob, str(value.get("twin", "")))
 
 
 class Artifact(NamedTuple):

@@ -109,7 +109,7 @@ def workshop(point_folder: str) -> Iterator[str]:
 def write_path(
     root: str, entry: Entry, content: Chunks, work_folder: str, *, sync: bool = True, check: Check | None = None
 ) -> None:
-    """work_folder: as `workshop` gives it. sync: the content is on the disk when it returns."""
+    """work_folder: as `workshop` gives it. sync: the content is on the disk when it returns. A twin has no content."""
     check_way(root, entry.path)
     full = os.path.join(root, entry.path)
     temporary = os.path.join(work_folder, f"part-{os.urandom(6).hex()}")
@@ -118,10 +118,10 @@ def write_path(
             os.makedirs(os.path.dirname(full), exist_ok=True)
             hint = "it holds files that are not part of the restore point: move them away, then run it again"
             check_not_folder(root, entry.path, hint)
-            _write_whole(temporary, entry, content, sync=sync)
-            if check:
-                check(entry.path)
             try:
+                _write_whole(root, temporary, entry, content, sync=sync)
+                if check:
+                    check(entry.path)
                 os.replace(temporary, full)
             except OSError as error:
                 if error.errno != errno.EXDEV:
@@ -129,7 +129,9 @@ def write_path(
                 # the workshop is on another file system: a copy beside the target, then a rename within its folder
                 beside = os.path.join(os.path.dirname(full), f"{_PART}{os.path.basename(temporary)}")
                 try:
-                    _write_whole(beside, entry, _read_whole(temporary), sync=sync)
+                    _write_whole(root, beside, entry, _read_whole(temporary), sync=sync)
+                    if check:
+                        check(entry.path)
                     os.replace(beside, full)
                 finally:
                     remove_quietly(beside)
@@ -145,7 +147,10 @@ def _read_whole(path: str) -> Chunks:
         yield from iter(lambda: stream.read(1 << 20), b"")
 
 
-def _write_whole(temporary: str, entry: Entry, content: Chunks, *, sync: bool) -> None:
+def _write_whole(root: str, temporary: str, entry: Entry, content: Chunks, *, sync: bool) -> None:
+    if entry.twin:
+        os.link(os.path.join(root, entry.twin), temporary)
+        return
     if entry.kind == "link":
         os.symlink(os.fsdecode(b"".join(content)), temporary)
         return

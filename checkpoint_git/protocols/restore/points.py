@@ -6,6 +6,7 @@ import shutil
 import subprocess
 import tempfile
 import time
+from collections import Counter
 from collections.abc import Sequence
 from contextlib import suppress
 from hashlib import sha256
@@ -26,6 +27,7 @@ from checkpoint_git.protocols.restore.contents import (
     ScopePath,
     compare_entries,
     hash_contents,
+    match_twins,
     write_entry,
 )
 from checkpoint_git.protocols.restore.contents import Request as ArtifactRequest
@@ -35,7 +37,8 @@ from checkpoint_git.protocols.restore.scope import (
     changing_error,
     list_some,
     look_at,
-    read_entry_at,
+    mark_twins,
+    read_entries,
     read_scope,
 )
 
@@ -96,6 +99,12 @@ def plan_capture(workspace: Workspace, request: Request, claimed: frozenset[str]
     if not found and not claimed:
         raise CheckpointError("the scope holds nothing", "name files, folders or patterns that are there")
     folders = [one.path for one in found if one.kind == "folder"]
+    names = Counter((one.status.st_dev, one.status.st_ino) for one in found if one.status)
+    linked = [
+        one.path
+        for one in found
+        if one.kind == "file" and one.status and one.status.st_nlink > names[one.status.st_dev, one.status.st_ino]
+    ]
     nested = [path for path in folders if os.path.lexists(os.path.join(workspace.root, path, ".git"))]
     left_out = [
         *((path, "secret") for path in secret),
@@ -106,6 +115,7 @@ def plan_capture(workspace: Workspace, request: Request, claimed: frozenset[str]
         ("excluded, since secrets are not copied (--include PATH keeps one)", secret),
         ("excluded, since they are not regular files", scope.special),
         ("excluded, since git ignores them (name them to include them)", sorted(ignored)),
+        ("with other names outside of the scope (hard links), which a rollback leaves as they are", linked),
         ("another repository, of which the files are kept and its own history is not", nested),
     )
     told = [f"{text}: {list_some(paths)}" for text, paths in warnings if paths]
@@ -228,12 +238,12 @@ def _capture_proven(location: Location, kind: str, found: Sequence[ScopePath]) -
     waiting = list(found)
     for _ in range(_TRIES):
         with suppress(ChangedError):
-            entries = file_mechanisms.capture(kind, location, waiting)
+            entries = mark_twins(file_mechanisms.capture(kind, location, waiting), waiting)
             kept.update((entry.path, entry) for entry in entries)
             lost = rehearse(location, kind, entries)
             waiting = [one for one in waiting if one.path in lost]  # they were written to in between
             if not waiting:
-                return list(kept.values())
+                return mark_twins(kept.values(), found)
         before, waiting = waiting, [look_at(location.root, one.path) for one in waiting]
     changed = (one for one, now in zip(before, waiting, strict=True) if _version(one) != _version(now))
     raise changing_error(next(changed, waiting[0]).path)
@@ -314,6 +324,7 @@ def _write_lines(root: str, mechanism: str, entries: Sequence[Entry]) -> list[st
     for entry, name in ordered:
         if entry.kind == "link":
             lines.append(f"link {quote_word(os.readlink(os.path.join(root, entry.path)))} {name}\n")
+    lines += [f"twin {quote_word(f'./{entry.twin}')} {name}\n" for entry, name in ordered if entry.twin]
     return lines + [f"chmod {entry.mode:04o} -- {name} || fail {name}\n" for entry, name in reversed(folders)]
 
 
@@ -335,7 +346,7 @@ def rehearse(location: Location, kind: str, entries: Sequence[Entry]) -> set[str
     """Restores everything in an empty folder. Returns the paths that did not come back as captured."""
     with tempfile.TemporaryDirectory(prefix=".rehearsal-", dir=location.folder) as folder:
         restore_entries(location, kind, entries, folder, sync=False)
-        found = [read_entry_at(folder, _look_again(folder, entry)) for entry in entries]
+        found = read_entries(folder, [_look_again(folder, entry) for entry in entries])
         for path, names, _ in os.walk(folder):  # a folder that is closed to its owner could not be removed
             for name in names:
                 if not os.path.islink(os.path.join(path, name)):
@@ -352,8 +363,9 @@ def restore_entries(
     sync: bool = True,
     check: file_writes.Check | None = None,
 ) -> None:
+    entries = match_twins(entries)
     folders = [entry for entry in entries if entry.kind == "folder"]
-    holding = [entry for entry in entries if entry.kind in ("file", "link")]
+    holding = [entry for entry in entries if entry.kind in ("file", "link") and not entry.twin]
     with file_writes.workshop(location.folder) as work_folder:
         file_writes.make_folders(target, folders)
         contents = file_mechanisms.read_contents(kind, location, holding)
@@ -363,4 +375,7 @@ def restore_entries(
                     f"the content of {escape_controls(entry.path)} is lost", "verify the point"
                 )
             file_writes.write_path(target, entry, content, work_folder, sync=sync, check=check)
+        for entry in entries:
+            if entry.twin:
+                file_writes.write_path(target, entry, iter(()), work_folder, check=check)
         file_writes.set_modes(target, folders)

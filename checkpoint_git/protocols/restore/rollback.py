@@ -25,7 +25,7 @@ from checkpoint_git.protocols.restore.contents import (
     compare_entries,
 )
 from checkpoint_git.protocols.restore.layout import Workspace
-from checkpoint_git.protocols.restore.scope import look_at, read_entry_at, read_scope
+from checkpoint_git.protocols.restore.scope import look_at, read_entries, read_scope
 
 _JOURNAL = "rollback.json"
 SAFETY_DAYS = 30  # after which gc may clear what a rollback kept
@@ -172,7 +172,7 @@ def end_rollback(workspace: Workspace, manifest: store.Manifest) -> None:
 def _plan(job: _Job) -> Plan:
     entries = [entry for entry in job.entries if job.covers(entry.path)]
     found = [one for one in _read_scope(job) if job.covers(one.path)]
-    present = [read_entry_at(job.workspace.root, one) for one in found]
+    present = read_entries(job.workspace.root, found)
     differences = compare_entries(entries, present)
     added = sorted((one.path for one in differences if one.how == "added"), reverse=True)
     others = artifacts.find_differing(job.location, job.artifacts, job.means)
@@ -234,7 +234,12 @@ def _change_files(job: _Job, plan: Plan) -> None:
         file_writes.remove_path(root, path, watch.check)
         watch.forget(path)
     wanted = {one.path for one in plan.restore}
-    chosen = [one for one in plan.entries if one.kind == "folder" or (one.path in wanted and one.kind != "absent")]
+    files = {one.twin or one.path for one in plan.entries if one.path in wanted}  # with all their names
+    chosen = [
+        one
+        for one in plan.entries
+        if one.kind == "folder" or (one.kind != "absent" and (one.path in wanted or (one.twin or one.path) in files))
+    ]
     points.restore_entries(job.location, job.manifest.value["type"], chosen, root, check=watch.check)
 
 
@@ -333,10 +338,14 @@ class Watch:
 
     def __init__(self, root: str, found: Iterable[ScopePath]) -> None:
         self._root = root
+        found = list(found)
         self._versions = {one.path: _version(one.status) for one in found}
+        # a file of several names changes its ctime when another one of them is replaced
+        self._shared = frozenset(one.path for one in found if one.status and one.status.st_nlink > 1)
 
     def check(self, path: str) -> None:
-        if _read_version(self._root, path) != self._versions.get(path):
+        versions = (_read_version(self._root, path) or (), self._versions.get(path) or ())
+        if len({version[: 4 if path in self._shared else 5] for version in versions}) > 1:
             raise _written_error(path)
 
     def forget(self, path: str) -> None:

@@ -129,9 +129,12 @@ def check(value: dict[str, Any], point: str) -> list[Finding]:
         if value.get(key) is not None and read_instant(value[key]) is None:
             troubles.append(("restore/manifest-time", f"{key} is not a valid timestamp", f"/{key}"))
     leads_out = "a path that leads out of the workspace, or into git"
+    files = {entry["path"]: entry.get("sha256") for entry in value["entries"] if entry["kind"] == "file"}
     for at, entry in enumerate(value["entries"]):
         if not is_plain_path(entry["path"]):
             troubles.append(("restore/manifest-path", leads_out, f"/entries/{at}/path"))
+        if "twin" in entry and files.get(entry["twin"], "") != files.get(entry["path"]):
+            troubles.append(("restore/manifest-path", "a twin is another file", f"/entries/{at}/twin"))
     for at, part in enumerate(value.get("parts", [])):
         where, details, content = f"/parts/{at}", part["details"], str(part["content"]).split("/")
         paths = [details[key] for key in ("file", "path") if details.get(key) is not None]

@@ -12,7 +12,7 @@ from typing import NamedTuple
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.terminal_text import escape_controls, join_some, shorten
 from checkpoint_git.protocols.restore import layout
-from checkpoint_git.protocols.restore.contents import Entry, Kind, ScopePath
+from checkpoint_git.protocols.restore.contents import Entry, Kind, ScopePath, match_twins
 from checkpoint_git.protocols.restore.rules import is_plain_path, is_sensitive
 
 _MAGIC = frozenset("*?[")
@@ -160,6 +160,18 @@ def read_entry_at(root: str, found: ScopePath) -> Entry:
         with suppress(ChangedError):
             return read_file(root, found.path)
     raise changing_error(found.path)
+
+
+def mark_twins(entries: Iterable[Entry], found: Iterable[ScopePath]) -> list[Entry]:
+    leads, twins = dict[tuple[int, int], str](), dict[str, str]()
+    for one in found:
+        if one.kind == "file" and one.status and one.status.st_nlink > 1:
+            twins[one.path] = leads.setdefault((one.status.st_dev, one.status.st_ino), one.path)
+    return match_twins(one._replace(twin=twins.get(one.path, "")) for one in entries)
+
+
+def read_entries(root: str, found: Sequence[ScopePath]) -> list[Entry]:
+    return mark_twins([read_entry_at(root, one) for one in found], found)
 
 
 def read_file(root: str, path: str, keep: Callable[[bytes], object] = lambda chunk: None) -> Entry:

@@ -183,7 +183,13 @@ def _tell_plan(done: operations.RolledBackPoint) -> list[Block]:
 
 def _diff(args: argparse.Namespace, workspace: Workspace) -> Outcome:
     done = operations.compare_point(workspace, args.operands[0], foreign=args.foreign, here=args.here)
-    signs = {"missing": "deleted", "changed": "changed", "mode": "another mode", "kind": "another kind"}
+    signs = {
+        "missing": "deleted",
+        "changed": "changed",
+        "mode": "another mode",
+        "kind": "another kind",
+        "links": "no longer linked",
+    }
     changes = [{"path": one.path, "change": signs[one.how]} for one in done.plan.restore]
     changes += [{"path": path, "change": "added"} for path in sorted(done.plan.remove)]
     changes += [{"path": part.name, "change": "changed"} for part in done.plan.parts]
@@ -193,7 +199,13 @@ def _diff(args: argparse.Namespace, workspace: Workspace) -> Outcome:
     return Outcome(data, lines or [Line(f"nothing differs from {done.manifest.id}", "good")])
 
 
-_HOW = {"missing": "brought back", "changed": "restored", "mode": "given its mode back", "kind": "restored"}
+_HOW = {
+    "missing": "brought back",
+    "changed": "restored",
+    "mode": "given its mode back",
+    "kind": "restored",
+    "links": "linked again",
+}
 
 
 def _gc(args: argparse.Namespace, workspace: Workspace) -> Outcome:

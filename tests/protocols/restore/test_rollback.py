@@ -10,7 +10,7 @@ from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.protocols.restore import file_writes, layout, points, rollback
 from checkpoint_git.protocols.restore.contents import Difference, Entry, ScopePath
 from tests.support.repos import GitRepo
-from tests.support.restore_points import KINDS, create, go_back, look, roll_back, workspace_of
+from tests.support.restore_points import KINDS, create, go_back, look, roll_back, run_script, workspace_of
 
 
 def damage(root: Path) -> None:
@@ -57,7 +57,7 @@ def test_random_trees_come_back_whatever_was_done_to_them(repo: GitRepo, kind: s
 
 
 def grow(root: Path, chance: random.Random, count: int) -> None:
-    """Some files, links and folders below a folder; what cannot be made is left out."""
+    """Some files, links of both kinds and folders below a folder; what cannot be made is left out."""
     root.mkdir(exist_ok=True)
     for _ in range(count):
         path = root.joinpath(*(chance.choice("abc") for _ in range(chance.randint(1, 3))))
@@ -67,6 +67,8 @@ def grow(root: Path, chance: random.Random, count: int) -> None:
                 path.mkdir(mode=chance.choice([0o755, 0o700]), exist_ok=True)
             elif chance.random() < 0.15 and not path.is_symlink():
                 path.symlink_to(chance.choice(["a", "../x", "/etc"]))
+            elif chance.random() < 0.3:
+                path.hardlink_to(root.joinpath(*(chance.choice("abc") for _ in range(chance.randint(1, 3)))))
             elif not path.is_symlink():
                 path.write_bytes(chance.randbytes(chance.randint(0, 50)))
                 path.chmod(chance.choice([0o644, 0o755, 0o600]))
@@ -91,6 +93,42 @@ def mutate(root: Path, chance: random.Random) -> None:
             path.unlink()
     except OSError:
         return
+
+
+@pytest.mark.parametrize("way", ["rollback", "restore.sh"])
+@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize("harm", ["written", "replaced", "removed", "parted"])
+def test_names_of_one_file_are_names_of_one_file_again(repo: GitRepo, harm: str, kind: str, way: str) -> None:
+    repo.write("src/b", "kept\n")
+    for name in ("src/a", "src/c", "outside"):
+        (repo.path / name).hardlink_to(repo.path / "src/b")
+    before = look(repo.path / "src")
+    made = create(workspace_of(repo.path), ["src"], "", kind, None)
+    if harm == "written":
+        repo.write("src/c", "changed\n")
+    elif harm == "removed":
+        (repo.path / "src/a").unlink()
+    else:
+        (repo.path / "src/a").unlink()
+        repo.write("src/a", "kept\n" if harm == "parted" else "new\n")
+    kept = repo.read("outside")
+    if way == "rollback":
+        go_back(workspace_of(repo.path), made.manifest)
+    else:
+        assert run_script(repo.path, made).returncode == 0
+    assert look(repo.path / "src") == before
+    assert repo.read("outside") == kept
+    assert "src/a, src/b, src/c" in made.warnings[0]
+
+
+def test_one_of_several_names_goes_back_alone(repo: GitRepo) -> None:
+    repo.write("src/a", "kept\n")
+    (repo.path / "src/b").hardlink_to(repo.path / "src/a")
+    made = create(workspace_of(repo.path), ["src"], "", "git_stash", None)
+    repo.write("src/a", "mine\n")
+    go_back(workspace_of(repo.path), made.manifest, ["src/b"])
+    assert (repo.read("src/a"), repo.read("src/b")) == ("mine\n", "kept\n")
+    assert made.warnings == []
 
 
 def test_a_file_that_was_not_there_is_gone_after_the_rollback(full_work: GitRepo) -> None:
