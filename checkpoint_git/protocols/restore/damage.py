@@ -58,6 +58,21 @@ def _check_content(location: Location, manifest: Manifest, damaged: Sequence[str
     yield from _check_script(location, manifest)
 
 
+def find_unlogged(workspace: Workspace) -> Iterator[Finding]:
+    """The points of this work tree that the log lacks: it was removed, or its newest lines were."""
+    made = read_log(workspace.root).made
+    for manifest in store.read_manifests(workspace):
+        is_own = not manifest.is_foreign and store.is_of_work_tree(workspace, manifest)
+        if is_own and not manifest.trouble and manifest.id not in made:
+            yield _unlogged(manifest)._replace(level="error")
+
+
+def _unlogged(manifest: Manifest) -> Finding:
+    message = "the operation log has no record of its creation"
+    hint = "was the log removed? what is proven does not need it"
+    return Finding("restore/unlogged", "warning", message, _path_of(manifest), hint=hint)
+
+
 def _check_record(workspace: Workspace, manifest: Manifest, log: Log, *, has_ref: bool) -> Iterator[Finding]:
     if manifest.is_foreign:
         message = f"{manifest.id} was not made in this clone: it is untrusted, and no command uses it"
@@ -78,9 +93,7 @@ def _check_record(workspace: Workspace, manifest: Manifest, log: Log, *, has_ref
             hint = f"remove the copy, and it is written anew: rm {quote_word(_path_of(manifest))}"
             yield Finding("restore/manifest-copy", "error", message, _path_of(manifest), hint=hint)
     if manifest.id not in log.made:
-        message = "the operation log has no record of its creation"
-        hint = "was the log removed? what is proven does not need it"
-        yield Finding("restore/unlogged", "warning", message, _path_of(manifest), hint=hint)
+        yield _unlogged(manifest)
     elif log.made[manifest.id] != manifest.value["digest"]:
         message = "the manifest does not match the operation log"
         yield _useless("restore/manifest", message, manifest)

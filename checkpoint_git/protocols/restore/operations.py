@@ -278,7 +278,7 @@ def describe(made: CreatedPoint) -> dict[str, Any]:
         "confidence": find_confidence(made.proofs),
         "evidence_anchors": [
             *find_anchors(made.manifest, f"{len(files)} files read back and compared"),
-            f"tool:bash:sh -n {folder}/{layout.RESTORE_SCRIPT}",
+            f"tool:bash:CHECKPOINT_WORKSPACE=<empty folder> sh {folder}/{layout.RESTORE_SCRIPT}",
             *([f"tool:git:update-ref {layout.ref_name(point)} {commit}"] if commit else []),
             *(f"file:{base}/{one.content}" for one in made.artifacts if one.content),
         ],

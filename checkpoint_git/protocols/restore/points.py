@@ -7,8 +7,8 @@ import subprocess
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Sequence
-from contextlib import suppress
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager, suppress
 from hashlib import sha256
 from typing import Any, NamedTuple
 
@@ -46,6 +46,8 @@ _MAX_REASON = 500
 _TRIES = 3
 _TEMPLATE = os.path.join(os.path.dirname(__file__), "restore.sh")
 _AT_ONCE = 1000  # names on one command line of restore.sh
+_REHEARSED = 20  # files that it restores in its rehearsal, those with the oddest names
+_MOST_REHEARSED = 16 << 20  # bytes of one of them
 _SOURCES = {"git_stash": ("use_git", "take_blob"), "file_backup": ("use_copies", "take_copy")}
 
 
@@ -211,8 +213,9 @@ def _build(workspace: Workspace, request: Request, captured: Capture) -> Created
         }
         value = {**value, "digest": store.find_digest(value), "state": "active", "history": []}
         own_files = {layout.MANIFEST: store.write_text(value), layout.RESTORE_SCRIPT: text}
-        for name, data in own_files.items():
-            create_file(os.path.join(folder, name), data, 0o600)
+        create_file(os.path.join(folder, layout.MANIFEST), own_files[layout.MANIFEST], 0o600)
+        works = _rehearse_script(location, point, kind, entries, kept)
+        create_file(os.path.join(folder, layout.RESTORE_SCRIPT), text, 0o600)
         commit = _keep_in_git(location, value, entries, own_files, staged, commits) if in_git else ""
         store.finish_folder(workspace.base, folder, point)
     except BaseException:
@@ -220,14 +223,15 @@ def _build(workspace: Workspace, request: Request, captured: Capture) -> Created
         raise
     store.write_copy(workspace, point)
     location = location._replace(folder=layout.point_folder(workspace.base, point), commit=commit)
-    words = ["/bin/sh", "-n", os.path.join(location.folder, layout.RESTORE_SCRIPT)]
     proofs = {
         "content read back": True,
         "restore rehearsed": True,
-        "script parses": subprocess.run(words, capture_output=True, check=False).returncode == 0,
+        "restore.sh rehearsed": works,
         "kept by a ref": kind != "git_stash" or bool(commit),
         "whole scope kept": not captured.left_out,
     }
+    if not works:
+        captured.warnings.append("restore.sh did not work in its rehearsal: go back with the rollback")
     if kept:
         proofs["parts read back"] = not artifacts.find_damage(location, kept)
     return CreatedPoint(store.Manifest(point, value), entries, location, captured.warnings, proofs, None, kept)
@@ -344,14 +348,40 @@ def find_damage(location: Location, manifest: store.Manifest) -> list[str]:
 
 def rehearse(location: Location, kind: str, entries: Sequence[Entry]) -> set[str]:
     """Restores everything in an empty folder. Returns the paths that did not come back as captured."""
-    with tempfile.TemporaryDirectory(prefix=".rehearsal-", dir=location.folder) as folder:
+    with _stage(location) as folder:
         restore_entries(location, kind, entries, folder, sync=False)
-        found = read_entries(folder, [_look_again(folder, entry) for entry in entries])
+        return _compare_stage(folder, entries)
+
+
+@contextmanager
+def _stage(location: Location) -> Iterator[str]:
+    with tempfile.TemporaryDirectory(prefix=".rehearsal-", dir=location.folder) as folder:
+        yield folder
         for path, names, _ in os.walk(folder):  # a folder that is closed to its owner could not be removed
             for name in names:
                 if not os.path.islink(os.path.join(path, name)):
                     os.chmod(os.path.join(path, name), 0o700)
+
+
+def _compare_stage(folder: str, entries: Sequence[Entry]) -> set[str]:
+    found = read_entries(folder, [_look_again(folder, entry) for entry in entries])
     return {difference.path for difference in compare_entries(entries, found)}
+
+
+def _rehearse_script(
+    location: Location, point: str, kind: str, entries: Sequence[Entry], kept: Sequence[Artifact]
+) -> bool:
+    """Runs a restore.sh of some of the entries, and all parts but those of a server, in an empty folder."""
+    files = [entry for entry in entries if entry.kind != "folder" and entry.size < _MOST_REHEARSED]
+    odd_first = sorted(files, key=lambda entry: re.fullmatch(r"[\w./-]+", entry.path, re.ASCII) is not None)
+    some = match_twins(odd_first[:_REHEARSED])
+    script = os.path.join(location.folder, layout.RESTORE_SCRIPT)
+    create_file(script, os.fsencode(_write_script(location.root, point, kind, some, kept)), 0o600)
+    with _stage(location) as folder:
+        env = {**location.env, "CHECKPOINT_WORKSPACE": folder, "CHECKPOINT_REHEARSAL": "1"}
+        done = subprocess.run(["/bin/sh", script], env=env, cwd=folder, capture_output=True, check=False)
+        os.unlink(script)
+        return done.returncode == 0 and not _compare_stage(folder, some)
 
 
 def restore_entries(

@@ -8,22 +8,25 @@ LC_ALL=C
 export LC_ALL
 say() { printf '%s' "$*" | tr '\001-\037\177' '?' >&2; echo >&2; }
 point=@FOLDER@
+own=
+case "$0" in restore.sh | */restore.sh) own=$(cd -P -- "$(dirname -- "$0")" && pwd -P) ;; esac
 if [ -n "${CHECKPOINT_WORKSPACE:-}" ]; then
   cd -- "$CHECKPOINT_WORKSPACE" || exit 1
-else
-  case "$0" in
-  restore.sh | */restore.sh)
-    cd -- "$(dirname -- "$0")/../.." && [ -e "$point/restore.sh" ] || {
-      say "run it where it was made, or say where to restore: CHECKPOINT_WORKSPACE=FOLDER sh $0"; exit 1; } ;;
-  *) top=$(git rev-parse --show-toplevel 2>/dev/null) && cd -- "$top" ;; # read from a pipe
-  esac
+elif [ -n "$own" ]; then
+  cd -- "$(dirname -- "$0")/../.." && [ -e "$point/restore.sh" ] || {
+    say "run it where it was made, or say where to restore: CHECKPOINT_WORKSPACE=FOLDER sh $0"; exit 1; }
+else # read from a pipe
+  top=$(git rev-parse --show-toplevel 2>/dev/null) && cd -- "$top"
 fi
-# a repository keeps points in its git directory; what is below .checkpoints is a copy for looking at
 unset $(git rev-parse --local-env-vars 2>/dev/null) 2>/dev/null
 kept=$point
-for common in ./.git "$(git rev-parse --git-common-dir 2>/dev/null)"; do
-  [ ! -d "$common/checkpoint-restore/@POINT@" ] || kept=$common/checkpoint-restore/@POINT@
+[ ! -f "$own/manifest.json" ] || kept=$own
+[ ! -d ./.git/checkpoint-restore/@POINT@ ] || kept=./.git/checkpoint-restore/@POINT@
+for start in . "$own"; do
+  store=$(cd -- "${start:-.}" && git rev-parse --git-common-dir 2>/dev/null)/checkpoint-restore/@POINT@
+  store=$(cd -- "${start:-.}" && cd -- "$store" 2>/dev/null && pwd) && kept=$store && break
 done
+if [ -d "$kept" ]; then repository=$kept; else repository=.; fi
 mask=$(umask)
 umask 077
 failed=0
@@ -87,12 +90,12 @@ twin() { # path path: two names of one file, both of them restored by now
   [ "$1" -ef "$2" ] || { cmp -s "$1" "$2" && ln -f -- "$1" "$2"; } || fail "$2 (as another name of $1)"
 }
 use_git() {
-  git rev-parse --git-dir >/dev/null || { say "the content lies in git: run this with git, in the repository"; exit 1; }
+  git -C "$repository" rev-parse --git-dir >/dev/null || { say "the content lies in git: run this with git, in the repository"; exit 1; }
 }
 use_copies() {
   [ -d "$kept" ] || { say "$kept is not here: run this in the workspace"; exit 1; }
 }
-take_blob() { git cat-file blob "$2" > "$work/$1" || rm -f -- "$work/$1"; } # number blob
+take_blob() { git -C "$repository" cat-file blob "$2" > "$work/$1" || rm -f -- "$work/$1"; } # number blob
 take_copy() { cat < "$kept/content/$2" > "$work/$1" || rm -f -- "$work/$1"; } # number path
 
 # states and databases
@@ -114,6 +117,7 @@ in_use() { # path: whether a process has it open, as far as can be told
   return 1
 }
 postgresql() { # sha256 content options
+  [ -z "${CHECKPOINT_REHEARSAL:-}" ] || return 0
   command -v pg_restore >/dev/null 2>&1 || { fail "the database: pg_restore is not installed"; return; }
   sum=$1 dump="$kept/$2"; shift 2
   [ -f "$dump" ] && [ "$(sum_of "$dump" "$sum")" = "$sum" ] || { fail "$dump (lost or damaged)"; return; }

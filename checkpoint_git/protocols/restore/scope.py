@@ -1,11 +1,10 @@
 """From what the user names to the paths that a restore point covers, and what each of them holds now."""
 
 import os
-import re
 import stat
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from fnmatch import translate
+from glob import glob
 from hashlib import file_digest, sha256
 from typing import NamedTuple
 
@@ -115,25 +114,8 @@ def _list_folder(root: str, path: str) -> list[str]:
 
 
 def _match(root: str, pattern: str) -> list[str]:
-    parts = pattern.split("/")
-    level = {""}
-    for at, part in enumerate(parts):
-        before, level = level, set[str]()
-        if part == "**":
-            for start in before:
-                level.update(one.path for one in _walk(root, start) if one.kind == "folder")
-            if "" in before and at < len(parts) - 1:
-                level.add("")
-        elif _MAGIC.intersection(part):
-            matches = re.compile(translate(part)).match
-            for start in before:
-                names = _list_folder(root, start) if not start or layout.is_folder(root, start) else []
-                found = [name for name in names if matches(name) and (part[0] == "." or name[0] != ".")]
-                level.update(_join(start, name) for name in found)
-        else:
-            paths = [_join(start, part) for start in before]
-            level.update(path for path in paths if os.path.lexists(os.path.join(root, path)))
-    return sorted(level)
+    found = (path.rstrip("/") for path in glob(pattern, root_dir=root, recursive=True))
+    return sorted({path for path in found if is_plain_path(path) and layout.find_link_above(root, path) is None})
 
 
 def _join(start: str, name: str) -> str:

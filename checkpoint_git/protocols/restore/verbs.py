@@ -8,7 +8,7 @@ from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.outcome import Block, Invocation, Line, Outcome, Table, check_options
 from checkpoint_git.core.progress import make_teller
-from checkpoint_git.protocols.restore import artifacts, audit, layout, operations, points, rollback, store
+from checkpoint_git.protocols.restore import artifacts, audit, damage, layout, operations, points, rollback, store
 from checkpoint_git.protocols.restore.contents import Means
 from checkpoint_git.protocols.restore.layout import Workspace, open_workspace
 from checkpoint_git.protocols.restore.rules import read_table
@@ -236,7 +236,7 @@ def _audit(args: argparse.Namespace, workspace: Workspace) -> Outcome:
         raise CheckpointError(f"audit takes nothing or `verify`, not {' '.join(args.operands)!a}", _HELP)
     lines = list(audit.read_records(workspace.root))
     if args.operands:
-        findings = audit.find_breaks(iter(lines))
+        findings = [*audit.find_breaks(iter(lines)), *damage.find_unlogged(workspace)]
         text = f"{len(lines)} records: the chain is {'broken' if findings else 'whole'}"
         return Outcome({"records": len(lines), "whole": not findings}, (), findings, summary=[Line(text)])
     records = [record for _, line in lines if (record := audit.parse_record(line))]

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from checkpoint_git.core.terminal_text import quote_word
-from checkpoint_git.protocols.restore import layout
+from checkpoint_git.protocols.restore import layout, points
 from tests.support.repos import GitRepo
 from tests.support.restore_points import KINDS, create, look, workspace_of
 
@@ -95,6 +95,29 @@ def test_it_is_read_from_git_alone_where_the_folder_was_taken_away(work: GitRepo
     done = subprocess.run(["/bin/sh", "-c", command], cwd=work.path / "deep", capture_output=True, check=False)
     assert done.returncode == 0, done.stderr
     assert work.read("src/b.py") == "b\n"
+
+
+def test_it_is_tried_itself_before_it_is_relied_on(
+    work: GitRepo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    work.write("src/$(x) y", "odd\n")
+    assert create(workspace_of(work.path), ["src"], "", "git_stash", None).proofs["restore.sh rehearsed"]
+    template = Path(points._TEMPLATE).read_text()
+    for harm in (("put() {", "put() { return 0;"), ("set -u", "exit 1"), ("LC_ALL=C", "if")):
+        (tmp_path / "restore.sh").write_text(template.replace(*harm, 1))
+        monkeypatch.setattr(points, "_TEMPLATE", str(tmp_path / "restore.sh"))
+        made = create(workspace_of(work.path), ["src"], "", "git_stash", None)
+        assert not made.proofs["restore.sh rehearsed"]
+        assert "restore.sh did not work" in made.warnings[-1]
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_it_restores_into_another_folder(work: GitRepo, tmp_path: Path, kind: str) -> None:
+    made = create(workspace_of(work.path), ["src"], "", kind, None)
+    (tmp_path / "there").mkdir()
+    done = run_script(work, made.manifest.id, CHECKPOINT_WORKSPACE=str(tmp_path / "there"))
+    assert done.returncode == 0, done.stderr
+    assert (tmp_path / "there/src/b.py").read_text() == "b\n"
 
 
 def test_a_copy_elsewhere_writes_nothing_unless_it_is_told_where(work: GitRepo, tmp_path: Path) -> None:

@@ -442,6 +442,10 @@ def test_verify_finds_what_was_tampered_with(work: GitRepo, what: str) -> None:
     if what == "log":
         assert answer["findings"][0]["code"] == "restore/unlogged"
         assert rp(work, "audit", "verify").returncode == 1
+        (work.path / ".audit/checkpoint-operations.log").unlink()
+        gone = rp(work, "audit", "verify", "--json")
+        found = json.loads(gone.stdout)["findings"]
+        assert (gone.returncode, [each["code"] for each in found]) == (1, ["restore/unlogged"])
 
 
 def test_secrets_are_left_out_and_named(work: GitRepo) -> None:
