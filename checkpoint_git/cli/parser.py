@@ -59,6 +59,11 @@ class _Parser(argparse.ArgumentParser):
     # text of --help is read when it is asked for
     request: Request
 
+    @property
+    def _get_validation_formatter(self) -> NoReturn:
+        # Python 3.14 tries each help as its option is added, and loads dataclasses for it: 10 ms of a command's 50
+        raise AttributeError
+
     def format_help(self) -> str:
         import shutil
 

@@ -84,6 +84,7 @@ _UNREAD = True
 class _Settings:
     strict = True
     object_hook = None
+    array_hook = None  # which Python 3.15 asks for
 
     def __init__(
         self,
