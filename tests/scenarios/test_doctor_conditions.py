@@ -1,4 +1,4 @@
-"""doctor, next and status as processes in repositories in every condition: documented exit codes, text that is safe."""
+"""doctor, next and status in repositories in every condition: documented exit codes, text that is safe."""
 
 import json
 import os
@@ -10,8 +10,8 @@ from typing import Any
 import pytest
 
 from checkpoint_git.tools.setup.init import Options, init
-from tests.support.command import run_checkpoint
-from tests.support.repos import GitRepo
+from tests.support.command import run_checkpoint, run_here
+from tests.support.repos import GitRepo, copy_built
 from tests.support.samples import checkpoint_text
 
 PATH = ".checkpoints/build.checkpoint.json"
@@ -21,13 +21,20 @@ COMMANDS = (("doctor",), ("next",), ("status",))
 UNTRIED = ("schema", "drift", "content", "merge", "upstream", "install", "driver/inert", "hooks/unreachable")
 
 
-@pytest.fixture
-def healthy(repo: GitRepo) -> GitRepo:
-    """An initialised repository with one checkpoint, committed."""
+def build_initialised(folder: Path) -> None:
+    repo = GitRepo.create(folder / "0")
     init(str(repo.path), Options(), os.environ)
     repo.write("docs/plan.md", "the plan\n")
+
+
+@pytest.fixture
+def healthy(tmp_path: Path) -> GitRepo:
+    """An initialised repository with one checkpoint, committed."""
+    copy_built(build_initialised, tmp_path / "repo")
+    repo = GitRepo(tmp_path / "repo")
     repo.write(PATH, text(repo))
-    repo.commit("begin (#12)")
+    repo.git("add", "-A")
+    repo.git("-c", "core.hooksPath=/dev/null", "commit", "-q", "-m", "begin (#12)")
     return repo
 
 
@@ -39,13 +46,14 @@ def text(repo: GitRepo, **changes: object) -> str:
 def run_all(cwd: Path, codes: tuple[int, ...] = (0, 1), *, whole: bool = False, **env: str) -> dict[str, Any]:
     """Each command's JSON document, after what it showed was safe and it ended as documented.
 
-    whole: with the doctor's trials, which take the longest, and each command as text too.
+    whole: as processes of their own, with the doctor's trials, which take the longest, and each command as text too.
     """
     answers = {}
+    run = run_checkpoint if whole or env else run_here
     for words in COMMANDS:
         few = [] if whole or words != ("doctor",) else [word for group in UNTRIED for word in ("--check", group)]
         for form in (("--json",), ()) if whole else (("--json",),):
-            done = run_checkpoint(*words, *few, *form, cwd=cwd, env=env)
+            done = run(*words, *few, *form, cwd=cwd, env=env)
             shown = f"{words}: {done.returncode}\n{done.stdout}\n{done.stderr}"
             assert done.returncode in codes, shown
             assert "Traceback" not in done.stderr, shown
@@ -321,7 +329,7 @@ def test_a_commit_message_is_only_text(healthy: GitRepo, message: bytes) -> None
     made = healthy.run("git", "commit-tree", tree, "-p", parent, stdin=message).stdout.decode().strip()
     healthy.git("update-ref", "refs/heads/main", made)
     run_all(healthy.path)
-    done = run_checkpoint("doctor", "--check", "drift", cwd=healthy.path)
+    done = run_here("doctor", "--check", "drift", cwd=healthy.path)
     assert not UNSAFE.search(done.stdout + done.stderr)
 
 
@@ -351,7 +359,7 @@ def test_a_file_name_is_only_text(healthy: GitRepo, name: str) -> None:
     healthy.git("commit", "-q", "--no-verify", "-am", "gone")
     run_all(healthy.path)
     run_all(folder)
-    done = run_checkpoint("doctor", "--check", "drift", "--check", "schema", cwd=healthy.path)
+    done = run_here("doctor", "--check", "drift", "--check", "schema", cwd=healthy.path)
     assert not UNSAFE.search(done.stdout + done.stderr)
 
 
