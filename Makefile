@@ -3,6 +3,7 @@
 
 VENV ?= .venv
 BIN := $(VENV)/bin
+INSTALLED := $(VENV)/.installed
 STAMP := $(VENV)/.up-to-date
 JOBS ?= auto
 
@@ -14,10 +15,10 @@ help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## \(.*\)/  \1|\2/p' Makefile | while IFS='|' read -r name text; do \
 	    printf '  %-12s %s\n' "$$name" "$$text"; done
 
-test: $(STAMP) ## run the tests
-	@$(BIN)/python -m pytest -n $(JOBS)
+test: $(STAMP) ## run the tests; TESTS='tests/merge tests/core' runs some, and takes any word of pytest
+	@$(BIN)/python -m pytest -n $(JOBS) $(TESTS)
 
-demo: $(STAMP) ## two lines of work on one checkpoint, merged, guarded and resumed in a scratch repository
+demo: $(INSTALLED) ## two lines of work on one checkpoint, merged, guarded and resumed in a scratch repository
 	@$(BIN)/python -m demo
 
 lint: $(STAMP) ## ruff: rules and formatting
@@ -49,6 +50,10 @@ clean: ## remove the environment, caches and build results
 	@rm -rf $(VENV) dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
-$(STAMP): pyproject.toml .ci/make-venv
+$(INSTALLED): pyproject.toml .ci/make-venv
 	@PYTHON='$(PYTHON)' .ci/make-venv '$(VENV)'
+	@touch $(INSTALLED)
+
+$(STAMP): $(INSTALLED)
+	@.ci/make-venv '$(VENV)' dev
 	@touch $(STAMP)
