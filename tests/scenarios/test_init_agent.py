@@ -2,6 +2,7 @@
 
 import json
 import os
+import shutil
 import subprocess
 from collections.abc import Callable
 from pathlib import Path
@@ -17,6 +18,7 @@ from tests.support.samples import checkpoint_text
 from tests.support.snapshot import take_snapshot
 
 WITH_HOOKS = [name for name, agent in TABLE.items() if agent.hooks]
+WITH_GUARD = [name for name, agent in TABLE.items() if agent.hooks and "guard" in agent.hooks.events]
 THEIR_HOOKS = '{"hooks": {"%s": [{"hooks": [{"type": "command", "command": "./theirs.sh"}]}]}}\n'
 
 
@@ -93,7 +95,7 @@ def find_command(repo: GitRepo, agent: AgentName, moment: Moment) -> str:
     assert hooks is not None
     entries = json.loads((repo.path / hooks.path).read_text("utf-8-sig"))["hooks"][hooks.events[moment]]
     found = [hook for entry in entries for hook in entry.get("hooks", [entry])]
-    return next(str(hook["command"]) for hook in found if "checkpoint-git" in hook["command"])
+    return next(str(hook[hooks.script]) for hook in found if "checkpoint-git" in hook[hooks.script])
 
 
 def run_hook(repo: GitRepo, command: str, stdin: bytes, **env: str) -> "subprocess.CompletedProcess[bytes]":
@@ -285,6 +287,90 @@ def test_the_hook_at_the_start_tells_and_no_nonsense_stops_it(ready: GitRepo, ag
         assert "RESUMING: build" in json.dumps(json.loads(done.stdout))
 
 
+# what keeps each agent going, and the member that its model or user reads
+STOPS: dict[str, dict[str, str]] = {
+    "claude": {"decision": "block"},
+    "codex": {"decision": "block"},
+    "gemini": {"decision": "deny"},
+    "cursor": {},
+    "copilot": {"decision": "block"},
+}
+SAYS = {(agent, "stop"): "reason" for agent in STOPS} | {
+    ("cursor", "stop"): "followup_message",
+    ("cursor", "precompact"): "user_message",
+}
+
+
+@pytest.mark.parametrize("agent", [name for name in WITH_HOOKS if name != "codex"])
+def test_what_a_session_did_not_write_down_is_told_to_the_next_one_until_it_is(
+    ready: GitRepo, agent: AgentName
+) -> None:
+    start = json.dumps({"session_id": "s", "source": "startup"}).encode()
+    prime = find_command(ready, agent, "prime")
+    run_hook(ready, prime, start)
+    os.utime(ready.path / ".checkpoints/build.checkpoint.json", (1, 1))
+    ready.write("a.py", "pass\n")
+    done = run_hook(
+        ready, find_command(ready, agent, "end"), b'{"session_id": "s", "sessionId": "s", "reason": "exit"}'
+    )
+    assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+    told = run_hook(ready, prime, start.replace(b'"s"', b'"t"')).stdout
+    assert b"no checkpoint records: 1 file changed (a.py)" in told
+    run_here("done", "build", "--next=Go on", cwd=ready.path)
+    assert b"no checkpoint records" not in run_hook(ready, prime, start.replace(b'"s"', b'"u"')).stdout
+
+
+@pytest.mark.parametrize("agent", WITH_HOOKS)
+def test_a_session_in_which_nothing_changed_ends_in_silence(ready: GitRepo, agent: AgentName) -> None:
+    run_hook(ready, find_command(ready, agent, "prime"), b'{"session_id": "s", "source": "startup"}')
+    for moment in [moment for moment in ("stop", "precompact", "end") if moment in (TABLE[agent].hooks or ()).events]:  # type: ignore[union-attr]
+        done = run_hook(ready, find_command(ready, agent, moment), b'{"session_id": "s"}')
+        assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
+
+
+OPENCODE = """
+import { CheckpointGit } from "./.opencode/plugins/checkpoint-git.mjs"
+const said = []
+const client = { session: { prompt: async (request) => { said.push(request) } } }
+const hooks = await CheckpointGit({ client, directory: process.cwd() })
+const event = (type, properties) => hooks.event({ event: { type, properties } })
+await event("session.created", { info: { id: "s" } })
+const system = { system: [] }
+await hooks["experimental.chat.system.transform"]({ sessionID: "s" }, system)
+await event("session.idle", { sessionID: "s" })
+const quiet = said.length
+const { utimesSync, writeFileSync } = await import("node:fs")
+utimesSync(".git/checkpoint/sessions/s", 2, 2)
+utimesSync(".checkpoints/build.checkpoint.json", 1, 1)
+writeFileSync("a.py", "pass\\n")
+const compact = { context: [] }
+await hooks["experimental.session.compacting"]({ sessionID: "s" }, compact)
+await event("session.idle", { sessionID: "s" })
+await event("session.idle", { sessionID: "s" })
+await event("session.created", { info: { id: "child", parentID: "s" } })
+const child = { system: [] }
+await hooks["experimental.chat.system.transform"]({ sessionID: "child" }, child)
+await event("session.deleted", { info: { id: "s" } })
+console.log(JSON.stringify({ system: system.system, quiet, said, context: compact.context, child: child.system }))
+"""
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="OpenCode's plugins are JavaScript")
+def test_the_plugin_of_opencode_primes_reminds_once_and_leaves_subagents_alone(ready: GitRepo) -> None:
+    plugin = ready.path / ".opencode/plugins/checkpoint-git.js"
+    plugin.with_suffix(".mjs").write_bytes(plugin.read_bytes())  # as OpenCode's own runtime reads a .js
+    (ready.path / "drive.mjs").write_text(OPENCODE)
+    done = subprocess.run(["node", "drive.mjs"], cwd=ready.path, capture_output=True, text=True, timeout=60)
+    assert done.returncode == 0, done.stderr
+    told = json.loads(done.stdout)
+    assert "RESUMING: build" in told["system"][0]
+    assert (told["quiet"], told["child"], len(told["said"])) == (0, [], 1)
+    assert told["said"][0]["path"] == {"id": "s"}
+    assert "Record progress" in told["said"][0]["body"]["parts"][0]["text"]
+    assert "Record progress" in told["context"][0]
+    assert not (ready.path / ".git" / FOLDER / "s").exists()
+
+
 @pytest.mark.parametrize("agent", WITH_HOOKS)
 def test_the_hooks_at_the_end_remind_and_no_nonsense_disturbs(ready: GitRepo, agent: AgentName) -> None:
     start = json.dumps({"session_id": "s", "source": "startup"}).encode()
@@ -296,9 +382,10 @@ def test_the_hooks_at_the_end_remind_and_no_nonsense_disturbs(ready: GitRepo, ag
     for moment in moments:
         command = find_command(ready, agent, moment)
         done = run_hook(ready, command, b'{"conversation_id": "s", "trigger": "auto", "stop_hook_active": false}')
-        silent = (agent, moment) == ("cursor", "stop")
+        silent = (agent, moment) == ("copilot", "precompact")  # it takes no answer then
         assert (done.returncode, done.stderr) == (0, b"")
-        assert silent or "Record progress" in next(iter(json.loads(done.stdout).values()))
+        assert silent or STOPS[agent].items() <= json.loads(done.stdout).items() or moment == "precompact"
+        assert silent or "Record progress" in json.loads(done.stdout)[SAYS.get((agent, moment), "systemMessage")]
         for stdin in NONSENSE:
             done = run_hook(ready, command, stdin)
             assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
@@ -324,7 +411,7 @@ CALLS: dict[AgentName, tuple[dict[str, Any], dict[str, Any]]] = {
 }
 
 
-@pytest.mark.parametrize("agent", WITH_HOOKS)
+@pytest.mark.parametrize("agent", WITH_GUARD)
 def test_the_guard_makes_the_point_that_a_change_needs_and_stops_what_no_point_undoes(
     ready: GitRepo, agent: AgentName
 ) -> None:

@@ -14,11 +14,12 @@ _OURS = re.compile(r"' checkpoint-git((?: [a-z]+=[a-z0-9]*)*)\Z")
 _SPACES = {" ": "s", "\t": "t", "\n": "n", "\r": "r"}
 _LETTERS = {letter: space for space, letter in _SPACES.items()}
 _LONGEST_GAP = 16  # white space in an empty container that is remembered
-_TIMEOUTS: dict[Moment, int] = {"prime": 10, "stop": 20, "precompact": 20, "guard": 60}  # seconds
+_TIMEOUTS: dict[Moment, int] = {"prime": 10, "stop": 20, "precompact": 20, "end": 20, "guard": 60}  # seconds
 _WORDS: dict[Moment, str] = {
     "prime": "prime --format={agent}",
-    "stop": "session stop --format={agent}",
+    "stop": "session stop --block --format={agent}",
     "precompact": "session precompact --format={agent}",
+    "end": "session end --format={agent}",
     "guard": "restore-point guard --auto",
 }
 # The interpreter that init recorded in this clone first, as git's hooks do; a clone without either is left in peace.
@@ -67,9 +68,10 @@ def add_hooks(data: bytes | None, hooks: Hooks, agent: str, moments: Sequence[Mo
         notes = {"hooks": _gap(before, ("hooks",))}
     added, updated = list[str](), list[str]()
     events = value.setdefault("hooks", {})
-    for moment in moments:
-        event = hooks.events[moment]
-        present = _find_ours(events.get(event, []), moment)
+    for moment, event in hooks.events.items():
+        if moment not in moments:
+            continue
+        present = _find_ours(events.get(event, []), moment, hooks.script)
         command = write_command(moment, agent)
         if not present:
             if events.get(event) == []:
@@ -78,11 +80,11 @@ def add_hooks(data: bytes | None, hooks: Hooks, agent: str, moments: Sequence[Mo
             notes = {}
             added.append(event)
             continue
-        own = _OURS.search(present[0]["command"])
-        if own and present[0]["command"].removesuffix(own[1]) != command:  # an older version
+        own = _OURS.search(present[0][hooks.script])
+        if own and present[0][hooks.script].removesuffix(own[1]) != command:  # an older version
             for hook in present:
-                found = _OURS.search(hook["command"])
-                hook["command"] = command + (found[1] if found else "")
+                found = _OURS.search(hook[hooks.script])
+                hook[hooks.script] = command + (found[1] if found else "")
             updated.append(event)
     text = render(value) if data is None else rewrite(parse(before), value)
     return Edited(text.encode(), tuple(added), tuple(updated))
@@ -97,7 +99,7 @@ def remove_hooks(data: bytes, hooks: Hooks) -> Edited | None:
     events = value.get("hooks", {})
     notes, gaps = dict[str, str](), dict[tuple[str, ...], str]()
     for event in list(events):
-        said = _take_out(events[event])
+        said = _take_out(events[event], hooks.script)
         if said is None:
             continue
         notes.update(said)
@@ -133,7 +135,8 @@ def is_reversible(before: bytes | None, after: bytes, hooks: Hooks) -> bool:
 
 
 def write_recipe(hooks: Hooks, agent: str, moments: Sequence[Moment]) -> str:
-    events = {hooks.events[moment]: [_make(hooks, moment, write_command(moment, agent))] for moment in moments}
+    wanted = [moment for moment in hooks.events if moment in moments]
+    events = {hooks.events[moment]: [_make(hooks, moment, write_command(moment, agent))] for moment in wanted}
     return " ".join(render({"hooks": events}).split())
 
 
@@ -141,7 +144,7 @@ def _make(hooks: Hooks, moment: Moment, command: str) -> dict[str, Any]:
     timeout = str(_TIMEOUTS[moment] * hooks.second).encode()  # a number is its token
     more = {**hooks.extra} if moment == "guard" else {}
     if not hooks.grouped:
-        return {"command": command, "timeout": timeout, **more}
+        return {**hooks.entry, hooks.script: command, hooks.timeout: timeout, **more}
     matcher = {"matcher": hooks.matcher} if moment == "guard" else {}
     return {**matcher, "hooks": [{"type": "command", "command": command, "timeout": timeout, **more}]}
 
@@ -168,24 +171,24 @@ def _read(text: str, hooks: Hooks) -> dict[str, Any]:
     return value
 
 
-def _commands(entries: Sequence[Any]) -> list[dict[str, Any]]:
+def _commands(entries: Sequence[Any], script: str) -> list[dict[str, Any]]:
     groups = [entry["hooks"] for entry in entries if isinstance(entry, dict) and isinstance(entry.get("hooks"), list)]
     found = [*entries, *(hook for hooks in groups for hook in hooks)]
-    return [hook for hook in found if isinstance(hook, dict) and isinstance(hook.get("command"), str)]
+    return [hook for hook in found if isinstance(hook, dict) and isinstance(hook.get(script), str)]
 
 
-def _find_ours(entries: Sequence[Any], moment: Moment) -> list[dict[str, Any]]:
+def _find_ours(entries: Sequence[Any], moment: Moment, script: str) -> list[dict[str, Any]]:
     # Ours, or one that somebody wrote by hand and does the same
     start = f"checkpoint {_WORDS[moment].partition(' --')[0]}"
-    hooks = _commands(entries)
-    ours = [hook for hook in hooks if _OURS.search(hook["command"])]
-    return ours or [hook for hook in hooks if start in hook["command"]]
+    hooks = _commands(entries, script)
+    ours = [hook for hook in hooks if _OURS.search(hook[script])]
+    return ours or [hook for hook in hooks if start in hook[script]]
 
 
-def _take_out(entries: Any) -> dict[str, str] | None:
+def _take_out(entries: Any, script: str) -> dict[str, str] | None:
     if not isinstance(entries, list):
         return None
-    ours = [(hook, found) for hook in _commands(entries) if (found := _OURS.search(hook["command"]))]
+    ours = [(hook, found) for hook in _commands(entries, script) if (found := _OURS.search(hook[script]))]
     if not ours:
         return None
     gone = {id(hook) for hook, _ in ours}  # these themselves, not others that are equal

@@ -35,7 +35,7 @@ CHOICES = (AUTO, *AGENTS)
 _TRACKED = "commit it, and the others get it too"
 _RENEW = "delete it to have ours again"
 _CHANGED = "was changed since init wrote it, so it is yours; delete it by hand"
-_EVERY: tuple[Moment, ...] = ("prime", "stop", "precompact")
+_EVERY: tuple[Moment, ...] = ("prime", "stop", "precompact", "end")
 
 Files = Mapping[str, FileState]  # by the path in the work tree
 

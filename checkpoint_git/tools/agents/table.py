@@ -9,8 +9,8 @@ from typing import Any, Literal, NamedTuple, get_args
 
 from checkpoint_git.tools.setup.hook_files import find_bundled
 
-AgentName = Literal["claude", "codex", "gemini", "cursor", "generic"]
-Moment = Literal["prime", "stop", "precompact", "guard"]  # when one of our commands runs
+AgentName = Literal["claude", "codex", "gemini", "cursor", "copilot", "opencode", "generic"]
+Moment = Literal["prime", "stop", "precompact", "end", "guard"]  # when one of our commands runs
 
 COMMANDS = ("checkpoints", "checkpoint")  # the first is free everywhere: Claude Code has a /checkpoint of its own
 SKILL_FILES = ("SKILL.md", "references/writing.md", "references/systems.md")
@@ -25,6 +25,9 @@ class Hooks(NamedTuple):
     second: int = 1  # how the agent counts one second of a timeout
     skeleton: Mapping[str, Any] = {}  # what a new file holds besides
     extra: Mapping[str, Any] = {}  # more members of the guard
+    script: str = "command"  # the names of a hook's members
+    timeout: str = "timeout"
+    entry: Mapping[str, Any] = {}  # more members of every hook that is not in a group
 
 
 class Agent(NamedTuple):
@@ -55,7 +58,7 @@ SIGNS = tuple((name, sign) for name, agent in TABLE.items() for sign in agent.si
 
 State = Literal["ours", "changed", "foreign"]
 
-_STAMP = re.compile(rb"(?:<!--|#) checkpoint-git ([0-9a-f]{16})((?: [a-z]+=[0-9]+)*)(?: -->)?\r?\n?\Z")
+_STAMP = re.compile(rb"(?:<!--|#|//) checkpoint-git ([0-9a-f]{16})((?: [a-z]+=[0-9]+)*)(?: -->)?\r?\n?\Z")
 _NEWLINES = re.compile(rb"\r\n?")
 
 
@@ -81,6 +84,7 @@ TEXTS: dict[str, str] = {
     "command-skill": _COMMAND,
     "prompt": _BODY,
     "toml": f'description = "{_ABOUT}"\nprompt = """\n{_BODY}\nWhat they typed: {{{{args}}}}\n"""\n',
+    "opencode.js": _load(os.path.dirname(__file__), "opencode.js"),
     "rule": _front(description="Where the state of long work is kept", alwaysApply=True) + NOTES,
 }
 
@@ -101,7 +105,8 @@ class Stamped(NamedTuple):
 def render_stamped(path: str, text: str, folders: int) -> bytes:
     body = text.encode()
     words = f"checkpoint-git {_checksum(body)} folders={folders}"
-    return body + (f"# {words}\n" if path.endswith(".toml") else f"<!-- {words} -->\n").encode()
+    sign = {".toml": "#", ".js": "//"}.get(os.path.splitext(path)[1])
+    return body + (f"{sign} {words}\n" if sign else f"<!-- {words} -->\n").encode()
 
 
 # The stamp is the last line and holds a checksum: a file that the user changed is theirs.

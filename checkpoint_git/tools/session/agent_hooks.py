@@ -25,7 +25,7 @@ class HookInput(NamedTuple):
     @property
     def is_new(self) -> bool:
         """Whether a session that starts starts a new one, rather than going on after a pause or a compaction."""
-        return self.source in ("startup", "clear") or (self.session == _NAMELESS and not self.source)
+        return self.source in ("startup", "clear", "new") or (self.session == _NAMELESS and not self.source)
 
 
 def read_hook_input(stdin: TextIO) -> HookInput:
@@ -105,6 +105,7 @@ SHAPES = {
         lambda text: {"followup_message": text},
         lambda text: {"user_message": text},
     ),
+    "copilot": Shapes(lambda text: {"additionalContext": text}, None, _CLAUDE.block, None),
 }
 FORMATS = ("text", "json", *SHAPES)
 _COULD_NOT_TELL = 2

@@ -8,12 +8,12 @@ from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.outcome import Answer, Invocation
 from checkpoint_git.core.terminal_text import escape_controls
 from checkpoint_git.core.untrusted_text import clean, count_tokens, quote
-from checkpoint_git.disk.discover import find_repository
+from checkpoint_git.disk.discover import Place, find_repository
 from checkpoint_git.git.clone import find_conflicts, find_gaps
 from checkpoint_git.protocols.contract import Question, read_summaries
 from checkpoint_git.tools.session import agent_hooks
 from checkpoint_git.tools.session.agent_hooks import SHAPES, HookInput, read_hook_input, render_shape
-from checkpoint_git.tools.session.record import find_quietly, name_checkpoint, write_start
+from checkpoint_git.tools.session.record import find_quietly, name_checkpoint, read_unrecorded, write_start
 
 FORMATS = agent_hooks.FORMATS  # what --format takes here
 tell_error = partial(agent_hooks.make_error_answer, "prime")
@@ -71,6 +71,8 @@ def prime(
 
         work = find_work(place, told.session, env)
         lines += [clean(describe_work(work, name_checkpoint(place)), 240)] if work else []
+    elif place.git_dir:
+        lines += _describe_unrecorded(place, place.git_dir)
     lines += [line for summary in summaries[1:] for line in summary.lines]
     lines += [line for summary in summaries for line in summary.details]
     find = find_gaps if lines else find_conflicts
@@ -78,6 +80,16 @@ def prime(
     if told is not None and place.git_dir:
         write_start(place.git_dir, told.session, anew=told.is_new)
     return fit(lines, tokens, name_checkpoint(place))
+
+
+def _describe_unrecorded(place: Place, git_dir: str) -> list[str]:
+    left, since = read_unrecorded(git_dir)
+    if not left:
+        return []
+    from checkpoint_git.tools.session.work import read_written
+
+    text = f"An earlier session left work that no checkpoint records: {left}. Look at it, and write it down."
+    return [clean(text, 400)] if read_written(place) < since else []
 
 
 def fit(lines: Sequence[str], tokens: int = MOST_TOKENS, name: str = "NAME") -> list[str]:

@@ -15,6 +15,7 @@ from checkpoint_git.tools.session.record import (
     remove_session,
     write_start,
     write_told,
+    write_unrecorded,
 )
 from checkpoint_git.tools.session.work import describe_work, find_work, has_gone_on, may_block
 
@@ -56,11 +57,13 @@ def remind(
         return "", False
     if event == "start":
         write_start(place.git_dir, told.session, anew=told.is_new)
-    elif event == "end":
-        remove_session(place.git_dir, told.session)
-    elif event == "precompact":
+    elif event in ("precompact", "end"):
         work = find_work(place, told.session, env)
-        return describe_work(work, name_checkpoint(place)) if work else "", False
+        if work:
+            write_unrecorded(place.git_dir, work.files, work.commits)
+        if event == "precompact":
+            return describe_work(work, name_checkpoint(place)) if work else "", False
+        remove_session(place.git_dir, told.session)
     else:
         for after_turn in find_hooks("after_turn", "summary"):
             after_turn(cwd, env, lambda since: has_gone_on(place, told.session, env, since))
@@ -70,5 +73,5 @@ def remind(
             work = find_work(place, told.session, env, earlier)
             if work:
                 write_told(place.git_dir, told.session)
-                return describe_work(work, name_checkpoint(place)), block or may_block(place, env)
+                return describe_work(work, name_checkpoint(place)), may_block(place, env, wish=block)
     return "", False

@@ -25,9 +25,9 @@ _MOVE = re.compile(rf"{_ID} {_ID} (?:[^\t]* )?([0-9]{{1,12}}) [^ \t]*\t(?:commit
 
 
 class Work(NamedTuple):
-    """files, commits: how many are younger than what was written last. since: nanoseconds. written: by a checkpoint."""
+    """What is younger than what was written last. commits: how many. since: nanoseconds. written: by a checkpoint."""
 
-    files: int
+    files: tuple[str, ...]  # paths from the top of the work tree, the youngest first
     commits: int
     since: int
     written: bool
@@ -49,20 +49,20 @@ def find_work(place: Place, session: str, env: Mapping[str, str], since: int = 0
     started = read_started(place.git_dir, session) if place.git_dir else None
     if started is None or place.work_tree is None:
         return None
-    wrote = _read_written(place)
+    wrote = read_written(place)
     after = max(started, wrote, since)
     top, own = place.work_tree, clean_env(env)
     moves = _read_moves(place.git_dir or "", after)
     status = ["status", "--porcelain", "-z", "--untracked-files=all", "--no-renames", "--ignore-submodules=all"]
     changed = [field[3:] for field in _ask(status, top, own) if len(field) > 3]
     paths = {*changed, *_read_committed(top, moves, own)}
-    work = [os.path.join(top, path) for path in paths if not path.startswith(_OURS)]
-    younger = sum((read_time(path) or 0) > after for path in work)
+    times = {path: read_time(os.path.join(top, path)) or 0 for path in paths if not path.startswith(_OURS)}
+    younger = tuple(path for path in sorted(times, key=lambda path: (-times[path], path)) if times[path] > after)
     commits = sum(move.seconds * _SECOND > after for move in moves)
     return Work(younger, commits, after, wrote > started) if younger else None
 
 
-def _read_written(place: Place) -> int:
+def read_written(place: Place) -> int:
     try:
         return max((read_time(path) or 0 for path in find_files(place.root)), default=0)
     except CheckpointError:  # the folder cannot be read
@@ -71,12 +71,12 @@ def _read_written(place: Place) -> int:
 
 def has_gone_on(place: Place, session: str, env: Mapping[str, str], since: int) -> bool:
     """Whether there is work, or a checkpoint was written, since a time in nanoseconds."""
-    return _read_written(place) > since or find_work(place, session, env, since) is not None
+    return read_written(place) > since or find_work(place, session, env, since) is not None
 
 
 def describe_work(work: Work, name: str = "NAME") -> str:
     """A sentence that holds no untrusted text. name: from name_checkpoint."""
-    files = plural(work.files, "file")
+    files = plural(len(work.files), "file")
     commits = f" ({plural(work.commits, 'commit')})" if work.commits else ""
     when = "since the last checkpoint" if work.written else "in this session, and no checkpoint was written"
     which = ", where NAME is the checkpoint's name" if name == "NAME" else ""
@@ -119,9 +119,9 @@ def _ask(words: list[str], top: str, env: Mapping[str, str]) -> list[str]:
     return [os.fsdecode(field) for field in data.split(b"\0") if field]
 
 
-def may_block(place: Place, env: Mapping[str, str]) -> bool:
-    """Whether the repository's or the user's configuration wants a reminder to keep a session going."""
+def may_block(place: Place, env: Mapping[str, str], *, wish: bool) -> bool:
+    """Whether a reminder keeps a session going: as the configuration says, else as wished."""
     try:
         return _ask(["config", "--type=bool", "checkpoint.sessionBlocks"], place.top, clean_env(env)) == ["true\n"]
     except CheckpointError:  # git says so with its exit code where nothing is set
-        return False
+        return wish

@@ -51,7 +51,7 @@ def test_changed_and_new_files_are_work(begun: GitRepo) -> None:
     touch(begun, "new.txt", LATER)
     found = find(begun)
     assert found is not None
-    assert (found.files, found.commits, found.written) == (2, 0, False)
+    assert (len(found.files), found.commits, found.written) == (2, 0, False)
     assert "2 files changed" in describe_work(found)
     assert "done NAME, where NAME is the checkpoint's name." in describe_work(found)
     assert describe_work(found, "build").endswith("checkpoint done build.")
@@ -62,7 +62,7 @@ def test_committed_files_are_work(begun: GitRepo) -> None:
     begun.commit()
     found = find(begun)
     assert found is not None
-    assert (found.files, found.commits) == (1, 1)
+    assert (len(found.files), found.commits) == (1, 1)
 
 
 def test_the_first_commit_of_a_repository_is_work(repo: GitRepo) -> None:
@@ -73,7 +73,7 @@ def test_the_first_commit_of_a_repository_is_work(repo: GitRepo) -> None:
     repo.commit()
     found = find(repo)
     assert found is not None
-    assert found.files == 1
+    assert len(found.files) == 1
 
 
 def test_what_was_dirty_before_the_session_is_no_work(begun: GitRepo) -> None:
@@ -136,4 +136,4 @@ def test_a_linked_work_tree_has_sessions_of_its_own(begun: GitRepo, tmp_path: Pa
     touch(linked, "b.txt", LATER * 2 + 5)
     found = find(linked)
     assert found is not None
-    assert found.files == 1
+    assert len(found.files) == 1
