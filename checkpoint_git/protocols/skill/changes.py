@@ -5,6 +5,7 @@ Values are token values (jsontext): numbers are bytes, and whatever is not touch
 """
 
 from collections.abc import Iterable, Iterator, Mapping
+from itertools import takewhile
 from typing import Any, Literal, NamedTuple
 
 from checkpoint_git.core import jsontext
@@ -65,25 +66,16 @@ class Edit(NamedTuple):
 
 def parse_edits(words: list[str]) -> list[Edit]:
     """The edits that command line words ask for. Raises CheckpointError, naming the word and what was meant."""
-    return [_parse_edit(word, words[at - 1 : at], words[at + 1 : at + 3]) for at, word in enumerate(words)]
+    return [_parse_edit(word, words[at - 1 : at], words[at + 1 :]) for at, word in enumerate(words)]
 
 
 def _parse_edit(word: str, before: list[str], after: list[str]) -> Edit:
     check_text(word)
-    if not word.startswith("--"):
-        stem = word.lstrip(_DASHES)
-        hint = f"an edit begins with two dashes: --{_shown(stem)}{'' if '=' in stem else '=VALUE'}"
-        if before and before[0].endswith("="):
-            hint = f"write it as {_shown(before[0] + quote_word(word))}, with no space around ="
-        raise CheckpointError(f"{quote(word)} is not an edit", hint)
     if word == "--":
         raise CheckpointError('"--" is not an edit', "leave it out; an edit is --step=VALUE")
     at = _find_outside_brackets(word, "=")
-    if at < 0:
-        after = after[1:] if after[:1] == ["="] else after
-        value = "VALUE" if not after or after[0].startswith("-") else _shown(quote_word(after[0].lstrip("=")))
-        hint = f"write it as {_shown(word)}={value}, with no space around ="
-        raise CheckpointError(f"{quote(word)} has no value", hint)
+    if at < 0 or not word.startswith("--"):
+        raise _not_an_edit(word, at, before, after)
     key, text = word[2:at], word[at + 1 :]
     end = len(key) - 1 if key.endswith("-") else _find_outside_brackets(key, _OPERATOR_LETTERS)
     stem, operator = (key, "") if end < 0 else (key[:end], key[end:])
@@ -101,6 +93,33 @@ def _parse_edit(word: str, before: list[str], after: list[str]) -> Edit:
     except jsontext.JsonTextError as error:
         message = f"{quote(word)}: the value is not JSON: {error.message} (column {error.column})"
         raise CheckpointError(message, "quote it for the shell: --a:json='[\"x\", 1]'") from None
+
+
+def _not_an_edit(word: str, at: int, before: list[str], after: list[str]) -> CheckpointError:
+    """With the edit that is meant: its dashes are missing or others, or its value is what follows. at: of the =."""
+    has_dashes = word.startswith("--")
+    if before and before[0].endswith("=") and not has_dashes:
+        line = _shown(before[0] + quote_word(word))
+        return CheckpointError(f"{quote(word)} is not an edit", f"write it as {line}, with no space around =")
+    following = " ".join(takewhile(lambda each: not each.startswith("-"), after)).lstrip("= ")
+    stem, value = (word, following) if at < 0 else (word[:at], word[at + 1 :])
+    stem = stem.lstrip(_DASHES)
+    end = _find_outside_brackets(stem, _OPERATOR_LETTERS)
+    name, operator = (stem, "") if end < 0 else (stem[:end], stem[end:])
+    if at < 0 and operator not in _OPERATORS:  # --step:value
+        value = operator[1:] or value
+    if operator not in _OPERATORS or not operator:
+        operator = "+" if names.find_meaning(name) in names.LISTS else ""
+    line = _shown(typed_edit(f"--{name}{operator}=", value, "VALUE"))
+    if has_dashes:
+        return CheckpointError(f"{quote(word)} has no value", f"write it as {line}, with no space around =")
+    return CheckpointError(f"{quote(word)} is not an edit", f"an edit begins with two dashes: {line}")
+
+
+def typed_edit(start: str, value: Any, unknown: str = "...") -> str:
+    """An edit as a shell takes it. unknown: in place of a value that is no text to print."""
+    is_text = isinstance(value, str) and value != "" and value.isprintable()
+    return quote_word(f"{start}{value}") if is_text else f"{start}{unknown}"
 
 
 Lists = Mapping[str, Iterable[Any]]
@@ -213,12 +232,12 @@ def apply_edit(value: dict[str, Any], edit: Edit) -> str:
     if not isinstance(present, list):
         path = path_text(edit.path)
         message = f"{quote(edit.word)}: {path} is {quote(plain(present))}, not a list to append to"
-        lists = (
-            [name for name, member in present.items() if isinstance(member, list)] if isinstance(present, dict) else []
-        )
-        if lists:
-            raise CheckpointError(message, f"name the list in it: --{path}.{_shown(lists[0])}+=...")
-        raise CheckpointError(message, f"replace it: --{path}=... or --{path}:json=...")
+        if not isinstance(present, dict):
+            raise CheckpointError(message, f"replace it: {typed_edit(f'--{path}=', edit.value)}")
+        lists = [name for name, member in present.items() if isinstance(member, list)]
+        inner = _shown(lists[0]) if lists else "proposed_resolution" if edit.field == "blockers" else "notes"
+        line = typed_edit(f"--{path}.{inner}{'+' * (bool(lists) or edit.field not in TEXTS)}=", edit.value)
+        raise CheckpointError(message, f"name {'the list' if lists else 'a field'} in it: {line}")
     present.append(edit.value)
     return f"{where}/{key}/{len(present) - 1}"
 
@@ -239,21 +258,37 @@ def _remove(container: Any, key: Any, edit: Edit) -> None:
     if at is None:
         from difflib import get_close_matches
 
-        shown = [name for item in (present if isinstance(present, list) else ()) for name in names_of(item)]
-        meant = next(iter(get_close_matches(str(wanted), shown, 1, 0.4)), "")
-        hint = f"did you mean {quote(meant)}?" if meant else "name an item by its whole text or by its id"
-        if not isinstance(present, list | dict):
+        items = present if isinstance(present, list) else []
+        shown = {name: at for at, item in enumerate(items) for name in names_of(item)}
+        near = shown.get(next(iter(get_close_matches(str(wanted), shown, 1, 0.4)), ""))
+        at = int(wanted) if _is_index(str(wanted), items) else near
+        hint = "name an item by its whole text or by its id"
+        if at is not None:
+            called = (*ids_of(items[at]), *names_of(items[at])[1:])
+            name = next((each for each in called if find_index(items, each) == at), "")
+            line = typed_edit(f"--{path}-=", name) if name.isprintable() and name else f"--{path}.{at}-="
+            hint = f"did you mean this: {line}"
+        elif not isinstance(present, list | dict):
             hint = f"it is not a list; replace it: --{path}=..."
         raise CheckpointError(f"{quote(edit.word)}: {path} has no item {quote(wanted)}", hint)
     del present[at]
 
 
+def _is_index(text: str, items: list[Any]) -> bool:
+    return text.isascii() and text.isdecimal() and len(text) < _LONGEST_INDEX and int(text) < len(items)
+
+
 def find_index(items: list[Any], wanted: Any) -> int | None:
-    """Where the first item is that a value names: as it is, by its id, its text, or its path."""
-    for at, item in enumerate(items):
-        if str(wanted) in names_of(item):
-            return at
-    return None
+    """Where the first item is that a value names as it is or by its id, or the only one with that text."""
+    by_id = [at for at, item in enumerate(items) if str(wanted) in ids_of(item)]
+    by_text = [at for at, item in enumerate(items) if str(wanted) in names_of(item)]
+    return by_id[0] if by_id else by_text[0] if len(by_text) == 1 else None
+
+
+def ids_of(item: Any) -> list[str]:
+    """What names an item of a list: its ids, or where it is a text or a number, that."""
+    inner = [item[name] for name in ID_NAMES if name in item] if isinstance(item, dict) else [item]
+    return [str(plain(each)) for each in inner]
 
 
 def names_of(item: Any) -> list[str]:
@@ -287,9 +322,7 @@ def find_item(items: Any, name: str) -> Any:
     """The item of a list that a step of a path names by its number or id, None where there is none."""
     if not isinstance(items, list):
         return None
-    if name.isascii() and name.isdecimal() and len(name) < _LONGEST_INDEX and int(name) < len(items):
-        return items[int(name)]
-    at = find_index(items, name)
+    at = int(name) if _is_index(name, items) else find_index(items, name)
     return None if at is None else items[at]
 
 
@@ -307,20 +340,17 @@ def _find_member(container: Any, edit: Edit, at: int) -> Any:
 def _find_item(items: list[Any], edit: Edit, at: int) -> int:
     step, before = edit.path[at], path_text(edit.path[:at])
     if not step.bracketed and step.name.isdecimal() and step.name.isascii():
-        if len(step.name) < _LONGEST_INDEX and int(step.name) < len(items):
+        if _is_index(step.name, items):
             return int(step.name)
         message = f"{quote(edit.word)}: {before} has {len(items)} items, counted from 0"
         raise CheckpointError(message, f"add one with --{before}+=... or --{before}+:json=...")
-    for index, item in enumerate(items):
-        if isinstance(item, dict) and any(plain(item.get(name)) == step.name for name in ID_NAMES):
-            if step.bracketed:
-                return index
-            line = _by_id(edit, at, step.name)
-            raise CheckpointError(f"{quote(edit.word)}: {before} is a list", f"by its id it is {line}")
+    index = find_index(items, step.name)
+    if index is not None:
+        return index
     import json
     from difflib import get_close_matches
 
-    ids = {names.spell(name): name for item in items for name in names_of(item)[1:2]}
+    ids = {names.spell(name): name for item in items for name in ids_of(item)[:1]}
     near = get_close_matches(names.spell(step.name), ids, 1, 0.6)
     hint = f"name an item by number or by id: {before}.0, {before}[id]"
     hint = f"did you mean this: {_by_id(edit, at, ids[near[0]])}" if near else hint

@@ -8,7 +8,7 @@ from checkpoint_git.core import jsontext
 from checkpoint_git.disk.discover import find_place
 from checkpoint_git.protocols.contract import open_room
 from checkpoint_git.protocols.skill import store
-from checkpoint_git.protocols.skill.changes import ID_NAMES, find_item
+from checkpoint_git.protocols.skill.changes import find_item, ids_of
 from checkpoint_git.protocols.skill.fields import Schema, child_rules, resolve
 
 _MOST_ITEMS = 200  # of one list
@@ -56,9 +56,8 @@ def _list_items(held: Any, most: int) -> Iterator[tuple[str, str]]:
     """(id, what it is) of a list's items that have one."""
     items = (item for item in islice(held if isinstance(held, list) else (), most) if isinstance(item, dict))
     for item in items:
-        names, texts = ([str(item[key]) for key in keys if key in item] for keys in (ID_NAMES, _TEXT_NAMES))
-        if names:
-            yield names[0], (texts or [""])[0]
+        if ids_of(item):
+            yield ids_of(item)[0], next((str(item[key]) for key in _TEXT_NAMES if key in item), "")
 
 
 def _list_children(schema: Schema, rules: Schema, held: Any, head: str) -> Iterator[tuple[str, str]]:

@@ -12,7 +12,16 @@ from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.terminal_text import quote_word
 from checkpoint_git.protocols.mismatch import quote
 from checkpoint_git.protocols.skill import names
-from checkpoint_git.protocols.skill.changes import Edit, Step, find_item, name_text, path_text
+from checkpoint_git.protocols.skill.changes import (
+    Edit,
+    Step,
+    find_index,
+    find_item,
+    ids_of,
+    name_text,
+    path_text,
+    typed_edit,
+)
 from checkpoint_git.protocols.skill.views import read_objects
 
 Schema = Mapping[str, Any]
@@ -58,7 +67,7 @@ def _understand(value: Any, reader: _Reader) -> Edit:
     rules, held, where = resolve(reader.schema, reader.schema), value, ""
     for step in reader.edit.path:
         if isinstance(held, list) or rules.get("type") == "array":
-            path.append(step)
+            path.append(_find_id(step, held))
             rules, held = child_rules(reader.schema, rules, ""), find_item(held, step.name)
             continue
         found = _find_name(step.name, where, frozenset(held if isinstance(held, dict) else ()), reader)
@@ -92,6 +101,14 @@ def _understand(value: Any, reader: _Reader) -> Edit:
     return edit._replace(path=tuple(path), value=value)
 
 
+def _find_id(step: Step, items: Any) -> Step:
+    """By the item's id, where it is named by its text or behind a dot."""
+    is_number = not step.bracketed and step.name.isdecimal()
+    at = find_index(items, step.name) if isinstance(items, list) and not is_number else None
+    ids = ids_of(items[at]) if at is not None and isinstance(items[at], dict) else []
+    return Step(step.name if step.name in ids else ids[0], bracketed=True) if ids else step
+
+
 def _check_removal(edit: Edit, path: tuple[Step, ...], held: Any, rules: Schema) -> None:
     """Raises CheckpointError where -= without a value may empty more than was meant."""
     name, count = path_text(path), len(held) if isinstance(held, list) else 0
@@ -99,7 +116,8 @@ def _check_removal(edit: Edit, path: tuple[Step, ...], held: Any, rules: Schema)
     if not held or not (is_guessed or (count > 1 and rules)):
         return
     whole = f"--{name}:json='[]'" if count else f"--{name}-="
-    hint = f"remove one: --{name}-=TEXT; or all: {whole}" if count else f"say that it goes: {whole}"
+    first = typed_edit(f"--{name}-=", next(iter(ids_of(held[0])), "")) if count else ""
+    hint = f"remove one: {first}; or all: {whole}" if count else f"say that it goes: {whole}"
     raise CheckpointError(f"{quote(edit.word)} would remove all of {name} ({count or 1})", hint)
 
 

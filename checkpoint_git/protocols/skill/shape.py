@@ -128,14 +128,18 @@ def retype(finding: Finding, edits: Iterable[tuple[Any, str]], skill: str) -> Fi
     import json
 
     from checkpoint_git.core import jsonwrite
-    from checkpoint_git.protocols.skill.changes import TEXTS, name_text, path_text
+    from checkpoint_git.protocols.skill.changes import TEXTS, name_text, path_text, typed_edit
 
     found = [each for each in edits if f"{finding.where}/".startswith(f"{each[1]}/") and each[0].action != "remove"]
     if not found:
         return finding
     (edit, place), (what, _, old) = found[-1], finding.hint.partition(": checkpoint ")
-    more, example = "+" * (edit.action == "append"), _INCOMPLETE.get(_star_indices(place), ("", "", "{}"))[2] or "{}"
+    more, example = "+" * (edit.action == "append"), _INCOMPLETE.get(f"/{edit.field}/*", ("", "", "{}"))[2]
     path, rest, line = quote_word(f"--{path_text(edit.path)}"), finding.where[len(place) :].split("/")[1:], ""
+    dotted = place[1:].replace("/", ".")
+    if more:  # nobody sees the number of what was not appended
+        new = f"the new item of {dotted.rpartition('.')[0]}"
+        finding = finding._replace(message=finding.message.replace(dotted, new, 1))
     try:
         value = json.loads(jsonwrite.render(edit.value))
     except ValueError:  # a number with more digits than Python reads
@@ -160,15 +164,16 @@ def retype(finding: Finding, edits: Iterable[tuple[Any, str]], skill: str) -> Fi
     elif isinstance(value, str) and value.strip() and edit.field == "blockers" and (more or len(edit.path) == 1):
         line = f"checkpoint block {skill} {'-- ' * value.startswith('-')}{quote_word(value)}"
         return finding._replace(hint=f"write an object: {line}") if line.isprintable() else finding
-    elif isinstance(value, str) and value.strip() and edit.field in TEXTS and more:
+    elif isinstance(value, str) and value.strip() and edit.field in TEXTS and (more or len(edit.path) == 1):
         status = {"id": "-".join(names.spell(value).split("_"))} if edit.field == "progress_table" else {}
         item = {**json.loads(example), **status, TEXTS[edit.field]: value}
-        line = f"{path}+:json={quote_word(json.dumps(item, ensure_ascii=False))}"
+        what, line = "write an object", f"{path}+:json={quote_word(json.dumps(item, ensure_ascii=False))}"
+    elif isinstance(value, str) and value.strip() and " must be a list" in finding.message:
+        what, line = "add to the list", typed_edit(f"--{path_text(edit.path)}+=", value)
     elif isinstance(value, str) and edit.field in TEXTS and len(edit.path) == 2:
         line = quote_word(f"--{path_text(edit.path)}{name_text(edit.field, value)}")
     elif place == "/cost" and isinstance(value, str):
         line = f"--cost.total_usd={quote_word(value) if value.replace('.', '', 1).isdecimal() else '...'}"
-    dotted = place[1:].replace("/", ".")
     hint = (
         f"{what or 'correct it'}: checkpoint update {skill} {line}"
         if line

@@ -217,7 +217,6 @@ def test_a_bracketed_name_in_an_object_is_a_key_letter_by_letter() -> None:
 @pytest.mark.parametrize(
     ("word", "hint"),
     [
-        ("--progress_table.sprint-2.status=complete", "--progress_table[sprint-2].status"),
         ("--progress_table[sprint-9].status=complete", "--progress_table+:json"),
         ("--progress_table.9.status=complete", "--progress_table+="),
         ("--progress_table.99999999999999999999.status=x", "--progress_table+="),
@@ -226,7 +225,7 @@ def test_a_bracketed_name_in_an_object_is_a_key_letter_by_letter() -> None:
         ("--status.x=y", "set status itself"),
         ("--status+=y", "replace it"),
         ("--skill_state.iteration.x=y", "set skill_state.iteration itself"),
-        ("--skill_state+=y", "replace it"),
+        ("--skill_state+=y", "--skill_state.notes+=y"),
     ],
 )
 def test_a_path_that_leads_nowhere_is_refused_with_the_way_to_go(word: str, hint: str) -> None:

@@ -14,7 +14,10 @@ from tests.support.samples import checkpoint_text
 
 WRITES: list[dict[str, Any]] = json.loads(Path(__file__).with_name("writes.json").read_text("utf-8"))
 BLOCKER = {"id": "b1", "description": "Which region?", "needs": "user_decision"}
-LINE = re.compile(r"(?:this:|two dashes:|by its id it is|write an object:|add it:) ((?:checkpoint|'?--)[^;]*)")
+LINE = re.compile(
+    r"(?:this:|two dashes:|write an object:|add it:|to the list:|in it:|replace it:|remove one:|write it as) "
+    r"((?:checkpoint|'?--).*?)(?:;|, with no|$)"
+)
 IDS = [" ".join(write["typed"]) for write in WRITES]
 
 
