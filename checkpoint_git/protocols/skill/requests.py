@@ -228,9 +228,10 @@ class _Reader:
         if not references and clause.gate[:1] == ["if"] and terms.TROUBLE & {*clause.gate}:
             return
         named = [word for word in head if word not in "[]()"]
+        is_labelled = bool(detail) and _is_label(head)
         if len(named) == 1 and references and (detail or clause.joint == "start"):  # a heading
             self._read_heading(named[0], detail, clause)
-        elif not self._is_explanation(head, clause.joint):
+        elif not any(self._is_explanation(said, clause.joint) for said in ([head, detail] if is_labelled else [head])):
             self._remains |= not self._is_listed or _goes_beyond(head) or head[0].lower() in terms.AFTERWARDS
 
     def _read_introduced(self, words: list[str], clause: Clause, condition: Words) -> None:
@@ -457,8 +458,7 @@ def _is_label(head: Words) -> bool:
 
 def _goes_beyond(words: Words) -> bool:
     """Whether a clause leads behind the merge: to production, a release, customers."""
-    lowered = [word.lower() for word in words]
-    lowered = [*itertools.takewhile(lambda word: word not in ("triggering", "which"), lowered)]  # its effect
+    lowered = [*itertools.takewhile(lambda word: word not in ("triggering", "which"), map(str.lower, words))]
     return bool(terms.BEYOND & set(lowered)) or any(phrase in f" {' '.join(lowered)} " for phrase in _BEYOND_SPACED)
 
 
