@@ -1,9 +1,9 @@
-"""What git holds beside the files: the index, HEAD with its branch, and a merge, rebase or cherry-pick under way."""
+"""What git holds beside the files: the index, HEAD with its branch, and a merge, rebase, ... under way."""
 
 import os
 import re
 import shutil
-from collections.abc import Iterable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from hashlib import sha256
 from typing import Any, NamedTuple
@@ -27,10 +27,12 @@ _SIGNS = {
     "CHERRY_PICK_HEAD": "cherry-pick",
     "REVERT_HEAD": "revert",
     "sequencer": "cherry-pick",
+    "BISECT_LOG": "bisect",
 }
 _FILES = (
     *_SIGNS, "MERGE_MSG", "MERGE_MODE", "MERGE_RR", "MERGE_AUTOSTASH", "AUTO_MERGE", "REBASE_HEAD", "SQUASH_MSG",
-    "ORIG_HEAD",
+    "ORIG_HEAD", "BISECT_START", "BISECT_TERMS", "BISECT_NAMES", "BISECT_EXPECTED_REV", "BISECT_ANCESTORS_OK",
+    "BISECT_FIRST_PARENT", "BISECT_RUN", "refs/bisect",
 )  # fmt: skip
 _ID = re.compile(rb"\b(?:[0-9a-f]{64}|[0-9a-f]{40})\b")
 
@@ -38,7 +40,7 @@ _ID = re.compile(rb"\b(?:[0-9a-f]{64}|[0-9a-f]{40})\b")
 class GitState(NamedTuple):
     head: str  # the commit, "" before the first
     branch: str  # the whole name of its ref, "" where HEAD is detached
-    operation: str  # "merge", "rebase", "cherry-pick", "revert" or ""
+    operation: str  # "merge", "rebase", "cherry-pick", "revert", "bisect" or ""
     staged: str  # a digest of what is staged
 
 
@@ -143,6 +145,19 @@ def restore_index(workspace: Workspace, location: Location) -> None:
                     os.unlink(path)
     words = ["update-index", "-q", "--refresh"]
     run_git(words, workspace.root, env=private_objects.quiet_env(workspace.env), check=False)
+
+
+def restore_staged(workspace: Workspace, location: Location, covers: Callable[[str], bool]) -> None:
+    """Of some paths what was staged; the flags of the index stay."""
+    env = private_objects.quiet_env(workspace.env)
+    there, kept = (
+        [one for one in index if covers(one.path)]
+        for index in (read_index(workspace.root, env=env), _read_kept(workspace, location.folder))
+    )
+    lines = [f"0 {'0' * len(one.blob)}\t{one.path}" for one in [*there, *kept]]
+    lines += [f"{one.mode} {one.blob} {one.stage}\t{one.path}" for one in kept]
+    stdin = os.fsencode("".join(f"{line}\0" for line in lines))
+    run_git(["update-index", "-z", "--index-info"], workspace.root, stdin=stdin, env=env)
 
 
 def check_branch_free(workspace: Workspace, branch: str) -> None:

@@ -147,8 +147,10 @@ def _restore_git(job: _Job) -> None:
     if job.wanted.operation:
         reason = f"checkpoint: rollback to {job.manifest.id}"
         git_state.restore_operation(workspace, job.location, job.manifest.value["git"], reason)
-    if job.wanted.operation or job.wanted.staged:
+    if job.wanted.operation or (job.wanted.staged and job.within is None):
         git_state.restore_index(workspace, job.location)
+    elif job.wanted.staged:
+        git_state.restore_staged(workspace, job.location, job.covers)
 
 
 def find_moved(workspace: Workspace, manifest: store.Manifest) -> list[str]:

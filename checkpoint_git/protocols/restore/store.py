@@ -143,7 +143,7 @@ def load_point(workspace: Workspace, word: str, *, foreign: bool = False) -> Man
         hint = "`checkpoint restore-point list` shows those that are"
         raise CheckpointError(f"no such restore point: {escape_controls(shorten(word, 60))}", hint)
     if manifest.is_foreign and not foreign:
-        message = f"{manifest.id} was not made in this clone, so it is untrusted"
+        message = f"{manifest.id} is not in this clone's store, so it is untrusted"
         hint = "look at it first: `checkpoint restore-point show`; --foreign uses it all the same"
         raise CheckpointError(message, hint)
     return manifest

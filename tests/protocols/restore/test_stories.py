@@ -96,6 +96,43 @@ def test_what_was_under_way_comes_back_with_its_conflict(work: GitRepo, way: str
     assert "conflict" not in work.git("status")
 
 
+def test_a_bisect_goes_on_where_it_was(work: GitRepo) -> None:
+    for number in range(6):
+        work.write("a", f"{number}\n")
+        work.commit()
+    work.git("bisect", "start", "HEAD", "HEAD~6")
+    log, refs = work.git("bisect", "log"), work.git("for-each-ref", "refs/bisect")
+    made, before = ask(work, "create", "."), state_of_bisect(work)
+    assert (made["git"]["operation"], bool(refs)) == ("bisect", True)
+    work.git("bisect", "reset")
+    work.git("reflog", "expire", "--expire=now", "--all")
+    work.git("gc", "-q", "--prune=now")
+    answer = ask(work, "rollback", made["checkpoint_id"], "--operation")
+    assert (answer["moved_in_git"], state_of_bisect(work)) == ([], before)
+    assert (work.git("bisect", "log"), work.git("for-each-ref", "refs/bisect")) == (log, refs)
+    work.git("bisect", "good")
+    ask(work, "rollback", answer["safety_checkpoint_id"], "--operation")
+    assert not work.git("for-each-ref", "refs/bisect")
+
+
+def state_of_bisect(work: GitRepo) -> tuple[str, str]:
+    return work.git("rev-parse", "HEAD"), work.git("status", "--porcelain")
+
+
+def test_what_was_staged_comes_back_for_a_part_alone(work: GitRepo) -> None:
+    stop(work, "merge", "topic")
+    work.write("b", "staged\n")
+    work.write("new/c", "added\n")
+    work.git("add", "b", "new")
+    before = {path: work.git("ls-files", "-s", path) for path in ("a", "b", "new")}
+    point = ask(work, "create", ".")["checkpoint_id"]
+    work.git("reset", "-q", "--hard")
+    work.write("new/d", "later\n")
+    work.git("add", "new")
+    ask(work, "rollback", point, "--index", "--scope", "new", "--scope", "a")
+    assert [work.git("ls-files", "-s", path) == before[path] for path in ("a", "b", "new")] == [True, False, True]
+
+
 def test_a_branch_that_another_work_tree_has_is_not_moved(work: GitRepo, tmp_path: Path) -> None:
     ask(work, "create", ".")
     name = work.git("symbolic-ref", "--short", "HEAD")
