@@ -4,7 +4,7 @@ import json
 import os
 import uuid
 from argparse import ArgumentParser, Namespace
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any, NamedTuple
 
 from checkpoint_git.core import jsontext
@@ -19,7 +19,6 @@ from checkpoint_git.protocols.pipeline.store import Skipped
 from checkpoint_git.protocols.pipeline.validate import Record, compare_with_repository
 
 _BROKEN_HINT = "restore the file, or take the newest good attempt with --fallback, or run the phase again"
-_CHUNK = 1 << 16  # characters
 _RUN = ("ticket_id", "run_id")
 
 
@@ -86,14 +85,8 @@ class Request(NamedTuple):
 
 
 class Reply(NamedTuple):
-    """members: of the document, beside success and correlation_id. streamed: the items of `checkpoints`, each made when
-    it is written. closing: the last members, which are complete after the last item.
-    """
-
     success: bool
-    members: dict[str, Any]
-    streamed: Iterable[dict[str, Any]] | None = None
-    closing: Mapping[str, Any] = {}
+    members: dict[str, Any]  # of the document, beside success and correlation_id
 
 
 class Action(NamedTuple):
@@ -193,16 +186,10 @@ def _list(request: Request) -> Reply:
         return Reply(True, {"count": len(runs), "tickets": sorted({run["ticket_id"] for run in runs}), "runs": runs})
     records.check_ticket(request.base, args.ticket_id)
     run_id = request.run.run_id if args.run_id is not None else ""
-    closing: dict[str, Any] = {"count": 0}
-
-    def items() -> Iterator[dict[str, Any]]:
-        skipped: list[Skipped] = []
-        for record in records.read_records(request.base, args.ticket_id, run_id, request.now, skipped):
-            closing["count"] += 1
-            yield {**(record.value or {}), "checkpoint_path": record.path}
-        closing["skipped"] = _skipped(skipped)
-
-    return Reply(True, {}, items(), closing)
+    skipped: list[Skipped] = []
+    found = records.read_records(request.base, args.ticket_id, run_id, request.now, skipped)
+    listed = [{**(record.value or {}), "checkpoint_path": record.path} for record in found]
+    return Reply(True, {"checkpoints": listed, "count": len(listed), "skipped": _skipped(skipped)})
 
 
 def _skipped(skipped: list[Skipped]) -> list[dict[str, str]]:
@@ -284,20 +271,6 @@ def _read_json(option: str, text: str, kind: type) -> Any:
     return value
 
 
-def _document(reply: Reply) -> Iterator[str]:
-    # In pieces; what is streamed is never held at once
+def _document(reply: Reply) -> list[str]:
     head = {"success": reply.success, "correlation_id": str(uuid.uuid4()), **reply.members}
-    if reply.streamed is None:
-        yield json.dumps(head, indent=2) + "\n"
-        return
-    piece = [json.dumps(head, indent=2)[: -len("\n}")], ',\n  "checkpoints": [']
-    between, size = "\n    ", 0
-    for item in reply.streamed:
-        piece += [between, json.dumps(item)]
-        between = ",\n    "
-        size += len(piece[-1])
-        if size > _CHUNK:
-            yield "".join(piece)
-            piece, size = [], 0
-    closing = "".join(f',\n  "{name}": {json.dumps(member)}' for name, member in reply.closing.items())
-    yield "".join([*piece, "\n  ]", closing, "\n}\n"])
+    return [json.dumps(head, indent=2) + "\n"]

@@ -196,7 +196,7 @@ def test_a_point_of_a_branch_is_foreign_and_does_nothing_unasked(work: GitRepo, 
     assert listed["state"] == "foreign"
     clone.write("a", "mine\n")
     for words in (["verify"], ["diff"], ["rollback"], ["rollback", "--dry-run"], ["drop"]):
-        assert "was not made in this clone" in refuse(clone, words[0], point, *words[1:])
+        assert "is not in this clone" in refuse(clone, words[0], point, *words[1:])
     assert "no live restore point" in refuse(clone, "rollback", "latest")
     verified = run_here("rp", "verify", point, "--foreign", "--json", cwd=clone.path)
     assert not json.loads(verified.stdout)["verified"]
