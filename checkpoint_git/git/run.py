@@ -29,12 +29,19 @@ _USAGE_ERROR = 129
 _QUIET = ("-c", "core.fsmonitor=false")  # which git would start, also to read: an unpacked archive may name any program
 _NO_GIT = ("git was not found", "install git, or put it on PATH")
 _SET_ASIDE = 'mv "$(git rev-parse --git-path refs/worktree/checkpoint)" "$(git rev-parse --git-path checkpoint-pruned)"'
+_OTHER_OWNER = "the repository belongs to another user: git config --global --add safe.directory PATH"
 _KNOWN_TROUBLE = (
-    (b"dubious ownership", "the repository belongs to another user: git config --global --add safe.directory PATH"),
+    (b"dubious ownership", _OTHER_OWNER),
+    (b"unsafe repository", _OTHER_OWNER),  # git 2.35.2 to 2.37
+    (b"safe.bareRepository", 'name the bare repository, as this setting wants it: export GIT_DIR="$PWD"'),
     (b"not a git repository", "go into a repository, or make one: git init"),
     (b"for refs/worktree/checkpoint/", f"git pruned what these refs of sync name; set them aside: {_SET_ASIDE}"),
     (b"must be run in a work tree", "go into a work tree: a bare repository has no files to look at"),
 )
+
+
+# of the command's scope, which git obeys; git 2.31 to 2.37 does not know the setting, and reads over it
+_ANY_BARE = {"GIT_CONFIG_COUNT": "1", "GIT_CONFIG_KEY_0": "safe.bareRepository", "GIT_CONFIG_VALUE_0": "all"}
 
 
 # git's whole environment; None for this process's own, with a hook's GIT_DIR and GIT_INDEX_FILE: see clean_env
@@ -141,9 +148,13 @@ def quote_path(path: bytes) -> bytes:
 
 
 def clean_env(env: Mapping[str, str]) -> dict[str, str]:
-    """Without what ties git to one repository: for work in any other one."""
+    """Without what ties git to one repository: for work in any other one. That GIT_DIR named one, as git does for its
+    hooks, is what safe.bareRepository=explicit (the default of git 3.0) asks for, and stays known.
+    """
     pairs = ("GIT_CONFIG_KEY_", "GIT_CONFIG_VALUE_")
-    return {name: env[name] for name in env if name not in LOCAL_VARIABLES and not name.startswith(pairs)}
+    is_named = "GIT_DIR" in env or env.get("GIT_CONFIG_KEY_0") == _ANY_BARE["GIT_CONFIG_KEY_0"]
+    kept = {name: env[name] for name in env if name not in LOCAL_VARIABLES and not name.startswith(pairs)}
+    return {**kept, **_ANY_BARE} if is_named else kept
 
 
 def offline_env(env: Mapping[str, str]) -> dict[str, str]:

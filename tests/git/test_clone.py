@@ -5,8 +5,9 @@ import pytest
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.disk.discover import find_place
-from checkpoint_git.git.clone import find_gaps, find_unlisted
+from checkpoint_git.git.clone import find_gaps, find_unlisted, read_operation
 from checkpoint_git.git.driver_settings import Choices, plan_settings
+from checkpoint_git.git.run import run_git
 from checkpoint_git.tools.setup.init import Options, init
 from tests.support.repos import GitRepo
 from tests.support.samples import checkpoint_text
@@ -97,3 +98,23 @@ def test_a_clone_in_order_is_looked_at_without_git(shared: GitRepo, monkeypatch:
     init(str(shared.path), Options(hooks="none"), os.environ)
     monkeypatch.setattr("subprocess.Popen", None)
     assert gaps(shared.path) == []
+
+
+@pytest.mark.parametrize("operation", ["cherry-pick", "revert", "merge"])
+@pytest.mark.parametrize("linked", [False, True])
+def test_an_operation_is_seen_where_git_keeps_its_refs_in_a_table(tmp_path: Path, operation: str, linked: bool) -> None:
+    if run_git(["init", "-q", "--ref-format=reftable", str(tmp_path / "probe")], str(tmp_path), check=False).code:
+        pytest.skip("reftable came with git 2.45")
+    repo = GitRepo.create(tmp_path / "repo", "--ref-format=reftable")
+    repo.diverge({"a": "0\n"}, {"a": "1\n"}, {"a": "2\n"})
+    if linked:
+        repo.git("checkout", "-q", "main")
+        repo.git("worktree", "add", "-q", str(tmp_path / "linked"), "left")
+        repo = GitRepo(tmp_path / "linked")
+    git_dir = repo.git("rev-parse", "--absolute-git-dir")
+    assert read_operation(git_dir) == ""
+    if operation == "revert":
+        repo.write("a", "3\n")
+        repo.commit("more")
+    assert repo.exit_code(operation, *{"revert": ["--no-edit", "HEAD~1"]}.get(operation, ["right"])) == 1
+    assert read_operation(git_dir) == operation

@@ -9,8 +9,11 @@ import pytest
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.git.run import (
     LOCAL_VARIABLES,
+    GitResult,
     check_git_version,
     clean_env,
+    git_error,
+    read_bare_top,
     run_git,
     start_git,
 )
@@ -29,6 +32,33 @@ def test_a_failure_says_what_git_said_with_a_hint(tmp_path: Path) -> None:
     with pytest.raises(CheckpointError, match=r"git status failed.*not a git repository") as caught:
         run_git(["status"], str(tmp_path))
     assert "git init" in caught.value.hint
+
+
+@pytest.mark.parametrize(
+    ("words", "hint"),
+    [
+        ("detected dubious ownership in repository at '/a'", "safe.directory"),
+        ("unsafe repository ('/a' is owned by someone else)", "safe.directory"),  # git 2.35.2 to 2.37
+        ("cannot use bare repository '/a' (safe.bareRepository is 'explicit')", 'export GIT_DIR="$PWD"'),
+    ],
+)
+def test_known_trouble_has_a_hint_in_the_words_of_each_git(words: str, hint: str) -> None:
+    assert hint in git_error(["status"], GitResult(128, b"", f"fatal: {words}\n".encode()), "/a").hint
+
+
+@pytest.mark.parametrize("named", [".", "{top}"])
+def test_a_bare_repository_that_the_user_named_is_used_where_git_wants_a_name(
+    repo: GitRepo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, named: str
+) -> None:
+    repo.commit()
+    repo.git("clone", "-q", "--bare", ".", str(tmp_path / "bare.git"))
+    bare = GitRepo(tmp_path / "bare.git")
+    Path(os.environ["HOME"], ".gitconfig").write_text("[safe]\n\tbareRepository = explicit\n")
+    monkeypatch.setenv("GIT_DIR", named.format(top=bare.path))
+    assert read_bare_top(str(bare.path), clean_env(clean_env(os.environ))) == str(bare.path)
+    for words in (["init"], ["doctor"], ["audit"], ["uninstall"]):
+        done = run_checkpoint(*words, cwd=bare.path)
+        assert done.returncode == 0, done.stdout + done.stderr
 
 
 def test_a_failure_can_be_looked_at_instead(tmp_path: Path) -> None:
@@ -72,7 +102,7 @@ def test_a_clean_environment_reaches_the_other_repository(repo: GitRepo, tmp_pat
     words = ["rev-parse", "--absolute-git-dir"]
     assert run_git(words, str(other.path), env=tied).out.strip() == os.fsencode(repo.path / ".git")
     assert run_git(words, str(other.path), env=clean_env(tied)).out.strip() == os.fsencode(other.path / ".git")
-    assert "GIT_CONFIG_KEY_0" not in clean_env(tied)
+    assert clean_env(tied)["GIT_CONFIG_KEY_0"] == "safe.bareRepository"
     assert "PATH" in clean_env(tied)
 
 

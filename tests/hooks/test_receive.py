@@ -61,6 +61,18 @@ def said(done: subprocess.CompletedProcess[bytes]) -> str:
     return done.stderr.decode()
 
 
+def test_the_hook_works_where_git_uses_a_bare_repository_by_its_name_alone(clone: GitRepo) -> None:
+    Path(os.environ["HOME"], ".gitconfig").write_text("[safe]\n\tbareRepository = explicit\n")
+    clone.write(PATH, NEXT)
+    clone.commit("second")
+    assert push(clone, "main").returncode == 0
+    clone.write(PATH, BAD)
+    clone.commit("bad")
+    done = push(clone, "main")
+    assert done.returncode != 0
+    assert PATH in said(done)
+
+
 def branch(repo: GitRepo, name: str, text: str | bytes, path: str = PATH, start: str = "main") -> None:
     """A branch whose tip holds a file of this text."""
     repo.git("checkout", "-q", "-b", name, start)
