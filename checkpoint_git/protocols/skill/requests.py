@@ -216,7 +216,7 @@ class _Reader:
             follows = follows or _leads_on(soften(detail), clause.gate, kind) or _leads_elsewhere(clause.gate, kind)
             self._is_listed = bool(detail) and kind in ("address", "work")
             if kind == "land" and {*references} <= {*self._asked}:
-                self._asked += self._prepared
+                self._asked += self._prepared or ([] if self._asked else self._about)
                 self._prepared = []
                 if not was_landed:  # what was to be done on the way is over with the merge
                     self._remains = self._remained = self._is_owed
@@ -227,10 +227,10 @@ class _Reader:
             return
         if not references and clause.gate[:1] == ["if"] and terms.TROUBLE & {*clause.gate}:
             return
-        named = [word for word in head if word not in "[]()"]
-        is_labelled = bool(detail) and _is_label(head)
-        if len(named) == 1 and references and (detail or clause.joint == "start"):  # a heading
-            self._read_heading(named[0], detail, clause)
+        is_labelled, is_first = bool(detail) and _is_label(head), clause.joint == "start"
+        is_alone = len([word for word in head if word not in "[]()"]) == 1
+        if references and ((is_alone and (detail or is_first)) or (is_labelled and is_first)):
+            self._read_heading(next(word for word in head if word.startswith(MARK)), detail, clause)
         elif not any(self._is_explanation(said, clause.joint) for said in ([head, detail] if is_labelled else [head])):
             self._remains |= not self._is_listed or _goes_beyond(head) or head[0].lower() in terms.AFTERWARDS
 
@@ -330,11 +330,11 @@ _RULES: dict[str, _Rule] = {
     "renew": _Rule(about=_CHECKED),
     "publish": _Rule(about=frozenset(["to", "link", "linked", "linking"]), forbids=terms.LATER),
     "verify": _Rule(needs=terms.GREEN, only=terms.SETTLING),
-    "watch": _Rule(forbids=terms.TO_LEARN),
+    "watch": _Rule(about=terms.APPROVAL, forbids=terms.TO_LEARN),
     "work": _Rule(about=_CHECKED),
     "address": _Rule(about=terms.REVIEWED, needs=terms.REVIEWED, forbids=terms.LATER),
     "ask": _Rule(about=terms.REVIEWERS | terms.APPROVAL | terms.LANDING, needs=terms.ASKED_FOR, forbids=terms.LATER),
-    "obtain": _Rule(about=terms.APPROVAL | terms.HURDLES, needs=terms.APPROVAL | terms.HURDLES),
+    "obtain": _Rule(about=terms.APPROVAL | terms.HURDLES, needs=terms.APPROVAL | terms.HURDLES | terms.LANDED),
     "wait": _Rule(about=_CHECKED),
     "mark": _Rule(needs=frozenset(["ready", "reviewed", "approved"])),
     "bring": _Rule(needs=terms.BROUGHT_TO),
@@ -475,7 +475,7 @@ def _is_on_its_way(head: Words) -> bool:
     while behind and behind[0] in terms.COPULAS:
         behind = behind[1:]
     if behind[:1] in (["needs"], ["need"]):
-        return bool({"review", "approval", "merge", "merging", "sign-off", "rebase", "rebasing"} & set(behind[1:6]))
+        return bool((terms.APPROVAL | {"merging", "rebase", "rebasing"}) & {*behind[1:6]})
     last, before = behind[-1] if behind else "", {*behind[:-1]}
     if terms.VERBS.get(last) in ("land", "review", "address") and before <= terms.LIGHT | terms.BEHIND:
         return len(behind) <= 4  # German and Dutch end so
@@ -519,7 +519,9 @@ def _hides_work(words: Words, kind: str) -> bool:
         is_list = kind in ("wait", "watch") or {"for", "with", "of", "against"} & {*words[:at]}
         if is_list and joint in ("and", ",", "&", "+") and not has_object:
             continue
-        if after.lower() not in terms.KNOWN and not after.endswith(terms.OF_NOUNS):
+        acts_on = {*words[at + 2 : at + 3]} & terms.ARTICLES and not after.endswith(("ing", "ed"))  # "page the owner"
+        is_noun = after.endswith(terms.OF_NOUNS) and not acts_on
+        if after.lower() not in terms.KNOWN and not is_noun:
             return True
     return False
 
@@ -544,10 +546,8 @@ def _is_step(head: Words) -> bool:
         return said <= terms.PUBLISHED or bool({"on", "from"} & said and len(rest) <= 6)
     if kind == "address":
         return bool(terms.REVIEWED & said or {*rest[:1]} & terms.POINTERS) and len(rest) <= 10
-    if words[:3] == ["decide", "whether", "to"]:
-        return words[3:4] == ["merge"]
     if kind == "obtain" or (kind == "publish" and phrase == "submit"):
-        return bool(said & (terms.APPROVAL | terms.HURDLES))
+        return bool(said & (terms.APPROVAL | terms.HURDLES | terms.ROLES))
     if kind == "renew" and phrase != "update":
         return bool(said & terms.HURDLES)
     if kind in ("wait", "verify", "watch"):
@@ -559,4 +559,4 @@ def _is_step(head: Words) -> bool:
     names_branch = words[-1] in ("branch", "branches") or "/" in words[-1]
     if words[:2] == ["cut", "branch"] or (words[0] in ("delete", "remove") and names_branch and len(words) <= 6):
         return True
-    return " ".join(words[:3]) in ("decide", "close", "close or merge", "request changes", "squash", "check for merge")
+    return words[:4] == ["decide", "whether", "to", "merge"] or " ".join(words[:3]) in terms.ALONE
