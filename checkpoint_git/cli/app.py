@@ -11,7 +11,7 @@ from typing import Any, TextIO
 from checkpoint_git.cli import render
 from checkpoint_git.cli.parser import Request, UsageError, find_near, find_verb_at, list_formats, parse
 from checkpoint_git.cli.render.screen import encode_text, read_screen
-from checkpoint_git.cli.verbs import DEFAULT_VERB, MEANT_VERBS, SHORT_VERBS, VERBS, load_verb
+from checkpoint_git.cli.verbs import DEFAULT_VERB, MEANT_VERBS, SHORT_VERBS, VERBS, WITH_FINDINGS, load_verb
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.outcome import Answer, Invocation, Outcome
 from checkpoint_git.core.terminal_text import escape_controls, quote_path, shorten
@@ -122,6 +122,10 @@ def _run(words: list[str], program: str) -> int:
     if hasattr(module, "answer"):
         return _print_answer(module.answer(args, invocation))
     outcome: Outcome = module.run(args, invocation)
+    if outcome.findings and request.verb not in WITH_FINDINGS:  # those do it themselves
+        from checkpoint_git.protocols.typed_hints import type_hints
+
+        outcome = outcome._replace(findings=type_hints(outcome.findings, invocation.cwd))
     if args.format == "github" or hasattr(module, "JOB_SUMMARY"):
         _write_job_summary(request.verb, outcome, invocation)
     screen = read_screen(invocation.stdout, invocation.env, colour=not args.no_color, quiet=args.quiet)

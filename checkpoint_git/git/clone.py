@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.outcome import Line, Outcome
-from checkpoint_git.core.terminal_text import plural, quote_word
+from checkpoint_git.core.terminal_text import join_some, plural, quote_path, quote_word
 
 _LONGEST_CONFIG = 1 << 20  # bytes
 # The call that driver_settings writes: what it starts, in quotes. git writes a configuration's value in quotes, with
@@ -25,6 +25,7 @@ _OPERATIONS = (
     ("MERGE_HEAD", "merge"),
 )
 _LONGEST_INDEX = 1 << 28  # bytes
+_NESTED = "clone/nested"
 
 
 class Gap(NamedTuple):
@@ -34,13 +35,17 @@ class Gap(NamedTuple):
     message: str
     fix: str
 
+    @property
+    def line(self) -> str:
+        return f"{self.message} ({'see' if self.code == _NESTED else 'fix'}: {self.fix})"
 
-def add_gaps(outcome: Outcome, work_tree: str | None, git_dir: str | None, env: Mapping[str, str]) -> Outcome:
-    gaps = find_gaps(work_tree, git_dir, env)
+
+def add_gaps(outcome: Outcome, work_tree: str | None, git_dir: str | None, env: Mapping[str, str], cwd: str) -> Outcome:
+    gaps = [*find_gaps(work_tree, git_dir, env), *find_nested(work_tree, git_dir, env, cwd)]
     # a finding with the same command says as much of each of these files
     marked = sum(finding.code == "json/conflict-markers" for finding in outcome.findings)
     told = f"with {plural(marked, 'checkpoint')} to resolve"
-    lines = [Line(f"{gap.message} (fix: {gap.fix})", "warn", hang=2) for gap in gaps if told not in gap.message]
+    lines = [Line(gap.line, "warn", hang=2) for gap in gaps if told not in gap.message]
     data = {**outcome.data, "clone": [gap._asdict() for gap in gaps]}
     return outcome._replace(data=data, summary=[*outcome.summary, *lines])
 
@@ -91,6 +96,20 @@ def find_unmerged(work_tree: str, git_dir: str, env: Mapping[str, str]) -> list[
 def has_nested_folders(git_dir: str) -> bool:
     """Whether git's index lists checkpoints below the top: to start git takes as long as all the rest of a run."""
     return b"/.checkpoints/" in _read(os.path.join(git_dir, "index"), _LONGEST_INDEX)
+
+
+def find_nested(work_tree: str | None, git_dir: str | None, env: Mapping[str, str], cwd: str) -> Iterator[Gap]:
+    """What a look from the top of a repository does not show."""
+    if work_tree is None or git_dir is None or os.path.realpath(cwd) != os.path.realpath(work_tree):
+        return
+    if has_nested_folders(git_dir):
+        from checkpoint_git.git.worktree import list_roots
+
+        roots = list_roots(work_tree, env, tracked=True)
+        folders = [os.path.relpath(root, work_tree) for root in roots if root != work_tree]
+        if folders:
+            fix = f"checkpoint -C {quote_path(folders[0])} status"
+            yield Gap(_NESTED, f"there are checkpoints below: {join_some(folders)}", fix)
 
 
 def find_unlisted(git_dir: str, paths: Sequence[str]) -> list[str]:

@@ -8,6 +8,7 @@ from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.terminal_text import quote_path
 from checkpoint_git.disk.discover import find_place, find_repository
+from checkpoint_git.git.clone import find_unlisted
 from checkpoint_git.protocols.registry import find_kind
 
 # what is quoted is another's text, or a path
@@ -15,6 +16,9 @@ _COMMAND = re.compile(
     r"(?<![\w\\])'[^']*'|\"[^\"]*\"|(?:^|(?<=[ `(]))"
     r"(?:(checkpoint)(?= (?!resolve|init)[a-z])|(git)(?= (?:add|restore|mv|rm|checkout|check-attr) )|(mv -n) )"
 )
+
+
+_RESTORE = re.compile(r"[;,] or [^;:]+: git restore -- .*")  # what git never had, it cannot give back
 
 
 def type_hints(findings: Sequence[Finding], cwd: str) -> list[Finding]:
@@ -27,7 +31,10 @@ def type_hints(findings: Sequence[Finding], cwd: str) -> list[Finding]:
         nearest = find_place(cwd).root
     except CheckpointError:
         nearest = ""
-    return [_type_hint(finding, cwd, top, nearest) for finding in findings]
+    offered = [finding.path for finding in findings if finding.path and _RESTORE.search(finding.hint)]
+    unlisted = find_unlisted(repository[1], offered) if offered else []
+    known = [each._replace(hint=_RESTORE.sub("", each.hint)) if each.path in unlisted else each for each in findings]
+    return [_type_hint(finding, cwd, top, nearest) for finding in known]
 
 
 def _type_hint(finding: Finding, cwd: str, top: str, nearest: str) -> Finding:

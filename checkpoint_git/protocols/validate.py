@@ -61,6 +61,17 @@ def iterate_checked(files: Iterable[tuple[str, FileContent]], now: int) -> Itera
         yield unreadable_document(path, data) if isinstance(data, OSError) else check_document(path, data, now=now)
 
 
+def find_twins(paths: Iterable[str]) -> Iterator[Finding]:
+    """Files whose names differ by capital letters only."""
+    first: dict[str, str] = {}
+    for path in paths:
+        twin, name = first.setdefault(path.casefold(), path), path.rpartition("/")[2].removesuffix(".checkpoint.json")
+        if twin != path:
+            message = f"macOS and Windows take it and {escape_controls(twin)} for one file"
+            hint = f"keep one, and rename the other or put it into history: checkpoint reset {quote_word(name)}"
+            yield Finding("file/name-twice", "error", message, path, hint=hint)
+
+
 def check_together(documents: Iterable[Document]) -> list[Finding]:
     """What files that have to fit each other say against each other; each of them was checked alone."""
     fixed = [document for document in documents if document.value is not None and is_fixed(document.path)]

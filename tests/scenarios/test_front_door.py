@@ -217,3 +217,36 @@ def test_where_several_names_could_be_meant_none_is_guessed(build: GitRepo) -> N
     assert "checkpoint note NAME we use" in ask(build, "note", "we", "use")["error"]["hint"].replace(
         "python -m checkpoint_git", "checkpoint"
     )
+
+
+def test_what_is_below_the_top_is_named_there(build: GitRepo) -> None:
+    build.write(f"pkg/a b/{PATH}", checkpoint_text())
+    build.commit("two")
+    line = "checkpoint -C 'pkg/a b' status"
+    for words in (["status"], ["next"], ["resume", "build"], ["prime"]):
+        assert line in run_here(*words, cwd=build.path).stdout
+        assert line not in run_here(*words, cwd=build.path / "pkg").stdout
+    (build.path / PATH).unlink()
+    (build.path / ".checkpoints").rmdir()
+    assert line in run_here("prime", cwd=build.path).stdout
+
+
+def test_two_names_that_differ_by_capital_letters_are_found_and_not_written(build: GitRepo) -> None:
+    build.write(".checkpoints/Build.checkpoint.json", json.dumps(checkpoint(skill="Build")))
+    if len(list((build.path / ".checkpoints").iterdir())) < 2:
+        pytest.skip("this file system takes both for one")
+    for verb in ("validate", "doctor"):
+        assert "file/name-twice" in codes(ask(build, verb))
+    for words in WRITES:
+        assert "keep one: checkpoint reset Build" in ask(build, *words)["error"]["hint"]
+    ask(build, "reset", "Build")
+    assert "file/name-twice" not in codes(ask(build, "validate"))
+    assert ask(build, *WRITES[0])["written"]
+
+
+def test_git_is_not_asked_for_what_it_never_had(build: GitRepo) -> None:
+    for path in (PATH, ".checkpoints/new.checkpoint.json"):
+        build.write(path, "{")
+    for verb in ("validate", "status", "doctor"):
+        hints = {each["path"]: each["hint"] for each in ask(build, verb)["findings"] if each["code"] == "json/syntax"}
+        assert [f"git restore -- {path}" in hint for path, hint in sorted(hints.items())] == [True, False]

@@ -18,6 +18,7 @@ from checkpoint_git.protocols.skill.generated_files import find_move
 from checkpoint_git.protocols.skill.rules import MAX_SIZE
 from checkpoint_git.protocols.skill.shape import advise
 from checkpoint_git.protocols.skill.views import action_done_when, read_list
+from checkpoint_git.protocols.validate import find_twins
 
 _FILES = "context_primer.generated_files"
 _LONGEST_ITEM = 300  # characters of a command that names it
@@ -35,6 +36,7 @@ def find_invalid(facts: SkillFacts) -> Iterator[Finding]:
     """
     for summary in facts.summaries:
         yield from summary.findings
+    yield from find_twins(summary.path for summary in facts.summaries)
 
 
 @check("json/byte-order-mark", "warning", remedy="remove it", fix="safe")

@@ -175,6 +175,11 @@ def change_checkpoint(
 
     with writing(place, skill, on_wait):
         content = read_content(path, place.top) if os.path.lexists(path) else None
+        twin = next((name for name in list_skills(place) if name != skill and name.casefold() == skill.casefold()), "")
+        if twin:  # they would be one file on macOS and Windows
+            message = f"{twin} has a checkpoint here, and {skill} differs from it by capital letters only"
+            hint = f"write to {twin}" if content is None else f"keep one: checkpoint reset {quote_word(twin)}"
+            raise CheckpointError(message, f"{hint}, or choose another name")
         arisen = _check_name(place, skill) if content is None else []
         before = None if content is None else next(iterate_checked([(shown, content)], now))
         written = plan_write(shown, before, change_known, now)
@@ -202,10 +207,6 @@ def _check_name(place: Place, skill: str) -> list[Finding]:
         name = stem if stem != skill else (known or ["build"])[0]
         hint = f"name one first: checkpoint update {quote_word(name)} --step=..."
         raise CheckpointError(f"no checkpoint is called {quote(skill)}, and none is started under such a name", hint)
-    twin = next((name for name in known if name.casefold() == skill.casefold()), "")
-    if twin:  # they would be one file on macOS and Windows
-        message = f"{twin} has a checkpoint here, and {skill} differs from it by capital letters only"
-        raise CheckpointError(message, f"write to {twin}, or choose another name")
     near = find_sibling(skill, [name for name in known if not layout.find_name_trouble(name)])
     if not near:
         return []

@@ -9,7 +9,7 @@ from checkpoint_git.core.outcome import Answer, Invocation
 from checkpoint_git.core.terminal_text import escape_controls
 from checkpoint_git.core.untrusted_text import clean, count_tokens, quote
 from checkpoint_git.disk.discover import Place, find_repository
-from checkpoint_git.git.clone import find_conflicts, find_gaps
+from checkpoint_git.git.clone import find_conflicts, find_gaps, find_nested
 from checkpoint_git.protocols.contract import Question, read_summaries
 from checkpoint_git.tools.session import agent_hooks
 from checkpoint_git.tools.session.agent_hooks import SHAPES, HookInput, read_hook_input, render_shape
@@ -62,8 +62,9 @@ def prime(
     place = find_quietly(cwd)
     if place is None:
         work_tree, git_dir = find_repository(cwd) or (None, None)
-        hidden = [gap for gap in find_gaps(work_tree, git_dir, env) if gap.code == "clone/sparse"]
-        return fit([clean(f"{gap.message} (fix: {gap.fix})", 240) for gap in hidden], tokens)
+        gaps = [gap for gap in find_gaps(work_tree, git_dir, env) if gap.code == "clone/sparse"]
+        gaps += find_nested(work_tree, git_dir, env, cwd)
+        return fit([clean(gap.line, 240) for gap in gaps], tokens)
     summaries = list(read_summaries(Question(place, now, env, "prime")))
     lines = list(summaries[0].lines)
     if told is not None and told.source == "compact":  # the context was made shorter
@@ -75,8 +76,9 @@ def prime(
         lines += _describe_unrecorded(place, place.git_dir)
     lines += [line for summary in summaries[1:] for line in summary.lines]
     lines += [line for summary in summaries for line in summary.details]
-    find = find_gaps if lines else find_conflicts
-    lines += [clean(f"{gap.message} (fix: {gap.fix})", 240) for gap in find(place.work_tree, place.git_dir, env)]
+    gaps = list((find_gaps if lines else find_conflicts)(place.work_tree, place.git_dir, env))
+    gaps += find_nested(place.work_tree, place.git_dir, env, cwd)
+    lines += [clean(gap.line, 240) for gap in gaps]
     if told is not None and place.git_dir:
         write_start(place.git_dir, told.session, anew=told.is_new)
     return fit(lines, tokens, name_checkpoint(place))

@@ -15,7 +15,7 @@ from checkpoint_git.disk.read import FileContent, read_content
 from checkpoint_git.git.clone import find_unmerged, has_nested_folders
 from checkpoint_git.protocols.contract import find_files, find_scattered_files, open_room
 from checkpoint_git.protocols.registry import KINDS, find_kind, fixed_paths, is_fixed, protocol_of
-from checkpoint_git.protocols.validate import check_together, describe_unmerged, iterate_checked
+from checkpoint_git.protocols.validate import check_together, describe_unmerged, find_twins, iterate_checked
 
 Files = Iterable[tuple[str, FileContent]]
 
@@ -43,7 +43,7 @@ def run(args: Namespace, invocation: Invocation) -> Outcome:
         fixed += [document] if is_fixed(document.path) else []
         checked.append({"path": document.path, "valid": document.is_valid})
         nouns[(find_kind(document.path) or KINDS[0]).noun] += 1
-    findings += check_together(fixed)
+    findings += [*check_together(fixed), *find_twins(one["path"] for one in checked)]
     if args.rev is None:
         findings += _find_unmerged(
             args.paths, invocation, {one.path for one in findings if one.code == "json/conflict-markers"}

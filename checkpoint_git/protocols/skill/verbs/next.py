@@ -62,7 +62,7 @@ def run(args: Namespace, invocation: Invocation) -> Outcome:
         blocks = [Line(f"cannot say what comes next: {plural(broken, 'checkpoint')} cannot be relied on", "bad")]
     blocks = blocks or [Line("nothing to do: no checkpoint has an action left", "good")]
     outcome = Outcome(data, [*blocks, *_skipped_lines(skipped, in_full=args.all)], findings)
-    return add_gaps(outcome, place.work_tree, place.git_dir, invocation.env)
+    return add_gaps(outcome, place.work_tree, place.git_dir, invocation.env, invocation.cwd)
 
 
 def _lines(action: NextAction) -> list[Block]:
