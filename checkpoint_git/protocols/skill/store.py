@@ -189,15 +189,12 @@ def change_checkpoint(
             data = (written.document.text or "").encode()
             _replace(place, path, skill, data)
             replaced, kept = content if isinstance(content, bytes) else None, read_kept(place, shown)
-            if kept and before and kept[1] == content and _is_stamp(before.value, written.document.value):
+            was, now_is = ({**((one and one.value) or {}), "updated_at": ""} for one in (before, written.document))
+            if kept and kept[1] == content and was == now_is:
                 keep_write(place, shown, kept[0], data, is_undone=kept[2])  # undo takes back more than a time
             else:
                 keep_write(place, shown, replaced, data)
     return written
-
-
-def _is_stamp(before: "dict[str, Any] | None", after: "dict[str, Any] | None") -> bool:
-    return {**(before or {}), "updated_at": ""} == {**(after or {}), "updated_at": ""}
 
 
 def _check_name(place: Place, skill: str) -> list[Finding]:
