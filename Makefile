@@ -8,7 +8,7 @@ STAMP := $(VENV)/.up-to-date
 JOBS ?= auto
 
 .DEFAULT_GOAL := help
-.PHONY: help test demo lint format types wheel-test docs bench picture clean
+.PHONY: help test demo lint format types wheel-test release-check docs bench picture clean
 
 help: ## this list
 	@echo 'make WHAT, where WHAT is one of'
@@ -34,6 +34,10 @@ types: $(STAMP) ## mypy --strict, tests too
 
 wheel-test: $(STAMP) ## build the wheel, install it into a fresh environment, try it there
 	@$(BIN)/python -m pytest -m wheel tests
+
+release-check: $(STAMP) ## whether what would be published is in order; nothing is uploaded
+	@.ci/make-venv '$(VENV)' release
+	@.ci/release-check '$(VENV)'
 
 docs: $(STAMP) ## the site with tutorial, how-to, reference and explanation, in docs/_build/html
 	@$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html

@@ -75,7 +75,7 @@ def test_the_wheel_holds_nothing_of_the_workshop(wheel: Path) -> None:
     assert {root for root in roots if not root.startswith("checkpoint_git")} == set()
 
 
-@pytest.mark.parametrize("command", ["checkpoint", "git-checkpoint", "checkpoint-doctor"])
+@pytest.mark.parametrize("command", ["checkpoint", "git-checkpoint", "checkpoint-git", "checkpoint-doctor"])
 def test_an_installed_command_says_its_version(installed: Installation, command: str) -> None:
     said = run(Path(installed.python).with_name(command), "--version")
     assert (
