@@ -18,9 +18,6 @@ WIDTH = 100  # columns of a help at most, and where there is no terminal
 vars(argparse)["_"] = str  # else it imports locale, to look for translations that Python does not have
 
 
-_UNKNOWN = "no checkpoint is called"
-
-
 class UsageError(CheckpointError):
     """Invalid command-line arguments."""
 
@@ -31,6 +28,7 @@ class Request(NamedTuple):
     words: list[str]
 
 
+_UNKNOWN = "no checkpoint is called"
 _GLOBAL_FLAGS = frozenset(("--json", "--no-color", "-q", "--quiet"))
 _GLOBAL_VALUES = ("-C", "--format")
 

@@ -250,3 +250,16 @@ def test_git_is_not_asked_for_what_it_never_had(build: GitRepo) -> None:
     for verb in ("validate", "status", "doctor"):
         hints = {each["path"]: each["hint"] for each in ask(build, verb)["findings"] if each["code"] == "json/syntax"}
         assert [f"git restore -- {path}" in hint for path, hint in sorted(hints.items())] == [True, False]
+
+
+@pytest.mark.parametrize(
+    "changes",
+    [{"progress_table": "Zebra"}, {"next_actions": "Zebra"}, {"blockers": ["Zebra"]}, {"pm_refs": "Zebra"}],
+)
+def test_the_line_for_a_value_of_a_wrong_type_keeps_its_text(build: GitRepo, changes: dict[str, Any]) -> None:
+    build.write(PATH, json.dumps(checkpoint(**changes)))
+    (hint,) = [each["hint"] for each in ask(build, "validate")["findings"] if each["code"].startswith("skill/")]
+    _, *words = shlex.split(hint.partition(": ")[2])
+    assert ask(build, *words)["written"], hint
+    assert "Zebra" in build.read(PATH)
+    assert codes(ask(build, "validate")) == []

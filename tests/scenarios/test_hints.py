@@ -263,7 +263,7 @@ HINTS = [
     Hint("skill/action-shape", {"next_actions": [{}]}, "Write"),
     Hint("skill/action-shape", {"next_actions": [{"text": "a", "done_when": 7}]}),
     Hint("skill/wrong-type", {"step": 7}, "two"),
-    Hint("skill/wrong-type", {"next_actions": "Write"}, "Write"),
+    Hint("skill/wrong-type", {"next_actions": "Write"}),
     Hint("skill/wrong-type", {"blockers": "none"}, "b1"),
     Hint("skill/wrong-type", {"skill_state": []}, "x"),
     Hint("skill/wrong-type", {"cost": {"total_usd": "5"}}, "5"),

@@ -65,18 +65,21 @@ def describe(mismatch: Mismatch) -> Finding:
 
 def _write_line(where: str, mismatch: Mismatch) -> tuple[str, str]:
     """What to do about a value of the wrong type, and the end of the edit that does it."""
-    wanted = mismatch.expected if isinstance(mismatch.expected, str) else "number"
-    example = _INCOMPLETE.get(_star_indices(where), ("", "", ""))[2]
     if mismatch.keyword != "type":
         return "correct it", "=..."
-    if wanted == "array":
-        item = _INCOMPLETE.get(f"{where}/*", ("", "", ""))[2]
-        operator, value = ("+:json", "'{...}'") if item else ("+", '"..."')
-        add = f"--{where[1:].replace('/', '.')}{operator}={value}"
-        return f"add to a list with {add}; to write it whole", ":json='[{}]'".format(item or '"..."')
-    if wanted == "object":
-        block = ", or add one from its text with `checkpoint block`" if where.startswith("/blockers/") else ""
-        return f"write an object{block}", f":json='{example or '{...}'}'"
+    if (wanted := mismatch.expected) in ("array", "object"):
+        import json
+
+        from checkpoint_git.protocols.skill.changes import TEXTS
+
+        place, value = where + "/*" * (wanted == "array"), mismatch.value
+        said = value if isinstance(value, str) and value.strip() else "..."
+        example = _INCOMPLETE.get(_star_indices(place), ("", "", ""))[2]
+        entry = {**json.loads(example), TEXTS[place.split("/")[1]]: said} if example else said
+        text = (
+            quote_word(json.dumps([entry] if wanted == "array" else entry)) if example or place != where else "'{...}'"
+        )
+        return f"write {'a list' if wanted == 'array' else 'an object'}", f":json={text}"
     return "write it anew", "=true" if wanted == "boolean" else "=..."
 
 
@@ -115,8 +118,7 @@ def advise_move(value: dict[str, Any], key: str, parent: str, meant: str) -> str
             True,
             f"did you mean {meant}? It does not fit there; to keep it",
         )
-    texts = [json.dumps(item, ensure_ascii=False) for item in items if not isinstance(item, str)]
-    ends = [f"={item}" if isinstance(item, str) else f":json={texts.pop(0)}" for item in items]
+    ends = [f"={item}" if isinstance(item, str) else f":json={json.dumps(item, ensure_ascii=False)}" for item in items]
     edits = [quote_word(f"--{path}{'+' * is_list}{end}") for end in ends]
     line = advise(what, join_pointer(parent, key), "-=").replace(" SKILL ", " ".join([" SKILL", *edits, ""]), 1)
     is_line = ": checkpoint " in line and line.isprintable() and len(line) < _LONGEST
