@@ -13,6 +13,14 @@ from checkpoint_git.protocols.contract import Room, find_hooks, open_room
 from checkpoint_git.protocols.document import Document
 from checkpoint_git.protocols.registry import is_fixed, is_merged, protocol_of
 
+# one of these is in every text that redact.holds_secret finds: most files are read without a regular expression
+SIGNS = (
+    "PRIVATE KEY", "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "glpat-", "glptt-", "glrt-", "gldt-",
+    "glsoat-", "glcbt-", "glagent-", "xox", "xapp-", "sk_", "sk-", "rk_", "rk-", "whsec_", "AKIA", "ASIA", "AGPA",
+    "AIDA", "AROA", "ANPA", "AIza", "ya29.", "GOCSPX-", "npm_", "pypi-", "hf_", "dop_v1_", "lin_", "ntn_", "secret_",
+    "ATATT", "SG.", "key-", "AGE-SECRET", "eyJ",
+)  # fmt: skip
+
 
 def check_document(path: str, data: bytes, *, now: int) -> Document:
     """path: relative, with "/"; its file name says whose checkpoint it must be. now: seconds since 1970."""
@@ -35,10 +43,30 @@ def check_document(path: str, data: bytes, *, now: int) -> Document:
     findings = _check_value(room, value, skill, len(data), now)
     if not isinstance(value, dict):
         findings = [finding._replace(hint=advise_restore(path)) for finding in findings]
+    if any(map(text.__contains__, SIGNS)):
+        findings += _find_secrets(value, is_skill=kind == "skill")
     if text.startswith(jsontext.BYTE_ORDER_MARK):
         findings.append(_BYTE_ORDER_MARK)
     located = _locate_all([name_skill(finding, path) for finding in findings], path, text)
     return Document(path, skill, value if isinstance(value, dict) else None, text, len(data), located)
+
+
+def _find_secrets(value: Any, *, is_skill: bool) -> list[Finding]:
+    """What has the shape of a key or token. It is named by its place alone: no finding prints it."""
+    from checkpoint_git.core.redact import holds_secret
+
+    found, left = list[Finding](), [("", value)]
+    while left:
+        where, each = left.pop()
+        if isinstance(each, dict | list):
+            items = each.items() if isinstance(each, dict) else ((str(at), item) for at, item in enumerate(each))
+            left += [(jsontext.join_pointer(where, key), item) for key, item in items]
+        elif isinstance(each, str) and holds_secret(each):
+            words = f"--{where[1:].replace('/', '.')}=[removed]"
+            hint = f"checkpoint update SKILL {quote_word(words)}" if is_skill else "remove it from the file"
+            message = "this looks like a key or token, and git would keep it for good (revoke it if it was pushed)"
+            found.append(Finding("content/secret", "error", message, where=where, hint=hint))
+    return found
 
 
 def name_skill(finding: Finding, path: str) -> Finding:

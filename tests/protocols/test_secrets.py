@@ -1,0 +1,67 @@
+"""What has the shape of a key or token is found before it is committed, and never printed."""
+
+import json
+import re
+import shlex
+from typing import Any
+
+import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
+from checkpoint_git.core import redact
+from checkpoint_git.protocols.validate import SIGNS, check_document
+from tests.core.test_redact import SECRETS as SAMPLES
+from tests.support.command import run_here
+from tests.support.repos import GitRepo
+from tests.support.samples import checkpoint, checkpoint_text
+
+PATH = ".checkpoints/build.checkpoint.json"
+SECRETS = SAMPLES[:-1]  # the last is a shape that no key announces
+
+
+@pytest.mark.parametrize("secret", [*SECRETS, "-----BEGIN RSA PRIVATE KEY-----\nMII\n-----END RSA PRIVATE KEY-----"])
+def test_a_key_is_an_error_at_its_place_and_is_not_in_the_finding(secret: str) -> None:
+    value = checkpoint(skill_state={"a/b": [{"deep": f"use {secret} here"}]})
+    found = check_document(PATH, json.dumps(value).encode(), now=0).findings
+    (finding,) = [each for each in found if each.code == "content/secret"]
+    assert (finding.level, finding.where) == ("error", "/skill_state/a~1b/0/deep")
+    assert secret.strip("-") not in str(finding)
+
+
+@given(st.from_regex(redact._PREFIXED, fullmatch=True))
+def test_every_shape_has_one_of_the_signs(secret: str) -> None:
+    assert any(sign in secret for sign in SIGNS)
+
+
+@pytest.mark.parametrize(
+    "text", ["see task-test-framework", "key-value pairs, sk-learn", "secret_name is set", "eyJ is a start"]
+)
+def test_ordinary_words_are_no_keys(text: str) -> None:
+    found = check_document(PATH, checkpoint_text(progress_summary=text).encode(), now=0).findings
+    assert "content/secret" not in [finding.code for finding in found]
+
+
+@pytest.mark.parametrize("field", ["progress_summary", "next_actions", "context_primer"])
+def test_a_commit_is_stopped_and_the_printed_line_mends_it(field: str, repo: GitRepo) -> None:
+    secret = SECRETS[0]
+    value: dict[str, Any] = {"progress_summary": secret, "next_actions": ["Go", f"Deploy with {secret}"],
+                             "context_primer": {"key_decisions": [secret], "generated_files": []}}  # fmt: skip
+    run_here("init", cwd=repo.path)
+    repo.write(PATH, checkpoint_text(**{field: value[field]}))
+    repo.git("add", "-A")
+    stopped = repo.run("git", "commit", "-qm", "x")
+    said = (stopped.stdout + stopped.stderr).decode()
+    assert (stopped.returncode, secret in said) == (1, False)
+    hint = re.search(r"checkpoint (update build .*)", said)
+    assert hint is not None
+    assert run_here(*shlex.split(hint[1]), cwd=repo.path).returncode == 0
+    assert "content/secret" not in run_here("validate", cwd=repo.path).stdout
+    assert "[removed]" in (repo.path / PATH).read_text()
+
+
+def test_an_update_that_would_write_a_key_is_refused_without_printing_it(repo: GitRepo) -> None:
+    repo.write(PATH, checkpoint_text())
+    done = run_here("update", "build", f"--progress_summary=key {SECRETS[1]}", cwd=repo.path)
+    assert (done.returncode, SECRETS[1] in done.stdout + done.stderr) == (1, False)
+    assert (repo.path / PATH).read_text() == checkpoint_text()
