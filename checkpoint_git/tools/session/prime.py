@@ -73,7 +73,8 @@ def prime(
         work = find_work(place, told.session, env)
         lines += [clean(describe_work(work, name_checkpoint(place)), 240)] if work else []
     elif place.git_dir:
-        lines += _describe_unrecorded(place, place.git_dir)
+        left = read_unrecorded(place.git_dir, partial(_is_written_since, place))
+        lines += [clean(f"An earlier session left work that no checkpoint records: {left}", 400)] if left else []
     lines += [line for summary in summaries[1:] for line in summary.lines]
     lines += [line for summary in summaries for line in summary.details]
     gaps = list((find_gaps if lines else find_conflicts)(place.work_tree, place.git_dir, env))
@@ -84,14 +85,10 @@ def prime(
     return fit(lines, tokens, name_checkpoint(place))
 
 
-def _describe_unrecorded(place: Place, git_dir: str) -> list[str]:
-    left, since = read_unrecorded(git_dir)
-    if not left:
-        return []
+def _is_written_since(place: Place, since: int) -> bool:
     from checkpoint_git.tools.session.work import read_written
 
-    text = f"An earlier session left work that no checkpoint records: {left}. Look at it, and write it down."
-    return [clean(text, 400)] if read_written(place) < since else []
+    return read_written(place) > since
 
 
 def fit(lines: Sequence[str], tokens: int = MOST_TOKENS, name: str = "NAME") -> list[str]:

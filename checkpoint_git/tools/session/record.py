@@ -1,11 +1,10 @@
 """When a session started and was last reminded: the times of two empty files in the git directory. It asks no clock."""
 
 import os
-from collections.abc import Sequence
+from collections.abc import Callable
 from contextlib import suppress
 
 from checkpoint_git.core.errors import CheckpointError
-from checkpoint_git.core.terminal_text import plural
 from checkpoint_git.disk.discover import Place, plan_place
 from checkpoint_git.disk.replace import remove_quietly
 from checkpoint_git.protocols.contract import find_files, find_project
@@ -14,8 +13,7 @@ from checkpoint_git.protocols.registry import protocol_of
 FOLDER = "checkpoint/sessions"  # in a work tree's own git directory
 _REMINDED = ".told"
 _UNRECORDED = "unrecorded.txt"
-_MOST_NAMED = 5  # paths
-_MOST_READ = 1 << 16  # characters
+_MOST_READ = 1 << 10  # characters
 _MOST_KEPT = 64
 _KEPT_FOR = 30 * 86_400 * 10**9  # nanoseconds
 
@@ -68,29 +66,23 @@ def remove_session(git_dir: str, name: str) -> None:
     remove_quietly(path + _REMINDED)
 
 
-def write_unrecorded(git_dir: str, files: Sequence[str], commits: int) -> None:
+def write_unrecorded(git_dir: str, text: str) -> None:
     """What a session leaves behind that no checkpoint records, for the next one."""
-    lines = [str(len(files)), str(commits), *(path.replace("\n", " ") for path in files[:_MOST_NAMED])]
     path = os.path.join(git_dir, FOLDER, _UNRECORDED)
     with suppress(OSError):
         _touch(path)
         with open(path, "w", encoding="utf-8", errors="surrogateescape") as stream:
-            stream.write("\n".join(lines))
+            stream.write(text)
 
 
-def read_unrecorded(git_dir: str) -> tuple[str, int]:
-    """In words, untrusted paths in it, and when it was written, in nanoseconds; "" for nothing."""
+def read_unrecorded(git_dir: str, is_over: Callable[[int], bool]) -> str:
+    """Empty for nothing. is_over: whether a checkpoint was written since, a time in nanoseconds."""
     path = os.path.join(git_dir, FOLDER, _UNRECORDED)
     try:
         with open(path, encoding="utf-8", errors="replace") as stream:
-            first, second, *named = stream.read(_MOST_READ).split("\n")
-            files, commits = int(first), int(second)
-        since = os.stat(path).st_mtime_ns
-    except (OSError, ValueError):
-        return "", 0
-    more = ", ..." if files > len(named) else ""
-    counted = f", {plural(commits, 'commit')}" if commits else ""
-    return f"{plural(files, 'file')} changed ({', '.join(named)}{more}){counted}", since
+            return "" if is_over(os.fstat(stream.fileno()).st_mtime_ns) else stream.read(_MOST_READ)
+    except OSError:
+        return ""
 
 
 def _touch(path: str) -> int:

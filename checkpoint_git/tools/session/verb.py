@@ -17,7 +17,7 @@ from checkpoint_git.tools.session.record import (
     write_told,
     write_unrecorded,
 )
-from checkpoint_git.tools.session.work import describe_work, find_work, has_gone_on, may_block
+from checkpoint_git.tools.session.work import describe_unrecorded, describe_work, find_work, has_gone_on, may_block
 
 FORMATS = agent_hooks.FORMATS  # what --format takes here
 tell_error = partial(agent_hooks.make_error_answer, "session")
@@ -60,7 +60,7 @@ def remind(
     elif event in ("precompact", "end"):
         work = find_work(place, told.session, env)
         if work:
-            write_unrecorded(place.git_dir, work.files, work.commits)
+            write_unrecorded(place.git_dir, describe_unrecorded(work))
         if event == "precompact":
             return describe_work(work, name_checkpoint(place)) if work else "", False
         remove_session(place.git_dir, told.session)

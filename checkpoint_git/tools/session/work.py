@@ -18,6 +18,7 @@ _OURS = tuple(own_folders())
 _LOG_BYTES = 1 << 16  # of the end of the log of HEAD
 _MOST_BYTES = 1 << 20  # of git's answers
 _SECOND = 10**9
+_MOST_NAMED = 5  # paths
 _ID = "([0-9a-f]{40}|[0-9a-f]{64})"
 # `OLD NEW NAME <MAIL> SECONDS ZONE<tab>MESSAGE`, what git writes into that log when somebody works; "pull", "checkout",
 # "reset" and "clone" bring others' work
@@ -31,14 +32,6 @@ class Work(NamedTuple):
     commits: int
     since: int
     written: bool
-
-
-class _Move(NamedTuple):
-    """One move of HEAD. seconds: since 1970, cut off, so that it may have been up to one later."""
-
-    old: str
-    new: str
-    seconds: int
 
 
 def find_work(place: Place, session: str, env: Mapping[str, str], since: int = 0) -> Work | None:
@@ -58,7 +51,7 @@ def find_work(place: Place, session: str, env: Mapping[str, str], since: int = 0
     paths = {*changed, *_read_committed(top, moves, own)}
     times = {path: read_time(os.path.join(top, path)) or 0 for path in paths if not path.startswith(_OURS)}
     younger = tuple(path for path in sorted(times, key=lambda path: (-times[path], path)) if times[path] > after)
-    commits = sum(move.seconds * _SECOND > after for move in moves)
+    commits = sum(seconds * _SECOND > after for _, _, seconds in moves)
     return Work(younger, commits, after, wrote > started) if younger else None
 
 
@@ -86,8 +79,14 @@ def describe_work(work: Work, name: str = "NAME") -> str:
     )
 
 
-def _read_moves(git_dir: str, after: int) -> list[_Move]:
-    """The moves of HEAD by somebody's work since a time, from the end of git's own log of them."""
+def describe_unrecorded(work: Work) -> str:
+    named = ", ".join(work.files[:_MOST_NAMED]) + (", ..." if len(work.files) > _MOST_NAMED else "")
+    commits = f", {plural(work.commits, 'commit')}" if work.commits else ""
+    return f"{plural(len(work.files), 'file')} changed ({named}){commits}"
+
+
+def _read_moves(git_dir: str, after: int) -> list[tuple[str, str, int]]:
+    """(old, new, seconds) of HEAD's moves by somebody's work, from the end of git's own log. Seconds are cut off."""
     try:
         with open(os.path.join(git_dir, "logs", "HEAD"), "rb") as stream:
             size = stream.seek(0, os.SEEK_END)
@@ -96,15 +95,15 @@ def _read_moves(git_dir: str, after: int) -> list[_Move]:
     except OSError:
         return []
     found = [match for line in lines if (match := _MOVE.match(line))]
-    moves = [_Move(match[1], match[2], int(match[3])) for match in found]
-    return [move for move in moves if (move.seconds + 1) * _SECOND > after]
+    moves = [(match[1], match[2], int(match[3])) for match in found]
+    return [move for move in moves if (move[2] + 1) * _SECOND > after]
 
 
-def _read_committed(top: str, moves: list[_Move], env: Mapping[str, str]) -> list[str]:
+def _read_committed(top: str, moves: list[tuple[str, str, int]], env: Mapping[str, str]) -> list[str]:
     """The files that differ between before the first and after the last of the moves."""
     if not moves:
         return []
-    old, new = moves[0].old, moves[-1].new
+    old, new = moves[0][0], moves[-1][1]
     if not old.strip("0"):  # the first commit of all: there is nothing to compare with
         return _ask(["ls-tree", "-r", "-z", "--name-only", new], top, env)
     return _ask(["diff", "--name-only", "-z", "--no-ext-diff", "--no-renames", old, new, "--"], top, env)
