@@ -43,30 +43,25 @@ def check_document(path: str, data: bytes, *, now: int) -> Document:
     findings = _check_value(room, value, skill, len(data), now)
     if not isinstance(value, dict):
         findings = [finding._replace(hint=advise_restore(path)) for finding in findings]
-    if any(map(text.__contains__, SIGNS)):
-        findings += _find_secrets(value, is_skill=kind == "skill")
+    findings += _find_secrets(value, "", is_skill=kind == "skill") if any(map(text.__contains__, SIGNS)) else []
     if text.startswith(jsontext.BYTE_ORDER_MARK):
         findings.append(_BYTE_ORDER_MARK)
     located = _locate_all([name_skill(finding, path) for finding in findings], path, text)
     return Document(path, skill, value if isinstance(value, dict) else None, text, len(data), located)
 
 
-def _find_secrets(value: Any, *, is_skill: bool) -> list[Finding]:
+def _find_secrets(value: Any, where: str, *, is_skill: bool) -> Iterator[Finding]:
     """What has the shape of a key or token. It is named by its place alone: no finding prints it."""
-    from checkpoint_git.core.redact import holds_secret
+    from checkpoint_git.core.redact import holds_secret  # late: it compiles large patterns
 
-    found, left = list[Finding](), [("", value)]
-    while left:
-        where, each = left.pop()
-        if isinstance(each, dict | list):
-            items = each.items() if isinstance(each, dict) else ((str(at), item) for at, item in enumerate(each))
-            left += [(jsontext.join_pointer(where, key), item) for key, item in items]
-        elif isinstance(each, str) and holds_secret(each):
-            words = f"--{where[1:].replace('/', '.')}=[removed]"
-            hint = f"checkpoint update SKILL {quote_word(words)}" if is_skill else "remove it from the file"
-            message = "this looks like a key or token, and git would keep it for good (revoke it if it was pushed)"
-            found.append(Finding("content/secret", "error", message, where=where, hint=hint))
-    return found
+    if isinstance(value, dict | list):
+        for key, item in value.items() if isinstance(value, dict) else enumerate(value):
+            yield from _find_secrets(item, jsontext.join_pointer(where, str(key)), is_skill=is_skill)
+    elif isinstance(value, str) and holds_secret(value):
+        words = f"--{where[1:].replace('/', '.')}=[removed]"
+        hint = f"checkpoint update SKILL {quote_word(words)}" if is_skill else "remove it from the file"
+        message = "this looks like a key or token, and git would keep it for good (revoke it if it was pushed)"
+        yield Finding("content/secret", "error", message, where=where, hint=hint)
 
 
 def name_skill(finding: Finding, path: str) -> Finding:

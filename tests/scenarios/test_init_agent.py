@@ -315,7 +315,7 @@ def test_what_a_session_did_not_write_down_is_told_to_the_next_one_until_it_is(
     )
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
     told = run_hook(ready, prime, start.replace(b'"s"', b'"t"')).stdout
-    assert b"no checkpoint records: 1 file changed (a.py)" in told
+    assert b"no checkpoint records: 1 file changed (a.py), 0 commits" in told
     run_here("done", "build", "--next=Go on", cwd=ready.path)
     assert b"no checkpoint records" not in run_hook(ready, prime, start.replace(b'"s"', b'"u"')).stdout
 

@@ -8,7 +8,7 @@ from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.outcome import Answer, Invocation
 from checkpoint_git.core.terminal_text import escape_controls
 from checkpoint_git.core.untrusted_text import clean, count_tokens, quote
-from checkpoint_git.disk.discover import Place, find_repository
+from checkpoint_git.disk.discover import find_repository
 from checkpoint_git.git.clone import find_conflicts, find_gaps, find_nested
 from checkpoint_git.protocols.contract import Question, read_summaries
 from checkpoint_git.tools.session import agent_hooks
@@ -72,9 +72,8 @@ def prime(
 
         work = find_work(place, told.session, env)
         lines += [clean(describe_work(work, name_checkpoint(place)), 240)] if work else []
-    elif place.git_dir:
-        left = read_unrecorded(place.git_dir, partial(_is_written_since, place))
-        lines += [clean(f"An earlier session left work that no checkpoint records: {left}", 400)] if left else []
+    elif left := read_unrecorded(place):
+        lines += [clean(f"An earlier session left work that no checkpoint records: {left}", 400)]
     lines += [line for summary in summaries[1:] for line in summary.lines]
     lines += [line for summary in summaries for line in summary.details]
     gaps = list((find_gaps if lines else find_conflicts)(place.work_tree, place.git_dir, env))
@@ -83,12 +82,6 @@ def prime(
     if told is not None and place.git_dir:
         write_start(place.git_dir, told.session, anew=told.is_new)
     return fit(lines, tokens, name_checkpoint(place))
-
-
-def _is_written_since(place: Place, since: int) -> bool:
-    from checkpoint_git.tools.session.work import read_written
-
-    return read_written(place) > since
 
 
 def fit(lines: Sequence[str], tokens: int = MOST_TOKENS, name: str = "NAME") -> list[str]:

@@ -1,7 +1,6 @@
 """When a session started and was last reminded: the times of two empty files in the git directory. It asks no clock."""
 
 import os
-from collections.abc import Callable
 from contextlib import suppress
 
 from checkpoint_git.core.errors import CheckpointError
@@ -13,7 +12,6 @@ from checkpoint_git.protocols.registry import protocol_of
 FOLDER = "checkpoint/sessions"  # in a work tree's own git directory
 _REMINDED = ".told"
 _UNRECORDED = "unrecorded.txt"
-_MOST_READ = 1 << 10  # characters
 _MOST_KEPT = 64
 _KEPT_FOR = 30 * 86_400 * 10**9  # nanoseconds
 
@@ -75,14 +73,21 @@ def write_unrecorded(git_dir: str, text: str) -> None:
             stream.write(text)
 
 
-def read_unrecorded(git_dir: str, is_over: Callable[[int], bool]) -> str:
-    """Empty for nothing. is_over: whether a checkpoint was written since, a time in nanoseconds."""
-    path = os.path.join(git_dir, FOLDER, _UNRECORDED)
+def read_unrecorded(place: Place) -> str:
+    """Empty for nothing, or where a checkpoint was written since."""
+    path = os.path.join(place.git_dir or "", FOLDER, _UNRECORDED)
     try:
         with open(path, encoding="utf-8", errors="replace") as stream:
-            return "" if is_over(os.fstat(stream.fileno()).st_mtime_ns) else stream.read(_MOST_READ)
+            return stream.read(1_000) if os.fstat(stream.fileno()).st_mtime_ns > read_written(place) else ""
     except OSError:
         return ""
+
+
+def read_written(place: Place) -> int:
+    try:
+        return max((read_time(path) or 0 for path in find_files(place.root)), default=0)
+    except CheckpointError:  # the folder cannot be read
+        return 0
 
 
 def _touch(path: str) -> int:

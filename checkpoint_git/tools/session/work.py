@@ -9,9 +9,8 @@ from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.terminal_text import plural
 from checkpoint_git.disk.discover import Place
 from checkpoint_git.git.run import clean_env, stream_git
-from checkpoint_git.protocols.contract import find_files
 from checkpoint_git.protocols.registry import own_folders
-from checkpoint_git.tools.session.record import read_started, read_time
+from checkpoint_git.tools.session.record import read_started, read_time, read_written
 
 # the folders in which nothing is work
 _OURS = tuple(own_folders())
@@ -55,13 +54,6 @@ def find_work(place: Place, session: str, env: Mapping[str, str], since: int = 0
     return Work(younger, commits, after, wrote > started) if younger else None
 
 
-def read_written(place: Place) -> int:
-    try:
-        return max((read_time(path) or 0 for path in find_files(place.root)), default=0)
-    except CheckpointError:  # the folder cannot be read
-        return 0
-
-
 def has_gone_on(place: Place, session: str, env: Mapping[str, str], since: int) -> bool:
     """Whether there is work, or a checkpoint was written, since a time in nanoseconds."""
     return read_written(place) > since or find_work(place, session, env, since) is not None
@@ -81,8 +73,7 @@ def describe_work(work: Work, name: str = "NAME") -> str:
 
 def describe_unrecorded(work: Work) -> str:
     named = ", ".join(work.files[:_MOST_NAMED]) + (", ..." if len(work.files) > _MOST_NAMED else "")
-    commits = f", {plural(work.commits, 'commit')}" if work.commits else ""
-    return f"{plural(len(work.files), 'file')} changed ({named}){commits}"
+    return f"{plural(len(work.files), 'file')} changed ({named}), {plural(work.commits, 'commit')}"
 
 
 def _read_moves(git_dir: str, after: int) -> list[tuple[str, str, int]]:
