@@ -32,11 +32,11 @@ def read_content(path: str, boundary: str) -> FileContent:
 
 
 def read_if_there(path: str) -> bytes | None:
-    try:
-        with open(path, "rb") as stream:
-            return stream.read()
-    except FileNotFoundError:
-        return None
+    """None where there is none. Raises OSError, also for what read_content refuses."""
+    content = read_content(path, os.sep)
+    if isinstance(content, OSError) and not isinstance(content, FileNotFoundError):
+        raise content
+    return content if isinstance(content, bytes) else None
 
 
 # of what is no plain file, a link is refused and nothing else can make the opening wait

@@ -76,9 +76,15 @@ def test_what_is_missing_says_so(tmp_path: Path) -> None:
     assert error_of(tmp_path / "nothing", tmp_path) == errno.ENOENT
 
 
-def test_a_file_of_any_size_is_read_where_there_is_one(tmp_path: Path) -> None:
+def test_a_file_is_read_where_there_is_one_and_neither_a_pipe_nor_an_endless_one(tmp_path: Path) -> None:
     (tmp_path / "file").write_bytes(b"a\r\n\xff")
     assert read_if_there(str(tmp_path / "file")) == b"a\r\n\xff"
     assert read_if_there(str(tmp_path / "nothing")) is None
     with pytest.raises(IsADirectoryError):
         read_if_there(str(tmp_path))
+    os.mkfifo(tmp_path / "pipe")
+    with (tmp_path / "huge").open("wb") as stream:
+        stream.truncate(MAX_BYTES + 1)
+    for name in ("pipe", "huge"):
+        with pytest.raises(OSError, match=r"regular|limit"):
+            read_if_there(str(tmp_path / name))

@@ -9,7 +9,7 @@ from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.jsontext import JsonTextError, decode, scan_tokens
 from checkpoint_git.git.driver_settings import JSON_DRIVER, Choices, read_driver_command
 from checkpoint_git.git.merges.bases import read_base_ids
-from checkpoint_git.git.merges.merges import read_files_at
+from checkpoint_git.git.merges.merges import read_contents, read_files_at
 from checkpoint_git.git.objects import FILE_MODES, GITLINK, Env, IndexEntry, blob_id, read_blobs, read_index
 from checkpoint_git.git.run import run_git
 from checkpoint_git.git.staged import pathspecs
@@ -86,8 +86,8 @@ def read_conflicts(work_tree: str) -> Conflicts:
 
 
 def _read_versions(work_tree: str, stages: Mapping[str, Stages]) -> list[Unmerged]:
-    blobs = sorted({blob for each in stages.values() for mode, blob, _ in each if mode != GITLINK})
-    contents = dict(zip(blobs, read_blobs(work_tree, blobs), strict=True))
+    blobs = {blob for each in stages.values() for mode, blob, _ in each if mode != GITLINK}
+    contents = read_contents(work_tree, blobs)
     files = []
     for path, each in stages.items():
         versions = {stage: Version(mode, blob, contents.get(blob, b"")) for mode, blob, stage in each}

@@ -1,13 +1,13 @@
 """The steps that set agents up and take that back: their files are read here, and nothing is written."""
 
 import os
-import stat
 from collections.abc import Callable, Container, Mapping, Sequence
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.managed_block import MARKDOWN, find_block, put_block, take_block
 from checkpoint_git.core.terminal_text import quote_word, shorten
 from checkpoint_git.disk.discover import Place, relative_path
+from checkpoint_git.disk.read import read_content
 from checkpoint_git.git.run import clean_env, run_git
 from checkpoint_git.tools.agents import hook_settings
 from checkpoint_git.tools.agents.table import (
@@ -111,17 +111,12 @@ def _read_file(top: str, relative: str) -> FileState:
     # root asks its owner's mode too, as it does of a file
     is_read_only = not (os.access(full, os.W_OK) and os.stat(full).st_mode & 0o222)
     locked = f"{folder or 'the folder'} is read-only" if is_read_only else ""
-    try:
-        status = os.lstat(path)
-        if not stat.S_ISREG(status.st_mode):
-            return FileState(path, None, "it is not a file")
-        with open(path, "rb") as stream:
-            data = stream.read()
-    except FileNotFoundError:
+    content = read_content(path, top)
+    if isinstance(content, FileNotFoundError):
         return FileState(path, None, locked, missing)
-    except OSError as error:
-        return FileState(path, None, f"it cannot be read: {error.strerror}")
-    return FileState(path, data, locked if status.st_mode & 0o222 else "it is read-only")
+    if isinstance(content, OSError):
+        return FileState(path, None, f"it cannot be read: {content.strerror}")
+    return FileState(path, content, locked if os.stat(path).st_mode & 0o222 else "it is read-only")
 
 
 def plan_agents(names: Sequence[AgentName], files: Files, *, guard: bool, command: str = COMMANDS[0]) -> list[Step]:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from checkpoint_git.core.jsontext import JsonTextError, decode, scan_tokens
+from checkpoint_git.core.jsontext import MAX_BYTES, JsonTextError, decode, scan_tokens
 from checkpoint_git.core.jsonwrite import BASE, OURS, THEIRS
 from checkpoint_git.core.leaflines import list_leaves
 from checkpoint_git.core.terminal_text import shorten
@@ -143,6 +143,8 @@ def read_marked_case(work_tree: str, path: str, typed: str, size: int, choices: 
 def _find_obstacle(work_tree: str, unmerged: conflicts.Unmerged) -> str:
     if any(version and not version.is_file for version in unmerged.sides):
         return "one side has a symbolic link or a submodule in its place"
+    if any(version and len(version.data) > MAX_BYTES for version in unmerged.sides):
+        return f"one side has more than {MAX_BYTES >> 20} MiB: take one whole with git checkout --ours or --theirs"
     full = os.path.join(work_tree, unmerged.path)
     if not is_inside(os.path.dirname(full), work_tree):
         return "its folder is a symbolic link that leads out of the repository"

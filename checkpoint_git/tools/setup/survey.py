@@ -4,6 +4,7 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import Literal, NamedTuple
 
+from checkpoint_git.disk.read import read_content
 from checkpoint_git.git import attributes, driver_settings
 from checkpoint_git.git.repository import Repository, config_path, read_all_settings, read_settings
 from checkpoint_git.git.run import clean_env, run_git
@@ -82,13 +83,12 @@ def read_file(path: str) -> FileState:
     # A symbolic link is not followed, and blocked says why there is nothing to read
     if os.path.islink(path):
         return FileState(path, None, "it is a symbolic link")
-    try:
-        with open(path, "rb") as stream:
-            return FileState(path, stream.read())
-    except (FileNotFoundError, NotADirectoryError):
+    content = read_content(path, os.sep)
+    if isinstance(content, bytes):
+        return FileState(path, content)
+    if isinstance(content, FileNotFoundError | NotADirectoryError):
         return FileState(path, None, missing_folders=int(not os.path.isdir(os.path.dirname(path))))
-    except OSError as error:
-        return FileState(path, None, f"it cannot be read: {error.strerror}")
+    return FileState(path, None, f"it cannot be read: {content.strerror}")
 
 
 def read_merge_attribute(root: str, env: Mapping[str, str]) -> str:

@@ -9,6 +9,7 @@ import pytest
 
 from checkpoint_git.cli.render.json import write as write_json
 from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.core.jsontext import MAX_BYTES
 from checkpoint_git.core.jsonwrite import OURS as OURS_SIDE
 from checkpoint_git.git.driver_settings import Choices
 from checkpoint_git.merge.conflicts import Conflict
@@ -920,3 +921,13 @@ def test_whoever_meets_a_conflict_is_sent_to_resolve(repo: GitRepo) -> None:
         assert f"checkpoint resolve {PATH}" in text, verb
         assert "one side" not in text, verb
     assert "nothing to do" not in said_by["next"]
+
+
+@pytest.mark.parametrize("take", ["ours", "theirs", "newest"])
+def test_a_side_beyond_the_limit_is_left_to_git_whatever_is_asked(repo: GitRepo, take: str) -> None:
+    conflicted(repo, theirs=checkpoint_text(**THEIRS) + " " * MAX_BYTES, driver=False)
+    before = repo.git("ls-files", "-u"), repo.read(PATH)
+    ran = run(repo, "--take", take)
+    assert ran.codes == ["resolve/not-a-file"]
+    assert "git checkout --ours or --theirs" in said(ran)
+    assert (repo.git("ls-files", "-u"), repo.read(PATH)) == before

@@ -4,11 +4,12 @@ import os
 import sys
 from pathlib import Path
 
+from checkpoint_git.core.jsontext import MAX_BYTES
 from checkpoint_git.git import driver_settings
 from checkpoint_git.git.repository import read_repository
 from checkpoint_git.git.run import clean_env
 from checkpoint_git.tools.setup.init import Options, init
-from checkpoint_git.tools.setup.survey import Installation, read_installation
+from checkpoint_git.tools.setup.survey import FileState, Installation, read_file, read_installation
 from tests.support.repos import GitRepo
 from tests.support.snapshot import take_snapshot
 
@@ -132,3 +133,17 @@ def test_a_linked_hook_that_calls_us_counts_although_its_lines_are_not_ours(repo
     (repo.path / ".git/hooks/pre-commit").symlink_to("../../hook.sh")
     hook = next(hook for hook in _read(repo.path).hooks if hook.name == "pre-commit")
     assert (hook.state, hook.calls_us) == ("foreign", True)
+
+
+def test_what_a_branch_can_make_of_a_file_is_neither_waited_for_nor_read_whole(tmp_path: Path) -> None:
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "folder").mkdir()
+    with (tmp_path / "huge").open("wb") as stream:
+        stream.truncate(MAX_BYTES + 1)
+    (tmp_path / "link").symlink_to("nowhere")
+    for name in ("pipe", "folder", "huge", "link"):
+        state = read_file(str(tmp_path / name))
+        assert state.data is None
+        assert state.blocked, name
+    missing = str(tmp_path / "no" / "file")
+    assert read_file(missing) == FileState(missing, None, missing_folders=1)
