@@ -1,6 +1,6 @@
 """JSON Schema: a quick answer for what is surely valid, and jsonschema's own words for the rest."""
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 from functools import cached_property
 from itertools import islice
 from typing import Any, NamedTuple
@@ -60,10 +60,25 @@ def is_surely_valid(schema: Schema, value: Any) -> bool:
 # It knows no protocol. What make_check does not know makes it answer "not surely".
 def explain(schema: Schema, value: Any) -> list[Mismatch]:
     """In jsonschema's view (format checks off); [] where the value is valid."""
-    from jsonschema import Draft202012Validator
+    from jsonschema import Draft202012Validator, validators
+
+    definitions = schema.document.get("$defs", {}) if isinstance(schema.document, dict) else {}
+
+    def find_in_items(validator: Any, items: Any, value: Any, parent: Mapping[str, Any]) -> Iterator[Any]:
+        # jsonschema takes 20 microseconds for an item that is right, and a file has room for a million
+        if not isinstance(items, dict) or "prefixItems" in parent:
+            yield from Draft202012Validator.VALIDATORS["items"](validator, items, value, parent)
+            return
+        part = Schema(lambda: {**items, "$defs": definitions})
+        for at, item in enumerate(value if isinstance(value, list) else ()):
+            if not is_surely_valid(part, item):
+                yield from validator.descend(item, items, path=at)
 
     found: list[Mismatch] = []
-    for error in islice(Draft202012Validator(schema.document).iter_errors(value), MOST_ERRORS):
+    make_validator = validators.extend(  # type: ignore[no-untyped-call]  # typeshed has no types for it
+        Draft202012Validator, {"items": find_in_items}
+    )
+    for error in islice(make_validator(schema.document).iter_errors(value), MOST_ERRORS):
         where = ""
         for key in error.absolute_path:
             where = jsontext.join_pointer(where, key)

@@ -3,7 +3,9 @@
 import copy
 import json
 import random
+import sys
 from pathlib import Path
+from types import FrameType
 from typing import Any
 
 import pytest
@@ -237,3 +239,50 @@ def test_a_definition_that_is_nothing_but_itself_is_not_sure() -> None:
 def test_of_a_document_with_endless_errors_the_first_are_explained() -> None:
     schema = Schema(lambda: {"type": "array", "items": {"type": "string"}})
     assert len(explain(schema, [1] * 200_000)) == MOST_ERRORS
+
+
+@settings(suppress_health_check=[HealthCheck.too_slow], deadline=None)
+@given(st.data())
+def test_what_is_explained_is_what_jsonschema_finds(data: st.DataObject) -> None:
+    path = data.draw(st.sampled_from(places_in(FULL)))
+    value = change(FULL, path, data.draw(JUNK), data.draw(st.booleans()))
+    expected = {(*error.absolute_path,) for error in VALIDATOR.iter_errors(value) if error.validator != "required"}
+    found = {one.where for one in explain(SCHEMA, value) if one.keyword != "required"}
+    assert found == {"".join(f"/{str(key).replace('~', '~0').replace('/', '~1')}" for key in path) for path in expected}
+
+
+@pytest.mark.parametrize(
+    ("schema", "value", "wheres"),
+    [
+        ({"items": False}, [1, 2], [""]),
+        ({"items": True}, [1], []),
+        ({"prefixItems": [{"type": "string"}], "items": {"type": "integer"}}, ["a", 1, "b"], ["/2"]),
+        ({"prefixItems": [{"type": "string"}], "items": False}, ["a", 1], [""]),
+        ({"items": {"anyOf": [{"type": "string"}, {"type": "null"}]}}, ["a", None, 3], ["/2"]),
+        ({"items": {"$ref": "#/$defs/a"}, "$defs": {"a": {"items": {"const": 1}}}}, [[1], [1, 2]], ["/1/1"]),
+        ({"items": {"type": "string"}}, "text", []),
+    ],
+)
+def test_items_of_every_form_are_explained(schema: dict[str, Any], value: Any, wheres: list[str]) -> None:
+    assert [one.where for one in explain(Schema(lambda: schema), value)] == wheres
+
+
+def test_items_that_are_right_are_not_shown_to_jsonschema() -> None:
+    def count_calls(rows: int) -> int:
+        calls = list[str]()
+
+        def note(frame: FrameType, event: str, argument: object) -> None:
+            if event == "call" and "jsonschema" in frame.f_code.co_filename:
+                calls.append(frame.f_code.co_name)
+
+        row = {"id": "a", "label": "x", "status": "complete"}
+        value = checkpoint(progress_table=[row] * rows + [{**row, "status": "odd"}], next_actions=["a"] * rows + [3])
+        sys.setprofile(note)
+        try:
+            assert len(explain(SCHEMA, value)) == 2
+        finally:
+            sys.setprofile(None)
+        return len(calls)
+
+    count_calls(1)  # what is made once
+    assert count_calls(500) == count_calls(5)
