@@ -62,23 +62,19 @@ def explain(schema: Schema, value: Any) -> list[Mismatch]:
     """In jsonschema's view (format checks off); [] where the value is valid."""
     from jsonschema import Draft202012Validator, validators
 
-    definitions = schema.document.get("$defs", {}) if isinstance(schema.document, dict) else {}
-
     def find_in_items(validator: Any, items: Any, value: Any, parent: Mapping[str, Any]) -> Iterator[Any]:
         # jsonschema takes 20 microseconds for an item that is right, and a file has room for a million
         if not isinstance(items, dict) or "prefixItems" in parent:
             yield from Draft202012Validator.VALIDATORS["items"](validator, items, value, parent)
             return
-        part = Schema(lambda: {**items, "$defs": definitions})
+        part = Schema(lambda: {**items, "$defs": schema.document.get("$defs", {})})
         for at, item in enumerate(value if isinstance(value, list) else ()):
             if not is_surely_valid(part, item):
                 yield from validator.descend(item, items, path=at)
 
     found: list[Mismatch] = []
-    make_validator = validators.extend(  # type: ignore[no-untyped-call]  # typeshed has no types for it
-        Draft202012Validator, {"items": find_in_items}
-    )
-    for error in islice(make_validator(schema.document).iter_errors(value), MOST_ERRORS):
+    make = validators.extend(Draft202012Validator, {"items": find_in_items})  # type: ignore[no-untyped-call]  # it has none
+    for error in islice(make(schema.document).iter_errors(value), MOST_ERRORS):
         where = ""
         for key in error.absolute_path:
             where = jsontext.join_pointer(where, key)

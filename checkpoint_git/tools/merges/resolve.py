@@ -12,6 +12,7 @@ from checkpoint_git.core.outcome import Invocation, Line, Outcome
 from checkpoint_git.disk.atomic import create_file, make_folder, remove_file, write_file
 from checkpoint_git.disk.discover import Place, find_common_dir
 from checkpoint_git.disk.lock import hold_lock, lock_path
+from checkpoint_git.disk.read import read_if_there
 from checkpoint_git.git.clone import read_operation
 from checkpoint_git.git.merges import conflicts as index
 from checkpoint_git.git.merges.conflicts import Top, Unmerged
@@ -19,7 +20,7 @@ from checkpoint_git.merge.conflicts import Conflict, is_about
 from checkpoint_git.protocols.registry import is_merged
 from checkpoint_git.protocols.write import Tell, say_waiting
 from checkpoint_git.tools.merges.decisions import TAKES, Asker, Request, Resolved, plan_file
-from checkpoint_git.tools.merges.unmerged import NAMES, Case, list_conflicts, read_case, read_marked_case, read_raw
+from checkpoint_git.tools.merges.unmerged import NAMES, Case, list_conflicts, read_case, read_marked_case
 
 # git's operation -> (what the two sides are in it, how it goes on)
 _OPERATIONS = {
@@ -159,7 +160,7 @@ def _apply(top: Top, planned: Resolved, on_wait: Tell) -> Resolved:
     full = os.path.join(top.work_tree, case.path)
     with hold_lock(lock_path(Place(top.work_tree, top.work_tree, top.work_tree, top.git_dir)), on_wait=on_wait):
         same_stages = index.read_stages(top.work_tree).get(case.path, ()) == case.unmerged.stages
-        if not same_stages or read_raw(top.work_tree, case.path) != case.raw:
+        if not same_stages or read_if_there(os.path.join(top.work_tree, case.path)) != case.raw:
             message = f"{case.path} changed while it was being resolved; it was left as it is now"
             raise CheckpointError(message, "run the same command again")
         if case.edited and case.raw is not None and planned.data != case.stored:

@@ -12,6 +12,7 @@ from checkpoint_git.core.jsonwrite import BASE, OURS, THEIRS
 from checkpoint_git.core.leaflines import list_leaves
 from checkpoint_git.core.terminal_text import shorten
 from checkpoint_git.disk.discover import is_inside
+from checkpoint_git.disk.read import read_if_there
 from checkpoint_git.git.driver_settings import Choices
 from checkpoint_git.git.merges import conflicts
 from checkpoint_git.merge.conflicts import (
@@ -87,7 +88,7 @@ def read_case(work_tree: str, unmerged: conflicts.Unmerged, typed: str, size: in
 
 
 def _read_file(work_tree: str, case: Case) -> Case:
-    raw = read_raw(work_tree, case.path)
+    raw = read_if_there(os.path.join(work_tree, case.path))
     if raw is None:
         return case
     stored = conflicts.read_as_stored(work_tree, case.path, raw)
@@ -123,7 +124,7 @@ def read_marked_case(work_tree: str, path: str, typed: str, size: int, choices: 
         case = read_case(work_tree, past, typed, size, choices)
         if case.blocked or (case.merged and not case.edited):
             return case
-    raw = read_raw(work_tree, path) or b""
+    raw = read_if_there(os.path.join(work_tree, path)) or b""
     stored = conflicts.read_as_stored(work_tree, path, raw)
     sides = split_sides(_as_text(stored), size)
     base = None if sides.whole_base is None else _as_bytes(sides.whole_base)
@@ -153,14 +154,6 @@ def _find_obstacle(work_tree: str, unmerged: conflicts.Unmerged) -> str:
     except OSError:
         return ""
     return "" if stat.S_ISREG(mode) else "in the work tree it is not a regular file"
-
-
-def read_raw(work_tree: str, path: str) -> bytes | None:
-    try:
-        with open(os.path.join(work_tree, path), "rb") as stream:
-            return stream.read()
-    except (FileNotFoundError, NotADirectoryError):
-        return None
 
 
 def _find_chosen(work_tree: str, case: Case, stored: bytes) -> dict[str, int] | None:
