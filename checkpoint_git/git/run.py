@@ -36,6 +36,7 @@ _KNOWN_TROUBLE = (
     (b"safe.bareRepository", 'name the bare repository, as this setting wants it: export GIT_DIR="$PWD"'),
     (b"not a git repository", "go into a repository, or make one: git init"),
     (b"for refs/worktree/checkpoint/", f"git pruned what these refs of sync name; set them aside: {_SET_ASIDE}"),
+    (b"No space left on device", "the disk is full: make room, then run the same command again"),
     (b"must be run in a work tree", "go into a work tree: a bare repository has no files to look at"),
 )
 

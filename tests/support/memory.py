@@ -14,7 +14,7 @@ from typing import NoReturn
 import pytest
 
 from checkpoint_git.protocols.memory.entity import Entity
-from checkpoint_git.protocols.memory.layout import SERVER_PACKAGE, server_script
+from checkpoint_git.protocols.memory.layout import SERVER_PACKAGE, SERVER_VERSION, server_script
 from checkpoint_git.protocols.memory.transports import GraphError
 from checkpoint_git.protocols.memory.transports.jsonl import graph_lock
 from checkpoint_git.protocols.memory.transports.stdio import StdioTransport, open_server
@@ -41,7 +41,8 @@ def find_script() -> str:
         if not script.is_file():
             words = ["npm", "install", "--ignore-scripts", "--no-audit", "--no-fund", "--prefix", str(_CACHE)]
             try:
-                done = subprocess.run([*words, SERVER_PACKAGE], capture_output=True, text=True, timeout=300)
+                package = f"{SERVER_PACKAGE}@{SERVER_VERSION}"
+                done = subprocess.run([*words, package], capture_output=True, text=True, timeout=300)
             except subprocess.TimeoutExpired:
                 _give_up("npm could not install the server in five minutes")
             if done.returncode:

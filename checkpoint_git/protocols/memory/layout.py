@@ -14,6 +14,7 @@ ENTITY = "initiative-checkpoint"
 ENTITY_TYPE = "checkpoint"
 STATUS_FILE = "WORKFLOW-STATUS.yaml"
 SERVER_PACKAGE = "@modelcontextprotocol/server-memory"
+SERVER_VERSION = "2026.8.31"  # that everything here was tried with
 FILE_VARIABLE = "MEMORY_FILE_PATH"
 _LONGEST_NAME = 200
 _COMMAND_HINT = "for example: git config checkpoint.memoryCommand 'node /path/to/index.js'"

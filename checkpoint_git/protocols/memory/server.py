@@ -22,6 +22,7 @@ from checkpoint_git.protocols.memory.transports import BROKEN_HINT, TOOLS, Graph
 from checkpoint_git.protocols.memory.transports.jsonl import graph_lock, plan_repair, read_lines, salvage
 
 _INSTALL_TIMEOUT = 300.0  # seconds
+_PACKAGE = f"{layout.SERVER_PACKAGE}@{layout.SERVER_VERSION}"
 
 
 def doctor(args: argparse.Namespace, invocation: Invocation) -> Outcome:
@@ -132,7 +133,7 @@ def setup(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     node, npm = (_find_program(name, invocation) for name in ("node", "npm"))
     folder = os.path.join(layout.cache_folder(invocation.env), "memory-server")
     path = layout.check_graph_path(args.file or "") or os.path.join(layout.data_folder(invocation.env), "memory.jsonl")
-    question = f"install {layout.SERVER_PACKAGE} with npm into {folder}, and keep the graph in {path}?"
+    question = f"install {_PACKAGE} with npm into {folder}, and keep the graph in {path}?"
     if not graph.is_confirmed(question, invocation, yes=args.yes):
         return Outcome({"available": False, "installed": False}, [Line("nothing was changed")])
     _install(npm, folder, invocation)
@@ -158,7 +159,7 @@ def _find_program(name: str, invocation: Invocation) -> str:
 
 def _install(npm: str, folder: str, invocation: Invocation) -> None:
     atomic.make_folder(folder)
-    words = [npm, "install", "--ignore-scripts", "--no-audit", "--no-fund", "--prefix", folder, layout.SERVER_PACKAGE]
+    words = [npm, "install", "--ignore-scripts", "--no-audit", "--no-fund", "--prefix", folder, _PACKAGE]
     env = clean_env(invocation.env)
     try:
         done = subprocess.run(

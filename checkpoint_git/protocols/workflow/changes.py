@@ -215,7 +215,7 @@ class Writer(NamedTuple):
         with self._hold() as before:
             steps = find_recovery(before, self.now, session)
             if not steps:
-                return Changed(before, [])
+                return Changed(before, _find_errors(before))
             changed = _apply(before, self.now, lambda phase, execution, now: tasks.apply_recovery(execution, steps))
             return changed._replace(steps=steps)
 
@@ -235,10 +235,15 @@ class Writer(NamedTuple):
         return store.archive_state(self.place, state.workflow_id, write_instant(self.now))
 
 
-def _apply(state: State, now: int, change: Change, *, adds_tasks: bool = False) -> Changed:
+def _find_errors(state: State, *, adds_tasks: bool = False) -> list[Finding]:
     errors = [finding for document in state.documents for finding in document.findings if finding.level == "error"]
     if state.phase is not None and state.execution is None and not errors and not adds_tasks:
         errors = [each._replace(path=state.phase.path) for each in rules.check_together(state.value, None)]
+    return errors
+
+
+def _apply(state: State, now: int, change: Change, *, adds_tasks: bool = False) -> Changed:
+    errors = _find_errors(state, adds_tasks=adds_tasks)
     if errors or state.phase is None:
         return Changed(state, errors)
     # A clock that was set back must not undo the order of things: now is never before what was written last.

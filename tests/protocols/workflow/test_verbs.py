@@ -373,7 +373,7 @@ def test_a_missing_execution_file_is_told_and_not_taken_for_no_tasks(project: Pa
     assert run(project, "resume", "--yes").outcome.data["corrupt"]
     assert run_verb(doctor, "--check", "workflow", cwd=project).codes == ["workflow/execution-missing"]
     for words in (("task", "done", "t1"), ("save",), ("advance", "--force"), ("recover",)):
-        assert set(run(project, *words).codes) <= {"workflow/execution-missing"}
+        assert run(project, *words).codes == ["workflow/execution-missing"]
         assert not (project / EXECUTION).exists()
     run(project, "task", "add", "t1")
     assert run(project, "validate").codes == []
