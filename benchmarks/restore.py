@@ -102,6 +102,7 @@ def kill_commands(folder: str, kills: int) -> None:
             first = first if first in acknowledged else str(ask(folder, "create", "t")["checkpoint_id"])
             kept = read_tree(folder) if first not in acknowledged else kept
             acknowledged.add(first)
+            print(f"{number + 1} commands, {hits} killed, troubles: {troubles}", flush=True)
     whole = ask(folder, "audit", "verify")["findings"]
     print(f"{kills} commands, {hits} of them killed: {len(troubles)} troubles, {len(whole)} breaks of the log")
     print("\n".join([*troubles, *(each["message"] for each in whole)]))

@@ -15,6 +15,7 @@ from tests.hooks.conftest import BAD, GOOD, PATH
 from tests.support.records import RUN, TICKET, put_record
 from tests.support.repos import GitRepo, copy_built
 from tests.support.samples import checkpoint_text
+from tests.support.workflows import execution, phase, task, text_of
 
 RECORD = f"records/{TICKET}/{RUN}/phase_1_implement_a1.yaml"
 NEXT = checkpoint_text(step="sprint-3")
@@ -79,6 +80,20 @@ def branch(repo: GitRepo, name: str, text: str | bytes, path: str = PATH, start:
     repo.write(path, text)
     repo.commit(name)
     repo.git("checkout", "-q", "main")
+
+
+def test_a_workflows_file_is_compared_with_the_other_one_that_is_there_already(clone: GitRepo) -> None:
+    clone.write("memory/state/phase.json", text_of(phase("VERIFICATION")))
+    clone.write("memory/state/execution.json", text_of(execution(task("a", "complete"))))
+    clone.commit("workflow")
+    assert push(clone, "main").returncode == 0
+    clone.write("memory/state/execution.json", text_of(execution(task("a", "complete"), task("b"))))
+    clone.commit("one more task")
+    done = push(clone, "main")
+    assert (done.returncode, "workflow/tasks-behind" in said(done)) == (1, True)
+    clone.write("memory/state/execution.json", text_of(execution(task("a", "complete"), task("b", "complete"))))
+    clone.commit("done")
+    assert push(clone, "main").returncode == 0
 
 
 def test_a_broken_checkpoint_is_refused_with_its_place_and_what_to_do(clone: GitRepo, server: GitRepo) -> None:

@@ -12,7 +12,7 @@ from checkpoint_git.core.terminal_text import escape_controls, shorten
 from checkpoint_git.disk.atomic import remove_stray_files
 from checkpoint_git.disk.discover import find_repository
 from checkpoint_git.git.clone import find_gaps
-from checkpoint_git.git.objects import IndexEntry, read_commit
+from checkpoint_git.git.objects import IndexEntry, read_commit, read_tree
 from checkpoint_git.git.pushed import parse_pushes, read_commit_changes, read_pushed, read_pushed_losses
 from checkpoint_git.git.repository import read_flag
 from checkpoint_git.git.staged import (
@@ -26,7 +26,7 @@ from checkpoint_git.git.staged import (
 )
 from checkpoint_git.protocols.contract import find_hooks, open_room
 from checkpoint_git.protocols.document import Document
-from checkpoint_git.protocols.registry import append_only_patterns, find_kind, is_fixed
+from checkpoint_git.protocols.registry import append_only_patterns, find_kind, is_fixed, with_siblings
 from checkpoint_git.protocols.validate import advise_loss, check_together, describe_unmerged, iterate_checked
 
 ALLOW_OPTION = "checkpoint.allowPushOption"
@@ -182,6 +182,10 @@ def _ask_received(words: list[str], invocation: Invocation) -> Iterator[Question
                 message, hint = "a submodule is in the place of a checkpoint", "put a real file in its place"
                 refused.append(Finding("file/not-a-file", "error", message, one.path, hint=hint))
         entries = [IndexEntry(one.path, one.mode, one.blob, 0) for one in arrivals if one.size >= 0]
+        brought = {one.path for one in arrivals}
+        if siblings := sorted(with_siblings(brought) - brought):  # they may contradict what is here already
+            tree = read_tree(place, tip, env, siblings)
+            entries += [IndexEntry(path, one.mode, one.blob, 0) for path, one in tree.items()]
         yield Question(names[tip], sort_out(place, entries, env), findings=refused)
     for line, losses in received.read_received_losses(place, lines, tips, _APPEND_ONLY, env):
         yield Question(titles[line], losses=losses)
