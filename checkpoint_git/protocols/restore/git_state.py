@@ -150,10 +150,8 @@ def restore_index(workspace: Workspace, location: Location) -> None:
 def restore_staged(workspace: Workspace, location: Location, covers: Callable[[str], bool]) -> None:
     """Of some paths what was staged; the flags of the index stay."""
     env = private_objects.quiet_env(workspace.env)
-    there, kept = (
-        [one for one in index if covers(one.path)]
-        for index in (read_index(workspace.root, env=env), _read_kept(workspace, location.folder))
-    )
+    kept = [one for one in _read_kept(workspace, location.folder) if covers(one.path)]
+    there = [one for one in read_index(workspace.root, env=env) if covers(one.path)]
     lines = [f"0 {'0' * len(one.blob)}\t{one.path}" for one in [*there, *kept]]
     lines += [f"{one.mode} {one.blob} {one.stage}\t{one.path}" for one in kept]
     stdin = os.fsencode("".join(f"{line}\0" for line in lines))

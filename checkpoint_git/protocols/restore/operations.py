@@ -228,11 +228,6 @@ def _remove(workspace: Workspace, manifest: Manifest) -> None:
         store.remove_folder(base, manifest.id)
 
 
-def compare_point(workspace: Workspace, word: str, *, foreign: bool = False, here: bool = False) -> RolledBackPoint:
-    """What going back would change, expired or not."""
-    return roll_back_point(workspace, word, leave=Leave(True, foreign, here), dry_run=True)
-
-
 def describe(made: CreatedPoint) -> dict[str, Any]:
     value, point, folder = made.manifest.value, made.manifest.id, f"{layout.FOLDER}/{made.manifest.id}"
     databases = [one.name for one in made.artifacts if one.kind != "state"]

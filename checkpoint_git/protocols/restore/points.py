@@ -257,11 +257,6 @@ def _version(found: ScopePath) -> tuple[int, int] | None:
     return None if found.status is None else (found.status.st_mtime_ns, found.status.st_size)
 
 
-def _look_again(root: str, entry: Entry) -> ScopePath:
-    status = None if entry.kind == "absent" else look_at(root, entry.path).status
-    return ScopePath(entry.path, entry.kind, status)
-
-
 def _keep_in_git(
     location: Location,
     value: dict[str, Any],
@@ -364,7 +359,7 @@ def _stage(location: Location) -> Iterator[str]:
 
 
 def _compare_stage(folder: str, entries: Sequence[Entry]) -> set[str]:
-    found = read_entries(folder, [_look_again(folder, entry) for entry in entries])
+    found = read_entries(folder, [look_at(folder, one.path)._replace(kind=one.kind) for one in entries])
     return {difference.path for difference in compare_entries(entries, found)}
 
 

@@ -338,9 +338,8 @@ def _written_error(path: str) -> CheckpointError:
 class Watch:
     """The paths as they were when the rollback was planned. `check` is called right before one is changed."""
 
-    def __init__(self, root: str, found: Iterable[ScopePath]) -> None:
+    def __init__(self, root: str, found: Sequence[ScopePath]) -> None:
         self._root = root
-        found = list(found)
         self._versions = {one.path: _version(one.status) for one in found}
         # a file of several names changes its ctime when another one of them is replaced
         self._shared = frozenset(one.path for one in found if one.status and one.status.st_nlink > 1)

@@ -182,7 +182,8 @@ def _tell_plan(done: operations.RolledBackPoint) -> list[Block]:
 
 
 def _diff(args: argparse.Namespace, workspace: Workspace) -> Outcome:
-    done = operations.compare_point(workspace, args.operands[0], foreign=args.foreign, here=args.here)
+    leave = operations.Leave(True, args.foreign, args.here)
+    done = operations.roll_back_point(workspace, args.operands[0], leave=leave, dry_run=True)
     signs = {
         "missing": "deleted",
         "changed": "changed",

@@ -184,8 +184,8 @@ def _ask_received(words: list[str], invocation: Invocation) -> Iterator[Question
         entries = [IndexEntry(one.path, one.mode, one.blob, 0) for one in arrivals if one.size >= 0]
         brought = {one.path for one in arrivals}
         if siblings := sorted(with_siblings(brought) - brought):  # they may contradict what is here already
-            tree = read_tree(place, tip, env, siblings)
-            entries += [IndexEntry(path, one.mode, one.blob, 0) for path, one in tree.items()]
+            there = read_tree(place, tip, env, siblings).items()
+            entries += [IndexEntry(path, *one, 0) for path, one in there]
         yield Question(names[tip], sort_out(place, entries, env), findings=refused)
     for line, losses in received.read_received_losses(place, lines, tips, _APPEND_ONLY, env):
         yield Question(titles[line], losses=losses)
