@@ -155,10 +155,8 @@ def _print_answer(answer: Answer) -> int:
     except BrokenPipeError:
         _silence_stdout()
     except OSError as error:
-        message = f"the answer could not be shown: {error.strerror or error}"
-        raise CheckpointError(
-            message, "what you asked for is done all the same; look before you run it again"
-        ) from None
+        message = f"the output could not be written: {error.strerror or error}"
+        raise CheckpointError(message, "the command itself succeeded: check before you run it again") from None
     if answer.warning:
         _write(_stream("stderr"), f"{escape_controls(answer.warning)}\n")
     return answer.code
@@ -229,7 +227,7 @@ def _report_error(words: list[str], error: CheckpointError, code: int = COULD_NO
 def _report_interrupt(words: list[str]) -> int:
     # Print a document for a program that waits for one; a person knows what the keys did
     if _find_error_renderer(words) is not None or _wants_json(words):
-        hint = "what it was writing is there whole or not at all: look, then run it again"
+        hint = "every file is either written completely or unchanged: check, then run it again"
         _report_error(words, CheckpointError("interrupted", hint), INTERRUPTED)
     return INTERRUPTED
 

@@ -83,7 +83,7 @@ class _Parser(argparse.ArgumentParser):
             at = words.index(strange)
             line = " ".join([self.prog, *map(quote_word, [*words[:at], "--", *words[at:]])])
             hint = f"{hint if meant else ''} if it is part of a text: {escape_controls(line)};".lstrip()
-        raise UsageError(escape_controls(message), f"{hint} `{self.prog} --help` says more")
+        raise UsageError(escape_controls(message), f"{hint} `{self.prog} --help` shows more")
 
     def takes_text(self) -> bool:
         return any(action.nargs == "+" and not action.option_strings for action in self._actions)
@@ -167,7 +167,7 @@ def build_parser(request: Request, module: ModuleType, formats: Sequence[str]) -
     parser.request = request
     module.add_arguments(parser)
     group = parser.add_argument_group("options of every command")
-    group.add_argument("--format", choices=formats, default="text", help="how to answer (default: text)")
+    group.add_argument("--format", choices=formats, default="text", help="output format (default: text)")
     group.add_argument("--json", dest="format", action="store_const", const="json", help="short for --format json")
     group.add_argument("-C", dest="directory", metavar="DIR", default="", help="run as if started in DIR")
     group.add_argument("-q", "--quiet", action="store_true", help="show findings and errors only")

@@ -114,8 +114,8 @@ def _read_member(text: str, at: int, depth: int, seen: set[str]) -> int:
     end = _read_string(text, at)
     key = json.loads(text[at:end])
     if key in seen:
-        message = f"the key {_quoted(key, 0) if key else repr('')} is twice in one object"
-        raise Fault("json/duplicate-key", message, at, "remove the one that is not meant")
+        message = f"the key {_quoted(key, 0) if key else repr('')} appears twice in one object"
+        raise Fault("json/duplicate-key", message, at, "remove the wrong one")
     seen.add(key)
     at = _skip(text, end)
     if text[at : at + 1] != ":":

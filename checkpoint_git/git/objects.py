@@ -107,7 +107,7 @@ class Blobs:
                     self._end()
                     self._ends += 1
                     if self._ends > _MOST_ENDS:
-                        raise CheckpointError("git cat-file ended again and again before it answered", _DAMAGED)
+                        raise CheckpointError("git cat-file exited repeatedly before it answered", _DAMAGED)
                     self._start()
                     yield None
                     break  # the rest is asked again

@@ -236,7 +236,7 @@ def _excused(context: ExplainContext, rule: "Schema", entry: Entry, written: lis
         return entry._replace(verdict="limited", note=f"the list holds {len(lists.result)}")
     anew = next((other for other in written if is_reworded(text, other.result or "null")), None)
     if anew is not None:
-        return entry._replace(verdict="edited", note=f"written anew as {shorten(anew.result or '', 60)}")
+        return entry._replace(verdict="edited", note=f"rewritten as {shorten(anew.result or '', 60)}")
     holder, found = entry.where.rpartition("/")[0], context.find_texts(text)
     elsewhere = [where for where in found if not where.startswith(f"{holder}/")]
     if elsewhere:

@@ -111,7 +111,7 @@ def _lint_reference(schema: dict[str, Any], where: str, root: dict[str, Any]) ->
 def _find_unreached(value: Any, where: str, under: str) -> Iterator[Finding]:
     if isinstance(value, dict):
         if KEYWORD in value:
-            hint = f"say it beside {under}, not inside"
+            hint = f"put it beside {under}, not inside"
             yield _error("hidden-strategy", join_pointer(where, KEYWORD), f"{KEYWORD} under {under} is not read", hint)
         for key, below in value.items():
             yield from _find_unreached(below, join_pointer(where, key), under)
@@ -168,7 +168,7 @@ def _lint_groups(schema: dict[str, Any], where: str) -> Iterator[Finding]:
         keys = [each for each, _ in groups[name]]
         pointer = join_pointer(join_pointer(f"{where}/properties", key), KEYWORD)
         if rule != groups[name][0][1]:
-            yield _error("group", pointer, f"{key} and {keys[0]} say different things of their group {name}")
+            yield _error("group", pointer, f"{key} and {keys[0]} disagree about their group {name}")
         newest = rule.get("newest")
         if _fits(newest, {"$ref": "#/$defs/pointer"}) and str(newest).split("/")[1] not in keys:
             yield _error("group", pointer, f"{newest} does not begin with a member of the group {name}")

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
 _Step = tuple[list[Node | None], tuple[str, ...] | None]
 
 MOST_CONTAINERS = 100  # lists and objects of one file; for each the rest is looked for in a fresh explanation
-CONTRADICTED = "both sides changed it, and a person has to choose"
+CONTRADICTED = "both sides changed it: decide by hand"
 TOUCHED = "it was changed since"
 _NO_PLACE = "its place is not found any more"
 

@@ -66,7 +66,7 @@ def fact(what: str, default: Any, *, needs_git: bool = True) -> Callable[[Callab
         def read_or_default(facts: _Facts) -> T:
             context = facts.context
             if needs_git and context.place.work_tree is None:
-                message = "this is not a git repository: history, merge driver and hooks were not looked at"
+                message = "this is not a git repository: history, merge driver and hooks were not checked"
                 outside = Finding(NOT_LOOKED_AT, "note", message)
                 context.troubles += [] if outside in context.troubles else [outside]
                 return cast(T, default)
@@ -74,8 +74,8 @@ def fact(what: str, default: Any, *, needs_git: bool = True) -> Callable[[Callab
             try:
                 return read(facts)
             except CheckpointError as error:
-                message = f"{what} could not be looked at: {error.message}"
-                cause = f"things could not be looked at: {error.message}"
+                message = f"{what} could not be checked: {error.message}"
+                cause = f"things could not be checked: {error.message}"
                 context.troubles.append(Finding(NOT_LOOKED_AT, "warning", message, hint=error.hint, cause=cause))
                 return cast(T, default)
 

@@ -9,7 +9,9 @@ from tests.architecture.imports import ROOT, module_files
 ODD = re.compile(
     r"\b(is no|are no)\b(?! longer)|\bmend|\bstranger|\bby lines\b|\btakes? away\b|\bin the way\b|\bbecame of\b"
     r"|\bleft out\b|\bheld against\b|\bno instant\b|\bby whose\b|\b(nobody|somebody)\b|\bstands\b|\blies\b"
-    r"|\bblended\b|\bglue[ds]\b|\bafresh\b|\btells\b|\bas far as\b"
+    r"|\banew\b|\bto a person\b|\ba person has\b|\bin no git\b|\b(comes?|came) to nothing\b|\ball is well\b"
+    r"|\btaken? out\b|\bpassed over\b|\bwritten down\b|\bis meant\b|\bgoes? on with\b|\bblended\b"
+    r"|\bglue[ds]\b|\bafresh\b|\btells\b|\bas far as\b"
 )
 DATA = ("request_words.py", "request_words.txt")  # the words of others, to be recognised
 

@@ -1,4 +1,4 @@
-"""What a write or a look answers where something is unusual: nothing is lost, hidden or started anew."""
+"""What a write or a look answers where something is unusual: nothing is lost, hidden or started over."""
 
 import json
 import shlex

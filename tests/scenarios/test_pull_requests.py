@@ -363,7 +363,7 @@ def test_a_pull_request_is_merged_or_explained(forge: GitRepo, name: str) -> Non
     if case.state == "conflicts":
         assert not done.commit
         assert {finding.path for finding in outcome.findings} == {one.path for one in done.merged.remaining}
-        button = any(line.text.endswith("should not be pressed") for line in outcome.blocks if isinstance(line, Line))
+        button = any(line.text.endswith("do not press it") for line in outcome.blocks if isinstance(line, Line))
         assert button == merge_plainly(forge, asked.base, asked.head).clean
     if case.state == "merged":
         check_merge(forge, asked, done)

@@ -314,7 +314,7 @@ def test_every_view_tells_of_a_blocker_that_what_it_proposes_is_merged(repo: Git
     summary = summarize_for_session(Question(find_place(str(repo.path)), seconds(on(21)), {}, "prime"))
     assert any(note in line for line in [*summary.lines, *summary.details])
     run_verb(report, "-o", str(tmp_path / "page.html"), "--no-doctor", cwd=repo.path, now=on(21))
-    assert (tmp_path / "page.html").read_text().count("What it proposes is merged: #12 by ") == 2
+    assert (tmp_path / "page.html").read_text().count("The proposal is already merged: #12 by ") == 1
 
 
 def test_a_shallow_clone_tells_what_it_knows_and_that_it_may_lack_more(repo: GitRepo, tmp_path: Path) -> None:

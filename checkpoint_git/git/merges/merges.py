@@ -95,7 +95,7 @@ def read_merges(cwd: str, revisions: str) -> list[Commit]:
     """The merges in a range such as "main~20..main", newest first, that could have done something to a checkpoint."""
     result = run_git(["rev-list", "--merges", "--end-of-options", revisions, "--"], cwd, check=False)
     if result.code != 0:
-        message = f"git knows no range {escape_controls(revisions)!r}"
+        message = f"invalid range {escape_controls(revisions)!r}"
         raise CheckpointError(message, "give one such as main~20..main, or a branch")
     merges = read_commits(cwd, result.out.decode().split())
     parents = sorted({parent for merge in merges for parent in merge.parents})

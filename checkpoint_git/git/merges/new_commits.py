@@ -67,8 +67,8 @@ def write_repair(site: Site, contents: Mapping[str, bytes], message: str, env: E
     words = ["update-ref", "-m", f"checkpoint audit: {subject}", "HEAD", commit, site.head]
     if run_git(words, cwd, env=env, check=False).code != 0:
         raise CheckpointError(
-            "HEAD moved while the repair was made, so that it was not committed",
-            "look at what is staged (git diff --cached), and commit it or take it back",
+            "HEAD moved during the repair, so it was not committed",
+            "check what is staged (git diff --cached), then commit or unstage it",
         )
     return commit
 

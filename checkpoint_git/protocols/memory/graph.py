@@ -140,7 +140,7 @@ def is_confirmed(question: str, invocation: Invocation, *, yes: bool) -> bool:
     if yes:
         return True
     if not invocation.interactive:
-        raise CheckpointError(f"this asks first: {question}", "--yes answers it without a terminal")
+        raise CheckpointError(f"this needs a confirmation: {question}", "confirm with --yes")
     invocation.stderr.write(f"{escape_controls(question)} [y/N] ")
     invocation.stderr.flush()
     return invocation.stdin.readline().strip().lower() in ("y", "yes")

@@ -56,7 +56,7 @@ def _examine(
     path = data["graph"] = graph.find_graph(settings, invocation.env)
     if not path:
         message = "the path of the graph's file is unknown; only the server knows it"
-        hint = "git config checkpoint.memoryFile ABSOLUTE-PATH, if this client and others are to share one"
+        hint = "git config checkpoint.memoryFile ABSOLUTE-PATH, to share one between clients"
         yield Finding("memory/graph-unknown", "note", message, hint=hint)
     elif faults := plan_repair(read_lines(path)).faults:
         message = (
@@ -129,7 +129,7 @@ def nothing_changed(name: str) -> Outcome:
 
 def setup(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     if not args.everywhere and find_repository(invocation.cwd) is None:
-        raise CheckpointError("this is not a git repository, so the settings have no place", "or: --global")
+        raise CheckpointError("this is not a git repository, so settings cannot be stored", "or: --global")
     node, npm = (_find_program(name, invocation) for name in ("node", "npm"))
     folder = os.path.join(layout.cache_folder(invocation.env), "memory-server")
     path = layout.check_graph_path(args.file or "") or os.path.join(layout.data_folder(invocation.env), "memory.jsonl")
@@ -166,7 +166,7 @@ def _install(npm: str, folder: str, invocation: Invocation) -> None:
             words, cwd=folder, env=env, stdin=subprocess.DEVNULL, capture_output=True, timeout=_INSTALL_TIMEOUT
         )
     except subprocess.TimeoutExpired:
-        raise CheckpointError(f"npm was not done after {_INSTALL_TIMEOUT:g} seconds", "check your network") from None
+        raise CheckpointError(f"npm did not finish within {_INSTALL_TIMEOUT:g} seconds", "check your network") from None
     except OSError as error:
         raise CheckpointError(f"npm could not be started: {error.strerror}", "check PATH") from None
     if done.returncode:

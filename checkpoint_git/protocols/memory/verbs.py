@@ -103,7 +103,7 @@ def _update(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     if not given:
         raise CheckpointError("update needs something to change", "checkpoint memory update phase=review")
     if {"initiative", "timestamp"}.intersection(key for key, value in given.items() if value is None):
-        raise CheckpointError("a checkpoint keeps its initiative and its timestamp", "give them another value")
+        raise CheckpointError("initiative and timestamp cannot be removed", "give them another value")
     keep = graph.make_keep(invocation)
     with graph.open_checkpoint(args, invocation) as (transport, home):
         write = partial(store.update_checkpoint, transport, home, given, invocation.now, keep)
@@ -174,14 +174,14 @@ def _describe_saved(saved: store.Saved, args: argparse.Namespace, invocation: In
         "changed": sorted(saved.changed),
         "copy": saved.copy or None,
     }
-    what = "created" if saved.created else "started anew" if saved.fresh else "updated"
+    what = "created" if saved.created else "started over" if saved.fresh else "updated"
     lines: list[Block] = [Line(f"{name}: {what}", "good")]
     lines += [Line(f"  {key}: {shorten(fields[key], 100)}") for key in saved.changed if key in fields]
     findings = graph.find_offline(args.offline)
     if saved.copy:
         back = f"checkpoint memory save --yes --fields {quote_word(saved.copy)}/memory-checkpoint.json"
         message = "a copy was kept of what the checkpoint held" + (", and a new one was started" if saved.fresh else "")
-        findings.insert(0, Finding("memory/backup", "warning", message, name, hint=f"to have it back: {back}"))
+        findings.insert(0, Finding("memory/backup", "warning", message, name, hint=f"to restore it: {back}"))
     instant = read_stamp(saved.changed.get("timestamp")) or (0, "")
     return Outcome(data, lines, [*findings, *rules.check(saved.entity, instant[0])], 0)
 
@@ -238,8 +238,8 @@ def _load(args: argparse.Namespace, invocation: Invocation) -> Outcome:
             keep = graph.make_keep(invocation)
             fields = store.update_checkpoint(transport, home, noted, invocation.now, keep).fields
             data |= {"fields": fields, "resumed": True, "options": []}
-            next_action = shorten(fields.get("next_action", "nothing was noted"), _WIDTH)
-            lines.append(Line(f"resumed; go on with: {next_action}", "good"))
+            next_action = shorten(fields.get("next_action", "no next action is recorded"), _WIDTH)
+            lines.append(Line(f"resumed; next: {next_action}", "good"))
     if args.to_skill:
         return _hand_over(args.to_skill, Outcome(data, lines, findings, 0), invocation)
     if choice == "fresh":

@@ -21,7 +21,7 @@ def find_broken_records(context: Context) -> Iterator[Finding]:
 
     for broken in read_broken(context.place, context.env, context.now):
         hint = f"run the phase again, or take what git has: git restore -- {quote_path(broken.path)}"
-        message = f"this pipeline record is passed over: {broken.reason}"
+        message = f"this pipeline record is ignored: {broken.reason}"
         yield Finding("pipeline/broken", "error", message, broken.path, hint=hint)
 
 

@@ -103,7 +103,7 @@ def write_record(run: Run, draft: Draft, attempt: int | None, now: int) -> Writt
         raise CheckpointError(message, f"increment the attempt number: --attempt {following}, or --attempt auto")
     newest = max(taken, default=0)
     if attempt < newest:
-        warnings.append(f"attempt {newest} exists already: read goes on returning that one")
+        warnings.append(f"attempt {newest} exists already: read still returns that one")
     return Written(_path(run, value), value, warnings)
 
 

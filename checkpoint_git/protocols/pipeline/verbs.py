@@ -32,13 +32,13 @@ def add_arguments(parser: ArgumentParser) -> None:
     add("--payload", metavar="JSON", help="write: what the phase leaves for those after it")
     add("--repo-commit-map", metavar="JSON", help='write: repository to commit, {"web": "a1b2c3d"}')
     add("--artifact-paths", metavar="JSON", help='write: what the phase made, ["src/foo.py"]')
-    add("--timestamp", metavar="ISO", help="write: when the phase was over, with an offset (default: now)")
+    add("--timestamp", metavar="ISO", help="write: when the phase ended, with an offset (default: now)")
     add("--non-blocking", action="store_true", help="write: report a failure, but exit with 0")
     add("--fallback", action="store_true", help="read, resume: take the newest good attempt where the newest is broken")
-    add("--repo", metavar="PATH", help="validate, resume: do the commits and artifacts exist in this repository?")
-    add("--skip-to", metavar="PHASE", help="resume: the phase to go on with (default: tell how far the run is)")
+    add("--repo", metavar="PATH", help="validate, resume: check that commits and artifacts exist in this repository")
+    add("--skip-to", metavar="PHASE", help="resume: the phase to continue with (default: show how far the run is)")
     add("-v", "--verbose", action="store_true", help="accepted for callers that give it; changes nothing")
-    add("--base", metavar="DIR", help=f"where records lie (default: the setting {store.SETTING}, else ~/{layout.BASE})")
+    add("--base", metavar="DIR", help=f"the folder of the records (default: {store.SETTING}, else ~/{layout.BASE})")
 
 
 class Request(NamedTuple):
@@ -229,8 +229,8 @@ def _resume(request: Request) -> Reply:
     again += f" --base {quote_word(args.base)}" if args.base else ""
     members = {
         "error": f"the pipeline cannot skip to {phase}: {reasons}",
-        "hint": f"run {plan.run_from} first and go on from there; "
-        f"`checkpoint pipeline resume {again} --skip-to {plan.run_from}` restores what is over",
+        "hint": f"run {plan.run_from} first and continue from there; "
+        f"`checkpoint pipeline resume {again} --skip-to {plan.run_from}` restores the finished phases",
         "run_from": plan.run_from,
         "missing": [each.phase for each in lacking if each.state == "missing"],
         "invalid": [{"phase": each.phase, "errors": each.errors} for each in lacking if each.state == "invalid"],

@@ -99,7 +99,7 @@ def place_target(cwd: str, file: str) -> str:
     path = os.path.normpath(os.path.join(cwd, file))
     folder = os.path.realpath(os.path.dirname(path))
     if not os.path.isdir(folder):
-        raise CheckpointError(f"the folder of {escape_controls(file)} is not there", "make it first")
+        raise CheckpointError(f"the folder of {escape_controls(file)} is not there", "create it first")
     return os.path.join(folder, os.path.basename(path))
 
 

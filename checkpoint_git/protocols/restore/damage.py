@@ -82,7 +82,7 @@ def _check_record(workspace: Workspace, manifest: Manifest, log: Log, *, has_ref
         yield _useless("restore/manifest", f"{manifest.id}: {manifest.trouble}", manifest)
         return
     if manifest.value["type"] == "git_stash" and not has_ref:
-        message = f"{layout.ref_name(manifest.id)} is gone, so git may throw its content away"
+        message = f"{layout.ref_name(manifest.id)} is gone, so git may delete its content"
         yield _useless("restore/ref", message, manifest)
     if manifest.is_foreign or not store.is_of_work_tree(workspace, manifest):
         return
@@ -90,7 +90,7 @@ def _check_record(workspace: Workspace, manifest: Manifest, log: Log, *, has_ref
     with suppress(OSError):
         if store.parse_manifest(manifest.id, layout.read_manifest(copy, manifest.id)).trouble:
             message = "the copy of the manifest below .checkpoints was changed; the point itself is not"
-            hint = f"remove the copy, and it is written anew: rm {quote_word(_path_of(manifest))}"
+            hint = f"remove the copy, and it is written again: rm {quote_word(_path_of(manifest))}"
             yield Finding("restore/manifest-copy", "error", message, _path_of(manifest), hint=hint)
     if manifest.id not in log.made:
         yield _unlogged(manifest)
@@ -137,7 +137,7 @@ def read_troubles(place: Place, env: Mapping[str, str], now: int, *, deep: bool)
     old = [one.id for one in manifests if find_state(one, now) in ("expired", "dropped")]
     if old:
         message = f"{plural(len(old), 'restore point')} expired: {join_some(old)}"
-        hint = "`checkpoint restore-point gc --expired` clears them away"
+        hint = "`checkpoint restore-point gc --expired` removes them"
         findings.append(Finding("restore/expired", "note", message, layout.FOLDER, hint=hint))
     missing = sorted(set(log.made) - log.cleared - {one.id for one in manifests})
     if missing:

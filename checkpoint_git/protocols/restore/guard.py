@@ -48,9 +48,9 @@ class Verdict(NamedTuple):
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("--reader", metavar="TOOL", action="append", help="a further tool that only reads")
+    parser.add_argument("--reader", metavar="TOOL", action="append", help="another tool that only reads")
     parser.add_argument(
-        "--auto", action="store_true", help="make the point that is missing instead of stopping the call"
+        "--auto", action="store_true", help="create the missing restore point instead of blocking the call"
     )
 
 
@@ -65,7 +65,7 @@ def answer(args: Namespace, invocation: Invocation) -> Answer:
         return _stop("the tool call on stdin is not JSON")
     call = read_call(value, invocation.cwd, args.reader or ())
     if call is None:
-        return _stop("the tool call on stdin makes no sense")
+        return _stop("the tool call on stdin has an unknown form")
     return Answer((), ALLOWED) if call.reads else _judge(call, invocation, auto=args.auto)
 
 

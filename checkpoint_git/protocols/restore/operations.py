@@ -54,7 +54,7 @@ def choose_type(workspace: Workspace, scope: Sequence[str], kind: str | None, re
         raise CheckpointError(f"{kind} keeps no files", _ARTIFACT_TYPES[kind])
     if kind == "git_stash" and not workspace.git_dir:
         hint = "leave --type out, or say --type file_backup"
-        raise CheckpointError(f"{escape_controls(workspace.root)} is in no git repository", hint)
+        raise CheckpointError(f"{escape_controls(workspace.root)} is not in a git repository", hint)
     return kind or ("git_stash" if workspace.git_dir else "file_backup")
 
 

@@ -97,9 +97,9 @@ def plan_capture(workspace: Workspace, request: Request, claimed: frozenset[str]
         found, ignored = _without_ignored(workspace, scope.asked, found)
     if secret and all(one.kind == "folder" for one in found):
         hint = f"secrets are not copied into a restore point: {list_some(secret)}; --include PATH keeps one"
-        raise CheckpointError("all files of this scope hold secrets by their names", hint)
+        raise CheckpointError("every file in this scope looks like a secret by its name", hint)
     if not found and not claimed:
-        raise CheckpointError("the scope holds nothing", "name files, folders or patterns that are there")
+        raise CheckpointError("the scope is empty", "name files, folders or patterns that are there")
     folders = [one.path for one in found if one.kind == "folder"]
     names = Counter((one.status.st_dev, one.status.st_ino) for one in found if one.status)
     linked = [
@@ -158,7 +158,7 @@ def _without_ignored(
 def create(workspace: Workspace, request: Request) -> CreatedPoint:
     """Nothing of the user's is touched. Raises CheckpointError; what was begun is removed then."""
     if not request.asked and not request.parts:
-        raise CheckpointError("the scope holds nothing", "name files, folders, patterns, states or databases")
+        raise CheckpointError("the scope is empty", "name files, folders, patterns, states or databases")
     captured = plan_capture(workspace, request, artifacts.find_claimed(request.parts))
     files = [one.path for one in captured.found if one.kind == "file"]
     captured.warnings.extend(artifacts.find_warnings(workspace.root, request.parts, files))
@@ -279,7 +279,7 @@ def _keep_in_git(
     ):
         private_objects.remove_ref(location.root, ref, commit, location.env)
         raise file_mechanisms.LostError(
-            "git threw content away while it was kept", "run it again once no `git gc` runs"
+            "git pruned content while the point was made", "run it again when `git gc` has finished"
         )
     return commit
 

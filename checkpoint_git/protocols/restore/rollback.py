@@ -133,7 +133,7 @@ def roll_back(workspace: Workspace, manifest: store.Manifest, wanted: Wanted) ->
     told += _restore_parts(job, [one for one in plan.parts if one.kind == "state"])
     _restore_git(job)
     told += [*_check_result(job, safety), *_find_untold(job)]
-    proofs = {"point whole": True, "result compared": True, "present kept first": bool(kept)}
+    proofs = {"point whole": True, "result compared": True, "current state kept first": bool(kept)}
     return RolledBack(plan, safety, bool(resumed), told, proofs, kept.value["hash"] if kept else "")
 
 
@@ -254,7 +254,7 @@ def _check_result(job: _Job, safety: str) -> list[str]:
     if wrong:
         shown = ", ".join(escape_controls(path) for path in wrong[:5])
         hint = f"nothing is lost: {safety} holds what was there before; run it again once nothing else writes there"
-        raise CheckpointError(f"after the rollback these are not as they were: {shown}", hint)
+        raise CheckpointError(f"the rollback did not restore these: {shown}", hint)
     return [f"{path} stays: it holds files that no restore point keeps" for path in staying]
 
 

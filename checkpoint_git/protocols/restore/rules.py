@@ -60,7 +60,7 @@ def is_harmless(full: str) -> bool:
 
 def check_not_sensitive(path: str, shown: str) -> None:
     if is_sensitive(path):
-        message = f"{escape_controls(shorten(shown, 100))} holds secrets by its name"
+        message = f"{escape_controls(shorten(shown, 100))} looks like a secret by its name"
         raise CheckpointError(message, "secrets are never copied into a restore point")
 
 

@@ -55,7 +55,7 @@ def read_scope(
             message = f"nothing matches {escape_controls(shorten(scope, 100))}"
             raise CheckpointError(message, "a pattern must match something; `**/` reaches below folders")
         if not may_lack and starts == [path] and path and not os.path.lexists(os.path.join(root, path)):
-            hint = "is it spelled right? --absent takes it as it is: going back removes what is made there"
+            hint = "check the spelling; --absent accepts a missing path: a rollback removes what is created there"
             raise CheckpointError(f"{escape_controls(shorten(scope, 100))} does not exist", hint)
         for each in (found for start in starts for found in _walk(root, start)):
             if each.status and stat.S_IFMT(each.status.st_mode) not in _KINDS:

@@ -174,7 +174,7 @@ def _rollback(args: argparse.Namespace, workspace: Workspace) -> Outcome:
 def _tell_plan(done: operations.RolledBackPoint) -> list[Block]:
     plan, verb = done.plan, "was" if done.result else "would be"
     lines: list[Block] = [Line(f"  {one.path}: {verb} {_HOW[one.how]}") for one in plan.restore[:_SHOWN]]
-    lines += [Line(f"  {path}: {verb} removed (it was made since)", "warn") for path in plan.remove[:_SHOWN]]
+    lines += [Line(f"  {path}: {verb} removed (created later)", "warn") for path in plan.remove[:_SHOWN]]
     more = sum(max(len(part) - _SHOWN, 0) for part in (plan.restore, plan.remove))
     lines += [Line(f"  and {more} more", "dim")] if more else []
     lines += [Line(f"  {part.name}: {verb} restored") for part in plan.parts]
@@ -211,19 +211,19 @@ _HOW = {
 
 def _gc(args: argparse.Namespace, workspace: Workspace) -> Outcome:
     if not args.expired and args.keep is None:
-        hint = "say which: checkpoint restore-point gc --expired, or --keep N"
-        raise CheckpointError("gc clears nothing unasked", hint)
+        hint = "choose one: checkpoint restore-point gc --expired, or --keep N"
+        raise CheckpointError("gc needs to know what to remove", hint)
     if args.keep is not None and not (args.keep.isascii() and args.keep.isdecimal()):
         raise CheckpointError("--keep takes a number of points", "write --keep 10")
     keep = None if args.keep is None else int(args.keep[:9])
     gone = operations.collect_garbage(workspace, expired=args.expired, keep=keep, dry_run=args.dry_run)
-    verb = "would be cleared" if args.dry_run else "cleared"
+    verb = "would be removed" if args.dry_run else "cleared"
     lines: list[Block] = [
         Line(f"{one.id}: {verb} (made {one.value['created_at']}, expires {one.value['expires_at'] or 'never'})")
         for one in gone
     ]
     data = {"dry_run": args.dry_run, "cleared": [manifest.id for manifest in gone]}
-    return Outcome(data, lines or [Line("no restore point to clear", "dim")])
+    return Outcome(data, lines or [Line("no restore points to remove", "dim")])
 
 
 def _drop(args: argparse.Namespace, workspace: Workspace) -> Outcome:

@@ -83,7 +83,7 @@ def _parse_edit(word: str, before: list[str], after: list[str]) -> Edit:
         raise _unknown_operator(stem, operator)
     path = _parse_path(stem, word)
     if path == (Step("field"),):
-        raise CheckpointError(f"{quote(word)} names no field", "write the field's own name: --status=complete")
+        raise CheckpointError(f"{quote(word)} is not a field", "write the field's own name: --status=complete")
     action, is_json = _OPERATORS[operator]
     if not is_json:
         return Edit(path, action, text, word)

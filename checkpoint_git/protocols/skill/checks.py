@@ -45,7 +45,7 @@ def find_byte_order_marks(facts: SkillFacts) -> Iterator[Finding]:
     return (finding for finding in find_invalid(facts) if finding.code == "json/byte-order-mark")
 
 
-@check("git/ignored", "warning", remedy="take it out of `.gitignore`")
+@check("git/ignored", "warning", remedy="remove it from `.gitignore`")
 def find_ignored(facts: SkillFacts) -> Iterator[Finding]:
     """A checkpoint that git ignores: no other clone has it."""
     return (finding for finding in facts.not_in_git if finding.code == "git/ignored")
@@ -130,7 +130,7 @@ def find_moving_completions(facts: SkillFacts) -> Iterator[Finding]:
             since = f"the tag {shorten(tag.name, 60)} was made"
         if since:
             message = f"it was complete {days} days ago, and {since} since"
-            hint = "if its work goes on, set --status=in_progress; else put it away"
+            hint = "if its work goes on, set --status=in_progress; else archive it"
             hint = f"{hint}: checkpoint reset {quote_word(summary.skill)}"
             yield Finding("drift/complete-but-moving", "note", message, summary.path, "/status", hint=hint)
 
@@ -267,8 +267,8 @@ def _describe_changes(changed: Sequence[tuple[NamedFile, Change]]) -> str:
 
 # how an action uses a reference -> level, what one and what several actions do, hint
 _USES: dict[str, tuple[Level, str, str, str]] = {
-    "asked": ("warning", "asks for", "ask for", "say what is left, and remove it"),
-    "waits": ("note", "waits for", "wait for", "it can go on: say what is next, and remove it"),
+    "asked": ("warning", "asks for", "ask for", "record what is left, and remove it"),
+    "waits": ("note", "waits for", "wait for", "the work can continue: record what is next, and remove it"),
     "about": ("note", "is about", "are about", "if it is done, remove it"),
 }
 
@@ -290,17 +290,17 @@ def find_shipped_actions(facts: SkillFacts) -> Iterator[Finding]:
             command = _remove(summary, "next_actions", at, passage.text)
             actions, is_done = _read_actions(facts, summary), proof is not None and proof.sure
             if is_done:
-                hint = "it is done"
+                hint = "mark it done"
             if len(actions) == 1 and summary.status == "in_progress":  # it needs another one
                 done = f'checkpoint done {quote_word(summary.skill)} --next "..."'
                 command = done if is_done else _update(summary, '--next_actions.0="..."')
-                hint = f"{hint}; say what is next"
+                hint = f"{hint}; record what is next"
             elif is_done and asks_only_to_merge(passage.text) and not any(map(action_done_when, actions[at : at + 1])):
                 command = f"checkpoint doctor {quote_word(summary.skill)} --fix=drift/action-shipped"
             hint = f"{hint}: {command}"
-            by = f"{use.reference}, which is merged: by {merged[use.reference]}"
+            by = f"{use.reference}, already merged in {merged[use.reference]}"
             cause = f"next actions {do} {by}"
-            message = f"the action {does} {by}"
+            message = f"next action {does} {by}"
             yield Finding("drift/action-shipped", level, message, summary.path, passage.where, hint=hint, cause=cause)
 
 
@@ -317,12 +317,12 @@ def find_shipped_resolutions(facts: SkillFacts) -> Iterator[Finding]:
             if reference in merged and is_resolved_by(passage.text, reference):
                 place = passage.where[1:].replace("/", ".")
                 level: Level = "warning"
-                message = f"is merged: {reference} by {merged[reference]}"
+                message = f"is already merged: {reference} in {merged[reference]}"
                 if place.startswith("depends_on"):
                     level, message = "note", f"what the work depends on {message}"
-                    hint = f"it can go on, and this can go: {_update(summary, f'--{place}-=')}"
+                    hint = f"the work can continue; remove this entry: {_update(summary, f'--{place}-=')}"
                 else:
-                    message = f"what should resolve the blocker {message}"
+                    message = f"the blocker's proposed resolution {message}"
                     resolved = f"--{place.removesuffix('proposed_resolution')}resolved=true"
                     hint = f"check it, then mark the blocker resolved: {_update(summary, resolved)}"
                 yield Finding("drift/blocker-shipped", level, message, summary.path, passage.where, hint=hint)
@@ -356,7 +356,7 @@ def find_unknown_commits(facts: SkillFacts) -> Iterator[Finding]:
             if kind is None:
                 continue
             level: Level = "warning"
-            right = advise("write the commit that is meant", recorded.where, '="..."')
+            right = advise("write the intended commit", recorded.where, '="..."')
             right = right.replace("SKILL", quote_word(summary.skill), 1)
             if kind == "elsewhere":
                 trouble, hint = "not part of HEAD's history", f"was it rebased, or is this another branch? {right}"
@@ -393,7 +393,7 @@ def find_overdue_rotations(facts: SkillFacts) -> Iterator[Finding]:
     for summary in facts.summaries:
         hint = f"move what is closed into .checkpoints/history: checkpoint rotate {quote_word(summary.skill)}"
         if not summary.rotates:
-            hint = "nothing in it is closed, so rotate cannot help: say it in fewer words, or in files of their own"
+            hint = "nothing in it is closed, so rotate cannot help: shorten it, or move details into files"
         if summary.size > MAX_SIZE and not _is_covered(facts, summary, "skill/file-too-big"):
             message = f"the file has {summary.size / 1024:.1f} KB, and every resume reads all of it"
             yield Finding("content/rotation-due", "warning", message, summary.path, hint=hint)

@@ -132,7 +132,7 @@ def drop(
     next_action: str | None = None,
     complete: bool = False,
 ) -> Entry | Finding:
-    """Takes an action off the list undone, and keeps the reason. action: a part of its text; else the first."""
+    """Removes an action that will not be done, and keeps the reason. action: a part of its text; else the first."""
     if action is not None:
         _checked(action)
     check_next(next_action, complete)

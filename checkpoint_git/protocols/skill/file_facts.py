@@ -32,7 +32,7 @@ def read_drift(place: Place, document: Document, now: int, env: Mapping[str, str
     is_folder = "\0" not in named and os.path.isabs(named) and os.path.isdir(named)
     if is_folder and os.path.realpath(named) not in map(os.path.realpath, (place.root, place.top)):
         message = f"project_dir is {shorten(named, 100)}, and this checkpoint is in {place.root}"
-        hint = "two checkouts? go on in the one that is meant; the next update can say which: --project_dir=PATH"
+        hint = "two checkouts? continue in the right one; the next update can say which: --project_dir=PATH"
         findings.append(Finding("resume/other-checkout", "warning", message, document.path, "/project_dir", hint=hint))
     changed: list[str] = []
     files = [file for file in facts.files.get(document.path, ()) if file.state == "there"]

@@ -153,7 +153,7 @@ def _judge(
         events.append(life.Event("mended", "", "valid JSON again"))
         broken = blobs[0]
     elif commit.id in boundary:
-        events = [life.Event("known", "", "what came before is not in this shallow clone")]
+        events = [life.Event("known", "", "earlier history is not in this shallow clone")]
     else:
         words = [text_field(after, key) for key in ("project", "phase", "step", "status")]
         start = ", ".join(filter(None, words)) or "an empty checkpoint"

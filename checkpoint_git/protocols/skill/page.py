@@ -16,7 +16,7 @@ from checkpoint_git.protocols.skill.next_action import Queue, plan_queue
 from checkpoint_git.protocols.skill.page_timeline import TEMPLATE, Lives, draw_timeline, list_changes, read_lives
 from checkpoint_git.protocols.skill.shipped_actions import read_shipped
 from checkpoint_git.protocols.skill.since import read_since
-from checkpoint_git.protocols.skill.state import Decision, State, find_decisions, find_state, find_states
+from checkpoint_git.protocols.skill.state import State, find_decisions, find_state, find_states
 
 _MOST_SKILLS = 60  # shown in full
 _MOST_BLOCKERS = 20
@@ -56,10 +56,6 @@ class PageFacts(NamedTuple):
     since: int = 0
     address: str = ""
 
-    @property
-    def decisions(self) -> list[Decision]:
-        return find_decisions(self.states)
-
 
 def summarize_for_page(question: Question) -> Summary:
     place, now = question.place, question.now
@@ -81,7 +77,7 @@ def summarize_for_page(question: Question) -> Summary:
     address = read_commit_address(place.work_tree) if place.work_tree else ""
     lives = read_lives(place, [document.skill for document in documents])
     facts = PageFacts(documents, states, queue, lives, since, address)
-    data = {"skills": len(states), "decisions": len(facts.decisions)}
+    data = {"skills": len(states), "decisions": len(find_decisions(facts.states))}
     return Summary(data, [*find_broken(documents), *shipped.findings], page=make_parts(facts))
 
 
@@ -96,7 +92,7 @@ def _read_checkpoints(place: Place, now: int) -> list[Document]:
 
 def make_parts(facts: PageFacts) -> PageParts:
     names = [state.project for state in facts.states if state.project.strip()]
-    waiting, counts = len(facts.decisions), Counter(map(_find_column, facts.states))
+    waiting, counts = len(find_decisions(facts.states)), Counter(map(_find_column, facts.states))
     chips: list[tuple[str, Tone]] = [(f"{plural(waiting, 'decision')} waiting on you", "bad" if waiting else "good")]
     chips += [(f"{counts[title]} {title.lower()}", _TONE_OF[title]) for title in _ORDER[1:] if counts[title]]
     stale = sum(state.stale for state in facts.states)
@@ -119,18 +115,6 @@ def make_parts(facts: PageFacts) -> PageParts:
     )
 
 
-class Blocker(NamedTuple):
-    """An open one. blocks: the row's label. merged: the evidence that what it proposes is. answer: the command."""
-
-    skill: str
-    text: str
-    blocks: str
-    proposed: str
-    needs: str
-    merged: str
-    answer: str
-
-
 def _blockers(facts: PageFacts, anchor: str, title: str, tone: Tone) -> Section | None:
     """The decisions that wait for the reader, which are at the top of the page, or all other blockers."""
     found = []
@@ -141,7 +125,8 @@ def _blockers(facts: PageFacts, anchor: str, title: str, tone: Tone) -> Section 
                 name, text, blocks, proposed, needs = (words(blocker.get(key)) for key in _BLOCKER_FIELDS)
                 needs = "" if anchor == "decisions" else needs.replace("_", " ")
                 text = text or name or "(no description)"
-                found.append(Blocker(state.skill, text, labels.get(blocks) or blocks, proposed, needs, merged, answer))
+                one = {"skill": state.skill, "text": text, "blocks": labels.get(blocks) or blocks, "proposed": proposed}
+                found.append({**one, "needs": needs, "merged": merged, "answer": answer})
     values = {"found": found[:_MOST_BLOCKERS], "left": len(found) - _MOST_BLOCKERS}
     return Section(TEMPLATE, anchor, title, values, tone=tone) if found else None
 

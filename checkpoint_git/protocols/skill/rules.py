@@ -10,7 +10,7 @@ from checkpoint_git.core.clock import DAY, is_plain_instant, read_instant, write
 from checkpoint_git.core.finding import Finding, Level
 from checkpoint_git.core.jsontext import join_pointer
 from checkpoint_git.core.schema import Mismatch
-from checkpoint_git.protocols.mismatch import quote
+from checkpoint_git.protocols.mismatch import quote, quote_where
 from checkpoint_git.protocols.skill import names
 from checkpoint_git.protocols.skill.shape import advise, advise_move, describe, empty_field
 from checkpoint_git.protocols.skill.views import is_open, open_blockers, read_objects, waits_on_user
@@ -114,7 +114,7 @@ def _check_header(value: dict[str, Any], now: int) -> list[Finding]:
         made, changed = read_instant(created), read_instant(updated)
         if made and changed and changed < made:
             message = f"updated_at ({quote(updated)}) is before created_at ({quote(created)})"
-            hint = advise("correct created_at if that is wrong; to write updated_at anew", "/updated_at", "")
+            hint = advise("correct created_at if that is wrong; to update updated_at", "/updated_at", "")
             found.append(_error("skill/updated-before-created", "/updated_at", message, hint))
         if changed and changed[0] > now + DAY:
             message = f"updated_at is {quote(updated)}, and now is {write_instant(now)}: it is in the future"
@@ -195,10 +195,12 @@ def _check_sizes(value: dict[str, Any], size: int) -> Iterator[Finding]:
         hint = advise("write the whole path, from the root; if it is this checkout", "/project_dir", here)
         yield _warning("skill/relative-project-dir", "/project_dir", message, hint)
     if size > MAX_SIZE:
-        message = f"the file has {size / 1024:.1f} KB; {MAX_SIZE // 1024} KB are plenty for what every resume reads"
+        message = (
+            f"the file has {size / 1024:.1f} KB, more than {MAX_SIZE // 1024} KB, and every resume reads all of it"
+        )
         from checkpoint_git.protocols.skill.rotation import plan_rotation  # few checkpoints are that long
 
-        hint = "nothing in it is closed, so rotate cannot help: say it in fewer words, or in files of their own"
+        hint = "nothing in it is closed, so rotate cannot help: shorten it, or move details into files"
         if plan_rotation(value).moved:
             hint = "move what is closed into history: checkpoint rotate SKILL"
         yield _warning("skill/file-too-big", "", message, hint)
@@ -271,7 +273,7 @@ def _check_running(value: dict[str, Any]) -> Iterator[Finding]:
         message = "status is in_progress, but next_actions is empty"
         hint = advise("if all is done, set --status=complete; else say what comes next", "/next_actions", '+="..."')
         yield _error("skill/next-actions-empty", "/next_actions", message, hint)
-    if value.get("progress_table", []) == []:
+    if value.get("progress_table", []) == [] and value.get("created_at", 0) != value.get("updated_at"):
         message = "status is in_progress, but progress_table is missing"
         row = """+:json='{"id": "...", "label": "...", "status": "in_progress"}'"""
         hint = advise("list the phases or steps, since progress is counted from them", "/progress_table", row)
@@ -378,6 +380,6 @@ def _check_spelling(value: dict[str, Any], where: str, parent: str) -> Iterator[
     for key in unknown if len(unknown) <= _MOST_SPELLED else sorted(unknown)[:_MOST_SPELLED]:
         meant = names.find_meaning(key, parent) or names.find_near_miss(key, known)
         if meant and not names.is_misplaced_operator(key):
-            message = f"unknown field {quote(key)}"
+            message = f"unknown field {quote(key)}" + (f" in {quote_where(where)}" if where else "")
             place = join_pointer(where, key)
             yield _warning("skill/unknown-field", place, message, advise_move(value, key, where, meant))

@@ -56,7 +56,7 @@ def describe(mismatch: Mismatch) -> Finding:
         return empty_field(where)
     if keyword == "enum" and not advice:
         meant = names.find_choice(mismatch.value, mismatch.expected) if isinstance(mismatch.value, str) else ""
-        advice, change = ("take the word that is meant", f"={meant}") if meant else ("choose one of these", change)
+        advice, change = ("use the intended word", f"={meant}") if meant else ("choose one of these", change)
     code = code or _KEYWORDS.get(keyword, "skill/shape")
     if not change and where != "/updated_at":
         advice, change = _write_line(where, mismatch)
@@ -80,7 +80,7 @@ def _write_line(where: str, mismatch: Mismatch) -> tuple[str, str]:
             quote_word(json.dumps([entry] if wanted == "array" else entry)) if example or place != where else "'{...}'"
         )
         return f"write {'a list' if wanted == 'array' else 'an object'}", f":json={text}"
-    return "write it anew", "=true" if wanted == "boolean" else "=..."
+    return "write another", "=true" if wanted == "boolean" else "=..."
 
 
 def advise(what: str, where: str, change: str) -> str:
@@ -153,8 +153,8 @@ def retype(finding: Finding, edits: Iterable[tuple[Any, str]], skill: str) -> Fi
             held = held[int(name) if isinstance(held, list) else name]
         at: Any = int(last) if isinstance(held, list) else last
         wrong = held[at] if isinstance(held, list) else held.get(at)
-        end = old.rpartition("=")[2] if "that is meant" in what else str(wrong)
-        is_known = " must be a text" in finding.message or "that is meant" in what
+        end = old.rpartition("=")[2] if "the intended word" in what else str(wrong)
+        is_known = " must be a text" in finding.message or "the intended word" in what
         least = json.loads(_INCOMPLETE.get(_split(finding.where)[0], ("", "", ""))[2] or "{}")
         held[at] = end if is_known and wrong is not None else least.get(at, "...") if wrong is None else "..."
         if old.endswith("-="):

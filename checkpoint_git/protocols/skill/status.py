@@ -189,7 +189,7 @@ def _lines(state: State, most: int, *, in_short: bool = False, with_proofs: bool
             yield Line(f"  merged: {text} - {evidence}", "dim", hang=10)
     elif state.shipped:
         count = plural(len(state.shipped), "action")
-        yield Line(f"  {count} passed over as merged: checkpoint status {quote_word(state.skill)}", "dim", hang=4)
+        yield Line(f"  {count} skipped as merged: checkpoint status {quote_word(state.skill)}", "dim", hang=4)
     for text in state.superseded:
         yield Line(f"  the other side of a merge said: {text}", "warn", "stale", 4)
     if state.superseded:

@@ -235,7 +235,7 @@ def find_untracked(place: Place, paths: Sequence[str], env: Mapping[str, str], c
         message, hint = "not in git yet", f"git add {typed}"
         if is_ignored:
             message = "git ignores the checkpoint, so no other clone will have it"
-            hint = f"take .checkpoints out of .gitignore, or add it anyway: git add -f {typed}"
+            hint = f"remove .checkpoints from .gitignore, or add it anyway: git add -f {typed}"
         code = "git/ignored" if is_ignored else "git/untracked"
         found.append(Finding(code, "warning" if is_ignored else "note", message, path, hint=hint))
     return found

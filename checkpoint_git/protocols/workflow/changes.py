@@ -318,7 +318,7 @@ def _not_begun(phase: str, current: str) -> Finding:
     return make_error("workflow/not-begun", message, _PHASE, f"only {current}, or a phase before it")
 
 
-_FORCE = "checkpoint workflow advance --force goes on without it"
+_FORCE = "to continue without it: checkpoint workflow advance --force"
 
 
 def _find_result(
@@ -333,7 +333,7 @@ def _find_result(
         left = sum(row.get("status") != "complete" for row in rows)
         why = f"{left} of {len(execution['tasks'])} tasks are not complete" if left else ""
         if not rows and not is_done:
-            why = "no tasks are written down, so none is complete"
+            why = "no tasks are recorded, so none is complete"
         trouble = make_error("workflow/tasks-open", why, "/tasks", _FORCE) if why else None
         return OutputFile(layout.relative_state_path(layout.EXECUTION), "good"), trouble
     found = find_output(place, value, phase)

@@ -91,7 +91,7 @@ def plan_resume(state: Mapping[str, Any], facts: Facts) -> Plan:
         plan = _plan_tasks(facts.tasks)
     elif output.state == "failed":
         back = "IMPLEMENTATION" if phase in ("VERIFICATION", LAST) else phase
-        plan = Plan("ask", f"{output.path} {output.why}: write it anew, or checkpoint workflow back {back}")
+        plan = Plan("ask", f"{output.path} {output.why}: write it again, or checkpoint workflow back {back}")
     elif phase == "ARCHITECTURE" and output.state != "good":
         plan = _plan_design(facts)
     elif output.state != "good":
@@ -110,7 +110,7 @@ def plan_resume(state: Mapping[str, Any], facts: Facts) -> Plan:
 def explain_behind(tasks: Sequence[str]) -> str:
     shown = ", ".join(tasks[:5]) + (f" and {len(tasks) - 5} more" if len(tasks) > 5 else "")
     are = "task is" if len(tasks) == 1 else "tasks are"
-    return f"IMPLEMENTATION is over, and {len(tasks)} {are} open: {shown} (checkpoint workflow back IMPLEMENTATION)"
+    return f"IMPLEMENTATION is finished, but {len(tasks)} {are} open: {shown} (checkpoint workflow back IMPLEMENTATION)"
 
 
 def _plan_design(facts: Facts) -> Plan:
@@ -128,7 +128,7 @@ def _plan_design(facts: Facts) -> Plan:
 def _plan_tasks(tasks: Sequence[Mapping[str, Any]]) -> Plan:
     agent = TABLE["IMPLEMENTATION"].agent
     if not tasks:
-        return Plan("continue_tasks", "no tasks are written down yet", agent)
+        return Plan("continue_tasks", "no tasks are recorded yet", agent)
     open_tasks = tuple(task_name(task) for task in tasks if task.get("status") in ("pending", "running"))
     rest = [task for task in tasks if task.get("status") != "complete"]
     if open_tasks:
@@ -137,7 +137,7 @@ def _plan_tasks(tasks: Sequence[Mapping[str, Any]]) -> Plan:
     if not rest:
         return Plan("advance", f"all {len(tasks)} tasks are complete")
     shown = ", ".join(f"{task_name(task)} ({task.get('status')})" for task in rest[:5])
-    reason = f"no task can go on by itself: {shown}; checkpoint workflow task retry ID tries one again"
+    reason = f"no task can continue on its own: {shown}; checkpoint workflow task retry ID tries one again"
     return Plan("ask", reason, tasks=tuple(task_name(task) for task in rest))
 
 

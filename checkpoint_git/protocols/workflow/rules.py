@@ -167,7 +167,7 @@ def _check_tasks(value: dict[str, Any]) -> Iterator[Finding]:
             yield make_error("workflow/time-order", message, f"{where}/completed_at", _INSTANT_HINT)
         attempts, most = task.get("attempts"), task.get("max_attempts", MAX_ATTEMPTS)
         if type(attempts) is int and type(most) is int and attempts >= most and status in ("pending", "running"):
-            message = f"{attempts} of {most} attempts came to nothing, and the status is {status}"
+            message = f"{attempts} of {most} attempts failed, but the status is {status}"
             hint = "checkpoint workflow task retry ID gives it new ones"
             yield make_warning("workflow/attempts-used-up", message, f"{where}/attempts", hint)
 
@@ -223,14 +223,14 @@ def check_together(phase: Mapping[str, Any] | None, execution: Mapping[str, Any]
 
 
 def _restore_hint(file: str) -> str:
-    return f"take it back: git restore -- {relative_state_path(file)} (checkpoint workflow resume --fresh begins anew)"
+    return f"take it back: git restore -- {relative_state_path(file)} (checkpoint workflow resume --fresh starts over)"
 
 
 def check_age(phase: Mapping[str, Any], now: int) -> list[Finding]:
     age = find_age(phase, now)
     if age < STALE_AFTER:
         return []
-    message = f"the workflow was started {age_text(age)} ago: what it knows may be out of date"
+    message = f"the workflow was started {age_text(age)} ago: its state may be out of date"
     hint = "checkpoint workflow resume --fresh archives it and starts again; --yes goes on"
     return [make_warning("workflow/stale", message, "/started_at", hint)]
 

@@ -43,14 +43,14 @@ _ACTIONS = {
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("action", metavar="VERB", choices=list(VERBS), help=", ".join(VERBS))
-    parser.add_argument("words", metavar="WORD", nargs="*", help="what the verb is about")
-    parser.add_argument("--yes", action="store_true", help="resume: go on; advance: the user approves")
-    parser.add_argument("--fresh", action="store_true", help="archive what is there, and start again")
-    parser.add_argument("--approvals", metavar="PHASES", help="the phases that need approval, with commas, or none")
+    parser.add_argument("words", metavar="WORD", nargs="*", help="what the action applies to")
+    parser.add_argument("--yes", action="store_true", help="resume: continue; advance: record the user's approval")
+    parser.add_argument("--fresh", action="store_true", help="archive the current workflow and start over")
+    parser.add_argument("--approvals", metavar="PHASES", help="the phases that need approval, comma-separated, or none")
     parser.add_argument("--note", metavar="TEXT", help="save: what comes next; reject, back: why")
     parser.add_argument("--output", metavar="PATH", help="the file that a phase or task leaves behind")
     parser.add_argument("--error", metavar="TEXT", help="fail, task fail, task block: why")
-    parser.add_argument("--force", action="store_true", help="advance: although the phase's result is not there")
+    parser.add_argument("--force", action="store_true", help="advance: even without the phase's result")
 
 
 # option -> the verbs that take it
@@ -208,7 +208,7 @@ def _task(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     lines: list[Block] = []
     for row in rows:
         attempts = row.get("attempts")
-        count = f" ({attempts} of {row.get('max_attempts', 3)} attempts came to nothing)" if attempts else ""
+        count = f" ({attempts} of {row.get('max_attempts', 3)} attempts failed)" if attempts else ""
         lines.append(Line(f"{row.get('id')}: {row.get('status')}{count}"))
     return _report(changed, lines, tasks=rows if verb == "add" else rows[:1])
 

@@ -32,8 +32,8 @@ AUTO = "auto"
 COMMAND_SETTING = "checkpoint.agentCommand"
 CHOICES = (AUTO, *AGENTS)
 
-_TRACKED = "commit it, and the others get it too"
-_RENEW = "delete it to have ours again"
+_TRACKED = "commit it so that others get it too"
+_RENEW = "delete it to get ours again"
 _CHANGED = "was changed since init wrote it, so it is yours; delete it by hand"
 _EVERY: tuple[Moment, ...] = ("prime", "stop", "precompact", "end")
 

@@ -178,7 +178,7 @@ def find_behind(facts: DeployedFacts) -> Iterator[Finding]:
     running, _, standing = facts.compared or (None, None, None)
     if standing and standing.behind and not standing.ahead:
         message = f"{running} is {plural(standing.behind, 'commit')} behind HEAD ({standing.head[:_SHORT]})"
-        hint = "deploy it, or go on knowing that it is not out yet"
+        hint = "deploy it, or keep in mind that it is not live yet"
         yield Finding("online/behind", "warning", message, REPOSITORY, hint=hint)
 
 

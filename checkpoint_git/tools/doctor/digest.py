@@ -103,7 +103,7 @@ def _fold_over(aside: Sequence[Finding]) -> Iterator[tuple[Finding, int]]:
         which = f"{names[0]}, which was" if len(names) == 1 else f"{len(names)} checkpoints that were"
         message = f"{plural(len(aside), 'finding')} in {which} complete long ago"
         listed = f" ({join_some(names, 3)})" if len(names) > 1 else ""
-        hint = f"they matter only if that work goes on; to put one away: checkpoint reset {quote_word(names[0])}"
+        hint = f"they matter only if that work goes on; to archive one: checkpoint reset {quote_word(names[0])}"
         yield Finding("", "note", f"{message}{listed}", hint=hint), len(aside)
 
 

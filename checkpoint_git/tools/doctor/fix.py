@@ -82,7 +82,7 @@ class Plan(NamedTuple):
 
     def describe_left(self) -> list[Line]:
         left = ", ".join(skill for _, plan in self.documents for skill in plan.left)
-        text = f"left to the sessions of {left}: CHECKPOINT_SKILL says whose files this one writes"
+        text = f"left to the owners of {left}: CHECKPOINT_SKILL says whose files this one writes"
         return [Line(text, "warn")] if left else []
 
 
@@ -164,7 +164,7 @@ def fix(
     blocks: list[Block] = [Line(f"{fix.path}: {one.text}", "good") for fix in files for one in fix.done]
     blocks += [*describe_steps(steps, dry_run=False), *plan.describe_left()]
     blocks += [Line(f"{path}: {meanwhile}", "warn") for path in changed]
-    blocks += [Line(f"as it was before: {path}", "dim") for path in backups]
+    blocks += [Line(f"backup: {path}", "dim") for path in backups]
     return Fixes(data, blocks or [Line("there is nothing to fix", "dim")], plan.refused), found
 
 

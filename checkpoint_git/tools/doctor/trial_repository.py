@@ -126,7 +126,7 @@ def _tidied_when_ended() -> Iterator[None]:
 
 
 def _no_room(error: OSError) -> CheckpointError:
-    hint = "see that the temporary folder (TMPDIR) can be written and has room"
+    hint = "check that the temporary folder (TMPDIR) is writable and not full"
     return CheckpointError(f"no trial repository could be made: {error.strerror}", hint)
 
 
@@ -170,7 +170,7 @@ def must(trial: Trial, words: Sequence[str], stdin: bytes = b"") -> Tried:
     result = try_git(trial, words, stdin)
     if result.code != 0:
         what = next(word for word in words if not word.startswith("-"))
-        hint = "see that the temporary folder (TMPDIR) can be written and has room"
+        hint = "check that the temporary folder (TMPDIR) is writable and not full"
         raise CheckpointError(f"it could not be tried: git {what} failed: {result.said or 'no answer'}", hint)
     return result
 

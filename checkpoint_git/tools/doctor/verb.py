@@ -30,17 +30,17 @@ SAFE = "safe"  # what a bare --fix asks for
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("skill", metavar="SKILL", nargs="?", help="look at this skill's checkpoint only")
-    parser.add_argument("--all", action="store_true", help="look at every .checkpoints folder of this repository")
-    parser.add_argument("--list", action="store_true", help="show the checks, and run none")
-    help_text = "run only this check, or a group such as drift; may be given several times"
+    parser.add_argument("skill", metavar="SKILL", nargs="?", help="check only this checkpoint")
+    parser.add_argument("--all", action="store_true", help="check every .checkpoints folder of this repository")
+    parser.add_argument("--list", action="store_true", help="list the checks without running them")
+    help_text = "run only this check, or a group such as drift; repeatable"
     parser.add_argument("--check", metavar="CODE", action="append", default=[], help=help_text)
-    help_text = "fix what is safe to fix, or only what CODE finds; may be given several times"
+    help_text = "fix what is safe to fix, or only what CODE finds; repeatable"
     parser.add_argument("--fix", metavar="CODE", nargs="?", const=SAFE, action="append", default=[], help=help_text)
     parser.add_argument("--dry-run", action="store_true", help="show what --fix would change, and change nothing")
     help_text = "also ask the server at checkpoint.healthUrl (git config) what it runs, and compare that with HEAD"
     parser.add_argument("--online", action="store_true", help=help_text)
-    help_text = "look at every merge after this commit, instead of those of the last 90 days"
+    help_text = "check every merge after this commit, not only the last 90 days"
     parser.add_argument("--since", metavar="COMMIT", help=help_text)
     parser.add_argument("--full", action="store_true", help="show each finding, not one line for all of a cause")
     parser.add_argument("--fail-on-warnings", action="store_true", help="exit with 1 on warnings too")
@@ -125,7 +125,7 @@ def _add_others(outcome: Outcome, folders: Sequence[str]) -> Outcome:
     if not folders:
         return outcome
     named = escape_controls(join_some(folders))
-    text = f"{len(folders)} more in {named}, not looked at (checkpoint doctor --all does)"
+    text = f"{len(folders)} more in {named}, not checked: checkpoint doctor --all"
     data = {**outcome.data, "not_looked_at": folders}
     return outcome._replace(data=data, summary=[*outcome.summary, Line(text, "warn", hang=2)])
 
@@ -202,7 +202,7 @@ def _conclude(
 ) -> Outcome:
     count = {level: sum(finding.level == level for finding in findings) for level in _LEVELS}
     failed = bool(count["error"] or (args.fail_on_warnings and count["warning"]))
-    parts = [plural(number, level) for level, number in count.items() if number] or ["all is well"]
+    parts = [plural(number, level) for level, number in count.items() if number] or ["no problems found"]
     parts += [f"{len(suppressed)} suppressed"] if suppressed else []
     style: Style = "bad" if failed else "warn" if count["warning"] else "good"
     counts = {f"{level}s": number for level, number in count.items()}

@@ -35,8 +35,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--since", metavar="COMMIT", help="the merges of HEAD's history after this commit")
     help_text = "the branch whose work RANGE, one commit, holds: that commit is a squash merge"
     parser.add_argument("--head", metavar="REF", help=help_text)
-    parser.add_argument("--base", metavar="REF", help="what the squash was built upon (default: its parent)")
-    parser.add_argument("--strict", action="store_true", help="also count changes that look deliberate")
+    parser.add_argument("--base", metavar="REF", help="what the squash is based on (default: its parent)")
+    parser.add_argument("--strict", action="store_true", help="also fail on changes that look deliberate")
     parser.add_argument("--fix", action="store_true", help="repair in one commit; skip anything edited since")
     parser.add_argument("--dry-run", action="store_true", help="show what --fix would change, and change nothing")
 
@@ -87,7 +87,7 @@ def _read_asked(args: argparse.Namespace, cwd: str, env: dict[str, str]) -> Audi
     if args.head is not None:
         return _read_squash(cwd, env, revisions, args.base, args.head)
     if args.base is not None:
-        raise CheckpointError("of a squash the branch must be named too", "add --head REF")
+        raise CheckpointError("for a squash, name its branch too", "add --head REF")
     if args.since is not None:
         return _read_range(cwd, env, f"{read_commit(cwd, args.since, env)}..HEAD")
     return _read_range(cwd, env, revisions)
@@ -100,7 +100,7 @@ def _read_range(cwd: str, env: dict[str, str], revisions: str) -> AuditRange:
         result = run_git(["rev-parse", "--revs-only", revisions], cwd, env=env, check=False)
         tips = [line for line in result.out.decode().split() if not line.startswith("^")] if result.code == 0 else []
     if not tips:
-        message = f"git knows no range {escape_controls(shorten(revisions, 80))!r}"
+        message = f"invalid range {escape_controls(shorten(revisions, 80))!r}"
         raise CheckpointError(message, "give one such as main~20..main, or a branch")
     tips = [read_commit(cwd, tip, env) for tip in tips]
     result = run_git(["rev-parse", "--verify", "--quiet", "HEAD^{commit}"], cwd, env=env, check=False)
@@ -113,7 +113,7 @@ def _read_squash(cwd: str, env: dict[str, str], rev: str, base: str | None, head
     """One commit that holds the work of a branch and does not name it. base: None for its first parent."""
     (commit,) = read_commits(cwd, [read_commit(cwd, rev, env)], env)
     if base is None and not commit.parents:
-        raise CheckpointError(f"{escape_controls(rev)} has no parent", "name what it was built upon: --base REF")
+        raise CheckpointError(f"{escape_controls(rev)} has no parent", "name what it is based on: --base REF")
     first = commit.parents[0] if base is None else read_commit(cwd, base, env)
     sides = (first, read_commit(cwd, head, env))
     asked = _read_range(cwd, env, commit.id)
@@ -171,11 +171,11 @@ def _make_outcome(found: AuditResult, strict: bool) -> Outcome:
     parts += [plural(found.squashes, "squash merge")] if found.squashes else []
     parts += [f"{plural(wrong, 'place')} still damaged" if wrong else "nothing lost, duplicated or mixed up"]
     parts += [f"{counts['meant']} that look deliberate"] if counts.get("meant") else []
-    parts += [f"{plural(found.reverted, 'merge')} taken back since"] if found.reverted else []
+    parts += [f"{plural(found.reverted, 'merge')} reverted since"] if found.reverted else []
     summary = Line(", ".join(parts), "bad" if wrong else "good")
     findings = list_findings(found.audited)
     if found.end:
-        message = f"this clone was cut off at {found.end[:12]}: of the merges before it nothing is known"
+        message = f"this clone was cut off at {found.end[:12]}: earlier merges are unknown"
         findings.append(Finding(NOT_AUDITED, "warning", message, hint=UNSHALLOW))
     return Outcome(data, [describe(one) for one in found.audited], findings, None, [summary], list_rules())
 

@@ -55,7 +55,7 @@ def plan_repair(
     site = read_site(plain.cwd, own)
     operation = read_operation(site.git_dir)
     if operation and site.work_tree:
-        raise CheckpointError(f"a {operation} waits to be finished here", "finish it or give it up, then repair")
+        raise CheckpointError(f"a {operation} waits to be finished here", "finish or abort it, then repair")
     damaged: dict[str, list[tuple[Event, AuditedFile]]] = {}
     for one in reversed(audited):
         for file in one.files:
@@ -68,11 +68,11 @@ def plan_repair(
     for path, files in damaged.items():
         before = contents[path]
         if owner and os.path.basename(path) != f"{owner}.checkpoint.json":
-            hint = "let the session whose file it is repair it"
+            hint = "let the session that owns the file repair it"
             plan.refused.append(_refuse(path, "", f"this session works as {owner} (CHECKPOINT_SKILL)", hint))
         elif path in dirty:
-            hint = f"commit {shlex.quote(path)} or take the changes back, and run it again"
-            plan.refused.append(_refuse(path, "", "it has changes that no commit holds", hint))
+            hint = f"commit {shlex.quote(path)} or discard the changes, and run it again"
+            plan.refused.append(_refuse(path, "", "it has uncommitted changes", hint))
         elif before is None:
             plan.refused.append(_refuse_gone(path, *files[-1]))
         else:
@@ -89,8 +89,8 @@ def _refuse_gone(path: str, event: Event, file: AuditedFile) -> Finding:
     hint = f"checkpoint explain-merge {event.commit[:12]} -- {shlex.quote(path)}"
     if versions.first is None or versions.second is None:
         side = event.parents[versions.parents[1 if versions.first is None else 0] - 1]
-        hint = f"git checkout {side[:12]} -- {shlex.quote(path)} brings it back, to be kept or removed in a commit"
-    return _refuse(path, "", "the merge left the file out, and a person has to choose", hint)
+        hint = f"git checkout {side[:12]} -- {shlex.quote(path)} restores it, to keep or remove in a commit"
+    return _refuse(path, "", "the merge dropped the file: decide by hand", hint)
 
 
 def _plan_file(
@@ -113,7 +113,7 @@ def _plan_file(
         plan.refused.extend(_refuse(path, where, why, hint) for where, why in refused[:_MOST_REFUSED])
     errors = [] if data == before else find_new_errors(path, data, [before], now)
     if errors:
-        why = f"it would become invalid: {errors[0].message}"
+        why = f"the result would be invalid: {errors[0].message}"
         plan.refused.append(_refuse(path, errors[0].where, why, "fix it by hand"))
     elif data != before:
         plan.files.append(FileRepair(path, before, data, tuple(merges)))
@@ -122,11 +122,11 @@ def _plan_file(
 def _repair(file: AuditedFile, data: bytes, schema: Schema) -> Repaired | str:
     judged, versions = file.judged, file.judged.file
     if versions.first is None or versions.second is None:
-        return "one side has no such file, and a person has to choose"
+        return "one side does not have the file: decide by hand"
     past = Past(judged.base, versions.first, versions.second, versions.result if judged.is_readable else None)
     if not judged.is_readable and data == versions.result:
         made = remake(past, schema)
-        return "both sides changed the same places, and a person has to choose" if made is None else Repaired(made, ())
+        return "both sides changed the same fields: decide by hand" if made is None else Repaired(made, ())
     wanted = {key_of(hit.entry) for hit in file.hits if hit.entry and not hit.meant}
     try:
         return repair(past, data, schema, lambda entry: key_of(entry) in wanted, whole=file.how == "lines")

@@ -66,7 +66,7 @@ def find_duplicated_entries(facts: MergeFacts) -> Iterator[Finding]:
     return _find_damages(facts, "merge/duplicated", "doubled", "duplicated")
 
 
-@check("merge/blended", "warning", remedy="write it anew: `checkpoint explain-merge COMMIT`")
+@check("merge/blended", "warning", remedy="write it again: `checkpoint explain-merge COMMIT`")
 def find_blended_records(facts: MergeFacts) -> Iterator[Finding]:
     """A record, or a whole file, that a recent merge mixed up out of two."""
     return _find_damages(facts, "merge/blended", "blended", "mixed up")
@@ -101,8 +101,8 @@ def find_unaudited_merges(facts: MergeFacts) -> Iterator[Finding]:
         yield Finding("merge/not-audited", "note", message, REPOSITORY, hint=hint)
     if audit.waiting:
         count = plural(audit.waiting, "merge")
-        message = f"{count} were not audited this time: what was found of the newer ones is kept"
-        yield Finding("merge/not-audited", "note", message, REPOSITORY, hint="run it again, and the next ones come")
+        message = f"{count} were not audited this time; results of the newer ones are kept"
+        yield Finding("merge/not-audited", "note", message, REPOSITORY, hint="run it again to audit the next ones")
     if audit.left_out and facts.context.since:
         message = f"there are more merges since then: only the newest {audit.merges} were audited"
         hint = "checkpoint explain-merge --range shows any"
@@ -124,10 +124,10 @@ def find_coming_conflicts(facts: MergeFacts) -> Iterator[Finding]:
         trouble = _describe_conflict(upstream, preview)
         if not trouble:
             continue
-        message = f"{_merge_of(upstream)} will stop at this file: {trouble}"
+        message = f"{_merge_of(upstream)} will conflict in this file: {trouble}"
         if preview.kind == "conflict" and not preview.driven:
             message += "; the merge driver is not set up here, so git will mark lines instead"
-        hint = f"it grows with every commit, and then `checkpoint resolve` decides: {_command(upstream)}"
+        hint = f"it grows with every commit; merge now, then run `checkpoint resolve`: {_command(upstream)}"
         if upstream.rebases:
             hint = f"a rebase here goes commit by commit, and may ask more than once; {hint}"
         where = preview.clashes[0].where if preview.clashes else ""
@@ -208,7 +208,7 @@ def find_unknown_upstreams(facts: MergeFacts) -> Iterator[Finding]:
         return
     match upstream.state:
         case "gone":
-            message = f"the upstream {upstream.name} is not in this clone, so no merge with it could be foreseen"
+            message = f"the upstream {upstream.name} is not in this clone, so a merge with it cannot be predicted"
             hint = "if it was deleted after a merge: git branch --unset-upstream; else git fetch"
             yield Finding("upstream/unknown", "note", message, REPOSITORY, hint=hint)
         case "cut":

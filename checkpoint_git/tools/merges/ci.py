@@ -53,7 +53,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--remote", metavar="NAME", help="premerge: where to fetch and push (default: origin)")
     add("--branch", metavar="NAME", help="premerge: the pull request's branch on the remote")
     add("--push", action=argparse.BooleanOptionalAction, help="premerge: push the merge to the branch (default: no)")
-    add("--retries", metavar="N", type=int, help="premerge: how often to begin anew when the branch moves meanwhile")
+    add("--retries", metavar="N", type=int, help="premerge: how often to retry when the branch moves")
     add(
         "--dry-run",
         action="store_true",
@@ -85,7 +85,7 @@ def _verify(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     hint = "name both sides (--base REF --head REF), or fetch the heads of pull requests: refs/pull/*/head"
     findings = list_findings(audited)
     for commit in singles:
-        message = f"commit {commit.id[:12]} names one parent only: of a squash nothing is known of the other side"
+        message = f"commit {commit.id[:12]} has one parent: the other side of a squash is unknown"
         findings.append(Finding(NOT_AUDITED, "note", message, hint=hint))
     data = {"candidate": args.candidate, "merges": [merge_data(one) for one in audited], "counts": count_kinds(audited)}
     return Outcome(data, [describe(one) for one in audited], findings, None, [summarize(audited)], list_rules())
@@ -103,7 +103,7 @@ def _read_named(plain: Plain, name: str) -> str:
 def _predict(plain: Plain, base: str | None, head: str, schemas: Schemas) -> AuditedMerge:
     if not base:
         hint = "checkpoint ci verify --base origin/main --head HEAD, or --candidate COMMIT"
-        raise CheckpointError("it is not said what is to be merged into what", hint)
+        raise CheckpointError("missing: which branch is merged into which", hint)
     first, second = (_read_named(plain, name) for name in (base, head))
     read_checked_bases(plain.cwd, first, second, plain.env)
     return predict_line_merge(plain, first, second, (base, head), schemas)
@@ -112,11 +112,11 @@ def _predict(plain: Plain, base: str | None, head: str, schemas: Schemas) -> Aud
 def _verify_one(plain: Plain, commit: Commit, base: str | None, head: str | None, schemas: Schemas) -> AuditedMerge:
     if head is None:
         if len(commit.parents) < 2:
-            hint = "of a squash name both sides: --base REF --head REF"
+            hint = "for a squash, name both sides: --base REF --head REF"
             raise CheckpointError(f"{escape_controls(commit.id[:12])} is not a merge", hint)
         return next(audit_merges(plain, [(commit, find_event(commit))], schemas))
     if not base:
-        raise CheckpointError("of a squash both sides must be named", "add --base REF")
+        raise CheckpointError("for a squash, name both sides", "add --base REF")
     sides = (_read_named(plain, base), _read_named(plain, head))
     squash = commit._replace(parents=sides)
     event = find_event(squash, True, dict(zip(sides, (base, head), strict=True)))
@@ -126,8 +126,8 @@ def _verify_one(plain: Plain, commit: Commit, base: str | None, head: str | None
 def _verify_chain(plain: Plain, base: str, candidate: str, schemas: Schemas) -> tuple[list[AuditedMerge], list[Commit]]:
     cwd, env = plain.cwd, plain.env
     if run_git(["merge-base", "--is-ancestor", base, candidate], cwd, env=env, check=False).code != 0:
-        hint = "name the commit that it was built upon; a shallow clone may lack it"
-        raise CheckpointError("the candidate is not built upon the base", hint)
+        hint = "name the commit that it is based on; a shallow clone may lack it"
+        raise CheckpointError("the candidate is not based on the base branch", hint)
     words = ["rev-list", "--first-parent", "--reverse", f"{base}..{candidate}", "--"]
     chain = read_commits(cwd, run_git(words, cwd, env=env).out.decode().split(), env)
     suspects = read_suspects(cwd, [commit.id for commit in chain if len(commit.parents) > 1], env)

@@ -88,7 +88,7 @@ class Asker:
         if self.has_quit:
             return "q"
         self._say("", f"{case.path}: it was edited since the merge, {state}.")
-        offers, keys = "[m]erge anew, keeping a copy of it", ["m", "e", "q"]
+        offers, keys = "[m]erge again, keeping a copy", ["m", "e", "q"]
         return self._ask(f"[s]tage it as it is {offers}", ["s", *keys]) if can_stage else self._ask(offers, keys)
 
     def _ask(self, offers: str, keys: Sequence[str]) -> str:
@@ -134,7 +134,7 @@ def _say_choices(case: Case, conflict: Conflict, now: int) -> str:
     ours, _, theirs = case.unmerged.sides
     good = [name for name, side in (("ours", ours), ("theirs", theirs)) if side and _is_valid(case, now, side.data)]
     if ours and theirs:
-        edit = f"write what both have, and git add -- {case.typed}"
+        edit = f"merge both by hand, then git add -- {case.typed}"
         return f"{edit}; or take {good[0]}, a copy of the other is kept: {command} {good[0]}" if good else edit
     return f"take {', '.join(first)} or {last}: {command} {'ours' if ours else 'theirs'}"
 
@@ -155,7 +155,7 @@ def plan_file(case: Case, request: Request, now: int, asker: Asker | None) -> Re
         if case.reason:
             hint = f"edit the file, then: git add -- {case.typed}"
             return _leave(case, (), "resolve/not-valid", case.blocked, hint)
-        hint = f"put there what shall stay, then: git add -- {case.typed}"
+        hint = f"keep the version you want there, then: git add -- {case.typed}"
         return _leave(case, (), "resolve/not-a-file", case.blocked, hint)
     conflicts = list_conflicts(case)
     if case.edited and not request.take:
@@ -167,11 +167,11 @@ def plan_file(case: Case, request: Request, now: int, asker: Asker | None) -> Re
         if answer != "m":
             message = f"the file was edited since the merge, {state}"
             hint = f"{'stage' if is_valid else 'edit it until it is, then stage'} it: git add -- {case.typed}"
-            hint += f"; or merge anew, which keeps a copy of it: checkpoint resolve {case.typed} --take ours"
+            hint += f"; or merge it again, which keeps a copy: checkpoint resolve {case.typed} --take ours"
             return _leave(case, conflicts, "resolve/edited", message, hint)
     asked = [conflict for conflict in conflicts if request.covers(conflict)]
     if request.take == "newest" and asked and find_newest(case) is None:
-        message = "no side is the newer: both have the same updated_at, or one has none that can be read"
+        message = "neither side is newer: both have the same updated_at, or one has none that can be read"
         return _leave(case, conflicts, "resolve/no-newest", message, _say_choices(case, asked[0], now))
     if request.take == "base" and asked and case.unmerged.sides[BASE] is None:
         message = "both sides added the file: they have no common version"
@@ -242,14 +242,14 @@ def _check(resolved: Resolved, now: int) -> Resolved:
     if not errors:
         return resolved._replace(action="stage")
     message = "decided, but not staged: the result is not a valid checkpoint"
-    hint = f"fix what is named, then: git add -- {resolved.case.typed}; or decide again, with another --take"
+    hint = f"fix what is listed, then: git add -- {resolved.case.typed}; or decide again, with another --take"
     last = Finding("resolve/not-valid", "error", message, resolved.case.path, hint=hint)
     return resolved._replace(action="write", findings=[*errors, last])
 
 
 def _find_undecided(case: Case, conflict: Conflict, now: int) -> Finding:
     if case.merged is None:
-        message = f"undecided as a whole: {describe_sides(case)}"
+        message = f"undecided: the whole file: {describe_sides(case)}"
     else:
         ours, base, theirs = (
             say_value(None if held is None else canonical_text(held.value)) for held in conflict.sides

@@ -44,7 +44,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--strict",
         action="store_true",
-        help="fail too where one of two values had to go, or something removed came back",
+        help="also fail on discarded values and restored removals",
     )
 
 

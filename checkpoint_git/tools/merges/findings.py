@@ -70,7 +70,7 @@ _KINDS: dict[Kind, tuple[str, str, str, str]] = {
         "merge/duplicate-key",
         "writes a key twice",
         "wrote a key twice",
-        "a key is twice in one object, and most readers drop one of the two",
+        "a key appears twice in one object; most readers drop one of them",
     ),
     "lost": ("merge/lost-entry", "loses an entry", "lost an entry", "an entry that a side had is gone"),
     "doubled": ("merge/duplicated", "duplicates an entry", "duplicated an entry", "an entry is there twice"),
@@ -114,7 +114,7 @@ def list_findings(audited: Sequence[AuditedMerge]) -> list[Finding]:
 
 def _find_hint(event: Event) -> str:
     if not event.commit:
-        return "checkpoint ci premerge merges by the rules before the server does, and says what a person has to decide"
+        return "checkpoint ci premerge merges by the rules before the server does, and lists what to decide by hand"
     if not event.squash:
         return f"checkpoint explain-merge {event.commit[:12]} shows all that it did"
     base, head = event.parents[:2]

@@ -206,7 +206,7 @@ def _is_named(entry: Entry, value: str | None) -> bool:
 
 def describe_ours(ours: Comparison) -> str:
     if not ours.clean:
-        return f"the checkpoint driver would leave to a person: {_listed(ours.conflicts)}"
+        return f"the checkpoint driver would ask for a decision: {_listed(ours.conflicts)}"
     if ours.same:
         return "the checkpoint driver makes the same of these versions"
     return f"the checkpoint driver merges these versions cleanly, with another result at {_listed(ours.differences)}"

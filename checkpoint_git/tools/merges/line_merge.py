@@ -54,12 +54,12 @@ def _find_stop(judged: JudgedFile, kinds: Sequence[str]) -> Hit:
         where = ours.conflicts[0]
         places = ", ".join(place or "/" for place in ours.conflicts[:3])
         more = f" and {len(ours.conflicts) - 3} more" if len(ours.conflicts) > 3 else ""
-        said = f"by the merge rules only {places}{more} would be left to a person"
+        said = f"by the merge rules only {places}{more} would be left to decide"
     return Hit("conflict", file.path, where, "", said)
 
 
 def _say_kinds(kinds: Sequence[str]) -> str:
-    return f"a person has to decide ({', '.join(kinds)})" if any(kinds) else "a person has to decide"
+    return f"decide by hand ({', '.join(kinds)})" if any(kinds) else "decide by hand"
 
 
 def find_event(commit: Commit, squash: bool = False, names: Mapping[str, str] | None = None) -> Event:

@@ -26,7 +26,7 @@ _WAYS: dict[Kind, tuple[str, str]] = {
     "text": ("premerge/no-json", "write it as JSON in a merge on your machine, then git add {path}"),
     "too-large": (
         "premerge/too-large",
-        "checkpoint rotate, on the branch that has it so large, moves what is closed into history",
+        "checkpoint rotate, on the branch that has it, moves what is closed into history",
     ),
     "record": ("premerge/record", ""),
     "file": ("premerge/file", "settle the marked lines in a merge on your machine, then git add {path}"),
@@ -52,7 +52,7 @@ _SAID: dict[State, tuple[str, Style]] = {
     "up-to-date": ("nothing to do: {head} has all of {base} already", "good"),
     "mergeable": ("nothing to do: {head} merges with {base} as it is, and no checkpoint is harmed", "good"),
     "merged": ("{head} {did}", "good"),
-    "conflicts": ("{head} does not merge with {base}: {count} left to a person", "bad"),
+    "conflicts": ("{head} does not merge with {base}: {count} to decide by hand", "bad"),
     "invalid": ("{head} was not merged with {base}: a checkpoint would not be valid any more", "bad"),
 }
 
@@ -143,7 +143,7 @@ def _describe(done: Premerge) -> Iterator[Line]:
         if paths:
             yield Line(f"{plural(len(paths), 'file')} {what}: {join_some(list(paths), _MOST_NAMED)}", style)
     if done.state in ("conflicts", "invalid") and not done.plain_conflicts:
-        yield Line("the forge's own text merge would be clean: its button works, and should not be pressed", "warn")
+        yield Line("the forge's own text merge would be clean: its button works, but do not press it", "warn")
 
 
 def _advise(request: Request) -> list[Line]:

@@ -30,7 +30,7 @@ class Request(NamedTuple):
 def read_request(args: argparse.Namespace, cwd: str, env: Env) -> Request:
     """What is not here is fetched. Raises CheckpointError where the words are not clear."""
     if not args.base:
-        raise CheckpointError("which branch the pull request goes into is not said", "give it: --base origin/main")
+        raise CheckpointError("the pull request's target branch is unknown", "give it: --base origin/main")
     remote, head_name = args.remote or "origin", args.head or "HEAD"
     ref = _find_ref(args.branch, head_name, remote, cwd, env)
     if args.branch and not args.head:

@@ -52,7 +52,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--where", action="append", default=[], metavar="POINTER", help="only the conflicts at this place (repeatable)"
     )
-    parser.add_argument("--dry-run", action="store_true", help="say what would happen, and do nothing")
+    parser.add_argument("--dry-run", action="store_true", help="show what would happen, and change nothing")
 
 
 def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
@@ -123,7 +123,7 @@ def _select(conflicts: index.Conflicts, top: Top, cwd: str, paths: Sequence[str]
             hint = "resolve it as usual: in an editor, or with git mergetool"
             raise CheckpointError(f"{path} is unmerged, but it is not a checkpoint", hint)
         if not any(index.is_tracked(top.work_tree, name) for name in names):
-            raise CheckpointError(f"git knows no file {path}", "git status lists what is unmerged")
+            raise CheckpointError(f"git has no file {path}", "git status lists what is unmerged")
         skipped.append(path)
     return sorted(found.values()), skipped
 

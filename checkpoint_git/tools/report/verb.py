@@ -71,7 +71,7 @@ def _diagnose(
     try:
         return diagnose(place, invocation.now, env=invocation.env, tell=tell).findings
     except CheckpointError as error:
-        trouble.append(f"the doctor could not look: {error.message}")
+        trouble.append(f"the doctor failed: {error.message}")
         return None
 
 
@@ -82,7 +82,7 @@ def _open(path: str, invocation: Invocation) -> list[Finding]:
     with suppress(webbrowser.Error, OSError):
         if webbrowser.open(f"file://{quote(os.fsencode(path))}"):
             return []
-    hint = "open the file by hand, or set BROWSER"
+    hint = "open the file yourself, or set BROWSER"
     return [Finding("report/not-opened", "note", "no browser could be started", path, hint=hint)]
 
 
@@ -99,11 +99,11 @@ def plan_path(place: Place, wished: str | None, cwd: str) -> str:
         path = os.path.join(path, NAME)
     shown = escape_controls(path)
     if protocol_of(relative_path(path, place.top)) or os.path.basename(path).endswith(".json"):
-        raise CheckpointError(f"{shown} is a name for data", "name a file that ends in .html")
+        raise CheckpointError(f"{shown} is a data file's name", "name a file that ends in .html")
     if is_inside(path, place.directory) and os.path.basename(path) != os.path.basename(NAME):
-        raise CheckpointError(f"{shown} is among the checkpoints", "name a file elsewhere")
+        raise CheckpointError(f"{shown} is in the folder of checkpoints", "name a file elsewhere")
     if not os.path.isdir(os.path.dirname(path)):
-        raise CheckpointError(f"{escape_controls(os.path.dirname(path))} is not a folder", "make it first")
+        raise CheckpointError(f"{escape_controls(os.path.dirname(path))} is not a folder", "create it first")
     return path
 
 
@@ -117,7 +117,7 @@ def write_page(path: str, text: str, *, force: bool) -> None:
         with suppress(OSError), open(path, "rb") as stream:
             is_ours = _MARK in stream.read(_LOOKED_AT)
         if not is_ours:
-            raise CheckpointError(f"{shown} is there already, and is not a report", "name another file, or use --force")
+            raise CheckpointError(f"{shown} already exists and is not a report", "name another file, or use --force")
     write_file(path, text.encode("utf-8"))
 
 

@@ -34,7 +34,7 @@ _FOOT = (
 def add_arguments(parser: ArgumentParser) -> None:
     help_text = f"how many tokens at most, a token being four bytes (default {MOST_TOKENS}, at least {LEAST_TOKENS})"
     parser.add_argument("--budget", metavar="TOKENS", help=help_text)
-    parser.add_argument("--strict", action="store_true", help="exit with 2 where something goes wrong")
+    parser.add_argument("--strict", action="store_true", help="exit with 2 on errors")
 
 
 def answer(args: Namespace, invocation: Invocation) -> Answer:

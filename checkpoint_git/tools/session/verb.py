@@ -27,9 +27,9 @@ _EVENTS = ("start", "stop", "precompact", "end")
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("event", choices=_EVENTS, help="what happens to the session")
+    parser.add_argument("event", choices=_EVENTS, help="the event that the agent reports")
     parser.add_argument("--block", action="store_true", help="keep the session going until a checkpoint is written")
-    parser.add_argument("--strict", action="store_true", help="exit with 2 where something goes wrong")
+    parser.add_argument("--strict", action="store_true", help="exit with 2 on errors")
 
 
 def answer(args: Namespace, invocation: Invocation) -> Answer:

@@ -149,7 +149,7 @@ def _find_overruled(facts: SetupFacts, setup: Installation) -> Iterator[Finding]
     for value, paths in by_value.items():
         more = f" and {len(paths) - 1} more" if len(paths) > 1 else ""
         message = f"other clones merge {shorten(paths[0], 120)}{more} otherwise: {_describe_attribute(value, facts)}"
-        by_hand = "take the line that says so out of .gitattributes, or put it above ours"
+        by_hand = "remove that line from .gitattributes, or put it above ours"
         hint = by_hand if "work tree" in setup.attributes else _INSTALL
         yield Finding("driver/inert", "warning", message, ".gitattributes", hint=hint)
 
@@ -162,7 +162,7 @@ def _check_settings(setup: Installation) -> Iterator[Finding]:
     wanted = (driver_settings.RECURSIVE, driver_settings.BASE_DRIVER)
     missing = ", ".join(key for key in wanted if not setup.settings.get(key))
     if missing:
-        message = f"git's configuration lacks {missing}: criss-cross merges are poorer for it"
+        message = f"git's configuration lacks {missing}: criss-cross merges may conflict more often"
         yield Finding("driver/inert", "warning", message, REPOSITORY, hint=_INSTALL)
 
 
@@ -186,7 +186,7 @@ def find_broken_driver(facts: SetupFacts) -> Iterator[Finding]:
     if driver is None:
         message = "merge.checkpoint.driver is a command that checkpoint-git did not write"
         yield Finding(
-            "driver/broken", "warning", message, REPOSITORY, hint=f"unless you mean it so: {replace_driver(setup)}"
+            "driver/broken", "warning", message, REPOSITORY, hint=f"unless this is intended: {replace_driver(setup)}"
         )
         return
     again = "set it up with a Python that stays, such as one installed with pipx: checkpoint init"

@@ -21,6 +21,7 @@ from checkpoint_git.tools.agents import plan as agents
 from checkpoint_git.tools.setup import forge_files, plan, schema
 from checkpoint_git.tools.setup.hook_files import PACKAGE
 from checkpoint_git.tools.setup.steps import (
+    PRIVATE,
     Step,
     apply_steps,
     describe_steps,
@@ -72,22 +73,21 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     parser.add_argument("--merge-schema", metavar="PATH", help=help_text)
     names = ", ".join(agents.CHOICES)
-    help_text = f"set up a coding agent: {names} (auto, or no name: those that left signs); several allowed"
+    help_text = f"set up a coding agent: {names} (auto, or no name: every agent found here); repeatable"
     parser.add_argument("--agent", metavar="NAME", action="append", nargs="?", const=agents.AUTO, help=help_text)
     help_text = "with --agent: a hook that stops a tool call unless a restore point covers what it changes"
     parser.add_argument("--agent-guard", action="store_true", help=help_text)
     parser.add_argument("--adopt", action="store_true", help="replace the merge driver opchain-checkpoint")
     help_text = "write JSON Schemas to .checkpoints/schemas, and a $schema into every checkpoint that leads there"
     parser.add_argument("--schemas", action="store_true", help=help_text)
-    help_text = (
-        "write jobs for this forge that check pull requests and merge them by meaning; may be given several times"
-    )
+    help_text = "write jobs for this forge that check pull requests and merge them by meaning; repeatable"
     parser.add_argument("--ci", choices=forge_files.FORGES, action="append", help=help_text)
     help_text = "other JSON files to merge by their structure, as .gitattributes names files"
     parser.add_argument("patterns", metavar="PATTERN", nargs="*", help=help_text)
     help_text = "with PATTERN: a JSON Schema whose x-merge keywords say how those merge; this clone keeps a copy"
     parser.add_argument("--schema", metavar="FILE", help=help_text)
-    parser.add_argument("--dry-run", action="store_true", help="only show what would be done, and do nothing")
+    parser.add_argument("--dry-run", action="store_true", help="show what would be done, and change nothing")
+    parser.add_argument("-v", "--verbose", action="store_true", help="show every step")
 
 
 def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
@@ -109,7 +109,8 @@ def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
         result.steps.extend(schema.add_schemas(place, invocation, dry_run=args.dry_run))
     steps = steps_data(result.steps)
     data = {"root": result.root, "work_tree": result.work_tree, "bare": result.bare, "dry_run": options.dry_run}
-    return Outcome({**data, "steps": steps}, _describe(result, options), result.findings)
+    lines = _describe(result, options, in_full=args.verbose or args.dry_run)
+    return Outcome({**data, "steps": steps}, lines, result.findings)
 
 
 def init(cwd: str, options: Options, env: Mapping[str, str]) -> InitResult:
@@ -251,27 +252,36 @@ def _check_result(survey: Survey, place: Place, env: Mapping[str, str], options:
     if survey.ignored:
         path, line, pattern = (*survey.ignored.split(":", 2), "", "")[:3]
         message = f"the pattern{pattern} keeps .checkpoints out of git, so checkpoints do not survive this clone"
-        hint = "remove the pattern: this folder is meant to be committed"
+        hint = "remove the pattern: this folder should be committed"
         number = int(line) if line.isdecimal() else 0
         findings.append(Finding("git/checkpoints-ignored", "warning", message, path, line=number, hint=hint))
     answer = attributes.DRIVER if options.dry_run else read_merge_attribute(place.root, clean_env(env))
     if answer not in (attributes.DRIVER, attributes.OTHER_DRIVER):
-        message = f"git still answers merge={answer} for checkpoints, so the merge driver stays unused"
-        hint = "see `git check-attr --all .checkpoints/x.checkpoint.json`, and remove what overrules it"
+        message = f"git still answers merge={answer} for checkpoints, so the merge driver is not used"
+        hint = "see `git check-attr --all .checkpoints/x.checkpoint.json`, and remove the line that overrides it"
         findings.append(Finding("git/attribute-overruled", "warning", message, attributes.FILE, hint=hint))
     return findings
 
 
-def _describe(result: InitResult, options: Options) -> list[Line]:
-    lines = describe_steps(result.steps, dry_run=options.dry_run)
+def _describe(result: InitResult, options: Options, *, in_full: bool) -> list[Line]:
+    shown = result.steps if in_full else [step for step in result.steps if step.deed in ("skip", "advise")]
+    shared = [step.what for step in result.steps if step.change and not PRIVATE.match(step.what)]
+    is_done = not any(step.change for step in result.steps)
+    done = "already set up" if is_done else f"set up: {', '.join([*shared, 'this clone (.git)'])}"
+    lines = [] if in_full else [Line(done, "good")]
+    lines += describe_steps(shown, dry_run=options.dry_run)
     if result.bare:
         lines.append(Line("This is a bare repository: it merges and checks what is pushed to it, and holds no files."))
     elif result.work_tree is None:
         text = "this is not a git repository: no merge driver, no hooks; run `git init`, then this again"
         lines.append(Line(text, "warn"))
-    elif not options.dry_run:
-        lines.append(Line("Commit .gitattributes and .checkpoints/ so that other clones have them too."))
+    elif not options.dry_run and shared:
+        lines.append(Line("Commit these files so that other clones have them too."))
+        if result.steps[0].deed == "add":
+            lines.append(Line('Start a checkpoint, such as: checkpoint update build --next+="Write the first test"'))
     if result.forge:
-        text = f"Its merge button runs no merge driver: `checkpoint init --ci {result.forge}` adds jobs that do."
+        text = (
+            f"The forge's merge button runs no merge driver: `checkpoint init --ci {result.forge}` adds jobs that do."
+        )
         lines.append(Line(text))
     return lines

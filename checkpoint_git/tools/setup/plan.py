@@ -19,8 +19,8 @@ README = "README.md"  # in .checkpoints
 HookChoice = Literal["auto", "native", "pre-commit", "none", "update"]  # update: of a bare repository
 
 _SHOWN = 72  # characters of a setting in the report
-_TRACKED = "part of the work tree: commit it, and the others get it too"
-_DAMAGED = "the marks of our block in it are damaged: take it out by hand"
+_TRACKED = "part of the work tree: commit it so that others get it too"
+_DAMAGED = "the marks of our block in it are damaged: remove it by hand"
 # Nobody resolves a conflict where no files are checked out.
 _FOR_WORK_TREES = (settings.MERGETOOL, settings.MERGETOOL_TRUST)
 
@@ -89,7 +89,7 @@ def plan_attributes(survey: Survey, wanted: Wanted) -> list[Step]:
     ]
     if (named or survey.merge_attribute == attributes.OTHER_DRIVER) and not wanted.adopt:
         where = ", ".join(named) or "an attributes file"
-        text = f"{where} gives checkpoints to the merge driver {attributes.OTHER_DRIVER}, so ours stays unused"
+        text = f"{where} gives checkpoints to the merge driver {attributes.OTHER_DRIVER}, so ours is not used"
         return [Step("skip", files[0][0], f"{text}; `checkpoint init --adopt` replaces it")]
     drivers = {attributes.FILE: attributes.DRIVER}
     return [

@@ -1,6 +1,7 @@
 """What init and uninstall do, as values: a step describes itself and may carry one change; and the changes, applied."""
 
 import os
+import re
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Literal, NamedTuple
@@ -103,6 +104,9 @@ _WORDS: dict[Deed, tuple[str, str, Style]] = {
     "skip": ("left alone", "would leave alone", "warn"),
     "advise": ("for you to do", "for you to do", "warn"),
 }
+
+
+PRIVATE = re.compile(r"\.git/|(checkpoint|diff|merge|mergetool)\.(?!json\b)")  # of this clone alone
 
 
 def describe_steps(steps: Sequence[Step], *, dry_run: bool) -> list[Line]:

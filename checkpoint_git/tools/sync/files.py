@@ -62,7 +62,7 @@ def find_path_trouble(path: str) -> str:
     # some file systems take letters of any case, a short name, blanks or a stream for `.git`
     plain = [part.lower().partition(":")[0].rstrip(". ") for part in parts]
     if not {"", ".", ".."}.isdisjoint(parts) or any(part == ".git" or part.startswith("git~") for part in plain):
-        return "its path leads where no checkpoint may lie"
+        return "its path is outside the folders of checkpoints"
     name = _SKILL.find_skill(path) if kind_of(path) == "skill" else parts[-1].removesuffix(".json")
     return _SKILL.find_name_trouble(name)
 
@@ -80,7 +80,7 @@ def read_work(place: Place, top: str, env: Mapping[str, str], *, with_ignored: b
     work.sparse.update(path for path, tag in known.items() if tag == b"S")
     own = [path for path in _list_own(place, top) if is_wanted(path)] if with_ignored else []
     if ignored := sorted(set(own) - known.keys()):
-        message = f"git ignores these, and they take part: {escape_controls(', '.join(ignored[:5]))}"
+        message = f"git ignores these files, but they are synced: {escape_controls(', '.join(ignored[:5]))}"
         work.findings.append(Finding("sync/ignored", "warning", message, hint="--only SKILL names one whose files go"))
     for path in sorted({*known, *own}):
         if is_wanted(path):

@@ -179,7 +179,7 @@ def _move(context: SyncContext, found: Comparison, ground: Ground, ids: list[str
     if stage_files(top, files, env) and move_branch(top, found.memory.local, goal, found.memory.head, env):
         return goal, []
     hint = "run the sync again; until then its files show as changed"
-    message = "another git command was at work, so the checked-out branch stays where it was"
+    message = "another git command was at work, so the checked-out branch was not moved"
     return "", [Finding("sync/branch-left", "note", message, hint=hint)]
 
 
@@ -217,7 +217,7 @@ def _queue_offline(context: SyncContext, error: UnreachableError, *, was_sent: b
     if found.shape.send >= 0 and not is_kept and not context.wish.dry_run:
         write_commits(top, found.shape.drafts, context.names.queue, context.who, env)
     if found.shape.send >= 0 or memory.queue is not None:
-        code, what = "sync/queued", "what is new here waits in this clone"
+        code, what = "sync/queued", "local changes wait in this clone"
         hint = "the next `checkpoint sync` that reaches the remote sends it"
     else:
         code, what, hint = "sync/unreachable", "nothing of this clone is waiting", "try again later"
@@ -230,10 +230,10 @@ _GIVEN_UP = {
                 "a protected branch? sync with one of its own: checkpoint sync --branch checkpoints"),
     "hook": ("refused", "sync/hook", "the pre-push hook of this clone stopped it",
              "fix what it names, or: checkpoint sync --no-verify"),
-    "unknown": ("contended", "sync/contended", "the remote did not say whether it has it",
+    "unknown": ("contended", "sync/contended", "the remote did not confirm the push",
                 "run the sync again: it asks first, and sends nothing twice"),
-    "lost": ("contended", "sync/contended", "others were faster every time",
-             "run the sync again, with more time: --timeout SECONDS, or sync with a branch of fewer writers"),
+    "lost": ("contended", "sync/contended", "other clones pushed first every time",
+             "run the sync again, with more time: --timeout SECONDS, or sync with a branch that fewer clones write to"),
 }  # fmt: skip
 
 

@@ -19,8 +19,8 @@ _MOST_SHOWN = 10
 
 def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--remote", metavar="NAME", default="", help="a remote of this clone")
-    parser.add_argument("--branch", metavar="NAME", default="", help="its branch; it is made where it is missing")
-    parser.add_argument("--only", metavar="SKILL", default="", help="this skill's files alone; the branch stays")
+    parser.add_argument("--branch", metavar="NAME", default="", help="its branch; created if missing")
+    parser.add_argument("--only", metavar="SKILL", default="", help="only this checkpoint's files; the branch stays")
     parser.add_argument("--take", metavar="SIDE", choices=("ours", "theirs"), help="decide conflicts: ours or theirs")
     parser.add_argument(
         "--attempts", metavar="N", type=_positive, default=ATTEMPTS, help=f"pushes at most ({ATTEMPTS})"
@@ -28,10 +28,10 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument(
         "--timeout", metavar="SECONDS", type=_seconds, default=TIMEOUT, help=f"for all of it ({TIMEOUT:.0f})"
     )
-    parser.add_argument("--no-verify", action="store_true", help="do not ask the pre-push hook")
+    parser.add_argument("--no-verify", action="store_true", help="skip the pre-push hook")
     parser.add_argument("--keep-branch", action="store_true", help="never move the checked-out branch")
-    parser.add_argument("--dry-run", action="store_true", help="ask the remote, say what would happen, change nothing")
-    parser.add_argument("--status", action="store_true", help="what waits to be sent; asks no remote")
+    parser.add_argument("--dry-run", action="store_true", help="show what would happen, and change nothing")
+    parser.add_argument("--status", action="store_true", help="show what waits to be sent, without asking the remote")
 
 
 def _positive(text: str) -> int:
@@ -76,7 +76,7 @@ _TITLES: dict[str, tuple[str, Style]] = {
 def _blocks(result: SyncResult) -> list[Block]:
     what, style = _TITLES[result.state]
     if result.state == "current" and has_errors(result.findings):
-        what, style = "nothing could be exchanged with", "warn"
+        what, style = "sync stopped by conflicts with", "warn"
     commit = f" at {result.commit[:12]}" if result.commit else ""
     races = f", after {result.lost} lost {'race' if result.lost == 1 else 'races'}" if result.lost else ""
     lines: list[Block] = [Line(f"{what} {result.remote}/{result.branch}{commit}{races}", style)]
@@ -100,7 +100,7 @@ def _show_status(place: Place, wish: Wish, invocation: Invocation) -> Outcome:
         "waiting": [],
         "waiting_since": None,
     }
-    met = f"last met at {memory.met[:12]}" if memory.met else "never met from this work tree"
+    met = f"last synced at {memory.met[:12]}" if memory.met else "never synced from this work tree"
     blocks: list[Block] = [Line(f"{target.remote}/{target.branch}: {met}", "strong")]
     if memory.queue is None:
         return Outcome(data, [*blocks, Line("nothing waits from an earlier sync", "dim")])

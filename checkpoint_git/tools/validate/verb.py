@@ -22,7 +22,7 @@ Files = Iterable[tuple[str, FileContent]]
 
 def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("paths", metavar="PATH", nargs="*", help="files or folders; else the nearest .checkpoints")
-    parser.add_argument("--strict", action="store_true", help="warnings fail too")
+    parser.add_argument("--strict", action="store_true", help="exit with 1 on warnings too")
     source = parser.add_mutually_exclusive_group()
     source.add_argument("--staged", action="store_true", help="check what is staged, not the files on disk")
     source.add_argument("--rev", metavar="REV", help="check what a commit, branch or tag holds")

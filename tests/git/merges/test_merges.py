@@ -187,7 +187,7 @@ def test_what_names_no_commit_is_refused(diverged: GitRepo, rev: str) -> None:
 
 @pytest.mark.parametrize("revisions", ["nonsense", "--all", "a..b", "-n1", ""])
 def test_what_is_no_range_is_refused(diverged: GitRepo, revisions: str) -> None:
-    with pytest.raises(CheckpointError, match="knows no range"):
+    with pytest.raises(CheckpointError, match="invalid range"):
         read_merges(str(diverged.path), revisions)
 
 

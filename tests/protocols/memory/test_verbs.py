@@ -178,7 +178,7 @@ def test_setup_asks_before_anything_is_downloaded(repo: GitRepo) -> None:
 
 @pytest.mark.parametrize(
     ("answer", "said"),
-    [(b"r", "go on with: Write the tests"), (b"d", "own: thing"), (b"f", "deleted"), (b"x", "nothing?")],
+    [(b"r", "next: Write the tests"), (b"d", "own: thing"), (b"f", "deleted"), (b"x", "nothing?")],
 )
 def test_a_person_at_a_terminal_is_asked_once_how_to_go_on(
     repo: GitRepo, graph: Path, answer: bytes, said: str

@@ -1,4 +1,4 @@
-"""What the doctor tells of restore points: nothing where there are none or all is well, and each kind of damage."""
+"""What the doctor tells of restore points: nothing where all is fine, else each kind of damage."""
 
 import json
 import os

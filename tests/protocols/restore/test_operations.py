@@ -88,7 +88,7 @@ def test_git_is_used_inside_a_repository_and_nowhere_else(work: GitRepo, tmp_pat
     outside = workspace_of(tmp_path)
     assert operations.choose_type(workspace_of(work.path), ["src"], None, ()) == "git_stash"
     assert operations.choose_type(outside, ["a"], None, ()) == "file_backup"
-    with pytest.raises(CheckpointError, match="is in no git repository"):
+    with pytest.raises(CheckpointError, match="is not in a git repository"):
         operations.choose_type(outside, ["a"], "git_stash", ())
 
 

@@ -197,3 +197,9 @@ def test_thousands_of_rows_and_fields_are_read_in_linear_time() -> None:
         rules.check(checkpoint(progress_table=rows, blockers=rows), skill="build", size=1, now=NOW)
 
     assert_linear(check, 250)
+
+
+def test_rows_are_asked_for_after_the_first_write() -> None:
+    started = "2026-03-01T08:00:00Z"
+    codes = [find(progress_table=[], created_at=started, updated_at=at) for at in (started, "2026-03-02T09:30:00Z")]
+    assert codes == [[], [("skill/no-progress-table", "/progress_table")]]

@@ -58,7 +58,7 @@ def test_a_session_that_works_for_one_skill_mends_its_own_alone(project: GitRepo
     assert "another skill's checkpoint" in raised.value.message
     ran = examine(project.path, "--fix", CHECKPOINT_SKILL="build")
     assert mended(ran) == [BUILD]
-    assert "left to the sessions of ship" in ran.text
+    assert "left to the owners of ship" in ran.text
     assert [finding.path for finding in ran.outcome.findings] == [SHIP]
 
 

@@ -133,8 +133,9 @@ def test_a_conflict_is_a_warning_at_its_place() -> None:
     clashes = (Clash("/step", '"a"', '"b"'), Clash("/project", "nothing", '"' + "x" * 500 + '"'))
     found = only(BOTH._replace(previews=(FilePreview(PATH, "conflict", clashes), FilePreview(OTHER, "clean"))))
     assert (found.code, found.level, found.path, found.where) == ("upstream/conflict", "warning", PATH, "/step")
-    assert 'a pull will stop at this file: origin/main and this branch disagree at /step ("a" here, "b" there), ' in (
-        found.message
+    assert (
+        'a pull will conflict in this file: origin/main and this branch disagree at /step ("a" here, "b" there), '
+        in (found.message)
     )
     assert len(found.message) < 300
     assert "commit by commit" not in found.hint
@@ -161,7 +162,7 @@ def test_a_rebase_may_ask_more_than_once() -> None:
 
 def test_a_merge_with_the_default_branch_is_not_called_a_pull() -> None:
     found = only(BOTH._replace(name="origin/it's", tracked=False, previews=(FilePreview(PATH, "removed-here"),)))
-    assert found.message.startswith("a merge with origin/it's will stop at this file")
+    assert found.message.startswith("a merge with origin/it's will conflict in this file")
     assert found.hint.endswith(": git merge 'origin/it'\"'\"'s'")
 
 

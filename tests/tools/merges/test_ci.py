@@ -32,9 +32,9 @@ def verify(repo: GitRepo, *words: str) -> Ran:
 
 
 def test_both_sides_are_asked_for(server: Server) -> None:
-    with pytest.raises(CheckpointError, match="what is to be merged into what"):
+    with pytest.raises(CheckpointError, match="which branch is merged into which"):
         verify(server.repo)
-    with pytest.raises(CheckpointError, match="both sides must be named"):
+    with pytest.raises(CheckpointError, match="for a squash, name both sides"):
         verify(server.repo, "--candidate", "HEAD", "--head", "topic")
     with pytest.raises(CheckpointError, match="is not a merge"):
         verify(server.repo, "--candidate", "topic")
@@ -112,7 +112,7 @@ def test_a_repair_that_would_be_invalid_is_refused(server: Server) -> None:
     before = server.repo.git("rev-parse", "HEAD")
     ran = run_verb(audit, "--fix", cwd=server.repo.path, now=NOON, env=dict(os.environ))
     assert ran.codes == ["merge/lost-entry", "merge/not-repaired"]
-    assert "would become invalid: the action's text is empty" in ran.outcome.findings[-1].message
+    assert "the result would be invalid: the action's text is empty" in ran.outcome.findings[-1].message
     assert server.repo.git("rev-parse", "HEAD") == before
 
 
@@ -122,7 +122,7 @@ def test_outside_of_a_repository_it_says_so(tmp_path: Path) -> None:
 
 
 def test_an_empty_repository_has_no_range(repo: GitRepo) -> None:
-    with pytest.raises(CheckpointError, match="git knows no range"):
+    with pytest.raises(CheckpointError, match="invalid range"):
         run_verb(audit, cwd=repo.path, now=NOON, env=dict(os.environ))
 
 

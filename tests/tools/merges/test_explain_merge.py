@@ -100,7 +100,7 @@ def test_a_decision_fails_only_when_strict(diverged: GitRepo) -> None:
     ran = run_verb(explain_merge, cwd=diverged.path)
     assert ran.outcome.exit_code == 0
     assert ("decided", "step") in entries(ran)
-    assert "would leave to a person: /step" in ran.text
+    assert "would ask for a decision: /step" in ran.text
     assert run_verb(explain_merge, "--strict", cwd=diverged.path).outcome.exit_code == 1
 
 

@@ -411,7 +411,7 @@ def test_options_of_another_verb_are_refused(forge: Forge) -> None:
 
 
 def test_without_a_base_nothing_is_guessed(forge: Forge) -> None:
-    with pytest.raises(CheckpointError, match="which branch the pull request goes into"):
+    with pytest.raises(CheckpointError, match="target branch is unknown"):
         run_verb(ci, "premerge", cwd=forge.clone.path, env={**os.environ})
 
 
@@ -430,7 +430,7 @@ def test_a_checkpoint_archived_on_one_side_does_not_take_the_others_work_with_it
     assert (finding.code, finding.path) == ("premerge/removed", PATH)
     assert finding.message == f"reset moved it to {archive}, where no checkpoint is, and topic changed it"
     assert f"git checkout {forge.head()[:12]} -- {PATH}" in finding.hint
-    assert "its button works, and should not be pressed" in ran.text
+    assert "its button works, but do not press it" in ran.text
     assert forge.premerge("--base", "topic", "--head", "origin/reset").codes == ["premerge/removed"]
     assert forge.premerge("--base", "moved").outcome.data["state"] == "mergeable"
 

@@ -265,7 +265,7 @@ def test_a_removal_against_a_change_says_what_each_side_did(repo: GitRepo) -> No
     ran = run(conflicted(repo, ours=None))
     assert ran.codes == ["resolve/undecided"]
     message = ran.outcome.findings[0].message
-    assert message.startswith("undecided as a whole: ours removed the file, theirs changed it (project: yours; ")
+    assert message.startswith("undecided: the whole file: ours removed the file, theirs changed it (project: yours; ")
     assert unmerged(repo)
 
 
@@ -793,7 +793,7 @@ def test_a_path_that_is_not_unmerged_needs_nothing(repo: GitRepo) -> None:
 
 
 def test_a_path_that_git_does_not_know_is_an_error(repo: GitRepo) -> None:
-    with pytest.raises(CheckpointError, match=r"git knows no file nowhere\.json"):
+    with pytest.raises(CheckpointError, match=r"git has no file nowhere\.json"):
         run(repo, "nowhere.json")
 
 

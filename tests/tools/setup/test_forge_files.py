@@ -203,8 +203,8 @@ def set_up(repo: GitRepo, *forges: str) -> list[str]:
 def test_both_forges_get_their_files_and_a_second_run_changes_nothing(repo: GitRepo) -> None:
     done = run_here("init", "--ci", "github", "--ci", "gitlab", cwd=repo.path)
     assert done.returncode == 0
-    assert "added: .github/workflows/checkpoint-premerge.yml" in done.stdout
-    assert "added: .gitlab-ci.yml" in done.stdout
+    assert ".github/workflows/checkpoint-premerge.yml" in done.stdout
+    assert ".gitlab-ci.yml" in done.stdout
     before = take_snapshot(repo.path)
     assert {line.split()[0] for line in set_up(repo, "github", "gitlab")} == {"keep"}
     assert set_up(repo) == []

@@ -58,10 +58,25 @@ def test_every_part_is_reported_and_there(repo: GitRepo) -> None:
 
 
 def test_the_verb_gives_lines_for_a_person_and_steps_as_data(repo: GitRepo) -> None:
-    ran = run_verb(verb, cwd=repo.path, env=dict(os.environ))
+    ran = run_verb(verb, "-v", cwd=repo.path, env=dict(os.environ))
     assert "added: .git/hooks/pre-push" in ran.text
     assert {"deed": "add", "what": ".git/hooks/pre-push", "text": ""} in ran.outcome.data["steps"]
     json.dumps(ran.outcome.data)
+
+
+def test_init_prints_what_was_done_and_what_to_do_next_in_a_few_lines(repo: GitRepo) -> None:
+    first, again = (run_verb(verb, cwd=repo.path, env=dict(os.environ)).text.splitlines() for _ in range(2))
+    assert first == [
+        "set up: .checkpoints/README.md, .gitattributes, this clone (.git)",
+        "Commit these files so that other clones have them too.",
+        'Start a checkpoint, such as: checkpoint update build --next+="Write the first test"',
+    ]
+    assert again == ["already set up"]
+
+
+def test_init_prints_in_full_what_it_could_not_do(repo: GitRepo) -> None:
+    _executable(repo.path / ".git/hooks/pre-push", "#!/usr/bin/env ruby\nexit 0\n")
+    assert "left alone: .git/hooks/pre-push (" in run_verb(verb, cwd=repo.path, env=dict(os.environ)).text
 
 
 def test_a_dry_run_says_would(repo: GitRepo) -> None:

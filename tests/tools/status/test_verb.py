@@ -190,7 +190,7 @@ def test_what_the_history_shows_as_merged_is_nowhere_shown_as_next(repo: GitRepo
     repo.write(".checkpoints/old.checkpoint.json", checkpoint_text(skill="old", next_actions=actions[:1]))
     repo.commit("Search (#12)")
     text = run_verb(verb, cwd=repo.path).text
-    assert "\nbuild\n  next: Write the docs\n  1 action passed over as merged: checkpoint status build\n" in text
+    assert "\nbuild\n  next: Write the docs\n  1 action skipped as merged: checkpoint status build\n" in text
     assert "next: Merge" not in text
     assert "\nbuild\n  next: Write the docs\n" in text
     assert "next: Write the docs" in run_verb(verb, "--brief", cwd=repo.path).text

@@ -35,7 +35,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument(
         "--since", metavar="TIME", help="only commits since 2d (days), 2026-06-01 or 2026-06-01T00:00:00Z"
     )
-    help_text = "only what happened to the rows of the progress table, or to one of them; may be given several times"
+    help_text = "only what happened to the rows of the progress table, or to one of them; repeatable"
     parser.add_argument("--rows", metavar="ID", nargs="?", const="", action="append", help=help_text)
     parser.add_argument("--decisions", action="store_true", help="only decisions, and blockers opened and closed")
     parser.add_argument("--all", action="store_true", help="include commits without a visible change")
@@ -70,7 +70,7 @@ def log(
     layout.check_skill_name(skill)
     if place.work_tree is None:
         hint = "the log is read from git's history: make a repository with git init, and commit the checkpoints"
-        raise CheckpointError(f"{place.root} is in no git repository", hint)
+        raise CheckpointError(f"{place.root} is not in a git repository", hint)
     path = layout.relative_checkpoint_path(place, skill)
     boundary = read_boundary(place.work_tree)
     kept, silent, seen, is_cut = list[Entry](), 0, False, False
@@ -128,7 +128,7 @@ def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
         skills = store.list_skills(place)
         if len(skills) != 1:
             known = "; ".join(f"checkpoint log {quote_word(name)}" for name in skills[:12])
-            raise CheckpointError("which checkpoint?", known or "there is none in the folder; name one that was")
+            raise CheckpointError("which checkpoint?", known or "the folder has none; name a deleted one")
         skill = skills[0]
     since = None if args.since is None else read_since(args.since, invocation.now)
     limit = args.limit if args.limit is not None else 0 if since is not None else DEFAULT_LIMIT

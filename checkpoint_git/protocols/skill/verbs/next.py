@@ -34,7 +34,7 @@ class NextResult(NamedTuple):
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("--all", action="store_true", help="the whole queue, and what was passed over")
+    parser.add_argument("--all", action="store_true", help="the whole queue, and what was skipped")
 
 
 def next_actions(place: Place, now: int) -> NextResult:
