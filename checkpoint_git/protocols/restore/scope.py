@@ -4,7 +4,7 @@ import os
 import stat
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
-from glob import glob
+from fnmatch import filter as keep_matching
 from hashlib import file_digest, sha256
 from typing import NamedTuple
 
@@ -114,8 +114,18 @@ def _list_folder(root: str, path: str) -> list[str]:
 
 
 def _match(root: str, pattern: str) -> list[str]:
-    found = (path.rstrip("/") for path in glob(pattern, root_dir=root, recursive=True))
-    return sorted({path for path in found if is_plain_path(path) and layout.find_link_above(root, path) is None})
+    level, parts = {""}, pattern.split("/")
+    for at, part in enumerate(parts, 1):
+        before, level = level, set[str]()
+        if part == "**":
+            level.update(one.path for start in before for one in _walk(root, start) if one.kind == "folder")
+            level |= before & {""} if at < len(parts) else set()
+            continue
+        for start in before:
+            names = _list_folder(root, start) if not start or layout.is_folder(root, start) else []
+            found = keep_matching(names, part)
+            level.update(_join(start, name) for name in found if part[0] == "." or name[0] != ".")
+    return sorted(level)
 
 
 def _join(start: str, name: str) -> str:

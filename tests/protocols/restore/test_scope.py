@@ -41,6 +41,14 @@ def test_a_pattern_names_files(workspace: Path) -> None:
     assert names(workspace, "**/*.py") == ["lib/d.py", "src/a.py", "src/deep/c.py"]
 
 
+def test_a_pattern_reaches_into_hidden_folders(workspace: Path) -> None:
+    (workspace / "lib/.cache").mkdir()
+    (workspace / "lib/.cache/e.py").write_text("x")
+    assert names(workspace, "**/*.py") == ["lib/.cache/e.py", "lib/d.py", "src/a.py", "src/deep/c.py"]
+    assert "lib/.cache/e.py" in names(workspace, "lib/**")
+    assert "lib/.cache/e.py" in names(workspace, "**")
+
+
 def test_a_pattern_leads_through_folders_alone(workspace: Path) -> None:
     (workspace / "README").write_text("x")
     (workspace / "away").symlink_to("../outside")
