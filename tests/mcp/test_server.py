@@ -46,7 +46,7 @@ def test_an_agent_takes_work_up_writes_and_finishes_an_action(mode: str, project
             assert "another skill" in refused["error"]["message"]
 
     run(talk)
-    assert json.loads(run_checkpoint("list", "--json", cwd=project).stdout)["checkpoints"][0]["step"] == "sprint-3"
+    assert json.loads(run_checkpoint("status", "--json", cwd=project).stdout)["skills"][0]["step"] == "sprint-3"
 
 
 def test_an_answer_is_told_twice_as_data_and_as_text(project: Path) -> None:

@@ -172,7 +172,7 @@ def test_a_truncated_line_is_told_and_the_file_moved_aside_with_every_good_line_
     refused = memory(repo, "load", code=2)
     assert "doctor" in json.dumps(refused)
     assert memory(repo, "doctor", code=1)["findings"][0]["code"] == "memory/graph-broken"
-    assert memory(repo, "clear", code=2)["error"]["hint"].startswith("--yes")
+    assert memory(repo, "clear", code=2)["error"]["hint"] == "confirm with --yes"
     assert graph.read_text() == broken
     mended = memory(repo, "clear", "--yes")
     assert Path(mended["aside"]).read_text() == broken

@@ -71,7 +71,7 @@ class RequestText:
         plain = "\n".join(filter(None, map(str.strip, plain.split("\n"))))
         plain = re.sub(r"(?m)^(?:[-•+]\s+|\d+[.)]\s+|\[ ?\]\s*|#+\s+)+", "", plain).replace("\n", " ; ")
         plain = re.sub(r"(?i)\b(rebase|squash) and merge\b", r"\1-merge", plain)
-        plain = re.sub(rf"(?i)\b(?!deploy|release)[a-z-]+/(merge|land)(?=[^.;,:]{{0,30}}{MARK})", r"\1", plain)
+        plain = re.sub(rf"(?i)(?<![a-z-])(?!deploy|release)[a-z-]+/(merge|land)(?=[^.;,:]{{0,30}}{MARK})", r"\1", plain)
         plain = re.sub(r"(?<=\w)(?:→|->)(?=\w)|(?<=\d) (?:→|->) (?=\d)", "-", _ALTERNATIVES.sub(r"\1", plain))
         plain = re.sub(rf"({MARK}.) [\u2014-](?= {MARK}|#?\d)", r"\1 and others ", plain)  # a range names more
         for _ in range(3):  # what stands in brackets explains, but for references alone

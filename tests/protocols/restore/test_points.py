@@ -71,5 +71,5 @@ def test_the_content_outlives_a_pruning_gc_and_a_cleared_stash(full_work: GitRep
 
 def test_a_scope_of_secrets_alone_is_an_error(full_work: GitRepo) -> None:
     full_work.write("src/.env", "TOKEN=1")
-    with pytest.raises(CheckpointError, match="hold secrets"):
+    with pytest.raises(CheckpointError, match="looks like a secret by its name"):
         create(workspace_of(full_work.path), ["src/.env"], "", "git_stash", None)

@@ -391,7 +391,7 @@ def test_a_database_in_a_folder_of_the_scope_is_kept_once_and_as_a_database(repo
         ("sqlite:///nowhere.db", "no such database"),
         ("sqlite:///link.db", "is not a file"),
         ("sqlite:///way/app.db", "symbolic link"),
-        ("sqlite:///secrets.key", "holds secrets"),
+        ("sqlite:///secrets.key", "looks like a secret by its name"),
         ("sqlite:///text", "cannot be captured"),
         ("mysql://u:hush@h/db", "are not known"),
     ],

@@ -94,7 +94,7 @@ def test_a_state_that_is_no_json_is_refused(data: bytes) -> None:
 
 
 def test_a_state_of_a_secret_file_is_refused() -> None:
-    with pytest.raises(CheckpointError, match="holds secrets"):
+    with pytest.raises(CheckpointError, match="looks like a secret by its name"):
         request_state("run", b"{}", "conf/credentials.json")
 
 
@@ -202,7 +202,7 @@ def test_states_come_from_files_and_from_another_program_s_output(repo: GitRepo)
         (["create", "state:run"], "the state run is not given"),
         (["create", "--state", "run"], "takes KEY=FILE"),
         (["create", "--state", "a=-", "--state", "b=-"], "one state only"),
-        (["create", "--state", "run=.env"], "holds secrets"),
+        (["create", "--state", "run=.env"], "looks like a secret by its name"),
         (["create", "--state", "run=nowhere.json"], "cannot be read"),
         (["create", "a", "--type", "state_snapshot"], "keeps no files"),
         (["create", "--state", "run=a", "--type", "git_stash"], "does not keep what was named"),

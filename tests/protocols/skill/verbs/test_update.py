@@ -151,7 +151,7 @@ def test_an_invalid_file_can_be_mended_step_by_step(build: Path, project: Path) 
     ran = run_verb(update, "build", "--status=complete", cwd=project)
     assert ran.outcome.exit_code == 0
     assert ran.outcome.data["errors_left"] == 1
-    assert "errors that were there before: 1" in ran.text
+    assert "errors left from before: 1" in ran.text
     ran = run_verb(update, "build", "--progress_table.1.id=b", cwd=project)
     assert ran.outcome.data["errors_left"] == 0
     assert read(build)["updated_at"] == NOON
