@@ -74,10 +74,9 @@ def read_operation(git_dir: str) -> str:
     link = _read(os.path.join(git_dir, "commondir"))
     if found or not os.path.isdir(os.path.join(git_dir, os.fsdecode(link.strip()), "reftable")):
         return found
-    from checkpoint_git.git.run import (
-        run_git,  # such a repository (git 2.45) keeps what is a file elsewhere in its table
-    )
+    from checkpoint_git.git.run import run_git
 
+    # such a repository (git 2.45) keeps what is a file elsewhere in its table
     words = ["--git-dir", git_dir, "rev-parse", "--quiet", "--verify"]
     asked = ((file, name) for file, name in _OPERATIONS if file.isupper())
     return next((name for file, name in asked if run_git([*words, file], git_dir, check=False).code == 0), "")

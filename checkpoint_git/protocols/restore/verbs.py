@@ -217,7 +217,7 @@ def _gc(args: argparse.Namespace, workspace: Workspace) -> Outcome:
         raise CheckpointError("--keep takes a number of points", "write --keep 10")
     keep = None if args.keep is None else int(args.keep[:9])
     gone = operations.collect_garbage(workspace, expired=args.expired, keep=keep, dry_run=args.dry_run)
-    verb = "would be removed" if args.dry_run else "cleared"
+    verb = "would be removed" if args.dry_run else "removed"
     lines: list[Block] = [
         Line(f"{one.id}: {verb} (made {one.value['created_at']}, expires {one.value['expires_at'] or 'never'})")
         for one in gone

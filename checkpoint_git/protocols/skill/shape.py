@@ -80,7 +80,7 @@ def _write_line(where: str, mismatch: Mismatch) -> tuple[str, str]:
             quote_word(json.dumps([entry] if wanted == "array" else entry)) if example or place != where else "'{...}'"
         )
         return f"write {'a list' if wanted == 'array' else 'an object'}", f":json={text}"
-    return "write another", "=true" if wanted == "boolean" else "=..."
+    return "correct it", "=true" if wanted == "boolean" else "=..."
 
 
 def advise(what: str, where: str, change: str) -> str:

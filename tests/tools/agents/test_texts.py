@@ -40,6 +40,16 @@ def test_front_matter_is_yaml_with_a_description(kind: str) -> None:
         assert re.fullmatch(r"[a-z0-9-]{1,64}", members["name"])
 
 
+@pytest.mark.parametrize("kind", ["command", "command-skill", "prompt", "toml"])
+def test_every_word_that_the_command_offers_has_a_row(kind: str) -> None:
+    text = TEXTS[kind]
+    rows = set(re.findall(r"^\| (?:none, or )?`([a-z]+)`", text, re.MULTILINE))
+    offered = re.search(r"this project: ([a-z, ]+)", text) or re.search(r"this project: ([a-z, ]+)", TEXTS["command"])
+    assert offered
+    assert rows == set(offered[1].split(", "))
+    assert set((re.search(r"/checkpoints ([a-z|]+)`", NOTES) or [""])[1].split("|")) == rows
+
+
 def test_a_skill_lies_in_a_folder_of_its_name() -> None:
     for agent in TABLE.values():
         for kind, path in agent.files:
