@@ -1,9 +1,13 @@
-"""One branch on a remote: asked for, fetched, pushed under a lease. What the remote says is untrusted."""
+"""A remote: its refs looked up, fetched, and pushed under a lease. What it says is untrusted, and has an end."""
 
 import os
 import re
+import selectors
+import signal
+import time
 from collections.abc import Mapping, Sequence
-from typing import NamedTuple
+from contextlib import suppress
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.terminal_text import escape_controls, shorten
@@ -12,31 +16,52 @@ from checkpoint_git.git.history.log import read_boundary
 from checkpoint_git.git.merges.bases import read_base_ids
 from checkpoint_git.git.merges.merges import UNSHALLOW
 from checkpoint_git.git.objects import Env
-from checkpoint_git.git.run import GitResult, run_git
+from checkpoint_git.git.run import GitResult, clean_env, run_git, start_git
+
+if TYPE_CHECKING:
+    import subprocess
+
+Kind = Literal["arrived", "lost", "refused", "hook", "unknown"]
 
 HEADS = "refs/heads/"
-_DEEPER = (64, 512)  # commits, before all the rest is fetched
-_SETTINGS = (
-    f"core.hooksPath={os.devnull}",
-    "gc.auto=0",
-    "maintenance.auto=false",
-    "http.lowSpeedLimit=1",  # bytes a second, for so many seconds: then the connection is dead
-    "http.lowSpeedTime=120",
+PATIENCE = 1_800.0  # seconds for one question, of who does not say
+_DEEPER = ("--deepen=64", "--deepen=512")  # commits, before all the rest is fetched
+_MOST_SAID = 1 << 20  # bytes of one stream
+_CHUNK = 1 << 16
+_HELD, _NAP = 5.0, 0.05  # seconds
+_LONGEST_REASON = 600  # characters
+_SETTINGS = ("fetch.unpackLimit=1", "gc.auto=0", "maintenance.auto=false", "advice.pushFetchFirst=false")
+_NO_HOOKS = f"core.hooksPath={os.devnull}"
+_FETCH = ("fetch", "-q", "--no-tags", "--no-recurse-submodules", "--no-write-fetch-head")
+_MISSING = re.compile(rb"couldn't find remote ref|not our ref|unadvertised object")
+_LOST = re.compile(
+    rb"stale info|fetch first|non-fast-forward|failed to update ref|cannot lock ref|incorrect old value|already exists"
+    rb"|but expected|unable to create .*\.lock|failed to lock"
 )
-_ALONE = tuple(word for setting in _SETTINGS for word in ("-c", setting))
-_FETCH = ("fetch", "-q", "--no-tags", "--no-recurse-submodules", "--no-write-fetch-head", "--no-auto-maintenance")
-_LONGEST_SAID = 300  # characters of what a server says
+_NO_ROOM = b"exists; cannot create"  # a/b beside a branch a: no attempt will ever succeed
+_NOISE = re.compile(rb"^(To |error: failed to push some refs|hint: |fatal: the remote end hung up upon initial)")
 
 
-class Pushed(NamedTuple):
-    arrived: bool  # the remote has the commit on the branch
-    now: str | None  # what the branch is at, "" where it is gone, None where the remote does not answer any more
-    said: str  # the server's reason, one line, not escaped
-    refused: bool = False  # the server said no to the branch; else the push has ended before it said anything
+class UnreachableError(CheckpointError):
+    """No network, no such host, no permission, or the time was over."""
 
 
-def quiet_env(env: Mapping[str, str]) -> dict[str, str]:
-    return {**env, "GIT_TERMINAL_PROMPT": "0", "GCM_INTERACTIVE": "never"}
+class Reply(NamedTuple):
+    """lost: somebody was faster. refused: the remote does not take it. hook: this clone's own pre-push hook stopped it.
+    unknown: the line broke, and it may have arrived. said: the reason, escaped.
+    """
+
+    kind: Kind
+    said: str
+
+
+def network_env(env: Mapping[str, str], *, ssh_is_chosen: bool) -> dict[str, str]:
+    # Git asks nobody for anything, and speaks English; settings handed down with `git -c` stay
+    kept = {name: value for name, value in env.items() if name.startswith("GIT_CONFIG")}
+    quiet = {"GIT_TERMINAL_PROMPT": "0", "GIT_OPTIONAL_LOCKS": "0", "LC_ALL": "C", "GIT_MERGE_AUTOEDIT": "no"}
+    if not ssh_is_chosen and "GIT_SSH_COMMAND" not in env and "GIT_SSH" not in env:
+        quiet["GIT_SSH_COMMAND"] = "ssh -o BatchMode=yes"
+    return {**clean_env(env), **kept, **quiet, "GCM_INTERACTIVE": "never"}
 
 
 def check_branch(cwd: str, name: str) -> str:
@@ -57,39 +82,44 @@ def check_remote(cwd: str, remote: str, env: Env = None) -> None:
     raise CheckpointError(f"no remote named {shown!r}", f"known are: {', '.join(known) or 'none'}; see --remote")
 
 
-def read_remote_branch(cwd: str, remote: str, ref: str, env: Env = None) -> str | None:
+def read_remote_ref(cwd: str, remote: str, ref: str, env: Env = None, timeout: float = PATIENCE) -> str | None:
     """What a full ref is at on the remote, "" where it has no such ref; None where the remote does not answer."""
-    result = run_git([*_ALONE, "ls-remote", "-q", "--", remote, ref], cwd, env=env, check=False)
+    result = _run(["ls-remote", "-q", "--refs", "--end-of-options", remote, ref], cwd, env, timeout)
     if result.code != 0:
         return None
     rows = (line.split("\t") for line in os.fsdecode(result.out).splitlines())
     return next((row[0] for row in rows if len(row) == 2 and row[1] == ref), "")
 
 
-def fetch_commits(cwd: str, remote: str, wanted: Sequence[str], env: Env = None) -> bool:
-    """Full refs or ids; only objects come."""
-    return run_git([*_ALONE, *_FETCH, "--", remote, *wanted], cwd, env=env, check=False).code == 0
+def fetch(cwd: str, remote: str, wanted: Sequence[str], env: Env = None, timeout: float = PATIENCE) -> bool:
+    """wanted: full refs, ids or refspecs. False: the remote has no such thing. Raises UnreachableError."""
+    ends = time.monotonic() + min(timeout, _HELD)
+    while True:
+        result = _run([*_FETCH, "--end-of-options", remote, *wanted], cwd, env, timeout)
+        if result.code == 0 or not _LOST.search(result.err) or time.monotonic() > ends:
+            break
+        time.sleep(_NAP)  # the fetch of a sync that was killed still holds the ref
+    if result.code == 0 or _MISSING.search(result.err):
+        return result.code == 0
+    raise UnreachableError(f"{escape_controls(remote)} gave no answer: {_reason(result)}")
 
 
 # As much is fetched into a shallow clone as it takes to know them: there, a base that is here may be the wrong one.
 def read_full_bases(cwd: str, remote: str, ours: str, theirs: str, env: Env = None) -> list[str]:
     """For full ids. Raises CheckpointError where what a shallow clone lacks cannot be fetched."""
-    for depth in _DEEPER:
-        if not is_shallow(cwd) or not _is_cut(cwd, ours, theirs, env):
-            return read_base_ids(cwd, (ours, theirs), env)
-        words = [*_ALONE, *_FETCH, f"--deepen={depth}", "--", remote, ours, theirs]
-        run_git(words, cwd, env=env, check=False)
-    for wanted in ([ours, theirs], []):
-        if is_shallow(cwd):
-            run_git([*_ALONE, *_FETCH, "--unshallow", "--", remote, *wanted], cwd, env=env, check=False)
-    if is_shallow(cwd) and _is_cut(cwd, ours, theirs, env):
+    ends = ["--end-of-options", remote, ours, theirs]
+    for words in ([_DEEPER[0], *ends], [_DEEPER[1], *ends], ["--unshallow", *ends], ["--unshallow", *ends[:2]]):
+        if not _is_cut(cwd, ours, theirs, env):
+            break
+        _run([*_FETCH, *words], cwd, env, PATIENCE)
+    if _is_cut(cwd, ours, theirs, env):
         message = f"this clone is too shallow to find what {ours[:12]} and {theirs[:12]} have in common"
         raise CheckpointError(f"{message}, and the rest could not be fetched", UNSHALLOW)
     return read_base_ids(cwd, (ours, theirs), env)
 
 
 def _is_cut(cwd: str, ours: str, theirs: str, env: Env) -> bool:
-    ends = read_boundary(cwd, env)
+    ends = read_boundary(cwd, env) if is_shallow(cwd) else None
     if not ends:
         return False
     bases = read_base_ids(cwd, (ours, theirs), env)
@@ -97,27 +127,86 @@ def _is_cut(cwd: str, ours: str, theirs: str, env: Env) -> bool:
     return not bases or not ends.isdisjoint(own)
 
 
-# No hook of this clone runs, the user is asked nothing, and no ref is written but what git keeps of remote branches.
-def push_words(remote: str, commit: str, ref: str, expected: str, options: Sequence[str]) -> list[str]:
-    """A push under a lease. ref: of a branch, in full. expected: where it must be, "" for one that is not there."""
-    words = ["push", "--porcelain", "--no-follow-tags", "--recurse-submodules=no", *options]
-    return [*words, f"--force-with-lease={ref}:{expected}", "--end-of-options", remote, f"{commit}:{ref}"]
+def push_commit(
+    cwd: str, remote: str, ref: str, commit: str, expected: str, env: Env = None, timeout: float = PATIENCE,
+    *, hooks: bool = False,
+) -> Reply:  # fmt: skip
+    """Compare and swap: only if the full ref still names `expected`, "" for one that must not exist yet. hooks: run
+    this clone's pre-push hook.
+    """
+    words = ["push", "--porcelain", "--no-follow-tags", "--recurse-submodules=no"]
+    words += [f"--force-with-lease={ref}:{expected}", "--end-of-options", remote, f"{commit}:{ref}"]
+    return read_reply(_run(words, cwd, env, timeout, hooks=hooks))
 
 
-def push_commit(cwd: str, remote: str, commit: str, ref: str, expected: str, env: Env = None) -> Pushed:
-    words = push_words(remote, commit, ref, expected, ("--no-verify", "--no-signed"))
-    result = run_git([*_ALONE, *words], cwd, env=env, check=False)
-    if result.code == 0:
-        return Pushed(True, commit, "")
-    now = read_remote_branch(cwd, remote, ref, env)  # the connection may have died after the push
-    return Pushed(now == commit, now, find_reason(result), b"\n!\t" in b"\n" + result.out)
+def read_reply(result: GitResult) -> Reply:
+    rows = [line for line in result.out.split(b"\n") if line.startswith(b"!\t")]
+    if result.code == 0 and not rows:
+        return Reply("arrived", "")
+    for row in rows:
+        if _LOST.search(row) and _NO_ROOM not in result.err:
+            return Reply("lost", _shown(row.rpartition(b"\t")[2]))
+        if b"[remote rejected]" in row or b"[rejected]" in row:
+            told = [line[8:] for line in result.err.split(b"\n") if line.startswith(b"remote: ") and line[8:].strip()]
+            return Reply("refused", _shown(b" / ".join([row.rpartition(b"\t")[2], *told])))
+    has_talked = any(line.startswith(b"To ") for line in result.out.split(b"\n"))
+    if result.code == 1 and b"error: dst refspec " in result.err:  # the remote has a branch called refs/heads/...
+        return Reply("refused", _reason(result))
+    if result.code == 1 and not has_talked and b"fatal:" not in result.err:
+        return Reply("hook", _reason(result))
+    return Reply("unknown", _reason(result))
 
 
-def find_reason(result: GitResult) -> str:
-    lines = result.out.decode("utf-8", "replace").splitlines()
-    refused = [match[1] for line in lines if line.startswith("!") and (match := re.search(r"\(([^()]*)\)\s*$", line))]
-    said = result.err.decode("utf-8", "replace").splitlines()
-    remote = [line.removeprefix("remote:").strip() for line in said if line.startswith("remote:")]
-    fatal = [line for line in said if line.startswith(("fatal:", "error:"))][:1]
-    parts = [*refused, *filter(None, remote)] or fatal or [line for line in said if line.strip()][:1]
-    return shorten("; ".join(parts) or f"git push ended with {result.code}", _LONGEST_SAID)
+def _reason(result: GitResult) -> str:
+    lines = [line for line in result.err.split(b"\n") if line.strip() and not _NOISE.match(line)]
+    return _shown(b" / ".join(lines)) or f"git ended with {result.code}"
+
+
+def _shown(text: bytes) -> str:
+    return escape_controls(shorten(text.decode("utf-8", "replace").strip(), _LONGEST_REASON))
+
+
+# No hook of this clone runs but pre-push, and no ref is written but what git keeps of remote branches.
+def _run(words: Sequence[str], cwd: str, env: Env, timeout: float, *, hooks: bool = False) -> GitResult:
+    settings = [word for each in (*_SETTINGS, *([] if hooks else [_NO_HOOKS])) for word in ("-c", each)]
+    with start_git([*settings, *words], cwd, env=env, own_group=True) as process:
+        try:
+            assert process.stdin is not None
+            process.stdin.close()
+            out, err, trouble = _collect(process, timeout)
+        except BaseException:
+            _end_group(process.pid)
+            raise
+        if trouble:
+            _end_group(process.pid)
+            return GitResult(-signal.SIGKILL, out, b"fatal: " + trouble.encode() + b"\n" + err)
+        return GitResult(process.wait(), out, err)
+
+
+# Whoever answers may be slow, silent, talkative or gone: every question has an end in time and in memory.
+def _collect(process: "subprocess.Popen[bytes]", timeout: float) -> tuple[bytes, bytes, str]:
+    """(stdout, stderr, why it has to be ended)."""
+    ends = time.monotonic() + timeout
+    said = {process.stdout: b"", process.stderr: b""}
+    with selectors.DefaultSelector() as selector:
+        for stream in said:
+            assert stream is not None
+            selector.register(stream, selectors.EVENT_READ, stream)
+        while selector.get_map():
+            left = ends - time.monotonic()
+            ready = selector.select(max(left, 0))
+            if not ready and left <= 0:
+                return said[process.stdout], said[process.stderr], f"no end within {timeout:.0f} seconds"
+            for key, _ in ready:
+                chunk = os.read(key.fd, _CHUNK)
+                said[key.data] += chunk
+                if not chunk:
+                    selector.unregister(key.fileobj)
+                if len(said[key.data]) > _MOST_SAID:
+                    return said[process.stdout], said[process.stderr][:_CHUNK], "it said more than a megabyte"
+    return said[process.stdout], said[process.stderr], ""
+
+
+def _end_group(leader: int) -> None:
+    with suppress(ProcessLookupError, PermissionError):
+        os.killpg(leader, signal.SIGKILL)

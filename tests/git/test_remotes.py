@@ -1,33 +1,23 @@
-"""Branches of remotes: names that are none, and why a server refused."""
+"""Remotes: names that are none, what git says of a push, and servers that talk or wait without end."""
+
+import os
 
 import pytest
 
 from checkpoint_git.core.errors import CheckpointError
-from checkpoint_git.git.remotes import check_branch, check_remote, find_reason, read_remote_branch
+from checkpoint_git.git.remotes import (
+    UnreachableError,
+    check_branch,
+    check_remote,
+    fetch,
+    network_env,
+    read_remote_ref,
+    read_reply,
+)
 from checkpoint_git.git.run import GitResult
 from tests.support.repos import GitRepo
 
-
-@pytest.mark.parametrize(
-    ("out", "err", "said"),
-    [
-        ("!\ta:b\t[rejected] (stale info)\nDone\n", "error: failed to push\n", "stale info"),
-        (
-            "!\ta:b\t[remote rejected] (hook declined)\nDone\n",
-            "remote: ask the owner\nerror: failed\n",
-            "hook declined; ask the owner",
-        ),
-        ("", "fatal: the remote end hung up\n", "fatal: the remote end hung up"),
-        ("", "something else\n", "something else"),
-        ("", "", "git push ended with 128"),
-    ],
-)
-def test_the_reason_of_a_refusal_is_found(out: str, err: str, said: str) -> None:
-    assert find_reason(GitResult(128, out.encode(), err.encode())) == said
-
-
-def test_a_long_reason_is_cut() -> None:
-    assert len(find_reason(GitResult(1, b"", b"remote: " + b"x" * 10_000))) == 300
+TO = b"To git://host/x\n"
 
 
 @pytest.mark.parametrize("name", ["topic", "refs/heads/topic"])
@@ -44,9 +34,9 @@ def test_what_git_allows_nowhere_is_no_branch(repo: GitRepo, name: str) -> None:
 def test_only_the_very_ref_counts_on_a_remote(repo: GitRepo) -> None:
     head = repo.commit("x")
     repo.git("update-ref", "refs/heads/far/refs/heads/topic", head)
-    assert read_remote_branch(str(repo.path), ".", "refs/heads/topic") == ""
-    assert read_remote_branch(str(repo.path), ".", "refs/heads/main") == head
-    assert read_remote_branch(str(repo.path), "./nowhere", "refs/heads/main") is None
+    assert read_remote_ref(str(repo.path), ".", "refs/heads/topic") == ""
+    assert read_remote_ref(str(repo.path), ".", "refs/heads/main") == head
+    assert read_remote_ref(str(repo.path), "./nowhere", "refs/heads/main") is None
 
 
 def test_a_remote_is_configured_or_an_address(repo: GitRepo) -> None:
@@ -56,3 +46,73 @@ def test_a_remote_is_configured_or_an_address(repo: GitRepo) -> None:
     with pytest.raises(CheckpointError) as caught:
         check_remote(str(repo.path), "--exec=x")
     assert "known are: hub" in caught.value.hint
+
+
+@pytest.mark.parametrize(
+    ("code", "out", "err", "kind"),
+    [
+        (0, TO + b" \tabc:refs/heads/main\ta..b\nDone\n", b"", "arrived"),
+        (0, TO + b"=\tabc:refs/heads/main\t[up to date]\nDone\n", b"", "arrived"),
+        (1, TO + b"!\tabc:refs/heads/main\t[rejected] (stale info)\nDone\n", b"error: failed", "lost"),
+        (1, TO + b"!\tabc:refs/heads/main\t[rejected] (fetch first)\n", b"", "lost"),
+        (
+            1,
+            TO + b"!\tabc:refs/heads/main\t[remote rejected] (cannot lock ref 'refs/heads/main': is at)\n",
+            b"",
+            "lost",
+        ),
+        (1, TO + b"!\tabc:refs/heads/main\t[remote rejected] (failed to update ref)\n", b"", "lost"),
+        (
+            1,
+            TO + b"!\tabc:refs/heads/a/b\t[remote rejected] (failed to update ref)\n",
+            b"remote: error: cannot lock ref 'refs/heads/a/b': 'refs/heads/a' exists; cannot create 'refs/heads/a/b'\n",
+            "refused",
+        ),
+        (
+            1,
+            TO + b"!\tabc:refs/heads/main\t[remote rejected] (pre-receive hook declined)\n",
+            b"remote: no\n",
+            "refused",
+        ),
+        (1, TO + b"!\tabc:refs/heads/main\t[remote rejected] (branch is currently checked out)\n", b"", "refused"),
+        (1, b"no\n", b"error: failed to push some refs to 'x'\n", "hook"),
+        (1, b"", b"error: dst refspec refs/heads/main matches more than one\n", "refused"),
+        (1, TO + b"*\tabc:refs/heads/main\t[new branch]\n", b"send-pack: unexpected disconnect\n", "unknown"),
+        (128, b"", b"fatal: Could not read from remote repository.\n", "unknown"),
+        (-9, b"", b"\nfatal: no end within 1 seconds", "unknown"),
+    ],
+)
+def test_what_git_says_about_a_push_is_understood(code: int, out: bytes, err: bytes, kind: str) -> None:
+    assert read_reply(GitResult(code, out, err)).kind == kind
+
+
+def test_what_a_remote_says_is_quoted_without_its_control_characters() -> None:
+    err = b"remote: \x1b[31mprotected\x1b[0m\nremote: \n" + b"x" * 5_000
+    said = read_reply(GitResult(1, TO + b"!\tx\t[remote rejected] (pre-receive hook declined)\n", err)).said
+    assert "protected" in said
+    assert "\x1b" not in said
+    assert len(said) < 700
+
+
+def test_nobody_is_asked_for_a_password() -> None:
+    env = network_env({"PATH": "/bin", "GIT_DIR": "/elsewhere"}, ssh_is_chosen=False)
+    assert env["GIT_TERMINAL_PROMPT"] == "0"
+    assert "BatchMode=yes" in env["GIT_SSH_COMMAND"]
+    assert "GIT_DIR" not in env
+
+
+def test_an_ssh_command_that_somebody_chose_stays() -> None:
+    assert "GIT_SSH_COMMAND" not in network_env({}, ssh_is_chosen=True)
+    assert network_env({"GIT_SSH_COMMAND": "mine"}, ssh_is_chosen=False)["GIT_SSH_COMMAND"] == "mine"
+
+
+@pytest.mark.parametrize(
+    ("answer", "seconds", "reason"),
+    [("yes no >&2", 60.0, "more than a megabyte"), ("sleep 60", 0.2, "no end within 0 seconds")],
+)
+def test_a_remote_that_talks_or_waits_without_end_is_left(
+    answer: str, seconds: float, reason: str, repo: GitRepo
+) -> None:
+    env = {**os.environ, "GIT_SSH_COMMAND": f"{answer} #", "GIT_SSH_VARIANT": "ssh"}
+    with pytest.raises(UnreachableError, match=reason):
+        fetch(str(repo.path), "ssh://host.invalid/x", ["refs/heads/main"], env, seconds)

@@ -12,7 +12,7 @@ from checkpoint_git.git.merges.merges import read_contents
 from checkpoint_git.git.merges.new_commits import write_merge_commit
 from checkpoint_git.git.merges.trees import merge_by_lines, open_plain
 from checkpoint_git.git.objects import Change, diff_trees
-from checkpoint_git.git.remotes import Pushed, push_commit, read_full_bases
+from checkpoint_git.git.remotes import push_commit, read_full_bases, read_remote_ref
 from checkpoint_git.protocols.write import find_new_errors
 from checkpoint_git.tools.merges.pull_request import LONGEST_NAME, Request, show_name
 from checkpoint_git.tools.merges.tree_merge import MergedTree, UnrelatedError, merge_commits
@@ -65,7 +65,7 @@ def premerge(request: Request, now: int, env: Env) -> Premerge:
     message = _make_message(request, len(done.merged.files))
     commit = write_merge_commit(request.cwd, done.merged.tree, (request.head, request.base), message, env)
     if request.push:
-        _check_pushed(request, commit, push_commit(request.cwd, request.remote, commit, request.ref, request.head, env))
+        _push(request, commit, env)
     return done._replace(commit=commit, pushed=request.push)
 
 
@@ -120,21 +120,24 @@ def _make_message(request: Request, count: int) -> str:
     )
 
 
-def _check_pushed(request: Request, commit: str, pushed: Pushed) -> None:
-    if pushed.arrived:
+def _push(request: Request, commit: str, env: Env) -> None:
+    reply = push_commit(request.cwd, request.remote, request.ref, commit, request.head, env)
+    if reply.kind == "arrived":
         return
+    now = read_remote_ref(request.cwd, request.remote, request.ref, env)  # the connection may have died after the push
     branch, made = show_name(request.head_name), f"the merge is commit {commit[:12]} in this clone"
-    if pushed.now is None:
+    if now is None:
         hint = f"{made}; look whether it arrived before you run it again: it is safe to"
-        raise CheckpointError(f"the remote does not answer: {pushed.said}", hint)
-    if not pushed.now:
+        raise CheckpointError(f"the remote does not answer: {reply.said}", hint)
+    if not now:
         raise MovedError(f"{branch} is gone from the remote", "was the pull request closed?")
-    if pushed.now != request.head:
-        places = f"the remote has {pushed.now[:12]}, merged was {request.head[:12]}"
+    if now not in (request.head, commit):
+        places = f"the remote has {now[:12]}, merged was {request.head[:12]}"
         hint = "fetch, and run it again for what is there now; --retries N does so by itself"
         raise MovedError(f"{branch} moved: {places}; nothing was pushed", hint)
-    if not pushed.refused:
+    if reply.kind == "refused":
+        hint = f"{made}; may this job's identity push to the branch? a protected branch has to let it"
+        raise CheckpointError(f"the remote refused the push to {branch}: {reply.said}", hint)
+    if now != commit:
         hint = f"{made}; run it again: it is safe to. If this comes back, may this job's identity push there?"
-        raise CheckpointError(f"the push to {branch} did not arrive: {pushed.said}", hint)
-    hint = f"{made}; may this job's identity push to the branch? a protected branch has to let it"
-    raise CheckpointError(f"the remote refused the push to {branch}: {pushed.said}", hint)
+        raise CheckpointError(f"the push to {branch} did not arrive: {reply.said}", hint)

@@ -10,7 +10,7 @@ from checkpoint_git.core.jsonplace import locate_all
 from checkpoint_git.core.jsontext import JsonTextError, decode, scan_tokens
 from checkpoint_git.core.outcome import Invocation, Line, Outcome, Style
 from checkpoint_git.core.terminal_text import join_some, plural
-from checkpoint_git.git.remotes import quiet_env
+from checkpoint_git.git.remotes import network_env
 from checkpoint_git.tools.merges.premerge import MovedError, Premerge, State, premerge
 from checkpoint_git.tools.merges.pull_request import Request, follow, read_request
 from checkpoint_git.tools.merges.tree_merge import Kind, Remaining
@@ -59,7 +59,7 @@ _SAID: dict[State, tuple[str, Style]] = {
 
 def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     """Exit code 1 where something is left to the user."""
-    env = quiet_env(invocation.env)
+    env = network_env(invocation.env, ssh_is_chosen=True)
     request = read_request(args, invocation.cwd, env)
     for _ in range(args.retries or 0):
         try:

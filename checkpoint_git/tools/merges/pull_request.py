@@ -8,7 +8,7 @@ from typing import NamedTuple
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.terminal_text import escape_controls, shorten
 from checkpoint_git.git.objects import has_commit, read_commit
-from checkpoint_git.git.remotes import HEADS, check_branch, check_remote, fetch_commits, read_remote_branch
+from checkpoint_git.git.remotes import HEADS, check_branch, check_remote, fetch, read_remote_ref
 from checkpoint_git.git.run import run_git
 
 Env = Mapping[str, str]
@@ -79,7 +79,7 @@ def _find_commit(name: str, remote: str, cwd: str, env: Env) -> str:
     found = _fetch_branch(_short_name(name, remote), remote, cwd, env)
     if found:
         return found
-    if _is_id(name) and fetch_commits(cwd, remote, [name], env):
+    if _is_id(name) and fetch(cwd, remote, [name], env):
         return read_commit(cwd, name, env)
     hint = "give a branch such as origin/main, or a commit id; a job that checks out one branch has to fetch the other"
     raise CheckpointError(f"'{show_name(name)}' names no commit here, nor a branch of {show_name(remote)}", hint)
@@ -91,8 +91,8 @@ def _fetch_branch(short: str, remote: str, cwd: str, env: Env) -> str:
         check_remote(cwd, remote, env)
     except CheckpointError:
         return ""
-    commit = read_remote_branch(cwd, remote, ref, env)
-    return commit if commit and fetch_commits(cwd, remote, [ref], env) else ""
+    commit = read_remote_ref(cwd, remote, ref, env)
+    return commit if commit and fetch(cwd, remote, [ref], env) else ""
 
 
 def _is_id(name: str) -> bool:
@@ -101,8 +101,8 @@ def _is_id(name: str) -> bool:
 
 def follow(request: Request, env: Env) -> Request:
     """With the head that its branch has by now. Raises CheckpointError where it cannot be fetched."""
-    commit = read_remote_branch(request.cwd, request.remote, request.ref, env)
-    if not commit or not fetch_commits(request.cwd, request.remote, [request.ref], env):
+    commit = read_remote_ref(request.cwd, request.remote, request.ref, env)
+    if not commit or not fetch(request.cwd, request.remote, [request.ref], env):
         raise CheckpointError(f"{show_name(request.head_name)} cannot be fetched again", "run it once more")
     return request._replace(head=commit)
 

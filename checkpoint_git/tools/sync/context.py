@@ -10,11 +10,11 @@ from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.terminal_text import escape_controls
 from checkpoint_git.disk.discover import Place
 from checkpoint_git.git.driver_settings import DRIVER, Choices, read_driver_command
+from checkpoint_git.git.remotes import network_env
 from checkpoint_git.git.repository import read_all_settings
 from checkpoint_git.git.run import clean_env, run_git
 from checkpoint_git.tools.sync.commits import Identity
 from checkpoint_git.tools.sync.decide import Rules, Take
-from checkpoint_git.tools.sync.remote import network_env
 from checkpoint_git.tools.sync.state import Names, name_refs
 
 ATTEMPTS, TIMEOUT = 200, 120.0
@@ -74,7 +74,7 @@ def open_context(
     driver = read_driver_command(settings.get(DRIVER, ""))
     choices = driver.choices if driver else Choices()
     rules = Rules(choices.narrative, choices.schema, wish.take, now)
-    network = network_env(env, "core.sshcommand" in settings)
+    network = network_env(env, ssh_is_chosen="core.sshcommand" in settings)
     names, who = name_refs(target.remote, target.branch), _find_identity(settings, env, now)
     ends = time.monotonic() + wish.timeout
     return SyncContext(place, top, target, names, local, rules, wish, who, own, network, ends, tell)

@@ -10,6 +10,7 @@ from checkpoint_git.core.finding import Finding
 from checkpoint_git.disk.discover import Place
 from checkpoint_git.disk.lock import hold_lock, lock_path
 from checkpoint_git.git.objects import FILE_MODES, Entry
+from checkpoint_git.git.remotes import HEADS, Reply, UnreachableError, fetch, push_commit, read_remote_ref
 from checkpoint_git.protocols.registry import is_merged
 from checkpoint_git.tools.sync import state
 from checkpoint_git.tools.sync.commits import Change, Draft, move_branch, stage_files, write_commits
@@ -18,7 +19,6 @@ from checkpoint_git.tools.sync.decide import merge_contents
 from checkpoint_git.tools.sync.files import Arrival, write_arrivals
 from checkpoint_git.tools.sync.plan import Ground
 from checkpoint_git.tools.sync.reconcile import Comparison, compare, read_own
-from checkpoint_git.tools.sync.remote import Reply, UnreachableError, fetch_branch, look_at_branch, push_commit
 
 LOOK_EVERY = 1.5  # seconds
 _LONGEST_QUESTION = 60.0  # seconds
@@ -66,12 +66,13 @@ def _run(context: SyncContext) -> SyncResult:
     reply = Reply("unknown", "")
     found: Comparison | None = None
     remote, branch, _ = context.target
+    ref, top = f"{HEADS}{branch}", context.top
     while True:
         began = time.monotonic()
         try:
             work = read_own(context)  # before the remote is asked: what comes after that, others race against
             seconds = _seconds_left(context)
-            is_there = fetch_branch(context.top, remote, branch, context.names.theirs, context.network, seconds)
+            is_there = fetch(top, remote, [f"+{ref}:{context.names.theirs}"], context.network, seconds)
             found = compare(context, work, is_there=is_there, lost=found if reply.kind == "lost" else None)
         except UnreachableError as error:
             result = _queue_offline(context, error, was_sent=attempts > 0)
@@ -89,7 +90,7 @@ def _run(context: SyncContext) -> SyncResult:
         ids = write_commits(context.top, found.shape.drafts, context.names.queue, context.who, context.env)
         attempts += 1
         commit, seconds, hooks = ids[found.shape.send], _seconds_left(context), context.wish.hooks
-        reply = push_commit(context.top, remote, branch, commit, found.tip, context.network, seconds, hooks=hooks)
+        reply = push_commit(top, remote, ref, commit, found.tip, context.network, seconds, hooks=hooks)
         if reply.kind == "arrived":
             result = _take_in(context, found, ids)
             break
@@ -118,13 +119,13 @@ def _wait(context: SyncContext, pause: float) -> None:
     # Waits, and looks now and then whether the branch has come to rest: then there is nobody left to wait for
     over = min(time.monotonic() + pause, context.ends)
     remote, branch, _ = context.target
-    last = ""
+    last: str | None = ""
     while (left := over - time.monotonic()) > 0:
         if left <= LOOK_EVERY:
             time.sleep(left)
             return
         time.sleep(LOOK_EVERY * (0.75 + random.random() / 2))  # noqa: S311 (no secret)
-        tip = look_at_branch(context.top, remote, branch, context.network, _LONGEST_QUESTION)
+        tip = read_remote_ref(context.top, remote, f"{HEADS}{branch}", context.network, _LONGEST_QUESTION)
         if tip and tip == last:
             return
         last = tip

@@ -285,9 +285,8 @@ def test_a_refusal_is_told_in_the_servers_words_escaped(forge: Forge) -> None:
     forge.hook("pre-receive", "printf 'protected branch: \\033[31mask the owner\\n' >&2; exit 1")
     done = run_checkpoint("ci", "premerge", "--base=origin/main", "--head=origin/topic", "--push", cwd=forge.clone.path)
     assert done.returncode == 2
-    assert (
-        "refused the push to topic: pre-receive hook declined; protected branch: \\x1b[31mask the owner" in done.stderr
-    )
+    said = "[remote rejected] (pre-receive hook declined) / protected branch: \\x1b[31mask the owner"
+    assert f"refused the push to topic: {said}" in done.stderr
     assert "protected branch has to let it" in done.stderr
 
 
@@ -316,8 +315,9 @@ def test_a_remote_that_does_not_answer_any_more_is_told(forge: Forge) -> None:
 
 def test_the_lease_holds_without_a_tracking_branch(forge: Forge) -> None:
     commit, expected = forge.head("main"), forge.head("clash")
-    pushed = push_commit(str(forge.clone.path), str(forge.origin.path), commit, "refs/heads/topic", expected)
-    assert (pushed.arrived, pushed.now) == (False, forge.head())
+    before = forge.head()
+    reply = push_commit(str(forge.clone.path), str(forge.origin.path), "refs/heads/topic", commit, expected)
+    assert (reply.kind, forge.head()) == ("lost", before)
 
 
 # clones that lack something
