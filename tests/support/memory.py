@@ -1,28 +1,19 @@
 """The real memory server, installed once for all test runs of this user, and servers that misbehave."""
 
-import fcntl
 import json
-import os
-import shutil
-import subprocess
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
-from typing import NoReturn
-
-import pytest
 
 from checkpoint_git.protocols.memory.entity import Entity
 from checkpoint_git.protocols.memory.layout import SERVER_PACKAGE, SERVER_VERSION, server_script
 from checkpoint_git.protocols.memory.transports import GraphError
 from checkpoint_git.protocols.memory.transports.jsonl import graph_lock
 from checkpoint_git.protocols.memory.transports.stdio import StdioTransport, open_server
+from tests.support.npm import install_packages
 from tests.support.repos import GitRepo
 
-# Asked before any test gets an empty home.
-_CACHE = Path(os.environ.get("XDG_CACHE_HOME") or Path.home() / ".cache") / "checkpoint-git-tests" / "memory-server"
-_IS_NEEDED = os.environ.get("NEED_MEMORY_SERVER") == "1"
 OTHERS = (
     '{"type":"entity","name":"Ada","entityType":"person","observations":["likes: tea","phase:adult"]}',
     '{"type":"entity","name":"checkpoint","entityType":"checkpoint","observations":["initiative:another"]}',
@@ -32,28 +23,8 @@ OTHERS = (
 
 def find_script() -> str:
     """The server's program; installed where it is missing. Skips, saying why, where that cannot be."""
-    script = Path(server_script(str(_CACHE)))
-    if not (shutil.which("node") and shutil.which("npm")):
-        _give_up("node or npm is not on PATH")
-    _CACHE.mkdir(parents=True, exist_ok=True)
-    with (_CACHE / ".lock").open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)
-        if not script.is_file():
-            words = ["npm", "install", "--ignore-scripts", "--no-audit", "--no-fund", "--prefix", str(_CACHE)]
-            try:
-                package = f"{SERVER_PACKAGE}@{SERVER_VERSION}"
-                done = subprocess.run([*words, package], capture_output=True, text=True, timeout=300)
-            except subprocess.TimeoutExpired:
-                _give_up("npm could not install the server in five minutes")
-            if done.returncode:
-                _give_up(f"npm could not install the server: {done.stderr[-300:]}")
-    return str(script)
-
-
-def _give_up(reason: str) -> NoReturn:
-    if _IS_NEEDED:
-        pytest.fail(reason)
-    pytest.skip(reason)
+    script = server_script("")
+    return str(install_packages("memory-server", script, f"{SERVER_PACKAGE}@{SERVER_VERSION}") / script)
 
 
 def put_graph(path: Path, *lines: str) -> Path:
