@@ -1,0 +1,47 @@
+"""The messages that docs/troubleshooting.md explains are messages that the package prints."""
+
+import re
+
+import pytest
+
+from tests.architecture.imports import ROOT, module_files
+from tests.architecture.test_words import read_texts
+
+PAGE = (ROOT / "docs/troubleshooting.md").read_text("utf-8")
+MESSAGES = re.findall(r"^### `(.*)`$", PAGE, re.MULTILINE)
+SHORTEST = 3  # what stands between two names may be a word such as "at"
+# What varies: "...", and names and verbs that the code puts into a message.
+VARYING = re.compile(
+    r"\.\.\.|\.checkpoints|\bupdate(?= refused)|\b(status|protocol_version)\b"
+    r"|(?<=expected )(in_progress.*|1\.0.*)|: git add|\b(asks for|could not be started)\b"
+)
+
+
+def read_printed() -> list[str]:
+    printed = [text for file in module_files().values() for _, text in read_texts(file.read_text("utf-8"))]
+    return printed + [file.read_text("utf-8") for file in (ROOT / "hooks").iterdir() if file.is_file()]
+
+
+PRINTED = read_printed()
+
+
+def find_unknown(message: str, printed: list[str]) -> list[str]:
+    """The fixed words of a message that no text has."""
+    fixed = [words.strip(' "') for words in VARYING.sub("\0", message).split("\0")]
+    return [words for words in fixed if len(words) > SHORTEST and not any(words in text for text in printed)]
+
+
+def test_words_that_are_not_printed_are_found() -> None:
+    assert find_unknown("git does not run ... of our hooks, ever", ["git does not run ", " of our hooks"]) == [
+        "of our hooks, ever"
+    ]
+
+
+def test_the_page_explains_many_messages() -> None:
+    assert len(MESSAGES) > 25
+    assert len(set(MESSAGES)) == len(MESSAGES)
+
+
+@pytest.mark.parametrize("message", MESSAGES)
+def test_a_message_that_is_explained_is_one_that_is_printed(message: str) -> None:
+    assert find_unknown(message, PRINTED) == []
