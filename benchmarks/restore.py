@@ -94,8 +94,9 @@ def kill_commands(folder: str, kills: int) -> None:
         ]
         troubles += [f"{number}: {one} is {state}" for one, state in listed.items() if state in ("damaged", "foreign")]
         if number % 10 == 9:
+            alive = [one for one, state in listed.items() if state != "dropped"]  # a drop that was cut off has no ref
             troubles += [
-                f"{number}: {one} does not verify" for one in listed if not ask(folder, "verify", one)["verified"]
+                f"{number}: {one} does not verify" for one in alive if not ask(folder, "verify", one)["verified"]
             ]
             ask(folder, "gc", "--keep", "6")
             acknowledged &= {one["id"] for one in ask(folder, "list")["restore_points"]}
