@@ -46,7 +46,7 @@ def read_contents(kind: str, location: Location, entries: Sequence[Entry]) -> It
         if os.path.islink(path):
             yield iter([os.fsencode(os.readlink(path))]) if entry.kind == "link" else None
         else:
-            yield _read_chunks(path, entry.path) if entry.kind == "file" and os.path.isfile(path) else None
+            yield read_chunks(path, entry.path) if entry.kind == "file" and os.path.isfile(path) else None
 
 
 def _write_blobs(location: Location, found: Sequence[ScopePath]) -> list[Entry]:
@@ -103,7 +103,7 @@ def _copy(root: str, found: ScopePath, target: str) -> Entry:
         return entry
 
 
-def _read_chunks(path: str, shown: str) -> Iterator[bytes]:
+def read_chunks(path: str, shown: str) -> Iterator[bytes]:
     try:
         with open(path, "rb") as stream:
             while chunk := stream.read(_CHUNK):

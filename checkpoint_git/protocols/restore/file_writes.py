@@ -5,14 +5,14 @@ import os
 import shutil
 import stat
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.terminal_text import escape_controls
 from checkpoint_git.disk.atomic import sync_folder, write_error
 from checkpoint_git.disk.replace import remove_quietly
 from checkpoint_git.protocols.restore.contents import Chunks, Entry
-from checkpoint_git.protocols.restore.layout import find_link_above, is_folder
+from checkpoint_git.protocols.restore.layout import find_link_above, is_folder, read_status
 
 _OWNER = 0o700
 _PART = ".checkpoint-part-"  # an unfinished file beside its place; only where the place is on another file system
@@ -158,6 +158,10 @@ def _write_whole(root: str, temporary: str, entry: Entry, content: Chunks, *, sy
     with open(os.open(temporary, flags, 0o600), "wb") as stream:
         stream.writelines(content)
         stream.flush()
+        status = read_status(os.path.join(root, entry.path))
+        if status is not None and (status.st_uid, status.st_gid) != (os.geteuid(), os.getegid()):
+            with suppress(PermissionError):  # only root gives files away; else it belongs to who rolled back
+                os.fchown(stream.fileno(), status.st_uid, status.st_gid)
         os.fchmod(stream.fileno(), entry.mode)
         if sync:
             os.fsync(stream.fileno())

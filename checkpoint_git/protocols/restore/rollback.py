@@ -4,7 +4,6 @@ Each path is changed only while it is as it was when the plan was made, and only
 runs a rollback again after a crash finishes it, with the first safety point, unless somebody worked in between.
 """
 
-import json
 import os
 import stat
 from collections.abc import Iterable, Mapping, Sequence
@@ -14,6 +13,7 @@ from checkpoint_git.core.clock import DAY
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.terminal_text import escape_controls, join_some
 from checkpoint_git.disk.atomic import remove_file, write_file
+from checkpoint_git.disk.read import read_if_there
 from checkpoint_git.protocols.restore import artifacts, audit, file_writes, git_state, layout, points, store
 from checkpoint_git.protocols.restore.contents import (
     Artifact,
@@ -27,7 +27,7 @@ from checkpoint_git.protocols.restore.contents import (
 from checkpoint_git.protocols.restore.layout import Workspace
 from checkpoint_git.protocols.restore.scope import look_at, read_entries, read_scope
 
-_JOURNAL = "rollback.json"
+_JOURNAL = "rollback-safety"  # holds the id of the safety point, while a rollback is under way
 SAFETY_DAYS = 30  # after which gc may clear what a rollback kept
 Version = tuple[int, ...] | None  # what distinguishes one state of a path from another, None where nothing is there
 
@@ -77,6 +77,9 @@ class _Job(NamedTuple):
 
     def covers(self, path: str) -> bool:
         return self.within is None or _is_below(path, self.within)
+
+    def find_comparable(self, parts: Iterable[Artifact]) -> list[str]:
+        return [one.name for one in parts if one.kind != "state" or self.means.hand_over is None]
 
     def is_left_out(self, path: str) -> bool:
         """Whether the point left it out when it was made: whatever is there is not the rollback's to change."""
@@ -249,8 +252,8 @@ def _check_result(job: _Job, safety: str) -> list[str]:
     """Sentences on what stays although it was made since. Raises CheckpointError where anything is not as captured."""
     left = _plan(job)
     staying = find_staying(job.workspace.root, left.remove)
-    others = [one.name for one in left.parts if one.kind != "state" or job.means.hand_over is None]
-    wrong = [*(path for path in left.remove if path not in staying), *(one.path for one in left.restore), *others]
+    wrong = [path for path in left.remove if path not in staying]
+    wrong += [*(one.path for one in left.restore), *job.find_comparable(left.parts)]
     if wrong:
         shown = ", ".join(escape_controls(path) for path in wrong[:5])
         hint = f"nothing is lost: {safety} holds what was there before; run it again once nothing else writes there"
@@ -281,32 +284,22 @@ def _make_safety(job: _Job) -> str:
     scope = [*value["scope"]["asked"], *(one.name for one in requests)]
     details = {"scope": scope, "reason": reason, "type": kind, "digest": value["digest"]}
     audit.append_record(workspace, "create", "success", value["id"], details)
-    journal = {"safety": value["id"], "within": None if job.within is None else list(job.within)}
-    write_file(os.path.join(job.location.folder, _JOURNAL), (json.dumps(journal) + "\n").encode())
+    write_file(os.path.join(job.location.folder, _JOURNAL), value["id"].encode())
     return str(value["id"])
 
 
 def _find_resumed(job: _Job) -> str:
     """The safety point of the same rollback, cut off, if nobody has worked in the scope since; else ""."""
     # a second safety point, of a state that nobody made, would only hide the first
-    try:
-        with open(os.path.join(job.location.folder, _JOURNAL), "rb") as stream:
-            journal = json.loads(stream.read(1 << 20))
-    except (OSError, ValueError):
-        return ""
-    within = None if job.within is None else list(job.within)
-    if not isinstance(journal, dict) or journal.get("within") != within:
-        return ""
-    safety = str(journal.get("safety"))
+    safety = (read_if_there(os.path.join(job.location.folder, _JOURNAL)) or b"").decode("ascii", "replace")
     kept = store.load_manifest(job.workspace, safety) if layout.is_id(safety) else None
-    if kept is None or kept.trouble or kept.is_foreign or kept.value["state"] == "dropped":
+    if kept is None or store.find_state(kept, job.workspace.now) != "active":
         return ""
-    plan = _plan(job)
-    if not is_half_way(plan.present, plan.entries, store.read_entries(kept)):
-        return ""
-    location, before = store.locate(job.workspace, safety), artifacts.read_artifacts(kept.value)
-    changed = artifacts.find_differing(location, before, job.means)
-    return "" if {one.name for one in changed} & {one.name for one in plan.parts} else safety
+    plan, before = _plan(job), artifacts.read_artifacts(kept.value)
+    changed = artifacts.find_differing(store.locate(job.workspace, safety), before, job.means)
+    held = {one.name for one in before} - {one.name for one in changed}
+    is_held = held.issuperset(job.find_comparable(plan.parts))
+    return safety if is_held and is_half_way(plan.present, plan.entries, store.read_entries(kept)) else ""
 
 
 def is_half_way(present: Iterable[Entry], wanted: Iterable[Entry], before: Iterable[Entry]) -> bool:

@@ -11,18 +11,16 @@ from urllib.parse import quote as quote_uri
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.terminal_text import escape_controls, quote_word
 from checkpoint_git.disk.atomic import sync_folder
-from checkpoint_git.protocols.restore import file_writes, layout
-from checkpoint_git.protocols.restore.contents import SQLITE_SIDES, Artifact, Location, Means, Request
+from checkpoint_git.protocols.restore import file_mechanisms, file_writes, layout
+from checkpoint_git.protocols.restore.contents import SQLITE_SIDES, Artifact, Entry, Location, Means, Request
 from checkpoint_git.protocols.restore.scope import hash_file
 
 _ASIDE = "aside"  # below the point's folder: what was in the way
 _PATIENCE = 30.0  # seconds that a locked database is waited for
 _BUSY_TRIES = 4  # and so often
 _BUSY_MILLISECONDS = 2000  # before a rollback
-_CHUNK = 1 << 20
 # What passes, or says nothing about the database, is no reason to keep less than all of it.
 _PASSING = (sqlite3.SQLITE_BUSY, sqlite3.SQLITE_LOCKED, sqlite3.SQLITE_FULL)
-_PRIVATE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
 
 
 def capture(location: Location, request: Request, content: str) -> Artifact:
@@ -73,7 +71,7 @@ def _back_up(source: str, target: str, shown: str) -> None:
         if next(tries, None) is None:
             raise CheckpointError(f"{shown} is locked by another process", "try again once that is done")
 
-    os.close(os.open(target, _PRIVATE, 0o600))
+    os.close(os.open(target, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o600))
     with closing(_open_source(source)) as connection, closing(sqlite3.connect(target)) as copy:
         connection.backup(copy, pages=-1, progress=watch)  # all pages at once: consistent under concurrent writers
     with closing(_open(target, "immutable=1")) as copy:
@@ -172,41 +170,21 @@ def request_present(location: Location, artifact: Artifact, means: Means) -> Req
 def restore(location: Location, artifact: Artifact, means: Means) -> list[str]:
     # side files are moved out of the way; nothing of them is deleted
     check_ready(location, artifact, means)
-    path = str(artifact.details["path"])
+    path, told = str(artifact.details["path"]), list[str]()
     full = os.path.join(location.root, path)
-    with file_writes.reporting(path):
-        os.makedirs(os.path.dirname(full), exist_ok=True)
-        temporary = _write_beside(location, artifact, full) if artifact.content else ""
-        blockers = [full + side for side in (SQLITE_SIDES if temporary else ("", *SQLITE_SIDES))]
-        told = [_put_aside(location, name) for name in blockers if os.path.lexists(name)]
-        if temporary:
-            os.replace(temporary, full)
+
+    def clear_way(endings: tuple[str, ...]) -> None:
+        told.extend(_put_aside(location, full + each) for each in endings if os.path.lexists(full + each))
+
+    with file_writes.reporting(path), file_writes.workshop(location.folder) as folder:
+        if artifact.content:
+            entry = Entry(path, "file", int(artifact.details["mode"], 8))
+            kept = file_mechanisms.read_chunks(os.path.join(location.folder, artifact.content), artifact.name)
+            file_writes.write_path(location.root, entry, kept, folder, check=lambda _: clear_way(SQLITE_SIDES))
+        else:
+            clear_way(("", *SQLITE_SIDES))
         sync_folder(os.path.dirname(full))
     return told
-
-
-def _write_beside(location: Location, artifact: Artifact, full: str) -> str:
-    # with the captured mode and, where allowed, the owner of what is replaced
-    kept, temporary = os.path.join(location.folder, artifact.content), f"{full}.checkpoint-part-{os.urandom(6).hex()}"
-    digest = sha256()
-    with open(kept, "rb") as source, open(os.open(temporary, _PRIVATE, 0o600), "wb") as target:
-        try:
-            while chunk := source.read(_CHUNK):
-                digest.update(chunk)
-                target.write(chunk)
-            target.flush()
-            status = layout.read_status(full)
-            if status is not None and (status.st_uid, status.st_gid) != (os.geteuid(), os.getegid()):
-                with suppress(PermissionError):  # only root gives files away; else it belongs to who rolled back
-                    os.fchown(target.fileno(), status.st_uid, status.st_gid)
-            os.fchmod(target.fileno(), int(artifact.details["mode"], 8))
-            os.fsync(target.fileno())
-            if digest.hexdigest() != artifact.sha256:
-                raise CheckpointError(f"the copy of {artifact.name} is damaged", "nothing was changed")
-        except BaseException:
-            os.unlink(temporary)
-            raise
-    return temporary
 
 
 def _put_aside(location: Location, name: str) -> str:

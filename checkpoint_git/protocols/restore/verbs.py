@@ -173,7 +173,7 @@ def _rollback(args: argparse.Namespace, workspace: Workspace) -> Outcome:
 
 def _tell_plan(done: operations.RolledBackPoint) -> list[Block]:
     plan, verb = done.plan, "was" if done.result else "would be"
-    lines: list[Block] = [Line(f"  {one.path}: {verb} {_HOW[one.how]}") for one in plan.restore[:_SHOWN]]
+    lines: list[Block] = [Line(f"  {one.path}: {verb} {_HOW[one.how][1]}") for one in plan.restore[:_SHOWN]]
     lines += [Line(f"  {path}: {verb} removed (created later)", "warn") for path in plan.remove[:_SHOWN]]
     more = sum(max(len(part) - _SHOWN, 0) for part in (plan.restore, plan.remove))
     lines += [Line(f"  and {more} more", "dim")] if more else []
@@ -184,14 +184,7 @@ def _tell_plan(done: operations.RolledBackPoint) -> list[Block]:
 def _diff(args: argparse.Namespace, workspace: Workspace) -> Outcome:
     leave = operations.Leave(True, args.foreign, args.here)
     done = operations.roll_back_point(workspace, args.operands[0], leave=leave, dry_run=True)
-    signs = {
-        "missing": "deleted",
-        "changed": "changed",
-        "mode": "another mode",
-        "kind": "another kind",
-        "links": "no longer linked",
-    }
-    changes = [{"path": one.path, "change": signs[one.how]} for one in done.plan.restore]
+    changes = [{"path": one.path, "change": _HOW[one.how][0]} for one in done.plan.restore]
     changes += [{"path": path, "change": "added"} for path in sorted(done.plan.remove)]
     changes += [{"path": part.name, "change": "changed"} for part in done.plan.parts]
     data = {"checkpoint_id": done.manifest.id, "changes": changes, "moved_in_git": list(done.moved)}
@@ -200,12 +193,13 @@ def _diff(args: argparse.Namespace, workspace: Workspace) -> Outcome:
     return Outcome(data, lines or [Line(f"nothing differs from {done.manifest.id}", "good")])
 
 
+# what became of a path -> (what it is since, what a rollback does)
 _HOW = {
-    "missing": "brought back",
-    "changed": "restored",
-    "mode": "given its mode back",
-    "kind": "restored",
-    "links": "linked again",
+    "missing": ("deleted", "brought back"),
+    "changed": ("changed", "restored"),
+    "mode": ("another mode", "given its mode back"),
+    "kind": ("another kind", "restored"),
+    "links": ("no longer linked", "linked again"),
 }
 
 

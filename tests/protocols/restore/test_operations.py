@@ -1,3 +1,4 @@
+import os
 from pathlib import Path
 
 import pytest
@@ -73,7 +74,7 @@ def test_a_rollback_leaves_the_point_restored_and_no_journal(work: GitRepo) -> N
     assert (work.read("src/a.py"), load(work.path, point).value["state"]) == ("a\n", "restored")
     assert done.result is not None
     assert load(work.path, done.result.safety).value["reason"] == f"before rolling back to {point}"
-    assert not (work.path / layout.FOLDER / point / "rollback.json").exists()
+    assert not os.path.lexists(os.path.join(workspace_of(work.path).base, point, "rollback-safety"))
 
 
 @pytest.mark.parametrize(

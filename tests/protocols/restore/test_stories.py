@@ -207,7 +207,7 @@ def test_a_point_of_a_branch_is_foreign_and_does_nothing_unasked(work: GitRepo, 
 
 def test_a_tracked_journal_hides_no_safety_point(work: GitRepo) -> None:
     first, decoy = (str(ask(work, "create", "a")["checkpoint_id"]) for _ in range(2))
-    work.write(f".checkpoints/{first}/rollback.json", json.dumps({"safety": decoy, "within": None}))
+    work.write(f".checkpoints/{first}/rollback-safety", decoy)
     answer = ask(work, "rollback", first)
     assert not answer["resumed"]
     assert answer["safety_checkpoint_id"] not in (None, decoy)
