@@ -4,7 +4,7 @@ from pathlib import Path
 import pytest
 
 from checkpoint_git.core.errors import CheckpointError
-from checkpoint_git.protocols.restore import audit, layout, operations
+from checkpoint_git.protocols.restore import audit, operations
 from checkpoint_git.protocols.restore.points import Request
 from tests.support.repos import GitRepo
 from tests.support.restore_points import load, look, manifest_file, workspace_of
