@@ -29,7 +29,7 @@ _DEEPER = ("--deepen=64", "--deepen=512")  # commits, before all the rest is fet
 _MOST_SAID = 1 << 20  # bytes of one stream
 _CHUNK = 1 << 16
 _HELD, _NAP = 5.0, 0.05  # seconds
-_LONGEST_REASON = 600  # characters
+_LONGEST_REASON, _LONGEST_BRANCH = 600, 200  # characters
 _SETTINGS = ("fetch.unpackLimit=1", "gc.auto=0", "maintenance.auto=false", "advice.pushFetchFirst=false")
 _NO_HOOKS = f"core.hooksPath={os.devnull}"
 _FETCH = ("fetch", "-q", "--no-tags", "--no-recurse-submodules", "--no-write-fetch-head")
@@ -67,10 +67,11 @@ def network_env(env: Mapping[str, str], *, ssh_is_chosen: bool) -> dict[str, str
 def check_branch(cwd: str, name: str) -> str:
     """Named "x" or "refs/heads/x". Raises CheckpointError for what cannot be one."""
     short = name.removeprefix(HEADS)
-    fits = bool(short) and short.isprintable() and not short.startswith("refs/")
+    fits = short.isprintable() and len(short) <= _LONGEST_BRANCH
+    fits = fits and short not in ("", "@", "HEAD") and not short.startswith(("-", "refs/"))
     if not fits or run_git(["check-ref-format", f"{HEADS}{short}"], cwd, check=False).code != 0:
         shown = escape_controls(shorten(name, 100))
-        raise CheckpointError(f"'{shown}' cannot be a branch", "give the pull request's branch, such as topic")
+        raise CheckpointError(f"'{shown}' cannot be a branch", "give its short name, such as topic")
     return f"{HEADS}{short}"
 
 

@@ -32,6 +32,10 @@ def read_base_ids(cwd: str, commits: Sequence[str], env: Env = None, *, octopus:
     return result.out.decode().split() if result.code == 0 else []
 
 
+def is_ancestor(cwd: str, commit: str, of: str, env: Env = None) -> bool:
+    return commit == of or run_git(["merge-base", "--is-ancestor", commit, of], cwd, env=env, check=False).code == 0
+
+
 def read_bases(cwd: str, parents: Sequence[str], env: Env = None) -> tuple[Base, ...]:
     return _add_below(cwd, read_base_ids(cwd, parents, env, octopus=len(parents) > 2), 0, env)
 

@@ -6,6 +6,7 @@ from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.outcome import Invocation, Outcome, check_options
 from checkpoint_git.core.terminal_text import escape_controls
+from checkpoint_git.git.merges.bases import is_ancestor
 from checkpoint_git.git.merges.conflicts import read_choices
 from checkpoint_git.git.merges.merges import Commit, read_commits, read_touched
 from checkpoint_git.git.merges.squashes import read_squashes
@@ -125,7 +126,7 @@ def _verify_one(plain: Plain, commit: Commit, base: str | None, head: str | None
 
 def _verify_chain(plain: Plain, base: str, candidate: str, schemas: Schemas) -> tuple[list[AuditedMerge], list[Commit]]:
     cwd, env = plain.cwd, plain.env
-    if run_git(["merge-base", "--is-ancestor", base, candidate], cwd, env=env, check=False).code != 0:
+    if not is_ancestor(cwd, base, candidate, env):
         hint = "name the commit that it is based on; a shallow clone may lack it"
         raise CheckpointError("the candidate is not based on the base branch", hint)
     words = ["rev-list", "--first-parent", "--reverse", f"{base}..{candidate}", "--"]

@@ -1,7 +1,6 @@
 """What one sync is about: which branch of which remote, how this clone merges, who commits. It changes nothing."""
 
 import os
-import re
 import time
 from collections.abc import Callable, Mapping
 from typing import NamedTuple
@@ -10,16 +9,14 @@ from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.terminal_text import escape_controls
 from checkpoint_git.disk.discover import Place
 from checkpoint_git.git.driver_settings import DRIVER, Choices, read_driver_command
-from checkpoint_git.git.remotes import network_env
+from checkpoint_git.git.remotes import HEADS, check_branch, network_env
 from checkpoint_git.git.repository import read_all_settings
-from checkpoint_git.git.run import clean_env, run_git
+from checkpoint_git.git.run import run_git
 from checkpoint_git.tools.sync.commits import Identity
 from checkpoint_git.tools.sync.decide import Rules, Take
 from checkpoint_git.tools.sync.state import Names, name_refs
 
 ATTEMPTS, TIMEOUT = 200, 120.0
-_BAD_BRANCH = re.compile(r"[\x00-\x20\x7f~^:?*\[\\]|\.\.|@\{|//|^[-/.]|/\.|[/.]$|\.lock(/|$)|^refs/|^(HEAD|@)$")
-_LONGEST_BRANCH = 200
 
 
 class Wish(NamedTuple):
@@ -43,7 +40,7 @@ class Target(NamedTuple):
 
 
 class SyncContext(NamedTuple):
-    """local: the ref that HEAD names. env: for git alone, network: for remotes. ends: as time.monotonic() has it."""
+    """local: the ref that HEAD names. env: for git. ends: as time.monotonic() has it."""
 
     place: Place
     top: str
@@ -54,7 +51,6 @@ class SyncContext(NamedTuple):
     wish: Wish
     who: Identity
     env: Mapping[str, str]
-    network: Mapping[str, str]
     ends: float
     tell: Callable[[], None]
 
@@ -65,19 +61,18 @@ def open_context(
     if place.work_tree is None or place.git_dir is None:
         raise CheckpointError(f"{escape_controls(place.root)} is not in a git repository", "git init, or git clone")
     top = place.work_tree
-    # settings that a `git -c` hands down count here too
-    handed = {key: value for key, value in env.items() if key.startswith("GIT_CONFIG")}
-    own = {**clean_env(env), **handed, "LC_ALL": "C", "GIT_OPTIONAL_LOCKS": "0"}
+    own = network_env(env, ssh_is_chosen=True)
     settings = read_all_settings(top, own)
+    if "core.sshcommand" not in settings:
+        own = network_env(env, ssh_is_chosen=False)
     local = os.fsdecode(run_git(["symbolic-ref", "-q", "HEAD"], top, env=own, check=False).out).strip()
-    target = _find_target(settings, local, wish)
+    target = _find_target(top, settings, local, wish)
     driver = read_driver_command(settings.get(DRIVER, ""))
     choices = driver.choices if driver else Choices()
     rules = Rules(choices.narrative, choices.schema, wish.take, now)
-    network = network_env(env, ssh_is_chosen="core.sshcommand" in settings)
     names, who = name_refs(target.remote, target.branch), _find_identity(settings, env, now)
     ends = time.monotonic() + wish.timeout
-    return SyncContext(place, top, target, names, local, rules, wish, who, own, network, ends, tell)
+    return SyncContext(place, top, target, names, local, rules, wish, who, own, ends, tell)
 
 
 def _find_identity(settings: Mapping[str, str], env: Mapping[str, str], now: int) -> Identity:
@@ -89,7 +84,7 @@ def _find_identity(settings: Mapping[str, str], env: Mapping[str, str], now: int
     return Identity(found[0], found[1], now)
 
 
-def _find_target(settings: Mapping[str, str], local: str, wish: Wish) -> Target:
+def _find_target(top: str, settings: Mapping[str, str], local: str, wish: Wish) -> Target:
     current = local.removeprefix("refs/heads/") if local.startswith("refs/heads/") else ""
     followed, merge = (settings.get(f"branch.{current}.{key}", "") for key in ("remote", "merge"))
     upstream = None
@@ -110,8 +105,5 @@ def _find_target(settings: Mapping[str, str], local: str, wish: Wish) -> Target:
             f"{why}, so there is none to sync with",
             "name one: --branch NAME, for good: git config checkpoint.syncBranch NAME, or: git push -u origin BRANCH",
         )
-    if _BAD_BRANCH.search(branch) or len(branch) > _LONGEST_BRANCH:
-        raise CheckpointError(
-            f"{escape_controls(branch)} cannot be the name of a branch", "give its short name, such as checkpoints"
-        )
+    branch = check_branch(top, branch).removeprefix(HEADS)
     return Target(remote, branch, (upstream or (remote, current)) == (remote, branch))

@@ -72,7 +72,7 @@ def _run(context: SyncContext) -> SyncResult:
         try:
             work = read_own(context)  # before the remote is asked: what comes after that, others race against
             seconds = _seconds_left(context)
-            is_there = fetch(top, remote, [f"+{ref}:{context.names.theirs}"], context.network, seconds)
+            is_there = fetch(top, remote, [f"+{ref}:{context.names.theirs}"], context.env, seconds)
             found = compare(context, work, is_there=is_there, lost=found if reply.kind == "lost" else None)
         except UnreachableError as error:
             result = _queue_offline(context, error, was_sent=attempts > 0)
@@ -90,7 +90,7 @@ def _run(context: SyncContext) -> SyncResult:
         ids = write_commits(context.top, found.shape.drafts, context.names.queue, context.who, context.env)
         attempts += 1
         commit, seconds, hooks = ids[found.shape.send], _seconds_left(context), context.wish.hooks
-        reply = push_commit(top, remote, ref, commit, found.tip, context.network, seconds, hooks=hooks)
+        reply = push_commit(top, remote, ref, commit, found.tip, context.env, seconds, hooks=hooks)
         if reply.kind == "arrived":
             result = _take_in(context, found, ids)
             break
@@ -125,7 +125,7 @@ def _wait(context: SyncContext, pause: float) -> None:
             time.sleep(left)
             return
         time.sleep(LOOK_EVERY * (0.75 + random.random() / 2))  # noqa: S311 (no secret)
-        tip = read_remote_ref(context.top, remote, f"{HEADS}{branch}", context.network, _LONGEST_QUESTION)
+        tip = read_remote_ref(context.top, remote, f"{HEADS}{branch}", context.env, _LONGEST_QUESTION)
         if tip and tip == last:
             return
         last = tip

@@ -1,9 +1,10 @@
 """What this work tree remembers of a branch it syncs with: refs of its own, which no push and no fetch touches."""
 
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import NamedTuple
 
+from checkpoint_git.git.merges.bases import is_ancestor, read_base_ids
 from checkpoint_git.git.run import run_git
 
 Env = Mapping[str, str]
@@ -98,17 +99,13 @@ def list_older(queue: Queued | None, tip: str) -> tuple[str, ...]:
 def find_arrived(cwd: str, queue: Queued | None, tip: str, env: Env) -> str:
     if queue is None or not tip:
         return ""
-    if queue.commit and _is_ancestor(cwd, queue.commit, tip, env):
+    if queue.commit and is_ancestor(cwd, queue.commit, tip, env):
         return queue.record
     for record in queue.older:
         sent = read_ref(cwd, f"{record}^1", env)
-        if sent and _is_ancestor(cwd, sent, tip, env):
+        if sent and is_ancestor(cwd, sent, tip, env):
             return record
     return ""
-
-
-def _is_ancestor(cwd: str, commit: str, of: str, env: Env) -> bool:
-    return commit == of or run_git(["merge-base", "--is-ancestor", commit, of], cwd, env=env, check=False).code == 0
 
 
 class Base(NamedTuple):
@@ -123,21 +120,15 @@ class Base(NamedTuple):
 def find_base(cwd: str, memory: Memory, tip: str, env: Env) -> Base:
     # what the work tree has in common with the tip: it counts as a child of HEAD and of what it last took in
     met, head = memory.met, memory.head
-    if tip and met and not (head and _is_ancestor(cwd, met, head, env)):
-        bases = _merge_bases(cwd, [tip, *filter(None, [head]), met], env)
+    if tip and met and not (head and is_ancestor(cwd, met, head, env)):
+        bases = read_base_ids(cwd, [tip, *filter(None, [head]), met], env)
         return Base(memory.partial or memory.synced if met in bases else (*bases, "")[0], "")
     common = find_common(cwd, tip, head, env) if tip and head else ""
     return Base(common, common)
 
 
 def find_common(cwd: str, one: str, other: str, env: Env) -> str:
-    return (*_merge_bases(cwd, [one, other], env), "")[0]
-
-
-def _merge_bases(cwd: str, commits: Sequence[str], env: Env) -> list[str]:
-    if len(set(commits)) == 1:
-        return [commits[0]]
-    return run_git(["merge-base", "--all", *commits], cwd, env=env, check=False).out.decode().split()
+    return one if one == other else (*read_base_ids(cwd, [one, other], env), "")[0]
 
 
 def write_memory(cwd: str, updates: Mapping[str, str], env: Env) -> None:

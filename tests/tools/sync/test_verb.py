@@ -68,7 +68,7 @@ def test_a_branch_that_follows_none_needs_a_name_and_settings_can_give_it(hub: H
 
 
 def test_names_that_could_be_options_or_paths_are_refused(ann: Clone) -> None:
-    for branch in ("-x", "a..b", "x:y", "a b", "/x", "x.lock", "HEAD", "@", "refs/heads/main"):
+    for branch in ("-x", "a..b", "x:y", "a b", "/x", "x.lock", "HEAD", "@", "refs/tags/x"):
         assert run_checkpoint("sync", f"--branch={branch}", cwd=ann.path).returncode == 2
     assert run_checkpoint("sync", "--remote=--upload-pack=true", cwd=ann.path).returncode == 2
 
