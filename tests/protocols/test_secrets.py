@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from checkpoint_git.core import redact
-from checkpoint_git.protocols.validate import SIGNS, check_document
+from checkpoint_git.protocols.validate import check_document, may_hold_secret
 from tests.core.test_redact import SECRETS as SAMPLES
 from tests.support.command import run_here
 from tests.support.repos import GitRepo
@@ -29,9 +29,16 @@ def test_a_key_is_an_error_at_its_place_and_is_not_in_the_finding(secret: str) -
     assert secret.strip("-") not in str(finding)
 
 
-@given(st.from_regex(redact._PREFIXED, fullmatch=True))
-def test_every_shape_has_one_of_the_signs(secret: str) -> None:
-    assert any(sign in secret for sign in SIGNS)
+@given(st.from_regex(redact._PREFIXED, fullmatch=True), st.text(), st.text())
+def test_every_shape_is_suspected_wherever_it_is(secret: str, before: str, after: str) -> None:
+    assert may_hold_secret(f"{before}{secret}{after}".encode("utf-8", "replace"))
+
+
+@pytest.mark.parametrize(
+    "text", ["", "x" * 15, "a sk_ b", "feature/a-long-name-of-a-branch", "e" * 40, "AKIA is short"]
+)
+def test_few_texts_without_a_secret_are_suspected(text: str) -> None:
+    assert not may_hold_secret(json.dumps({"a": text}).encode())
 
 
 @pytest.mark.parametrize(
