@@ -28,7 +28,7 @@ CJK: dict[str, str] = {}  # text -> the English words for it
 _ROWS = _read_rows()
 VERBS = {phrase: name[6:] for name, row in _ROWS.items() if name.startswith("VERBS.") for phrase in row}
 LONGEST_PHRASE = max(phrase.count(" ") for phrase in VERBS) + 1
-ACTS = frozenset(f"{verb}s" for verb in VERBS)  # what somebody does
 DEEDS = _ROWS["AFTERWARDS"] | _ROWS["OTHER_VERBS"] | frozenset(VERBS)
+ACTS = frozenset(f"{verb}s" for verb in DEEDS)  # what somebody does
 OF_NOUNS = tuple(_ROWS.pop("OF_NOUNS"))
 globals().update(_ROWS)
