@@ -55,7 +55,7 @@ def write_config(name: str, options: list[str]) -> str:
 
 def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--project", metavar="DIR", help="where to work (default: the current folder)")
-    parser.add_argument("--skill", metavar="SKILL", help="the skill that alone may be written, and is shown whole")
+    parser.add_argument("--skill", metavar="NAME", help="the skill that alone may be written, and is shown whole")
     parser.add_argument("--read-only", action="store_true", help="offer no tool that writes")
     parser.add_argument("--tools", choices=("all", "minimal"), default="all", help="minimal: the six of every session")
     parser.add_argument(

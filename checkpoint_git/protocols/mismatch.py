@@ -5,6 +5,7 @@ from typing import Any
 from checkpoint_git.core.schema import Mismatch
 from checkpoint_git.core.terminal_text import escape_controls, shorten
 
+OWN = "\x1aNAME"  # in the hint of a rule, which does not know whose checkpoint it looks at; nobody can type it
 _TYPES = {
     "string": "a text",
     "object": "an object",

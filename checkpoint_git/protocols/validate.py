@@ -11,6 +11,7 @@ from checkpoint_git.core.terminal_text import escape_controls, quote_path, quote
 from checkpoint_git.disk.read import FileContent
 from checkpoint_git.protocols.contract import Room, find_hooks, open_room
 from checkpoint_git.protocols.document import Document
+from checkpoint_git.protocols.mismatch import OWN
 from checkpoint_git.protocols.registry import is_fixed, is_merged, protocol_of
 
 # One of these is in every text that redact.holds_secret finds, a key block apart, in a word of _SHORTEST characters or
@@ -71,23 +72,15 @@ def _find_secrets(value: Any, where: str, *, is_skill: bool) -> Iterator[Finding
             yield from _find_secrets(item, jsontext.join_pointer(where, str(key)), is_skill=is_skill)
     elif isinstance(value, str) and holds_secret(value):
         words = f"--{where[1:].replace('/', '.')}=[removed]"
-        hint = f"checkpoint update SKILL {quote_word(words)}" if is_skill else "remove it from the file"
+        hint = f"checkpoint update {OWN} {quote_word(words)}" if is_skill else "remove it from the file"
         message = "this looks like a key or token, and git would keep it for good (revoke it if it was pushed)"
         yield Finding("content/secret", "error", message, where=where, hint=hint)
 
 
 def name_skill(finding: Finding, path: str) -> Finding:
-    """With the name of the file's skill in its hint: a rule looks at a value alone, and writes SKILL."""
-    skill = open_room(protocol_of(path) or "skill").layout.find_skill(path) if "SKILL" in finding.hint else ""
-    word = escape_controls(quote_word(skill))
-    if not skill:
-        return finding
-    # the second word of a command; a field's name or a text may hold SKILL, too
-    first, *commands = finding.hint.split("checkpoint ")
-    for at, (verb, _, rest) in enumerate(each.partition(" ") for each in commands):
-        commands[at] = f"{verb} {word}{rest[5:]}" if rest.startswith("SKILL") else commands[at]
-    hint = "checkpoint ".join([first, *commands])
-    return finding._replace(hint=hint.replace("=SKILL", f"={word}") if finding.where == "/skill" else hint)
+    """With the name of the file's checkpoint in its hint."""
+    skill = open_room(protocol_of(path) or "skill").layout.find_skill(path) if OWN in finding.hint else ""
+    return finding._replace(hint=finding.hint.replace(OWN, escape_controls(quote_word(skill or "NAME"))))
 
 
 def iterate_checked(files: Iterable[tuple[str, FileContent]], now: int) -> Iterator[Document]:
@@ -102,7 +95,7 @@ def find_twins(paths: Iterable[str]) -> Iterator[Finding]:
     for path in paths:
         twin, name = first.setdefault(path.casefold(), path), path.rpartition("/")[2].removesuffix(".checkpoint.json")
         if twin != path:
-            message = f"macOS and Windows take it and {escape_controls(twin)} for one file"
+            message = f"it differs from {escape_controls(twin)} by capital letters only: one file on macOS and Windows"
             hint = f"keep one, and rename the other or put it into history: checkpoint reset {quote_word(name)}"
             yield Finding("file/name-twice", "error", message, path, hint=hint)
 

@@ -14,7 +14,7 @@ OPTIONS = ["--brief", "--since", "--format", "-C"]
         ("argument VERB: invalid choice: 'resum' (choose from 'start', 'resume')", "resume"),
         ("argument VERB: invalid choice: 'resum' (choose from start, resume)", "resume"),
         ("argument VERB: invalid choice: 'zzz' (choose from start, resume)", ""),
-        ("the following arguments are required: SKILL", ""),
+        ("the following arguments are required: NAME", ""),
         ("", ""),
     ],
 )

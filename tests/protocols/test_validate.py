@@ -192,6 +192,6 @@ def test_a_hint_names_the_skill_of_the_file() -> None:
     document = check('{"protocol_version": "1.0", "skill": "build", "status": "in_progress", "next_actions": []}')
     hints = {finding.hint for finding in document.findings if "checkpoint update" in finding.hint}
     assert 'add it: checkpoint update build --phase="..."' in hints
-    assert not any("SKILL" in hint for hint in hints)
+    assert not any("NAME" in hint for hint in hints)
     odd = check(document.text or "", ".checkpoints/a b.checkpoint.json")
     assert "add it: checkpoint update 'a b' --phase=\"...\"" in {finding.hint for finding in odd.findings}

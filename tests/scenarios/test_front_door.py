@@ -238,7 +238,10 @@ def test_two_names_that_differ_by_capital_letters_are_found_and_not_written(buil
     for verb in ("validate", "doctor"):
         assert "file/name-twice" in codes(ask(build, verb))
     for words in WRITES:
-        assert "keep one: checkpoint reset Build" in ask(build, *words)["error"]["hint"]
+        assert "checkpoint reset Build" in ask(build, *words)["error"]["hint"]
+    build.run("git", "add", "--all")
+    refused = run_here("hook", "pre-commit", cwd=build.path)
+    assert (refused.returncode, "file/name-twice" in refused.stdout) == (1, True)
     ask(build, "reset", "Build")
     assert "file/name-twice" not in codes(ask(build, "validate"))
     assert ask(build, *WRITES[0])["written"]

@@ -358,7 +358,7 @@ def test_a_hint_settles_its_finding(repo: GitRepo, hint: Hint) -> None:
     assert found, "the row brings no such finding"
     text = found[0]["hint"]
     command = COMMAND.fullmatch(text)
-    assert "SKILL" not in text
+    assert " NAME" not in text
     if hint.answer == WORDS:
         assert text
         return

@@ -40,7 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         verbs, text = row.pop("verbs").split(), row.pop("help")
         only = f"{', '.join(verbs)}: " if len(verbs) < _MANY else ""
         add(*row.pop("flags").split(), help=only + text, **row)
-    add("--entity", metavar="NAME", help="the checkpoint's name (default: checkpoint.memoryEntity)")
+    add("--entity", metavar="ENTITY", help="the checkpoint's name (default: checkpoint.memoryEntity)")
     add("--strict", action="store_true", help="end with 2 where no server answers")
 
 

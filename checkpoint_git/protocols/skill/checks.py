@@ -11,6 +11,7 @@ from checkpoint_git.disk.discover import relative_path
 from checkpoint_git.git.history.evidence import Evidence
 from checkpoint_git.git.history.history import Change
 from checkpoint_git.protocols.check import REPOSITORY, Context, check
+from checkpoint_git.protocols.mismatch import OWN
 from checkpoint_git.protocols.skill import layout, store
 from checkpoint_git.protocols.skill.document_summary import DocumentSummary, Passage
 from checkpoint_git.protocols.skill.facts import NamedFile, SkillFacts
@@ -57,7 +58,7 @@ def find_untracked(facts: SkillFacts) -> Iterator[Finding]:
     return (finding for finding in facts.not_in_git if finding.code == "git/untracked")
 
 
-@check("drift/project-dir", "warning", remedy="`checkpoint update SKILL --project_dir=PATH`", fix="by name")
+@check("drift/project-dir", "warning", remedy="`checkpoint update NAME --project_dir=PATH`", fix="by name")
 def find_lost_projects(facts: SkillFacts) -> Iterator[Finding]:
     """`project_dir` is not a folder of this machine, or not absolute."""
     for summary in facts.summaries:
@@ -119,7 +120,7 @@ def find_stale_blocks(facts: SkillFacts) -> Iterator[Finding]:
         yield Finding("drift/stale-blocked", "warning", message, summary.path, "/updated_at", hint=hint, cause=cause)
 
 
-@check("drift/complete-but-moving", "note", remedy="`checkpoint reset SKILL`")
+@check("drift/complete-but-moving", "note", remedy="`checkpoint reset NAME`")
 def find_moving_completions(facts: SkillFacts) -> Iterator[Finding]:
     """Complete for more than 14 days, and its files changed or a tag was made since."""
     for summary, days in facts.find_aged("complete"):
@@ -273,7 +274,7 @@ _USES: dict[str, tuple[Level, str, str, str]] = {
 }
 
 
-@check("drift/action-shipped", "warning", remedy="`checkpoint done SKILL`", fix="safe")
+@check("drift/action-shipped", "warning", remedy="`checkpoint done NAME`", fix="safe")
 def find_shipped_actions(facts: SkillFacts) -> Iterator[Finding]:
     """A next action that asks for work which the history has merged."""
     for summary, passage, merged in _find_passages(facts, "actions"):
@@ -357,7 +358,7 @@ def find_unknown_commits(facts: SkillFacts) -> Iterator[Finding]:
                 continue
             level: Level = "warning"
             right = advise("write the intended commit", recorded.where, '="..."')
-            right = right.replace("SKILL", quote_word(summary.skill), 1)
+            right = right.replace(OWN, quote_word(summary.skill))
             if kind == "elsewhere":
                 trouble, hint = "not part of HEAD's history", f"was it rebased, or is this another branch? {right}"
             elif facts.is_shallow:
@@ -376,7 +377,7 @@ def find_unknown_commits(facts: SkillFacts) -> Iterator[Finding]:
 # housekeeping
 
 
-@check("content/unreviewed", "warning", remedy="`checkpoint rotate SKILL`", fix="by name")
+@check("content/unreviewed", "warning", remedy="`checkpoint rotate NAME`", fix="by name")
 def find_unreviewed(facts: SkillFacts) -> Iterator[Finding]:
     """A head that a newer one replaced in a merge, and that nobody has reviewed."""
     for summary in facts.summaries:
@@ -387,7 +388,7 @@ def find_unreviewed(facts: SkillFacts) -> Iterator[Finding]:
             yield Finding("content/unreviewed", "warning", message, summary.path, "/superseded", hint=hint)
 
 
-@check("content/rotation-due", "warning", remedy="`checkpoint rotate SKILL`", fix="safe")
+@check("content/rotation-due", "warning", remedy="`checkpoint rotate NAME`", fix="safe")
 def find_overdue_rotations(facts: SkillFacts) -> Iterator[Finding]:
     """A file over 32 KB, or more than 50 merged pull requests in a list that a rotation would shorten."""
     for summary in facts.summaries:
@@ -402,7 +403,7 @@ def find_overdue_rotations(facts: SkillFacts) -> Iterator[Finding]:
             yield Finding("content/rotation-due", "warning", message, summary.path, where, hint=hint)
 
 
-@check("content/not-read", "note", remedy="`mv FILE SKILL.checkpoint.json`")
+@check("content/not-read", "note", remedy="`mv FILE NAME.checkpoint.json`")
 def find_misnamed_files(context: Context) -> Iterator[Finding]:
     """A file in `.checkpoints/` that looks like a checkpoint, and that nothing reads because of its name.
 

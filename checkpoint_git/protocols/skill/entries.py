@@ -7,7 +7,7 @@ from checkpoint_git.core.clock import write_instant
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.terminal_text import quote_word
-from checkpoint_git.protocols.mismatch import quote
+from checkpoint_git.protocols.mismatch import OWN, quote
 from checkpoint_git.protocols.skill.changes import check_next, check_text, find_done_trouble, take_action
 from checkpoint_git.protocols.skill.fields import Understood
 from checkpoint_git.protocols.skill.names import find_choice, spell
@@ -145,7 +145,7 @@ def drop(
     if not near or (action is not None and len(near) > 1 and not exact):
         problem = "no action has" if not near else f"{len(near)} actions have"
         shown, end = [text for text in texts if text.isprintable()][:5], f" --why {quote_word(_checked(why))}"
-        hint = "; ".join(f"checkpoint drop SKILL {quote_word(text)}{end}" for text in shown)
+        hint = "; ".join(f"checkpoint drop {OWN} {quote_word(text)}{end}" for text in shown)
         return _refusal("which-action", f"{problem} {quote(action)} in it", hint)
     text = action_text(take_action(value, 0 if action is None else near[0], next_action, complete))
     note(value, f"Dropped: {text}: {_checked(why)} ({write_instant(now)[:10]})")
@@ -200,7 +200,7 @@ def _choose(
     if len(named) == 1:
         return named[0]
     if not found:
-        return _refusal(noun, f"no {noun} is open", "checkpoint status SKILL")
+        return _refusal(noun, f"no {noun} is open", f"checkpoint status {OWN}")
     if named and name:
         message = f"{len(named)} open {noun}s have the id {quote(name)}"
         return _refusal(noun, message, _commands(value, named, answer))
@@ -211,7 +211,7 @@ def _choose(
 
 def _commands(value: dict[str, Any], found: list[dict[str, Any]], answer: str = "") -> str:
     """What settles each blocker."""
-    every = find_answers("SKILL", value, answer)
+    every = find_answers(OWN, value, answer)
     return "; ".join([line for one, line in every if any(each is one for each in found)][:5])
 
 

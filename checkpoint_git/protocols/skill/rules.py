@@ -10,7 +10,7 @@ from checkpoint_git.core.clock import DAY, is_plain_instant, read_instant, write
 from checkpoint_git.core.finding import Finding, Level
 from checkpoint_git.core.jsontext import join_pointer
 from checkpoint_git.core.schema import Mismatch
-from checkpoint_git.protocols.mismatch import quote, quote_where
+from checkpoint_git.protocols.mismatch import OWN, quote, quote_where
 from checkpoint_git.protocols.skill import names
 from checkpoint_git.protocols.skill.shape import advise, advise_move, describe, empty_field
 from checkpoint_git.protocols.skill.views import is_open, open_blockers, read_objects, waits_on_user
@@ -98,7 +98,7 @@ def _check_file_name(value: dict[str, Any], skill: str) -> list[Finding]:
     if said == skill or not isinstance(said, str) or not said.strip():
         return []
     message = f"skill is {quote(said)}, but the file's name says {quote(skill)}"
-    hint = advise("one skill, one file: rename the file, or correct the field", "/skill", "=SKILL")
+    hint = advise("one skill, one file: rename the file, or correct the field", "/skill", f"={OWN}")
     return [_error("skill/file-name", "/skill", message, hint)]
 
 
@@ -202,7 +202,7 @@ def _check_sizes(value: dict[str, Any], size: int) -> Iterator[Finding]:
 
         hint = "nothing in it is closed, so rotate cannot help: shorten it, or move details into files"
         if plan_rotation(value).moved:
-            hint = "move what is closed into history: checkpoint rotate SKILL"
+            hint = f"move what is closed into history: checkpoint rotate {OWN}"
         yield _warning("skill/file-too-big", "", message, hint)
     if value.get("layout") == "sharded":  # retired: the telemetry is in event files, which nothing reads
         message = 'layout "sharded" is no longer supported: the entries in .checkpoints/history/<skill>/ are not read'
@@ -219,7 +219,7 @@ def _check_sizes(value: dict[str, Any], size: int) -> Iterator[Finding]:
     decisions = primer.get("key_decisions") if isinstance(primer, dict) else None
     if isinstance(decisions, list) and len(decisions) > MAX_DECISIONS:
         message = f"there are {len(decisions)} key decisions; more than {MAX_DECISIONS} are not read"
-        hint = "sum up the older ones, or move them into history: checkpoint rotate SKILL"
+        hint = f"sum up the older ones, or move them into history: checkpoint rotate {OWN}"
         yield _warning("skill/too-many-decisions", "/context_primer/key_decisions", message, hint)
     cost = value.get("cost")
     if isinstance(cost, dict) and _is_above(cost.get("total_usd"), cost.get("budget_usd")):
@@ -280,7 +280,7 @@ def _check_running(value: dict[str, Any]) -> Iterator[Finding]:
         yield _warning("skill/no-progress-table", "/progress_table", message, hint)
     if value.get("context_primer", {}) == {}:
         message = "status is in_progress, but context_primer is missing"
-        hint = 'note the key decisions, since a new session starts from them: checkpoint note SKILL "..."'
+        hint = f'note the key decisions, since a new session starts from them: checkpoint note {OWN} "..."'
         yield _warning("skill/no-context-primer", "/context_primer", message, hint)
 
 
@@ -301,7 +301,7 @@ def _check_lists(value: dict[str, Any]) -> Iterator[Finding]:
                 yield describe(Mismatch(f"{where}/{name}", "type", kind, held, ""))._replace(level="warning")
     status = value.get("status")
     if status == "blocked" and not open_blockers(value):
-        hint = 'set another status, or say what blocks it: checkpoint block SKILL "..."'
+        hint = f'set another status, or say what blocks it: checkpoint block {OWN} "..."'
         yield _warning("skill/blocked-by-nothing", "/status", "status is blocked, but no blocker is open", hint)
     if status == "complete" and any(map(waits_on_user, open_blockers(value))):
         message = "status is complete, but a decision waits on the user"

@@ -7,7 +7,7 @@ from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.jsontext import join_pointer
 from checkpoint_git.core.schema import Mismatch
 from checkpoint_git.core.terminal_text import quote_word
-from checkpoint_git.protocols.mismatch import explain_mismatch
+from checkpoint_git.protocols.mismatch import OWN, explain_mismatch
 from checkpoint_git.protocols.skill import names
 
 # by the object that misses a field or has it empty, indices as *: code, what it is, the least that it has
@@ -50,7 +50,7 @@ def describe(mismatch: Mismatch) -> Finding:
     code, advice, change = _PLACES.get(_star_indices(where), ("", "", ""))
     if keyword == "required":
         code, what, _ = _INCOMPLETE.get(parent, ("skill/missing-field", "the object", ""))
-        change = "=SKILL" if where == "/skill" else change or ("" if where == "/updated_at" else '="..."')
+        change = f"={OWN}" if where == "/skill" else change or ("" if where == "/updated_at" else '="..."')
         return Finding(code, "error", f"{what} has no {name}", where=where, hint=advise("add it", where, change))
     if keyword == "minLength" and not code:
         return empty_field(where)
@@ -85,7 +85,7 @@ def _write_line(where: str, mismatch: Mismatch) -> tuple[str, str]:
 
 def advise(what: str, where: str, change: str) -> str:
     """What to do about a place, and the command. change: the edit's end: ="...", -=, :json='[]'; "" only stamps it."""
-    command = "checkpoint update SKILL"  # whoever knows the file puts its skill there
+    command = f"checkpoint update {OWN}"
     parts = [part.replace("~1", "/").replace("~0", "~") for part in where.split("/")[1:]]
     if not change:
         return f"{what}: {command}"
@@ -120,9 +120,10 @@ def advise_move(value: dict[str, Any], key: str, parent: str, meant: str) -> str
         )
     ends = [f"={item}" if isinstance(item, str) else f":json={json.dumps(item, ensure_ascii=False)}" for item in items]
     edits = [quote_word(f"--{path}{'+' * is_list}{end}") for end in ends]
-    line = advise(what, join_pointer(parent, key), "-=").replace(" SKILL ", " ".join([" SKILL", *edits, ""]), 1)
-    is_line = ": checkpoint " in line and line.isprintable() and len(line) < _LONGEST
-    return line if is_line else f"did you mean {meant}? Move it, in the file itself"
+    typed, line = " ".join(edits), advise(what, join_pointer(parent, key), "-=")
+    is_line = ": checkpoint " in line and typed.isprintable() and len(typed + line) < _LONGEST
+    line = line if is_line else f"did you mean {meant}? Move it, in the file itself"
+    return line.replace(OWN, f"{OWN} {typed}".rstrip())
 
 
 def retype(finding: Finding, edits: Iterable[tuple[Any, str]], skill: str) -> Finding:

@@ -15,7 +15,7 @@ from checkpoint_git.protocols.document import Document
 from checkpoint_git.protocols.mismatch import quote
 from checkpoint_git.protocols.skill import layout
 from checkpoint_git.protocols.skill.names import find_sibling
-from checkpoint_git.protocols.validate import describe_unmerged, iterate_checked
+from checkpoint_git.protocols.validate import describe_unmerged, find_twins, iterate_checked
 
 if TYPE_CHECKING:
     from contextlib import AbstractContextManager
@@ -175,11 +175,10 @@ def change_checkpoint(
 
     with writing(place, skill, on_wait):
         content = read_content(path, place.top) if os.path.lexists(path) else None
-        twin = next((name for name in list_skills(place) if name != skill and name.casefold() == skill.casefold()), "")
-        if twin:  # they would be one file on macOS and Windows
-            message = f"{twin} has a checkpoint here, and {skill} differs from it by capital letters only"
-            hint = f"write to {twin}" if content is None else f"keep one: checkpoint reset {quote_word(twin)}"
-            raise CheckpointError(message, f"{hint}, or choose another name")
+        for twin in find_twins([skill, *list_skills(place)]):
+            if twin.path.casefold() == skill.casefold():
+                hint = f"write to {twin.path}, or choose another name" if content is None else twin.hint
+                raise CheckpointError(f"there is {twin.path}, and {twin.message}", hint)
         arisen = _check_name(place, skill) if content is None else []
         before = None if content is None else next(iterate_checked([(shown, content)], now))
         written = plan_write(shown, before, change_known, now)

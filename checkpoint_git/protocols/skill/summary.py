@@ -24,7 +24,7 @@ def summarize(question: Question) -> Summary:
     if question.reader == "completion":
         from checkpoint_git.protocols.skill.store import list_skills
 
-        return Summary(names={"SKILL": list_skills(question.place)})
+        return Summary(names={"NAME": list_skills(question.place)})
     from checkpoint_git.protocols.skill.status import summarize_status
 
     return summarize_status(question)

@@ -6,6 +6,7 @@ from typing import Any
 from checkpoint_git.core.clock import DAY, read_instant
 from checkpoint_git.core.terminal_text import escape_controls, quote_word, shorten
 from checkpoint_git.protocols.document import Document
+from checkpoint_git.protocols.mismatch import OWN
 
 STALE_AFTER = 7 * DAY  # seconds without a write, while in progress
 UNREADABLE = "unreadable"
@@ -120,7 +121,8 @@ def find_answers(skill: str, value: dict[str, Any], answer: str = "") -> list[tu
 
 
 def answer_line(skill: str, name: str, blocker: dict[str, Any], answer: str = "") -> str:
-    words = ["decide" if waits_on_user(blocker) else "unblock", quote_word(skill), quote_word(name)]
+    word = skill if skill == OWN else quote_word(skill)
+    words = ["decide" if waits_on_user(blocker) else "unblock", word, quote_word(name)]
     if name.startswith("-") or answer.startswith("-"):
         words.insert(2, "--")
     end = [] if words[0] == "unblock" else [quote_word(answer) if answer and answer.isprintable() else '"..."']

@@ -58,7 +58,7 @@ def read_agent_steps(place: Place, wanted: Sequence[str], env: Mapping[str, str]
     named = [name for name in AGENTS if name in wanted or (AUTO in wanted and name in found)]
     if not named:
         looked_for = ", ".join(dict.fromkeys(sign for _, sign in SIGNS))
-        return [Step("skip", "agents", f"no sign of any ({looked_for}); name one: checkpoint init --agent NAME")]
+        return [Step("skip", "agents", f"no sign of any ({looked_for}); name one: checkpoint init --agent AGENT")]
     files = {path: _read_file(place.root, path) for path in list_paths()}
     words = ["ls-files", "-t", "-z", "--", *files]
     for field in run_git(words, place.root, env=clean_env(env), check=False).out.split(b"\0"):

@@ -76,7 +76,7 @@ _ABOUT = "Checkpoints of this project: status, next, save, doctor, show, list, r
 _SKILLS = find_bundled("skills")
 _COMMAND = _load(_SKILLS, "checkpoints/SKILL.md")
 _BODY = _COMMAND.partition("---\n\n")[2]
-_HINT = "[status|next|save|doctor|show|list|reset] [SKILL]"
+_HINT = "[status|next|save|doctor|show|list|reset] [NAME]"
 NOTES = _load(os.path.dirname(__file__), "notes.md")
 TEXTS: dict[str, str] = {
     **{path: _load(_SKILLS, f"checkpoint-git/{path}") for path in SKILL_FILES},

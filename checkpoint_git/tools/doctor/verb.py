@@ -30,7 +30,7 @@ SAFE = "safe"  # what a bare --fix asks for
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("skill", metavar="SKILL", nargs="?", help="check only this checkpoint")
+    parser.add_argument("skill", metavar="NAME", nargs="?", help="check only this checkpoint")
     parser.add_argument("--all", action="store_true", help="check every .checkpoints folder of this repository")
     parser.add_argument("--list", action="store_true", help="list the checks without running them")
     help_text = "run only this check, or a group such as drift; repeatable"
@@ -58,7 +58,7 @@ def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
         if repository is not None and repository.bare:
             return _diagnose_bare(repository, args, checks, invocation)
     if args.all and skill:
-        raise CheckpointError("--all looks at every folder", "name one with: checkpoint -C FOLDER doctor SKILL")
+        raise CheckpointError("--all looks at every folder", "name one with: checkpoint -C FOLDER doctor NAME")
     top = (find_repository(invocation.cwd) or ("",))[0]
     roots = list_roots(top, invocation.env) if top and (args.all or os.path.abspath(invocation.cwd) == top) else []
     if args.all and top and not roots and not os.path.isdir(os.path.join(top, ".checkpoints")):

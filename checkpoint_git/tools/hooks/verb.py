@@ -10,7 +10,7 @@ from checkpoint_git.core.finding import Finding, has_errors
 from checkpoint_git.core.outcome import Block, Invocation, Line, Outcome
 from checkpoint_git.core.terminal_text import escape_controls, shorten
 from checkpoint_git.disk.atomic import remove_stray_files
-from checkpoint_git.disk.discover import find_repository
+from checkpoint_git.disk.discover import find_repository, relative_path
 from checkpoint_git.git.clone import find_gaps
 from checkpoint_git.git.objects import IndexEntry, read_commit, read_tree
 from checkpoint_git.git.pushed import parse_pushes, read_commit_changes, read_pushed, read_pushed_losses
@@ -24,10 +24,16 @@ from checkpoint_git.git.staged import (
     read_staged_losses,
     sort_out,
 )
-from checkpoint_git.protocols.contract import find_hooks, open_room
+from checkpoint_git.protocols.contract import find_files, find_hooks, open_room
 from checkpoint_git.protocols.document import Document
 from checkpoint_git.protocols.registry import append_only_patterns, find_kind, is_fixed, with_siblings
-from checkpoint_git.protocols.validate import advise_loss, check_together, describe_unmerged, iterate_checked
+from checkpoint_git.protocols.validate import (
+    advise_loss,
+    check_together,
+    describe_unmerged,
+    find_twins,
+    iterate_checked,
+)
 
 ALLOW_OPTION = "checkpoint.allowPushOption"
 PUSH_OPTION = "checkpoint-skip"
@@ -89,13 +95,17 @@ def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
 
 def check_validity(question: Question, invocation: Invocation) -> list[Finding]:
     """The errors in a question's files; warnings are for `checkpoint validate`."""
-    files, findings, fixed = question.files, list[Finding](), list[Document]()
+    files, findings, fixed, paths = question.files, list[Finding](), list[Document](), list[str]()
     for document in iterate_checked(files.files, invocation.now):
         findings += document.findings
+        paths.append(document.path)
         fixed += [document] if is_fixed(document.path) else []
         if len(findings) > _MOST_READ:
             break
     findings += check_together(fixed)
+    roots = {os.path.join(invocation.cwd, os.path.dirname(os.path.dirname(path))) for path in paths}
+    there = {relative_path(path, invocation.cwd) for root in roots for path in find_files(root)}
+    findings += [twin for twin in find_twins([*sorted(there.difference(paths)), *paths]) if twin.path in paths]
     findings += map(describe_unmerged, files.unmerged)
     for path, target in files.links:
         if isinstance(target, OSError) or _leads_out(path, target):

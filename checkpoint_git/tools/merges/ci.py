@@ -51,8 +51,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
         metavar="REF",
         help="the pull request's last commit (default: HEAD, or what the remote has --branch at)",
     )
-    add("--remote", metavar="NAME", help="premerge: where to fetch and push (default: origin)")
-    add("--branch", metavar="NAME", help="premerge: the pull request's branch on the remote")
+    add("--remote", metavar="REMOTE", help="premerge: where to fetch and push (default: origin)")
+    add("--branch", metavar="BRANCH", help="premerge: the pull request's branch on the remote")
     add("--push", action=argparse.BooleanOptionalAction, help="premerge: push the merge to the branch (default: no)")
     add("--retries", metavar="N", type=int, help="premerge: how often to retry when the branch moves")
     add(

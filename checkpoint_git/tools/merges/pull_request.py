@@ -37,7 +37,7 @@ def read_request(args: argparse.Namespace, cwd: str, env: Env) -> Request:
         head_name = ref  # what a job has checked out may be anything, a trial merge for one
     push = bool(args.push) and not args.dry_run
     if push and not ref:
-        hint = "give the pull request's branch as the remote calls it: --branch NAME"
+        hint = "give the pull request's branch as the remote calls it: --branch BRANCH"
         raise CheckpointError(f"{show_name(head_name)} does not say which branch to push to", hint)
     if push:
         check_remote(cwd, remote, env)

@@ -74,7 +74,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("--merge-schema", metavar="PATH", help=help_text)
     names = ", ".join(agents.CHOICES)
     help_text = f"set up a coding agent: {names} (auto, or no name: every agent found here); repeatable"
-    parser.add_argument("--agent", metavar="NAME", action="append", nargs="?", const=agents.AUTO, help=help_text)
+    parser.add_argument("--agent", metavar="AGENT", action="append", nargs="?", const=agents.AUTO, help=help_text)
     help_text = "with --agent: a hook that stops a tool call unless a restore point covers what it changes"
     parser.add_argument("--agent-guard", action="store_true", help=help_text)
     parser.add_argument("--adopt", action="store_true", help="replace the merge driver opchain-checkpoint")

@@ -10,7 +10,7 @@ from checkpoint_git.protocols.contract import Question, find_project, read_summa
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("skill", metavar="SKILL", nargs="?", help="show this one in full; default: all")
+    parser.add_argument("skill", metavar="NAME", nargs="?", help="show this one in full; default: all")
     parser.add_argument("--brief", action="store_true", help="only the most important skill, its next action, blockers")
     parser.add_argument("--short", action="store_true", help="only the table: one line for each checkpoint")
     parser.add_argument(

@@ -81,7 +81,7 @@ def read_work(place: Place, top: str, env: Mapping[str, str], *, with_ignored: b
     own = [path for path in _list_own(place, top) if is_wanted(path)] if with_ignored else []
     if ignored := sorted(set(own) - known.keys()):
         message = f"git ignores these files, but they are synced: {escape_controls(', '.join(ignored[:5]))}"
-        work.findings.append(Finding("sync/ignored", "warning", message, hint="--only SKILL names one whose files go"))
+        work.findings.append(Finding("sync/ignored", "warning", message, hint="--only NAME names one whose files go"))
     for path in sorted({*known, *own}):
         if is_wanted(path):
             _take(work, top, path, is_unmerged=known.get(path) == b"M")

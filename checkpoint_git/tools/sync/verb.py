@@ -20,7 +20,7 @@ _MOST_SHOWN = 10
 def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--remote", metavar="NAME", default="", help="a remote of this clone")
     parser.add_argument("--branch", metavar="NAME", default="", help="its branch; created if missing")
-    parser.add_argument("--only", metavar="SKILL", default="", help="only this checkpoint's files; the branch stays")
+    parser.add_argument("--only", metavar="NAME", default="", help="only this checkpoint's files; the branch stays")
     parser.add_argument("--take", metavar="SIDE", choices=("ours", "theirs"), help="decide conflicts: ours or theirs")
     parser.add_argument(
         "--attempts", metavar="N", type=_positive, default=ATTEMPTS, help=f"pushes at most ({ATTEMPTS})"

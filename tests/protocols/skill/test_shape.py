@@ -9,6 +9,7 @@ import pytest
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.schema import explain
 from checkpoint_git.protocols.contract import open_room
+from checkpoint_git.protocols.mismatch import OWN
 from checkpoint_git.protocols.skill import shape
 from checkpoint_git.protocols.skill.changes import parse_edits
 from checkpoint_git.protocols.skill.shape import describe, empty_field
@@ -61,7 +62,7 @@ def test_a_break_has_a_code_a_place_and_a_sentence(
 
 def test_a_missing_field_is_added_by_a_command() -> None:
     (found,) = find(phase=...)
-    assert found.hint == 'add it: checkpoint update SKILL --phase="..."'
+    assert found.hint == f'add it: checkpoint update {OWN} --phase="..."'
 
 
 def test_a_number_as_a_key_is_no_index() -> None:

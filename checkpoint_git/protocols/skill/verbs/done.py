@@ -18,7 +18,7 @@ SENTENCES = ("next",)
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("skill", metavar="SKILL", help="whose first action is done")
+    parser.add_argument("skill", metavar="NAME", help="whose first action is done")
     parser.add_argument("--verify", action="store_true", help="first run the action's done_when; it must succeed")
     parser.add_argument("--yes", action="store_true", help="with --verify: run the command without asking")
     after = parser.add_mutually_exclusive_group()

@@ -29,7 +29,7 @@ _KIN = f":(top,glob)**/*{layout.SUFFIX}"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("skill", metavar="SKILL", nargs="?", help="whose checkpoint; needed where there are several")
+    parser.add_argument("skill", metavar="NAME", nargs="?", help="whose checkpoint; needed where there are several")
     help_text = f"show at most N commits, newest first; 0 for all (default: {DEFAULT_LIMIT}, with --since all)"
     parser.add_argument("-n", "--limit", metavar="N", type=int, help=help_text)
     parser.add_argument(

@@ -53,7 +53,7 @@ class _Verb(NamedTuple):
 
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.usage = self.usage
-        parser.add_argument("skill", metavar="SKILL", help="whose checkpoint")
+        parser.add_argument("skill", metavar="NAME", help="whose checkpoint")
         for name, options in self.arguments:
             parser.add_argument(*name.split(), **options)
 
@@ -97,7 +97,7 @@ DECIDE = _Verb(
     "decide",
     (("words", {"metavar": "[ID] ANSWER", "nargs": "+", "help": "the question's id, where several wait; the answer"}),),
     lambda args, now: lambda value: entries.decide(value, now, *entries.split_answer(value, args.words)),
-    "%(prog)s [OPTIONS] SKILL [ID] ANSWER",
+    "%(prog)s [OPTIONS] NAME [ID] ANSWER",
 )
 BLOCK = _Verb(
     "block",

@@ -16,7 +16,7 @@ _MOST_A_SECOND = 100
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("skill", metavar="SKILL", help="whose checkpoint to archive")
+    parser.add_argument("skill", metavar="NAME", help="whose checkpoint to archive")
 
 
 def reset(place: Place, skill: str, now: int, on_wait: Tell = lambda: None) -> str:

@@ -29,7 +29,7 @@ _MOST_SHOWN = 10  # entries that stay, of one checkpoint
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("skill", metavar="SKILL", nargs="?", help="whose checkpoint (default: all)")
+    parser.add_argument("skill", metavar="NAME", nargs="?", help="whose checkpoint (default: all)")
     parser.add_argument("--dry-run", action="store_true", help="show what would move, and change nothing")
 
 
@@ -87,7 +87,7 @@ def _read_reverted(place: Place, document: Document) -> tuple[Mapping[str, str],
 
 
 def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
-    """The verb. With CHECKPOINT_SKILL set and no SKILL given it rotates that skill's checkpoint only."""
+    """The verb. With CHECKPOINT_SKILL set and no NAME given it rotates that skill's checkpoint only."""
     place = find_place(invocation.cwd)
     chosen = args.skill or invocation.env.get("CHECKPOINT_SKILL", "")
     if args.skill is not None or chosen:

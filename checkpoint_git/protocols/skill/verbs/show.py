@@ -19,7 +19,7 @@ _ROLES = ("source", "child", "deploy", "incident", "linked")
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("skill", metavar="SKILL", nargs="?", help="whose checkpoint; default: all")
+    parser.add_argument("skill", metavar="NAME", nargs="?", help="whose checkpoint; default: all")
     parser.add_argument(
         "--public", action="store_true", help="only what other skills may read: never skill_state or unknown fields"
     )

@@ -23,7 +23,7 @@ class Undone(NamedTuple):
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("skill", metavar="SKILL", help="whose last write to revert")
+    parser.add_argument("skill", metavar="NAME", help="whose last write to revert")
 
 
 def undo(place: Place, skill: str, on_wait: Tell = lambda: None) -> Undone:

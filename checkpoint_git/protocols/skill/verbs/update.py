@@ -25,7 +25,7 @@ _NEW_FIELDS = (NEW_FIELD, "--new_field")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("skill", metavar="SKILL", help="whose checkpoint")
+    parser.add_argument("skill", metavar="NAME", help="whose checkpoint")
     parser.add_argument("words", metavar="EDIT", nargs="*", help="--path=value, see below")
 
 

@@ -146,7 +146,7 @@ def test_a_question_whose_id_begins_with_a_dash_is_shown_with_what_answers_it(bu
 
 def test_the_usage_of_decide_says_what_it_takes(project: Path) -> None:
     usage = run_here("decide", "--help", cwd=project).stdout.splitlines()[0]
-    assert usage == "usage: checkpoint decide [OPTIONS] SKILL [ID] ANSWER"
+    assert usage == "usage: checkpoint decide [OPTIONS] NAME [ID] ANSWER"
 
 
 def test_a_dropped_action_keeps_its_reason(build: Path, project: Path) -> None:
@@ -345,7 +345,7 @@ REFUSED: list[tuple[list[str], str]] = [
     (["ask", "Which", "one?", "--option", "eu", "west"], "put each text in quotes: west"),
     (["drop", "evaluator", "--why", "too", "slow"], "put each text in quotes: slow"),
     (["done", "--next", "Ship", "it"], "put each text in quotes: it"),
-    (["done", "2"], " SKILL; `checkpoint done --help`"),
+    (["done", "2"], " NAME; `checkpoint done --help`"),
     (["drop", "zebra", "--why", "{x}"], "checkpoint drop build 'Write the notes API' --why '{x}'"),
     (["decide", "not", "now"], "checkpoint decide build b1 'not now'"),
     (["decide", "b2", "eu-west"], "checkpoint decide build b1 eu-west"),
