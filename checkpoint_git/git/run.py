@@ -170,15 +170,15 @@ def read_bare_top(cwd: str, env: Mapping[str, str]) -> str | None:
     return top if answer.code == 0 and bare == "true" else None
 
 
-def check_git_version(cwd: str) -> tuple[int, ...]:
+def check_git_version(cwd: str, minimum: tuple[int, ...] = MINIMUM_VERSION) -> tuple[int, ...]:
     """Raises CheckpointError when git is missing or older than what we need."""
     words = run_git(["--version"], cwd).out.decode("utf-8", "replace").split()
     numbers = words[2].split(".") if len(words) > 2 else []
     version = tuple(int(number) for number in numbers if number.isdecimal())
     if not version:
         raise CheckpointError("git --version gave no version", "check which git is on PATH")
-    if version < MINIMUM_VERSION:
-        needed = _version_text(MINIMUM_VERSION)
+    if version < minimum:
+        needed = _version_text(minimum)
         raise CheckpointError(f"git {_version_text(version)} is too old", f"install git {needed} or newer")
     return version
 

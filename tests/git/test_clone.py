@@ -56,6 +56,7 @@ def test_a_shallow_clone_says_how_to_get_the_rest(shared: GitRepo, tmp_path: Pat
 def test_what_a_sparse_checkout_leaves_out_is_named(shared: GitRepo) -> None:
     shared.write("pkg/.checkpoints/api.checkpoint.json", checkpoint_text(skill="api"))
     shared.commit("three")
+    shared.git("sparse-checkout", "init", "--cone")  # the default since git 2.37
     shared.git("sparse-checkout", "set", ".checkpoints", "docs")
     assert ("clone/sparse", "git sparse-checkout add pkg/.checkpoints") in gaps(shared.path)
     shared.git("sparse-checkout", "set", "docs")

@@ -402,8 +402,9 @@ def test_a_server_that_lacks_a_tool_lets_nothing_through_unseen(
 ) -> None:
     tools = tmp_path / "tools"
     tools.mkdir()
-    for name in ("sh", "cat", "git", "cut", "sed"):  # but for head
-        (tools / name).symlink_to(shutil.which(name) or name)
+    for name in ("sh", "cat", "git", "cut", "sed", "dirname"):  # but for head; dirname: git may be a script
+        (tools / name).write_text(f"#!/bin/sh\nexec '{shutil.which(name)}' \"$@\"\n")
+        (tools / name).chmod(0o755)
     clone.write(PATH, BAD)
     clone.commit()
     lines = f"{server.git('rev-parse', 'main')} {clone.git('rev-parse', 'HEAD')} refs/heads/main\n"

@@ -25,6 +25,7 @@ from tests.merge.operations import Operation, text_of
 from tests.merge.schemas import skill_schema
 from tests.merge.test_laws import many, merged_of, ours_history, sides, theirs_history
 from tests.support.merging import merge_texts
+from tests.support.repos import needs_git
 from tests.support.samples import checkpoint_text
 
 SIZE = 7
@@ -113,7 +114,11 @@ def test_a_decision_can_bring_up_another_conflict() -> None:
     assert decided.remaining == []
 
 
-STYLES = ("--quiet", "--diff3", "--zdiff3")  # --quiet stands for the plain style
+STYLES = (
+    "--quiet",
+    "--diff3",
+    pytest.param("--zdiff3", marks=needs_git(2, 35, feature="--zdiff3")),
+)  # --quiet stands for the plain style
 
 
 def line_merge(folder: Path, *options: str) -> str:

@@ -11,9 +11,10 @@ import pytest
 
 from checkpoint_git.tools.setup.init import Options, init
 from tests.support.command import run_checkpoint, run_here
-from tests.support.repos import GitRepo, copy_built
+from tests.support.repos import GitRepo, copy_built, needs_git
 from tests.support.samples import checkpoint_text
 
+KNOWS_OWNERS = needs_git(2, 35, 2, feature="a check of who owns a repository")
 PATH = ".checkpoints/build.checkpoint.json"
 # What no terminal should be sent: controls but the newline, invisible characters, marks that reverse the reading.
 UNSAFE = re.compile("[\x00-\x09\x0b-\x1f\x7f-\x9f\u200b\u200e\u200f\u202a-\u202e\u2066-\u2069\ufeff\ud800-\udfff]")
@@ -227,6 +228,7 @@ def test_a_bare_repository_has_no_checkpoints_to_look_at_but_a_server_to_set_up(
 # what git refuses
 
 
+@KNOWS_OWNERS
 def test_where_git_refuses_no_answer_is_made_up(healthy: GitRepo) -> None:
     healthy.write(PATH, text(healthy, context_primer={"generated_files": ["gone.md"]}))
     for config in ((healthy.path / ".git/config").read_text(), "[broken\n"):
@@ -250,6 +252,7 @@ def test_a_users_broken_configuration_is_one_clear_sentence(healthy: GitRepo) ->
     run_all(healthy.path, (0, 1, 2))
 
 
+@KNOWS_OWNERS
 def test_a_repository_that_git_does_not_trust_is_one_clear_sentence(healthy: GitRepo) -> None:
     done = run_checkpoint("doctor", cwd=healthy.path, env={"GIT_TEST_ASSUME_DIFFERENT_OWNER": "1"})
     assert done.returncode in (0, 1, 2)

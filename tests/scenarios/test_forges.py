@@ -16,7 +16,7 @@ import yaml
 from checkpoint_git.tools.setup.forge_files import forge_files
 from tests.architecture.imports import ROOT
 from tests.net.servers import Server, reply, serving
-from tests.support.repos import GitRepo
+from tests.support.repos import NEEDS_MERGE_TREE, GitRepo
 from tests.support.samples import checkpoint_text
 
 PATH = ".checkpoints/build.checkpoint.json"
@@ -133,6 +133,7 @@ def parents(forge: GitRepo, branch: str) -> list[str]:
     return forge.git("rev-list", "--parents", "-n1", f"refs/heads/{branch}").split()[1:]
 
 
+@NEEDS_MERGE_TREE
 def test_when_the_base_moves_every_open_pull_request_gets_the_merge(
     forge: GitRepo, api: Server, tmp_path: Path
 ) -> None:
@@ -152,6 +153,7 @@ def test_when_the_base_moves_every_open_pull_request_gets_the_merge(
     assert (tmp_path / "summary.md").read_text().count("### checkpoint ci") == 2
 
 
+@NEEDS_MERGE_TREE
 def test_a_second_run_finds_nothing_to_do(forge: GitRepo, api: Server, tmp_path: Path) -> None:
     list_pulls(api, pull(1, "topic"))
     premerge(forge, api, tmp_path)
@@ -160,6 +162,7 @@ def test_a_second_run_finds_nothing_to_do(forge: GitRepo, api: Server, tmp_path:
     assert forge.git("rev-parse", "topic") == after
 
 
+@NEEDS_MERGE_TREE
 def test_a_pull_requests_own_event_looks_at_that_one_and_other_bases_are_left_alone(
     forge: GitRepo, api: Server, tmp_path: Path
 ) -> None:
@@ -169,6 +172,7 @@ def test_a_pull_requests_own_event_looks_at_that_one_and_other_bases_are_left_al
     assert len(parents(forge, "topic")) == 1
 
 
+@NEEDS_MERGE_TREE
 def test_a_branch_that_is_called_like_anothers_ref_leaves_that_one_alone(
     forge: GitRepo, api: Server, tmp_path: Path
 ) -> None:
@@ -185,6 +189,7 @@ def test_a_branch_that_is_called_like_anothers_ref_leaves_that_one_alone(
     assert len(parents(forge, "topic")) == 2
 
 
+@NEEDS_MERGE_TREE
 def test_what_is_left_to_a_person_is_told_and_the_rest_is_merged_all_the_same(
     forge: GitRepo, api: Server, tmp_path: Path
 ) -> None:
@@ -221,6 +226,7 @@ def test_the_checks_annotate_what_a_pull_request_breaks(forge: GitRepo, tmp_path
     assert "### checkpoint validate" in (tmp_path / "summary.md").read_text()
 
 
+@NEEDS_MERGE_TREE
 def test_the_checks_say_nothing_of_a_pull_request_that_is_in_order(forge: GitRepo, tmp_path: Path) -> None:
     work = GitRepo(tmp_path / "work")
     work.git("checkout", "-q", "-b", "fine", "main")
@@ -243,6 +249,7 @@ def run_gitlab(forge: GitRepo, name: str, branch: str, tmp_path: Path, more: Map
     return done.returncode
 
 
+@NEEDS_MERGE_TREE
 def test_gitlabs_jobs_do_the_same(forge: GitRepo, api: Server, tmp_path: Path) -> None:
     requests = [
         {"source_project_id": 7, "target_project_id": 7, "source_branch": name, "target_branch": "main"}

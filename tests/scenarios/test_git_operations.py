@@ -11,7 +11,7 @@ import pytest
 from checkpoint_git.git.driver_settings import Choices
 from tests.merge.choosing import OURS, THEIRS, keep_side
 from tests.scenarios.driven import PACKAGE, PATH, branch_with, drive
-from tests.support.repos import GitRepo
+from tests.support.repos import NEEDS_MERGE_TREE, GitRepo
 from tests.support.samples import checkpoint, checkpoint_text
 
 R1, R2, R3 = ({"at": f"2026-03-0{day}T00:00:00Z", "verdict": "PASS"} for day in (1, 2, 3))
@@ -117,6 +117,7 @@ def test_a_revert_takes_back_only_what_the_commit_did(diverged: GitRepo) -> None
     assert value["skill_state"] == RIGHT["skill_state"]
 
 
+@NEEDS_MERGE_TREE
 def test_a_merge_computed_without_a_work_tree_is_the_same(diverged: GitRepo) -> None:
     tree = diverged.git("merge-tree", "--write-tree", "left", "right").splitlines()[0]
     assert json.loads(diverged.git("show", f"{tree}:{PATH}")) == checkpoint(**BOTH)

@@ -330,6 +330,7 @@ HINTS = [
     # pipeline
     Hint("pipeline/changed", records("sed -i 1d *.yaml")),
     Hint("pipeline/changed", records("git rm -q *.yaml")),
+    Hint("pipeline/changed", records("cd ../../../..; rm -r .claude")),
     Hint("pipeline/broken", records("sed -i s/^/x/ *.yaml")),
 ]
 """Code by code; several rows for one where its hint differs."""

@@ -10,7 +10,7 @@ from typing import NamedTuple
 import pytest
 
 from tests.support.command import BIN, run_here
-from tests.support.repos import GitRepo
+from tests.support.repos import GIT, GitRepo, needs_git
 from tests.support.samples import checkpoint
 
 PATH = ".checkpoints/build.checkpoint.json"
@@ -48,7 +48,7 @@ BROKEN = THEIRS.replace('"phase"', "phase")
 CASES = [
     Met("merge", ["merge theirs"]),
     Met("a subfolder", ["merge theirs"], cwd="src/deep"),
-    Met("diff3", ["-c merge.conflictStyle=zdiff3 merge theirs"]),
+    Met("diff3", [f"-c merge.conflictStyle={'zdiff3' if GIT >= (2, 35) else 'diff3'} merge theirs"]),
     Met("rebase", ["checkout -q theirs", "rebase main"]),
     Met("cherry-pick", ["cherry-pick theirs"]),
     Met("stash", STASH),
@@ -109,6 +109,7 @@ def test_whoever_meets_a_conflict_is_led_through_it(repo: GitRepo, met: Met) -> 
     assert "<<<<<<<" not in everything
 
 
+@needs_git(2, 34, feature="git merge -s ort, which gives both names the merged content,")
 def test_a_name_that_both_sides_changed_is_decided_by_name(repo: GitRepo) -> None:
     one, two = PATH.replace("build", "one"), PATH.replace("build", "two")
     repo.diverge({PATH: BASE}, {one: text("ours", "one")}, {two: text("theirs", "two")})

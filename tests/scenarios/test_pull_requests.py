@@ -20,10 +20,12 @@ from checkpoint_git.tools.merges.premerge_verb import describe_premerge
 from checkpoint_git.tools.merges.pull_request import Request
 from tests.scenarios.driven import PATH
 from tests.support.beside import merge_plainly
-from tests.support.repos import GitRepo
+from tests.support.repos import NEEDS_MERGE_TREE, GitRepo
 from tests.support.samples import checkpoint, checkpoint_text
 from tests.support.streams import Entry, Files, Stream
 from tests.support.verbs import NOON, seconds
+
+pytestmark = NEEDS_MERGE_TREE
 
 R1, R2, R3 = ({"at": f"2026-03-0{day}T00:00:00Z", "verdict": "PASS"} for day in (1, 2, 3))
 ROWS = [{"id": f"row-{n}", "label": f"Row {n}", "status": "not_started"} for n in range(5)]

@@ -15,9 +15,11 @@ from tests.merge.schemas import skill_schema
 from tests.scenarios.driven import drive
 from tests.support.command import run_checkpoint
 from tests.support.merging import merge_texts
-from tests.support.repos import GitRepo
+from tests.support.repos import NEEDS_MERGE_TREE, GitRepo
 from tests.support.served import PATH, Change, Server, Value, changed, run, start, text_of
 from tests.support.verbs import NOON, Ran, run_verb
+
+pytestmark = NEEDS_MERGE_TREE
 
 ROW = {"id": "row-new", "label": "Found on the way", "status": "not_started"}
 

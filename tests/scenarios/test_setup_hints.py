@@ -51,7 +51,7 @@ ROWS = [
     Row(
         "clone/sparse",
         "mkdir -p app/.checkpoints; cp .checkpoints/*.json app/.checkpoints; git add -A; git commit -qnm app;"
-        " git sparse-checkout set --cone docs .checkpoints",
+        " git sparse-checkout init --cone; git sparse-checkout set docs .checkpoints",
     ),
     Row("driver/inert", INFO % "merge=union", "union", "sed -i '$d' .git/info/attributes"),
     Row("driver/inert", INFO % "-merge", "-merge", "sed -i '$d' .git/info/attributes"),

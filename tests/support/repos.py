@@ -1,10 +1,25 @@
 """A real git repository in a temporary folder, with the few verbs that tests need."""
 
+import re
 import shutil
 import subprocess
 import tempfile
 from collections.abc import Callable, Mapping
 from pathlib import Path
+
+import pytest
+
+_VERSION = subprocess.run(["git", "--version"], capture_output=True, text=True, check=True).stdout
+GIT = tuple(map(int, re.findall(r"\d+", _VERSION)[:3]))
+
+
+def needs_git(*version: int, feature: str) -> pytest.MarkDecorator:
+    """Skips where git is older than the version that has the feature."""
+    came = f"{feature} came with git {'.'.join(map(str, version))}"
+    return pytest.mark.skipif(version > GIT, reason=f"{came}, and here is {_VERSION.strip()}")
+
+
+NEEDS_MERGE_TREE = needs_git(2, 38, feature="git merge-tree --write-tree")
 
 
 class GitRepo:

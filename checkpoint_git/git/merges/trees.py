@@ -5,12 +5,11 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import NamedTuple
 
-from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.git import isolated_dir
 from checkpoint_git.git.merges.bases import read_base_ids
 from checkpoint_git.git.merges.merges import Commit, read_commits
 from checkpoint_git.git.objects import Entry, Env, diff_trees, read_tree
-from checkpoint_git.git.run import git_error, run_git
+from checkpoint_git.git.run import check_git_version, git_error, run_git
 from checkpoint_git.git.staged import pathspecs
 from checkpoint_git.protocols.registry import is_merged
 
@@ -52,7 +51,7 @@ def merge_trees(sealed: isolated_dir.Sealed, ours: str, theirs: str) -> TreeMerg
     words = ["merge-tree", "--write-tree", "--messages", "-z", "ours", "theirs"]
     result = isolated_dir.run_sealed(sealed, words, answers=(0, 1, _USAGE_ERROR))
     if result.code == _USAGE_ERROR:
-        raise CheckpointError("this git cannot merge without a work tree", "install git 2.39 or newer")
+        check_git_version(sealed.cwd, (2, 38))
     if not result.out.partition(b"\0")[0]:  # git answers 1 also where it has not merged at all
         raise git_error(words, result, "a merge in memory")
     return parse_merge(result.out, clean=result.code == 0)

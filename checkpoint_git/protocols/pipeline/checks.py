@@ -28,7 +28,7 @@ def find_broken_records(context: Context) -> Iterator[Finding]:
 @check("pipeline/changed", "error", remedy="`git restore PATH`")
 def find_changed_records(context: Context) -> Iterator[Finding]:
     """A committed pipeline record that the work tree has changed or lost."""
-    if context.place.work_tree is None or not is_present(context.place):
+    if context.place.work_tree is None:
         return
     from checkpoint_git.git.staged import read_losses
     from checkpoint_git.protocols.pipeline import layout

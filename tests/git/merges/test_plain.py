@@ -7,7 +7,7 @@ import pytest
 from checkpoint_git.git.merges.merges import Commit, read_files_at, read_merge, read_touched
 from checkpoint_git.git.merges.trees import find_stopped, is_dropped, merge_by_lines, open_plain
 from tests.scenarios.driven import drive
-from tests.support.repos import GitRepo
+from tests.support.repos import NEEDS_MERGE_TREE, GitRepo
 
 PATH = ".checkpoints/build.checkpoint.json"
 LINES = "".join(f"{number}\n" for number in range(20))
@@ -24,6 +24,7 @@ def ids(repo: GitRepo) -> tuple[str, str]:
     return repo.git("rev-parse", "left"), repo.git("rev-parse", "right")
 
 
+@NEEDS_MERGE_TREE
 def test_lines_are_merged_and_no_object_is_left_behind(diverged: GitRepo) -> None:
     drive(diverged)
     before = diverged.git("count-objects", "-v")
@@ -36,6 +37,7 @@ def test_lines_are_merged_and_no_object_is_left_behind(diverged: GitRepo) -> Non
     assert diverged.git("count-objects", "-v") == before
 
 
+@NEEDS_MERGE_TREE
 def test_what_lines_cannot_merge_is_named(diverged: GitRepo) -> None:
     for name in ("right", "left"):
         diverged.git("checkout", "-q", name)
@@ -48,6 +50,7 @@ def test_what_lines_cannot_merge_is_named(diverged: GitRepo) -> None:
     assert [one.path for one in made.unsettled] == [PATH, "code"]
 
 
+@NEEDS_MERGE_TREE
 @pytest.mark.parametrize("lines", ["* merge=union", "* merge=ours-always", "* -merge", "* text eol=crlf"])
 def test_no_attribute_has_a_say(lines: str, diverged: GitRepo, tmp_path: Path) -> None:
     diverged.git("config", "merge.ours-always.driver", "true")

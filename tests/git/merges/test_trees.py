@@ -1,5 +1,7 @@
 """What git says of a merge without a work tree, taken apart; trees and blobs written without an index of anybody's."""
 
+import os
+import shutil
 from pathlib import Path
 
 import pytest
@@ -16,7 +18,7 @@ from checkpoint_git.git.merges.trees import (
     write_tree,
 )
 from checkpoint_git.git.objects import Entry, diff_trees
-from tests.support.repos import GitRepo
+from tests.support.repos import NEEDS_MERGE_TREE, GitRepo
 from tests.support.streams import Stream
 
 
@@ -45,6 +47,7 @@ def test_an_answer_is_taken_apart() -> None:
     assert merged.texts == {"x"}
 
 
+@NEEDS_MERGE_TREE
 def test_git_merges_without_a_work_tree(sides: GitRepo) -> None:
     with open_sealed(str(sides.path)) as sealed:
         merged = merge_trees(sealed, *(sides.git("rev-parse", name) for name in ("one", "two")))
@@ -53,6 +56,7 @@ def test_git_merges_without_a_work_tree(sides: GitRepo) -> None:
     assert merged.texts == {"a", "b"}
 
 
+@NEEDS_MERGE_TREE
 def test_attributes_are_those_that_were_given(sides: GitRepo) -> None:
     with open_sealed(str(sides.path), ["a -merge"]) as sealed:
         merged = merge_trees(sealed, *(sides.git("rev-parse", name) for name in ("one", "two")))
@@ -95,6 +99,24 @@ def test_lines_are_merged_and_binary_content_is_refused(sides: GitRepo) -> None:
         assert merge_lines(sealed.cwd, b"\0001", b"\0002", b"\0003") is None
 
 
+def test_a_git_that_cannot_merge_so_is_named_with_the_version_that_can(
+    sides: GitRepo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    program = tmp_path / "bin/git"
+    program.parent.mkdir()
+    program.write_text(
+        f'#!/bin/sh\ncase "$*" in *--version) echo git version 2.37.7; exit;; *merge-tree*) exit 129;; esac\n'
+        f"exec '{shutil.which('git')}' \"$@\"\n"
+    )
+    program.chmod(0o755)
+    monkeypatch.setenv("PATH", f"{program.parent}:{os.environ['PATH']}")
+    commits = [sides.git("rev-parse", name) for name in ("one", "two")]
+    with open_sealed(str(sides.path)) as sealed, pytest.raises(CheckpointError, match=r"git 2\.37\.7 is too") as raised:
+        merge_trees(sealed, *commits)
+    assert raised.value.hint == "install git 2.38 or newer"
+
+
+@NEEDS_MERGE_TREE
 def test_commits_that_are_not_there_are_an_error(sides: GitRepo) -> None:
     with open_sealed(str(sides.path)) as sealed, pytest.raises(CheckpointError, match="merge-tree failed"):
         merge_trees(sealed, "1" * 40, "2" * 40)

@@ -10,7 +10,7 @@ from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.tools.merges import audit
 from checkpoint_git.tools.merges import ci as ci
 from tests.support.command import run_checkpoint
-from tests.support.repos import GitRepo
+from tests.support.repos import NEEDS_MERGE_TREE, GitRepo
 from tests.support.served import PATH, Server, changed, run, start
 from tests.support.verbs import NOON, Ran, run_verb
 
@@ -54,12 +54,14 @@ def test_sides_that_have_nothing_in_common_cannot_be_verified(server: Server, tm
     assert "--unshallow" in raised.value.hint
 
 
+@NEEDS_MERGE_TREE
 def test_a_side_that_has_the_other_already_is_silent(server: Server) -> None:
     for base, head in (("main", "main"), ("main", "other"), ("main~1", "main")):
         ran = verify(server.repo, "--base", base, "--head", head)
         assert (ran.codes, ran.outcome.code) == ([], 0)
 
 
+@NEEDS_MERGE_TREE
 def test_an_answer_for_programs_names_file_place_and_side(server: Server) -> None:
     done = run_checkpoint("ci", "verify", "--base", "main", "--head", "topic", "--json", cwd=server.repo.path)
     answer = json.loads(done.stdout)
@@ -79,6 +81,7 @@ def test_an_answer_for_programs_names_file_place_and_side(server: Server) -> Non
     assert [file["path"] for file in fix["files"]] == [PATH]
 
 
+@NEEDS_MERGE_TREE
 def test_other_files_that_stop_the_merge_are_counted_and_no_finding(server: Server) -> None:
     for name in ("left", "right"):
         server.repo.git("checkout", "-q", "-b", name, "main")
@@ -88,6 +91,7 @@ def test_other_files_that_stop_the_merge_are_counted_and_no_finding(server: Serv
     assert (ran.codes, ran.outcome.code, ran.outcome.data["merges"][0]["other_conflicts"]) == ([], 0, 1)
 
 
+@NEEDS_MERGE_TREE
 def test_a_file_that_one_side_removed_stops_the_merge(server: Server) -> None:
     server.repo.git("checkout", "-q", "-b", "without", "main~1")
     server.repo.git("rm", "-q", PATH)
@@ -126,6 +130,7 @@ def test_an_empty_repository_has_no_range(repo: GitRepo) -> None:
         run_verb(audit, cwd=repo.path, now=NOON, env=dict(os.environ))
 
 
+@NEEDS_MERGE_TREE
 def test_a_file_archived_here_and_changed_there_is_not_settled_by_following_the_rename(server: Server) -> None:
     archive = ".checkpoints/history/build.20260301T120000Z.json"
     server.repo.git("checkout", "-q", "-b", "archived", "main~1")
@@ -154,6 +159,7 @@ def test_a_branch_that_the_job_has_not_fetched_is_asked_for(server: Server) -> N
         assert "git fetch origin" in caught.value.hint
 
 
+@NEEDS_MERGE_TREE
 @pytest.mark.parametrize("pushed", ["refs/tags/origin/main", "refs/heads/origin/main", "refs/tags/main"])
 def test_the_base_is_the_branch_whatever_else_was_pushed_under_its_name(server: Server, pushed: str) -> None:
     server.repo.git("update-ref", "refs/remotes/origin/main", "main")

@@ -12,10 +12,12 @@ from checkpoint_git.git.remotes import push_commit
 from checkpoint_git.tools.merges import ci
 from tests.scenarios.driven import PATH
 from tests.support.command import run_checkpoint
-from tests.support.repos import GitRepo
+from tests.support.repos import NEEDS_MERGE_TREE, GitRepo
 from tests.support.samples import checkpoint_text
 from tests.support.streams import Entry, Stream
 from tests.support.verbs import Ran, run_verb
+
+pytestmark = NEEDS_MERGE_TREE
 
 DECISIONS = [f"decision {n}" for n in range(6)]
 

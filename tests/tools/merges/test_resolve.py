@@ -18,11 +18,13 @@ from checkpoint_git.tools.merges.decisions import Asker, Request
 from checkpoint_git.tools.merges.unmerged import Case
 from tests.scenarios.driven import PATH, branch_with, drive
 from tests.support.command import BIN, run_checkpoint
-from tests.support.repos import GitRepo
+from tests.support.repos import GitRepo, needs_git
 from tests.support.samples import checkpoint, checkpoint_text
 from tests.support.verbs import Ran, lines_of, run_verb
 
 # the step is asked for: ours says no later instant than the base
+ZDIFF3 = pytest.param("zdiff3", marks=needs_git(2, 35, feature="merge.conflictStyle=zdiff3"))
+STYLES = ["merge", "diff3", ZDIFF3]
 OURS: dict[str, Any] = {"step": "ours-step", "project": "mine", "updated_at": "2026-03-02T09:30:00Z"}
 THEIRS: dict[str, Any] = {"step": "theirs-step", "project": "yours", "updated_at": "2026-03-04T00:00:00Z"}
 LATER = "2026-03-04T00:00:00Z"
@@ -222,7 +224,7 @@ def test_a_dry_run_changes_nothing(repo: GitRepo) -> None:
 # merges that ran without the driver
 
 
-@pytest.mark.parametrize("style", ["merge", "diff3", "zdiff3"])
+@pytest.mark.parametrize("style", STYLES)
 def test_a_merge_without_the_driver_is_made_again(repo: GitRepo, style: str) -> None:
     conflicted(repo, driver=False, style=style)
     assert "<<<<<<< HEAD" in repo.read(PATH)
@@ -231,7 +233,7 @@ def test_a_merge_without_the_driver_is_made_again(repo: GitRepo, style: str) -> 
     assert not list(repo.path.glob(".checkpoints/*.before-resolve*"))
 
 
-@pytest.mark.parametrize("style", ["merge", "diff3", "zdiff3"])
+@pytest.mark.parametrize("style", STYLES)
 def test_what_only_git_found_conflicting_is_merged_unasked(repo: GitRepo, style: str) -> None:
     ours, theirs = checkpoint_text(updated_at="2026-03-03T00:00:00Z"), checkpoint_text(updated_at=LATER)
     conflicted(repo, ours=ours, theirs=theirs, driver=False, style=style)
@@ -866,7 +868,7 @@ def decided_differently() -> dict[str, str]:
     return {name: json.dumps(each, indent=2) + "\n" for name, each in sides.items()}
 
 
-@pytest.mark.parametrize("style", ["merge", "diff3", "zdiff3"])
+@pytest.mark.parametrize("style", STYLES)
 @pytest.mark.parametrize("how", ["unmerged", "added", "committed", "fetched"])
 def test_without_the_driver_resolve_merges_what_it_would_have(repo: GitRepo, style: str, how: str) -> None:
     conflicted(repo, **decided_differently(), driver=False, style=style)
@@ -891,7 +893,7 @@ def test_without_the_driver_resolve_merges_what_it_would_have(repo: GitRepo, sty
     assert "nothing to resolve" in said(run(repo))
 
 
-@pytest.mark.parametrize("style", ["merge", "diff3", "zdiff3"])
+@pytest.mark.parametrize("style", STYLES)
 def test_where_no_merge_is_left_to_make_again_the_markers_themselves_are_merged(repo: GitRepo, style: str) -> None:
     conflicted(repo, **decided_differently(), driver=False, style=style)
     text = repo.read(PATH).replace("tidepool", "tidepool, edited since")

@@ -17,9 +17,11 @@ from checkpoint_git.tools.merges.tree_merge import MergedTree, UnrelatedError, m
 from tests.scenarios.driven import PATH, drive
 from tests.support.beside import compare_merges, merge_plainly
 from tests.support.histories import write_history
-from tests.support.repos import GitRepo
+from tests.support.repos import NEEDS_MERGE_TREE, GitRepo
 from tests.support.samples import checkpoint_text
 from tests.support.streams import Stream
+
+pytestmark = NEEDS_MERGE_TREE
 
 OTHER = "sub/.checkpoints/audit.checkpoint.json"
 PHASE = "memory/state/phase.json"
