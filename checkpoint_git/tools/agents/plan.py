@@ -60,11 +60,6 @@ def read_agent_steps(place: Place, wanted: Sequence[str], env: Mapping[str, str]
         looked_for = ", ".join(dict.fromkeys(sign for _, sign in SIGNS))
         return [Step("skip", "agents", f"no sign of any ({looked_for}); name one: checkpoint init --agent AGENT")]
     files = {path: _read_file(place.root, path) for path in list_paths()}
-    words = ["ls-files", "-t", "-z", "--", *files]
-    for field in run_git(words, place.root, env=clean_env(env), check=False).out.split(b"\0"):
-        path = os.fsdecode(field[2:])
-        if field.startswith(b"S ") and path in files:  # a sparse checkout leaves it out
-            files[path] = files[path]._replace(blocked="git tracks it, but it is not checked out")
     asked = run_git(["config", COMMAND_SETTING], place.root, env=clean_env(env), check=False).out.decode().strip()
     command = asked or COMMANDS[0]
     if command not in COMMANDS:

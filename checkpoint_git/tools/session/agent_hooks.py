@@ -115,16 +115,3 @@ def make_error_answer(verb: str, words: Sequence[str], error: CheckpointError) -
     # No session is disturbed: trouble is one line on stderr
     message = " ".join(escape_controls(error.message).split())
     return Answer((), _COULD_NOT_TELL if "--strict" in words else 0, f"checkpoint {verb}: {message}")
-
-
-def render_shape(value: Any) -> str:
-    """JSON in ASCII on one line, which no terminal and no encoding can spoil."""
-    from _json import encode_basestring_ascii  # the C part of json: the whole of it costs more than all this
-
-    if isinstance(value, dict):
-        return "{" + ", ".join(f"{render_shape(key)}: {render_shape(member)}" for key, member in value.items()) + "}"
-    if isinstance(value, list):
-        return "[" + ", ".join(map(render_shape, value)) + "]"
-    if isinstance(value, bool):
-        return "true" if value else "false"
-    return str(value) if isinstance(value, int) else encode_basestring_ascii(str(value))

@@ -1,5 +1,6 @@
 """`checkpoint prime`: what a session is told when it starts. Whatever goes wrong, the session starts."""
 
+import json
 from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -12,7 +13,7 @@ from checkpoint_git.disk.discover import find_repository
 from checkpoint_git.git.clone import find_conflicts, find_gaps, find_nested
 from checkpoint_git.protocols.contract import Question, read_summaries
 from checkpoint_git.tools.session import agent_hooks
-from checkpoint_git.tools.session.agent_hooks import SHAPES, HookInput, read_hook_input, render_shape
+from checkpoint_git.tools.session.agent_hooks import SHAPES, HookInput, read_hook_input
 from checkpoint_git.tools.session.record import find_quietly, name_checkpoint, read_unrecorded, write_start
 
 FORMATS = agent_hooks.FORMATS  # what --format takes here
@@ -49,10 +50,10 @@ def answer(args: Namespace, invocation: Invocation) -> Answer:
     text = "\n".join(lines)
     if args.format == "json":
         about = {"schema_version": 1, "command": "prime", "tokens": count_tokens(text), "lines": lines}
-        return Answer([render_shape(about), "\n"], 0)
+        return Answer([json.dumps(about), "\n"], 0)
     if not lines:
         return Answer((), 0)
-    return Answer([render_shape(SHAPES[args.format].prime(text)) if args.format in SHAPES else text, "\n"], 0)
+    return Answer([json.dumps(SHAPES[args.format].prime(text)) if args.format in SHAPES else text, "\n"], 0)
 
 
 def prime(

@@ -1,5 +1,6 @@
 """`checkpoint session`: reminds an agent that work went on and no checkpoint was written. It never fails a session."""
 
+import json
 from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping
 from functools import partial
@@ -7,7 +8,7 @@ from functools import partial
 from checkpoint_git.core.outcome import Answer, Invocation
 from checkpoint_git.protocols.contract import find_hooks
 from checkpoint_git.tools.session import agent_hooks
-from checkpoint_git.tools.session.agent_hooks import SHAPES, HookInput, read_hook_input, render_shape
+from checkpoint_git.tools.session.agent_hooks import SHAPES, HookInput, read_hook_input
 from checkpoint_git.tools.session.record import (
     find_quietly,
     name_checkpoint,
@@ -37,7 +38,7 @@ def answer(args: Namespace, invocation: Invocation) -> Answer:
     text, block = remind(args.event, invocation.cwd, invocation.now, invocation.env, told, block=args.block)
     if args.format == "json":
         about = {"schema_version": 1, "command": "session", "event": args.event, "reminder": text, "block": block}
-        return Answer([render_shape(about), "\n"], 0)
+        return Answer([json.dumps(about), "\n"], 0)
     if not text:
         return Answer((), 0)
     text = f"checkpoint-git: {text}"
@@ -45,7 +46,7 @@ def answer(args: Namespace, invocation: Invocation) -> Answer:
         return Answer([text, "\n"], 0)
     ways = SHAPES[args.format]
     shape = ways.compact if args.event == "precompact" else ways.block if block else ways.remind
-    return Answer([render_shape(shape(text)), "\n"] if shape else (), 0)
+    return Answer([json.dumps(shape(text)), "\n"] if shape else (), 0)
 
 
 def remind(
