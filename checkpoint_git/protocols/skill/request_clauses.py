@@ -26,7 +26,7 @@ _RULES: dict[str, _Rule] = {
     "renew": _Rule(about=_CHECKED),
     "update": _Rule(about=_CHECKED),
     "publish": _Rule(about=frozenset(["to", "link", "linked", "linking"]), forbids=terms.LATER),
-    "verify": _Rule(needs=terms.GREEN, only=terms.SETTLING),
+    "verify": _Rule(needs=terms.GREEN, only=terms.SETTLING, forbids=frozenset(["remains", "unmerged"])),
     "watch": _Rule(about=terms.APPROVAL, forbids=terms.TO_LEARN),
     "work": _Rule(about=_CHECKED),
     "address": _Rule(about=terms.REVIEWED, needs=terms.REVIEWED, forbids=terms.LATER),
@@ -64,14 +64,14 @@ class Head:
         if self.kind == "work" and not is_named and self.verb not in terms.WORK_NEEDS_NO_NOUN:
             return False
         if rule.only:
-            return bool(rule.needs & near) and near <= rule.only
+            is_open = bool(terms.UNMERGED & {*behind}) and not rule.forbids & near
+            return bool(rule.needs & near) and (near <= rule.only or is_open)
         needed = frozenset() if is_named and self.verb in terms.WHOLE else rule.needs
         aims = {two for one, two in pairwise(behind) if one == "to"} if self.kind in terms.OF_AIMS else set()
         if rule.forbids & near or (needed and not needed & near) or aims & terms.DEEDS - terms.AIMS:
             return False
-        may_be_titled = self.kind != "work" or "-" not in self._text.references([self.token])[0]
         is_closed = bool(needed & {*behind[:5]}) or self._ends_well()
-        return self._governs(rule) and (is_closed or (may_be_titled and self._is_titled()))
+        return self._governs(rule) and (is_closed or self._is_titled())
 
     @staticmethod
     def _is_light(words: Words) -> bool:
@@ -84,11 +84,11 @@ class Head:
         "rebase onto #12", "merge main into #12".
         """
         words = self._between
+        names_it = self._text.is_named_pull(self.token) and not {*words} & terms.OF_ANOTHER
         if not rule.about & {*words}:
             if self._behind[:2] in (["into", "a"], ["into", "one"]):  # "merge #12 and #13 into one plan"
                 return False
             is_target = words[-1:] in (["on"], ["onto"], ["into"], ["to"]) and "auto" not in self.verb
-            names_it = self._text.is_named_pull(self.token) and not {*words} & terms.OF_ANOTHER
             return (names_it or self._is_light(words)) and not is_target
         at = max(number for number, word in enumerate(words) if word in rule.about)
         behind = [word for word in words[at + 1 :] if word not in terms.LANDING]
@@ -105,7 +105,7 @@ class Head:
         if first == ",":
             return after[1:2] == [] or after[1] in terms.MANNER - {"codespan"} or after[1].endswith(("ing", "ed", "ly"))
         is_manner = first in terms.BEHIND | terms.HURDLES or first.endswith(("ly", "mente")) or "/" in first  # a branch
-        is_part = {*after[1:3]} & terms.PARTS and not {*after[:2]} & terms.RELATIONS  # "#12 Windows CI"
+        is_part = {*after[:3]} & terms.PARTS and not {*after[:2]} & terms.RELATIONS  # "#12 Windows CI"
         return is_manner or not first[:1].isalnum() or bool(is_part)
 
     def _is_titled(self) -> bool:
@@ -137,7 +137,9 @@ class Head:
 
 def goes_beyond(words: Words) -> bool:
     """Whether a clause leads behind the merge: to production, a release, customers."""
-    said = [*takewhile(lambda word: word not in ("triggering", "which"), words)]
+    is_read = terms.VERBS.get(words[0].lower()) in ("review", "address")  # for what it is read is none of the work
+    ends = ("triggering", "which", *(("for", "by") if is_read else ()))
+    said = [*takewhile(lambda word: word not in ends, words)]
     return any(phrase_at(said, at, terms.BEYOND) for at in range(len(said)))
 
 
@@ -182,7 +184,11 @@ def hides_work(words: Words, kind: str) -> bool:
         is_word = after.replace("-", "").isalpha() and not after.isupper() and after.lower() not in terms.KNOWN
         behind = {*words[at + 2 : at + 3]}
         # what "for" and the like begin goes on with nouns; a verb has an object there, as a rule with an article
-        is_list = after.istitle() or kind in ("wait", "watch") or {"for", "with", "of", "against"} & {*words[:at]}
+        is_list = (
+            after.istitle()
+            or kind in ("wait", "watch")
+            or {"for", "with", "of", "against", "by", "so", "'"} & {*words[:at]}
+        )
         is_listed = is_list and joint in ("and", ",", "&", "+") and not behind <= terms.LIGHT - terms.PREPOSITIONS
         acts_on = behind & terms.ARTICLES and not after.endswith(("ing", "ed"))  # "page the owner"
         if at and joins and is_word and not is_listed and (acts_on or not after.endswith(terms.OF_NOUNS)):
@@ -206,7 +212,8 @@ def states_something(head: Words, joint: str) -> bool:
         return True  # "the parser rejects empty input"
     clause = words[1 : next((at for at, word in enumerate(words) if word in ("that", "which")), 10)]
     states = not is_verb and terms.STATING & {*clause[:10]}
-    return bool(states or words[0] in terms.LABELS | terms.STATED or words[-1] in terms.SETTLED)
+    is_past = not is_verb and any(word.endswith("ed") and word[:2] != "un" for word in words[:5])
+    return bool(states or is_past or words[0] in terms.LABELS | terms.STATED or words[-1] in terms.SETTLED)
 
 
 class _Step(NamedTuple):
@@ -225,6 +232,7 @@ _STEPS = {
     "publish": _Step(only=terms.PUBLISHED),
     "link": _Step(only=terms.PUBLISHED),
     "address": _Step(needs=terms.REVIEWED | terms.POINTERS, only=terms.POINTERS),
+    "work": _Step(needs=terms.APPROVAL | frozenset(["ci", "checks", "gates", "self-review"])),
     "obtain": _Step(needs=terms.APPROVAL | terms.HURDLES | terms.ROLES),
     "renew": _CHECKING,
     "wait": _CHECKING,
@@ -241,7 +249,7 @@ def is_step(head: Words) -> bool:
     phrase = phrase_at(words, 0, terms.VERBS)
     kind, rest = terms.VERBS.get(phrase, ""), words[phrase.count(" ") + 1 :]
     step = _STEPS.get(kind)
-    if step is None:
+    if step is None or goes_beyond(head):
         return words[:4] == ["decide", "whether", "to", "merge"] or " ".join(words[:3]) in terms.ALONE
     rest = [
         *takewhile(lambda word: word not in ("using", "with", "via", "by", "per", "on", "from", "triggering"), rest)

@@ -14,7 +14,7 @@ MARK = "\x01"
 _FIRST = 0x4E00
 BRACKETED = "\x02"  # before references that stood alone in brackets
 _CODE = "codespan"  # in place of a code span
-_PIECE = re.compile(rf"{BRACKETED}|{MARK}.|[^\W_](?:[\w'./@-]*\w)?|->|=>|--|[^\w\s]")
+_PIECE = re.compile(rf"{BRACKETED}|{MARK}.|\d\+(?!\S)|[^\W_](?:[\w'./@-]*\w)?|->|=>|--|[^\w\s]")
 NO_WAY = "❌🚫⛔✗✘~"  # signs of a prohibition
 SENTENCE_ENDS = frozenset(".!?;|")
 ARROWS = frozenset(["→", "⇒", "->", "=>"])
