@@ -139,7 +139,11 @@ def goes_beyond(words: Words) -> bool:
     """Whether a clause leads behind the merge: to production, a release, customers."""
     is_read = terms.VERBS.get(words[0].lower()) in ("review", "address")  # for what it is read is none of the work
     ends = ("triggering", "which", *(("for", "by") if is_read else ()))
-    said = [*takewhile(lambda word: word not in ends, words)]
+    said = [*takewhile(lambda word: word not in ends, map(str.lower, words))]
+    if said[:1] and terms.VERBS.get(said[0]) == "land":  # "merge #12 to deploy the parser" says what for
+        said = said[
+            : next((at for at, pair in enumerate(pairwise(said)) if pair[0] == "to" and pair[1] in terms.DEEDS), None)
+        ]
     return any(phrase_at(said, at, terms.BEYOND) for at in range(len(said)))
 
 
@@ -150,7 +154,8 @@ def is_on_its_way(head: Words) -> bool:
     if at == len(words) or not all(word in terms.LIGHT for word in words[:at]):
         return False
     behind = words[at + 1 :]
-    if {*behind[:1]} & terms.COPULAS and terms.PAST & {*behind[:4]}:
+    is_past = {*behind[:1]} & terms.PAST and {*behind[1:2]} & terms.BEHIND  # "merged at"
+    if is_past or ({*behind[:1]} & terms.COPULAS and terms.PAST & {*behind[:4]}):
         return False
     while behind and behind[0] in terms.COPULAS:
         behind = behind[1:]
@@ -207,7 +212,7 @@ def states_something(head: Words, joint: str) -> bool:
         return True  # "Vercel deploys it"
     if joint not in ("sentence", "start"):
         return False
-    acting = {before for before, word in pairwise(words[1:6]) if word.endswith("s")}
+    acting = {before for before, word in pairwise(words[1:9]) if word.endswith("s")}
     if joint == "sentence" and not is_verb and acting - terms.ANDS - terms.PREPOSITIONS - terms.ARTICLES:
         return True  # "the parser rejects empty input"
     clause = words[1 : next((at for at, word in enumerate(words) if word in ("that", "which")), 10)]
@@ -232,6 +237,7 @@ _STEPS = {
     "publish": _Step(only=terms.PUBLISHED),
     "link": _Step(only=terms.PUBLISHED),
     "address": _Step(needs=terms.REVIEWED | terms.POINTERS, only=terms.POINTERS),
+    "update": _Step(needs=frozenset(["its", "body", "description"])),
     "work": _Step(needs=terms.APPROVAL | frozenset(["ci", "checks", "gates", "self-review"])),
     "obtain": _Step(needs=terms.APPROVAL | terms.HURDLES | terms.ROLES),
     "renew": _CHECKING,

@@ -48,6 +48,13 @@ _ALTERNATIVES = re.compile(  # "review/merge" and the like: one of them says it
 )
 
 
+def _last_verb(slashed: "re.Match[str]") -> str:
+    """The one of "rebase/merge" that says it."""
+    verbs = slashed[0].lower().split("/")
+    is_one = terms.DEEDS.issuperset(verbs) and terms.BEYOND.isdisjoint(verbs)
+    return next((verb for verb in verbs if terms.VERBS.get(verb) == "land"), verbs[0]) if is_one else slashed[0]
+
+
 class RequestText:
     """A text as words; references are tokens, and a list of references is one."""
 
@@ -71,7 +78,9 @@ class RequestText:
         plain = "\n".join(filter(None, map(str.strip, plain.split("\n"))))
         plain = re.sub(r"(?m)^(?:[-•+]\s+|\d+[.)]\s+|\[ ?\]\s*|#+\s+)+", "", plain).replace("\n", " ; ")
         plain = re.sub(r"(?i)\b(rebase|squash) and merge\b", r"\1-merge", plain)
-        plain = re.sub(rf"(?i)(?<![a-z-])(?!deploy|release)[a-z-]+/(merge|land)(?=[^.;,:]{{0,30}}{MARK})", r"\1", plain)
+        plain = re.sub(
+            rf"(?i)(?<![\w/-])[a-z-]{{1,20}}(?:/[a-z-]{{1,20}})++(?=[^.;,:]{{0,30}}{MARK})", _last_verb, plain
+        )
         plain = re.sub(r"(?<=\w)(?:→|->)(?=\w)|(?<=\d) (?:→|->) (?=\d)", "-", _ALTERNATIVES.sub(r"\1", plain))
         plain = re.sub(rf"({MARK}.) [\u2014-](?= {MARK}|#?\d)", r"\1 and others ", plain)  # a range names more
         for _ in range(3):  # what stands in brackets explains, but for references alone

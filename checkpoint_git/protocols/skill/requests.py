@@ -155,7 +155,7 @@ class _Reader:
         for segment, joint in find_segments([word for word in words if word != BRACKETED]):
             if any(word.isalnum() or word.startswith(MARK) or word[0].isalnum() for word in segment):
                 self._read_segment(segment, joint)
-        self._remains = self._remains or bool(self._prepared)
+        self._remains = self._remains or self._remained or bool(self._prepared)
         (self._waits if self._remains else self._asked).extend(self._awaited)
         asked, waits, about = (tuple(dict.fromkeys(found)) for found in (self._asked, self._waits, self._about))
         return Request(asked, waits, about, self._remains)
@@ -184,13 +184,13 @@ class _Reader:
                 self._waits += self._text.references(condition)
                 self._remains = True
                 return
-        self._remained, self._remains, self._is_listed = self._remains, False, False
-        self._is_sentence = joint == "sentence"
+        self._is_sentence, self._is_listed = joint == "sentence", False
+        if self._is_sentence:
+            self._remained, self._remains = self._remained or self._remains, False
         for clause in split_clauses(words, joint):
             self._read_clause(clause, condition)
         if self._remains:
             self._waits += self._text.references(condition)
-        self._remains = self._remains or self._remained
 
     def _read_clause(self, clause: Clause, condition: Words) -> None:
         head, detail = cut_detail(soften(clause.words))
@@ -219,6 +219,8 @@ class _Reader:
             is_before = clause.gate[:1] == ["before"] and not any("merg" in word for word in clause.gate)
             follows = follows or (is_before and (kind == "wait" or "".join(clause.gate[1:2]).endswith("ing")))
             self._is_listed = kind == "address" or (bool(detail) and kind == "work")
+            if kind in ("publish", "mark") and references:  # what is done before goes into what is pushed
+                self._remains = False
             if kind == "land":
                 self._asked += self._prepared or ([] if self._asked else self._about)
                 self._prepared = []
