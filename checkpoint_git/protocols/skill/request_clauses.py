@@ -243,7 +243,7 @@ _STEPS = {
     "renew": _CHECKING,
     "wait": _CHECKING,
     "watch": _CHECKING,
-    "verify": _Step(needs=terms.HURDLES | terms.GREEN, only=terms.POINTERS),
+    "verify": _Step(needs=terms.HURDLES | terms.UNMERGED, only=terms.POINTERS),
     "run": _Step(needs=terms.HURDLES | terms.REVIEWED),
     "ask": _Step(needs=frozenset(["review", "merge", "approve", "land"])),
     "tidy": _Step(needs=frozenset(["branch", "branches"])),
