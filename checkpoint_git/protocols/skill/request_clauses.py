@@ -138,12 +138,11 @@ class Head:
 def goes_beyond(words: Words) -> bool:
     """Whether a clause leads behind the merge: to production, a release, customers."""
     is_read = terms.VERBS.get(words[0].lower()) in ("review", "address")  # for what it is read is none of the work
-    ends = ("triggering", "which", *(("for", "by") if is_read else ()))
+    ends = {"triggering", "which", *(("for", "by") if is_read else ())}
+    is_landing = terms.VERBS.get(words[0].lower()) == "land"  # "merge #12 to deploy the parser" says what for
     said = [*takewhile(lambda word: word not in ends, map(str.lower, words))]
-    if said[:1] and terms.VERBS.get(said[0]) == "land":  # "merge #12 to deploy the parser" says what for
-        said = said[
-            : next((at for at, pair in enumerate(pairwise(said)) if pair[0] == "to" and pair[1] in terms.DEEDS), None)
-        ]
+    aims = (at for at, pair in enumerate(pairwise(said)) if is_landing and pair[0] == "to" and pair[1] in terms.DEEDS)
+    said = said[: next(aims, None)]
     return any(phrase_at(said, at, terms.BEYOND) for at in range(len(said)))
 
 
@@ -189,11 +188,7 @@ def hides_work(words: Words, kind: str) -> bool:
         is_word = after.replace("-", "").isalpha() and not after.isupper() and after.lower() not in terms.KNOWN
         behind = {*words[at + 2 : at + 3]}
         # what "for" and the like begin goes on with nouns; a verb has an object there, as a rule with an article
-        is_list = (
-            after.istitle()
-            or kind in ("wait", "watch")
-            or {"for", "with", "of", "against", "by", "so", "'"} & {*words[:at]}
-        )
+        is_list = after.istitle() or kind in ("wait", "watch") or terms.OF_LISTS & {*words[:at]}
         is_listed = is_list and joint in ("and", ",", "&", "+") and not behind <= terms.LIGHT - terms.PREPOSITIONS
         acts_on = behind & terms.ARTICLES and not after.endswith(("ing", "ed"))  # "page the owner"
         if at and joins and is_word and not is_listed and (acts_on or not after.endswith(terms.OF_NOUNS)):
@@ -257,9 +252,7 @@ def is_step(head: Words) -> bool:
     step = _STEPS.get(kind)
     if step is None or goes_beyond(head):
         return words[:4] == ["decide", "whether", "to", "merge"] or " ".join(words[:3]) in terms.ALONE
-    rest = [
-        *takewhile(lambda word: word not in ("using", "with", "via", "by", "per", "on", "from", "triggering"), rest)
-    ]
+    rest = [*takewhile(lambda word: word not in terms.OF_MEANS, rest)]
     said = {part for word in rest if word[0].isalnum() for part in word.split("/") if not part.endswith("ly")}
     names_branch = kind == "tidy" and "/" in words[-1] and words[0] != "cut"
     return bool(step.needs & said) or (bool(step.only) and said <= step.only) or names_branch
