@@ -103,10 +103,13 @@ def remove_stray_files(directory: str) -> list[str]:
 
 def _is_stray(name: str) -> bool:
     process, dash, mark = name.removesuffix(TEMPORARY_ENDING).rpartition(".")[2].partition("-")
-    if not (name.startswith(".") and dash and process.isdecimal() and process.isascii() and len(mark) == 8):
-        return False
+    return name.startswith(".") and bool(dash) and len(mark) == 8 and has_ended(process)
+
+
+def has_ended(process: str) -> bool:
+    """Whether surely no process has this number."""
     try:
-        os.kill(int(process), 0)
+        os.kill(int(process) if process.isdecimal() and process.isascii() else os.getpid(), 0)
     except ProcessLookupError:
         return True
     except (OSError, OverflowError):  # somebody else's process

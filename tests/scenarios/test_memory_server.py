@@ -7,6 +7,7 @@ import subprocess
 import sys
 import textwrap
 import time
+from collections.abc import Callable
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
@@ -298,6 +299,23 @@ def test_what_is_written_without_a_server_is_read_by_the_server(repo: GitRepo, g
     assert others_are_whole(graph)
 
 
+def test_setup_installs_the_version_that_everything_was_tried_with(repo: GitRepo, script: str, tmp_path: Path) -> None:
+    modules = script.partition("/node_modules/")[0] + "/node_modules"
+    npm = tmp_path / "bin/npm"  # without the network: what npm would bring is here already
+    npm.parent.mkdir()
+    npm.write_text(f'#!/bin/sh\necho "$*" > "{tmp_path}/asked"\nln -s "{modules}" node_modules\n')
+    npm.chmod(0o755)
+    graph = tmp_path / "new/graph.jsonl"
+    path = f"{npm.parent}:{os.environ['PATH']}"
+    words = ("memory", "setup", "--yes", "--file", str(graph), "--json")
+    done = run_checkpoint(*words, cwd=repo.path, env={"PATH": path, "XDG_CACHE_HOME": str(tmp_path / "cache")})
+    assert json.loads(done.stdout)["proved"], done.stdout + done.stderr
+    asked = (tmp_path / "asked").read_text().split()
+    assert asked[-1] == "@modelcontextprotocol/server-memory@2026.8.31"
+    assert "--ignore-scripts" in asked
+    assert repo.git("config", "checkpoint.memoryFile") == str(graph)
+
+
 def test_a_relative_graph_is_refused(repo: GitRepo, graph: Path) -> None:
     repo.git("config", "checkpoint.memoryFile", "graph.jsonl")
     assert "relative path" in json.dumps(memory(repo, "load", code=2))
@@ -326,6 +344,65 @@ def test_a_commit_saves_a_checkpoint_in_the_background_where_that_is_asked_for(r
     assert f"last_commit:{commit_id}" in there
     assert f"last_action:Committed {commit_id[:12]}: Add: a file" in there
     assert "files_changed:a b.txt" in there
+
+
+def wait_for(what: Callable[[], bool]) -> bool:
+    deadline = time.monotonic() + 60
+    while not what() and time.monotonic() < deadline:
+        time.sleep(0.2)
+    return what()
+
+
+def test_a_session_that_goes_idle_saves_where_it_was_interrupted(repo: GitRepo, graph: Path) -> None:
+    repo.git("config", "checkpoint.memoryOnIdle", "true")
+
+    def tell(event: str) -> None:
+        told = json.dumps({"session_id": "s1", "cwd": str(repo.path)}).encode()
+        assert run_checkpoint("session", event, "--format=claude", cwd=repo.path, stdin=told).returncode == 0
+
+    memory(repo, *START, "--next-action", "Write the tests")
+    tell("start")
+    tell("stop")
+    assert not (repo.path / ".git/checkpoint/memory-save.log").exists()  # nothing was done since the last save
+    time.sleep(1.1)  # a commit's time is in whole seconds
+    repo.write("new.py", "x\n")
+    repo.commit()
+    tell("stop")
+    assert wait_for(lambda: "interrupted_action:Write the tests" in read_observations(graph))
+    assert f"stopped_on:main {repo.git('rev-parse', '--short=12', 'HEAD')}" in read_observations(graph)
+    assert wait_for(lambda: not (repo.path / ".git/checkpoint/memory-save.log").exists())
+
+
+def test_a_save_in_the_background_that_failed_is_shown_until_the_printed_command_saves(
+    repo: GitRepo, graph: Path
+) -> None:
+    memory(repo, *START)
+    run_checkpoint("init", cwd=repo.path)
+    command = repo.git("config", "checkpoint.memoryCommand")
+    repo.git("config", "checkpoint.memoryOnCommit", "true")
+    repo.git("config", "checkpoint.memoryCommand", "node /nonexistent.js")
+    repo.commit("change")
+    assert wait_for(lambda: "a save in the background failed" in run_checkpoint("status", cwd=repo.path).stdout)
+    repo.git("config", "checkpoint.memoryCommand", command)
+    (told,) = [each for each in memory(repo, "doctor")["findings"] if each["code"] == "memory/on-commit"]
+    assert "could not be started" in told["message"]
+    memory(repo, *told["hint"].partition("checkpoint memory ")[2].split())
+    assert memory(repo, "doctor")["findings"] == []
+    assert "failed" not in run_checkpoint("status", cwd=repo.path).stdout
+
+
+def test_a_save_in_the_background_that_was_killed_is_shown(repo: GitRepo, graph: Path, tmp_path: Path) -> None:
+    memory(repo, *START)
+    run_checkpoint("init", cwd=repo.path)
+    repo.git("config", "checkpoint.memoryOnCommit", "true")
+    repo.git("config", "checkpoint.memoryCommand", write_server(tmp_path / "server.py", "time.sleep(60)"))
+    repo.commit("change")
+    log = repo.path / ".git/checkpoint/memory-save.log"
+    process, occasion = log.read_text().split()
+    assert occasion == "commit"
+    assert "failed" not in run_checkpoint("status", cwd=repo.path).stdout  # it goes on
+    os.killpg(int(process), signal.SIGKILL)
+    assert wait_for(lambda: "a save in the background failed" in run_checkpoint("status", cwd=repo.path).stdout)
 
 
 def test_a_server_that_hangs_holds_up_no_commit(repo: GitRepo, tmp_path: Path) -> None:

@@ -9,9 +9,9 @@ from contextlib import suppress
 from checkpoint_git.disk.discover import find_common_dir, find_repository
 from checkpoint_git.git.repository import read_flag
 from checkpoint_git.git.run import clean_env
+from checkpoint_git.protocols.memory.save_log import LOG
 
 ON_COMMIT = "checkpoint.memoryOnCommit"
-LOG = "checkpoint/memory-save.log"  # in the git directory: why the last save failed
 
 
 def after_commit(cwd: str, env: Mapping[str, str]) -> None:
@@ -30,8 +30,8 @@ def start_save(occasion: str, cwd: str, env: Mapping[str, str]) -> None:
         os.makedirs(os.path.dirname(log), exist_ok=True)
         with suppress(FileNotFoundError):
             os.unlink(log)
-        with open(log, "xb") as output:
-            subprocess.Popen(
+        with open(log, "xb", buffering=0) as output:
+            save = subprocess.Popen(
                 words,
                 cwd=repository[0],
                 env=clean_env(env),
@@ -40,13 +40,4 @@ def start_save(occasion: str, cwd: str, env: Mapping[str, str]) -> None:
                 stderr=output,
                 start_new_session=True,
             )
-
-
-def read_log(cwd: str) -> str:
-    """Why the last save failed, "" where it did not."""
-    repository = find_repository(cwd)
-    try:
-        with open(os.path.join(find_common_dir(repository[1] if repository else ""), LOG), "rb") as stream:
-            return stream.read(4096).decode("utf-8", "replace").strip()
-    except OSError:
-        return ""
+            output.write(f"{save.pid} {occasion}\n".encode())  # before what it says itself, since Python starts late

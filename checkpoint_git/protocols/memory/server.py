@@ -13,11 +13,11 @@ from checkpoint_git.core.finding import Finding, has_errors
 from checkpoint_git.core.outcome import Block, Invocation, Line, Outcome
 from checkpoint_git.core.terminal_text import escape_controls, plural, shorten
 from checkpoint_git.disk import atomic
-from checkpoint_git.disk.discover import find_repository
+from checkpoint_git.disk.discover import find_common_dir, find_repository
 from checkpoint_git.git.run import clean_env, run_git
 from checkpoint_git.protocols.memory import graph, layout, rules, store
 from checkpoint_git.protocols.memory.entity import Entity
-from checkpoint_git.protocols.memory.hooks import read_log
+from checkpoint_git.protocols.memory.save_log import SaveLog, read_log
 from checkpoint_git.protocols.memory.transports import BROKEN_HINT, TOOLS, GraphError, Transport, UnavailableError
 from checkpoint_git.protocols.memory.transports.jsonl import graph_lock, plan_repair, read_lines, salvage
 
@@ -32,10 +32,12 @@ def doctor(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     settings = graph.read_settings(invocation.cwd, args.entity)
     data: dict[str, Any] = {"entity": settings.home.name or layout.ENTITY, "available": False, "proved": False}
     findings = [*graph.find_offline(args.offline), *_examine(args, settings, invocation, data)]
-    log = read_log(invocation.cwd)
-    if log:
-        message = f"the last save in the background failed: {escape_controls(shorten(log.splitlines()[0], 200))}"
-        findings.append(Finding("memory/on-commit", "warning", message, hint="checkpoint memory save --on commit"))
+    repository = find_repository(invocation.cwd)
+    log = read_log(find_common_dir(repository[1])) if repository else SaveLog()
+    if log.why:
+        message = f"the last save in the background failed: {escape_controls(shorten(log.why.splitlines()[0], 200))}"
+        hint = f"save it now: checkpoint memory save --on {escape_controls(log.occasion)}"
+        findings.append(Finding("memory/on-commit", "warning", message, hint=hint))
     lines: list[Block] = []
     if data["available"]:
         known = data.get("graph") or "known to the server"

@@ -105,7 +105,7 @@ def save_checkpoint(
                 raise OtherInitiativeError(name, fields["initiative"], wanted)
             fields = {}
         changes = plan_fields(request, fields, next_stamp(fields.get("timestamp", ""), now))
-        if home.marks and fields.get(OWNER) not in home.marks:
+        if home.marks and fields.get(OWNER) != home.marks[0]:
             changes[OWNER] = home.marks[0]
         if before is None or reading is None or fields or reading.state == "foreign":
             copy = keep_copy(before) if before and reading and reading.several and fields else ""

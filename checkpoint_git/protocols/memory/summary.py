@@ -2,7 +2,6 @@
 
 import os
 from collections.abc import Callable, Mapping
-from contextlib import suppress
 
 from checkpoint_git.core.clock import age_text, read_instant
 from checkpoint_git.core.outcome import Line
@@ -10,9 +9,9 @@ from checkpoint_git.core.untrusted_text import clean
 from checkpoint_git.disk.cache import load_cache
 from checkpoint_git.disk.discover import Place, find_common_dir, find_repository
 from checkpoint_git.protocols.contract import Question, Summary
+from checkpoint_git.protocols.memory.save_log import read_log
 
 NOTE = "checkpoint/memory-initiative"  # in the git directory that all work trees share: what was last read
-_LOG = "checkpoint/memory-save.log"  # of hooks.py, which most projects have no use for
 _OLD = 7 * 86_400
 _ON_IDLE = "checkpoint.memoryOnIdle"
 
@@ -35,9 +34,7 @@ def summarize(question: Question) -> Summary:
     instant = read_instant(known.get("timestamp"))
     age = question.now - instant[0] if instant else 0
     text = clean(text, 170) + (f" ({age_text(age)} old{', outdated' if age > _OLD else ''})" if age >= 60 else "")
-    failed = False
-    with suppress(OSError):
-        failed = os.stat(os.path.join(folder, _LOG)).st_size > 0
+    failed = bool(read_log(folder).why)
     text += "; a save in the background failed: checkpoint memory doctor" if failed else "; checkpoint memory load"
     line = Line(text, "warn" if failed else "strong")
     return Summary({"initiative": known}, lead=[line, Line("")], lines=[text])

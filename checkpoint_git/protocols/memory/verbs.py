@@ -18,6 +18,7 @@ from checkpoint_git.protocols.contract import open_exchange
 from checkpoint_git.protocols.memory import graph, rules, store
 from checkpoint_git.protocols.memory.entity import KEYS, OWNER, Entity, Reading, join_files, read_entity, read_stamp
 from checkpoint_git.protocols.memory.layout import Home
+from checkpoint_git.protocols.memory.save_log import clear_log
 from checkpoint_git.protocols.memory.server import doctor, nothing_changed, repair_graph, setup
 from checkpoint_git.protocols.memory.sync import sync
 from checkpoint_git.protocols.memory.transports import GraphError, Transport, UnavailableError, read_entities
@@ -83,6 +84,7 @@ def _save(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     with graph.open_checkpoint(args, invocation) as (transport, home):
         write = partial(store.save_checkpoint, transport, home, read_request, invocation.now, keep)
         saved = _confirm(lambda is_sure: write(replace=is_sure), args, invocation)
+    clear_log(invocation.cwd)
     outcome = _describe_saved(saved, args, invocation)
     return outcome._replace(data={**outcome.data, "trigger": trigger})
 

@@ -2,7 +2,6 @@
 
 import json
 import os
-import re
 import shutil
 from collections.abc import Mapping
 from contextlib import suppress
@@ -15,7 +14,7 @@ from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.managed_block import put_block
 from checkpoint_git.core.schema import Schema, explain, is_surely_valid, load_schema
 from checkpoint_git.core.terminal_text import escape_controls, shorten
-from checkpoint_git.disk.atomic import make_folder, remove_stray_files, sync_folder, write_file
+from checkpoint_git.disk.atomic import has_ended, make_folder, remove_stray_files, sync_folder, write_file
 from checkpoint_git.disk.read import read_if_there
 from checkpoint_git.git import private_objects
 from checkpoint_git.protocols.registry import PROTOCOLS
@@ -257,12 +256,5 @@ def _remove_unfinished(base: str) -> None:
     except OSError:
         return
     for name in names:
-        process = re.match(rf"{re.escape(_BUILDING)}([0-9]{{1,9}})(?:-|\Z)", name)
-        if process is None:
-            continue
-        try:
-            os.kill(int(process[1]), 0)
-        except ProcessLookupError:
+        if name.startswith(_BUILDING) and has_ended(name.removeprefix(_BUILDING).partition("-")[0]):
             shutil.rmtree(os.path.join(base, name), ignore_errors=True)
-        except OSError:
-            continue  # it lives, and is another user's

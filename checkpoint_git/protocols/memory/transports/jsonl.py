@@ -3,6 +3,7 @@
 import hashlib
 import json
 import os
+import re
 import stat
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
@@ -159,8 +160,9 @@ class Repair(NamedTuple):
 
 def plan_repair(lines: list[GraphLine]) -> Repair:
     found, places, lost = Repair([], [], 0), dict[str, int](), 0
-    for at, line in enumerate(lines, 1):
+    for at, line in ((at, one) for at, whole in enumerate(lines, 1) for one in _split_line(whole)):
         value, fault = _repair_value(line.value)
+        fault = fault or ("" if line is lines[at - 1] else "not one JSON object")
         twice = places.get(str(value["name"])) if value and line.is_a("entity") else None
         if value and twice is not None:
             first = found.lines[twice].value or {}
@@ -175,6 +177,19 @@ def plan_repair(lines: list[GraphLine]) -> Repair:
         if fault:
             found.faults.append((at, fault))
     return found._replace(lost=lost)
+
+
+def _split_line(line: GraphLine) -> list[GraphLine]:
+    """What is not JSON as a whole, such as two entities in a row, or one behind a byte order mark, in its objects."""
+    rest, found = line.text.lstrip("\ufeff").strip(), list[GraphLine]()
+    while line.value is None and rest.startswith("{"):
+        try:
+            value, end = json.JSONDecoder().raw_decode(rest)
+        except (ValueError, RecursionError):
+            return [*found, GraphLine(rest, None)]
+        found.append(GraphLine(rest[:end], value))
+        rest = rest[end:].strip()
+    return found or [line]
 
 
 def _repair_value(value: dict[str, Any] | None) -> tuple[dict[str, Any] | None, str]:
@@ -208,4 +223,7 @@ def _file_bytes(lines: list[GraphLine]) -> bytes:
 
 
 def _write_line(value: dict[str, Any]) -> GraphLine:
-    return GraphLine(json.dumps(value, ensure_ascii=False, separators=(",", ":")), value)
+    text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
+    if re.search("[\ud800-\udc7f]", text):  # halves of pairs, which JSON can spell and no file can hold
+        text = json.dumps(value, separators=(",", ":"))
+    return GraphLine(text, value)

@@ -1,5 +1,6 @@
 import json
 import os
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -18,6 +19,7 @@ from tests.support.memory import OTHERS, entity_line, put_graph
 
 ODD = '{"type":"entity", "name":"odd",  "extra":1, "entityType":"x", "observations":["\\u00e9"]}'
 NO_TEXTS, TWICE = "observations that are not texts", 'the entity "Ada" is there twice'
+SPLIT = "not one JSON object"
 STRANGE = '{"type":"something else"}'
 
 
@@ -89,28 +91,30 @@ def test_a_relative_graph_is_refused() -> None:
 @pytest.mark.parametrize(
     ("line", "kept", "fault"),
     [
-        ("null", 0, "not JSON"),
-        ('{"type":"entity","name":1,"entityType":"x","observations":[]}', 0, "entity: its name is not a text"),
-        ('{"type":"relation","from":"a","to":"b"}', 0, "relation: its relationType is not a text"),
+        ("null", 0, ["not JSON"]),
+        ('{"type":"entity","name":1,"entityType":"x","observations":[]}', 0, ["entity: its name is not a text"]),
+        ('{"type":"relation","from":"a","to":"b"}', 0, ["relation: its relationType is not a text"]),
         (
             '{"type":"entity","name":"n","entityType":"x","observations":[1,null,"b"]}',
             1,
-            NO_TEXTS,
+            [NO_TEXTS],
         ),
-        ('{"type":"entity","name":"n","entityType":"x"}', 1, NO_TEXTS),
+        ('{"type":"entity","name":"n","entityType":"x"}', 1, [NO_TEXTS]),
         (
             '{"type":"entity","name":"Ada","entityType":"x","observations":["more"]}',
             0,
-            TWICE,
+            [TWICE],
         ),
-        (STRANGE, 1, ""),
+        (STRANGE, 1, []),
+        ("\ufeff" + entity_line("a:1"), 1, [SPLIT]),
+        (entity_line("a:1") + entity_line("a:1", name="n") + '{"type":"en', 2, [SPLIT, SPLIT, "not JSON"]),
     ],
 )
-def test_every_line_that_stops_a_server_is_repaired(tmp_path: Path, line: str, kept: int, fault: str) -> None:
+def test_every_line_that_stops_a_server_is_repaired(tmp_path: Path, line: str, kept: int, fault: Sequence[str]) -> None:
     path = put_graph(tmp_path / "graph.jsonl", line)
     repair = plan_repair(read_lines(str(path)))
     assert len(repair.lines) == 3 + kept
-    assert [text for _, text in repair.faults] == ([fault] if fault else [])
+    assert [text for _, text in repair.faults] == [*fault]
     assert plan_repair(repair.lines).faults == []
 
 
@@ -118,6 +122,12 @@ def test_an_entity_that_is_there_twice_loses_nothing(tmp_path: Path) -> None:
     path = put_graph(tmp_path / "graph.jsonl", entity_line("a:1", "b:1"), entity_line("a:1", "b:2"))
     salvage(str(path), str(tmp_path / "aside"))
     assert open_graph(path).open_nodes(["initiative-checkpoint"])[0].observations == ("a:1", "b:1", "b:2")
+
+
+def test_half_of_a_surrogate_pair_stays_what_it_is_when_its_entity_is_changed(tmp_path: Path) -> None:
+    path = put_graph(tmp_path / "graph.jsonl", entity_line("a:1").replace("a:1", "a:\\ud800"))
+    open_graph(path).add_observations("initiative-checkpoint", ["b:é"])
+    assert open_graph(path).open_nodes(["initiative-checkpoint"])[0].observations == ("a:\ud800", "b:é")
 
 
 def test_a_graph_that_is_no_file_is_refused_and_a_missing_folder_made(tmp_path: Path) -> None:

@@ -1,0 +1,36 @@
+"""What became of the last save in the background: a file in the git directory, there while it goes on or has failed."""
+
+import os
+from contextlib import suppress
+from typing import NamedTuple
+
+from checkpoint_git.disk.atomic import has_ended
+from checkpoint_git.disk.discover import find_common_dir, find_repository
+from checkpoint_git.disk.replace import remove_quietly
+
+LOG = "checkpoint/memory-save.log"
+
+
+class SaveLog(NamedTuple):
+    """Of a save in the background: process, occasion, and why it failed, "" where it did not or goes on."""
+
+    process: str = ""
+    occasion: str = ""
+    why: str = ""
+
+
+def read_log(folder: str) -> SaveLog:
+    with suppress(OSError), open(os.path.join(folder, LOG), "rb") as stream:
+        head, _, why = stream.read(4096).decode("utf-8", "replace").partition("\n")
+        process, _, occasion = head.partition(" ")
+        return SaveLog(process, occasion, why.strip() or ("it was cut off" if has_ended(process) else ""))
+    return SaveLog()
+
+
+def clear_log(cwd: str) -> None:
+    """After a save that was kept, of what an earlier one said; one that goes on has its own."""
+    repository = find_repository(cwd)
+    folder = find_common_dir(repository[1]) if repository else os.devnull
+    log = read_log(folder)
+    if log.why or log.process == str(os.getpid()):
+        remove_quietly(os.path.join(folder, LOG))
