@@ -92,7 +92,7 @@ def make_folder(path: str) -> None:
 def remove_stray_files(directory: str) -> list[str]:
     # Clears the temporary files of writers that were killed; those of living processes stay. Returns their names
     try:
-        names = os.listdir(directory)
+        names = [] if os.path.islink(directory) else os.listdir(directory)
     except OSError:
         return []
     strays = [name for name in names if name.endswith(TEMPORARY_ENDING) and _is_stray(name)]

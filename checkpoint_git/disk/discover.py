@@ -2,9 +2,11 @@
 
 import os
 from collections.abc import Iterator
+from itertools import accumulate
 from typing import NamedTuple
 
 from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.core.terminal_text import escape_controls
 
 _DIRECTORY = ".checkpoints"
 _MOST_FOLDERS = 1_000
@@ -44,7 +46,7 @@ def find_place(start: str) -> Place:
     for folder in folders_upward(start, top):
         if os.path.isdir(os.path.join(folder, _DIRECTORY)):
             place = _place_at(folder, repository)
-            _refuse_link(place)
+            check_way(place.directory, place.top)
             return place
     is_sparse = repository is not None and os.path.isfile(os.path.join(repository[1], "info", "sparse-checkout"))
     hint = f"is it excluded from this sparse checkout? git sparse-checkout add {_DIRECTORY}; else {_MISSING_HINT}"
@@ -112,19 +114,26 @@ _HIDDEN = dict.fromkeys([*range(0x200C, 0x2010), *range(0x202A, 0x202F), *range(
 
 def is_git_name(name: str) -> bool:
     """What some file system takes for .git: in capitals, its short name, with what HFS+ and NTFS leave out."""
-    return name.translate(_HIDDEN).partition(":")[0].rstrip(" .").lower() in (".git", "git~1")
+    plain = name.translate(_HIDDEN).replace("\\", ":").partition(":")[0].rstrip(" .").lower()
+    return plain == ".git" or plain.startswith("git~")
+
+
+def find_link(path: str, top: str) -> str:
+    """The first symbolic link on the way from top down to a path, itself included: relative to top, "" without one.
+    path: below top, or relative to it.
+    """
+    ways = accumulate(relative_path(path, top).split("/"), os.path.join)
+    return next((way for way in ways if os.path.islink(os.path.join(top, way))), "")
 
 
 def check_way(path: str, top: str) -> None:
     """Raises CheckpointError where a path below top leads through a symbolic link, or into what is git's own."""
-    step = top
-    for name in relative_path(os.path.normpath(path), top).split("/"):
-        step = os.path.join(step, name)
-        if is_git_name(name):
-            raise CheckpointError(f"{step} is git's own", "nothing else is kept there: name another folder")
-        if os.path.islink(step):
-            message = f"{step} is a symbolic link, and writing would follow it"
-            raise CheckpointError(message, "put a real folder in its place: it belongs to the project")
+    path = os.path.normpath(path)
+    if any(map(is_git_name, relative_path(path, top).split("/"))):
+        raise CheckpointError(f"{escape_controls(path)} is git's own", "nothing else is kept there: name another path")
+    if link := find_link(path, top):
+        message = f"{escape_controls(os.path.join(top, link))} is a symbolic link, and writing would follow it"
+        raise CheckpointError(message, "put what it leads to in its place: it belongs to the project")
 
 
 def relative_path(path: str, top: str) -> str:
@@ -135,16 +144,6 @@ def relative_path(path: str, top: str) -> str:
 def _place_at(folder: str, repository: tuple[str, str] | None) -> Place:
     work_tree, git_dir = repository or (None, None)
     return Place(folder, os.path.join(folder, _DIRECTORY), work_tree, git_dir)
-
-
-def _refuse_link(place: Place) -> None:
-    if not os.path.islink(place.directory):
-        return
-    hint = "put a real folder in its place: checkpoints belong to the repository"
-    if not is_inside(place.directory, place.top):
-        raise CheckpointError(f"{place.directory} is a symbolic link that leads out of {place.top}", hint)
-    if place.work_tree:
-        raise CheckpointError(f"{place.directory} is a symbolic link, and git sees no files behind one", hint)
 
 
 def _read_git_dir(folder: str) -> str | None:

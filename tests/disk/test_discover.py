@@ -5,7 +5,16 @@ from pathlib import Path
 import pytest
 
 from checkpoint_git.core.errors import CheckpointError
-from checkpoint_git.disk.discover import find_place, find_repository, is_inside, plan_place, relative_path
+from checkpoint_git.disk.discover import (
+    check_way,
+    find_link,
+    find_place,
+    find_repository,
+    is_git_name,
+    is_inside,
+    plan_place,
+    relative_path,
+)
 from tests.support.repos import GitRepo
 
 
@@ -76,24 +85,44 @@ def test_a_bare_repository_has_no_place(tmp_path: Path) -> None:
         find_place(str(bare.path))
 
 
-def test_a_link_that_leads_out_of_the_repository_is_refused(repo: GitRepo, tmp_path: Path) -> None:
-    (tmp_path / "elsewhere").mkdir()
-    (repo.path / ".checkpoints").symlink_to(tmp_path / "elsewhere")
-    with pytest.raises(CheckpointError, match="leads out of"):
+@pytest.mark.parametrize("target", ["elsewhere", "../elsewhere", ".git", "gone"])
+def test_a_link_is_no_place(repo: GitRepo, tmp_path: Path, target: str) -> None:
+    for folder in (tmp_path / "elsewhere", repo.path / "elsewhere", repo.path / "gone"):
+        folder.mkdir()
+    (repo.path / ".checkpoints").symlink_to(target)
+    with pytest.raises(CheckpointError, match="is a symbolic link"):
         find_place(str(repo.path))
 
 
-def test_a_link_is_refused_in_a_repository_where_git_sees_nothing_behind_it(repo: GitRepo) -> None:
-    (repo.path / "state").mkdir()
-    (repo.path / ".checkpoints").symlink_to("state")
-    with pytest.raises(CheckpointError, match="git sees no files"):
-        find_place(str(repo.path))
+def test_the_first_link_on_the_way_is_found(tmp_path: Path) -> None:
+    (tmp_path / "a/b").mkdir(parents=True)
+    (tmp_path / "a/link").symlink_to("b")
+    for top, paths in ((str(tmp_path), ("", f"{tmp_path}/")), ("/", (f"{tmp_path}/",))):
+        for start in paths:
+            prefix = "" if top != "/" else f"{str(tmp_path)[1:]}/"
+            assert find_link(f"{start}a/link/x/y", top) == f"{prefix}a/link"
+            assert find_link(f"{start}a/link", top) == f"{prefix}a/link"
+            assert find_link(f"{start}a/b/c", top) == ""
+    assert find_link("", str(tmp_path)) == ""
 
 
-def test_a_link_that_stays_in_the_folder_is_followed_outside_git(tmp_path: Path) -> None:
-    (tmp_path / "state").mkdir()
-    (tmp_path / ".checkpoints").symlink_to("state")
-    assert find_place(str(tmp_path)).root == str(tmp_path)
+@pytest.mark.parametrize(
+    "name",
+    [
+        *(".git", ".GIT", ".Git", "git~1", "GIT~1", "git~12", ".git.", ".git ", ".git . ", "git~1.", ".git::$DATA"),
+        *(".git::$INDEX_ALLOCATION", ".git:x", ".g\u200cit", "\ufeff.git", ".gi\u206ft", ".git\\hooks", "git~1\\x"),
+    ],
+)
+def test_git_is_known_in_any_spelling(name: str) -> None:
+    assert is_git_name(name)
+    with pytest.raises(CheckpointError, match="git's own"):
+        check_way(f"a/{name}/b", "/nowhere")
+
+
+@pytest.mark.parametrize("name", [".github", ".gitignore", "git", "agit~1", ".git-x", "x.git", "..git", "git1"])
+def test_a_name_like_gits_is_an_ordinary_one(name: str) -> None:
+    assert not is_git_name(name)
+    check_way(f"a/{name}/b", "/nowhere")
 
 
 def test_a_new_place_is_the_repository_root_else_the_folder_itself(repo: GitRepo, tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from checkpoint_git.core.clock import write_instant
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.disk.atomic import make_folder, sync_folder, write_error
+from checkpoint_git.disk.discover import check_way
 from checkpoint_git.disk.lock import hold_lock
 from checkpoint_git.protocols.restore.layout import AUDIT_LOG, Workspace
 
@@ -40,8 +41,7 @@ def check_writable(root: str) -> None:
     """Before anything is done that could then not be noted. Raises CheckpointError."""
     path = os.path.join(root, AUDIT_LOG)
     folder = os.path.dirname(path)
-    if os.path.islink(folder):
-        raise CheckpointError(f"{folder} is a symbolic link", "put a real folder in its place")
+    check_way(folder, root)
     make_folder(folder)
     try:
         os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600))

@@ -10,9 +10,10 @@ from contextlib import contextmanager, suppress
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.terminal_text import escape_controls
 from checkpoint_git.disk.atomic import sync_folder, write_error
+from checkpoint_git.disk.discover import check_way
 from checkpoint_git.disk.replace import remove_quietly
 from checkpoint_git.protocols.restore.contents import Chunks, Entry
-from checkpoint_git.protocols.restore.layout import find_link_above, is_folder, read_status
+from checkpoint_git.protocols.restore.layout import is_folder, read_status
 
 _OWNER = 0o700
 _PART = ".checkpoint-part-"  # an unfinished file beside its place; only where the place is on another file system
@@ -32,15 +33,6 @@ def is_part(path: str) -> bool:
     return path.rpartition("/")[2].startswith(_PART)
 
 
-def check_way(root: str, path: str) -> None:
-    # A path below a symbolic link could end outside the workspace. Raises CheckpointError
-    link = find_link_above(root, path)
-    if link is not None:
-        hint = "put a folder in its place, then run the same command again"
-        message = f"{escape_controls(link)} is a symbolic link now, and {escape_controls(path)} is behind it"
-        raise CheckpointError(message, hint)
-
-
 def check_not_folder(root: str, path: str, hint: str = "move it away") -> None:
     if is_folder(root, path):
         raise CheckpointError(f"a folder is in the place of {escape_controls(path)}", hint)
@@ -48,7 +40,7 @@ def check_not_folder(root: str, path: str, hint: str = "move it away") -> None:
 
 def remove_path(root: str, path: str, check: Check | None = None) -> None:
     # What is gone already is fine, a folder with content stays
-    check_way(root, path)
+    check_way(os.path.dirname(path), root)
     full = os.path.join(root, path)
     with _writable(os.path.dirname(full)):
         if check:
@@ -65,7 +57,7 @@ def remove_path(root: str, path: str, check: Check | None = None) -> None:
 def make_folders(root: str, folders: Sequence[Entry]) -> None:
     # shallow ones first, open to their owner; their own modes come last, with set_modes
     for entry in sorted(folders, key=lambda one: one.path):
-        check_way(root, entry.path)
+        check_way(os.path.dirname(entry.path), root)
         if is_folder(root, entry.path):
             continue
         full = os.path.join(root, entry.path)
@@ -110,7 +102,7 @@ def write_path(
     root: str, entry: Entry, content: Chunks, work_folder: str, *, sync: bool = True, check: Check | None = None
 ) -> None:
     """work_folder: as `workshop` gives it. sync: the content is on the disk when it returns. A twin has no content."""
-    check_way(root, entry.path)
+    check_way(os.path.dirname(entry.path), root)
     full = os.path.join(root, entry.path)
     temporary = os.path.join(work_folder, f"part-{os.urandom(6).hex()}")
     with _writable(os.path.dirname(full)), reporting(entry.path):

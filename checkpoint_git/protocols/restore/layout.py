@@ -117,13 +117,6 @@ def path_below(root: str, path: str) -> str | None:
     return None
 
 
-def find_link_above(root: str, path: str) -> str | None:
-    """The first folder on the way that is a symbolic link: it may lead out of the workspace."""
-    parts = path.split("/")
-    ways = ("/".join(parts[:at]) for at in range(1, len(parts)))
-    return next((way for way in ways if os.path.islink(os.path.join(root, way))), None)
-
-
 def is_folder(root: str, path: str) -> bool:
     full = os.path.join(root, path)
     return os.path.isdir(full) and not os.path.islink(full)

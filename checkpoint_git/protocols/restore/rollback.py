@@ -13,6 +13,7 @@ from checkpoint_git.core.clock import DAY
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.terminal_text import escape_controls, join_some
 from checkpoint_git.disk.atomic import remove_file, write_file
+from checkpoint_git.disk.discover import check_way, find_link
 from checkpoint_git.disk.read import read_if_there
 from checkpoint_git.protocols.restore import artifacts, audit, file_writes, git_state, layout, points, store
 from checkpoint_git.protocols.restore.contents import (
@@ -219,8 +220,8 @@ def _find_asked(job: _Job) -> tuple[list[str], frozenset[str]]:
 
 def _is_behind_own_link(root: str, path: str, own: set[str]) -> bool:
     # a folder of the scope that is a link today will itself be replaced
-    link = layout.find_link_above(root, path)
-    return link is not None and any(link == one or link.startswith(f"{one}/") or not one for one in own)
+    link = find_link(os.path.dirname(path), root)
+    return link != "" and any(link == one or link.startswith(f"{one}/") or not one for one in own)
 
 
 def _matches(root: str, pattern: str) -> bool:
@@ -365,7 +366,7 @@ def check_ways(root: str, remove: Sequence[str], restore: Sequence[Difference], 
     replaced = tuple(f"{one.path}/" for one in restore if one.how == "kind" and kinds.get(one.path) == "link")
     for path, how in restore:
         if not path.startswith(replaced):
-            file_writes.check_way(root, path)
+            check_way(os.path.dirname(path), root)
             if how == "missing" and _read_version(root, path) is not None:
                 hint = "no restore point keeps pipes, sockets or devices: move it away, then run the same command again"
                 raise CheckpointError(f"what is in the place of {escape_controls(path)} is not a file", hint)

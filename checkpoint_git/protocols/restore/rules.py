@@ -9,6 +9,7 @@ from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.jsontext import decode, load
 from checkpoint_git.core.terminal_text import escape_controls, shorten
+from checkpoint_git.disk.discover import is_git_name
 from checkpoint_git.protocols.restore import layout
 
 # secrets
@@ -85,7 +86,7 @@ def is_expired(expires_at: object, now: int) -> bool:
     return expires_at is not None and now >= (read_instant(expires_at) or (0, ""))[0]
 
 
-_FORBIDDEN = frozenset(("", ".", "..", ".git", ".audit"))
+_FORBIDDEN = frozenset(("", ".", "..", ".audit"))
 _HINT = "do not use this point: its manifest was edited by hand or damaged"
 
 
@@ -94,7 +95,10 @@ def is_plain_path(path: str) -> bool:
     """By its text it stays below the workspace, and out of what belongs to git and to restore points."""
     if "\0" in path or path.startswith("/"):
         return False
-    return not (_FORBIDDEN.intersection(path.split("/")) or path.startswith(f"{layout.FOLDER}/chk_"))
+    parts = path.split("/")
+    return not (
+        _FORBIDDEN.intersection(parts) or any(map(is_git_name, parts)) or path.startswith(f"{layout.FOLDER}/chk_")
+    )
 
 
 # A connection to PostgreSQL: what it is made of -> the variable by which the client programs learn it.

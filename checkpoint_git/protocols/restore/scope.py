@@ -10,6 +10,7 @@ from typing import NamedTuple
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.terminal_text import escape_controls, join_some, shorten
+from checkpoint_git.disk.discover import find_link
 from checkpoint_git.protocols.restore import layout
 from checkpoint_git.protocols.restore.contents import Entry, Kind, ScopePath, match_twins
 from checkpoint_git.protocols.restore.rules import is_plain_path, is_sensitive
@@ -78,7 +79,7 @@ def _place(root: str, scope: str, cwd: str) -> str:
         message, hint = f"is outside the workspace {escape_controls(root)}", "restore points stay inside it"
     elif path and not is_plain_path(path):
         message, hint = "belongs to git or to the restore points themselves", "name the files you work on"
-    elif (link := layout.find_link_above(root, path)) is not None:
+    elif link := find_link(os.path.dirname(path), root):
         message, hint = f"is behind the symbolic link {escape_controls(link)}", "name the place it leads to"
     else:
         return path

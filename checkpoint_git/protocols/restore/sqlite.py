@@ -11,6 +11,7 @@ from urllib.parse import quote as quote_uri
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.terminal_text import escape_controls, quote_word
 from checkpoint_git.disk.atomic import sync_folder
+from checkpoint_git.disk.discover import check_way
 from checkpoint_git.protocols.restore import file_mechanisms, file_writes, layout
 from checkpoint_git.protocols.restore.contents import SQLITE_SIDES, Artifact, Entry, Location, Means, Request
 from checkpoint_git.protocols.restore.scope import hash_file
@@ -28,7 +29,7 @@ def capture(location: Location, request: Request, content: str) -> Artifact:
     path = str(request.details["path"])
     source, target = os.path.join(location.root, path), os.path.join(location.folder, content)
     shown = escape_controls(path)
-    file_writes.check_way(location.root, path)
+    check_way(os.path.dirname(path), location.root)
     status = layout.read_status(source)
     if status is None and request.may_lack:
         return Artifact("sqlite", request.name, "", 0, "", {"path": path, "mode": "0600", "logical": ""})
@@ -124,7 +125,7 @@ def find_users(path: str) -> list[int]:
 
 def check_ready(location: Location, artifact: Artifact, means: Means) -> None:
     path = str(artifact.details["path"])
-    file_writes.check_way(location.root, path)
+    check_way(os.path.dirname(path), location.root)
     full, shown = os.path.join(location.root, path), escape_controls(path)
     if os.path.isdir(full) or os.path.islink(full):
         raise CheckpointError(f"{shown} is not a database but a folder or a link", "move it away")

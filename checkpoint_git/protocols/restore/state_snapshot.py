@@ -9,6 +9,7 @@ from typing import Any
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.terminal_text import escape_controls, quote_word, shorten
 from checkpoint_git.disk.atomic import create_file
+from checkpoint_git.disk.discover import check_way
 from checkpoint_git.protocols.restore import file_writes
 from checkpoint_git.protocols.restore.contents import Artifact, Entry, Location, Means, Request
 from checkpoint_git.protocols.restore.layout import open_plain
@@ -87,7 +88,7 @@ def _find_file(location: Location, artifact: Artifact, means: Means) -> tuple[st
 def check_ready(location: Location, artifact: Artifact, means: Means) -> None:
     place, key = _find_file(location, artifact, means), _key_of(artifact)
     if place is not None:
-        file_writes.check_way(*place)
+        check_way(os.path.dirname(place[1]), place[0])
         file_writes.check_not_folder(*place)
     elif means.hand_over is None:
         hint = f"say where it goes: --state-to {key}=FILE; or leave it out by naming the other parts with --scope"
@@ -95,7 +96,7 @@ def check_ready(location: Location, artifact: Artifact, means: Means) -> None:
 
 
 def _read_present(place: tuple[str, str]) -> tuple[bytes | None, int]:
-    file_writes.check_way(*place)
+    check_way(os.path.dirname(place[1]), place[0])
     try:
         with open(open_plain(os.path.join(*place)), "rb") as stream:
             return stream.read(MAX_SIZE + 1), stat.S_IMODE(os.fstat(stream.fileno()).st_mode)

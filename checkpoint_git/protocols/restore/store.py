@@ -15,6 +15,7 @@ from checkpoint_git.core.managed_block import put_block
 from checkpoint_git.core.schema import Schema, explain, is_surely_valid, load_schema
 from checkpoint_git.core.terminal_text import escape_controls, shorten
 from checkpoint_git.disk.atomic import has_ended, make_folder, remove_stray_files, sync_folder, write_file
+from checkpoint_git.disk.discover import check_way
 from checkpoint_git.disk.read import read_if_there
 from checkpoint_git.git import private_objects
 from checkpoint_git.protocols.registry import PROTOCOLS
@@ -172,8 +173,7 @@ def write_copy(workspace: Workspace, point: str, *, renew: bool = False) -> None
     folder = layout.point_folder(os.path.join(workspace.root, layout.FOLDER), point)
     if source == folder or (os.path.lexists(os.path.join(folder, layout.MANIFEST)) and not renew):
         return
-    _check_no_link(os.path.dirname(folder))
-    _check_no_link(folder)
+    check_way(folder, workspace.root)
     exclude_from_git(workspace)
     make_folder(folder)
     for name in (layout.RESTORE_SCRIPT, layout.MANIFEST):
@@ -204,13 +204,8 @@ def exclude_from_git(workspace: Workspace) -> None:
         write_file(path, after)
 
 
-def _check_no_link(folder: str) -> None:
-    if os.path.islink(folder):
-        raise CheckpointError(f"{folder} is a symbolic link", "put a real folder in its place")
-
-
 def begin_folder(base: str, point: str) -> str:
-    _check_no_link(base)
+    check_way(os.path.basename(base), os.path.dirname(base))
     make_folder(base)
     folder = os.path.join(base, f"{_BUILDING}{os.getpid()}-{layout.check_id(point)}")
     with reporting(folder):
@@ -242,9 +237,9 @@ def clear_unfinished(workspace: Workspace) -> None:
     """What killed processes left: half-made points, and files beside those that they were about to replace."""
     copies = os.path.join(workspace.root, layout.FOLDER)
     for base in dict.fromkeys((workspace.base, copies)):
-        _remove_unfinished(base)
-        for folder in (base, *(layout.point_folder(base, point) for point in layout.list_ids(base))):
-            if not os.path.islink(folder):
+        if not os.path.islink(base):
+            _remove_unfinished(base)
+            for folder in (base, *(layout.point_folder(base, point) for point in layout.list_ids(base))):
                 remove_stray_files(folder)
     if workspace.git_dir:
         remove_stray_files(os.path.join(os.path.dirname(workspace.base), "info"))

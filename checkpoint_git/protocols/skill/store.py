@@ -9,7 +9,7 @@ from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.terminal_text import escape_controls, quote_word
 from checkpoint_git.disk import atomic
-from checkpoint_git.disk.discover import Place, find_place, is_inside, relative_path
+from checkpoint_git.disk.discover import Place, check_way, find_place, relative_path
 from checkpoint_git.disk.read import FileContent, read_content
 from checkpoint_git.protocols.document import Document
 from checkpoint_git.protocols.mismatch import quote
@@ -186,7 +186,7 @@ def change_checkpoint(
         written = written._replace(refused=[*written.refused, *added], arisen=[*written.arisen, *arisen])
         if not written.refused:
             data = (written.document.text or "").encode()
-            _replace(place, path, skill, data)
+            atomic.write_file(path, data)
             replaced, kept = content if isinstance(content, bytes) else None, read_kept(place, shown)
             was, now_is = ({**((one and one.value) or {}), "updated_at": ""} for one in (before, written.document))
             if kept and kept[1] == content and was == now_is:
@@ -272,16 +272,7 @@ def read_kept(place: Place, shown: str) -> tuple[bytes | None, bytes | None, boo
 
 
 def write_checkpoint(place: Place, skill: str, data: bytes) -> None:
-    _replace(place, layout.checkpoint_path(place, skill), skill, data)
-
-
-def _replace(place: Place, path: str, skill: str, data: bytes) -> None:
-    if os.path.islink(path) and is_inside(path, place.top):  # one that leads out is refused by write_file
-        path = os.path.realpath(path)
-        if layout.find_skill(path) not in ("", skill):
-            message = f"the checkpoint of {skill} is a symbolic link to that of {layout.find_skill(path)}"
-            raise CheckpointError(message, "a skill writes its own alone: put a real file in its place")
-    atomic.write_file(path, data)
+    atomic.write_file(layout.checkpoint_path(place, skill), data)
 
 
 def remove_checkpoint(place: Place, skill: str) -> None:
@@ -291,8 +282,7 @@ def remove_checkpoint(place: Place, skill: str) -> None:
 def write_history(place: Place, skill: str, marks: list[str], data: bytes) -> str:
     """Writes a file of the skill's past under the first mark that is free or already holds the data; its path."""
     folder = os.path.join(place.directory, layout.HISTORY)
-    if os.path.islink(folder) and not is_inside(folder, place.top):
-        raise CheckpointError(f"{folder} is a symbolic link that leads out of {place.top}", "put a folder in its place")
+    check_way(folder, place.top)
     atomic.make_folder(folder)
     for mark in marks:
         path = layout.history_path(place, skill, mark)

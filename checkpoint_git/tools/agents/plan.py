@@ -6,7 +6,7 @@ from collections.abc import Callable, Container, Mapping, Sequence
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.managed_block import MARKDOWN, find_block, put_block, take_block
 from checkpoint_git.core.terminal_text import quote_word, shorten
-from checkpoint_git.disk.discover import Place, relative_path
+from checkpoint_git.disk.discover import Place, find_link, relative_path
 from checkpoint_git.disk.read import read_content
 from checkpoint_git.git.run import clean_env, run_git
 from checkpoint_git.tools.agents import hook_settings
@@ -97,8 +97,7 @@ def _read_file(top: str, relative: str) -> FileState:
     # Nothing behind a link, and nothing that its owner made unwritable, is to be changed
     path, parts = os.path.join(top, relative), relative.split("/")
     above = ["/".join(parts[:count]) for count in range(1, len(parts) + 1)]
-    link = next((part for part in above if os.path.islink(os.path.join(top, part))), "")
-    if link:
+    if link := find_link(relative, top):
         return FileState(path, None, f"{link} is a symbolic link")
     missing = sum(not os.path.isdir(os.path.join(top, folder)) for folder in above[:-1])
     folder = "/".join(parts[: -1 - missing])

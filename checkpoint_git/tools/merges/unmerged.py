@@ -10,8 +10,8 @@ from typing import Any, NamedTuple
 from checkpoint_git.core.jsontext import MAX_BYTES, JsonTextError, decode, scan_tokens
 from checkpoint_git.core.jsonwrite import BASE, OURS, THEIRS
 from checkpoint_git.core.leaflines import list_leaves
-from checkpoint_git.core.terminal_text import shorten
-from checkpoint_git.disk.discover import is_inside
+from checkpoint_git.core.terminal_text import escape_controls, shorten
+from checkpoint_git.disk.discover import find_link
 from checkpoint_git.disk.read import read_if_there
 from checkpoint_git.git.driver_settings import Choices
 from checkpoint_git.git.merges import conflicts
@@ -147,8 +147,8 @@ def _find_obstacle(work_tree: str, unmerged: conflicts.Unmerged) -> str:
     if any(version and len(version.data) > MAX_BYTES for version in unmerged.sides):
         return f"one side has more than {MAX_BYTES >> 20} MiB: take one whole with git checkout --ours or --theirs"
     full = os.path.join(work_tree, unmerged.path)
-    if not is_inside(os.path.dirname(full), work_tree):
-        return "its folder is a symbolic link that leads out of the repository"
+    if link := find_link(os.path.dirname(unmerged.path), work_tree):
+        return f"{escape_controls(link)} is a symbolic link"
     try:
         mode = os.lstat(full).st_mode
     except OSError:

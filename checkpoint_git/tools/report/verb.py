@@ -11,7 +11,7 @@ from checkpoint_git.core.outcome import Invocation, Line, Outcome
 from checkpoint_git.core.progress import make_teller
 from checkpoint_git.core.terminal_text import escape_controls
 from checkpoint_git.disk.atomic import write_file
-from checkpoint_git.disk.discover import Place, find_place, is_inside, relative_path
+from checkpoint_git.disk.discover import Place, find_link, find_place, is_inside, relative_path
 from checkpoint_git.git.history.steps import read_branch
 from checkpoint_git.git.run import clean_env, run_git
 from checkpoint_git.protocols.contract import Question, read_summaries
@@ -102,6 +102,8 @@ def plan_path(place: Place, wished: str | None, cwd: str) -> str:
         raise CheckpointError(f"{shown} is a data file's name", "name a file that ends in .html")
     if is_inside(path, place.directory) and os.path.basename(path) != os.path.basename(NAME):
         raise CheckpointError(f"{shown} is in the folder of checkpoints", "name a file elsewhere")
+    if link := path.startswith(f"{place.top}/") and find_link(path, place.top):
+        raise CheckpointError(f"{escape_controls(link)} is a symbolic link", "name the place that it leads to")
     if not os.path.isdir(os.path.dirname(path)):
         raise CheckpointError(f"{escape_controls(os.path.dirname(path))} is not a folder", "create it first")
     return path

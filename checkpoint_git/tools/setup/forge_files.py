@@ -8,6 +8,7 @@ from typing import Literal, get_args
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.terminal_text import escape_controls, shorten
+from checkpoint_git.disk.discover import find_link
 from checkpoint_git.git.attributes import FILE as ATTRIBUTES
 from checkpoint_git.git.refs import read_default_branch
 from checkpoint_git.git.run import clean_env, run_git
@@ -118,9 +119,7 @@ def _plan_file(work_tree: str, name: str, data: bytes) -> Step:
     needs_include = name == ".gitlab-ci.yml"  # another file of that name can include ours
     instead = f"add to it: include: [{{local: {_INCLUDED}}}]" if needs_include else _FOREIGN
     # a symbolic link on the way would take what is written somewhere else
-    folder, top = os.path.dirname(path), os.path.realpath(work_tree)
-    is_led_away = os.path.realpath(folder) != os.path.normpath(os.path.join(top, os.path.relpath(folder, work_tree)))
-    if found.blocked or is_led_away:
+    if found.blocked or find_link(os.path.dirname(name), work_tree):
         return Step("skip", name, f"{found.blocked or 'its folder is a symbolic link'}; {instead}")
     if found.data is None or found.data == data or is_unedited(found.data):
         return write_step(name, path, found.data, data, _TRACKED)

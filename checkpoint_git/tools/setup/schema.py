@@ -12,7 +12,7 @@ from checkpoint_git import merge
 from checkpoint_git.core import jsontext
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.outcome import Answer, Invocation
-from checkpoint_git.disk.discover import Place
+from checkpoint_git.disk.discover import Place, find_link
 from checkpoint_git.protocols.contract import find_hooks, open_room
 from checkpoint_git.protocols.registry import KINDS
 from checkpoint_git.tools.setup.steps import RemoveFile, Step, apply_steps, leave_hidden, write_step
@@ -137,7 +137,7 @@ def add_schemas(place: Place, invocation: Invocation, *, dry_run: bool) -> list[
 def _plan_file(place: Place, schema: Exported) -> Step:
     path = os.path.join(place.directory, FOLDER, schema.file)
     label, wanted = os.path.relpath(path, place.top), write_text(schema.document).encode()
-    if os.path.islink(os.path.dirname(path)) or os.path.islink(path):
+    if find_link(path, place.top):
         return Step("skip", label, "a symbolic link is in its place")
     present = read_file(path).data
     if present is not None and present != wanted and not is_own_text(present):

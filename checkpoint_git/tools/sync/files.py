@@ -10,7 +10,7 @@ from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.terminal_text import escape_controls
 from checkpoint_git.disk import atomic
-from checkpoint_git.disk.discover import Place
+from checkpoint_git.disk.discover import Place, find_link, is_git_name
 from checkpoint_git.disk.lock import hold_lock
 from checkpoint_git.disk.read import read_content
 from checkpoint_git.git.run import run_git
@@ -59,9 +59,7 @@ def find_path_trouble(path: str) -> str:
     parts = path.split("/")
     if escape_controls(path) != path or "\\" in path or len(os.fsencode(path)) > _LONGEST_PATH:
         return "its path holds characters that no checkpoint's path has, or is too long"
-    # some file systems take letters of any case, a short name, blanks or a stream for `.git`
-    plain = [part.lower().partition(":")[0].rstrip(". ") for part in parts]
-    if not {"", ".", ".."}.isdisjoint(parts) or any(part == ".git" or part.startswith("git~") for part in plain):
+    if not {"", ".", ".."}.isdisjoint(parts) or any(map(is_git_name, parts)):
         return "its path is outside the folders of checkpoints"
     name = _SKILL.find_skill(path) if kind_of(path) == "skill" else parts[-1].removesuffix(".json")
     return _SKILL.find_name_trouble(name)
@@ -103,7 +101,7 @@ def _take(work: Work, top: str, path: str, *, is_unmerged: bool) -> None:
         trouble = "a merge has left it unresolved"
     elif not trouble and not os.path.lexists(full):
         return
-    elif not trouble and is_behind_link(top, path):
+    elif not trouble and find_link(path, top):
         trouble = "a symbolic link leads to it, and git sees no files behind one"
     content = b"" if trouble else read_content(full, top)
     if isinstance(content, OSError):
@@ -116,11 +114,6 @@ def _take(work: Work, top: str, path: str, *, is_unmerged: bool) -> None:
         work.findings.append(Finding("sync/not-readable", "error", f"it is skipped: {trouble}", path, hint=hint))
     elif isinstance(content, bytes):
         work.contents[path] = content
-
-
-def is_behind_link(top: str, path: str) -> bool:
-    parts = path.split("/")
-    return any(os.path.islink(os.path.join(top, *parts[: at + 1])) for at in range(len(parts)))
 
 
 class Arrival(NamedTuple):
@@ -155,7 +148,7 @@ def write_arrivals(
 
 def _write_arrival(top: str, arrival: Arrival, merge: Merge) -> str:
     full = os.path.join(top, arrival.path)
-    if is_behind_link(top, arrival.path):
+    if find_link(arrival.path, top):
         return "a symbolic link is in its place"
     now = read_content(full, top) if os.path.lexists(full) else None
     if isinstance(now, OSError):

@@ -29,11 +29,3 @@ def test_a_path_is_below_the_workspace_however_the_workspace_is_spelled(tmp_path
     assert layout.path_below(root, root) == ""
     assert layout.path_below(root, f"{root}s/a") is None
     assert layout.path_below("/", "/a") == "a"
-
-
-def test_the_first_link_on_the_way_is_found_and_the_last_part_may_be_one(tmp_path: Path) -> None:
-    (tmp_path / "a/b").mkdir(parents=True)
-    (tmp_path / "a/link").symlink_to("b")
-    assert layout.find_link_above(str(tmp_path), "a/link/x/y") == "a/link"
-    assert layout.find_link_above(str(tmp_path), "a/link") is None
-    assert layout.find_link_above(str(tmp_path), "a/b/c") is None
