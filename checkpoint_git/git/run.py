@@ -26,7 +26,9 @@ LOCAL_VARIABLES = frozenset((
 _CHUNK = 1 << 18  # bytes
 _PIPE = 1 << 20  # bytes
 _USAGE_ERROR = 129
-_QUIET = ("-c", "core.fsmonitor=false")  # which git would start, also to read: an unpacked archive may name any program
+# what git would start also to read, and an index written anew, which starts a hook: an unpacked archive may name any
+_QUIET = ("-c", "core.fsmonitor=false", "-c", "diff.autoRefreshIndex=false")
+_COMPARING = frozenset(("status", "diff"))
 _NO_GIT = ("git was not found", "install git, or put it on PATH")
 _SET_ASIDE = 'mv "$(git rev-parse --git-path refs/worktree/checkpoint)" "$(git rev-parse --git-path checkpoint-pruned)"'
 _OTHER_OWNER = "the repository belongs to another user: git config --global --add safe.directory PATH"
@@ -83,8 +85,9 @@ def start_git(
     """
     import subprocess
 
-    surroundings = dict(os.environ if env is None else env)
-    surroundings.setdefault("GIT_OPTIONAL_LOCKS", "0")
+    surroundings = {"GIT_OPTIONAL_LOCKS": "0", **(os.environ if env is None else env)}
+    if not _COMPARING.isdisjoint(words[:2]):
+        words, surroundings = _leave_filters(words, cwd, surroundings)
     try:
         return subprocess.Popen(
             ["git", *_QUIET, *words],
@@ -103,6 +106,18 @@ def start_git(
         raise CheckpointError(f"git could not be started: {error.strerror}", "check PATH and the directory") from error
 
 
+def _leave_filters(words: Sequence[str], cwd: str, env: dict[str, str]) -> tuple[Sequence[str], dict[str, str]]:
+    # git would start the programs that the configuration names, to compare a file whose time has changed: without them
+    # it counts as changed unless its bytes are those of the index. Nor is a submodule asked, which has its own.
+    asked = ["config", "--null", "--name-only", "--get-regexp", r"^filter\..*\.(clean|process|required)$"]
+    keys = os.fsdecode(run_git(asked, cwd, env=env, check=False).out).split("\0")[:-1]
+    count = int(given) if (given := env.get("GIT_CONFIG_COUNT", "")).isdecimal() else 0
+    for at, key in enumerate(keys, count):
+        env |= {f"GIT_CONFIG_KEY_{at}": key, f"GIT_CONFIG_VALUE_{at}": "false" if key.endswith(".required") else ""}
+    at = next(at for at, word in enumerate(words, 1) if word in _COMPARING)
+    return [*words[:at], "--ignore-submodules=dirty", *words[at:]], {**env, "GIT_CONFIG_COUNT": str(count + len(keys))}
+
+
 def stream_git(words: Sequence[str], cwd: str, *, env: Mapping[str, str]) -> Iterator[bytes]:
     """Chunk by chunk; closing the iterator ends git. Raises CheckpointError, where git failed after the last chunk."""
     reading, writing = os.pipe()
@@ -113,6 +128,8 @@ def stream_git(words: Sequence[str], cwd: str, *, env: Mapping[str, str]) -> Ite
     nothing, quiet = (os.open(os.devnull, flags | os.O_CLOEXEC) for flags in (os.O_RDONLY, os.O_WRONLY))
     ends = ((nothing, 0), (writing, 1), (quiet, 2))
     actions = [(os.POSIX_SPAWN_DUP2, *end) for end in ends]
+    if not _COMPARING.isdisjoint(words[:2]):
+        words, env = _leave_filters(words, cwd, dict(env))
     try:
         process = os.posix_spawnp("git", ["git", *_QUIET, "-C", cwd, *words], env, file_actions=actions)
     except OSError as error:

@@ -65,11 +65,14 @@ def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
 def _diagnose(
     place: Place, invocation: Invocation, tell: Callable[[str], None], trouble: list[str]
 ) -> list[Finding] | None:
-    """What the doctor finds; None where it cannot look, with the reason added to the trouble."""
+    """What the doctor finds that tries nothing out; None where it cannot look, with the reason added to the trouble."""
+    from checkpoint_git.tools.doctor.catalog import choose_checks
+    from checkpoint_git.tools.doctor.checks import TrialFacts
     from checkpoint_git.tools.doctor.diagnose import diagnose  # the doctor brings much along
 
+    checks = [check for check in choose_checks(()) if check.kind is not TrialFacts]
     try:
-        return diagnose(place, invocation.now, env=invocation.env, tell=tell).findings
+        return diagnose(place, invocation.now, None, checks, env=invocation.env, tell=tell).findings
     except CheckpointError as error:
         trouble.append(f"the doctor failed: {error.message}")
         return None
