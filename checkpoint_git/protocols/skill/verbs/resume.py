@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.outcome import Block, Invocation, Line, Outcome
-from checkpoint_git.core.terminal_text import quote_word
+from checkpoint_git.core.terminal_text import quote_word, shorten
 from checkpoint_git.disk.discover import Place, find_place, plan_place
 from checkpoint_git.git.clone import add_gaps
 from checkpoint_git.protocols.document import Document
@@ -175,7 +175,10 @@ def _continue_lines(result: ResumeResult) -> list[Block]:
     lines = _warning_lines(result)
     lines += [Line(f"Ask before proceeding: {result.describe(one)}", "bad", "decision", 2) for one in context.decisions]
     if context.actions:
-        lines.append(Line(f"Resuming from next_actions[{context.actions[0].at}].", "good", "in_progress", 2))
+        first = context.actions[0]
+        lines.append(
+            Line(f"Resuming from next_actions[{first.at}]: {shorten(first.shown, 60)}", "good", "in_progress", 2)
+        )
         lines += _action_lines(context.actions[:1])[1:]
     else:
         why = "every noted action is merged" if result.shipped else "nothing is noted"

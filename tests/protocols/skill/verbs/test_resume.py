@@ -51,7 +51,7 @@ def test_fresh_work_goes_on_with_its_context(project: Path) -> None:
         "Progress: 2/3 phases complete\n"
         "Next: Write the notes API\n"
         "\n"
-        "Resuming from next_actions[0].\n"
+        "Resuming from next_actions[0]: Write the notes API\n"
     )
     assert "Key decisions:\n  - SQLite for storage\n  - Passkeys only" in ran.text
     assert "User preferences:\n  - Short answers" in ran.text
@@ -73,6 +73,14 @@ def test_a_decision_that_waits_stops_until_somebody_says_continue(project: Path)
     assert "Ask before proceeding: Which region?" in going.text
 
 
+def test_a_long_next_action_is_said_whole_once(project: Path) -> None:
+    action = f"Write {'the notes API, ' * 20}and its tests"
+    (project / FILE).write_text(checkpoint_text(next_actions=[action]), "utf-8")
+    ran = run_verb(resume, "build", cwd=project)
+    assert f"Next: {action}\n" in ran.text
+    assert f"Resuming from next_actions[0]: {action[:57]}...\n" in ran.text
+
+
 def test_what_was_done_last_the_proofs_and_the_tickets_of_others_are_shown(project: Path) -> None:
     done = [{"text": f"Step {number}", "at": f"2026-03-0{number}T08:00:00Z"} for number in (4, 3, 2, 1)]
     actions = [{"text": "Run the evaluator", "done_when": "make eval"}, {"text": "Ship", "done_when": "make ship"}]
@@ -81,7 +89,10 @@ def test_what_was_done_last_the_proofs_and_the_tickets_of_others_are_shown(proje
     other = checkpoint_text(skill="plan", pm_refs=[ticket])
     (project / ".checkpoints/plan.checkpoint.json").write_text(other, "utf-8")
     ran = run_verb(resume, "build", cwd=project)
-    assert "Next: Run the evaluator\n\nResuming from next_actions[0].\n    done when: make eval\n" in ran.text
+    assert (
+        "Next: Run the evaluator\n\nResuming from next_actions[0]: Run the evaluator\n    done when: make eval\n"
+        in ran.text
+    )
     assert "Then:\n  - Ship\n    done when: make ship\n" in ran.text
     assert "Done last:\n  - Step 4 (2026-03-04T08:00:00Z)\n  - Step 3" in ran.text
     assert "Step 1" not in ran.text
@@ -340,7 +351,7 @@ def test_an_action_that_has_shipped_is_passed_over_however_fresh_the_checkpoint_
     ran = run_verb(resume, "build", cwd=repo.path)
     assert "Next: Write the docs\n" in ran.text
     assert "Look before you go on: one thing does not fit, see below." in ran.text
-    assert "Resuming from next_actions[1].\n" in ran.text
+    assert "Resuming from next_actions[1]: Write the docs\n" in ran.text
     assert ran.codes == ["drift/action-shipped"]
     assert ran.outcome.findings[0].line
     assert ran.outcome.data["next_action"] == {"text": "Write the docs", "done_when": "true"}
