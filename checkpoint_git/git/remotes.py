@@ -7,7 +7,7 @@ import signal
 import time
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import IO, Literal, NamedTuple, cast
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.terminal_text import escape_controls, shorten
@@ -17,9 +17,6 @@ from checkpoint_git.git.merges.bases import read_base_ids
 from checkpoint_git.git.merges.merges import UNSHALLOW
 from checkpoint_git.git.objects import Env
 from checkpoint_git.git.run import GitResult, clean_env, run_git, start_git
-
-if TYPE_CHECKING:
-    import subprocess
 
 Kind = Literal["arrived", "lost", "refused", "hook", "unknown"]
 
@@ -167,47 +164,28 @@ def _shown(text: bytes) -> str:
     return escape_controls(shorten(text.decode("utf-8", "replace").strip(), _LONGEST_REASON))
 
 
-# No hook of this clone runs but pre-push, and no ref is written but what git keeps of remote branches.
+# No hook of this clone runs but pre-push, and no ref is written but what git keeps of remote branches. Whoever answers
+# may be slow, silent, talkative or gone: every question has an end in time and in memory.
 def _run(words: Sequence[str], cwd: str, env: Env, timeout: float, *, hooks: bool = False) -> GitResult:
     settings = [word for each in (*_SETTINGS, *([] if hooks else [_NO_HOOKS])) for word in ("-c", each)]
-    with start_git([*settings, *words], cwd, env=env, own_group=True) as process:
+    ends, out, err, trouble = time.monotonic() + timeout, bytearray(), bytearray(), "it was interrupted"
+    process = start_git([*settings, *words], cwd, env=env, stdin=-3, own_group=True)  # subprocess.DEVNULL
+    with process, selectors.DefaultSelector() as selector:
         try:
-            assert process.stdin is not None
-            process.stdin.close()
-            out, err, trouble = _collect(process, timeout)
-        except BaseException:
-            _end_group(process.pid)
-            raise
-        if trouble:
-            _end_group(process.pid)
-            return GitResult(-signal.SIGKILL, out, b"fatal: " + trouble.encode() + b"\n" + err)
-        return GitResult(process.wait(), out, err)
-
-
-# Whoever answers may be slow, silent, talkative or gone: every question has an end in time and in memory.
-def _collect(process: "subprocess.Popen[bytes]", timeout: float) -> tuple[bytes, bytes, str]:
-    """(stdout, stderr, why it has to be ended)."""
-    ends = time.monotonic() + timeout
-    said = {process.stdout: b"", process.stderr: b""}
-    with selectors.DefaultSelector() as selector:
-        for stream in said:
-            assert stream is not None
-            selector.register(stream, selectors.EVENT_READ, stream)
-        while selector.get_map():
-            left = ends - time.monotonic()
-            ready = selector.select(max(left, 0))
-            if not ready and left <= 0:
-                return said[process.stdout], said[process.stderr], f"no end within {timeout:.0f} seconds"
-            for key, _ in ready:
-                chunk = os.read(key.fd, _CHUNK)
-                said[key.data] += chunk
-                if not chunk:
-                    selector.unregister(key.fileobj)
-                if len(said[key.data]) > _MOST_SAID:
-                    return said[process.stdout], said[process.stderr][:_CHUNK], "it said more than a megabyte"
-    return said[process.stdout], said[process.stderr], ""
-
-
-def _end_group(leader: int) -> None:
-    with suppress(ProcessLookupError, PermissionError):
-        os.killpg(leader, signal.SIGKILL)
+            selector.register(cast(IO[bytes], process.stdout), selectors.EVENT_READ, out)
+            selector.register(cast(IO[bytes], process.stderr), selectors.EVENT_READ, err)
+            while selector.get_map() and max(len(out), len(err)) <= _MOST_SAID and time.monotonic() < ends:
+                for key, _ in selector.select(max(ends - time.monotonic(), 0)):
+                    chunk = os.read(key.fd, _CHUNK)
+                    key.data.extend(chunk)
+                    if not chunk:
+                        selector.unregister(key.fileobj)
+            trouble = "it said more than a megabyte" if selector.get_map() else ""
+            if trouble and time.monotonic() >= ends:
+                trouble = f"no end within {timeout:.0f} seconds"
+        finally:
+            if trouble:
+                with suppress(ProcessLookupError, PermissionError):
+                    os.killpg(process.pid, signal.SIGKILL)
+    said = f"fatal: {trouble}\n".encode() if trouble else b""
+    return GitResult(-signal.SIGKILL if trouble else process.wait(), bytes(out), said + bytes(err[:_MOST_SAID]))

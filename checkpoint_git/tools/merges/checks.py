@@ -77,14 +77,14 @@ def _find_damages(facts: MergeFacts, code: str, harm: Harm, verb: str) -> Iterat
         commit, count = damage.commit[:12], len(damage.entries)
         first, second = (parent[:8] for parent in damage.parents)
         merge = f'merge {commit} of {first} and {second} ("{shorten(damage.subject, _LONGEST_SUBJECT)}")'
-        entries = join_some([entry.said for entry in damage.entries], 3, "; ")
+        entries = join_some([said for _, said in damage.entries], 3, "; ")
         message = f"{merge} {verb} {'an entry' if count == 1 else f'{count} entries'}: {entries}"
         hint = f"to see all that it did: checkpoint explain-merge {commit} -- {shlex.quote(damage.path)}"
         if damage.keeper:
             hint = f"it is still in git show {shlex.quote(f'{damage.keeper[:12]}:{damage.path}')}"
         if harm != "blended":
             hint += f"; to put it back in a commit: checkpoint audit {damage.parents[0][:12]}..{commit} --fix"
-        yield Finding(code, "warning", message, damage.path, damage.entries[0].where, hint=hint)
+        yield Finding(code, "warning", message, damage.path, damage.entries[0][0], hint=hint)
 
 
 @check("merge/not-audited", "note", remedy="`git fetch --unshallow`, or run it again")

@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from itertools import islice
 from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
 
@@ -24,11 +25,7 @@ _MOST_FAILURES = 20  # of a clone that lacks what the merges were made of; beyon
 
 Harm = Literal["lost", "doubled", "blended"]
 Present = Callable[[str], bytes | None]
-
-
-class Hurt(NamedTuple):
-    where: str  # a JSON Pointer, into the version that has the entry
-    said: str  # what happened to it
+Hurt = tuple[str, str]  # a JSON Pointer into the version that has the entry, and what happened to it
 
 
 class Damage(NamedTuple):
@@ -87,10 +84,9 @@ def read_audit(
         for merge in suspects:
             if merge.id in waiting:
                 continue
-            try:
+            found = None
+            with suppress(CheckpointError):
                 found = _judge(place.top, own, merge, schemas, present) if cut < _MOST_FAILURES else None
-            except CheckpointError:
-                found = None
             if found is None:
                 cut += 1
                 continue
@@ -125,7 +121,7 @@ def _judge(
         for harm in get_args(Harm):
             entries = [entry for entry in left or () if entry.verdict == harm]
             if entries:
-                hurts = tuple(Hurt(place_of(entry), say_entry(entry, Parents(*file.parents))) for entry in entries)
+                hurts = tuple((place_of(entry), say_entry(entry, Parents(*file.parents))) for entry in entries)
                 keeper = (second if entries[0].side == "second" else first) if harm == "lost" else ""
                 damages.append(Damage(merge.id, (first, second), merge.subject, file.path, harm, hurts, keeper))
     return state, damages

@@ -2,7 +2,7 @@
 
 import os
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, TextIO
 
 from checkpoint_git.core.errors import CheckpointError
@@ -77,35 +77,26 @@ def _read_bytes(stdin: TextIO) -> bytes:
     return b"".join(parts) if taken <= _MOST_BYTES else b""
 
 
-Shape = Callable[[str], dict[str, Any]]
-
-
-class Shapes(NamedTuple):
-    """How an agent is answered, as JSON on stdout. None: it has no way to hear of it at that moment."""
-
-    prime: Shape  # context for the model at the start
-    remind: Shape | None  # a line for the user when a turn ends
-    block: Shape  # a line for the model that keeps it going
-    compact: Shape | None  # a line before the context is made shorter
-
-
-_CLAUDE = Shapes(
-    lambda text: {"hookSpecificOutput": {"hookEventName": "SessionStart", "additionalContext": text}},
-    lambda text: {"systemMessage": text},
-    lambda text: {"decision": "block", "reason": text},
-    lambda text: {"systemMessage": text},
-)
-SHAPES = {
+# How an agent is answered, as JSON on stdout where %s is the text: "prime" is context for the model at the start,
+# "remind" a line for the user when a turn ends, "block" one for the model that keeps it going, "compact" one before the
+# context is made shorter. What is missing here the agent has no way to hear.
+_CLAUDE = {
+    "prime": '{"hookSpecificOutput": {"hookEventName": "SessionStart", "additionalContext": %s}}',
+    "remind": '{"systemMessage": %s}',
+    "block": '{"decision": "block", "reason": %s}',
+    "compact": '{"systemMessage": %s}',
+}
+_CURSOR = {
+    "prime": '{"additional_context": %s}',
+    "block": '{"followup_message": %s}',
+    "compact": '{"user_message": %s}',
+}
+SHAPES: dict[str, dict[str, str]] = {
     "claude": _CLAUDE,
     "codex": _CLAUDE,
-    "gemini": _CLAUDE._replace(block=lambda text: {"decision": "deny", "reason": text}),
-    "cursor": Shapes(
-        lambda text: {"additional_context": text},
-        None,
-        lambda text: {"followup_message": text},
-        lambda text: {"user_message": text},
-    ),
-    "copilot": Shapes(lambda text: {"additionalContext": text}, None, _CLAUDE.block, None),
+    "gemini": {**_CLAUDE, "block": '{"decision": "deny", "reason": %s}'},
+    "cursor": _CURSOR,
+    "copilot": {"prime": '{"additionalContext": %s}', "block": _CLAUDE["block"]},
 }
 FORMATS = ("text", "json", *SHAPES)
 _COULD_NOT_TELL = 2

@@ -53,7 +53,7 @@ def answer(args: Namespace, invocation: Invocation) -> Answer:
         return Answer([json.dumps(about), "\n"], 0)
     if not lines:
         return Answer((), 0)
-    return Answer([json.dumps(SHAPES[args.format].prime(text)) if args.format in SHAPES else text, "\n"], 0)
+    return Answer([SHAPES[args.format]["prime"] % json.dumps(text) if args.format in SHAPES else text, "\n"], 0)
 
 
 def prime(

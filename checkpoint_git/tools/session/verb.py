@@ -7,17 +7,8 @@ from functools import partial
 
 from checkpoint_git.core.outcome import Answer, Invocation
 from checkpoint_git.protocols.contract import find_hooks
-from checkpoint_git.tools.session import agent_hooks
+from checkpoint_git.tools.session import agent_hooks, record
 from checkpoint_git.tools.session.agent_hooks import SHAPES, HookInput, read_hook_input
-from checkpoint_git.tools.session.record import (
-    find_quietly,
-    name_checkpoint,
-    read_told,
-    remove_session,
-    write_start,
-    write_told,
-    write_unrecorded,
-)
 from checkpoint_git.tools.session.work import describe_unrecorded, describe_work, find_work, has_gone_on, may_block
 
 FORMATS = agent_hooks.FORMATS  # what --format takes here
@@ -44,35 +35,35 @@ def answer(args: Namespace, invocation: Invocation) -> Answer:
     text = f"checkpoint-git: {text}"
     if args.format not in SHAPES:
         return Answer([text, "\n"], 0)
-    ways = SHAPES[args.format]
-    shape = ways.compact if args.event == "precompact" else ways.block if block else ways.remind
-    return Answer([json.dumps(shape(text)), "\n"] if shape else (), 0)
+    moment = "compact" if args.event == "precompact" else "block" if block else "remind"
+    shape = SHAPES[args.format].get(moment)
+    return Answer([shape % json.dumps(text), "\n"] if shape else (), 0)
 
 
 def remind(
     event: str, cwd: str, now: int, env: Mapping[str, str], told: HookInput, *, block: bool = False
 ) -> tuple[str, bool]:
     """The reminder, "" for none, and whether it keeps the session going; its times are noted in the git directory."""
-    place = find_quietly(cwd)
+    place = record.find_quietly(cwd)
     if place is None or place.git_dir is None:
         return "", False
     if event == "start":
-        write_start(place.git_dir, told.session, anew=told.is_new)
+        record.write_start(place.git_dir, told.session, anew=told.is_new)
     elif event in ("precompact", "end"):
         work = find_work(place, told.session, env)
         if work:
-            write_unrecorded(place.git_dir, describe_unrecorded(work))
+            record.write_unrecorded(place.git_dir, describe_unrecorded(work))
         if event == "precompact":
-            return describe_work(work, name_checkpoint(place)) if work else "", False
-        remove_session(place.git_dir, told.session)
+            return describe_work(work, record.name_checkpoint(place)) if work else "", False
+        record.remove_session(place.git_dir, told.session)
     else:
         for after_turn in find_hooks("after_turn", "summary"):
             after_turn(cwd, env, lambda since: has_gone_on(place, told.session, env, since))
-        earlier = read_told(place.git_dir, told.session) or 0
+        earlier = record.read_told(place.git_dir, told.session) or 0
         # once in a while at most, and never because of what it said itself
         if not (told.active or told.ended or 0 <= now - earlier // _SECOND < _PAUSE):
             work = find_work(place, told.session, env, earlier)
             if work:
-                write_told(place.git_dir, told.session)
-                return describe_work(work, name_checkpoint(place)), may_block(place, env, wish=block)
+                record.write_told(place.git_dir, told.session)
+                return describe_work(work, record.name_checkpoint(place)), may_block(place, env, wish=block)
     return "", False

@@ -21,15 +21,9 @@ class Draft(NamedTuple):
     message: str
 
 
-class Identity(NamedTuple):
-    name: str
-    email: str
-    now: int
-
-
 # Commits come from one `git fast-import`, which gets everything in a file that is complete before git starts: a kill
 # leaves all of it or nothing.
-def write_commits(cwd: str, drafts: Sequence[Draft], ref: str, who: Identity, env: Mapping[str, str]) -> list[str]:
+def write_commits(cwd: str, drafts: Sequence[Draft], ref: str, who: str, env: Mapping[str, str]) -> list[str]:
     words = ["fast-import", "--quiet", "--force", "--done"]
     with tempfile.TemporaryFile() as stream:
         stream.writelines(_describe(drafts, ref.encode(), who))
@@ -43,19 +37,15 @@ def write_commits(cwd: str, drafts: Sequence[Draft], ref: str, who: Identity, en
     return ids
 
 
-def _describe(drafts: Sequence[Draft], ref: bytes, who: Identity) -> Iterator[bytes]:
+def _describe(drafts: Sequence[Draft], ref: bytes, who: str) -> Iterator[bytes]:
     """In fast-import's language; drafts are marked from 1 on, new contents after them."""
     contents = {content for draft in drafts for _, content in draft.changes if isinstance(content, bytes)}
     marks = {content: mark for mark, content in enumerate(sorted(contents), len(drafts) + 1)}
     for content, mark in marks.items():
         yield b"blob\nmark :%d\ndata %d\n%b\n" % (mark, len(content), content)
-    name, email = (
-        "".join(letter for letter in text if letter.isprintable() and letter not in "<>").strip() for text in who[:2]
-    )
-    person = f"{name} <{email}> {who.now} +0000".encode("utf-8", "replace")
     for number, draft in enumerate(drafts, 1):
         message = draft.message.encode("utf-8", "replace")
-        yield b"reset %b\ncommit %b\nmark :%d\ncommitter %b\n" % (ref, ref, number, person)
+        yield b"reset %b\ncommit %b\nmark :%d\ncommitter %b\n" % (ref, ref, number, who.encode())
         yield b"data %d\n%b\n" % (len(message), message)
         for at, parent in enumerate(draft.parents):
             named = parent.encode() if isinstance(parent, str) else b":%d" % (parent + 1)

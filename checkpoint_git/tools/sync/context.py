@@ -12,7 +12,6 @@ from checkpoint_git.git.driver_settings import DRIVER, Choices, read_driver_comm
 from checkpoint_git.git.remotes import HEADS, check_branch, network_env
 from checkpoint_git.git.repository import read_all_settings
 from checkpoint_git.git.run import run_git
-from checkpoint_git.tools.sync.commits import Identity
 from checkpoint_git.tools.sync.decide import Rules, Take
 from checkpoint_git.tools.sync.state import Names, name_refs
 
@@ -49,7 +48,7 @@ class SyncContext(NamedTuple):
     local: str
     rules: Rules
     wish: Wish
-    who: Identity
+    who: str
     env: Mapping[str, str]
     ends: float
     tell: Callable[[], None]
@@ -70,18 +69,26 @@ def open_context(
     driver = read_driver_command(settings.get(DRIVER, ""))
     choices = driver.choices if driver else Choices()
     rules = Rules(choices.narrative, choices.schema, wish.take, now)
-    names, who = name_refs(target.remote, target.branch), _find_identity(settings, env, now)
+    names, who = name_refs(target.remote, target.branch), find_identity(top, own, now)
     ends = time.monotonic() + wish.timeout
     return SyncContext(place, top, target, names, local, rules, wish, who, own, ends, tell)
 
 
-def _find_identity(settings: Mapping[str, str], env: Mapping[str, str], now: int) -> Identity:
-    found = []
-    for what, fallback in (("name", "checkpoint"), ("email", "checkpoint@localhost")):
-        keys = (f"committer.{what}", f"user.{what}", f"author.{what}")
-        given = (env.get(f"GIT_COMMITTER_{what.upper()}"), *(settings.get(key) for key in keys))
-        found.append(next(filter(None, given), fallback))
-    return Identity(found[0], found[1], now)
+def find_identity(top: str, env: Mapping[str, str], now: int) -> str:
+    """As git writes it into a commit: "Ann <ann@example.org> 1767225600 +0000"."""
+    dated = {**env, "GIT_COMMITTER_DATE": f"@{now} +0000"}
+    found = run_git(["var", "GIT_COMMITTER_IDENT"], top, env=dated, check=False).out.decode("utf-8", "replace").strip()
+    return found or f"checkpoint <checkpoint@localhost> {now} +0000"
+
+
+def find_remote(settings: Mapping[str, str], wish: str, upstream: str = "") -> str:
+    known = sorted(key[7:-4] for key in settings if key.startswith("remote.") and key.endswith(".url"))
+    only = "origin" if "origin" in known else known[0] if len(known) == 1 else ""
+    remote = wish or settings.get("checkpoint.syncremote", "") or upstream or only
+    if remote not in known:
+        shown = f"no remote named {escape_controls(remote)}" if remote else "this clone has no remote to sync with"
+        raise CheckpointError(shown, "git remote add origin URL, or name one: git config checkpoint.syncRemote NAME")
+    return remote
 
 
 def _find_target(top: str, settings: Mapping[str, str], local: str, wish: Wish) -> Target:
@@ -90,12 +97,7 @@ def _find_target(top: str, settings: Mapping[str, str], local: str, wish: Wish) 
     upstream = None
     if current and followed not in ("", ".") and merge.startswith("refs/heads/"):
         upstream = (followed, merge.removeprefix("refs/heads/"))
-    known = sorted(key[7:-4] for key in settings if key.startswith("remote.") and key.endswith(".url"))
-    only = "origin" if "origin" in known else known[0] if len(known) == 1 else ""
-    remote = wish.remote or settings.get("checkpoint.syncremote", "") or (upstream[0] if upstream else only)
-    if remote not in known:
-        shown = f"no remote named {escape_controls(remote)}" if remote else "this clone has no remote to sync with"
-        raise CheckpointError(shown, "git remote add origin URL, or name one: --remote NAME")
+    remote = find_remote(settings, wish.remote, upstream[0] if upstream else "")
     branch = wish.branch or settings.get("checkpoint.syncbranch", "")
     if not branch and upstream and upstream[0] == remote:
         branch = upstream[1]

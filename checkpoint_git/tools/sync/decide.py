@@ -64,8 +64,8 @@ def decide_theirs(sides: Sides, read: Read, rules: Rules) -> Decision:
     if sides.theirs is None:
         return Decision(None, True)
     data = _open_theirs(path, sides.theirs, read)
-    if isinstance(data, str):
-        return _leave(path, "sync/theirs-unreadable", f"the branch's version is not taken: {data}", _FIX_THERE)
+    if isinstance(data, Decision):
+        return data
     found = [] if kind_of(path) == "history" else check_document(path, data, now=rules.now).findings
     notes = [
         Finding("sync/theirs-invalid", "warning", f"the branch's version is taken, and not valid: {one.message}",
@@ -80,8 +80,8 @@ def decide_both(sides: Sides, read: Read, rules: Rules) -> Decision:
     if sides.ours is None or sides.theirs is None:
         return _decide_removed(sides, read, rules)
     theirs = _open_theirs(path, sides.theirs, read)
-    if isinstance(theirs, str):
-        return _leave(path, "sync/theirs-unreadable", f"the branch's version is not taken: {theirs}", _FIX_THERE)
+    if isinstance(theirs, Decision):
+        return theirs
     base = read(sides.base.blob) if sides.base else None
     before: list[bytes | None] = [theirs] if base is None else [theirs, base]
     new = find_new_errors(path, sides.ours, before, rules.now, _check)
@@ -142,16 +142,15 @@ def _leave(path: str, code: str, message: str, hint: str, where: str = "") -> De
     return Decision(None, False, [Finding(code, "error", message, path, where, hint=hint)])
 
 
-def _open_theirs(path: str, entry: Entry, read: Read) -> bytes | str:
-    # Text is why the content is refused: what a branch offers is untrusted
-    if not entry.is_file:
-        return "it is not a regular file"
-    trouble = find_path_trouble(path)
+def _open_theirs(path: str, entry: Entry, read: Read) -> bytes | Decision:
+    # What a branch offers is untrusted
+    trouble = find_path_trouble(path) if entry.is_file else "it is not a regular file"
     data = None if trouble else read(entry.blob)
-    if data is None:
-        return trouble or "it is too large"
-    error = _find_text_error(data) if path.endswith(".json") else None
-    return f"it cannot be read: {escape_controls(error.message)}" if error else data
+    error = _find_text_error(data) if data is not None and path.endswith(".json") else None
+    if data is not None and error is None:
+        return data
+    why = f"it cannot be read: {escape_controls(error.message)}" if error else trouble or "it is too large"
+    return _leave(path, "sync/theirs-unreadable", f"the branch's version is not taken: {why}", _FIX_THERE)
 
 
 def _check(path: str, data: bytes, now: int) -> Document:

@@ -8,7 +8,7 @@ from checkpoint_git.protocols.check import run_checks
 from checkpoint_git.tools.doctor.catalog import choose_checks
 from checkpoint_git.tools.merges.checks import MergeFacts
 from checkpoint_git.tools.merges.preview import FilePreview
-from checkpoint_git.tools.merges.recent_audit import Audit, Damage, Harm, Hurt
+from checkpoint_git.tools.merges.recent_audit import Audit, Damage, Harm
 from checkpoint_git.tools.merges.upstream import Upstream
 from tests.support.contexts import give, make_context
 
@@ -19,7 +19,7 @@ OTHER = ".checkpoints/audit.checkpoint.json"
 # past merges
 
 FIRST, SECOND = "1" * 40, "2" * 40
-LOST = Damage("c" * 40, (FIRST, SECOND), "Merge main", PATH, "lost", (Hurt("/blockers", "blockers[b]: gone"),), SECOND)
+LOST = Damage("c" * 40, (FIRST, SECOND), "Merge main", PATH, "lost", (("/blockers", "blockers[b]: gone"),), SECOND)
 
 
 def audited(audit: Audit, since: str = "") -> list[Finding]:
@@ -57,7 +57,7 @@ def test_a_loss_names_the_merge_its_parents_the_entry_and_who_has_it() -> None:
 
 
 def test_many_losses_in_one_file_are_one_finding() -> None:
-    (found,) = damaged(LOST._replace(entries=tuple(Hurt(f"/{number}", f"entry {number}") for number in range(5))))
+    (found,) = damaged(LOST._replace(entries=tuple((f"/{number}", f"entry {number}") for number in range(5))))
     assert " lost 5 entries: entry 0; entry 1; entry 2; and 2 more" in found.message
     assert found.where == "/0"
 

@@ -39,7 +39,7 @@ def audit(repo: GitRepo, **options: Any) -> tuple[Damage, ...]:
 
 def harms(repo: GitRepo, **options: Any) -> list[tuple[str, list[str]]]:
     """(harm, places) of everything that was found."""
-    return [(damage.harm, [entry.where for entry in damage.entries]) for damage in audit(repo, **options)]
+    return [(damage.harm, [where for where, _ in damage.entries]) for damage in audit(repo, **options)]
 
 
 LOST = [("lost", ["/skill_state/run_history"])]
@@ -114,7 +114,7 @@ def test_a_side_that_was_thrown_away_is_found(diverged: GitRepo, words: tuple[st
     assert damage.commit == diverged.git("rev-parse", "HEAD")
     assert damage.parents == tuple(diverged.git("rev-parse", "HEAD^1", "HEAD^2").split())
     assert damage.keeper == diverged.git("rev-parse", "HEAD^1" if words[1] == "theirs" else "right")
-    assert "parent added it" in damage.entries[0].said
+    assert "parent added it" in damage.entries[0][1]
     assert damage.path == PATH
 
 

@@ -5,11 +5,11 @@ import pytest
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.jsontext import MAX_BYTES
 from checkpoint_git.git.objects import blob_id, read_tree
-from checkpoint_git.tools.sync.commits import Draft, Identity, write_commits
+from checkpoint_git.tools.sync.commits import Draft, write_commits
 from checkpoint_git.tools.sync.reconcile import read_contents, read_differing, read_entries
 from tests.support.repos import GitRepo
 
-WHO = Identity("Ada <x>\n", "ada@example.org", 1_700_000_000)
+WHO = "Ada <ada@example.org> 1700000000 +0000"
 REF = "refs/worktree/checkpoint/queue/origin/main"
 
 
@@ -31,7 +31,7 @@ def test_commits_are_made_beside_the_index_and_build_on_one_another(repo: GitRep
     blob = entries["same.json"].blob
     assert blob == blob_id(content, head)
     assert read_contents(str(repo.path), [blob, blob], os.environ) == {blob: content}
-    assert repo.git("log", "-1", "--format=%an|%ae|%ct", two) == "Ada x|ada@example.org|1700000000"
+    assert repo.git("log", "-1", "--format=%an|%ae|%ct", two) == "Ada|ada@example.org|1700000000"
 
 
 def test_no_path_of_a_stranger_is_read_as_a_command(repo: GitRepo) -> None:
