@@ -6,19 +6,23 @@ from collections.abc import Mapping, Sequence
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.git.objects import Entry
-from checkpoint_git.git.run import clean_env, git_error, quote_path, run_git
+from checkpoint_git.git.run import GitResult, clean_env, git_error, quote_path, run_git
 
-# in git's own words, LC_ALL=C; the last where a prune removes the folder that it is about to write to
-_UNSTABLE = (b"unstable object", b"short read", b"could not open", b": No such file or directory")
+# in git's own words, LC_ALL=C; the last three where a prune removes what was written, or the folder to write to
+_UNSTABLE = (
+    b"unstable object", b"short read", b"could not open", b": No such file or directory", b"nonexistent object",
+    b"not a valid object",
+)  # fmt: skip
 _BUS_ERROR = -7  # the signal that a process gets when what it has mapped is not there any more
 # What is written is on the disk before the ref that needs it: a power cut leaves no point without its content.
-_LASTING = ("-c", "core.fsync=all")
+# Compressing costs most of the time, and `git gc` does it for all that lasts.
+_LASTING = ("-c", "core.fsync=all", "-c", "core.looseCompression=0")
 _NO_HOOKS = ("-c", "core.hooksPath=/dev/null")  # a hook on refs is for the user's own
 _AUTHOR = {f"GIT_{role}_{what}": "checkpoint" for role in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
 
 
 class CutShortError(Exception):
-    """A file became shorter while git read it, which ends git."""
+    """A file became shorter while git read it, which ends git; or a prune took away what git was writing."""
 
 
 def quiet_env(env: Mapping[str, str]) -> dict[str, str]:
@@ -31,18 +35,24 @@ def write_files(work_tree: str, paths: Sequence[str], env: Mapping[str, str]) ->
     """The blob ids of files (absolute paths, no links), bytes as they are. Raises CheckpointError, CutShortError."""
     if not paths:
         return []
-    # Compressing costs most of the time, and `git gc` does it for all that lasts.
-    words = [*_LASTING, "-c", "core.looseCompression=0", "hash-object", "-w", "--no-filters", "--stdin-paths"]
+    words = ["hash-object", "-w", "--no-filters", "--stdin-paths"]
     stdin = b"".join(quote_path(os.fsencode(path)) + b"\n" for path in paths)
-    result = run_git(words, work_tree, stdin=stdin, env=quiet_env(env), check=False)
-    if result.code == _BUS_ERROR or any(sign in result.err for sign in _UNSTABLE):
-        raise CutShortError
-    if result.code != 0:
-        raise git_error(["hash-object"], result, work_tree)
-    ids = result.out.decode("ascii").split()
+    ids = _write(words, work_tree, stdin, quiet_env(env)).split()
     if len(ids) != len(paths):
         raise CheckpointError("git did not keep every file", "try again; `git fsck` looks at the repository")
     return ids
+
+
+def _write(words: Sequence[str], work_tree: str, stdin: bytes, env: Mapping[str, str]) -> str:
+    result = run_git([*_LASTING, *words], work_tree, stdin=stdin, env=env, check=False)
+    if result.code != 0:
+        raise _explain(words[:1], result, work_tree)
+    return result.out.decode("ascii").strip()
+
+
+def _explain(words: Sequence[str], result: GitResult, work_tree: str) -> Exception:
+    is_cut_short = result.code == _BUS_ERROR or any(sign in result.err for sign in _UNSTABLE)
+    return CutShortError() if is_cut_short else git_error(words, result, work_tree)
 
 
 def write_contents(work_tree: str, contents: Sequence[bytes], env: Mapping[str, str]) -> list[str]:
@@ -65,10 +75,10 @@ def write_commit(
         private = {**quiet_env(env), **_AUTHOR, "GIT_INDEX_FILE": os.path.join(folder, "index")}
         lines = (f"{mode} {blob}\t{path}\0" for path, (mode, blob) in files.items())
         run_git(["update-index", "-z", "--index-info"], work_tree, stdin=os.fsencode("".join(lines)), env=private)
-        tree = run_git([*_LASTING, "write-tree", "--missing-ok"], work_tree, env=private).out.decode().strip()
+        tree = _write(["write-tree", "--missing-ok"], work_tree, b"", private)
     behind = [word for parent in parents for word in ("-p", parent)]
-    words, stdin = [*_LASTING, "commit-tree", "--no-gpg-sign", *behind, tree], message.encode("utf-8", "replace")
-    return run_git(words, work_tree, stdin=stdin, env={**quiet_env(env), **_AUTHOR}).out.decode().strip()
+    words, stdin = ["commit-tree", "--no-gpg-sign", *behind, tree], message.encode("utf-8", "replace")
+    return _write(words, work_tree, stdin, {**quiet_env(env), **_AUTHOR})
 
 
 def create_ref(work_tree: str, ref: str, commit: str, env: Mapping[str, str]) -> bool:
@@ -79,7 +89,7 @@ def create_ref(work_tree: str, ref: str, commit: str, env: Mapping[str, str]) ->
         return True
     if read_ref(work_tree, ref, env):
         return False
-    raise git_error(["update-ref"], result, work_tree)
+    raise _explain(["update-ref"], result, work_tree)
 
 
 def remove_ref(work_tree: str, ref: str, commit: str, env: Mapping[str, str]) -> bool:

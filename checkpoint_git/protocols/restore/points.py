@@ -17,8 +17,8 @@ from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.terminal_text import escape_controls, quote_word, shorten
 from checkpoint_git.disk.atomic import create_file
 from checkpoint_git.git import private_objects
+from checkpoint_git.git.objects import GITLINK, find_missing
 from checkpoint_git.git.objects import Entry as TreeEntry
-from checkpoint_git.git.objects import find_missing
 from checkpoint_git.protocols.restore import artifacts, file_mechanisms, file_writes, git_state, layout, rules, store
 from checkpoint_git.protocols.restore.contents import (
     Artifact,
@@ -43,7 +43,8 @@ from checkpoint_git.protocols.restore.scope import (
 )
 
 _MAX_REASON = 500
-_TRIES = 3
+_TRIES = 4
+_PAUSE = 0.5  # seconds, for a prune to go on
 _TEMPLATE = os.path.join(os.path.dirname(__file__), "restore.sh")
 _AT_ONCE = 1000  # names on one command line of restore.sh
 _REHEARSED = 20  # files that it restores in its rehearsal, those with the oddest names
@@ -171,9 +172,11 @@ def create(workspace: Workspace, request: Request) -> CreatedPoint:
         try:
             made = _build(workspace, request, captured)
             break
-        except file_mechanisms.LostError:  # a prune that ran meanwhile
+        except (file_mechanisms.LostError, private_objects.CutShortError):  # a prune that ran meanwhile
             if not tries:
-                raise
+                message = "git pruned content while the point was made"
+                raise file_mechanisms.LostError(message, "run it again when `git gc` has finished") from None
+            time.sleep(_PAUSE)
     return made._replace(uncommitted=uncommitted)
 
 
@@ -214,7 +217,8 @@ def _build(workspace: Workspace, request: Request, captured: Capture) -> Created
         value = {**value, "digest": store.find_digest(value), "state": "active", "history": []}
         own_files = {layout.MANIFEST: store.write_text(value), layout.RESTORE_SCRIPT: text}
         create_file(os.path.join(folder, layout.MANIFEST), own_files[layout.MANIFEST], 0o600)
-        works = _rehearse_script(location, point, kind, entries, kept)
+        # what the guard makes at a tool call must be there soon
+        works = None if request.made_for == "guard" else _rehearse_script(location, point, kind, entries, kept)
         create_file(os.path.join(folder, layout.RESTORE_SCRIPT), text, 0o600)
         commit = _keep_in_git(location, value, entries, own_files, staged, commits) if in_git else ""
         store.finish_folder(workspace.base, folder, point)
@@ -226,11 +230,11 @@ def _build(workspace: Workspace, request: Request, captured: Capture) -> Created
     proofs = {
         "content read back": True,
         "restore rehearsed": True,
-        "restore.sh rehearsed": works,
+        "restore.sh rehearsed": bool(works),
         "kept by a ref": kind != "git_stash" or bool(commit),
         "whole scope kept": not captured.left_out,
     }
-    if not works:
+    if works is False:
         captured.warnings.append("restore.sh did not work in its rehearsal: go back with the rollback")
     if kept:
         proofs["parts read back"] = not artifacts.find_damage(location, kept)
@@ -272,15 +276,14 @@ def _keep_in_git(
     if not private_objects.create_ref(location.root, ref, commit, location.env):
         raise CheckpointError(f"there is a restore point {value['id']} already", "run the same command again")
     # A prune that began before the ref was there may have removed objects that it names.
-    blobs = sorted({entry.blob for entry in entries if entry.blob})
+    blobs = {entry.blob for entry in entries if entry.blob}
+    blobs.update(one.blob for one in staged.values() if one.mode != GITLINK)
     env = private_objects.quiet_env(location.env)
-    if find_missing(location.root, [commit, *blobs], env) or not private_objects.has_whole_tree(
+    if find_missing(location.root, [commit, *sorted(blobs)], env) or not private_objects.has_whole_tree(
         location.root, commit, env
     ):
         private_objects.remove_ref(location.root, ref, commit, location.env)
-        raise file_mechanisms.LostError(
-            "git pruned content while the point was made", "run it again when `git gc` has finished"
-        )
+        raise private_objects.CutShortError
     return commit
 
 

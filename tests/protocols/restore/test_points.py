@@ -1,10 +1,14 @@
 import shutil
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.git import private_objects
+from checkpoint_git.git.run import GitResult, run_git
 from checkpoint_git.protocols.restore import layout, points, rollback
 from tests.support.repos import GitRepo
 from tests.support.restore_points import KINDS, create, go_back, look, workspace_of
@@ -67,6 +71,31 @@ def test_the_content_outlives_a_pruning_gc_and_a_cleared_stash(full_work: GitRep
     full_work.git("stash", "clear")
     full_work.git("gc", "-q", "--prune=now")
     assert points.find_damage(made.location, made.manifest) == []
+
+
+@pytest.mark.parametrize("at", range(9))
+def test_a_prune_before_any_of_the_calls_of_git_takes_nothing_along(
+    full_work: GitRepo, monkeypatch: pytest.MonkeyPatch, at: int
+) -> None:
+    full_work.write("src/a.py", "staged\n")
+    full_work.git("add", "-A")
+    full_work.write("src/a.py", "written\n")
+    real, calls = run_git, list[Sequence[str]]()
+
+    def prune_once(words: Sequence[str], *rest: Any, **more: Any) -> GitResult:
+        if len(calls) == at:
+            full_work.git("reset", "-q")  # or what is staged would keep its content alive
+            full_work.git("prune", "--expire=now")
+        calls.append(words)
+        return real(words, *rest, **more)
+
+    monkeypatch.setattr(points, "_PAUSE", 0)
+    monkeypatch.setattr(private_objects, "run_git", prune_once)
+    made = create(workspace_of(full_work.path), ["src"], "", "git_stash", None)
+    assert len(calls) > at
+    full_work.git("prune", "--expire=now")
+    assert points.find_damage(made.location, made.manifest) == []
+    full_work.git("rev-list", "--objects", layout.ref_name(made.manifest.id))
 
 
 def test_a_scope_of_secrets_alone_is_an_error(full_work: GitRepo) -> None:
