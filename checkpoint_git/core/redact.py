@@ -47,14 +47,19 @@ def redact(text: str) -> str:
     """What announces a secret, and hosts, stay."""
     if len(text) < 8:
         return text
+    text = hide_tokens(text)
+    for pattern in (_ANNOUNCED, _OPTION, _BEARER):
+        text = pattern.sub(rf"\g<1>{HIDDEN}", text)
+    return _RUN.sub(_hide_run, text)
+
+
+def hide_tokens(text: str) -> str:
+    """Only what has the shape of a key, a token or an address's password: nothing an agent has to know is lost."""
     if "-----BEGIN" in text:
         text = _KEY_BLOCK.sub(HIDDEN, text)
     if "://" in text:
         text = _ADDRESS.sub(f"{HIDDEN}@", text)
-    text = _PREFIXED.sub(HIDDEN, text)
-    for pattern in (_ANNOUNCED, _OPTION, _BEARER):
-        text = pattern.sub(rf"\g<1>{HIDDEN}", text)
-    return _RUN.sub(_hide_run, text)
+    return _PREFIXED.sub(HIDDEN, text)
 
 
 def holds_secret(text: str) -> bool:

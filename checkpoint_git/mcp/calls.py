@@ -16,6 +16,7 @@ from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.jsontext import join_pointer
 from checkpoint_git.core.outcome import Invocation
+from checkpoint_git.core.redact import hide_tokens
 from checkpoint_git.core.schema import Schema, explain, is_surely_valid
 from checkpoint_git.core.terminal_text import escape_controls, shorten
 
@@ -176,6 +177,7 @@ def _key(key: str) -> str:
 
 
 def _cut_text(text: str, longest: int, where: str, places: list[str]) -> str:
+    text = hide_tokens(text)
     if len(text) > longest:
         places.append(where)
         text = f"{text[:longest]}... ({len(text)} characters)"

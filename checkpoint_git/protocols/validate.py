@@ -8,22 +8,12 @@ from checkpoint_git.core import jsontext
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.schema import Mismatch, explain, is_surely_valid
 from checkpoint_git.core.terminal_text import escape_controls, quote_path, quote_word
+from checkpoint_git.core.untrusted_text import may_hold_secret
 from checkpoint_git.disk.read import FileContent
 from checkpoint_git.protocols.contract import Room, find_hooks, open_room
 from checkpoint_git.protocols.document import Document
 from checkpoint_git.protocols.mismatch import OWN
 from checkpoint_git.protocols.registry import is_fixed, is_merged, protocol_of
-
-# One of these is in every text that redact.holds_secret finds, a key block apart, in a word of _SHORTEST characters or
-# more: few files are read by a regular expression.
-SIGNS = (
-    "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "glpat-", "glptt-", "glrt-", "gldt-",
-    "glsoat-", "glcbt-", "glagent-", "xox", "xapp-", "sk_", "sk-", "rk_", "rk-", "whsec_", "AKIA", "ASIA", "AGPA",
-    "AIDA", "AROA", "ANPA", "AIza", "ya29.", "GOCSPX-", "npm_", "pypi-", "hf_", "dop_v1_", "lin_", "ntn_", "secret_",
-    "ATATT", "SG.", "key-", "AGE-SECRET", "eyJ",
-)  # fmt: skip
-_SHORTEST = 15
-_SHAPE = bytes(120 if chr(byte).isascii() and (chr(byte).isalnum() or byte in b"_.+/=-") else 32 for byte in range(256))
 
 
 def check_document(path: str, data: bytes, *, now: int) -> Document:
@@ -52,15 +42,6 @@ def check_document(path: str, data: bytes, *, now: int) -> Document:
         findings.append(_BYTE_ORDER_MARK)
     located = _locate_all([name_skill(finding, path) for finding in findings], path, text)
     return Document(path, skill, value if isinstance(value, dict) else None, text, len(data), located)
-
-
-def may_hold_secret(data: bytes) -> bool:
-    """False where no secret is. Each sign alone takes as long to look for in a whole file as its long words take."""
-    shape, words, end = data.translate(_SHAPE) + b" ", list[bytes](), 0
-    while (at := shape.find(b"x" * _SHORTEST, end)) >= 0:
-        end = shape.index(b" ", at)
-        words.append(data[at:end])
-    return b"PRIVATE KEY" in data or any(map(b" ".join(words).decode().__contains__, SIGNS))
 
 
 def _find_secrets(value: Any, where: str, *, is_skill: bool) -> Iterator[Finding]:

@@ -2,7 +2,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from checkpoint_git.core.redact import HIDDEN, redact
+from checkpoint_git.core.redact import HIDDEN, hide_tokens, redact
+from checkpoint_git.core.untrusted_text import clean
 from tests.support.growth import assert_linear
 
 LETTERS = "aB3dE5gH7jK9mN1pQ2rS4tU6vW8xY0zA"
@@ -75,3 +76,15 @@ def test_any_text_can_be_looked_at_and_a_second_look_finds_no_more(text: str) ->
 )
 def test_a_hostile_text_is_read_in_linear_time(piece: str) -> None:
     assert_linear(lambda size: redact(piece * size), 2_000)
+
+
+@pytest.mark.parametrize("secret", [*SECRETS[:-1], "https://ada:pw@example.org/x"])
+def test_what_is_quoted_for_a_model_holds_no_token(secret: str) -> None:
+    for show in (hide_tokens, lambda text: clean(text, 200)):
+        assert secret not in show(f"use {secret} then")
+        assert HIDDEN in show(f"use {secret} then")
+
+
+@pytest.mark.parametrize("text", ["token: four bytes", "password=ask Ada", "https://example.org/a", "mail ada@x.org"])
+def test_what_only_speaks_of_tokens_is_quoted_as_it_is(text: str) -> None:
+    assert hide_tokens(text) == clean(text, 200) == text

@@ -72,3 +72,9 @@ def test_numbers_that_no_reader_takes_are_null(number: float) -> None:
 
 def test_half_a_pair_is_spelled_out() -> None:
     assert fit({"\ud800": "a\udfff"}).value == {"\\ud800": "a\\udfff"}
+
+
+def test_an_answer_holds_no_token() -> None:
+    token = f"{'gh'}p_aB3dE5gH7jK9mN1pQ2rS4tU6"
+    fitted = fit({"a": [{"text": f"use {token}", token: 1}], "b": "x" * 100_000 + token})
+    assert token not in fitted.text

@@ -10,7 +10,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from checkpoint_git.core import redact
-from checkpoint_git.protocols.validate import check_document, may_hold_secret
+from checkpoint_git.core.untrusted_text import may_hold_secret
+from checkpoint_git.protocols.validate import check_document
 from tests.core.test_redact import SECRETS as SAMPLES
 from tests.support.command import run_here
 from tests.support.repos import GitRepo

@@ -19,7 +19,9 @@ ATTEMPTS, TIMEOUT = 200, 120.0
 
 
 class Wish(NamedTuple):
-    """remote, branch: "" for what the clone's settings say. timeout: seconds in all. only: a skill, "" for all."""
+    """remote, branch: "" for what the clone's settings say. timeout: seconds in all. only: a skill, "" for all.
+    ignored: also what git ignores.
+    """
 
     remote: str = ""
     branch: str = ""
@@ -30,6 +32,7 @@ class Wish(NamedTuple):
     keep_branch: bool = False
     dry_run: bool = False
     only: str = ""
+    ignored: bool = False
 
 
 class Target(NamedTuple):

@@ -69,8 +69,10 @@ def pathspecs() -> list[str]:
     return [*registry_pathspecs(), f":(top,glob)**/{_HISTORY_FOLDER}/*.json"]
 
 
-def read_work(place: Place, top: str, env: Mapping[str, str], *, with_ignored: bool) -> Work:
-    """with_ignored: those too, of this place, that git is told to ignore."""
+def read_work(
+    place: Place, top: str, env: Mapping[str, str], *, with_ignored: bool, is_asked: Callable[[str], bool] = bool
+) -> Work:
+    """with_ignored: those too, of this place, that git is told to ignore, where is_asked says so of their paths."""
     work = Work({}, [], set(), set())
     words = ["ls-files", "-z", "-t", "-c", "-o", "--exclude-standard", "--full-name", "--", *pathspecs()]
     records = run_git(words, top, env=env).out.split(b"\0")
@@ -78,8 +80,11 @@ def read_work(place: Place, top: str, env: Mapping[str, str], *, with_ignored: b
     work.sparse.update(path for path, tag in known.items() if tag == b"S")
     own = [path for path in _list_own(place, top) if is_wanted(path)] if with_ignored else []
     if ignored := sorted(set(own) - known.keys()):
-        message = f"git ignores these files, but they are synced: {escape_controls(', '.join(ignored[:5]))}"
-        work.findings.append(Finding("sync/ignored", "warning", message, hint="--only NAME names one whose files go"))
+        work.refused.update(stays := [path for path in ignored if not is_asked(path)])
+        message = f"git ignores these files, so they stay here: {escape_controls(', '.join(stays[:5]))}"
+        hint = "--ignored syncs them, and --only NAME those of one"
+        work.findings.extend([Finding("sync/ignored", "warning", message, hint=hint)] if stays else [])
+        own = sorted(set(own) - set(stays))
     for path in sorted({*known, *own}):
         if is_wanted(path):
             _take(work, top, path, is_unmerged=known.get(path) == b"M")

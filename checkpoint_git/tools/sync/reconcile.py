@@ -14,7 +14,7 @@ from checkpoint_git.git.run import run_git
 from checkpoint_git.tools.sync import plan as planning
 from checkpoint_git.tools.sync import state
 from checkpoint_git.tools.sync.context import SyncContext
-from checkpoint_git.tools.sync.files import Work, is_wanted, pathspecs, read_work
+from checkpoint_git.tools.sync.files import Work, is_wanted, pathspecs, read_work, skill_of
 from checkpoint_git.tools.sync.plan import Entries, Ground, Plan, Shape, Side, Trees
 from checkpoint_git.tools.sync.state import Base, Memory
 
@@ -40,7 +40,12 @@ class Comparison(NamedTuple):
 
 
 def read_own(context: SyncContext) -> Work:
-    return read_work(context.place, context.top, context.env, with_ignored=not context.target.follows)
+    wish, with_ignored = context.wish, not context.target.follows
+
+    def is_asked(path: str) -> bool:
+        return wish.ignored or (wish.only != "" and skill_of(path) == wish.only)
+
+    return read_work(context.place, context.top, context.env, with_ignored=with_ignored, is_asked=is_asked)
 
 
 def compare(

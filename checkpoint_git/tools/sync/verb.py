@@ -30,6 +30,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
     parser.add_argument("--no-verify", action="store_true", help="skip the pre-push hook")
     parser.add_argument("--keep-branch", action="store_true", help="never move the checked-out branch")
+    parser.add_argument("--ignored", action="store_true", help="also files that git ignores (to another branch)")
     parser.add_argument("--dry-run", action="store_true", help="show what would happen, and change nothing")
     parser.add_argument("--status", action="store_true", help="show what waits to be sent, without asking the remote")
 
@@ -49,8 +50,9 @@ def _seconds(text: str) -> float:
 
 
 def run(args: Namespace, invocation: Invocation) -> Outcome:
-    wish = Wish(args.remote, args.branch, args.attempts, args.timeout, args.take or "", only=args.only)
+    wish = Wish(args.remote, args.branch, args.attempts, args.timeout, args.take or "")
     wish = wish._replace(hooks=not args.no_verify, keep_branch=args.keep_branch, dry_run=args.dry_run)
+    wish = wish._replace(only=args.only, ignored=args.ignored)
     try:
         place = find_place(invocation.cwd)
     except CheckpointError:

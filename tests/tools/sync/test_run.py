@@ -581,11 +581,22 @@ def test_luck_spreads_those_who_lost_together() -> None:
     assert backoff(3, 0.2, 0.1) < backoff(3, 0.2, 0.9)
 
 
-def test_ignored_checkpoints_that_a_named_branch_gets_are_named(ann: Clone) -> None:
+def test_ignored_checkpoints_go_to_a_named_branch_by_an_explicit_word_alone(ann: Clone) -> None:
+    private = ".checkpoints/secret.checkpoint.json"
     ann.write(".git/info/exclude", "secret.checkpoint.json\n")
-    ann.change(".checkpoints/secret.checkpoint.json")
-    found = ann.sync(branch="checkpoints").findings
-    assert [(one.code, "secret.checkpoint.json" in one.message) for one in found] == [("sync/ignored", True)]
+    ann.change(private)
+    for wish in ({}, {"only": "build"}):
+        done = ann.sync(branch="checkpoints", **wish)
+        assert [(one.code, private in one.message) for one in done.findings] == [("sync/ignored", True)]
+        assert private not in ann.git("ls-tree", "-r", "--name-only", "origin/checkpoints").split("\n")
+    ann.sync(branch="named", only="secret")
+    ann.sync(branch="asked", ignored=True)
+    for branch in ("named", "asked"):
+        assert private in ann.git("ls-tree", "-r", "--name-only", f"origin/{branch}").split("\n")
+    # what is there and not asked for is neither changed nor taken for deleted
+    ann.change(private, step="later")
+    assert ann.sync(branch="asked").sent == []
+    assert private in ann.git("ls-tree", "-r", "--name-only", "origin/asked").split("\n")
 
 
 def test_what_is_sent_is_in_a_pack_before_a_ref_names_it(ann: Clone) -> None:
