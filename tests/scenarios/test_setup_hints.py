@@ -4,6 +4,7 @@ import json
 import os
 import re
 import subprocess
+from pathlib import Path
 from typing import Any, NamedTuple
 
 import pytest
@@ -14,7 +15,7 @@ from checkpoint_git.tools.doctor import settings
 from checkpoint_git.tools.setup import checks
 from checkpoint_git.tools.setup.init import Options, init
 from tests.support.command import BIN, run_here
-from tests.support.repos import GitRepo
+from tests.support.repos import GitRepo, copy_built
 from tests.support.samples import checkpoint_text
 
 PATH = ".checkpoints/build.checkpoint.json"
@@ -107,13 +108,19 @@ def test_every_finding_of_an_installation_has_a_row() -> None:
     assert codes | {settings.BAD, settings.UNUSED} == {row.code for row in ROWS}
 
 
-@pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row.code} {row.part or row.breaks[:30]}")
-def test_a_hint_settles_its_finding(repo: GitRepo, row: Row) -> None:
+def build_healthy(folder: Path) -> None:
+    repo = GitRepo.create(folder / "0")
     repo.write("docs/plan.md", "x\n")
     repo.commit("before")
     init(str(repo.path), Options(), dict(os.environ))
-    repo.write(PATH, checkpoint_text(project_dir=str(repo.path)))
+    repo.write(PATH, checkpoint_text(project_dir="/"))
     repo.commit("begin")
+
+
+@pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row.code} {row.part or row.breaks[:30]}")
+def test_a_hint_settles_its_finding(tmp_path: Path, row: Row) -> None:
+    repo = GitRepo(tmp_path / "repo")
+    copy_built(build_healthy, repo.path)
     shell(repo, row.breaks)
     found = find(repo, row)
     assert found, shell(repo, row.breaks)

@@ -222,6 +222,7 @@ def test_what_a_sparse_checkout_leaves_out_is_a_note_and_goes_with_its_hint(repo
     repo.write(PATH, checkpoint_text())
     repo.write("pkg/.checkpoints/api.checkpoint.json", checkpoint_text(skill="api"))
     repo.commit()
+    repo.git("sparse-checkout", "init", "--cone")  # the default since git 2.37
     repo.git("sparse-checkout", "set", ".checkpoints")
 
     def look() -> list[Finding]:

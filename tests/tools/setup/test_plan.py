@@ -9,7 +9,7 @@ from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.tools.setup.init import Options, init
 from checkpoint_git.tools.setup.plan import HookChoice
 from checkpoint_git.tools.setup.uninstall import uninstall
-from tests.support.repos import GitRepo
+from tests.support.repos import NEEDS_MERGE_TREE, GitRepo
 from tests.support.samples import checkpoint_text
 from tests.support.snapshot import take_snapshot
 
@@ -115,6 +115,7 @@ def test_what_has_no_place_here_is_refused(bare: GitRepo, repo: GitRepo) -> None
         init(str(bare.path), Options(), {**os.environ, "GIT_DIR": str(repo.path / ".git")})
 
 
+@NEEDS_MERGE_TREE
 def test_git_runs_the_driver_in_a_bare_repository(bare: GitRepo, repo: GitRepo) -> None:
     repo.write(PATH, checkpoint_text())
     repo.commit()
