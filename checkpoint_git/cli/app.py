@@ -92,7 +92,10 @@ def _run_and_report(words: list[str], program: str) -> int:
         message = f"{place}{error.strerror or error}"
         return _report_error(words, CheckpointError(message, "fix that and try again"))
     except Exception as error:
-        return _report_bug(words, error)
+        from checkpoint_git.disk.installation import find_missing
+
+        missing = find_missing(error) if isinstance(error, ImportError) else None
+        return _report_error(words, missing) if missing else _report_bug(words, error)
 
 
 def _look_below(error: CheckpointError) -> CheckpointError:

@@ -13,7 +13,6 @@ from checkpoint_git.protocols.contract import skill_layout
 
 _SERVER = "checkpoint"
 _OWNER = "CHECKPOINT_SKILL"
-_INSTALL = "pip install 'checkpoint-git[mcp]'"
 
 
 class Client(NamedTuple):
@@ -77,12 +76,8 @@ def answer(args: Namespace, invocation: Invocation) -> Answer:
     if owner:
         skill_layout().check_skill_name(owner)
     project = _find_project(args.project, invocation.cwd)
-    try:
-        from checkpoint_git.mcp import server
-    except ImportError as error:
-        if (error.name or "").partition(".")[0] == "checkpoint_git":
-            raise
-        raise CheckpointError("the server needs the Python SDK of the protocol, which is not there", _INSTALL) from None
+    from checkpoint_git.mcp import server  # without the SDK the command line says how to install it
+
     if invocation.stdin.isatty():
         invocation.stderr.write("checkpoint: waiting for a client on standard input; Ctrl-D ends this\n")
         invocation.stderr.flush()

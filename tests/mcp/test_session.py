@@ -3,6 +3,7 @@ import os
 import random
 import signal
 import subprocess
+import sys
 import time
 from pathlib import Path
 
@@ -180,7 +181,7 @@ def test_where_the_extra_is_missing_it_says_how_to_get_it(project: Path) -> None
     (project / "mcp.py").write_text("raise ImportError(name='mcp')\n")
     done = run_checkpoint("mcp", cwd=project, env={"PYTHONPATH": str(project)})
     assert (done.returncode, done.stdout) == (2, "")
-    assert done.stderr.endswith("\n  pip install 'checkpoint-git[mcp]'\n")
+    assert done.stderr.endswith(f"the Python package mcp is not installed\n  {sys.executable} -m pip install mcp\n")
     assert (
         run_checkpoint("mcp", "--print-config", "claude", cwd=project, env={"PYTHONPATH": str(project)}).returncode == 0
     )

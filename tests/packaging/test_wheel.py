@@ -1,4 +1,5 @@
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -7,6 +8,7 @@ from pathlib import Path
 
 import pytest
 
+from checkpoint_git.core.terminal_text import quote_path
 from tests.architecture.budget import (
     CHECKED_COMMANDS,
     Installation,
@@ -15,28 +17,10 @@ from tests.architecture.budget import (
     make_repository,
     starts,
 )
-from tests.architecture.imports import ROOT
+from tests.packaging.conftest import run
 from tests.support.repos import GitRepo
 
 pytestmark = pytest.mark.wheel
-
-
-def run(*words: str | Path, cwd: Path | None = None, env: dict[str, str] | None = None) -> str:
-    """A program that must succeed; what it printed."""
-    done = subprocess.run(words, cwd=cwd, env=env, capture_output=True, text=True, timeout=600)
-    assert done.returncode == 0, f"{words}: {done.returncode}\n{done.stdout}\n{done.stderr}"
-    return done.stdout
-
-
-@pytest.fixture(scope="session")
-def wheel(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """The wheel, built from a copy of the project as git would hand it out."""
-    folder = tmp_path_factory.mktemp("wheel")
-    source = folder / "source"
-    unwanted = shutil.ignore_patterns(".git", ".venv*", ".*_cache", "__pycache__", "dist", "build", ".hypothesis")
-    shutil.copytree(ROOT, source, ignore=unwanted)
-    run(sys.executable, "-m", "pip", "wheel", "--quiet", "--no-deps", "--wheel-dir", folder, source)
-    return next(folder.glob("*.whl"))
 
 
 @pytest.fixture(scope="session")
@@ -102,9 +86,19 @@ def test_a_server_for_agents_needs_the_extra_that_the_wheel_names(installed: Ins
     command = [str(Path(installed.python).with_name("checkpoint")), "mcp"]
     done = subprocess.run(command, cwd=tmp_path, env=user_env(installed), capture_output=True, text=True, timeout=60)
     assert (done.returncode, done.stdout) == (2, "")
-    assert "pip install 'checkpoint-git[mcp]'" in done.stderr
+    assert f"{quote_path(installed.python)} -m pip install mcp\n" in done.stderr
     asked = "from importlib.metadata import metadata; print(*metadata('checkpoint-git').get_all('Provides-Extra'))"
     assert "mcp" in run(installed.python, "-c", asked).split()
+
+
+def test_without_its_dependencies_it_names_the_one_that_is_missing(wheel: Path, tmp_path: Path) -> None:
+    run(sys.executable, "-m", "venv", tmp_path / "bare")
+    python = tmp_path / "bare/bin/python"
+    run(python, "-m", "pip", "install", "--quiet", "--disable-pip-version-check", "--no-deps", wheel)
+    repo = GitRepo.create(tmp_path / "repo")
+    done = subprocess.run([python.with_name("checkpoint"), "init"], cwd=repo.path, capture_output=True, timeout=60)
+    assert (done.returncode, done.stdout) == (2, b"")
+    assert re.fullmatch(rb"checkpoint: the Python package \w+ is not installed\n  .* -m pip install \w+\n", done.stderr)
 
 
 def test_git_finds_the_man_page(installed: Installation) -> None:

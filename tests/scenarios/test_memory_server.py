@@ -259,7 +259,7 @@ def test_without_the_sdk_a_warning_says_what_to_install(repo: GitRepo, graph: Pa
     )
     done = repo.run(sys.executable, "-c", program, "memory", "load")
     assert done.returncode == 0
-    assert b"checkpoint-git[memory]" in done.stdout
+    assert f"{sys.executable} -m pip install mcp".encode() in done.stdout
 
 
 def test_a_server_that_hangs_is_given_up(tmp_path: Path) -> None:

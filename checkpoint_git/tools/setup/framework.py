@@ -38,9 +38,9 @@ def has_entry(data: bytes) -> bool:
 
 
 def add_entry(data: bytes) -> bytes | None:
-    """The file with our entry last in its list of repositories; None where that list is written in no plain way."""
+    """The file with our entry first in its list of repositories; None where that list is written in no plain way."""
     data, emptied = _EMPTY.subn(b"repos:", data)
-    place = (0, _block_indent(data)) if find_block(data) else _find_end_of_list(data, is_empty=emptied == 1)
+    place = (0, _block_indent(data)) if find_block(data) else _find_start_of_list(data, is_empty=emptied == 1)
     if place is None:
         return None
     at, indent = place
@@ -56,9 +56,7 @@ def remove_entry(data: bytes) -> bytes | None:
     if after is None or block is None or "new file" in block.notes:
         return after
     head = _REPOS.search(after)
-    lines = after[head.end() :].splitlines() if head else []
-    first = next((line for line in lines if line.strip() and not line.lstrip().startswith(b"#")), b"")
-    if head is None or first.startswith((b" ", b"-")):
+    if head is None or _find_first(after[head.end() :]).startswith((b" ", b"-")):
         return after
     return after[: head.start()] + b"repos: []" + after[head.start() + len(b"repos:") :]  # as it was, or as it must be
 
@@ -74,27 +72,18 @@ def _block_indent(data: bytes) -> bytes:
     return item[1] if item else b""
 
 
-def _find_end_of_list(data: bytes, *, is_empty: bool) -> tuple[int, bytes] | None:
-    """(offset behind the list's last line, indentation of its items). One plain `repos:` block list, or nothing."""
+def _find_start_of_list(data: bytes, *, is_empty: bool) -> tuple[int, bytes] | None:
+    """(offset of the list's first line, indentation of its items). One plain `repos:` block list, or nothing."""
     heads = list(_REPOS.finditer(data))
-    if len(heads) != 1 or b"\t-" in data or re.search(rb"^(?:---|\.\.\.)", data[heads[0].end() :], re.MULTILINE):
+    if len(heads) != 1 or re.search(rb"^(?:---|\.\.\.)", data[heads[0].end() :], re.MULTILINE):
         return None
     at = data.find(b"\n", heads[0].start()) + 1
     if is_empty:
         return at or len(data), b""
-    end, indent = 0, None
-    for line in data[at:].splitlines(keepends=True) if at else []:
-        at += len(line)
-        bare = line.strip()
-        deeper = indent is not None and len(line) - len(line.lstrip(b" ")) > len(indent)
-        if not bare or (bare.startswith(b"#") and not deeper):
-            continue
-        item = _ITEM.match(line)
-        if indent is None:
-            if item is None:
-                return None
-            indent = item[1]
-        elif not deeper and (item is None or item[1] != indent):
-            break
-        end = at
-    return None if indent is None else (end, indent)
+    item = _ITEM.match(_find_first(data[at:])) if at else None
+    return (at, item[1]) if item else None
+
+
+def _find_first(data: bytes) -> bytes:
+    lines = data.splitlines()
+    return next((line for line in lines if line.strip() and not line.lstrip().startswith(b"#")), b"")

@@ -75,8 +75,8 @@ def test_the_list_has_one_item_more_and_the_rest_is_equal(name: str) -> None:
     yaml = pytest.importorskip("yaml")
     before = yaml.safe_load(PLAIN[name])
     after = yaml.safe_load(add_entry(PLAIN[name].encode()))
-    assert after["repos"][-1]["hooks"][0]["id"] == "checkpoint-validate"
-    assert after == {**before, "repos": [*before["repos"], after["repos"][-1]]}
+    assert after["repos"][0]["hooks"][0]["id"] == "checkpoint-validate"
+    assert after == {**before, "repos": [after["repos"][0], *before["repos"]]}
 
 
 def test_an_older_block_of_ours_is_not_current() -> None:

@@ -12,6 +12,7 @@ from typing import IO, TYPE_CHECKING, Any
 
 from checkpoint_git.core.terminal_text import escape_controls, shorten
 from checkpoint_git.disk.atomic import write_error
+from checkpoint_git.disk.installation import find_missing
 from checkpoint_git.protocols.memory.entity import Entity
 from checkpoint_git.protocols.memory.transports import (
     BROKEN_HINT,
@@ -28,7 +29,6 @@ _SHOWN = 300  # characters of a server's answer in a message
 _SHOWN_STDERR = 120  # and of the last line of its standard error
 _LATE = "it did not answer in time"
 _LATE_HINT = "git config checkpoint.memoryTimeout SECONDS changes how long to wait; see also: checkpoint memory doctor"
-_SDK_HINT = "pip install 'checkpoint-git[memory]'"
 _SERVER_HINT = "`checkpoint memory doctor` shows more; `checkpoint memory setup` installs a server"
 
 Caller = Callable[[str, dict[str, Any]], Any]
@@ -79,7 +79,8 @@ def open_server(
         from anyio.from_thread import start_blocking_portal
         from mcp.client.session import ClientSession  # noqa: F401 - its absence has a message of its own
     except ImportError as error:
-        raise UnavailableError(f"the Python SDK of the protocol is not installed: {error}", _SDK_HINT) from None
+        missing = find_missing(error)
+        raise UnavailableError(f"{missing or error}", missing.hint if missing else "") from None
     logging.getLogger("mcp").addHandler(logging.NullHandler())
     logging.getLogger("mcp").propagate = False
     with tempfile.TemporaryFile("w+", errors="replace") as stderr, start_blocking_portal() as portal:
