@@ -43,7 +43,7 @@ def _type_hint(finding: Finding, cwd: str, top: str, nearest: str) -> Finding:
     root = os.path.normpath(f"{top}{start}") if found else nearest
 
     def send(command: re.Match[str]) -> str:
-        if command[1] and root != nearest:
+        if command[1] and root not in (nearest, cwd):
             return f"checkpoint -C {quote_path(os.path.relpath(root, cwd))}"
         if command[2] and cwd != top:
             return f"git -C {quote_path(os.path.relpath(top, cwd))}"

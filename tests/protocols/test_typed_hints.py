@@ -30,6 +30,7 @@ def typed(folder: Path, path: str, hint: str) -> str:
         ("", HERE, "add it: git add -- a", "add it: git add -- a"),
         ("it's/x", THERE, "rename it: mv -n a b", "rename it: cd ../.. && mv -n a b"),
         ("src", "memory/state/phase.json", "`checkpoint workflow resume`", "`checkpoint -C .. workflow resume`"),
+        ("", "memory/state/phase.json", "`checkpoint workflow resume`", "`checkpoint workflow resume`"),
         ("src", ".checkpoints", "run `checkpoint init`", "run `checkpoint init`"),
     ],
 )
