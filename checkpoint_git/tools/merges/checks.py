@@ -87,22 +87,17 @@ def _find_damages(facts: MergeFacts, code: str, harm: Harm, verb: str) -> Iterat
         yield Finding(code, "warning", message, damage.path, damage.entries[0][0], hint=hint)
 
 
-@check("merge/not-audited", "note", remedy="`git fetch --unshallow`, or run it again")
+@check("merge/not-audited", "note", remedy="`git fetch --unshallow`")
 def find_unaudited_merges(facts: MergeFacts) -> Iterator[Finding]:
     """Recent merges that this clone cannot judge, or that are too many.
 
-    A shallow or partial clone lacks their objects; or there are more than 1,000 since the commit that was named, or
-    more than 30 at once that call for a close look.
+    A shallow or partial clone lacks their objects; or there are more than 1,000 since the commit that was named.
     """
     audit = facts.audit
     if audit.cut:
         message = f"{plural(audit.cut, 'recent merge')} could not be audited: not all that was merged is in this clone"
         hint = "fetch the rest: git fetch --unshallow; a partial clone fetches as it asks: checkpoint explain-merge"
         yield Finding("merge/not-audited", "note", message, REPOSITORY, hint=hint)
-    if audit.waiting:
-        count = plural(audit.waiting, "merge")
-        message = f"{count} were not audited this time; results of the newer ones are kept"
-        yield Finding("merge/not-audited", "note", message, REPOSITORY, hint="run it again to audit the next ones")
     if audit.left_out and facts.context.since:
         message = f"there are more merges since then: only the newest {audit.merges} were audited"
         hint = "checkpoint explain-merge --range shows any"

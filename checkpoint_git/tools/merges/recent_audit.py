@@ -10,7 +10,7 @@ from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.disk.cache import load_cache, make_digest, mark_file, package_digest, write_cache
 from checkpoint_git.disk.discover import Place, find_common_dir
 from checkpoint_git.git.merges.conflicts import read_choices
-from checkpoint_git.git.merges.merges import Commit, read_files_at, read_touched
+from checkpoint_git.git.merges.merges import Commit, Touched, read_files_at, read_touched_each
 from checkpoint_git.git.merges.suspects import read_outside, read_recent_merges, read_suspects
 from checkpoint_git.git.objects import read_commit
 from checkpoint_git.git.run import offline_env
@@ -20,8 +20,6 @@ if TYPE_CHECKING:
 
 _CACHE = ("checkpoint", "merges")  # in git's common directory
 _MOST_CACHED = 5_000  # merges
-MOST_JUDGED = 30  # merges in one run, of those that call for a look
-_MOST_FAILURES = 20  # of a clone that lacks what the merges were made of; beyond, nothing is tried
 
 Harm = Literal["lost", "doubled", "blended"]
 Present = Callable[[str], bytes | None]
@@ -43,7 +41,6 @@ class Audit(NamedTuple):
     left_out: bool = False  # older ones are beyond the bound
     cut: int = 0  # how many could not be judged, in a shallow or partial clone
     damages: tuple[Damage, ...] = ()
-    waiting: int = 0  # how many come next time
 
 
 # That a merge did no harm never changes, and what was repaired once in HEAD's history is not damage any more, whatever
@@ -72,42 +69,36 @@ def read_audit(
     before: dict[str, str | None] = load_cache(cache, rules) or {}
     outside = {None, *read_outside(place.top, filter(None, before.values()), own)}
     open_ids = [one for one in recent.ids if before.get(one) in outside]
-    known, damages, cut, waiting = {**before}, list[Damage](), 0, set[str]()
+    known, damages, cut = {**before}, list[Damage](), 0
     if open_ids:
         # It explains documents, which few runs need.
         from checkpoint_git.tools.merges.judged import Schemas
 
         schemas, suspects = Schemas(choices), read_suspects(place.top, open_ids, own)
         known |= dict.fromkeys(set(open_ids) - {merge.id for merge in suspects}, "")
-        fresh = [merge.id for merge in suspects if merge.id not in before]
-        waiting.update(fresh[MOST_JUDGED:])  # the newest come first, and the next run goes on from there
-        for merge in suspects:
-            if merge.id in waiting:
-                continue
-            found = None
+        cut = len(suspects)
+        for merge, touched in zip(suspects, read_touched_each(place.top, suspects, own), strict=True):
             with suppress(CheckpointError):
-                found = _judge(place.top, own, merge, schemas, present) if cut < _MOST_FAILURES else None
-            if found is None:
-                cut += 1
-                continue
-            known[merge.id] = found[0]
-            damages += found[1]
+                if isinstance(touched, Touched):
+                    known[merge.id], found = _judge(place.top, own, merge, touched, schemas, present)
+                    damages += found
+                    cut -= 1
         if known != before:
             newest = {one: known[one] for one in recent.ids if one in known}
             write_cache(cache, rules, dict(islice({**newest, **known}.items(), _MOST_CACHED)))
     asked = tuple(one for one in damages if is_asked(one.path))
-    return Audit(len(recent.ids), recent.left_out, cut, asked, len(waiting))
+    return Audit(len(recent.ids), recent.left_out, cut, asked)
 
 
 def _judge(
-    cwd: str, env: Mapping[str, str], merge: Commit, schemas: "Schemas", present: Present
+    cwd: str, env: Mapping[str, str], merge: Commit, touched: Touched, schemas: "Schemas", present: Present
 ) -> tuple[str | None, list[Damage]]:
     """What is known of it from now on, and what is left of the damage."""
     from checkpoint_git.tools.merges.judged import Parents, key_of, place_of, say_entry
 
     state: str | None = ""
     damages = []
-    for file in read_touched(cwd, merge, env).files:
+    for file in touched.files:
         judged = schemas.judge(file)
         if not judged.damaged:
             continue

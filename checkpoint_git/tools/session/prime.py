@@ -5,9 +5,7 @@ from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping, Sequence
 from functools import partial
 
-from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.outcome import Answer, Invocation
-from checkpoint_git.core.terminal_text import escape_controls
 from checkpoint_git.core.untrusted_text import clean, count_tokens, quote
 from checkpoint_git.disk.discover import find_repository
 from checkpoint_git.git.clone import find_conflicts, find_gaps, find_nested
@@ -34,19 +32,13 @@ _FOOT = (
 
 def add_arguments(parser: ArgumentParser) -> None:
     help_text = f"how many tokens at most, a token being four bytes (default {MOST_TOKENS}, at least {LEAST_TOKENS})"
-    parser.add_argument("--budget", metavar="TOKENS", help=help_text)
+    parser.add_argument("--budget", metavar="TOKENS", type=int, default=MOST_TOKENS, help=help_text)
     parser.add_argument("--strict", action="store_true", help="exit with 2 on errors")
 
 
 def answer(args: Namespace, invocation: Invocation) -> Answer:
     told = read_hook_input(invocation.stdin)
-    tokens = MOST_TOKENS
-    if args.budget is not None:
-        if not (args.budget.isascii() and args.budget.isdecimal() and len(args.budget) < 10):
-            message = f"--budget {escape_controls(args.budget)[:40]} is not a number"
-            raise CheckpointError(message, "give a number of tokens")
-        tokens = int(args.budget)
-    lines = prime(invocation.cwd, invocation.now, invocation.env, tokens, told)
+    lines = prime(invocation.cwd, invocation.now, invocation.env, args.budget, told)
     text = "\n".join(lines)
     if args.format == "json":
         about = {"schema_version": 1, "command": "prime", "tokens": count_tokens(text), "lines": lines}

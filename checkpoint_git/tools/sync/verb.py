@@ -22,11 +22,9 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--branch", metavar="NAME", default="", help="its branch; created if missing")
     parser.add_argument("--only", metavar="NAME", default="", help="only this checkpoint's files; the branch stays")
     parser.add_argument("--take", metavar="SIDE", choices=("ours", "theirs"), help="decide conflicts: ours or theirs")
+    parser.add_argument("--attempts", metavar="N", type=int, default=ATTEMPTS, help=f"pushes at most ({ATTEMPTS})")
     parser.add_argument(
-        "--attempts", metavar="N", type=_positive, default=ATTEMPTS, help=f"pushes at most ({ATTEMPTS})"
-    )
-    parser.add_argument(
-        "--timeout", metavar="SECONDS", type=_seconds, default=TIMEOUT, help=f"for all of it ({TIMEOUT:.0f})"
+        "--timeout", metavar="SECONDS", type=float, default=TIMEOUT, help=f"for all of it ({TIMEOUT:.0f})"
     )
     parser.add_argument("--no-verify", action="store_true", help="skip the pre-push hook")
     parser.add_argument("--keep-branch", action="store_true", help="never move the checked-out branch")
@@ -35,21 +33,10 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--status", action="store_true", help="show what waits to be sent, without asking the remote")
 
 
-def _positive(text: str) -> int:
-    number = int(text)
-    if number < 1:
-        raise ValueError
-    return number
-
-
-def _seconds(text: str) -> float:
-    number = float(text)
-    if not 1 <= number <= 86_400:
-        raise ValueError
-    return number
-
-
 def run(args: Namespace, invocation: Invocation) -> Outcome:
+    if args.attempts < 1 or not 1 <= args.timeout <= 86_400:
+        numbers = f"--attempts {args.attempts} --timeout {args.timeout:g}"
+        raise CheckpointError(f"{numbers}: not possible", "at least 1 of each; 86400 seconds at most")
     wish = Wish(args.remote, args.branch, args.attempts, args.timeout, args.take or "")
     wish = wish._replace(hooks=not args.no_verify, keep_branch=args.keep_branch, dry_run=args.dry_run)
     wish = wish._replace(only=args.only, ignored=args.ignored)

@@ -74,11 +74,6 @@ def test_a_shallow_clone_says_how_many_merges_it_cannot_judge() -> None:
     assert found.message.startswith("2 recent merges could not be audited")
 
 
-def test_merges_that_have_to_wait_for_the_next_time_are_said() -> None:
-    (found,) = audited(Audit(40, waiting=10))
-    assert found.message.startswith("10 merges were not audited this time")
-
-
 def test_a_bound_that_cuts_what_was_asked_for_is_said() -> None:
     audit = Audit(1_000, left_out=True)
     assert audited(audit) == []

@@ -10,7 +10,6 @@ import pytest
 
 from checkpoint_git.disk.discover import find_place
 from checkpoint_git.git.driver_settings import Choices
-from checkpoint_git.tools.merges import recent_audit
 from checkpoint_git.tools.merges.recent_audit import Damage, read_audit
 from tests.scenarios.driven import PATH, branch_with, drive
 from tests.support.repos import GitRepo
@@ -333,15 +332,14 @@ def test_a_linked_worktree_shares_what_is_known(diverged: GitRepo, kept: Path, t
     assert kept.stat().st_mtime_ns == before
 
 
-def test_many_merges_are_judged_in_several_runs(diverged: GitRepo, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(recent_audit, "MOST_JUDGED", 1)
+def test_every_merge_is_judged_and_what_is_still_damaged_is_judged_again(diverged: GitRepo) -> None:
     merge(diverged, text(R1, R2))
     branch_with(diverged, "more", text(R1, R3, {"at": "2026-03-05T00:00:00Z"}), "right")
     diverged.git("checkout", "-q", "left")
     merge(diverged, text(R1, R2), "more")
     place = find_place(str(diverged.path))
-    found = [read_audit(place, seconds(NOON), dict(os.environ)) for _ in range(3)]
-    assert [(one.waiting, one.cut, len(one.damages)) for one in found] == [(1, 0, 1), (0, 0, 2), (0, 0, 2)]
+    found = [read_audit(place, seconds(NOON), dict(os.environ)) for _ in range(2)]
+    assert [(one.cut, len(one.damages)) for one in found] == [(0, 2), (0, 2)]
 
 
 def test_without_merges_nothing_is_kept(repo: GitRepo) -> None:
