@@ -268,9 +268,9 @@ def _describe_changes(changed: Sequence[tuple[NamedFile, Change]]) -> str:
 
 # how an action uses a reference -> level, what one and what several actions do, hint
 _USES: dict[str, tuple[Level, str, str, str]] = {
-    "asked": ("warning", "asks for", "ask for", "record what is left, and remove it"),
-    "waits": ("note", "waits for", "wait for", "the work can continue: record what is next, and remove it"),
-    "about": ("note", "is about", "are about", "if it is done, remove it"),
+    "asked": ("warning", "asks for", "ask for", "record what is left"),
+    "waits": ("note", "waits for", "wait for", "the work can continue: record what is next"),
+    "about": ("note", "is about", "are about", "if it is done, record what is next"),
 }
 
 
@@ -290,12 +290,12 @@ def find_shipped_actions(facts: SkillFacts) -> Iterator[Finding]:
             at = int(passage.where.rpartition("/")[2])
             command = _remove(summary, "next_actions", at, passage.text)
             actions, is_done = _read_actions(facts, summary), proof is not None and proof.sure
-            if is_done:
-                hint = "mark it done"
-            if len(actions) == 1 and summary.status == "in_progress":  # it needs another one
+            is_last = len(actions) == 1 and summary.status == "in_progress"  # it needs another one
+            left = hint if is_last else f"{hint}, and remove it"
+            hint = f"mark it done{'; record what is next' if is_last else ''}" if is_done else left
+            if is_last:
                 done = f'checkpoint done {quote_word(summary.skill)} --next "..."'
                 command = done if is_done else _update(summary, '--next_actions.0="..."')
-                hint = f"{hint}; record what is next"
             elif is_done and asks_only_to_merge(passage.text) and not any(map(action_done_when, actions[at : at + 1])):
                 command = f"checkpoint doctor {quote_word(summary.skill)} --fix=drift/action-shipped"
             hint = f"{hint}: {command}"

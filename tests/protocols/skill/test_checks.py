@@ -193,6 +193,23 @@ def test_waiting_for_merged_work_is_a_note_and_mentioning_it_nothing() -> None:
     ]
 
 
+@pytest.mark.parametrize(
+    ("actions", "says"),
+    [
+        (["Merge #12 and deploy"], "record what is left: checkpoint update"),
+        (["After #12 lands, deploy"], "the work can continue: record what is next: checkpoint update"),
+        (["Merge #12"], "mark it done; record what is next: checkpoint done"),
+        (["Merge #12 and deploy", "Write"], "record what is left, and remove it: checkpoint"),
+    ],
+)
+def test_the_only_next_action_is_replaced_and_never_removed(actions: list[str], says: str) -> None:
+    text = checkpoint_text(status="in_progress", next_actions=actions)
+    document = summarize_document(check_document(PATH, text.encode(), now=THEN))
+    facts = world(documents=[document], merged=MERGED, read_text={PATH: text}.get)
+    (finding,) = found(checks.find_shipped_actions, facts)
+    assert str(finding.hint).startswith(says)
+
+
 def test_an_open_blocker_whose_resolution_is_merged_is_told_and_a_resolved_one_not() -> None:
     blocker = {"id": "b", "description": "x", "needs": "code_fix", "proposed_resolution": "Fixed by #12"}
     blockers = [blocker, {**blocker, "id": "c", "resolved": True}, {**blocker, "id": "d", "resolved_at": "2026-03-02"}]
