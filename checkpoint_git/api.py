@@ -112,13 +112,17 @@ class Checkpoints:
         edits = make_edits(replace, append, remove)
         return update(self._own_place(skill), skill, edits, self.now, new_field=new_field)
 
-    def done(self, skill: str, *, next_action: str | None = None, complete: bool = False) -> DoneResult:
-        """Moves the first next action to recently_done; never runs a done_when.
+    def done(
+        self, skill: str, action: str | None = None, *, next_action: str | None = None, complete: bool = False
+    ) -> DoneResult:
+        """Moves an action to recently_done; never runs a done_when. action: its number from 0, or a part of its text;
+        None for the first.
 
         next_action: put first in the list. complete: the status becomes complete. The last action needs one of both.
         """
         check_text(next_action or "")
-        return done(self._own_place(skill), skill, self.now, next_action=next_action, complete=complete)
+        place = self._own_place(skill)
+        return done(place, skill, self.now, next_action=next_action, complete=complete, action=action)
 
     def note(self, skill: str, text: str) -> EntryResult:
         """Keeps a key decision."""

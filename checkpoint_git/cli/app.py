@@ -9,12 +9,12 @@ from collections.abc import Callable, Sequence
 from typing import Any, TextIO
 
 from checkpoint_git.cli import render
-from checkpoint_git.cli.parser import Request, UsageError, find_near, find_verb_at, list_formats, parse
+from checkpoint_git.cli.parser import Request, UsageError, find_near, find_verb_at, list_formats, list_names, parse
 from checkpoint_git.cli.render.screen import encode_text, read_screen
 from checkpoint_git.cli.verbs import DEFAULT_VERB, MEANT_VERBS, SHORT_VERBS, VERBS, WITH_FINDINGS, load_verb
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.outcome import Answer, Invocation, Outcome
-from checkpoint_git.core.terminal_text import escape_controls, quote_path, shorten
+from checkpoint_git.core.terminal_text import escape_controls, quote_path, quote_word, shorten
 from checkpoint_git.version import __version__
 
 CLEAN, FINDINGS, COULD_NOT_RUN, BUG, INTERRUPTED = 0, 1, 2, 3, 130
@@ -59,6 +59,12 @@ def find_request(words: list[str], program: str = "checkpoint") -> Request:
         near = MEANT_VERBS.get(verb) or find_near(verb, [name for name, (_, summary) in VERBS.items() if summary])
         meant = f"did you mean {near}? " if near else ""
         shown = escape_controls(shorten(verb, 60))
+        if verb in list_names(words):
+            after = (
+                words[at + 1 :] if words[at + 1 : at + 2] and words[at + 1] in VERBS else ["status", *words[at + 1 :]]
+            )
+            line = " ".join([program, *map(quote_word, [*words[:at], after[0], verb, *after[1:]])])
+            raise UsageError(f'"{shown}" is not a command but a checkpoint', f"write it as: {escape_controls(line)}")
         raise UsageError(f'"{shown}" is not a command', f"{meant}`{program} --help` lists the commands")
     verb = SHORT_VERBS.get(verb, verb)
     if program == "checkpoint-doctor":

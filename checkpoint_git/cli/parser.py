@@ -77,7 +77,8 @@ class _Parser(argparse.ArgumentParser):
         hint = f"did you mean {meant}?" if meant else f"{' '.join(self.format_usage().split())};"
         named = [action.dest for action in self._actions if not action.option_strings][:1] == ["skill"]
         strange = message.partition("unrecognized arguments: ")[2].split(" ")[0]
-        if named and ("arguments are required" in message or message.startswith(_UNKNOWN)):
+        is_short = "arguments are required" in message or "expected one argument" in message
+        if named and (is_short or message.startswith(_UNKNOWN)):
             hint = f"write it as: {self.complete_line()};"
         elif named and self.takes_text() and strange in words:
             at = words.index(strange)
@@ -99,7 +100,9 @@ class _Parser(argparse.ArgumentParser):
         # a text may begin with a dash
         is_dashed = not is_text and bool(words) and words[0].partition("=")[0] not in self._option_string_actions
         line = [self.prog, quote_word(name or (known[0] if len(known) == 1 else "NAME")), *["--"] * is_dashed]
-        line += [*map(quote_word, words), *['"..."'] * (not is_text and not is_dashed)]
+        for word, after in zip(words, [*words[1:], ""], strict=False):  # an option without its value gets one
+            line += [quote_word(word), *['"..."'] * (word in takers and (not after or after in takers))]
+        line += ['"..."'] * (not is_text and not is_dashed)
         for action in self._actions:
             if action.required and action.option_strings and not set(action.option_strings).intersection(words):
                 line += [action.option_strings[0], '"..."']

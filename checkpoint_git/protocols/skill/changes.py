@@ -4,7 +4,7 @@ Values are token values (jsontext): numbers are bytes, and whatever is not touch
 --a.b=text, --a.b+=text, --a.b-=text, --a.b:json=..., --rows[id].c=text.
 """
 
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from itertools import takewhile
 from typing import Any, Literal, NamedTuple
 
@@ -37,6 +37,7 @@ _OPERATORS: dict[str, tuple[Action, bool]] = {
     ":json+": ("append", True),
 }
 _OPERATOR_LETTERS = "+:"
+SIGNS = {"replace": "", "append": "+", "remove": "-"}
 _DASHES = "-\u2010\u2011\u2012\u2013\u2014\u2212"  # which word processors put for two of them
 ID_NAMES = ("id", "number", "name")
 _TEXT_NAMES = (*ID_NAMES, "text", "path", "title", "rubric", "label", "description")
@@ -64,6 +65,57 @@ class Edit(NamedTuple):
         return self.path[0].name
 
 
+class EditError(CheckpointError):
+    """An edit that cannot be made. meant: the edits for it, as a shell takes them, "" where none are known. more: the
+    end of the hint. words: what these replace.
+    """
+
+    def __init__(
+        self, word: str, message: str, advice: str, meant: str = "", more: str = "", words: Sequence[str] = ()
+    ) -> None:
+        super().__init__(message, f"{advice}{': ' * bool(meant)}{meant}{more}")
+        self.word, self.advice, self.meant, self.more, self.words = word, advice, meant, more, list(words)
+
+    def complete(self, line: str) -> CheckpointError:
+        """With the whole update in place of the edit."""
+        is_line = self.meant and line.isprintable()
+        return CheckpointError(self.message, f"{self.advice}: {line}{self.more}") if is_line else self
+
+
+Spell = Callable[[str, Sequence[Edit]], str]  # how a caller writes the update of a checkpoint
+
+
+def spell_line(skill: str, edits: Sequence[Edit]) -> str:
+    return " ".join(["checkpoint update", quote_word(skill), *(quote_word(edit.word) for edit in edits)])
+
+
+def spell_call(skill: str, edits: Sequence[Edit]) -> str:
+    """As arguments of the API and of MCP."""
+    import json
+
+    asked: dict[str, Any] = {"skill": skill}
+    for edit in edits:
+        path, value, group = path_text(edit.path), untoken(edit.value), asked.setdefault(edit.action, {})
+        group[path] = value if edit.action == "replace" else [*group.get(path, ()), value]
+    return f"update {json.dumps(asked, ensure_ascii=False)}"
+
+
+def untoken(value: Any) -> Any:
+    """Raises ValueError for a number with more digits than Python reads."""
+    import json  # the command line brings text, which needs none of it
+
+    from checkpoint_git.core import jsonwrite
+
+    return json.loads(jsonwrite.render(value))
+
+
+def dump(value: Any) -> str:
+    import json
+
+    text = json.dumps(value, ensure_ascii=False)
+    return quote_word(text if text.isprintable() else json.dumps(value))
+
+
 def parse_edits(words: list[str]) -> list[Edit]:
     """The edits that command line words ask for. Raises CheckpointError, naming the word and what was meant."""
     return [_parse_edit(word, words[at - 1 : at], words[at + 1 :]) for at, word in enumerate(words)]
@@ -82,8 +134,10 @@ def _parse_edit(word: str, before: list[str], after: list[str]) -> Edit:
     if operator not in _OPERATORS:
         raise _unknown_operator(stem, operator)
     path = _parse_path(stem, word)
-    if path == (Step("field"),):
-        raise CheckpointError(f"{quote(word)} is not a field", "write the field's own name: --status=complete")
+    if path in ((Step("field"),), (Step("set"),)):
+        field, _, value = text.partition("=")
+        line = typed_edit(f"--{field or 'status'}=", value)
+        raise EditError(word, f"{quote(word)} is not a field", "write the field's own name", line, "", [word])
     action, is_json = _OPERATORS[operator]
     if not is_json:
         return Edit(path, action, text, word)
@@ -99,10 +153,10 @@ def _not_an_edit(word: str, at: int, before: list[str], after: list[str]) -> Che
     """With the edit that is meant: its dashes are missing or others, or its value is what follows. at: of the =."""
     has_dashes = word.startswith("--")
     if before and before[0].endswith("=") and not has_dashes:
-        line = _shown(before[0] + quote_word(word))
-        return CheckpointError(f"{quote(word)} is not an edit", f"write it as {line}, with no space around =")
-    following = " ".join(takewhile(lambda each: not each.startswith("-"), after)).lstrip("= ")
-    stem, value = (word, following) if at < 0 else (word[:at], word[at + 1 :])
+        line, tail = quote_word(before[0] + word), ", with no space around ="
+        return EditError(word, f"{quote(word)} is not an edit", "write it as", line, tail, [before[0], word])
+    taken = [*takewhile(lambda each: not each.startswith("-") and "=" not in each[1:], after)] if at < 0 else []
+    stem, value = (word, " ".join(taken).lstrip("= ")) if at < 0 else (word[:at], word[at + 1 :])
     stem = stem.lstrip(_DASHES)
     end = _find_outside_brackets(stem, _OPERATOR_LETTERS)
     name, operator = (stem, "") if end < 0 else (stem[:end], stem[end:])
@@ -110,16 +164,18 @@ def _not_an_edit(word: str, at: int, before: list[str], after: list[str]) -> Che
         value = operator[1:] or value
     if operator not in _OPERATORS or not operator:
         operator = "+" if names.find_meaning(name) in names.LISTS else ""
-    line = _shown(typed_edit(f"--{name}{operator}=", value, "VALUE"))
+    line = typed_edit(f"--{name}{operator}=", value, "VALUE")
     if has_dashes:
-        return CheckpointError(f"{quote(word)} has no value", f"write it as {line}, with no space around =")
-    return CheckpointError(f"{quote(word)} is not an edit", f"an edit begins with two dashes: {line}")
+        tail = ", with no space around ="
+        return EditError(word, f"{quote(word)} has no value", "write it as", line, tail, [word, *taken])
+    return EditError(word, f"{quote(word)} is not an edit", "an edit begins with two dashes", line, "", [word, *taken])
 
 
 def typed_edit(start: str, value: Any, unknown: str = "...") -> str:
-    """An edit as a shell takes it. unknown: in place of a value that is no text to print."""
-    is_text = isinstance(value, str) and value != "" and value.isprintable()
-    return quote_word(f"{start}{value}") if is_text else f"{start}{unknown}"
+    """An edit as a shell takes it. unknown: in place of a text that is empty or cannot be printed."""
+    if not isinstance(value, str):
+        return f"{start[:-1]}:json={dump(untoken(value))}"
+    return quote_word(f"{start}{value}") if value and value.isprintable() else f"{start}{unknown}"
 
 
 Lists = Mapping[str, Iterable[Any]]
@@ -233,11 +289,11 @@ def apply_edit(value: dict[str, Any], edit: Edit) -> str:
         path = path_text(edit.path)
         message = f"{quote(edit.word)}: {path} is {quote(plain(present))}, not a list to append to"
         if not isinstance(present, dict):
-            raise CheckpointError(message, f"replace it: {typed_edit(f'--{path}=', edit.value)}")
+            raise EditError(edit.word, message, "replace it", typed_edit(f"--{path}=", edit.value))
         lists = [name for name, member in present.items() if isinstance(member, list)]
         inner = _shown(lists[0]) if lists else "proposed_resolution" if edit.field == "blockers" else "notes"
         line = typed_edit(f"--{path}.{inner}{'+' * (bool(lists) or edit.field not in TEXTS)}=", edit.value)
-        raise CheckpointError(message, f"name {'the list' if lists else 'a field'} in it: {line}")
+        raise EditError(edit.word, message, f"name {'the list' if lists else 'a field'} in it", line)
     present.append(edit.value)
     return f"{where}/{key}/{len(present) - 1}"
 
@@ -246,7 +302,7 @@ def _remove(container: Any, key: Any, edit: Edit) -> None:
     """Takes an item out of a list, or a member out of an object; without a value what the path itself names."""
     path, wanted = path_text(edit.path), plain(edit.value)
     if isinstance(container, dict) and key not in container:
-        raise CheckpointError(f"{quote(edit.word)}: {path} does not exist", "`checkpoint show` prints what there is")
+        raise CheckpointError(f"{quote(edit.word)}: {path} does not exist", "see what there is: checkpoint show")
     if wanted == "":
         del container[key]
         return
@@ -261,20 +317,20 @@ def _remove(container: Any, key: Any, edit: Edit) -> None:
         items = present if isinstance(present, list) else []
         shown = {name: at for at, item in enumerate(items) for name in names_of(item)}
         near = shown.get(next(iter(get_close_matches(str(wanted), shown, 1, 0.4)), ""))
-        at = int(wanted) if _is_index(str(wanted), items) else near
-        hint = "name an item by its whole text or by its id"
+        at = int(wanted) if is_index(str(wanted), items) else near
+        hint, line = "name an item by its whole text or by its id", ""
         if at is not None:
             called = (*ids_of(items[at]), *names_of(items[at])[1:])
             name = next((each for each in called if find_index(items, each) == at), "")
             line = typed_edit(f"--{path}-=", name) if name.isprintable() and name else f"--{path}.{at}-="
-            hint = f"did you mean this: {line}"
+            hint = "did you mean this"
         elif not isinstance(present, list | dict):
-            hint = f"it is not a list; replace it: --{path}=..."
-        raise CheckpointError(f"{quote(edit.word)}: {path} has no item {quote(wanted)}", hint)
+            hint, line = "it is not a list; replace it", f"--{path}=..."
+        raise EditError(edit.word, f"{quote(edit.word)}: {path} has no item {quote(wanted)}", hint, line)
     del present[at]
 
 
-def _is_index(text: str, items: list[Any]) -> bool:
+def is_index(text: str, items: list[Any]) -> bool:
     return text.isascii() and text.isdecimal() and len(text) < _LONGEST_INDEX and int(text) < len(items)
 
 
@@ -322,7 +378,7 @@ def find_item(items: Any, name: str) -> Any:
     """The item of a list that a step of a path names by its number or id, None where there is none."""
     if not isinstance(items, list):
         return None
-    at = int(name) if _is_index(name, items) else find_index(items, name)
+    at = int(name) if is_index(name, items) else find_index(items, name)
     return None if at is None else items[at]
 
 
@@ -334,41 +390,42 @@ def _find_member(container: Any, edit: Edit, at: int) -> Any:
     if isinstance(container, list):
         return _find_item(container, edit, at)
     message = f"{quote(edit.word)}: {before} is {quote(plain(container))}, and has no {quote(step.name)} in it"
-    raise CheckpointError(message, f"set {before} itself, with :json for an object or a list")
+    line = ""
+    if edit.field == "next_actions" and isinstance(container, str) and isinstance(edit.value, str):
+        action = {"text": container, step.name: edit.value}
+        line = f"--{before}:json={dump(action)}"
+    raise EditError(
+        edit.word, message, f"set {before} itself{', with :json for an object or a list' * (not line)}", line
+    )
 
 
 def _find_item(items: list[Any], edit: Edit, at: int) -> int:
     step, before = edit.path[at], path_text(edit.path[:at])
     if not step.bracketed and step.name.isdecimal() and step.name.isascii():
-        if _is_index(step.name, items):
+        if is_index(step.name, items):
             return int(step.name)
         message = f"{quote(edit.word)}: {before} has {len(items)} items, counted from 0"
-        raise CheckpointError(message, f"add one with --{before}+=... or --{before}+:json=...")
+        raise EditError(edit.word, message, "to add one", typed_edit(f"--{before}+=", edit.value))
     index = find_index(items, step.name)
     if index is not None:
         return index
-    import json
     from difflib import get_close_matches
 
     ids = {names.spell(name): name for item in items for name in ids_of(item)[:1]}
     near = get_close_matches(names.spell(step.name), ids, 1, 0.6)
-    hint = f"name an item by number or by id: {before}.0, {before}[id]"
-    hint = f"did you mean this: {_by_id(edit, at, ids[near[0]])}" if near else hint
+    hint, line = f"name an item by number or by id: {before}.0, {before}[id]", ""
+    if near or (step.bracketed and is_index(step.name, items)):
+        meant = Step(ids[near[0]], bracketed=True) if near else Step(step.name)
+        path, hint = path_text((*edit.path[:at], meant, *edit.path[at + 1 :])), "did you mean this"
+        line = typed_edit(f"--{path}{SIGNS[edit.action]}=", edit.value)
+        if edit.action == "replace" and isinstance(edit.value, str) and len(edit.path) == 2 and edit.field in TEXTS:
+            line = quote_word(f"--{path}{name_text(edit.field, edit.value)}")
     message = f"{quote(edit.word)}: {before} has no item {quote(step.name)}"
     if before == "progress_table" and len(edit.path) == 2 and step.bracketed and edit.action == "replace" and not near:
         status = names.find_choice(str(edit.value), ROW_STATUSES) or "not_started"
-        row = json.dumps({"id": step.name, "label": step.name, "status": status}, ensure_ascii=False)
-        hint = f"to add it, write an object: --{before}+:json={quote_word(row)}" if row.isprintable() else hint
-        raise CheckpointError(message, hint)
-    raise CheckpointError(message, f"{hint}; add one with --{before}+:json=...")
-
-
-def _by_id(edit: Edit, at: int, name: str) -> str:
-    path, typed = (*edit.path[:at], Step(name, bracketed=True), *edit.path[at + 1 :]), f"--{path_text(edit.path)}"
-    end = edit.word.removeprefix(typed) if edit.word.startswith(typed) else "=..."
-    if edit.action == "replace" and isinstance(edit.value, str) and len(path) == 2 and edit.field in TEXTS:
-        end = name_text(edit.field, edit.value)
-    return quote_word(f"--{path_text(path)}{end}")
+        line = f"--{before}+:json={dump({'id': step.name, 'label': step.name, 'status': status})}"
+        raise EditError(edit.word, message, "to add it, write an object", line)
+    raise EditError(edit.word, message, hint, line, f"; add one with --{before}+:json=...")
 
 
 def name_text(field: str, text: str) -> str:
@@ -469,9 +526,9 @@ def take_action(value: dict[str, Any], at: int, next_action: str | None, complet
     return action
 
 
-def finish_action(value: dict[str, Any], now: int, next_action: str | None, complete: bool) -> Any:
-    """Moves the first action to recently_done, the last ten of which are kept."""
-    action = take_action(value, 0, next_action, complete)
+def finish_action(value: dict[str, Any], now: int, next_action: str | None, complete: bool, at: int = 0) -> Any:
+    """Moves an action to recently_done, the last ten of which are kept."""
+    action = take_action(value, at, next_action, complete)
     entry = {**(action if isinstance(action, dict) else {"text": action}), "at": write_instant(now)}
     value["recently_done"] = [entry, *read_list(value, "recently_done")][:KEPT_DONE]
     return action

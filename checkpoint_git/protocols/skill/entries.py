@@ -8,6 +8,7 @@ from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.terminal_text import quote_word
 from checkpoint_git.protocols.mismatch import OWN, quote
+from checkpoint_git.protocols.skill import changes
 from checkpoint_git.protocols.skill.changes import check_next, check_text, find_done_trouble, take_action
 from checkpoint_git.protocols.skill.fields import Understood
 from checkpoint_git.protocols.skill.names import find_choice, spell
@@ -132,24 +133,39 @@ def drop(
     next_action: str | None = None,
     complete: bool = False,
 ) -> Entry | Finding:
-    """Removes an action that will not be done, and keeps the reason. action: a part of its text; else the first."""
-    if action is not None:
-        _checked(action)
+    """Removes an action that will not be done, and keeps the reason. action: as for find_action."""
     check_next(next_action, complete)
     trouble = find_done_trouble(value, next_action, complete)
     if trouble:
         return trouble
-    texts = [action_text(each) for each in value["next_actions"]]
-    exact = [at for at, text in enumerate(texts) if text == action]
-    near = exact or [at for at, text in enumerate(texts) if (action or "").casefold() in text.casefold()]
-    if not near or (action is not None and len(near) > 1 and not exact):
-        problem = "no action has" if not near else f"{len(near)} actions have"
-        shown, end = [text for text in texts if text.isprintable()][:5], f" --why {quote_word(_checked(why))}"
-        hint = "; ".join(f"checkpoint drop {OWN} {quote_word(text)}{end}" for text in shown)
-        return _refusal("which-action", f"{problem} {quote(action)} in it", hint)
-    text = action_text(take_action(value, 0 if action is None else near[0], next_action, complete))
+    at = find_action(value, action, "drop", f" --why {quote_word(_checked(why))}")
+    if isinstance(at, Finding):
+        return at
+    text = action_text(take_action(value, at, next_action, complete))
     note(value, f"Dropped: {text}: {_checked(why)} ({write_instant(now)[:10]})")
     return Entry(f"dropped: {text}{'; the status is complete' * complete}", ("next_actions", "context_primer"))
+
+
+def find_action(value: dict[str, Any], action: str | None, verb: str, end: str = "") -> int | Finding:
+    """The place of an action by its number, its id, or a part of its text; of the first one for None. verb, end: of the
+    command that names one.
+    """
+    actions = read_list(value, "next_actions")
+    if action is None:
+        return 0
+    number, exact = action.removeprefix("next_actions.").strip("#[]"), changes.find_index(actions, _checked(action))
+    if exact is None and changes.is_index(number, actions):
+        exact = int(number)
+    texts = [action_text(each) for each in actions]
+    near = (
+        [exact] if exact is not None else [at for at, text in enumerate(texts) if action.casefold() in text.casefold()]
+    )
+    if len(near) == 1:
+        return near[0]
+    problem = "no action has" if not near else f"{len(near)} actions have"
+    shown = [text for text in texts if text.isprintable()][:5]
+    hint = "; ".join(f"checkpoint {verb} {OWN} {quote_word(text)}{end}" for text in shown)
+    return _refusal("which-action", f"{problem} {quote(action)} in it", hint)
 
 
 def _checked(text: str) -> str:

@@ -13,7 +13,10 @@ from checkpoint_git.core.terminal_text import quote_word
 from checkpoint_git.protocols.mismatch import quote
 from checkpoint_git.protocols.skill import names
 from checkpoint_git.protocols.skill.changes import (
+    SIGNS,
+    TEXTS,
     Edit,
+    EditError,
     Step,
     find_index,
     find_item,
@@ -22,6 +25,7 @@ from checkpoint_git.protocols.skill.changes import (
     path_text,
     typed_edit,
 )
+from checkpoint_git.protocols.skill.shape import write_item
 from checkpoint_git.protocols.skill.views import read_objects
 
 Schema = Mapping[str, Any]
@@ -115,10 +119,10 @@ def _check_removal(edit: Edit, path: tuple[Step, ...], held: Any, rules: Schema)
     is_guessed = [step.name for step in path] != [step.name for step in edit.path] and not path[-1].bracketed
     if not held or not (is_guessed or (count > 1 and rules)):
         return
-    whole = f"--{name}:json='[]'" if count else f"--{name}-="
-    first = typed_edit(f"--{name}-=", next(iter(ids_of(held[0])), "")) if count else ""
-    hint = f"remove one: {first}; or all: {whole}" if count else f"say that it goes: {whole}"
-    raise CheckpointError(f"{quote(edit.word)} would remove all of {name} ({count or 1})", hint)
+    first = typed_edit(f"--{name}-=", next(iter(ids_of(held[0])), "")) if count else f"--{name}-="
+    hint, more = ("remove one", f"; or all: --{name}:json='[]'") if count else ("say that it goes", "")
+    message = f"{quote(edit.word)} would remove all of {name} ({count or 1})"
+    raise EditError(edit.word, message, hint, first, more)
 
 
 def _find_name(name: str, where: str, own: frozenset[str], reader: _Reader) -> tuple[str, ...]:
@@ -132,42 +136,39 @@ def _find_name(name: str, where: str, own: frozenset[str], reader: _Reader) -> t
         return (name,)
     if meant:
         return tuple(meant.split("."))
-    command = "" if where else _name_verb(name, reader)
-    raise _unknown(name, where, reader.edit, command)
+    raise _unknown(name, where, reader)
 
 
-def _name_verb(name: str, reader: _Reader) -> str:
-    """Of a name at the root that is a verb, or the id of a row, the command that is meant; "" for none."""
-    text, action = reader.edit.value, reader.edit.action
-    if (
-        not isinstance(text, str)
-        or action == "remove"
-        or len(reader.edit.path) > 1
-        or not (text.strip() and text.isprintable())
-    ):
-        return ""
-    words = f"{'-- ' * text.startswith('-')}{quote_word(text)}"
-    if name in ("note", "ask", "decide", "block", "unblock"):
-        return f"did you mean this: checkpoint {name} {reader.skill} {words}"
-    if name in ("done", "drop"):
-        return f"did you mean checkpoint {name} {reader.skill}{f' {words} --why ...' * (name == 'drop')}"
-    if name not in [row.get("id") for row in read_objects(dict(reader.document), "progress_table")]:
-        return ""
-    row = quote_word(f"--progress_table[{name}]{name_text('progress_table', text)}")
-    return f"did you mean this: checkpoint update {reader.skill} {row}"
-
-
-def _unknown(name: str, where: str, edit: Edit, command: str = "") -> CheckpointError:
+def _unknown(name: str, where: str, reader: _Reader) -> CheckpointError:
+    edit = reader.edit
     message = f"{quote(edit.word)}: unknown field {quote(name)}{f' in {where}' if where else ''}"
     if name in _GLOBAL_OPTIONS and edit.word.startswith("--"):
         return CheckpointError(message, f"--{name} is an option of its own and takes no value")
-    if command:
-        return CheckpointError(message, f"{command}; a field of your own is --skill_state.{name}")
-    near = names.find_nearest(name, where)
-    dashes, flag = ("--", "--new-field") if edit.word.startswith("--") else ("", "new_field")
-    meant = f"did you mean {'' if where else dashes}{near}? " if near else ""
-    own = f"{dashes}skill_state.{quote(name)[1:-1]}"
-    return CheckpointError(message, f"{meant}A field of your own is {own}, or any name with {flag}")
+    near, own = names.find_nearest(name, where), f"skill_state.{quote(name)[1:-1]}"
+    path, full, value = path_text(edit.path), f"{where}.{near}".lstrip("."), edit.value
+    is_typed = any(step.name == name for step in edit.path)  # else it is in an object
+    if is_typed and name != edit.path[-1].name and full not in names.KNOWN:
+        near = ""
+    if edit.action == "remove" and not near:
+        return CheckpointError(message, "see what there is: checkpoint show")
+    operator = SIGNS[edit.action] or "+" * (is_typed and full in names.LISTS)
+    if near in TEXTS and isinstance(value, str) and operator == "+":
+        value = write_item(near, value)
+    advice, flag = "did you mean this", "--new-field" if edit.word.startswith("--") else "new_field"
+    more, line = f"; a field of your own is {own}, or any name with {flag}", ""
+    if isinstance(value, str) and value.strip() and value.isprintable() and not where and len(edit.path) == 1:
+        if name in ("note", "ask", "decide", "block", "unblock", "done", "drop"):
+            words = f"{'-- ' * value.startswith('-')}{quote_word(value)}{' --why ...' * (name == 'drop')}"
+            return CheckpointError(message, f"{advice}: checkpoint {name} {reader.skill} {words}{more}")
+        if name in [row.get("id") for row in read_objects(dict(reader.document), "progress_table")]:
+            row = quote_word(f"--progress_table[{name}]{name_text('progress_table', value)}")
+            return EditError(edit.word, message, advice, row, more)
+    if near:
+        line = typed_edit(f"--{path}{operator}=", value).replace(name, near, 1)
+    elif is_typed:
+        advice, more = "to keep it in a field of your own", f"; any name is taken with {flag}"
+        line = typed_edit(f"--{own if where else f'skill_state.{path}'}{operator}=", value)
+    return EditError(edit.word, message, advice if line else more[2:].capitalize(), line, more if line else "")
 
 
 def _read(value: Any, rules: Schema, held: Any, where: str, reader: _Reader) -> Any:
@@ -223,10 +224,10 @@ def _read_text(text: str, rules: Schema, reader: _Reader) -> Any:
         return text  # the check of the whole document says what is wrong
     if wanted == ["array"]:
         path = path_text(reader.edit.path)
-        raise CheckpointError(f"{quote(reader.edit.word)}: {path} is a list", f"add an item to it: --{path}+=...")
-    raise CheckpointError(
-        f"{quote(reader.edit.word)}: {quote(text)} is neither true nor false", "write =true or =false"
-    )
+        line = typed_edit(f"--{path}+=", text)
+        raise EditError(reader.edit.word, f"{quote(reader.edit.word)}: {path} is a list", "add an item to it", line)
+    message = f"{quote(reader.edit.word)}: {quote(text)} is neither true nor false"
+    raise EditError(reader.edit.word, message, "write it as", f"--{path_text(reader.edit.path)}=true", ", or =false")
 
 
 def resolve(schema: Schema, rules: Any) -> Schema:

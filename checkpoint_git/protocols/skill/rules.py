@@ -160,8 +160,12 @@ def _check_instant(text: Any, where: str, level: Level) -> list[Finding]:
     instant = read_instant(text)
     if instant is None:
         code = "skill/timestamp" if level == "error" else "skill/unclear-timestamp"
-        message = f"{name} is {quote(text)}: {_describe_fault(text)}"
-        guess = next((guess for guess in (f"{text}Z", f"{text}T00:00:00Z") if read_instant(guess)), "")
+        is_shaped = len(text) >= 20 and text[4:5] == "-" and text[10:11] in ("T", "t")
+        fault = "it is not on the calendar" if is_shaped else "it is not an RFC 3339 timestamp"
+        ends = {"Z": "it has no time zone", "T00:00:00Z": "it has no time of day"}
+        found = ((f"{text}{end}", why) for end, why in ends.items() if read_instant(f"{text}{end}"))
+        guess, fault = next(found, ("", fault))
+        message = f"{name} is {quote(text)}: {fault}"
         hint = advise(
             "if it is in UTC" if guess else "write a timestamp like 2026-03-31T14:00:00Z", where, f"={guess or '...'}"
         )
@@ -172,16 +176,6 @@ def _check_instant(text: Any, where: str, level: Level) -> list[Finding]:
     fraction = f".{instant[1]}" if instant[1] else ""
     change = f"={write_instant(instant[0])[:-1]}{fraction}Z"
     return [_warning("skill/offset-timestamp", where, message, advise("write it in UTC, ending in Z", where, change))]
-
-
-def _describe_fault(text: str) -> str:
-    if read_instant(f"{text}Z") is not None:
-        return "it has no time zone"
-    if read_instant(f"{text}T00:00:00Z") is not None:
-        return "it has no time of day"
-    if len(text) >= 20 and text[4:5] == "-" and text[10:11] in ("T", "t"):
-        return "it is not on the calendar"
-    return "it is not an RFC 3339 timestamp"
 
 
 def _check_sizes(value: dict[str, Any], size: int) -> Iterator[Finding]:
@@ -204,12 +198,6 @@ def _check_sizes(value: dict[str, Any], size: int) -> Iterator[Finding]:
         if plan_rotation(value).moved:
             hint = f"move what is closed into history: checkpoint rotate {OWN}"
         yield _warning("skill/file-too-big", "", message, hint)
-    if value.get("layout") == "sharded":  # retired: the telemetry is in event files, which nothing reads
-        message = 'layout "sharded" is no longer supported: the entries in .checkpoints/history/<skill>/ are not read'
-        back = (
-            "with the release that wrote it: checkpoint migrate --layout single; or restore the file from before in git"
-        )
-        yield Finding("layout", "error", message, where="/layout", hint=back)
     if isinstance(summary, str) and len(summary) > MAX_SUMMARY:
         message = f"progress_summary has {len(summary)} characters, more than {MAX_SUMMARY}"
         hint = "keep a few sentences, and put detail into progress_table"
@@ -367,9 +355,8 @@ def _check_operators(value: dict[str, Any], where: str) -> Iterator[Finding]:
         if names.is_misplaced_operator(key) or (key == "field" and not where):
             message = f"the field {quote(key)} looks like part of an update command that was typed wrong"
             place = join_pointer(where, key)
-            meant = (
-                names.bare(key) if where else names.find_meaning(names.bare(key)) or f"skill_state.{names.bare(key)}"
-            )
+            bare = names.bare(key)
+            meant = bare if where else names.find_meaning(bare) or f"skill_state.{bare}"
             yield _warning("skill/misplaced-operator", place, message, advise_move(value, key, where, meant))
 
 

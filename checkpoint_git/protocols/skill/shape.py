@@ -1,6 +1,6 @@
 """Which code and hint a break of the schema gets. Pure."""
 
-from collections.abc import Iterable
+import json
 from typing import Any, cast
 
 from checkpoint_git.core.finding import Finding
@@ -56,7 +56,9 @@ def describe(mismatch: Mismatch) -> Finding:
         return empty_field(where)
     if keyword == "enum" and not advice:
         meant = names.find_choice(mismatch.value, mismatch.expected) if isinstance(mismatch.value, str) else ""
-        advice, change = ("use the intended word", f"={meant}") if meant else ("choose one of these", change)
+        advice, change = (
+            ("use the intended word", f"={meant}") if meant else ("choose one of these", f"={mismatch.expected[0]}")
+        )
     code = code or _KEYWORDS.get(keyword, "skill/shape")
     if not change and where != "/updated_at":
         advice, change = _write_line(where, mismatch)
@@ -68,8 +70,6 @@ def _write_line(where: str, mismatch: Mismatch) -> tuple[str, str]:
     if mismatch.keyword != "type":
         return "correct it", "=..."
     if (wanted := mismatch.expected) in ("array", "object"):
-        import json
-
         from checkpoint_git.protocols.skill.changes import TEXTS
 
         place, value = where + "/*" * (wanted == "array"), mismatch.value
@@ -101,8 +101,6 @@ def advise(what: str, where: str, change: str) -> str:
 
 def advise_move(value: dict[str, Any], key: str, parent: str, meant: str) -> str:
     """What to do about a member whose name means another: the line that moves its content. parent: points to value."""
-    import json
-
     content, held = value[key], cast(Any, value)
     for name in meant.split("."):
         held = held.get(name) if isinstance(held, dict) else None
@@ -113,11 +111,8 @@ def advise_move(value: dict[str, Any], key: str, parent: str, meant: str) -> str
     if content in ("", [], {}, None, held):
         items, what = [], f"did you mean {meant}? It says nothing new; to remove it"
     elif not (is_list or held in ("", {}, None)) or not all(isinstance(item, kind) for item in items):
-        path, is_list, what = (
-            f"skill_state.{names.bare(key)}",
-            True,
-            f"did you mean {meant}? It does not fit there; to keep it",
-        )
+        path, is_list = f"skill_state.{names.bare(key)}", True
+        what = f"did you mean {meant}? It does not fit there; to keep it"
     ends = [f"={item}" if isinstance(item, str) else f":json={json.dumps(item, ensure_ascii=False)}" for item in items]
     edits = [quote_word(f"--{path}{'+' * is_list}{end}") for end in ends]
     typed, line = " ".join(edits), advise(what, join_pointer(parent, key), "-=")
@@ -126,27 +121,19 @@ def advise_move(value: dict[str, Any], key: str, parent: str, meant: str) -> str
     return line.replace(OWN, f"{OWN} {typed}".rstrip())
 
 
-def retype(finding: Finding, edits: Iterable[tuple[Any, str]], skill: str) -> Finding:
-    """A finding of a refused update with the line that works. edits: each with the pointer to what it wrote."""
-    import json
+def retype(finding: Finding, edit: Any, place: str) -> tuple[str, str]:
+    """(what to do, the edits as a shell takes them) about a finding of a refused update. edit: what it is about, and
+    place the pointer to what that wrote.
+    """
+    from checkpoint_git.protocols.skill.changes import TEXTS, dump, name_text, path_text, typed_edit, untoken
 
-    from checkpoint_git.core import jsonwrite
-    from checkpoint_git.protocols.skill.changes import TEXTS, name_text, path_text, typed_edit
-
-    found = [each for each in edits if f"{finding.where}/".startswith(f"{each[1]}/") and each[0].action != "remove"]
-    if not found:
-        return finding
-    (edit, place), (what, _, old) = found[-1], finding.hint.partition(": checkpoint ")
-    more, example = "+" * (edit.action == "append"), _INCOMPLETE.get(f"/{edit.field}/*", ("", "", "{}"))[2]
-    path, rest, line = quote_word(f"--{path_text(edit.path)}"), finding.where[len(place) :].split("/")[1:], ""
-    dotted = place[1:].replace("/", ".")
-    if more:  # nobody sees the number of what was not appended
-        new = f"the new item of {dotted.rpartition('.')[0]}"
-        finding = finding._replace(message=finding.message.replace(dotted, new, 1))
-    try:
-        value = json.loads(jsonwrite.render(edit.value))
-    except ValueError:  # a number with more digits than Python reads
-        return finding
+    what, _, old = finding.hint.partition(": checkpoint ")
+    typed = old.partition(" --")[1].lstrip() + old.partition(" --")[2]
+    more, field = "+" * (edit.action == "append"), place.split("/")[1]
+    path, rest, value = path_text(edit.path), finding.where[len(place) :].split("/")[1:], untoken(edit.value)
+    is_whole = more or len(edit.path) == 1
+    start = quote_word(f"--{path}") + more
+    typed = typed.replace(f"--{place[1:].replace('/', '.')}", start)
     if rest and old.startswith("update "):
         held: Any = value
         *above, last = [part.replace("~1", "/").replace("~0", "~") for part in rest]
@@ -154,35 +141,48 @@ def retype(finding: Finding, edits: Iterable[tuple[Any, str]], skill: str) -> Fi
             held = held[int(name) if isinstance(held, list) else name]
         at: Any = int(last) if isinstance(held, list) else last
         wrong = held[at] if isinstance(held, list) else held.get(at)
-        end = old.rpartition("=")[2] if "the intended word" in what else str(wrong)
-        is_known = " must be a text" in finding.message or "the intended word" in what
+        is_meant = "the intended word" in what or "one of these" in what
+        end = old.rpartition("=")[2] if is_meant else str(wrong)
+        is_known = is_meant or " must be a text" in finding.message
         least = json.loads(_INCOMPLETE.get(_split(finding.where)[0], ("", "", ""))[2] or "{}")
         held[at] = end if is_known and wrong is not None else least.get(at, "...") if wrong is None else "..."
         if old.endswith("-="):
             del held[at]
         elif " must be a list" in finding.message:
             held[at] = [wrong]
-        text = json.dumps(value, ensure_ascii=False)
-        line = f"{path}{more}:json={quote_word(text if text.isprintable() else json.dumps(value))}"
-    elif isinstance(value, str) and value.strip() and edit.field == "blockers" and (more or len(edit.path) == 1):
-        line = f"checkpoint block {skill} {'-- ' * value.startswith('-')}{quote_word(value)}"
-        return finding._replace(hint=f"write an object: {line}") if line.isprintable() else finding
-    elif isinstance(value, str) and value.strip() and edit.field in TEXTS and (more or len(edit.path) == 1):
-        status = {"id": "-".join(names.spell(value).split("_"))} if edit.field == "progress_table" else {}
-        item = {**json.loads(example), **status, TEXTS[edit.field]: value}
-        what, line = "write an object", f"{path}+:json={quote_word(json.dumps(item, ensure_ascii=False))}"
-    elif isinstance(value, str) and value.strip() and " must be a list" in finding.message:
-        what, line = "add to the list", typed_edit(f"--{path_text(edit.path)}+=", value)
-    elif isinstance(value, str) and edit.field in TEXTS and len(edit.path) == 2:
-        line = quote_word(f"--{path_text(edit.path)}{name_text(edit.field, value)}")
-    elif place == "/cost" and isinstance(value, str):
-        line = f"--cost.total_usd={quote_word(value) if value.replace('.', '', 1).isdecimal() else '...'}"
-    hint = (
-        f"{what or 'correct it'}: checkpoint update {skill} {line}"
-        if line
-        else finding.hint.replace(f"--{dotted}", f"{path}{more}")
+        return what, f"{start}:json={dump(value)}"
+    if not isinstance(value, str) or not value.strip():
+        if place == "/context_primer" and isinstance(value, list) and all(isinstance(each, str) for each in value):
+            return "add to its lists", " ".join(typed_edit(f"--{path}.key_decisions+=", each) for each in value)
+        return what, typed
+    if field in TEXTS and is_whole:
+        return "write an object", f"--{path}+:json={dump(write_item(field, value))}"
+    if " must be a list" in finding.message:
+        return "add to the list", typed_edit(f"--{path}+=", value)
+    if field in TEXTS and len(edit.path) == 2:
+        return what, quote_word(f"--{path}{name_text(field, value)}")
+    number = value.replace(",", ".", 1)
+    if field == "cost" and (place == "/cost" or number.replace(".", "", 1).isdecimal()):
+        end = number if number.replace(".", "", 1).isdecimal() else "..."
+        return what, f"--{path}{'.total_usd' * (place == '/cost')}={end}"
+    if place in _FOR_TEXT:
+        return "name what it is in there", typed_edit(f"--{path}.{_FOR_TEXT[place]}=", value)
+    return what, typed
+
+
+def write_item(field: str, text: str) -> dict[str, Any]:
+    """The object of a list that says a text."""
+    from checkpoint_git.protocols.skill.changes import TEXTS
+
+    item = json.loads(_INCOMPLETE[f"/{field}/*"][2])
+    own = (
+        {"id": "-".join(names.spell(text)[:40].split("_"))} if "status" in item or TEXTS[field] == "description" else {}
     )
-    return finding._replace(hint=hint) if hint.isprintable() and len(hint) < _LONGEST else finding
+    return {**item, **own, TEXTS[field]: text}
+
+
+# what is in these objects that a text may be for
+_FOR_TEXT = {"/skill_state": "notes", "/context_primer": "key_decisions+"}
 
 
 def empty_field(where: str) -> Finding:

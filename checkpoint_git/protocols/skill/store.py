@@ -206,10 +206,8 @@ def _check_name(place: Place, skill: str) -> list[Finding]:
     near = find_sibling(skill, [name for name in known if not layout.find_name_trouble(name)])
     if not near:
         return []
-    path, hint = (
-        layout.relative_checkpoint_path(place, skill),
-        f"if you meant that one: checkpoint undo {quote_word(skill)}",
-    )
+    path = layout.relative_checkpoint_path(place, skill)
+    hint = f"if you meant that one: checkpoint undo {quote_word(skill)}"
     return [Finding("skill/near-name", "warning", f"{skill} is new, and {near} was there already", path, hint=hint)]
 
 
@@ -259,16 +257,13 @@ def keep_write(place: Place, shown: str, before: bytes | None, after: bytes | No
 def read_kept(place: Place, shown: str) -> tuple[bytes | None, bytes | None, bool] | None:
     """(what the last write replaced, what it wrote, whether it took another one back), None where nothing is kept."""
     kept = []
-    for which in ("before", "after"):
+    for which in ("before", "after", "undone"):
         try:
             with open(_kept_path(place, shown, which), "rb") as stream:
                 kept.append(stream.read() or None)
         except OSError:
             return None
-    is_undone = False
-    with suppress(OSError):  # an earlier release did not write it
-        is_undone = os.path.getsize(_kept_path(place, shown, "undone")) > 0
-    return kept[0], kept[1], is_undone
+    return kept[0], kept[1], kept[2] is not None
 
 
 def write_checkpoint(place: Place, skill: str, data: bytes) -> None:

@@ -9,16 +9,19 @@ from checkpoint_git.core.terminal_text import escape_controls, shorten
 from checkpoint_git.disk.discover import Place
 from checkpoint_git.protocols.skill import changes, store, views
 from checkpoint_git.protocols.skill.changes import check_next
-from checkpoint_git.protocols.skill.entries import Entry
+from checkpoint_git.protocols.skill.entries import Entry, find_action
 from checkpoint_git.protocols.skill.verbs.record import record
 from checkpoint_git.protocols.skill.verbs.update import outcome_of_write
 from checkpoint_git.protocols.write import Tell, Written, say_waiting
 
-SENTENCES = ("next",)
+SENTENCES = ("next", "action")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("skill", metavar="NAME", help="whose first action is done")
+    parser.add_argument("skill", metavar="NAME", help="whose action is done")
+    parser.add_argument(
+        "action", metavar="ACTION", nargs="*", help="its number from 0, or a part of its text; default: the first"
+    )
     parser.add_argument("--verify", action="store_true", help="first run the action's done_when; it must succeed")
     parser.add_argument("--yes", action="store_true", help="with --verify: run the command without asking")
     after = parser.add_mutually_exclusive_group()
@@ -44,10 +47,12 @@ def done(
     *,
     next_action: str | None = None,
     complete: bool = False,
+    action: str | None = None,
     expected: Asked | None = None,
     on_wait: Tell = lambda: None,
 ) -> DoneResult:
-    """Moves the first action to recently_done. expected: refuse unless the first action and its command still say this.
+    """Moves an action to recently_done, by default the first one. action: its number, its id or a part of its text.
+    expected: refuse unless the action and its command still say this.
     Raises CheckpointError where there is no checkpoint, for an empty next action, and for one that comes with complete.
     """
     check_next(next_action, complete)
@@ -56,27 +61,30 @@ def done(
         trouble = changes.find_done_trouble(value, next_action, complete)
         if trouble:
             return trouble
-        if expected is not None and _first_action(value) != expected:
-            message = "the first action changed while its command ran, so it was not marked as done"
+        at = find_action(value, action, "done")
+        if isinstance(at, Finding):
+            return at
+        if expected is not None and _read_action(value, at) != expected:
+            message = "the action changed while its command ran, so it was not marked as done"
             hint = "look again: checkpoint next"
-            return Finding("done/action-changed", "error", message, where="/next_actions/0", hint=hint)
-        action = changes.finish_action(value, now, next_action, complete)
-        return Entry(views.action_text(action), ("next_actions", "recently_done"))
+            return Finding("done/action-changed", "error", message, where=f"/next_actions/{at}", hint=hint)
+        taken = changes.finish_action(value, now, next_action, complete, at)
+        return Entry(views.action_text(taken), ("next_actions", "recently_done"))
 
     written, entry = record(place, skill, now, change, on_wait)
-    return DoneResult(written, entry.line if entry else "", _first_action(written.document.value or {})[0])
+    return DoneResult(written, entry.line if entry else "", _read_action(written.document.value or {}, 0)[0])
 
 
-def _first_action(value: dict[str, Any]) -> Asked:
-    first = views.read_list(value, "next_actions")[:1]
-    return (views.action_text(first[0]), views.action_done_when(first[0])) if first else ("", None)
+def _read_action(value: dict[str, Any], at: int) -> Asked:
+    found = views.read_list(value, "next_actions")[at : at + 1]
+    return (views.action_text(found[0]), views.action_done_when(found[0])) if found else ("", None)
 
 
 def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     """The verb: exit code 1 when the action cannot be marked as done."""
     place = store.find_own_place(args.skill, invocation.cwd, invocation.env)
     check_next(args.next, args.complete)
-    expected = None
+    expected, args.action = None, " ".join(args.action) if args.action else None
     if args.verify:
         expected, trouble = _verify(place, args, invocation)
         if trouble:
@@ -89,6 +97,7 @@ def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
         invocation.now,
         next_action=args.next,
         complete=args.complete,
+        action=args.action,
         expected=expected,
         on_wait=tell,
     )
@@ -105,18 +114,18 @@ def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
 
 
 def _verify(place: Place, args: argparse.Namespace, invocation: Invocation) -> tuple[Asked, Finding | None]:
-    """The first action and its command, and why its command did not prove it done (None: it did)."""
+    """The action and its command, and why its command did not prove it done (None: it did)."""
     document = store.read_document(place, args.skill, invocation.now)
-    actions = views.read_list(document.value or {}, "next_actions")
-    if not actions:
+    at = find_action(document.value or {}, args.action, "done")
+    if isinstance(at, Finding) or not views.read_list(document.value or {}, "next_actions"):
         return ("", None), None  # done itself says what is wrong
-    text, command = asked = _first_action(document.value or {})
+    text, command = asked = _read_action(document.value or {}, at)
     if command:
         trouble = _find_refusal(command, args, invocation) or _run_command(place, command, invocation)
     else:
         message = f'the action "{escape_controls(shorten(text, 60))}" has no done_when, so nothing can verify it'
         trouble = Finding("done/no-done-when", "error", message, hint="mark it as done without --verify")
-    return asked, trouble._replace(path=document.path, where="/next_actions/0") if trouble else None
+    return asked, trouble._replace(path=document.path, where=f"/next_actions/{at}") if trouble else None
 
 
 def _find_refusal(command: str, args: argparse.Namespace, invocation: Invocation) -> Finding | None:

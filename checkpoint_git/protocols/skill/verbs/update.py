@@ -2,25 +2,28 @@
 
 import argparse
 import os
+import shlex
 from collections.abc import Iterator, Mapping, Sequence
 from copy import deepcopy
 from typing import Any, NamedTuple
 
 from checkpoint_git.core.clock import read_instant, write_instant
 from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.outcome import Block, Invocation, Line, Outcome
 from checkpoint_git.core.terminal_text import join_some, quote_word
 from checkpoint_git.disk.discover import Place
 from checkpoint_git.protocols.contract import open_room
 from checkpoint_git.protocols.mismatch import quote
 from checkpoint_git.protocols.skill import changes
-from checkpoint_git.protocols.skill.changes import Edit, make_edits, parse_edits
+from checkpoint_git.protocols.skill.changes import Edit, EditError, Spell, make_edits, parse_edits
 from checkpoint_git.protocols.skill.fields import Understood, understand
 from checkpoint_git.protocols.skill.store import change_checkpoint, find_own_place, find_untracked
 from checkpoint_git.protocols.write import Tell, Written, say_waiting
 
 RAW = True  # the edits are words that argparse cannot know: cli hands them over as args.words
 NEW_FIELD = "--new-field"
+_LONGEST = 2_000  # characters of a hint
 _NEW_FIELDS = (NEW_FIELD, "--new_field")
 
 
@@ -42,14 +45,22 @@ class UpdateResult(NamedTuple):
 
 
 def update(
-    place: Place, skill: str, edits: list[Edit], now: int, on_wait: Tell = lambda: None, *, new_field: bool = False
+    place: Place,
+    skill: str,
+    edits: list[Edit],
+    now: int,
+    on_wait: Tell = lambda: None,
+    *,
+    new_field: bool = False,
+    spell: Spell = changes.spell_call,
 ) -> UpdateResult:
     """Applies edits to one checkpoint and stamps it. new_field: unknown names are written as they are. Raises
-    CheckpointError for a name that nobody knows and where an edit leads nowhere.
+    CheckpointError for a name that nobody knows and where an edit leads nowhere. spell: how a hint writes the update
+    that works.
     """
     fields: list[str] = []
     understood: list[Understood] = []
-    placed: list[tuple[Edit, str]] = []
+    places: list[str] = []
     removed: dict[str, list[str]] = {}
 
     def change(value: dict[str, Any] | None) -> dict[str, Any]:
@@ -60,7 +71,7 @@ def update(
                 changed = {"$schema": f"./{changes.SCHEMA_FILE}", **changed}
         meant, taken = understand(changed, edits, open_room("skill").schema.document, new_field=new_field, skill=skill)
         before = deepcopy(value)
-        placed.extend(zip(meant, changes.apply_edits(changed, meant, is_new=value is None), strict=True))
+        places.extend(changes.apply_edits(changed, meant, is_new=value is None))
         removed.update(changes.find_removed(before, [changed, changes.FIRST_ACTION]))
         fields.extend(dict.fromkeys(edit.field for edit in meant))
         understood.extend(taken)
@@ -68,20 +79,64 @@ def update(
             changes.stamp(changed, now)
         return changed
 
-    written = change_checkpoint(place, skill, change, now, on_wait)
+    try:
+        written = change_checkpoint(place, skill, change, now, on_wait)
+    except EditError as error:
+        meant = [parse_edits(shlex.split(error.meant)) if edit.word == error.word else [edit] for edit in edits]
+        raise error.complete(spell(skill, [edit for each in meant for edit in each])) from None
     if written.refused:
-        from checkpoint_git.protocols.skill.shape import retype
-
         removed.clear()
-        written = written._replace(refused=[retype(each, placed, quote_word(skill)) for each in written.refused])
+        written = written._replace(refused=_retype(written.refused, edits, places, skill, spell))
     stamped = read_instant((written.document.value or {}).get("updated_at"))
     return UpdateResult(written, stamped is not None and stamped[0] > now, fields, understood, removed)
+
+
+def _retype(refused: list[Finding], edits: list[Edit], places: list[str], skill: str, spell: Spell) -> list[Finding]:
+    """The findings with the one line that works: what was typed, with what each of them changes in it."""
+    from checkpoint_git.protocols.skill.shape import retype
+
+    meant, more, advice = [[edit] for edit in edits], list[Edit](), list[str]()
+    for finding in refused:
+        found = [at for at, where in enumerate(places) if f"{finding.where}/".startswith(f"{where}/")]
+        what, _, command = finding.hint.partition(": checkpoint update ")
+        try:
+            if found and edits[found[-1]].action != "remove":
+                at = found[-1]
+                what, command = retype(finding, (meant[at] or [edits[at]])[-1], places[at])
+                meant[at] = parse_edits(shlex.split(command)) or meant[at]
+            elif command:
+                for at in found:  # what -= took away
+                    meant[at] = []
+                more += [edit for edit in parse_edits(shlex.split(command)[1:]) if edit not in more]
+        except (ValueError, CheckpointError):  # a number with more digits than Python reads, or a hint without a line
+            what = ""
+        advice.append(what)
+    line = spell(skill, [edit for each in (*meant, more) for edit in each])
+    is_line = line.isprintable() and len(line) < _LONGEST
+    pairs = zip(refused, advice, strict=True)
+    return [each._replace(hint=f"{what}: {line}") if what and is_line else each for each, what in pairs]
 
 
 def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     """The verb: exit code 1 when the change is refused."""
     words = [word for word in args.words if word not in _NEW_FIELDS]
-    return apply_edits(args.skill, parse_edits(words), invocation, new_field=len(words) < len(args.words))
+    edits = _parse(words, args.skill)
+    return apply_edits(args.skill, edits, invocation, changes.spell_line, new_field=len(words) < len(args.words))
+
+
+def _parse(words: list[str], skill: str) -> list[Edit]:
+    """Raises CheckpointError for the first that is not an edit, with the line in which all are."""
+    first: EditError | None = None
+    while True:
+        try:
+            edits = parse_edits(words)
+        except EditError as error:
+            first, at, count = first or error, words.index(error.words[0]), len(error.words)
+            words = [*words[:at], *shlex.split(error.meant), *words[at + count :]]
+            continue
+        if first:
+            raise first.complete(changes.spell_line(skill, edits))
+        return edits
 
 
 def run_values(skill: str, asked: Mapping[str, Any], invocation: Invocation) -> Outcome:
@@ -90,7 +145,7 @@ def run_values(skill: str, asked: Mapping[str, Any], invocation: Invocation) -> 
     if not edits:
         hint = 'give replace {"step": "..."} or append {"next_actions": ["..."]}'
         raise CheckpointError("nothing to change was given", hint)
-    return apply_edits(skill, edits, invocation, new_field=bool(asked.get("new_field")))
+    return apply_edits(skill, edits, invocation, changes.spell_call, new_field=bool(asked.get("new_field")))
 
 
 def complete_words(skill: str, typed: str, cwd: str) -> Iterator[tuple[str, str]]:
@@ -100,10 +155,10 @@ def complete_words(skill: str, typed: str, cwd: str) -> Iterator[tuple[str, str]
     return complete_edit(skill, typed, cwd)
 
 
-def apply_edits(skill: str, edits: list[Edit], invocation: Invocation, *, new_field: bool) -> Outcome:
+def apply_edits(skill: str, edits: list[Edit], invocation: Invocation, spell: Spell, *, new_field: bool) -> Outcome:
     place = find_own_place(skill, invocation.cwd, invocation.env)
     tell = say_waiting(invocation.stderr)
-    result = update(place, skill, edits, invocation.now, tell, new_field=new_field)
+    result = update(place, skill, edits, invocation.now, tell, new_field=new_field, spell=spell)
     written = result.written
     lines = list[Block]()
     for where, texts in result.removed.items():

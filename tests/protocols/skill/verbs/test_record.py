@@ -338,6 +338,10 @@ SAID: list[tuple[list[str], str]] = [
     (["decide", "b1:", "neither"], "decided: Which region? neither"),
     (["decide", "Which region?", "neither"], "the options were eu-west | us-east"),
     (["drop", "Run", "the", "evaluator", "--why", "x"], "dropped: Run the evaluator"),
+    (["drop", "1", "--why", "x"], "dropped: Run the evaluator"),
+    (["done", "1"], "done: Run the evaluator"),
+    (["done", "evaluator"], "done: Run the evaluator"),
+    (["done", "Run", "the", "evaluator"], "next: Write the notes API"),
     (["drop", "--why", "too slow", "evaluator"], "dropped: Run the evaluator"),
 ]
 REFUSED: list[tuple[list[str], str]] = [
@@ -345,7 +349,9 @@ REFUSED: list[tuple[list[str], str]] = [
     (["ask", "Which", "one?", "--option", "eu", "west"], "put each text in quotes: west"),
     (["drop", "evaluator", "--why", "too", "slow"], "put each text in quotes: slow"),
     (["done", "--next", "Ship", "it"], "put each text in quotes: it"),
-    (["done", "2"], " NAME; `checkpoint done --help`"),
+    (["done", "--next"], 'checkpoint done build --next "..."'),
+    (["drop", "evaluator", "--why"], 'checkpoint drop build evaluator --why "..."'),
+    (["done", "2"], "checkpoint done build 'Write the notes API'; checkpoint done build 'Run the evaluator'"),
     (["drop", "zebra", "--why", "{x}"], "checkpoint drop build 'Write the notes API' --why '{x}'"),
     (["decide", "not", "now"], "checkpoint decide build b1 'not now'"),
     (["decide", "b2", "eu-west"], "checkpoint decide build b1 eu-west"),

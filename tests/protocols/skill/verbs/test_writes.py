@@ -14,10 +14,7 @@ from tests.support.samples import checkpoint_text
 
 WRITES: list[dict[str, Any]] = json.loads(Path(__file__).with_name("writes.json").read_text("utf-8"))
 BLOCKER = {"id": "b1", "description": "Which region?", "needs": "user_decision"}
-LINE = re.compile(
-    r"(?:this:|two dashes:|write an object:|add it:|to the list:|in it:|replace it:|remove one:|write it as) "
-    r"((?:checkpoint|'?--).*?)(?:;|, with no|$)"
-)
+LINE = re.compile(r"(checkpoint [a-z]+ build.*?)(?:;|, with no|, or =|$)")
 IDS = [" ".join(write["typed"]) for write in WRITES]
 
 
@@ -35,9 +32,10 @@ def test_nothing_typed_is_unfindable(build: Path, project: Path, write: dict[str
     document = json.loads(ran.stdout)
     if "refused" in write:
         codes = [finding["code"] for finding in document.get("findings", [])]
-        assert (ran.returncode, codes) == ((2, []) if write["refused"] == "usage" else (1, [write["refused"]]))
+        assert (ran.returncode, codes[:1]) == ((2, []) if write["refused"] == "usage" else (1, [write["refused"]]))
         hints = [document["error"]["hint"]] if "error" in document else [each["hint"] for each in document["findings"]]
         assert write.get("hint", "") in hints[0]
+        assert len({hint.partition(": checkpoint ")[2] for hint in hints}) == 1  # one line for all of it
         assert build.read_bytes() == before
         follow(hints[0], project, " ".join(write["typed"]))
         return
@@ -52,12 +50,18 @@ def test_nothing_typed_is_unfindable(build: Path, project: Path, write: dict[str
 def follow(hint: str, project: Path, asked: str) -> None:
     """What a hint says to type is written, and can be found; zebra is what goes in place of the dots."""
     line = LINE.search(hint)
-    if line is None or "{...}" in line[1] or "VALUE" in line[1] or "usd=..." in line[1]:
+    if line is None or "VALUE" in line[1]:
         return
-    words = shlex.split(line[1].replace("...", "zebra"))
-    ran = run_here(*(words[1:] if words[0] == "checkpoint" else ["update", "build", *words]), cwd=project)
+    is_number = "cost" in line[1]
+    ran = run_here(*shlex.split(line[1].replace("...", "5" if is_number else "zebra"))[1:], cwd=project)
+    if (
+        line[1].startswith(("checkpoint drop", "checkpoint done")) or "_at=..." in line[1]
+    ):  # no action has it, and nobody knows when
+        assert "zebra" in ran.stdout
+        return
     assert ran.returncode == 0, f"{line[1]}\n{ran.stdout}{ran.stderr}"
-    assert "zebra" not in asked or "zebra" in run_here("show", "build", cwd=project).stdout
+    is_lost = "zebra" in asked and "zebra" in line[1] and "zebra" not in run_here("show", "build", cwd=project).stdout
+    assert not is_lost or is_number
 
 
 def test_a_kept_type_has_a_way_out(build: Path, project: Path) -> None:
@@ -88,13 +92,17 @@ def test_the_api_gives_the_same_answers(build: Path, project: Path, write: dict[
     field, values = path.rstrip("+-"), {path.rstrip("+-"): [value]}
     arguments: dict[str, Any] = {"replace": {field: value}} if field == path else {}
     arguments |= {"append": values} if path.endswith("+") else {"remove": values} if path.endswith("-") else {}
-    before = build.read_bytes()
+    before, seen = build.read_bytes(), None
     try:
         result = Checkpoints(project).update("build", **arguments)
-    except CheckpointError:
-        assert write["refused"] == "usage"
+    except CheckpointError as error:
+        seen = error
+    if seen is not None:
+        assert (write["refused"], "checkpoint update" in seen.hint) == ("usage", False)
     else:
-        assert [found.code for found in result.written.refused] == ([write["refused"]] if "refused" in write else [])
+        refused = result.written.refused
+        assert [found.code for found in refused[:1]] == ([write["refused"]] if "refused" in write else [])
+        assert not any("checkpoint update" in found.hint for found in refused)
         assert [list(each) for each in result.understood] == write.get("understood", []) or result.written.refused
     assert ("refused" in write) == (build.read_bytes() == before)
 
