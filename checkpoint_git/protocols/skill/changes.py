@@ -101,12 +101,12 @@ def spell_call(skill: str, edits: Sequence[Edit]) -> str:
 
 
 def untoken(value: Any) -> Any:
-    """Raises ValueError for a number with more digits than Python reads."""
+    """A number with more digits than Python reads is a text."""
     import json  # the command line brings text, which needs none of it
 
     from checkpoint_git.core import jsonwrite
 
-    return json.loads(jsonwrite.render(value))
+    return json.loads(jsonwrite.render(value), parse_int=lambda token: int(token) if len(token) < 4_000 else token)
 
 
 def dump(value: Any) -> str:

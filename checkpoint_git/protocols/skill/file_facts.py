@@ -15,6 +15,7 @@ from checkpoint_git.protocols.skill.checks import find_lost_projects, find_missi
 from checkpoint_git.protocols.skill.facts import NamedFile, make_facts
 from checkpoint_git.protocols.skill.views import text_field
 
+_MAX_COMMITS = 5_000  # that are looked at for files which were committed with the checkpoint
 _MAX_ENTRIES = 5_000  # that are looked at below one listed folder
 _GRACE = DAY  # a session commits its files soon after it wrote its checkpoint
 _STATUS = ["status", "--porcelain", "-z", "--untracked-files=all", "--no-renames", "--"]
@@ -106,9 +107,25 @@ def _read_changed(
             words = ["diff", "--name-only", "-z", *_PLAIN, start, "HEAD", "--", *specs]
             diff = run_git(words, place.work_tree, env=env).out
             committed = {os.fsdecode(path) for path in diff.split(b"\0") if path}
+            committed |= _find_written_between(place.work_tree, specs, instant, env)
     newer = {path for path in here if _is_newer(top, path, instant)}
     covered = (path for path in newer | committed if any(is_covered(path, name) for name in names))
     return sorted(path for path in covered if path != document.path)
+
+
+def _find_written_between(top: str, specs: Sequence[str], instant: int, env: Mapping[str, str]) -> set[str]:
+    # after a clone, a checkout or a rebase a file's own time is later than its commit, and says nothing
+    words = ["log", "-z", "--name-only", f"--max-count={_MAX_COMMITS}", f"--since=@{instant} +0000", *_PLAIN]
+    words += ["--no-show-signature", "--no-color", "--format=%x01%at", "HEAD", "--", *specs]
+    written: dict[str, int] = {}
+    when = 0
+    for record in run_git(words, top, env=env).out.split(b"\0"):
+        name = record.removeprefix(b"\n")
+        if name.startswith(b"\x01"):
+            when = int(name[1:])
+        elif name:
+            written.setdefault(os.fsdecode(name), when)
+    return {path for path, when in written.items() if instant + 1 < _written_at(top, path) <= when + 1}
 
 
 def _list_files(top: str, name: str) -> Iterator[str]:
@@ -131,7 +148,11 @@ def _is_newer(top: str, name: str, instant: int) -> bool:
     full = os.path.join(top, name)
     if not is_inside(os.path.dirname(full), top):
         return False
+    return not os.path.lexists(full) or _written_at(top, name) > instant + 1
+
+
+def _written_at(top: str, name: str) -> float:
     try:
-        return os.lstat(full).st_mtime > instant + 1
-    except OSError:  # it is gone
-        return True
+        return os.lstat(os.path.join(top, name)).st_mtime
+    except OSError:
+        return 0

@@ -138,7 +138,10 @@ def retype(finding: Finding, edit: Any, place: str) -> tuple[str, str]:
         held: Any = value
         *above, last = [part.replace("~1", "/").replace("~0", "~") for part in rest]
         for name in above:
-            held = held[int(name) if isinstance(held, list) else name]
+            key: Any = int(name) if isinstance(held, list) else name
+            held = held[key] if isinstance(held, dict | list) else None
+        if not isinstance(held, dict | list):  # the line for another finding says it otherwise
+            raise LookupError(place)
         at: Any = int(last) if isinstance(held, list) else last
         wrong = held[at] if isinstance(held, list) else held.get(at)
         is_meant = "the intended word" in what or "one of these" in what

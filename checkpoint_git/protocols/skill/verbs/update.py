@@ -82,8 +82,11 @@ def update(
     try:
         written = change_checkpoint(place, skill, change, now, on_wait)
     except EditError as error:
-        meant = [parse_edits(shlex.split(error.meant)) if edit.word == error.word else [edit] for edit in edits]
-        raise error.complete(spell(skill, [edit for each in meant for edit in each])) from None
+        try:
+            meant = [parse_edits(shlex.split(error.meant)) if edit.word == error.word else [edit] for edit in edits]
+            raise error.complete(spell(skill, [edit for each in meant for edit in each])) from None
+        except ValueError:  # of a word with odd quotes
+            raise error from None
     if written.refused:
         removed.clear()
         written = written._replace(refused=_retype(written.refused, edits, places, skill, spell))
@@ -108,7 +111,7 @@ def _retype(refused: list[Finding], edits: list[Edit], places: list[str], skill:
                 for at in found:  # what -= took away
                     meant[at] = []
                 more += [edit for edit in parse_edits(shlex.split(command)[1:]) if edit not in more]
-        except (ValueError, CheckpointError):  # a number with more digits than Python reads, or a hint without a line
+        except (LookupError, ValueError, CheckpointError):  # a hint without a line
             what = ""
         advice.append(what)
     line = spell(skill, [edit for each in (*meant, more) for edit in each])
@@ -127,16 +130,20 @@ def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
 def _parse(words: list[str], skill: str) -> list[Edit]:
     """Raises CheckpointError for the first that is not an edit, with the line in which all are."""
     first: EditError | None = None
-    while True:
+    for _ in range(3 * len(words) + 1):  # each of them may be wrong, and what is meant by one too
         try:
             edits = parse_edits(words)
         except EditError as error:
             first, at, count = first or error, words.index(error.words[0]), len(error.words)
-            words = [*words[:at], *shlex.split(error.meant), *words[at + count :]]
+            try:
+                words = [*words[:at], *shlex.split(error.meant), *words[at + count :]]
+            except ValueError:  # of a word with odd quotes
+                break
             continue
-        if first:
-            raise first.complete(changes.spell_line(skill, edits))
-        return edits
+        if not first:
+            return edits
+        raise first.complete(changes.spell_line(skill, edits))
+    raise first or CheckpointError("these words are not edits", "an edit is written as --step=build")
 
 
 def run_values(skill: str, asked: Mapping[str, Any], invocation: Invocation) -> Outcome:

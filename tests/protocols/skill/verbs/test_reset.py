@@ -112,7 +112,7 @@ def test_a_history_folder_that_leads_out_of_the_repository_is_refused(
 ) -> None:
     (tmp_path / "outside").mkdir()
     (project / ".checkpoints/history").symlink_to(tmp_path / "outside")
-    with pytest.raises(CheckpointError, match="leads out of"):
+    with pytest.raises(CheckpointError, match="is a symbolic link"):
         run_verb(reset, "build", cwd=project)
     assert build.exists()
     assert list((tmp_path / "outside").iterdir()) == []

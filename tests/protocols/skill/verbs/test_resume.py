@@ -155,7 +155,7 @@ def test_a_folder_that_leads_out_of_the_repository_is_no_fresh_start(repo: GitRe
     outside = tmp_path / "outside"
     outside.mkdir()
     (repo.path / ".checkpoints").symlink_to(outside)
-    with pytest.raises(CheckpointError, match="leads out of"):
+    with pytest.raises(CheckpointError, match="is a symbolic link"):
         run_verb(resume, "build", cwd=repo.path)
 
 
@@ -299,6 +299,14 @@ def test_where_git_cannot_run_it_says_so_and_goes_on(
     ran = run_verb(resume, "build", cwd=repo.path, now=LATER, env={"PATH": str(tmp_path)})
     assert ran.outcome.code == 0
     assert ran.codes == ["drift/project-dir", "doctor/not-looked-at"]
+
+
+def test_what_was_written_after_the_checkpoint_and_committed_with_it_is_told(repo: GitRepo) -> None:
+    write_old(repo, "a.ts", seconds=WRITTEN + 3600)
+    write_old(repo, "b.ts")
+    repo.write(FILE, checkpoint_text(**listing("a.ts", "b.ts")))
+    commit_at(repo, "All of it", "2026-03-03T09:00:00Z")
+    assert messages(run_verb(resume, "build", cwd=repo.path, now=LATER)).endswith("written: a.ts")
 
 
 def test_a_rebase_changes_no_file(repo: GitRepo) -> None:

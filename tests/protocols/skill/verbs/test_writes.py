@@ -7,6 +7,8 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
 
 from checkpoint_git import CheckpointError, Checkpoints
 from tests.support.command import run_here
@@ -127,3 +129,26 @@ def test_a_name_beside_nearly_the_same_is_written_and_reported(build: Path, proj
     assert "took skill_state.iteratoin for a new field beside skill_state.iteration" in ran.stdout
     assert ran.stdout.count("took") == 1
     assert json.loads(build.read_text("utf-8"))["skill_state"] == {"iteration": 1, "iteratoin": "2", "streak": "2"}
+
+
+NAMES = [
+    "status", "step", "next_actions", "context_primer", "progress_table[plan].status", "blockers[b1].resolved", "cost",
+    "cost.total_usd", "skill_state", "nonsense", "rows", "field", "next_actions.0.done_when", "a'b", "$[",
+]  # fmt: skip
+VALUES = ["x", "", "almost", "5", "[1]", '{"a":1}', '{"id":"z"}', "a b", "it's", '"', "[", "1e999", "9" * 5_000, "\x1b"]
+WORD = st.tuples(
+    st.sampled_from(["--", "--", "-", ""]),
+    st.sampled_from(NAMES),
+    st.sampled_from(["=", "+=", "-=", ":json=", ":json+=", "", "'"]),
+    st.sampled_from(VALUES),
+).map("".join)
+
+
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@given(st.lists(WORD, min_size=1, max_size=4))
+def test_whatever_is_typed_is_written_or_refused(build: Path, project: Path, words: list[str]) -> None:
+    before = checkpoint_text(blockers=[BLOCKER])
+    build.write_text(before, "utf-8")
+    ran = run_here("update", "build", *words, cwd=project)
+    assert ran.returncode in (0, 1, 2), ran.stderr
+    assert (build.read_text("utf-8") == before) == (ran.returncode > 0)
