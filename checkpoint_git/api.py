@@ -147,7 +147,7 @@ class Checkpoints:
         return self._record(skill, lambda value: entries.unblock(value, self.now, name), name)
 
     def drop(self, skill: str, why: str, action: str | None = None, **after: Any) -> EntryResult:
-        """Removes an action undone. action: a part of its text, None for the first. after: as for done."""
+        """Removes an action undone. action, after: as for done."""
         return self._record(skill, lambda value: entries.drop(value, self.now, why, action, **after), why, action)
 
     def undo(self, skill: str) -> Undone:

@@ -19,7 +19,7 @@ from tests.support.samples import checkpoint_text
 
 pytestmark = pytest.mark.wheel
 
-FORMER = "5f93f689"  # a commit of the day before the driver's fallbacks, claims and agents' hooks of today
+FORMER = "5f93f689"  # before the driver's fallbacks and the hooks of today
 PATH = ".checkpoints/build.checkpoint.json"
 
 

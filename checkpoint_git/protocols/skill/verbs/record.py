@@ -116,7 +116,7 @@ UNBLOCK = _Verb(
 DROP = _Verb(
     "drop",
     (
-        ("action", {"metavar": "ACTION", "nargs": "*", "help": "a part of its text; default: the first action"}),
+        ("action", {"metavar": "ACTION", "nargs": "*", "help": "its number from 0 or part of its text; default: 0"}),
         ("--why --reason", {"metavar": "TEXT", "required": True, "help": "the reason"}),
         ("--next", {"metavar": "TEXT", "help": "what comes next, put first in the list"}),
         ("--complete", {"action": "store_true", "help": "all is done: set status to complete"}),
