@@ -13,7 +13,7 @@ from checkpoint_git.core.clock import read_instant, write_instant
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.terminal_text import quote_word
-from checkpoint_git.protocols.mismatch import quote
+from checkpoint_git.protocols.mismatch import OWN, quote
 from checkpoint_git.protocols.skill import names
 from checkpoint_git.protocols.skill.views import read_list
 
@@ -501,7 +501,9 @@ def check_next(next_action: str | None, complete: bool) -> None:
         raise CheckpointError("--next and --complete exclude one another", "give --next while work is left")
 
 
-def find_done_trouble(value: dict[str, Any], next_action: str | None, complete: bool) -> Finding | None:
+def find_done_trouble(
+    value: dict[str, Any], next_action: str | None, complete: bool, command: str = f"done {OWN}"
+) -> Finding | None:
     actions = read_list(value, "next_actions")
     if not actions:
         message = "next_actions is empty: there is nothing to mark as done"
@@ -512,7 +514,7 @@ def find_done_trouble(value: dict[str, Any], next_action: str | None, complete: 
     if len(actions) > 1 or next_action or complete or value.get("status") != "in_progress":
         return None
     message = "this is the last action, and a checkpoint that is in_progress needs a next one"
-    hint = 'say what comes next (--next "..."), or that all is done (--complete)'
+    hint = f'say what comes next: checkpoint {command} --next "..."; or if all is done: checkpoint {command} --complete'
     return Finding("done/last-action", "error", message, where="/next_actions/0", hint=hint)
 
 

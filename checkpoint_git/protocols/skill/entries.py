@@ -135,10 +135,12 @@ def drop(
 ) -> Entry | Finding:
     """Removes an action that will not be done, and keeps the reason. action: as for find_action."""
     check_next(next_action, complete)
-    trouble = find_done_trouble(value, next_action, complete)
+    end = f" --why {quote_word(_checked(why))}"
+    words = f" {quote_word(action)}" if action else ""
+    trouble = find_done_trouble(value, next_action, complete, f"drop {OWN}{words}{end}")
     if trouble:
         return trouble
-    at = find_action(value, action, "drop", f" --why {quote_word(_checked(why))}")
+    at = find_action(value, action, "drop", end)
     if isinstance(at, Finding):
         return at
     text = action_text(take_action(value, at, next_action, complete))
