@@ -61,11 +61,12 @@ def network_env(env: Mapping[str, str], *, ssh_is_chosen: bool) -> dict[str, str
     return {**clean_env(env), **kept, **quiet, "GCM_INTERACTIVE": "never"}
 
 
-def check_branch(cwd: str, name: str) -> str:
-    """Named "x" or "refs/heads/x". Raises CheckpointError for what cannot be one."""
+def check_branch(cwd: str, name: str, *, is_new: bool = False) -> str:
+    """Named "x" or "refs/heads/x". is_new: one that git itself would make. Raises CheckpointError for what is none."""
     short = name.removeprefix(HEADS)
     fits = short.isprintable() and len(short) <= _LONGEST_BRANCH
-    fits = fits and short not in ("", "@", "HEAD") and not short.startswith(("-", "refs/"))
+    fits = fits and short != "" and not short.startswith("refs/")
+    fits = fits and not (is_new and (short in ("@", "HEAD") or short.startswith("-")))
     if not fits or run_git(["check-ref-format", f"{HEADS}{short}"], cwd, check=False).code != 0:
         shown = escape_controls(shorten(name, 100))
         raise CheckpointError(f"'{shown}' cannot be a branch", "give its short name, such as topic")

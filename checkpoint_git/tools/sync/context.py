@@ -110,5 +110,5 @@ def _find_target(top: str, settings: Mapping[str, str], local: str, wish: Wish) 
             f"{why}, so there is none to sync with",
             "name one: --branch NAME, for good: git config checkpoint.syncBranch NAME, or: git push -u origin BRANCH",
         )
-    branch = check_branch(top, branch).removeprefix(HEADS)
+    branch = check_branch(top, branch, is_new=True).removeprefix(HEADS)
     return Target(remote, branch, (upstream or (remote, current)) == (remote, branch))

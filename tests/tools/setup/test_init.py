@@ -352,8 +352,8 @@ def test_the_framework_gets_an_entry_and_the_other_hooks_stay_native(repo: GitRe
     repo.write(".pre-commit-config.yaml", before)
     result = _init(repo)
     text = repo.read(".pre-commit-config.yaml")
-    assert "      - id: check-hooks-apply\n  # >>> checkpoint-git >>>\n  - repo: local\n" in text
-    assert text.endswith("\n\nfail_fast: true\n")
+    assert text.startswith("# ours\nrepos:\n  # >>> checkpoint-git >>>\n  - repo: local\n")
+    assert text.endswith(before.removeprefix("# ours\nrepos:\n"))
     assert not (repo.path / ".git/hooks/pre-commit").exists()
     assert (repo.path / ".git/hooks/pre-push").exists()
     assert "pre-commit install" in _text(result, "pre-commit")
