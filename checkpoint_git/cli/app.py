@@ -60,9 +60,7 @@ def find_request(words: list[str], program: str = "checkpoint") -> Request:
         meant = f"did you mean {near}? " if near else ""
         shown = escape_controls(shorten(verb, 60))
         if verb in list_names(words):
-            after = (
-                words[at + 1 :] if words[at + 1 : at + 2] and words[at + 1] in VERBS else ["status", *words[at + 1 :]]
-            )
+            after = words[at + 1 :] if VERBS.keys() & words[at + 1 : at + 2] else ["status", *words[at + 1 :]]
             line = " ".join([program, *map(quote_word, [*words[:at], after[0], verb, *after[1:]])])
             raise UsageError(f'"{shown}" is not a command but a checkpoint', f"write it as: {escape_controls(line)}")
         raise UsageError(f'"{shown}" is not a command', f"{meant}`{program} --help` lists the commands")

@@ -21,7 +21,7 @@ STARTED_BY_GIT = {"driver"}
 HEAVY_FOR_GIT = {"argparse", "collections", "datetime", "decimal", "json", "os", "re", "shutil", "subprocess", "typing"}
 # Commands that start with every session, prompt or tool call.
 FLAGS_ALONE = {"guard", "next", "prime", "status", "validate"}
-HEAVY_WITH_FLAGS = {"decimal", "locale", "shlex", "shutil", "subprocess"}
+HEAVY_WITH_FLAGS = {"decimal", "json", "locale", "shlex", "shutil", "subprocess"}
 CHECKED_COMMANDS: tuple[str, ...] = (
     "done",
     "driver",

@@ -174,8 +174,8 @@ def _not_an_edit(word: str, at: int, before: list[str], after: list[str]) -> Che
 def typed_edit(start: str, value: Any, unknown: str = "...") -> str:
     """An edit as a shell takes it. unknown: in place of a text that is empty or cannot be printed."""
     if not isinstance(value, str):
-        return f"{start[:-1]}:json={dump(untoken(value))}"
-    return quote_word(f"{start}{value}") if value and value.isprintable() else f"{start}{unknown}"
+        return f"{quote_word(start[:-1])}:json={dump(untoken(value))}"
+    return quote_word(f"{start}{value if value and value.isprintable() else unknown}")
 
 
 Lists = Mapping[str, Iterable[Any]]

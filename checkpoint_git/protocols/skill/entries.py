@@ -159,9 +159,8 @@ def find_action(value: dict[str, Any], action: str | None, verb: str, end: str =
     if exact is None and changes.is_index(number, actions):
         exact = int(number)
     texts = [action_text(each) for each in actions]
-    near = (
-        [exact] if exact is not None else [at for at, text in enumerate(texts) if action.casefold() in text.casefold()]
-    )
+    holding = [at for at, text in enumerate(texts) if action.casefold() in text.casefold()]
+    near = holding if exact is None else [exact]
     if len(near) == 1:
         return near[0]
     problem = "no action has" if not near else f"{len(near)} actions have"

@@ -168,7 +168,7 @@ def _unknown(name: str, where: str, reader: _Reader) -> CheckpointError:
     elif is_typed:
         advice, more = "to keep it in a field of your own", f"; any name is taken with {flag}"
         line = typed_edit(f"--{own if where else f'skill_state.{path}'}{operator}=", value)
-    return EditError(edit.word, message, advice if line else more[2:].capitalize(), line, more if line else "")
+    return EditError(edit.word, message, advice if line else more[2:3].upper() + more[3:], line, more if line else "")
 
 
 def _read(value: Any, rules: Schema, held: Any, where: str, reader: _Reader) -> Any:

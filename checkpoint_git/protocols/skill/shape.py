@@ -1,6 +1,5 @@
 """Which code and hint a break of the schema gets. Pure."""
 
-import json
 from typing import Any, cast
 
 from checkpoint_git.core.finding import Finding
@@ -70,6 +69,8 @@ def _write_line(where: str, mismatch: Mismatch) -> tuple[str, str]:
     if mismatch.keyword != "type":
         return "correct it", "=..."
     if (wanted := mismatch.expected) in ("array", "object"):
+        import json  # late: reading and checking what is valid needs none of it
+
         from checkpoint_git.protocols.skill.changes import TEXTS
 
         place, value = where + "/*" * (wanted == "array"), mismatch.value
@@ -101,6 +102,8 @@ def advise(what: str, where: str, change: str) -> str:
 
 def advise_move(value: dict[str, Any], key: str, parent: str, meant: str) -> str:
     """What to do about a member whose name means another: the line that moves its content. parent: points to value."""
+    import json
+
     content, held = value[key], cast(Any, value)
     for name in meant.split("."):
         held = held.get(name) if isinstance(held, dict) else None
@@ -125,6 +128,8 @@ def retype(finding: Finding, edit: Any, place: str) -> tuple[str, str]:
     """(what to do, the edits as a shell takes them) about a finding of a refused update. edit: what it is about, and
     place the pointer to what that wrote.
     """
+    import json
+
     from checkpoint_git.protocols.skill.changes import TEXTS, dump, name_text, path_text, typed_edit, untoken
 
     what, _, old = finding.hint.partition(": checkpoint ")
@@ -175,13 +180,14 @@ def retype(finding: Finding, edit: Any, place: str) -> tuple[str, str]:
 
 def write_item(field: str, text: str) -> dict[str, Any]:
     """The object of a list that says a text."""
+    import json
+
     from checkpoint_git.protocols.skill.changes import TEXTS
 
-    item = json.loads(_INCOMPLETE[f"/{field}/*"][2])
-    own = (
-        {"id": "-".join(names.spell(text)[:40].split("_"))} if "status" in item or TEXTS[field] == "description" else {}
-    )
-    return {**item, **own, TEXTS[field]: text}
+    item = {**json.loads(_INCOMPLETE[f"/{field}/*"][2]), TEXTS[field]: text}
+    if "status" in item or "description" in item:
+        item["id"] = "-".join(names.spell(text)[:40].split("_"))
+    return item
 
 
 # what is in these objects that a text may be for

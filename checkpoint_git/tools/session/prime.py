@@ -1,6 +1,6 @@
 """`checkpoint prime`: what a session is told when it starts. Whatever goes wrong, the session starts."""
 
-import json
+from _json import encode_basestring_ascii  # the C part of json: the whole of it costs more than all this
 from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -42,10 +42,14 @@ def answer(args: Namespace, invocation: Invocation) -> Answer:
     text = "\n".join(lines)
     if args.format == "json":
         about = {"schema_version": 1, "command": "prime", "tokens": count_tokens(text), "lines": lines}
+        import json
+
         return Answer([json.dumps(about), "\n"], 0)
     if not lines:
         return Answer((), 0)
-    return Answer([SHAPES[args.format]["prime"] % json.dumps(text) if args.format in SHAPES else text, "\n"], 0)
+    if args.format in SHAPES:
+        text = SHAPES[args.format]["prime"] % encode_basestring_ascii(text)
+    return Answer([text, "\n"], 0)
 
 
 def prime(

@@ -1,6 +1,6 @@
 """`checkpoint session`: reminds an agent that work went on and no checkpoint was written. It never fails a session."""
 
-import json
+from _json import encode_basestring_ascii  # the C part of json: the whole of it costs more than all this
 from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping
 from functools import partial
@@ -29,6 +29,8 @@ def answer(args: Namespace, invocation: Invocation) -> Answer:
     text, block = remind(args.event, invocation.cwd, invocation.now, invocation.env, told, block=args.block)
     if args.format == "json":
         about = {"schema_version": 1, "command": "session", "event": args.event, "reminder": text, "block": block}
+        import json
+
         return Answer([json.dumps(about), "\n"], 0)
     if not text:
         return Answer((), 0)
@@ -37,7 +39,7 @@ def answer(args: Namespace, invocation: Invocation) -> Answer:
         return Answer([text, "\n"], 0)
     moment = "compact" if args.event == "precompact" else "block" if block else "remind"
     shape = SHAPES[args.format].get(moment)
-    return Answer([shape % json.dumps(text), "\n"] if shape else (), 0)
+    return Answer([shape % encode_basestring_ascii(text), "\n"] if shape else (), 0)
 
 
 def remind(

@@ -82,11 +82,8 @@ def update(
     try:
         written = change_checkpoint(place, skill, change, now, on_wait)
     except EditError as error:
-        try:
-            meant = [parse_edits(shlex.split(error.meant)) if edit.word == error.word else [edit] for edit in edits]
-            raise error.complete(spell(skill, [edit for each in meant for edit in each])) from None
-        except ValueError:  # of a word with odd quotes
-            raise error from None
+        meant = [parse_edits(shlex.split(error.meant)) if edit.word == error.word else [edit] for edit in edits]
+        raise error.complete(spell(skill, [edit for each in meant for edit in each])) from None
     if written.refused:
         removed.clear()
         written = written._replace(refused=_retype(written.refused, edits, places, skill, spell))
@@ -137,10 +134,7 @@ def _parse(words: list[str], skill: str) -> list[Edit]:
             edits = parse_edits(words)
         except EditError as error:
             first, at, count = first or error, words.index(error.words[0]), len(error.words)
-            try:
-                words = [*words[:at], *shlex.split(error.meant), *words[at + count :]]
-            except ValueError:  # of a word with odd quotes
-                break
+            words = [*words[:at], *shlex.split(error.meant), *words[at + count :]]
             continue
         if not first:
             return edits
