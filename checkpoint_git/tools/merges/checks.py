@@ -11,7 +11,7 @@ from checkpoint_git.disk.discover import relative_path
 from checkpoint_git.disk.read import read_content
 from checkpoint_git.protocols.check import REPOSITORY, Context, check, fact
 from checkpoint_git.protocols.registry import protocol_of
-from checkpoint_git.tools.merges.recent_audit import Audit, Harm, read_audit
+from checkpoint_git.tools.merges.recent_audit import MOST_DAMAGED, Audit, Harm, read_audit
 from checkpoint_git.tools.merges.upstream import Upstream, read_upstream
 
 if TYPE_CHECKING:
@@ -98,6 +98,11 @@ def find_unaudited_merges(facts: MergeFacts) -> Iterator[Finding]:
         message = f"{plural(audit.cut, 'recent merge')} could not be audited: not all that was merged is in this clone"
         hint = "fetch the rest: git fetch --unshallow; a partial clone fetches as it asks: checkpoint explain-merge"
         yield Finding("merge/not-audited", "note", message, REPOSITORY, hint=hint)
+    if audit.waiting:
+        message = (
+            f"{plural(audit.waiting, 'older merge')} not audited: a run stops after {MOST_DAMAGED} damaged ones"
+        )
+        yield Finding("merge/not-audited", "note", message, REPOSITORY, hint="all of them: checkpoint audit")
     if audit.left_out and facts.context.since:
         message = f"there are more merges since then: only the newest {audit.merges} were audited"
         hint = "checkpoint explain-merge --range shows any"

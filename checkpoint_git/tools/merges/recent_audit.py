@@ -20,6 +20,7 @@ if TYPE_CHECKING:
 
 _CACHE = ("checkpoint", "merges")  # in git's common directory
 _MOST_CACHED = 5_000  # merges
+MOST_DAMAGED = 20  # merges with damage that one run reports, each of which costs about six git processes
 
 Harm = Literal["lost", "doubled", "blended"]
 Present = Callable[[str], bytes | None]
@@ -40,6 +41,7 @@ class Audit(NamedTuple):
     merges: int = 0  # how many were looked at
     left_out: bool = False  # older ones are beyond the bound
     cut: int = 0  # how many could not be judged, in a shallow or partial clone
+    waiting: int = 0  # how many were not looked at, behind the newest damaged ones
     damages: tuple[Damage, ...] = ()
 
 
@@ -69,7 +71,7 @@ def read_audit(
     before: dict[str, str | None] = load_cache(cache, rules) or {}
     outside = {None, *read_outside(place.top, filter(None, before.values()), own)}
     open_ids = [one for one in recent.ids if before.get(one) in outside]
-    known, damages, cut = {**before}, list[Damage](), 0
+    known, damages, cut, waiting = {**before}, list[Damage](), 0, 0
     if open_ids:
         # It explains documents, which few runs need.
         from checkpoint_git.tools.merges.judged import Schemas
@@ -77,7 +79,10 @@ def read_audit(
         schemas, suspects = Schemas(choices), read_suspects(place.top, open_ids, own)
         known |= dict.fromkeys(set(open_ids) - {merge.id for merge in suspects}, "")
         cut = len(suspects)
-        for merge, touched in zip(suspects, read_touched_each(place.top, suspects, own), strict=True):
+        for at, (merge, touched) in enumerate(zip(suspects, read_touched_each(place.top, suspects, own), strict=True)):
+            if len({damage.commit for damage in damages}) == MOST_DAMAGED:
+                waiting = len(suspects) - at
+                break
             with suppress(CheckpointError):
                 if isinstance(touched, Touched):
                     known[merge.id], found = _judge(place.top, own, merge, touched, schemas, present)
@@ -87,7 +92,7 @@ def read_audit(
             newest = {one: known[one] for one in recent.ids if one in known}
             write_cache(cache, rules, dict(islice({**newest, **known}.items(), _MOST_CACHED)))
     asked = tuple(one for one in damages if is_asked(one.path))
-    return Audit(len(recent.ids), recent.left_out, cut, asked)
+    return Audit(len(recent.ids), recent.left_out, cut - waiting, waiting, asked)
 
 
 def _judge(

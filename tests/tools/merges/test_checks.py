@@ -74,6 +74,12 @@ def test_a_shallow_clone_says_how_many_merges_it_cannot_judge() -> None:
     assert found.message.startswith("2 recent merges could not be audited")
 
 
+def test_merges_that_one_run_does_not_reach_are_counted_with_the_command_that_does() -> None:
+    (found,) = audited(Audit(50, waiting=30))
+    assert (found.code, found.level, found.hint) == ("merge/not-audited", "note", "all of them: checkpoint audit")
+    assert found.message.startswith("30 older merges not audited")
+
+
 def test_a_bound_that_cuts_what_was_asked_for_is_said() -> None:
     audit = Audit(1_000, left_out=True)
     assert audited(audit) == []

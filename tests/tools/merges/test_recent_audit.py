@@ -10,6 +10,7 @@ import pytest
 
 from checkpoint_git.disk.discover import find_place
 from checkpoint_git.git.driver_settings import Choices
+from checkpoint_git.tools.merges import recent_audit
 from checkpoint_git.tools.merges.recent_audit import Damage, read_audit
 from tests.scenarios.driven import PATH, branch_with, drive
 from tests.support.repos import GitRepo
@@ -347,3 +348,18 @@ def test_without_merges_nothing_is_kept(repo: GitRepo) -> None:
     repo.commit("base")
     assert audit(repo) == ()
     assert not (repo.path / ".git/checkpoint-git").exists()
+
+
+def test_one_run_stops_after_its_share_of_damaged_merges_and_counts_the_rest(
+    diverged: GitRepo, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    merge(diverged, text(R1, R2))
+    for number in range(2):
+        diverged.git("checkout", "-q", "-b", f"more-{number}")
+        later(diverged, text(R1, R2, {**R3, "verdict": f"run {number}"}))
+        diverged.git("checkout", "-q", "left")
+        later(diverged, text(R1, R2, updated_at=f"2026-03-0{number + 2}T00:00:00Z"))
+        merge(diverged, text(R1, R2, updated_at=f"2026-03-0{number + 2}T00:00:00Z"), f"more-{number}")
+    monkeypatch.setattr(recent_audit, "MOST_DAMAGED", 2)
+    found = read_audit(find_place(str(diverged.path)), seconds(NOON), dict(os.environ))
+    assert (len(found.damages), found.waiting, found.cut) == (2, 1, 0)
