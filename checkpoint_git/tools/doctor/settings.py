@@ -4,14 +4,18 @@ The text is untrusted: it comes with the branch. So it may silence drift, which 
 never what makes a checkpoint unusable: a file that is not a valid checkpoint, a merge that was left unresolved.
 """
 
+import os
 import re
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from datetime import date
 from fnmatch import fnmatchcase
 from typing import Any, NamedTuple
 
 from checkpoint_git.core.clock import DAY, read_instant
 from checkpoint_git.core.finding import Finding
+from checkpoint_git.core.schema import explain, is_surely_valid, load_schema
 from checkpoint_git.core.terminal_text import shorten
+from checkpoint_git.protocols.mismatch import explain_mismatch, quote
 
 MAX_BYTES = 64 * 1024
 BAD = "doctor/bad-settings"
@@ -20,10 +24,9 @@ _OWN = (BAD, UNUSED)
 
 # name in [thresholds] -> the status it is about
 THRESHOLDS = {"in_progress_days": "in_progress", "blocked_days": "blocked", "complete_days": "complete"}
-_LONGEST = 3_650  # days
 VALIDATED = ("schema", "skill", "json", "file")  # what validate's findings begin with
 _ALWAYS_TOLD = (*VALIDATED, "workflow", "pipeline", "merge", "doctor")  # whose errors nothing silences
-_TEXTS = ("code", "path", "where", "contains", "reason")
+_KEYS = ("thresholds", "suppress", *THRESHOLDS, "code", "path", "where", "contains", "reason", "until")
 
 
 class Suppression(NamedTuple):
@@ -68,7 +71,6 @@ class Suppressed(NamedTuple):
 
 
 _KEY = re.compile(r"\s*+(?:\[\[?\s*+)?([A-Za-z_][\w-]*+)\s*+[\]=]").match
-Bad = Callable[[int, str], None]  # reports what is wrong in a line, 0 for none
 
 
 def read_settings_text(text: str, path: str, is_code: Callable[[str], bool]) -> Settings:
@@ -83,81 +85,62 @@ def read_settings_text(text: str, path: str, is_code: Callable[[str], bool]) -> 
 
     try:
         table = tomllib.loads(text)
-    except tomllib.TOMLDecodeError as error:
+    except (tomllib.TOMLDecodeError, RecursionError) as error:
         found = re.search(r"line (\d+)", str(error))
-        bad(int(found[1]) if found else 0, f"this is not TOML: {error}")
-        return Settings(findings=findings)
-    except RecursionError:
-        bad(0, "it is nested too deeply")
+        is_deep = isinstance(error, RecursionError)
+        bad(int(found[1]) if found else 0, "it is nested too deeply" if is_deep else f"this is not TOML: {error}")
         return Settings(findings=findings)
     lines: dict[str, list[int]] = {}  # tomllib has none; one regex sees nearly all
     for number, match in enumerate(map(_KEY, text.split("\n")), 1):
         if match:
             lines.setdefault(match[1], []).append(number)
-    for key in table.keys() - {"thresholds", "suppress"}:
-        bad(lines.get(key, [0])[0], f'"{shorten(key, 60)}" is unknown')
-    limits = _read_limits(table.get("thresholds", {}), lines, bad)
-    suppressions = _read_suppressions(table.get("suppress", []), lines.get("suppress", []), is_code, bad)
-    return Settings(limits, suppressions, findings)
-
-
-def _read_limits(table: Any, lines: Mapping[str, list[int]], bad: Bad) -> dict[str, int]:
-    if not isinstance(table, dict):
-        bad(lines.get("thresholds", [0])[0], "thresholds must be a table")
-        return {}
-    limits = {}
-    for key, days in table.items():
-        line = lines.get(key, [0])[0]
-        if key not in THRESHOLDS:
-            bad(line, f'the threshold "{shorten(key, 60)}" is unknown; there are {", ".join(THRESHOLDS)}')
-        elif type(days) is not int or not 0 < days <= _LONGEST:
-            bad(line, f"{key} must be a whole number of days from 1 to {_LONGEST}")
+    entries = table.get("suppress")
+    if isinstance(entries, list):
+        table["suppress"] = entries = [_plain(entry) if isinstance(entry, dict) else entry for entry in entries]
+    starts, refused = lines.get("suppress", [0]), set[str]()
+    for where, message, unknown in _find_troubles(table, is_code):
+        keys = where.split("/")[1:]
+        if keys[:1] == ["suppress"] and keys[1:]:
+            line = starts[min(int(keys[1]), len(starts) - 1)]
         else:
-            limits[THRESHOLDS[key]] = days
-    return limits
+            line = next((lines[key][0] for key in (unknown, *reversed(keys)) if key in lines), 0)
+        bad(line, message)
+        if not unknown or keys[:1] == ["suppress"]:
+            refused.add("/".join(keys[:2]))
+    days = {} if "thresholds" in refused else table.get("thresholds", {})
+    known = {key: status for key, status in THRESHOLDS.items() if key in days and f"thresholds/{key}" not in refused}
+    suppressions = [
+        Suppression(**{**entry, "until": _read_day(entry.get("until"))}, line=starts[min(at, len(starts) - 1)])
+        for at, entry in enumerate(() if "suppress" in refused else entries or ())
+        if f"suppress/{at}" not in refused
+    ]
+    return Settings({status: days[key] for key, status in known.items()}, suppressions, findings)
 
 
-def _read_suppressions(
-    entries: Any, lines: Sequence[int], is_code: Callable[[str], bool], bad: Bad
-) -> list[Suppression]:
-    lines = lines or [0]
-    if not isinstance(entries, list):
-        bad(lines[0], "suppress must be a list of tables: [[suppress]]")
-        return []
-    suppressions = []
-    for at, entry in enumerate(entries):
-        line = lines[min(at, len(lines) - 1)]
-        trouble = _find_trouble(entry, is_code)
-        if trouble:
-            bad(line, f"entry {at + 1} of suppress {trouble}")
-        else:
-            texts = {key: entry[key].strip() for key in _TEXTS if key in entry}
-            suppressions.append(Suppression(**texts, until=_read_day(entry.get("until")), line=line))
-    return suppressions
+def _plain(entry: Mapping[str, Any]) -> dict[str, Any]:
+    # a date of TOML becomes the text that it could have been written as
+    texts = {key: value.strip() if isinstance(value, str) else value for key, value in entry.items()}
+    return {key: value.isoformat()[:10] if isinstance(value, date) else value for key, value in texts.items()}
 
 
-def _find_trouble(entry: Any, is_code: Callable[[str], bool]) -> str:
-    if not isinstance(entry, dict):
-        return "is not a table"
-    unknown = sorted(entry.keys() - {*_TEXTS, "until"})
-    if unknown:
-        return f'has the unknown key "{shorten(unknown[0], 60)}"'
-    wrong = next((key for key in _TEXTS if not isinstance(entry.get(key, ""), str)), None)
-    if wrong:
-        return f"has a {wrong} that is not a text"
-    missing = next((key for key in ("code", "reason") if not entry.get(key, "").strip()), None)
-    if missing:
-        return f"has no {missing}"
-    code = entry["code"].strip()
-    if not is_code(code) and code.rstrip("/").partition("/")[0] not in VALIDATED:
-        return f'names the code "{shorten(entry["code"], 60)}", which no check has'
-    has_day = _read_day(entry.get("until", "2026-01-01")) is not None
-    return "" if has_day else "has an until that is not a day, such as 2026-06-30"
+def _find_troubles(table: Mapping[str, Any], is_code: Callable[[str], bool]) -> Iterator[tuple[str, str, str]]:
+    """(JSON Pointer, message, a key that is unknown there or "")."""
+    with open(os.path.join(os.path.dirname(__file__), "settings_schema.json"), encoding="utf-8") as stream:
+        schema = load_schema(stream.read())
+    for found in () if is_surely_valid(schema, table) else explain(schema, table):
+        unknown = [key for key in found.value if key not in _KEYS] if found.keyword == "additionalProperties" else []
+        yield found.where, explain_mismatch(found), "".join(unknown[:1])
+    entries = table.get("suppress")
+    for at, entry in enumerate(entries if isinstance(entries, list) else ()):
+        code, until = (entry.get("code"), entry.get("until")) if isinstance(entry, dict) else (None, None)
+        if isinstance(code, str) and not is_code(code) and code.rstrip("/").partition("/")[0] not in VALIDATED:
+            yield f"/suppress/{at}", f"suppress.{at}.code {quote(code)} is not a code that a check has", ""
+        if isinstance(until, str) and _read_day(until) is None:
+            yield f"/suppress/{at}", f"suppress.{at}.until is {quote(until)}, not a day such as 2026-06-30", ""
 
 
-def _read_day(value: Any) -> int | None:
-    """The end of a day (a date of TOML, or a text) in seconds since 1970."""
-    text = value if isinstance(value, str) else value.isoformat()[:10] if hasattr(value, "isoformat") else ""
+def _read_day(text: str | None) -> int | None:
+    """The end of a day in seconds since 1970."""
     instant = read_instant(f"{text}T00:00:00Z")
     return instant[0] + DAY if instant else None
 

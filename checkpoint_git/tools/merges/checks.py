@@ -99,9 +99,7 @@ def find_unaudited_merges(facts: MergeFacts) -> Iterator[Finding]:
         hint = "fetch the rest: git fetch --unshallow; a partial clone fetches as it asks: checkpoint explain-merge"
         yield Finding("merge/not-audited", "note", message, REPOSITORY, hint=hint)
     if audit.waiting:
-        message = (
-            f"{plural(audit.waiting, 'older merge')} not audited: a run stops after {MOST_DAMAGED} damaged ones"
-        )
+        message = f"{plural(audit.waiting, 'older merge')} not audited: a run stops after {MOST_DAMAGED} damaged ones"
         yield Finding("merge/not-audited", "note", message, REPOSITORY, hint="all of them: checkpoint audit")
     if audit.left_out and facts.context.since:
         message = f"there are more merges since then: only the newest {audit.merges} were audited"
