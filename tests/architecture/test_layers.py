@@ -27,7 +27,18 @@ STARTED_BY_GIT = {
 }
 # What the packages above the protocols may know of them: the contract, and what documents are checked, fixed and
 # written with. The Python API is made of the protocols' own modules.
-CONTRACT = {"check", "contract", "document", "fix", "merge_schema", "registry", "typed_hints", "validate", "write"}
+CONTRACT = {
+    "check",
+    "contract",
+    "document",
+    "fix",
+    "merge_schema",
+    "mismatch",
+    "registry",
+    "typed_hints",
+    "validate",
+    "write",
+}
 
 
 def package_of(module: str) -> str:
