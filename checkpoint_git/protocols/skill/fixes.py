@@ -11,7 +11,6 @@ from typing import Any, NamedTuple
 from checkpoint_git.core import jsontext, jsonwrite
 from checkpoint_git.core.clock import read_instant, write_instant
 from checkpoint_git.core.finding import Finding
-from checkpoint_git.core.references import find_references
 from checkpoint_git.disk.discover import Place, relative_path
 from checkpoint_git.git.history.evidence import Evidence
 from checkpoint_git.protocols.check import Context
@@ -19,7 +18,7 @@ from checkpoint_git.protocols.fix import Done, FileFix, FixPlan
 from checkpoint_git.protocols.skill import layout, store
 from checkpoint_git.protocols.skill.changes import KEPT_DONE
 from checkpoint_git.protocols.skill.facts import SkillFacts
-from checkpoint_git.protocols.skill.requests import asks_only_to_merge, find_shipped, is_resolved_by
+from checkpoint_git.protocols.skill.requests import asks_only_to_merge, find_resolution, find_shipped
 from checkpoint_git.protocols.skill.rotation import Moved, find_merged, history_document, history_marks, plan_rotation
 from checkpoint_git.protocols.skill.views import (
     action_done_when,
@@ -211,13 +210,11 @@ def _resolve_blockers(value: dict[str, Any], found: list[Finding], facts: FixFac
         if not isinstance(blocker, dict) or not is_open(blocker):
             continue
         text = text_field(blocker, "proposed_resolution")
-        for reference in find_references(text):
-            if reference in facts.merged and is_resolved_by(text, reference):
-                evidence = facts.merged[reference]
-                blocker.update(resolved=True, resolved_at=write_instant(evidence.when), evidence=str(evidence))
-                said = f"blocker {blocker.get('id', at)} is marked as resolved: {evidence}"
-                done.append(Done("drift/blocker-shipped", f"/blockers/{at}", said))
-                break
+        if reference := find_resolution(text, facts.merged):
+            evidence = facts.merged[reference]
+            blocker.update(resolved=True, resolved_at=write_instant(evidence.when), evidence=str(evidence))
+            said = f"blocker {blocker.get('id', at)} is marked as resolved: {evidence}"
+            done.append(Done("drift/blocker-shipped", f"/blockers/{at}", said))
     return done
 
 

@@ -10,7 +10,7 @@ from checkpoint_git.git.history.evidence import Evidence
 from checkpoint_git.git.history.history import read_versions
 from checkpoint_git.protocols.skill.document_summary import DocumentSummary
 from checkpoint_git.protocols.skill.next_action import Proof
-from checkpoint_git.protocols.skill.requests import find_shipped, find_uses
+from checkpoint_git.protocols.skill.requests import find_resolution, find_shipped, find_uses
 from checkpoint_git.protocols.skill.views import list_requests
 
 _MOST_PATHS = 200  # checkpoints whose earlier versions are looked at
@@ -44,6 +44,14 @@ def _read_version(data: bytes) -> tuple[int, set[str]]:
     instant = read_instant(value.get("updated_at")) if isinstance(value, dict) else None
     texts = (text for texts in list_requests(value) for text in texts) if instant else ()
     return instant[0] if instant else -1, {one for text in texts for one in find_references(text)}
+
+
+def judge_texts(
+    actions: Iterable[str], proposals: Iterable[str], merged: Merged
+) -> tuple[dict[str, Proof], dict[str, str]]:
+    """What the history proves of next actions and of what blockers propose, by their texts."""
+    resolved = {text: f"{one} by {merged[one]}" for text in proposals if (one := find_resolution(text, merged))}
+    return {text: proof for text in actions if (proof := judge_action(text, merged))}, resolved
 
 
 def judge_action(text: str, merged: Merged) -> Proof | None:

@@ -84,7 +84,7 @@ class Head:
         "rebase onto #12", "merge main into #12".
         """
         words = self._between
-        names_it = self._text.is_named_pull(self.token) and not {*words} & terms.OF_ANOTHER
+        names_it = (self._text.is_named_pull(self.token) or words[-1:] == ["prs"]) and not {*words} & terms.OF_ANOTHER
         if not rule.about & {*words}:
             if self._behind[:2] in (["into", "a"], ["into", "one"]):  # "merge #12 and #13 into one plan"
                 return False
@@ -176,9 +176,10 @@ def leads_on(detail: Words, gate: Words, kind: str) -> bool:
     """Whether what stands behind a dash begins the work that follows, and is not a title."""
     first = {word.lower() for word in detail[:1]}
     is_name = any(word[0].isupper() for word in detail[:1])  # "HTML partials"
-    work = terms.AFTERWARDS | terms.NEEDED | (terms.OTHER_VERBS if kind == "wait" else frozenset())
+    work = terms.AFTERWARDS | terms.NEEDED | (terms.OTHER_VERBS | {"revisit"} if kind in terms.OF_AIMS else frozenset())
     is_gated = not is_name and bool({"once", "after", "when"} & {*gate[:1]})
-    return bool(first & work or (is_gated and first - (terms.KNOWN - terms.RELATIONS) - terms.EFFECTS))
+    names = first & terms.DEEDS and any(word.startswith(MARK) for word in detail)  # "wait for #12 - rebase #13"
+    return bool(names or first & work or (is_gated and first - (terms.KNOWN - terms.RELATIONS) - terms.EFFECTS))
 
 
 def hides_work(words: Words, kind: str) -> bool:
@@ -200,7 +201,7 @@ def states_something(head: Words, joint: str) -> bool:
     """Whether a clause only says how something is, or what it does."""
     words = [word.lower() for word in head]
     if terms.NEEDED & {*words}:
-        return False
+        return words[0] in terms.EFFECTS  # "unblocks the remaining tests"
     is_verb = words[0] in terms.DEEDS
     subject = joint == "sentence" and not is_verb and words[0] not in terms.ROLES | terms.ARTICLES
     if words[0] in terms.EFFECTS or (subject and {*words[1:2]} & terms.ACTS):
@@ -241,6 +242,7 @@ _STEPS = {
     "verify": _Step(needs=terms.HURDLES | terms.UNMERGED, only=terms.POINTERS),
     "run": _Step(needs=terms.HURDLES | terms.REVIEWED),
     "ask": _Step(needs=frozenset(["review", "merge", "approve", "land"])),
+    "bring": _Step(needs=frozenset(["green"])),
     "tidy": _Step(needs=frozenset(["branch", "branches"])),
 }
 
@@ -251,7 +253,7 @@ def is_step(head: Words) -> bool:
     kind, rest = terms.VERBS.get(phrase, ""), words[phrase.count(" ") + 1 :]
     step = _STEPS.get(kind)
     if step is None or goes_beyond(head):
-        return words[:4] == ["decide", "whether", "to", "merge"] or " ".join(words[:3]) in terms.ALONE
+        return (words[0] == "decide" and "merge" in words[1:4]) or " ".join(words[:3]) in terms.ALONE
     rest = [*takewhile(lambda word: word not in terms.OF_MEANS, rest)]
     said = {part for word in rest if word[0].isalnum() for part in word.split("/") if not part.endswith("ly")}
     names_branch = kind == "tidy" and "/" in words[-1] and words[0] != "cut"

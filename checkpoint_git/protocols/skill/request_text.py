@@ -15,10 +15,6 @@ _FIRST = 0x4E00
 BRACKETED = "\x02"  # before references that stood alone in brackets
 _CODE = "codespan"  # in place of a code span
 _PIECE = re.compile(rf"{BRACKETED}|{MARK}.|\d\+(?!\S)|[^\W_](?:[\w'./@-]*\w)?|->|=>|--|[^\w\s]")
-NO_WAY = "❌🚫⛔✗✘~"  # signs of a prohibition
-SENTENCE_ENDS = frozenset(".!?;|")
-ARROWS = frozenset(["→", "⇒", "->", "=>"])
-DASHES = frozenset(["—", "-", "--", ":"])
 
 
 def find_own_mentions(text: str) -> list[Mention]:
@@ -44,7 +40,7 @@ _PLAN_STEP = re.compile(
 _ALTERNATIVES = re.compile(  # "review/merge" and the like: one of them says it
     r"(?i)\b(?:re-?|self-)?(review|approve|approval|merge|ci)"
     r"(?:(?:\s?/\s?|\s+or\s+(?=close|reject|decline))"
-    r"(?:re-?)?(?:review|approve|merge|close|reject|decline|approval|ci|request changes)\b)+"
+    r"(?:re-?)?(?:review|approve|merge|close|reject|decline|approval|ci|cd|request changes)\b)+"
 )
 
 
@@ -94,7 +90,7 @@ class RequestText:
 
     def _open_brackets(self, found: "re.Match[str]") -> str:
         bare = re.sub(f"{MARK}.", "", found[1])
-        if {*bare.split()[:1]} & (terms.THEN | terms.AFTERWARDS):
+        if re.match(r"\w++(?! (?:\d|was\b|is\b))", bare) and {*bare.split()[:1]} & (terms.THEN | terms.AFTERWARDS):
             return f" ; {found[1]}"
         return f" {BRACKETED}{found[1]}" if bare != found[1] and not bare.strip(" ,/&+-") else " "
 
@@ -139,24 +135,25 @@ def find_segments(words: Sequence[str]) -> Iterator[tuple[list[str], str]]:
     at = 0
     while at < len(words):
         word = words[at]
-        if word in ARROWS and _leads_to_a_branch(words, at):
+        if word in terms.ARROWS and _leads_to_a_branch(words, at):
             segment += ["to", _CODE]
             at += 2
             continue
-        is_then = word.lower() in terms.THEN and {*words[at + 1 : at + 2]}.isdisjoint(["de", "da", "do", "das", "dos"])
-        if word in SENTENCE_ENDS or word in ARROWS or is_then:
+        then = phrase_at(words, at, terms.THEN) if words[at - 1] != "only" else ""
+        is_then = then and {*words[at + 1 : at + 2]}.isdisjoint(["de", "da", "do", "das", "dos"])
+        if word in terms.SENTENCE_ENDS or word in terms.ARROWS or is_then:
             yield segment, joint
-            segment, joint = [], "sentence" if word in SENTENCE_ENDS else "then"
+            segment, joint = [], "sentence" if word in terms.SENTENCE_ENDS else "then"
         else:
             segment.append(word)
-        at += 1
+        at += then.count(" ") + 1
     yield segment, joint
 
 
 def _leads_to_a_branch(words: Words, at: int) -> bool:
     after = words[at + 1 : at + 3]
     behind = after[1].lower() if len(after) > 1 else ","
-    ends = behind in SENTENCE_ENDS | DASHES | terms.BEHIND | {","} or phrase_at(words, at + 2, terms.GATES) != ""
+    ends = behind in terms.BEHIND_A_BRANCH or phrase_at(words, at + 2, terms.GATES) != ""
     return bool(after) and after[0].lower() in terms.TRUNKS and ends
 
 
@@ -199,8 +196,8 @@ def _parts(words: Words, at: int, *, in_gate: bool) -> bool:
         return True
     if words[after].startswith(MARK):
         return not in_gate
-    if in_gate and {word.lower() for word in words[after + 1 : after + 4]} & {"is", "are", "has", "have"}:
-        return False  # "once checks are green and review blockers are resolved"
+    if in_gate and (words[after] == "needs" or {*map(str.lower, words[after + 1 : after + 4])} & terms.PREDICATES):
+        return False  # "once checks are green and review blockers are resolved", "until it merges or needs me"
     return bool(phrase_at(words, after, terms.VERBS) or words[after].lower() in terms.OTHER_VERBS)
 
 
@@ -218,10 +215,12 @@ def soften(words: list[str]) -> list[str]:
     at = 0
     while at < len(words):
         start = at + (words[at].lower() == "the")
-        if not words[at][0].isalnum() and words[at][0] not in f"{MARK}[{NO_WAY}":  # a dash, a comma, an emoji
+        if not words[at][0].isalnum() and words[at][0] != MARK and words[at] not in terms.KEPT_SIGNS:  # a dash, a comma
             at += 1
         elif phrase := phrase_at(words, at, terms.SOFTENERS):
             at += phrase.count(" ") + 1
+        elif words[at].lower() in terms.PREPARING and [*map(str.lower, words[at + 1 : at + 3])] == ["and", "merge"]:
+            at += 2
         elif [word.lower() for word in words[at : at + 2]] == ["hand", "off"] and ":" in words[at:]:
             at = words.index(":", at) + 1
         elif (
@@ -244,6 +243,6 @@ def cut_detail(words: list[str]) -> tuple[list[str], list[str]]:
     if words[:1] == ["["] and words[2:3] == ["]"]:  # "[ABC-12] write the parser"
         return words[1:2], words[3:]
     for at, word in enumerate(words):
-        if word in DASHES and at:
+        if word in terms.DASHES and at:
             return words[:at], [each for each in words[at + 1 :] if each != BRACKETED]
     return [word for word in words if word != BRACKETED], []

@@ -22,11 +22,8 @@ from checkpoint_git.protocols.skill.request_clauses import (
     states_something,
 )
 from checkpoint_git.protocols.skill.request_text import (
-    ARROWS,
     BRACKETED,
-    DASHES,
     MARK,
-    SENTENCE_ENDS,
     Clause,
     RequestText,
     Words,
@@ -87,10 +84,8 @@ def asks_only_to_merge(text: str) -> bool:
     """Whether an action that a merge answers says merge, ship, review or the like, and no verb of other work."""
     words = RequestText(text, find_own_mentions(text)).words
     kinds = {terms.VERBS[phrase] for at in range(len(words)) if (phrase := phrase_at(words, at, terms.VERBS))}
-    return bool(kinds & {"land", "review"} or terms.LANDED & {word.lower() for word in words}) and not kinds & _WORKING
-
-
-_WORKING = frozenset(["work", "publish", "address", "renew", "update", "run", "bring", "follow", "link", "decide"])
+    is_merge = kinds & {"land", "review"} or terms.LANDED & {*map(str.lower, words)}
+    return bool(is_merge) and not kinds & terms.WORKING
 
 
 def is_resolved_by(resolution: str, reference: str) -> bool:
@@ -104,10 +99,9 @@ def is_resolved_by(resolution: str, reference: str) -> bool:
 
 
 def find_resolution(resolution: str, merged: Mapping[str, object]) -> str | None:
-    """The evidence that what a blocker proposes is merged, None where nothing it rests on is."""
-    references = dict.fromkeys(mention.reference for mention in find_mentions(resolution))
-    found = (f"{one} by {merged[one]}" for one in references if one in merged and is_resolved_by(resolution, one))
-    return next(found, None)
+    """The reference whose merge answers what a blocker proposes, None where nothing it rests on is merged."""
+    named = (mention.reference for mention in find_mentions(resolution))
+    return next((one for one in named if one in merged and is_resolved_by(resolution, one)), None)
 
 
 def read_request(text: str) -> Request:
@@ -115,8 +109,12 @@ def read_request(text: str) -> Request:
     mentions = find_own_mentions(text)
     if not mentions or len(text) > MAX_TEXT or len(mentions) > _MOST_MENTIONS or text.lstrip(" -*").startswith("[x]"):
         return Request()
-    return _Reader(text, mentions).read()
+    request = _Reader(text, mentions).read()
+    is_part = _PART.search(text) and not any({*"#!"} & {*one} for one in request.asked)
+    return request._replace(remains=request.remains or bool(is_part))
 
+
+_PART = re.compile(r"\b(?:part|phase|step|slice|half)\s*\d", re.IGNORECASE)  # of a ticket, which has more of them
 
 _RESOLVED_BY = re.compile(
     r"\b(?:fix(?:ed|es)?|resolv(?:ed|es)|address(?:ed|es)|handl(?:ed|es)|cover(?:ed|s)|solv(?:ed|es)|deliver(?:ed|s)|"
@@ -167,7 +165,7 @@ class _Reader:
         if len(words) < 4 or words[-2] != BRACKETED or sum(word.startswith(MARK) for word in words) != 1:
             return False
         said = {word.lower() for word in words[:-2]}
-        return words[0].lower() in terms.BUILDS and not said & (terms.RELATIONS | SENTENCE_ENDS | ARROWS | DASHES)
+        return words[0].lower() in terms.BUILDS and not said & terms.MORE_THAN_A_NAME
 
     def _read_segment(self, words: list[str], joint: str) -> None:
         """Words between strong joints: perhaps a condition, then coordinate clauses."""
@@ -202,7 +200,7 @@ class _Reader:
             self._waits += self._text.references(clause.gate)
             return
         references = self._text.references(head)
-        if phrase_at(head, 0, terms.NOTS) or "circumstances" in head:  # "under no circumstances"
+        if phrase_at(head, 0, terms.NOTS) or terms.NEVER & {*map(str.lower, head)}:
             return
         if detail and not references and not first & terms.OTHER_VERBS:
             names = self._text.references(detail)

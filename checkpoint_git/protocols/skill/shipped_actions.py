@@ -52,13 +52,10 @@ def read_shipped(place: Place, documents: Sequence[Document]) -> ShippedTexts:
     proofs, findings = read_proofs(place, documents)
     shipped = ShippedTexts({}, {}, findings)
     if any(proofs.values()):
-        from checkpoint_git.protocols.skill.proof import judge_action
-        from checkpoint_git.protocols.skill.requests import find_resolution
+        from checkpoint_git.protocols.skill.proof import judge_texts
 
         for one, (_, actions_of, proposals) in zip((document.path for document in documents), texts, strict=True):
-            merged = proofs.get(one, {})
-            shipped.actions[one] = {text: proof for text in actions_of if (proof := judge_action(text, merged))}
-            shipped.proposals[one] = {text: why for text in proposals if (why := find_resolution(text, merged))}
+            shipped.actions[one], shipped.proposals[one] = judge_texts(actions_of, proposals, proofs.get(one, {}))
     if head and not findings:
         write_cache(path, __version__, {"head": head, "asked": asked, **shipped._asdict()})
     return shipped

@@ -59,6 +59,16 @@ EVIDENCE = {reference: f"proof of {reference}" for reference in ("#12", "#13", "
         "Finish PR #12: repair the parser, rename the flag",
         "Finish the review and CI on PR #12",
         "Merge #12 — JSON output, after #13 lands",
+        "Validate and merge #12",
+        "Merge PR #12; unblocks the remaining tests",
+        "Merge PR #12 (release was cut from the branch)",
+        "Code review PR #12",
+        "User decision: merge PR #12 or hold for review",
+        "Watch PR #12 until it merges or needs me",
+        "Watch PR #12 and take CI to green",
+        "Review PR #12, decide merge vs changes",
+        "Check PR #12 CI/CD status",
+        "Review search PRs (#12, #13)",
     ],
 )
 def test_an_action_that_asks_to_land_something_is_shipped_once_that_is_merged(text: str) -> None:
@@ -205,6 +215,15 @@ def test_other_numbers_do_not_change_the_answer(row: dict[str, Any]) -> None:
         "Merge PRs #12\u201315",
         "Land #12 (then tag)",
         "Merge #12 before starting the import",
+        "Merge #12, after that deploy",
+        "Merge PR #12 auf keinen Fall",
+        "Decide on PR #12 vs #13",
+        "Monitor PR #12 - rebase PR #13 once it lands",
+        "Watch PR #12 for a lasting fix - revisit only then",
+        "Complete PR #12 monitoring",
+        "Finish #12 testing on a phone",
+        "Resume ABC-12 (parser phase 2)",
+        "Merge #12. PR of the core #13",
     ],
 )
 def test_a_request_for_more_than_its_references_remains(text: str) -> None:

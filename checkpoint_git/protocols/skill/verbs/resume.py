@@ -107,14 +107,11 @@ def _read_shipped(place: Place, document: Document) -> tuple[dict[str, Proof], d
         return {}, {}, findings
     from checkpoint_git.protocols.skill.checks import find_shipped_actions, find_shipped_resolutions
     from checkpoint_git.protocols.skill.facts import make_facts
-    from checkpoint_git.protocols.skill.proof import judge_action
-    from checkpoint_git.protocols.skill.requests import find_resolution
+    from checkpoint_git.protocols.skill.proof import judge_texts
 
     facts = make_facts(place, [document], 0, {})
     facts.proofs = proofs
-    actions, proposals = list_requests(document.value or {})
-    resolved = {text: evidence for text in proposals if (evidence := find_resolution(text, merged))}
-    shipped = {text: proof for text in actions if (proof := judge_action(text, merged))}
+    shipped, resolved = judge_texts(*list_requests(document.value or {}), merged)
     return shipped, resolved, [*find_shipped_actions(facts), *find_shipped_resolutions(facts), *findings]
 
 
