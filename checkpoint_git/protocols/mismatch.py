@@ -1,11 +1,14 @@
 """What a break of a schema is called in messages, whatever the protocol. Pure."""
 
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
+from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.schema import Mismatch
 from checkpoint_git.core.terminal_text import escape_controls, shorten
 
 OWN = "\x1aNAME"  # in the hint of a rule, which does not know whose checkpoint it looks at; nobody can type it
+_LONGEST_NAME = 40  # of a row's id in a message
 _TYPES = {
     "string": "a text",
     "object": "an object",
@@ -45,4 +48,24 @@ def quote(value: Any) -> str:
 
 
 def quote_where(where: str) -> str:
-    return escape_controls(shorten(where.removeprefix("/").replace("/", "."), 80)) or "the document"
+    shown = where.removeprefix("/").replace("/", ".").replace("~1", "/").replace("~0", "~")
+    return escape_controls(shorten(shown, 80)) or "the document"
+
+
+def name_rows(findings: Iterable[Finding], document: Mapping[str, Any]) -> Iterator[Finding]:
+    """With the ids of rows for their numbers in messages: progress_table[routes].status."""
+    known: dict[str, list[Any]] = {}
+    for finding in findings:
+        field, _, rest = finding.where[1:].partition("/")
+        if field not in known:
+            rows = document.get(field)
+            rows = rows if isinstance(rows, list) else []
+            known[field] = [row.get("id") if isinstance(row, dict) else None for row in rows]
+        number = rest.partition("/")[0]
+        name = known[field][int(number)] if number.isdecimal() and int(number) < len(known[field]) else None
+        if isinstance(name, str) and name.replace("-", "").replace("_", "").isalnum() and len(name) < _LONGEST_NAME:
+            message = f"{finding.message} "
+            for end in ". :":
+                message = message.replace(f"{field}.{number}{end}", f"{field}[{name}]{end}")
+            finding = finding._replace(message=message[:-1])
+        yield finding

@@ -12,7 +12,7 @@ from checkpoint_git.core.untrusted_text import may_hold_secret
 from checkpoint_git.disk.read import FileContent
 from checkpoint_git.protocols.contract import Room, find_hooks, open_room
 from checkpoint_git.protocols.document import Document
-from checkpoint_git.protocols.mismatch import OWN
+from checkpoint_git.protocols.mismatch import OWN, name_rows
 from checkpoint_git.protocols.registry import is_fixed, is_merged, protocol_of
 
 
@@ -37,6 +37,8 @@ def check_document(path: str, data: bytes, *, now: int) -> Document:
     findings = _check_value(room, value, skill, len(data), now)
     if not isinstance(value, dict):
         findings = [finding._replace(hint=advise_restore(path)) for finding in findings]
+    elif findings and not may_hold_secret(data):
+        findings = list(name_rows(findings, value))
     findings += _find_secrets(value, "", is_skill=kind == "skill") if may_hold_secret(data) else []
     if text.startswith(jsontext.BYTE_ORDER_MARK):
         findings.append(_BYTE_ORDER_MARK)

@@ -4,8 +4,9 @@ from typing import Any
 
 import pytest
 
+from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.schema import Mismatch
-from checkpoint_git.protocols.mismatch import explain_mismatch, quote, quote_where
+from checkpoint_git.protocols.mismatch import explain_mismatch, name_rows, quote, quote_where
 
 
 def explain(keyword: str, expected: Any, value: Any, where: str = "/a/0/b") -> str:
@@ -38,6 +39,31 @@ def test_every_keyword_has_its_sentence() -> None:
 )
 def test_a_value_is_shown_short_and_safe(value: Any, shown: str) -> None:
     assert quote(value) == shown
+
+
+def test_a_row_is_named_by_its_id() -> None:
+    document = {"rows": [{"id": "a"}, {"id": "b-2"}, {"id": "c d"}, {}, 7], "other": 3}
+    wheres = ("/rows/1/status", "/rows/1", "/rows/12/x", "/rows/2/x", "/rows/3/x", "/rows/4/x", "/rows", "/other/0", "")
+    findings = [Finding("x/y", "error", f"invalid {quote_where(where)} here", where=where) for where in wheres]
+    assert [finding.message.split(" ", 1)[1] for finding in name_rows(findings, document)] == [
+        "rows[b-2].status here",
+        "rows[b-2] here",
+        "rows.12.x here",
+        "rows.2.x here",
+        "rows.3.x here",
+        "rows.4.x here",
+        "rows here",
+        "other.0 here",
+        "the document here",
+    ]
+
+
+def test_a_row_that_the_message_ends_with_is_named_too() -> None:
+    (found,) = name_rows(
+        [Finding("x/y", "error", "unknown field in rows.0", where="/rows/0/z")], {"rows": [{"id": "a"}]}
+    )
+    assert found.message == "unknown field in rows[a]"
+    assert found.where == "/rows/0/z"
 
 
 def test_a_place_is_shown_with_dots() -> None:

@@ -6,17 +6,17 @@ from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.jsontext import join_pointer
 from checkpoint_git.core.schema import Mismatch
 from checkpoint_git.core.terminal_text import quote_word
-from checkpoint_git.protocols.mismatch import OWN, explain_mismatch
+from checkpoint_git.protocols.mismatch import OWN, explain_mismatch, quote_where
 from checkpoint_git.protocols.skill import names
 
-# by the object that misses a field or has it empty, indices as *: code, what it is, the least that it has
+# by the object that misses a field or has it empty, indices as *: code, the least that it has
 _INCOMPLETE = {
-    "": ("skill/missing-field", "the checkpoint", ""),
-    "/progress_table/*": ("skill/row-incomplete", "the row", '{"id": "...", "label": "...", "status": "not_started"}'),
-    "/blockers/*": ("skill/blocker-incomplete", "the blocker", '{"id": "...", "description": "..."}'),
-    "/next_actions/*": ("skill/action-shape", "the action", ""),
-    "/pm_refs/*": ("skill/pm-ref-incomplete", "the ticket", '{"provider": "...", "id": "..."}'),
-    "/eval_scores/*": ("skill/eval-score-incomplete", "the score", '{"rubric": "...", "score": 0}'),
+    "": ("skill/missing-field", ""),
+    "/progress_table/*": ("skill/row-incomplete", '{"id": "...", "label": "...", "status": "not_started"}'),
+    "/blockers/*": ("skill/blocker-incomplete", '{"id": "...", "description": "..."}'),
+    "/next_actions/*": ("skill/action-shape", ""),
+    "/pm_refs/*": ("skill/pm-ref-incomplete", '{"provider": "...", "id": "..."}'),
+    "/eval_scores/*": ("skill/eval-score-incomplete", '{"rubric": "...", "score": 0}'),
 }
 
 # by place, whatever keyword failed: code, what to do, the end of the edit that does it
@@ -45,12 +45,13 @@ _KEYWORDS = {"type": "skill/wrong-type", "minimum": "skill/negative-amount", "mi
 def describe(mismatch: Mismatch) -> Finding:
     """A break of the schema as a finding: an error with code, where, message and hint."""
     where, keyword = mismatch.where, mismatch.keyword
-    parent, name = _split(where)
     code, advice, change = _PLACES.get(_star_indices(where), ("", "", ""))
     if keyword == "required":
-        code, what, _ = _INCOMPLETE.get(parent, ("skill/missing-field", "the object", ""))
+        code = _INCOMPLETE.get(_find_parent(where), ("skill/missing-field", ""))[0]
         change = f"={OWN}" if where == "/skill" else change or ("" if where == "/updated_at" else '="..."')
-        return Finding(code, "error", f"{what} has no {name}", where=where, hint=advise("add it", where, change))
+        return Finding(
+            code, "error", f"{quote_where(where)} is missing", where=where, hint=advise("add it", where, change)
+        )
     if keyword == "minLength" and not code:
         return empty_field(where)
     if keyword == "enum" and not advice:
@@ -75,7 +76,7 @@ def _write_line(where: str, mismatch: Mismatch) -> tuple[str, str]:
 
         place, value = where + "/*" * (wanted == "array"), mismatch.value
         said = value if isinstance(value, str) and value.strip() else "..."
-        example = _INCOMPLETE.get(_star_indices(place), ("", "", ""))[2]
+        example = _INCOMPLETE.get(_star_indices(place), ("", ""))[1]
         entry = {**json.loads(example), TEXTS[place.split("/")[1]]: said} if example else said
         text = (
             quote_word(json.dumps([entry] if wanted == "array" else entry)) if example or place != where else "'{...}'"
@@ -152,7 +153,7 @@ def retype(finding: Finding, edit: Any, place: str) -> tuple[str, str]:
         is_meant = "the intended word" in what or "one of these" in what
         end = old.rpartition("=")[2] if is_meant else str(wrong)
         is_known = is_meant or " must be a text" in finding.message
-        least = json.loads(_INCOMPLETE.get(_split(finding.where)[0], ("", "", ""))[2] or "{}")
+        least = json.loads(_INCOMPLETE.get(_find_parent(finding.where), ("", ""))[1] or "{}")
         held[at] = end if is_known and wrong is not None else least.get(at, "...") if wrong is None else "..."
         if old.endswith("-="):
             del held[at]
@@ -184,7 +185,7 @@ def write_item(field: str, text: str) -> dict[str, Any]:
 
     from checkpoint_git.protocols.skill.changes import TEXTS
 
-    item = {**json.loads(_INCOMPLETE[f"/{field}/*"][2]), TEXTS[field]: text}
+    item = {**json.loads(_INCOMPLETE[f"/{field}/*"][1]), TEXTS[field]: text}
     if "status" in item or "description" in item:
         item["id"] = "-".join(names.spell(text)[:40].split("_"))
     return item
@@ -196,18 +197,16 @@ _FOR_TEXT = {"/skill_state": "notes", "/context_primer": "key_decisions+"}
 
 def empty_field(where: str) -> Finding:
     """The finding for a text that must say something and does not."""
-    parent, name = _split(where)
-    code, what, _ = _INCOMPLETE.get(parent, ("skill/empty-field", "the object", ""))
-    if code == "skill/missing-field":
-        code = "skill/empty-field"
-    return Finding(code, "error", f"{what}'s {name} is empty", where=where, hint=advise("fill it in", where, '="..."'))
+    code = _INCOMPLETE[parent][0] if (parent := _find_parent(where)) in _INCOMPLETE and parent else "skill/empty-field"
+    return Finding(
+        code, "error", f"{quote_where(where)} is empty", where=where, hint=advise("fill it in", where, '="..."')
+    )
 
 
 def _star_indices(where: str) -> str:
     return "/".join("*" if part.isascii() and part.isdigit() else part for part in where.split("/"))
 
 
-def _split(where: str) -> tuple[str, str]:
-    """The place's parent with indices as *, and its own name."""
-    parent, _, name = where.rpartition("/")
-    return _star_indices(parent), name.replace("~1", "/").replace("~0", "~")
+def _find_parent(where: str) -> str:
+    """The place's parent, with indices as *."""
+    return _star_indices(where.rpartition("/")[0])

@@ -23,8 +23,8 @@ def find(**changes: Any) -> list[Finding]:
 @pytest.mark.parametrize(
     ("changes", "code", "where", "message"),
     [
-        ({"status": ...}, "skill/missing-field", "/status", "the checkpoint has no status"),
-        ({"step": ""}, "skill/empty-field", "/step", "the checkpoint's step is empty"),
+        ({"status": ...}, "skill/missing-field", "/status", "status is missing"),
+        ({"step": ""}, "skill/empty-field", "/step", "step is empty"),
         ({"step": 7}, "skill/wrong-type", "/step", "step must be a text, and is 7"),
         (
             {"status": "done"},
@@ -38,16 +38,21 @@ def find(**changes: Any) -> list[Finding]:
             {"progress_table": [{"id": "a", "status": "complete"}]},
             "skill/row-incomplete",
             "/progress_table/0/label",
-            "the row has no label",
+            "progress_table.0.label is missing",
         ),
         (
             {"blockers": [{"id": "", "description": "x"}]},
             "skill/blocker-incomplete",
             "/blockers/0/id",
-            "the blocker's id is empty",
+            "blockers.0.id is empty",
         ),
-        ({"pm_refs": [{"id": "A-1"}]}, "skill/pm-ref-incomplete", "/pm_refs/0/provider", "the ticket has no provider"),
-        ({"next_actions": [{}]}, "skill/action-shape", "/next_actions/0/text", "the action has no text"),
+        (
+            {"pm_refs": [{"id": "A-1"}]},
+            "skill/pm-ref-incomplete",
+            "/pm_refs/0/provider",
+            "pm_refs.0.provider is missing",
+        ),
+        ({"next_actions": [{}]}, "skill/action-shape", "/next_actions/0/text", "next_actions.0.text is missing"),
         ({"cost": {"total_usd": -1}}, "skill/negative-amount", "/cost/total_usd", None),
         ({"telemetry_handle": []}, "skill/telemetry-handle", "/telemetry_handle", None),
     ],
@@ -66,7 +71,7 @@ def test_a_missing_field_is_added_by_a_command() -> None:
 
 
 def test_a_number_as_a_key_is_no_index() -> None:
-    assert empty_field("/skill_state/0/a~1b").message == "the object's a/b is empty"
+    assert empty_field("/skill_state/0/a~1b").message == "skill_state.0.a/b is empty"
 
 
 @pytest.mark.parametrize("change", ["=...", "-="])
