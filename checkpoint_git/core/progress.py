@@ -1,22 +1,38 @@
-"""A line on the terminal for a person who waits: what is being done and how far it is. It goes when nothing is left."""
+"""A line on the terminal for a user who waits: what is being done, and how far it is."""
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from typing import TypeVar
 
 from checkpoint_git.core.outcome import Invocation
 
+T = TypeVar("T")
 Tell = Callable[[str], None]
 
 _BAR = 24  # columns
 
 
-def make_teller(invocation: Invocation) -> Tell:
-    """Each text takes the place of the one before it; "" takes it away. Without a terminal it is silent."""
+@contextmanager
+def show_progress(invocation: Invocation) -> Iterator[Tell]:
+    """Each text replaces the one before it; at the end the line is cleared. Without a terminal nothing is shown."""
 
     def tell(text: str) -> None:
-        invocation.stderr.write(f"\r\x1b[K{text}")
-        invocation.stderr.flush()
+        if invocation.interactive:
+            invocation.stderr.write(f"\r\x1b[K{text}")
+            invocation.stderr.flush()
 
-    return tell if invocation.interactive else lambda text: None
+    try:
+        yield tell
+    finally:
+        tell("")
+
+
+def follow(items: Iterable[T], what: str, total: int, invocation: Invocation) -> Iterator[T]:
+    """The items as they come, and a bar meanwhile."""
+    with show_progress(invocation) as tell:
+        for at, item in enumerate(items):
+            tell(f"{what} {draw_bar(at, total)}")
+            yield item
 
 
 def draw_bar(done: int, total: int) -> str:

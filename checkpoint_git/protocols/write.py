@@ -33,7 +33,8 @@ class Written(NamedTuple):
 
 def say_waiting(stream: TextIO) -> Tell:
     def tell() -> None:
-        stream.write("checkpoint: another process is writing; waiting for it\n")
+        start = "\r\x1b[K" if stream.isatty() else ""  # there may be a line of progress
+        stream.write(f"{start}checkpoint: another process is writing; waiting for it\n")
         stream.flush()
 
     return tell

@@ -4,7 +4,7 @@ import os
 import pytest
 
 from checkpoint_git.core.outcome import Invocation
-from checkpoint_git.core.progress import draw_bar, make_teller
+from checkpoint_git.core.progress import draw_bar, follow, show_progress
 
 
 @pytest.mark.parametrize(
@@ -21,17 +21,27 @@ def test_a_bar_says_how_far_it_is_in_as_many_columns_as_ever(done: int, total: i
     assert draw_bar(done, total) == shown
 
 
-def tell_all(*texts: str, interactive: bool = True) -> str:
+def make_invocation(stream: io.StringIO, *, interactive: bool) -> Invocation:
+    return Invocation("/", os.environ, 0, stream, stream, stream, interactive)
+
+
+@pytest.mark.parametrize(("interactive", "written"), [(True, "\r\x1b[Kfiles\r\x1b[Khistory\r\x1b[K"), (False, "")])
+def test_each_text_replaces_the_one_before_and_the_line_is_cleared(interactive: bool, written: str) -> None:
     stream = io.StringIO()
-    tell = make_teller(Invocation("/", os.environ, 0, stream, stream, stream, interactive))
-    for text in texts:
-        tell(text)
-    return stream.getvalue()
+    with show_progress(make_invocation(stream, interactive=interactive)) as tell:
+        tell("files")
+        tell("history")
+    assert stream.getvalue() == written
 
 
-def test_a_text_takes_the_place_of_the_one_before_it_and_the_last_one_goes() -> None:
-    assert tell_all("files", "history", "") == "\r\x1b[Kfiles\r\x1b[Khistory\r\x1b[K"
+def test_the_line_is_cleared_before_an_error_is_shown() -> None:
+    stream = io.StringIO()
+    with pytest.raises(ZeroDivisionError):
+        list(follow((1 // each for each in (1, 0)), "reading", 2, make_invocation(stream, interactive=True)))
+    assert stream.getvalue().endswith("\r\x1b[K")
 
 
-def test_nobody_is_told_where_nobody_waits() -> None:
-    assert tell_all("files", "", interactive=False) == ""
+def test_items_are_followed_by_a_bar() -> None:
+    stream = io.StringIO()
+    assert [*follow("ab", "reading", 2, make_invocation(stream, interactive=True))] == ["a", "b"]
+    assert stream.getvalue() == f"\r\x1b[Kreading {draw_bar(0, 2)}\r\x1b[Kreading {draw_bar(1, 2)}\r\x1b[K"

@@ -7,7 +7,7 @@ from typing import Any, Literal
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.outcome import Block, Invocation, Line, Outcome, Table, check_options
-from checkpoint_git.core.progress import make_teller
+from checkpoint_git.core.progress import show_progress
 from checkpoint_git.protocols.restore import artifacts, audit, damage, layout, operations, points, rollback, store
 from checkpoint_git.protocols.restore.contents import Means
 from checkpoint_git.protocols.restore.layout import Workspace, open_workspace
@@ -36,19 +36,16 @@ def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
         hint = "`checkpoint restore-point list` shows them; `latest` is the newest"
         raise CheckpointError(f"{args.action} needs the id of {'one' if operands == 'id' else 'a'} restore point", hint)
     workspace = open_workspace(invocation.cwd, invocation.now, invocation.env)
-    show, shown = make_teller(invocation), 0
+    shown, args.stdin = 0, invocation.stdin
+    with show_progress(invocation) as show:
 
-    def progress(size: int) -> None:
-        nonlocal shown
-        if size - shown > _MUCH:
-            show(f"kept {size >> 20} MB...")
-            shown = size
+        def progress(size: int) -> None:
+            nonlocal shown
+            if size - shown > _MUCH:
+                show(f"kept {size >> 20} MB...")
+                shown = size
 
-    args.stdin = invocation.stdin
-    try:
         return action(args, workspace._replace(progress=progress))
-    finally:
-        show("")
 
 
 _HELP = "`checkpoint restore-point --help` shows what each action takes"

@@ -25,9 +25,7 @@ def list_checks() -> tuple[Check, ...]:
 
 
 def choose_checks(codes: Sequence[str], *, online: bool = False) -> list[Check]:
-    """The checks of these codes; "drift" stands for all of "drift/...". Unknown ones are left out. No codes: those that
-    always run. online: those that ask a server as well.
-    """
+    """The checks of these codes or groups; without codes those that always run, with online those of a server."""
     return [
         check
         for check in list_checks()

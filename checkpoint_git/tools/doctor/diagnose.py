@@ -46,9 +46,7 @@ def diagnose(
     tell: Tell = lambda what: None,
     since: str = "",
 ) -> Diagnosis:
-    """Run checks (default: those that always run) over a place, or over one skill's checkpoint and the repository. now,
-    env, tell, since: see Context.
-    """
+    """Run checks (default: those that always run) on a place or one skill. now, env, tell, since: see Context."""
     chosen = choose_checks(()) if checks is None else list(checks)
     settings = _read_settings(place)
     context = Context(

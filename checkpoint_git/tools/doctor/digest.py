@@ -22,9 +22,7 @@ _WORK_IN_PROGRESS = ("drift", "skill", "content/rotation-due")  # what does not 
 
 
 def fold(findings: Sequence[Finding], over: frozenset[str], command: str) -> list[tuple[Finding, int]]:
-    """Entries with the number of findings that each stands for. over: paths of checkpoints complete long ago. command:
-    what shows them all.
-    """
+    """Entries, each with its count. over: paths of checkpoints completed long ago. command: shows all findings."""
     together: dict[tuple[str, str, str], list[Finding]] = {}
     for finding in findings:
         together.setdefault((finding.level, finding.code, finding.cause), []).append(finding)

@@ -9,7 +9,7 @@ from typing import Any
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding, Level
 from checkpoint_git.core.outcome import Digest, Invocation, Line, Outcome, Rule, Style, Table
-from checkpoint_git.core.progress import make_teller
+from checkpoint_git.core.progress import show_progress
 from checkpoint_git.core.terminal_text import escape_controls, join_some, plural, quote_word, shorten
 from checkpoint_git.disk.discover import Place, find_place, find_repository, relative_path
 from checkpoint_git.git.history.log import has_commits
@@ -30,20 +30,17 @@ SAFE = "safe"  # what a bare --fix asks for
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("skill", metavar="NAME", nargs="?", help="check only this checkpoint")
-    parser.add_argument("--all", action="store_true", help="check every .checkpoints folder of this repository")
-    parser.add_argument("--list", action="store_true", help="list the checks without running them")
-    help_text = "run only this check, or a group such as drift; repeatable"
-    parser.add_argument("--check", metavar="CODE", action="append", default=[], help=help_text)
-    help_text = "fix what is safe to fix, or only what CODE finds; repeatable"
-    parser.add_argument("--fix", metavar="CODE", nargs="?", const=SAFE, action="append", default=[], help=help_text)
-    parser.add_argument("--dry-run", action="store_true", help="show what --fix would change, and change nothing")
-    help_text = "also ask the server at checkpoint.healthUrl (git config) what it runs, and compare that with HEAD"
-    parser.add_argument("--online", action="store_true", help=help_text)
-    help_text = "check every merge after this commit, not only the last 90 days"
-    parser.add_argument("--since", metavar="COMMIT", help=help_text)
-    parser.add_argument("--full", action="store_true", help="show each finding, not one line for all of a cause")
-    parser.add_argument("--fail-on-warnings", action="store_true", help="exit with 1 on warnings too")
+    add = parser.add_argument
+    add("skill", metavar="NAME", nargs="?", help="check only this checkpoint")
+    add("--all", action="store_true", help="check every .checkpoints folder of this repository")
+    add("--list", action="store_true", help="list the checks without running them")
+    add("--check", metavar="CODE", action="append", default=[], help="run only this check or group; repeatable")
+    add("--fix", metavar="CODE", nargs="?", const=SAFE, action="append", default=[], help="apply safe fixes, or CODE's")
+    add("--dry-run", action="store_true", help="show what --fix would change, and change nothing")
+    add("--online", action="store_true", help="compare the server at checkpoint.healthUrl (git config) with HEAD")
+    add("--since", metavar="COMMIT", help="check every merge after this commit, not only the last 90 days")
+    add("--full", action="store_true", help="show every finding, ungrouped")
+    add("--fail-on-warnings", action="store_true", help="exit with 1 on warnings too")
 
 
 def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
@@ -65,13 +62,10 @@ def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
         return _conclude("no checkpoints in this repository", {"checks": [], "documents": 0}, [], [], args)
     place = _find_place(invocation.cwd, roots, args)
     since = read_commit(place.top, args.since) if args.since is not None else ""
-    show_progress = make_teller(invocation)
 
     def look(place: Place) -> Diagnosis:
-        try:
-            return diagnose(place, invocation.now, skill, checks, env=invocation.env, tell=show_progress, since=since)
-        finally:
-            show_progress("")
+        with show_progress(invocation) as tell:
+            return diagnose(place, invocation.now, skill, checks, env=invocation.env, tell=tell, since=since)
 
     places = [find_place(root) for root in roots] if args.all and roots else [place]
     others = [relative_path(root, place.top) for root in roots if root != place.root and not skill and not args.all]

@@ -7,6 +7,7 @@ from typing import NamedTuple
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.outcome import Block, Invocation, Line, Outcome, Style
+from checkpoint_git.core.progress import follow
 from checkpoint_git.core.terminal_text import escape_controls, plural, shorten
 from checkpoint_git.git.merges.conflicts import read_choices
 from checkpoint_git.git.merges.merges import UNSHALLOW, Commit, read_commits, read_cut_ends
@@ -33,9 +34,8 @@ from checkpoint_git.tools.merges.line_merge import audit_merges, find_event, kee
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("range", metavar="RANGE", nargs="?", help="such as main~50..main, or a branch (default: HEAD)")
     parser.add_argument("--since", metavar="COMMIT", help="the merges of HEAD's history after this commit")
-    help_text = "the branch whose work RANGE, one commit, holds: that commit is a squash merge"
-    parser.add_argument("--head", metavar="REF", help=help_text)
-    parser.add_argument("--base", metavar="REF", help="what the squash is based on (default: its parent)")
+    parser.add_argument("--head", metavar="REF", help="with a single squash commit: the branch it squashed")
+    parser.add_argument("--base", metavar="REF", help="with --head: where the squash starts (default: its parent)")
     parser.add_argument("--strict", action="store_true", help="also fail on changes that look deliberate")
     parser.add_argument("--fix", action="store_true", help="repair in one commit; skip anything edited since")
     parser.add_argument("--dry-run", action="store_true", help="show what --fix would change, and change nothing")
@@ -63,7 +63,7 @@ def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     asked = _read_asked(args, cwd, env)
     schemas = Schemas(read_choices(cwd))
     with open_plain(cwd, env) as plain:
-        found = _audit_range(plain, asked, schemas, args.strict)
+        found = _audit_range(plain, asked, schemas, invocation, args.strict)
         if not (args.fix or args.dry_run):
             return _make_outcome(found, args.strict)
         if asked.ahead:
@@ -73,7 +73,7 @@ def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
         commit = None
         if plan.files and not args.dry_run:
             commit = write_plan(plan, say_waiting(invocation.stderr))
-            found = _audit_range(plain, asked._replace(head=commit), schemas, args.strict)
+            found = _audit_range(plain, asked._replace(head=commit), schemas, invocation, args.strict)
     outcome = _make_outcome(found, args.strict)
     data = {**outcome.data, "fix": {**plan_data(plan, commit), "dry_run": args.dry_run}}
     blocks = [*_describe_plan(plan, commit), *outcome.blocks]
@@ -120,7 +120,9 @@ def _read_squash(cwd: str, env: dict[str, str], rev: str, base: str | None, head
     return asked._replace(squash=commit._replace(parents=sides), names=(base or first[:8], head))
 
 
-def _audit_range(plain: Plain, asked: AuditRange, schemas: Schemas, strict: bool) -> AuditResult:
+def _audit_range(
+    plain: Plain, asked: AuditRange, schemas: Schemas, invocation: Invocation, strict: bool
+) -> AuditResult:
     cwd, env = plain.cwd, plain.env
     ends, merges, squashes = list[Commit](), 0, 1
     if asked.squash is not None:
@@ -133,7 +135,8 @@ def _audit_range(plain: Plain, asked: AuditRange, schemas: Schemas, strict: bool
         events = [(commit, find_event(commit)) for commit in _read_suspects(cwd, ids, env)]
         events += [(commit, find_event(commit, True)) for commit in apart]
         ends, merges, squashes = read_cut_ends(cwd, asked.revisions), len(ids), len(apart)
-    reported = [one for one in audit_merges(plain, events, schemas) if one.hits or one.reason or one.crowded]
+    audited = follow(audit_merges(plain, events, schemas), "auditing merges", len(events), invocation)
+    reported = [one for one in audited if one.hits or one.reason or one.crowded]
     lasting = [keep_remaining(plain, one, asked.head) for one in reported]
     reverts = read_reverts(cwd, [one.event.commit for one in lasting if one.hits], asked.head, env)
     kept = [one for one in lasting if (one.hits or one.reason or one.crowded) and one.event.commit not in reverts]

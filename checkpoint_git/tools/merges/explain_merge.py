@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, get_args
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.outcome import Invocation, Line, Outcome, Style
+from checkpoint_git.core.progress import follow
 from checkpoint_git.core.terminal_text import escape_controls, plural, shorten
 from checkpoint_git.git.merges.conflicts import read_choices
 from checkpoint_git.git.merges.merges import (
@@ -40,12 +41,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     which = parser.add_mutually_exclusive_group()
     which.add_argument("commit", metavar="COMMIT", nargs="?", help="a merge commit; default: HEAD")
     which.add_argument("--range", metavar="REV..REV", help="every merge in a range of history")
-    parser.add_argument("paths", metavar="PATH", nargs="*", help="only these checkpoints, as the repository names them")
-    parser.add_argument(
-        "--strict",
-        action="store_true",
-        help="also fail on discarded values and restored removals",
-    )
+    parser.add_argument("paths", metavar="PATH", nargs="*", help="only these, as paths from the repository root")
+    parser.add_argument("--strict", action="store_true", help="also fail on discarded values and restored removals")
 
 
 def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
@@ -54,7 +51,7 @@ def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     if args.range is None:
         merges = [_explain_merge(invocation.cwd, args.commit or "HEAD", args.paths, schemas)]
     else:
-        merges = _explain_range(invocation.cwd, args.range, schemas)
+        merges = _explain_range(invocation, args.range, schemas)
     explanations = [file.found for merge in merges for file in merge.files]
     counts = Counter[str](entry.verdict for found in explanations for entry in found.entries)
     is_bad = any(found.has_failed or (args.strict and found.is_doubtful) for found in explanations)
@@ -95,9 +92,11 @@ def _narrow(touched: Touched, paths: Sequence[str]) -> Touched:
     return touched._replace(files=files, whole=0, crowded=[path for path in touched.crowded if path in paths])
 
 
-def _explain_range(cwd: str, revisions: str, schemas: Schemas) -> list[ExplainedMerge]:
-    merges, explained = read_merges(cwd, revisions), []
-    for commit, touched in zip(merges, read_touched_each(cwd, merges), strict=True):
+def _explain_range(invocation: Invocation, revisions: str, schemas: Schemas) -> list[ExplainedMerge]:
+    cwd, explained = invocation.cwd, []
+    merges = read_merges(cwd, revisions)
+    found = follow(read_touched_each(cwd, merges), "explaining merges", len(merges), invocation)
+    for commit, touched in zip(merges, found, strict=True):
         if isinstance(touched, str):
             explained.append(ExplainedMerge(commit, None, [], touched))
         else:

@@ -28,9 +28,7 @@ def make_page(
     drift: Sequence[Finding] | None,
     trouble: Sequence[str],
 ) -> PageParts:
-    """The parts of all protocols as those of one page. name: of the project, where no protocol says it. drift: None
-    where the doctor was not asked. trouble: what could not be read, and why.
-    """
+    """One page of all parts. name: of the project. drift: None without the doctor. trouble: what failed."""
     parts = [summary.page or PageParts() for summary in summaries]
     broken = [finding for summary in summaries for finding in summary.findings]
     chips = [chip for part in parts for chip in part.chips]

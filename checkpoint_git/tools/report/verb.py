@@ -8,7 +8,7 @@ from contextlib import suppress
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.outcome import Invocation, Line, Outcome
-from checkpoint_git.core.progress import make_teller
+from checkpoint_git.core.progress import show_progress
 from checkpoint_git.core.terminal_text import escape_controls
 from checkpoint_git.disk.atomic import write_file
 from checkpoint_git.disk.discover import Place, find_link, find_place, is_inside, relative_path
@@ -34,17 +34,14 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     place = find_place(invocation.cwd)
     path = None if args.output == "-" else plan_path(place, args.output, invocation.cwd)
-    tell = make_teller(invocation)
     trouble: list[str] = []
-    try:
+    with show_progress(invocation) as tell:
         tell("looking at the checkpoints and their history...")
         summaries = list(read_summaries(Question(place, invocation.now, invocation.env, "report", since=args.since)))
         drift = None if args.no_doctor else _diagnose(place, invocation, tell, trouble)
         branch = ""
         with suppress(CheckpointError):  # the protocols say that the history cannot be read
             branch = read_branch(place.work_tree) if place.work_tree else ""
-    finally:
-        tell("")
     page = make_page(os.path.basename(place.root), branch, invocation.now, summaries, drift, trouble)
     text = render(page)
     data = {
@@ -90,9 +87,7 @@ def _open(path: str, invocation: Invocation) -> list[Finding]:
 
 
 def plan_path(place: Place, wished: str | None, cwd: str) -> str:
-    """The absolute path for the page: as wished, else in the git directory, which no commit takes along. Outside git it
-    is the current folder. Raises CheckpointError for a path that cannot hold it.
-    """
+    """Where the page goes; default: the git directory, else the current folder. Raises CheckpointError."""
     if wished is None:
         return os.path.join(place.git_dir or cwd, NAME)
     if not wished.strip() or "\0" in wished:

@@ -7,6 +7,7 @@ from checkpoint_git.core.clock import write_instant
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding, has_errors
 from checkpoint_git.core.outcome import Block, Invocation, Line, Outcome, Style
+from checkpoint_git.core.progress import show_progress
 from checkpoint_git.disk.discover import Place, find_place, plan_place
 from checkpoint_git.protocols.write import say_waiting
 from checkpoint_git.tools.sync.context import ATTEMPTS, TIMEOUT, Wish, open_context
@@ -18,19 +19,18 @@ _MOST_SHOWN = 10
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("--remote", metavar="NAME", default="", help="a remote of this clone")
-    parser.add_argument("--branch", metavar="NAME", default="", help="its branch; created if missing")
-    parser.add_argument("--only", metavar="NAME", default="", help="only this checkpoint's files; the branch stays")
-    parser.add_argument("--take", metavar="SIDE", choices=("ours", "theirs"), help="decide conflicts: ours or theirs")
-    parser.add_argument("--attempts", metavar="N", type=int, default=ATTEMPTS, help=f"pushes at most ({ATTEMPTS})")
-    parser.add_argument(
-        "--timeout", metavar="SECONDS", type=float, default=TIMEOUT, help=f"for all of it ({TIMEOUT:.0f})"
-    )
-    parser.add_argument("--no-verify", action="store_true", help="skip the pre-push hook")
-    parser.add_argument("--keep-branch", action="store_true", help="never move the checked-out branch")
-    parser.add_argument("--ignored", action="store_true", help="also files that git ignores (to another branch)")
-    parser.add_argument("--dry-run", action="store_true", help="show what would happen, and change nothing")
-    parser.add_argument("--status", action="store_true", help="show what waits to be sent, without asking the remote")
+    add = parser.add_argument
+    add("--remote", metavar="NAME", default="", help="the remote (default: the upstream's)")
+    add("--branch", metavar="NAME", default="", help="its branch (default: the upstream); created if missing")
+    add("--only", metavar="NAME", default="", help="sync only this checkpoint; the current branch does not move")
+    add("--take", metavar="SIDE", choices=("ours", "theirs"), help="decide conflicts: ours or theirs")
+    add("--attempts", metavar="N", type=int, default=ATTEMPTS, help=f"push at most N times (default: {ATTEMPTS})")
+    add("--timeout", metavar="S", type=float, default=TIMEOUT, help=f"stop after S seconds (default: {TIMEOUT:.0f})")
+    add("--no-verify", action="store_true", help="skip the pre-push hook")
+    add("--keep-branch", action="store_true", help="never move the checked-out branch")
+    add("--ignored", action="store_true", help="also send files that git ignores; needs --branch")
+    add("--dry-run", action="store_true", help="show what would happen, and change nothing")
+    add("--status", action="store_true", help="show what is not sent yet, without contacting the remote")
 
 
 def run(args: Namespace, invocation: Invocation) -> Outcome:
@@ -46,7 +46,9 @@ def run(args: Namespace, invocation: Invocation) -> Outcome:
         place = plan_place(invocation.cwd)  # the first sync of a clone brings the folder
     if args.status:
         return _show_status(place, wish, invocation)
-    result = sync(place, wish, invocation.now, invocation.env, say_waiting(invocation.stderr))
+    with show_progress(invocation) as tell:
+        tell("exchanging checkpoints with the remote...")
+        result = sync(place, wish, invocation.now, invocation.env, say_waiting(invocation.stderr))
     data = {**result._asdict(), "commit": result.commit or None}
     del data["findings"]
     return Outcome(data, _blocks(result), result.findings)

@@ -10,6 +10,7 @@ from checkpoint_git.core.clock import write_instant
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.outcome import Block, Invocation, Line, Outcome
+from checkpoint_git.core.progress import follow
 from checkpoint_git.disk.discover import Place, find_place, relative_path
 from checkpoint_git.protocols.document import Document
 from checkpoint_git.protocols.skill import layout, store
@@ -95,7 +96,8 @@ def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
         store.check_owner(chosen, invocation.env)
     skills = [chosen] if chosen else [name for name in store.list_skills(place) if not layout.find_name_trouble(name)]
     tell = say_waiting(invocation.stderr)
-    results = [rotate(place, skill, invocation.now, dry_run=args.dry_run, on_wait=tell) for skill in skills]
+    shown = follow(skills, "rotating", len(skills), invocation)
+    results = [rotate(place, skill, invocation.now, dry_run=args.dry_run, on_wait=tell) for skill in shown]
     rotated = [
         {
             "skill": result.skill,
