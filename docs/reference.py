@@ -1,7 +1,6 @@
 """The reference as Markdown, read off the code: commands from their parsers, checks and schemas from their tables."""
 
 import argparse
-import re
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
@@ -52,7 +51,6 @@ def _open_parser(verb: str) -> argparse.ArgumentParser:
 def _describe_command(verb: str) -> Iterator[str]:
     parser = _open_parser(verb)
     usage = " ".join(parser.format_usage().removeprefix("usage: ").split())
-    usage = re.sub(r" \[--format \{.*?\[-h\]", "", usage)
     text, examples = read_help(verb)
     summary, _, rest = text.partition("\n")
     yield f"## {verb}\n\n{_sentence(summary)}\n\n```text\n{usage}\n```\n"

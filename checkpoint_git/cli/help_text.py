@@ -1,6 +1,8 @@
 """The texts of --help: the overview, its topics, and each command's own page."""
 
 import os
+import shutil
+from collections.abc import Iterator
 
 from checkpoint_git.cli.verbs import VERBS
 
@@ -17,6 +19,7 @@ TOPICS = {
     "state": ("workflow", "pipeline", "memory", "restore-point"),
     "setup": ("init", "uninstall", "prime", "session", "mcp", "completion"),
 }
+WIDTH = 100  # columns of a help at most, and where there is no terminal
 _EXAMPLES = ("", " next", ' update build --next+="Write the first test"')
 
 
@@ -24,17 +27,22 @@ def overview(program: str, every: bool = False) -> str:
     shown = TOPICS if every else GROUPS
     lists = "".join(f"\n{title}:\n{_list(verbs)}" for title, verbs in shown.items())
     more = "" if every else f"More: {program} help --all, or {program} help TOPIC: {', '.join(TOPICS)}\n"
-    return (
+    text = (
         f"usage: {program} [COMMAND] [OPTIONS]\n\n"
         "Checkpoints of long-running work in a git repository. Without a command: status.\n"
         f"{lists}\n{more}`{program} COMMAND --help` shows options and examples.\n\n"
         "examples:\n" + "".join(f"  {program}{words}\n" for words in _EXAMPLES)
     )
+    return wrap(text, read_width())
+
+
+def read_width() -> int:
+    return max(40, min(shutil.get_terminal_size((WIDTH, 24)).columns, WIDTH))
 
 
 def show_topic(topic: str, *_: str) -> str:
     """Its commands; "" for a word that is not a topic."""
-    return f"{topic}:\n{_list(TOPICS[topic])}" if topic in TOPICS else ""
+    return wrap(f"{topic}:\n{_list(TOPICS[topic])}", read_width()) if topic in TOPICS else ""
 
 
 def _list(verbs: tuple[str, ...]) -> str:
@@ -55,22 +63,24 @@ def read_help(verb: str) -> tuple[str, str]:
 
 
 def wrap(text: str, width: int) -> str:
-    """Prose is filled again, a list keeps its columns; a command is never broken, but its remark goes below it."""
+    """Fill prose, keep lists in columns. No command is broken: if a remark does not fit, all go below."""
     import re
     import textwrap
 
-    def fill(line: str) -> str:
-        columns = re.fullmatch(r"( +\S.*?  +|\S+ +)(\S.*)", line)
-        if len(line) <= width or not columns:
-            return line
-        name, remark = columns.groups()
-        fits = len(name) <= width // 2
-        indent = " " * (len(name) if fits else 6)
-        filled = textwrap.fill(remark, width, initial_indent=name if fits else indent, subsequent_indent=indent)
-        return filled if fits else f"{name.rstrip()}\n{filled}"
+    def fill(paragraph: str) -> Iterator[str]:
+        rows = [re.fullmatch(r"( +\S.*?  +)(\S.*)", line) or line for line in paragraph.split("\n")]
+        found = [row for row in rows if not isinstance(row, str)]
+        is_narrow = any(len(row[0]) > width and len(row[1]) > width // 2 for row in found)
+        for row in rows:
+            if isinstance(row, str) or (len(row[0]) <= width and not is_narrow):
+                yield row if isinstance(row, str) else row[0]
+                continue
+            name, remark = ("      ", row[2]) if is_narrow else row.groups()
+            yield from [row[1].rstrip()] * is_narrow
+            yield textwrap.fill(remark, width, initial_indent=name, subsequent_indent=" " * len(name))
 
     return "\n\n".join(
-        "\n".join(map(fill, paragraph.split("\n")))
+        "\n".join(fill(paragraph))
         if re.search(r"^ ", paragraph, re.MULTILINE)
         else textwrap.fill(paragraph, width, break_long_words=False, break_on_hyphens=False)
         for paragraph in text.split("\n\n")

@@ -14,7 +14,6 @@ from checkpoint_git.disk.discover import find_place
 from checkpoint_git.protocols.contract import skill_layout
 from checkpoint_git.version import __version__
 
-WIDTH = 100  # columns of a help at most, and where there is no terminal
 vars(argparse)["_"] = str  # else it imports locale, to look for translations that Python does not have
 
 
@@ -63,14 +62,25 @@ class _Parser(argparse.ArgumentParser):
         raise AttributeError
 
     def format_help(self) -> str:
-        import shutil
-
         from checkpoint_git.cli import help_text
 
-        width = max(40, min(shutil.get_terminal_size((WIDTH, 24)).columns, WIDTH))
+        width = help_text.read_width()
         self.formatter_class = partial(argparse.RawDescriptionHelpFormatter, width=width)
+        self.usage = self.format_usage().removeprefix("usage: ").rstrip()
         self.description, self.epilog = (help_text.wrap(text, width) for text in help_text.read_help(self.request.verb))
         return super().format_help()
+
+    def format_usage(self) -> str:
+        """The options that may be left out are not named one by one, and choices are listed below."""
+        for action in self._actions:
+            if action.choices and not action.metavar:
+                action.help = f"{action.help}; one of {', '.join(action.choices)}"
+                action.metavar = action.dest.upper()
+        shown = [action for action in self._actions if action.required or not action.option_strings]
+        has_more = len(self._actions) > len(shown) + len(self._action_groups[-1]._group_actions)
+        formatter = self.formatter_class(prog=self.prog + " [OPTIONS]" * has_more)
+        formatter.add_usage(self.usage, shown, ())
+        return formatter.format_help()
 
     def error(self, message: str) -> NoReturn:
         meant, words = find_meant(message, list(self._option_string_actions)), self.request.words
@@ -163,11 +173,12 @@ def build_parser(request: Request, module: ModuleType, formats: Sequence[str]) -
     parser = _Parser(
         prog=request.program,
         # a width of our own keeps argparse from importing shutil for every option that is added
-        formatter_class=partial(argparse.RawDescriptionHelpFormatter, width=WIDTH),
+        formatter_class=partial(argparse.RawDescriptionHelpFormatter, width=100),
         add_help=False,
         allow_abbrev=False,
     )
     parser.request = request
+    parser._positionals.title = "arguments"
     module.add_arguments(parser)
     group = parser.add_argument_group("options of every command")
     group.add_argument("--format", choices=formats, default="text", help="output format (default: text)")
@@ -176,7 +187,7 @@ def build_parser(request: Request, module: ModuleType, formats: Sequence[str]) -
     group.add_argument("-q", "--quiet", action="store_true", help="show findings and errors only")
     group.add_argument("--no-color", action="store_true", help="no colours (NO_COLOR does the same)")
     group.add_argument("-V", "--version", action="version", version=f"checkpoint {__version__}")
-    group.add_argument("-h", "--help", action="help", help="show this")
+    group.add_argument("-h", "--help", action="help", help="show this help")
     return parser
 
 

@@ -5,24 +5,24 @@ from typing import Any
 
 from checkpoint_git.protocols.registry import PROTOCOLS
 
-_FIRST = {"status": ("tools.status.verb", "all work at a glance, and the decisions that wait for you")}
+_FIRST = {"status": ("tools.status.verb", "all work, and the decisions that wait for you")}
 _TOOLS = {
     "validate": ("tools.validate.verb", "check checkpoints: work tree, index or a commit"),
     "doctor": ("tools.doctor.verb", "compare checkpoints with history, files and the installation"),
-    "diff": ("tools.diff.verb", "what changed, one line for each value"),
+    "diff": ("tools.diff.verb", "what changed, one line per value"),
     "report": ("tools.report.verb", "all work on one HTML page: board, decisions, drift, timeline"),
-    "resolve": ("tools.merges.resolve", "decide the conflicts of a merge, and stage what is clean"),
+    "resolve": ("tools.merges.resolve", "resolve the conflicts of a merge, and stage what is clean"),
     "init": ("tools.setup.init", "set this repository up: folder, merge driver, hooks"),
     "uninstall": ("tools.setup.uninstall", "remove what init added"),
-    "explain-merge": ("tools.merges.explain_merge", "what a past merge did to each entry"),
+    "explain-merge": ("tools.merges.explain_merge", "show what a past merge did to each entry"),
     "audit": ("tools.merges.audit", "find and repair what past merges lost or duplicated"),
     "merge-file": ("tools.merges.merge_file", "merge three versions of any JSON file"),
     "ci": ("tools.merges.ci", "CI helpers for pull requests: merge, verify"),
-    "sync": ("tools.sync.verb", "exchange checkpoints with a branch that other clones write to"),
+    "sync": ("tools.sync.verb", "exchange checkpoints with a shared branch"),
 }
 _LAST = {
     "schema": ("tools.setup.schema", "the JSON Schemas of our files, and settings for editors"),
-    "mcp": ("mcp.verb", "serve agents: the commands as tools, the checkpoints as resources"),
+    "mcp": ("mcp.verb", "serve agents: commands as tools, checkpoints as resources"),
     "completion": ("cli.completion.shells", "print a shell completion script"),
     "prime": ("tools.session.prime", "brief an agent's new session"),
     "session": ("tools.session.verb", "remind an agent to record progress before it stops"),

@@ -53,13 +53,12 @@ def write_config(name: str, options: list[str]) -> str:
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("--project", metavar="DIR", help="where to work (default: the current folder)")
-    parser.add_argument("--skill", metavar="NAME", help="the skill that alone may be written, and is shown whole")
-    parser.add_argument("--read-only", action="store_true", help="offer no tool that writes")
-    parser.add_argument("--tools", choices=("all", "minimal"), default="all", help="minimal: the six of every session")
-    parser.add_argument(
-        "--print-config", choices=list(CLIENTS), metavar="CLIENT", help=f"show a client's file: {', '.join(CLIENTS)}"
-    )
+    add = parser.add_argument
+    add("--project", metavar="DIR", help="where to work (default: the current folder)")
+    add("--skill", metavar="NAME", help="show this checkpoint in full, and write no other")
+    add("--read-only", action="store_true", help="without the tools that write")
+    add("--tools", choices=("all", "minimal"), default="all", help="minimal: only the six for everyday work")
+    add("--print-config", metavar="CLIENT", choices=list(CLIENTS), help=f"print settings for {', '.join(CLIENTS)}")
 
 
 def answer(args: Namespace, invocation: Invocation) -> Answer:

@@ -1,10 +1,13 @@
 import os
+import re
 from pathlib import Path
 
 import pytest
 
 from checkpoint_git.cli import help_text
-from checkpoint_git.cli.verbs import MEANT_VERBS, VERBS
+from checkpoint_git.cli.app import main
+from checkpoint_git.cli.parser import Request, build_parser
+from checkpoint_git.cli.verbs import MEANT_VERBS, VERBS, load_verb
 from tests.support.command import run_checkpoint
 
 LISTED = [verb for verb, (_, summary) in VERBS.items() if summary]
@@ -49,25 +52,47 @@ def test_help_is_found_where_people_look_for_it(words: list[str], code: int, say
     assert (done.returncode, says in done.stdout + done.stderr) == (code, True)
 
 
-@pytest.mark.parametrize("verb", LISTED)
+PAGES = [*([*verb.split(), "--help"] for verb in (*VERBS, "restore-point guard")), ["--help"], ["help", "--all"]]
+PAGES += [["help", topic] for topic in help_text.TOPICS]
+
+
+@pytest.mark.parametrize("words", PAGES, ids=" ".join)
 @pytest.mark.parametrize("columns", [50, 80])
 def test_a_help_fits_the_terminal_except_for_commands(
-    verb: str, columns: int, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    words: list[str], columns: int, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from checkpoint_git.cli.app import main
-
     monkeypatch.setitem(os.environ, "COLUMNS", str(columns))
-    assert main([verb, "--help"]) == 0
+    assert main(words) == 0
     long = [line for line in capsys.readouterr().out.split("\n") if len(line) > columns]
-    assert [line for line in long if not line.startswith(("  ", "usage: "))] == []
+    assert [line for line in long if not re.match("  (checkpoint|git|eval|check-jsonschema|    --)", line)] == []
+
+
+@pytest.mark.parametrize("words", PAGES, ids=" ".join)
+def test_a_help_says_each_thing_once(
+    words: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(os.environ, "COLUMNS", "80")
+    assert main(words) == 0
+    shown = capsys.readouterr().out
+    lines = [line for line in shown.split("\n") if len(line) > 40]
+    assert len(lines) == len(set(lines))
+    assert shown.count("--format") <= 6  # once among the options; else in examples
+
+
+def test_a_usage_names_what_must_be_given() -> None:
+    request = Request("checkpoint drop", "drop", [])
+    usage = build_parser(request, load_verb("drop"), ("text",)).format_usage()
+    assert usage == "usage: checkpoint drop [OPTIONS] --why TEXT NAME [ACTION ...]\n"
 
 
 def test_wrapping_breaks_prose_and_remarks_but_no_command() -> None:
     text = (
         "a few words of prose in a line\n\n"
-        "  checkpoint next --all --json    the whole queue\n  add  one more word than fits here"
+        "  checkpoint next --all --json    the whole queue\n  checkpoint next  the first\n\n"
+        "  add  one more word than fits here"
     )
     assert help_text.wrap(text, 24) == (
         "a few words of prose in\na line\n\n  checkpoint next --all --json\n      the whole queue\n"
+        "  checkpoint next\n      the first\n\n"
         "  add  one more word\n       than fits here"
     )

@@ -12,10 +12,7 @@ _IN_PROPERTY = str.maketrans({"%": "%25", "\r": "%0D", "\n": "%0A", ":": "%3A", 
 
 
 def render(command: str, outcome: Outcome, screen: Screen) -> list[str]:
-    """One annotation a finding. Nothing else is printed: the log's reader obeys every line that begins with ::. What
-    weighs most comes first: of one step, ten errors, ten warnings and ten notices become annotations. The others stand
-    in the log, and where there are any, the first of the ten says so.
-    """
+    """One annotation per finding and nothing else: whoever reads the log obeys every line that begins with ::."""
     lines: list[str] = []
     for level, command_name in _COMMANDS.items():
         found = [annotate(finding) for finding in outcome.findings if finding.level == level]

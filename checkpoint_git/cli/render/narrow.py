@@ -13,10 +13,7 @@ _INDENT = "  "
 
 
 def wrap(text: str, width: int, hang: int, *, breaks: bool = False) -> list[str]:
-    """The text broken at its blanks; all lines but the first begin with `hang` blanks, or fewer where it is narrow. A
-    word that is too long stays whole, so that a command or an address can be copied, unless it has letters beyond ASCII
-    (there are scripts without blanks) or breaks is True.
-    """
+    """Break at blanks, indent by `hang`. A long ASCII word stays whole (it may be a command), unless breaks."""
     indent = " " * min(hang, width // 2)
     lead = text[: len(text) - len(text.lstrip(" "))]
     lines, line = list[str](), lead
@@ -50,10 +47,7 @@ def _break(word: str, width: int) -> Iterator[str]:
 
 
 def squeeze(table: Table, rows: Sequence[Sequence[Line]], widths: Sequence[int], screen: Screen) -> Iterator[str]:
-    """The lines of a table that is too wide. rows: as they are shown, the header first. widths: of what they hold.
-    Columns become narrower, the widest first, and their texts are broken at blanks or cut; then the last column goes
-    below its row, where it may; and when that is not enough, every cell has a line of its own.
-    """
+    """Lines of a too wide table: columns get narrower, the last moves below its row, or all cells are stacked."""
     least = _COMFORTABLE if table.has_tail else _NARROWEST
     firm = {*table.firm, len(widths) - 1} if table.has_tail else set(table.firm)
     fitted = fit(widths, screen.width, firm, least)

@@ -32,7 +32,6 @@ THEMES = {
     "colorblind": {"strong": "1", "good": "34", "warn": "33", "bad": "1;35", "dim": "2"},
 }
 _DEFAULT_THEME = "dark"
-_LONGEST_CODE = 20
 GAP = "  "  # between two columns
 _WIDTHLESS = ("Mn", "Me", "Cf")  # Unicode categories of marks and joiners, which take no column of their own
 
@@ -58,22 +57,8 @@ def read_screen(stream: TextIO, env: Mapping[str, str], *, colour: bool = True, 
         colour=rich and colour and not env.get("NO_COLOR"),
         glyphs=rich and _can_encode("".join(GLYPHS.values()), stream.encoding),
         quiet=quiet,
-        theme=read_theme(env.get("CHECKPOINT_COLORS", "")),
+        theme=THEMES.get(env.get("CHECKPOINT_COLORS", ""), THEMES[_DEFAULT_THEME]),
     )
-
-
-def read_theme(wished: str) -> Mapping[str, str]:
-    """A theme's name, `style=numbers` with colons between, or both: `light:bad=1;31`. The rest changes nothing."""
-    if not wished:
-        return THEMES[_DEFAULT_THEME]
-    theme = dict(THEMES[_DEFAULT_THEME])
-    for part in wished.split(":"):
-        name, equals, code = part.partition("=")
-        if not equals:
-            theme.update(THEMES.get(name, {}))
-        elif name in theme and len(code) <= _LONGEST_CODE and not code.strip("0123456789;"):
-            theme[name] = code
-    return theme
 
 
 def _read_width(stream: TextIO, env: Mapping[str, str]) -> int:

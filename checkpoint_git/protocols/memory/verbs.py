@@ -35,14 +35,14 @@ def _read_options() -> list[dict[str, Any]]:
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    add("action", metavar="VERB", choices=list(VERBS), help=", ".join(VERBS))
+    add("action", metavar="VERB", choices=list(VERBS), help="one of the above")
     add("words", metavar="WORD", nargs="*", help="update: KEY=VALUE; sync: the file")
     for row in _read_options():
         verbs, text = row.pop("verbs").split(), row.pop("help")
         only = f"{', '.join(verbs)}: " if len(verbs) < _MANY else ""
         add(*row.pop("flags").split(), help=only + text, **row)
     add("--entity", metavar="ENTITY", help="the checkpoint's name (default: checkpoint.memoryEntity)")
-    add("--strict", action="store_true", help="end with 2 where no server answers")
+    add("--strict", action="store_true", help="exit with 2 if no server answers")
 
 
 def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:

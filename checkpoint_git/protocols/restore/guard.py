@@ -49,9 +49,7 @@ class Verdict(NamedTuple):
 
 def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--reader", metavar="TOOL", action="append", help="another tool that only reads")
-    parser.add_argument(
-        "--auto", action="store_true", help="create the missing restore point instead of blocking the call"
-    )
+    parser.add_argument("--auto", action="store_true", help="create a missing restore point instead of blocking")
 
 
 def answer(args: Namespace, invocation: Invocation) -> Answer:

@@ -42,15 +42,15 @@ _ACTIONS = {
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("action", metavar="VERB", choices=list(VERBS), help=", ".join(VERBS))
-    parser.add_argument("words", metavar="WORD", nargs="*", help="what the action applies to")
+    parser.add_argument("action", metavar="VERB", choices=list(VERBS), help="one of the above")
+    parser.add_argument("words", metavar="WORD", nargs="*", help="an id, a phase, or the verb of a task")
     parser.add_argument("--yes", action="store_true", help="resume: continue; advance: record the user's approval")
     parser.add_argument("--fresh", action="store_true", help="archive the current workflow and start over")
     parser.add_argument("--approvals", metavar="PHASES", help="the phases that need approval, comma-separated, or none")
     parser.add_argument("--note", metavar="TEXT", help="save: what comes next; reject, back: why")
-    parser.add_argument("--output", metavar="PATH", help="the file that a phase or task leaves behind")
+    parser.add_argument("--output", metavar="PATH", help="the file that a phase or task produced")
     parser.add_argument("--error", metavar="TEXT", help="fail, task fail, task block: why")
-    parser.add_argument("--force", action="store_true", help="advance: even without the phase's result")
+    parser.add_argument("--force", action="store_true", help="advance: even if the phase has no result")
 
 
 # option -> the verbs that take it

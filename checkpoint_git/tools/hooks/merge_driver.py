@@ -9,8 +9,8 @@ from checkpoint_git.mergefile import main
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("files", metavar="FILE", nargs=5, help="as git fills in %%O %%A %%B %%L %%P")
-    parser.add_argument("--base", action="store_true", help="the files are merge bases themselves")
+    parser.add_argument("files", metavar="FILE", nargs=5, help="what git passes for %%O %%A %%B %%L %%P")
+    parser.add_argument("--base", action="store_true", help="the result is a merge base itself")
     parser.add_argument("--narrative", metavar="RULE", help="as chosen for `checkpoint init`")
     parser.add_argument("--merge-schema", metavar="FILE", help="as chosen for `checkpoint init`")
     parser.add_argument("--schema", metavar="FILE", help="as chosen for `checkpoint init`")

@@ -44,23 +44,15 @@ _OPTIONS = {
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    add("action", metavar="VERB", choices=["premerge", "verify"], help="premerge, verify")
-    add("--base", metavar="REF", help="the branch that the pull request goes into, as this clone knows it")
-    add(
-        "--head",
-        metavar="REF",
-        help="the pull request's last commit (default: HEAD, or what the remote has --branch at)",
-    )
+    add("action", metavar="VERB", choices=["premerge", "verify"], help="one of the above")
+    add("--base", metavar="REF", help="the target branch, as this clone knows it")
+    add("--head", metavar="REF", help="the pull request's last commit (default: HEAD, or --branch on the remote)")
     add("--remote", metavar="REMOTE", help="premerge: where to fetch and push (default: origin)")
     add("--branch", metavar="BRANCH", help="premerge: the pull request's branch on the remote")
     add("--push", action=argparse.BooleanOptionalAction, help="premerge: push the merge to the branch (default: no)")
     add("--retries", metavar="N", type=int, help="premerge: how often to retry when the branch moves")
-    add(
-        "--dry-run",
-        action="store_true",
-        help="premerge: only show what would be done, write no commit and push nothing",
-    )
-    add("--candidate", metavar="COMMIT", help="verify: what was made already, such as a merge queue's commit")
+    add("--dry-run", action="store_true", help="premerge: only show what would be done")
+    add("--candidate", metavar="COMMIT", help="verify: an existing merge, such as a merge queue's commit")
 
 
 def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:

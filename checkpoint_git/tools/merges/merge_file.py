@@ -23,18 +23,17 @@ _HARMLESS = ("schema/dead-reference", "schema/foreign-reference")  # what is beh
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("ours", metavar="OURS", help="the version that the result is written into")
-    parser.add_argument("base", metavar="BASE", help="the version that both began from; an empty file: there is none")
-    parser.add_argument("theirs", metavar="THEIRS", help="the other version")
-    parser.add_argument("-p", "--stdout", action="store_true", help="print the result, and write no file")
-    help_text = "a JSON Schema whose x-merge keywords say how places merge; default: by the file's name"
-    parser.add_argument("--schema", metavar="FILE", help=help_text)
+    add = parser.add_argument
+    add("ours", metavar="OURS", help="our version; the result is written into it")
+    add("base", metavar="BASE", help="the common ancestor; an empty file if there is none")
+    add("theirs", metavar="THEIRS", help="their version")
+    add("-p", "--stdout", action="store_true", help="print the result instead of writing it")
+    add("--schema", metavar="FILE", help="a JSON Schema with x-merge rules (default: by the file's name)")
     favour = parser.add_mutually_exclusive_group()
     favour.add_argument("--ours", action="store_const", const=0, dest="side", help="decide every conflict for OURS")
     favour.add_argument("--theirs", action="store_const", const=2, dest="side", help="decide every conflict for THEIRS")
-    help_text = "for conflict markers, in place of ours, base and theirs; up to three times"
-    parser.add_argument("-L", dest="labels", metavar="LABEL", action="append", default=[], help=help_text)
-    parser.add_argument("--marker-size", metavar="N", type=int, default=7, help="of conflict markers; default: 7")
+    add("-L", dest="labels", metavar="LABEL", action="append", default=[], help="a conflict marker's label; repeatable")
+    add("--marker-size", metavar="N", type=int, default=7, help="length of conflict markers (default: 7)")
 
 
 def answer(args: argparse.Namespace, invocation: Invocation) -> Answer:

@@ -47,12 +47,11 @@ class ResolveResult(NamedTuple):
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("paths", nargs="*", metavar="PATH", help="an unmerged checkpoint, or a folder (default: all)")
-    parser.add_argument("--take", choices=TAKES, help="decide for this side; newest: the later updated_at")
-    parser.add_argument(
-        "--where", action="append", default=[], metavar="POINTER", help="only the conflicts at this place (repeatable)"
-    )
-    parser.add_argument("--dry-run", action="store_true", help="show what would happen, and change nothing")
+    add = parser.add_argument
+    add("paths", nargs="*", metavar="PATH", help="an unmerged checkpoint, or a folder (default: all)")
+    add("--take", choices=TAKES, help="the side to take; newest: the later updated_at")
+    add("--where", action="append", default=[], metavar="POINTER", help="only conflicts at this place; repeatable")
+    add("--dry-run", action="store_true", help="show what would happen, and change nothing")
 
 
 def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:

@@ -31,7 +31,7 @@ _FOOT = (
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    help_text = f"how many tokens at most, a token being four bytes (default {MOST_TOKENS}, at least {LEAST_TOKENS})"
+    help_text = f"of four bytes each; default: {MOST_TOKENS}, minimum: {LEAST_TOKENS}"
     parser.add_argument("--budget", metavar="TOKENS", type=int, default=MOST_TOKENS, help=help_text)
     parser.add_argument("--strict", action="store_true", help="exit with 2 on errors")
 

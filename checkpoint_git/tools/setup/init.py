@@ -60,34 +60,24 @@ class InitResult(NamedTuple):
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    help_text = (
-        "where hooks go: git's own (native), the pre-commit framework's configuration, or nowhere; default: auto"
-    )
-    help_text += ". In a bare repository: native is pre-receive, update refuses ref by ref"
-    parser.add_argument("--hooks", choices=get_args(plan.HookChoice), default="auto", help=help_text)
+    add = parser.add_argument
+    help_text = "git's own (native; in a bare repository: pre-receive, or update), the pre-commit framework, or none"
+    add("--hooks", choices=get_args(plan.HookChoice), default="auto", help=help_text)
     help_text = "when both sides changed phase, step, status or summary: take the newer side's and keep the other's in "
     help_text += "superseded (newest), only while phase and status agree (auto, the default), or never (conflict)"
-    parser.add_argument("--narrative", choices=get_args(driver_settings.Narrative), help=help_text)
-    help_text = (
-        """a JSON Schema with x-merge rules for your private skill_state, outside any work tree; "" forgets it"""
-    )
-    parser.add_argument("--merge-schema", metavar="PATH", help=help_text)
+    add("--narrative", choices=get_args(driver_settings.Narrative), help=help_text)
+    add("--merge-schema", metavar="PATH", help="a JSON Schema with x-merge rules for skill_state; empty: remove it")
     names = ", ".join(agents.CHOICES)
     help_text = f"set up a coding agent: {names} (auto, or no name: every agent found here); repeatable"
-    parser.add_argument("--agent", metavar="AGENT", action="append", nargs="?", const=agents.AUTO, help=help_text)
-    help_text = "with --agent: a hook that stops a tool call unless a restore point covers what it changes"
-    parser.add_argument("--agent-guard", action="store_true", help=help_text)
-    parser.add_argument("--adopt", action="store_true", help="replace the merge driver opchain-checkpoint")
-    help_text = "write JSON Schemas to .checkpoints/schemas, and a $schema into every checkpoint that leads there"
-    parser.add_argument("--schemas", action="store_true", help=help_text)
-    help_text = "write jobs for this forge that check pull requests and merge them by meaning; repeatable"
-    parser.add_argument("--ci", choices=forge_files.FORGES, action="append", help=help_text)
-    help_text = "other JSON files to merge by their structure, as .gitattributes names files"
-    parser.add_argument("patterns", metavar="PATTERN", nargs="*", help=help_text)
-    help_text = "with PATTERN: a JSON Schema whose x-merge keywords say how those merge; this clone keeps a copy"
-    parser.add_argument("--schema", metavar="FILE", help=help_text)
-    parser.add_argument("--dry-run", action="store_true", help="show what would be done, and change nothing")
-    parser.add_argument("-v", "--verbose", action="store_true", help="show every step")
+    add("--agent", metavar="AGENT", action="append", nargs="?", const=agents.AUTO, help=help_text)
+    add("--agent-guard", action="store_true", help="with --agent: block tool calls that no restore point covers")
+    add("--adopt", action="store_true", help="replace the merge driver opchain-checkpoint")
+    add("--schemas", action="store_true", help="write JSON Schemas to .checkpoints/schemas, for editors")
+    add("--ci", choices=forge_files.FORGES, action="append", help="write jobs for pull requests; repeatable")
+    add("patterns", metavar="PATTERN", nargs="*", help="other JSON files to merge; as in .gitattributes")
+    add("--schema", metavar="FILE", help="with PATTERN: a JSON Schema with x-merge rules; this clone keeps a copy")
+    add("--dry-run", action="store_true", help="show what would be done, and change nothing")
+    add("-v", "--verbose", action="store_true", help="show every step")
 
 
 def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:

@@ -30,7 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     which = parser.add_mutually_exclusive_group()
     which.add_argument("name", metavar="KIND", nargs="?", help="the kind of file; default: list them all")
     which.add_argument("--editor", choices=("vscode",), help="settings that check files while they are edited")
-    which.add_argument("--matcher", action="store_true", help="how GitHub Actions find findings in what we print")
+    which.add_argument("--matcher", action="store_true", help="a problem matcher for GitHub Actions")
 
 
 def answer(args: argparse.Namespace, invocation: Invocation) -> Answer:

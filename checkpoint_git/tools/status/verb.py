@@ -13,9 +13,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("skill", metavar="NAME", nargs="?", help="show this one in full; default: all")
     parser.add_argument("--brief", action="store_true", help="only the most important skill, its next action, blockers")
     parser.add_argument("--short", action="store_true", help="only the table: one line for each checkpoint")
-    parser.add_argument(
-        "--since", metavar="TIME", help="what changed since 2d (days), 2026-06-01 or 2026-06-01T00:00:00Z"
-    )
+    parser.add_argument("--since", metavar="TIME", help="changes since 2d (days), 2026-06-01, 2026-06-01T00:00:00Z")
 
 
 def run(args: Namespace, invocation: Invocation) -> Outcome:

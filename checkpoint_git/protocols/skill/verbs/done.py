@@ -18,15 +18,14 @@ SENTENCES = ("next", "action")
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("skill", metavar="NAME", help="whose action is done")
-    parser.add_argument(
-        "action", metavar="ACTION", nargs="*", help="its number from 0, or a part of its text; default: the first"
-    )
-    parser.add_argument("--verify", action="store_true", help="first run the action's done_when; it must succeed")
-    parser.add_argument("--yes", action="store_true", help="with --verify: run the command without asking")
+    add = parser.add_argument
+    add("skill", metavar="NAME", help="whose checkpoint")
+    add("action", metavar="ACTION", nargs="*", help="its number (from 0) or part of its text; default: the first")
+    add("--verify", action="store_true", help="run the action's done_when first; it must succeed")
+    add("--yes", action="store_true", help="with --verify: do not ask before running it")
     after = parser.add_mutually_exclusive_group()
-    after.add_argument("--next", metavar="TEXT", help="what comes next, put first in the list")
-    after.add_argument("--complete", action="store_true", help="all is done: set status to complete")
+    after.add_argument("--next", metavar="TEXT", help="the next action, put first in the list")
+    after.add_argument("--complete", action="store_true", help="also set status to complete")
 
 
 Asked = tuple[str, str | None]  # an action's text and its done_when

@@ -29,16 +29,14 @@ _KIN = f":(top,glob)**/*{layout.SUFFIX}"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("skill", metavar="NAME", nargs="?", help="whose checkpoint; needed where there are several")
+    add = parser.add_argument
+    add("skill", metavar="NAME", nargs="?", help="whose checkpoint; required if there are several")
     help_text = f"show at most N commits, newest first; 0 for all (default: {DEFAULT_LIMIT}, with --since all)"
-    parser.add_argument("-n", "--limit", metavar="N", type=int, help=help_text)
-    parser.add_argument(
-        "--since", metavar="TIME", help="only commits since 2d (days), 2026-06-01 or 2026-06-01T00:00:00Z"
-    )
-    help_text = "only what happened to the rows of the progress table, or to one of them; repeatable"
-    parser.add_argument("--rows", metavar="ID", nargs="?", const="", action="append", help=help_text)
-    parser.add_argument("--decisions", action="store_true", help="only decisions, and blockers opened and closed")
-    parser.add_argument("--all", action="store_true", help="include commits without a visible change")
+    add("-n", "--limit", metavar="N", type=int, help=help_text)
+    add("--since", metavar="TIME", help="only commits since 2d (days), 2026-06-01 or 2026-06-01T00:00:00Z")
+    add("--rows", metavar="ID", nargs="?", const="", action="append", help="only rows, or this one; repeatable")
+    add("--decisions", action="store_true", help="only decisions, and blockers opened and closed")
+    add("--all", action="store_true", help="include commits without a visible change")
 
 
 class LogResult(NamedTuple):

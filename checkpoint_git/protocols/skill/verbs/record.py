@@ -75,7 +75,7 @@ def _text(name: str, text: str) -> tuple[str, dict[str, Any]]:
     return name.lower(), {"metavar": name, "nargs": "+", "help": text}
 
 
-_BLOCKS = ("--blocks", {"metavar": "ROW", "help": "the id of the row in progress_table that waits"})
+_BLOCKS = ("--blocks", {"metavar": "ROW", "help": "the id of the progress_table row that waits"})
 NOTE = _Verb(
     "note",
     (_text("TEXT", "what was decided, in a sentence"),),
@@ -87,7 +87,7 @@ ASK = _Verb(
         _text("QUESTION", "what is to be decided"),
         (
             "--option",
-            {"metavar": "TEXT", "action": "append", "default": [], "help": "a possible answer; again for more"},
+            {"metavar": "TEXT", "action": "append", "default": [], "help": "a possible answer; repeatable"},
         ),
         _BLOCKS,
     ),
@@ -95,9 +95,9 @@ ASK = _Verb(
 )
 DECIDE = _Verb(
     "decide",
-    (("words", {"metavar": "[ID] ANSWER", "nargs": "+", "help": "the question's id, where several wait; the answer"}),),
+    (("words", {"metavar": "[ID] ANSWER", "nargs": "+", "help": "the question's id, if several wait; the answer"}),),
     lambda args, now: lambda value: entries.decide(value, now, *entries.split_answer(value, args.words)),
-    "%(prog)s [OPTIONS] NAME [ID] ANSWER",
+    "%(prog)s NAME [ID] ANSWER",
 )
 BLOCK = _Verb(
     "block",
@@ -110,16 +110,16 @@ BLOCK = _Verb(
 )
 UNBLOCK = _Verb(
     "unblock",
-    (("id", {"metavar": "ID", "nargs": "*", "help": "the blocker's id or text, where several are open"}),),
+    (("id", {"metavar": "ID", "nargs": "*", "help": "the blocker's id or text, if several are open"}),),
     lambda args, now: lambda value: entries.unblock(value, now, " ".join(args.id) if args.id else None),
 )
 DROP = _Verb(
     "drop",
     (
-        ("action", {"metavar": "ACTION", "nargs": "*", "help": "its number from 0 or part of its text; default: 0"}),
+        ("action", {"metavar": "ACTION", "nargs": "*", "help": "its number (from 0) or part of its text; default: 0"}),
         ("--why --reason", {"metavar": "TEXT", "required": True, "help": "the reason"}),
-        ("--next", {"metavar": "TEXT", "help": "what comes next, put first in the list"}),
-        ("--complete", {"action": "store_true", "help": "all is done: set status to complete"}),
+        ("--next", {"metavar": "TEXT", "help": "the next action, put first in the list"}),
+        ("--complete", {"action": "store_true", "help": "also set status to complete"}),
     ),
     lambda args, now: (
         lambda value: entries.drop(

@@ -28,9 +28,7 @@ from checkpoint_git.protocols.skill.views import (
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("skill", metavar="NAME", help="the checkpoint to continue")
-    parser.add_argument(
-        "--continue", dest="go_on", action="store_true", help="continue even if resume would stop and ask"
-    )
+    parser.add_argument("--continue", dest="go_on", action="store_true", help="continue where it would stop and ask")
 
 
 _MOST_DONE = 3

@@ -19,12 +19,10 @@ _ROLES = ("source", "child", "deploy", "incident", "linked")
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("skill", metavar="NAME", nargs="?", help="whose checkpoint; default: all")
-    parser.add_argument(
-        "--public", action="store_true", help="only what other skills may read: never skill_state or unknown fields"
-    )
-    help_text = "only the tickets: ids and URLs, never a ticket's text; with a role, only those in it"
-    parser.add_argument("--tickets", metavar="ROLE", nargs="?", const="all", choices=("all", *_ROLES), help=help_text)
+    add = parser.add_argument
+    add("skill", metavar="NAME", nargs="?", help="whose checkpoint; default: all")
+    add("--public", action="store_true", help="only what other skills may read: no skill_state, no unknown fields")
+    add("--tickets", metavar="ROLE", nargs="?", const="all", choices=("all", *_ROLES), help="only tickets (of a role)")
 
 
 def run(args: Namespace, invocation: Invocation) -> Outcome:

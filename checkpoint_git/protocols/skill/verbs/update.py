@@ -29,7 +29,7 @@ _NEW_FIELDS = (NEW_FIELD, "--new_field")
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("skill", metavar="NAME", help="whose checkpoint")
-    parser.add_argument("words", metavar="EDIT", nargs="*", help="--path=value, see below")
+    parser.add_argument("words", metavar="EDIT", nargs="*", help="--FIELD=VALUE, see below")
 
 
 class UpdateResult(NamedTuple):
