@@ -3,6 +3,7 @@
 import os
 import re
 import selectors
+import shlex
 import signal
 import time
 from collections.abc import Mapping, Sequence
@@ -21,13 +22,15 @@ from checkpoint_git.git.run import GitResult, clean_env, run_git, start_git
 Kind = Literal["arrived", "lost", "refused", "hook", "unknown"]
 
 HEADS = "refs/heads/"
-PATIENCE = 1_800.0  # seconds for one question, of who does not say
+PATIENCE = 540.0  # seconds for one question, unless the caller says: less than a forge's job has
 _DEEPER = ("--deepen=64", "--deepen=512")  # commits, before all the rest is fetched
 _MOST_SAID = 1 << 20  # bytes of one stream
 _CHUNK = 1 << 16
 _HELD, _NAP = 5.0, 0.05  # seconds
 _LONGEST_REASON, _LONGEST_BRANCH = 600, 200  # characters
-_SETTINGS = ("fetch.unpackLimit=1", "gc.auto=0", "maintenance.auto=false", "advice.pushFetchFirst=false")
+_SETTINGS = (
+    "fetch.unpackLimit=1", "gc.auto=0", "maintenance.auto=false", "advice.pushFetchFirst=false", "core.askPass=",
+)  # fmt: skip
 _NO_HOOKS = f"core.hooksPath={os.devnull}"
 _FETCH = ("fetch", "-q", "--no-tags", "--no-recurse-submodules", "--no-write-fetch-head")
 _MISSING = re.compile(rb"couldn't find remote ref|not our ref|unadvertised object")
@@ -37,6 +40,12 @@ _LOST = re.compile(
 )
 _NO_ROOM = b"exists; cannot create"  # a/b beside a branch a: no attempt will ever succeed
 _NOISE = re.compile(rb"^(To |error: failed to push some refs|hint: |fatal: the remote end hung up upon initial)")
+
+
+_NO_ACCESS = re.compile(
+    rb"could not read (Username|Password)|Authentication failed|Permission denied|returned error: 40[13]"
+    rb"|Host key verification failed"
+)
 
 
 class UnreachableError(CheckpointError):
@@ -52,13 +61,13 @@ class Reply(NamedTuple):
     said: str
 
 
-def network_env(env: Mapping[str, str], *, ssh_is_chosen: bool) -> dict[str, str]:
-    # Git asks nobody for anything, and speaks English; settings handed down with `git -c` stay
+def network_env(env: Mapping[str, str]) -> dict[str, str]:
+    # Git speaks English and asks nobody for anything: no terminal (see _run, for ssh), no window. A GIT_ASKPASS stays,
+    # with which a job answers, and so do settings handed down with `git -c`.
     kept = {name: value for name, value in env.items() if name.startswith("GIT_CONFIG")}
     quiet = {"GIT_TERMINAL_PROMPT": "0", "GIT_OPTIONAL_LOCKS": "0", "LC_ALL": "C", "GIT_MERGE_AUTOEDIT": "no"}
-    if not ssh_is_chosen and "GIT_SSH_COMMAND" not in env and "GIT_SSH" not in env:
-        quiet["GIT_SSH_COMMAND"] = "ssh -o BatchMode=yes"
-    return {**clean_env(env), **kept, **quiet, "GCM_INTERACTIVE": "never"}
+    quiet |= {"SSH_ASKPASS": "", "SSH_ASKPASS_REQUIRE": "never", "GCM_INTERACTIVE": "never"}
+    return {**clean_env(env), **kept, **quiet}
 
 
 def check_branch(cwd: str, name: str, *, is_new: bool = False) -> str:
@@ -81,18 +90,18 @@ def check_remote(cwd: str, remote: str, env: Env = None) -> None:
     raise CheckpointError(f"no remote named {shown!r}", f"known are: {', '.join(known) or 'none'}; see --remote")
 
 
-def read_remote_ref(cwd: str, remote: str, ref: str, env: Env = None, timeout: float = PATIENCE) -> str | None:
-    """What a full ref is at on the remote, "" where it has no such ref; None where the remote does not answer."""
+def read_remote_ref(cwd: str, remote: str, ref: str, env: Env = None, timeout: float = 0.0) -> str:
+    """What a full ref is at on the remote, "" where it has no such ref. Raises UnreachableError."""
     result = _run(["ls-remote", "-q", "--refs", "--end-of-options", remote, ref], cwd, env, timeout)
     if result.code != 0:
-        return None
+        raise _unreachable(remote, result)
     rows = (line.split("\t") for line in os.fsdecode(result.out).splitlines())
     return next((row[0] for row in rows if len(row) == 2 and row[1] == ref), "")
 
 
-def fetch(cwd: str, remote: str, wanted: Sequence[str], env: Env = None, timeout: float = PATIENCE) -> bool:
+def fetch(cwd: str, remote: str, wanted: Sequence[str], env: Env = None, timeout: float = 0.0) -> bool:
     """wanted: full refs, ids or refspecs. False: the remote has no such thing. Raises UnreachableError."""
-    ends = time.monotonic() + min(timeout, _HELD)
+    ends = time.monotonic() + min(timeout or PATIENCE, _HELD)
     while True:
         result = _run([*_FETCH, "--end-of-options", remote, *wanted], cwd, env, timeout)
         if result.code == 0 or not _LOST.search(result.err) or time.monotonic() > ends:
@@ -100,7 +109,13 @@ def fetch(cwd: str, remote: str, wanted: Sequence[str], env: Env = None, timeout
         time.sleep(_NAP)  # the fetch of a sync that was killed still holds the ref
     if result.code == 0 or _MISSING.search(result.err):
         return result.code == 0
-    raise UnreachableError(f"{escape_controls(remote)} gave no answer: {_reason(result)}")
+    raise _unreachable(remote, result)
+
+
+def _unreachable(remote: str, result: GitResult) -> UnreachableError:
+    shown = escape_controls(remote.rpartition("@")[2])  # an address may begin with a password
+    hint = f"log in once by hand, with a credential helper or an ssh agent: git ls-remote {shlex.quote(shown)}"
+    return UnreachableError(f"{shown} gave no answer: {_reason(result)}", hint if _NO_ACCESS.search(result.err) else "")
 
 
 # As much is fetched into a shallow clone as it takes to know them: there, a base that is here may be the wrong one.
@@ -110,7 +125,7 @@ def read_full_bases(cwd: str, remote: str, ours: str, theirs: str, env: Env = No
     for words in ([_DEEPER[0], *ends], [_DEEPER[1], *ends], ["--unshallow", *ends], ["--unshallow", *ends[:2]]):
         if not _is_cut(cwd, ours, theirs, env):
             break
-        _run([*_FETCH, *words], cwd, env, PATIENCE)
+        _run([*_FETCH, *words], cwd, env, 0.0)
     if _is_cut(cwd, ours, theirs, env):
         message = f"this clone is too shallow to find what {ours[:12]} and {theirs[:12]} have in common"
         raise CheckpointError(f"{message}, and the rest could not be fetched", UNSHALLOW)
@@ -127,7 +142,7 @@ def _is_cut(cwd: str, ours: str, theirs: str, env: Env) -> bool:
 
 
 def push_commit(
-    cwd: str, remote: str, ref: str, commit: str, expected: str, env: Env = None, timeout: float = PATIENCE,
+    cwd: str, remote: str, ref: str, commit: str, expected: str, env: Env = None, timeout: float = 0.0,
     *, hooks: bool = False,
 ) -> Reply:  # fmt: skip
     """Compare and swap: only if the full ref still names `expected`, "" for one that must not exist yet. hooks: run
@@ -149,7 +164,8 @@ def read_reply(result: GitResult) -> Reply:
             told = [line[8:] for line in result.err.split(b"\n") if line.startswith(b"remote: ") and line[8:].strip()]
             return Reply("refused", _shown(b" / ".join([row.rpartition(b"\t")[2], *told])))
     has_talked = any(line.startswith(b"To ") for line in result.out.split(b"\n"))
-    if result.code == 1 and b"error: dst refspec " in result.err:  # the remote has a branch called refs/heads/...
+    # the remote has a branch called refs/heads/..., or forbids it
+    if _NO_ACCESS.search(result.err) or (result.code == 1 and b"error: dst refspec " in result.err):
         return Reply("refused", _reason(result))
     if result.code == 1 and not has_talked and b"fatal:" not in result.err:
         return Reply("hook", _reason(result))
@@ -169,6 +185,7 @@ def _shown(text: bytes) -> str:
 # may be slow, silent, talkative or gone: every question has an end in time and in memory.
 def _run(words: Sequence[str], cwd: str, env: Env, timeout: float, *, hooks: bool = False) -> GitResult:
     settings = [word for each in (*_SETTINGS, *([] if hooks else [_NO_HOOKS])) for word in ("-c", each)]
+    timeout = timeout or PATIENCE
     ends, out, err, trouble = time.monotonic() + timeout, bytearray(), bytearray(), "it was interrupted"
     process = start_git([*settings, *words], cwd, env=env, stdin=-3, own_group=True)  # subprocess.DEVNULL
     with process, selectors.DefaultSelector() as selector:

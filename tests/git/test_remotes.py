@@ -36,7 +36,8 @@ def test_only_the_very_ref_counts_on_a_remote(repo: GitRepo) -> None:
     repo.git("update-ref", "refs/heads/far/refs/heads/topic", head)
     assert read_remote_ref(str(repo.path), ".", "refs/heads/topic") == ""
     assert read_remote_ref(str(repo.path), ".", "refs/heads/main") == head
-    assert read_remote_ref(str(repo.path), "./nowhere", "refs/heads/main") is None
+    with pytest.raises(UnreachableError, match="nowhere"):
+        read_remote_ref(str(repo.path), "./nowhere", "refs/heads/main")
 
 
 def test_a_remote_is_configured_or_an_address(repo: GitRepo) -> None:
@@ -79,6 +80,7 @@ def test_a_remote_is_configured_or_an_address(repo: GitRepo) -> None:
         (1, b"", b"error: dst refspec refs/heads/main matches more than one\n", "refused"),
         (1, TO + b"*\tabc:refs/heads/main\t[new branch]\n", b"send-pack: unexpected disconnect\n", "unknown"),
         (128, b"", b"fatal: Could not read from remote repository.\n", "unknown"),
+        (128, b"", b"fatal: unable to access 'x': The requested URL returned error: 403\n", "refused"),
         (-9, b"", b"\nfatal: no end within 1 seconds", "unknown"),
     ],
 )
@@ -95,15 +97,15 @@ def test_what_a_remote_says_is_quoted_without_its_control_characters() -> None:
 
 
 def test_nobody_is_asked_for_a_password() -> None:
-    env = network_env({"PATH": "/bin", "GIT_DIR": "/elsewhere"}, ssh_is_chosen=False)
-    assert env["GIT_TERMINAL_PROMPT"] == "0"
-    assert "BatchMode=yes" in env["GIT_SSH_COMMAND"]
+    window = {"SSH_ASKPASS": "/usr/bin/ssh-askpass", "DISPLAY": ":0"}
+    env = network_env({"PATH": "/bin", "GIT_DIR": "/elsewhere", **window})
+    assert (env["GIT_TERMINAL_PROMPT"], env["SSH_ASKPASS"], env["SSH_ASKPASS_REQUIRE"]) == ("0", "", "never")
     assert "GIT_DIR" not in env
 
 
-def test_an_ssh_command_that_somebody_chose_stays() -> None:
-    assert "GIT_SSH_COMMAND" not in network_env({}, ssh_is_chosen=True)
-    assert network_env({"GIT_SSH_COMMAND": "mine"}, ssh_is_chosen=False)["GIT_SSH_COMMAND"] == "mine"
+@pytest.mark.parametrize("name", ["GIT_SSH_COMMAND", "GIT_ASKPASS"])
+def test_what_a_job_chose_to_answer_with_stays(name: str) -> None:
+    assert network_env({name: "mine"})[name] == "mine"
 
 
 @pytest.mark.parametrize(

@@ -25,7 +25,7 @@ from checkpoint_git.git.objects import (
 )
 from checkpoint_git.git.run import run_git
 from checkpoint_git.git.staged import pathspecs
-from checkpoint_git.protocols.registry import is_merged
+from checkpoint_git.protocols.registry import is_merged, protocol_of
 
 UNSHALLOW = "fetch the rest of the history: git fetch --unshallow"
 AT_ONCE = 64  # merges whose files are in memory at once
@@ -105,7 +105,9 @@ def read_merges(cwd: str, revisions: str) -> list[Commit]:
         first, *others = (trees[parent] for parent in merge.parents)
         pairs[merge.id] = {(first, tree) for tree in (*others, merge.tree)}
     changes = diff_tree_pairs(cwd, {pair for some in pairs.values() for pair in some}, pathspecs())
-    return [merge for merge in merges if any(changes[pair] for pair in pairs[merge.id])]
+    # git 2.36.0 forgets the paths after the first pair of trees
+    touching = {pair for pair, some in changes.items() if any(protocol_of(change.path) for change in some)}
+    return [merge for merge in merges if not touching.isdisjoint(pairs[merge.id])]
 
 
 def read_cut_ends(cwd: str, revisions: str) -> list[Commit]:

@@ -55,19 +55,18 @@ class TrialFacts:
             return []
         from checkpoint_git.tools.doctor import hook_trial
 
-        failures = hook_trial.read_broken_scripts(setup.hooks)
         scripts = hook_trial.read_own_scripts(setup.hooks, self.context.place.top)
         words = [f"{name} {script.decode('utf-8', 'surrogateescape')}" for name, script in scripts.items()]
         settings = {key: setup.settings.get(key, "") for key in (driver_settings.PYTHON, driver_settings.PACKAGE)}
         digest = self._make_digest(words, *settings.values())
         if not scripts or self.is_driver_gone or self._has_passed("hooks", digest):
-            return failures
+            return []
         env = clean_env(self.context.env)
         failed = hook_trial.prove_hooks(scripts, settings, env)
         if not failed:
             self._remember("hooks", digest)
-            return failures
-        failures += hook_trial.prove_hooks(scripts, settings, env, is_bare_path=False)
+            return []
+        failures = hook_trial.prove_hooks(scripts, settings, env, is_bare_path=False)
         if settings[driver_settings.PYTHON] in setup.gone:  # hooks/unreachable says that they need PATH
             return failures
         broken = {failure.hook for failure in failures}

@@ -61,25 +61,6 @@ def read_own_scripts(hooks: Iterable[HookFile], work_tree: str) -> dict[str, byt
     return scripts
 
 
-def read_broken_scripts(hooks: Iterable[HookFile]) -> list[HookFailure]:
-    """The hooks in which our part was changed, and that no shell understands any more. It is read only, never run."""
-    parts = ((hook.name, _read_part(hook.path)[1]) for hook in hooks if hook.state == "outdated")
-    answers = [(name, _read_complaint(part)) for name, part in parts if part]
-    return [HookFailure(name, "a shell cannot run the lines that init added", said) for name, said in answers if said]
-
-
-def _read_complaint(script: bytes) -> str:
-    import subprocess
-
-    words = ["/bin/sh", "-n"]
-    try:
-        done = subprocess.run(words, input=script, capture_output=True, timeout=SECONDS, env={}, check=False)
-    except (OSError, subprocess.TimeoutExpired):
-        return ""
-    said = done.stderr.decode("utf-8", "replace").strip().partition("\n")[0]
-    return (said or "a syntax error") if done.returncode else ""
-
-
 def _read_part(path: str) -> tuple[bytes, bytes]:
     """(first line where it names an interpreter, our block); empty where there is none."""
     try:

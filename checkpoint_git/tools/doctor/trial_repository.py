@@ -13,7 +13,7 @@ from contextlib import contextmanager, suppress
 from typing import Any, NamedTuple
 
 from checkpoint_git.core.errors import CheckpointError
-from checkpoint_git.git.run import start_git
+from checkpoint_git.git.run import check_git_version, start_git
 
 SECONDS = 10.0  # for one answer of git's with all that it starts
 FILE = ".checkpoints/proof.checkpoint.json"
@@ -78,10 +78,17 @@ def open_trial(
         ):
             # What a program that was started from a desktop hands down. HOME stays: a desktop knows it, and Python
             # finds there what was installed for one user.
+            home = env.get("HOME") or folder
+            if check_git_version(folder) < (2, 32):  # it reads HOME's .gitconfig whatever GIT_CONFIG_GLOBAL says
+                os.symlink(os.path.join(home, ".local"), os.path.join(folder, ".local"))
+                home = folder
             quiet = {"GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": os.devnull, "GIT_TERMINAL_PROMPT": "0"}
+            for at, (key, value) in enumerate(settings.items()):
+                quiet |= {f"GIT_CONFIG_KEY_{at}": key, f"GIT_CONFIG_VALUE_{at}": value}
             own = {
                 "PATH": path if is_bare_path else env["PATH"],
-                "HOME": env.get("HOME") or folder,
+                "HOME": home,
+                "GIT_CONFIG_COUNT": str(len(settings)),
                 "XDG_CONFIG_HOME": folder,
                 "GIT_EDITOR": ":",
                 **quiet,
@@ -91,19 +98,9 @@ def open_trial(
             must(trial, ["init", "-q", "--template="])
             with open(os.path.join(trial.work_tree, ".git", "config"), "ab") as stream:
                 stream.write(_read_own("trial.gitconfig"))
-                stream.writelines(_write_setting(key, value) for key, value in settings.items())
             yield trial
     except OSError as error:
         raise _no_room(error) from error
-
-
-def _write_setting(key: str, value: str) -> bytes:
-    """As git's configuration has it; a process of git's for each of them would take longer."""
-    section, _, name = key.rpartition(".")
-    section, _, inner = section.partition(".")
-    head = f'{section} "{inner}"' if inner else section
-    quoted = value.replace("\\", "\\\\").replace('"', '\\"').replace("\n", "\\n")
-    return f'[{head}]\n\t{name} = "{quoted}"\n'.encode("utf-8", "surrogateescape")
 
 
 @contextmanager

@@ -12,7 +12,7 @@ from checkpoint_git.git.merges.merges import read_contents
 from checkpoint_git.git.merges.new_commits import write_merge_commit
 from checkpoint_git.git.merges.trees import merge_by_lines, open_plain
 from checkpoint_git.git.objects import Change, diff_trees
-from checkpoint_git.git.remotes import push_commit, read_full_bases, read_remote_ref
+from checkpoint_git.git.remotes import UnreachableError, push_commit, read_full_bases, read_remote_ref
 from checkpoint_git.protocols.write import find_new_errors
 from checkpoint_git.tools.merges.pull_request import LONGEST_NAME, Request, show_name
 from checkpoint_git.tools.merges.tree_merge import MergedTree, UnrelatedError, merge_commits
@@ -124,11 +124,12 @@ def _push(request: Request, commit: str, env: Env) -> None:
     reply = push_commit(request.cwd, request.remote, request.ref, commit, request.head, env)
     if reply.kind == "arrived":
         return
-    now = read_remote_ref(request.cwd, request.remote, request.ref, env)  # the connection may have died after the push
     branch, made = show_name(request.head_name), f"the merge is commit {commit[:12]} in this clone"
-    if now is None:
+    try:  # the connection may have died after the push
+        now = read_remote_ref(request.cwd, request.remote, request.ref, env)
+    except UnreachableError as error:
         hint = f"{made}; look whether it arrived before you run it again: it is safe to"
-        raise CheckpointError(f"the remote does not answer: {reply.said}", hint)
+        raise CheckpointError(f"the remote does not answer: {reply.said}", hint) from error
     if not now:
         raise MovedError(f"{branch} is gone from the remote", "was the pull request closed?")
     if now not in (request.head, commit):

@@ -59,7 +59,7 @@ _SAID: dict[State, tuple[str, Style]] = {
 
 def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     """Exit code 1 where something is left to the user."""
-    env = network_env(invocation.env, ssh_is_chosen=True)
+    env = network_env(invocation.env)
     request = read_request(args, invocation.cwd, env)
     for _ in range(args.retries or 0):
         try:

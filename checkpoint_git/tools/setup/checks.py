@@ -217,7 +217,7 @@ _HOOK_STATES = {
     "not-executable": "not executable, so git skips it",
     "no-interpreter": "its first line names a program that is not there",
     "passed-over": "a line above ours ends the script",
-    "outdated": "of another version",
+    "outdated": "changed, or of another version",
     "damaged": "with broken marks",
 }
 

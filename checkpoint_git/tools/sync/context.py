@@ -63,10 +63,8 @@ def open_context(
     if place.work_tree is None or place.git_dir is None:
         raise CheckpointError(f"{escape_controls(place.root)} is not in a git repository", "git init, or git clone")
     top = place.work_tree
-    own = network_env(env, ssh_is_chosen=True)
+    own = network_env(env)
     settings = read_all_settings(top, own)
-    if "core.sshcommand" not in settings:
-        own = network_env(env, ssh_is_chosen=False)
     local = os.fsdecode(run_git(["symbolic-ref", "-q", "HEAD"], top, env=own, check=False).out).strip()
     target = _find_target(top, settings, local, wish)
     driver = read_driver_command(settings.get(DRIVER, ""))

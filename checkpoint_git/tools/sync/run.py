@@ -4,6 +4,7 @@ import os
 import random
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import NamedTuple
 
 from checkpoint_git.core.finding import Finding
@@ -119,13 +120,15 @@ def _wait(context: SyncContext, pause: float) -> None:
     # Waits, and looks now and then whether the branch has come to rest: then there is nobody left to wait for
     over = min(time.monotonic() + pause, context.ends)
     remote, branch, _ = context.target
-    last: str | None = ""
+    last = ""
     while (left := over - time.monotonic()) > 0:
         if left <= LOOK_EVERY:
             time.sleep(left)
             return
         time.sleep(LOOK_EVERY * (0.75 + random.random() / 2))  # noqa: S311 (no secret)
-        tip = read_remote_ref(context.top, remote, f"{HEADS}{branch}", context.env, _LONGEST_QUESTION)
+        tip = ""
+        with suppress(UnreachableError):
+            tip = read_remote_ref(context.top, remote, f"{HEADS}{branch}", context.env, _LONGEST_QUESTION)
         if tip and tip == last:
             return
         last = tip
@@ -222,13 +225,13 @@ def _queue_offline(context: SyncContext, error: UnreachableError, *, was_sent: b
         hint = "the next `checkpoint sync` that reaches the remote sends it"
     else:
         code, what, hint = "sync/unreachable", "nothing of this clone is waiting", "try again later"
-    findings.append(Finding(code, "error", f"{error.message}; {what}", hint=hint))
+    findings.append(Finding(code, "error", f"{error.message}; {what}", hint=error.hint or hint))
     return _result(context, found, "offline", memory.theirs, findings)
 
 
 _GIVEN_UP = {
     "refused": ("refused", "sync/refused", "the remote does not take it",
-                "a protected branch? sync with one of its own: checkpoint sync --branch checkpoints"),
+                "may you push? a protected branch: sync with one of its own: checkpoint sync --branch checkpoints"),
     "hook": ("refused", "sync/hook", "the pre-push hook of this clone stopped it",
              "fix what it names, or: checkpoint sync --no-verify"),
     "unknown": ("contended", "sync/contended", "the remote did not confirm the push",

@@ -60,6 +60,14 @@ def test_a_driver_that_does_wrong_is_found_out(command: str, clean: str, conflic
     assert not proof.holds
 
 
+@pytest.mark.parametrize("name", [".gitconfig", ".config/git/config"])
+def test_what_the_user_set_for_all_repositories_does_not_count(name: str) -> None:
+    settings = Path(os.environ["HOME"]) / name
+    settings.parent.mkdir(parents=True, exist_ok=True)
+    settings.write_text("[merge]\n\tff = only\n[alias]\n\tbroken")
+    assert prove_driver(plan_settings(sys.executable, PACKAGE, Choices())).holds
+
+
 def test_no_driver_at_all_is_found_out() -> None:
     assert not prove_driver({}).holds
 
