@@ -6,10 +6,10 @@ from functools import cache
 from typing import Any, NamedTuple
 
 from checkpoint_git.core.jsontext import join_pointer
-from checkpoint_git.core.yamlblock import MAX_DEPTH, read_block
 
 MAX_BYTES = 1024 * 1024
 MAX_VALUES = 50_000  # keys counted
+MAX_DEPTH = 20  # of values in values
 _MAX_NUMBER = 64  # characters; a number of a million digits takes minutes to read
 _MARKER = re.compile(r"^(?:<{7}(?: |$)|>{7}(?: |$))", re.MULTILINE)
 
@@ -55,11 +55,6 @@ def decode(data: bytes) -> str:
 
 def load(text: str) -> Any:
     """Timestamps stay texts. Raises YamlTextError."""
-    value = read_block(text) if text.count("\n") <= MAX_VALUES // 2 else None  # two a line
-    return value if value is not None else load_by_library(text)
-
-
-def load_by_library(text: str) -> Any:
     marker = _MARKER.search(text)
     if marker:
         message = "it has conflict markers: two different records took one name"

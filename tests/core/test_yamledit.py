@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.yamledit import set_values
-from checkpoint_git.core.yamltext import load_by_library
+from checkpoint_git.core.yamltext import load
 
 TEXT = """\
 # status, kept by hand
@@ -67,7 +67,7 @@ def test_what_is_missing_is_made(text: str) -> None:
         ("sessions", 0, "completed"): "c",
         ("resume", "context_files"): ["x", "y"],
     }
-    value = load_by_library(set_values(text, changes))
+    value = load(set_values(text, changes))
     assert (value["active"]["phase"], value["sessions"][0]["completed"]) == ("p", "c")
     assert value["resume"]["context_files"] == ["x", "y"]
 
@@ -81,8 +81,8 @@ def test_a_place_of_another_form_is_refused(path: tuple[str | int, ...]) -> None
 @given(st.text(), st.sampled_from([("active", "initiative"), ("active", "milestone"), ("active", "phase"), ("n", "m")]))
 def test_any_text_is_written_so_that_it_is_read_or_refused(value: str, path: tuple[str | int, ...]) -> None:
     try:
-        changed = load_by_library(set_values(TEXT, {path: value}))
+        changed = load(set_values(TEXT, {path: value}))
     except CheckpointError:
         return
     assert changed[path[0]][path[1]] == value
-    assert changed["sessions"] == load_by_library(TEXT)["sessions"]
+    assert changed["sessions"] == load(TEXT)["sessions"]

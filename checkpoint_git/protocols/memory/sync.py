@@ -270,7 +270,7 @@ def _parse(path: str, data: bytes) -> tuple[str, Any]:
         raise CheckpointError(message, "give it one kind of line ends")
     try:
         text = yamltext.decode(data)
-        return text, None if yamledit.is_blank(text) else yamltext.load_by_library(text)
+        return text, None if yamledit.is_blank(text) else yamltext.load(text)
     except yamltext.YamlTextError as error:
         message = f"{escape_controls(path)}:{error.line}: {escape_controls(error.message)}"
         raise CheckpointError(message, "fix the file") from None
