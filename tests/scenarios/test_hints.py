@@ -2,9 +2,7 @@
 
 import inspect
 import json
-import os
 import re
-import subprocess
 from collections.abc import Callable
 from typing import Any, NamedTuple
 
@@ -12,14 +10,14 @@ import pytest
 
 from checkpoint_git.protocols.check import collect_checks
 from checkpoint_git.protocols.skill import checks, rules, shape
-from tests.support.command import BIN, run_here
+from tests.support.command import run_here
+from tests.support.hints import COMMAND, follow
 from tests.support.records import put_record
 from tests.support.repos import GitRepo
 from tests.support.samples import checkpoint
 
 SKILL = "bob's build"
 PATH = f".checkpoints/{SKILL}.checkpoint.json"
-COMMAND = re.compile(r"(?:^|.*: )((?:checkpoint|git|mv) .*)")
 ROW = {"id": "a", "label": "A", "status": "complete"}
 BLOCKER = {"id": "b1", "description": "Which region?", "needs": "user_decision"}
 TICKET = {"provider": "jira", "id": "A-1"}
@@ -366,17 +364,10 @@ def test_a_hint_settles_its_finding(repo: GitRepo, hint: Hint) -> None:
     assert command, text
     line = command[1]
     assert ("..." in line) == (not (hint.answer or "--").startswith("--")), line
-    done = follow(repo, line, hint.answer or "")
+    done = follow(repo.path, line, hint.answer or "")
     assert done.returncode == 0, f"{line}\n{done.stdout}{done.stderr}"
     assert found[0] not in find(repo, hint), f"{line}\n{done.stdout}"
     assert len(find(repo, hint)) < len(found), f"{line}\n{done.stdout}"
-
-
-def follow(repo: GitRepo, line: str, answer: str) -> subprocess.CompletedProcess[str]:
-    """The command as a shell runs it, the user's words in place of the dots."""
-    line = line.replace("{...}", "{}").replace("...", answer) if "..." in line else f"{line} {answer}"
-    env = {**os.environ, "PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}", "GIT_EDITOR": "true"}
-    return subprocess.run(["sh", "-c", line], cwd=repo.path, env=env, capture_output=True, text=True, timeout=120)
 
 
 def find(repo: GitRepo, hint: Hint) -> list[dict[str, Any]]:

@@ -1,5 +1,6 @@
 """Small real repositories, drifted and healthy: what history proves of actions, blockers and listed files."""
 
+import json
 import os
 from collections.abc import Mapping
 from pathlib import Path
@@ -17,6 +18,8 @@ from checkpoint_git.protocols.skill.verbs import resume, show
 from checkpoint_git.tools.doctor import verb as doctor
 from checkpoint_git.tools.report import verb as report
 from checkpoint_git.tools.status import verb as status
+from tests.support.command import run_here
+from tests.support.hints import COMMAND, follow
 from tests.support.repos import GitRepo
 from tests.support.samples import checkpoint_text
 from tests.support.verbs import run_verb, seconds
@@ -265,6 +268,22 @@ def test_history_proves_what_is_so_and_nothing_else(repo: GitRepo, row: Row) -> 
     assert (skips, note) == (row.skips, row.notes)
     assert len(found) == bool(row.finds), found
     assert row.finds in "".join(found)
+
+
+@pytest.mark.parametrize("row", DRIFTED, ids=lambda row: row.name.replace(" ", "-"))
+def test_the_hint_of_a_planted_drift_settles_it(repo: GitRepo, row: Row) -> None:
+    build(repo, row)
+    (hint,) = _find_hints(repo.path)
+    command = COMMAND.fullmatch(hint)
+    assert command, hint
+    done = follow(repo.path, command[1], "Tell Ada" if "..." in hint else "")
+    assert done.returncode < 2, f"{hint}\n{done.stdout}{done.stderr}"  # doctor goes on to say what else it finds
+    assert _find_hints(repo.path) == []
+
+
+def _find_hints(cwd: Path) -> list[str]:
+    ran = run_here("doctor", "--check", "drift", "--json", cwd=cwd)
+    return [each["hint"] for each in json.loads(ran.stdout)["findings"] if each["code"] in CODES]
 
 
 @pytest.mark.parametrize(
