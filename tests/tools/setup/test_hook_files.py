@@ -139,7 +139,7 @@ def test_the_scripts_hand_over_in_the_same_words(name: str) -> None:
     assert lines == like
 
 
-# which lines end a shell script for certain
+# which lines end a shell script
 
 ENDING = (
     "exit",
@@ -162,25 +162,16 @@ GOING_ON = (
     "npm test",
     "# exit 0",
     "[ -n x ] && exit 0",
-    "[ -n x ] ||\nexit 0",
-    "[ -n x ] || \\\nexit 0",
-    "if [ -z x ]; then\nexit 0\nfi",
-    "if [ -z x ]; then\n  echo done\nexit 0\nfi",
-    "f() {\nexit 0\n}",
-    "function f {\nexit 0\n}",
-    "(\nexit 0\n)",
-    "while false; do\nexit 0\ndone",
-    "case $1 in\na)\nexit 0\n;;\nesac",
     "exec >&2",
     "exec 2>&1",
     "exec < /dev/null",
     "exec 3<> file",
-    "cat <<END\nexit 0\nEND",
-    "echo 'a\nexit 0\n'",
-    "x=$(true\nexit 0\n)",
     "exit_code=0",
     "echo exit 0",
+    "if [ -z x ]; then\n  exit 0\nfi",
+    "case $1 in\na) exit 0 ;;\nesac",
 )
+UNINDENTED = ("if [ -z x ]; then\nexit 0\nfi\n", "f() {\nexit 0\n}\n", "cat <<END\nexit 0\nEND\n", "false ||\nexit 0\n")
 
 
 @pytest.mark.parametrize("script", ENDING)
@@ -191,6 +182,15 @@ def test_a_script_that_always_ends_is_known(script: str) -> None:
 @pytest.mark.parametrize("script", GOING_ON)
 def test_one_that_may_go_on_is_left_alone(script: str) -> None:
     assert not ends_before(script.encode())
+
+
+@pytest.mark.parametrize("script", UNINDENTED)
+def test_below_a_block_that_nobody_indented_ours_goes_to_the_top(script: str) -> None:
+    before = b"#!/bin/sh\n" + script.encode() + OURS.removeprefix(b"#!/bin/sh\n")
+    assert find_state(_hook(before), BODY) == "passed-over"
+    after = put_into(before, BODY)
+    assert find_state(_hook(after), BODY) == "block"
+    assert after.endswith(script.encode())
 
 
 @pytest.mark.parametrize("script", [script for script in ENDING if "exec" not in script and "\r" not in script])
