@@ -2,7 +2,7 @@
 
 import gc
 
-from checkpoint_git.core.jsontext import JsonTextError, decode, scan_tokens
+from checkpoint_git.core.jsontext import MAX_BYTES, JsonTextError, decode, scan_tokens
 from checkpoint_git.disk.replace import replace_file, system
 from checkpoint_git.merge.file import merge_file
 from checkpoint_git.protocols.merge_schema import load_merge_schema
@@ -90,7 +90,7 @@ def merge_files(request: Request) -> int:
 
 def _read(path: str) -> bytes:
     with open(path, "rb", buffering=0) as file:
-        return file.read()
+        return file.read(MAX_BYTES + 1)  # decode refuses what is longer
 
 
 def _load_schema(request: Request) -> "dict[str, Any]":
@@ -172,6 +172,7 @@ def _check_clean(request: Request) -> int:
 def _keep_theirs(request: Request) -> None:
     # Git's text merge refuses binary content and leaves ours alone: keep theirs beside it
     import os
+    import shutil
 
     folder = os.path.dirname(request.path)
     name = os.path.basename(request.path) or "checkpoint"
@@ -182,8 +183,8 @@ def _keep_theirs(request: Request) -> None:
             file = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
         except FileExistsError:
             continue
-        with os.fdopen(file, "wb") as kept:
-            kept.write(_read(request.theirs))
+        with os.fdopen(file, "wb") as kept, open(request.theirs, "rb") as theirs:
+            shutil.copyfileobj(theirs, kept)
         _say(f"{request.path}: binary content, ours stays in the file; theirs is kept in {beside}")
         return
     raise FileExistsError(f"no free name beside {request.path}")

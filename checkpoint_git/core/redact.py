@@ -1,6 +1,7 @@
 """What looks like a secret in a text, taken out before the text leaves the repository. Pure."""
 
 import re
+from typing import Any
 
 HIDDEN = "[redacted]"
 
@@ -60,6 +61,15 @@ def hide_tokens(text: str) -> str:
     if "://" in text:
         text = _ADDRESS.sub(f"{HIDDEN}@", text)
     return _PREFIXED.sub(HIDDEN, text)
+
+
+def hide_tokens_in(value: Any) -> Any:
+    """A JSON value, its keys included."""
+    if isinstance(value, dict):
+        return {hide_tokens(key): hide_tokens_in(item) for key, item in value.items()}
+    if isinstance(value, list):
+        return [hide_tokens_in(item) for item in value]
+    return hide_tokens(value) if isinstance(value, str) else value
 
 
 def holds_secret(text: str) -> bool:

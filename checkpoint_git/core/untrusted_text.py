@@ -1,6 +1,7 @@
 """Untrusted text quoted for a model that may obey it: each line is marked as a quotation. Pure."""
 
 from collections.abc import Iterable
+from typing import Any
 
 from checkpoint_git.core.terminal_text import shorten
 
@@ -28,13 +29,19 @@ def clean(text: str, limit: int) -> str:
     terminal_text.escape_controls it leaves nothing of them: what reads it has no use for an escape.
     """
     text = text[: limit * _MOST_READ]
-    if may_hold_secret(text.encode("utf-8", "replace")) or ("://" in text and "@" in text):
-        from checkpoint_git.core.redact import hide_tokens  # late: it compiles large patterns
-
-        text = hide_tokens(text)
+    text = str(hide_secrets(text, text))
     if not (text.isascii() and text.isprintable()):
         text = "".join(" " if letter.isspace() else letter for letter in text if _is_shown(letter))
     return shorten(_disarm(" ".join(text.split())), limit)
+
+
+def hide_secrets(value: Any, text: str) -> Any:
+    """A JSON value whose texts show no token. text: the value as it is written."""
+    if not may_hold_secret(text.encode("utf-8", "replace")) and not ("://" in text and "@" in text):
+        return value
+    from checkpoint_git.core.redact import hide_tokens_in  # late: it compiles large patterns
+
+    return hide_tokens_in(value)
 
 
 def may_hold_secret(data: bytes) -> bool:

@@ -3,6 +3,7 @@
 import os
 import stat
 from contextlib import suppress
+from functools import cache
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.disk.replace import TEMPORARY_ENDING, remove_quietly, write_temporary
@@ -19,6 +20,7 @@ def write_file(path: str, data: bytes) -> None:
         if before is not None and stat.S_ISLNK(before.st_mode):
             what = f"{path} is a symbolic link, and writing would follow it"
             raise CheckpointError(what, "put a real file in its place")
+        _clear_once(os.path.dirname(path) or ".")
         temporary = write_temporary(path, data, before, sync=True)
         try:
             os.replace(temporary, path)
@@ -35,6 +37,7 @@ def create_file(path: str, data: bytes, mode: int = 0o666, *, sync_name: bool = 
     away. sync_name: False where the caller makes the names of many files survive at once (sync_folder).
     """
     try:
+        _clear_once(os.path.dirname(path) or ".")
         for rest in reversed(range(_TRIES)):
             temporary = write_temporary(path, data, None, sync=True, mode=mode)
             try:
@@ -82,23 +85,24 @@ def remove_file(path: str) -> None:
 def make_folder(path: str) -> None:
     if os.path.isdir(path):
         return
+    above = os.path.dirname(path) or "."
+    make_folder(above)
     try:
         os.makedirs(path, exist_ok=True)
-        sync_folder(os.path.dirname(path) or ".")
+        sync_folder(above)
     except OSError as error:
         raise write_error(path, error) from None
 
 
-def remove_stray_files(directory: str) -> list[str]:
-    # Clears the temporary files of writers that were killed; those of living processes stay. Returns their names
-    try:
-        names = [] if os.path.islink(directory) else os.listdir(directory)
-    except OSError:
-        return []
-    strays = [name for name in names if name.endswith(TEMPORARY_ENDING) and _is_stray(name)]
-    for name in strays:
-        remove_quietly(os.path.join(directory, name))
-    return strays
+def remove_stray_files(directory: str) -> None:
+    # Clears the temporary files of writers that were killed; those of living processes stay
+    with suppress(OSError):
+        for name in [] if os.path.islink(directory) else os.listdir(directory):
+            if name.endswith(TEMPORARY_ENDING) and _is_stray(name):
+                remove_quietly(os.path.join(directory, name))
+
+
+_clear_once = cache(remove_stray_files)  # whoever writes into a folder; a process that writes much looks once
 
 
 def _is_stray(name: str) -> bool:

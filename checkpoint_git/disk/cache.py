@@ -7,6 +7,8 @@ from typing import Any
 
 from checkpoint_git import version
 from checkpoint_git.core import jsontext
+from checkpoint_git.disk.atomic import remove_stray_files
+from checkpoint_git.disk.read import read_plain
 from checkpoint_git.disk.replace import remove_quietly, write_temporary
 
 _MOST_BYTES = 16 * 1024 * 1024
@@ -15,12 +17,8 @@ _MOST_BYTES = 16 * 1024 * 1024
 def load_cache(path: str, rules: str) -> Any:
     """What write_cache wrote under the same rules, else None. rules: one word; another makes the value worthless."""
     try:
-        descriptor = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK)
-        with os.fdopen(descriptor, "rb") as stream:
-            data = stream.read(_MOST_BYTES + 1)
-        header, _, body = data.partition(b"\n")
-        is_sound = len(data) <= _MOST_BYTES and header == _header(rules, body)
-        return jsontext.load(body.decode()) if is_sound else None
+        header, _, body = read_plain(path, _MOST_BYTES).partition(b"\n")
+        return jsontext.load(body.decode()) if header == _header(rules, body) else None
     except (OSError, ValueError, jsontext.JsonTextError):
         return None
 
@@ -32,6 +30,7 @@ def write_cache(path: str, rules: str, value: Any) -> None:
     body = json.dumps(value, separators=(",", ":")).encode()
     try:
         os.makedirs(os.path.dirname(path), exist_ok=True)
+        remove_stray_files(os.path.dirname(path))
         temporary = write_temporary(path, _header(rules, body) + b"\n" + body, None, sync=False)
     except OSError:
         return

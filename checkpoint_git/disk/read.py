@@ -3,32 +3,29 @@
 import errno
 import os
 import stat
+from typing import BinaryIO
 
 from checkpoint_git.core.jsontext import MAX_BYTES
 from checkpoint_git.disk.discover import is_inside
 
 FileContent = bytes | OSError
+_IRREGULAR = "it is not a regular file"
+# of what is no plain file, a link is refused and nothing else can make the opening wait
+_PLAIN = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY
 
 
-def read_content(path: str, boundary: str) -> FileContent:
+def read_content(path: str, boundary: str, most: int = MAX_BYTES) -> FileContent:
     """A regular file's bytes, or the error of reading it: ELOOP where a link leaves the boundary folder, EFBIG, EISDIR
     for what is not a file. Nothing is opened that could block.
     """
-    data = _read_plain_file(path)
-    if data is not None:
-        return data
     try:
-        if os.path.islink(path) and not is_inside(path, boundary):
+        if not os.path.islink(path):
+            return read_plain(path, most)
+        if not is_inside(path, boundary):
             return OSError(errno.ELOOP, f"it is a symbolic link that leads out of {boundary}")
-        status = os.stat(path)
-        if not stat.S_ISREG(status.st_mode):
-            return OSError(errno.EISDIR, "it is not a regular file")
-        if status.st_size > MAX_BYTES:
-            return OSError(errno.EFBIG, f"it has {status.st_size} bytes, and {MAX_BYTES} is the limit")
-        with open(path, "rb") as stream:
-            return stream.read(MAX_BYTES + 1)
-    except OSError as error:
-        return error
+        return read_plain(os.path.realpath(path), most)
+    except OSError as error:  # of a socket not even that
+        return OSError(errno.EISDIR, _IRREGULAR) if error.errno == errno.ENXIO else error
 
 
 def read_if_there(path: str) -> bytes | None:
@@ -39,23 +36,35 @@ def read_if_there(path: str) -> bytes | None:
     return content if isinstance(content, bytes) else None
 
 
-# of what is no plain file, a link is refused and nothing else can make the opening wait
-_PLAIN = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY
-
-
-def _read_plain_file(path: str) -> bytes | None:
-    # what nearly every file is, read with three calls
+def read_plain(path: str, most: int = MAX_BYTES) -> bytes:
+    """Raises OSError, also for a link, for what is not a regular file, and for more than `most` bytes."""
+    descriptor = os.open(path, _PLAIN)
     try:
-        descriptor = os.open(path, _PLAIN)
-    except OSError:
-        return None
-    try:
-        status = os.fstat(descriptor)
-        if not stat.S_ISREG(status.st_mode) or status.st_size > MAX_BYTES:
-            return None
-        data = os.read(descriptor, status.st_size + 1)
-        return data if len(data) == status.st_size else None
-    except OSError:
-        return None
+        size = _check_regular(descriptor)
+        # what nearly every file is, read with three calls
+        data = os.read(descriptor, size + 1) if size <= most else b""
+        while size < len(data) <= most and (more := os.read(descriptor, most)):  # somebody appends
+            data += more
+        if max(size, len(data)) > most:
+            raise OSError(errno.EFBIG, f"it has {max(size, len(data))} bytes, and {most} is the limit")
+        return data
     finally:
         os.close(descriptor)
+
+
+def open_plain(path: str) -> BinaryIO:
+    """A regular file of any size, for reading. Raises OSError as read_plain does."""
+    descriptor = os.open(path, _PLAIN)
+    try:
+        _check_regular(descriptor)
+    except OSError:
+        os.close(descriptor)
+        raise
+    return open(descriptor, "rb")
+
+
+def _check_regular(descriptor: int) -> int:
+    status = os.fstat(descriptor)
+    if not stat.S_ISREG(status.st_mode):
+        raise OSError(errno.EISDIR, _IRREGULAR)
+    return status.st_size

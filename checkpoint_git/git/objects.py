@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple, NoReturn, Self
 
 from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.core.jsontext import MAX_BYTES
 from checkpoint_git.git.run import Env as Env  # for who reads objects
 from checkpoint_git.git.run import run_git, start_git
 
@@ -163,21 +164,31 @@ class Blobs:
             self._process.wait()
 
 
-def read_blobs(cwd: str, blobs: Sequence[str], env: Env = None) -> list[bytes]:
-    """In the order asked. Raises CheckpointError for one that is missing."""
-    if not blobs:
-        return []
-    contents: list[bytes] = []
-    with Blobs(cwd, env) as reader:
-        for blob, content in zip(blobs, reader.read_all(blobs), strict=True):
-            if not isinstance(content, bytes):
-                raise_missing(blob)
-            contents.append(content)
-    return contents
+def read_blob(cwd: str, name: str, env: Env = None) -> bytes | None:
+    """None where there is none, and for one larger than a checkpoint may be."""
+    with Blobs(cwd, env, MAX_BYTES) as blobs:
+        data = blobs.read(name)
+    return data if isinstance(data, bytes) else None
 
 
-def raise_missing(blob: str) -> NoReturn:
-    raise CheckpointError(f"git has no object {blob}", "the repository is damaged: git fsck")
+def read_bounded(cwd: str, blobs: Sequence[str], env: Env = None) -> Iterator[bytes | int]:
+    """In the order asked; the size of one larger than a checkpoint may be. Raises CheckpointError for a missing one."""
+    if blobs:
+        with Blobs(cwd, env, MAX_BYTES) as reader:
+            for blob, content in zip(blobs, reader.read_all(blobs), strict=True):
+                yield _raise_missing(blob) if content is None else content
+
+
+def read_beginnings(cwd: str, names: Sequence[str], env: Env = None) -> Iterator[bytes]:
+    """The first MiB of each: all that is looked at of a commit. Raises CheckpointError for one that is missing."""
+    if names:
+        with Blobs(cwd, env) as reader:
+            for name, pieces in zip(names, reader.stream_all(names), strict=True):
+                yield _raise_missing(name) if pieces is None else next(pieces, b"")
+
+
+def _raise_missing(name: str) -> NoReturn:
+    raise CheckpointError(f"git has no object {name}", "the repository is damaged: git fsck")
 
 
 def read_headers(cwd: str, names: Sequence[str | bytes], env: Env = None) -> list[Header]:

@@ -22,17 +22,12 @@ class Files:
         return len(self.entries)
 
     def __iter__(self) -> Iterator[tuple[str, bytes | OSError]]:
-        if not self.entries:
-            return
-        with objects.Blobs(self._work_tree, self._env, MAX_BYTES) as blobs:
-            contents = blobs.read_all([entry.blob for entry in self.entries])
-            for entry, data in zip(self.entries, contents, strict=True):
-                if data is None:
-                    objects.raise_missing(entry.blob)
-                if isinstance(data, int):
-                    yield entry.path, OSError(errno.EFBIG, f"it has {data} bytes, and {MAX_BYTES} is the limit")
-                else:
-                    yield entry.path, data
+        contents = objects.read_bounded(self._work_tree, [entry.blob for entry in self.entries], self._env)
+        for entry, data in zip(self.entries, contents, strict=True):
+            if isinstance(data, int):
+                yield entry.path, OSError(errno.EFBIG, f"it has {data} bytes, and {MAX_BYTES} is the limit")
+            else:
+                yield entry.path, data
 
     def only(self, paths: Collection[str]) -> "Files":
         return Files(self._work_tree, [entry for entry in self.entries if entry.path in paths], self._env)

@@ -5,6 +5,7 @@ import resource
 import stat
 import subprocess
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -128,9 +129,26 @@ def test_scraps_of_dead_writers_are_cleared_and_those_of_living_ones_stay(tmp_pa
     (tmp_path / f".a.json.{os.getpid()}-0a1b2c3d.tmp").write_bytes(b"half")
     (tmp_path / ".somebody-elses.tmp").write_bytes(b"")
     (tmp_path / "a.json").write_bytes(b"")
-    assert atomic.remove_stray_files(str(tmp_path)) == [f".a.json.{dead.pid}-0a1b2c3d.tmp"]
-    assert len(names_in(tmp_path)) == 3
-    assert atomic.remove_stray_files(str(tmp_path / "missing")) == []
+    atomic.remove_stray_files(str(tmp_path / "missing"))
+    atomic.remove_stray_files(str(tmp_path))
+    assert names_in(tmp_path) == [f".a.json.{os.getpid()}-0a1b2c3d.tmp", ".somebody-elses.tmp", "a.json"]
+
+
+@pytest.mark.parametrize("write", [atomic.write_file, atomic.create_file])
+def test_a_write_clears_what_a_killed_one_left_beside_it(tmp_path: Path, write: Callable[[str, bytes], object]) -> None:
+    dead = subprocess.Popen([sys.executable, "-c", ""])
+    dead.wait()
+    (tmp_path / f".other.json.{dead.pid}-0a1b2c3d.tmp").write_bytes(b"half")
+    write(str(tmp_path / "a.json"), b"whole")
+    assert names_in(tmp_path) == ["a.json"]
+
+
+def test_every_new_folder_survives_a_loss_of_power(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    flushed: list[str] = []
+    monkeypatch.setattr(atomic, "sync_folder", flushed.append)
+    atomic.make_folder(str(tmp_path / "a/b/c"))
+    assert (tmp_path / "a/b/c").is_dir()
+    assert flushed == [str(tmp_path), str(tmp_path / "a"), str(tmp_path / "a/b")]
 
 
 def test_the_longest_skill_name_still_fits_a_temporary_name(tmp_path: Path) -> None:

@@ -3,12 +3,13 @@
 import errno
 import os
 import socket
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 
 from checkpoint_git.core.jsontext import MAX_BYTES
-from checkpoint_git.disk.read import read_content, read_if_there
+from checkpoint_git.disk.read import open_plain, read_content, read_if_there, read_plain
 
 
 def read(path: Path, boundary: Path) -> bytes:
@@ -88,3 +89,21 @@ def test_a_file_is_read_where_there_is_one_and_neither_a_pipe_nor_an_endless_one
     for name in ("pipe", "huge"):
         with pytest.raises(OSError, match=r"regular|limit"):
             read_if_there(str(tmp_path / name))
+
+
+@pytest.mark.parametrize("opened", [open_plain, read_plain])
+def test_only_regular_files_are_opened_plainly(tmp_path: Path, opened: Callable[[str], object]) -> None:
+    (tmp_path / "folder").mkdir()
+    os.mkfifo(tmp_path / "pipe")
+    (tmp_path / "file").write_bytes(b"x")
+    (tmp_path / "link").symlink_to("file")
+    for name in ("folder", "pipe", "link", "missing"):
+        with pytest.raises(OSError, match=r"regular|levels|No such"):
+            opened(str(tmp_path / name))
+
+
+def test_a_limit_may_be_smaller(tmp_path: Path) -> None:
+    (tmp_path / "file").write_bytes(b"12345")
+    assert read_plain(str(tmp_path / "file"), 5) == b"12345"
+    with pytest.raises(OSError, match="5 bytes, and 4 is the limit"):
+        read_plain(str(tmp_path / "file"), 4)

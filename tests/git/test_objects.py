@@ -15,7 +15,7 @@ from checkpoint_git.git.objects import (
     diff_tree_pairs,
     diff_trees,
     diff_work_tree,
-    read_blobs,
+    read_bounded,
     read_headers,
     read_index,
     read_object_format,
@@ -42,15 +42,15 @@ def test_blobs_come_in_the_order_asked_and_whole(repo: GitRepo, top: str) -> Non
         repo.write(f"many/{len(data)}-{data.decode().strip()}", data)
     repo.git("add", ".")
     blobs += [entry.blob for entry in read_index(top)]
-    assert read_blobs(top, blobs)[:8] == contents[:8]
-    assert sorted(read_blobs(top, blobs)[8:]) == sorted(contents[8:])
-    assert read_blobs(top, [blobs[2], blobs[2]]) == [contents[2]] * 2
-    assert read_blobs(top, []) == []
+    assert list(read_bounded(top, blobs))[:8] == contents[:8]
+    assert sorted(list(read_bounded(top, blobs))[8:]) == sorted(contents[8:])
+    assert list(read_bounded(top, [blobs[2], blobs[2]])) == [contents[2]] * 2
+    assert list(read_bounded(top, [])) == []
 
 
 def test_a_missing_blob_is_an_error(top: str) -> None:
     with pytest.raises(CheckpointError, match="no object"):
-        read_blobs(top, ["0" * 39 + "1"])
+        list(read_bounded(top, ["0" * 39 + "1"]))
 
 
 def test_a_large_blob_is_told_by_its_size_and_what_is_left_unread_is_skipped(repo: GitRepo, top: str) -> None:

@@ -5,7 +5,7 @@ import pytest
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.git import private_objects
-from checkpoint_git.git.objects import Entry, find_missing, read_blobs, read_tree
+from checkpoint_git.git.objects import Entry, find_missing, read_bounded, read_tree
 from tests.support.repos import GitRepo
 
 NAMES = ["plain", "sp ace", "new\nline", 'qu"ote', '"first', "-dash", "tab\t", "back\\slash", "ü", "\udcff"]
@@ -22,7 +22,7 @@ def test_files_of_any_name_are_kept_byte_for_byte(repo: GitRepo) -> None:
     repo.write(".gitattributes", "* text eol=crlf\n")
     paths = [str(repo.write(name, os.fsencode(name) + b"\r\n\n\0")) for name in NAMES]
     blobs = private_objects.write_files(str(repo.path), paths, os.environ)
-    assert read_blobs(str(repo.path), blobs) == [os.fsencode(name) + b"\r\n\n\0" for name in NAMES]
+    assert list(read_bounded(str(repo.path), blobs)) == [os.fsencode(name) + b"\r\n\n\0" for name in NAMES]
 
 
 def test_a_commit_holds_its_files_and_the_index_is_not_made(repo: GitRepo) -> None:

@@ -192,9 +192,6 @@ def _read_depth(common: str) -> str:
 
 
 def remove_index(path: str) -> None:
-    folder, old = os.path.dirname(path), path.removesuffix(".sqlite")  # an index was a folder before it was a database
-    layers = [os.path.join(old, name) for name in os.listdir(old)] if os.path.isdir(old) else []
-    for remove, gone in ((os.unlink, (path, f"{path}.tmp", *layers)), (os.rmdir, (old, folder))):
-        for one in gone:
-            with suppress(OSError):
-                remove(one)
+    for remove, one in ((os.unlink, path), (os.unlink, f"{path}.tmp"), (os.rmdir, os.path.dirname(path))):
+        with suppress(OSError):
+            remove(one)

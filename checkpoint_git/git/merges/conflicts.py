@@ -10,7 +10,7 @@ from checkpoint_git.core.jsontext import JsonTextError, decode, scan_tokens
 from checkpoint_git.git.driver_settings import JSON_DRIVER, Choices, read_driver_command
 from checkpoint_git.git.merges.bases import read_base_ids
 from checkpoint_git.git.merges.merges import read_contents, read_files_at
-from checkpoint_git.git.objects import FILE_MODES, GITLINK, Env, IndexEntry, blob_id, read_blobs, read_index
+from checkpoint_git.git.objects import FILE_MODES, GITLINK, Env, IndexEntry, blob_id, read_blob, read_index
 from checkpoint_git.git.run import run_git
 from checkpoint_git.git.staged import pathspecs
 from checkpoint_git.protocols.registry import is_merged
@@ -167,7 +167,8 @@ def read_as_stored(work_tree: str, path: str, raw: bytes) -> bytes:
         if blob == blob_id(data, blob):
             return data
     run_git(["hash-object", "-w", f"--path={path}", "--stdin"], work_tree, stdin=raw)
-    return read_blobs(work_tree, [blob])[0]
+    stored = read_blob(work_tree, blob)
+    return raw if stored is None else stored
 
 
 def read_as_checked_out(work_tree: str, path: str, data: bytes) -> bytes:

@@ -1,6 +1,5 @@
 """Merge commits as git has them: parents, merge bases, every version of the checkpoint files they touched."""
 
-import os
 from collections.abc import Iterable, Iterator, Sequence
 from contextlib import suppress
 from typing import NamedTuple
@@ -9,16 +8,16 @@ from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.jsontext import MAX_BYTES
 from checkpoint_git.core.terminal_text import escape_controls
 from checkpoint_git.git.history.history import is_shallow
+from checkpoint_git.git.history.log import read_boundary
 from checkpoint_git.git.merges.bases import Base, list_ids, read_all_bases
 from checkpoint_git.git.objects import (
-    Blobs,
     Change,
     Entry,
     Env,
     diff_tree_pairs,
     find_missing,
-    raise_missing,
-    read_blobs,
+    read_beginnings,
+    read_bounded,
     read_commit,
     read_headers,
     read_tree,
@@ -66,7 +65,7 @@ class Touched(NamedTuple):
 
 def read_commits(cwd: str, ids: Sequence[str], env: Env = None) -> list[Commit]:
     commits = []
-    for commit, data in zip(ids, read_blobs(cwd, ids, env), strict=True):
+    for commit, data in zip(ids, read_beginnings(cwd, ids, env), strict=True):
         header, _, message = data.partition(b"\n\n")
         fields = [line.partition(b" ") for line in header.split(b"\n")]
         tree = next(value.decode() for name, _, value in fields if name == b"tree")
@@ -112,11 +111,9 @@ def read_merges(cwd: str, revisions: str) -> list[Commit]:
 
 def read_cut_ends(cwd: str, revisions: str) -> list[Commit]:
     """The commits of a range at which a shallow clone was cut off, with the parents that they were made with."""
-    if not is_shallow(cwd):
+    ends = read_boundary(cwd)
+    if not ends:
         return []
-    path = os.fsdecode(run_git(["rev-parse", "--path-format=absolute", "--git-path", "shallow"], cwd).out).rstrip("\n")
-    with open(path, encoding="ascii") as stream:
-        ends = set(stream.read().split())
     ids = run_git(["rev-list", "--end-of-options", revisions, "--"], cwd).out.decode().split()
     return read_commits(cwd, [commit for commit in ids if commit in ends])
 
@@ -301,16 +298,8 @@ def _is_whole(file: Versions) -> bool:
 def read_contents(cwd: str, blobs: Iterable[str], env: Env = None) -> dict[str, bytes]:
     """A blob beyond a checkpoint's size comes as NULs that are too many as well."""
     wanted = sorted(set(blobs))
-    contents: dict[str, bytes] = {}
-    if not wanted:
-        return contents
-    with Blobs(cwd, env, MAX_BYTES) as reader:
-        for blob, content in zip(wanted, reader.read_all(wanted), strict=True):
-            if content is None:
-                raise_missing(blob)
-            too_large = blob.encode().ljust(MAX_BYTES + 1, b"\0")
-            contents[blob] = content if isinstance(content, bytes) else too_large
-    return contents
+    found = zip(wanted, read_bounded(cwd, wanted, env), strict=True)
+    return {one: data if isinstance(data, bytes) else one.encode().ljust(MAX_BYTES + 1, b"\0") for one, data in found}
 
 
 def read_blobs_at(cwd: str, paths: Sequence[str], env: Env = None, commit: str = "HEAD") -> dict[str, str]:

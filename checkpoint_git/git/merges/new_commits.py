@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.git.merges.conflicts import find_top
-from checkpoint_git.git.objects import Env, read_blobs, read_commit, read_tree
+from checkpoint_git.git.objects import Env, read_blob, read_commit, read_tree
 from checkpoint_git.git.run import run_git
 
 # For an environment without a configured name, as a job of a forge mostly has none.
@@ -75,7 +75,7 @@ def write_repair(site: Site, contents: Mapping[str, bytes], message: str, env: E
 
 def read_repaired(cwd: str, rev: str, env: Env = None) -> list[str]:
     """The merges that a commit says it repaired, by their full ids; [] for any other commit."""
-    (data,) = read_blobs(cwd, [read_commit(cwd, rev, env)], env)
+    data = read_blob(cwd, read_commit(cwd, rev, env), env) or b""
     message = data.partition(b"\n\n")[2].decode("utf-8", "replace")
     return list(dict.fromkeys(_TRAILERS.findall(message.rstrip("\n").rpartition("\n\n")[2])))
 

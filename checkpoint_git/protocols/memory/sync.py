@@ -13,6 +13,7 @@ from checkpoint_git.core.terminal_text import escape_controls, shorten
 from checkpoint_git.disk import atomic
 from checkpoint_git.disk.cache import load_cache, make_digest, write_cache
 from checkpoint_git.disk.discover import find_repository, folders_upward, relative_path
+from checkpoint_git.disk.read import read_content
 from checkpoint_git.protocols.memory import graph, rules, store
 from checkpoint_git.protocols.memory.entity import read_entity
 from checkpoint_git.protocols.memory.layout import STATUS_FILE, Home
@@ -255,11 +256,10 @@ def _find_document(cwd: str, named: str) -> str:
 
 
 def _read_bytes(path: str) -> bytes:
-    try:
-        with open(path, "rb") as stream:
-            return stream.read(yamltext.MAX_BYTES + 1)
-    except OSError as error:
-        raise CheckpointError(f"{escape_controls(path)} could not be read: {error.strerror}", "") from None
+    content = read_content(path, (find_repository(os.path.dirname(path)) or [os.path.dirname(path)])[0])
+    if isinstance(content, OSError):
+        raise CheckpointError(f"{escape_controls(path)} could not be read: {content.strerror}", "")
+    return content
 
 
 def _parse(path: str, data: bytes) -> tuple[str, Any]:

@@ -139,10 +139,7 @@ def _list_folder(base: str, folder: str, skipped: list[Skipped]) -> list[str]:
 
 def read_content(base: str, path: str) -> read.FileContent:
     """A record's bytes, or the error of reading it, as disk.read says, with a smaller limit. path: below the base."""
-    content = read.read_content(os.path.join(base, path), base)
-    if isinstance(content, bytes) and len(content) > MAX_BYTES:
-        return OSError(errno.EFBIG, f"it has {len(content)} bytes, and {MAX_BYTES} is the limit")
-    return content
+    return read.read_content(os.path.join(base, path), base, MAX_BYTES)
 
 
 def prepare_folder(base: str, ticket_id: str, run_id: str) -> None:
@@ -165,4 +162,3 @@ def prepare_folder(base: str, ticket_id: str, run_id: str) -> None:
             raise atomic.write_error(path, error) from None
         atomic.sync_folder(os.path.dirname(path))
     check_way(folder, base)  # again: somebody may have put a link there meanwhile
-    atomic.remove_stray_files(folder)

@@ -8,6 +8,7 @@ from typing import Any, TextIO
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.terminal_text import escape_controls, shorten
+from checkpoint_git.disk.read import open_plain
 from checkpoint_git.protocols.restore import contents, layout, state_snapshot
 from checkpoint_git.protocols.restore.layout import Workspace
 from checkpoint_git.protocols.restore.rules import check_not_sensitive, is_plain_path
@@ -178,7 +179,7 @@ def _is_database(path: str) -> bool:
     if not path.endswith((".db", ".sqlite", ".sqlite3", ".db3")):
         return False
     try:
-        with open(layout.open_plain(path), "rb") as stream:
+        with open_plain(path) as stream:
             return stream.read(16) == b"SQLite format 3\0"
     except OSError:
         return False

@@ -3,7 +3,7 @@
 import errno
 import json
 import os
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from hashlib import sha256
 from typing import Any
 
@@ -13,10 +13,12 @@ from checkpoint_git.core.finding import Finding
 from checkpoint_git.disk.atomic import make_folder, sync_folder, write_error
 from checkpoint_git.disk.discover import check_way
 from checkpoint_git.disk.lock import hold_lock
+from checkpoint_git.disk.read import read_plain
 from checkpoint_git.protocols.restore.layout import AUDIT_LOG, Workspace
 
 _START = "0" * 64  # what the first line is bound to
 _MAX_LINE = 1 << 16
+_MAX_LOG = 64 << 20
 
 
 def append_record(workspace: Workspace, operation: str, outcome: str, point: str, details: Mapping[str, Any]) -> None:
@@ -94,13 +96,12 @@ def parse_record(line: bytes) -> dict[str, Any] | None:
     return value if value.get("hash") == sha256(_canonical(body)).hexdigest() else None
 
 
-def read_records(root: str) -> Iterator[tuple[int, bytes]]:
+def read_records(root: str) -> list[tuple[int, bytes]]:
     path = os.path.join(root, AUDIT_LOG)
     try:
-        with open(path, "rb") as stream:
-            yield from enumerate((line.rstrip(b"\n") for line in stream), 1)
+        return list(enumerate(read_plain(path, _MAX_LOG).splitlines(), 1))
     except FileNotFoundError:
-        return
+        return []
     except OSError as error:
         raise CheckpointError(f"{path} cannot be read: {error.strerror}", "check its owner and permissions") from None
 

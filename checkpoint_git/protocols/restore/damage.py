@@ -28,7 +28,7 @@ class Log(NamedTuple):
 
 
 def read_log(root: str) -> Log:
-    made, cleared, lines = dict[str, str](), set[str](), list(audit.read_records(root))
+    made, cleared, lines = dict[str, str](), set[str](), audit.read_records(root)
     for _, line in lines:
         record = audit.parse_record(line) or {}
         point, details = str(record.get("checkpoint_id")), record.get("details")

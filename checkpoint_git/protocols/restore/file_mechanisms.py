@@ -4,6 +4,7 @@ import os
 from collections.abc import Iterator, Sequence
 
 from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.disk.read import open_plain
 from checkpoint_git.git import objects, private_objects
 from checkpoint_git.protocols.restore import layout
 from checkpoint_git.protocols.restore.contents import Chunks, Entry, Location, ScopePath
@@ -105,7 +106,7 @@ def _copy(root: str, found: ScopePath, target: str) -> Entry:
 
 def read_chunks(path: str, shown: str) -> Iterator[bytes]:
     try:
-        with open(path, "rb") as stream:
+        with open_plain(path) as stream:
             while chunk := stream.read(_CHUNK):
                 yield chunk
     except OSError as error:

@@ -11,6 +11,7 @@ from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.terminal_text import escape_controls
 from checkpoint_git.disk.atomic import sync_folder, write_error
 from checkpoint_git.disk.discover import check_way
+from checkpoint_git.disk.read import open_plain
 from checkpoint_git.disk.replace import remove_quietly
 from checkpoint_git.protocols.restore.contents import Chunks, Entry
 from checkpoint_git.protocols.restore.layout import is_folder, read_status
@@ -135,7 +136,7 @@ def _read_whole(path: str) -> Chunks:
     if os.path.islink(path):
         yield os.fsencode(os.readlink(path))
         return
-    with open(path, "rb") as stream:
+    with open_plain(path) as stream:
         yield from iter(lambda: stream.read(1 << 20), b"")
 
 

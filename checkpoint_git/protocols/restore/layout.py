@@ -10,6 +10,7 @@ from checkpoint_git.core.clock import write_instant
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.terminal_text import escape_controls, shorten
 from checkpoint_git.disk.discover import find_common_dir, find_place, find_repository, plan_place
+from checkpoint_git.disk.read import read_plain
 
 FOLDER = ".checkpoints"
 STORE = "checkpoint-restore"  # in the common git directory, which neither `git clean` nor a branch ever writes to
@@ -130,11 +131,5 @@ def read_status(path: str) -> os.stat_result | None:
         return None
 
 
-def open_plain(path: str) -> int:
-    # A descriptor for reading: no link is followed, and a pipe does not block. Raises OSError
-    return os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK)
-
-
 def read_manifest(base: str, point: str) -> bytes:
-    with open(open_plain(os.path.join(point_folder(base, point), MANIFEST)), "rb") as stream:
-        return stream.read(MAX_MANIFEST + 1)
+    return read_plain(os.path.join(point_folder(base, point), MANIFEST), MAX_MANIFEST)

@@ -10,6 +10,7 @@ from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.jsontext import decode, load
 from checkpoint_git.core.terminal_text import escape_controls, shorten
 from checkpoint_git.disk.discover import is_git_name
+from checkpoint_git.disk.read import open_plain
 from checkpoint_git.protocols.restore import layout
 
 # secrets
@@ -53,7 +54,7 @@ def is_harmless(full: str) -> bool:
     if not full.lower().endswith(_SECRETS["code"]):
         return False
     try:
-        with open(layout.open_plain(full), "rb") as stream:
+        with open_plain(full) as stream:
             return not holds_secret(stream.read(_MOST_READ).decode("utf-8", "replace"))
     except OSError:
         return False

@@ -11,6 +11,7 @@ from typing import NamedTuple
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.terminal_text import escape_controls, join_some, shorten
 from checkpoint_git.disk.discover import find_link
+from checkpoint_git.disk.read import open_plain
 from checkpoint_git.protocols.restore import layout
 from checkpoint_git.protocols.restore.contents import Entry, Kind, ScopePath, match_twins
 from checkpoint_git.protocols.restore.rules import is_plain_path, is_sensitive
@@ -171,10 +172,10 @@ def read_file(root: str, path: str, keep: Callable[[bytes], object] = lambda chu
     """keep: called with each chunk. Raises ChangedError; CheckpointError where it cannot be read."""
     digest, size = sha256(), 0
     try:
-        with open(layout.open_plain(os.path.join(root, path)), "rb", buffering=0) as stream:
+        with open_plain(os.path.join(root, path)) as stream:
             before = os.fstat(stream.fileno())
             # where somebody appends, perhaps faster than this reads, it stops
-            while stat.S_ISREG(before.st_mode) and size <= before.st_size and (chunk := stream.read(_CHUNK)):
+            while size <= before.st_size and (chunk := stream.read(_CHUNK)):
                 digest.update(chunk)
                 keep(chunk)
                 size += len(chunk)
@@ -182,7 +183,7 @@ def read_file(root: str, path: str, keep: Callable[[bytes], object] = lambda chu
     except OSError as error:
         raise read_error(path, error) from None
     versions = {(status.st_size, status.st_mtime_ns, status.st_mode) for status in (before, after)}
-    if len(versions) > 1 or size != after.st_size or not stat.S_ISREG(after.st_mode):
+    if len(versions) > 1 or size != after.st_size:
         raise ChangedError
     return Entry(path, "file", after.st_mode & _PERMISSIONS, size, digest.hexdigest())
 

@@ -10,9 +10,9 @@ from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.terminal_text import escape_controls, quote_word, shorten
 from checkpoint_git.disk.atomic import create_file
 from checkpoint_git.disk.discover import check_way
+from checkpoint_git.disk.read import open_plain, read_plain
 from checkpoint_git.protocols.restore import file_writes
 from checkpoint_git.protocols.restore.contents import Artifact, Entry, Location, Means, Request
-from checkpoint_git.protocols.restore.layout import open_plain
 from checkpoint_git.protocols.restore.rules import check_not_sensitive
 
 PREFIX = "state:"
@@ -59,17 +59,15 @@ def capture(location: Location, request: Request, content: str) -> Artifact:
         return Artifact("state", request.name, "", 0, "", details)
     path = os.path.join(location.folder, content)
     create_file(path, data, 0o600)
-    with open(path, "rb") as stream:
-        if stream.read() != data:
-            raise CheckpointError(f"{request.name} was not kept as it is", "is the disk healthy? try again")
+    if read_plain(path, MAX_SIZE) != data:
+        raise CheckpointError(f"{request.name} was not kept as it is", "is the disk healthy? try again")
     location.progress(len(data))
     return Artifact("state", request.name, content, len(data), sha256(data).hexdigest(), details)
 
 
 def _read_kept(location: Location, artifact: Artifact) -> bytes | None:
     try:
-        with open(open_plain(os.path.join(location.folder, artifact.content)), "rb") as stream:
-            data = stream.read(MAX_SIZE + 1)
+        data = read_plain(os.path.join(location.folder, artifact.content), MAX_SIZE)
     except OSError:
         return None
     return data if len(data) == artifact.size and sha256(data).hexdigest() == artifact.sha256 else None
@@ -98,7 +96,7 @@ def check_ready(location: Location, artifact: Artifact, means: Means) -> None:
 def _read_present(place: tuple[str, str]) -> tuple[bytes | None, int]:
     check_way(os.path.dirname(place[1]), place[0])
     try:
-        with open(open_plain(os.path.join(*place)), "rb") as stream:
+        with open_plain(os.path.join(*place)) as stream:
             return stream.read(MAX_SIZE + 1), stat.S_IMODE(os.fstat(stream.fileno()).st_mode)
     except FileNotFoundError:
         return None, 0o600

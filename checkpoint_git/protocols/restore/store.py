@@ -62,7 +62,7 @@ def load_manifest(workspace: Workspace, point: str) -> Manifest | None:
 
 def parse_manifest(point: str, data: bytes) -> Manifest:
     try:
-        value = json.loads(data) if len(data) <= layout.MAX_MANIFEST else None
+        value = json.loads(data)
     except (ValueError, RecursionError):
         value = None
     if not isinstance(value, dict):

@@ -226,7 +226,7 @@ def _drop(args: argparse.Namespace, workspace: Workspace) -> Outcome:
 def _audit(args: argparse.Namespace, workspace: Workspace) -> Outcome:
     if args.operands not in ([], ["verify"]):
         raise CheckpointError(f"audit takes nothing or `verify`, not {' '.join(args.operands)!a}", _HELP)
-    lines = list(audit.read_records(workspace.root))
+    lines = audit.read_records(workspace.root)
     if args.operands:
         findings = [*audit.find_breaks(iter(lines)), *damage.find_unlogged(workspace)]
         text = f"{len(lines)} records: the chain is {'broken' if findings else 'whole'}"

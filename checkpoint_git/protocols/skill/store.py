@@ -10,7 +10,7 @@ from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.terminal_text import escape_controls, quote_word
 from checkpoint_git.disk import atomic
 from checkpoint_git.disk.discover import Place, check_way, find_place, relative_path
-from checkpoint_git.disk.read import FileContent, read_content
+from checkpoint_git.disk.read import FileContent, open_plain, read_content
 from checkpoint_git.protocols.document import Document
 from checkpoint_git.protocols.mismatch import quote
 from checkpoint_git.protocols.skill import layout
@@ -49,18 +49,16 @@ def list_misnamed(place: Place) -> list[str]:
     except OSError:
         return []
     paths = [os.path.join(place.directory, name) for name in names]
-    return [path for path in paths if os.path.isfile(path) and not os.path.islink(path) and _looks_like_one(path)]
+    return [path for path in paths if _looks_like_one(path)]
 
 
 def _looks_like_one(path: str) -> bool:
-    if layout.WORD in os.path.basename(path).lower():
-        return True
     try:
-        with open(path, "rb") as stream:
+        with open_plain(path) as stream:
             head = stream.read(_HEAD)
     except OSError:
         return False
-    return b'"skill"' in head and b'"status"' in head
+    return layout.WORD in os.path.basename(path).lower() or (b'"skill"' in head and b'"status"' in head)
 
 
 def _list_names(place: Place) -> list[str]:

@@ -8,7 +8,6 @@ from typing import NamedTuple
 
 from checkpoint_git.core import jsontext
 from checkpoint_git.core.errors import CheckpointError
-from checkpoint_git.core.jsontext import MAX_BYTES
 from checkpoint_git.core.leaflines import list_leaves
 from checkpoint_git.core.outcome import Invocation, Line, Outcome, Style
 from checkpoint_git.core.terminal_text import escape_controls
@@ -115,11 +114,7 @@ def read_changes(top: str, staged: bool, rev: str) -> Iterator[Changed]:
 
 
 def _read_entry(entry: objects.Entry | None, top: str) -> bytes | None:
-    if not entry or not entry.is_file:
-        return None
-    with objects.Blobs(top, limit=MAX_BYTES) as blobs:
-        data = blobs.read(entry.blob)
-    return data if isinstance(data, bytes) else None
+    return objects.read_blob(top, entry.blob) if entry and entry.is_file else None
 
 
 def _read_file(path: str, top: str) -> bytes | None:

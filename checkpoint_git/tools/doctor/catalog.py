@@ -34,12 +34,6 @@ def choose_checks(codes: Sequence[str], *, online: bool = False) -> list[Check]:
     ]
 
 
-def describe_codes() -> str:
-    """What `--check` takes, for agents."""
-    groups = ", ".join(dict.fromkeys(check.group for check in list_checks()))
-    return f"these groups of checks ({groups}), or single checks by the codes of their findings"
-
-
 def is_code(word: str) -> bool:
     """Also a finding of a check that has a whole group: "workflow/..."."""
     group = word.partition("/")[0]

@@ -88,10 +88,8 @@ def _read_settings(place: Place) -> Settings:
     path, shown = _settings_path(place)
     if not os.path.lexists(path):
         return Settings()
-    content = read_content(path, place.top)
+    content = read_content(path, place.top, MAX_BYTES)
     trouble = f"it cannot be read: {content.strerror or content}" if isinstance(content, OSError) else ""
-    if isinstance(content, bytes) and len(content) > MAX_BYTES:
-        trouble = f"it has {len(content)} bytes, and {MAX_BYTES} is the limit"
     try:
         if isinstance(content, bytes) and not trouble:
             return read_settings_text(jsontext.decode(content).removeprefix("\ufeff"), shown, is_code)

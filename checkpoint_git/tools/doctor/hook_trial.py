@@ -13,6 +13,7 @@ from typing import NamedTuple
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.managed_block import find_block
+from checkpoint_git.disk.read import read_if_there
 from checkpoint_git.git import driver_settings as configured
 from checkpoint_git.tools.doctor.trial_repository import (
     FILE,
@@ -64,8 +65,7 @@ def read_own_scripts(hooks: Iterable[HookFile], work_tree: str) -> dict[str, byt
 def _read_part(path: str) -> tuple[bytes, bytes]:
     """(first line where it names an interpreter, our block); empty where there is none."""
     try:
-        with open(path, "rb") as stream:
-            data = stream.read(_LONGEST)
+        data = (read_if_there(path) or b"")[:_LONGEST]
         block = find_block(data)
     except (OSError, CheckpointError):
         return b"", b""

@@ -6,6 +6,7 @@ from typing import Literal, NamedTuple
 
 from checkpoint_git.disk.read import read_content
 from checkpoint_git.git import attributes, driver_settings
+from checkpoint_git.git.objects import read_blob
 from checkpoint_git.git.repository import Repository, config_path, read_all_settings, read_settings
 from checkpoint_git.git.run import clean_env, run_git
 from checkpoint_git.tools.setup import framework
@@ -98,9 +99,9 @@ def _read_attributes_file(place: Repository, env: Mapping[str, str]) -> FileStat
     state = read_file(os.path.join(place.work_tree, attributes.FILE))
     if state.data is not None or state.blocked:
         return state
-    index = run_git(["cat-file", "blob", f":{attributes.FILE}"], place.work_tree, env=env, check=False)
-    if index.code == 0:
-        return state._replace(lost=index.out)
+    index = read_blob(place.work_tree, f":{attributes.FILE}", env)
+    if index is not None:
+        return state._replace(lost=index)
     unmerged = run_git(["ls-files", "--", attributes.FILE], place.work_tree, env=env, check=False).out
     return state._replace(blocked="git tracks it, but it is not checked out" if unmerged else "")
 
@@ -186,7 +187,7 @@ def read_installation(place: Repository, env: Mapping[str, str]) -> Installation
         found: set[AttributesPlace] = {"work tree", "HEAD"}
         configured = b""
     else:
-        head = run_git(["cat-file", "blob", f"HEAD:{attributes.FILE}"], place.work_tree, env=own, check=False).out
+        head = read_blob(place.work_tree, f"HEAD:{attributes.FILE}", own) or b""
         texts: dict[AttributesPlace, bytes] = {"work tree": _read_attributes_in_force(place, own), "HEAD": head}
         found = {where for where, data in texts.items() if attributes.has_attributes(data)}
         configured = read_file(os.path.join(place.work_tree, framework.FILE)).data or b""

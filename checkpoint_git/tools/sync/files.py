@@ -165,13 +165,11 @@ def _write_arrival(top: str, arrival: Arrival, merge: Merge) -> str:
         becomes = merge(arrival.path, arrival.was, now, becomes)
         if becomes is None:
             return "it was changed meanwhile, and the two changes contradict each other"
-    folder = os.path.dirname(full)
     try:
         if becomes is None and now is not None:
             atomic.remove_file(full)
         elif becomes is not None and becomes != now:
-            atomic.make_folder(folder)
-            atomic.remove_stray_files(folder)
+            atomic.make_folder(os.path.dirname(full))
             atomic.write_file(full, becomes)
     except CheckpointError as error:
         return f"{error.message}; {error.hint}"

@@ -9,7 +9,7 @@ from checkpoint_git.core.jsontext import MAX_BYTES
 from checkpoint_git.core.terminal_text import escape_controls, quote_word
 from checkpoint_git.git.clone import read_operation
 from checkpoint_git.git.merges.conflicts import read_as_stored
-from checkpoint_git.git.objects import Blobs, diff_trees, raise_missing, read_object_format, read_tree
+from checkpoint_git.git.objects import diff_trees, read_bounded, read_object_format, read_tree
 from checkpoint_git.git.run import run_git
 from checkpoint_git.tools.sync import plan as planning
 from checkpoint_git.tools.sync import state
@@ -108,17 +108,12 @@ def read_differing(top: str, entries: Entries, commit: str, other: str, env: Map
 def read_contents(top: str, blobs: Iterable[str], env: Mapping[str, str]) -> dict[str, bytes | None]:
     """None: larger than a checkpoint may be. Raises CheckpointError: a missing one, too much altogether."""
     asked, found, left = sorted(set(blobs)), dict[str, bytes | None](), _MOST_BYTES
-    if not asked:
-        return found
-    with Blobs(top, env, MAX_BYTES) as reader:
-        for blob, content in zip(asked, reader.read_all(asked), strict=True):
-            if content is None:
-                raise_missing(blob)
-            size = len(content) if isinstance(content, bytes) else content
-            left -= size
-            if left < 0 or size > 8 * MAX_BYTES:
-                raise CheckpointError("the checkpoints of the branch are larger than all that a sync may read")
-            found[blob] = content if isinstance(content, bytes) else None
+    for blob, content in zip(asked, read_bounded(top, asked, env), strict=True):
+        size = len(content) if isinstance(content, bytes) else content
+        left -= size
+        if left < 0 or size > 8 * MAX_BYTES:
+            raise CheckpointError("the checkpoints of the branch are larger than all that a sync may read")
+        found[blob] = content if isinstance(content, bytes) else None
     return found
 
 

@@ -13,6 +13,7 @@ from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.terminal_text import escape_controls, shorten
 from checkpoint_git.disk import atomic
 from checkpoint_git.disk.lock import hold_lock
+from checkpoint_git.disk.read import read_content
 from checkpoint_git.protocols.memory.entity import Entity
 from checkpoint_git.protocols.memory.layout import check_graph_path
 from checkpoint_git.protocols.memory.transports import BROKEN_HINT, GraphError, entity_json, read_entities
@@ -128,16 +129,12 @@ def check_graph_file(path: str) -> None:
 def read_lines(path: str) -> list[GraphLine]:
     """Empty ones are left out; [] where there is no file. Raises CheckpointError."""
     check_graph_file(path)
-    try:
-        with open(path, "rb") as stream:
-            data = stream.read(MAX_BYTES + 1)
-    except FileNotFoundError:
+    data = read_content(path, os.sep, MAX_BYTES)
+    if isinstance(data, FileNotFoundError):
         return []
-    except OSError as error:
-        message = f"{escape_controls(path)} could not be read: {error.strerror}"
-        raise CheckpointError(message, "name a file that you may read") from None
-    if len(data) > MAX_BYTES:
-        raise CheckpointError(f"{escape_controls(path)} has more than {MAX_BYTES} bytes", "use a server for it")
+    if isinstance(data, OSError):
+        message = f"{escape_controls(path)} could not be read: {data.strerror}"
+        raise CheckpointError(message, "name a file that you may read, or use a server for a large one")
     texts = data.decode("utf-8", "surrogateescape").split("\n")
     return [_read_line(text) for text in texts if text.strip()]
 

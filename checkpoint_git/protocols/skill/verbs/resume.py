@@ -9,6 +9,7 @@ from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.outcome import Block, Invocation, Line, Outcome
 from checkpoint_git.core.terminal_text import quote_word, shorten
+from checkpoint_git.core.untrusted_text import hide_secrets
 from checkpoint_git.disk.discover import Place, find_place, plan_place
 from checkpoint_git.git.clone import add_gaps
 from checkpoint_git.protocols.document import Document
@@ -66,6 +67,7 @@ def resume(place: Place, skill: str, now: int, env: Mapping[str, str]) -> Resume
         store.check_index(place, skill)
     path = layout.relative_checkpoint_path(place, skill)
     document = None if content is None else store.check_files([(path, content)], now)[0]
+    document = document and document._replace(value=hide_secrets(document.value, document.text or ""))
     plan = resume_brief.plan_resume(document, skill, now)
     value = (document.value if document else None) or {}
     siblings = list[dict[str, Any]]()

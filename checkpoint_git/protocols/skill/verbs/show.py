@@ -7,6 +7,7 @@ from checkpoint_git.core import jsontext, jsonwrite
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.outcome import Block, Invocation, Line, Outcome, Table
 from checkpoint_git.core.terminal_text import escape_controls
+from checkpoint_git.core.untrusted_text import hide_secrets
 from checkpoint_git.disk.discover import Place, find_place
 from checkpoint_git.git.clone import find_conflicts
 from checkpoint_git.protocols.document import Document
@@ -39,13 +40,14 @@ def run(args: Namespace, invocation: Invocation) -> Outcome:
         if args.tickets:
             tickets += find_refs([document], None if args.tickets == "all" else args.tickets)
             continue
-        contents[document.skill] = public_view(document.value) if args.public else document.value
+        contents[document.skill] = document.value
         if args.skill is not None and not args.public:
             choices = _list_choices(document, args, invocation)
             merged = _list_merged(place, document, args, invocation)
         text = (document.text or "").removeprefix(jsontext.BYTE_ORDER_MARK)
         if args.public:
-            text = jsonwrite.render(public_view(jsontext.scan_tokens(text)))
+            contents[document.skill] = hide_secrets(public_view(document.value), text)
+            text = str(hide_secrets(jsonwrite.render(public_view(jsontext.scan_tokens(text))), text))
         blocks += [Line(document.path, "strong")] if args.skill is None else []
         blocks += [Line(line.rstrip("\r")) for line in text.rstrip("\n").split("\n")]
     if args.tickets:

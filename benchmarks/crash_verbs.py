@@ -1,0 +1,242 @@
+"""The commands that are stopped at each of their writes, each with the repository that it works in."""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from collections.abc import Callable, Sequence
+from pathlib import Path
+from typing import Any, NamedTuple
+
+from tests.support.records import SHORT_RUN, TICKET, put_record
+from tests.support.samples import checkpoint_text
+from tests.support.workflows import OUTPUTS, phase, write_output, write_workflow
+
+SKILL = ".checkpoints/build.checkpoint.json"
+Words = Sequence[str]
+
+
+class Verb(NamedTuple):
+    """prepare: fills an empty folder, in which `repo` is where the command runs. then: what runs after its death, the
+    last of them is looked at. says: printed when the write is acknowledged. codes: of the command without a death.
+    """
+
+    name: str
+    words: Words
+    prepare: Callable[[Path], None]
+    then: Sequence[Words]
+    says: str = ""
+    codes: tuple[int, ...] = (0,)
+    uses_git: bool = False  # it writes through git, whose objects are looked at as well
+    loose: tuple[str, ...] = ()  # beginnings of paths whose content may be another one
+
+    def may_differ(self, path: str) -> bool:
+        return path.startswith(self.loose) if self.loose else False
+
+
+def git(cwd: Path, *words: str) -> str:
+    done = subprocess.run(["git", *words], cwd=cwd, capture_output=True, text=True, check=True)
+    return done.stdout.strip()
+
+
+def commit(repo: Path, message: str = "change") -> None:
+    git(repo, "add", "-A")
+    git(repo, "commit", "-q", "--no-verify", "--allow-empty", "-m", message)
+
+
+def put(repo: Path, name: str, text: str) -> None:
+    path = repo / name
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(text)
+
+
+def make_empty(root: Path) -> None:
+    (root / "repo").mkdir()
+    git(root / "repo", "init", "-q", "-b", "main", "--template=")
+
+
+def make_project(root: Path, **changes: Any) -> None:
+    make_empty(root)
+    put(root / "repo", SKILL, checkpoint_text(**changes))
+    put(root / "repo", "docs/plan.md", "the plan\n")
+    commit(root / "repo", "start")
+
+
+def make_question(root: Path) -> None:
+    question = {"id": "b1", "description": "Which region?", "needs": "user_decision", "since": "2026-03-01T08:00:00Z"}
+    make_project(root, blockers=[question])
+
+
+def make_long(root: Path) -> None:
+    merged = [{"number": number, "title": f"Change {number}"} for number in range(1, 40)]
+    decisions = [f"Decision {number}" for number in range(60)]
+    primer = {"key_decisions": decisions, "generated_files": ["docs/plan.md"], "user_preferences": []}
+    make_project(root, context_primer=primer, skill_state={"merged_prs": merged})
+
+
+def make_written(root: Path) -> None:
+    make_project(root)
+    run_self(root / "repo", "note", "build", "One thing")
+
+
+def run_self(cwd: Path, *words: str) -> None:
+    env = {**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parent.parent)}
+    subprocess.run([sys.executable, "-m", "checkpoint_git", *words], cwd=cwd, env=env, capture_output=True, check=False)
+
+
+def make_set_up(root: Path) -> None:
+    make_project(root)
+    put(root / "repo", "AGENTS.md", "Ours.\n")
+    run_self(root / "repo", "init")
+
+
+def make_clones(root: Path) -> None:
+    """A server, this clone with a change of its own, and a newer version on the server."""
+    make_project(root)
+    git(root, "clone", "-q", "--bare", "--template=", "repo", "server.git")
+    git(root / "repo", "remote", "add", "origin", "../server.git")
+    git(root / "repo", "fetch", "-q")
+    git(root / "repo", "branch", "-q", "-u", "origin/main")
+    git(root, "clone", "-q", "--template=", "server.git", "other")
+    put(root / "other", SKILL, checkpoint_text(step="theirs", updated_at="2026-03-03T09:30:00Z"))
+    put(root / "other", ".checkpoints/their.checkpoint.json", checkpoint_text(skill="their"))
+    commit(root / "other", "theirs")
+    git(root / "other", "push", "-q")
+    put(root / "repo", SKILL, checkpoint_text(project="ours"))
+    put(root / "repo", ".checkpoints/mine.checkpoint.json", checkpoint_text(skill="mine"))
+    shutil.rmtree(root / "other")
+
+
+def make_records(root: Path) -> None:
+    make_project(root)
+    put_record(root / "repo/records")
+
+
+def make_workflow(root: Path) -> None:
+    make_project(root)
+    write_workflow(root / "repo", phase(user_checkpoints=[]))
+    write_output(root / "repo", "docs/requirements.md", "x\n")
+    write_output(root / "repo", OUTPUTS["REQUIREMENTS"])
+    commit(root / "repo", "workflow")
+
+
+def make_point(kind: str, then: Callable[[Path], None] = lambda repo: None) -> Callable[[Path], None]:
+    def make(root: Path) -> None:
+        make_project(root)
+        repo = root / "repo"
+        put(repo, "src/a.txt", "a\n")
+        put(repo, "src/deep/b.txt", "b\n")
+        commit(repo, "source")
+        put(repo, "src/a.txt", "a, changed\n")
+        run_self(repo, "restore-point", "create", "src", "--type", kind, "--reason", "before")
+        then(repo)
+
+    return make
+
+
+def break_source(repo: Path) -> None:
+    put(repo, "src/a.txt", "broken\n")
+    (repo / "src/deep/b.txt").unlink()
+    put(repo, "src/new.txt", "new\n")
+
+
+def make_second_point(repo: Path) -> None:
+    put(repo, "src/a.txt", "later\n")
+    run_self(repo, "restore-point", "create", "src", "--reason", "second")
+
+
+def make_conflict(root: Path) -> None:
+    make_set_up(root)
+    repo = root / "repo"
+    commit(repo, "set up")
+    git(repo, "checkout", "-q", "-b", "side")
+    put(repo, SKILL, checkpoint_text(status="blocked", phase="theirs", updated_at="2026-03-02T09:30:00Z"))
+    commit(repo, "side")
+    git(repo, "checkout", "-q", "main")
+    put(repo, SKILL, checkpoint_text(status="complete", phase="ours", updated_at="2026-03-02T09:30:00Z"))
+    commit(repo, "main")
+    subprocess.run(["git", "merge", "-q", "side"], cwd=repo, capture_output=True, check=False)
+
+
+def make_memory(root: Path) -> None:
+    make_project(root)
+    others = {"type": "entity", "name": "else", "entityType": "person", "observations": ["x"]}
+    (root / "graph.jsonl").write_text(json.dumps(others) + "\n")
+    git(root / "repo", "config", "checkpoint.memoryCommand", "false")
+    git(root / "repo", "config", "checkpoint.memoryFile", str(root / "graph.jsonl"))
+
+
+def make_moved_file(root: Path) -> None:
+    make_project(root)
+    git(root / "repo", "mv", "docs/plan.md", "docs/new-plan.md")
+    commit(root / "repo", "move")
+
+
+_RECORD = ("pipeline", "write", "--base", "@ROOT@/repo/records", "--ticket-id", TICKET, "--run-id", SHORT_RUN)
+_PAYLOAD = json.dumps({"iteration_count": 2, "issue_fingerprints": ["foo:12"], "last_clean_sha": "a1b2c3d"})
+_WRITE: Words = (*_RECORD, "--phase", "local_review", "--payload", _PAYLOAD, "--timestamp", "2026-03-02T09:30:00Z")
+_WRITE = (*_WRITE, "--repo-commit-map", '{"web": "a1b2c3d"}', "--artifact-paths", '["src/foo.py"]')
+_SAVE: Words = ("memory", "save", "--offline", "--initiative", "login", "--milestone", "M1", "--phase", "design")
+_SAVE = (*_SAVE, "--next-action", "Write", "--last-action", "Read")
+_NOTE = (("note", "build", "And then"),)
+_START = ("workflow", "start", "login")
+# phase.json says first that a write is under way (interruption_safe), and last that it is over
+_STATE = ("repo/memory/state/phase.json",)
+# the log of restore points keeps a line that was cut off: that it is broken is to be seen
+_LOG = ("repo/.audit/",)
+_POINT = ("restore-point", "create", "src")
+VERBS = (
+    Verb("update", ("update", "build", "--step=sprint-3"), make_project, _NOTE, "build"),
+    Verb("start", ("update", "fresh", "--next+=Begin"), make_project, (("update", "fresh", "--next+=Begin"),), "fresh"),
+    Verb("note", ("note", "build", "Use SQLite"), make_project, _NOTE, "build"),
+    Verb("decide", ("decide", "build", "eu-west"), make_question, _NOTE, "build"),
+    Verb("done", ("done", "build"), make_project, _NOTE, "build"),
+    Verb("undo", ("undo", "build"), make_written, _NOTE, "build"),
+    Verb("reset", ("reset", "build"), make_project, (("update", "build", "--next+=Begin"),)),
+    Verb("rotate", ("rotate",), make_long, (("rotate",),)),
+    Verb("init", ("init",), make_project, (("init",),)),
+    Verb("init agents", ("init", "--agent", "claude", "--ci", "github"), make_set_up, (("init", "--agent", "claude"),)),
+    Verb("uninstall", ("uninstall",), make_set_up, (("uninstall",),)),
+    Verb("sync", ("sync",), make_clones, (("sync",),), uses_git=True),
+    Verb("sync branch", ("sync", "--branch", "states"), make_clones, (("sync", "--branch", "states"),), uses_git=True),
+    Verb("pipeline write", _WRITE, make_records, (_WRITE,)),
+    Verb("workflow start", _START, make_project, (_START,), loose=_STATE),
+    Verb("workflow advance", ("workflow", "advance", "--yes"), make_workflow, (("workflow", "save"),), loose=_STATE),
+    Verb(
+        "restore create",
+        (*_POINT, "--type", "git_stash"),
+        make_point("git_stash"),
+        (_POINT,),
+        uses_git=True,
+        loose=_LOG,
+    ),
+    Verb("restore backup", (*_POINT, "--type", "file_backup"), make_point("file_backup"), (_POINT,), loose=_LOG),
+    Verb(
+        "restore rollback",
+        ("restore-point", "rollback", "latest"),
+        make_point("git_stash", break_source),
+        (("restore-point", "rollback", "latest"), _POINT),
+        uses_git=True,
+        loose=_LOG,
+    ),
+    Verb(
+        "restore rollback backup",
+        ("restore-point", "rollback", "latest"),
+        make_point("file_backup", break_source),
+        (("restore-point", "rollback", "latest"), _POINT),
+        loose=_LOG,
+    ),
+    Verb(
+        "restore gc",
+        ("restore-point", "gc", "--keep", "1"),
+        make_point("git_stash", make_second_point),
+        (("restore-point", "gc", "--keep", "1"),),
+        uses_git=True,
+        loose=_LOG,
+    ),
+    Verb("memory save", _SAVE, make_memory, (_SAVE,)),
+    Verb("resolve", ("resolve", "--take", "theirs"), make_conflict, (("resolve", "--take", "theirs"),), uses_git=True),
+    Verb("doctor fix", ("doctor", "--fix"), make_moved_file, (("doctor", "--fix"),), codes=(0, 1)),
+    Verb("report", ("report",), make_project, (("report",),), codes=(0, 1)),
+)

@@ -1,0 +1,44 @@
+"""Commands that die at each of their writes, in turn; `python -m benchmarks.crash` has all of them, in every way."""
+
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from benchmarks.crash import WAYS, load_package, run_deaths
+from benchmarks.crash_verbs import VERBS
+from checkpoint_git.disk import atomic
+from checkpoint_git.disk.replace import write_temporary
+
+EVERY = {"update": 1, "workflow start": 3, "memory save": 3, "pipeline write": 2, "resolve": 5, "init": 15, "sync": 11}
+BY_NAME = {verb.name: verb for verb in VERBS}
+
+
+@pytest.fixture(autouse=True)
+def in_its_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.chdir(tmp_path)
+    load_package()
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_whenever_a_command_dies_nothing_is_broken_lost_or_left(tmp_path: Path, name: str) -> None:
+    deaths = list(run_deaths(BY_NAME[name], WAYS, tmp_path / "stage", EVERY[name]))
+    assert len(deaths) > 8
+    assert [death for death in deaths if death.trouble] == []
+
+
+def test_a_write_that_is_not_flushed_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def write_unflushed(path: str, data: bytes, like: os.stat_result | None, **how: Any) -> str:
+        return write_temporary(path, data, like, **{**how, "sync": False})
+
+    monkeypatch.setattr(atomic, "write_temporary", write_unflushed)
+    deaths = list(run_deaths(BY_NAME["update"], ("data",), tmp_path / "stage"))
+    assert any("neither old nor new" in death.trouble for death in deaths)
+    assert "acknowledged" in deaths[-1].trouble
+
+
+def test_a_name_that_is_not_flushed_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(atomic, "sync_folder", lambda folder: None)
+    deaths = list(run_deaths(BY_NAME["update"], ("names",), tmp_path / "stage"))
+    assert "acknowledged" in deaths[-1].trouble
