@@ -15,7 +15,8 @@ TOPICS = {
     "read": ("status", "next", "resume", "show", "log", "diff", "report"),
     "write": ("update", "done", "note", "ask", "decide", "block", "unblock", "drop", "undo", "reset", "rotate"),
     "check": ("validate", "doctor", "schema"),
-    "merge": ("resolve", "merge-file", "explain-merge", "audit", "sync", "ci"),
+    "share": ("claim", "release", "sync"),
+    "merge": ("resolve", "merge-file", "explain-merge", "audit", "ci"),
     "state": ("workflow", "pipeline", "memory", "restore-point"),
     "setup": ("init", "uninstall", "prime", "session", "mcp", "completion"),
 }

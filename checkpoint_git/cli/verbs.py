@@ -18,6 +18,8 @@ _TOOLS = {
     "audit": ("tools.merges.audit", "find and repair what past merges lost or duplicated"),
     "merge-file": ("tools.merges.merge_file", "merge three versions of any JSON file"),
     "ci": ("tools.merges.ci", "CI helpers for pull requests: merge, verify"),
+    "claim": ("tools.claims.verb:CLAIM", "reserve a checkpoint for this session"),
+    "release": ("tools.claims.verb:RELEASE", "give up this session's claim"),
     "sync": ("tools.sync.verb", "exchange checkpoints with a shared branch"),
 }
 _LAST = {

@@ -93,6 +93,14 @@ def write_instant(seconds: int) -> str:
 
 
 _UNITS = ((DAY, "d"), (HOUR, "h"), (MINUTE, "m"))
+_LENGTHS = {"s": 1, "m": MINUTE, "h": HOUR, "d": DAY, "w": 7 * DAY}
+
+
+def read_duration(text: str) -> "int | None":
+    """Seconds in such as 30m, 12h, 2d, 3w; None for anything else, and for 0."""
+    count, unit = text.strip()[:-1], text.strip().lower()[-1:]
+    is_one = unit in _LENGTHS and count.isascii() and count.isdigit() and len(count) < 10
+    return int(count) * _LENGTHS[unit] or None if is_one else None
 
 
 def age_text(seconds: int) -> str:

@@ -9,6 +9,8 @@ from checkpoint_git.core.finding import Finding, Level, has_errors
 Style = Literal["", "strong", "good", "warn", "bad", "dim"]
 Glyph = Literal["", "complete", "in_progress", "not_started", "blocked", "failed", "decision", "stale"]
 
+_SESSIONS = ("CHECKPOINT_SESSION", "CLAUDE_CODE_SESSION_ID", "CLAUDE_SESSION_ID", "CODEX_THREAD_ID")
+
 
 class Invocation(NamedTuple):
     """The world as a command may see it: fetched once, in cli, and handed down. now: seconds since 1970, UTC.
@@ -22,6 +24,11 @@ class Invocation(NamedTuple):
     stdout: TextIO
     stderr: TextIO
     interactive: bool
+
+    @property
+    def session(self) -> str:
+        """The agent's, as its environment names it, else ""."""
+        return next((name for key in _SESSIONS if (name := self.env.get(key))), "")
 
 
 class Line(NamedTuple):

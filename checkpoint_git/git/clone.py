@@ -7,8 +7,9 @@ from contextlib import suppress
 from typing import NamedTuple
 
 from checkpoint_git.core.errors import CheckpointError
-from checkpoint_git.core.outcome import Line, Outcome
+from checkpoint_git.core.outcome import Invocation, Line, Outcome
 from checkpoint_git.core.terminal_text import join_some, plural, quote_path, quote_word
+from checkpoint_git.git.leases import find_claims, find_common_dir
 
 _LONGEST_CONFIG = 1 << 20  # bytes
 # The call that driver_settings writes: what it starts, in quotes. git writes a configuration's value in quotes, with
@@ -40,13 +41,17 @@ class Gap(NamedTuple):
         return f"{self.message} ({'see' if self.code == _NESTED else 'fix'}: {self.fix})"
 
 
-def add_gaps(outcome: Outcome, work_tree: str | None, git_dir: str | None, env: Mapping[str, str], cwd: str) -> Outcome:
-    gaps = [*find_gaps(work_tree, git_dir, env), *find_nested(work_tree, git_dir, env, cwd)]
+def add_gaps(outcome: Outcome, work_tree: str | None, git_dir: str | None, invocation: Invocation) -> Outcome:
+    """And what is claimed."""
+    env = invocation.env
+    gaps = [*find_gaps(work_tree, git_dir, env), *find_nested(work_tree, git_dir, env, invocation.cwd)]
+    claims = find_claims(work_tree, git_dir, env, invocation.now)
     # a finding with the same command says as much of each of these files
     marked = sum(finding.code == "json/conflict-markers" for finding in outcome.findings)
     told = f"with {plural(marked, 'checkpoint')} to resolve"
     lines = [Line(gap.line, "warn", hang=2) for gap in gaps if told not in gap.message]
-    data = {**outcome.data, "clone": [gap._asdict() for gap in gaps]}
+    lines += [Line(claim.line, "dim", hang=2) for claim in claims]
+    data = {**outcome.data, "clone": [gap._asdict() for gap in gaps], "claims": [claim.data for claim in claims]}
     return outcome._replace(data=data, summary=[*outcome.summary, *lines])
 
 
@@ -56,9 +61,7 @@ def find_gaps(work_tree: str | None, git_dir: str | None, env: Mapping[str, str]
     """[] outside git. git_dir: of this worktree."""
     if git_dir is None or work_tree is None:
         return []
-    # what all worktrees share; disk.discover reads it too, but packages of one layer do not know one another
-    link = _read(os.path.join(git_dir, "commondir"))
-    common = os.path.normpath(os.path.join(git_dir, os.fsdecode(link.strip()))) if link else git_dir
+    common = find_common_dir(git_dir)
     config = _read(os.path.join(common, "config"))
     return [
         *find_conflicts(work_tree, git_dir, env),
@@ -71,8 +74,7 @@ def find_gaps(work_tree: str | None, git_dir: str | None, env: Mapping[str, str]
 def read_operation(git_dir: str) -> str:
     """Which operation waits here: "merge", "rebase", "cherry-pick", "revert", "am" or ""."""
     found = next((name for file, name in _OPERATIONS if os.path.exists(os.path.join(git_dir, file))), "")
-    link = _read(os.path.join(git_dir, "commondir"))
-    if found or not os.path.isdir(os.path.join(git_dir, os.fsdecode(link.strip()), "reftable")):
+    if found or not os.path.isdir(os.path.join(find_common_dir(git_dir), "reftable")):
         return found
     from checkpoint_git.git.run import run_git
 

@@ -103,7 +103,8 @@ def fetch(cwd: str, remote: str, wanted: Sequence[str], env: Env = None, timeout
     """wanted: full refs, ids or refspecs. False: the remote has no such thing. Raises UnreachableError."""
     ends = time.monotonic() + min(timeout or PATIENCE, _HELD)
     while True:
-        result = _run([*_FETCH, "--end-of-options", remote, *wanted], cwd, env, timeout)
+        prune = ["--prune"] if any("*" in each for each in wanted) else []
+        result = _run([*_FETCH, *prune, "--end-of-options", remote, *wanted], cwd, env, timeout)
         if result.code == 0 or not _LOST.search(result.err) or time.monotonic() > ends:
             break
         time.sleep(_NAP)  # the fetch of a sync that was killed still holds the ref

@@ -1,10 +1,9 @@
 """What may be kept, for how long, and what a manifest must be before anything in it is used as a path."""
 
 import os
-import re
 from typing import Any
 
-from checkpoint_git.core.clock import DAY, HOUR, MINUTE, read_instant
+from checkpoint_git.core.clock import DAY, MINUTE, read_duration, read_instant
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.jsontext import decode, load
@@ -66,7 +65,6 @@ def check_not_sensitive(path: str, shown: str) -> None:
         raise CheckpointError(message, "secrets are never copied into a restore point")
 
 
-_UNITS = {"m": MINUTE, "h": HOUR, "d": DAY, "w": 7 * DAY}
 _LONGEST = 100 * 366 * DAY
 
 
@@ -74,9 +72,8 @@ def read_expiry(text: str | None, now: int) -> int | None:
     """Seconds since 1970, None for never. text: 30m, 24h, 7d, 2w, never. Raises CheckpointError for anything else."""
     if text is None or text.strip().lower() == "never":
         return None
-    match = re.fullmatch(r"([1-9][0-9]{0,8})([mhdw])", text.strip().lower(), re.ASCII)
-    seconds = int(match[1]) * _UNITS[match[2]] if match else 0
-    if 0 < seconds <= _LONGEST:
+    seconds = read_duration(text) or 0
+    if MINUTE <= seconds <= _LONGEST:
         return now + seconds
     shown = escape_controls(shorten(text, 40))
     raise CheckpointError(f'"{shown}" is not an expiry', "write 30m, 24h, 7d, 2w or never")

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from checkpoint_git.core.clock import DAY, HOUR, read_instant
+from checkpoint_git.core.clock import read_duration, read_instant
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.outcome import Block, Line
@@ -21,7 +21,6 @@ KINDS = (
     "started", "status", "phase", "step", "completed", "done", "decided", "opened", "closed", "ticket", "handed_over",
     "row", "dropped", "queued",
 )  # fmt: skip
-_UNITS = {"h": HOUR, "d": DAY, "w": 7 * DAY}
 _SHOWN_LETTERS = 160
 _SHOWN_EVENTS = 12  # of one checkpoint
 # what the first line counts: kind -> (one, several)
@@ -55,9 +54,9 @@ def read_since(text: str, now: int) -> int:
     instant = read_instant(text) or read_instant(f"{text}T00:00:00Z")
     if instant is not None:
         return instant[0]
-    count, unit = text[:-1], text[-1:]
-    if unit in _UNITS and count.isascii() and count.isdigit() and len(count) < 5:
-        return now - int(count) * _UNITS[unit]
+    back = read_duration(text)
+    if back is not None and text[-1] in "hdw" and len(text) < 6:
+        return now - back
     shown = escape_controls(shorten(text, 60))
     raise CheckpointError(f'--since: cannot parse "{shown}"', "try 2d, 2026-06-01 or 2026-06-01T00:00:00Z")
 

@@ -28,7 +28,6 @@ from checkpoint_git.protocols.write import say_waiting
 _SHOWN_TASKS = 50
 _TASK_VERBS = ("add", *tasks.CHANGES)
 # what tells one session from the next, where an agent says it
-_SESSIONS = ("CHECKPOINT_SESSION", "CLAUDE_CODE_SESSION_ID", "CLAUDE_SESSION_ID", "CODEX_THREAD_ID")
 _VERDICTS = {"orphan": "orphaned, one attempt counted", "done": "finished before the crash", "failed": "failed"}
 _CAUTION = "proceed with caution"
 _ACTIONS = {
@@ -85,8 +84,7 @@ def _open_writer(invocation: Invocation) -> Writer:
 
 
 def _make_writer(place: Place, invocation: Invocation) -> Writer:
-    session = next((name for key in _SESSIONS if (name := invocation.env.get(key))), "")
-    return Writer(place, invocation.now, say_waiting(invocation.stderr), session)
+    return Writer(place, invocation.now, say_waiting(invocation.stderr), invocation.session)
 
 
 def _report(changed: Changed, lines: list[Block], **more: Any) -> Outcome:

@@ -9,6 +9,7 @@ from checkpoint_git.core.outcome import Answer, Invocation
 from checkpoint_git.core.untrusted_text import clean, count_tokens, quote
 from checkpoint_git.disk.discover import find_repository
 from checkpoint_git.git.clone import find_conflicts, find_gaps, find_nested
+from checkpoint_git.git.leases import find_claims
 from checkpoint_git.protocols.contract import Question, read_summaries
 from checkpoint_git.tools.session import agent_hooks
 from checkpoint_git.tools.session.agent_hooks import SHAPES, HookInput, read_hook_input
@@ -73,6 +74,8 @@ def prime(
         lines += [clean(f"An earlier session left work that no checkpoint records: {left}", 400)]
     lines += [line for summary in summaries[1:] for line in summary.lines]
     lines += [line for summary in summaries for line in summary.details]
+    claims = find_claims(place.work_tree, place.git_dir, env, now)
+    lines[:0] = [clean(claim.line, 240) for claim in claims]
     gaps = list((find_gaps if lines else find_conflicts)(place.work_tree, place.git_dir, env))
     gaps += find_nested(place.work_tree, place.git_dir, env, cwd)
     lines += [clean(gap.line, 240) for gap in gaps]

@@ -63,9 +63,7 @@ def open_context(
     if place.work_tree is None or place.git_dir is None:
         raise CheckpointError(f"{escape_controls(place.root)} is not in a git repository", "git init, or git clone")
     top = place.work_tree
-    own = network_env(env)
-    settings = read_all_settings(top, own)
-    local = os.fsdecode(run_git(["symbolic-ref", "-q", "HEAD"], top, env=own, check=False).out).strip()
+    settings, local, own = read_branch(top, env)
     target = _find_target(top, settings, local, wish)
     driver = read_driver_command(settings.get(DRIVER, ""))
     choices = driver.choices if driver else Choices()
@@ -73,6 +71,13 @@ def open_context(
     names, who = name_refs(target.remote, target.branch), find_identity(top, own, now)
     ends = time.monotonic() + wish.timeout
     return SyncContext(place, top, target, names, local, rules, wish, who, own, ends, tell)
+
+
+def read_branch(top: str, env: Mapping[str, str]) -> tuple[dict[str, str], str, dict[str, str]]:
+    """(all settings, the ref that HEAD names, the environment for git)."""
+    own = network_env(env)
+    local = run_git(["symbolic-ref", "-q", "HEAD"], top, env=own, check=False).out
+    return read_all_settings(top, own), os.fsdecode(local).strip(), own
 
 
 def find_identity(top: str, env: Mapping[str, str], now: int) -> str:

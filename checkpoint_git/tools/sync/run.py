@@ -10,6 +10,7 @@ from typing import NamedTuple
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.disk.discover import Place
 from checkpoint_git.disk.lock import hold_lock, lock_path
+from checkpoint_git.git.leases import FETCHED
 from checkpoint_git.git.objects import FILE_MODES, Entry
 from checkpoint_git.git.remotes import HEADS, Reply, UnreachableError, fetch, push_commit, read_remote_ref
 from checkpoint_git.protocols.registry import is_merged
@@ -73,7 +74,7 @@ def _run(context: SyncContext) -> SyncResult:
         try:
             work = read_own(context)  # before the remote is asked: what comes after that, others race against
             seconds = _seconds_left(context)
-            is_there = fetch(top, remote, [f"+{ref}:{context.names.theirs}"], context.env, seconds)
+            is_there = fetch(top, remote, [f"+{ref}:{context.names.theirs}", FETCHED], context.env, seconds)
             found = compare(context, work, is_there=is_there, lost=found if reply.kind == "lost" else None)
         except UnreachableError as error:
             result = _queue_offline(context, error, was_sent=attempts > 0)

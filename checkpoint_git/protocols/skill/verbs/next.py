@@ -8,6 +8,7 @@ from checkpoint_git.core.outcome import Block, Glyph, Invocation, Line, Outcome
 from checkpoint_git.core.terminal_text import plural
 from checkpoint_git.disk.discover import Place, find_place
 from checkpoint_git.git.clone import add_gaps
+from checkpoint_git.git.leases import find_claims, find_holder
 from checkpoint_git.protocols.document import find_broken
 from checkpoint_git.protocols.skill.next_action import NextAction, Queue, Skipped, plan_queue
 from checkpoint_git.protocols.skill.shipped_actions import read_shipped
@@ -49,6 +50,10 @@ def run(args: Namespace, invocation: Invocation) -> Outcome:
     """The verb: exit code 1 when a checkpoint is broken, which may hide what matters more."""
     place = find_place(invocation.cwd)
     (actions, skipped), findings = next_actions(place, invocation.now)
+    holder = find_holder(place.top, invocation)
+    claims = find_claims(place.work_tree, place.git_dir, invocation.env, invocation.now)
+    taken = {claim.name for claim in claims if claim.holder != holder}
+    actions.sort(key=lambda action: action.skill in taken)
     data: dict[str, Any] = actions[0].data if actions else dict.fromkeys(NextAction._fields)
     data["skipped"] = len(skipped)
     data["skipped_actions"] = [part._asdict() for part in skipped]
@@ -62,7 +67,7 @@ def run(args: Namespace, invocation: Invocation) -> Outcome:
         blocks = [Line(f"cannot say what comes next: {plural(broken, 'checkpoint')} cannot be relied on", "bad")]
     blocks = blocks or [Line("nothing to do: no checkpoint has an action left", "good")]
     outcome = Outcome(data, [*blocks, *_skipped_lines(skipped, in_full=args.all)], findings)
-    return add_gaps(outcome, place.work_tree, place.git_dir, invocation.env, invocation.cwd)
+    return add_gaps(outcome, place.work_tree, place.git_dir, invocation)
 
 
 def _lines(action: NextAction) -> list[Block]:

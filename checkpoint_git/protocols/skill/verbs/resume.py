@@ -133,7 +133,7 @@ def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     errors = [finding for finding in result.document.findings if finding.level == "error"] if result.document else []
     stops = plan.decision == "ask" or (errors and not args.go_on) or plan.reasons in (("corrupt",), ("incompatible",))
     outcome = Outcome(_data(result), _blocks(result, others), [*errors, *result.drift], 1 if stops else 0)
-    return add_gaps(outcome, place.work_tree, place.git_dir, invocation.env, invocation.cwd)
+    return add_gaps(outcome, place.work_tree, place.git_dir, invocation)
 
 
 def _blocks(result: ResumeResult, others: list[str]) -> list[Block]:

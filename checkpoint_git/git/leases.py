@@ -1,0 +1,91 @@
+"""Who works on what: a claim is a commit without files below refs/checkpoint, whose subject has its end and holder."""
+
+import os
+import re
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Any, NamedTuple
+
+from checkpoint_git.core.clock import DAY, read_instant, write_instant
+from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.core.outcome import Invocation
+from checkpoint_git.core.terminal_text import escape_controls, shorten
+from checkpoint_git.git.run import clean_env, stream_git
+
+OURS = "refs/checkpoint/claims/"  # what the work trees of a clone share; on a remote, what its clones share
+SEEN = "refs/checkpoint/seen/"  # the remote's, as last fetched
+FETCHED = f"+{OURS}*:{SEEN}*"
+LONGEST = 7 * DAY
+_MARGIN = 60  # seconds by which two clocks may differ
+_FORM = "--format=%(refname)%00%(objectname)%00%(committerdate:unix)%00%(contents:subject)"
+_SUBJECT = re.compile(r"claimed until (\S+) by (.+)")
+
+
+class Claim(NamedTuple):
+    """ref: its full name. since, until: seconds since 1970. holder: untrusted, as the name is."""
+
+    ref: str
+    commit: str
+    since: int
+    until: int
+    holder: str
+
+    @property
+    def name(self) -> str:
+        return self.ref.removeprefix(OURS).removeprefix(SEEN)
+
+    @property
+    def ends(self) -> int:
+        """When others may take it."""
+        return self.until + min(_MARGIN, (self.until - self.since) // 10)
+
+    @property
+    def data(self) -> dict[str, Any]:
+        times = {"since": write_instant(self.since), "until": write_instant(self.until)}
+        return {"name": self.name, "holder": self.holder, **times}
+
+    @property
+    def line(self) -> str:
+        return "{name} is claimed by {holder} since {since}, until {until}".format(**self.data)
+
+
+def find_common_dir(git_dir: str) -> str:
+    """What all work trees share; disk.discover reads it too, but packages of one layer do not know one another."""
+    try:
+        with open(os.path.join(git_dir, "commondir"), "rb") as stream:
+            return os.path.normpath(os.path.join(git_dir, os.fsdecode(stream.read(4096).strip())))
+    except OSError:
+        return git_dir
+
+
+def find_holder(work_tree: str, invocation: Invocation) -> str:
+    """Names one session in one work tree on one machine."""
+    user = invocation.env.get("USER") or invocation.env.get("LOGNAME") or str(os.getuid())
+    session = f" session {invocation.session}" if invocation.session else ""
+    return escape_controls(f"{user}@{os.uname().nodename}:{os.path.realpath(work_tree)}{session}")[:200]
+
+
+def find_claims(work_tree: str | None, git_dir: str | None, env: Mapping[str, str], now: int) -> list[Claim]:
+    """Those that are not over, each holder's once, as last seen; git is started only where there may be any."""
+    common = find_common_dir(git_dir or "")
+    found: dict[tuple[str, str], Claim] = {}
+    with suppress(OSError, CheckpointError):  # a damaged ref: `claim` says so
+        if work_tree and not any(os.path.isdir(os.path.join(common, name)) for name in ("refs/checkpoint", "reftable")):
+            with open(os.path.join(common, "packed-refs"), "rb") as stream:
+                work_tree = work_tree if b" refs/checkpoint/" in stream.read() else None
+        claims = read_claims(work_tree, env) if work_tree else []
+        found = {(one.name, one.holder): one for one in claims if now < one.ends}
+    return list(found.values())
+
+
+def read_claims(work_tree: str, env: Mapping[str, str]) -> list[Claim]:
+    out = b"".join(stream_git(["for-each-ref", _FORM, OURS, SEEN], work_tree, env=clean_env(env)))
+    return [_parse(*line.split("\0")) for line in out.decode("utf-8", "replace").splitlines() if line.count("\0") == 3]
+
+
+def _parse(ref: str, commit: str, date: str, subject: str) -> Claim:
+    # fail closed: what is not understood lasts as long as a claim can
+    match, since = _SUBJECT.match(subject), int(date or 0)
+    instant = read_instant(match[1]) if match else None
+    until = min(instant[0] if instant else since + LONGEST, since + LONGEST)
+    return Claim(ref, commit, since, until, shorten(match[2], 200) if match else "an unknown holder")
