@@ -188,10 +188,10 @@ def open_room(kind: str) -> Room:
         layout, rules = (cast(Any, import_module(f"{row.package}.{name}")) for name in ("layout", "rules"))
         path = os.path.join(os.path.dirname(str(rules.__file__)), row.schema)
         own = load_part(row.package, "validate")
-        _opened[kind] = Room(layout, rules, Schema(lambda: _load_document(path)), own.check_file if own else None)
+        _opened[kind] = Room(layout, rules, Schema(lambda: load_document(path)), own.check_file if own else None)
     return _opened[kind]
 
 
-def _load_document(path: str) -> Any:
+def load_document(path: str) -> Any:
     with open(path, encoding="utf-8") as stream:
         return jsontext.load(stream.read())

@@ -3,31 +3,13 @@
 from collections.abc import Iterable
 from functools import lru_cache
 
-ROOT = frozenset([
-    "protocol_version", "skill", "project", "project_dir", "created_at", "updated_at", "phase", "step", "status",
-    "progress_summary", "progress_table", "context_primer", "blockers", "next_actions", "recently_done", "pm_refs",
-    "depends_on", "cost", "eval_scores", "telemetry_handle", "handoffs", "findings", "candidate", "verified_at",
-    "verified_for_sha", "record_updated_at", "superseded", "skill_state",
-])  # fmt: skip
-ADDED_IN_1_1 = frozenset([
-    "cost", "eval_scores", "telemetry_handle", "handoffs", "findings", "candidate", "verified_at", "verified_for_sha",
-    "record_updated_at",
-])  # fmt: skip
-CONTEXT_PRIMER = frozenset(["key_decisions", "generated_files", "user_preferences"])
-COST = frozenset(["total_usd", "budget_usd", "by_phase", "by_model", "currency"])
-SKILL_STATE = frozenset(["last_run", "streak", "run_history", "merged_prs"])
+from checkpoint_git.protocols.contract import load_document
 
+_TABLE = load_document(__file__.removesuffix(".py") + ".json")
 # the objects with names of their own, by their path without numbers and ids; all others are open to any name
-KNOWN = {
-    "": ROOT, "context_primer": CONTEXT_PRIMER, "cost": COST,
-    "progress_table": frozenset(["id", "label", "status", "estimate", "notes"]),
-    "blockers": frozenset(
-        ["id", "description", "blocking", "needs", "proposed_resolution", "resolved", "resolved_at", "options"]),
-    "next_actions": frozenset(["text", "done_when"]),
-    "pm_refs": frozenset(["provider", "id", "url", "role", "created_by_skill", "first_seen_at"]),
-    "eval_scores": frozenset(["rubric", "score", "max", "at", "dimensions"]),
-    "telemetry_handle": frozenset(["enabled", "id", "sink", "since"]),
-}  # fmt: skip
+KNOWN = {name: frozenset(row) for name, row in _TABLE["known"].items()}
+ROOT, CONTEXT_PRIMER, SKILL_STATE = KNOWN[""], KNOWN["context_primer"], frozenset(_TABLE["skill_state"])
+ADDED_IN_1_1 = frozenset(_TABLE["added_in_1_1"])
 # lists by what their items are
 LISTS: dict[str, type | tuple[type, ...]] = {
     **dict.fromkeys(["progress_table", "blockers", "pm_refs", "eval_scores"], dict),
@@ -36,29 +18,12 @@ LISTS: dict[str, type | tuple[type, ...]] = {
 # what is said at the root and is below it
 _BELOW = {
     name: f"{parent}.{name}"
-    for parent, members in (("skill_state", SKILL_STATE), ("cost", COST), ("context_primer", CONTEXT_PRIMER))
+    for parent, members in (("skill_state", SKILL_STATE), ("cost", KNOWN["cost"]), ("context_primer", CONTEXT_PRIMER))
     for name in members
 }
-# words that people type
-_WORDS = {
-    "": {
-        "next": "next_actions", "todo": "next_actions", "rows": "progress_table", "tickets": "pm_refs",
-        "files": "context_primer.generated_files", "budget": "cost.budget_usd",
-    },
-    "progress_table": {"name": "label", "title": "label", "state": "status"},
-    "blockers": {"text": "description", "question": "description", "blocks": "blocking"},
-}  # fmt: skip
+_WORDS: dict[str, dict[str, str]] = _TABLE["words"]  # that people type
 _NO_SHORT_NAME = frozenset(["version", "state", "record", "skill"])  # parts of names that mean something else, too
-_SYNONYMS = {
-    "complete": ["done", "finished", "completed", "closed", "success"],
-    "in_progress": ["wip", "doing", "started", "active", "running", "ongoing"],
-    "not_started": ["todo", "pending", "open", "planned", "new"],
-    "blocked": ["waiting", "stuck"],
-    "failed": ["error", "broken", "failure"],
-    "user_decision": ["me", "human", "person"],
-    "external_dep": ["vendor", "third_party"],
-}
-_CHOICES = {word: choice for choice, words in _SYNONYMS.items() for word in words}
+_CHOICES: dict[str, str] = {word: choice for choice, words in _TABLE["synonyms"].items() for word in words}
 
 _SHORTEST = 5  # letters of a part of a name
 _LONGEST = 24  # no known name has more letters, and no misspelt one more than two more

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple, TextIO
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.outcome import Answer
 from checkpoint_git.core.terminal_text import escape_controls
+from checkpoint_git.protocols.contract import load_document
 
 _MOST_BYTES = 8 << 20  # what is looked at
 _MOST_DRAINED = 64 << 20  # what is taken, so that the agent can finish writing
@@ -80,24 +81,7 @@ def _read_bytes(stdin: TextIO) -> bytes:
 # How an agent is answered, as JSON on stdout where %s is the text: "prime" is context for the model at the start,
 # "remind" a line for the user when a turn ends, "block" one for the model that keeps it going, "compact" one before the
 # context is made shorter. What is missing here the agent has no way to hear.
-_CLAUDE = {
-    "prime": '{"hookSpecificOutput": {"hookEventName": "SessionStart", "additionalContext": %s}}',
-    "remind": '{"systemMessage": %s}',
-    "block": '{"decision": "block", "reason": %s}',
-    "compact": '{"systemMessage": %s}',
-}
-_CURSOR = {
-    "prime": '{"additional_context": %s}',
-    "block": '{"followup_message": %s}',
-    "compact": '{"user_message": %s}',
-}
-SHAPES: dict[str, dict[str, str]] = {
-    "claude": _CLAUDE,
-    "codex": _CLAUDE,
-    "gemini": {**_CLAUDE, "block": '{"decision": "deny", "reason": %s}'},
-    "cursor": _CURSOR,
-    "copilot": {"prime": '{"additionalContext": %s}', "block": _CLAUDE["block"]},
-}
+SHAPES: dict[str, dict[str, str]] = load_document(os.path.join(os.path.dirname(__file__), "answers.json"))
 FORMATS = ("text", "json", *SHAPES)
 _COULD_NOT_TELL = 2
 
