@@ -15,9 +15,8 @@ TOPICS = {
     "read": ("status", "next", "resume", "show", "log", "diff", "report"),
     "write": ("update", "done", "note", "ask", "decide", "block", "unblock", "drop", "undo", "reset", "rotate"),
     "check": ("validate", "doctor", "schema"),
-    "share": ("claim", "release", "sync"),
-    "merge": ("resolve", "merge-file", "explain-merge", "audit", "ci"),
-    "state": ("workflow", "pipeline", "memory", "restore-point"),
+    "merge": ("resolve", "merge-file", "explain-merge", "audit", "sync", "ci"),
+    "state": ("claim", "release", "workflow", "pipeline", "memory", "restore-point"),
     "setup": ("init", "uninstall", "prime", "session", "mcp", "completion"),
 }
 WIDTH = 100  # columns of a help at most, and where there is no terminal

@@ -1,13 +1,11 @@
 """The tools that an agent is offered, as tools.json describes them, and which verb each one runs."""
 
-import json
-import os
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.mcp.calls import Reply, World, run_update, run_verb
-from checkpoint_git.protocols.contract import skill_layout
+from checkpoint_git.protocols.contract import load_document, skill_layout
 from checkpoint_git.protocols.registry import KINDS
 
 Arguments = Mapping[str, Any]
@@ -74,18 +72,16 @@ def _roll_back(asked: Arguments, world: World) -> Reply:
 # what is more than one call of a verb
 _OWN: dict[str, Callable[[Arguments, World], Reply]] = {
     "checkpoint_show": show_checkpoint,
+    "checkpoint_claim": lambda asked, world: run_verb(
+        "release" if asked.get("release") else "claim", {"--for": asked.get("for")}, [asked["skill"]], world
+    ),
     "checkpoint_refs": lambda asked, world: run_verb("show", {"--tickets": asked.get("role", "all")}, [], world),
     "checkpoint_update": run_update,
     "restore_point_rollback": _roll_back,
 }
 
 
-def _read_tools() -> tuple[Tool, ...]:
-    with open(os.path.join(os.path.dirname(__file__), "tools.json"), encoding="utf-8") as stream:
-        return tuple(Tool(**row) for row in json.load(stream))
-
-
-TOOLS = _read_tools()
+TOOLS = tuple(Tool(**row) for row in load_document(__file__.removesuffix(".py") + ".json"))
 
 
 def choose_tools(*, read_only: bool, minimal: bool = False) -> dict[str, Tool]:

@@ -31,9 +31,10 @@ FENCED = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
 
 
 def read_codes() -> set[str]:
-    """Every finding code that the package's source spells out."""
+    """Every finding code that the package's source spells out, or a table beside a module."""
     codes = set()
-    for file in module_files().values():
+    tables = [table for file in module_files().values() if (table := file.with_suffix(".json")).exists()]
+    for file in [*module_files().values(), *tables]:
         source = file.read_text("utf-8")
         codes |= {code for code in LITERAL_CODE.findall(source) if code.partition("/")[0] in FOLDERS_OF_CODES}
         codes |= set(FINDING_CODE.findall(source))

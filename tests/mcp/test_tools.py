@@ -68,6 +68,13 @@ def _without_ages(value: Any) -> Any:
     return [_without_ages(item) for item in value] if isinstance(value, list) else value
 
 
+def test_a_skill_is_claimed_for_a_time_and_released(project: Path) -> None:
+    mine = run("checkpoint_claim", project, skill="build", **{"for": "30m"}).document
+    assert (mine["held"], mine["claim"]["name"]) == (True, "build")
+    assert run("checkpoint_next", project).document["claims"] == [mine["claim"]]
+    assert run("checkpoint_claim", project, skill="build", release=True).document["claim"] is None
+
+
 @pytest.mark.parametrize("word", ["--public", "-C/", "--", "--json", "../build", ""])
 def test_a_skill_is_never_taken_for_an_option_or_a_path(word: str, project: Path) -> None:
     with pytest.raises(CheckpointError):
@@ -215,7 +222,10 @@ def test_read_only_offers_no_tool_that_writes() -> None:
     assert {tool.name for tool in TOOLS if tool.writes} == {
         "checkpoint_update",
         "checkpoint_done",
-        *(f"checkpoint_{verb}" for verb in ("note", "ask", "decide", "block", "unblock", "drop", "undo", "resolve")),
+        *(
+            f"checkpoint_{verb}"
+            for verb in ("note", "ask", "decide", "block", "unblock", "drop", "undo", "resolve", "claim")
+        ),
         "workflow",
         "pipeline",
         "restore_point_create",
