@@ -3,13 +3,14 @@
 import json
 import os
 from argparse import ArgumentParser, Namespace
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from checkpoint_git.cli.render.json import SCHEMA_VERSION, write
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.outcome import Answer, Invocation
 from checkpoint_git.core.terminal_text import escape_controls
-from checkpoint_git.protocols.contract import skill_layout
+from checkpoint_git.protocols.contract import load_document, skill_layout
 
 _SERVER = "checkpoint"
 _OWNER = "CHECKPOINT_SKILL"
@@ -18,7 +19,7 @@ _OWNER = "CHECKPOINT_SKILL"
 class Client(NamedTuple):
     file: str  # where the snippet belongs
     table: str = "mcpServers"  # the member that it is in
-    project: tuple[str, ...] = ()  # the words for the project's folder, () where the client starts us there
+    project: Sequence[str] = ()  # the words for the project's folder, () where the client starts us there
     has_type: bool = True  # whether "type" is named
 
     @property
@@ -26,14 +27,8 @@ class Client(NamedTuple):
         return self.file.rpartition(".")[2]
 
 
-_WORKSPACE = ("--project", "${workspaceFolder}")
-CLIENTS = {
-    "claude": Client(".mcp.json"),
-    "codex": Client(".codex/config.toml", "mcp_servers", has_type=False),
-    "cursor": Client(".cursor/mcp.json", project=_WORKSPACE),
-    "gemini": Client(".gemini/settings.json", has_type=False),
-    "vscode": Client(".vscode/mcp.json", "servers", _WORKSPACE),
-}
+_CLIENTS = os.path.join(os.path.dirname(__file__), "clients.json")
+CLIENTS = {name: Client(**row) for name, row in load_document(_CLIENTS).items()}
 
 
 def find_config(name: str, options: list[str]) -> dict[str, Any]:

@@ -10,7 +10,7 @@ from checkpoint_git.protocols.contract import load_document
 from checkpoint_git.protocols.mismatch import OWN, explain_mismatch, quote_where
 from checkpoint_git.protocols.skill import names
 
-# incomplete: by the object that misses a field or has it empty, indices as *: code, what it is, the least that it has
+# incomplete: by the object that misses a field or has it empty, indices as *: code, the least that it has
 # places: by place, whatever keyword failed: code, what to do, the end of the edit that does it
 _TABLE = load_document(__file__.removesuffix(".py") + ".json")
 _INCOMPLETE, _PLACES = _TABLE["incomplete"], _TABLE["places"]

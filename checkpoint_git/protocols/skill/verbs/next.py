@@ -1,7 +1,7 @@
 """`checkpoint next`: the most important action; what the history shows as shipped is passed over."""
 
 from argparse import ArgumentParser, Namespace
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.outcome import Block, Glyph, Invocation, Line, Outcome
@@ -15,16 +15,7 @@ from checkpoint_git.protocols.skill.shipped_actions import read_shipped
 from checkpoint_git.protocols.skill.store import iterate_documents
 from checkpoint_git.protocols.skill.views import outline
 
-_GLYPHS: dict[str, Glyph] = {
-    "decision": "decision",
-    "failed": "failed",
-    "gate": "in_progress",
-    "in_progress": "in_progress",
-    "blocked": "blocked",
-    "complete": "complete",
-    "not_started": "not_started",
-    "idle": "stale",
-}
+_GLYPHS: dict[str, Glyph] = {"gate": "in_progress", "idle": "stale"}  # of the ranks that are not called as theirs
 
 
 class NextResult(NamedTuple):
@@ -71,7 +62,8 @@ def run(args: Namespace, invocation: Invocation) -> Outcome:
 
 
 def _lines(action: NextAction) -> list[Block]:
-    lines: list[Block] = [Line(f"{action.skill}: {action.shown}", "strong", _GLYPHS[action.rank], 2)]
+    glyph = _GLYPHS.get(action.rank, cast(Glyph, action.rank))
+    lines: list[Block] = [Line(f"{action.skill}: {action.shown}", "strong", glyph, 2)]
     lines.append(Line(f"  why: {action.reason}", "warn" if action.stale else "dim", hang=7))
     if action.evidence:
         told = f"  but what it proposes is merged: {action.evidence}; if that settles it, mark the blocker resolved"
