@@ -47,9 +47,10 @@ _NOT_TICKETS = frozenset([
 ])  # fmt: skip
 # "step #2" counts steps, not pull requests.
 _COUNTED = (
-    r"(?i:attempt|blocker|chapter|column|day|decision|figure|finding|item|iteration|line|milestone|option|phase|point|"
-    r"priority|question|round|row|rule|run|section|slide|sprint|step|stage|take|week)(?i:s?)[ -]?$"
-)
+    "attempt", "blocker", "chapter", "column", "day", "decision", "figure", "finding", "item", "iteration", "line",
+    "milestone", "option", "phase", "point", "priority", "question", "round", "row", "rule", "run", "section", "slide",
+    "sprint", "step", "stage", "take", "week",
+)  # fmt: skip
 _WORDS_BEFORE = 12
 
 
@@ -108,7 +109,7 @@ def _read_spoken(match: re.Match[str]) -> list[str]:
 def _read_named(match: re.Match[str]) -> list[str]:
     repository = (match["repository"] or "").lower()
     before = match.string[max(match.start() - _WORDS_BEFORE, 0) : match.start()]
-    if not repository and before[-2:].strip(" -").isalpha() and re.search(_COUNTED, before):
+    if not repository and before.lower().removesuffix(" ").removesuffix("-").removesuffix("s").endswith(_COUNTED):
         return []
     return [f"{repository}{match['sign']}{int(number)}" for number in _numbers(match)]
 
@@ -120,7 +121,7 @@ def _read_ticket(match: re.Match[str]) -> list[str]:
 
 def _numbers(match: re.Match[str]) -> list[str]:
     # 12 and 13 of "#12/13" and "#12/#13"
-    return [match["number"], *re.findall(r"\d+", match["more"])]
+    return [match["number"], *re.findall(r"\d+", match["more"])] if match["more"] else [match["number"]]
 
 
 # with signs of which one stands in whatever a pattern matches: most texts hold few of them
