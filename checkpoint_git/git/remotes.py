@@ -28,9 +28,7 @@ _MOST_SAID = 1 << 20  # bytes of one stream
 _CHUNK = 1 << 16
 _HELD, _NAP = 5.0, 0.05  # seconds
 _LONGEST_REASON, _LONGEST_BRANCH = 600, 200  # characters
-_SETTINGS = (
-    "fetch.unpackLimit=1", "gc.auto=0", "maintenance.auto=false", "advice.pushFetchFirst=false", "core.askPass=",
-)  # fmt: skip
+_SETTINGS = ("fetch.unpackLimit=1", "gc.auto=0", "maintenance.auto=false", "advice.pushFetchFirst=false")
 _NO_HOOKS = f"core.hooksPath={os.devnull}"
 _FETCH = ("fetch", "-q", "--no-tags", "--no-recurse-submodules", "--no-write-fetch-head")
 _MISSING = re.compile(rb"couldn't find remote ref|not our ref|unadvertised object")
@@ -43,8 +41,7 @@ _NOISE = re.compile(rb"^(To |error: failed to push some refs|hint: |fatal: the r
 
 
 _NO_ACCESS = re.compile(
-    rb"could not read (Username|Password)|Authentication failed|Permission denied|returned error: 40[13]"
-    rb"|Host key verification failed"
+    rb"could not read (User|Pass)|Authentication failed|Permission denied|error: 40[13]|key verific"
 )
 
 
@@ -67,7 +64,7 @@ def network_env(env: Mapping[str, str]) -> dict[str, str]:
     kept = {name: value for name, value in env.items() if name.startswith("GIT_CONFIG")}
     quiet = {"GIT_TERMINAL_PROMPT": "0", "GIT_OPTIONAL_LOCKS": "0", "LC_ALL": "C", "GIT_MERGE_AUTOEDIT": "no"}
     quiet |= {"SSH_ASKPASS": "", "SSH_ASKPASS_REQUIRE": "never", "GCM_INTERACTIVE": "never"}
-    return {**clean_env(env), **kept, **quiet}
+    return {"GIT_ASKPASS": "", **clean_env(env), **kept, **quiet}
 
 
 def check_branch(cwd: str, name: str, *, is_new: bool = False) -> str:

@@ -55,7 +55,7 @@ class TrialFacts:
             return []
         from checkpoint_git.tools.doctor import hook_trial
 
-        scripts = hook_trial.read_own_scripts(setup.hooks, self.context.place.top)
+        scripts = hook_trial.read_own_scripts(setup.hooks)
         words = [f"{name} {script.decode('utf-8', 'surrogateescape')}" for name, script in scripts.items()]
         settings = {key: setup.settings.get(key, "") for key in (driver_settings.PYTHON, driver_settings.PACKAGE)}
         digest = self._make_digest(words, *settings.values())

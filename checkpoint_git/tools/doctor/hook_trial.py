@@ -13,7 +13,6 @@ from typing import NamedTuple
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.managed_block import find_block
-from checkpoint_git.disk.read import read_if_there
 from checkpoint_git.git import driver_settings as configured
 from checkpoint_git.tools.doctor.trial_repository import (
     FILE,
@@ -27,13 +26,15 @@ from checkpoint_git.tools.doctor.trial_repository import (
     open_trial,
     try_git,
 )
-from checkpoint_git.tools.setup.hook_files import HookFile, is_shell_script
+from checkpoint_git.tools.setup.hook_files import HookFile
 
 SECONDS = 15.0  # for one commit, merge or push with its hooks
 _RUNS_AS_IT_STANDS = ("ours", "block", "moved")
-_LONGEST = 1 << 20  # bytes of a hook
-_SYSTEM = ("/bin/", "/usr/", "/opt/", "/nix/store/", "/data/data/com.termux/")  # where systems keep their shells
-_PLAIN_OPTION = re.compile(rb"-[eux]+")
+# A shell where systems keep theirs, or one that env finds on the plain PATH, with plain options
+_SYSTEM_SHELL = re.compile(
+    rb"#! *(?:/usr|/usr/local|/opt/[\w.-]+|/nix/store/[\w.-]+|/data/data/com\.termux/files/usr)?/bin/"
+    rb"(?:env (?:-S )?)?(?:sh|bash|dash|ash|ksh|mksh)(?: +-[eux]+)*\s*"
+)
 
 
 class HookFailure(NamedTuple):
@@ -47,47 +48,19 @@ class HookFailure(NamedTuple):
     needs_path: bool = False
 
 
-def read_own_scripts(hooks: Iterable[HookFile], work_tree: str) -> dict[str, bytes]:
-    """Our part of each installed hook with the first line that chooses its shell, by the hook's name. work_tree: what a
-    branch may have filled. A hook is left out when our part of it is not, word for word, what we would write, when it
-    stops nothing, or when its first line starts something else than a shell of the system.
+def read_own_scripts(hooks: Iterable[HookFile]) -> dict[str, bytes]:
+    """Our part of each installed hook with the first line that chooses its shell, by the hook's name. A hook is left
+    out when our part of it is not, word for word, what we would write, when it stops nothing, or when its first line
+    starts something else than a shell of the system: a branch may have filled it.
     """
-    wall = os.path.realpath(work_tree) + os.sep
     scripts: dict[str, bytes] = {}
     for hook in hooks:
         if hook.name in _TRIALS and hook.state in _RUNS_AS_IT_STANDS:
-            first, part = _read_part(f"{hook.path}.legacy" if hook.state == "moved" else hook.path)
-            if part and _is_trusted(first, wall):
-                scripts[hook.name] = first + part
+            data = (hook.legacy if hook.state == "moved" else hook.data) or b""
+            block, first = find_block(data), data[: data.find(b"\n") + 1] if data.startswith(b"#!") else b""
+            if block and (not first or _SYSTEM_SHELL.fullmatch(first)):  # git hands one without a first line to sh
+                scripts[hook.name] = first + data[block.start : block.end]
     return scripts
-
-
-def _read_part(path: str) -> tuple[bytes, bytes]:
-    """(first line where it names an interpreter, our block); empty where there is none."""
-    try:
-        data = (read_if_there(path) or b"")[:_LONGEST]
-        block = find_block(data)
-    except (OSError, CheckpointError):
-        return b"", b""
-    first, end, _ = data.partition(b"\n")
-    return first + end if first.startswith(b"#!") else b"", data[block.start : block.end] if block else b""
-
-
-def _is_trusted(first: bytes, wall: str) -> bool:
-    if not first:
-        return True  # git hands it to sh
-    words = first[2:].split()
-    if not is_shell_script(first) or not words[0].startswith(b"/"):
-        return False
-    real = os.path.realpath(os.fsdecode(words[0]))
-    if real.startswith(wall) or not real.startswith(_SYSTEM):
-        return False
-    options = words[1:]
-    if words[0].endswith(b"/env"):  # the shell is found on the plain PATH then
-        shell, *options = [word for word in options if word != b"-S"]
-        if b"/" in shell:
-            return False
-    return all(_PLAIN_OPTION.fullmatch(option) for option in options)
 
 
 def prove_hooks(

@@ -136,9 +136,9 @@ def _push(request: Request, commit: str, env: Env) -> None:
         places = f"the remote has {now[:12]}, merged was {request.head[:12]}"
         hint = "fetch, and run it again for what is there now; --retries N does so by itself"
         raise MovedError(f"{branch} moved: {places}; nothing was pushed", hint)
-    if reply.kind == "refused":
-        hint = f"{made}; may this job's identity push to the branch? a protected branch has to let it"
-        raise CheckpointError(f"the remote refused the push to {branch}: {reply.said}", hint)
     if now != commit:
-        hint = f"{made}; run it again: it is safe to. If this comes back, may this job's identity push there?"
-        raise CheckpointError(f"the push to {branch} did not arrive: {reply.said}", hint)
+        did = "refused" if reply.kind == "refused" else "did not confirm"
+        hint = (
+            f"{made}; run it again: it is safe to. May this job's identity push there? a protected branch has to let it"
+        )
+        raise CheckpointError(f"the remote {did} the push to {branch}: {reply.said}", hint)

@@ -14,7 +14,7 @@ from checkpoint_git.git.repository import read_all_settings, read_repository
 from checkpoint_git.git.run import clean_env
 from checkpoint_git.protocols.check import REPOSITORY, Context, check, fact
 from checkpoint_git.protocols.registry import is_merged
-from checkpoint_git.tools.setup.hook_files import HookFile, why_not_extend
+from checkpoint_git.tools.setup.hook_files import HookFile, why_not_extend, write_recipe
 from checkpoint_git.tools.setup.survey import Installation, read_installation
 
 _DRIVER = "checkpoint"
@@ -259,7 +259,7 @@ def _describe_work_by_hand(hook: HookFile) -> str:
     if hook.state == "damaged":
         return f"remove our lines from {hook.path}, beginning and end marks too, then run `checkpoint init`"
     is_closed = hook.state == "foreign" and why_not_extend(hook)
-    return f'to have it run, call `checkpoint hook {hook.name} "$@"` from {hook.path}' if is_closed else ""
+    return write_recipe(hook.name, hook.path, hook.data) if is_closed else ""
 
 
 def _is_reached(hook: HookFile, setup: Installation) -> bool:

@@ -155,7 +155,7 @@ def plan_hooks(survey: Survey, wanted: Wanted) -> list[Step]:
     if by_framework:
         steps.append(_plan_framework_entry(survey.framework))
         if not any(hook.name == "pre-commit" and hook_files.is_framework_hook(hook) for hook in survey.hooks):
-            text = "the framework is configured but not installed here: run `pre-commit install`"
+            text = "the framework is configured but not installed here: run `pre-commit install` (or `prek install`)"
             steps.append(Step("advise", "pre-commit", text))
     if survey.folder.place in ("outside", "nowhere") or (bare and survey.folder.place != "repository"):
         where = survey.folder.path or "(nothing)"
@@ -163,7 +163,9 @@ def plan_hooks(survey: Survey, wanted: Wanted) -> list[Step]:
         steps.append(Step("skip", "hooks", text))
         folder = survey.folder.path or "hooks"
         return steps + [
-            Step("advise", name, hook_files.write_recipe(name, os.path.join(folder, name))) for name in names
+            Step("advise", name, hook_files.write_recipe(name, os.path.join(folder, name)))
+            for name in names
+            if name not in {hook.name for hook in survey.hooks if hook.calls_us}
         ]
     for hook in survey.hooks:
         steps += [_plan_hook(survey, hook)] if hook.name in names else _plan_hook_removal(survey, hook, why)
@@ -182,7 +184,7 @@ def find_server_hook(survey: Survey, choice: HookChoice) -> str:
 
 def _plan_hook(survey: Survey, hook: HookFile) -> Step:
     label, state = shown_path(survey, hook.path), hook.state
-    if state in ("ours", "block"):
+    if state in ("ours", "block") or (state in ("missing", "foreign") and hook.calls_us):
         return Step("keep", label)
     if state == "moved":
         return Step("keep", label, "the pre-commit framework runs ours from its .legacy copy")
@@ -191,7 +193,7 @@ def _plan_hook(survey: Survey, hook: HookFile) -> Step:
     is_own = state == "missing" or hook_files.is_own_script(hook.data or b"")
     reason = "" if is_own else hook_files.why_not_extend(hook)
     if reason:
-        return Step("skip", label, f"{reason}; {hook_files.write_recipe(hook.name, label)}")
+        return Step("skip", label, f"{reason}; {hook_files.write_recipe(hook.name, label, hook.data)}")
     notes: tuple[Note, ...] = () if survey.folder.exists else ("new folder",)
     after = hook_files.put_into(hook.data, survey.shims[hook.name], notes)
     if state != "missing" and is_own and not hook.has_interpreter:

@@ -33,7 +33,7 @@ def read(repo: GitRepo) -> Installation:
 
 
 def scripts_of(repo: GitRepo) -> dict[str, bytes]:
-    return read_own_scripts(read(repo).hooks, str(repo.path))
+    return read_own_scripts(read(repo).hooks)
 
 
 def prove(repo: GitRepo, seconds: float = 20, only: str = "", **settings: str) -> list[HookFailure]:

@@ -302,7 +302,7 @@ def test_a_connection_that_dies_after_the_push_has_pushed(forge: Forge) -> None:
 def test_a_connection_that_dies_before_the_push_has_not(forge: Forge) -> None:
     old = forge.head()
     forge.hook("pre-receive", 'kill -9 "$PPID"')
-    with pytest.raises(CheckpointError, match=r"the push to topic did not arrive: .*hung up") as caught:
+    with pytest.raises(CheckpointError, match=r"the remote did not confirm the push to topic: .*hung up") as caught:
         forge.premerge("--push")
     assert "run it again: it is safe to" in caught.value.hint
     assert forge.head() == old
