@@ -5,6 +5,7 @@ import os
 import pty
 import subprocess
 import sys
+import termios
 from contextlib import ExitStack, chdir
 from pathlib import Path
 from unittest.mock import patch
@@ -45,13 +46,18 @@ def run_here(
     return subprocess.CompletedProcess(list(words), code, *texts)
 
 
-def run_on_terminal(*words: str, cwd: Path, env: dict[str, str]) -> str:
-    """What `checkpoint WORDS` writes to a terminal, 80 columns wide unless env says otherwise."""
+def run_on_terminal(*words: str, cwd: Path, env: dict[str, str] | None = None, answer: bytes = b"") -> str:
+    """What `checkpoint WORDS` writes to a terminal, 80 columns wide unless env says otherwise. answer: typed when it
+    asks. Nothing is typed before, and nothing is echoed: a terminal echoes when it gets to it, in the midst of a line.
+    """
     ours, theirs = pty.openpty()
+    modes = termios.tcgetattr(theirs)
+    modes[3] &= ~termios.ECHO
+    termios.tcsetattr(theirs, termios.TCSANOW, modes)
     process = subprocess.Popen(
         [BIN / "checkpoint", *words],
         cwd=cwd,
-        env={**os.environ, "TERM": "xterm", "COLUMNS": "80", **env},
+        env={**os.environ, "TERM": "xterm", "COLUMNS": "80", **(env or {})},
         stdin=theirs,
         stdout=theirs,
         stderr=theirs,
@@ -61,23 +67,9 @@ def run_on_terminal(*words: str, cwd: Path, env: dict[str, str]) -> str:
     try:
         while chunk := os.read(ours, 65536):
             said += chunk
-    except OSError:  # Linux says so when the other end is closed
-        pass
-    process.wait(60)
-    os.close(ours)
-    return said.decode()
-
-
-def answer_on_terminal(answer: bytes, *words: str, cwd: Path) -> str:
-    """What `checkpoint WORDS` writes to a terminal at which somebody has typed an answer already."""
-    ours, theirs = pty.openpty()
-    os.write(ours, answer)
-    process = subprocess.Popen([BIN / "checkpoint", *words], cwd=cwd, stdin=theirs, stdout=theirs, stderr=theirs)
-    os.close(theirs)
-    said = b""
-    try:
-        while chunk := os.read(ours, 65536):
-            said += chunk
+            if answer and said.endswith((b"? ", b"] ")):
+                os.write(ours, answer)
+                answer = b""
     except OSError:  # Linux says so when the other end is closed
         pass
     process.wait(60)

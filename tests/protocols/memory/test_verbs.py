@@ -8,7 +8,7 @@ import pytest
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.protocols.memory.verbs import read_commit_fields
-from tests.support.command import answer_on_terminal, run_checkpoint, run_here
+from tests.support.command import run_checkpoint, run_here, run_on_terminal
 from tests.support.memory import entity_line, others_are_whole, put_graph, read_observations
 from tests.support.repos import GitRepo
 from tests.support.samples import checkpoint_text
@@ -184,7 +184,7 @@ def test_a_person_at_a_terminal_is_asked_once_how_to_go_on(
     repo: GitRepo, graph: Path, answer: bytes, said: str
 ) -> None:
     put_graph(graph, entity_line(*SOUND, "timestamp:2999-01-01T00:00:00Z", "own:thing"))
-    output = answer_on_terminal(answer + b"\n", "memory", "load", "--offline", cwd=repo.path)
+    output = run_on_terminal("memory", "load", "--offline", cwd=repo.path, answer=answer + b"\n")
     assert said in output
     assert output.count("Resume from checkpoint?") == 1
     assert ("initiative-checkpoint" in graph.read_text()) == (answer != b"f")
