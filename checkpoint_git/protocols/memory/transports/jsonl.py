@@ -221,6 +221,6 @@ def _file_bytes(lines: list[GraphLine]) -> bytes:
 
 def _write_line(value: dict[str, Any]) -> GraphLine:
     text = json.dumps(value, ensure_ascii=False, separators=(",", ":"))
-    if re.search("[\ud800-\udc7f]", text):  # halves of pairs, which JSON can spell and no file can hold
+    if re.search("[\ud800-\udc7f\udd00-\udfff]", text):  # halves of pairs, which JSON can spell and no file can hold
         text = json.dumps(value, separators=(",", ":"))
     return GraphLine(text, value)

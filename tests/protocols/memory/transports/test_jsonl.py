@@ -124,10 +124,11 @@ def test_an_entity_that_is_there_twice_loses_nothing(tmp_path: Path) -> None:
     assert open_graph(path).open_nodes(["initiative-checkpoint"])[0].observations == ("a:1", "b:1", "b:2")
 
 
-def test_half_of_a_surrogate_pair_stays_what_it_is_when_its_entity_is_changed(tmp_path: Path) -> None:
-    path = put_graph(tmp_path / "graph.jsonl", entity_line("a:1").replace("a:1", "a:\\ud800"))
+@pytest.mark.parametrize("half", ["d800", "dbff", "dc00", "dd00", "dfff"])
+def test_half_of_a_surrogate_pair_stays_what_it_is_when_its_entity_is_changed(tmp_path: Path, half: str) -> None:
+    path = put_graph(tmp_path / "graph.jsonl", entity_line("a:1").replace("a:1", f"a:\\u{half}"))
     open_graph(path).add_observations("initiative-checkpoint", ["b:é"])
-    assert open_graph(path).open_nodes(["initiative-checkpoint"])[0].observations == ("a:\ud800", "b:é")
+    assert open_graph(path).open_nodes(["initiative-checkpoint"])[0].observations == (f"a:{chr(int(half, 16))}", "b:é")
 
 
 def test_a_graph_that_is_no_file_is_refused_and_a_missing_folder_made(tmp_path: Path) -> None:
