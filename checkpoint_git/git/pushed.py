@@ -61,28 +61,34 @@ def read_pushed_losses(work_tree: str, push: Push, remote: str, pattern: str) ->
         commit = read_commit(work_tree, push.local_id)
     except CheckpointError:
         return []
+    known = [f"--remotes={remote}"]
     if is_zero(push.remote_id):
-        return read_new_losses(work_tree, commit, [f"--remotes={remote}"], pattern)
-    known = has_commit(work_tree, push.remote_id)
-    return read_losses_between(work_tree, push.remote_id, commit, pattern) if known else []
+        return read_new_losses(work_tree, commit, known, pattern)
+    is_here = has_commit(work_tree, push.remote_id)
+    return read_losses_between(work_tree, (push.remote_id, commit), known, pattern) if is_here else []
 
 
-def read_losses_between(work_tree: str, old: str, new: str, pattern: str, env: Env = None) -> list[Loss]:
-    """What a commit has changed or left out of another; not what its merges took over from a branch as it is there."""
+def read_losses_between(
+    work_tree: str, ends: tuple[str, str], known: Sequence[str], pattern: str, env: Env = None
+) -> list[Loss]:
+    """What the second commit has changed or left out of the first; not what its merges took over from a branch as it is
+    there. known: rev-list's words for what is there already, as "--all": an edit in it is not this push's.
+    """
+    old, new = ends
     specs = [top_glob(pattern)]
     losses = find_losses(diff_trees(work_tree, old, new, specs, env))
     if not any(loss.how == "changed" for loss in losses):
         return losses
-    commits = run_git(["rev-list", new, f"^{old}"], work_tree, env=env).out.decode().split()
+    commits = run_git(["rev-list", new, f"^{old}", "--not", *known], work_tree, env=env).out.decode().split()
     changes = diff_parents(work_tree, commits, specs, env, combined=True)
     edited = {one.path for one in changes if any(one.before)}
     return [loss for loss in losses if loss.how == "removed" or loss.path in edited]
 
 
 def read_new_losses(work_tree: str, commit: str, known: Sequence[str], pattern: str, env: Env = None) -> list[Loss]:
-    """What a commit on a new ref changed or left out. known: rev-list's words for what is there already, as "--all"."""
+    """What a commit on a new ref changed or left out. known: as above."""
     words = ["rev-list", "--boundary", commit, "--not", *known]
     lines = run_git(words, work_tree, env=env, check=False).out.decode().splitlines()
     ends = [line[1:] for line in lines if line.startswith("-")][:_MOST_ENDS]
-    found = (loss for end in ends for loss in read_losses_between(work_tree, end, commit, pattern, env))
+    found = (loss for end in ends for loss in read_losses_between(work_tree, (end, commit), known, pattern, env))
     return list(dict.fromkeys(found))

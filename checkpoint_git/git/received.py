@@ -96,7 +96,7 @@ def read_received_losses(
     losses: dict[tuple[str, str], list[Loss]] = {}
     # one process for all of them says, as a rule, that nothing is lost
     if find_losses(objects.diff_parents(repository, [f"{new} {old}" for old, new in pairs], specs, env)):
-        found_losses = ((pair, read_losses_between(repository, *pair, pattern, env)) for pair in pairs)
+        found_losses = ((pair, read_losses_between(repository, pair, ["--all"], pattern, env)) for pair in pairs)
         losses.update(islice(((pair, found) for pair, found in found_losses if found), _MOST_NEW_REFS))
     for line in moved:
         if found := losses.get((tips[line.old], tips[line.new])):

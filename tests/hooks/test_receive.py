@@ -353,6 +353,26 @@ def test_a_pushed_record_is_neither_changed_nor_lost(clone: GitRepo, change: str
     assert push(clone, f"{clean[0]}:refs/heads/clean").returncode == 0
 
 
+@pytest.mark.parametrize("target", ["main", "third"])
+def test_what_another_branch_of_the_server_edited_before_may_be_merged(
+    clone: GitRepo, server: GitRepo, target: str
+) -> None:
+    put_record(clone.path / "records")
+    clone.commit("a record")
+    assert push(clone, "main").returncode == 0
+    clone.git("checkout", "-q", "-b", "other")
+    put_record(clone.path / "records", artifact_paths=["other"])
+    clone.commit("edited")
+    hook = server.path / "hooks/pre-receive"
+    hook.rename(server.path / "aside")
+    assert push(clone, "other").returncode == 0  # from before the server had its hook
+    (server.path / "aside").rename(hook)
+    clone.git("checkout", "-q", "main")
+    clone.git("merge", "-q", "--no-ff", "other")
+    done = push(clone, f"main:{target}")
+    assert (done.returncode, said(done)) == (0, "")
+
+
 def test_another_hook_still_reads_every_line_after_ours(clone: GitRepo, server: GitRepo) -> None:
     hook = server.path / "hooks/pre-receive"
     hook.write_text(f'{hook.read_text()}while read -r line; do echo "$line" >> lines.txt; done\n')
