@@ -3,7 +3,7 @@
 import os
 import re
 import shutil
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from hashlib import sha256
 from typing import Any, NamedTuple
@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.terminal_text import escape_controls, join_some, plural
 from checkpoint_git.git import private_objects
+from checkpoint_git.git.clone import read_operation
 from checkpoint_git.git.objects import Entry, IndexEntry, read_headers, read_index
 from checkpoint_git.git.run import run_git
 from checkpoint_git.protocols.restore.contents import Location
@@ -19,20 +20,14 @@ from checkpoint_git.protocols.restore.layout import Workspace
 
 FOLDER = "git"  # below a point's folder: the index and the files of what is under way
 _MOST_PARENTS = 64
-# the first that is there names what is under way
-_SIGNS = {
-    "rebase-merge": "rebase",
-    "rebase-apply": "rebase",
-    "MERGE_HEAD": "merge",
-    "CHERRY_PICK_HEAD": "cherry-pick",
-    "REVERT_HEAD": "revert",
-    "sequencer": "cherry-pick",
-    "BISECT_LOG": "bisect",
-}
+_OTHERS = {"sequencer": "cherry-pick", "BISECT_LOG": "bisect"}  # read_operation does not know them
+_REFS = (
+    "CHERRY_PICK_HEAD", "REVERT_HEAD", "REBASE_HEAD", "ORIG_HEAD", "AUTO_MERGE", "MERGE_AUTOSTASH",
+    "BISECT_EXPECTED_REV", "refs/bisect",
+)  # fmt: skip
 _FILES = (
-    *_SIGNS, "MERGE_MSG", "MERGE_MODE", "MERGE_RR", "MERGE_AUTOSTASH", "AUTO_MERGE", "REBASE_HEAD", "SQUASH_MSG",
-    "ORIG_HEAD", "BISECT_START", "BISECT_TERMS", "BISECT_NAMES", "BISECT_EXPECTED_REV", "BISECT_ANCESTORS_OK",
-    "BISECT_FIRST_PARENT", "BISECT_RUN", "refs/bisect",
+    *_OTHERS, *_REFS, "rebase-merge", "rebase-apply", "MERGE_HEAD", "MERGE_MSG", "MERGE_MODE", "MERGE_RR", "SQUASH_MSG",
+    "BISECT_START", "BISECT_TERMS", "BISECT_NAMES", "BISECT_ANCESTORS_OK", "BISECT_FIRST_PARENT", "BISECT_RUN",
 )  # fmt: skip
 _ID = re.compile(rb"\b(?:[0-9a-f]{64}|[0-9a-f]{40})\b")
 
@@ -48,10 +43,21 @@ def read_state(workspace: Workspace, index: Sequence[IndexEntry] | None = None) 
     root, env = workspace.root, private_objects.quiet_env(workspace.env)
     head = run_git(["rev-parse", "--verify", "--quiet", "HEAD^{commit}"], root, env=env, check=False)
     branch = run_git(["symbolic-ref", "--quiet", "HEAD"], root, env=env, check=False)
-    there = (word for name, word in _SIGNS.items() if os.path.lexists(os.path.join(workspace.git_dir or "", name)))
+    git_dir = workspace.git_dir or ""
+    others = (word for name, word in _OTHERS.items() if os.path.lexists(os.path.join(git_dir, name)))
+    operation = read_operation(git_dir) or next(others, "")
     staged = read_index(root, env=env) if index is None else index
     digest = sha256("\0".join(map(repr, staged)).encode()).hexdigest()
-    return GitState(head.out.decode().strip(), os.fsdecode(branch.out).strip(), next(there, ""), digest)
+    return GitState(head.out.decode().strip(), os.fsdecode(branch.out).strip(), operation, digest)
+
+
+def _read_refs(workspace: Workspace) -> dict[str, str] | None:
+    """Where git keeps refs in a table (2.45): of what is under way, name -> id. None where they are files."""
+    if not os.path.isdir(os.path.join(os.path.dirname(workspace.base), "reftable")):
+        return None
+    words = ["for-each-ref", "--include-root-refs", "--format=%(refname) %(objectname)", *_REFS]
+    out = run_git(words, workspace.root, env=private_objects.quiet_env(workspace.env)).out
+    return dict(line.split(" ") for line in os.fsdecode(out).splitlines())
 
 
 def capture(workspace: Workspace, folder: str) -> tuple[GitState, list[str], dict[str, Entry]]:
@@ -61,11 +67,16 @@ def capture(workspace: Workspace, folder: str) -> tuple[GitState, list[str], dic
         os.mkdir(own, 0o700)
         for name in ("index", *_FILES):
             _copy(os.path.join(git_dir, name), os.path.join(own, name))
+        for name, commit in (_read_refs(workspace) or {}).items():
+            os.makedirs(os.path.dirname(os.path.join(own, name)), exist_ok=True)
+            with open(os.path.join(own, name), "w", encoding="ascii") as stream:
+                stream.write(f"{commit}\n")
     if any(name.startswith("sharedindex.") for name in os.listdir(git_dir)):
         run_git(["update-index", "--no-split-index"], workspace.root, env=_kept_env(workspace, folder))
     staged = _read_kept(workspace, folder)
     state = read_state(workspace, staged)
-    named = [state.head, *dict.fromkeys(one for name in _FILES for one in _read_ids(os.path.join(own, name)))]
+    ids = (one for name in _FILES for path in _list_files(os.path.join(own, name)) for one in _read_ids(path))
+    named = [state.head, *dict.fromkeys(ids)]
     headers = read_headers(workspace.root, [one for one in named if one], private_objects.quiet_env(workspace.env))
     commits = list(dict.fromkeys(one.id for one in headers if one.kind == "commit"))[:_MOST_PARENTS]
     return state, commits, {f"index/{one.stage}/{one.path}": Entry(one.mode, one.blob) for one in staged}
@@ -80,13 +91,14 @@ def _copy(source: str, target: str) -> None:
         shutil.copyfile(source, target)
 
 
-def _read_ids(path: str) -> Iterable[str]:
-    files = (
-        [path] if os.path.isfile(path) else [os.path.join(top, one) for top, _, found in os.walk(path) for one in found]
-    )
-    for file in files:
-        with open(file, "rb") as stream:
-            yield from (found.decode() for found in _ID.findall(stream.read(1 << 20)))
+def _list_files(path: str) -> list[str]:
+    below = [os.path.join(top, one) for top, _, found in os.walk(path) for one in found]
+    return [path] if os.path.isfile(path) else below
+
+
+def _read_ids(path: str) -> list[str]:
+    with open(path, "rb") as stream:
+        return [found.decode() for found in _ID.findall(stream.read(1 << 20))]
 
 
 def _kept_env(workspace: Workspace, folder: str) -> dict[str, str]:
@@ -184,11 +196,18 @@ def restore_operation(workspace: Workspace, location: Location, kept: dict[str, 
         words = [["update-ref", "--no-deref", "-m", reason, "HEAD", then.head]]
     for each in words if (then.head, then.branch) != (now.head, now.branch) else ():
         run_git(["-c", "core.hooksPath=/dev/null", *each], workspace.root, env=private_objects.quiet_env(workspace.env))
-    for name in _FILES:
+    refs, own = _read_refs(workspace), os.path.join(location.folder, FOLDER)
+    if refs is not None:
+        kept_refs = {path[len(own) + 1 :]: path for name in _REFS for path in _list_files(os.path.join(own, name))}
+        lines = [f"delete {name}\n" for name in refs if name not in kept_refs]
+        lines += [f"update {name} {one}\n" for name, path in kept_refs.items() for one in _read_ids(path)[:1]]
+        stdin, env = os.fsencode("".join(lines)), private_objects.quiet_env(workspace.env)
+        run_git(["update-ref", "--no-deref", "--stdin"], workspace.root, stdin=stdin, env=env)
+    for name in _FILES if refs is None else (name for name in _FILES if name not in _REFS):
         path = os.path.join(workspace.git_dir or "", name)
         with reporting(path):
             if os.path.isdir(path) and not os.path.islink(path):
                 shutil.rmtree(path)
             elif os.path.lexists(path):
                 os.unlink(path)
-            _copy(os.path.join(location.folder, FOLDER, name), path)
+            _copy(os.path.join(own, name), path)

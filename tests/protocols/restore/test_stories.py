@@ -10,11 +10,22 @@ from typing import Any
 import pytest
 
 from tests.support.command import run_here
-from tests.support.repos import GitRepo
+from tests.support.repos import GitRepo, needs_git
+
+
+@pytest.fixture(params=["files", pytest.param("reftable", marks=needs_git(2, 45, feature="reftable"))])
+def in_operation(request: pytest.FixtureRequest, tmp_path: Path) -> GitRepo:
+    """`work` in each way in which git keeps refs."""
+    words = ["--ref-format=reftable"] if request.param == "reftable" else []
+    return fill(GitRepo.create(tmp_path / "in-operation", *words))
 
 
 @pytest.fixture
 def work(repo: GitRepo) -> GitRepo:
+    return fill(repo)
+
+
+def fill(repo: GitRepo) -> GitRepo:
     """Two branches that changed one file, and an ignored folder with work in it."""
     repo.write(".gitignore", "data/\n")
     repo.write("a", "a\n")
@@ -74,7 +85,8 @@ def test_what_was_staged_is_told_and_comes_back(work: GitRepo) -> None:
 
 
 @pytest.mark.parametrize("way", ["merge", "rebase", "cherry-pick", "revert"])
-def test_what_was_under_way_comes_back_with_its_conflict(work: GitRepo, way: str) -> None:
+def test_what_was_under_way_comes_back_with_its_conflict(in_operation: GitRepo, way: str) -> None:
+    work = in_operation
     if way == "revert":
         stop(work, "revert", "HEAD~1", "--no-edit")
     else:
@@ -96,7 +108,8 @@ def test_what_was_under_way_comes_back_with_its_conflict(work: GitRepo, way: str
     assert "conflict" not in work.git("status")
 
 
-def test_a_bisect_goes_on_where_it_was(work: GitRepo) -> None:
+def test_a_bisect_goes_on_where_it_was(in_operation: GitRepo) -> None:
+    work = in_operation
     for number in range(6):
         work.write("a", f"{number}\n")
         work.commit()
