@@ -3,6 +3,7 @@
 import json
 import os
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import Any, Literal, NamedTuple
 
 from checkpoint_git.core.clock import write_instant
@@ -45,7 +46,8 @@ def open_run(base: str, ticket_id: str, run_id: str, now: int = 0, phases: str =
     """run_id: "latest" for the one with the newest record. phases: as the setting has them."""
     check_ticket(base, ticket_id)
     if run_id == "latest":
-        newest = max(read_records(base, ticket_id, "", now, []), key=_written_at, default=None)
+        found = read_records(base, ticket_id, "", now, [])
+        newest = max(found, key=lambda record: _written_at(base, record), default=None)
         if newest is None:
             raise CheckpointError(f"{ticket_id} has no records below {base}", "name the run that begins: --run-id ID")
         run_id = newest.name.run_id
@@ -55,8 +57,12 @@ def open_run(base: str, ticket_id: str, run_id: str, now: int = 0, phases: str =
     return Run(base, ticket_id, layout.normalize_run_id(run_id), layout.number_phases(phases))
 
 
-def _written_at(record: Record) -> tuple[int, str]:
-    return rules.read_timestamp((record.value or {})["timestamp_utc"]) or (0, "")
+def _written_at(base: str, record: Record) -> tuple[tuple[int, str], int]:
+    # the file's time, which a clone changes, decides only between records of one second
+    written = 0
+    with suppress(OSError):
+        written = os.stat(os.path.join(base, record.path)).st_mtime_ns
+    return rules.read_timestamp((record.value or {})["timestamp_utc"]) or (0, ""), written
 
 
 def check_phase(phase: str, known: Collection[str] = layout.READ_PHASES) -> str:
@@ -280,7 +286,7 @@ def plan_resume(
         record = compare(found.record)
         passed += found.warnings
         odd += [f"{earlier}: {message}" for message in record.messages("warning")]
-        if before and record.is_valid and _written_at(record) < _written_at(before):
+        if before and record.is_valid and _written_at(run.base, record) < _written_at(run.base, before):
             odd.append(f"{earlier}: its record is older than that of {before.name.phase}: run it again")
         before = record if record.is_valid else before
         phases.append(PhaseState(earlier, record, record.messages("error")))
