@@ -46,7 +46,9 @@ def check_writable(root: str) -> None:
     check_way(folder, root)
     make_folder(folder)
     try:
-        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600))
+        # O_NONBLOCK: a FIFO in its place is an error, and is not waited for
+        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
+        os.close(os.open(path, flags, 0o600))
     except OSError as error:
         raise write_error(path, error) from None
 
@@ -61,13 +63,8 @@ def _append(path: str, body: dict[str, Any]) -> None:
         last: dict[str, Any] = next(whole, {"number": 0, "hash": _START})
         body = {**body, "number": last["number"] + 1, "previous": last["hash"]}
         if len(_canonical(body)) > _MAX_LINE - 200:
-            some = {
-                key: f"{len(value)} names" if isinstance(value, list) else value
-                for key, value in body["details"].items()
-            }
-            body["details"] = (
-                {**some, "shortened": True} if len(_canonical(some)) < _MAX_LINE // 2 else {"shortened": True}
-            )
+            body["details"] = {key: one for key, one in body["details"].items() if len(str(one)) < _MAX_LINE // 64}
+            body["details"]["shortened"] = True
         line = _canonical({**body, "hash": sha256(_canonical(body)).hexdigest()}) + b"\n"
         if tail and not tail.endswith(b"\n"):
             line = b"\n" + line
