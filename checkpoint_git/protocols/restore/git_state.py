@@ -119,7 +119,8 @@ def compare(workspace: Workspace, location: Location, kept: dict[str, Any]) -> l
         was, is_now = (f"a {one.operation}" if one.operation else "nothing" for one in (then, now))
         said.append(f"{was} was under way in git, and now {is_now} is (--operation brings it back)")
     if then.staged != now.staged:
-        paths = sorted({one.path for one in _differing(workspace, location)})
+        there = read_index(workspace.root, env=private_objects.quiet_env(workspace.env))
+        paths = sorted({one.path for one in {*there} ^ {*_read_kept(workspace, location.folder)}})
         shown = join_some([escape_controls(path) for path in paths])
         said.append(
             f"what is staged is not as it was in {plural(len(paths), 'path')}: {shown} (--index brings it back)"
@@ -130,12 +131,6 @@ def compare(workspace: Workspace, location: Location, kept: dict[str, Any]) -> l
 def _name(state: GitState) -> str:
     place = escape_controls(state.branch.removeprefix("refs/heads/")) or "detached"
     return f"{place} at {state.head[:10] or 'no commit'}"
-
-
-def _differing(workspace: Workspace, location: Location) -> set[IndexEntry]:
-    return set(_read_kept(workspace, location.folder)) ^ set(
-        read_index(workspace.root, env=private_objects.quiet_env(workspace.env))
-    )
 
 
 def restore_index(workspace: Workspace, location: Location) -> None:

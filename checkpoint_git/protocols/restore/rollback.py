@@ -68,19 +68,11 @@ class _Job(NamedTuple):
     entries: list[Entry]  # all of the point
     artifacts: list[Artifact]  # those within
 
-    @property
-    def within(self) -> Sequence[str] | None:
-        return self.wanted.within
-
-    @property
-    def means(self) -> Means:
-        return self.wanted.means
-
     def covers(self, path: str) -> bool:
-        return self.within is None or _is_below(path, self.within)
+        return self.wanted.within is None or _is_below(path, self.wanted.within)
 
     def find_comparable(self, parts: Iterable[Artifact]) -> list[str]:
-        return [one.name for one in parts if one.kind != "state" or self.means.hand_over is None]
+        return [one.name for one in parts if one.kind != "state" or self.wanted.means.hand_over is None]
 
     def is_left_out(self, path: str) -> bool:
         """Whether the point left it out when it was made: whatever is there is not the rollback's to change."""
@@ -143,7 +135,7 @@ def roll_back(workspace: Workspace, manifest: store.Manifest, wanted: Wanted) ->
 
 def _restore_parts(job: _Job, parts: Sequence[Artifact]) -> list[str]:
     mechanisms = [(artifacts.open_mechanism(one.kind), one) for one in parts]
-    return [text for mechanism, one in mechanisms for text in mechanism.restore(job.location, one, job.means)]
+    return [text for mechanism, one in mechanisms for text in mechanism.restore(job.location, one, job.wanted.means)]
 
 
 def _restore_git(job: _Job) -> None:
@@ -151,7 +143,7 @@ def _restore_git(job: _Job) -> None:
     if job.wanted.operation:
         reason = f"checkpoint: rollback to {job.manifest.id}"
         git_state.restore_operation(workspace, job.location, job.manifest.value["git"], reason)
-    if job.wanted.operation or (job.wanted.staged and job.within is None):
+    if job.wanted.operation or (job.wanted.staged and job.wanted.within is None):
         git_state.restore_index(workspace, job.location)
     elif job.wanted.staged:
         git_state.restore_staged(workspace, job.location, job.covers)
@@ -181,7 +173,7 @@ def _plan(job: _Job) -> Plan:
     present = read_entries(job.workspace.root, found)
     differences = compare_entries(entries, present)
     added = sorted((one.path for one in differences if one.how == "added"), reverse=True)
-    others = artifacts.find_differing(job.location, job.artifacts, job.means)
+    others = artifacts.find_differing(job.location, job.artifacts, job.wanted.means)
     return Plan(added, [one for one in differences if one.how != "added"], entries, others, found, present)
 
 
@@ -265,16 +257,16 @@ def _check_result(job: _Job, safety: str) -> list[str]:
 def _make_safety(job: _Job) -> str:
     # A point of what is in the scope now, noted in the journal before anything is changed; "" for nothing
     workspace, root = job.workspace, job.workspace.root
-    if job.within is None:
+    if job.wanted.within is None:
         asked, plain = _find_asked(job)
     else:
         asked = [os.path.join(root, one.path) for one in _read_scope(job) if job.covers(one.path)]
         plain = frozenset(asked)
     requests = []
     for one in job.artifacts:
-        request = artifacts.open_mechanism(one.kind).request_present(job.location, one, job.means)
+        request = artifacts.open_mechanism(one.kind).request_present(job.location, one, job.wanted.means)
         requests += [request] if request else []
-    if not asked and not requests and job.means.hand_over is not None:
+    if not asked and not requests and job.wanted.means.hand_over is not None:
         return ""  # states that only their owner knows: there is nothing to keep
     reason = f"before rolling back to {job.manifest.id}"
     kind = job.manifest.value["type"] if asked or not requests else artifacts.choose_type(requests)
@@ -297,7 +289,7 @@ def _find_resumed(job: _Job) -> str:
     if kept is None or store.find_state(kept, job.workspace.now) != "active":
         return ""
     plan, before = _plan(job), artifacts.read_artifacts(kept.value)
-    changed = artifacts.find_differing(store.locate(job.workspace, safety), before, job.means)
+    changed = artifacts.find_differing(store.locate(job.workspace, safety), before, job.wanted.means)
     held = {one.name for one in before} - {one.name for one in changed}
     is_held = held.issuperset(job.find_comparable(plan.parts))
     return safety if is_held and is_half_way(plan.present, plan.entries, store.read_entries(kept)) else ""

@@ -15,6 +15,7 @@ from checkpoint_git.protocols.workflow.changes import Changed, Writer
 from checkpoint_git.protocols.workflow.resume import Plan
 from checkpoint_git.protocols.workflow.state import (
     Prospect,
+    State,
     find_plan,
     find_recovery,
     find_state,
@@ -98,8 +99,8 @@ def _saved_line(changed: Changed) -> Block:
     return Line(f"checkpoint saved: {', '.join(changed.saved)}", "good")
 
 
-def _completed_line(completed: list[str]) -> Block:
-    return Line(f"Completed: {', '.join(completed) or 'none'}")
+def _past_lines(state: State) -> list[Block]:
+    return [Line(f"Last activity: {state.last_activity}"), Line(f"Completed: {', '.join(state.completed) or 'none'}")]
 
 
 def _status(args: argparse.Namespace, invocation: Invocation) -> Outcome:
@@ -116,8 +117,7 @@ def _status(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     data["action"], data["reason"] = plan.action, plan.reason
     lines: list[Block] = [
         Line(f"workflow {state.workflow_id}: {data['phase']} ({data['phase_status']})", "strong"),
-        Line(f"Last activity: {state.last_activity}"),
-        _completed_line(state.completed),
+        *_past_lines(state),
         Line(f"Approved: {', '.join(data['approved']) or 'none'}"),
     ]
     listed = [row for row in state.tasks if isinstance(row, dict)]
@@ -259,11 +259,8 @@ def _take_up(writer: Writer, args: argparse.Namespace, invocation: Invocation, f
         return _go_on(writer, prospect, approvals, [], is_stale=False)
     lines: list[Block] = [Line(f"Detected interrupted workflow: {state.workflow_id or '?'}", "strong")]
     if kind != "corrupt":
-        lines += [
-            Line(f"Resuming workflow {state.workflow_id} from {state.value['current_phase']} phase"),
-            Line(f"Last activity: {state.last_activity}"),
-            _completed_line(state.completed),
-        ]
+        resuming = Line(f"Resuming workflow {state.workflow_id} from {state.value['current_phase']} phase")
+        lines += [resuming, *_past_lines(state)]
     answer = "stop"
     if args.fresh:
         answer = "fresh"
