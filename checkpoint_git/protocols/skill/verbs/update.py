@@ -60,6 +60,7 @@ def update(
     """
     fields: list[str] = []
     understood: list[Understood] = []
+    asked: list[Edit] = []
     places: list[str] = []
     removed: dict[str, list[str]] = {}
 
@@ -71,6 +72,7 @@ def update(
                 changed = {"$schema": f"./{changes.SCHEMA_FILE}", **changed}
         meant, taken = understand(changed, edits, open_room("skill").schema.document, new_field=new_field, skill=skill)
         before = deepcopy(value)
+        asked.extend(one._replace(value=what.value) for one, what in zip(edits, meant, strict=True))
         places.extend(changes.apply_edits(changed, meant, is_new=value is None))
         removed.update(changes.find_removed(before, [changed, changes.FIRST_ACTION]))
         fields.extend(dict.fromkeys(edit.field for edit in meant))
@@ -86,7 +88,7 @@ def update(
         raise error.complete(spell(skill, [edit for each in meant for edit in each])) from None
     if written.refused:
         removed.clear()
-        written = written._replace(refused=_retype(written.refused, edits, places, skill, spell))
+        written = written._replace(refused=_retype(written.refused, asked, places, skill, spell))
     stamped = read_instant((written.document.value or {}).get("updated_at"))
     return UpdateResult(written, stamped is not None and stamped[0] > now, fields, understood, removed)
 
@@ -114,7 +116,7 @@ def _retype(refused: list[Finding], edits: list[Edit], places: list[str], skill:
             what = ""
         advice.append(what)
     line = spell(skill, [edit for each in (*meant, more) for edit in each])
-    is_line = line.isprintable() and len(line) < _LONGEST
+    is_line = line.isprintable() and len(line) < _LONGEST and line != spell(skill, edits)
     pairs = zip(refused, advice, strict=True)
     return [each._replace(hint=f"{what}: {line}") if what and is_line else each for each, what in pairs]
 
