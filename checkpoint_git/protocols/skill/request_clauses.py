@@ -70,7 +70,7 @@ class Head:
         aims = {two for one, two in pairwise(behind) if one == "to"} if self.kind in terms.OF_AIMS else set()
         if rule.forbids & near or (needed and not needed & near) or aims & terms.DEEDS - terms.AIMS:
             return False
-        is_closed = bool(needed & {*behind[:5]}) or self._ends_well()
+        is_closed = bool(needed & {*behind[:5]} and not terms.RELATIONS & {*behind[:1]}) or self._ends_well()
         return self._governs(rule) and (is_closed or self._is_titled())
 
     @staticmethod

@@ -175,7 +175,8 @@ class _Reader:
             end = next((at for at, word in enumerate(words) if word in ",:"), len(words))
             condition, words = words[:end], words[end + 1 :]
             said = {word.lower() for word in condition}
-            if terms.TROUBLE & said:  # "if a check fails, ...": moot once merged
+            is_otherwise = self._asked and "otherwise" in said and terms.DEEDS & said
+            if terms.TROUBLE & said or is_otherwise:  # "if a check fails, ...": moot once merged
                 return
             self._is_landed = self._is_landed or said <= terms.AFTER_THE_MERGE
             if not words:
@@ -192,9 +193,8 @@ class _Reader:
 
     def _read_clause(self, clause: Clause, condition: Words) -> None:
         head, detail = cut_detail(soften(clause.words))
-        first, second = ({word.lower() for word in head[at : at + 1]} for at in (0, 1))
-        is_otherwise = first == {"otherwise"} and second & terms.DEEDS
-        if self._asked and (is_otherwise or (clause.joint == "or" and first & terms.DECLINING)):
+        first = {word.lower() for word in head[:1]}
+        if self._asked and clause.joint == "or" and first & terms.DECLINING:
             return  # "merge #12 or close it"
         if not head:
             self._waits += self._text.references(clause.gate)

@@ -69,6 +69,8 @@ EVIDENCE = {reference: f"proof of {reference}" for reference in ("#12", "#13", "
         "Review PR #12, decide merge vs changes",
         "Check PR #12 CI/CD status",
         "Review search PRs (#12, #13)",
+        "Land PR #12 - open, behind main, needs rebase",
+        "Merge PR #12 if every check holds; otherwise stop and report the blocker",
     ],
 )
 def test_an_action_that_asks_to_land_something_is_shipped_once_that_is_merged(text: str) -> None:
@@ -224,6 +226,10 @@ def test_other_numbers_do_not_change_the_answer(row: dict[str, Any]) -> None:
         "Finish #12 testing on a phone",
         "Resume ABC-12 (parser phase 2)",
         "Merge #12. PR of the core #13",
+        "Wait for PR #12 or replicate it from #13",
+        "Get PR #12's follow-on merged",
+        "Review #12 to see what it covers",
+        "Merge PR #12. Otherwise useful: export the figures",
     ],
 )
 def test_a_request_for_more_than_its_references_remains(text: str) -> None:
