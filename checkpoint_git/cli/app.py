@@ -240,9 +240,14 @@ def _report_interrupt(words: list[str]) -> int:
 
 
 def _print_error(error: CheckpointError, code: int) -> int:
-    lines = [f"checkpoint: {error.message}", *([f"  {error.hint}"] if error.hint else []), ""]
+    text = escape_controls(f"checkpoint: {error.message}" + f"\n  {error.hint}" * bool(error.hint), keep="\n")
     try:
-        _write(_stream("stderr"), escape_controls("\n".join(lines), keep="\n"))
+        width, lines = read_screen(_stream("stderr"), os.environ).width, text.split("\n")
+        if width and any(len(line) > width for line in lines):
+            from checkpoint_git.cli.render.narrow import fold
+
+            lines = [part for line in lines for part in fold(line, width)]
+        _write(_stream("stderr"), "\n".join([*lines, ""]))
     except OSError:
         _silence_stdout()
     return code

@@ -33,14 +33,14 @@ class Invocation(NamedTuple):
 
 class Line(NamedTuple):
     """One line for a person, or one cell of a table. Text may come from a checkpoint: the report escapes it. glyph: a
-    sign in front, on terminals only. It never carries the meaning alone: the text says the same. hang: on a terminal
-    the text goes on over several lines, with so many blanks in front of all but the first; -1: it stays whole.
+    sign in front, on terminals only. It never carries the meaning alone: the text says the same. hang: the blanks in
+    front of the later lines, when a terminal wraps it; 0: two more than the first has; -1: source, never wrapped.
     """
 
     text: str
     style: Style = ""
     glyph: Glyph = ""
-    hang: int = -1
+    hang: int = 0
 
 
 class Table(NamedTuple):

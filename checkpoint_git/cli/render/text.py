@@ -11,7 +11,6 @@ from checkpoint_git.core.terminal_text import escape_controls, plural
 _LEVEL_STYLES: dict[str, Style] = {"error": "bad", "warning": "warn", "note": "dim"}
 _PIECE = 2_000  # lines
 _SCREEN = 22  # lines of a digest
-_PROGRAMS = ("checkpoint", "git", "mv")  # with which the command of a hint begins
 
 
 def render(command: str, outcome: Outcome, screen: Screen) -> Iterator[str]:
@@ -39,23 +38,28 @@ def render_block(block: Block, screen: Screen) -> Iterable[str]:
     if isinstance(block, Table):
         return _render_table(block, screen)
     text = _said(block, screen)
-    if block.hang < 0 or not screen.width or measure(text) <= screen.width:
-        return [paint(text, block.style, screen)]
-    from checkpoint_git.cli.render.narrow import wrap
+    lines = [text] if block.hang < 0 else _fold(text, screen, block.hang)
+    return [paint(line, block.style, screen) for line in lines]
 
-    return [paint(line, block.style, screen) for line in wrap(text, screen.width, block.hang)]
+
+def _fold(text: str, screen: Screen, hang: int = 0) -> list[str]:
+    if not screen.width or measure(text) <= screen.width:
+        return [text]
+    from checkpoint_git.cli.render.narrow import fold
+
+    return fold(text, screen.width, hang)
 
 
 def render_finding(finding: Finding, screen: Screen) -> list[str]:
     """`path:line:column: level: message [code]`, and the hint below."""
     place = ":".join([finding.path, *(str(number) for number in (finding.line, finding.column) if number)])
-    level = paint(finding.level, _LEVEL_STYLES[finding.level], screen)
     start = f"{escape_controls(place)}: " if finding.path else ""
-    code = paint(f" [{escape_controls(finding.code)}]", "dim", screen) if finding.code else ""
-    lines = [f"{start}{level}: {escape_controls(finding.message)}{code}"]
-    if finding.hint:
-        lines.append(paint(f"  {escape_controls(finding.hint)}", "dim", screen))
-    return lines
+    code = f" [{escape_controls(finding.code)}]" if finding.code else ""
+    lines = _fold(f"{start}{finding.level}: {escape_controls(finding.message)}{code}", screen)
+    lines[0] = lines[0].replace(finding.level, paint(finding.level, _LEVEL_STYLES[finding.level], screen), 1)
+    lines[-1] = lines[-1].removesuffix(code) + paint(code, "dim", screen) * lines[-1].endswith(code)
+    hint = _fold(f"  {escape_controls(finding.hint)}", screen) if finding.hint else []
+    return lines + [paint(line, "dim", screen) for line in hint]
 
 
 def _cut_digest(digest: Digest, screen: Screen) -> list[tuple[list[str], int]]:
@@ -71,21 +75,12 @@ def _cut_digest(digest: Digest, screen: Screen) -> list[tuple[list[str], int]]:
 
 
 def _render_entry(finding: Finding, screen: Screen) -> list[str]:
-    """On one line, or where the terminal is too narrow, the command on a line of its own, which can be copied."""
-    head, hint = [*render_finding(finding, screen._replace(colour=False)), ""][:2]
-    hint, style = hint.strip(), _LEVEL_STYLES[finding.level]
-    level = f"{finding.level}:"
-    whole = f"{head}; {hint}" if hint else head
-    if not screen.width or measure(whole) <= screen.width:
-        lines = [whole]
-    else:
-        from checkpoint_git.cli.render.narrow import wrap
-
-        at = min((place for name in _PROGRAMS if (place := hint.find(f": {name} ")) > 0), default=-2) + 2
-        words = [part for part in (hint[:at].strip(), hint[at:]) if part]
-        lines = wrap(f"{head};" if hint else head, screen.width, 2)
-        lines += [f"  {part}" for part in ([hint] if hint and measure(hint) + 2 <= screen.width else words)]
-    return [lines[0].replace(level, paint(level, style, screen), 1), *lines[1:]]
+    """On one line if it fits."""
+    (head,) = render_finding(finding._replace(hint=""), screen._replace(width=0))
+    (plain,) = render_finding(finding._replace(hint=""), Screen())
+    hint = f"; {escape_controls(finding.hint)}" if finding.hint else ""
+    is_short = not screen.width or measure(plain + hint) <= screen.width
+    return [head + hint] if is_short else render_finding(finding, screen)
 
 
 def _said(line: Line, screen: Screen) -> str:

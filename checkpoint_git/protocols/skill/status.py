@@ -195,12 +195,11 @@ def _lines(state: State, most: int, *, in_short: bool = False, with_proofs: bool
     if state.superseded:
         yield Line(f"    once it is reviewed: checkpoint rotate {quote_word(state.skill)}", "dim", hang=4)
     for blocker, answer, merged in zip(state.blockers, state.answers, state.merged, strict=True):
-        name, needs = blocker.get("id", "?"), blocker.get("needs")
-        text = f"  blocker {name}: {describe_blocker(blocker, merged)}{f' [needs {needs}]' if needs else ''}"
-        is_decision = waits_on_user(blocker)
-        yield Line(text, "bad" if is_decision else "warn", "decision" if is_decision else "blocked", 4)
-        if not is_decision:  # those have theirs at the top
-            yield Line(f"    {answer}", "dim", hang=4)
+        if not waits_on_user(blocker):  # those are at the top
+            needs = f" [needs {blocker['needs']}]" if blocker.get("needs") else ""
+            text = f"  blocker {blocker.get('id', '?')}: {describe_blocker(blocker, merged)}{needs}"
+            yield Line(text, "warn", "blocked")
+            yield Line(f"    {answer}", "dim")
 
 
 def state_data(state: State) -> dict[str, Any]:

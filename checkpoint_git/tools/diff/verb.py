@@ -48,7 +48,7 @@ def run(args: Namespace, invocation: Invocation) -> Outcome:
             files.append({"path": changed.path, "lines": lines})
             what = " (new)" if changed.before is None else " (deleted)" if changed.after is None else ""
             blocks.append(Line(changed.path + what, "strong"))
-            blocks += [Line(line, _STYLES.get(line[:1], "")) for line in lines]
+            blocks += [Line(line, _STYLES.get(line[:1], ""), hang=4) for line in lines]
     shown = [str(one["path"]) for one in files]
     silent = [
         name for name in args.names if not any(_is_named(path, [name], repository[0], invocation.cwd) for path in shown)

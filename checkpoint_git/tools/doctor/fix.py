@@ -99,8 +99,10 @@ def show(found: Diagnosis, codes: set[str], invocation: Invocation) -> Fixes:
     data = {"dry_run": True, "mended": _files_data(plan.files), "steps": steps_data(plan.steps), "changes": changes}
     blocks: list[Block] = [Line(f"{fix.path}: would fix: {one.text}", "good") for fix in plan.files for one in fix.done]
     blocks += [*describe_steps(plan.steps, dry_run=True), *plan.describe_left()]
-    blocks += [Line(line, _DIFF_STYLES.get(line[:1], "")) for change in changes for line in change.get("diff", ())]
-    blocks += [Line(str(change["command"]), "strong") for change in changes if "command" in change]
+    blocks += [
+        Line(line, _DIFF_STYLES.get(line[:1], ""), hang=-1) for change in changes for line in change.get("diff", ())
+    ]
+    blocks += [Line(str(change["command"]), "strong", hang=-1) for change in changes if "command" in change]
     return Fixes(data, blocks or [Line("there is nothing to fix", "dim")], plan.refused)
 
 

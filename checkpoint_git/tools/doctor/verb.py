@@ -147,7 +147,8 @@ def _list_checks(checks: Sequence[Check]) -> Outcome:
     rows = [(check.code, check.level, check.looks_at, check.remedy, check.fix) for check in checks]
     names = ("code", "level", "looks_at", "mend", "fix")
     data = {"checks": [dict(zip(names, row, strict=True)) for row in rows]}
-    return Outcome(data, [Table(("check", "at worst", "looks at", "fixed by", "--fix"), rows, (0, 1, 4))])
+    shown = [(check.code, check.level, check.fix, f"{check.looks_at}. Fix: {check.remedy}") for check in checks]
+    return Outcome(data, [Table(("check", "at worst", "--fix", "finds"), shown, (0, 1, 2), has_tail=True)])
 
 
 def _diagnose_bare(

@@ -193,5 +193,5 @@ def _describe_plan(plan: Plan, commit: str | None) -> list[Block]:
         return [Line(f"repaired in commit {commit[:12]}, what {names} did: {paths}", "good")]
     if not plan.files:
         return [Line("there is nothing to repair", "dim")]
-    diff = [Line(line, _DIFF_STYLES.get(line[:1], "")) for file in plan.files for line in list_diff(file)]
+    diff = [Line(line, _DIFF_STYLES.get(line[:1], ""), hang=-1) for file in plan.files for line in list_diff(file)]
     return [Line(f"would repair {paths}", "good"), *diff]

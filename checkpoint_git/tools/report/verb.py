@@ -52,7 +52,9 @@ def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
         "sections": [section.anchor for section in page.sections],
     }
     if path is None:
-        return Outcome({**data, "html": text}, [Line(line) for line in text.rstrip("\n").split("\n")], exit_code=0)
+        return Outcome(
+            {**data, "html": text}, [Line(line, hang=-1) for line in text.rstrip("\n").split("\n")], exit_code=0
+        )
     write_page(path, text, force=args.force)
     findings = find_exposure(place, path)
     findings += _open(path, invocation) if args.open else []

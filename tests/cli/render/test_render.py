@@ -1,5 +1,6 @@
 import io
 import json
+import re
 from typing import Any
 
 import pytest
@@ -76,9 +77,10 @@ def test_on_a_narrow_terminal_the_command_stays_whole_on_a_line_of_its_own() -> 
     command = f"checkpoint update build --next_actions-='{'a: checkpoint or git ' * 4}'"
     long = Finding("a/b", "warning", "words " * 20 + "end", hint=f"say what is left, and remove it: {command}")
     said = digest((long, 1), screen=RICH._replace(width=40))
-    assert said[0].startswith("\x1b[33mwarning:\x1b[0m words")
-    assert all(len(line) <= 40 for line in said[1:-2])
-    assert said[-3:] == ["  say what is left, and remove it:", f"  {command}", "1 checkpoint"]
+    assert said[0].startswith("\x1b[33mwarning\x1b[0m: words")
+    plain = [re.sub("\x1b\\[[0-9]*m", "", line) for line in said]
+    assert all(len(line) <= 40 for line in plain[:-2])
+    assert plain[-3:] == ["  say what is left, and remove it:", f"    {command}", "1 checkpoint"]
     short = Finding("a/b", "note", "so it is " * 5, hint="fix: git add a")
     assert digest((short, 1), screen=Screen(width=40))[-2] == "  fix: git add a"
 

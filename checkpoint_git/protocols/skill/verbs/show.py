@@ -49,7 +49,7 @@ def run(args: Namespace, invocation: Invocation) -> Outcome:
             contents[document.skill] = hide_secrets(public_view(document.value), text)
             text = str(hide_secrets(jsonwrite.render(public_view(jsontext.scan_tokens(text))), text))
         blocks += [Line(document.path, "strong")] if args.skill is None else []
-        blocks += [Line(line.rstrip("\r")) for line in text.rstrip("\n").split("\n")]
+        blocks += [Line(line.rstrip("\r"), hang=-1) for line in text.rstrip("\n").split("\n")]
     if args.tickets:
         headers = ("skill", "role", "provider", "id", "url")
         rows = [tuple(str(ticket.get(name) or "") for name in headers) for ticket in tickets]

@@ -35,7 +35,7 @@ def undo(place: Place, skill: str, on_wait: Tell = lambda: None) -> Undone:
             raise store.missing_checkpoint(place, skill)
         git = f"look at git log -p -- {quote_word(shown)}"
         if kept is None:
-            raise CheckpointError(f"no write to {skill} is kept here, so none can be taken back", git)
+            raise CheckpointError(f"no write to {skill} is recorded in this clone", git)
         before, after, is_undone = kept
         if content != after:
             raise CheckpointError(f"{escape_controls(shown)} changed since its last write: nothing was undone", git)
@@ -53,8 +53,8 @@ def run(args: Namespace, invocation: Invocation) -> Outcome:
     place = store.find_own_place(args.skill, invocation.cwd, invocation.env)
     fields, brought_back, exists = undone = undo(place, args.skill, say_waiting(invocation.stderr))
     path = layout.relative_checkpoint_path(place, args.skill)
-    done, again = ("brought back", "takes it back again") if brought_back else ("taken back", "brings it back")
-    what = f"the last write is {done} ({', '.join(fields)})" if exists else "it is gone, as before its first write"
-    line = f"{args.skill}: {what}; checkpoint undo {quote_word(args.skill)} {again}"
+    done, again = ("restored", "revert it again") if brought_back else ("reverted", "restore it")
+    what = f"{done} the last write ({', '.join(fields)})" if exists else "removed, as before its first write"
+    line = f"{args.skill}: {what}; to {again}: checkpoint undo {quote_word(args.skill)}"
     data = {"skill": args.skill, "path": path, "written": True, **undone._asdict()}
     return Outcome(data, [Line(line, "good")])

@@ -176,6 +176,9 @@ def apply_edits(skill: str, edits: list[Edit], invocation: Invocation, spell: Sp
     return outcome._replace(data={**outcome.data, "removed": result.removed})
 
 
+_SHORT = ("next", "decision", "summary")  # names that the help promises
+
+
 def outcome_of_write(
     place: Place,
     invocation: Invocation,
@@ -188,7 +191,7 @@ def outcome_of_write(
 ) -> Outcome:
     """The answer of a writing verb: the fields that changed, findings that arose, errors that are left."""
     document = written.document
-    lines = [*(Line(f"took {typed} for {meant}", "warn") for typed, meant in understood), *lines]
+    lines = [*(Line(f"took {typed} for {meant}", "warn") for typed, meant in understood if typed not in _SHORT), *lines]
     about = {"skill": skill, "path": document.path, "understood": [each._asdict() for each in understood]}
     if written.refused:
         data = {**about, "written": False}

@@ -270,9 +270,9 @@ def test_undo_takes_back_the_last_write_and_brings_it_back(build: Path, project:
     assert (first["fields"], first["brought_back"]) == (["step"], False)
     assert build.read_bytes() == before
     said = run_here("undo", "build", cwd=project)
-    assert (said.returncode, "is brought back (step)" in said.stdout) == (0, True)
+    assert (said.returncode, "restored the last write (step)" in said.stdout) == (0, True)
     assert build.read_bytes() == after
-    assert "is taken back (step)" in run_here("undo", "build", cwd=project).stdout
+    assert "reverted the last write (step)" in run_here("undo", "build", cwd=project).stdout
     assert say(project, "undo", "build")["brought_back"] is True
     run_here("update", "build", "--step=y", cwd=project)
     assert say(project, "undo", "build")["brought_back"] is False

@@ -79,9 +79,10 @@ def test_a_kept_type_has_a_way_out(build: Path, project: Path) -> None:
     assert json.loads(build.read_text("utf-8"))["skill_state"] == {"tags": "zebra", "run": ["zebra"], "on": False}
 
 
-def test_no_write_goes_by_without_what_was_understood_being_printed(build: Path, project: Path) -> None:
-    ran = run_here("update", "build", "--decision+=zebra", "--status=in-progress", cwd=project)
-    assert "took decision for context_primer.key_decisions" in ran.stdout
+def test_what_was_understood_is_printed_unless_the_help_promises_the_name(build: Path, project: Path) -> None:
+    ran = run_here("update", "build", "--decision+=zebra", "--decisions+=yak", "--status=in-progress", cwd=project)
+    assert "took decisions for context_primer.key_decisions" in ran.stdout
+    assert "took decision for" not in ran.stdout
     assert "took in-progress for in_progress" in ran.stdout
 
 
