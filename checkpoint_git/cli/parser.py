@@ -27,7 +27,7 @@ class Request(NamedTuple):
     words: list[str]
 
 
-_UNKNOWN = "no checkpoint is called"
+_UNKNOWN = "no checkpoint named"
 _GLOBAL_FLAGS = frozenset(("--json", "--no-color", "-q", "--quiet"))
 _GLOBAL_VALUES = ("-C", "--format")
 

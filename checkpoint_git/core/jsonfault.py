@@ -41,7 +41,7 @@ def find_fault(text: str, start: int, max_depth: int) -> Fault | None:
             raise _syntax("the file is empty", 0)
         end = _skip(text, _read_value(text, start, max_depth))
         if end != len(text):
-            raise _syntax("there is more text after the document's end", end)
+            raise _syntax("extra text after the end of the document", end)
     except Fault as fault:
         return fault
     return None
@@ -85,11 +85,11 @@ def _read_string(text: str, at: int) -> int:
     start = _STRING_START.match(text, at)
     end = start.end() if start else at
     if end >= len(text):
-        raise _syntax("the file ends inside a text: it was cut off", at)
+        raise _syntax("the file ends inside a string: it was cut off", at)
     if text[end] == '"':
         return end + 1
     if text[end] == "\\":
-        raise _syntax(f"{text[end : end + 2]!r} is not an escape that JSON knows", end)
+        raise _syntax(f"{text[end : end + 2]!r} is not a JSON escape", end)
     raise _syntax("unescaped control character in a string", end, "write it as an escape, such as \\n")
 
 

@@ -133,7 +133,7 @@ def decode(data: bytes) -> str:
     """A byte order mark stays as the first character. Raises JsonTextError."""
     if len(data) > MAX_BYTES:
         limit = MAX_BYTES // 1024 // 1024
-        raise JsonTextError("json/too-large", f"the file has {len(data)} bytes; the limit is {limit} MiB")
+        raise JsonTextError("json/too-large", f"the file has {len(data)} bytes; the limit is {limit} MB")
     try:
         return data.decode()
     except UnicodeDecodeError as error:
@@ -196,7 +196,7 @@ def _explained(text: str, error: "BaseException | None") -> JsonTextError:
     marker = _find_marker(text)
     if marker >= 0:
         message = "the file has conflict markers: a merge was not finished here"
-        hint = "edit the file so that it has what both sides wrote, without the marker lines, then git add it"
+        hint = "edit the file: keep what both sides wrote, delete the marker lines, then git add it"
         return JsonTextError("json/conflict-markers", message, text, marker, hint)
     from checkpoint_git.core.jsonfault import find_fault
 

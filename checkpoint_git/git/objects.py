@@ -17,7 +17,7 @@ SYMLINK = "120000"
 GITLINK = "160000"
 
 _PIECE = 1 << 20  # bytes
-_AT_ONCE = 400  # names; they fit into a pipe that holds 64 KiB, so neither side waits for the other
+_AT_ONCE = 400  # names; they fit into a pipe that holds 64 KB, so neither side waits for the other
 _LONGEST_NAME = 4_096  # bytes; with longer ones it is one name at a time
 _MOST_ENDS = 20  # times that git may end over an object that a partial clone lacks
 _DAMAGED = "the repository may be damaged, or lack too much: git fsck, git fetch --refetch"

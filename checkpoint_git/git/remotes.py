@@ -196,9 +196,9 @@ def _run(words: Sequence[str], cwd: str, env: Env, timeout: float, *, hooks: boo
                     key.data.extend(chunk)
                     if not chunk:
                         selector.unregister(key.fileobj)
-            trouble = "it said more than a megabyte" if selector.get_map() else ""
+            trouble = "it printed more than a megabyte" if selector.get_map() else ""
             if trouble and time.monotonic() >= ends:
-                trouble = f"no end within {timeout:.0f} seconds"
+                trouble = f"no answer within {timeout:.0f} seconds"
         finally:
             if trouble:
                 with suppress(ProcessLookupError, PermissionError):

@@ -163,7 +163,7 @@ def _read_value(response: http.client.HTTPResponse) -> dict[str, Any]:
         raise HealthError("bad-answer", f"it packs its answer unasked ({shorten(encoding, 30)})")
     body = response.read(MAX_BODY + 1)
     if len(body) > MAX_BODY:
-        raise HealthError("bad-answer", f"its answer is longer than {MAX_BODY // 1024} KiB")
+        raise HealthError("bad-answer", f"its answer is longer than {MAX_BODY // 1024} KB")
     if response.length:
         raise HealthError("unreachable", "it closed the connection before its answer was whole")
     try:

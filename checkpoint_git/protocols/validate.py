@@ -78,8 +78,8 @@ def find_twins(paths: Iterable[str]) -> Iterator[Finding]:
     for path in paths:
         twin, name = first.setdefault(path.casefold(), path), path.rpartition("/")[2].removesuffix(".checkpoint.json")
         if twin != path:
-            message = f"it differs from {escape_controls(twin)} by capital letters only: one file on macOS and Windows"
-            hint = f"keep one, and rename the other or put it into history: checkpoint reset {quote_word(name)}"
+            message = f"its name differs from {escape_controls(twin)} only in case: macOS and Windows see one file"
+            hint = f"rename one of them, or archive it: checkpoint reset {quote_word(name)}"
             yield Finding("file/name-twice", "error", message, path, hint=hint)
 
 
@@ -100,8 +100,8 @@ def unreadable_document(path: str, error: OSError) -> Document:
 def advise_restore(path: str) -> str:
     """Of a file that cannot be used; what git tracks of it may be."""
     skill = open_room(protocol_of(path) or "skill").layout.find_skill(path) if protocol_of(path) == "skill" else ""
-    away = f", or put it into history: checkpoint reset {quote_word(skill)}; or" if skill else ", or"
-    return f"edit it{away} take what git has instead: git restore -- {quote_path(path)}"
+    away = f", archive it: checkpoint reset {quote_word(skill)}; or" if skill else ", or"
+    return f"edit it{away} restore git's version: git restore -- {quote_path(path)}"
 
 
 def describe_unmerged(path: str) -> Finding:
@@ -122,7 +122,7 @@ def advise_loss(path: str) -> str:
 
 _READ_ERRORS = {
     errno.EISDIR: ("file/not-a-file", "move what is there to another place"),
-    errno.EFBIG: ("json/too-large", "a checkpoint is a summary; move its past to .checkpoints/history"),
+    errno.EFBIG: ("json/too-large", "a checkpoint is a summary: move old entries to .checkpoints/history"),
     errno.ELOOP: ("file/link-outside", "put a real file in its place"),
     errno.ENOENT: ("file/missing", ""),
 }
@@ -131,8 +131,8 @@ FOREIGN = "skill/protocol-version"
 _BYTE_ORDER_MARK = Finding(
     "json/byte-order-mark",
     "warning",
-    "the file begins with a byte order mark",
-    hint="other JSON readers refuse it; save it as UTF-8 without: checkpoint doctor --fix=json/byte-order-mark",
+    "the file starts with a byte order mark",
+    hint="other JSON parsers reject it; to remove it: checkpoint doctor --fix=json/byte-order-mark",
 )
 
 

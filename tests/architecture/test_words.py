@@ -4,6 +4,7 @@ import ast
 import re
 from collections.abc import Iterator
 
+from checkpoint_git.cli.verbs import VERBS
 from tests.architecture.imports import ROOT, module_files
 
 ODD = re.compile(
@@ -13,6 +14,7 @@ ODD = re.compile(
     r"|\btaken? out\b|\bpassed over\b|\bwritten down\b|\bis meant\b|\bgoes? on with\b|\bblended\b"
     r"|\bglue[ds]\b|\bafresh\b|\btells\b|\bas far as\b"
 )
+PRINTED = ("*.1", "*.txt", "*.html", "*.json", "*.md", "*.toml", "*.yml", "*.sh", "*.js")  # beside the modules
 DATA = ("request_words.py", "request_words.txt")  # the words of others, to be recognised
 
 
@@ -41,10 +43,17 @@ def test_odd_words_are_found() -> None:
     assert sorted(find_odd_words(source)) == ["2: is no", "3: stands"]
 
 
-def test_helps_are_in_the_words_of_the_field() -> None:
-    helps = [file for file in (ROOT / "checkpoint_git").rglob("*.txt") if file.name not in DATA]
-    assert len(helps) > 20
-    assert [f"{file.name}: {found.group()}" for file in helps if (found := ODD.search(file.read_text("utf-8")))] == []
+def test_helps_pages_templates_and_schemas_are_in_the_words_of_the_field() -> None:
+    files = [file for pattern in PRINTED for file in (ROOT / "checkpoint_git").rglob(pattern) if file.name not in DATA]
+    files += (ROOT / "README.md", *(ROOT / "skills").rglob("*.md"), *(ROOT / "demo").rglob("*.sh"))
+    assert len(files) > 80
+    assert [f"{file.name}: {found.group()}" for file in files if (found := ODD.search(file.read_text("utf-8")))] == []
+
+
+def test_the_manual_says_of_each_command_what_the_overview_says() -> None:
+    manual = (ROOT / "checkpoint_git/man/git-checkpoint.1").read_text("utf-8").replace("\\-", "-").replace("\\(aq", "'")
+    missing = [verb for verb, (_, summary) in VERBS.items() if summary and f"\n{summary}.\n" not in manual]
+    assert missing == []
 
 
 def test_what_is_printed_is_in_the_words_of_the_field() -> None:

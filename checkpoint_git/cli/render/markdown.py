@@ -27,7 +27,7 @@ def render(command: str, outcome: Outcome, screen: Screen) -> list[str]:
     return ["\n".join(parts)]
 
 
-_PAGE = 1_000_000  # bytes: of a longer one than 1 MiB, GitHub shows nothing at all
+_PAGE = 1_000_000  # bytes: of a longer one than 1 MB, GitHub shows nothing at all
 _CUT = b"\nThe rest stands in the job's log.\n"
 
 

@@ -11,7 +11,7 @@ from checkpoint_git.protocols.validate import advise_loss
 
 @check("pipeline/broken", "error", remedy="`git restore PATH`, or run the phase again")
 def find_broken_records(context: Context) -> Iterator[Finding]:
-    """A file among the pipeline records that cannot be read as one, or that is in another's place.
+    """A pipeline record that is invalid or in the wrong place.
 
     ([list](pipeline.md#in-a-repository))
     """
@@ -27,7 +27,7 @@ def find_broken_records(context: Context) -> Iterator[Finding]:
 
 @check("pipeline/changed", "error", remedy="`git restore PATH`")
 def find_changed_records(context: Context) -> Iterator[Finding]:
-    """A committed pipeline record that the work tree has changed or lost."""
+    """A committed pipeline record that is changed or missing in the work tree."""
     if context.place.work_tree is None:
         return
     from checkpoint_git.git.staged import read_losses

@@ -39,7 +39,7 @@ def check_ticket(base: str, ticket_id: str) -> None:
     store.check_base(base)
     trouble = layout.find_ticket_trouble(ticket_id)
     if trouble:
-        raise CheckpointError(f"invalid ticket id {quote(ticket_id)}: {trouble}", "it looks like OMN-2144")
+        raise CheckpointError(f"invalid ticket id {quote(ticket_id)}: {trouble}", "for example PROJ-42")
 
 
 def open_run(base: str, ticket_id: str, run_id: str, now: int = 0, phases: str = "") -> Run:

@@ -28,7 +28,7 @@ class PointFacts:
 
 @check("restore", "error", remedy="as each finding says")
 def find_point_trouble(facts: PointFacts) -> Iterator[Finding]:
-    """Restore points that are damaged, have expired, or are not as their log tells.
+    """Restore points that are damaged, expired, or do not match their log.
 
     ([list](restore-points.md#findings))
     """
@@ -38,8 +38,8 @@ def find_point_trouble(facts: PointFacts) -> Iterator[Finding]:
 
 @check("restore/content", "error", remedy="make a new one, then `checkpoint restore-point drop ID`", when="named")
 def find_content_trouble(facts: PointFacts) -> list[Finding]:
-    """Restore points that do not hold what was kept.
+    """Restore points whose stored content is missing or damaged.
 
-    What is not there at all is always reported; every byte is read only with `--check restore`.
+    Missing content is always reported; every byte is read only with `--check restore`.
     """
     return [one for one in facts.findings if one.code == "restore/content"]

@@ -40,7 +40,7 @@ def read_log(root: str) -> Log:
 
 
 def _useless(code: str, message: str, manifest: Manifest) -> Finding:
-    hint = "it cannot be rolled back to: make a new one of what is there now, then "
+    hint = "rollback is not possible; create a new one of the current files, then "
     hint += f"`checkpoint restore-point drop {manifest.id}`"
     return Finding(code, "error", message, _path_of(manifest), hint=hint)
 
@@ -54,7 +54,7 @@ def check_point(workspace: Workspace, manifest: Manifest) -> Iterator[Finding]:
 
 def _check_content(location: Location, manifest: Manifest, damaged: Sequence[str]) -> Iterator[Finding]:
     if damaged:
-        yield _useless("restore/content", f"kept content is lost or damaged: {join_some(damaged)}", manifest)
+        yield _useless("restore/content", f"stored content is lost or damaged: {join_some(damaged)}", manifest)
     yield from _check_script(location, manifest)
 
 
@@ -69,14 +69,14 @@ def find_unlogged(workspace: Workspace) -> Iterator[Finding]:
 
 def _unlogged(manifest: Manifest) -> Finding:
     message = "the operation log has no record of its creation"
-    hint = "was the log removed? what is proven does not need it"
+    hint = "was the log removed? verification does not need it"
     return Finding("restore/unlogged", "warning", message, _path_of(manifest), hint=hint)
 
 
 def _check_record(workspace: Workspace, manifest: Manifest, log: Log, *, has_ref: bool) -> Iterator[Finding]:
     if manifest.is_foreign:
         message = f"{manifest.id} was not made in this clone: it is untrusted, and no command uses it"
-        hint = f"leave it alone, or remove it: checkpoint restore-point drop --foreign {manifest.id}"
+        hint = f"ignore it, or remove it: checkpoint restore-point drop --foreign {manifest.id}"
         yield Finding("restore/foreign", "warning", message, _path_of(manifest), hint=hint)
     if manifest.trouble:
         yield _useless("restore/manifest", f"{manifest.id}: {manifest.trouble}", manifest)
@@ -105,7 +105,7 @@ def _check_script(location: Location, manifest: Manifest) -> Iterator[Finding]:
     scripts = [read_if_there(os.path.join(folder, layout.RESTORE_SCRIPT)) or b"" for folder in folders]
     if any(sha256(script).hexdigest() != manifest.value["restore_script"] for script in scripts):
         message = "restore.sh is not the one that was made with the point"
-        hint = f"do not run it; what goes back without it: checkpoint restore-point rollback {manifest.id}"
+        hint = f"do not run it; roll back with: checkpoint restore-point rollback {manifest.id}"
         yield Finding("restore/script", "error", message, f"{layout.FOLDER}/{manifest.id}/restore.sh", hint=hint)
 
 

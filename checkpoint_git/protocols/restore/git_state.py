@@ -114,17 +114,15 @@ def compare(workspace: Workspace, location: Location, kept: dict[str, Any]) -> l
     then, now = GitState(**kept), read_state(workspace)
     said = []
     if (then.head, then.branch) != (now.head, now.branch):
-        said.append(f"HEAD was {_name(then)}, and is {_name(now)} (--operation brings it back)")
+        said.append(f"HEAD was {_name(then)} and is now {_name(now)} (--operation restores it)")
     if then.operation != now.operation:
         was, is_now = (f"a {one.operation}" if one.operation else "nothing" for one in (then, now))
-        said.append(f"{was} was under way in git, and now {is_now} is (--operation brings it back)")
+        said.append(f"{was} was in progress in git, and now {is_now} is (--operation restores it)")
     if then.staged != now.staged:
         there = read_index(workspace.root, env=private_objects.quiet_env(workspace.env))
         paths = sorted({one.path for one in {*there} ^ {*_read_kept(workspace, location.folder)}})
         shown = join_some([escape_controls(path) for path in paths])
-        said.append(
-            f"what is staged is not as it was in {plural(len(paths), 'path')}: {shown} (--index brings it back)"
-        )
+        said.append(f"what is staged differs in {plural(len(paths), 'path')}: {shown} (--index restores it)")
     return said
 
 
@@ -140,7 +138,7 @@ def restore_index(workspace: Workspace, location: Location) -> None:
     try:
         os.close(os.open(lock, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666))
     except FileExistsError:
-        hint = "let it end, then run the same command again"
+        hint = "wait for it, then run the same command again"
         raise CheckpointError("another git command holds the index", hint) from None
     with reporting(lock):
         if os.path.exists(kept):
@@ -172,7 +170,7 @@ def check_branch_free(workspace: Workspace, branch: str) -> None:
     place = os.fsdecode(out).strip()
     if place and os.path.realpath(place) != os.path.realpath(workspace.root):
         message = f"the branch {escape_controls(branch)} is checked out in {escape_controls(place)}"
-        raise CheckpointError(message, "leave --operation out, or check out another branch there; nothing was changed")
+        raise CheckpointError(message, "omit --operation, or check out another branch there; nothing was changed")
 
 
 def restore_operation(workspace: Workspace, location: Location, kept: dict[str, Any], reason: str) -> None:

@@ -158,7 +158,7 @@ def decide(call: Call, root: str, covers: Iterable[Cover], present: "Present") -
             return Verdict(True)
         behind = behind or (cover.point if is_asked or path in cover.entries else "")
     if is_sensitive(path) and is_there:
-        return Verdict(False, f"{path} is a secret by its name, which no restore point keeps unless it is named", "")
+        return Verdict(False, f"{path} looks like a secret by its name: restore points skip it unless it is named", "")
     if behind:
         return Verdict(False, f"{behind} does not hold {path} as it is now", _quote(path))
     return Verdict(False, f"no live restore point covers {path}", _quote(path) + ("" if is_there else " --absent"))

@@ -48,12 +48,12 @@ def choose_type(workspace: Workspace, scope: Sequence[str], kind: str | None, re
     if requests and not scope:
         chosen = artifacts.choose_type(requests)
         if kind not in (None, chosen):
-            raise CheckpointError(f"{kind} does not keep what was named", f"leave --type out, or say --type {chosen}")
+            raise CheckpointError(f"{kind} cannot store what was named", f"omit --type, or use --type {chosen}")
         return chosen
     if kind in _ARTIFACT_TYPES:
-        raise CheckpointError(f"{kind} keeps no files", _ARTIFACT_TYPES[kind])
+        raise CheckpointError(f"{kind} cannot store files", _ARTIFACT_TYPES[kind])
     if kind == "git_stash" and not workspace.git_dir:
-        hint = "leave --type out, or say --type file_backup"
+        hint = "omit --type, or use --type file_backup"
         raise CheckpointError(f"{escape_controls(workspace.root)} is not in a git repository", hint)
     return kind or ("git_stash" if workspace.git_dir else "file_backup")
 
@@ -146,12 +146,12 @@ def _load_usable(workspace: Workspace, word: str, wanted: rollback.Wanted, leave
         raise CheckpointError(f"{point} was dropped", "`checkpoint restore-point list` shows the others")
     if state == "expired" and not leave.expired:
         message = f"{point} expired at {value['expires_at']}"
-        raise CheckpointError(message, "it is still there: --force goes back to it")
+        raise CheckpointError(message, "--force rolls back to it anyway")
     if manifest.trouble:
         return manifest  # the rollback refuses it
     if not store.is_of_work_tree(workspace, manifest) and not leave.here:
         place = escape_controls(value.get("work_tree") or "the first one")
-        hint = "run the command there, or say --here to bring its files into this work tree"
+        hint = "run the command there, or add --here to restore its files into this work tree"
         raise CheckpointError(f"{point} was made in another work tree: {place}", hint)
     kept = artifacts.read_artifacts(value)
     names = [one.name for one in kept]
@@ -162,8 +162,8 @@ def _load_usable(workspace: Workspace, word: str, wanted: rollback.Wanted, leave
             raise CheckpointError(f"{point} does not hold {escape_controls(word)}", escape_controls(hint))
     if any(one.kind == "postgresql" for one in kept) and not _is_ours(workspace, manifest):
         # restoring a dump runs what is in it, on the server that the manifest names
-        hint = "it is not put back, since its dump may hold untrusted commands"
-        raise CheckpointError(f"{point} cannot be trusted with a database: nothing shows that it was made here", hint)
+        hint = "it is not restored, because its dump may contain untrusted commands"
+        raise CheckpointError(f"{point} has an untrusted database: it may not have been made in this clone", hint)
     return manifest
 
 

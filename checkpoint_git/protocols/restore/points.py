@@ -235,7 +235,7 @@ def _build(workspace: Workspace, request: Request, captured: Capture) -> Created
         "whole scope kept": not captured.left_out,
     }
     if works is False:
-        captured.warnings.append("restore.sh did not work in its rehearsal: go back with the rollback")
+        captured.warnings.append("restore.sh failed its test run: use `rollback` instead")
     if kept:
         proofs["parts read back"] = not artifacts.find_damage(location, kept)
     return CreatedPoint(store.Manifest(point, value), entries, location, captured.warnings, proofs, None, kept)

@@ -59,14 +59,14 @@ def read_url(url: str) -> tuple[dict[str, str], str | None]:
     unknown = next((name for name in more if name not in CONNECTION), "#" if parts.fragment else None)
     if unknown is not None:
         shown = escape_controls(shorten(unknown or "#", 40))
-        raise CheckpointError(f"the URL of the database says {shown}, which is not understood", _EXAMPLE)
+        raise CheckpointError(f"the URL of the database says {shown}, which is not supported", _EXAMPLE)
     host, user, name = (unquote(text or "") for text in (parts.hostname, parts.username, parts.path.removeprefix("/")))
     found = {"host": host, "port": port, "user": user, "dbname": name, **more}
     connection = {name: value for name, value in found.items() if value}
     if not connection.get("dbname"):
         raise CheckpointError("the URL names no database", _EXAMPLE)
     if not is_connection(connection):
-        raise CheckpointError("the URL of the database is not understood", _EXAMPLE)
+        raise CheckpointError("invalid database URL", _EXAMPLE)
     return connection, password
 
 

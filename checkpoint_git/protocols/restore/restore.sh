@@ -90,7 +90,7 @@ twin() { # path path: two names of one file, both of them restored by now
   [ "$1" -ef "$2" ] || { cmp -s "$1" "$2" && ln -f -- "$1" "$2"; } || fail "$2 (as another name of $1)"
 }
 use_git() {
-  git -C "$repository" rev-parse --git-dir >/dev/null || { say "the content lies in git: run this with git, in the repository"; exit 1; }
+  git -C "$repository" rev-parse --git-dir >/dev/null || { say "the content is in git: run this with git, in the repository"; exit 1; }
 }
 use_copies() {
   [ -d "$kept" ] || { say "$kept is not here: run this in the workspace"; exit 1; }
@@ -105,7 +105,7 @@ part() { # mode sha256 path content
   parent "$3" || { fail "$3"; return 1; }
   if content "$4" > "$temp"; then place "$1" "$2" "$3"; else fail "$3"; return 1; fi
 }
-in_use() { # path: whether a process has it open, as far as can be told
+in_use() { # path: whether a process has it open, if that can be known
   [ -e "$1" ] || return 1
   if [ -d /proc/self/fd ]; then
     for open in /proc/[0-9]*/fd/*; do if [ "$open" -ef "$1" ]; then return 0; fi; done
@@ -136,7 +136,7 @@ sqlite() { # mode sha256 path content
       aside="$3$side.before-@POINT@"
       number=1
       while [ -e "$aside" ]; do aside="$3$side.before-@POINT@.$number"; number=$((number + 1)); done
-      mv -- "$3$side" "$aside" || { fail "$3$side (in the way)"; return; }
+      mv -- "$3$side" "$aside" || { fail "$3$side (exists already)"; return; }
       say "moved out of the way: $aside"
     fi
   done

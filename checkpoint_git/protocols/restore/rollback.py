@@ -89,9 +89,7 @@ def _begin(workspace: Workspace, manifest: store.Manifest, wanted: Wanted) -> _J
         raise CheckpointError(f"{manifest.id} cannot be relied on: {manifest.trouble}", hint)
     location, kept = store.locate(workspace, manifest.id), artifacts.read_artifacts(manifest.value, wanted.within)
     if (wanted.staged or wanted.operation) and not manifest.value.get("git"):
-        raise CheckpointError(
-            f"{manifest.id} holds nothing of git's index and HEAD", "leave --index and --operation out"
-        )
+        raise CheckpointError(f"{manifest.id} does not contain git's index and HEAD", "omit --index and --operation")
     workspace = workspace._replace(cwd=workspace.root)
     return _Job(workspace, manifest, location, wanted, store.read_entries(manifest), kept)
 

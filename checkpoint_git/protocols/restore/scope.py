@@ -55,7 +55,7 @@ def read_scope(
             starts = _match(root, path)
         if not starts:
             message = f"nothing matches {escape_controls(shorten(scope, 100))}"
-            raise CheckpointError(message, "a pattern must match something; `**/` reaches below folders")
+            raise CheckpointError(message, "a pattern must match something; `**/` matches subfolders")
         if not may_lack and starts == [path] and path and not os.path.lexists(os.path.join(root, path)):
             hint = "check the spelling; --absent accepts a missing path: a rollback removes what is created there"
             raise CheckpointError(f"{escape_controls(shorten(scope, 100))} does not exist", hint)
@@ -103,7 +103,7 @@ def look_at(root: str, path: str) -> ScopePath:
     try:
         status = layout.read_status(os.path.join(root, path))
     except OSError as error:
-        raise CheckpointError(f"{escape_controls(path)} cannot be looked at: {error.strerror}", _READABLE) from None
+        raise CheckpointError(f"{escape_controls(path)} cannot be inspected: {error.strerror}", _READABLE) from None
     return ScopePath(path, _KINDS.get(stat.S_IFMT(status.st_mode), "absent") if status else "absent", status)
 
 

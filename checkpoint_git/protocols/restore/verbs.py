@@ -117,7 +117,7 @@ def _verify(args: argparse.Namespace, workspace: Workspace) -> Outcome:
     done = operations.verify_point(workspace, args.operands[0], args.reason or "", foreign=args.foreign)
     point, value = done.manifest.id, done.manifest.value
     good = not done.manifest.is_foreign and not any(finding.level == "error" for finding in done.findings)
-    text = f"{point}: everything is as it was captured" if good else f"{point}: do not rely on it"
+    text = f"{point}: intact" if good else f"{point}: do not rely on it"
     data = {
         "checkpoint_id": point,
         "verified": good,
@@ -194,7 +194,7 @@ def _diff(args: argparse.Namespace, workspace: Workspace) -> Outcome:
 _HOW = {
     "missing": ("deleted", "brought back"),
     "changed": ("changed", "restored"),
-    "mode": ("another mode", "given its mode back"),
+    "mode": ("another mode", "given its mode again"),
     "kind": ("another kind", "restored"),
     "links": ("no longer linked", "linked again"),
 }

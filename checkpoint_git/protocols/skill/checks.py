@@ -42,7 +42,7 @@ def find_invalid(facts: SkillFacts) -> Iterator[Finding]:
 
 @check("json/byte-order-mark", "warning", remedy="remove it", fix="safe")
 def find_byte_order_marks(facts: SkillFacts) -> Iterator[Finding]:
-    """A byte order mark before the JSON, which other readers refuse."""
+    """A byte order mark before the JSON, which other parsers reject."""
     return (finding for finding in find_invalid(facts) if finding.code == "json/byte-order-mark")
 
 
@@ -60,7 +60,7 @@ def find_untracked(facts: SkillFacts) -> Iterator[Finding]:
 
 @check("drift/project-dir", "warning", remedy="`checkpoint update NAME --project_dir=PATH`", fix="by name")
 def find_lost_projects(facts: SkillFacts) -> Iterator[Finding]:
-    """`project_dir` is not a folder of this machine, or not absolute."""
+    """`project_dir` does not exist on this machine, or is not absolute."""
     for summary in facts.summaries:
         path = summary.project_dir
         if path is None or path not in facts.absent_dirs or _is_covered(facts, summary, "skill/relative-project-dir"):
@@ -95,15 +95,15 @@ def _is_covered(facts: SkillFacts, summary: DocumentSummary, code: str) -> bool:
 # time
 
 
-@check("drift/stale-in-progress", "warning", remedy="carry on, or set another status")
+@check("drift/stale-in-progress", "warning", remedy="continue it, or set another status")
 def find_stale_work(facts: SkillFacts) -> Iterator[Finding]:
-    """In progress, and nothing written for more than 7 days."""
+    """In progress, and not updated for more than 7 days."""
     limit = facts.limits["in_progress"]
     for summary, days in facts.find_aged("in_progress"):
-        message = f"{summary.skill} is in_progress, and nothing was written for {days} days (more than {limit})"
-        hint = "carry on with it, or set --status=complete or failed; to record where it is"
+        message = f"{summary.skill} is in_progress, and was not updated for {days} days (limit: {limit})"
+        hint = "continue it, or set --status=complete or failed; or record progress"
         update = _update(summary, '--progress_summary="..."')
-        hint, cause = f"{hint}: {update}", f"checkpoints in progress were not written for more than {limit} days"
+        hint, cause = f"{hint}: {update}", f"checkpoints in progress were not updated for more than {limit} days"
         yield Finding(
             "drift/stale-in-progress", "warning", message, summary.path, "/updated_at", hint=hint, cause=cause
         )
@@ -114,9 +114,9 @@ def find_stale_blocks(facts: SkillFacts) -> Iterator[Finding]:
     """Blocked for more than 3 days."""
     limit = facts.limits["blocked"]
     for summary, days in facts.find_aged("blocked"):
-        message = f"{summary.skill} is blocked, and nothing was written for {days} days (more than {limit})"
+        message = f"{summary.skill} is blocked, and was not updated for {days} days (limit: {limit})"
         hint = f"ask for the decision again; once it is made: {_update(summary, '--status=in_progress')}"
-        cause = f"blocked checkpoints were not written for more than {limit} days"
+        cause = f"blocked checkpoints were not updated for more than {limit} days"
         yield Finding("drift/stale-blocked", "warning", message, summary.path, "/updated_at", hint=hint, cause=cause)
 
 
@@ -131,7 +131,7 @@ def find_moving_completions(facts: SkillFacts) -> Iterator[Finding]:
             since = f"the tag {shorten(tag.name, 60)} was made"
         if since:
             message = f"it was complete {days} days ago, and {since} since"
-            hint = "if its work goes on, set --status=in_progress; else archive it"
+            hint = "if the work continues, set --status=in_progress; else archive it"
             hint = f"{hint}: checkpoint reset {quote_word(summary.skill)}"
             yield Finding("drift/complete-but-moving", "note", message, summary.path, "/status", hint=hint)
 
@@ -154,10 +154,9 @@ _FATES: dict[str, tuple[Level, str, str]] = {
 
 @check("drift/file-missing", "warning", remedy="write the new name, or remove the entry", fix="safe")
 def find_missing_files(facts: SkillFacts) -> Iterator[Finding]:
-    """A file in generated_files that is not there.
+    """A file in generated_files that is missing.
 
-    When git knows its new name, that of a folder or of a pattern too, or the commit that deleted it, the finding says
-    it. As a note, what only a shallow clone knows nothing of.
+    The finding shows its new name, or the commit that deleted it, if git knows. A note in a shallow clone.
     """
     for summary in facts.summaries:
         groups: dict[tuple[int, str, str], list[NamedFile]] = {}  # an entry with braces can name many
@@ -193,7 +192,7 @@ def find_missing_files(facts: SkillFacts) -> Iterator[Finding]:
 
 @check("drift/file-uncommitted", "note", remedy="`git add` it, or remove the entry")
 def find_uncommitted_files(facts: SkillFacts) -> Iterator[Finding]:
-    """A file in generated_files that git does not have, though the checkpoint is committed: another clone lacks it."""
+    """A file in generated_files that is not committed, although the checkpoint is: other clones lack it."""
     for summary in facts.summaries:
         files = facts.untracked.get(summary.path, ())
         if files:
@@ -204,7 +203,7 @@ def find_uncommitted_files(facts: SkillFacts) -> Iterator[Finding]:
             yield Finding("drift/file-uncommitted", "note", message, summary.path, _where(files), hint=hint)
 
 
-@check("drift/file-changed", "note", remedy="read it again")
+@check("drift/file-changed", "note", remedy="read the file again")
 def find_changed_documents(facts: SkillFacts) -> Iterator[Finding]:
     """A file in generated_files that changed since the checkpoint was written."""
     for summary in facts.summaries:
@@ -212,7 +211,7 @@ def find_changed_documents(facts: SkillFacts) -> Iterator[Finding]:
         if changed and summary.updated_at is not None:
             since = f"since the checkpoint was written ({write_instant(summary.updated_at)})"
             message = f"{_describe_changes(changed)} {since}"
-            hint = f"read them again before relying on the context primer; if it still holds: {_update(summary)}"
+            hint = f"read them again before you rely on context_primer; if it is still right: {_update(summary)}"
             where = _where([file for file, _ in changed])
             yield Finding("drift/file-changed", "note", message, summary.path, where, hint=hint)
 
@@ -276,7 +275,7 @@ _USES: dict[str, tuple[Level, str, str, str]] = {
 
 @check("drift/action-shipped", "warning", remedy="`checkpoint done NAME`", fix="safe")
 def find_shipped_actions(facts: SkillFacts) -> Iterator[Finding]:
-    """A next action that asks for work which the history has merged."""
+    """A next action whose pull request or ticket is already merged."""
     for summary, passage, merged in _find_passages(facts, "actions"):
         from checkpoint_git.protocols.skill.proof import judge_action
         from checkpoint_git.protocols.skill.requests import asks_only_to_merge, find_uses
@@ -309,7 +308,7 @@ def find_shipped_actions(facts: SkillFacts) -> Iterator[Finding]:
 def find_shipped_resolutions(facts: SkillFacts) -> Iterator[Finding]:
     """An open blocker whose proposed resolution is merged.
 
-    As a note, what depends_on waits for.
+    As a note: merged entries of depends_on.
     """
     for summary, passage, merged in _find_passages(facts, "resolutions"):
         from checkpoint_git.protocols.skill.requests import is_resolved_by
@@ -342,7 +341,7 @@ def _find_passages(
 
 @check("drift/history-partial", "note", remedy="`git fetch --unshallow`")
 def find_partial_history(facts: SkillFacts) -> Iterator[Finding]:
-    """The clone is shallow, so evidence may be missing."""
+    """The clone is shallow, so merges may be missing."""
     if facts.references and facts.is_shallow:
         message = "this clone is shallow: merges before its first commit cannot be seen"
         yield Finding("drift/history-partial", "note", message, hint="git fetch --unshallow")
@@ -350,7 +349,7 @@ def find_partial_history(facts: SkillFacts) -> Iterator[Finding]:
 
 @check("drift/commit-unknown", "warning", remedy="correct the commit")
 def find_unknown_commits(facts: SkillFacts) -> Iterator[Finding]:
-    """A recorded commit that is not part of HEAD's history."""
+    """A recorded commit that is not in HEAD's history."""
     for summary in facts.summaries:
         for recorded in summary.recorded:
             kind = facts.foreign_commits.get(recorded.id)
@@ -379,22 +378,22 @@ def find_unknown_commits(facts: SkillFacts) -> Iterator[Finding]:
 
 @check("content/unreviewed", "warning", remedy="`checkpoint rotate NAME`", fix="by name")
 def find_unreviewed(facts: SkillFacts) -> Iterator[Finding]:
-    """A head that a newer one replaced in a merge, and that nobody has reviewed."""
+    """Values that a merge set aside for newer ones, not reviewed yet."""
     for summary in facts.summaries:
         if summary.unreviewed:
-            message = f"{plural(summary.unreviewed, 'head')} set aside by a merge for a newer one and not reviewed yet"
-            hint = "compare them with the present one, then move them to history"
+            message = f"{plural(summary.unreviewed, 'head')} set aside by a merge, not reviewed yet"
+            hint = "compare them with the current ones, then move them to history"
             hint = f"{hint}: checkpoint rotate {quote_word(summary.skill)}"
             yield Finding("content/unreviewed", "warning", message, summary.path, "/superseded", hint=hint)
 
 
 @check("content/rotation-due", "warning", remedy="`checkpoint rotate NAME`", fix="safe")
 def find_overdue_rotations(facts: SkillFacts) -> Iterator[Finding]:
-    """A file over 32 KB, or more than 50 merged pull requests in a list that a rotation would shorten."""
+    """A file over 32 KB, or more than 50 merged pull requests in a list."""
     for summary in facts.summaries:
-        hint = f"move what is closed into .checkpoints/history: checkpoint rotate {quote_word(summary.skill)}"
+        hint = f"move closed entries to .checkpoints/history: checkpoint rotate {quote_word(summary.skill)}"
         if not summary.rotates:
-            hint = "nothing in it is closed, so rotate cannot help: shorten it, or move details into files"
+            hint = "shorten it, or move details into files (it has no closed entries to rotate)"
         if summary.size > MAX_SIZE and not _is_covered(facts, summary, "skill/file-too-big"):
             message = f"the file has {summary.size / 1024:.1f} KB, and every resume reads all of it"
             yield Finding("content/rotation-due", "warning", message, summary.path, hint=hint)
@@ -405,13 +404,13 @@ def find_overdue_rotations(facts: SkillFacts) -> Iterator[Finding]:
 
 @check("content/not-read", "note", remedy="`mv FILE NAME.checkpoint.json`")
 def find_misnamed_files(context: Context) -> Iterator[Finding]:
-    """A file in `.checkpoints/` that looks like a checkpoint, and that nothing reads because of its name.
+    """A file in `.checkpoints/` that looks like a checkpoint, but is not read because of its name.
 
     Such as `build.json`, `build.checkpoint.jsonc` or `Build.Checkpoint.JSON`.
     """
     if context.skill:
         return
-    message = "it looks like a checkpoint, and is not read: its name does not end in .checkpoint.json, in small letters"
+    message = "it looks like a checkpoint but is not read: its name must end in .checkpoint.json (lower case)"
     for path in (relative_path(path, context.place.top) for path in store.list_misnamed(context.place)):
         hint = f"rename it, or move it elsewhere: mv -n {quote_word(path)} {quote_word(layout.right_name(path))}"
         yield Finding("content/not-read", "note", message, path, hint=hint)
@@ -422,16 +421,16 @@ def find_misnamed_files(context: Context) -> Iterator[Finding]:
 
 @check("merge/unresolved", "error", remedy="`checkpoint resolve`")
 def find_unresolved(facts: SkillFacts) -> Iterator[Finding]:
-    """Conflict markers, unmerged files, an operation that waits to be finished."""
+    """Conflict markers, unmerged files, or an unfinished git operation."""
     for path in facts.unmerged:
         message = "a merge left this file unresolved: the index holds both sides"
         yield Finding("merge/unresolved", "error", message, path, hint=f"checkpoint resolve {quote_word(path)}")
     for summary in facts.summaries:
         if summary.has_finding("json/conflict-markers") and summary.path not in facts.unmerged:
-            message = "conflict markers were left in the file, and git takes it for resolved"
+            message = "conflict markers were left in the file, but git considers it resolved"
             hint = f"checkpoint resolve {quote_word(summary.path)}"
             yield Finding("merge/unresolved", "error", message, summary.path, hint=hint)
     if facts.operation:
         message = f"git is in the middle of a {facts.operation}"
-        hint = f"leave it with --abort, or finish it: git {facts.operation} --continue"
+        hint = f"abort it, or finish it: git {facts.operation} --continue"
         yield Finding("merge/unresolved", "note", message, REPOSITORY, hint=hint)

@@ -51,7 +51,7 @@ def read_drift(place: Place, document: Document, now: int, env: Mapping[str, str
         first = min(file.at for file in files if any(is_covered(path, name) for path in changed for name in file.names))
         where = f"/context_primer/generated_files/{first}"
         message = f"changed since the checkpoint was written: {join_some(changed)}"
-        hint = "read them again before relying on the context primer"
+        hint = "read them again before you rely on context_primer"
         findings.append(Finding("drift/file-changed", "note", message, document.path, where, hint=hint))
     return [*findings, *troubles]
 

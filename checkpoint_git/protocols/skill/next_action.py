@@ -161,7 +161,7 @@ def _find_action(
     is_old = now is not None and views.is_stale(value, now)
     reasons = [_find_reason(rank, value), budget]
     if now is not None and is_old:
-        reasons.insert(1, f"stale: nothing was written for {(views.find_age(value, now) or 0) // DAY} days")
+        reasons.insert(1, f"stale: not updated for {(views.find_age(value, now) or 0) // DAY} days")
     return NextAction(
         skill=document.skill,
         rank=rank,

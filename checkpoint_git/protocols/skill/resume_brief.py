@@ -74,11 +74,11 @@ def plan_resume(document: Document | None, skill: str, now: int, find_proof: Fin
     decisions = [blocker for blocker in views.open_blockers(value) if views.waits_on_user(blocker)]
     waiting = f"{plural(len(decisions), 'decision')} waiting on you" if decisions else ""
     reasons = {
-        "invalid": "" if document.is_valid else "the checkpoint breaks the schema, so it may not say what was meant",
+        "invalid": "" if document.is_valid else "the checkpoint breaks the schema, so it may be wrong",
         "decision": waiting if waiting and status != "blocked" else "",
         "blocked": "it is blocked" if status == "blocked" else "",
-        "failed": "it failed: restart it, or fix it by hand and go on" if status == "failed" else "",
-        "stale": f"it is stale: nothing was written for {days} days" if views.is_stale(value, now) else "",
+        "failed": "it failed: restart it, or fix it by hand and continue" if status == "failed" else "",
+        "stale": f"it is stale: not updated for {days} days" if views.is_stale(value, now) else "",
     }
     names = tuple(reason for reason, why in reasons.items() if why)
     if status == "complete" and not decisions:
@@ -162,7 +162,7 @@ def find_contradictions(document: Document) -> list[Finding]:
 def _tell_superseded(document: Document) -> Iterator[Finding]:
     hint = f"once it is reviewed: checkpoint rotate {quote_word(document.skill)}"
     for text in views.describe_superseded(document.value or {}):
-        message = f"the other side of a merge said: {text}"
+        message = f"the other side of a merge: {text}"
         yield Finding("content/unreviewed", "warning", message, where="/superseded", hint=hint)
 
 
@@ -174,13 +174,13 @@ def _compare_status(value: dict[str, Any], update: str) -> Iterator[Finding]:
         verb = "is" if len(waiting) == 1 else "are"
         open_ones = f"{len(waiting)} of {len(rows)} rows {verb} not: {join_some(names, _SPELLED_OUT)}"
         message = f"the status is complete, and {open_ones}"
-        hint = f"finish them, or say that they are skipped: {update} ..."
+        hint = f"finish them, or mark them skipped: {update} ..."
         yield Finding("resume/open-rows", "warning", message, where="/progress_table", hint=hint)
     elif status == "in_progress" and rows and not waiting:
         message = f"the status is in_progress, and all {len(rows)} rows of progress_table are complete"
-        hint = f"if all is done: {update} --status=complete; else add the row that is worked on"
+        hint = f"if all is done: {update} --status=complete; else add the missing row"
         yield Finding("resume/no-open-row", "warning", message, where="/progress_table", hint=hint)
     elif status == "in_progress" and any(row.get("id") == step and row not in waiting for row in rows):
-        message = f'the step is "{shorten(step, 60)}", and progress_table has that row behind it'
-        hint = f"say what is worked on: {update} --step=..."
+        message = f'the step is "{shorten(step, 60)}", but progress_table has that row as complete'
+        hint = f"name the current step: {update} --step=..."
         yield Finding("resume/step-is-over", "warning", message, where="/step", hint=hint)

@@ -194,9 +194,9 @@ def _check_sizes(value: dict[str, Any], size: int) -> Iterator[Finding]:
         )
         from checkpoint_git.protocols.skill.rotation import plan_rotation  # few checkpoints are that long
 
-        hint = "nothing in it is closed, so rotate cannot help: shorten it, or move details into files"
+        hint = "shorten it, or move details into files (it has no closed entries to rotate)"
         if plan_rotation(value).moved:
-            hint = f"move what is closed into history: checkpoint rotate {OWN}"
+            hint = f"move closed entries to history: checkpoint rotate {OWN}"
         yield _warning("skill/file-too-big", "", message, hint)
     if value.get("layout") == "sharded":  # retired: the telemetry is in event files, which nothing reads
         message = 'layout "sharded" is no longer supported: the entries in .checkpoints/history/<skill>/ are not read'
@@ -213,7 +213,7 @@ def _check_sizes(value: dict[str, Any], size: int) -> Iterator[Finding]:
     decisions = primer.get("key_decisions") if isinstance(primer, dict) else None
     if isinstance(decisions, list) and len(decisions) > MAX_DECISIONS:
         message = f"there are {len(decisions)} key decisions; more than {MAX_DECISIONS} are not read"
-        hint = f"sum up the older ones, or move them into history: checkpoint rotate {OWN}"
+        hint = f"summarise the older ones, or move them to history: checkpoint rotate {OWN}"
         yield _warning("skill/too-many-decisions", "/context_primer/key_decisions", message, hint)
     cost = value.get("cost")
     if isinstance(cost, dict) and _is_above(cost.get("total_usd"), cost.get("budget_usd")):
@@ -265,7 +265,7 @@ def _check_running(value: dict[str, Any]) -> Iterator[Finding]:
     """What a checkpoint needs while its status is in_progress."""
     if value.get("next_actions", []) == []:
         message = "status is in_progress, but next_actions is empty"
-        hint = advise("if all is done, set --status=complete; else say what comes next", "/next_actions", '+="..."')
+        hint = advise("if all is done, set --status=complete; else name the next action", "/next_actions", '+="..."')
         yield _error("skill/next-actions-empty", "/next_actions", message, hint)
     if value.get("progress_table", []) == [] and value.get("created_at", 0) != value.get("updated_at"):
         message = "status is in_progress, but progress_table is missing"
@@ -274,7 +274,7 @@ def _check_running(value: dict[str, Any]) -> Iterator[Finding]:
         yield _warning("skill/no-progress-table", "/progress_table", message, hint)
     if value.get("context_primer", {}) == {}:
         message = "status is in_progress, but context_primer is missing"
-        hint = f'note the key decisions, since a new session starts from them: checkpoint note {OWN} "..."'
+        hint = f'record the key decisions, since a new session starts from them: checkpoint note {OWN} "..."'
         yield _warning("skill/no-context-primer", "/context_primer", message, hint)
 
 
@@ -299,13 +299,13 @@ def _check_lists(value: dict[str, Any]) -> Iterator[Finding]:
         yield _warning("skill/blocked-by-nothing", "/status", "status is blocked, but no blocker is open", hint)
     if status == "complete" and any(map(waits_on_user, open_blockers(value))):
         message = "status is complete, but a decision waits on the user"
-        hint = advise("resolve the blocker, or say that the work waits for it", "/status", "=blocked")
+        hint = advise("resolve the blocker, or set --status=blocked", "/status", "=blocked")
         yield _warning("skill/complete-but-undecided", "/status", message, hint)
     for where, ticket in _objects(value, "pm_refs"):
         for key, member in ticket.items():
             is_long = isinstance(member, str) and len(member) > MAX_PM_TEXT
             if is_long or (key in _TICKET_BODIES and member):
-                message = f"the ticket carries its text in {quote(key)}; a checkpoint keeps ids and addresses only"
+                message = f"the ticket has its text in {quote(key)}: store only ids and URLs"
                 place, is_needed = join_pointer(where, key), key in ("provider", "id")
                 what = f"{'shorten' if is_needed else 'remove'} it, since tickets may hold private data"
                 hint = advise(what, place, '="..."' if is_needed else "-=")
@@ -329,8 +329,8 @@ def _check_blockers(value: dict[str, Any]) -> Iterator[Finding]:
         yield from _find_blank(blocker, where, ("id", "description"))
         row = blocker.get("blocking")
         if known and isinstance(row, str) and row not in known and is_open(blocker):
-            message = f"the blocker says it blocks {quote(row)}, and no row of progress_table has that id"
-            hint = advise("name the row's id, or leave it out", f"{where}/blocking", "-=")
+            message = f"the blocker says it blocks {quote(row)}, but progress_table has no row with that id"
+            hint = advise("use a row's id, or remove the field", f"{where}/blocking", "-=")
             yield _warning("skill/blocks-unknown-row", f"{where}/blocking", message, hint)
 
 

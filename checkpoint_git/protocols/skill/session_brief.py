@@ -133,20 +133,20 @@ def brief(
             lines.append(f"Stop and ask the user first: {clean(plan.why, _MIDDLE)}")
         told = [clean(text, _MIDDLE) for each in documents if each.skill == plan.skill and each.value
                 for text in views.describe_superseded(each.value)]  # fmt: skip
-        lines += _listed("The other side of a merge said, not reviewed", told, 3)
+        lines += _listed("Not reviewed: the other side of a merge", told, 3)
     # decisions are there already, and so is what the resumed skill does next
     first = next((action for action in queue.actions if action.rank != "decision"), None)
     if first and not (plan and plan.skill == first.skill and first.reason == _PLAIN):
-        lines.append(f"Next action of all: {clean(first.skill, 60)}: {clean(first.shown, _MIDDLE)}")
+        lines.append(f"Most important: {clean(first.skill, 60)}: {clean(first.shown, _MIDDLE)}")
         lines.append(f"  why: {clean(first.reason, _MIDDLE)}")
     for document in [each for each in documents if views.is_stale(each.value or {}, now)][:4]:
         days = (views.find_age(document.value or {}, now) or 0) // DAY
-        lines.append(f"Stale: {clean(document.skill, 60)} was not written for {days} days")
+        lines.append(f"Stale: {clean(document.skill, 60)} was not updated for {days} days")
     broken = find_broken(documents)[:4]
     lines += [f"Broken: {clean(f'{one.path}: {one.message}; {one.hint}', _MIDDLE)}" for one in broken]
     merged = [f"{clean(part.skill, 60)}: {clean(part.action, _SHORT)}" for part in queue.skipped]
     lines += _listed("Next actions that the history shows as done", merged, 3)
-    lines += _listed("Listed files that are gone", [clean(path, _SHORT) for path in gone], 3)
+    lines += _listed("Listed files that are missing", [clean(path, _SHORT) for path in gone], 3)
     others = _describe_others(documents, queue, plan, now, describe)
     resumed = next((document for document in documents if plan and document.skill == plan.skill), None)
     blockers = [describe(resumed, one) for one in context.blockers if not waits_on_user(one)] if resumed else []

@@ -191,7 +191,7 @@ def _lines(state: State, most: int, *, in_short: bool = False, with_proofs: bool
         count = plural(len(state.shipped), "action")
         yield Line(f"  {count} skipped as merged: checkpoint status {quote_word(state.skill)}", "dim", hang=4)
     for text in state.superseded:
-        yield Line(f"  the other side of a merge said: {text}", "warn", "stale", 4)
+        yield Line(f"  the other side of a merge: {text}", "warn", "stale", 4)
     if state.superseded:
         yield Line(f"    once it is reviewed: checkpoint rotate {quote_word(state.skill)}", "dim", hang=4)
     for blocker, answer, merged in zip(state.blockers, state.answers, state.merged, strict=True):

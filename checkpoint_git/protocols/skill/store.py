@@ -200,13 +200,13 @@ def _check_name(place: Place, skill: str) -> list[Finding]:
     if "=" in skill or stem != skill or any(skill == f"{one},{two}" for one in known for two in known):
         name = stem if stem != skill else (known or ["build"])[0]
         hint = f"name one first: checkpoint update {quote_word(name)} --step=..."
-        raise CheckpointError(f"no checkpoint is called {quote(skill)}, and none is started under such a name", hint)
+        raise CheckpointError(f"no checkpoint named {quote(skill)}, and it cannot be started under that name", hint)
     near = find_sibling(skill, [name for name in known if not layout.find_name_trouble(name)])
     if not near:
         return []
     path = layout.relative_checkpoint_path(place, skill)
-    hint = f"if you meant that one: checkpoint undo {quote_word(skill)}"
-    return [Finding("skill/near-name", "warning", f"{skill} is new, and {near} was there already", path, hint=hint)]
+    hint = f"if you meant the old one: checkpoint undo {quote_word(skill)}"
+    return [Finding("skill/near-name", "warning", f"{skill} is new; {near} already exists", path, hint=hint)]
 
 
 def find_untracked(place: Place, paths: Sequence[str], env: Mapping[str, str], cwd: str = "") -> list[Finding]:

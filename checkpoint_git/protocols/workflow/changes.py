@@ -131,7 +131,7 @@ class Writer(NamedTuple):
             results = [each for name in undone for each in list_results(self.place, name)]
             if not phase and not find_results(self.place, value, execution["tasks"], target):
                 message = f"nothing of {target} to reject"
-                return make_error("workflow/output-missing", message, _PHASE, "checkpoint workflow resume says what is")
+                return make_error("workflow/output-missing", message, _PHASE, "see checkpoint workflow resume")
             rows = [row for row in rows_in(value, "completed_phases") if row.get("phase") in undone]
             noted = {"at": write_instant(now), "from": current, "to": target, "completed": rows}
             value.setdefault("went_back", []).append({**noted, **({"note": note} if note else {})})
@@ -302,7 +302,7 @@ def _approve(value: Value, phase: str, results: Mapping[str, str], now: int) -> 
     is_done = any(row.get("phase") == phase for row in rows_in(value, "completed_phases"))
     if not results and not is_done:
         message = f"nothing of {phase} to approve yet"
-        return make_error("workflow/output-missing", message, _PHASE, "checkpoint workflow resume says what is missing")
+        return make_error("workflow/output-missing", message, _PHASE, "see checkpoint workflow resume")
     if not is_approved(phase, value, results):
         _note_approval(value, phase, results, now)
     return None

@@ -100,7 +100,7 @@ def archive_order(name: str) -> tuple[str, int]:
 
 def check_id(name: str, example: Literal["login-2026", "task-001"]) -> None:
     if not name.strip() or name != name.strip():
-        trouble = "it is empty, or begins or ends with a blank"
+        trouble = "it is empty, or starts or ends with a space"
     elif escape_controls(name) != name:
         trouble = "it holds control or invisible characters"
     elif len(name) > MAX_ID:

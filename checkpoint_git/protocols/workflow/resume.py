@@ -146,5 +146,5 @@ def explain_missing(phase: str, output: OutputFile) -> str:
         return f"missing: {', '.join(TABLE[phase].outputs[: 1 if phase == 'ARCHITECTURE' else None])}"
     if output.state == "older":
         own = f"if it is this one's result: checkpoint workflow advance --output {quote_path(output.path)}"
-        return f"{output.path} is as it was before this workflow began, or was rejected ({own})"
+        return f"{output.path} is unchanged since before this workflow, or was rejected ({own})"
     return f"{output.path} is not a result: {output.why}"

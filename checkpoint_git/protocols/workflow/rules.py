@@ -59,8 +59,8 @@ def check(value: dict[str, Any], *, skill: str, size: int, now: int) -> list[Fin
     if skill == PHASE:
         found += [*_check_phases(value), *_check_time_order(value)]
         if value.get("interruption_safe") is False:
-            message = "interruption_safe is false: a write was interrupted, or is under way"
-            hint = "look at the content; the next `checkpoint workflow` that writes sets it"
+            message = "interruption_safe is false: a write was interrupted, or is in progress"
+            hint = "check the content; the next `checkpoint workflow` command that writes sets it"
             found.append(Finding("workflow/interrupted", "note", message, where="/interruption_safe", hint=hint))
     elif skill == EXECUTION:
         found += _check_tasks(value)
@@ -195,7 +195,7 @@ def check_output(output: OutputFile, what: str, where: str, hint: str, digest: A
     if output.state == "unreadable":
         return make_error("workflow/output-invalid", f"{what} cannot be read: {output.why}", where, hint)
     if isinstance(digest, str) and digest != output.digest:
-        message, hint = f"{what} has changed since it was noted", "look at what has changed: git diff, git log"
+        message, hint = f"{what} has changed since it was recorded", "see what changed: git diff, git log"
         return make_warning("workflow/output-changed", message, where, hint)
     return None
 
@@ -231,7 +231,7 @@ def check_age(phase: Mapping[str, Any], now: int) -> list[Finding]:
     if age < STALE_AFTER:
         return []
     message = f"the workflow was started {age_text(age)} ago: its state may be out of date"
-    hint = "checkpoint workflow resume --fresh archives it and starts again; --yes goes on"
+    hint = "checkpoint workflow resume --fresh archives it and starts over; --yes continues"
     return [make_warning("workflow/stale", message, "/started_at", hint)]
 
 

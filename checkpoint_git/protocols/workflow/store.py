@@ -75,7 +75,7 @@ def read_output(place: Place, path: str) -> OutputFile:
             if isinstance(content, OSError):
                 raise content
             value = jsontext.load(jsontext.decode(content))
-            why = "it says null" if value is None else ""
+            why = "it contains null" if value is None else ""
         else:
             is_empty = not os.listdir(full) if stat.S_ISDIR(status.st_mode) else not status.st_size
             why = "it is empty" if is_empty else ""

@@ -251,7 +251,7 @@ def _resume(args: argparse.Namespace, invocation: Invocation) -> Outcome:
 def _take_up(writer: Writer, args: argparse.Namespace, invocation: Invocation, fresh_name: str) -> Outcome:
     """Shows what is there, asks or obeys a flag, and goes on. fresh_name: of the workflow that a fresh start begins."""
     if args.yes and args.fresh:
-        raise CheckpointError("--yes and --fresh contradict each other", "--yes goes on, --fresh starts again")
+        raise CheckpointError("--yes and --fresh contradict each other", "--yes continues, --fresh starts over")
     approvals = read_approvals(writer.place, args.approvals, invocation.env)
     prospect = look_ahead(writer.place, approvals, invocation.now, writer.session)
     state, kind = prospect.state, prospect.question.kind

@@ -1,4 +1,4 @@
-// Tells OpenCode where the work stands, and what was not written down. Without the checkpoint command it does nothing.
+// Gives OpenCode the state of the work, and reminders to record progress. Without the checkpoint command it does nothing.
 import { execFile } from "node:child_process"
 
 const FIND = 'p=$(git config checkpoint.install.python) && [ -x "$p" ] && exec "$p" -E -P -m checkpoint_git "$@"; ' +

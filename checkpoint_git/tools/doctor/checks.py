@@ -107,7 +107,7 @@ class TrialFacts:
 
 @check("driver/proof", "error", remedy="`checkpoint init`", in_bare=True)
 def find_failed_proof(facts: TrialFacts) -> Iterator[Finding]:
-    """A trial merge that came out wrong.
+    """A trial merge failed.
 
     See [the trial](#the-trial).
     """
@@ -126,9 +126,9 @@ def find_failed_proof(facts: TrialFacts) -> Iterator[Finding]:
 
 @check("hooks/proof", "error", remedy="`checkpoint init`", in_bare=True)
 def find_failing_hooks(facts: TrialFacts) -> Iterator[Finding]:
-    """A hook that git starts, and that fails a trial commit, merge or push.
+    """A hook fails a trial commit, merge or push.
 
-    As a note, hooks that work with your PATH only. See [the trial](#the-trial).
+    As a note: hooks that work only with your PATH. See [the trial](#the-trial).
     """
     together: dict[str, list[HookFailure]] = {}
     for failure in facts.hook_failures:
@@ -137,14 +137,12 @@ def find_failing_hooks(facts: TrialFacts) -> Iterator[Finding]:
         hooks = ", ".join(failure.hook for failure in failures)
         which = f"the {hooks} hook" if len(failures) == 1 else f"the hooks {hooks}"
         if not trouble:
-            message = f"{which} found `checkpoint` on your PATH only, which a program with a window may not have"
+            message = f"{which} found `checkpoint` on your PATH only, which a graphical program may not have"
             yield Finding("hooks/proof", "note", message, REPOSITORY, hint="set it up again: checkpoint init")
             continue
         said = f" (it said: {shorten(failures[0].said, 200)})" if failures[0].said else ""
         message = f"{which} failed a trial with real git: {trouble}{said}"
-        hint = (
-            "see that line ends of the hook are plain, where it has other lines too; then renew ours: checkpoint init"
-        )
+        hint = "check the hook for CRLF line ends, then renew our lines: checkpoint init"
         yield Finding("hooks/proof", "error", message, REPOSITORY, hint=hint)
 
 
@@ -177,7 +175,7 @@ def find_behind(facts: DeployedFacts) -> Iterator[Finding]:
     running, _, standing = facts.compared or (None, None, None)
     if standing and standing.behind and not standing.ahead:
         message = f"{running} is {plural(standing.behind, 'commit')} behind HEAD ({standing.head[:_SHORT]})"
-        hint = "deploy it, or keep in mind that it is not live yet"
+        hint = "deploy it, or remember that it is not live yet"
         yield Finding("online/behind", "warning", message, REPOSITORY, hint=hint)
 
 
@@ -185,7 +183,7 @@ def find_behind(facts: DeployedFacts) -> Iterator[Finding]:
 def find_elsewhere(facts: DeployedFacts) -> Iterator[Finding]:
     """What is deployed is not in HEAD's history.
 
-    It is on another line, unknown to this clone, or built with changes that no commit holds; as a note, ahead of HEAD.
+    It has diverged, is unknown to this clone, or was built with uncommitted changes; as a note: ahead of HEAD.
     """
     if facts.compared is None:
         return
@@ -201,14 +199,14 @@ def find_elsewhere(facts: DeployedFacts) -> Iterator[Finding]:
     elif not standing.id:
         cut = is_shallow(facts.context.place.top)
         hint = "git fetch --tags --unshallow" if cut else "git fetch --tags, then ask again"
-        yield describe("warning", "names no commit and no tag of this clone", hint)
+        yield describe("warning", "is not a commit or tag of this clone", hint)
     elif standing.ahead and standing.behind:
-        text = f"is on another line than {head}: {ahead} that HEAD lacks, {standing.behind} it lacks"
+        text = f"has diverged from {head}: {ahead} ahead, {standing.behind} behind"
         yield describe("warning", text, "was the branch rewritten, or is another one deployed?")
     elif standing.ahead:
         yield describe("note", f"is {ahead} ahead of {head}", "git pull, if HEAD should have them")
     if claim.dirty:
-        yield describe("warning", "was built with changes that no commit holds", "deploy from a clean checkout")
+        yield describe("warning", "was built with uncommitted changes", "deploy from a clean checkout")
 
 
 @check("online/bad-answer", "warning", remedy="have the server report its version", when="online")
@@ -225,7 +223,7 @@ def find_bad_answers(facts: DeployedFacts) -> Iterator[Finding]:
 def find_unreachable(facts: DeployedFacts) -> Iterator[Finding]:
     """The health URL does not answer within 10 seconds.
 
-    There is no such host, the connection is refused, or TLS fails.
+    The host is unknown, the connection is refused, or TLS fails.
     """
     hint = 'is the server up, and the address right? try it: curl --max-time 10 "$(git config checkpoint.healthUrl)"'
     return _find_trouble(facts, "unreachable", "no answer from {}", hint)
@@ -233,7 +231,7 @@ def find_unreachable(facts: DeployedFacts) -> Iterator[Finding]:
 
 @check("online/bad-url", "warning", remedy="`git config checkpoint.healthUrl URL`", when="online")
 def find_bad_url(facts: DeployedFacts) -> Iterator[Finding]:
-    """The health URL is not one that may be asked."""
+    """The health URL is not allowed."""
     hint = f"git config {SETTING} https://YOUR-SERVER; /api/health is asked where it has no path"
     return _find_trouble(facts, "bad-url", f"{SETTING} is not asked", hint)
 

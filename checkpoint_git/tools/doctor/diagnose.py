@@ -95,4 +95,4 @@ def _read_settings(place: Place) -> Settings:
             return read_settings_text(jsontext.decode(content).removeprefix("\ufeff"), shown, is_code)
     except jsontext.JsonTextError as error:
         trouble = error.message
-    return Settings(findings=[Finding(BAD, "warning", trouble, shown, hint="nothing in it is used")])
+    return Settings(findings=[Finding(BAD, "warning", trouble, shown, hint="the file is ignored")])

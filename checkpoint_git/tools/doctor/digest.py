@@ -71,7 +71,7 @@ def _fold_group(group: Sequence[Finding], most: int, command: str) -> Iterator[t
         where = f": {join_some(others, 3)}" if others else ""
         lead = f"{own[0]}: " if own and not first.message.startswith(own[0]) else ""
         message = f"{lead}{first.message} (and {len(group) - 1} like it{where})"
-    hint = shared or f"each has its own hint: {command}{_find_check(first.code)}"
+    hint = shared or f"for the hint of each: {command}{_find_check(first.code)}"
     yield Finding(first.code, first.level, message, hint=hint), len(group)
 
 
@@ -101,7 +101,7 @@ def _fold_over(aside: Sequence[Finding]) -> Iterator[tuple[Finding, int]]:
         which = f"{names[0]}, which was" if len(names) == 1 else f"{len(names)} checkpoints that were"
         message = f"{plural(len(aside), 'finding')} in {which} complete long ago"
         listed = f" ({join_some(names, 3)})" if len(names) > 1 else ""
-        hint = f"they matter only if that work goes on; to archive one: checkpoint reset {quote_word(names[0])}"
+        hint = f"they matter only if that work continues; to archive one: checkpoint reset {quote_word(names[0])}"
         yield Finding("", "note", f"{message}{listed}", hint=hint), len(aside)
 
 

@@ -115,7 +115,7 @@ def _prove_clean(trial: Trial, ours: str, theirs: str, right: object) -> tuple[s
     if result.hung:
         return _NO_END, said
     if result.code != 0:
-        return "a merge that it can do ended as a conflict: the driver did not run, and git merged the text", said
+        return "a clean merge ended in a conflict: the driver did not run, and git merged the text", said
     try:
         is_right = json.loads(_read(trial)) == right
     except ValueError:
@@ -129,9 +129,9 @@ def _prove_conflict(trial: Trial) -> tuple[str, str]:
     if result.hung:
         return _NO_END, said
     if result.code == 0:
-        return "two sides that contradict each other were merged as if they did not", said
+        return "a contradiction was merged without a conflict", said
     if not all(part in data for part in (b"<<<<<<<", b">>>>>>>", b"proof-left", b"proof-right")):
-        return "a conflict left no markers with both sides in the file, so one side would be lost", said
+        return "a conflict left no markers with both sides, so one side would be lost", said
     unmerged = try_git(trial, ["ls-files", "-u"])
     return "" if unmerged.out else "a conflict was not left unmerged in the index", said
 

@@ -165,6 +165,6 @@ def find_unused(suppressions: Sequence[Suppression], used: set[int], now: int, p
     for at, one in enumerate(suppressions):
         if at not in used:
             what = f'the suppression of {shorten(one.code, 60)} ("{shorten(one.reason, 60)}")'
-            message = f"{what} is over" if one.is_over(now) else f"{what} suppresses nothing"
+            message = f"{what} has expired" if one.is_over(now) else f"{what} matches nothing"
             findings.append(Finding(UNUSED, "note", message, path, line=one.line, column=1, hint="remove it"))
     return findings

@@ -155,8 +155,8 @@ def _diagnose_bare(
     bare: Repository, args: argparse.Namespace, checks: Sequence[Check], invocation: Invocation
 ) -> Outcome:
     if args.skill or args.fix or args.dry_run or args.since or args.online:
-        hint = "`checkpoint doctor` looks at it, `checkpoint init` fixes it"
-        raise CheckpointError("a bare repository has no work tree for that", hint)
+        hint = "run `checkpoint doctor` without options, or `checkpoint init`"
+        raise CheckpointError("a bare repository has no work tree", hint)
     chosen = [check for check in checks if check.in_bare]
     codes = [check.code for check in chosen]
     folder = bare.git_dir

@@ -79,7 +79,7 @@ def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
             blocks.append(Line(f"checkpoint-git, {args.name}: errors in {title}", "bad"))
         elif findings:
             what = "drift" if all(finding.code.startswith("drift/") for finding in findings) else "errors"
-            blocks.append(Line(f"checkpoint-git, {args.name}: {what} in {title}; it is let through", "warn"))
+            blocks.append(Line(f"checkpoint-git, {args.name}: {what} in {title}; not blocked", "warn"))
     advice = [Line(hook.advice)] if has_errors(found) else []
     work_tree, git_dir = find_repository(invocation.cwd) or (None, None)
     if work_tree:
@@ -189,7 +189,7 @@ def _ask_received(words: list[str], invocation: Invocation) -> Iterator[Question
         refused = list[Finding]()
         for one in arrivals:
             if one.size < 0:  # a submodule
-                message, hint = "a submodule is in the place of a checkpoint", "put a real file in its place"
+                message, hint = "a checkpoint's path is a submodule", "put a real file in its place"
                 refused.append(Finding("file/not-a-file", "error", message, one.path, hint=hint))
         entries = [IndexEntry(one.path, one.mode, one.blob, 0) for one in arrivals if one.size >= 0]
         brought = {one.path for one in arrivals}

@@ -51,9 +51,9 @@ class MergeFacts:
         return not self.context.skill and path.startswith(root) and bool(path)
 
 
-@check("merge/lost-entry", "warning", remedy="bring it back: `git show PARENT:PATH`")
+@check("merge/lost-entry", "warning", remedy="restore it from: `git show PARENT:PATH`")
 def find_lost_entries(facts: MergeFacts) -> Iterator[Finding]:
-    """An entry that a parent of a recent merge had, and that is gone since.
+    """An entry that a recent merge lost.
 
     See [recent merges](#recent-merges).
     """
@@ -62,13 +62,13 @@ def find_lost_entries(facts: MergeFacts) -> Iterator[Finding]:
 
 @check("merge/duplicated", "warning", remedy="remove one of the two")
 def find_duplicated_entries(facts: MergeFacts) -> Iterator[Finding]:
-    """A row or a key that is there twice since a recent merge."""
+    """A row or key that a recent merge duplicated."""
     return _find_damages(facts, "merge/duplicated", "doubled", "duplicated")
 
 
-@check("merge/blended", "warning", remedy="write it again: `checkpoint explain-merge COMMIT`")
+@check("merge/blended", "warning", remedy="fix it by hand: `checkpoint explain-merge COMMIT`")
 def find_blended_records(facts: MergeFacts) -> Iterator[Finding]:
-    """A record, or a whole file, that a recent merge mixed up out of two."""
+    """A record or file that a recent merge mixed up from two."""
     return _find_damages(facts, "merge/blended", "blended", "mixed up")
 
 
@@ -89,9 +89,9 @@ def _find_damages(facts: MergeFacts, code: str, harm: Harm, verb: str) -> Iterat
 
 @check("merge/not-audited", "note", remedy="`git fetch --unshallow`")
 def find_unaudited_merges(facts: MergeFacts) -> Iterator[Finding]:
-    """Recent merges that this clone cannot judge, or that are too many.
+    """Recent merges that could not be checked.
 
-    A shallow or partial clone lacks their objects; or there are more than 1,000 since the commit that was named.
+    A shallow or partial clone lacks their objects; or there are more than 1,000 since the named commit.
     """
     audit = facts.audit
     if audit.cut:
@@ -114,7 +114,7 @@ def _list_previews(facts: MergeFacts) -> "list[tuple[Upstream, FilePreview]]":
 
 @check("upstream/conflict", "warning", remedy="`git pull`, then `checkpoint resolve`")
 def find_coming_conflicts(facts: MergeFacts) -> Iterator[Finding]:
-    """The next pull will stop at this checkpoint, and where in it.
+    """The next pull will conflict in this checkpoint.
 
     See [the next pull](#the-next-pull); no server is asked.
     """
@@ -125,9 +125,9 @@ def find_coming_conflicts(facts: MergeFacts) -> Iterator[Finding]:
         message = f"{_merge_of(upstream)} will conflict in this file: {trouble}"
         if preview.kind == "conflict" and not preview.driven:
             message += "; the merge driver is not set up here, so git will mark lines instead"
-        hint = f"it grows with every commit; merge now, then run `checkpoint resolve`: {_command(upstream)}"
+        hint = f"merge early, then run `checkpoint resolve`: {_command(upstream)}"
         if upstream.rebases:
-            hint = f"a rebase here goes commit by commit, and may ask more than once; {hint}"
+            hint = f"a rebase may ask once per commit; {hint}"
         where = preview.clashes[0].where if preview.clashes else ""
         yield Finding("upstream/conflict", "warning", message, preview.path, where, hint=hint)
 
@@ -146,27 +146,27 @@ def _describe_conflict(upstream: Upstream, preview: "FilePreview") -> str:
         case "removed-there":
             return f"{upstream.name} removed it, and this branch has changed it"
         case "text":
-            return f"git merges it line by line, for {preview.detail}"
+            return f"git will use a text merge: {preview.detail}"
         case _:
             return ""
 
 
 @check("upstream/invalid", "warning", remedy="`git pull`, then fix it")
 def find_coming_errors(facts: MergeFacts) -> Iterator[Finding]:
-    """Both sides are valid, and what they merge into is not."""
+    """Both sides are valid, but the merge result is not."""
     for upstream, preview in _list_previews(facts):
         if preview.invalid:
-            message = f"merged with {upstream.name} it breaks a rule that both sides keep: {preview.invalid}"
+            message = f"merging {upstream.name} would make it invalid: {preview.invalid}"
             hint = f"then `checkpoint validate` says what to fix: {_command(upstream)}"
             yield Finding("upstream/invalid", "warning", message, preview.path, hint=hint)
 
 
 @check("upstream/uncommitted", "warning", remedy="commit it first")
 def find_blocked_pulls(facts: MergeFacts) -> Iterator[Finding]:
-    """A checkpoint that is not committed, and that the upstream changes too: git will not pull over it."""
+    """An uncommitted checkpoint that the upstream changes too: git will not pull over it."""
     for upstream, preview in _list_previews(facts):
         if preview.in_the_way:
-            changes = f"it holds something that is not committed, and {upstream.name} changes it too"
+            changes = f"it has uncommitted changes, and {upstream.name} changes it too"
             message = f"{changes}: git will not start {_merge_of(upstream)}"
             typed = quote_path(preview.path)
             hint = f'commit it first: git add -- {typed} && git commit -m "..." -- {typed}'
@@ -175,7 +175,7 @@ def find_blocked_pulls(facts: MergeFacts) -> Iterator[Finding]:
 
 @check("upstream/diverged", "note", remedy="`git pull`")
 def find_clean_merges(facts: MergeFacts) -> Iterator[Finding]:
-    """Checkpoints that changed upstream, and merge cleanly."""
+    """Checkpoints changed upstream and here; they merge cleanly."""
     upstream = facts.upstream
     if upstream is None or not upstream.ahead or not _is_clean(upstream):
         return
@@ -191,7 +191,7 @@ def find_clean_merges(facts: MergeFacts) -> Iterator[Finding]:
 
 @check("upstream/behind", "note", remedy="`git pull`")
 def find_news(facts: MergeFacts) -> Iterator[Finding]:
-    """Checkpoints that changed upstream, while nothing changed here."""
+    """Checkpoints changed upstream only."""
     upstream = facts.upstream
     if upstream is not None and not upstream.ahead and _is_clean(upstream):
         message = f"{_lacking(upstream)}, and they change {_paths(upstream.previews)}"
@@ -200,7 +200,7 @@ def find_news(facts: MergeFacts) -> Iterator[Finding]:
 
 @check("upstream/unknown", "warning", remedy="`git fetch`, or as the finding says")
 def find_unknown_upstreams(facts: MergeFacts) -> Iterator[Finding]:
-    """The upstream is not in this clone, or has no commit in common with this branch."""
+    """The upstream is not in this clone, or its history is unrelated."""
     upstream = facts.upstream
     if upstream is None:
         return
@@ -211,10 +211,10 @@ def find_unknown_upstreams(facts: MergeFacts) -> Iterator[Finding]:
             yield Finding("upstream/unknown", "note", message, REPOSITORY, hint=hint)
         case "cut":
             message = f"{_lacking(upstream)}; how they merge is unknown: {upstream.detail}"
-            hint = "of a shallow clone fetch the rest of the history: git fetch --unshallow"
+            hint = "if the clone is shallow: git fetch --unshallow"
             yield Finding("upstream/unknown", "note", message, REPOSITORY, hint=hint)
         case "unrelated":
-            message = f"this branch and {upstream.name} have no commit in common: git refuses to merge them"
+            message = f"this branch and {upstream.name} have unrelated histories: git refuses to merge them"
             hint = f"if both belong together: git merge --allow-unrelated-histories {shlex.quote(upstream.name)}"
             yield Finding("upstream/unknown", "warning", message, REPOSITORY, hint=hint)
 
@@ -224,7 +224,7 @@ def _is_clean(upstream: Upstream) -> bool:
 
 
 def _lacking(upstream: Upstream) -> str:
-    return f"{upstream.name} has {plural(upstream.behind, 'commit')} that this branch lacks"
+    return f"{upstream.name} has {plural(upstream.behind, 'commit')} that this branch does not have"
 
 
 def _merge_of(upstream: Upstream) -> str:

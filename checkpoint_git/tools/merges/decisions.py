@@ -87,7 +87,7 @@ class Asker:
         """
         if self.has_quit:
             return "q"
-        self._say("", f"{case.path}: it was edited since the merge, {state}.")
+        self._say("", f"{case.path}: edited since the merge, {state}.")
         offers, keys = "[m]erge again, keeping a copy", ["m", "e", "q"]
         return self._ask(f"[s]tage it as it is {offers}", ["s", *keys]) if can_stage else self._ask(offers, keys)
 
@@ -155,7 +155,7 @@ def plan_file(case: Case, request: Request, now: int, asker: Asker | None) -> Re
         if case.reason:
             hint = f"edit the file, then: git add -- {case.typed}"
             return _leave(case, (), "resolve/not-valid", case.blocked, hint)
-        hint = f"keep the version you want there, then: git add -- {case.typed}"
+        hint = f"keep the version you want, then: git add -- {case.typed}"
         return _leave(case, (), "resolve/not-a-file", case.blocked, hint)
     conflicts = list_conflicts(case)
     if case.edited and not request.take:
@@ -171,7 +171,7 @@ def plan_file(case: Case, request: Request, now: int, asker: Asker | None) -> Re
             return _leave(case, conflicts, "resolve/edited", message, hint)
     asked = [conflict for conflict in conflicts if request.covers(conflict)]
     if request.take == "newest" and asked and find_newest(case) is None:
-        message = "neither side is newer: both have the same updated_at, or one has none that can be read"
+        message = "neither side is newer: updated_at is equal, or missing on one side"
         return _leave(case, conflicts, "resolve/no-newest", message, _say_choices(case, asked[0], now))
     if request.take == "base" and asked and case.unmerged.sides[BASE] is None:
         message = "both sides added the file: they have no common version"
@@ -242,7 +242,7 @@ def _check(resolved: Resolved, now: int) -> Resolved:
     if not errors:
         return resolved._replace(action="stage")
     message = "decided, but not staged: the result is not a valid checkpoint"
-    hint = f"fix what is listed, then: git add -- {resolved.case.typed}; or decide again, with another --take"
+    hint = f"fix the errors above, then: git add -- {resolved.case.typed}; or decide again, with another --take"
     last = Finding("resolve/not-valid", "error", message, resolved.case.path, hint=hint)
     return resolved._replace(action="write", findings=[*errors, last])
 

@@ -129,7 +129,7 @@ def _describe_merge(merge: ExplainedMerge) -> Iterator[Line]:
         yield Line(f"  cannot be explained: {merge.reason}", "warn")
         return
     if not touched.bases:
-        yield Line("  the parents have no common ancestor: whatever they hold counts as added", "dim")
+        yield Line("  the parents have no common ancestor: all entries count as added", "dim")
     if len(touched.bases) > 1:
         bases = f"{len(touched.bases)} merge bases: compared with the merge of those"
         yield Line(f"  the parents have {bases}", "dim")

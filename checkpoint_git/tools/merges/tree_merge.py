@@ -183,7 +183,7 @@ def _merge_contents(
     path: str, base: bytes | None, ours: bytes, theirs: bytes, schemas: Schemas, sealed: Sealed
 ) -> tuple[bytes | None, Remaining | None]:
     if max(len(base or b""), len(ours), len(theirs)) > MAX_BYTES:
-        return None, Remaining(path, "too-large", f"a version of it is larger than {MAX_BYTES >> 20} MiB")
+        return None, Remaining(path, "too-large", f"a version of it is larger than {MAX_BYTES >> 20} MB")
     try:
         merged = merge_file(base, ours, theirs, schemas.load(path), narrative=schemas.choices.narrative)
     except Exception as error:  # no JSON that we accept, or a fault of ours: the driver does the same then

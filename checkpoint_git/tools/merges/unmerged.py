@@ -145,7 +145,7 @@ def _find_obstacle(work_tree: str, unmerged: conflicts.Unmerged) -> str:
     if any(version and not version.is_file for version in unmerged.sides):
         return "one side has a symbolic link or a submodule in its place"
     if any(version and len(version.data) > MAX_BYTES for version in unmerged.sides):
-        return f"one side has more than {MAX_BYTES >> 20} MiB: take one whole with git checkout --ours or --theirs"
+        return f"one side has more than {MAX_BYTES >> 20} MB: take one whole with git checkout --ours or --theirs"
     full = os.path.join(work_tree, unmerged.path)
     if link := find_link(os.path.dirname(unmerged.path), work_tree):
         return f"{escape_controls(link)} is a symbolic link"

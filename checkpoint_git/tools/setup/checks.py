@@ -77,7 +77,7 @@ def find_missing_installation(facts: SetupFacts) -> Iterator[Finding]:
 
 @check("clone/sparse", "note", remedy="`git sparse-checkout add FOLDER`")
 def find_sparse_checkout(facts: SetupFacts) -> Iterator[Finding]:
-    """Files of ours that a sparse checkout leaves out: nothing here looks at them."""
+    """Our files that a sparse checkout leaves out, so they are not checked."""
     place = facts.context.place
     for gap in find_gaps(place.work_tree, place.git_dir, facts.context.env):
         if gap.code == "clone/sparse":
@@ -168,7 +168,7 @@ def _check_settings(setup: Installation) -> Iterator[Finding]:
 
 @check("diff/textconv", "warning", remedy="`checkpoint init`", fix="safe")
 def find_old_textconv(facts: SetupFacts) -> Iterator[Finding]:
-    """A text converter that an earlier `checkpoint init` set: patches that `git diff` prints cannot be applied."""
+    """A text converter from an earlier `checkpoint init`: patches from `git diff` cannot be applied."""
     command = facts.installation.settings.get(driver_settings.TEXTCONV, "") if facts.installation else ""
     if driver_settings.is_own_textconv(command):
         message = "git diff shows values instead of lines, so git apply refuses its patches"

@@ -51,7 +51,7 @@ def answer(args: argparse.Namespace, invocation: Invocation) -> Answer:
     rows = [{"name": one.name, "id": one.document.get("$id", ""), "files": one.files} for one in schemas]
     if args.format == "json":
         return _document({"schema_version": 1, "command": "schema", "schemas": rows, "findings": []})
-    return Answer([f"{row['name']:18} {row['files']}\n" for row in rows], 0)
+    return Answer([f"{row['name']}: {row['files']}\n" for row in rows], 0)
 
 
 def _document(value: dict[str, Any]) -> Answer:

@@ -120,7 +120,7 @@ def test_stale_work_in_progress_says_so_and_other_work_is_never_stale() -> None:
     now = 1_772_443_800 + 8 * 86_400  # eight days after the sample was written
     queue = plan_queue([document("a"), document("b", status="failed")], now=now)
     assert [(action.skill, action.stale) for action in queue.actions] == [("b", False), ("a", True)]
-    assert queue.actions[1].reason == "in progress; stale: nothing was written for 8 days"
+    assert queue.actions[1].reason == "in progress; stale: not updated for 8 days"
     assert not plan_queue([document("a")]).actions[0].stale
 
 

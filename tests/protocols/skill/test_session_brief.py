@@ -58,7 +58,7 @@ def test_decisions_that_wait_on_the_user_come_first() -> None:
 
 def test_an_action_that_matters_more_than_the_resumed_one_is_named() -> None:
     lines = quoted(tell(document(), document("deploy", status="failed")))
-    at = lines.index("Next action of all: deploy: Write the notes API")
+    at = lines.index("Most important: deploy: Write the notes API")
     assert lines[at + 1] == "  why: it failed"
 
 
@@ -79,7 +79,7 @@ def test_stale_broken_gone_and_merged_are_flagged() -> None:
     )
     assert "Stale: build was not written for 9 days" in lines
     assert any(line.startswith("Broken: .checkpoints/bad.checkpoint.json") for line in lines)
-    assert lines[lines.index("Listed files that are gone: 1") + 1] == "  docs/plan.md"
+    assert lines[lines.index("Listed files that are missing: 1") + 1] == "  docs/plan.md"
     assert lines[lines.index("Next actions that the history shows as done: 1") + 1] == "  build: Write the notes API"
 
 

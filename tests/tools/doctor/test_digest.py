@@ -58,14 +58,14 @@ def test_one_command_for_several_folders_goes_to_all_of_them() -> None:
 def test_what_each_has_its_own_command_for_is_folded_from_the_fourth_on() -> None:
     found = [finding("drift/stale-blocked", f"s{at}", hint=f"ask {at}", cause="wait") for at in range(4)]
     assert [hint for _, hint in said(found[:3])] == ["ask 0", "ask 1", "ask 2"]
-    command = f"each has its own hint: {ALL} --check=drift/stale-blocked"
+    command = f"for the hint of each: {ALL} --check=drift/stale-blocked"
     assert said(found) == [("4 wait (s0, s1, s2 and 1 more)", command)]
 
 
 def test_without_words_for_a_cause_the_first_finding_speaks_for_all() -> None:
     found = [finding("skill/no-progress-table", f"s{at}", "none", hint=f"{at}") for at in range(5)]
     expected = "s0: none (and 4 like it: s1, s2, s3 and 1 more)"
-    assert said(found) == [(expected, f"each has its own hint: {ALL} --check=schema")]
+    assert said(found) == [(expected, f"for the hint of each: {ALL} --check=schema")]
 
 
 @pytest.mark.parametrize(
@@ -74,7 +74,7 @@ def test_without_words_for_a_cause_the_first_finding_speaks_for_all() -> None:
 )
 def test_the_command_for_the_rest_names_a_check_that_there_is(code: str, option: str) -> None:
     ((_, hint),) = said([finding(code, f"s{at}", hint=f"{at}") for at in range(4)])
-    assert hint == f"each has its own hint: {ALL}{option}"
+    assert hint == f"for the hint of each: {ALL}{option}"
 
 
 def test_one_hint_for_all_is_printed_once() -> None:

@@ -109,7 +109,7 @@ def test_there_is_nothing_to_say_without_news_of_checkpoints(upstream: Upstream 
 def test_a_pull_that_only_brings_news_is_a_note() -> None:
     found = only(BOTH._replace(ahead=0, behind=1, previews=(FilePreview(PATH, "whole"),)))
     assert (found.code, found.level) == ("upstream/behind", "note")
-    assert found.message == f"origin/main has 1 commit that this branch lacks, and they change {PATH}"
+    assert found.message == f"origin/main has 1 commit that this branch does not have, and they change {PATH}"
     assert found.hint == "before you go on: git pull"
 
 
@@ -147,7 +147,7 @@ def test_a_conflict_is_a_warning_at_its_place() -> None:
     [
         (FilePreview(PATH, "removed-here"), "this branch removed it, and origin/main has changed it"),
         (FilePreview(PATH, "removed-there"), "origin/main removed it, and this branch has changed it"),
-        (FilePreview(PATH, "text", detail="theirs is odd"), "git merges it line by line, for theirs is odd"),
+        (FilePreview(PATH, "text", detail="theirs is odd"), "git will use a text merge: theirs is odd"),
         (FilePreview(PATH, "conflict", (Clash("", "1", "2"),)), "disagree at / (1 here, 2 there)"),
     ],
 )

@@ -165,11 +165,11 @@ def test_old_work_names_the_files_that_are_gone(work: GitRepo) -> None:
     work.write("there.md", "x")
     work.write(".checkpoints/build.checkpoint.json", checkpoint_text(updated_at=OLD, context_primer=primer))
     told = prime(work.path)
-    assert "Listed files that are gone: 2\n|   docs/plan.md\n|   src/*.py\n" in told
+    assert "Listed files that are missing: 2\n|   docs/plan.md\n|   src/*.py\n" in told
     assert prime(work.path) == told
     work.write("docs/plan.md", "x")
     work.commit("Plan")
-    assert "Listed files that are gone: 1\n|   src/*.py\n" in prime(work.path)
+    assert "Listed files that are missing: 1\n|   src/*.py\n" in prime(work.path)
     work.git("mv", "docs/plan.md", "docs/goals.md")
     for _ in range(2):
         assert "|   docs/plan.md" in prime(work.path)

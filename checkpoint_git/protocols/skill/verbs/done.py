@@ -135,7 +135,7 @@ def _find_refusal(command: str, args: argparse.Namespace, invocation: Invocation
     if args.yes:
         return None
     if not invocation.interactive:
-        message = "a command from a checkpoint is not run unasked, and no terminal is here to ask on"
+        message = "a command from a checkpoint is only run after asking, which needs a terminal"
         return Finding("done/not-confirmed", "error", message, hint="read it, then add --yes")
     invocation.stderr.write("run it with sh in the repository's root? [y/N] ")
     invocation.stderr.flush()

@@ -55,7 +55,7 @@ def run(args: Namespace, invocation: Invocation) -> Outcome:
         blocks += _lines(action)
     broken = sum(finding.level == "error" for finding in findings)
     if not actions and broken:
-        blocks = [Line(f"cannot say what comes next: {plural(broken, 'checkpoint')} cannot be relied on", "bad")]
+        blocks = [Line(f"no next action: {plural(broken, 'checkpoint')} cannot be used", "bad")]
     blocks = blocks or [Line("nothing to do: no checkpoint has an action left", "good")]
     outcome = Outcome(data, [*blocks, *_skipped_lines(skipped, in_full=args.all)], findings)
     return add_gaps(outcome, place.work_tree, place.git_dir, invocation)
@@ -66,7 +66,7 @@ def _lines(action: NextAction) -> list[Block]:
     lines: list[Block] = [Line(f"{action.skill}: {action.shown}", "strong", glyph, 2)]
     lines.append(Line(f"  why: {action.reason}", "warn" if action.stale else "dim", hang=7))
     if action.evidence:
-        told = f"  but what it proposes is merged: {action.evidence}; if that settles it, mark the blocker resolved"
+        told = f"  but its proposed resolution is merged: {action.evidence}; if so, mark the blocker resolved"
         lines.append(Line(told, "good", hang=7))
     if action.merged and not action.then:
         lines.append(Line(f"  merged: {action.merged.evidence}", "dim", hang=10))

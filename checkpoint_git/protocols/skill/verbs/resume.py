@@ -214,8 +214,8 @@ def _listed(title: str, lines: Sequence[Block]) -> list[Block]:
 
 def _warning_lines(result: ResumeResult) -> list[Block]:
     count = sum(finding.level != "note" for finding in result.drift)
-    what = "one thing does not fit" if count == 1 else f"{count} things do not fit"
-    return [Line(f"Look before you go on: {what}, see below.", "warn", "stale", 2)] if count else []
+    what = "one contradiction" if count == 1 else f"{count} contradictions"
+    return [Line(f"Check before you continue: {what}, see below.", "warn", "stale", 2)] if count else []
 
 
 def _data(result: ResumeResult) -> dict[str, Any]:

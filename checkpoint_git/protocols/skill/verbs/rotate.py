@@ -83,7 +83,7 @@ def _read_reverted(place: Place, document: Document) -> tuple[Mapping[str, str],
     try:
         return read_taken_back(place.work_tree, references), []
     except CheckpointError as error:
-        message = f"the history could not be asked what was reverted: {error.message}"
+        message = f"the history could not be searched for reverts: {error.message}"
         return {}, [Finding("rotate/no-history", "note", message, document.path, hint=error.hint)]
 
 

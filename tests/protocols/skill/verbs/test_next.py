@@ -57,13 +57,13 @@ def test_a_decision_whose_proposal_is_merged_says_so_at_once(shipping: GitRepo) 
     shipping.write(FILE, checkpoint_text(blockers=[blocker]))
     ran = run_verb(next_verb, cwd=shipping.path)
     assert ran.text.splitlines()[0] == "build: Decide: Who? (proposed: Land #12)"
-    assert "but what it proposes is merged: #12 by " in ran.text
+    assert "but its proposed resolution is merged: #12 by " in ran.text
     assert "Merge pull request #12" in ran.outcome.data["evidence"]
 
 
 def test_stale_work_says_so(project: Path) -> None:
     ran = run_verb(next_verb, cwd=project, now="2026-03-12T12:00:00Z")
-    assert ran.text.splitlines()[1] == "  why: in progress; stale: nothing was written for 10 days"
+    assert ran.text.splitlines()[1] == "  why: in progress; stale: not updated for 10 days"
     assert ran.outcome.data["stale"] is True
 
 

@@ -146,7 +146,7 @@ def test_a_question_whose_id_begins_with_a_dash_is_shown_with_what_answers_it(bu
 
 def test_the_usage_of_decide_says_what_it_takes(project: Path) -> None:
     usage = run_here("decide", "--help", cwd=project).stdout.splitlines()[0]
-    assert usage == "usage: checkpoint decide [OPTIONS] NAME [ID] ANSWER"
+    assert usage == "usage: checkpoint decide NAME [ID] ANSWER"
 
 
 def test_a_dropped_action_keeps_its_reason(build: Path, project: Path) -> None:
@@ -289,7 +289,7 @@ def test_undo_takes_back_a_start(project: Path) -> None:
 
 
 def test_undo_leaves_alone_what_something_else_wrote(build: Path, project: Path) -> None:
-    with pytest.raises(CheckpointError, match="is kept"):
+    with pytest.raises(CheckpointError, match="is recorded"):
         Checkpoints(project).undo("build")
     run_here("update", "build", "--step=x", cwd=project)
     build.write_text(checkpoint_text(step="by hand"), "utf-8")

@@ -350,7 +350,7 @@ def test_an_action_that_has_shipped_is_passed_over_however_fresh_the_checkpoint_
     repo.commit("Search (#12)")
     ran = run_verb(resume, "build", cwd=repo.path)
     assert "Next: Write the docs\n" in ran.text
-    assert "Look before you go on: one thing does not fit, see below." in ran.text
+    assert "Check before you continue: one thing does not fit, see below." in ran.text
     assert "Resuming from next_actions[1]: Write the docs\n" in ran.text
     assert ran.codes == ["drift/action-shipped"]
     assert ran.outcome.findings[0].line
