@@ -220,7 +220,7 @@ HINTS = [
     Hint("skill/row-id-twice", {"progress_table": [ROW, ROW]}, "b"),
     Hint("skill/next-actions-empty", {"next_actions": []}, "Write it's page"),
     Hint("skill/next-actions-empty", {"next_actions": ...}, "Write"),
-    Hint("skill/no-progress-table", {"progress_table": []}, "one"),
+    Hint("skill/no-progress-table", {"progress_table": [], "recently_done": [{"text": "x", "at": ISO}]}, "one"),
     Hint("skill/no-context-primer", {"context_primer": {}}, "SQLite"),
     Hint("skill/action-shape", {"next_actions": [" "]}, "Write"),
     Hint("skill/action-shape", {"next_actions": ["a", {"text": " "}]}, "Write"),

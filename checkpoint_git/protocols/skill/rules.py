@@ -267,7 +267,7 @@ def _check_running(value: dict[str, Any]) -> Iterator[Finding]:
         message = "status is in_progress, but next_actions is empty"
         hint = advise("if all is done, set --status=complete; else name the next action", "/next_actions", '+="..."')
         yield _error("skill/next-actions-empty", "/next_actions", message, hint)
-    if value.get("progress_table", []) == [] and value.get("created_at", 0) != value.get("updated_at"):
+    if value.get("recently_done") and value.get("progress_table", []) == []:
         message = "status is in_progress, but progress_table is missing"
         row = """+:json='{"id": "...", "label": "...", "status": "in_progress"}'"""
         hint = advise("list the phases or steps, since progress is counted from them", "/progress_table", row)

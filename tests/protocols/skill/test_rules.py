@@ -159,7 +159,9 @@ def test_ids_of_two_types_are_two_ids() -> None:
 
 @pytest.mark.parametrize("status", ["in_progress", "blocked", "complete", "failed"])
 def test_only_running_work_needs_a_plan(status: str) -> None:
-    codes = {code for code, _ in find(status=status, next_actions=[], progress_table=[], context_primer={})}
+    done = [{"text": "plan", "at": NOON}]
+    found = find(status=status, next_actions=[], progress_table=[], context_primer={}, recently_done=done)
+    codes = {code for code, _ in found}
     missing = {"skill/next-actions-empty", "skill/no-progress-table", "skill/no-context-primer"}
     assert codes & missing == (missing if status == "in_progress" else set())
 
@@ -200,7 +202,6 @@ def test_thousands_of_rows_and_fields_are_read_in_linear_time() -> None:
     assert_linear(check, 250)
 
 
-def test_rows_are_asked_for_after_the_first_write() -> None:
-    started = "2026-03-01T08:00:00Z"
-    codes = [find(progress_table=[], created_at=started, updated_at=at) for at in (started, "2026-03-02T09:30:00Z")]
+def test_rows_are_asked_for_once_something_is_done() -> None:
+    codes = [find(progress_table=[], recently_done=done) for done in ([], [{"text": "plan", "at": NOON}])]
     assert codes == [[], [("skill/no-progress-table", "/progress_table")]]
