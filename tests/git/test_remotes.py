@@ -110,7 +110,7 @@ def test_what_a_job_chose_to_answer_with_stays(name: str) -> None:
 
 @pytest.mark.parametrize(
     ("answer", "seconds", "reason"),
-    [("yes no >&2", 60.0, "more than a megabyte"), ("sleep 60", 0.2, "no end within 0 seconds")],
+    [("yes no >&2", 60.0, "more than a megabyte"), ("sleep 60", 0.2, "no answer within 0 seconds")],
 )
 def test_a_remote_that_talks_or_waits_without_end_is_left(
     answer: str, seconds: float, reason: str, repo: GitRepo

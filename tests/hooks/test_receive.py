@@ -322,7 +322,7 @@ def test_a_push_option_lets_a_push_through_only_where_the_server_allows_it(clone
     done = push(clone, "-o", "something", "-o", "checkpoint-skip", "bad")
     assert done.returncode == 0
     assert f"{PATH}:10" in said(done)
-    assert "let through" in said(done)
+    assert "not blocked" in said(done)
 
 
 @pytest.mark.parametrize("change", ["changed", "removed", "rewound", "merged away"])

@@ -367,7 +367,7 @@ def test_a_dump_that_is_not_known_to_be_ours_is_never_run(server: Server, shop: 
     (tmp_path / layout.AUDIT_LOG).unlink()
     done = run_here("rp", "rollback", point, cwd=tmp_path)
     assert done.returncode == 2
-    assert "cannot be trusted" in done.stderr
+    assert "has an untrusted database" in done.stderr
     assert server.sql("SELECT sum(money) FROM account", shop) == "0"
 
 

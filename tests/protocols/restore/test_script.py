@@ -108,7 +108,7 @@ def test_it_is_tried_itself_before_it_is_relied_on(
         monkeypatch.setattr(points, "_TEMPLATE", str(tmp_path / "restore.sh"))
         made = create(workspace_of(work.path), ["src"], "", "git_stash", None)
         assert not made.proofs["restore.sh rehearsed"]
-        assert "restore.sh did not work" in made.warnings[-1]
+        assert "restore.sh failed its test run" in made.warnings[-1]
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -46,7 +46,7 @@ def test_a_session_reads_the_resuming_block_and_the_next_action() -> None:
         "Progress: 2/3 phases complete",
         "Next: Write the notes API",
     ]
-    assert not any(line.startswith("Next action of all") for line in lines)
+    assert not any(line.startswith("Most important") for line in lines)
     assert "  - Passkeys only" in lines
 
 
@@ -77,7 +77,7 @@ def test_stale_broken_gone_and_merged_are_flagged() -> None:
     lines = quoted(
         tell(document(), broken(), now=NOW + 9 * DAY, gone=["docs/plan.md"], shipped={"Write the notes API": "#7"})
     )
-    assert "Stale: build was not written for 9 days" in lines
+    assert "Stale: build was not updated for 9 days" in lines
     assert any(line.startswith("Broken: .checkpoints/bad.checkpoint.json") for line in lines)
     assert lines[lines.index("Listed files that are missing: 1") + 1] == "  docs/plan.md"
     assert lines[lines.index("Next actions that the history shows as done: 1") + 1] == "  build: Write the notes API"

@@ -112,10 +112,10 @@ def test_nothing_is_said_where_head_is_deployed() -> None:
         ({"id": OTHER, "behind": 5}, "online/behind", "warning", "5 commits behind HEAD (aaaaaaaaaaaa)"),
         ({"id": OTHER, "behind": 1}, "online/behind", "warning", "version 1.2.0 (bbbbbbbbbbbb), is 1 commit behind"),
         ({"id": OTHER, "ahead": 2}, "online/elsewhere", "note", "2 commits ahead of HEAD"),
-        ({"id": OTHER, "ahead": 2, "behind": 3}, "online/elsewhere", "warning", "2 commits that HEAD lacks"),
-        ({"id": ""}, "online/elsewhere", "warning", "no commit and no tag of this clone"),
+        ({"id": OTHER, "ahead": 2, "behind": 3}, "online/elsewhere", "warning", "2 commits ahead, 3 behind"),
+        ({"id": ""}, "online/elsewhere", "warning", "is not a commit or tag of this clone"),
         ({"ambiguous": True}, "online/elsewhere", "warning", "several commits"),
-        ({"id": HEAD, "dirty": True}, "online/elsewhere", "warning", "changes that no commit holds"),
+        ({"id": HEAD, "dirty": True}, "online/elsewhere", "warning", "built with uncommitted changes"),
     ],
 )
 def test_each_standing_is_told_once_with_what_to_do(facts: dict[str, Any], code: str, level: str, words: str) -> None:

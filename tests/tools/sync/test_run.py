@@ -478,7 +478,7 @@ def test_a_remote_that_never_answers_is_left_in_time(ann: Clone) -> None:
     ann.git("config", "core.sshCommand", "sleep 60; true")
     result = ann.sync(timeout=1.0)
     assert (result.state, codes(result)) == ("offline", ["sync/queued"])
-    assert "no end within" in result.findings[0].message
+    assert "no answer within" in result.findings[0].message
 
 
 def test_a_dry_run_changes_nothing_on_either_side(hub: Hub, ann: Clone, bob: Clone) -> None:

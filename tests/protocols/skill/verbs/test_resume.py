@@ -123,7 +123,7 @@ def test_stale_work_stops_until_somebody_says_continue(project: Path) -> None:
     later = "2026-03-12T12:00:00Z"
     ran = run_verb(resume, "build", cwd=project, now=later)
     assert ran.outcome.code == 1
-    assert "nothing was written for 10 days" in ran.text
+    assert "not updated for 10 days" in ran.text
     going = run_verb(resume, "build", "--continue", cwd=project, now=later)
     assert going.outcome.code == 0
     assert going.outcome.data["decision"] == "continue"
@@ -350,7 +350,7 @@ def test_an_action_that_has_shipped_is_passed_over_however_fresh_the_checkpoint_
     repo.commit("Search (#12)")
     ran = run_verb(resume, "build", cwd=repo.path)
     assert "Next: Write the docs\n" in ran.text
-    assert "Check before you continue: one thing does not fit, see below." in ran.text
+    assert "Check before you continue: one contradiction, see below." in ran.text
     assert "Resuming from next_actions[1]: Write the docs\n" in ran.text
     assert ran.codes == ["drift/action-shipped"]
     assert ran.outcome.findings[0].line

@@ -319,7 +319,7 @@ def test_a_file_of_another_version_is_not_written(build: Path, project: Path) ->
 
 
 def test_two_names_that_differ_in_capital_letters_are_refused(build: Path, project: Path) -> None:
-    with pytest.raises(CheckpointError, match="capital letters"):
+    with pytest.raises(CheckpointError, match="only in case"):
         run_verb(update, "Build", "--step=x", cwd=project)
     assert names_in(build.parent) == ["build.checkpoint.json"]
 

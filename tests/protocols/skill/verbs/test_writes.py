@@ -121,11 +121,11 @@ def test_a_name_that_the_file_has_already_needs_no_flag(build: Path, project: Pa
 
 def test_a_name_beside_nearly_the_same_is_written_and_reported(build: Path, project: Path) -> None:
     ran = run_here("update", "builds", "--step=zebra", cwd=project)
-    assert "builds is new, and build was there already [skill/near-name]" in ran.stdout
+    assert "builds is new; build already exists [skill/near-name]" in ran.stdout
     assert "if you meant the old one: checkpoint undo builds" in ran.stdout
     arisen = Checkpoints(project).update("biuld", {"step": "x"}).written.arisen
-    assert "biuld is new, and build was there already" in [each.message for each in arisen]
-    assert "was there already" not in run_here("update", "builds", "--step=zebra", cwd=project).stdout
+    assert "biuld is new; build already exists" in [each.message for each in arisen]
+    assert "already exists" not in run_here("update", "builds", "--step=zebra", cwd=project).stdout
     ran = run_here("update", "build", "--skill_state.iteratoin=2", "--skill_state.streak=2", cwd=project)
     assert "took skill_state.iteratoin for a new field beside skill_state.iteration" in ran.stdout
     assert ran.stdout.count("took") == 1
