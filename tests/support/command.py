@@ -40,7 +40,7 @@ def run_here(
     with ExitStack() as stack:
         stack.enter_context(chdir(cwd))
         stack.enter_context(patch.dict(os.environ, env or {}))
-        stack.enter_context(patch.multiple(sys, stdin=given, stdout=out, stderr=err))
+        stack.enter_context(patch.multiple(sys, argv=["checkpoint", *words], stdin=given, stdout=out, stderr=err))
         code = main(list(words))
         texts = [stream.getvalue().decode("utf-8", "surrogateescape") for stream in written]
     return subprocess.CompletedProcess(list(words), code, *texts)

@@ -1,0 +1,117 @@
+"""The main story in repositories of other kinds: SHA-256, reftable, monitored, partial clones, linked worktrees."""
+
+import json
+from pathlib import Path
+
+import pytest
+
+from tests.support.command import run_here
+from tests.support.repos import GitRepo, needs_git
+from tests.support.samples import checkpoint
+
+BUILD = ".checkpoints/build.checkpoint.json"
+REFTABLE = needs_git(2, 45, feature="reftable")
+RELATIVE = needs_git(2, 48, feature="git worktree add --relative-paths")
+
+
+def say(repo: GitRepo, *words: str) -> str:
+    """What a command prints, which must succeed."""
+    done = run_here(*words, cwd=repo.path)
+    assert done.returncode == 0, done.stdout + done.stderr
+    return done.stdout
+
+
+def decide(repo: GitRepo, *decisions: str) -> None:
+    """A commit in which the checkpoint has these decisions."""
+    value = checkpoint(context_primer={"key_decisions": list(decisions)})
+    repo.write(BUILD, json.dumps(value, indent=2) + "\n")
+    repo.commit(f"Decide {decisions[-1]}")
+
+
+def merge_both(repo: GitRepo) -> None:
+    """Two branches decide something, and their merge has both, with the driver and the hooks that init installed."""
+    repo.git("checkout", "-q", "-b", "side")
+    decide(repo, "first", "side's")
+    repo.git("checkout", "-q", "main")
+    decide(repo, "first", "main's")
+    repo.git("merge", "-q", "--no-edit", "side")
+    assert set(json.loads(repo.read(BUILD))["context_primer"]["key_decisions"]) == {"first", "side's", "main's"}
+    repo.write(BUILD, "{}\n")
+    repo.git("add", "-A")
+    assert repo.exit_code("commit", "-q", "-m", "broken") != 0
+    repo.git("reset", "-q", "--hard")
+
+
+def look(repo: GitRepo) -> None:
+    """Every way to look at the history says the same as in any repository."""
+    found = {one["code"] for one in json.loads(say(repo, "doctor", "--json"))["findings"] if one["level"] != "note"}
+    assert found == {"drift/project-dir", "drift/stale-in-progress"}  # the sample is old, and of another folder
+    assert "side's" in say(repo, "log", "build")
+    say(repo, "audit", "HEAD")
+    assert "build" in say(repo, "status")
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        ("--object-format=sha256",),
+        pytest.param(("--ref-format=reftable",), marks=REFTABLE),
+        pytest.param(("--object-format=sha256", "--ref-format=reftable"), marks=REFTABLE),
+    ],
+    ids=" ".join,
+)
+def test_the_story_holds_in_a_repository_of_another_format(tmp_path: Path, options: tuple[str, ...]) -> None:
+    repo = GitRepo.create(tmp_path / "repo", *options)
+    say(repo, "init")
+    decide(repo, "first")
+    merge_both(repo)
+    look(repo)
+    hub = GitRepo.create(tmp_path / "hub.git", "--bare", *options)
+    repo.git("remote", "add", "origin", str(hub.path))
+    repo.git("push", "-q", "-u", "origin", "main")
+    say(repo, "note", "build", "one more thing")
+    assert BUILD in say(repo, "sync", "--json")
+
+
+def test_a_file_system_monitor_hides_nothing_and_is_not_started_by_us(repo: GitRepo) -> None:
+    say(repo, "init")
+    decide(repo, "first")
+    # version 2 of its protocol: a token, and that nothing has changed since, which is a lie
+    monitor = repo.write(".git/monitor", f"#!/bin/sh\ntouch '{repo.path}/.git/started'\nprintf 'token\\0'\n")
+    monitor.chmod(0o755)
+    repo.git("config", "core.fsmonitor", ".git/monitor")
+    repo.git("status")
+    (repo.path / ".git/started").unlink()
+    say(repo, "update", "build", "--step=another")
+    assert json.loads(say(repo, "show", "build", "--json"))
+    look_at = say(repo, "diff")
+    assert "another" in look_at
+    assert not (repo.path / ".git/started").exists()
+
+
+def test_a_partial_clone_is_read_without_and_with_its_server(repo: GitRepo, tmp_path: Path) -> None:
+    say(repo, "init")
+    decide(repo, "first")
+    merge_both(repo)
+    repo.git("config", "uploadpack.allowFilter", "true")
+    clone = GitRepo(tmp_path / "partial")
+    repo.git("clone", "-q", "--filter=blob:none", f"file://{repo.path}", str(clone.path))
+    say(clone, "init")
+    look(clone)
+    clone.git("remote", "set-url", "origin", f"file://{tmp_path}/gone")
+    assert "build" in say(clone, "status")
+    done = run_here("doctor", cwd=clone.path)
+    assert done.returncode in (0, 1), done.stderr
+
+
+@RELATIVE
+def test_worktrees_with_relative_paths_are_worktrees(repo: GitRepo) -> None:
+    say(repo, "init")
+    decide(repo, "first")
+    repo.git("worktree", "add", "-q", "--relative-paths", "../linked", "-b", "linked")
+    linked = GitRepo(repo.path.parent / "linked")
+    assert not linked.read(".git").startswith("gitdir: /")
+    linked.git("branch", "-m", "main", "old")
+    linked.git("branch", "-m", "linked", "main")
+    merge_both(linked)
+    look(linked)
