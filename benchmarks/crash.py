@@ -62,7 +62,7 @@ _READING_GIT = frozenset(
 # instants, ids of points, digests, numbers of processes; whether init made the folders above a file itself
 _UNSTABLE = re.compile(
     r"\d{4}-\d\d-\d\d[T ][\d:.]+(?:Z|[+-]\d\d:?\d\d)?|\d{8}[T_]\d{6}Z?|chk_\w+|\b[0-9a-f]{7,64}\b|\d{9,}"
-    r"|\d+-[0-9a-f]{8}|\bnew=\d"
+    r"|\d+-[0-9a-f]{8}|\b(?:new|folders)=\d"
 )
 _GIT_OWN = ("objects", "logs", "index", "ORIG_HEAD", "FETCH_HEAD", "COMMIT_EDITMSG", "config")
 _MOST_SECONDS = 60

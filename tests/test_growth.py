@@ -1,17 +1,26 @@
-"""No regular expression of the package takes more steps than its text is long, whatever the text."""
+"""No pattern, merge or check of the package takes more steps than its input is long, whatever the input."""
 
+import json
 import re
 import time
 from collections import deque
+from collections.abc import Callable
 from typing import Any
 
 import pytest
 
+from checkpoint_git.core import jsonplace, redact
 from checkpoint_git.git.history import claims, reference_scan
+from checkpoint_git.merge.file import merge_file
+from checkpoint_git.protocols.merge_schema import load_merge_schema
 from checkpoint_git.protocols.restore import shell_command
 from checkpoint_git.protocols.skill import generated_files
+from checkpoint_git.protocols.validate import check_document
 from checkpoint_git.tools.doctor import deployed
+from checkpoint_git.tools.doctor.settings import read_settings_text
+from tests.support.growth import assert_linear
 from tests.support.patterns import Use, find_uses, make_hostile
+from tests.support.samples import checkpoint, checkpoint_text
 
 _NUMBERED = [*reference_scan._NUMBERS, *(pattern for pattern, _ in reference_scan._CODED), reference_scan._REVERTS]
 # what stands in a local name: expression -> the patterns
@@ -88,3 +97,72 @@ def test_a_pattern_with_bounded_callers_does_not_grow_beyond_the_bound(pattern: 
         _run(use, compiled, before + pump * (most // len(pump)) + behind) for before, pump, behind in make_hostile(use)
     ]
     assert max(spent) < _ENDLESS
+
+
+PATH = ".checkpoints/build.checkpoint.json"
+_RULES = load_merge_schema(PATH)
+
+
+def _merge(base: dict[str, Any], ours: dict[str, Any], theirs: dict[str, Any]) -> Callable[[], object]:
+    texts = [json.dumps({**checkpoint(), **part}, indent=2).encode() for part in (base, ours, theirs)]
+    return lambda: merge_file(texts[0], texts[1], texts[2], _RULES)
+
+
+def _state(count: int, value: Any, name: str = "k") -> dict[str, Any]:
+    return {"skill_state": {f"{name}{number}": value for number in range(count)}}
+
+
+def _rows(count: int, status: str, step: int = 1) -> dict[str, Any]:
+    return {"progress_table": [{"id": f"r{at}", "label": "x", "status": status} for at in range(count)][::step]}
+
+
+# what makes the work of a size
+MERGES: dict[str, Callable[[int], Callable[[], object]]] = {
+    "members that both changed": lambda n: _merge(_state(n, 0), _state(n, 1), _state(n, 2)),
+    "members that one removed and one changed": lambda n: _merge(_state(n, 0), {"skill_state": {}}, _state(n, 2)),
+    "members that both added": lambda n: _merge({}, _state(n, 1, "a"), _state(n, 1, "b")),
+    "rows in another order": lambda n: _merge(_rows(n, "complete"), _rows(n, "complete", -1), _rows(n, "blocked")),
+    "rows that both changed": lambda n: _merge(_rows(n, "not_started"), _rows(n, "blocked"), _rows(n, "complete")),
+    "entries of one text": lambda n: _merge(*({"next_actions": ["same"] * (n + more)} for more in (0, 5, 9))),
+    "lists that both changed": lambda n: _merge(*(_state(n, [word, 1]) for word in "xab")),
+}
+
+
+def _check(**changes: Any) -> Callable[[], object]:
+    data = checkpoint_text(**changes).encode()
+    return lambda: check_document(PATH, data, now=1_780_000_000)
+
+
+_ENTRY = '[[suppress]]\ncode = "a/b"\nreason = "x"\n'
+CHECKS: dict[str, Callable[[int], Callable[[], object]]] = {
+    "blockers of one id": lambda n: _check(blockers=[{"id": "b", "description": "x"}] * n),
+    "rows of no status": lambda n: _check(progress_table=[{"id": at, "status": "odd"} for at in range(n)]),
+    "patterns": lambda n: _check(
+        context_primer={"key_decisions": [], "generated_files": [f"d{at}/*" for at in range(n)], "user_preferences": []}
+    ),
+    "keys and tokens": lambda n: _check(next_actions=["ghp_" + "a1B2" * 9] * n),
+    "conflicts": lambda n: (
+        lambda: check_document(PATH, b"{\n" + b'<<<<<<< a\n"a":1,\n=======\n"a":2,\n>>>>>>> b\n' * n + b"}", now=1)
+    ),
+    "places": lambda n: (
+        lambda: jsonplace.locate_all(json.dumps({"a": [0] * n}), [f"/a/{number}" for number in range(n)])
+    ),
+    "settings of newlines": lambda n: lambda: read_settings_text("\n" * n, "x", bool),
+    "settings of entries": lambda n: (
+        lambda: read_settings_text('[[suppress]]\ncode = "a/b"\nreason = "x"\n' * n, "x", bool)
+    ),
+    "announced secrets": lambda n: lambda: redact.redact("password=a " * n),
+    "beginnings of keys": lambda n: lambda: redact.redact("-----BEGIN PRIVATE KEY-----" * n),
+}
+
+
+@pytest.mark.parametrize("name", MERGES)
+def test_a_merge_takes_no_more_than_linear_time(name: str) -> None:
+    works = {count: MERGES[name](count) for count in (1_000, 8_000)}
+    assert_linear(lambda count: works[count](), 1_000)
+
+
+@pytest.mark.parametrize("name", CHECKS)
+def test_a_check_takes_no_more_than_linear_time(name: str) -> None:
+    works = {count: CHECKS[name](count) for count in (1_000, 8_000)}
+    assert_linear(lambda count: works[count](), 1_000)

@@ -177,13 +177,14 @@ class Writer:
         first_gap, gap, last_gap, inner = self._frame(built, lead)
         out.append(opening)
         index = {id(child): number for number, child in enumerate(anchor.children)}
+        lasts = [_find_last(entries, side) for side in SIDES]
         previous: Node | None = None
         for number, entry in enumerate(entries):
             after_comma = first_gap
             if number:
                 between = self._gap_between(previous, entry.source, index, gap)
                 before_comma, _, after_comma = between.partition(",")
-                out += [before_comma, _comma(entries, number)]
+                out += [before_comma, _comma(entries, number, lasts)]
             self._emit_member(entry, after_comma, inner, out)
             previous = entry.source
         out.append(last_gap + closing)
@@ -302,19 +303,20 @@ def _place_of(entry: Entry) -> "str | None":
     return "" if ours == theirs else join_pointer(choice.where.rpartition("/")[0], entry.key)
 
 
-def _comma(entries: "list[Entry]", number: int) -> "str | Alternatives":
+def _find_last(entries: "list[Entry]", side: int) -> int:
+    return next((at for at in range(len(entries) - 1, -1, -1) if _is_there(entries[at], side)), -1)
+
+
+def _comma(entries: "list[Entry]", number: int, lasts: "list[int]") -> "str | Alternatives":
     # What separates a member from those before it: nothing on a side that has none before it, or none from it on
     left = entries[number - 1]
     if not left.is_optional and not entries[number].is_optional:
         return ","
-    rest = range(number, len(entries))
-    commas = [
-        "," if _is_there(left, side) and any(_is_there(entries[at], side) for at in rest) else "" for side in SIDES
-    ]
+    commas = ["," if _is_there(left, side) and lasts[side] >= number else "" for side in SIDES]
     if commas[0] == commas[1] == commas[2]:
         return commas[0]
-    where = next(entry.result.where for entry in [*entries[number:], left] if entry.is_optional)
-    return Alternatives(where, commas)
+    optional = next((entries[at] for at in range(number, len(entries)) if entries[at].is_optional), left)
+    return Alternatives(optional.result.where, commas)
 
 
 def _on_one_line(text: str) -> str:
