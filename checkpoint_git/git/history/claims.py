@@ -176,10 +176,8 @@ def _find_merged_in(commit: Commit, subject: str) -> dict[str, str]:
 def _find_merged_branch(commit: Commit, subject: str) -> dict[str, str]:
     # What the merged branch is called after. Neither what it was merged into nor where it came from has landed
     match = re.match(_MERGE_OF_BRANCH, subject) if commit.parents > 1 else None
-    if not match:
-        return {}
-    source = re.split(_INTO, match["source"], maxsplit=1)[0]
-    return dict.fromkeys(_find_in_branch(re.sub(_OF_REMOTE, "", source)), MERGE_RULE)
+    source = re.split(_INTO, match["source"], maxsplit=1)[0] if match else ""
+    return dict.fromkeys(_find_in_branch(re.sub(_OF_REMOTE, "", source)), MERGE_RULE) if source else {}
 
 
 def _find_numbered_title(commit: Commit, subject: str) -> dict[str, str]:
