@@ -74,12 +74,11 @@ def read_losses_between(
     """What the second commit has changed or left out of the first; not what its merges took over from a branch as it is
     there. known: rev-list's words for what is there already, as "--all": an edit in it is not this push's.
     """
-    old, new = ends
     specs = [top_glob(pattern)]
-    losses = find_losses(diff_trees(work_tree, old, new, specs, env))
+    losses = find_losses(diff_trees(work_tree, *ends, specs, env))
     if not any(loss.how == "changed" for loss in losses):
         return losses
-    commits = run_git(["rev-list", new, f"^{old}", "--not", *known], work_tree, env=env).out.decode().split()
+    commits = run_git(["rev-list", ends[1], f"^{ends[0]}", "--not", *known], work_tree, env=env).out.decode().split()
     changes = diff_parents(work_tree, commits, specs, env, combined=True)
     edited = {one.path for one in changes if any(one.before)}
     return [loss for loss in losses if loss.how == "removed" or loss.path in edited]

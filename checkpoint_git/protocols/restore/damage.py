@@ -32,7 +32,7 @@ def read_log(root: str) -> Log:
     for _, line in lines:
         record = audit.parse_record(line) or {}
         point, details = str(record.get("checkpoint_id")), record.get("details")
-        if record.get("outcome") == "success" and record.get("operation") == "create":
+        if record.get("outcome") == "success" and record.get("operation") in ("create", "trust"):
             made.setdefault(point, str(details.get("digest")) if isinstance(details, dict) else "")
         elif record.get("outcome") == "success" and record.get("operation") in ("drop", "gc"):
             cleared.add(point)

@@ -196,6 +196,23 @@ def drop_points(
         return manifests
 
 
+def trust_point(workspace: Workspace, word: str, reason: str = "") -> Manifest:
+    """Takes a whole point that was made elsewhere, or by an early version, for one of this clone's."""
+    with layout.lock(workspace):
+        audit.check_writable(workspace.root)
+        manifest = store.load_point(workspace, word, foreign=True)
+        wrong = [one.message for one in damage.check_point(workspace, manifest) if one.level == "error"]
+        if not wrong and any(one.kind == "postgresql" for one in artifacts.read_artifacts(manifest.value)):
+            wrong.append("to restore its PostgreSQL dump would run what is in it")
+        if wrong:
+            message = f"{manifest.id} is not taken over: {escape_controls(wrong[0])}"
+            raise CheckpointError(message, f"checkpoint restore-point show {manifest.id} shows what it names")
+        if manifest.is_foreign:
+            with _noted(workspace, "trust", manifest.id, {"reason": reason, "digest": manifest.value["digest"]}):
+                store.take_over(workspace, manifest.id)
+        return manifest._replace(is_foreign=False)
+
+
 def collect_garbage(
     workspace: Workspace, *, expired: bool = True, keep: int | None = None, dry_run: bool = False
 ) -> list[Manifest]:
@@ -266,7 +283,7 @@ def describe(made: CreatedPoint) -> dict[str, Any]:
         "git": value["git"],
         "left_out": value["left_out"],
         "next_safe_actions": [
-            *(f"edit: {path}" for path in value["scope"]["asked"][:10]),
+            *(f"edit: {path or '.'}" for path in value["scope"]["asked"][:10]),
             *(f"change: {one.name}" for one in made.artifacts[:10]),
             f"rollback: checkpoint restore-point rollback {point}",
         ],

@@ -144,7 +144,7 @@ def load_point(workspace: Workspace, word: str, *, foreign: bool = False) -> Man
         raise CheckpointError(f"no such restore point: {escape_controls(shorten(word, 60))}", hint)
     if manifest.is_foreign and not foreign:
         message = f"{manifest.id} is not in this clone's store, so it is untrusted"
-        hint = "look at it first: `checkpoint restore-point show`; --foreign uses it all the same"
+        hint = f"look at it first (show), then: checkpoint restore-point trust {manifest.id}; --foreign uses it once"
         raise CheckpointError(message, hint)
     return manifest
 
@@ -221,6 +221,13 @@ def finish_folder(base: str, folder: str, point: str) -> None:
         sync_folder(folder)
         os.rename(folder, target)
         sync_folder(os.path.dirname(target))
+
+
+def take_over(workspace: Workspace, point: str) -> None:
+    folder = begin_folder(workspace.base, point)
+    with reporting(folder):
+        shutil.copytree(locate(workspace, point).folder, folder, symlinks=True, dirs_exist_ok=True)
+    finish_folder(workspace.base, folder, point)
 
 
 def remove_folder(base: str, point: str) -> None:

@@ -223,6 +223,11 @@ def _drop(args: argparse.Namespace, workspace: Workspace) -> Outcome:
     return Outcome(data, [Line(f"{point}: dropped", "good") for point in gone])
 
 
+def _trust(args: argparse.Namespace, workspace: Workspace) -> Outcome:
+    point = operations.trust_point(workspace, args.operands[0], args.reason or "").id
+    return Outcome({"trusted": point}, [Line(f"{point}: one of this clone's points from now on", "good")])
+
+
 def _audit(args: argparse.Namespace, workspace: Workspace) -> Outcome:
     if args.operands not in ([], ["verify"]):
         raise CheckpointError(f"audit takes nothing or `verify`, not {' '.join(args.operands)!a}", _HELP)
@@ -249,5 +254,6 @@ ACTIONS: dict[str, tuple[Action, Literal["any", "id", "ids", "none"]]] = {
     "rollback": (_rollback, "id"),
     "gc": (_gc, "none"),
     "drop": (_drop, "ids"),
+    "trust": (_trust, "id"),
     "audit": (_audit, "any"),
 }

@@ -14,10 +14,10 @@ Value = dict[str, Any]
 Verdict = Literal["orphan", "done", "failed"]
 
 _GRACE = 2  # seconds: file systems round what a clock says
-_UNFINISHED = ("pending", "running", "in_progress")
+_UNFINISHED = ("pending", "running", "in_progress", "incomplete", "partial")
 _SYNONYMS = {
     **dict.fromkeys(("complete", "completed", "done", "success", "succeeded", "ok", "passed"), "complete"),
-    **dict.fromkeys(("failed", "fail", "failure", "error"), "failed"),
+    **dict.fromkeys(("failed", "fail", "failure", "error", "rejected", "aborted"), "failed"),
     **{word: word for word in (*_UNFINISHED, "blocked")},
 }
 _SAYING = ("status", "verdict", "outcome", "passed", "success")  # members of a result that may say how it ended

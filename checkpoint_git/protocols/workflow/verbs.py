@@ -1,10 +1,12 @@
 """`checkpoint workflow`: the phases of a workflow and its tasks, saved so that an interrupted session can go on."""
 
 import argparse
+import os
 from collections.abc import Callable
 from shlex import quote
 from typing import Any, NamedTuple
 
+from checkpoint_git.core import jsontext
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import has_errors
 from checkpoint_git.core.outcome import Block, Invocation, Line, Outcome, Table, check_options
@@ -26,6 +28,8 @@ from checkpoint_git.protocols.workflow.state import (
 )
 from checkpoint_git.protocols.write import say_waiting
 
+with open(os.path.join(os.path.dirname(__file__), "options.json"), "rb") as stream:
+    _TABLE: dict[str, Any] = jsontext.load(jsontext.decode(stream.read()))
 _SHOWN_TASKS = 50
 _TASK_VERBS = ("add", *tasks.CHANGES)
 # what tells one session from the next, where an agent says it
@@ -44,25 +48,8 @@ _ACTIONS = {
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("action", metavar="VERB", choices=list(VERBS), help="one of the above")
     parser.add_argument("words", metavar="WORD", nargs="*", help="an id, a phase, or the verb of a task")
-    parser.add_argument("--yes", action="store_true", help="resume: continue; advance: record the user's approval")
-    parser.add_argument("--fresh", action="store_true", help="archive the current workflow and start over")
-    parser.add_argument("--approvals", metavar="PHASES", help="the phases that need approval, comma-separated, or none")
-    parser.add_argument("--note", metavar="TEXT", help="save: what comes next; reject, back: why")
-    parser.add_argument("--output", metavar="PATH", help="the file that a phase or task produced")
-    parser.add_argument("--error", metavar="TEXT", help="fail, task fail, task block: why")
-    parser.add_argument("--force", action="store_true", help="advance: even if the phase has no result")
-
-
-# option -> the verbs that take it
-_OPTIONS = {
-    "yes": ("start", "resume", "advance"),
-    "fresh": ("start", "resume"),
-    "approvals": ("start", "resume", "advance", "status"),
-    "note": ("save", "reject", "back"),
-    "output": ("advance", "task"),
-    "error": ("task", "fail"),
-    "force": ("advance",),
-}
+    for name, how in _TABLE["options"].items():
+        parser.add_argument(f"--{name}", **how)
 
 
 def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
@@ -70,7 +57,7 @@ def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     if not verb.least <= len(args.words) <= verb.most:
         usage = f"checkpoint workflow {args.action} {verb.words}".strip()
         raise CheckpointError(f"workflow {args.action} takes {verb.words or 'no words'}", f"write it as: {usage}")
-    check_options("workflow", vars(args), ((f"--{name}", None, verbs) for name, verbs in _OPTIONS.items()))
+    check_options("workflow", vars(args), ((f"--{name}", None, verbs) for name, verbs in _TABLE["taken_by"].items()))
     for text in (*args.words, args.output or "", args.note or "", args.error or ""):
         try:
             text.encode()

@@ -218,6 +218,32 @@ def test_a_point_of_a_branch_is_foreign_and_does_nothing_unasked(work: GitRepo, 
     assert clone.read("a") == "main\n"
 
 
+def test_a_foreign_point_that_is_trusted_is_one_of_the_clones(work: GitRepo, tmp_path: Path) -> None:
+    point = forge(work)
+    clone = GitRepo(tmp_path / "clone")
+    work.git("clone", "-q", ".", str(clone.path))
+    assert f"trust {point}" in refuse(clone, "verify", point)
+    for _ in range(2):
+        assert ask(clone, "trust", point, "--reason", "made on my laptop")["trusted"] == point
+    assert [one["state"] for one in ask(clone, "list")["restore_points"]] == ["active"]
+    assert ask(clone, "verify", point)["verified"]
+    clone.write("a", "mine\n")
+    clone.git("clean", "-xfdq")
+    ask(clone, "rollback", "latest")
+    assert clone.read("a") == "main\n"
+
+
+def test_a_foreign_point_without_its_content_is_not_taken_over(work: GitRepo, tmp_path: Path) -> None:
+    point = forge(work)
+    shutil.rmtree(work.path / ".checkpoints" / point / "content")
+    work.git("add", "-Af", ".checkpoints")
+    work.commit()
+    work.git("clone", "-q", ".", str(tmp_path / "clone"))
+    clone = GitRepo(tmp_path / "clone")
+    assert "lost or damaged" in refuse(clone, "trust", point)
+    assert not (clone.path / ".git/checkpoint-restore" / point).exists()
+
+
 def test_a_tracked_journal_hides_no_safety_point(work: GitRepo) -> None:
     first, decoy = (str(ask(work, "create", "a")["checkpoint_id"]) for _ in range(2))
     work.write(f".checkpoints/{first}/rollback-safety", decoy)

@@ -216,6 +216,14 @@ def test_a_file_where_the_folder_belongs_is_named(work: GitRepo) -> None:
     assert (work.path / "memory").read_text() == "a file\n"
 
 
+@pytest.mark.parametrize("said", ["failed", "rejected", "aborted", "incomplete", "partial", "in_progress"])
+def test_a_result_that_says_it_is_none_ends_no_phase(repo: GitRepo, said: str) -> None:
+    ask(repo.path, "start", "login")
+    repo.write(DEMAND, json.dumps({"status": said, "goal": "sign in"}))
+    ask(repo.path, "advance", "--yes", code=1)
+    assert ask(repo.path, "status")["phase"] == "REQUIREMENTS"
+
+
 def test_many_processes_that_add_tasks_at_once_lose_none(work: GitRepo) -> None:
     names = [f"t{number}" for number in range(6)]
     words = [str(BIN / "checkpoint"), "workflow", "task", "add"]
