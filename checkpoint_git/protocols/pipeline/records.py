@@ -3,7 +3,6 @@
 import json
 import os
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from contextlib import suppress
 from typing import Any, Literal, NamedTuple
 
 from checkpoint_git.core.clock import write_instant
@@ -59,9 +58,8 @@ def open_run(base: str, ticket_id: str, run_id: str, now: int = 0, phases: str =
 
 def _written_at(base: str, record: Record) -> tuple[tuple[int, str], int]:
     # the file's time, which a clone changes, decides only between records of one second
-    written = 0
-    with suppress(OSError):
-        written = os.stat(os.path.join(base, record.path)).st_mtime_ns
+    path = os.path.join(base, record.path)
+    written = os.stat(path).st_mtime_ns if os.path.exists(path) else 0
     return rules.read_timestamp((record.value or {})["timestamp_utc"]) or (0, ""), written
 
 

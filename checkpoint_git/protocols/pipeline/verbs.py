@@ -20,23 +20,16 @@ from checkpoint_git.protocols.pipeline.validate import Record, compare_with_repo
 
 _BROKEN_HINT = "restore the file, or take the newest good attempt with --fallback, or run the phase again"
 _RUN = ("ticket_id", "run_id")
+with open(os.path.join(os.path.dirname(__file__), "options.json"), encoding="utf-8") as stream:
+    _OPTIONS: dict[str, Any] = json.load(stream)
 
 
 def add_arguments(parser: ArgumentParser) -> None:
     add = parser.add_argument
     add("action", metavar="ACTION", choices=list(ACTIONS), help=", ".join(ACTIONS))
-    add("--ticket-id", metavar="ID", help="the ticket, such as PROJ-42")
-    add("--run-id", metavar="ID", help="the run: a UUID, or a short name that always maps to the same UUID")
+    for name, how in _OPTIONS.items():
+        add(f"--{name}", **how)
     add("--phase", metavar="PHASE", help=f"one of {', '.join(layout.PHASES)}")
-    add("--attempt", metavar="N", help="which attempt; write: N or auto (the next one, also the default)")
-    add("--payload", metavar="JSON", help="write: data for later phases")
-    add("--repo-commit-map", metavar="JSON", help='write: the commit of each repository, {"web": "a1b2c3d"}')
-    add("--artifact-paths", metavar="JSON", help='write: files the phase produced, ["src/foo.py"]')
-    add("--timestamp", metavar="ISO", help="write: when the phase ended, with an offset (default: now)")
-    add("--non-blocking", action="store_true", help="write: exit with 0 even on failure")
-    add("--fallback", action="store_true", help="read, resume: use the newest valid attempt if the last is broken")
-    add("--repo", metavar="PATH", help="validate, resume: check that commits and artifacts exist in this repository")
-    add("--skip-to", metavar="PHASE", help="resume: the phase to continue with (default: only show progress)")
     add("-v", "--verbose", action="store_true", help="accepted for compatibility; no effect")
     add("--base", metavar="DIR", help=f"the folder of the records (default: {store.SETTING}, else ~/{layout.BASE})")
 
@@ -63,7 +56,15 @@ class Request(NamedTuple):
             if isinstance(content, OSError):
                 raise CheckpointError(f"{option}: {path} cannot be read: {content.strerror}", "name a file: @FILE")
             text = content.decode("utf-8", "replace")
-        return _read_json(option, text, kind)
+        wanted = 'an object {"...": ...}' if kind is dict else 'a list ["..."]'
+        try:
+            value = jsontext.load(text)
+        except jsontext.JsonTextError as error:
+            message = escape_controls(error.message.replace("the file ", "it ", 1))
+            raise CheckpointError(f"{option} is not JSON: {message}", f"give {wanted}, in single quotes") from None
+        if not isinstance(value, kind):
+            raise CheckpointError(f"{option} is {quote(value)} and must be {wanted}", "give it in single quotes")
+        return value
 
     @property
     def attempt(self) -> int | None:
@@ -257,18 +258,6 @@ ACTIONS = {
     "resume": Action(_resume, _RUN, ("skip_to", "fallback", "repo")),
     "next-attempt": Action(_next_attempt, (*_RUN, "phase")),
 }
-
-
-def _read_json(option: str, text: str, kind: type) -> Any:
-    wanted = 'an object {"...": ...}' if kind is dict else 'a list ["..."]'
-    try:
-        value = jsontext.load(text)
-    except jsontext.JsonTextError as error:
-        message = escape_controls(error.message.replace("the file ", "it ", 1))
-        raise CheckpointError(f"{option} is not JSON: {message}", f"give {wanted}, in single quotes") from None
-    if not isinstance(value, kind):
-        raise CheckpointError(f"{option} is {quote(value)} and must be {wanted}", "give it in single quotes")
-    return value
 
 
 def _document(reply: Reply) -> list[str]:

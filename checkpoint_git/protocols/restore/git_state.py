@@ -191,9 +191,9 @@ def restore_operation(workspace: Workspace, location: Location, kept: dict[str, 
         run_git(["-c", "core.hooksPath=/dev/null", *each], workspace.root, env=private_objects.quiet_env(workspace.env))
     refs, own = _read_refs(workspace), os.path.join(location.folder, FOLDER)
     if refs is not None:
-        kept_refs = {path[len(own) + 1 :]: path for name in _REFS for path in _list_files(os.path.join(own, name))}
-        lines = [f"delete {name}\n" for name in refs if name not in kept_refs]
-        lines += [f"update {name} {one}\n" for name, path in kept_refs.items() for one in _read_ids(path)[:1]]
+        lines = [f"delete {name}\n" for name in refs if not os.path.exists(os.path.join(own, name))]
+        paths = [path for name in _REFS for path in _list_files(os.path.join(own, name))]
+        lines += [f"update {path[len(own) + 1 :]} {one}\n" for path in paths for one in _read_ids(path)[:1]]
         stdin, env = os.fsencode("".join(lines)), private_objects.quiet_env(workspace.env)
         run_git(["update-ref", "--no-deref", "--stdin"], workspace.root, stdin=stdin, env=env)
     for name in _FILES if refs is None else (name for name in _FILES if name not in _REFS):

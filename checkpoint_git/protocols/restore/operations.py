@@ -1,6 +1,7 @@
 """Restore points as the command line and the Python API use them: under the lock, noted in the log, never half done."""
 
 import os
+import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any, NamedTuple
@@ -11,6 +12,7 @@ from checkpoint_git.core.terminal_text import escape_controls, plural
 from checkpoint_git.git import private_objects
 from checkpoint_git.protocols.restore import artifacts, audit, damage, layout, points, rollback, store
 from checkpoint_git.protocols.restore.contents import TYPES, Request
+from checkpoint_git.protocols.restore.file_writes import reporting
 from checkpoint_git.protocols.restore.layout import Workspace
 from checkpoint_git.protocols.restore.points import CreatedPoint
 from checkpoint_git.protocols.restore.rules import read_expiry
@@ -209,7 +211,10 @@ def trust_point(workspace: Workspace, word: str, reason: str = "") -> Manifest:
             raise CheckpointError(message, f"checkpoint restore-point show {manifest.id} shows what it names")
         if manifest.is_foreign:
             with _noted(workspace, "trust", manifest.id, {"reason": reason, "digest": manifest.value["digest"]}):
-                store.take_over(workspace, manifest.id)
+                folder = store.begin_folder(workspace.base, manifest.id)
+                with reporting(folder):
+                    shutil.copytree(store.locate(workspace, manifest.id).folder, folder, True, dirs_exist_ok=True)
+                store.finish_folder(workspace.base, folder, manifest.id)
         return manifest._replace(is_foreign=False)
 
 

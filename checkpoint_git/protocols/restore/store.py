@@ -223,13 +223,6 @@ def finish_folder(base: str, folder: str, point: str) -> None:
         sync_folder(os.path.dirname(target))
 
 
-def take_over(workspace: Workspace, point: str) -> None:
-    folder = begin_folder(workspace.base, point)
-    with reporting(folder):
-        shutil.copytree(locate(workspace, point).folder, folder, symlinks=True, dirs_exist_ok=True)
-    finish_folder(workspace.base, folder, point)
-
-
 def remove_folder(base: str, point: str) -> None:
     # first its name, then what is in it, so that no half of one stays
     folder = layout.point_folder(base, point)
