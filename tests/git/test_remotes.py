@@ -81,7 +81,7 @@ def test_a_remote_is_configured_or_an_address(repo: GitRepo) -> None:
         (1, TO + b"*\tabc:refs/heads/main\t[new branch]\n", b"send-pack: unexpected disconnect\n", "unknown"),
         (128, b"", b"fatal: Could not read from remote repository.\n", "unknown"),
         (128, b"", b"fatal: unable to access 'x': The requested URL returned error: 403\n", "refused"),
-        (-9, b"", b"\nfatal: no end within 1 seconds", "unknown"),
+        (-9, b"", b"\nfatal: no answer within 1 seconds", "unknown"),
     ],
 )
 def test_what_git_says_about_a_push_is_understood(code: int, out: bytes, err: bytes, kind: str) -> None:

@@ -227,7 +227,7 @@ def test_a_merge_that_may_not_be_pushed_says_so(ann: Clone, http: GitHttpServer)
     with pytest.raises(CheckpointError) as caught:
         premerge(ann)
     assert "403" in caught.value.message
-    assert "may this job's identity push" in caught.value.hint
+    assert "May this job's identity push" in caught.value.hint
 
 
 # silence, and an end in the middle
@@ -245,7 +245,7 @@ def test_a_sync_with_a_server_that_never_answers_has_an_end(ann: Clone, silent: 
     ann.change(project="atlas")
     code, said = finding(ann, timeout=1.0)
     assert code == "sync/queued"
-    assert "no end within 1 second" in said
+    assert "no answer within 1 second" in said
 
 
 @NEEDS_MERGE_TREE
@@ -255,7 +255,7 @@ def test_a_premerge_with_a_server_that_never_answers_has_an_end(
     monkeypatch.setattr(remotes, "PATIENCE", 1.0)
     point(ann, silent)
     began = time.monotonic()
-    with pytest.raises(CheckpointError, match="origin gave no answer: fatal: no end within 1 second"):
+    with pytest.raises(CheckpointError, match="origin gave no answer: fatal: no answer within 1 second"):
         premerge(ann)
     assert time.monotonic() - began < _SOON
 
