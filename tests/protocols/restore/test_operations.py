@@ -78,7 +78,7 @@ def test_a_rollback_leaves_the_point_restored_and_no_journal(work: GitRepo) -> N
 
 
 @pytest.mark.parametrize(
-    ("kind", "message"), [("state_snapshot", "keeps no files"), ("database_savepoint", "keeps no files")]
+    ("kind", "message"), [("state_snapshot", "cannot store files"), ("database_savepoint", "cannot store files")]
 )
 def test_a_type_that_keeps_no_files_is_refused_for_files(work: GitRepo, kind: str, message: str) -> None:
     with pytest.raises(CheckpointError, match=message):

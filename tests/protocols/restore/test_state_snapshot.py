@@ -204,7 +204,7 @@ def test_states_come_from_files_and_from_another_program_s_output(repo: GitRepo)
         (["create", "--state", "a=-", "--state", "b=-"], "one state only"),
         (["create", "--state", "run=.env"], "looks like a secret by its name"),
         (["create", "--state", "run=nowhere.json"], "cannot be read"),
-        (["create", "a", "--type", "state_snapshot"], "keeps no files"),
+        (["create", "a", "--type", "state_snapshot"], "cannot store files"),
         (["create", "--state", "run=a", "--type", "git_stash"], "cannot store what was named"),
         (["list", "--state", "run=a"], "list takes no --state"),
         (["create"], "needs a scope"),
