@@ -133,7 +133,10 @@ def test_a_suppression_that_is_over_or_does_nothing_is_a_note() -> None:
     settings = read(entry(until="2026-06-01") + entry(code="drift") + entry(code="driver"))
     _, _, used = split_findings([FOUND], settings.suppressions, JUNE_30)
     notes = find_unused(settings.suppressions, used, JUNE_30, PATH)
-    assert [(one.level, one.line, "is over" in one.message) for one in notes] == [("note", 1, True), ("note", 8, False)]
+    assert [(one.level, one.line, "has expired" in one.message) for one in notes] == [
+        ("note", 1, True),
+        ("note", 8, False),
+    ]
 
 
 def test_deep_nesting_is_a_finding() -> None:

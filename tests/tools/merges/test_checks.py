@@ -116,7 +116,7 @@ def test_a_pull_that_only_brings_news_is_a_note() -> None:
 def test_a_clean_merge_is_a_note_that_names_what_merges() -> None:
     found = only(BOTH._replace(previews=(FilePreview(PATH, "clean"), FilePreview(OTHER, "whole"))))
     assert (found.code, found.level) == ("upstream/diverged", "note")
-    assert found.message.endswith(f"lacks: a pull merges {PATH} cleanly and takes {OTHER} as it is there")
+    assert found.message.endswith(f"does not have: a pull merges {PATH} cleanly and takes {OTHER} as it is there")
 
 
 def test_a_long_list_is_cut() -> None:
@@ -139,7 +139,7 @@ def test_a_conflict_is_a_warning_at_its_place() -> None:
         in (found.message)
     )
     assert len(found.message) < 300
-    assert "commit by commit" not in found.hint
+    assert "once per commit" not in found.hint
 
 
 @pytest.mark.parametrize(
@@ -158,7 +158,7 @@ def test_every_reason_to_stop_is_said(preview: FilePreview, said: str) -> None:
 
 
 def test_a_rebase_may_ask_more_than_once() -> None:
-    assert "commit by commit" in only(BOTH._replace(rebases=True, previews=(FilePreview(PATH, "removed-here"),))).hint
+    assert "once per commit" in only(BOTH._replace(rebases=True, previews=(FilePreview(PATH, "removed-here"),))).hint
 
 
 def test_a_merge_with_the_default_branch_is_not_called_a_pull() -> None:
@@ -180,7 +180,7 @@ def test_what_is_not_committed_or_comes_out_wrong_is_told_beside() -> None:
     [
         ("gone", "note", "is not in this clone"),
         ("cut", "note", "how they merge is unknown: half is missing"),
-        ("unrelated", "warning", "no commit in common"),
+        ("unrelated", "warning", "unrelated histories"),
     ],
 )
 def test_an_upstream_of_which_nothing_can_be_told_is_said(state: str, level: str, said: str) -> None:

@@ -116,7 +116,7 @@ def test_a_repair_that_would_be_invalid_is_refused(server: Server) -> None:
     before = server.repo.git("rev-parse", "HEAD")
     ran = run_verb(audit, "--fix", cwd=server.repo.path, now=NOON, env=dict(os.environ))
     assert ran.codes == ["merge/lost-entry", "merge/not-repaired"]
-    assert "the result would be invalid: the action's text is empty" in ran.outcome.findings[-1].message
+    assert "the result would be invalid: next_actions.7.text is empty" in ran.outcome.findings[-1].message
     assert server.repo.git("rev-parse", "HEAD") == before
 
 
