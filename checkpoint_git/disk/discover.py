@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterator
+from contextlib import suppress
 from itertools import accumulate
 from typing import NamedTuple
 
@@ -87,11 +88,24 @@ def find_repository(start: str) -> tuple[str, str] | None:
 
 def find_common_dir(git_dir: str) -> str:
     """What all work trees of a repository share: git_dir itself, but for a linked work tree's."""
-    try:
-        with open(os.path.join(git_dir, "commondir"), encoding="utf-8", errors="surrogateescape") as stream:
-            return os.path.normpath(os.path.join(git_dir, stream.read(4096).strip() or "."))
-    except OSError:
-        return git_dir
+    return os.path.normpath(os.path.join(git_dir, _read_line(os.path.join(git_dir, "commondir")) or "."))
+
+
+def find_siblings(place: Place) -> list[tuple[str, Place]]:
+    """(branch, place) in each other work tree of the repository; no process is started. branch: "" for none."""
+    common = find_common_dir(place.git_dir or os.devnull)
+    folder, found = os.path.join(common, "worktrees"), list[tuple[str, Place]]()
+    names = sorted(os.listdir(folder)) if os.path.isdir(folder) else []
+    for git_dir in [common, *(os.path.join(folder, name) for name in names)] if names else []:
+        top = os.path.dirname(_read_line(os.path.join(git_dir, "gitdir")) or common)
+        root = os.path.normpath(os.path.join(top, os.path.relpath(place.root, place.top)))
+        with suppress(CheckpointError, OSError):  # it has no checkpoints, or is not there any more
+            other = find_place(root)
+            is_whole = other.root == root and os.path.samefile(other.git_dir or "", git_dir)
+            if is_whole and not os.path.samefile(git_dir, place.git_dir or ""):
+                branch = _read_line(os.path.join(git_dir, "HEAD"))
+                found.append((branch.partition("ref: refs/heads/")[2], other))
+    return found
 
 
 def folders_upward(start: str, top: str | None = None) -> Iterator[str]:
@@ -155,12 +169,14 @@ def _read_git_dir(folder: str) -> str | None:
 
 
 def _read_link_file(path: str) -> str | None:
+    _, found, target = _read_line(path).partition("gitdir:")
+    return os.path.normpath(os.path.join(os.path.dirname(path), target.strip(" "))) if found else None
+
+
+def _read_line(path: str) -> str:
+    """Of a file of git's that has one line; "" where there is none."""
     try:
         with open(path, encoding="utf-8", errors="surrogateescape") as stream:
-            text = stream.read(4096)
+            return stream.read(4096).strip("\r\n")
     except OSError:
-        return None
-    if not text.startswith("gitdir:"):
-        return None
-    target = text.removeprefix("gitdir:").strip("\r\n").strip(" ")
-    return os.path.normpath(os.path.join(os.path.dirname(path), target))
+        return ""

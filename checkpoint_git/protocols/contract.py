@@ -76,7 +76,7 @@ Reader = Literal["status", "prime", "report", "completion"]
 
 
 class Question(NamedTuple):
-    """form: the --format; only what it shows is made. skill, brief, since (as typed), short: asked of `status`."""
+    """form: the --format; only what it shows is made. The others: asked of `status`; since as typed."""
 
     place: Place
     now: int
@@ -87,6 +87,7 @@ class Question(NamedTuple):
     brief: bool = False
     since: str | None = None
     short: bool = False
+    worktrees: bool = False
 
     @property
     def is_narrow(self) -> bool:

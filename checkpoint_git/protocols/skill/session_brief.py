@@ -7,7 +7,7 @@ from typing import Any
 
 from checkpoint_git.core.clock import DAY, age_text
 from checkpoint_git.core.untrusted_text import clean
-from checkpoint_git.disk.discover import Place
+from checkpoint_git.disk.discover import Place, find_siblings
 from checkpoint_git.protocols.contract import Question, Summary
 from checkpoint_git.protocols.document import Document, find_broken
 from checkpoint_git.protocols.skill import store, views
@@ -46,11 +46,17 @@ def summarize_for_session(question: Question) -> Summary:
     resumed = next((document for document in documents if plan and document.skill == plan.skill), None)
     if resumed and resumed.text is None:  # of which the outline alone was kept: read again, if it is still there
         resumed = [*store.check_files(store.read_files(place, only={resumed.path}), now), resumed][0]
+    ahead = list[str]()
+    if find_siblings(place):
+        from checkpoint_git.protocols.skill.worktrees import find_ahead
+
+        ahead = [clean(one.line, _LONG) for one in find_ahead(place, now)]
     context = find_context(resumed, shipped.find_action)
     age = views.find_age((resumed and resumed.value) or {}, now)
     listed, is_old = context.primer["generated_files"], age is not None and age > LOOK_AFTER
     gone = _find_gone(place, resumed, listed) if resumed and is_old else []
-    return brief(documents, queue, plan, context, gone, now, shipped.find_proposal)
+    told = brief(documents, queue, plan, context, gone, now, shipped.find_proposal)
+    return told._replace(lines=[*told.lines, *_listed("Other work trees are ahead of this one", ahead, 3)])
 
 
 def _find_gone(place: Place, document: Document, listed: Sequence[str]) -> list[str]:

@@ -113,6 +113,13 @@ def summarize_status(question: Question) -> Summary:
     if not states:
         blocks = [Line(f"no checkpoints in {place.directory} yet; start one: checkpoint update build", "dim")]
     lead: list[Block] = []
+    if question.worktrees:
+        from checkpoint_git.protocols.skill.worktrees import find_ahead
+
+        ahead = find_ahead(place, question.now, question.skill)
+        data["worktrees"] = [one._asdict() for one in ahead]
+        blocks += [Line(""), *(Line(one.line, "warn", hang=2) for one in ahead)]
+        blocks += [] if ahead else [Line("no other work tree is ahead of this one", "dim")]
     if result.decisions and not question.short:
         lead.append(Line(f"{plural(len(result.decisions), 'decision')} waiting on you", "bad", "decision"))
         for one in result.decisions:

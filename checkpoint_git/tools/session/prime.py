@@ -75,7 +75,7 @@ def prime(
     lines += [line for summary in summaries[1:] for line in summary.lines]
     lines += [line for summary in summaries for line in summary.details]
     claims = find_claims(place.work_tree, place.git_dir, env, now)
-    lines[:0] = [clean(claim.line, 240) for claim in claims]
+    lines[:0] = [clean(claim.line, 240) for claim in claims[:8]]
     gaps = list((find_gaps if lines else find_conflicts)(place.work_tree, place.git_dir, env))
     gaps += find_nested(place.work_tree, place.git_dir, env, cwd)
     lines += [clean(gap.line, 240) for gap in gaps]

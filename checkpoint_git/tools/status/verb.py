@@ -12,6 +12,7 @@ from checkpoint_git.protocols.contract import Question, find_project, read_summa
 def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("skill", metavar="NAME", nargs="?", help="show this one in full; default: all")
     parser.add_argument("--brief", action="store_true", help="only the most important skill, its next action, blockers")
+    parser.add_argument("--worktrees", action="store_true", help="also what other work trees of this clone have done")
     parser.add_argument("--short", action="store_true", help="only the table: one line for each checkpoint")
     parser.add_argument("--since", metavar="TIME", help="changes since 2d (days), 2026-06-01, 2026-06-01T00:00:00Z")
 
@@ -20,7 +21,7 @@ def run(args: Namespace, invocation: Invocation) -> Outcome:
     """The verb: exit code 1 when a file is broken; the others are shown all the same."""
     cwd, form = invocation.cwd, getattr(args, "format", "")
     place = find_place(cwd) if args.skill or args.since else find_project(cwd)
-    asked = (args.skill, args.brief, args.since, args.short)
+    asked = (args.skill, args.brief, args.since, args.short, args.worktrees)
     question = Question(place, invocation.now, invocation.env, "status", form, *asked)
     summaries = list(read_summaries(question))
     data: dict[str, Any] = {}

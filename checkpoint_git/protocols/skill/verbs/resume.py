@@ -25,6 +25,7 @@ from checkpoint_git.protocols.skill.views import (
     list_requests,
     text_field,
 )
+from checkpoint_git.protocols.skill.worktrees import find_ahead
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -132,7 +133,10 @@ def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     result = result._replace(plan=plan)
     errors = [finding for finding in result.document.findings if finding.level == "error"] if result.document else []
     stops = plan.decision == "ask" or (errors and not args.go_on) or plan.reasons in (("corrupt",), ("incompatible",))
-    outcome = Outcome(_data(result), _blocks(result, others), [*errors, *result.drift], 1 if stops else 0)
+    ahead = find_ahead(place, invocation.now, args.skill) if os.path.isdir(place.directory) else []
+    elsewhere: list[Block] = [Line(one.line, "warn", hang=2) for one in ahead]
+    data = {**_data(result), "worktrees": [one._asdict() for one in ahead]}
+    outcome = Outcome(data, [*_blocks(result, others), *elsewhere], [*errors, *result.drift], 1 if stops else 0)
     return add_gaps(outcome, place.work_tree, place.git_dir, invocation)
 
 
