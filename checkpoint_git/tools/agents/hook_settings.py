@@ -7,6 +7,7 @@ from typing import Any, NamedTuple, cast
 
 from checkpoint_git.core.jsontext import JsonTextError, Node, decode, parse, to_tokens
 from checkpoint_git.core.jsonwrite import render, rewrite
+from checkpoint_git.protocols.contract import load_document
 from checkpoint_git.tools.agents.table import Hooks, Moment
 
 _NAME = "checkpoint-git"
@@ -14,14 +15,9 @@ _OURS = re.compile(r"' checkpoint-git((?: [a-z]+=[a-z0-9]*)*)\Z")
 _SPACES = {" ": "s", "\t": "t", "\n": "n", "\r": "r"}
 _LETTERS = {letter: space for space, letter in _SPACES.items()}
 _LONGEST_GAP = 16  # white space in an empty container that is remembered
-_TIMEOUTS: dict[Moment, int] = {"prime": 10, "stop": 20, "precompact": 20, "end": 20, "guard": 60}  # seconds
-_WORDS: dict[Moment, str] = {
-    "prime": "prime --format={agent}",
-    "stop": "session stop --block --format={agent}",
-    "precompact": "session precompact --format={agent}",
-    "end": "session end --format={agent}",
-    "guard": "restore-point guard --auto",
-}
+_TABLE = load_document(__file__.removesuffix(".py") + ".json")
+_TIMEOUTS: dict[Moment, int] = _TABLE["timeouts"]  # seconds
+_WORDS: dict[Moment, str] = _TABLE["words"]
 # The interpreter that init recorded in this clone first, as git's hooks do; a clone without either is left in peace.
 _TELL = (
     'p=$(git config checkpoint.install.python) && [ -x "$p" ] && "$p" -E -P -m checkpoint_git {words} && exit 0; '

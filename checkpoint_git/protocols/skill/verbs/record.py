@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.outcome import Block, Invocation, Line, Outcome
 from checkpoint_git.disk.discover import Place
+from checkpoint_git.protocols.contract import load_document
 from checkpoint_git.protocols.skill import changes, entries, store
 from checkpoint_git.protocols.skill.entries import Entry
 from checkpoint_git.protocols.skill.verbs.update import outcome_of_write
@@ -42,11 +43,13 @@ def record(place: Place, skill: str, now: int, change: Record, on_wait: Tell = l
     return EntryResult(written, None if written.refused else found[0])
 
 
+_ARGUMENTS: dict[str, list[tuple[str, dict[str, Any]]]] = load_document(__file__.removesuffix(".py") + ".json")
+
+
 class _Verb(NamedTuple):
     """One of the verbs, made like a module of its own. make: (arguments, now) -> the change."""
 
     name: str
-    arguments: tuple[tuple[str, dict[str, Any]], ...]
     make: Callable[[Namespace, int], Record]
     usage: str | None = None  # None: argparse's own
     SENTENCES: tuple[str, ...] = ("text", "question", "words", "id", "action", "why", "next", "option")
@@ -54,7 +57,7 @@ class _Verb(NamedTuple):
     def add_arguments(self, parser: ArgumentParser) -> None:
         parser.usage = self.usage
         parser.add_argument("skill", metavar="NAME", help="whose checkpoint")
-        for name, options in self.arguments:
+        for name, options in _ARGUMENTS[self.name]:
             parser.add_argument(*name.split(), **options)
 
     def run(self, args: Namespace, invocation: Invocation) -> Outcome:
@@ -71,56 +74,23 @@ class _Verb(NamedTuple):
         return outcome._replace(data={**outcome.data, "id": entry.id or None})
 
 
-def _text(name: str, text: str) -> tuple[str, dict[str, Any]]:
-    return name.lower(), {"metavar": name, "nargs": "+", "help": text}
-
-
-_BLOCKS = ("--blocks", {"metavar": "ROW", "help": "the id of the progress_table row that waits"})
-NOTE = _Verb(
-    "note",
-    (_text("TEXT", "what was decided, in a sentence"),),
-    lambda args, now: lambda value: entries.note(value, " ".join(args.text)),
-)
+NOTE = _Verb("note", lambda args, now: lambda value: entries.note(value, " ".join(args.text)))
 ASK = _Verb(
-    "ask",
-    (
-        _text("QUESTION", "what is to be decided"),
-        (
-            "--option",
-            {"metavar": "TEXT", "action": "append", "default": [], "help": "a possible answer; repeatable"},
-        ),
-        _BLOCKS,
-    ),
-    lambda args, now: lambda value: entries.ask(value, " ".join(args.question), args.option, args.blocks),
+    "ask", lambda args, now: lambda value: entries.ask(value, " ".join(args.question), args.option, args.blocks)
 )
 DECIDE = _Verb(
     "decide",
-    (("words", {"metavar": "[ID] ANSWER", "nargs": "+", "help": "the question's id, if several wait; the answer"}),),
     lambda args, now: lambda value: entries.decide(value, now, *entries.split_answer(value, args.words)),
     "%(prog)s NAME [ID] ANSWER",
 )
 BLOCK = _Verb(
-    "block",
-    (
-        _text("TEXT", "what blocks the work"),
-        ("--needs", {"metavar": "WHO", "help": f"who can clear it: {', '.join(entries.NEEDS)}"}),
-        _BLOCKS,
-    ),
-    lambda args, now: lambda value: entries.block(value, " ".join(args.text), args.needs, args.blocks),
+    "block", lambda args, now: lambda value: entries.block(value, " ".join(args.text), args.needs, args.blocks)
 )
 UNBLOCK = _Verb(
-    "unblock",
-    (("id", {"metavar": "ID", "nargs": "*", "help": "the blocker's id or text, if several are open"}),),
-    lambda args, now: lambda value: entries.unblock(value, now, " ".join(args.id) if args.id else None),
+    "unblock", lambda args, now: lambda value: entries.unblock(value, now, " ".join(args.id) if args.id else None)
 )
 DROP = _Verb(
     "drop",
-    (
-        ("action", {"metavar": "ACTION", "nargs": "*", "help": "its number (from 0) or part of its text; default: 0"}),
-        ("--why --reason", {"metavar": "TEXT", "required": True, "help": "the reason"}),
-        ("--next", {"metavar": "TEXT", "help": "the next action, put first in the list"}),
-        ("--complete", {"action": "store_true", "help": "also set status to complete"}),
-    ),
     lambda args, now: (
         lambda value: entries.drop(
             value,
