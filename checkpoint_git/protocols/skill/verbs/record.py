@@ -74,6 +74,10 @@ class _Verb(NamedTuple):
         return outcome._replace(data={**outcome.data, "id": entry.id or None})
 
 
+def _join(words: list[str]) -> str | None:
+    return " ".join(words) if words else None
+
+
 NOTE = _Verb("note", lambda args, now: lambda value: entries.note(value, " ".join(args.text)))
 ASK = _Verb(
     "ask", lambda args, now: lambda value: entries.ask(value, " ".join(args.question), args.option, args.blocks)
@@ -86,19 +90,12 @@ DECIDE = _Verb(
 BLOCK = _Verb(
     "block", lambda args, now: lambda value: entries.block(value, " ".join(args.text), args.needs, args.blocks)
 )
-UNBLOCK = _Verb(
-    "unblock", lambda args, now: lambda value: entries.unblock(value, now, " ".join(args.id) if args.id else None)
-)
+UNBLOCK = _Verb("unblock", lambda args, now: lambda value: entries.unblock(value, now, _join(args.id)))
 DROP = _Verb(
     "drop",
     lambda args, now: (
         lambda value: entries.drop(
-            value,
-            now,
-            args.why,
-            " ".join(args.action) if args.action else None,
-            next_action=args.next,
-            complete=args.complete,
+            value, now, args.why, _join(args.action), next_action=args.next, complete=args.complete
         )
     ),
 )
