@@ -19,6 +19,7 @@ VARYING = re.compile(
 
 def read_printed() -> list[str]:
     printed = [text for file in module_files().values() for _, text in read_texts(file.read_text("utf-8"))]
+    printed += [file.read_text("utf-8") for file in (ROOT / "checkpoint_git").rglob("*.json")]
     return printed + [file.read_text("utf-8") for file in (ROOT / "hooks").iterdir() if file.is_file()]
 
 
