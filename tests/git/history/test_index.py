@@ -343,9 +343,6 @@ def test_a_python_without_sqlite_answers_too(repo: GitRepo, monkeypatch: pytest.
 
 
 def test_a_removed_index_leaves_no_folder_and_is_made_again(told: GitRepo) -> None:
-    older = file(told).with_suffix("")
-    older.mkdir()
-    (older / "abc.whole.def").write_bytes(b"an index of pages")
     remove_index(str(file(told)))
     assert not (told.path / ".git" / "checkpoint").exists()
     assert warm(told) == cold(told)
