@@ -39,7 +39,7 @@ def main(paths: list[str]) -> None:
         for words in (["init", "-q"], ["add", "-A"], ["commit", "-q", "-m", "Checkpoints"]):
             subprocess.run(["git", *words], cwd=folder, check=True, env={**os.environ, **HERMETIC})
         figures = measure(list_contenders(), folder)
-    print_table(f"Commands over {count} files, {size / 1000:.0f} KB together", figures)
+    print_table(f"Commands over {count} files, {size / 1000:.0f} KB together", figures, "" if paths else "commands")
     if not paths:
         measure_many()
 
@@ -55,7 +55,7 @@ def measure_many() -> None:
             Contender("read and json.loads", [sys.executable, "-c", _READ_ALL]),
             Contender("checkpoint validate", [CHECKPOINT, "validate"]),
         ]
-        print_table(f"{MANY} files of 16 KB", measure(contenders, folder, rounds=9))
+        print_table(f"{MANY} files of 16 KB", measure(contenders, folder, rounds=9), "many-files")
 
 
 _READ_ALL = """

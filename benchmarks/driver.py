@@ -28,6 +28,7 @@ def main() -> None:
     print_table(
         "Merge driver, whole process",
         [figure._replace(note=note) for figure, note in zip(figures, notes, strict=False)],
+        "driver",
     )
 
 

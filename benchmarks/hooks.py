@@ -23,7 +23,7 @@ def main() -> None:
         commit_all(hooked)
         started = count_pythons(hooked)
         figures = measure([contender("commit without hooks", plain), contender("commit with hooks", hooked)], folder)
-    print_table("A commit that touches no checkpoint", figures)
+    print_table("A commit that touches no checkpoint", figures, "hooks")
     shown = "not counted: strace is not installed" if started is None else str(started)
     print(f"  Python processes that the hooks started: {shown}")
 

@@ -3,8 +3,11 @@
 Figures are the median over rounds; a ratio is taken within each round before its median is.
 """
 
+import json
 import os
+import platform
 import statistics
+import time
 from collections.abc import Callable, Sequence
 from typing import NamedTuple
 
@@ -31,6 +34,23 @@ class Figure(NamedTuple):
     milliseconds: float
     ratio: float
     note: str = ""
+
+
+KEPT = os.path.join(os.path.dirname(__file__), "figures.json")
+
+
+def keep(key: str, figures: Sequence[Figure]) -> None:
+    """Write figures into figures.json, with what they were measured on."""
+    with open(KEPT, encoding="utf-8") as stream:
+        kept = json.load(stream)
+    kept[key] = {
+        "date": time.strftime("%Y-%m-%d"),
+        "python": platform.python_version(),
+        "rows": {one.name: {"ms": round(one.milliseconds, 1), "ratio": round(one.ratio, 3)} for one in figures},
+    }
+    with open(KEPT, "w", encoding="utf-8") as stream:
+        json.dump(kept, stream, indent=2, sort_keys=True)
+        stream.write("\n")
 
 
 def measure(contenders: Sequence[Contender], cwd: str, rounds: int = ROUNDS) -> list[Figure]:
@@ -87,8 +107,10 @@ HERMETIC = {
 }
 
 
-def print_table(title: str, figures: Sequence[Figure]) -> None:
-    """A title and one line a figure."""
+def print_table(title: str, figures: Sequence[Figure], key: str = "") -> None:
+    """A title and one line a figure. key: under which they are kept in figures.json, for the pages that show them."""
+    if key:
+        keep(key, figures)
     width = max(len(figure.name) for figure in figures)
     print(f"\n{title}")
     print(f"  {'':{width}}  CPU ms   ratio")

@@ -27,7 +27,9 @@ def main() -> int:
         make_repository(folder)
         contenders = [contender(name, folder, driver) for name, driver in list_drivers(node).items()]
         figures = measure(contenders, folder, ROUNDS)
-    print_table(f"git merge, {FILES} files of 16 KB that both sides changed; base: node", [_noted(f) for f in figures])
+    print_table(
+        f"git merge, {FILES} files of 16 KB that both sides changed; base: node", [_noted(f) for f in figures], "merge"
+    )
     return 0
 
 

@@ -40,7 +40,9 @@ def main(words: list[str]) -> None:
         one, many = os.path.join(folder, "one"), os.path.join(folder, "many")
         write(one)
         fill(many)
-        print_table(f"Pipeline records; the long list has {MANY}", measure(list_contenders(one, many), folder, 9))
+        print_table(
+            f"Pipeline records; the long list has {MANY}", measure(list_contenders(one, many), folder, 9), "pipeline"
+        )
         print(f"\n  wall clock, best of 5: list of one {wall('list', one):.0f} ms, write {wall('write', one):.0f} ms")
         print(f"  list of {MANY}: {wall('list', many):.0f} ms, at most {peak(many):.0f} MB")
 

@@ -92,7 +92,7 @@ ROWS = [
     Row("hooks/unreachable", "mkdir ../hooks; git config core.hooksPath ../hooks", "outside"),
     Row("hooks/unreachable", "git config core.hooksPath ''", "nowhere"),
     Row("hooks/unreachable", "git config checkpoint.install.python /no/python", "interpreter"),
-    Row("hooks/proof", f"sed -i 's/^checkpoint_git_hook() (/checkpoint_git_hook() ((/' {HOOK}"),
+    Row("hooks/unreachable", f"sed -i 's/^checkpoint_git_hook() (/checkpoint_git_hook() ((/' {HOOK}"),
     Row(settings.BAD, f"echo '[nothing]' > {TOML}", "", f"rm {TOML}"),
     Row(
         settings.UNUSED,

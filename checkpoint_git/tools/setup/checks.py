@@ -226,8 +226,8 @@ _HOOK_STATES = {
 def find_unreachable_hooks(facts: SetupFacts) -> Iterator[Finding]:
     """Hooks of ours that git would not run.
 
-    They are missing, not executable, replaced, below a line that ends the script, have a first line (`#!`) that names
-    nothing on this machine, or are elsewhere than `core.hooksPath`.
+    They are missing, changed, not executable, replaced, below a line that ends the script, have a first line (`#!`)
+    that names nothing on this machine, or are elsewhere than `core.hooksPath`.
     """
     setup = facts.installation
     if setup is None or not setup.is_there or setup.settings.get(driver_settings.HOOKS) == "none":
@@ -240,7 +240,7 @@ def find_unreachable_hooks(facts: SetupFacts) -> Iterator[Finding]:
         yield Finding("hooks/unreachable", "warning", message, REPOSITORY, hint=hint)
     elif hooks:
         described = ", ".join(f"{hook.name} ({_HOOK_STATES[hook.state]})" for hook in hooks)
-        message = f"git does not run {len(hooks)} of our hooks in {setup.folder.path}: {described}"
+        message = f"git does not run {len(hooks)} of our hooks as init wrote them, in {setup.folder.path}: {described}"
         by_framework = setup.framework_entry and [hook.name for hook in hooks] == ["pre-commit"]
         recipes = [recipe for hook in hooks if (recipe := _describe_work_by_hand(hook))]  # init leaves those alone
         hint = "; ".join(recipes[:1]) or (
@@ -264,5 +264,5 @@ def _describe_work_by_hand(hook: HookFile) -> str:
 
 def _is_reached(hook: HookFile, setup: Installation) -> bool:
     by_framework = hook.name == "pre-commit" and setup.framework_entry and hook.state != "missing"
-    calls_us = hook.calls_us and hook.state not in ("no-interpreter", "passed-over")
+    calls_us = hook.calls_us and hook.state not in ("no-interpreter", "passed-over", "outdated")
     return hook.state not in _HOOK_STATES or calls_us or by_framework

@@ -153,7 +153,7 @@ def write_recipe(name: str, path: str, data: bytes | None = None) -> str:
     way = next((way for sign, _, way in _GENERATORS if sign in (data or b"")), "")
     if way:
         return f"to have it run, add it to {way.replace('NAME', name)}"
-    return f'to have it run, call this from {path}: checkpoint hook {name} "$@"'
+    return f'to have it run, call `checkpoint hook {name} "$@"` from {path}'
 
 
 def _first_line_end(data: bytes) -> int:

@@ -237,20 +237,22 @@ def test_a_hook_with_line_ends_of_another_system_is_an_error(healthy: GitRepo) -
     assert "pre-commit" in finding.message
 
 
-def test_a_hook_that_an_editor_broke_is_an_error(healthy: GitRepo) -> None:
+def test_a_hook_that_an_editor_broke_is_a_finding_that_init_ends(healthy: GitRepo) -> None:
     hook = healthy.path / ".git/hooks/pre-commit"
     hook.write_bytes(hook.read_bytes().replace(b"\n)\n", b"\n", 1))
-    (finding,) = examine(healthy, "--check", "hooks/proof")
-    assert finding.level == "error"
-    assert "the pre-commit hook" in finding.message
+    (finding,) = examine(healthy, "--check", "hooks")
+    assert (finding.code, finding.level) == ("hooks/unreachable", "warning")
+    assert "pre-commit (changed, or of another version)" in finding.message
+    init(str(healthy.path), Options(), os.environ)
+    assert examine(healthy, "--check", "hooks") == []
 
 
 def test_a_broken_hook_does_not_keep_the_others_from_being_tried(healthy: GitRepo) -> None:
     hook = healthy.path / ".git/hooks/pre-commit"
     hook.write_bytes(hook.read_bytes().replace(b"\n)\n", b"\n", 1))
     healthy.git("config", "checkpoint.install.python", "/bin/false")
-    messages = [message for _, message in hook_findings(healthy)]
-    assert any("the pre-commit hook failed" in message for message in messages)
+    messages = [one.message for one in examine(healthy, "--check", "hooks")]
+    assert any("pre-commit (changed, or of another version)" in message for message in messages)
     assert any("the hooks pre-merge-commit, pre-push failed" in message for message in messages)
 
 
