@@ -93,6 +93,7 @@ ROWS = [
     Row("hooks/unreachable", "git config core.hooksPath ''", "nowhere"),
     Row("hooks/unreachable", "git config checkpoint.install.python /no/python", "interpreter"),
     Row("hooks/unreachable", f"sed -i 's/^checkpoint_git_hook() (/checkpoint_git_hook() ((/' {HOOK}"),
+    Row("hooks/proof", "git config checkpoint.install.python /bin/false"),
     Row(settings.BAD, f"echo '[nothing]' > {TOML}", "", f"rm {TOML}"),
     Row(
         settings.UNUSED,
