@@ -16,6 +16,7 @@ OURS = "refs/checkpoint/claims/"  # what the work trees of a clone share; on a r
 SEEN = "refs/checkpoint/seen/"  # the remote's, as last fetched
 FETCHED = f"+{OURS}*:{SEEN}*"
 LONGEST = 7 * DAY
+_LAST = 253_402_300_799 - LONGEST  # the year 9999 ends a week later, and no later time can be written
 _MARGIN = 60  # seconds by which two clocks may differ
 _FORM = "--format=%(refname)%00%(objectname)%00%(committerdate:unix)%00%(contents:subject)"
 _SUBJECT = re.compile(r"claimed until (\S+) by (.+)")
@@ -85,7 +86,7 @@ def read_claims(work_tree: str, env: Mapping[str, str]) -> list[Claim]:
 
 def _parse(ref: str, commit: str, date: str, subject: str) -> Claim:
     # fail closed: what is not understood lasts as long as a claim can
-    match, since = _SUBJECT.match(subject), int(date or 0)
+    match, since = _SUBJECT.match(subject), min(int(date or 0), _LAST)
     instant = read_instant(match[1]) if match else None
     until = min(instant[0] if instant else since + LONGEST, since + LONGEST)
     return Claim(ref, commit, since, until, shorten(match[2], 200) if match else "an unknown holder")

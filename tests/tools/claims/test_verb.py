@@ -105,6 +105,15 @@ def test_a_claim_that_is_not_understood_holds_for_seven_days(subject: str, hub: 
     assert ask(ann, "claim", "build")[0] == 0
 
 
+@pytest.mark.parametrize("seconds", [253_402_300_800, 10**14])
+def test_a_claim_from_a_year_that_no_clock_has_is_shown_and_can_be_released(seconds: int, ann: Clone) -> None:
+    plant(ann, "claimed until 9999-12-31T00:00:00Z by bob", ago=int(time.time()) - seconds)
+    assert ask(ann, "status")[0] == 0
+    assert ask(ann, "claim", "build", "--remote", ".")[0] == 1
+    assert ask(ann, "release", "build", "--force", "--remote", ".")[0] == 0
+    assert ask(ann, "claim", "build", "--remote", ".")[0] == 0
+
+
 def test_a_holder_from_a_remote_cannot_speak_to_the_terminal(hub: Hub, ann: Clone) -> None:
     plant(hub, f"claimed until {instant(600)} by \x1b[31mzoe\u202e")
     for words in (["claim", "build"], ["status"], ["next"]):
