@@ -152,9 +152,7 @@ Hook = Literal[
     # (context) -> (how many the doctor looks at, path -> its JSON text or None, paths of those that are over for long)
     "open_documents",  # raises without any
     "count_untracked",  # (work_tree, env) -> int: what there is of the row's `local` paths
-    "list_schema_references",  # (place, *, present) -> list[str]: files that name their schema, or could and do not
-    "add_schema_references",  # (place, now) -> None
-    "remove_schema_references",  # (place, now) -> None
+    "name_schemas",  # (place, now, *, wanted, dry_run) -> list[str]: files that name their schema from now on, or not
 ]
 
 

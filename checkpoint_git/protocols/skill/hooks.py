@@ -44,27 +44,13 @@ def open_documents(context: "Context") -> tuple[int, Callable[[str], str | None]
     return len(facts.summaries), facts.read_text, frozenset(one.path for one, _ in facts.find_aged("complete"))
 
 
-def list_schema_references(place: Place, *, present: bool) -> list[str]:
-    """The paths of the checkpoints that can be read and whose $schema is ours, or else of those that have none."""
-    return [layout.checkpoint_path(place, skill) for skill in _list_skills(place, _REFERENCE if present else None)]
+def name_schemas(place: Place, now: int, *, wanted: bool, dry_run: bool) -> list[str]:
+    """Lets every checkpoint that has no $schema name ours, or none name it; their paths. updated_at stays."""
 
+    def change(value: dict[str, Any] | None) -> dict[str, Any]:
+        rest = {key: inner for key, inner in (value or {}).items() if key != "$schema"}
+        return {"$schema": _REFERENCE, **rest} if wanted else rest
 
-def add_schema_references(place: Place, now: int) -> None:
-    """Lets every checkpoint name its schema; updated_at stays: nothing of its work has changed."""
-    for skill in _list_skills(place, None):
-        store.change_checkpoint(place, skill, lambda value: {"$schema": _REFERENCE, **(value or {})}, now)
-
-
-def remove_schema_references(place: Place, now: int) -> None:
-
-    def without(value: dict[str, Any] | None) -> dict[str, Any]:
-        return {key: inner for key, inner in (value or {}).items() if key != "$schema"}
-
-    for skill in _list_skills(place, _REFERENCE):
-        store.change_checkpoint(place, skill, without, now)
-
-
-def _list_skills(place: Place, reference: str | None) -> list[str]:
     found = []
     for skill in store.list_skills(place):
         try:
@@ -72,6 +58,8 @@ def _list_skills(place: Place, reference: str | None) -> list[str]:
             value = jsontext.load(jsontext.decode(data)) if isinstance(data, bytes) else None
         except (CheckpointError, jsontext.JsonTextError):
             continue
-        if isinstance(value, dict) and value.get("$schema") == reference:
-            found.append(skill)
+        if isinstance(value, dict) and value.get("$schema") == (None if wanted else _REFERENCE):
+            found.append(layout.checkpoint_path(place, skill))
+            if not dry_run:
+                store.change_checkpoint(place, skill, change, now)
     return found

@@ -10,7 +10,6 @@ from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.outcome import Block, Line
 from checkpoint_git.core.terminal_text import escape_controls, plural, shorten
 from checkpoint_git.disk.discover import Place
-from checkpoint_git.protocols.contract import load_document
 from checkpoint_git.protocols.document import Document
 from checkpoint_git.protocols.skill import life
 from checkpoint_git.protocols.skill.state import State
@@ -18,12 +17,20 @@ from checkpoint_git.protocols.skill.views import action_text, read_objects, text
 from checkpoint_git.protocols.validate import iterate_checked
 
 # What can happen, in the order in which it is told.
-_TABLE = load_document(__file__.removesuffix(".py") + ".json")
-KINDS: list[str] = _TABLE["kinds"]
+KINDS = (
+    "started", "status", "phase", "step", "completed", "done", "decided", "opened", "closed", "ticket", "handed_over",
+    "row", "dropped", "queued",
+)  # fmt: skip
 _SHOWN_LETTERS = 160
 _SHOWN_EVENTS = 12  # of one checkpoint
 # what the first line counts: kind -> (one, several)
-_COUNTED: dict[str, tuple[str, str]] = _TABLE["counted"]
+_COUNTED = {
+    "completed": ("row completed", "rows completed"),
+    "done": ("action done", "actions done"),
+    "decided": ("decision made", "decisions made"),
+    "opened": ("blocker opened", "blockers opened"),
+    "closed": ("blocker closed", "blockers closed"),
+}
 
 
 class Event(NamedTuple):

@@ -9,7 +9,7 @@ from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.outcome import Block, Glyph, Line, Style, Table
 from checkpoint_git.core.terminal_text import plural, quote_word, shorten
 from checkpoint_git.disk.discover import Place
-from checkpoint_git.protocols.contract import Question, Summary, load_document
+from checkpoint_git.protocols.contract import Question, Summary
 from checkpoint_git.protocols.document import Document, find_broken
 from checkpoint_git.protocols.skill.layout import check_skill_name
 from checkpoint_git.protocols.skill.shipped_actions import read_shipped
@@ -23,7 +23,14 @@ if TYPE_CHECKING:
 _FIRM = (0, 3, 4, 5)  # the columns of the table that are never cut: all but phase and step
 _SHOWN_ACTIONS = 3
 _SHOWN_LETTERS = 160
-_LOOKS: dict[str, tuple[Glyph, Style]] = load_document(__file__.removesuffix(".py") + ".json")
+_LOOKS: dict[str, tuple[Glyph, Style]] = {
+    "complete": ("complete", "good"),
+    "in_progress": ("in_progress", ""),
+    "not_started": ("not_started", "dim"),
+    "blocked": ("blocked", "bad"),
+    "failed": ("failed", "bad"),
+    UNREADABLE: ("failed", "bad"),
+}
 
 
 class StatusResult(NamedTuple):

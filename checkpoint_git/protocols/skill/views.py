@@ -5,20 +5,23 @@ from typing import Any
 
 from checkpoint_git.core.clock import DAY, read_instant
 from checkpoint_git.core.terminal_text import escape_controls, quote_word, shorten
-from checkpoint_git.protocols.contract import load_document
 from checkpoint_git.protocols.document import Document
 from checkpoint_git.protocols.mismatch import OWN
 
 STALE_AFTER = 7 * DAY  # seconds without a write, while in progress
 UNREADABLE = "unreadable"
 
-_TABLE = load_document(__file__.removesuffix(".py") + ".json")
 # A phase or step is at a gate when one of these is among its words (or "sign off" is), and none that says it is over.
-GATE_WORDS = frozenset(_TABLE["gate"])
+GATE_WORDS = frozenset(
+    ["gate", "gates", "approval", "approvals", "review", "reviews", "signoff", "acceptance", "uat", "qa"]
+)
 OVER_WORDS = frozenset(["passed", "approved", "cleared", "signed", "accepted", "done", "merged", "shipped", "skipped"])
 ROWS_OVER = frozenset(["complete", "skipped", "deferred"])  # statuses of rows that ask for nothing
-PUBLIC_FIELDS: list[str] = _TABLE["public"]
-_OUTLINED: list[str] = _TABLE["outlined"]
+PUBLIC_FIELDS = (
+    "protocol_version", "skill", "project", "project_dir", "created_at", "updated_at", "phase", "step", "status",
+    "progress_summary", "progress_table", "context_primer", "blockers", "next_actions", "pm_refs", "depends_on",
+)  # fmt: skip
+_OUTLINED = {*PUBLIC_FIELDS, "cost", "superseded"} - {"skill", "project_dir", "progress_table", "context_primer"}
 _TICKET_FIELDS = ("role", "provider", "id", "url", "created_by_skill", "first_seen_at")
 # what the rows of thousands of checkpoints say is one object each
 _ROWS: dict[str, dict[str, Any]] = {
@@ -46,7 +49,7 @@ def outline(document: Document) -> Document:
     value = document.value
     if value is None:
         return document._replace(text=None)
-    kept = {key: value[key] for key in _OUTLINED if key in value}
+    kept = {key: member for key, member in value.items() if key in _OUTLINED}
     if "progress_table" in value:
         rows = kept["progress_table"] = list[dict[str, Any]]()
         for row in read_objects(value, "progress_table"):

@@ -15,7 +15,7 @@ from checkpoint_git.core.outcome import Answer, Invocation
 from checkpoint_git.disk.discover import Place, find_link
 from checkpoint_git.protocols.contract import find_hooks, open_room
 from checkpoint_git.protocols.registry import KINDS
-from checkpoint_git.tools.setup.steps import RemoveFile, Step, apply_steps, leave_hidden, write_step
+from checkpoint_git.tools.setup.steps import Deed, RemoveFile, Step, apply_steps, leave_hidden, write_step
 from checkpoint_git.tools.setup.survey import read_file
 
 _META_SCHEMA = "x-merge"  # of the keywords that say how files merge
@@ -123,15 +123,15 @@ def is_own_text(data: bytes) -> bool:
 def add_schemas(place: Place, invocation: Invocation, *, dry_run: bool) -> list[Step]:
     steps = [_plan_file(place, schema) for schema in list_schemas()]
     steps = leave_hidden(steps, place.work_tree, invocation.env) if place.work_tree else steps
-    unnamed = list[str]()
-    if os.path.isdir(place.directory):  # not before the first init, and a sparse checkout can leave it out
-        unnamed += [path for listed in find_hooks("list_schema_references") for path in listed(place, present=False)]
+    is_there = os.path.isdir(place.directory)  # not before the first init, and a sparse checkout can leave it out
     if not dry_run:
         apply_steps(steps, None)
-    if not dry_run and unnamed:
-        for add in find_hooks("add_schema_references"):
-            add(place, invocation.now)
-    return steps + [Step("add", os.path.relpath(path, place.top), "$schema") for path in unnamed]
+    return steps + (_name_schemas(place, invocation.now, "add", dry_run=dry_run) if is_there else [])
+
+
+def _name_schemas(place: Place, now: int, deed: Deed, *, dry_run: bool) -> list[Step]:
+    named = (name(place, now, wanted=deed == "add", dry_run=dry_run) for name in find_hooks("name_schemas"))
+    return [Step(deed, os.path.relpath(path, place.top), "$schema") for paths in named for path in paths]
 
 
 def _plan_file(place: Place, schema: Exported) -> Step:
@@ -149,9 +149,7 @@ def remove_schemas(place: Place, now: int, *, dry_run: bool) -> list[Step]:
     paths = [os.path.join(place.directory, FOLDER, schema.file) for schema in list_schemas()]
     own = [path for path in paths if is_own_text(read_file(path).data or b"")]
     steps = [Step("remove", os.path.relpath(path, place.top), "", RemoveFile(path, folders=1)) for path in own]
-    named = [path for listed in find_hooks("list_schema_references") for path in listed(place, present=True)]
+    named = _name_schemas(place, now, "remove", dry_run=dry_run)
     if not dry_run:
-        for remove in find_hooks("remove_schema_references"):
-            remove(place, now)
         apply_steps(steps, None)
-    return steps + [Step("remove", os.path.relpath(path, place.top), "$schema") for path in named]
+    return steps + named
