@@ -110,3 +110,8 @@ def age_text(seconds: int) -> str:
         if abs(seconds) >= size:
             return f"{ahead}{abs(seconds) // size}{unit}"
     return "now"
+
+
+def ago_text(seconds: int) -> str:
+    text = age_text(seconds)
+    return "just now" if text == "now" else text if seconds < 0 else f"{text} ago"

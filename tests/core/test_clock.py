@@ -62,3 +62,10 @@ def test_a_plain_instant_is_one_as_it_would_be_written(parts: list[tuple[str, ..
     for text in map("".join, parts):
         plain = clock.read_instant(text) is not None and len(text) == 20 and text[10] == "T" and text[-1] == "Z"
         assert clock.is_plain_instant(text) == plain, text
+
+
+@pytest.mark.parametrize(
+    ("seconds", "text"), [(0, "just now"), (59, "just now"), (3_600, "1h ago"), (-172_800, "in 2d")]
+)
+def test_how_long_ago_reads_as_people_say_it(seconds: int, text: str) -> None:
+    assert clock.ago_text(seconds) == text

@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 from typing import Any, Literal, NamedTuple
 
-from checkpoint_git.core.clock import DAY, age_text
+from checkpoint_git.core.clock import DAY, ago_text
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.terminal_text import join_some, plural, quote_word, shorten
 from checkpoint_git.protocols.document import Document
@@ -98,10 +98,8 @@ def plan_resume(document: Document | None, skill: str, now: int, find_proof: Fin
 
 def _orient(value: dict[str, Any], skill: str, now: int, actions: list[Action]) -> tuple[str, ...]:
     complete, rows = views.count_rows(value)
-    age, ago = views.find_age(value, now), ""
-    if age is not None:
-        text = age_text(age)
-        ago = f" ({'just now' if text == 'now' else text if age < 0 else f'{text} ago'})"
+    age = views.find_age(value, now)
+    ago = f" ({ago_text(age)})" if age is not None else ""
     return (
         f"RESUMING: {skill} on {text_field(value, 'project') or '?'}",
         f"Last session: {text_field(value, 'updated_at') or '?'}{ago}",

@@ -2,7 +2,7 @@
 
 from typing import Any, NamedTuple
 
-from checkpoint_git.core.clock import age_text
+from checkpoint_git.core.clock import ago_text
 from checkpoint_git.core.terminal_text import join_some, shorten
 from checkpoint_git.disk.discover import Place, find_siblings
 from checkpoint_git.protocols.skill import life, store, views
@@ -24,7 +24,7 @@ class Ahead(NamedTuple):
 
     @property
     def line(self) -> str:
-        age = "" if self.age_seconds is None else f"{age_text(self.age_seconds)} ago"
+        age = "" if self.age_seconds is None else ago_text(self.age_seconds)
         state = ", ".join(filter(None, (self.status, self.step, age)))
         told = [f"{life.LOOKS[kind][0]}: {shorten(text, _LETTERS)}" for kind, text in self.events]
         where = f"branch {self.branch or 'none'} ({self.work_tree})"
