@@ -68,7 +68,7 @@ def wrap(text: str, width: int) -> str:
     import textwrap
 
     def fill(paragraph: str) -> Iterator[str]:
-        rows = [re.fullmatch(r"( +\S.*?  +)(\S.*)", line) or line for line in paragraph.split("\n")]
+        rows = [re.fullmatch(r"( ++\S(?:\S| (?! ))*+ {2,}+)(\S.*)", line) or line for line in paragraph.split("\n")]
         found = [row for row in rows if not isinstance(row, str)]
         is_narrow = any(len(row[0]) > width and len(row[1]) > width // 2 for row in found)
         for row in rows:

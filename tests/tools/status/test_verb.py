@@ -49,10 +49,12 @@ def test_stale_work_is_flagged_with_its_age(project: Path) -> None:
 
 
 def test_next_actions_and_blockers_are_listed_for_each_skill(project: Path) -> None:
-    write(project, "deploy", next_actions=["a", "b", "c", "d", "e"], blockers=[DECISION])
+    key = {"id": "b2", "description": "No key yet", "needs": "external_dep"}
+    write(project, "deploy", next_actions=["a", "b", "c", "d", "e"], blockers=[DECISION, key])
     said = run_verb(verb, cwd=project).text
     assert "\ndeploy\n  next: a\n  then: b\n  then: c\n  and 2 more: checkpoint status deploy\n" in said
-    assert "  blocker b1: Which region? (blocks sprint-2) [needs user_decision]" in said
+    assert "  blocker b2: No key yet [needs external_dep]" in said
+    assert said.count("Which region?") == 1  # decisions wait at the top
     assert "\nbuild\n  next: Write the notes API\n  then: Run the evaluator" in said
 
 
