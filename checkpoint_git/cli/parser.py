@@ -62,11 +62,14 @@ class _Parser(argparse.ArgumentParser):
         raise AttributeError
 
     def format_help(self) -> str:
+        from textwrap import fill
+
         from checkpoint_git.cli import help_text
 
         width = help_text.read_width()
         self.formatter_class = partial(argparse.RawDescriptionHelpFormatter, width=width)
-        self.usage = self.format_usage().removeprefix("usage: ").rstrip()
+        usage = " ".join(self.format_usage().split())
+        self.usage = fill(usage, width, subsequent_indent=" " * 11, break_on_hyphens=False).removeprefix("usage: ")
         self.description, self.epilog = (help_text.wrap(text, width) for text in help_text.read_help(self.request.verb))
         return super().format_help()
 

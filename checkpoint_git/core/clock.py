@@ -113,5 +113,4 @@ def age_text(seconds: int) -> str:
 
 
 def ago_text(seconds: int) -> str:
-    text = age_text(seconds)
-    return "just now" if text == "now" else text if seconds < 0 else f"{text} ago"
+    return "just now" if abs(seconds) < 60 else age_text(seconds) + " ago" * (seconds > 0)

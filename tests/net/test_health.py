@@ -156,7 +156,7 @@ def test_one_deadline_stands_over_an_answer_that_never_ends(server: Server, star
     begun = time.monotonic()
     answer = ask(server, drip(start, piece, server.done), seconds=0.4)
     assert answer.trouble == "unreachable"
-    assert "within 0.4 seconds" in answer.detail or "in time" in answer.detail
+    assert any(words in answer.detail for words in ("within 0.4 seconds", "in time", "timed out"))
     assert time.monotonic() - begun < 5, "it was hung up"
 
 

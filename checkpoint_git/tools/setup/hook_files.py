@@ -164,7 +164,5 @@ _ENDS = re.compile(rb"^(?:exit\b(?!\s*\|\|)|exec\s+(?!\d*[<>]|\{\w+\}[<>]|-)[^\s
 
 
 def ends_before(script: bytes) -> bool:
-    """Whether an `exit` or `exec` begins a line. In a block that nobody indented it may not end the script, and then
-    ours goes to the top for nothing, which changes nothing either.
-    """
+    # with an exit or exec at the start of a line; below a block that nobody indented ours goes to the top for nothing
     return _ENDS.search(script) is not None
