@@ -97,7 +97,7 @@ def find_siblings(place: Place) -> list[tuple[str, Place]]:
     folder, found = os.path.join(common, "worktrees"), list[tuple[str, Place]]()
     names = sorted(os.listdir(folder)) if os.path.isdir(folder) else []
     for git_dir in [common, *(os.path.join(folder, name) for name in names)] if names else []:
-        top = os.path.dirname(_read_line(os.path.join(git_dir, "gitdir")) or common)
+        top = os.path.dirname(os.path.normpath(os.path.join(git_dir, _read_line(os.path.join(git_dir, "gitdir")))))
         root = os.path.normpath(os.path.join(top, os.path.relpath(place.root, place.top)))
         with suppress(CheckpointError, OSError):  # it has no checkpoints, or is not there any more
             other = find_place(root)

@@ -52,18 +52,16 @@ class Claim(NamedTuple):
 
 def find_common_dir(git_dir: str) -> str:
     """What all work trees share; disk.discover reads it too, but packages of one layer do not know one another."""
-    try:
-        with open(os.path.join(git_dir, "commondir"), "rb") as stream:
-            return os.path.normpath(os.path.join(git_dir, os.fsdecode(stream.read(4096).strip())))
-    except OSError:
-        return git_dir
+    with suppress(OSError), open(os.path.join(git_dir, "commondir"), "rb") as stream:
+        return os.path.normpath(os.path.join(git_dir, os.fsdecode(stream.read(4096).strip())))
+    return git_dir
 
 
 def find_holder(work_tree: str, invocation: Invocation) -> str:
     """Names one session in one work tree on one machine."""
     user = invocation.env.get("USER") or invocation.env.get("LOGNAME") or str(os.getuid())
     session = f" session {invocation.session}" if invocation.session else ""
-    return escape_controls(f"{user}@{os.uname().nodename}:{os.path.realpath(work_tree)}{session}")[:200]
+    return escape_controls(f"{user}@{os.uname().nodename}:{os.path.realpath(work_tree)}{session}")
 
 
 def find_claims(work_tree: str | None, git_dir: str | None, env: Mapping[str, str], now: int) -> list[Claim]:
@@ -89,4 +87,4 @@ def _parse(ref: str, commit: str, date: str, subject: str) -> Claim:
     match, since = _SUBJECT.match(subject), min(int(date or 0), _LAST)
     instant = read_instant(match[1]) if match else None
     until = min(instant[0] if instant else since + LONGEST, since + LONGEST)
-    return Claim(ref, commit, since, until, shorten(match[2], 200) if match else "an unknown holder")
+    return Claim(ref, commit, since, until, shorten(match[2], 1_000) if match else "an unknown holder")

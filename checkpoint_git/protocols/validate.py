@@ -100,7 +100,7 @@ def unreadable_document(path: str, error: OSError) -> Document:
 def advise_restore(path: str) -> str:
     """Of a file that cannot be used; what git tracks of it may be."""
     skill = open_room(protocol_of(path) or "skill").layout.find_skill(path) if protocol_of(path) == "skill" else ""
-    away = f", archive it: checkpoint reset {quote_word(skill)}; or" if skill else ", or"
+    away = f", or archive it: checkpoint reset {quote_word(skill)}; or" if skill else ", or"
     return f"edit it{away} restore git's version: git restore -- {quote_path(path)}"
 
 

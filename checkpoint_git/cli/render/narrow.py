@@ -24,7 +24,7 @@ def fold(text: str, width: int, hang: int = 0) -> list[str]:
     ends = (place for place in range(len(command)) if command.startswith("; ", place))
     end = next((place for place in ends if not any(command[:place].count(quote) % 2 for quote in "'\"")), len(command))
     lines += [" " * hang + command[:end]] * bool(command)
-    return lines + (wrap(" " * hang + command[end + 2 :], width, hang) if command[end + 2 :] else [])
+    return lines + (fold(" " * hang + command[end + 2 :], width, hang) if command[end + 2 :] else [])
 
 
 def wrap(text: str, width: int, hang: int, *, breaks: bool = False) -> list[str]:

@@ -56,7 +56,8 @@ def render_finding(finding: Finding, screen: Screen) -> list[str]:
     start = f"{escape_controls(place)}: " if finding.path else ""
     code = f" [{escape_controls(finding.code)}]" if finding.code else ""
     lines = _fold(f"{start}{finding.level}: {escape_controls(finding.message)}{code}", screen)
-    lines[0] = lines[0].replace(finding.level, paint(finding.level, _LEVEL_STYLES[finding.level], screen), 1)
+    level, rest = paint(finding.level, _LEVEL_STYLES[finding.level], screen), lines[0][len(start) :]
+    lines[0] = lines[0][: len(start)] + rest.replace(finding.level, level, 1)
     lines[-1] = lines[-1].removesuffix(code) + paint(code, "dim", screen) * lines[-1].endswith(code)
     hint = _fold(f"  {escape_controls(finding.hint)}", screen) if finding.hint else []
     return lines + [paint(line, "dim", screen) for line in hint]

@@ -284,7 +284,7 @@ def plan_resume(
         record = compare(found.record)
         passed += found.warnings
         odd += [f"{earlier}: {message}" for message in record.messages("warning")]
-        if before and record.is_valid and _written_at(run.base, record) < _written_at(run.base, before):
+        if before and record.is_valid and _written_at(run.base, record)[0] < _written_at(run.base, before)[0]:
             odd.append(f"{earlier}: its record is older than that of {before.name.phase}: run it again")
         before = record if record.is_valid else before
         phases.append(PhaseState(earlier, record, record.messages("error")))

@@ -116,8 +116,8 @@ def compare(workspace: Workspace, location: Location, kept: dict[str, Any]) -> l
     if (then.head, then.branch) != (now.head, now.branch):
         said.append(f"HEAD was {_name(then)} and is now {_name(now)} (--operation restores it)")
     if then.operation != now.operation:
-        was, is_now = (f"a {one.operation}" if one.operation else "nothing" for one in (then, now))
-        said.append(f"{was} was in progress in git, and now {is_now} is (--operation restores it)")
+        was, is_now = (f"git {one.operation}" if one.operation else "nothing" for one in (then, now))
+        said.append(f"{was} was in progress, and now {is_now} is (--operation restores it)")
     if then.staged != now.staged:
         there = read_index(workspace.root, env=private_objects.quiet_env(workspace.env))
         paths = sorted({one.path for one in {*there} ^ {*_read_kept(workspace, location.folder)}})

@@ -208,7 +208,7 @@ def trust_point(workspace: Workspace, word: str, reason: str = "") -> Manifest:
             wrong.append("to restore its PostgreSQL dump would run what is in it")
         if wrong:
             message = f"{manifest.id} is not taken over: {escape_controls(wrong[0])}"
-            raise CheckpointError(message, f"checkpoint restore-point show {manifest.id} shows what it names")
+            raise CheckpointError(message, f"see why: checkpoint restore-point verify {manifest.id} --foreign")
         if manifest.is_foreign:
             with _noted(workspace, "trust", manifest.id, {"reason": reason, "digest": manifest.value["digest"]}):
                 folder = store.begin_folder(workspace.base, manifest.id)

@@ -51,7 +51,7 @@ def swap_claim(
                 _swap(top, seen, commit if remote else theirs, theirs, env)
                 return None
             _swap(top, ref, ours, commit, env)
-            if reply.kind == "refused":
+            if reply.kind == "refused" or (reply.kind == "unknown" and attempt > 3):
                 raise CheckpointError(f"{escape_controls(remote)} does not take claims: {reply.said}", _LOCAL)
         time.sleep(backoff(min(attempt, 2), time.monotonic() - began, random.random()))  # noqa: S311 (no secret)
     raise CheckpointError(f"the claim on {wish.name} changed at every attempt", "try again in a moment")

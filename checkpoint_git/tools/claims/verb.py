@@ -44,6 +44,7 @@ class _Verb(NamedTuple):
         wish = Claim(f"{OURS}{args.skill}", "", now, now + lease, find_holder(top, invocation))
         taken = swap_claim(top, remote, wish, now, env, force=not self.is_claim and args.force)
         claim, name = taken or (wish if lease else None), quote_word(args.skill)
+        name += f" --remote {quote_word(args.remote)}" if args.remote else ""
         data = {"claim": claim and claim.data, "held": claim is wish, "remote": remote or None}
         if taken:
             hint = f"other work: checkpoint next; if that session is gone: checkpoint release {name} --force"

@@ -3,6 +3,7 @@
 import json
 import os
 import subprocess
+import time
 from pathlib import Path
 from typing import Any
 
@@ -111,12 +112,15 @@ def test_a_work_tree_that_is_removed_takes_only_its_own_records(work: GitRepo, t
     assert where(work.path) == "local_review"
 
 
-def test_an_earlier_phase_that_ran_again_in_the_same_second_is_newer(work: GitRepo) -> None:
+def test_an_earlier_phase_that_runs_again_is_named_when_it_is_written_and_makes_the_later_one_older(
+    work: GitRepo,
+) -> None:
     moment = ["--timestamp", "2026-03-02T09:30:00Z"]
     write(work.path, "implement", *moment)
     write(work.path, "local_review", *moment)
     assert ask(work.path, "resume", *WHOSE)["warnings"] == []
     assert write(work.path, "implement", *moment)["warnings"]
+    assert write(work.path, "implement", "--timestamp", "2026-03-02T09:30:01Z")["warnings"]
     assert "local_review: its record is older" in ask(work.path, "resume", *WHOSE)["warnings"][0]
 
 
@@ -190,3 +194,12 @@ def test_processes_that_write_at_once_each_get_a_number(work: GitRepo) -> None:
     running = [subprocess.Popen(words, stdout=subprocess.PIPE, cwd=work.path) for _ in range(6)]
     numbers = [json.loads(process.communicate(timeout=60)[0])["attempt_number"] for process in running]
     assert sorted(numbers) == [2, 3, 4, 5, 6, 7]
+
+
+def test_a_clone_that_changes_the_files_times_makes_no_phase_older(work: GitRepo) -> None:
+    moment = ["--timestamp", "2026-03-02T09:30:00Z"]
+    first = write(work.path, "implement", *moment)
+    write(work.path, "local_review", *moment)
+    later = time.time() + 60
+    os.utime(next(work.path.rglob(os.path.basename(first["checkpoint_path"]))), (later, later))
+    assert ask(work.path, "resume", *WHOSE)["warnings"] == []

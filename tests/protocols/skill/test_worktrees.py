@@ -95,3 +95,10 @@ def test_text_from_another_work_tree_does_not_reach_the_terminal_raw(main: GitRe
     write(topic, updated_at="2099-01-01T00:00:00Z", step="\x1b[31mred\u202e")
     for words in (["status", "--worktrees"], ["prime"], ["resume", "build"]):
         assert not {"\x1b", "\u202e"}.intersection(run_here(*words, cwd=main.path).stdout)
+
+
+def test_a_work_tree_that_git_keeps_by_a_relative_path_is_found(main: GitRepo, topic: GitRepo) -> None:
+    write(topic, updated_at="2099-01-01T00:00:00Z", step="sprint-9")
+    main.write(".git/worktrees/tree/gitdir", "../../../../tree/.git\n")
+    (found,) = ask(main, "status", "--worktrees")["worktrees"]
+    assert found["work_tree"] == str(topic.path)

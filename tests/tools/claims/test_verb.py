@@ -105,6 +105,21 @@ def test_a_claim_that_is_not_understood_holds_for_seven_days(subject: str, hub: 
     assert ask(ann, "claim", "build")[0] == 0
 
 
+def test_two_sessions_in_a_folder_with_a_long_path_are_two_holders(tmp_path: Path) -> None:
+    place = GitRepo.create(tmp_path / ("a" * 120) / ("b" * 120))
+    place.write("x", "x")
+    place.commit()
+    assert ask(place, "claim", "build", session="one")[0] == 0
+    assert ask(place, "claim", "build", session="two")[0] == 1
+    assert ask(place, "claim", "build", session="one")[0] == 0
+
+
+def test_the_printed_release_names_the_remote_that_was_asked_for(ann: Clone, hub: Hub) -> None:
+    ann.git("remote", "add", "other", str(hub.path))
+    said = run_checkpoint("claim", "build", "--remote", "other", cwd=ann.path).stdout
+    assert "checkpoint release build --remote other" in said
+
+
 @pytest.mark.parametrize("seconds", [253_402_300_800, 10**14])
 def test_a_claim_from_a_year_that_no_clock_has_is_shown_and_can_be_released(seconds: int, ann: Clone) -> None:
     plant(ann, "claimed until 9999-12-31T00:00:00Z by bob", ago=int(time.time()) - seconds)
