@@ -123,10 +123,10 @@ def _blockers(facts: PageFacts, anchor: str, title: str, tone: Tone) -> Section 
         for blocker, answer, merged in zip(state.blockers, state.answers, state.merged, strict=True):
             if views.waits_on_user(blocker) == (anchor == "decisions"):
                 name, text, blocks, proposed, needs = (words(blocker.get(key)) for key in _BLOCKER_FIELDS)
-                needs = "" if anchor == "decisions" else needs.replace("_", " ")
                 text = text or name or "(no description)"
                 one = {"skill": state.skill, "text": text, "blocks": labels.get(blocks) or blocks, "proposed": proposed}
-                found.append({**one, "needs": needs, "merged": merged, "answer": answer})
+                more = {"merged": merged, "answer": answer, "options": views.read_list(blocker, "options")}
+                found.append({**one, **more, "needs": "" if anchor == "decisions" else needs.replace("_", " ")})
     values = {"found": found[:_MOST_BLOCKERS], "left": len(found) - _MOST_BLOCKERS}
     return Section(TEMPLATE, anchor, title, values, tone=tone) if found else None
 

@@ -131,3 +131,12 @@ def test_where_nothing_is_the_page_says_how_to_begin() -> None:
 def test_a_row_without_a_name_has_a_header_that_can_be_read_aloud() -> None:
     markup = draw(make_parts(make_facts(checkpoint(progress_table=[{"status": "complete"}]))))
     assert '<th class="short" scope="row">(no name)</th>' in markup
+
+
+def test_a_decision_shows_its_options_and_nothing_odd_among_them() -> None:
+    question = {"id": "b", "description": "Where?", "needs": "user_decision", "options": ["eu", "<b>us</b>", 3, {}]}
+    assert "Options: eu | &lt;b&gt;us&lt;/b&gt;" in draw(
+        make_parts(make_facts(checkpoint(blockers=[question]))), "decisions"
+    )
+    odd = checkpoint(blockers=[{**question, "options": "none"}])
+    assert "Options" not in draw(make_parts(make_facts(odd)), "decisions")
