@@ -9,7 +9,8 @@ from typing import NamedTuple
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.outcome import Invocation, Line, Outcome
 from checkpoint_git.core.terminal_text import join_some, plural, quote_path, quote_word
-from checkpoint_git.git.leases import find_claims, find_common_dir
+from checkpoint_git.git.leases import find_claims
+from checkpoint_git.git.run import clean_env, find_common_dir, run_git
 
 _LONGEST_CONFIG = 1 << 20  # bytes
 # The call that driver_settings writes: what it starts, in quotes. git writes a configuration's value in quotes, with
@@ -76,8 +77,6 @@ def read_operation(git_dir: str) -> str:
     found = next((name for file, name in _OPERATIONS if os.path.exists(os.path.join(git_dir, file))), "")
     if found or not os.path.isdir(os.path.join(find_common_dir(git_dir), "reftable")):
         return found
-    from checkpoint_git.git.run import run_git
-
     # such a repository (git 2.45) keeps what is a file elsewhere in its table
     words = ["--git-dir", git_dir, "rev-parse", "--quiet", "--verify"]
     asked = ((file, name) for file, name in _OPERATIONS if file.isupper())
@@ -88,7 +87,6 @@ def find_unmerged(work_tree: str, git_dir: str, env: Mapping[str, str]) -> list[
     """Files of ours that a merge, or what merges as it does (a stash, a patch), left unresolved in git's index."""
     if not _may_be_unmerged(_read(os.path.join(git_dir, "index"), _LONGEST_INDEX)):
         return []
-    from checkpoint_git.git.run import clean_env
     from checkpoint_git.git.worktree import read_unmerged
 
     return read_unmerged(work_tree, clean_env(env))
@@ -126,8 +124,6 @@ def read_tag(work_tree: str | None, git_dir: str | None, path: str) -> str:
     """The letter that git has for a path: H in the index, M unmerged, S left out by a sparse checkout, else ""."""
     if not (work_tree and git_dir and find_unlisted(git_dir, [path])):
         return "H" if git_dir else ""
-    from checkpoint_git.git.run import clean_env, run_git
-
     words = ["--literal-pathspecs", "ls-files", "-t", "-z", "--", path]
     with suppress(CheckpointError):  # git is missing: what needs it says so
         return run_git(words, work_tree, env=clean_env(os.environ), check=False).out[:1].decode()
@@ -178,7 +174,6 @@ def _find_missing_driver(work_tree: str, config: bytes, env: Mapping[str, str]) 
     if found and os.access(found[1], os.X_OK) and os.path.isfile(found[2]):
         return
     from checkpoint_git.git.repository import read_all_settings
-    from checkpoint_git.git.run import clean_env
 
     try:
         command = read_all_settings(work_tree, clean_env(env)).get("merge.checkpoint.driver", "")
@@ -205,7 +200,6 @@ def _find_shallow(common: str) -> Iterator[Gap]:
 def _find_hidden(work_tree: str, config: bytes, env: Mapping[str, str]) -> Iterator[Gap]:
     if b"sparse" not in config.lower() or not re.search(_SPARSE, config):
         return
-    from checkpoint_git.git.run import clean_env, run_git
     from checkpoint_git.git.staged import pathspecs
 
     listed = run_git(["ls-files", "-t", "-z", "--", *pathspecs()], work_tree, env=clean_env(env), check=False).out

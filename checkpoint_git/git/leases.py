@@ -10,7 +10,7 @@ from checkpoint_git.core.clock import DAY, read_instant, write_instant
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.outcome import Invocation
 from checkpoint_git.core.terminal_text import escape_controls, shorten
-from checkpoint_git.git.run import clean_env, stream_git
+from checkpoint_git.git.run import clean_env, find_common_dir, stream_git
 
 OURS = "refs/checkpoint/claims/"  # what the work trees of a clone share; on a remote, what its clones share
 SEEN = "refs/checkpoint/seen/"  # the remote's, as last fetched
@@ -48,13 +48,6 @@ class Claim(NamedTuple):
     @property
     def line(self) -> str:
         return "{name} is claimed by {holder} since {since}, until {until}".format(**self.data)
-
-
-def find_common_dir(git_dir: str) -> str:
-    """What all work trees share; disk.discover reads it too, but packages of one layer do not know one another."""
-    with suppress(OSError), open(os.path.join(git_dir, "commondir"), "rb") as stream:
-        return os.path.normpath(os.path.join(git_dir, os.fsdecode(stream.read(4096).strip())))
-    return git_dir
 
 
 def find_holder(work_tree: str, invocation: Invocation) -> str:
