@@ -5,6 +5,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.command import run_checkpoint, run_here, run_on_terminal
+from tests.support.histories import merge_notes
 from tests.support.repos import GitRepo
 
 CLEARED = "\r\x1b[K"
@@ -26,13 +27,7 @@ def merged(tmp_path_factory: pytest.TempPathFactory) -> Path:
     run_here("init", cwd=repo.path)
     run_here("update", "build", "--next_actions+=Write the first test", cwd=repo.path)
     repo.commit("start")
-    repo.git("switch", "-q", "-c", "topic")
-    run_here("note", "build", "SQLite for storage", cwd=repo.path)
-    repo.commit("topic")
-    repo.git("switch", "-q", "main")
-    run_here("note", "build", "Passkeys only", cwd=repo.path)
-    repo.commit("main")
-    repo.git("merge", "-q", "-m", "both", "topic")
+    merge_notes(repo, "build")
     repo.git("init", "-q", "--bare", "../hub.git")
     repo.git("remote", "add", "origin", "../hub.git")
     repo.git("push", "-q", "-u", "origin", "main")

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.command import run_here, run_on_terminal
+from tests.support.histories import merge_notes
 from tests.support.repos import GitRepo
 
 LONG = "Which region should the service run in when it goes to production in the first week of the next quarter?"
@@ -51,13 +52,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     run_here("ask", "api", LONG, "--option", "eu-west", "--option", "us-east", cwd=repo.path)
     run_here("update", "api", "--context_primer.generated_files+=src/gone.py", cwd=repo.path)
     repo.commit("Merge pull request #7 from ada/search")
-    repo.git("switch", "-q", "-c", "topic")
-    run_here("note", "api", "SQLite for storage", cwd=repo.path)
-    repo.commit("topic")
-    repo.git("switch", "-q", "main")
-    run_here("note", "api", "Passkeys only", cwd=repo.path)
-    repo.commit("main")
-    repo.git("merge", "-q", "-m", "both", "topic")
+    merge_notes(repo, "api")
     path = repo.path / ".checkpoints/api.checkpoint.json"
     value = json.loads(path.read_text("utf-8"))
     value["progress_table"] = [{"id": "routes", "label": "Routes", "status": "almost"}]

@@ -5,6 +5,8 @@ import random
 from collections.abc import Mapping
 
 from tests.merge.operations import KINDS, Operation, apply_operations, start, text_of
+from tests.support.command import run_here
+from tests.support.repos import GitRepo
 from tests.support.streams import Stream
 
 CHECKPOINTS = (
@@ -86,3 +88,12 @@ def _changes(old: Files, new: Files) -> dict[str, str | None]:
         **dict.fromkeys(old.keys() - new.keys()),
         **{path: text for path, text in new.items() if old.get(path) != text},
     }
+
+
+def merge_notes(repo: GitRepo, name: str) -> None:
+    """A merge of two branches, main and topic, each of which noted a decision in a checkpoint."""
+    for options, branch, decision in ((["-c"], "topic", "SQLite for storage"), ([], "main", "Passkeys only")):
+        repo.git("switch", "-q", *options, branch)
+        run_here("note", name, decision, cwd=repo.path)
+        repo.commit(branch)
+    repo.git("merge", "-q", "-m", "both", "topic")

@@ -8,6 +8,21 @@ from tests.support.records import put_record
 from tests.support.repos import GitRepo
 from tests.support.samples import checkpoint_text
 
+ODD_FILES = ("fifo", "folder", "link", "socket")
+
+
+def put_odd(path: Path, kind: str) -> None:
+    """What is not a file, where one is expected; "dangling" for a link that leads nowhere."""
+    if kind == "fifo":
+        os.mkfifo(path)
+    elif kind == "folder":
+        path.mkdir()
+    elif kind == "socket":
+        os.mknod(path, 0o140600)
+    else:
+        path.symlink_to("/etc/hosts" if kind == "link" else "/nowhere/at/all")
+
+
 _SETTINGS = (
     *("core.fsmonitor", "core.sshCommand", "core.editor", "core.pager", "core.askPass", "core.gitProxy"),
     *("core.alternateRefsCommand", "sequence.editor", "interactive.diffFilter", "credential.helper"),

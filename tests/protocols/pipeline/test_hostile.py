@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from tests.support.command import BIN, run_here
+from tests.support.hostile import ODD_FILES, put_odd
 from tests.support.records import PAYLOADS, RUN, SHORT_RUN, TICKET
 from tests.support.repos import GitRepo, copy_built
 
@@ -140,17 +141,10 @@ def test_a_base_may_have_any_name_and_the_hint_quotes_it(tmp_path: Path, name: s
     assert json.loads(again.stdout)["resume_from"] == "implement"
 
 
-@pytest.mark.parametrize("kind", ["fifo", "folder", "link", "dangling", "socket"])
+@pytest.mark.parametrize("kind", [*ODD_FILES, "dangling"])
 def test_what_is_no_file_in_the_place_of_a_record_is_reported_and_never_replaced(work: GitRepo, kind: str) -> None:
     path = work.path / SECOND
-    if kind == "fifo":
-        os.mkfifo(path)
-    elif kind == "folder":
-        path.mkdir()
-    elif kind == "socket":
-        os.mknod(path, 0o140600)
-    else:
-        path.symlink_to("/etc/hosts" if kind == "link" else "/nowhere/at/all")
+    put_odd(path, kind)
     assert len(ask(work.path, "list", "--ticket-id", TICKET)["skipped"]) == 1
     ask(work.path, "read", *WHOSE, "--phase", "implement", code=1)
     write(work.path, "implement", "--attempt", "2", code=1)

@@ -10,6 +10,7 @@ from typing import Any
 import pytest
 
 from tests.support.command import BIN, run_here
+from tests.support.hostile import ODD_FILES, put_odd
 from tests.support.repos import GitRepo, copy_built
 
 
@@ -152,18 +153,11 @@ def test_a_file_of_any_name_comes_back_by_both_ways(work: GitRepo, name: str) ->
     assert not (work.path / "x").exists()
 
 
-@pytest.mark.parametrize("kind", ["fifo", "folder", "link", "socket"])
+@pytest.mark.parametrize("kind", ODD_FILES)
 def test_what_is_no_file_any_more_gives_way_or_is_named_and_never_hangs(work: GitRepo, kind: str) -> None:
     path = work.path / "a"
     path.unlink()
-    if kind == "fifo":
-        os.mkfifo(path)
-    elif kind == "folder":
-        path.mkdir()
-    elif kind == "socket":
-        os.mknod(path, 0o140600)
-    else:
-        path.symlink_to("/etc/hosts")
+    put_odd(path, kind)
     done = run_here("rp", "rollback", "latest", "--json", cwd=work.path)
     if done.returncode == 0:
         assert contents(work) == KEPT

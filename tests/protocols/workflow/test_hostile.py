@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 
 from tests.support.command import BIN, run_here
+from tests.support.hostile import ODD_FILES, put_odd
 from tests.support.repos import GitRepo, copy_built
 from tests.support.workflows import read_json
 
@@ -170,16 +171,11 @@ def test_a_result_may_have_any_name(work: GitRepo, name: str) -> None:
 
 
 @pytest.mark.parametrize("file", [PHASE, EXECUTION])
-@pytest.mark.parametrize("kind", ["fifo", "folder", "link", "dangling"])
+@pytest.mark.parametrize("kind", [*ODD_FILES, "dangling"])
 def test_what_is_no_file_in_the_place_of_one_is_reported_and_left(work: GitRepo, file: str, kind: str) -> None:
     path = work.path / file
     path.unlink()
-    if kind == "fifo":
-        os.mkfifo(path)
-    elif kind == "folder":
-        path.mkdir()
-    else:
-        path.symlink_to("/etc/hosts" if kind == "link" else "/nowhere/at/all")
+    put_odd(path, kind)
     for words in (["resume", "--yes"], ["validate"], ["advance"], ["task", "start", "a"], ["save"]):
         ask(work.path, *words, code=1)
     assert os.path.lexists(path)
