@@ -6,7 +6,7 @@ import tempfile
 from collections.abc import Mapping, Sequence
 
 from checkpoint_git.core.managed_block import Note, find_block, put_block, take_block
-from checkpoint_git.git.run import run_git
+from checkpoint_git.git.run import Env, run_git
 from checkpoint_git.protocols.registry import attribute_patterns
 
 DRIVER = "checkpoint"
@@ -89,16 +89,15 @@ def restore_lines(data: bytes) -> bytes:
     return restored
 
 
-def read_merge_attributes(
-    folder: str, names: Sequence[str], env: Mapping[str, str], options: Sequence[str] = (), *, check: bool = True
+def read_attribute(
+    name: str, folder: str, paths: Sequence[str], env: Env = None, options: Sequence[str] = (), *, check: bool = True
 ) -> dict[str, str]:
-    """Path, relative to folder -> its merge attribute in git's words. options: of git. check: git may not fail."""
-    stdin = b"".join(os.fsencode(name) + b"\0" for name in names)
-    own = {**env, "GIT_FLUSH": "0"}  # or git writes each answer by itself
-    words = [*options, "check-attr", "-z", "--stdin", "merge"]
-    result = run_git(words, folder, stdin=stdin, env=own, check=check)
-    fields = result.out.split(b"\0")
-    return {os.fsdecode(fields[at]): os.fsdecode(fields[at + 2]) for at in range(0, len(fields) - 2, 3)}
+    """Path, relative to folder -> its attribute in git's words. options: of git. check: git may not fail."""
+    stdin = b"".join(os.fsencode(path) + b"\0" for path in paths)
+    own = {**(os.environ if env is None else env), "GIT_FLUSH": "0"}  # or git writes each answer by itself
+    words = [*options, "check-attr", "-z", "--stdin", name]
+    fields = run_git(words, folder, stdin=stdin, env=own, check=check).out.split(b"\0") if paths else []
+    return dict(zip(map(os.fsdecode, fields[::3]), map(os.fsdecode, fields[2::3]), strict=False))
 
 
 def read_shared_merge_attributes(top: str, names: Sequence[str], env: Mapping[str, str]) -> dict[str, str]:
@@ -111,6 +110,7 @@ def read_shared_merge_attributes(top: str, names: Sequence[str], env: Mapping[st
             with open(os.path.join(folder, "HEAD"), "w", encoding="ascii") as stream:
                 stream.write("ref: refs/heads/none\n")
             options = [f"--git-dir={folder}", f"--work-tree={top}", "-c", f"core.attributesFile={os.devnull}"]
-            return read_merge_attributes(top, names, {**env, "GIT_ATTR_NOSYSTEM": "1"}, options, check=False)
+            own = {**env, "GIT_ATTR_NOSYSTEM": "1"}
+            return read_attribute("merge", top, names, own, options, check=False)
     except OSError:
         return {}

@@ -10,7 +10,7 @@ from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.outcome import Invocation, Line, Outcome
 from checkpoint_git.core.terminal_text import join_some, plural, quote_path, quote_word
 from checkpoint_git.git.leases import find_claims
-from checkpoint_git.git.run import clean_env, find_common_dir, run_git
+from checkpoint_git.git.run import clean_env, find_common_dir, read_names, run_git
 
 _LONGEST_CONFIG = 1 << 20  # bytes
 # The call that driver_settings writes: what it starts, in quotes. git writes a configuration's value in quotes, with
@@ -202,8 +202,8 @@ def _find_hidden(work_tree: str, config: bytes, env: Mapping[str, str]) -> Itera
         return
     from checkpoint_git.git.staged import pathspecs
 
-    listed = run_git(["ls-files", "-t", "-z", "--", *pathspecs()], work_tree, env=clean_env(env), check=False).out
-    hidden = [os.fsdecode(line[2:]) for line in listed.split(b"\0") if line.startswith(b"S ")]
+    listed = read_names(["ls-files", "-t", "-z", "--", *pathspecs()], work_tree, env=clean_env(env), check=False)
+    hidden = [line[2:] for line in listed if line.startswith("S ")]
     if hidden:
         folders = sorted({os.path.dirname(path) for path in hidden})
         message = f"the sparse checkout leaves out {plural(len(hidden), 'file')} of ours, in {folders[0]}"

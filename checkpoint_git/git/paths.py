@@ -10,7 +10,7 @@ from typing import Literal, NamedTuple
 from checkpoint_git.git.history.history import fits, fixed_part, folders_of, is_shallow, read_removals
 from checkpoint_git.git.history.log import has_commits
 from checkpoint_git.git.objects import read_tree
-from checkpoint_git.git.run import clean_env, run_git
+from checkpoint_git.git.run import clean_env, read_names
 from checkpoint_git.git.worktree import read_ignored
 
 State = Literal["there", "missing", "outside"]
@@ -152,8 +152,8 @@ def read_fates(top: str, paths: Sequence[str], known: dict[str, str] | None = No
     fates.update(_read_removed(top, paths, known))
     files = read_tree(top, "HEAD", env, few)
     kept = {*files, *(folder for file in files for folder in folders_of(file))}
-    listed = run_git(["--literal-pathspecs", "ls-files", "-t", "-z", "--", *few], top, env=env, check=False).out
-    sparse = {name[2:] for name in map(os.fsdecode, listed.split(b"\0")) if name.startswith("S ")}
+    listed = read_names(["--literal-pathspecs", "ls-files", "-t", "-z", "--", *few], top, env=env, check=False)
+    sparse = {name[2:] for name in listed if name.startswith("S ")}
     sparse.update({folder for name in sparse for folder in folders_of(name)})
     for path in paths:
         if _is_among(path, kept):

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.git.objects import Entry
-from checkpoint_git.git.run import GitResult, clean_env, git_error, quote_path, run_git
+from checkpoint_git.git.run import GitResult, clean_env, git_error, quote_path, read_names, run_git
 
 # in git's own words, LC_ALL=C; the last three where a prune removes what was written, or the folder to write to
 _UNSTABLE = (
@@ -112,14 +112,12 @@ def read_refs(work_tree: str, prefix: str, env: Mapping[str, str]) -> dict[str, 
 
 def read_ignored(work_tree: str, env: Mapping[str, str]) -> list[str]:
     words = ["ls-files", "-z", "--others", "--ignored", "--exclude-standard", "--directory", "--full-name"]
-    out = run_git(words, work_tree, env=quiet_env(env)).out
-    return [os.fsdecode(path) for path in out.split(b"\0") if path]
+    return read_names(words, work_tree, env=quiet_env(env))
 
 
 def read_changed(work_tree: str, env: Mapping[str, str]) -> list[str]:
     words = ["status", "--porcelain", "-z", "--no-renames", "--untracked-files=all", "--ignore-submodules=all"]
-    out = run_git(words, work_tree, env=quiet_env(env)).out
-    return [os.fsdecode(record[3:]) for record in out.split(b"\0") if len(record) > 3]
+    return [record[3:] for record in read_names(words, work_tree, env=quiet_env(env))]
 
 
 def read_tracked(work_tree: str, paths: Sequence[str], env: Mapping[str, str]) -> frozenset[str]:
@@ -127,8 +125,7 @@ def read_tracked(work_tree: str, paths: Sequence[str], env: Mapping[str, str]) -
     if not paths:
         return frozenset()
     words = ["ls-files", "-z", "--full-name", "--", *(f":(top,literal){path}" for path in paths)]
-    out = run_git(words, work_tree, env=quiet_env(env)).out
-    return frozenset(os.fsdecode(path) for path in out.split(b"\0") if path)
+    return frozenset(read_names(words, work_tree, env=quiet_env(env)))
 
 
 def has_whole_tree(work_tree: str, commit: str, env: Mapping[str, str]) -> bool:

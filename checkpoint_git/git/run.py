@@ -71,6 +71,12 @@ def run_git(words: Sequence[str], cwd: str, *, stdin: bytes = b"", env: Env = No
     return result
 
 
+def read_names(words: Sequence[str], cwd: str, *, stdin: bytes = b"", env: Env = None, check: bool = True) -> list[str]:
+    """The paths that git lists with -z."""
+    out = run_git(words, cwd, stdin=stdin, env=env, check=check).out
+    return [os.fsdecode(name) for name in out.split(b"\0") if name]
+
+
 def start_git(
     words: Sequence[str],
     cwd: str,

@@ -3,8 +3,8 @@
 import os
 from collections.abc import Iterable, Mapping, Sequence
 
-from checkpoint_git.git.objects import read_index
-from checkpoint_git.git.run import clean_env, run_git
+from checkpoint_git.git.objects import Env, read_index
+from checkpoint_git.git.run import clean_env, read_names
 from checkpoint_git.git.staged import pathspecs
 from checkpoint_git.protocols.registry import KINDS
 
@@ -13,7 +13,7 @@ def list_roots(top: str, env: Mapping[str, str], *, tracked: bool = False) -> li
     """The folders of a work tree that hold a folder of checkpoints; what git ignores is left out."""
     others = [] if tracked else ["--others", "--exclude-standard"]
     words = ["ls-files", "--cached", *others, "-z", "--", *pathspecs()]
-    names = map(os.fsdecode, run_git(words, top, env=clean_env(env), check=False).out.split(b"\0"))
+    names = read_names(words, top, env=clean_env(env), check=False)
     folders = {os.path.split(os.path.join(top, os.path.dirname(name))) for name in names}
     return sorted(root for root, name in folders if name == KINDS[0].folder and os.path.isdir(f"{root}/{name}"))
 
@@ -25,24 +25,21 @@ def read_unmerged(work_tree: str, env: Mapping[str, str]) -> list[str]:
 def read_uncommitted(work_tree: str, paths: Iterable[str], env: Mapping[str, str]) -> set[str]:
     """Which paths, of files or folders, are here, neither committed nor staged, and not covered by .gitignore."""
     words = ["ls-files", "--others", "--directory", "--no-empty-directory", "--exclude-standard", "-z", "--full-name"]
-    found = {os.fsdecode(name) for name in run_git(words, work_tree, env=env).out.split(b"\0") if name}
-    if not found:
-        return set()
-    return {path for path in paths if _is_among(path.rstrip("/"), found)}
+    found = set(read_names(words, work_tree, env=env))
+    return {path for path in paths if _is_among(path.rstrip("/"), found)} if found else set()
 
 
 def read_untracked(work_tree: str, paths: Sequence[str], env: Mapping[str, str]) -> dict[str, bool]:
     """Whether git ignores each that is here and not given to git. paths: of files, few."""
     words = ["--literal-pathspecs", "ls-files", "--others", "-z", "--full-name", "--", *paths]
-    found = [os.fsdecode(name) for name in run_git(words, work_tree, env=env).out.split(b"\0") if name]
+    found = read_names(words, work_tree, env=env)
     ignored = read_ignored(work_tree, found, env) if found else []
     return {path: path in ignored for path in found}
 
 
 def read_ignored(work_tree: str, paths: Iterable[str], env: Mapping[str, str]) -> list[str]:
     stdin = b"".join(os.fsencode(path) + b"\0" for path in paths)
-    out = run_git(["check-ignore", "-z", "--stdin"], work_tree, stdin=stdin, env=env, check=False).out
-    return [os.fsdecode(name) for name in out.split(b"\0") if name]
+    return read_names(["check-ignore", "-z", "--stdin"], work_tree, stdin=stdin, env=env, check=False)
 
 
 def _is_among(path: str, found: set[str]) -> bool:
@@ -51,9 +48,6 @@ def _is_among(path: str, found: set[str]) -> bool:
     return any(path[: at + 1] in found for at, letter in enumerate(path) if letter == "/")
 
 
-def read_changed(work_tree: str, paths: Sequence[str], env: Mapping[str, str]) -> set[str]:
-    if not paths:
-        return set()
+def read_changed(work_tree: str, paths: Sequence[str], env: Env = None) -> set[str]:
     words = ["--literal-pathspecs", "status", "--porcelain", "-z", "--untracked-files=all", "--no-renames", "--"]
-    out = run_git([*words, *paths], work_tree, env=env).out
-    return {os.fsdecode(record[3:]) for record in out.split(b"\0") if record}
+    return {record[3:] for record in read_names([*words, *paths], work_tree, env=env)} if paths else set()

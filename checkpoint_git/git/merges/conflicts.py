@@ -7,11 +7,12 @@ from typing import NamedTuple
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.jsontext import JsonTextError, decode, scan_tokens
+from checkpoint_git.git.attributes import read_attribute
 from checkpoint_git.git.driver_settings import JSON_DRIVER, Choices, read_driver_command
 from checkpoint_git.git.merges.bases import read_base_ids
 from checkpoint_git.git.merges.merges import read_contents, read_files_at
 from checkpoint_git.git.objects import FILE_MODES, GITLINK, Env, IndexEntry, blob_id, read_blob, read_index
-from checkpoint_git.git.run import run_git
+from checkpoint_git.git.run import read_names, run_git
 from checkpoint_git.git.staged import pathspecs
 from checkpoint_git.protocols.registry import is_merged
 
@@ -99,7 +100,7 @@ def _read_versions(work_tree: str, stages: Mapping[str, Stages]) -> list[Unmerge
 def list_marked(work_tree: str) -> list[str]:
     """Tracked checkpoints with conflict markers in the work tree that git takes for resolved, or never knew as more."""
     words = ["grep", "-l", "-z", "--full-name", "-e", "^<<<<<<<", "--", *pathspecs()]
-    found = {os.fsdecode(path) for path in run_git(words, work_tree, check=False).out.split(b"\0") if path}
+    found = set(read_names(words, work_tree, check=False))
     return sorted(path for path in found - set(read_stages(work_tree)) if is_merged(path))
 
 
@@ -136,21 +137,13 @@ def is_tracked(work_tree: str, path: str) -> bool:
 
 
 def read_marker_sizes(work_tree: str, paths: Sequence[str]) -> dict[str, int]:
-    sizes = _read_attribute(work_tree, "conflict-marker-size", paths)
+    sizes = read_attribute("conflict-marker-size", work_tree, paths)
     return {path: int(size) if size.isdigit() and int(size) else DEFAULT_MARKER_SIZE for path, size in sizes.items()}
-
-
-def _read_attribute(work_tree: str, name: str, paths: Sequence[str]) -> dict[str, str]:
-    if not paths:
-        return {}
-    stdin = b"".join(os.fsencode(path) + b"\0" for path in paths)
-    fields = run_git(["check-attr", "-z", "--stdin", name], work_tree, stdin=stdin).out.split(b"\0")
-    return dict(zip(map(os.fsdecode, fields[::3]), map(os.fsdecode, fields[2::3]), strict=False))
 
 
 def read_drivers(work_tree: str, paths: Sequence[str]) -> dict[str, str]:
     """Of files that are no checkpoints: path -> the driver of ours that merges it."""
-    drivers = _read_attribute(work_tree, "merge", paths)
+    drivers = read_attribute("merge", work_tree, paths)
     return {path: name for path, name in drivers.items() if name == "checkpoint" or name.startswith(JSON_DRIVER)}
 
 

@@ -10,6 +10,7 @@ from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.git.merges.conflicts import find_top
 from checkpoint_git.git.objects import Env, read_blob, read_commit, read_tree
 from checkpoint_git.git.run import run_git
+from checkpoint_git.git.worktree import read_changed
 
 # For an environment without a configured name, as a job of a forge mostly has none.
 FALLBACK_NAME, FALLBACK_EMAIL = "checkpoint-git", "checkpoint-git@localhost"
@@ -32,11 +33,7 @@ def read_site(cwd: str, env: Env = None) -> Site:
 
 
 def read_dirty(site: Site, paths: Sequence[str], env: Env = None) -> set[str]:
-    if not site.work_tree or not paths:
-        return set()
-    words = ["--literal-pathspecs", "status", "--porcelain=v1", "-z", "--no-renames", "--untracked-files=all", "--"]
-    out = run_git([*words, *paths], site.work_tree, env=env).out
-    return {os.fsdecode(record[3:]) for record in out.split(b"\0") if record}
+    return read_changed(site.work_tree, paths, env) if site.work_tree else set()
 
 
 # It writes objects, its files' entries in the index, the files, then HEAD: what is staged stays staged, and who is cut

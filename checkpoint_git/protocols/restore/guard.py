@@ -199,11 +199,10 @@ class Present:
             found = read_scope(self._root, [self._root])
             paths = [one.path for one in [*found.found, *found.secret] if one.kind != "folder"]
         else:
-            from checkpoint_git.git.run import clean_env, run_git
+            from checkpoint_git.git.run import clean_env, read_names
 
             words = ["ls-files", "-z", "--cached", "--others", "--exclude-standard", "--full-name"]
-            out = run_git(words, self._root, env=clean_env(os.environ)).out
-            paths = list(dict.fromkeys(os.fsdecode(path) for path in out.split(b"\0") if path))
+            paths = list(dict.fromkeys(read_names(words, self._root, env=clean_env(os.environ))))
         for path in paths:
             status = layout.read_status(os.path.join(self._root, path)) if is_plain_path(path) else None
             if status is None or stat.S_ISDIR(status.st_mode) or path in cover.left_out:

@@ -9,7 +9,7 @@ from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.terminal_text import join_some, shorten
 from checkpoint_git.disk.discover import Place, is_inside
 from checkpoint_git.git.history.history import fits
-from checkpoint_git.git.run import clean_env, run_git
+from checkpoint_git.git.run import clean_env, read_names, run_git
 from checkpoint_git.protocols.document import Document
 from checkpoint_git.protocols.skill.checks import find_lost_projects, find_missing_files
 from checkpoint_git.protocols.skill.facts import NamedFile, make_facts
@@ -101,12 +101,10 @@ def _read_changed(
     else:
         patterns = {name for name in names if set("*?[") & set(name) and not os.path.lexists(f"{top}/{name}")}
         specs = [f":({'glob' if name in patterns else 'literal'}){name}" for name in names]
-        status = run_git([*_STATUS, *specs], place.work_tree, env=env).out
-        here = {os.fsdecode(record[3:]) for record in status.split(b"\0") if record}
+        here = {record[3:] for record in read_names([*_STATUS, *specs], place.work_tree, env=env)}
         if start:
             words = ["diff", "--name-only", "-z", *_PLAIN, start, "HEAD", "--", *specs]
-            diff = run_git(words, place.work_tree, env=env).out
-            committed = {os.fsdecode(path) for path in diff.split(b"\0") if path}
+            committed = set(read_names(words, place.work_tree, env=env))
             committed |= _find_written_between(place.work_tree, specs, instant, env)
     newer = {path for path in here if _is_newer(top, path, instant)}
     covered = (path for path in newer | committed if any(is_covered(path, name) for name in names))

@@ -14,7 +14,7 @@ from checkpoint_git.core.terminal_text import escape_controls
 from checkpoint_git.disk.discover import find_repository
 from checkpoint_git.disk.read import read_content
 from checkpoint_git.git import objects
-from checkpoint_git.git.run import run_git
+from checkpoint_git.git.run import read_names
 from checkpoint_git.git.staged import pathspecs
 from checkpoint_git.protocols.contract import open_room
 from checkpoint_git.protocols.registry import find_kind
@@ -60,9 +60,9 @@ def run(args: Namespace, invocation: Invocation) -> Outcome:
 def _refuse_unknown(names: list[str], top: str, cwd: str) -> None:
     # a mistyped name would look like a checkpoint in which nothing changed
     if names:
-        tracked = run_git(["ls-files", "-z", "--full-name", "--", *pathspecs()], top).out.split(b"\0")[:-1]
+        tracked = read_names(["ls-files", "-z", "--full-name", "--", *pathspecs()], top)
         for name in names:
-            is_known = any(_is_named(os.fsdecode(path), [name], top, cwd) for path in tracked)
+            is_known = any(_is_named(path, [name], top, cwd) for path in tracked)
             if not is_known and not os.path.lexists(os.path.join(cwd, name)):
                 hint = "commits are compared with --rev: checkpoint diff --rev A..B"
                 raise CheckpointError(f"{escape_controls(name)} names no checkpoint that git has", hint)
@@ -109,8 +109,8 @@ def read_changes(top: str, staged: bool, rev: str) -> Iterator[Changed]:
         yield Changed(change.path, _read_entry(change.old, top), after)
     if from_disk:  # a first checkpoint is not in the index yet
         words = ["ls-files", "-z", "--others", "--exclude-standard", "--full-name", "--", *pathspecs()]
-        for path in run_git(words, top).out.split(b"\0")[:-1]:
-            yield Changed(os.fsdecode(path), None, _read_file(os.fsdecode(path), top))
+        for path in read_names(words, top):
+            yield Changed(path, None, _read_file(path, top))
 
 
 def _read_entry(entry: objects.Entry | None, top: str) -> bytes | None:

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Literal, NamedTuple
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.disk.discover import Place
 from checkpoint_git.git import upstream
-from checkpoint_git.git.attributes import DRIVER, read_merge_attributes
+from checkpoint_git.git.attributes import DRIVER, read_attribute
 from checkpoint_git.git.run import offline_env
 
 if TYPE_CHECKING:
@@ -56,7 +56,7 @@ def read_upstream(
 
     settings = upstream.read_settings(top, tracking.branch, own)
     paths = [file.path for file in files] if settings.installed else []
-    attributes = read_merge_attributes(top, paths, own) if paths else {}
+    attributes = read_attribute("merge", top, paths, own)
     previews = tuple(
         preview._replace(
             in_the_way=upstream.is_in_the_way(top, file.old_path or file.path, tracking, settings, file.first is None),

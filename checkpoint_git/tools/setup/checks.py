@@ -42,7 +42,7 @@ class SetupFacts:
         paths = [f"{folder}/{name}" for name in sorted(os.listdir(place.directory))]
         found = [path for path in paths if is_merged(path) and (not skill or path.startswith(f"{folder}/{skill}."))]
         env = clean_env(self.context.env)
-        return attributes.read_merge_attributes(place.top, found or [f"{folder}/example.checkpoint.json"], env)
+        return attributes.read_attribute("merge", place.top, found or [f"{folder}/example.checkpoint.json"], env)
 
     @fact("the attributes of other clones", {})
     def shared_attributes(self) -> Mapping[str, str]:
@@ -164,16 +164,6 @@ def _check_settings(setup: Installation) -> Iterator[Finding]:
     if missing:
         message = f"git's configuration lacks {missing}: criss-cross merges may conflict more often"
         yield Finding("driver/inert", "warning", message, REPOSITORY, hint=_INSTALL)
-
-
-@check("diff/textconv", "warning", remedy="`checkpoint init`", fix="safe")
-def find_old_textconv(facts: SetupFacts) -> Iterator[Finding]:
-    """A text converter from an earlier `checkpoint init`: patches from `git diff` cannot be applied."""
-    command = facts.installation.settings.get(driver_settings.TEXTCONV, "") if facts.installation else ""
-    if driver_settings.is_own_textconv(command):
-        message = "git diff shows values instead of lines, so git apply refuses its patches"
-        hint = "remove it (`checkpoint diff` shows the values): checkpoint init"
-        yield Finding("diff/textconv", "warning", message, REPOSITORY, hint=hint)
 
 
 @check("driver/broken", "error", remedy="`checkpoint init`", fix="safe", in_bare=True)

@@ -13,7 +13,7 @@ from checkpoint_git.disk.discover import relative_path
 from checkpoint_git.disk.lock import hold_passing_lock, remove_lock
 from checkpoint_git.disk.replace import remove_quietly
 from checkpoint_git.git.repository import Repository, remove_settings, write_setting
-from checkpoint_git.git.run import clean_env, run_git
+from checkpoint_git.git.run import clean_env, read_names
 
 Deed = Literal["add", "update", "remove", "keep", "skip", "advise"]
 
@@ -83,8 +83,7 @@ def leave_hidden(steps: Sequence[Step], top: str, env: Mapping[str, str]) -> lis
     if not paths:
         return list(steps)
     words = ["--literal-pathspecs", "ls-files", "-t", "-z", "--", *paths.values()]
-    listed = run_git(words, top, env=clean_env(env), check=False).out.split(b"\0")
-    hidden = {os.fsdecode(field[2:]) for field in listed if field.startswith(b"S ")}
+    hidden = {name[2:] for name in read_names(words, top, env=clean_env(env), check=False) if name.startswith("S ")}
 
     def leave(step: Step) -> Step:
         name = paths.get(step.change.path) if isinstance(step.change, WriteFile) else None

@@ -96,7 +96,7 @@ def read_file(path: str) -> FileState:
 
 
 def read_merge_attribute(root: str, env: Mapping[str, str]) -> str:
-    return attributes.read_merge_attributes(root, [_EXAMPLE], env)[_EXAMPLE]
+    return attributes.read_attribute("merge", root, [_EXAMPLE], env)[_EXAMPLE]
 
 
 def _read_attributes_file(place: Repository, env: Mapping[str, str]) -> FileState:
