@@ -135,7 +135,9 @@ def _parse(words: list[str], skill: str) -> list[Edit]:
         try:
             edits = parse_edits(words)
         except EditError as error:
-            first, at, count = first or error, words.index(error.words[0]), len(error.words)
+            at, count = words.index(error.words[0]), len(error.words)
+            if not (count == 2 and words[at].startswith("--") and "=" not in "".join(error.words)):  # --step build
+                first = first or error
             words = [*words[:at], *shlex.split(error.meant), *words[at + count :]]
             continue
         if not first:
