@@ -10,7 +10,7 @@ from checkpoint_git.cli.render.json import SCHEMA_VERSION, write
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.outcome import Answer, Invocation
 from checkpoint_git.core.terminal_text import escape_controls
-from checkpoint_git.protocols.contract import load_document, skill_layout
+from checkpoint_git.protocols.contract import skill_layout
 
 _SERVER = "checkpoint"
 _OWNER = "CHECKPOINT_SKILL"
@@ -27,8 +27,14 @@ class Client(NamedTuple):
         return self.file.rpartition(".")[2]
 
 
-_CLIENTS = os.path.join(os.path.dirname(__file__), "clients.json")
-CLIENTS = {name: Client(**row) for name, row in load_document(_CLIENTS).items()}
+_FOLDER = ("--project", "${workspaceFolder}")
+CLIENTS = {
+    "claude": Client(".mcp.json"),
+    "codex": Client(".codex/config.toml", "mcp_servers", has_type=False),
+    "cursor": Client(".cursor/mcp.json", project=_FOLDER),
+    "gemini": Client(".gemini/settings.json", has_type=False),
+    "vscode": Client(".vscode/mcp.json", "servers", _FOLDER),
+}
 
 
 def find_config(name: str, options: list[str]) -> dict[str, Any]:

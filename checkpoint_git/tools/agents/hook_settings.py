@@ -7,7 +7,6 @@ from typing import Any, NamedTuple, cast
 
 from checkpoint_git.core.jsontext import JsonTextError, Node, decode, parse, to_tokens
 from checkpoint_git.core.jsonwrite import render, rewrite
-from checkpoint_git.protocols.contract import load_document
 from checkpoint_git.tools.agents.table import Hooks, Moment
 
 _NAME = "checkpoint-git"
@@ -15,9 +14,13 @@ _OURS = re.compile(r"' checkpoint-git((?: [a-z]+=[a-z0-9]*)*)\Z")
 _SPACES = {" ": "s", "\t": "t", "\n": "n", "\r": "r"}
 _LETTERS = {letter: space for space, letter in _SPACES.items()}
 _LONGEST_GAP = 16  # white space in an empty container that is remembered
-_TABLE = load_document(__file__.removesuffix(".py") + ".json")
-_TIMEOUTS: dict[Moment, int] = _TABLE["timeouts"]  # seconds
-_WORDS: dict[Moment, str] = _TABLE["words"]
+_CALLS: dict[Moment, tuple[str, int]] = {  # the words of our command, and its timeout in seconds
+    "prime": ("prime --format={agent}", 10),
+    "stop": ("session stop --block --format={agent}", 20),
+    "precompact": ("session precompact --format={agent}", 20),
+    "end": ("session end --format={agent}", 20),
+    "guard": ("restore-point guard --auto", 60),
+}
 # The interpreter that init recorded in this clone first, as git's hooks do; a clone without either is left in peace.
 _TELL = (
     'p=$(git config checkpoint.install.python) && [ -x "$p" ] && "$p" -E -P -m checkpoint_git {words} && exit 0; '
@@ -46,7 +49,7 @@ class Edited(NamedTuple):
 # before, as far as that cannot be seen from what is left.
 def write_command(moment: Moment, agent: str, notes: Mapping[str, str] | None = None) -> str:
     """notes: what to remember about the file, letters and digits."""
-    script = (_GUARD if moment == "guard" else _TELL).format(words=_WORDS[moment].format(agent=agent))
+    script = (_GUARD if moment == "guard" else _TELL).format(words=_CALLS[moment][0].format(agent=agent))
     return f"sh -c '{script}' {_NAME}" + "".join(f" {name}={value}" for name, value in (notes or {}).items())
 
 
@@ -137,7 +140,7 @@ def write_recipe(hooks: Hooks, agent: str, moments: Sequence[Moment]) -> str:
 
 
 def _make(hooks: Hooks, moment: Moment, command: str) -> dict[str, Any]:
-    timeout = str(_TIMEOUTS[moment] * hooks.second).encode()  # a number is its token
+    timeout = str(_CALLS[moment][1] * hooks.second).encode()  # a number is its token
     more = {**hooks.extra} if moment == "guard" else {}
     if not hooks.grouped:
         return {**hooks.entry, hooks.script: command, hooks.timeout: timeout, **more}
@@ -175,7 +178,7 @@ def _commands(entries: Sequence[Any], script: str) -> list[dict[str, Any]]:
 
 def _find_ours(entries: Sequence[Any], moment: Moment, script: str) -> list[dict[str, Any]]:
     # Ours, or one that somebody wrote by hand and does the same
-    start = f"checkpoint {_WORDS[moment].partition(' --')[0]}"
+    start = f"checkpoint {_CALLS[moment][0].partition(' --')[0]}"
     hooks = _commands(entries, script)
     ours = [hook for hook in hooks if _OURS.search(hook[script])]
     return ours or [hook for hook in hooks if start in hook[script]]
