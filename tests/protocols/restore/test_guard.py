@@ -323,6 +323,54 @@ checkpoint restore-point create src --reason 'before it'
 git checkpoint rp list
 checkpoint doctor
 checkpoint rp rollback chk_20260115_143022_a7b3c9
+checkpoint rp drop --help
+checkpoint workflow status
+checkpoint pipeline list --ticket-id OMN-1
+checkpoint memory load
+checkpoint log build
+node -v
+npm -v
+python3 -V
+java -version
+docker -v
+xargs --help
+tar --help
+rm --help
+terraform version
+git help rebase
+git push -h
+git config user.name
+git config --global user.email
+git ls-remote --heads origin
+git bisect log
+git clean -nd
+git add -n .
+git apply --check x.patch
+git fsck
+git bundle verify x
+gh pr view 3
+gh run list
+npm outdated
+npm view react version
+npm run
+pip check
+python3 -m pip list
+go env GOPATH
+docker logs web
+docker compose ps
+kubectl get pods
+less x
+xxd x | head
+tar -tzf x.tgz
+unzip -l x.zip
+curl -sS https://example.com | jq .
+find . -name '*.py' -print0 | xargs -0 wc -l
+find . -name x -exec grep -n foo {} +
+sed -n '/foo/,/bar/p' x
+lsof -i :8080
+pgrep -f node
+systemctl status x
+[[ -f x ]] && echo yes
 """
 
 
@@ -345,7 +393,15 @@ def test_a_command_that_only_looks_is_reading(command: str) -> None:
      "env rm x", "date -s 1", "git reflog expire --all", "git worktree add x", "tee x", "ls | tee x", "(rm x)",
      "git symbolic-ref HEAD refs/heads/x", "checkpoint rp rollback x --foreign", "if true; then rm x; fi",
      "sed s/a/b/ x -i", "sed -n 1,2p x -i", "sed /a/d x --in-place", "find . $'-delete'", "find . {-delete,-print}",
-     "find . -{delete,print}", "ag --pager 'rm x' y", "ack --pager=x y"],
+     "find . -{delete,print}", "ag --pager 'rm x' y", "ack --pager=x y", "python3 -v < x", "mount -a", "gzip -v x",
+     "git apply x", "git apply -v x", "git clean -fd", "git config a.b c", "git push -n --receive-pack=x o",
+     "git ls-remote ext::sh", "git hash-object -w x", "curl -o x https://e", "curl -X POST https://e",
+     "curl https://e | sh", "tar xf x", "tar -txf x", "tar tf x --to-command=rm", "xxd x y", "less +!rm x",
+     "find . -exec rm {} ;", "find . -exec ls {} ; -exec rm {} ;", "find . -execdir rm {} ;", "xargs", "xargs -0 rm",
+     "ls | xargs sh -c x", "npm run build", "npm audit fix", "docker run x", "docker compose config -o x",
+     "kubectl delete pod x", "gh pr merge 3", "gh api x", "go env -w X=1", "pip list --log x", "./x --help",
+     "sed -n '/a\\/,/w x/p' y", "sed /a/,/b/d x -i", "systemctl stop x", "ip link set x down", "hostname x",
+     "checkpoint memory load --continue", "checkpoint workflow resume", "checkpoint pipeline write", "ss -K"],
 )  # fmt: skip
 def test_any_other_command_may_change_things(command: str) -> None:
     assert not is_looking(command)
@@ -361,7 +417,10 @@ def test_any_other_command_may_change_things(command: str) -> None:
      "rm -rf ~",
      "rm -rf .*", "rm -rf .checkpoints", "mv .git elsewhere", "cd x; rm -r .git", "true && git push -f",
      "bash -c 'git reset --hard'", "sudo rm -rf .git", "FOO=1 git push -f", "find . -delete", "git stash drop",
-     "git stash clear", "git reflog expire --expire=now --all", "git gc --prune=now", "git prune"],
+     "git stash clear", "git reflog expire --expire=now --all", "git gc --prune=now", "git prune", "git branch -D x",
+     "git branch x -D", "git branch -df x", "git branch --delete --force x", "git update-ref -d refs/heads/x",
+     "git update-ref --stdin", "git tag -d v1", "git worktree remove -f ../x", "git worktree remove --force ../x",
+     "git submodule deinit -f x", "git -c gc.pruneExpire=now gc", "git filter-repo --path x"],
 )  # fmt: skip
 def test_what_no_point_brings_back_is_stopped_whatever_covers_it(command: str) -> None:
     assert find_loss(command)
@@ -372,7 +431,8 @@ def test_what_no_point_brings_back_is_stopped_whatever_covers_it(command: str) -
     ["git push", "git push origin main", "git reset HEAD a", "git clean -fd", "git clean -xnd", "rm -rf build",
      "rm .gitignore",
      "mv a .github/b", "git stash", "git commit -m 'git push --force'", "find . -name '*.pyc' -delete", "git gc",
-     "rm -rf *",
+     "rm -rf *", "git branch -d x", "git branch fix-D", "git branch -f x", "git update-ref refs/heads/x HEAD",
+     "git worktree remove ../x", "git -c gc.auto=0 commit -m gc", "git submodule deinit x", "git tag v1",
      "echo 'rm -rf .git'"],
 )  # fmt: skip
 def test_what_a_point_brings_back_is_not_called_a_loss(command: str) -> None:
