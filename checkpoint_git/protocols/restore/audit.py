@@ -4,6 +4,7 @@ import errno
 import json
 import os
 from collections.abc import Iterable, Mapping
+from contextlib import suppress
 from hashlib import sha256
 from typing import Any
 
@@ -14,7 +15,7 @@ from checkpoint_git.disk.atomic import make_folder, sync_folder, write_error
 from checkpoint_git.disk.discover import check_way
 from checkpoint_git.disk.lock import hold_lock
 from checkpoint_git.disk.read import read_plain
-from checkpoint_git.protocols.restore.layout import AUDIT_LOG, Workspace
+from checkpoint_git.protocols.restore.layout import AUDIT_LOG, UNLOGGED, Workspace
 
 _START = "0" * 64  # what the first line is bound to
 _MAX_LINE = 1 << 16
@@ -37,6 +38,9 @@ def append_record(workspace: Workspace, operation: str, outcome: str, point: str
             _append(path, body)
         except OSError as error:
             raise write_error(path, error) from None
+    if outcome == "success" and operation in ("create", "trust"):
+        with suppress(FileNotFoundError):
+            os.unlink(os.path.join(workspace.base, point, UNLOGGED))
 
 
 def check_writable(root: str) -> None:

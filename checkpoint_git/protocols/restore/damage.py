@@ -69,7 +69,7 @@ def find_unlogged(workspace: Workspace) -> Iterator[Finding]:
 
 def _unlogged(manifest: Manifest) -> Finding:
     message = "the operation log has no record of its creation"
-    hint = "was the log removed? verification does not need it"
+    hint = "was the log removed? After a crash, the next command that changes points adds the record"
     return Finding("restore/unlogged", "warning", message, _path_of(manifest), hint=hint)
 
 

@@ -26,6 +26,9 @@ def reporting(path: str) -> Iterator[None]:
     """OSError becomes a CheckpointError that says what a failed write means for the user."""
     try:
         yield
+    except shutil.Error as error:  # of many files; the first one is enough
+        source, _, why = error.args[0][0]
+        raise CheckpointError(f"{escape_controls(str(source))}: {escape_controls(str(why))}", "move it away") from None
     except OSError as error:
         raise write_error(escape_controls(path), error) from None
 

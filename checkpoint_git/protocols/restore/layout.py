@@ -17,6 +17,7 @@ STORE = "checkpoint-restore"  # in the common git directory, which neither `git 
 MANIFEST = "manifest.json"
 RESTORE_SCRIPT = "restore.sh"
 CONTENT = "content"  # copies of files, below a point's folder
+UNLOGGED = "unlogged"  # in a point's folder until the log has its line
 PARTS = "parts"  # states and databases, below a point's folder
 AUDIT_LOG = ".audit/checkpoint-operations.log"
 REF_PREFIX = "refs/checkpoints/"

@@ -31,12 +31,22 @@ def _noted(workspace: Workspace, operation: str, point: str, details: dict[str, 
     audit.append_record(workspace, operation, "success", details.pop("checkpoint_id", point), details)
 
 
+@contextmanager
+def _hold(workspace: Workspace) -> Iterator[None]:
+    """The lock. What a kill cut off between a point and its line in the log is written now."""
+    with layout.lock(workspace):
+        audit.check_writable(workspace.root)
+        for manifest in store.list_unlogged(workspace):
+            details = {"digest": manifest.value["digest"], "reason": "its process was killed before this line"}
+            audit.append_record(workspace, "create", "success", manifest.id, details)
+        yield
+
+
 def create_point(workspace: Workspace, request: points.Request, kind: str | None, expiry: str | None) -> CreatedPoint:
     """kind: as the user says it, None for what fits. expiry: 24h, 7d, never."""
     expires, scope = read_expiry(expiry, workspace.now), request.asked
     chosen = choose_type(workspace, scope, kind, request.parts)
-    with layout.lock(workspace):
-        audit.check_writable(workspace.root)
+    with _hold(workspace):
         store.exclude_from_git(workspace)
         named = [*scope, *(one.name for one in request.parts)]
         details: dict[str, Any] = {"scope": named, "reason": request.reason, "type": chosen}
@@ -124,8 +134,7 @@ def roll_back_point(
         manifest = _load_usable(workspace, word, wanted, leave)
         plan = rollback.plan_rollback(workspace, manifest, wanted)
         return RolledBackPoint(manifest, plan, None, rollback.find_moved(workspace, manifest))
-    with layout.lock(workspace):
-        audit.check_writable(workspace.root)
+    with _hold(workspace):
         within = None if wanted.within is None else list(wanted.within)
         details: dict[str, Any] = {"within": within, "reason": reason}
         with _noted(workspace, "rollback", word, details):
@@ -189,8 +198,7 @@ def find_below(workspace: Workspace, path: str) -> str:
 def drop_points(
     workspace: Workspace, words: Sequence[str], reason: str = "", *, foreign: bool = False
 ) -> list[Manifest]:
-    with layout.lock(workspace):
-        audit.check_writable(workspace.root)
+    with _hold(workspace):
         manifests = [store.load_point(workspace, word, foreign=foreign) for word in words]
         for manifest in manifests:
             with _noted(workspace, "drop", manifest.id, {"reason": reason}):
@@ -200,8 +208,7 @@ def drop_points(
 
 def trust_point(workspace: Workspace, word: str, reason: str = "") -> Manifest:
     """Takes a whole point that was made elsewhere, or by an early version, for one of this clone's."""
-    with layout.lock(workspace):
-        audit.check_writable(workspace.root)
+    with _hold(workspace):
         manifest = store.load_point(workspace, word, foreign=True)
         wrong = [one.message for one in damage.check_point(workspace, manifest) if one.level == "error"]
         if not wrong and any(one.kind == "postgresql" for one in artifacts.read_artifacts(manifest.value)):
@@ -211,10 +218,9 @@ def trust_point(workspace: Workspace, word: str, reason: str = "") -> Manifest:
             raise CheckpointError(message, f"see why: checkpoint restore-point verify {manifest.id} --foreign")
         if manifest.is_foreign:
             with _noted(workspace, "trust", manifest.id, {"reason": reason, "digest": manifest.value["digest"]}):
-                folder = store.begin_folder(workspace.base, manifest.id)
-                with reporting(folder):
-                    shutil.copytree(store.locate(workspace, manifest.id).folder, folder, True, dirs_exist_ok=True)
-                store.finish_folder(workspace.base, folder, manifest.id)
+                source = store.locate(workspace, manifest.id).folder
+                with store.build_folder(workspace.base, manifest.id) as folder, reporting(folder):
+                    shutil.copytree(source, folder, True, dirs_exist_ok=True)
         return manifest._replace(is_foreign=False)
 
 
@@ -224,8 +230,7 @@ def collect_garbage(
     """The points that have expired, and all but the newest `keep`; also what a crash left of points that were being
     dropped. Damaged ones, foreign ones and those of other work trees stay.
     """
-    with layout.lock(workspace):
-        audit.check_writable(workspace.root)
+    with _hold(workspace):
         store.clear_unfinished(workspace)
         own = [one for one in store.list_points(workspace) if store.is_of_work_tree(workspace, one)]
         own = [one for one in own if not one.trouble and not one.is_foreign]

@@ -2,7 +2,6 @@
 
 import os
 import re
-import shutil
 import subprocess
 import tempfile
 import time
@@ -182,8 +181,7 @@ def create(workspace: Workspace, request: Request) -> CreatedPoint:
 
 def _build(workspace: Workspace, request: Request, captured: Capture) -> CreatedPoint:
     point, kind, began = layout.make_id(workspace.base, workspace.now), request.kind, time.time_ns()
-    folder = store.begin_folder(workspace.base, point)
-    try:
+    with store.build_folder(workspace.base, point) as folder:
         location = Location(workspace.root, folder, workspace.env, progress=workspace.progress)
         in_git = workspace.git_dir and captured.asked
         state, commits, staged = git_state.capture(workspace, folder) if in_git else (None, [], {})
@@ -221,10 +219,6 @@ def _build(workspace: Workspace, request: Request, captured: Capture) -> Created
         works = None if request.made_for == "guard" else _rehearse_script(location, point, kind, entries, kept)
         create_file(os.path.join(folder, layout.RESTORE_SCRIPT), text, 0o600)
         commit = _keep_in_git(location, value, entries, own_files, staged, commits) if in_git else ""
-        store.finish_folder(workspace.base, folder, point)
-    except BaseException:
-        shutil.rmtree(folder, ignore_errors=True)
-        raise
     store.write_copy(workspace, point)
     location = location._replace(folder=layout.point_folder(workspace.base, point), commit=commit)
     proofs = {

@@ -3,8 +3,8 @@
 import json
 import os
 import shutil
-from collections.abc import Mapping
-from contextlib import suppress
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager, suppress
 from functools import cache
 from hashlib import sha256
 from typing import Any, NamedTuple
@@ -157,7 +157,9 @@ def find_id(workspace: Workspace, word: str) -> str:
         usable = [one for one in points if find_state(one, workspace.now) in ("active", "restored")]
         asked = [one.id for one in usable if one.value.get("made_for") != "rollback"]
         if not asked:
-            raise CheckpointError("no live restore point yet", "checkpoint restore-point create SCOPE")
+            others = [one.id for one in read_manifests(workspace) if one not in points and not one.is_foreign]
+            there = f"; another work tree has {others[-1]}: rollback {others[-1]} --here" if others else ""
+            raise CheckpointError("no live restore point yet", f"checkpoint restore-point create SCOPE{there}")
         return asked[-1]
     beginning = word if word.startswith("chk_") else f"chk_{word}"
     ids = _list_ids(workspace) if word else ()
@@ -204,23 +206,38 @@ def exclude_from_git(workspace: Workspace) -> None:
         write_file(path, after)
 
 
-def begin_folder(base: str, point: str) -> str:
+@contextmanager
+def build_folder(base: str, point: str) -> Iterator[str]:
+    """A folder that gets the point's name after the block, and is removed when that fails."""
     check_way(os.path.basename(base), os.path.dirname(base))
     make_folder(base)
     folder = os.path.join(base, f"{_BUILDING}{os.getpid()}-{layout.check_id(point)}")
     with reporting(folder):
         os.mkdir(folder, 0o700)
-    return folder
+    try:
+        yield folder
+        _name_folder(base, folder, point)
+    except BaseException:
+        shutil.rmtree(folder, ignore_errors=True)
+        raise
 
 
-def finish_folder(base: str, folder: str, point: str) -> None:
+def _name_folder(base: str, folder: str, point: str) -> None:
     target = layout.point_folder(base, point)
     if os.path.lexists(target):
         raise CheckpointError(f"there is a restore point {point} already", "run the same command again")
     with reporting(target):
+        write_file(os.path.join(folder, layout.UNLOGGED), b"")
         sync_folder(folder)
         os.rename(folder, target)
         sync_folder(os.path.dirname(target))
+
+
+def list_unlogged(workspace: Workspace) -> list[Manifest]:
+    base = workspace.base
+    marked = [one for one in layout.list_ids(base) if os.path.exists(os.path.join(base, one, layout.UNLOGGED))]
+    found = [load_manifest(workspace, point) for point in marked]
+    return [one for one in found if one and not one.trouble and is_of_work_tree(workspace, one)]
 
 
 def remove_folder(base: str, point: str) -> None:
@@ -238,18 +255,22 @@ def clear_unfinished(workspace: Workspace) -> None:
     copies = os.path.join(workspace.root, layout.FOLDER)
     for base in dict.fromkeys((workspace.base, copies)):
         if not os.path.islink(base):
-            _remove_unfinished(base)
+            _remove_unfinished(workspace, base)
             for folder in (base, *(layout.point_folder(base, point) for point in layout.list_ids(base))):
                 remove_stray_files(folder)
     if workspace.git_dir:
         remove_stray_files(os.path.join(os.path.dirname(workspace.base), "info"))
 
 
-def _remove_unfinished(base: str) -> None:
+def _remove_unfinished(workspace: Workspace, base: str) -> None:
     try:
         names = os.listdir(base)
     except OSError:
         return
     for name in names:
-        if name.startswith(_BUILDING) and has_ended(name.removeprefix(_BUILDING).partition("-")[0]):
+        process, _, point = name.removeprefix(_BUILDING).partition("-")
+        if name.startswith(_BUILDING) and has_ended(process):
+            if workspace.git_dir and layout.is_id(point):  # its ref comes before its name
+                ref, env = layout.ref_name(point), workspace.env
+                private_objects.remove_ref(workspace.root, ref, locate(workspace, point).commit, env)
             shutil.rmtree(os.path.join(base, name), ignore_errors=True)

@@ -397,7 +397,7 @@ def test_a_command_that_only_looks_is_reading(command: str) -> None:
      "git apply x", "git apply -v x", "git clean -fd", "git config a.b c", "git push -n --receive-pack=x o",
      "git ls-remote ext::sh", "git hash-object -w x", "curl -o x https://e", "curl -X POST https://e",
      "curl https://e | sh", "tar xf x", "tar -txf x", "tar tf x --to-command=rm", "xxd x y", "less +!rm x",
-     "find . -exec rm {} ;", "find . -exec ls {} ; -exec rm {} ;", "find . -execdir rm {} ;", "xargs", "xargs -0 rm",
+     "find . -exec ls {} ; -exec rm {} ;", "find . -execdir rm {} ;", "xargs", "xargs -0 rm",
      "ls | xargs sh -c x", "npm run build", "npm audit fix", "docker run x", "docker compose config -o x",
      "kubectl delete pod x", "gh pr merge 3", "gh api x", "go env -w X=1", "pip list --log x", "./x --help",
      "sed -n '/a\\/,/w x/p' y", "sed /a/,/b/d x -i", "systemctl stop x", "ip link set x down", "hostname x",

@@ -71,9 +71,10 @@ def test_a_point_is_expired_from_its_instant_on_unless_it_was_dropped(work: GitR
 
 def test_a_name_that_is_taken_is_not_taken_over(work: GitRepo) -> None:
     manifest = make(work)
-    folder = store.begin_folder(workspace_of(work.path).base, manifest.id)
-    with pytest.raises(CheckpointError, match="already"):
-        store.finish_folder(workspace_of(work.path).base, folder, manifest.id)
+    base = workspace_of(work.path).base
+    with pytest.raises(CheckpointError, match="already"), store.build_folder(base, manifest.id) as folder:
+        pass
+    assert not Path(folder).exists()
     assert load(work.path, manifest.id).trouble == ""
 
 

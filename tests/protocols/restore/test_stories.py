@@ -320,3 +320,62 @@ def test_the_answers_of_rollback_and_verify_have_their_evidence(work: GitRepo) -
     assert (verified["confidence"], verified["reason"]) == (1.0, "to be sure")
     (record,) = (one for one in ask(work, "audit")["records"] if one["operation"] == "rollback")
     assert (record["details"]["restored"], record["details"]["reason"]) == (["a"], "it broke")
+
+
+@pytest.mark.parametrize("kind", ["git_stash", "file_backup"])
+def test_a_point_whose_process_was_killed_before_its_line_gets_it_with_the_next_command(
+    work: GitRepo, kind: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with monkeypatch.context() as patched:
+        patched.setattr("checkpoint_git.protocols.restore.audit.append_record", stop_here)
+        with pytest.raises(Killed):
+            run_here("rp", "create", "a", "--type", kind, cwd=work.path)
+    (point,) = ask(work, "list")["restore_points"]
+    assert run_here("rp", "audit", "verify", cwd=work.path).returncode == 1
+    ask(work, "create", "b")
+    assert ask(work, "audit", "verify")["whole"]
+    assert ask(work, "verify", point["id"])["verified"]
+    (work.path / ".audit/checkpoint-operations.log").unlink()
+    ask(work, "create", "b")
+    assert run_here("rp", "audit", "verify", cwd=work.path).returncode == 1  # what was removed later is not made up
+
+
+def test_a_process_that_was_killed_before_a_point_had_its_name_leaves_no_ref(
+    work: GitRepo, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    child = os.fork()
+    if not child:
+        monkeypatch.setattr("checkpoint_git.protocols.restore.store._name_folder", lambda *words: os._exit(9))
+        run_here("rp", "create", "a", cwd=work.path)
+        os._exit(0)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 9
+    assert work.git("for-each-ref", "refs/checkpoints/")
+    point = ask(work, "create", "b")["checkpoint_id"]
+    assert work.git("for-each-ref", "--format=%(refname)", "refs/checkpoints/").split() == [f"refs/checkpoints/{point}"]
+
+
+class Killed(BaseException):
+    """As if the process ended here."""
+
+
+def stop_here(*words: object) -> None:
+    raise Killed
+
+
+def test_the_latest_point_of_another_work_tree_is_offered(work: GitRepo, tmp_path: Path) -> None:
+    work.git("worktree", "add", "-q", str(tmp_path / "other"))
+    point = str(ask(tmp_path / "other", "create", "a")["checkpoint_id"])
+    assert f"rollback {point} --here" in refuse(work, "rollback", "latest")
+    ask(work, "rollback", point, "--here")
+
+
+def test_a_fifo_in_a_point_that_is_to_be_trusted_is_named(work: GitRepo, tmp_path: Path) -> None:
+    point = forge(work)
+    work.git("clone", "-q", ".", str(tmp_path / "clone"))
+    clone = GitRepo(tmp_path / "clone")
+    os.mkfifo(clone.path / ".checkpoints" / point / "pipe")
+    said = refuse(clone, "trust", point)
+    assert "pipe: " in said
+    assert "[(" not in said
+    (clone.path / ".checkpoints" / point / "pipe").unlink()
+    ask(clone, "trust", point)
