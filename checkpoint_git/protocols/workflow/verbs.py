@@ -32,7 +32,6 @@ with open(os.path.join(os.path.dirname(__file__), "options.json"), "rb") as stre
     _TABLE: dict[str, Any] = jsontext.load(jsontext.decode(stream.read()))
 _SHOWN_TASKS = 50
 _TASK_VERBS = ("add", *tasks.CHANGES)
-# what tells one session from the next, where an agent says it
 _VERDICTS = {"orphan": "orphaned, one attempt counted", "done": "finished before the crash", "failed": "failed"}
 _CAUTION = "proceed with caution"
 _ACTIONS = {
