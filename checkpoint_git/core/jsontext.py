@@ -193,7 +193,8 @@ def _scan(scan: "Callable[[str, int], tuple[Any, int]]", text: str) -> "Any":
 
 
 def _explained(text: str, error: "BaseException | None") -> JsonTextError:
-    marker = _find_marker(text)
+    markers = [0 if text.startswith(one) else text.find("\n" + one) + 1 or -1 for one in _MARKERS]
+    marker = min((offset for offset in markers if offset >= 0), default=-1)
     if marker >= 0:
         message = "the file has conflict markers: a merge was not finished here"
         hint = "edit the file: keep what both sides wrote, delete the marker lines, then git add it"
@@ -206,12 +207,6 @@ def _explained(text: str, error: "BaseException | None") -> JsonTextError:
     if fault.code == "json/too-deep":
         return _too_deep(text, fault.offset)
     return JsonTextError(fault.code, fault.message, text, fault.offset, fault.hint)
-
-
-def _find_marker(text: str) -> int:
-    # the offset of the first line that is a conflict marker of git's, or -1
-    found = [0 if text.startswith(marker) else text.find("\n" + marker) + 1 or -1 for marker in _MARKERS]
-    return min((offset for offset in found if offset >= 0), default=-1)
 
 
 def _too_deep(text: str, offset: int) -> JsonTextError:

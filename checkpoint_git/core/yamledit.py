@@ -67,7 +67,10 @@ def _set(text: str, path: Path, value: Value) -> str:
     if not rest:
         return _replace(text, above, span, value)
     if span.kind == "scalar" or (span.is_flow and text[span.start + 1 : span.end - 1].strip() == ""):
-        return _fill_empty(text, above, span, rest, value)
+        old = text[span.start : span.end].strip()
+        if old not in ("", "null", "~") and not span.is_flow:
+            raise _cannot_change(above, "is a text in the document, not a group")
+        return _put_text(text, span, old, _flow(rest, value))
     if span.is_flow:
         return f"{text[: span.end - 1].rstrip()}, {_flow_members(rest, value)}{text[span.end - 1 :]}"
     at = _line_after(text, span.end)
@@ -121,13 +124,6 @@ def _replace_items(text: str, path: Path, value: list[str]) -> str:
     for at, item in enumerate(value[items:], items):
         text = _set(text, [*path, at], item)
     return text
-
-
-def _fill_empty(text: str, path: Path, span: Span, rest: Path, value: Value) -> str:
-    old = text[span.start : span.end].strip()
-    if old not in ("", "null", "~") and not span.is_flow:
-        raise _cannot_change(path, "is a text in the document, not a group")
-    return _put_text(text, span, old, _flow(rest, value))
 
 
 def _block(rest: Path, value: Value, column: int) -> str:

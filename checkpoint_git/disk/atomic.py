@@ -2,6 +2,7 @@
 
 import os
 import stat
+from collections.abc import Iterable
 from contextlib import suppress
 from functools import cache
 
@@ -82,32 +83,43 @@ def remove_file(path: str) -> None:
         raise write_error(path, error) from None
 
 
-def make_folder(path: str) -> None:
+def make_folder(path: str, mode: int = 0o777) -> None:
+    """With those above it. mode: of each that is made, less what the umask takes away."""
     if os.path.isdir(path):
         return
     above = os.path.dirname(path) or "."
-    make_folder(above)
+    make_folder(above, mode)
     try:
-        os.makedirs(path, exist_ok=True)
+        os.makedirs(path, mode, exist_ok=True)
         sync_folder(above)
     except OSError as error:
         raise write_error(path, error) from None
+
+
+def make_new_folder(above: str, names: Iterable[str], mode: int = 0o777) -> str:
+    """The path of one that was not there, by the first of the names that is free."""
+    for path in (os.path.join(above, name) for name in names):
+        try:
+            os.mkdir(path, mode)
+            return path
+        except FileExistsError:
+            continue
+        except OSError as error:
+            raise write_error(path, error) from None
+    raise CheckpointError(f"{above} has no free name for this second", "try again in a second")
 
 
 def remove_stray_files(directory: str) -> None:
     # Clears the temporary files of writers that were killed; those of living processes stay
     with suppress(OSError):
         for name in [] if os.path.islink(directory) else os.listdir(directory):
-            if name.endswith(TEMPORARY_ENDING) and _is_stray(name):
+            process, dash, mark = name.removesuffix(TEMPORARY_ENDING).rpartition(".")[2].partition("-")
+            is_temporary = name.startswith(".") and name.endswith(TEMPORARY_ENDING) and dash and len(mark) == 8
+            if is_temporary and has_ended(process):
                 remove_quietly(os.path.join(directory, name))
 
 
 _clear_once = cache(remove_stray_files)  # whoever writes into a folder; a process that writes much looks once
-
-
-def _is_stray(name: str) -> bool:
-    process, dash, mark = name.removesuffix(TEMPORARY_ENDING).rpartition(".")[2].partition("-")
-    return name.startswith(".") and bool(dash) and len(mark) == 8 and has_ended(process)
 
 
 def has_ended(process: str) -> bool:

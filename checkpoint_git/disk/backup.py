@@ -4,7 +4,6 @@ import os
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.disk import atomic
 
 FOLDER = os.path.join("checkpoint", "backups")
@@ -22,22 +21,10 @@ def write_backup(git_dir: str, stamp: str, copies: Sequence[Copy]) -> str:
     """The path of a new folder with the copies. Only its owner may read it: settings hold secrets."""
     above = os.path.join(git_dir, FOLDER)
     atomic.make_folder(above)
-    folder = _make_folder(above, stamp)
+    names = (f"{stamp}-{number}" if number else stamp for number in range(_MOST_OF_ONE_SECOND))
+    folder = atomic.make_new_folder(above, names, 0o700)
     for name, data in copies:
         path = os.path.join(folder, *name.split("/"))
         atomic.make_folder(os.path.dirname(path))
         atomic.create_file(path, data, 0o600)
     return folder
-
-
-def _make_folder(above: str, stamp: str) -> str:
-    for number in range(_MOST_OF_ONE_SECOND):
-        path = os.path.join(above, f"{stamp}-{number}" if number else stamp)
-        try:
-            os.mkdir(path, 0o700)
-            return path
-        except FileExistsError:
-            continue
-        except OSError as error:
-            raise atomic.write_error(path, error) from None
-    raise CheckpointError(f"{above} holds a hundred backups of this second", "try again in a second")

@@ -24,8 +24,8 @@ class MissingPlaceError(CheckpointError):
 
 
 class Place(NamedTuple):
-    """root: the absolute folder that holds .checkpoints. directory: root/.checkpoints. work_tree: the repository around
-    it, None outside git. git_dir: that work tree's own git directory (a linked worktree has one of its own).
+    """root: the absolute folder that holds the directory, .checkpoints or another protocol's. work_tree: the repository
+    around it, None outside git. git_dir: that work tree's own git directory (a linked worktree has one of its own).
     """
 
     root: str
@@ -39,20 +39,20 @@ class Place(NamedTuple):
         return self.work_tree or self.root
 
 
-def find_place(start: str) -> Place:
-    """The nearest .checkpoints upward from a folder, no higher than its repository's root. Raises CheckpointError."""
+def find_place(start: str, directory: str = _DIRECTORY) -> Place:
+    """The nearest of that name upward from a folder, no higher than its repository's root. Raises CheckpointError."""
     start = os.path.abspath(start)
     repository = find_repository(start)
     top = repository[0] if repository else None
     for folder in folders_upward(start, top):
-        if os.path.isdir(os.path.join(folder, _DIRECTORY)):
-            place = _place_at(folder, repository)
+        if os.path.isdir(os.path.join(folder, directory)):
+            place = _place_at(folder, repository, directory)
             check_way(place.directory, place.top)
             return place
     is_sparse = repository is not None and os.path.isfile(os.path.join(repository[1], "info", "sparse-checkout"))
     hint = f"is it excluded from this sparse checkout? git sparse-checkout add {_DIRECTORY}; else {_MISSING_HINT}"
     bounds = "up to the repository root" if top else "upward"
-    message = f"no {_DIRECTORY} folder found (searched from {start} {bounds})"
+    message = f"no {directory} folder found (searched from {start} {bounds})"
     raise MissingPlaceError(message, hint if is_sparse else _MISSING_HINT, start)
 
 
@@ -70,11 +70,11 @@ def find_below(folder: str) -> str:
     return ""
 
 
-def plan_place(start: str) -> Place:
-    """Where a new .checkpoints belongs: the repository's root, else the folder itself."""
+def plan_place(start: str, directory: str = _DIRECTORY) -> Place:
+    """Where a new one belongs: the repository's root, else the folder itself."""
     start = os.path.abspath(start)
     repository = find_repository(start)
-    return _place_at(repository[0] if repository else start, repository)
+    return _place_at(repository[0] if repository else start, repository, directory)
 
 
 def find_repository(start: str) -> tuple[str, str] | None:
@@ -155,22 +155,18 @@ def relative_path(path: str, top: str) -> str:
     return path.removeprefix(top.rstrip(os.sep) + os.sep).replace(os.sep, "/")
 
 
-def _place_at(folder: str, repository: tuple[str, str] | None) -> Place:
+def _place_at(folder: str, repository: tuple[str, str] | None, directory: str) -> Place:
     work_tree, git_dir = repository or (None, None)
-    return Place(folder, os.path.join(folder, _DIRECTORY), work_tree, git_dir)
+    return Place(folder, os.path.join(folder, directory), work_tree, git_dir)
 
 
 def _read_git_dir(folder: str) -> str | None:
     path = os.path.join(folder, ".git")
     if os.path.isfile(path):
-        path = _read_link_file(path) or ""
+        _, found, target = _read_line(path).partition("gitdir:")
+        path = os.path.normpath(os.path.join(folder, target.strip(" "))) if found else ""
     head = os.path.join(path, "HEAD")
     return path if path and (os.path.isfile(head) or os.path.islink(head)) else None
-
-
-def _read_link_file(path: str) -> str | None:
-    _, found, target = _read_line(path).partition("gitdir:")
-    return os.path.normpath(os.path.join(os.path.dirname(path), target.strip(" "))) if found else None
 
 
 def _read_line(path: str) -> str:

@@ -1,7 +1,7 @@
 """Checkpoint files as git has them, in the index or in a commit, and committed files that do not stay as they are."""
 
 import errno
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Literal, NamedTuple
 
 from checkpoint_git.core.jsontext import MAX_BYTES
@@ -80,18 +80,11 @@ def sort_out(work_tree: str, entries: Iterable[objects.IndexEntry], env: objects
     )
 
 
-def read_losses(work_tree: str, pattern: str) -> list[Loss]:
-    return _read_losses(objects.diff_work_tree, work_tree, pattern) if objects.has_commit(work_tree, "HEAD") else []
-
-
-def read_staged_losses(work_tree: str, pattern: str) -> list[Loss]:
-    return _read_losses(objects.diff_index, work_tree, pattern)
-
-
-def _read_losses(
-    diff: Callable[[str, str, list[str]], list[objects.Change]], work_tree: str, pattern: str
-) -> list[Loss]:
-    specs = [top_glob(pattern)]
+def read_losses(work_tree: str, pattern: str, *, staged: bool = False) -> list[Loss]:
+    """Against HEAD, of the index alone or of the work tree."""
+    if not objects.has_commit(work_tree, "HEAD"):
+        return []
+    specs, diff = [top_glob(pattern)], objects.diff_index if staged else objects.diff_work_tree
     losses = find_losses(diff(work_tree, "HEAD", specs))
     if losses and objects.has_commit(work_tree, "MERGE_HEAD"):
         # what the other branch has just so was taken over: two records had one name, and one was moved away

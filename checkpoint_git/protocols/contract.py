@@ -47,9 +47,6 @@ if TYPE_CHECKING:
             """(the file's path, why nothing was written, what is wrong since the write)."""
 
 
-DRAWERS = ("layout.py", "schema.json", "rules.py", "store.py", "README.md")
-
-
 def find_files(folder: str) -> list[str]:
     """Absolute paths of the files of every kind with a folder of its own, by kind and name. Raises CheckpointError."""
     found = []

@@ -11,6 +11,7 @@ from checkpoint_git.protocols.registry import KINDS, PROTOCOLS, schema_path
 from tests.architecture.imports import ROOT
 
 ROOMS = [(kind.name, kind.package) for kind in KINDS]
+DRAWERS = ("layout.py", "schema.json", "rules.py", "store.py", "README.md")
 PROMISES = {"layout": drawers.Layout, "rules": drawers.Rules}
 
 
@@ -38,7 +39,7 @@ def parameters(function: Any) -> list[tuple[str, Any]]:
 
 @pytest.mark.parametrize(("name", "home"), [(row.name, row.package) for row in PROTOCOLS])
 def test_a_room_has_its_drawers(name: str, home: str) -> None:
-    missing = [drawer for drawer in contract.DRAWERS if not (folder_of(home) / drawer).is_file()]
+    missing = [drawer for drawer in DRAWERS if not (folder_of(home) / drawer).is_file()]
     assert not missing, f"the room of {name} lacks {missing}"
 
 

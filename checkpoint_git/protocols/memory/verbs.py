@@ -5,7 +5,7 @@ import json
 import os
 from collections.abc import Callable
 from functools import partial
-from typing import Any, cast
+from typing import Any
 
 from checkpoint_git.core.clock import age_text, write_instant
 from checkpoint_git.core.errors import CheckpointError
@@ -14,7 +14,7 @@ from checkpoint_git.core.outcome import Block, Invocation, Line, Outcome, check_
 from checkpoint_git.core.terminal_text import escape_controls, quote_word, shorten
 from checkpoint_git.git.objects import diff_parents
 from checkpoint_git.git.run import run_git
-from checkpoint_git.protocols.contract import open_exchange
+from checkpoint_git.protocols.contract import load_document, open_exchange
 from checkpoint_git.protocols.memory import graph, rules, store
 from checkpoint_git.protocols.memory.entity import KEYS, OWNER, Entity, Reading, join_files, read_entity, read_stamp
 from checkpoint_git.protocols.memory.layout import Home
@@ -25,22 +25,19 @@ from checkpoint_git.protocols.memory.transports import GraphError, Transport, Un
 from checkpoint_git.protocols.memory.triggers import Request
 
 _MANY = 4  # verbs; the help of an option that more verbs take does not list them
-
-
-def _read_options() -> list[dict[str, Any]]:
-    """For each the verbs that take it, and what argparse is told."""
-    with open(os.path.join(os.path.dirname(__file__), "options.json"), encoding="utf-8") as stream:
-        return cast("list[dict[str, Any]]", json.load(stream))
+# for each the verbs that take it, and what argparse is told
+_OPTIONS: list[dict[str, Any]] = load_document(os.path.join(os.path.dirname(__file__), "options.json"))
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("action", metavar="VERB", choices=list(VERBS), help="one of the above")
     add("words", metavar="WORD", nargs="*", help="update: KEY=VALUE; sync: the file")
-    for row in _read_options():
-        verbs, text = row.pop("verbs").split(), row.pop("help")
+    for row in _OPTIONS:
+        how = {key: member for key, member in row.items() if key not in ("flags", "verbs")}
+        verbs = row["verbs"].split()
         only = f"{', '.join(verbs)}: " if len(verbs) < _MANY else ""
-        add(*row.pop("flags").split(), help=only + text, **row)
+        add(*row["flags"].split(), **{**how, "help": only + row["help"]})
     add("--entity", metavar="ENTITY", help="the checkpoint's name (default: checkpoint.memoryEntity)")
     add("--strict", action="store_true", help="exit with 2 if no server answers")
 
@@ -51,7 +48,7 @@ def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
         shown = escape_controls(shorten(" ".join(args.words[most:]), 60))
         hint = "`checkpoint memory --help` shows what each verb takes"
         raise CheckpointError(f"memory {args.action} does not take these words: {shown}", hint)
-    rows = ((row["flags"].split()[0], row.get("dest"), row["verbs"].split()) for row in _read_options())
+    rows = ((row["flags"].split()[0], row.get("dest"), row["verbs"].split()) for row in _OPTIONS)
     check_options("memory", vars(args), rows)
     try:
         outcome = act(args, invocation)

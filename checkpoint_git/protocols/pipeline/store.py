@@ -1,6 +1,5 @@
 """Pipeline records on disk: nothing that has a record's name is ever changed, replaced or removed."""
 
-import errno
 import os
 from collections.abc import Mapping
 from typing import NamedTuple
@@ -143,22 +142,10 @@ def read_content(base: str, path: str) -> read.FileContent:
 
 
 def prepare_folder(base: str, ticket_id: str, run_id: str) -> None:
-    """Makes a run's folder, for this user alone; clears what killed writers left. Raises CheckpointError."""
+    """Makes a run's folder, for this user alone. Raises CheckpointError."""
     from checkpoint_git.disk import atomic
 
     folder = os.path.join(base, ticket_id, run_id)
     check_way(folder, base)
-    missing, above = [], folder
-    while not os.path.isdir(above):
-        missing.append(above)
-        above = os.path.dirname(above)
-    for path in reversed(missing):
-        try:
-            os.mkdir(path, layout.FOLDER_MODE)
-        except FileExistsError:
-            if not os.path.isdir(path):
-                raise atomic.write_error(path, OSError(errno.EEXIST, "a file is already there")) from None
-        except OSError as error:
-            raise atomic.write_error(path, error) from None
-        atomic.sync_folder(os.path.dirname(path))
+    atomic.make_folder(folder, layout.FOLDER_MODE)
     check_way(folder, base)  # again: somebody may have put a link there meanwhile

@@ -13,6 +13,7 @@ from checkpoint_git.core.outcome import Answer, Invocation, check_options
 from checkpoint_git.core.terminal_text import escape_controls, quote_word, shorten
 from checkpoint_git.core.yamltext import MAX_BYTES
 from checkpoint_git.disk.read import read_content
+from checkpoint_git.protocols.contract import load_document
 from checkpoint_git.protocols.mismatch import quote
 from checkpoint_git.protocols.pipeline import layout, records, store
 from checkpoint_git.protocols.pipeline.store import Skipped
@@ -20,8 +21,7 @@ from checkpoint_git.protocols.pipeline.validate import Record, compare_with_repo
 
 _BROKEN_HINT = "restore the file, or take the newest good attempt with --fallback, or run the phase again"
 _RUN = ("ticket_id", "run_id")
-with open(os.path.join(os.path.dirname(__file__), "options.json"), encoding="utf-8") as stream:
-    _OPTIONS: dict[str, Any] = json.load(stream)
+_OPTIONS: dict[str, Any] = load_document(os.path.join(os.path.dirname(__file__), "options.json"))
 
 
 def add_arguments(parser: ArgumentParser) -> None:

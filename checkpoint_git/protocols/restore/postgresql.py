@@ -156,13 +156,8 @@ def open_session(env: Mapping[str, str]) -> Iterator[Query]:
                 stdin.close()
 
 
-def _read_sql() -> dict[str, str]:
-    with open(os.path.join(os.path.dirname(__file__), "postgresql.sql"), encoding="ascii") as stream:
-        sections = stream.read().split("-- name: ")[1:]
-    return dict(section.strip().split("\n", 1) for section in sections)
-
-
-_SQL = _read_sql()
+with open(os.path.join(os.path.dirname(__file__), "postgresql.sql"), encoding="ascii") as stream:
+    _SQL = dict(section.strip().split("\n", 1) for section in stream.read().split("-- name: ")[1:])
 
 
 def _quote(name: str) -> str:

@@ -132,7 +132,9 @@ def _parse_edit(word: str, before: list[str], after: list[str]) -> Edit:
     end = len(key) - 1 if key.endswith("-") else _find_outside_brackets(key, _OPERATOR_LETTERS)
     stem, operator = (key, "") if end < 0 else (key[:end], key[end:])
     if operator not in _OPERATORS:
-        raise _unknown_operator(stem, operator)
+        meant = ("+" if "+" in operator else "") + (":json" if ":" in operator else "")
+        hint = f"did you mean --{_shown(stem)}{meant}=...? There are =, +=, -=, :json= and +:json="
+        raise CheckpointError(f"{quote(operator)} after {quote(stem)} is not an operator", hint)
     path = _parse_path(stem, word)
     if path in ((Step("field"),), (Step("set"),)):
         field, _, value = text.partition("=")
@@ -237,12 +239,6 @@ def _find_outside_brackets(text: str, wanted: str) -> int:
         if depth == 0 and letter in wanted:
             return at
     return -1
-
-
-def _unknown_operator(stem: str, operator: str) -> CheckpointError:
-    meant = ("+" if "+" in operator else "") + (":json" if ":" in operator else "")
-    hint = f"did you mean --{_shown(stem)}{meant}=...? There are =, +=, -=, :json= and +:json="
-    return CheckpointError(f"{quote(operator)} after {quote(stem)} is not an operator", hint)
 
 
 def _parse_path(text: str, word: str) -> tuple[Step, ...]:

@@ -1,7 +1,7 @@
 """What the doctor checks in skill checkpoints: are they valid, and do they still agree with time, files and history?"""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Literal
+from typing import Literal
 
 from checkpoint_git.core import jsontext
 from checkpoint_git.core.clock import DAY, write_instant
@@ -208,11 +208,6 @@ def find_changed_documents(facts: SkillFacts) -> Iterator[Finding]:
             yield Finding("drift/file-changed", "note", message, summary.path, where, hint=hint)
 
 
-def _read_actions(facts: SkillFacts, summary: DocumentSummary) -> list[Any]:
-    text = facts.read_text(summary.path)
-    return read_list(jsontext.load(text), "next_actions") if text is not None else []
-
-
 def _words(files: Sequence[NamedFile]) -> str:
     return " ".join(quote_word(name) for file in files for name in file.names[:1])
 
@@ -280,7 +275,8 @@ def find_shipped_actions(facts: SkillFacts) -> Iterator[Finding]:
             level = level if merged[use.reference].sure else "note"
             at = int(passage.where.rpartition("/")[2])
             command = _remove(summary, "next_actions", at, passage.text)
-            actions, is_done = _read_actions(facts, summary), proof is not None and proof.sure
+            text, is_done = facts.read_text(summary.path), proof is not None and proof.sure
+            actions = read_list(jsontext.load(text), "next_actions") if text is not None else []
             is_last = len(actions) == 1 and summary.status == "in_progress"  # it needs another one
             left = hint if is_last else f"{hint}, and remove it"
             hint = f"mark it done{'; record what is next' if is_last else ''}" if is_done else left

@@ -45,7 +45,8 @@ def find_meaning(name: str, parent: str = "") -> str:
     spelling, in the singular, by the first or last words of the name, at the root by the name of what is below, or by a
     word of the table.
     """
-    short, forms = _short_names(parent), _list_forms(name)
+    short, spelled = _short_names(parent), spell(name) if len(name) < _LONGEST else ""
+    forms = (spelled, f"{spelled}s", spelled.removesuffix("s"), name.lower())
     return next((short[form] for form in forms if form in short), "")
 
 
@@ -75,12 +76,6 @@ def _short_names(parent: str) -> dict[str, str]:
 
 def spell(word: str) -> str:
     return _split_humps(word).lower().replace("-", "_").replace(" ", "_").replace(".", "_")
-
-
-def _list_forms(name: str) -> tuple[str, ...]:
-    """A name as it is spelled here, in the singular and in the plural."""
-    spelled = spell(name) if len(name) < _LONGEST else ""
-    return spelled, f"{spelled}s", spelled.removesuffix("s"), name.lower()
 
 
 def find_choice(text: str, choices: Iterable[str]) -> str:

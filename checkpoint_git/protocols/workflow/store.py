@@ -11,7 +11,15 @@ from itertools import islice
 from checkpoint_git.core import jsontext
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.disk import atomic
-from checkpoint_git.disk.discover import Place, check_way, find_repository, folders_upward, is_git_name, is_inside
+from checkpoint_git.disk.discover import (
+    MissingPlaceError,
+    Place,
+    check_way,
+    find_place,
+    is_git_name,
+    is_inside,
+    plan_place,
+)
 from checkpoint_git.disk.read import FileContent, read_content
 from checkpoint_git.protocols.workflow import layout
 from checkpoint_git.protocols.workflow.tasks import OutputFile
@@ -23,23 +31,13 @@ _MOST_NAMES = 1_000
 
 def find_workflow_place(start: str) -> Place | None:
     """The nearest folder upward, no higher than its repository's root, that holds memory/state; None without one."""
-    start = os.path.abspath(start)
-    repository = find_repository(start)
-    for folder in folders_upward(start, repository[0] if repository else None):
-        if os.path.lexists(os.path.join(folder, layout.DIRECTORY)):
-            return _place_at(folder, repository)
+    with suppress(MissingPlaceError):
+        return find_place(start, layout.DIRECTORY)
     return None
 
 
 def plan_workflow_place(start: str) -> Place:
-    start = os.path.abspath(start)
-    repository = find_repository(start)
-    return find_workflow_place(start) or _place_at(repository[0] if repository else start, repository)
-
-
-def _place_at(root: str, repository: tuple[str, str] | None) -> Place:
-    work_tree, git_dir = repository or (None, None)
-    place = Place(root, os.path.join(root, *layout.DIRECTORY.split("/")), work_tree, git_dir)
+    place = find_workflow_place(start) or plan_place(start, layout.DIRECTORY)
     check_way(place.directory, place.top)
     return place
 
@@ -177,16 +175,8 @@ def _claim_archive(folder: str, workflow_id: str, instant: str, *, is_rest: bool
     start = layout.archive_name(workflow_id, instant).rpartition("_")[0]
     if begun.rpartition("_")[0] == start and os.listdir(os.path.join(folder, begun)) == [layout.EXECUTION_FILE]:
         return begun
-    for number in range(1, _MOST_NAMES):
-        name = layout.archive_name(workflow_id, instant, number)
-        try:
-            os.mkdir(os.path.join(folder, name))
-            return name
-        except FileExistsError:
-            continue
-        except OSError as error:
-            raise atomic.write_error(os.path.join(folder, name), error) from None
-    raise CheckpointError(f"{folder} holds {_MOST_NAMES} archives of this second", "try again in a second")
+    names = (layout.archive_name(workflow_id, instant, number) for number in range(1, _MOST_NAMES))
+    return os.path.basename(atomic.make_new_folder(folder, names))
 
 
 def _list_archives(folder: str) -> list[str]:

@@ -6,12 +6,12 @@ from collections.abc import Callable
 from shlex import quote
 from typing import Any, NamedTuple
 
-from checkpoint_git.core import jsontext
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import has_errors
 from checkpoint_git.core.outcome import Block, Invocation, Line, Outcome, Table, check_options
 from checkpoint_git.core.terminal_text import escape_controls, plural, shorten
 from checkpoint_git.disk.discover import Place
+from checkpoint_git.protocols.contract import load_document
 from checkpoint_git.protocols.workflow import layout, store, tasks
 from checkpoint_git.protocols.workflow.changes import Changed, Writer
 from checkpoint_git.protocols.workflow.resume import Plan
@@ -28,8 +28,7 @@ from checkpoint_git.protocols.workflow.state import (
 )
 from checkpoint_git.protocols.write import say_waiting
 
-with open(os.path.join(os.path.dirname(__file__), "options.json"), "rb") as stream:
-    _TABLE: dict[str, Any] = jsontext.load(jsontext.decode(stream.read()))
+_TABLE: dict[str, Any] = load_document(os.path.join(os.path.dirname(__file__), "options.json"))
 _SHOWN_TASKS = 50
 _TASK_VERBS = ("add", *tasks.CHANGES)
 _VERDICTS = {"orphan": "orphaned, one attempt counted", "done": "finished before the crash", "failed": "failed"}

@@ -20,8 +20,8 @@ from checkpoint_git.git.staged import (
     Loss,
     Staged,
     read_committed,
+    read_losses,
     read_staged_changes,
-    read_staged_losses,
     sort_out,
 )
 from checkpoint_git.protocols.contract import find_files, find_hooks, open_room
@@ -156,7 +156,7 @@ def check_received(question: Question, invocation: Invocation) -> list[Finding]:
 
 
 def _ask_staged(words: list[str], invocation: Invocation) -> list[Question]:
-    losses = read_staged_losses(invocation.cwd, _APPEND_ONLY)
+    losses = read_losses(invocation.cwd, _APPEND_ONLY, staged=True)
     return [Question("what is staged", read_staged_changes(invocation.cwd), losses)]
 
 
