@@ -12,6 +12,8 @@ from tests.support.samples import checkpoint_text
 hypothesis_settings.register_profile("untimed", deadline=None)  # a busy machine is not a fault of ours
 hypothesis_settings.load_profile("untimed")
 
+_USER_CONFIG = os.environ.get("TEST_GIT_CONFIG", "")  # git settings that every test finds in its empty home, as text
+
 
 @pytest.fixture(autouse=True)
 def hermetic_seal(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> None:
@@ -35,6 +37,9 @@ def hermetic_seal(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.Temp
     }
     for name, value in settings.items():
         monkeypatch.setenv(name, value)
+    if _USER_CONFIG:
+        (home / ".config/git").mkdir(parents=True)
+        (home / ".config/git/config").write_text(_USER_CONFIG)
 
 
 @pytest.fixture

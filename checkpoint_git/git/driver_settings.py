@@ -17,6 +17,7 @@ PYTHON = "checkpoint.install.python"
 PACKAGE = "checkpoint.install.package"
 COMMANDS = (DRIVER, BASE_DRIVER, MERGETOOL)
 HOOKS = "checkpoint.install.hooks"  # "none" where init was told that this clone wants no hooks
+HOOK_SECTION = "hook.checkpoint-git-"  # and a hook's name: git 2.54 and later run what is configured there
 _OWN_NAME = "checkpoint-git:"
 JSON_DRIVER = "checkpoint-json-"  # with the digest of a schema: the driver of files that merge by it
 # The length of a configuration file whose last line had no end before we wrote to it: git ends such a line.
@@ -79,6 +80,12 @@ def find_schemas(settings: Mapping[str, str]) -> dict[str, str]:
     return {name: driver.choices.whole_schema for name, driver in named.items() if driver}
 
 
+def plan_hook(name: str, shim: bytes) -> dict[str, str]:
+    # git adds "$@" to the command's last line, and stops at an event without a command, so that comes first
+    section = f"{HOOK_SECTION}{name}"
+    return {f"{section}.command": f"{shim.decode()}:", f"{section}.event": name, f"{section}.enabled": "true"}
+
+
 def driver_command(python: str, package: str, choices: Choices, *, base: bool = False) -> str:
     # Git replaces %O %A %B %L %P and hands the rest to sh
     options = ["--base"] if base else []
@@ -138,7 +145,7 @@ def find_own_settings(settings: Mapping[str, str]) -> list[str]:
     foreign = foreign_sections(settings)
     ours = (*plan_settings("", "", Choices()), HOOKS, UNENDED_SIZE)
     own = [key for key in ours if key in settings and not key.startswith(foreign or "\0")]
-    return own + [key for key in settings if key.startswith(f"merge.{JSON_DRIVER}")]
+    return own + [key for key in settings if key.startswith((f"merge.{JSON_DRIVER}", HOOK_SECTION))]
 
 
 def _quoted(path: str) -> str:

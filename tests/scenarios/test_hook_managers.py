@@ -11,6 +11,7 @@ from tests.support.command import BIN, run_here
 from tests.support.npm import install_packages
 from tests.support.repos import GitRepo, needs_git
 from tests.support.samples import checkpoint_text
+from tests.support.snapshot import take_snapshot
 
 BUILD = ".checkpoints/build.checkpoint.json"
 PACKAGES = ("lefthook@2.2.2", "husky@9.1.7", "@j178/prek@0.5.3")
@@ -158,3 +159,90 @@ def test_an_older_git_does_not_run_what_its_configuration_names(repo: GitRepo) -
     configure(repo, *STOPPING)
     checkpoint(repo, "init")
     assert [(repo.path / ".git/hooks" / name).exists() for name in STOPPING] == [True, True]
+
+
+NEEDS_HOOKS_IN_CONFIGURATION = needs_git(2, 54, feature="a hook in git's configuration")
+
+
+def list_own_files(repo: GitRepo) -> list[str]:
+    """The hook files that are ours."""
+    files = (repo.path / ".git/hooks").iterdir()
+    return sorted(path.name for path in files if path.is_file() and b"checkpoint-git" in path.read_bytes())
+
+
+@NEEDS_HOOKS_IN_CONFIGURATION
+def test_hooks_in_gits_configuration_run_beside_others_without_a_file_of_ours(repo: GitRepo) -> None:
+    before = take_snapshot(repo.path)
+    checkpoint(repo, "init", "--hooks", "config")
+    assert list_own_files(repo) == []
+    assert checkpoint(repo, "init") == "already set up\n"
+    assert list_own_files(repo) == []
+    checkpoint(repo, "uninstall")
+    assert take_snapshot(repo.path) == before
+    repo.git("config", "hook.theirs.command", "touch .git/theirs-pre-commit")
+    repo.git("config", "hook.theirs.event", "pre-commit")
+    repo.write(".git/hooks/pre-push", "#!/bin/sh\ncat >.git/theirs-pre-push\n").chmod(0o755)
+    checkpoint(repo, "init", "--hooks", "config")
+    expect_both_at_work(repo, *STOPPING)
+    assert "refs/heads/main" in repo.read(".git/theirs-pre-push")
+
+
+@NEEDS_HOOKS_IN_CONFIGURATION
+def test_hooks_go_from_files_to_the_configuration_and_back(repo: GitRepo) -> None:
+    checkpoint(repo, "init")
+    files = list_own_files(repo)
+    checkpoint(repo, "init", "--hooks", "config")
+    assert (len(files), list_own_files(repo)) == (6, [])
+    assert find_unreached(repo) == ""
+    checkpoint(repo, "init", "--hooks", "native")
+    assert list_own_files(repo) == files
+    assert repo.exit_code("config", "--get-regexp", r"^hook\.|^checkpoint\.install\.hooks") == 1
+
+
+@NEEDS_HOOKS_IN_CONFIGURATION
+def test_a_clone_whose_hooks_are_elsewhere_is_offered_those_of_the_configuration(repo: GitRepo) -> None:
+    repo.git("config", "core.hooksPath", "/nonexistent/hooks")
+    assert "or without hook files: checkpoint init --hooks config" in checkpoint(repo, "init")
+    checkpoint(repo, "init", "--hooks", "config")
+    expect_both_at_work(repo)
+
+
+@NEEDS_HOOKS_IN_CONFIGURATION
+def test_a_script_that_nobody_can_extend_is_offered_those_of_the_configuration(repo: GitRepo) -> None:
+    repo.write(".git/hooks/pre-commit", "#!/usr/bin/env python3\n").chmod(0o755)
+    assert "or without hook files: checkpoint init --hooks config" in checkpoint(repo, "init")
+
+
+@NEEDS_HOOKS_IN_CONFIGURATION
+@pytest.mark.parametrize("words", [("command", "true"), ("event", "post-commit"), ("enabled", "false")])
+def test_a_changed_hook_of_ours_in_the_configuration_is_found(repo: GitRepo, words: tuple[str, str]) -> None:
+    checkpoint(repo, "init", "--hooks", "config")
+    repo.git("config", "core.hooksPath", "/nonexistent/hooks")
+    repo.git("config", f"hook.checkpoint-git-pre-push.{words[0]}", words[1])
+    assert re.search(r"pre-push \(not there\); set it up: checkpoint init$", find_unreached(repo))
+    checkpoint(repo, "doctor", "--fix")
+    expect_both_at_work(repo)
+
+
+@NEEDS_HOOKS_IN_CONFIGURATION
+def test_a_bare_repository_checks_pushes_from_its_configuration(repo: GitRepo) -> None:
+    bare = GitRepo.create(repo.path.parent / "served.git", "--bare")
+    before = take_snapshot(bare.path)
+    checkpoint(bare, "init", "--hooks", "config")
+    assert find_unreached(bare) == ""
+    repo.write(BUILD, checkpoint_text(status="nearly"))
+    repo.commit("broken")
+    refused = repo.run("git", "push", "-q", str(bare.path), "main")
+    assert refused.returncode != 0
+    assert b"invalid status" in refused.stderr
+    checkpoint(bare, "uninstall")
+    assert {name: bytes_of for name, bytes_of in take_snapshot(bare.path).items() if "objects" not in name} == {
+        name: bytes_of for name, bytes_of in before.items() if "objects" not in name
+    }
+
+
+@pytest.mark.skipif(NEEDS_HOOKS_IN_CONFIGURATION.args[0] is False, reason="this git has hooks in its configuration")
+def test_an_older_git_is_named_with_the_one_that_has_hooks_in_its_configuration(repo: GitRepo) -> None:
+    done = run_here("init", "--hooks", "config", cwd=repo.path)
+    assert (done.returncode, "install git 2.54 or newer" in done.stderr) == (2, True)
+    assert not (repo.path / ".checkpoints").exists()

@@ -223,7 +223,8 @@ def find_unreachable_hooks(facts: SetupFacts) -> Iterator[Finding]:
     if setup is None or not setup.is_there or setup.settings.get(driver_settings.HOOKS) == "none":
         return
     hooks = [hook for hook in setup.hooks if not _is_reached(hook, setup)]
-    if setup.folder.place in ("outside", "nowhere") and (hooks or not setup.hooks):
+    in_config = setup.settings.get(driver_settings.HOOKS) == "config"
+    if not in_config and setup.folder.place in ("outside", "nowhere") and (hooks or not setup.hooks):
         where = setup.folder.path or "nowhere"
         message = f"core.hooksPath leads to {where}, outside this repository: git runs none of our hooks"
         hint = f'call `checkpoint hook NAME "$@"` from the hooks there, or use this clone\'s own: {_OWN_HOOKS}'
@@ -237,7 +238,7 @@ def find_unreachable_hooks(facts: SetupFacts) -> Iterator[Finding]:
             "as the framework's configuration says: pre-commit install" if by_framework else _INSTALL
         )
         yield Finding("hooks/unreachable", "warning", message, REPOSITORY, hint=hint)
-    ours = any(hook.state in ("ours", "block", "moved") for hook in setup.hooks)
+    ours = in_config or any(hook.state in ("ours", "block", "moved") for hook in setup.hooks)
     python, driver = setup.settings.get(driver_settings.PYTHON, ""), setup.driver
     if ours and python in setup.gone and not (driver and driver.python in setup.gone):  # else driver/broken has said so
         message = f"the hooks' interpreter is gone: {python}; they only work where `checkpoint` is on PATH"

@@ -16,7 +16,7 @@ from checkpoint_git.core.terminal_text import escape_controls
 from checkpoint_git.disk.discover import Place, find_place, find_repository, plan_place
 from checkpoint_git.git import attributes, driver_settings
 from checkpoint_git.git.repository import Repository, read_repository
-from checkpoint_git.git.run import clean_env
+from checkpoint_git.git.run import check_git_version, clean_env
 from checkpoint_git.tools.agents import plan as agents
 from checkpoint_git.tools.setup import forge_files, plan, schema
 from checkpoint_git.tools.setup.hook_files import PACKAGE
@@ -30,7 +30,7 @@ from checkpoint_git.tools.setup.steps import (
     steps_data,
     write_step,
 )
-from checkpoint_git.tools.setup.survey import Survey, read_file, read_merge_attribute, read_survey
+from checkpoint_git.tools.setup.survey import CONFIGURED_HOOKS, Survey, read_file, read_merge_attribute, read_survey
 
 _PATTERN = re.compile(r'[^\s!#"\\-](?:[^\t\r\n"\\]*\s)?[^\s"\\./*]*+[./*][^\s"\\]+')
 
@@ -61,7 +61,8 @@ class InitResult(NamedTuple):
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    help_text = "git's own (native; in a bare repository: pre-receive, or update), the pre-commit framework, or none"
+    help_text = "git's own (native; in a bare repository: pre-receive, or update), the same in git's configuration "
+    help_text += "(config, git 2.54), the pre-commit framework, or none"
     add("--hooks", choices=get_args(plan.HookChoice), default="auto", help=help_text)
     help_text = "when both sides changed phase, step, status or summary: take the newer side's and keep the other's in "
     help_text += "superseded (newest), only while phase and status agree (auto, the default), or never (conflict)"
@@ -148,6 +149,8 @@ def _refuse_misplaced(options: Options, repository: Repository | None) -> None:
         raise CheckpointError(
             f"{option} writes files into a work tree; a bare repository has none", "run it in a clone"
         )
+    if options.hooks == "config" and repository:
+        check_git_version(repository.work_tree, CONFIGURED_HOOKS)
     if options.hooks == "update" and not (repository and repository.bare):
         raise CheckpointError("--hooks update is for bare repositories", "here: native, pre-commit or none")
 

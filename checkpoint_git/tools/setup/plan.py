@@ -16,11 +16,14 @@ from checkpoint_git.tools.setup.steps import RemoveSettings, Step, WriteFile, Wr
 from checkpoint_git.tools.setup.survey import FileState, Survey
 
 README = "README.md"  # in .checkpoints
-HookChoice = Literal["auto", "native", "pre-commit", "none", "update"]  # update: of a bare repository
+HookChoice = Literal["auto", "native", "config", "pre-commit", "none", "update"]  # update: of a bare repository
 
 _SHOWN = 72  # characters of a setting in the report
 _TRACKED = "part of the work tree: commit it so that others get it too"
 _DAMAGED = "the marks of our block in it are damaged: remove it by hand"
+_CONFIGURED = "git's configuration runs it now"
+_IN_CONFIG = "checkpoint init --hooks config"
+_RECORDED = ("none", "config")
 # Nobody resolves a conflict where no files are checked out.
 _FOR_WORK_TREES = (settings.MERGETOOL, settings.MERGETOOL_TRUST)
 
@@ -58,11 +61,14 @@ def plan_settings(survey: Survey, wanted: Wanted) -> list[Step]:
     for key, value in wanted.settings.items():
         if not key.startswith(foreign) and key not in left_out:
             steps.append(_plan_setting(survey, key, value))
-    # That no hooks are wanted is recorded, for the doctor and for the next init.
-    if wanted.hooks == "none":
-        steps.append(_plan_setting(survey, settings.HOOKS, "none"))
+    # That no hook files are wanted is recorded, for the doctor and for the next init.
+    if wanted.hooks in _RECORDED:
+        steps.append(_plan_setting(survey, settings.HOOKS, wanted.hooks))
     elif wanted.hooks != "auto" and settings.HOOKS in survey.settings:
         steps.append(Step("remove", settings.HOOKS, change=RemoveSettings((settings.HOOKS,))))
+    stale = [key for key in survey.settings if key.startswith(settings.HOOK_SECTION)]
+    if stale and wanted.hooks not in ("auto", "config"):
+        steps.append(Step("remove", ", ".join(stale), change=RemoveSettings(stale)))
     data = survey.git_config.data or b""
     if data and not data.endswith(b"\n") and any(step.change for step in steps):
         note = WriteSetting(settings.UNENDED_SIZE, str(len(data)))
@@ -133,8 +139,8 @@ def plan_hooks(survey: Survey, wanted: Wanted) -> list[Step]:
     # No other tool's hook is moved, and core.hooksPath stays: a hook manager that overwrote one had eleven failing
     # tests pushed.
     bare, choice = survey.place.bare, wanted.hooks
-    if choice == "auto" and survey.settings.get(settings.HOOKS) == "none":
-        choice = "none"
+    if choice == "auto" and (recorded := survey.settings.get(settings.HOOKS)) in _RECORDED:
+        choice = "none" if recorded == "none" else "config" if survey.has_configured_hooks else "auto"
     if choice == "none":
         still = "a push of an invalid checkpoint" if bare else "an invalid checkpoint but `checkpoint validate`"
         return [Step("keep", "hooks", f"none, as you asked; nothing stops {still}")]
@@ -154,10 +160,15 @@ def plan_hooks(survey: Survey, wanted: Wanted) -> list[Step]:
         if not any(hook.name == "pre-commit" and hook_files.is_framework_hook(hook) for hook in survey.hooks):
             text = "the framework is configured but not installed here: run `pre-commit install` (or `prek install`)"
             steps.append(Step("advise", "pre-commit", text))
+    if choice == "config":
+        for name in names:
+            steps += [_plan_setting(survey, *pair) for pair in settings.plan_hook(name, survey.shims[name]).items()]
+        ours = (*survey.hooks, *survey.left_hooks)
+        return steps + [step for hook in ours for step in _plan_hook_removal(survey, hook, _CONFIGURED)]
     if survey.folder.place in ("outside", "nowhere") or (bare and survey.folder.place != "repository"):
         where = survey.folder.path or "(nothing)"
         text = f"core.hooksPath is {where}, which is not part of this repository; nothing was installed there"
-        steps.append(Step("skip", "hooks", text))
+        steps.append(Step("skip", "hooks", f"{text}{_offer(survey)}"))
         folder = survey.folder.path or "hooks"
         return steps + [
             Step("advise", name, hook_files.write_recipe(name, os.path.join(folder, name)))
@@ -165,6 +176,8 @@ def plan_hooks(survey: Survey, wanted: Wanted) -> list[Step]:
             if name not in {hook.name for hook in survey.hooks if hook.calls_us}
         ]
     for hook in survey.hooks:
+        if wanted.hooks != "auto" and f"{settings.HOOK_SECTION}{hook.name}.command" in survey.settings:
+            hook = hook._replace(calls_us=False)  # those settings go now
         steps += [_plan_hook(survey, hook)] if hook.name in names else _plan_hook_removal(survey, hook, why)
     return steps
 
@@ -190,7 +203,7 @@ def _plan_hook(survey: Survey, hook: HookFile) -> Step:
     is_own = state == "missing" or hook_files.is_own_script(hook.data or b"")
     reason = "" if is_own else hook_files.why_not_extend(hook)
     if reason:
-        return Step("skip", label, f"{reason}; {hook_files.write_recipe(hook.name, label, hook.data)}")
+        return Step("skip", label, f"{reason}; {hook_files.write_recipe(hook.name, label, hook.data)}{_offer(survey)}")
     notes: tuple[Note, ...] = () if survey.folder.exists else ("new folder",)
     after = hook_files.put_into(hook.data, survey.shims[hook.name], notes)
     if state != "missing" and is_own and not hook.has_interpreter:
@@ -201,6 +214,10 @@ def _plan_hook(survey: Survey, hook: HookFile) -> Step:
         told = ["to the top: a line above it ended the script"]
     change = WriteFile(hook.path, after, executable=is_own)
     return Step("add" if state == "missing" else "update", label, "; ".join(told), change)
+
+
+def _offer(survey: Survey) -> str:
+    return f"; or without hook files: {_IN_CONFIG}" if survey.has_configured_hooks else ""
 
 
 def _plan_hook_removal(survey: Survey, hook: HookFile, why: str = "") -> list[Step]:

@@ -105,7 +105,7 @@ _WORDS: dict[Deed, tuple[str, str, Style]] = {
 }
 
 
-PRIVATE = re.compile(r"\.git/|(checkpoint|diff|merge|mergetool)\.(?!json\b)")  # of this clone alone
+PRIVATE = re.compile(r"\.git/|(checkpoint|diff|hook|merge|mergetool)\.(?!json\b)")  # of this clone alone
 
 
 def describe_steps(steps: Sequence[Step], *, dry_run: bool) -> list[Line]:
