@@ -77,6 +77,13 @@ def plan_place(start: str, directory: str = _DIRECTORY) -> Place:
     return _place_at(repository[0] if repository else start, repository, directory)
 
 
+def find_or_plan_place(start: str) -> Place:
+    try:
+        return find_place(start)
+    except CheckpointError:
+        return plan_place(start)
+
+
 def find_repository(start: str) -> tuple[str, str] | None:
     """(work tree, git directory) around a folder, both absolute, or None outside git and in a bare repository."""
     for folder in folders_upward(os.path.abspath(start)):

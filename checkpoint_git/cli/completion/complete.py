@@ -11,10 +11,9 @@ from checkpoint_git.cli import render
 from checkpoint_git.cli.completion.candidates import Candidate, find_wanted, keep_fitting, shorten_help
 from checkpoint_git.cli.parser import Request, build_parser, find_cwd, find_verb_at, list_formats
 from checkpoint_git.cli.verbs import DEFAULT_VERB, SHORT_VERBS, VERBS, load_verb
-from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.outcome import Answer, Invocation
 from checkpoint_git.core.terminal_text import escape_controls
-from checkpoint_git.disk.discover import find_place, plan_place
+from checkpoint_git.disk.discover import find_or_plan_place
 from checkpoint_git.git.run import run_git
 from checkpoint_git.protocols.contract import Question, read_summaries
 
@@ -117,10 +116,7 @@ def read_values(kind: str, asked: Asked) -> list[Candidate]:
 
 def _read_names(kind: str, asked: Asked) -> Iterator[Candidate]:
     """What the protocols name under "VERB KIND WORD WORD", of which the longest beginning counts, or under the kind."""
-    try:
-        place = find_place(asked.cwd)
-    except CheckpointError:
-        place = plan_place(asked.cwd)
+    place = find_or_plan_place(asked.cwd)
     words = [asked.verb, kind, *asked.words]
     keys = [*(" ".join(words[:end]) for end in range(len(words), 1, -1)), kind]
     for summary in read_summaries(Question(place, int(time.time()), os.environ, "completion")):

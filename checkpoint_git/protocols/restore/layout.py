@@ -9,7 +9,7 @@ from typing import NamedTuple
 from checkpoint_git.core.clock import write_instant
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.terminal_text import escape_controls, shorten
-from checkpoint_git.disk.discover import find_common_dir, find_place, find_repository, plan_place
+from checkpoint_git.disk.discover import find_common_dir, find_or_plan_place, find_repository
 from checkpoint_git.disk.read import read_plain
 
 FOLDER = ".checkpoints"
@@ -55,11 +55,7 @@ def open_workspace(cwd: str, now: int, env: Mapping[str, str]) -> Workspace:
             hint = "go to a work tree: restore points keep files that you work on"
             raise CheckpointError(f"{escape_controls(folder)} is a repository without a work tree", hint)
         folder = os.path.dirname(folder)
-    try:
-        root = find_place(cwd).root
-    except CheckpointError:
-        root = plan_place(cwd).root
-    return Workspace(root, cwd, now, env, None)
+    return Workspace(find_or_plan_place(cwd).root, cwd, now, env, None)
 
 
 @contextmanager

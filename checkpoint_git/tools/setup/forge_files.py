@@ -43,7 +43,8 @@ _TEMPLATES: dict[Forge, dict[str, str]] = {
 _TRACKED = "commit it: the forge reads it from there"
 _FOREIGN = "it is a file of your own; move it away, and `checkpoint init --ci` writes a new one"
 _MARK = re.compile(rb"\A# Written by `checkpoint init --ci [a-z]+`, mark ([0-9a-f]{16})\.[^\n]*\n")
-_PLAIN_BRANCH = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_./-]{0,200}")
+# what can be in a forge's list of branches, where some letters mean more than themselves
+PLAIN_BRANCH = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_./-]{0,200}")
 
 
 def forge_files(forge: Forge, base: str, version: str) -> dict[str, bytes]:
@@ -69,18 +70,13 @@ def _digest(body: bytes) -> str:
     return hashlib.sha256(body).hexdigest()[:16]
 
 
-def is_plain_branch(name: str) -> bool:
-    # Whether a branch can be in a forge's list of branches, where some letters mean more than themselves
-    return _PLAIN_BRANCH.fullmatch(name) is not None
-
-
 def plan_forges(work_tree: str, wanted: Sequence[str], env: Mapping[str, str]) -> list[Step]:
     asked = [forge for forge in FORGES if forge in wanted]
     there = [forge for forge in FORGES if forge not in asked and _is_there(work_tree, forge)]
     if not asked and not there:
         return []
     base = _read_base(work_tree, clean_env(env))
-    if not is_plain_branch(base):
+    if not PLAIN_BRANCH.fullmatch(base):
         shown = escape_controls(shorten(base, 100))
         hint = "give it a name of plain letters, or write the jobs yourself: docs/forges.md"
         raise CheckpointError(f"--ci: the default branch {shown} cannot be in a forge's list of branches", hint)

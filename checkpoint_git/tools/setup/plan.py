@@ -21,8 +21,6 @@ HookChoice = Literal["auto", "native", "config", "pre-commit", "none", "update"]
 _SHOWN = 72  # characters of a setting in the report
 _TRACKED = "part of the work tree: commit it so that others get it too"
 _DAMAGED = "the marks of our block in it are damaged: remove it by hand"
-_CONFIGURED = "git's configuration runs it now"
-_IN_CONFIG = "checkpoint init --hooks config"
 _RECORDED = ("none", "config")
 # Nobody resolves a conflict where no files are checked out.
 _FOR_WORK_TREES = (settings.MERGETOOL, settings.MERGETOOL_TRUST)
@@ -164,7 +162,9 @@ def plan_hooks(survey: Survey, wanted: Wanted) -> list[Step]:
         for name in names:
             steps += [_plan_setting(survey, *pair) for pair in settings.plan_hook(name, survey.shims[name]).items()]
         ours = (*survey.hooks, *survey.left_hooks)
-        return steps + [step for hook in ours for step in _plan_hook_removal(survey, hook, _CONFIGURED)]
+        return steps + [
+            step for hook in ours for step in _plan_hook_removal(survey, hook, "in git's configuration now")
+        ]
     if survey.folder.place in ("outside", "nowhere") or (bare and survey.folder.place != "repository"):
         where = survey.folder.path or "(nothing)"
         text = f"core.hooksPath is {where}, which is not part of this repository; nothing was installed there"
@@ -217,7 +217,7 @@ def _plan_hook(survey: Survey, hook: HookFile) -> Step:
 
 
 def _offer(survey: Survey) -> str:
-    return f"; or without hook files: {_IN_CONFIG}" if survey.has_configured_hooks else ""
+    return "; or without hook files: checkpoint init --hooks config" if survey.has_configured_hooks else ""
 
 
 def _plan_hook_removal(survey: Survey, hook: HookFile, why: str = "") -> list[Step]:

@@ -68,6 +68,7 @@ def read_survey(place: Repository, env: Mapping[str, str], root: str = "") -> Su
     names, other_names = (SERVER_HOOKS, HOOKS) if place.bare else (HOOKS, SERVER_HOOKS)
     own_hooks = os.path.join(place.common_dir, "hooks")
     is_own = bool(folder.path) and os.path.realpath(own_hooks) == os.path.realpath(folder.path)
+    hooks = read_hooks(folder.path, names, shims)
     return Survey(
         place=place,
         settings=read_settings(place),
@@ -77,9 +78,7 @@ def read_survey(place: Repository, env: Mapping[str, str], root: str = "") -> Su
         git_config=read_file(config_path(place)),
         folder=folder,
         shims=shims,
-        hooks=_mark_called(
-            read_hooks(folder.path, names, shims), place, read_all_settings(place.work_tree, own), shims
-        ),
+        hooks=_mark_called(hooks, place, read_all_settings(place.work_tree, own), shims),
         left_hooks=read_hooks(own_hooks, other_names if is_own else (*HOOKS, *SERVER_HOOKS), shims),
         ignored="" if place.bare else _read_ignore_rule(root, own),
         merge_attribute=read_merge_attribute(root, own),

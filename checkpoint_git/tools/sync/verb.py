@@ -8,7 +8,7 @@ from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding, has_errors
 from checkpoint_git.core.outcome import Block, Invocation, Line, Outcome, Style
 from checkpoint_git.core.progress import show_progress
-from checkpoint_git.disk.discover import Place, find_place, plan_place
+from checkpoint_git.disk.discover import Place, find_or_plan_place
 from checkpoint_git.protocols.write import say_waiting
 from checkpoint_git.tools.sync.context import ATTEMPTS, TIMEOUT, Wish, open_context
 from checkpoint_git.tools.sync.reconcile import read_sent
@@ -40,10 +40,7 @@ def run(args: Namespace, invocation: Invocation) -> Outcome:
     wish = Wish(args.remote, args.branch, args.attempts, args.timeout, args.take or "")
     wish = wish._replace(hooks=not args.no_verify, keep_branch=args.keep_branch, dry_run=args.dry_run)
     wish = wish._replace(only=args.only, ignored=args.ignored)
-    try:
-        place = find_place(invocation.cwd)
-    except CheckpointError:
-        place = plan_place(invocation.cwd)  # the first sync of a clone brings the folder
+    place = find_or_plan_place(invocation.cwd)  # the first sync of a clone brings the folder
     if args.status:
         return _show_status(place, wish, invocation)
     with show_progress(invocation) as tell:
