@@ -15,7 +15,7 @@ ODD = re.compile(
     r"|\bglue[ds]\b|\bafresh\b|\btells\b|\bas far as\b"
 )
 PRINTED = ("*.1", "*.txt", "*.html", "*.json", "*.md", "*.toml", "*.yml", "*.sh", "*.js")  # beside the modules
-DATA = ("request_words.py", "request_words.txt", "life.json", "page_timeline.json")  # others, and events
+DATA = ("request_words.py", "request_words.txt")  # others' words
 
 
 def read_texts(source: str) -> Iterator[tuple[int, str]]:
