@@ -5,6 +5,7 @@ from typing import Any, Literal, NamedTuple, TextIO
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding, Level, has_errors
+from checkpoint_git.core.terminal_text import escape_controls
 
 Style = Literal["", "strong", "good", "warn", "bad", "dim"]
 Glyph = Literal["", "complete", "in_progress", "not_started", "blocked", "failed", "decision", "stale"]
@@ -29,6 +30,12 @@ class Invocation(NamedTuple):
     def session(self) -> str:
         """The agent's, as its environment names it, else ""."""
         return next((name for key in _SESSIONS if (name := self.env.get(key))), "")
+
+    def ask(self, question: str) -> str:
+        """The line that the user answers, "" at the end of input."""
+        self.stderr.write(f"{escape_controls(question)} ")
+        self.stderr.flush()
+        return self.stdin.readline()
 
 
 class Line(NamedTuple):

@@ -1,6 +1,6 @@
 """What the checks reason about: documents as they were read. Values, and the plainest question about them."""
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from checkpoint_git.core.finding import Finding, has_errors
@@ -33,3 +33,12 @@ def find_broken(documents: Sequence[Document]) -> list[Finding]:
             rest = [f"{len(errors) - 1} more in this file: checkpoint validate"] if len(errors) > 1 else []
             found.append(first._replace(hint="; ".join(filter(None, [first.hint, *rest]))))
     return found
+
+
+def read_list(value: Mapping[str, Any], key: str) -> list[Any]:
+    found = value.get(key)
+    return found if isinstance(found, list) else []
+
+
+def read_objects(value: Mapping[str, Any], key: str) -> list[dict[str, Any]]:
+    return [item for item in read_list(value, key) if isinstance(item, dict)]

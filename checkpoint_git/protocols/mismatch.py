@@ -69,3 +69,22 @@ def name_rows(findings: Iterable[Finding], document: Mapping[str, Any]) -> Itera
                 message = message.replace(f"{field}.{number}{end}", f"{field}[{name}]{end}")
             finding = finding._replace(message=message[:-1])
         yield finding
+
+
+def list_objects(value: Mapping[str, Any], field: str) -> Iterator[tuple[str, dict[str, Any]]]:
+    """(where, item) of the objects in a list."""
+    items = value.get(field)
+    for at, item in enumerate(items if isinstance(items, list) else ()):
+        if isinstance(item, dict):
+            yield f"/{field}/{at}", item
+
+
+def find_doubles(value: Mapping[str, Any], field: str) -> Iterator[tuple[str, Any, str]]:
+    """(where its id is, the id, where the first one is) of every item whose id an earlier one has."""
+    first: dict[tuple[type, Any], str] = {}
+    for where, item in list_objects(value, field):
+        identity = item.get("id")
+        if isinstance(identity, (str, int, float)):
+            seen = first.setdefault((type(identity), identity), where)
+            if seen != where:
+                yield f"{where}/id", identity, seen

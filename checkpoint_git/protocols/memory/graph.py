@@ -141,6 +141,4 @@ def is_confirmed(question: str, invocation: Invocation, *, yes: bool) -> bool:
         return True
     if not invocation.interactive:
         raise CheckpointError(f"this needs a confirmation: {question}", "confirm with --yes")
-    invocation.stderr.write(f"{escape_controls(question)} [y/N] ")
-    invocation.stderr.flush()
-    return invocation.stdin.readline().strip().lower() in ("y", "yes")
+    return invocation.ask(f"{question} [y/N]").strip().lower() in ("y", "yes")

@@ -294,9 +294,8 @@ def _ask(lines: list[Block], invocation: Invocation) -> str:
     for line in lines:
         if isinstance(line, Line):
             invocation.stderr.write(f"{escape_controls(line.text)}\n")
-    invocation.stderr.write("[r]esume, start [f]resh, show [d]etails, anything else: nothing? ")
-    invocation.stderr.flush()
-    return _CHOICES.get(invocation.stdin.readline().strip().lower()[:1], "nothing")
+    answer = invocation.ask("[r]esume, start [f]resh, show [d]etails, anything else: nothing?")
+    return _CHOICES.get(answer.strip().lower()[:1], "nothing")
 
 
 def _find_position(cwd: str) -> str | None:

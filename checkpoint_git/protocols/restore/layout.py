@@ -11,6 +11,7 @@ from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.terminal_text import escape_controls, shorten
 from checkpoint_git.disk.discover import find_common_dir, find_or_plan_place, find_repository
 from checkpoint_git.disk.read import read_plain
+from checkpoint_git.git.repository import may_be_bare
 
 FOLDER = ".checkpoints"
 STORE = "checkpoint-restore"  # in the common git directory, which neither `git clean` nor a branch ever writes to
@@ -49,12 +50,9 @@ def open_workspace(cwd: str, now: int, env: Mapping[str, str]) -> Workspace:
     repository = find_repository(cwd)
     if repository is not None:
         return Workspace(repository[0], cwd, now, env, repository[1])
-    folder = os.path.abspath(cwd)
-    while folder != os.path.dirname(folder):
-        if all(os.path.exists(os.path.join(folder, name)) for name in ("HEAD", "objects", "refs")):
-            hint = "go to a work tree: restore points keep files that you work on"
-            raise CheckpointError(f"{escape_controls(folder)} is a repository without a work tree", hint)
-        folder = os.path.dirname(folder)
+    if may_be_bare(os.path.abspath(cwd)):
+        hint = "go to a work tree: restore points keep files that you work on"
+        raise CheckpointError(f"{escape_controls(cwd)} is in a repository without a work tree", hint)
     return Workspace(find_or_plan_place(cwd).root, cwd, now, env, None)
 
 

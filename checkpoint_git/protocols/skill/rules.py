@@ -7,10 +7,10 @@ from collections.abc import Iterable, Iterator
 from typing import Any
 
 from checkpoint_git.core.clock import DAY, is_plain_instant, read_instant, write_instant
-from checkpoint_git.core.finding import Finding, Level
+from checkpoint_git.core.finding import Finding, Level, make_error, make_warning
 from checkpoint_git.core.jsontext import join_pointer
 from checkpoint_git.core.schema import Mismatch
-from checkpoint_git.protocols.mismatch import OWN, quote, quote_where
+from checkpoint_git.protocols.mismatch import OWN, find_doubles, list_objects, quote, quote_where
 from checkpoint_git.protocols.skill import names
 from checkpoint_git.protocols.skill.shape import advise, advise_move, describe, empty_field
 from checkpoint_git.protocols.skill.views import is_open, open_blockers, read_objects, waits_on_user
@@ -52,22 +52,6 @@ def check(value: dict[str, Any], *, skill: str, size: int, now: int) -> list[Fin
     return [*found, *_check_lists(value), *_check_names(value, has_plain_rows)]
 
 
-def _error(code: str, where: str, message: str, hint: str = "") -> Finding:
-    return Finding(code, "error", message, where=where, hint=hint)
-
-
-def _warning(code: str, where: str, message: str, hint: str = "") -> Finding:
-    return Finding(code, "warning", message, where=where, hint=hint)
-
-
-def _objects(value: dict[str, Any], field: str) -> Iterator[tuple[str, dict[str, Any]]]:
-    """(where, item) of the objects in a list."""
-    items = value.get(field)
-    for at, item in enumerate(items if isinstance(items, list) else ()):
-        if isinstance(item, dict):
-            yield f"/{field}/{at}", item
-
-
 def _find_blank(value: dict[str, Any], where: str, keys: Iterable[str]) -> Iterator[Finding]:
     """The texts of spaces alone; an empty one is the schema's business."""
     for key in keys:
@@ -94,12 +78,12 @@ def _check_file_name(value: dict[str, Any], skill: str) -> list[Finding]:
     said = value.get("skill")
     if not skill:
         message = "the file's name is not <skill>.checkpoint.json"
-        return [_error("skill/file-name", "", message, "rename the file after its skill")]
+        return [make_error("skill/file-name", message, "", "rename the file after its skill")]
     if said == skill or not isinstance(said, str) or not said.strip():
         return []
     message = f"skill is {quote(said)}, but the file's name says {quote(skill)}"
     hint = advise("one skill, one file: rename the file, or correct the field", "/skill", f"={OWN}")
-    return [_error("skill/file-name", "/skill", message, hint)]
+    return [make_error("skill/file-name", message, "/skill", hint)]
 
 
 def _check_header(value: dict[str, Any], now: int) -> list[Finding]:
@@ -115,19 +99,19 @@ def _check_header(value: dict[str, Any], now: int) -> list[Finding]:
         if made and changed and changed < made:
             message = f"updated_at ({quote(updated)}) is before created_at ({quote(created)})"
             hint = advise("correct created_at if that is wrong; to update updated_at", "/updated_at", "")
-            found.append(_error("skill/updated-before-created", "/updated_at", message, hint))
+            found.append(make_error("skill/updated-before-created", message, "/updated_at", hint))
         if changed and changed[0] > now + DAY:
             message = f"updated_at is {quote(updated)}, and now is {write_instant(now)}: it is in the future"
             ahead = made is not None and made[0] > now
             too = f" --created_at={write_instant(now)}" if ahead else ""
             hint = advise("if a clock was wrong, set it", "/updated_at", f"={write_instant(now)}{too}")
-            found.append(_warning("skill/updated-in-future", "/updated_at", message, hint))
+            found.append(make_warning("skill/updated-in-future", message, "/updated_at", hint))
     for key in _OPTIONAL_INSTANTS:
         if key in value:
             found += _check_instant(value[key], f"/{key}", "warning")
     for key, name in _INSTANTS_IN_LISTS:
         if not _have_plain_instants(value.get(key), name):
-            for where, item in _objects(value, key):
+            for where, item in list_objects(value, key):
                 found += _check_instant(item.get(name), f"{where}/{name}", "warning")
     return found
 
@@ -175,7 +159,8 @@ def _check_instant(text: Any, where: str, level: Level) -> list[Finding]:
     message = f"{name} is {quote(text)}: in local time"
     fraction = f".{instant[1]}" if instant[1] else ""
     change = f"={write_instant(instant[0])[:-1]}{fraction}Z"
-    return [_warning("skill/offset-timestamp", where, message, advise("write it in UTC, ending in Z", where, change))]
+    hint = advise("write it in UTC, ending in Z", where, change)
+    return [make_warning("skill/offset-timestamp", message, where, hint)]
 
 
 def _check_sizes(value: dict[str, Any], size: int) -> Iterator[Finding]:
@@ -187,7 +172,7 @@ def _check_sizes(value: dict[str, Any], size: int) -> Iterator[Finding]:
         message = f"project_dir is {quote(path)}, which is not an absolute path"
         here = '="$(git rev-parse --show-toplevel)"'
         hint = advise("write the whole path, from the root; if it is this checkout", "/project_dir", here)
-        yield _warning("skill/relative-project-dir", "/project_dir", message, hint)
+        yield make_warning("skill/relative-project-dir", message, "/project_dir", hint)
     if size > MAX_SIZE:
         message = (
             f"the file has {size / 1024:.1f} KB, more than {MAX_SIZE // 1024} KB, and every resume reads all of it"
@@ -197,26 +182,26 @@ def _check_sizes(value: dict[str, Any], size: int) -> Iterator[Finding]:
         hint = "shorten it, or move details into files (it has no closed entries to rotate)"
         if plan_rotation(value).moved:
             hint = f"move closed entries to history: checkpoint rotate {OWN}"
-        yield _warning("skill/file-too-big", "", message, hint)
+        yield make_warning("skill/file-too-big", message, "", hint)
     if isinstance(summary, str) and len(summary) > MAX_SUMMARY:
         message = f"progress_summary has {len(summary)} characters, more than {MAX_SUMMARY}"
         hint = "keep a few sentences, and put detail into progress_table"
         hint = advise(hint, "/progress_summary", '="..."')
-        yield _warning("skill/summary-too-long", "/progress_summary", message, hint)
+        yield make_warning("skill/summary-too-long", message, "/progress_summary", hint)
     primer = value.get("context_primer")
     decisions = primer.get("key_decisions") if isinstance(primer, dict) else None
     if isinstance(decisions, list) and len(decisions) > MAX_DECISIONS:
         message = f"there are {len(decisions)} key decisions; more than {MAX_DECISIONS} are not read"
         hint = f"summarise the older ones, or move them to history: checkpoint rotate {OWN}"
-        yield _warning("skill/too-many-decisions", "/context_primer/key_decisions", message, hint)
+        yield make_warning("skill/too-many-decisions", message, "/context_primer/key_decisions", hint)
     cost = value.get("cost")
     if isinstance(cost, dict) and _is_above(cost.get("total_usd"), cost.get("budget_usd")):
         message = f"the cost of {quote(cost['total_usd'])} USD is over the budget of {quote(cost['budget_usd'])}"
         hint = advise("stop and ask; if more is granted", "/cost/budget_usd", "=...")
-        yield _warning("skill/over-budget", "/cost/total_usd", message, hint)
+        yield make_warning("skill/over-budget", message, "/cost/total_usd", hint)
     if isinstance(handle, str) and handle.isspace():
         hint = advise("name it, or leave it out", "/telemetry_handle", "-=")
-        yield _error("skill/telemetry-handle", "/telemetry_handle", "telemetry_handle is empty", hint)
+        yield make_error("skill/telemetry-handle", "telemetry_handle is empty", "/telemetry_handle", hint)
 
 
 def _are_plain_rows(rows: Any) -> bool:
@@ -236,23 +221,12 @@ def _are_plain_rows(rows: Any) -> bool:
 
 
 def _check_rows(value: dict[str, Any]) -> Iterator[Finding]:
-    for where, identity, first in _find_doubles(value, "progress_table"):
+    for where, identity, first in find_doubles(value, "progress_table"):
         message = f"two rows have the id {quote(identity)}; the first is {first}"
         hint = advise("make them one row, or give this one another id", where, '="..."')
-        yield _error("skill/row-id-twice", where, message, hint)
-    for where, row in _objects(value, "progress_table"):
+        yield make_error("skill/row-id-twice", message, where, hint)
+    for where, row in list_objects(value, "progress_table"):
         yield from _find_blank(row, where, ("id", "label"))
-
-
-def _find_doubles(value: dict[str, Any], field: str) -> Iterator[tuple[str, Any, str]]:
-    """(where its id is, the id, where the first one is) of every item whose id an earlier one has."""
-    first: dict[tuple[type, Any], str] = {}
-    for where, item in _objects(value, field):
-        identity = item.get("id")
-        if isinstance(identity, (str, int, float)):
-            seen = first.setdefault((type(identity), identity), where)
-            if seen != where:
-                yield f"{where}/id", identity, seen
 
 
 def _check_running(value: dict[str, Any]) -> Iterator[Finding]:
@@ -260,16 +234,16 @@ def _check_running(value: dict[str, Any]) -> Iterator[Finding]:
     if value.get("next_actions", []) == []:
         message = "status is in_progress, but next_actions is empty"
         hint = advise("if all is done, set --status=complete; else name the next action", "/next_actions", '+="..."')
-        yield _error("skill/next-actions-empty", "/next_actions", message, hint)
+        yield make_error("skill/next-actions-empty", message, "/next_actions", hint)
     if value.get("recently_done") and value.get("progress_table", []) == []:
         message = "status is in_progress, but progress_table is missing"
         row = """+:json='{"id": "...", "label": "...", "status": "in_progress"}'"""
         hint = advise("list the phases or steps, since progress is counted from them", "/progress_table", row)
-        yield _warning("skill/no-progress-table", "/progress_table", message, hint)
+        yield make_warning("skill/no-progress-table", message, "/progress_table", hint)
     if value.get("context_primer", {}) == {}:
         message = "status is in_progress, but context_primer is missing"
         hint = f'record the key decisions, since a new session starts from them: checkpoint note {OWN} "..."'
-        yield _warning("skill/no-context-primer", "/context_primer", message, hint)
+        yield make_warning("skill/no-context-primer", message, "/context_primer", hint)
 
 
 def _check_lists(value: dict[str, Any]) -> Iterator[Finding]:
@@ -277,25 +251,26 @@ def _check_lists(value: dict[str, Any]) -> Iterator[Finding]:
     for at, action in enumerate(actions if isinstance(actions, list) and not _are_plain_texts(actions) else ()):
         if isinstance(action, str) and action.isspace():
             where = f"/next_actions/{at}"
-            yield _error("skill/action-shape", where, "the action is empty", advise("say what to do", where, '="..."'))
+            hint = advise("say what to do", where, '="..."')
+            yield make_error("skill/action-shape", "the action is empty", where, hint)
         elif isinstance(action, dict):
             yield from _find_blank(action, f"/next_actions/{at}", ("text",))
     if value.get("blockers"):
         yield from _check_blockers(value)
     for key, name, kind in _LOOSE_TYPES if value.keys() & {"blockers", "superseded"} else ():
-        for where, item in _objects(value, key):
+        for where, item in list_objects(value, key):
             held = item.get(name)
             if held is not None and not isinstance(held, list if kind == "array" else bool):
                 yield describe(Mismatch(f"{where}/{name}", "type", kind, held, ""))._replace(level="warning")
     status = value.get("status")
     if status == "blocked" and not open_blockers(value):
         hint = f'set another status, or say what blocks it: checkpoint block {OWN} "..."'
-        yield _warning("skill/blocked-by-nothing", "/status", "status is blocked, but no blocker is open", hint)
+        yield make_warning("skill/blocked-by-nothing", "status is blocked, but no blocker is open", "/status", hint)
     if status == "complete" and any(map(waits_on_user, open_blockers(value))):
         message = "status is complete, but a decision waits on the user"
         hint = advise("resolve the blocker, or set --status=blocked", "/status", "=blocked")
-        yield _warning("skill/complete-but-undecided", "/status", message, hint)
-    for where, ticket in _objects(value, "pm_refs"):
+        yield make_warning("skill/complete-but-undecided", message, "/status", hint)
+    for where, ticket in list_objects(value, "pm_refs"):
         for key, member in ticket.items():
             is_long = isinstance(member, str) and len(member) > MAX_PM_TEXT
             if is_long or (key in _TICKET_BODIES and member):
@@ -303,29 +278,29 @@ def _check_lists(value: dict[str, Any]) -> Iterator[Finding]:
                 place, is_needed = join_pointer(where, key), key in ("provider", "id")
                 what = f"{'shorten' if is_needed else 'remove'} it, since tickets may hold private data"
                 hint = advise(what, place, '="..."' if is_needed else "-=")
-                yield _warning("skill/pm-ref-body", place, message, hint)
+                yield make_warning("skill/pm-ref-body", message, place, hint)
         yield from _find_blank(ticket, where, ("provider", "id"))
-    for where, score in _objects(value, "eval_scores"):
+    for where, score in list_objects(value, "eval_scores"):
         if _is_above(score.get("score"), score.get("max")):
             message = f"the score {quote(score['score'])} is above its max {quote(score['max'])}"
             hint = advise("correct the score, or its max", f"{where}/score", "=...")
-            yield _error("skill/score-above-max", f"{where}/score", message, hint)
+            yield make_error("skill/score-above-max", message, f"{where}/score", hint)
 
 
 def _check_blockers(value: dict[str, Any]) -> Iterator[Finding]:
-    for where, identity, first in _find_doubles(value, "blockers"):
+    for where, identity, first in find_doubles(value, "blockers"):
         message = f"two blockers have the id {quote(identity)}; the first is {first}"
         hint = advise("make them one blocker, or give this one another id", where, '="..."')
-        yield _warning("skill/blocker-id-twice", where, message, hint)
+        yield make_warning("skill/blocker-id-twice", message, where, hint)
     ids = [row.get("id") for row in read_objects(value, "progress_table")]
     known = {identity for identity in ids if isinstance(identity, (str, int))}
-    for where, blocker in _objects(value, "blockers"):
+    for where, blocker in list_objects(value, "blockers"):
         yield from _find_blank(blocker, where, ("id", "description"))
         row = blocker.get("blocking")
         if known and isinstance(row, str) and row not in known and is_open(blocker):
             message = f"the blocker says it blocks {quote(row)}, but progress_table has no row with that id"
             hint = advise("use a row's id, or remove the field", f"{where}/blocking", "-=")
-            yield _warning("skill/blocks-unknown-row", f"{where}/blocking", message, hint)
+            yield make_warning("skill/blocks-unknown-row", message, f"{where}/blocking", hint)
 
 
 def _check_names(value: dict[str, Any], has_plain_rows: bool) -> list[Finding]:
@@ -341,7 +316,7 @@ def _check_names(value: dict[str, Any], has_plain_rows: bool) -> list[Finding]:
         if isinstance(member, dict) and not member.keys() <= names.KNOWN[key]:
             found += _check_spelling(member, f"/{key}", key)
     for key in _NAMES_IN_LISTS:
-        for where, item in () if has_plain_rows and key == "progress_table" else _objects(value, key):
+        for where, item in () if has_plain_rows and key == "progress_table" else list_objects(value, key):
             if not item.keys() <= names.KNOWN[key]:
                 found += _check_spelling(item, where, key)
     return found
@@ -357,7 +332,7 @@ def _check_operators(value: dict[str, Any], where: str) -> Iterator[Finding]:
             place = join_pointer(where, key)
             bare = names.bare(key)
             meant = bare if where else names.find_meaning(bare) or f"skill_state.{bare}"
-            yield _warning("skill/misplaced-operator", place, message, advise_move(value, key, where, meant))
+            yield make_warning("skill/misplaced-operator", message, place, advise_move(value, key, where, meant))
 
 
 def _check_spelling(value: dict[str, Any], where: str, parent: str) -> Iterator[Finding]:
@@ -369,4 +344,4 @@ def _check_spelling(value: dict[str, Any], where: str, parent: str) -> Iterator[
         if meant and not names.is_misplaced_operator(key):
             message = f"unknown field {quote(key)}" + (f" in {quote_where(where)}" if where else "")
             place = join_pointer(where, key)
-            yield _warning("skill/unknown-field", place, message, advise_move(value, key, where, meant))
+            yield make_warning("skill/unknown-field", message, place, advise_move(value, key, where, meant))

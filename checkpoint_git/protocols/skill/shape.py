@@ -2,7 +2,7 @@
 
 from typing import Any, cast
 
-from checkpoint_git.core.finding import Finding
+from checkpoint_git.core.finding import Finding, make_error
 from checkpoint_git.core.jsontext import join_pointer
 from checkpoint_git.core.schema import Mismatch
 from checkpoint_git.core.terminal_text import quote_word
@@ -26,9 +26,7 @@ def describe(mismatch: Mismatch) -> Finding:
     if keyword == "required":
         code = _INCOMPLETE.get(_find_parent(where), ("skill/missing-field", ""))[0]
         change = f"={OWN}" if where == "/skill" else change or ("" if where == "/updated_at" else '="..."')
-        return Finding(
-            code, "error", f"{quote_where(where)} is missing", where=where, hint=advise("add it", where, change)
-        )
+        return make_error(code, f"{quote_where(where)} is missing", where, advise("add it", where, change))
     if keyword == "minLength" and not code:
         return empty_field(where)
     if keyword == "enum" and not advice:
@@ -175,9 +173,7 @@ _FOR_TEXT = {"/skill_state": "notes", "/context_primer": "key_decisions+"}
 def empty_field(where: str) -> Finding:
     """The finding for a text that must say something and does not."""
     code = _INCOMPLETE[parent][0] if (parent := _find_parent(where)) in _INCOMPLETE and parent else "skill/empty-field"
-    return Finding(
-        code, "error", f"{quote_where(where)} is empty", where=where, hint=advise("fill it in", where, '="..."')
-    )
+    return make_error(code, f"{quote_where(where)} is empty", where, advise("fill it in", where, '="..."'))
 
 
 def _star_indices(where: str) -> str:

@@ -6,6 +6,8 @@ from typing import Any
 from checkpoint_git.core.clock import DAY, read_instant
 from checkpoint_git.core.terminal_text import escape_controls, quote_word, shorten
 from checkpoint_git.protocols.document import Document
+from checkpoint_git.protocols.document import read_list as read_list
+from checkpoint_git.protocols.document import read_objects as read_objects
 from checkpoint_git.protocols.mismatch import OWN
 
 STALE_AFTER = 7 * DAY  # seconds without a write, while in progress
@@ -62,15 +64,6 @@ def outline(document: Document) -> Document:
 def text_field(value: dict[str, Any], key: str) -> str:
     found = value.get(key)
     return found if isinstance(found, str) else ""
-
-
-def read_list(value: dict[str, Any], key: str) -> list[Any]:
-    found = value.get(key)
-    return found if isinstance(found, list) else []
-
-
-def read_objects(value: dict[str, Any], key: str) -> list[dict[str, Any]]:
-    return [item for item in read_list(value, key) if isinstance(item, dict)]
 
 
 def read_primer(value: dict[str, Any], key: str) -> list[Any]:

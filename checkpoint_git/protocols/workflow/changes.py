@@ -10,7 +10,7 @@ from checkpoint_git.core.clock import read_instant, write_instant
 from checkpoint_git.core.finding import Finding, make_error
 from checkpoint_git.disk import atomic
 from checkpoint_git.disk.discover import Place, relative_path
-from checkpoint_git.protocols.document import Document
+from checkpoint_git.protocols.document import Document, read_objects
 from checkpoint_git.protocols.workflow import layout, rules, store, tasks
 from checkpoint_git.protocols.workflow.layout import LAST, PHASES, next_phase
 from checkpoint_git.protocols.workflow.resume import (
@@ -19,7 +19,6 @@ from checkpoint_git.protocols.workflow.resume import (
     find_behind,
     is_approved,
     is_finished,
-    rows_in,
 )
 from checkpoint_git.protocols.workflow.state import (
     State,
@@ -132,12 +131,12 @@ class Writer(NamedTuple):
             if not phase and not find_results(self.place, value, execution["tasks"], target):
                 message = f"nothing of {target} to reject"
                 return make_error("workflow/output-missing", message, _PHASE, "see checkpoint workflow resume")
-            rows = [row for row in rows_in(value, "completed_phases") if row.get("phase") in undone]
+            rows = [row for row in read_objects(value, "completed_phases") if row.get("phase") in undone]
             noted = {"at": write_instant(now), "from": current, "to": target, "completed": rows}
             value.setdefault("went_back", []).append({**noted, **({"note": note} if note else {})})
             value["earlier_results"] = {**value["earlier_results"], **{each.path: each.digest for each in results}}
             for key in ("completed_phases", "user_checkpoints"):
-                value[key] = [row for row in rows_in(value, key) if row.get("phase") not in undone]
+                value[key] = [row for row in read_objects(value, key) if row.get("phase") not in undone]
             value.update(current_phase=target, phase_status="in_progress")
             return None
 
@@ -154,7 +153,7 @@ class Writer(NamedTuple):
             phase, behind = str(value["current_phase"]), find_behind(value, execution)
             if is_finished(value) and not behind:
                 return None
-            is_done = any(row.get("phase") == phase for row in rows_in(value, "completed_phases"))
+            is_done = any(row.get("phase") == phase for row in read_objects(value, "completed_phases"))
             result, trouble = _find_result(self.place, value, execution, output, is_done=is_done)
             if behind:
                 trouble = make_error(rules.BEHIND, explain_behind(behind), "/tasks", _FORCE)
@@ -173,8 +172,8 @@ class Writer(NamedTuple):
                 row: Value = {"phase": phase, "completed_at": write_instant(now)}
                 row |= {key: text for key, text in (("output", result.path), ("digest", result.digest)) if text}
                 value["completed_phases"].append(row)
-            left = [tasks.task_name(row) for row in rows_in(execution, "tasks") if tasks.is_open(row)]
-            for row in rows_in(value, "completed_phases") if left and force else ():
+            left = [tasks.task_name(row) for row in read_objects(execution, "tasks") if tasks.is_open(row)]
+            for row in read_objects(value, "completed_phases") if left and force else ():
                 if row.get("phase") == PHASES[2]:
                     row["left_open"] = left
             value["current_phase"] = following or LAST
@@ -299,7 +298,7 @@ def _approve(value: Value, phase: str, results: Mapping[str, str], now: int) -> 
     current = str(value.get("current_phase"))
     if PHASES.index(phase) > PHASES.index(current):
         return _not_begun(phase, current)
-    is_done = any(row.get("phase") == phase for row in rows_in(value, "completed_phases"))
+    is_done = any(row.get("phase") == phase for row in read_objects(value, "completed_phases"))
     if not results and not is_done:
         message = f"nothing of {phase} to approve yet"
         return make_error("workflow/output-missing", message, _PHASE, "see checkpoint workflow resume")
@@ -329,7 +328,7 @@ def _find_result(
         found = judge_result(store.read_output(place, wished))
         return found, _find_output_trouble(found)
     if phase == PHASES[2]:
-        rows = rows_in(execution, "tasks")
+        rows = read_objects(execution, "tasks")
         left = sum(row.get("status") != "complete" for row in rows)
         why = f"{left} of {len(execution['tasks'])} tasks are not complete" if left else ""
         if not rows and not is_done:

@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
 from checkpoint_git.core.terminal_text import plural, quote_path
+from checkpoint_git.protocols.document import read_objects
 from checkpoint_git.protocols.workflow.layout import LAST, TABLE, next_phase
 from checkpoint_git.protocols.workflow.tasks import OutputFile, is_open, task_name
 
@@ -42,18 +43,13 @@ def is_finished(state: Mapping[str, Any]) -> bool:
     return is_complete and LAST in phases_in(state, "completed_phases")
 
 
-def rows_in(state: Mapping[str, Any], key: str) -> list[dict[str, Any]]:
-    rows = state.get(key)
-    return [row for row in rows if isinstance(row, dict)] if isinstance(rows, list) else []
-
-
 def phases_in(state: Mapping[str, Any], key: str) -> list[str]:
-    return [str(row.get("phase")) for row in rows_in(state, key)]
+    return [str(row.get("phase")) for row in read_objects(state, key)]
 
 
 def is_approved(phase: str, state: Mapping[str, Any], results: Mapping[str, str]) -> bool:
     """Whether the user approved what is there now. results: path -> digest, as find_results gives them."""
-    row = next((row for row in rows_in(state, "user_checkpoints") if row.get("phase") == phase), None)
+    row = next((row for row in read_objects(state, "user_checkpoints") if row.get("phase") == phase), None)
     noted = row.get("results") if row else {}
     if row is None or not isinstance(noted, dict):
         return row is not None  # agents write down that it was approved, and not what
@@ -67,12 +63,12 @@ def is_approved(phase: str, state: Mapping[str, Any], results: Mapping[str, str]
 def find_behind(state: Mapping[str, Any], execution: Mapping[str, Any]) -> tuple[str, ...]:
     """The tasks that are open although IMPLEMENTATION is over, by id, except those that were left open knowingly."""
     own = "IMPLEMENTATION"
-    row = next((row for row in rows_in(state, "completed_phases") if row.get("phase") == own), None)
+    row = next((row for row in read_objects(state, "completed_phases") if row.get("phase") == own), None)
     if row is None and state.get("current_phase") not in ("VERIFICATION", LAST):
         return ()
     left = (row or {}).get("left_open")
     known = left if isinstance(left, list) else []
-    tasks = rows_in(execution, "tasks")
+    tasks = read_objects(execution, "tasks")
     return tuple(name for task in tasks if is_open(task) and (name := task_name(task)) not in known)
 
 

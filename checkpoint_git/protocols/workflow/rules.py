@@ -8,7 +8,7 @@ from typing import Any
 from checkpoint_git.core.clock import DAY, HOUR, MINUTE, age_text, read_instant, read_loose_instant, write_instant
 from checkpoint_git.core.finding import Finding, make_error, make_warning
 from checkpoint_git.core.schema import Mismatch
-from checkpoint_git.protocols.mismatch import explain_mismatch, quote, quote_where
+from checkpoint_git.protocols.mismatch import explain_mismatch, find_doubles, list_objects, quote, quote_where
 from checkpoint_git.protocols.workflow.layout import (
     EXECUTION,
     MAX_ATTEMPTS,
@@ -67,12 +67,6 @@ def check(value: dict[str, Any], *, skill: str, size: int, now: int) -> list[Fin
     return found
 
 
-def _read_rows(value: Mapping[str, Any], key: str) -> list[tuple[str, dict[str, Any]]]:
-    rows = value.get(key)
-    items = enumerate(rows) if isinstance(rows, list) else ()
-    return [(f"/{key}/{at}", row) for at, row in items if isinstance(row, dict)]
-
-
 _INSTANTS_IN_ROWS = {
     "completed_phases": ("completed_at",),
     "user_checkpoints": ("approved_at",),
@@ -83,7 +77,7 @@ _INSTANTS_IN_ROWS = {
 def _check_instants(value: dict[str, Any], now: int) -> Iterator[Finding]:
     instants = [(f"/{name}", value.get(name)) for name in ("started_at", "last_updated")]
     for key, names in _INSTANTS_IN_ROWS.items():
-        instants += [(f"{where}/{name}", row.get(name)) for where, row in _read_rows(value, key) for name in names]
+        instants += [(f"{where}/{name}", row.get(name)) for where, row in list_objects(value, key) for name in names]
     for where, text in instants:
         if not isinstance(text, str) or not text:
             continue
@@ -97,7 +91,7 @@ def _check_instants(value: dict[str, Any], now: int) -> Iterator[Finding]:
 
 def _check_phases(value: dict[str, Any]) -> Iterator[Finding]:
     done: list[Any] = []
-    for where, row in _read_rows(value, "completed_phases"):
+    for where, row in list_objects(value, "completed_phases"):
         phase, place = row.get("phase"), f"{where}/phase"
         if phase not in PHASES:
             continue
@@ -126,7 +120,7 @@ def _check_phases(value: dict[str, Any]) -> Iterator[Finding]:
 def _check_time_order(value: dict[str, Any]) -> Iterator[Finding]:
     steps = [("/started_at", value.get("started_at"))]
     steps += [
-        (f"{where}/completed_at", row.get("completed_at")) for where, row in _read_rows(value, "completed_phases")
+        (f"{where}/completed_at", row.get("completed_at")) for where, row in list_objects(value, "completed_phases")
     ]
     steps.append(("/last_updated", value.get("last_updated")))
     known = [(where, text) for where, text in steps if read_loose_instant(text) is not None]
@@ -149,14 +143,10 @@ def _name(where: str) -> str:
 
 
 def _check_tasks(value: dict[str, Any]) -> Iterator[Finding]:
-    first: dict[tuple[type, Any], str] = {}
-    for where, task in _read_rows(value, "tasks"):
-        name = task.get("id")
-        if isinstance(name, str | int | float):
-            seen = first.setdefault((type(name), name), where)
-            if seen != where:
-                message = f"two tasks have the id {quote(name)}; the first is {_name(seen)}"
-                yield make_error("workflow/task-id-twice", message, f"{where}/id", "give one of them another id")
+    for where, name, first in find_doubles(value, "tasks"):
+        message = f"two tasks have the id {quote(name)}; the first is {_name(first)}"
+        yield make_error("workflow/task-id-twice", message, where, "give one of them another id")
+    for where, task in list_objects(value, "tasks"):
         status = task.get("status")
         if isinstance(status, str) and status and status not in TASK_STATUSES:
             message = f"status is {quote(status)}, which is none of {', '.join(TASK_STATUSES)}"
@@ -174,8 +164,8 @@ def _check_tasks(value: dict[str, Any]) -> Iterator[Finding]:
 
 def list_outputs(phase: dict[str, Any], execution: dict[str, Any]) -> list[tuple[str, str, str, str, Any]]:
     """(file, JSON Pointer, what it is called, path, digest) of every output that the two documents say is there."""
-    rows = [(PHASE, where, str(row.get("phase")), row) for where, row in _read_rows(phase, "completed_phases")]
-    for where, row in _read_rows(execution, "tasks"):
+    rows = [(PHASE, where, str(row.get("phase")), row) for where, row in list_objects(phase, "completed_phases")]
+    for where, row in list_objects(execution, "tasks"):
         if row.get("status") == "complete":
             rows.append((EXECUTION, where, f"task {row.get('id')}", row))
     return [

@@ -263,8 +263,8 @@ def _take_up(writer: Writer, args: argparse.Namespace, invocation: Invocation, f
 
 
 def _ask(invocation: Invocation, prospect: Prospect, lines: list[Block]) -> str:
-    def show(text: str, end: str = "\n") -> None:
-        invocation.stderr.write(f"{escape_controls(text)}{end}")
+    def show(text: str) -> None:
+        invocation.stderr.write(f"{escape_controls(text)}\n")
 
     question = prospect.question
     for line in lines:
@@ -274,9 +274,7 @@ def _ask(invocation: Invocation, prospect: Prospect, lines: list[Block]) -> str:
         if finding.level != "note":
             show(f"  {finding.path}:{finding.line}: {finding.message}")
     while True:
-        show(question.text, " ")
-        invocation.stderr.flush()
-        answer = invocation.stdin.readline()
+        answer = invocation.ask(question.text)
         if not answer:
             show("")
             return "stop"

@@ -137,9 +137,7 @@ def _find_refusal(command: str, args: argparse.Namespace, invocation: Invocation
     if not invocation.interactive:
         message = "a command from a checkpoint is only run after asking, which needs a terminal"
         return Finding("done/not-confirmed", "error", message, hint="read it, then add --yes")
-    invocation.stderr.write("run it with sh in the repository's root? [y/N] ")
-    invocation.stderr.flush()
-    if invocation.stdin.readline().strip().lower() in ("y", "yes"):
+    if invocation.ask("run it with sh in the repository's root? [y/N]").strip().lower() in ("y", "yes"):
         return None
     return Finding("done/not-confirmed", "error", "the command was not run, and nothing was changed")
 
