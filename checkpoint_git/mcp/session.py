@@ -16,6 +16,7 @@ from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.terminal_text import escape_controls, shorten
 from checkpoint_git.mcp.calls import LIMIT, Answer, Reply, World, answer, check_arguments, fail, fit
 from checkpoint_git.mcp.notices import MIME_TYPE, SCHEME, Context, Notices, find_named, find_uri, take_snapshot, unknown
+from checkpoint_git.mcp.tool_names import name_tools, translate
 from checkpoint_git.mcp.tools import TOOLS, Tool, choose_tools, show_checkpoint
 from checkpoint_git.protocols.contract import skill_layout
 
@@ -109,11 +110,17 @@ class Agent:
         return decided if decided.failed else fit({**decided.value, "decided": said})
 
     async def _run(self, tool: Tool, asked: dict[str, Any]) -> Answer:
-        run = partial(tool.run, asked, self._world)
-        work = partial(answer, tool.name, tool.verb, run)
+        work = partial(answer, tool.name, tool.verb, partial(self._run_named, tool, asked))
         if tool.writes:  # it is finished, in turn, whatever happens meanwhile
             return await anyio.to_thread.run_sync(work, limiter=self.writer)
         return await self._read(tool.verb, work)
+
+    def _run_named(self, tool: Tool, asked: dict[str, Any]) -> Reply:
+        try:
+            reply = tool.run(asked, self._world)
+        except CheckpointError as error:
+            raise CheckpointError(error.message, translate(error.hint, self._tools)) from error
+        return reply._replace(document=name_tools(reply.document, self._tools))
 
     async def _read(self, verb: str, work: Callable[[], Answer]) -> Answer:
         """Work that only reads is given up when it takes too long or is cancelled."""

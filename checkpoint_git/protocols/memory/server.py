@@ -52,7 +52,7 @@ def _examine(
     args: argparse.Namespace, settings: graph.Settings, invocation: Invocation, data: dict[str, Any]
 ) -> Iterator[Finding]:
     if not settings.command and not args.offline:
-        hint = "checkpoint memory setup installs a server and configures it, after asking"
+        hint = "`checkpoint memory setup` installs a server and configures it, after asking"
         yield Finding("memory/not-configured", "error", "no memory server is configured", hint=hint)
         return
     path = data["graph"] = graph.find_graph(settings, invocation.env)

@@ -93,11 +93,15 @@ def spell_call(skill: str, edits: Sequence[Edit]) -> str:
     """As arguments of the API and of MCP."""
     import json
 
+    return f"checkpoint_update {json.dumps(find_values(skill, edits), ensure_ascii=False)}"
+
+
+def find_values(skill: str, edits: Sequence[Edit]) -> dict[str, Any]:
     asked: dict[str, Any] = {"skill": skill}
     for edit in edits:
         path, value, group = path_text(edit.path), untoken(edit.value), asked.setdefault(edit.action, {})
         group[path] = value if edit.action == "replace" else [*group.get(path, ()), value]
-    return f"update {json.dumps(asked, ensure_ascii=False)}"
+    return asked if edits else {**asked, "replace": {}}
 
 
 def untoken(value: Any) -> Any:

@@ -133,7 +133,7 @@ def _plan_tasks(tasks: Sequence[Mapping[str, Any]]) -> Plan:
     if not rest:
         return Plan("advance", f"all {len(tasks)} tasks are complete")
     shown = ", ".join(f"{task_name(task)} ({task.get('status')})" for task in rest[:5])
-    reason = f"no task can continue on its own: {shown}; checkpoint workflow task retry ID tries one again"
+    reason = f"no task can continue on its own: {shown}; `checkpoint workflow task retry ID` tries one again"
     return Plan("ask", reason, tasks=tuple(task_name(task) for task in rest))
 
 

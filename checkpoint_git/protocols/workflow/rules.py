@@ -158,7 +158,7 @@ def _check_tasks(value: dict[str, Any]) -> Iterator[Finding]:
         attempts, most = task.get("attempts"), task.get("max_attempts", MAX_ATTEMPTS)
         if type(attempts) is int and type(most) is int and attempts >= most and status in ("pending", "running"):
             message = f"{attempts} of {most} attempts failed, but the status is {status}"
-            hint = "checkpoint workflow task retry ID gives it new ones"
+            hint = "`checkpoint workflow task retry ID` gives it new ones"
             yield make_warning("workflow/attempts-used-up", message, f"{where}/attempts", hint)
 
 
@@ -213,7 +213,7 @@ def check_together(phase: Mapping[str, Any] | None, execution: Mapping[str, Any]
 
 
 def _restore_hint(file: str) -> str:
-    return f"take it back: git restore -- {relative_state_path(file)} (checkpoint workflow resume --fresh starts over)"
+    return f"get it back: git restore -- {relative_state_path(file)} (`checkpoint workflow resume --fresh` starts over)"
 
 
 def check_age(phase: Mapping[str, Any], now: int) -> list[Finding]:
@@ -221,7 +221,7 @@ def check_age(phase: Mapping[str, Any], now: int) -> list[Finding]:
     if age < STALE_AFTER:
         return []
     message = f"the workflow was started {age_text(age)} ago: its state may be out of date"
-    hint = "checkpoint workflow resume --fresh archives it and starts over; --yes continues"
+    hint = "`checkpoint workflow resume --fresh` archives it and starts over; --yes continues"
     return [make_warning("workflow/stale", message, "/started_at", hint)]
 
 

@@ -108,7 +108,7 @@ def find_state(cwd: str, now: int) -> State:
 
 
 def missing_workflow(state: State) -> CheckpointError:
-    hint = "checkpoint workflow resume shows what is left of it" if state.execution else store.START_HINT
+    hint = "`checkpoint workflow resume` shows what is left of it" if state.execution else store.START_HINT
     return CheckpointError(f"no phase.json in {state.place.directory}", hint)
 
 

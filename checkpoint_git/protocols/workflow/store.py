@@ -24,7 +24,7 @@ from checkpoint_git.disk.read import FileContent, read_content
 from checkpoint_git.protocols.workflow import layout
 from checkpoint_git.protocols.workflow.tasks import OutputFile
 
-START_HINT = "checkpoint workflow start ID begins one"
+START_HINT = "`checkpoint workflow start ID` begins one"
 _MOST_LISTED = 1_000
 _MOST_NAMES = 1_000
 
@@ -144,7 +144,7 @@ def _move(path: str, target: str) -> None:
 def write_state(place: Place, file: str, data: bytes) -> None:
     path = layout.state_path(place, file)
     if os.path.isdir(path) and not os.path.islink(path):
-        hint = "checkpoint workflow archive moves it away"
+        hint = "`checkpoint workflow archive` moves it away"
         raise CheckpointError(f"{path} is a folder, and a file belongs there", hint)
     atomic.write_file(path, data)
 

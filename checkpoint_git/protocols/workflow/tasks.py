@@ -108,7 +108,7 @@ def _find_refusal(task: Value, verb: str, name: str) -> Finding | None:
         return make_error("workflow/task-complete", f"{quote(name)} is complete already", "/tasks", hint)
     if verb == "start" and _count_attempts(task) >= max_attempts(task):
         message = f"{quote(name)} has used up its {max_attempts(task)} attempts"
-        return make_error("workflow/attempts-used-up", message, "/tasks", f"{_AGAIN} {word} gives it new ones")
+        return make_error("workflow/attempts-used-up", message, "/tasks", f"`{_AGAIN} {word}` gives it new ones")
     return None
 
 

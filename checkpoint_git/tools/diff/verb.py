@@ -40,7 +40,7 @@ def run(args: Namespace, invocation: Invocation) -> Outcome:
     # The verb: exit code 0, whether something changed or not
     repository = find_repository(invocation.cwd)
     if repository is None:
-        raise CheckpointError(f"{invocation.cwd} is not inside a git repository", "checkpoint diff compares commits")
+        raise CheckpointError(f"{invocation.cwd} is not inside a git repository", "`checkpoint diff` compares commits")
     files, blocks = [], list[Line]()
     for changed in sorted(read_changes(repository[0], args.staged, args.rev)):
         if not args.names or _is_named(changed.path, args.names, repository[0], invocation.cwd):

@@ -149,10 +149,19 @@ def _parse(words: list[str], skill: str) -> list[Edit]:
 def run_values(skill: str, asked: Mapping[str, Any], invocation: Invocation) -> Outcome:
     """The verb for callers that have values of JSON in place of words: replace, append, remove, new_field."""
     edits = make_edits(asked.get("replace"), asked.get("append"), asked.get("remove"))
-    if not edits:
+    if not edits and asked.get("replace") != {}:  # which only stamps, and may start one
         hint = 'give replace {"step": "..."} or append {"next_actions": ["..."]}'
         raise CheckpointError("nothing to change was given", hint)
     return apply_edits(skill, edits, invocation, changes.spell_call, new_field=bool(asked.get("new_field")))
+
+
+def read_values(words: list[str]) -> dict[str, Any]:
+    """What run_values takes for the words of a command line. Raises CheckpointError where it cannot take the same."""
+    own = [word for word in words[1:] if word not in _NEW_FIELDS]
+    more = {"new_field": True} if len(own) < len(words[1:]) else {}
+    values = {**changes.find_values(words[0] if words else "", parse_edits(own)), **more}
+    make_edits(values.get("replace"), values.get("append"), values.get("remove"))
+    return values
 
 
 def complete_words(skill: str, typed: str, cwd: str) -> Iterator[tuple[str, str]]:

@@ -1,0 +1,109 @@
+"""Hints for an agent: where one names a command, the call of the tool that does the same, if there is one."""
+
+import json
+import re
+import shlex
+from collections.abc import Mapping
+from functools import partial
+from typing import Any
+
+from checkpoint_git.cli.verbs import SHORT_VERBS, VERBS, load_verb
+from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.core.schema import Schema, is_surely_valid
+from checkpoint_git.mcp.tools import Tool
+
+# members of answers that hold commands of ours; all else may be untrusted, and stays as it was written
+_SAYING = frozenset(("hint", "fix", "answer_with", "answers", "next_safe_actions"))
+_NEXT = "Say what comes next: "  # where a skill has no action of its own
+_UNTOUCHED = "checkpoints"  # holds whole files
+_WORD = r"(?: +(?:'[^']*'|\"(?:[^\"\\]|\\.)*\"|\\.|[^\s'\"\\`;,()&|<>])+)"
+# what is quoted elsewhere is another's text, or a path
+_COMMAND = re.compile(
+    rf"(?<![\w\\])'[^']*'|\"[^\"]*\"|(?P<shell>&& )?(?<![\w./-])(?P<tick>`?)"
+    rf"checkpoint(?P<words>{_WORD}+)(?P<more>(?: && checkpoint{_WORD}+)*)(?P=tick)"
+)
+
+
+def name_tools(value: Any, tools: Mapping[str, Tool], key: str = "", *, is_said: bool = False) -> Any:
+    """An answer's document, or a part of it, with the tools in place of the commands in its hints."""
+    if isinstance(value, Mapping):
+        return {
+            name: name_tools(member, tools, name, is_said=is_said or name in _SAYING) if name != _UNTOUCHED else member
+            for name, member in value.items()
+        }
+    if isinstance(value, list | tuple):
+        return [name_tools(item, tools, key, is_said=is_said) for item in value]
+    is_ours = is_said or (key == "action" and isinstance(value, str) and value.startswith(_NEXT))
+    return translate(value, tools) if is_ours and isinstance(value, str) else value
+
+
+def translate(hint: str, tools: Mapping[str, Tool]) -> str:
+    def rename(found: re.Match[str]) -> str:
+        words = _split(found["words"] or "")
+        if not words or words[0] not in VERBS or hint[found.end() : found.end() + 1] in ("'", '"', "\\"):
+            return found[0]
+        call = None if found["shell"] or found["more"] or '"$(' in found[0] else find_call(words, tools)
+        return f"{found[0]} (in a terminal)" if call is None else f"{found['tick']}{call}{found['tick']}"
+
+    return _COMMAND.sub(rename, hint)
+
+
+def _split(text: str) -> list[str]:
+    try:
+        words = shlex.split(text)
+    except ValueError:
+        return []
+    return [SHORT_VERBS.get(words[0], words[0]), *words[1:]] if words else []
+
+
+def find_call(words: list[str], tools: Mapping[str, Tool]) -> str | None:
+    """`checkpoint_done {"skill": "build"}` for the words of a command line; None where no tool does the same."""
+    words = ["claim", *words[1:], "--release"] if words[0] == "release" else words
+    for tool in tools.values():
+        start = tool.call.split()
+        asked = _read_words(tool, words[len(start) :]) if words[: len(start)] == start else None
+        schema = Schema(partial(dict, tool.input_schema, additionalProperties=False))
+        if asked is not None and is_surely_valid(schema, asked):
+            return f"{tool.name} {json.dumps(asked, ensure_ascii=False)}" if asked else tool.name
+    return None
+
+
+def _read_words(tool: Tool, words: list[str]) -> dict[str, Any] | None:
+    if tool.call == "update":
+        try:
+            values: dict[str, Any] = load_verb("update").read_values(words)
+        except CheckpointError:
+            return None
+        return values
+    asked, operands, left = dict[str, Any](), list[str](), iter(words)
+    names = {tool.options.get(name, f"--{name.replace('_', '-')}"): name for name in tool.takes}
+    for word in left:
+        option, has_value, value = word.partition("=")
+        name = names.get(option, "")
+        if word == "--":
+            operands += left
+        elif not word.startswith("-"):
+            operands.append(word)
+        elif not name or name in tool.operands:
+            return None
+        elif tool.takes[name]["type"] == "boolean":
+            asked[name] = True
+        else:
+            value = value if has_value else next(left, "")
+            kind = tool.takes[name]["type"]
+            asked[name] = [*asked.get(name, ()), value] if kind == "array" else value
+            if kind == "integer" and value.isdecimal():
+                asked[name] = int(value)
+    return _place_operands(tool, operands, asked)
+
+
+def _place_operands(tool: Tool, operands: list[str], asked: dict[str, Any]) -> dict[str, Any] | None:
+    # what need not be named is left out first
+    wanted, placed = [name for name in tool.operands if name in tool.takes], dict[str, Any]()
+    for name in reversed([name for name in wanted if name not in tool.needs]):
+        if len(operands) < len(wanted):
+            wanted.remove(name)
+    for name in wanted:
+        is_list = tool.takes[name]["type"] == "array"
+        placed[name], operands = (operands, []) if is_list else (operands[0] if operands else None, operands[1:])
+    return None if operands or None in placed.values() else placed | asked

@@ -1,0 +1,111 @@
+"""Hints as an agent hears them: a call that works where there is a tool, and a word on the terminal where not."""
+
+import json
+import re
+from typing import Any
+
+import pytest
+
+from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.mcp.calls import World
+from checkpoint_git.mcp.tool_names import name_tools, translate
+from checkpoint_git.mcp.tools import TOOLS, choose_tools
+from tests.scenarios.test_hints import HINTS, WORDS, Hint, name, write
+from tests.support.repos import GitRepo
+
+ALL = choose_tools(read_only=False)
+CALL = re.compile(rf"\b({'|'.join(sorted(ALL, key=len, reverse=True))})((?: \{{.*)?)")
+COMMAND = re.compile(r"\bcheckpoint [a-z]")
+
+
+@pytest.mark.parametrize(
+    ("hint", "expected"),
+    [
+        ("checkpoint update b --a=1", 'checkpoint_update {"skill": "b", "replace": {"a": "1"}}'),
+        ("do: checkpoint update b --x+=y", 'do: checkpoint_update {"skill": "b", "append": {"x": ["y"]}}'),
+        ("checkpoint update build", 'checkpoint_update {"skill": "build", "replace": {}}'),
+        (
+            "checkpoint update b --new-field --x=1",
+            'checkpoint_update {"skill": "b", "replace": {"x": "1"}, "new_field": true}',
+        ),
+        ("`checkpoint rp list` shows them", "`restore_point_list` shows them"),
+        ('a: checkpoint done b --next "..."; or b', 'a: checkpoint_done {"skill": "b", "next_action": "..."}; or b'),
+        ("checkpoint decide b 'yes, do'", 'checkpoint_decide {"skill": "b", "answer": "yes, do"}'),
+        ("checkpoint decide b q-1 yes", 'checkpoint_decide {"skill": "b", "id": "q-1", "answer": "yes"}'),
+        ("checkpoint log build --limit 3", 'checkpoint_log {"skill": "build", "limit": 3}'),
+        ("checkpoint release b", 'checkpoint_claim {"skill": "b", "release": true}'),
+        ("checkpoint show --tickets=source", 'checkpoint_refs {"role": "source"}'),
+        ("checkpoint resume b --continue", 'checkpoint_resume {"skill": "b", "continue": true}'),
+        ("checkpoint resolve a/b --take base", "checkpoint resolve a/b --take base (in a terminal)"),
+        ("checkpoint -C .. update b --x=1", "checkpoint -C .. update b --x=1"),
+        ("run `checkpoint init` here", "run `checkpoint init` (in a terminal) here"),
+        ("git config x y && checkpoint doctor", "git config x y && checkpoint doctor (in a terminal)"),
+        ("checkpoint reset b && checkpoint update b", "checkpoint reset b && checkpoint update b (in a terminal)"),
+        ("checkpoint workflow resume --fresh", "checkpoint workflow resume --fresh (in a terminal)"),
+        ("remove 'checkpoint update b' from it", "remove 'checkpoint update b' from it"),
+        ("checkpoint update b --x='open", "checkpoint update b --x='open"),
+    ],
+)  # fmt: skip
+def test_a_command_becomes_the_call_that_does_the_same(hint: str, expected: str) -> None:
+    assert translate(hint, ALL) == expected
+
+
+def test_only_a_tool_that_is_offered_is_named() -> None:
+    assert translate("checkpoint next", choose_tools(read_only=True, minimal=True)) == "checkpoint next (in a terminal)"
+    assert translate("checkpoint undo b", choose_tools(read_only=True)) == "checkpoint undo b (in a terminal)"
+
+
+def test_what_others_wrote_stays_as_they_wrote_it() -> None:
+    command = "checkpoint next"
+    theirs = {"action": command, "checkpoints": {"a": {"hint": command}}, "blockers": [{"description": command}]}
+    ours = {"findings": [{"message": command, "hint": command}], "answers": {"again": [command]}}
+    named = name_tools({**theirs, **ours}, ALL)
+    assert {key: named[key] for key in theirs} == theirs
+    assert named["findings"] == [{"message": command, "hint": "checkpoint_next"}]
+    assert named["answers"] == {"again": ["checkpoint_next"]}
+
+
+_ANSWERED = [hint for hint in HINTS if hint.answer != WORDS]
+
+
+@pytest.mark.parametrize("hint", _ANSWERED, ids=map(name, _ANSWERED))
+def test_a_call_that_a_hint_names_settles_its_finding(repo: GitRepo, hint: Hint) -> None:
+    if isinstance(hint.make, dict):
+        write(repo, **hint.make)
+    else:
+        hint.make(repo)
+    found = find(repo, hint.code)
+    assert found, "the row brings no such finding"
+    call = CALL.search(found[0]["hint"])
+    if call is None:
+        assert not COMMAND.search(found[0]["hint"]) or " (in a terminal)" in found[0]["hint"]
+        return
+    text = call[2].replace("...", json.dumps(hint.answer or "")[1:-1]) or "{}"
+    asked = json.loads(text)
+    if call[1] == "checkpoint_resolve":
+        asked["take"] = "ours"
+    reply = ALL[call[1]].run(asked, World(str(repo.path), ""))
+    assert not reply.failed, reply.document
+    assert len(find(repo, hint.code)) < len(found), text
+
+
+def find(repo: GitRepo, code: str) -> list[dict[str, Any]]:
+    """Findings of that code, of whichever tool brings them."""
+    found = list[dict[str, Any]]()
+    for tool, asked in (("checkpoint_validate", {}), ("checkpoint_doctor", {"checks": [code]})):
+        try:
+            document = name_tools(ALL[tool].run(asked, World(str(repo.path), "")).document, ALL)
+        except CheckpointError:  # no check of the doctor
+            continue
+        found = found or [each for each in document["findings"] if each["code"] == code]
+    return found
+
+
+def test_every_tool_is_what_some_command_becomes() -> None:
+    lines = {
+        tool.name: " ".join(["checkpoint", tool.call, *(need for need in tool.needs if need in tool.operands)])
+        for tool in TOOLS
+    }
+    lines |= {"checkpoint_refs": "checkpoint show --tickets=source", "checkpoint_drop": "checkpoint drop b --why=x"}
+    for tool, line in lines.items():
+        assert translate(line, ALL).startswith(tool), line
