@@ -10,7 +10,7 @@ from typing import Any, TextIO
 import anyio
 import mcp_types as types
 from anyio.streams.memory import MemoryObjectReceiveStream, MemoryObjectSendStream
-from mcp.server.lowlevel.server import NotificationOptions, Server
+from mcp.server.lowlevel.server import Server
 from mcp.server.stdio import stdio_server
 from mcp.shared.message import SessionMessage
 from pydantic import ValidationError
@@ -24,7 +24,6 @@ __all__ = ["Wish", "serve"]
 
 GRACE = 10.0  # seconds that requests have to be answered once the client has closed its end
 _ALLOCATIONS = 10_000  # between two runs of the garbage collector
-_LISTEN = "subscriptions/listen"  # a request that is answered when the session ends
 Incoming = SessionMessage | Exception
 
 
@@ -55,20 +54,15 @@ async def _serve(wish: Wish) -> None:
         on_list_resources=agent.list_resources,
         on_list_resource_templates=agent.list_templates,
         on_read_resource=agent.read_resource,
-        on_subscribe_resource=agent.notices.subscribe,
-        on_unsubscribe_resource=agent.notices.unsubscribe,
-        on_subscriptions_listen=agent.notices.listen,
         on_list_prompts=agent.list_prompts,
         on_get_prompt=agent.get_prompt,
         on_completion=agent.complete,
     )
     server.middleware = []  # the SDK's own would look for a tracing service
-    server.add_notification_handler("notifications/initialized", types.NotificationParams, agent.notices.greet)
-    options = server.create_initialization_options(NotificationOptions(resources_changed=True))
+    options = server.create_initialization_options()
     async with stdio_server() as (source, target), target, anyio.create_task_group() as tasks:
         relay = _Relay(source, target)
         tasks.start_soon(_exit_on_signal, agent)
-        tasks.start_soon(agent.notices.watch, lambda: agent.folder)
         tasks.start_soon(relay.receive)
         tasks.start_soon(relay.send)
         try:
@@ -123,7 +117,7 @@ class _Relay:
                     await anyio.sleep(0.01)
 
     def _note(self, message: Any) -> None:
-        if isinstance(message, types.JSONRPCRequest) and message.method != _LISTEN:
+        if isinstance(message, types.JSONRPCRequest):
             self._pending.add(str(message.id))
         elif isinstance(message, types.JSONRPCResponse | types.JSONRPCError):
             self._asked.discard(str(message.id))

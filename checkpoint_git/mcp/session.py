@@ -15,7 +15,7 @@ from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.terminal_text import escape_controls, shorten
 from checkpoint_git.mcp.calls import LIMIT, Answer, Reply, World, answer, check_arguments, fail, fit
-from checkpoint_git.mcp.notices import MIME_TYPE, SCHEME, Context, Notices, find_named, find_uri, take_snapshot, unknown
+from checkpoint_git.mcp.resources import MIME_TYPE, SCHEME, Context, find_named, find_uri, read_sizes, unknown
 from checkpoint_git.mcp.tool_names import name_tools, translate
 from checkpoint_git.mcp.tools import TOOLS, Tool, choose_tools, show_checkpoint
 from checkpoint_git.protocols.contract import skill_layout
@@ -48,11 +48,6 @@ class Agent:
         self._alive = 0
         self._count = threading.Lock()
         self.writer = anyio.CapacityLimiter(1)  # held while something is written
-        self.notices = Notices()
-
-    @property
-    def folder(self) -> str:
-        return self._world.cwd
 
     async def list_tools(self, ctx: Context, params: types.PaginatedRequestParams | None) -> types.ListToolsResult:
         tools = []
@@ -162,9 +157,7 @@ class Agent:
         return types.ListResourcesResult(resources=page, next_cursor=left[_PAGE - 1] if len(left) > _PAGE else None)
 
     async def _list_skills(self) -> dict[str, int]:
-        """The skills that have a checkpoint, sorted, and the sizes of their files."""
-        found = await anyio.to_thread.run_sync(take_snapshot, self.folder, abandon_on_cancel=True)
-        return {skill: found[skill][0] for skill in sorted(found)}
+        return await anyio.to_thread.run_sync(read_sizes, self._world.cwd, abandon_on_cancel=True)
 
     async def list_templates(
         self, ctx: Context, params: types.PaginatedRequestParams | None

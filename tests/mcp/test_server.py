@@ -1,18 +1,14 @@
 import json
-from contextlib import AbstractAsyncContextManager
 from pathlib import Path
 from typing import Any, Literal
 
 import anyio
 import pytest
 from mcp.client.client import Client
-from mcp.shared.exceptions import MCPDeprecationWarning, MCPError
-from mcp.shared.subscriptions import ResourcesListChanged, ResourceUpdated
+from mcp.shared.exceptions import MCPError
 from mcp_types import (
     ElicitResult,
     PromptReference,
-    ResourceListChangedNotification,
-    ResourceUpdatedNotification,
     TextContent,
     TextResourceContents,
 )
@@ -176,58 +172,6 @@ async def _read(client: Client, uri: str) -> dict[str, Any]:
     assert isinstance(content, TextResourceContents)
     value: dict[str, Any] = json.loads(content.text)
     return value
-
-
-def test_who_subscribes_is_told_of_changes_on_the_disk(project: Path) -> None:
-    heard: list[object] = []
-
-    async def listen(message: object) -> None:
-        heard.append(message)
-
-    async def talk() -> None:
-        async with open_client(project, message_handler=listen) as client:
-            with pytest.warns(MCPDeprecationWarning):  # the client says that there is a newer way
-                await client.subscribe_resource("checkpoint://build")
-            with pytest.warns(MCPDeprecationWarning):
-                await client.subscribe_resource("checkpoint://build/")
-            await anyio.to_thread.run_sync(_change_outside, project)
-            while not (_has(heard, ResourceUpdatedNotification) and _has(heard, ResourceListChangedNotification)):
-                await anyio.sleep(0.05)
-            with pytest.warns(MCPDeprecationWarning):
-                await client.unsubscribe_resource("checkpoint://build")
-
-    run(talk)
-    told = [each.params.uri for each in heard if isinstance(each, ResourceUpdatedNotification)]
-    assert told == ["checkpoint://build", "checkpoint://build/"], "as the client spells them"
-
-
-def _change_outside(project: Path) -> None:
-    """What somebody else does: a change of one checkpoint, and a new one."""
-    for skill in ("build", "ship"):
-        assert run_checkpoint("update", skill, "--step=sprint-9", cwd=project).returncode == 0
-
-
-def _has(heard: list[object], kind: type) -> bool:
-    return any(isinstance(message, kind) for message in heard)
-
-
-def test_a_stream_of_the_newer_protocol_tells_of_changes_too(project: Path) -> None:
-    async def talk() -> None:
-        wanted = ["checkpoint://build"]
-        async with open_client(project, mode=MODERN) as client, _listen(client, wanted) as events:
-            await anyio.to_thread.run_sync(_change_outside, project)
-            heard = set()
-            async for event in events:
-                heard.add(event)
-                if len(heard) == 2:
-                    break
-            assert heard == {ResourceUpdated("checkpoint://build"), ResourcesListChanged()}
-
-    run(talk)
-
-
-def _listen(client: Client, uris: list[str]) -> AbstractAsyncContextManager[Any]:
-    return client.listen(resources_list_changed=True, resource_subscriptions=uris)
 
 
 # people and folders

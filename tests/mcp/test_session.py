@@ -98,7 +98,6 @@ def test_errors_of_the_protocol_are_told_as_such(project: Path) -> None:
         {"jsonrpc": "2.0", "id": 4, "method": "tools/call", "params": {"name": "checkpoint_show", "arguments": []}},
         {"jsonrpc": "2.0", "id": 5, "method": "no/such"},
         {"jsonrpc": "2.0", "id": 6, "method": "resources/read", "params": {"uri": "file:///etc/passwd"}},
-        {"jsonrpc": "2.0", "id": 7, "method": "resources/subscribe", "params": {"uri": "checkpoint://../x"}},
         {"jsonrpc": "2.0", "id": 8, "method": "prompts/get", "params": {"name": "another"}},
     ]
     pipe.say(*asked)
