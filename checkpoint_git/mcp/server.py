@@ -52,7 +52,6 @@ async def _serve(wish: Wish) -> None:
         on_list_tools=agent.list_tools,
         on_call_tool=agent.call_tool,
         on_list_resources=agent.list_resources,
-        on_list_resource_templates=agent.list_templates,
         on_read_resource=agent.read_resource,
         on_list_prompts=agent.list_prompts,
         on_get_prompt=agent.get_prompt,

@@ -15,7 +15,7 @@ from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.terminal_text import escape_controls, shorten
 from checkpoint_git.mcp.calls import LIMIT, Answer, Reply, World, answer, check_arguments, fail, fit
-from checkpoint_git.mcp.resources import MIME_TYPE, SCHEME, Context, find_named, find_uri, read_sizes, unknown
+from checkpoint_git.mcp.resources import MIME_TYPE, Context, find_named, find_uri, read_sizes, unknown
 from checkpoint_git.mcp.tool_names import name_tools, translate
 from checkpoint_git.mcp.tools import TOOLS, Tool, choose_tools, show_checkpoint
 from checkpoint_git.protocols.contract import skill_layout
@@ -159,18 +159,6 @@ class Agent:
     async def _list_skills(self) -> dict[str, int]:
         return await anyio.to_thread.run_sync(read_sizes, self._world.cwd, abandon_on_cancel=True)
 
-    async def list_templates(
-        self, ctx: Context, params: types.PaginatedRequestParams | None
-    ) -> types.ListResourceTemplatesResult:
-        template = types.ResourceTemplate(
-            uri_template=SCHEME + "{skill}",
-            name="checkpoint",
-            title="A skill's checkpoint",
-            description="The public part of a skill's checkpoint; your own skill's whole.",
-            mime_type=MIME_TYPE,
-        )
-        return types.ListResourceTemplatesResult(resource_templates=[template])
-
     async def read_resource(self, ctx: Context, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
         """A checkpoint as JSON: its public part, or all of it for the skill that the server works for."""
         run = partial(_read_checkpoint, find_named(params.uri), self._world)
@@ -203,7 +191,7 @@ class Agent:
         return types.GetPromptResult(description=_PROMPT_TEXT, messages=[message])
 
     async def complete(self, ctx: Context, params: types.CompleteRequestParams) -> types.CompleteResult:
-        """The skills that begin as the argument does; all arguments of templates and prompts are skills."""
+        """The skills that begin as the argument does; the only argument of the prompt is one."""
         fitting = [skill for skill in await self._list_skills() if skill.startswith(params.argument.value)]
         values, has_more = fitting[:_MOST_COMPLETED], len(fitting) > _MOST_COMPLETED
         return types.CompleteResult(completion=types.Completion(values=values, total=len(fitting), has_more=has_more))

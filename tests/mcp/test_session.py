@@ -98,11 +98,11 @@ def test_errors_of_the_protocol_are_told_as_such(project: Path) -> None:
         {"jsonrpc": "2.0", "id": 4, "method": "tools/call", "params": {"name": "checkpoint_show", "arguments": []}},
         {"jsonrpc": "2.0", "id": 5, "method": "no/such"},
         {"jsonrpc": "2.0", "id": 6, "method": "resources/read", "params": {"uri": "file:///etc/passwd"}},
-        {"jsonrpc": "2.0", "id": 8, "method": "prompts/get", "params": {"name": "another"}},
+        {"jsonrpc": "2.0", "id": 7, "method": "prompts/get", "params": {"name": "another"}},
     ]
     pipe.say(*asked)
     found = {each["id"]: each["error"] for each in (pipe.hear() for _ in asked)}
-    assert [found[known]["code"] for known in range(2, 9)] == [-32602, -32602, -32602, -32601, -32602, -32602, -32602]
+    assert [found[known]["code"] for known in range(2, 8)] == [-32602, -32602, -32602, -32601, -32602, -32602]
     assert found[2]["message"] == "Unknown tool: no_such\\x1b[31m_tool"
     assert pipe.end()[::2] == (0, "")
 
