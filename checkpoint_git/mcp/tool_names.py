@@ -4,8 +4,9 @@ import json
 import re
 import shlex
 from collections.abc import Mapping
+from contextlib import suppress
 from functools import partial
-from typing import Any
+from typing import Any, cast
 
 from checkpoint_git.cli.verbs import SHORT_VERBS, VERBS, load_verb
 from checkpoint_git.core.errors import CheckpointError
@@ -39,21 +40,14 @@ def name_tools(value: Any, tools: Mapping[str, Tool], key: str = "", *, is_said:
 
 def translate(hint: str, tools: Mapping[str, Tool]) -> str:
     def rename(found: re.Match[str]) -> str:
-        words = _split(found["words"] or "")
-        if not words or words[0] not in VERBS or hint[found.end() : found.end() + 1] in ("'", '"', "\\"):
+        verb, *rest = shlex.split(found["words"] or "-")
+        words = [SHORT_VERBS.get(verb, verb), *rest]
+        if words[0] not in VERBS or hint[found.end() : found.end() + 1] in ("'", '"', "\\"):
             return found[0]
         call = None if found["shell"] or found["more"] or '"$(' in found[0] else find_call(words, tools)
         return f"{found[0]} (in a terminal)" if call is None else f"{found['tick']}{call}{found['tick']}"
 
     return _COMMAND.sub(rename, hint)
-
-
-def _split(text: str) -> list[str]:
-    try:
-        words = shlex.split(text)
-    except ValueError:
-        return []
-    return [SHORT_VERBS.get(words[0], words[0]), *words[1:]] if words else []
 
 
 def find_call(words: list[str], tools: Mapping[str, Tool]) -> str | None:
@@ -70,27 +64,22 @@ def find_call(words: list[str], tools: Mapping[str, Tool]) -> str | None:
 
 def _read_words(tool: Tool, words: list[str]) -> dict[str, Any] | None:
     if tool.call == "update":
-        try:
-            values: dict[str, Any] = load_verb("update").read_values(words)
-        except CheckpointError:
-            return None
-        return values
+        with suppress(CheckpointError):
+            return cast(dict[str, Any], load_verb("update").read_values(words))
+        return None
     asked, operands, left = dict[str, Any](), list[str](), iter(words)
     names = {tool.options.get(name, f"--{name.replace('_', '-')}"): name for name in tool.takes}
     for word in left:
         option, has_value, value = word.partition("=")
         name = names.get(option, "")
-        if word == "--":
-            operands += left
-        elif not word.startswith("-"):
+        if not word.startswith("-"):
             operands.append(word)
         elif not name or name in tool.operands:
             return None
         elif tool.takes[name]["type"] == "boolean":
             asked[name] = True
         else:
-            value = value if has_value else next(left, "")
-            kind = tool.takes[name]["type"]
+            value, kind = value if has_value else next(left, ""), tool.takes[name]["type"]
             asked[name] = [*asked.get(name, ()), value] if kind == "array" else value
             if kind == "integer" and value.isdecimal():
                 asked[name] = int(value)
