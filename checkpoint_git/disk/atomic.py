@@ -2,8 +2,8 @@
 
 import os
 import stat
-from collections.abc import Iterable
-from contextlib import suppress
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager, suppress
 from functools import cache
 
 from checkpoint_git.core.errors import CheckpointError
@@ -12,9 +12,18 @@ from checkpoint_git.disk.replace import TEMPORARY_ENDING, remove_quietly, write_
 _TRIES = 5
 
 
+@contextmanager
+def reporting(path: str) -> Iterator[None]:
+    """OSError becomes a CheckpointError that says what a failed write means for the user."""
+    try:
+        yield
+    except OSError as error:
+        raise write_error(path, error) from None
+
+
 def write_file(path: str, data: bytes) -> None:
     """Replaces a file's content at once, and returns when the disk has it; a file that exists keeps its mode."""
-    try:
+    with reporting(path):
         before = None
         with suppress(FileNotFoundError):
             before = os.lstat(path)
@@ -29,15 +38,13 @@ def write_file(path: str, data: bytes) -> None:
             remove_quietly(temporary)
             raise
         sync_folder(os.path.dirname(path) or ".")
-    except OSError as error:
-        raise write_error(path, error) from None
 
 
 def create_file(path: str, data: bytes, mode: int = 0o666, *, sync_name: bool = True) -> bool:
     """Writes a file that must not exist yet; False, nothing changed, where it does. mode: less what the umask takes
     away. sync_name: False where the caller makes the names of many files survive at once (sync_folder).
     """
-    try:
+    with reporting(path):
         _clear_once(os.path.dirname(path) or ".")
         for rest in reversed(range(_TRIES)):
             temporary = write_temporary(path, data, None, sync=True, mode=mode)
@@ -54,9 +61,7 @@ def create_file(path: str, data: bytes, mode: int = 0o666, *, sync_name: bool = 
                 remove_quietly(temporary)
         if sync_name:
             sync_folder(os.path.dirname(path) or ".")
-    except OSError as error:
-        raise write_error(path, error) from None
-    return True
+        return True
 
 
 def _name_new(temporary: str, path: str, data: bytes, mode: int) -> None:
@@ -76,11 +81,9 @@ def _name_new(temporary: str, path: str, data: bytes, mode: int) -> None:
 
 
 def remove_file(path: str) -> None:
-    try:
+    with reporting(path):
         os.unlink(path)
         sync_folder(os.path.dirname(path) or ".")
-    except OSError as error:
-        raise write_error(path, error) from None
 
 
 def make_folder(path: str, mode: int = 0o777) -> None:
@@ -89,23 +92,17 @@ def make_folder(path: str, mode: int = 0o777) -> None:
         return
     above = os.path.dirname(path) or "."
     make_folder(above, mode)
-    try:
+    with reporting(path):
         os.makedirs(path, mode, exist_ok=True)
         sync_folder(above)
-    except OSError as error:
-        raise write_error(path, error) from None
 
 
 def make_new_folder(above: str, names: Iterable[str], mode: int = 0o777) -> str:
     """The path of one that was not there, by the first of the names that is free."""
     for path in (os.path.join(above, name) for name in names):
-        try:
+        with reporting(path), suppress(FileExistsError):
             os.mkdir(path, mode)
             return path
-        except FileExistsError:
-            continue
-        except OSError as error:
-            raise write_error(path, error) from None
     raise CheckpointError(f"{above} has no free name for this second", "try again in a second")
 
 

@@ -11,7 +11,7 @@ from typing import Any
 from checkpoint_git.core.clock import write_instant
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
-from checkpoint_git.disk.atomic import make_folder, sync_folder, write_error
+from checkpoint_git.disk.atomic import make_folder, reporting, sync_folder
 from checkpoint_git.disk.discover import check_way
 from checkpoint_git.disk.lock import hold_lock
 from checkpoint_git.disk.read import read_plain
@@ -33,11 +33,8 @@ def append_record(workspace: Workspace, operation: str, outcome: str, point: str
         "checkpoint_id": point,
         "details": dict(details),
     }
-    with hold_lock(f"{path}.lock"):
-        try:
-            _append(path, body)
-        except OSError as error:
-            raise write_error(path, error) from None
+    with hold_lock(f"{path}.lock"), reporting(path):
+        _append(path, body)
     if outcome == "success" and operation in ("create", "trust"):
         with suppress(FileNotFoundError):
             os.unlink(os.path.join(workspace.base, point, UNLOGGED))
@@ -49,12 +46,10 @@ def check_writable(root: str) -> None:
     folder = os.path.dirname(path)
     check_way(folder, root)
     make_folder(folder)
-    try:
+    with reporting(path):
         # O_NONBLOCK: a FIFO in its place is an error, and is not waited for
         flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
         os.close(os.open(path, flags, 0o600))
-    except OSError as error:
-        raise write_error(path, error) from None
 
 
 def _append(path: str, body: dict[str, Any]) -> None:

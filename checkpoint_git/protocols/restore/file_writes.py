@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.terminal_text import escape_controls
-from checkpoint_git.disk.atomic import sync_folder, write_error
+from checkpoint_git.disk import atomic
 from checkpoint_git.disk.discover import check_way
 from checkpoint_git.disk.read import open_plain
 from checkpoint_git.disk.replace import remove_quietly
@@ -23,14 +23,8 @@ Check = Callable[[str], None]  # called with a path right before it is changed, 
 
 @contextmanager
 def reporting(path: str) -> Iterator[None]:
-    """OSError becomes a CheckpointError that says what a failed write means for the user."""
-    try:
+    with atomic.reporting(escape_controls(path)):
         yield
-    except shutil.Error as error:  # of many files; the first one is enough
-        source, _, why = error.args[0][0]
-        raise CheckpointError(f"{escape_controls(str(source))}: {escape_controls(str(why))}", "move it away") from None
-    except OSError as error:
-        raise write_error(escape_controls(path), error) from None
 
 
 def is_part(path: str) -> bool:
@@ -49,13 +43,12 @@ def remove_path(root: str, path: str, check: Check | None = None) -> None:
     with _writable(os.path.dirname(full)):
         if check:
             check(path)
-        try:
-            (os.rmdir if is_folder(root, path) else os.unlink)(full)
-        except FileNotFoundError:
-            return
-        except OSError as error:
-            if not is_folder(root, path):
-                raise write_error(escape_controls(path), error) from None
+        if is_folder(root, path):
+            with suppress(OSError):
+                os.rmdir(full)
+        else:
+            with reporting(path), suppress(FileNotFoundError):
+                os.unlink(full)
 
 
 def make_folders(root: str, folders: Sequence[Entry]) -> None:
@@ -84,7 +77,7 @@ def sync_folders(root: str, paths: Iterable[str]) -> None:
     for folder in sorted({os.path.dirname(os.path.join(root, path)) for path in paths}):
         if os.path.isdir(folder):
             with reporting(folder):
-                sync_folder(folder)
+                atomic.sync_folder(folder)
 
 
 @contextmanager

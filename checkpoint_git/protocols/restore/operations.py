@@ -220,8 +220,16 @@ def trust_point(workspace: Workspace, word: str, reason: str = "") -> Manifest:
             with _noted(workspace, "trust", manifest.id, {"reason": reason, "digest": manifest.value["digest"]}):
                 source = store.locate(workspace, manifest.id).folder
                 with store.build_folder(workspace.base, manifest.id) as folder, reporting(folder):
-                    shutil.copytree(source, folder, True, dirs_exist_ok=True)
+                    _copy_all(source, folder)
         return manifest._replace(is_foreign=False)
+
+
+def _copy_all(source: str, folder: str) -> None:
+    try:
+        shutil.copytree(source, folder, True, dirs_exist_ok=True)
+    except shutil.Error as error:  # of many files; the first one is enough
+        path, _, why = error.args[0][0]
+        raise CheckpointError(f"{escape_controls(str(path))}: {escape_controls(str(why))}", "move it away") from None
 
 
 def collect_garbage(

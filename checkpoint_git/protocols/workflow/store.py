@@ -134,13 +134,6 @@ def read_outputs(place: Place, pattern: str) -> list[OutputFile]:
     return [output for output in found if output.state != "missing"]
 
 
-def _move(path: str, target: str) -> None:
-    try:
-        os.rename(path, target)
-    except OSError as error:
-        raise atomic.write_error(path, error) from None
-
-
 def write_state(place: Place, file: str, data: bytes) -> None:
     path = layout.state_path(place, file)
     if os.path.isdir(path) and not os.path.islink(path):
@@ -163,7 +156,8 @@ def archive_state(place: Place, workflow_id: str, instant: str) -> str | None:
     name = _claim_archive(folder, workflow_id, instant, is_rest=len(present) == 1)
     target = os.path.join(folder, name)
     for path in reversed(present):
-        _move(path, os.path.join(target, os.path.basename(path)))
+        with atomic.reporting(path):
+            os.rename(path, os.path.join(target, os.path.basename(path)))
     for changed in (target, folder, place.directory):
         atomic.sync_folder(changed)
     _remove_old_archives(folder, name)

@@ -8,7 +8,7 @@ from typing import Any, Literal, NamedTuple
 
 from checkpoint_git.core.outcome import Line, Style
 from checkpoint_git.core.terminal_text import quote_word
-from checkpoint_git.disk.atomic import make_folder, remove_file, remove_stray_files, write_error, write_file
+from checkpoint_git.disk.atomic import make_folder, remove_file, remove_stray_files, reporting, write_file
 from checkpoint_git.disk.discover import relative_path
 from checkpoint_git.disk.lock import hold_passing_lock, remove_lock
 from checkpoint_git.disk.replace import remove_quietly
@@ -167,11 +167,9 @@ def _apply_change(change: Change, repository: Repository | None) -> None:
             make_folder(os.path.dirname(path))
             write_file(path, data)
             if executable:
-                try:
+                with reporting(path):
                     mode = os.stat(path).st_mode
                     os.chmod(path, mode | (mode & 0o444) >> 2)
-                except OSError as error:
-                    raise write_error(path, error) from None
         case RemoveFile(path, folders):
             remove_file(path)
             _remove_empty_folders(os.path.dirname(path), folders)

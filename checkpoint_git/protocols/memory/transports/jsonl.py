@@ -207,10 +207,8 @@ def _repair_value(value: dict[str, Any] | None) -> tuple[dict[str, Any] | None, 
 def salvage(path: str, aside: str) -> Repair:
     """Puts what can be read into the file's place, which is moved whole to aside, a free path."""
     repair = plan_repair(read_lines(path))
-    try:
+    with atomic.reporting(aside):
         os.link(path, aside)  # first, so that a kill leaves the file as it was, or all of it aside
-    except OSError as error:
-        raise atomic.write_error(aside, error) from None
     atomic.write_file(path, _file_bytes(repair.lines))
     return repair
 
