@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 from checkpoint_git.cli import render
-from checkpoint_git.cli.help_text import read_help
+from checkpoint_git.cli.help_text import Page, read_pages
 from checkpoint_git.cli.parser import Request, build_parser, list_formats
 from checkpoint_git.cli.verbs import VERBS, load_verb
 from checkpoint_git.tools.doctor.catalog import list_checks as list_doctor_checks
@@ -42,25 +42,29 @@ def list_commands() -> Iterator[str]:
     yield "## Exit codes\n\nAt the end of each command's help; [in short](../commands.md#exit-codes).\n"
 
 
-def _open_parser(verb: str) -> argparse.ArgumentParser:
+def _open_parser(verb: str, sub_verb: str = "") -> argparse.ArgumentParser:
     module = load_verb(verb)
     formats = list_formats(verb, module, tuple(render.FORMATS))
-    return build_parser(Request(f"checkpoint {verb}", verb, []), module, formats)
+    return build_parser(Request(f"checkpoint {verb}", verb, [sub_verb] if sub_verb else []), module, formats)
 
 
 def _describe_command(verb: str) -> Iterator[str]:
-    parser = _open_parser(verb)
+    for page in read_pages(verb):
+        yield from _describe_page(verb, page)
+
+
+def _describe_page(verb: str, page: Page) -> Iterator[str]:
+    sub_verb = page.head.partition(" ")[0]
+    parser = _open_parser(verb, sub_verb)
     usage = " ".join(parser.format_usage().removeprefix("usage: ").split())
-    text, examples = read_help(verb)
-    summary, _, rest = text.partition("\n")
-    yield f"## {verb}\n\n{_sentence(summary)}\n\n```text\n{usage}\n```\n"
+    summary, _, rest = page.summary.partition("\n")
+    title = f"### {verb} {sub_verb}" if sub_verb else f"## {verb}"
+    yield f"{title}\n\n{_sentence(summary)}\n\n```text\n{usage}\n```\n"
     if rest.strip():
         yield f"```text\n{_outdent(rest)}\n```\n"
     yield from _list_options(group for group in parser._action_groups if group.title != _GLOBAL)
-    examples, head, codes = examples.removeprefix("examples:\n").partition("\n\nexit codes:\n")
+    examples = page.rest.removeprefix("examples:\n")
     yield f"```text\n{_outdent(examples)}\n```\n"
-    if codes:
-        yield f"```text\n{head.lstrip()}{codes}\n```\n"
 
 
 def _sentence(text: str) -> str:

@@ -19,6 +19,8 @@ from checkpoint_git.version import __version__
 
 CLEAN, FINDINGS, COULD_NOT_RUN, BUG, INTERRUPTED = 0, 1, 2, 3, 130
 
+# sub-verbs with a module and a page of their own
+_NESTED = {"restore-point guard": "guard", "audit explain": "explain-merge"}
 _MANY_OBJECTS = 200_000  # allocations between two runs of the garbage collector
 
 
@@ -67,8 +69,9 @@ def find_request(words: list[str], program: str = "checkpoint") -> Request:
     verb = SHORT_VERBS.get(verb, verb)
     if program == "checkpoint-doctor":
         return Request(program, verb, words[1:])
-    if verb == "restore-point" and words[at + 1 : at + 2] == ["guard"]:
-        return Request(f"{program} {verb} guard", "guard", words[:at] + words[at + 2 :])
+    nested = _NESTED.get(" ".join([verb, *words[at + 1 : at + 2]]))
+    if nested:
+        return Request(f"{program} {verb} {words[at + 1]}", nested, words[:at] + words[at + 2 :])
     return Request(f"{program} {verb}", verb, words[:at] + words[at + 1 :])
 
 

@@ -3,6 +3,7 @@
 import os
 import shutil
 from collections.abc import Iterator
+from typing import NamedTuple
 
 from checkpoint_git.cli.verbs import VERBS
 
@@ -15,7 +16,7 @@ TOPICS = {
     "read": ("status", "next", "resume", "show", "log", "diff", "report"),
     "write": ("update", "done", "note", "ask", "decide", "block", "unblock", "drop", "undo", "reset", "rotate"),
     "check": ("validate", "doctor", "schema"),
-    "merge": ("resolve", "merge-file", "explain-merge", "audit", "sync", "ci"),
+    "merge": ("resolve", "merge-file", "audit", "sync", "ci"),
     "state": ("claim", "release", "workflow", "pipeline", "memory", "restore-point"),
     "setup": ("init", "uninstall", "prime", "session", "mcp", "completion"),
 }
@@ -49,17 +50,39 @@ def _list(verbs: tuple[str, ...]) -> str:
     return "".join(f"  {verb:13}  {VERBS[verb][1]}\n" for verb in verbs)
 
 
-def read_help(verb: str) -> tuple[str, str]:
-    """(what it does; its examples and exit codes): VERB.txt beside the verb's module."""
+class Page(NamedTuple):
+    head: str  # a sub-verb and its operands, "" for the command's own page
+    summary: str
+    rest: str  # examples and exit codes
+
+
+def read_page(verb: str, sub_verb: str = "") -> Page:
+    return next(page for page in read_pages(verb) if page.head.partition(" ")[0] == sub_verb)
+
+
+def read_pages(verb: str) -> list[Page]:
+    """VERB.txt beside the verb's module: the command's own page, then those of its sub-verbs, each below `## HEAD`."""
     top = os.path.dirname(os.path.dirname(__file__))
     path = os.path.join(top, *VERBS[verb][0].split(".")[1:-1], f"{verb}.txt")
     with open(path, encoding="utf-8") as stream:
-        summary, head, rest = stream.read().rstrip("\n").partition("\n\nexamples:\n")
-    if "\nexit codes:\n" not in rest:
+        own, *others = stream.read().rstrip("\n").split("\n\n## ")
+    first, pages = _split_page("", own), [_split_page(*part.split("\n", 1)) for part in others]
+    if pages:
+        summary, gap, more = first.summary.partition("\n\n")
+        rows = "".join(f"  {page.head:20}  {page.summary.splitlines()[0]}\n" for page in pages)
+        one = pages[0].head.split()[0]
+        listed = f"{rows}\n`checkpoint {verb} {one} --help` shows the options of {one}, with examples."
+        first = first._replace(summary=f"{summary}\n\n{listed}{gap}{more}")
+    return [first, *pages]
+
+
+def _split_page(head: str, text: str) -> Page:
+    summary, title, rest = text.partition("\n\nexamples:\n")
+    if "\n\nexit codes: " not in rest:
         rest, _, one = rest.partition("\n\nexit 1: ")
         clean = f"0 clean; 1 {one}" if one else "0 done"
         rest += f"\n\nexit codes: {clean}; 2 could not run; 3 a bug in checkpoint-git; 130 interrupted"
-    return summary, head.lstrip("\n") + rest
+    return Page(head, summary, title.lstrip("\n") + rest)
 
 
 def wrap(text: str, width: int) -> str:

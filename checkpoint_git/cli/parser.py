@@ -2,7 +2,7 @@
 
 import argparse
 import os
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from functools import partial
 from types import ModuleType
 from typing import Any, NamedTuple, NoReturn
@@ -55,6 +55,8 @@ class _Parser(argparse.ArgumentParser):
     # argparse with three changes: what it complains about goes through our door, an option's value may be `--`, and the
     # text of --help is read when it is asked for
     request: Request
+    sub_verb = ""
+    takers: Mapping[str, Sequence[str]]  # by an option's dest, the sub-verbs that take it; all take the others
 
     @property
     def _get_validation_formatter(self) -> NoReturn:
@@ -70,18 +72,23 @@ class _Parser(argparse.ArgumentParser):
         self.formatter_class = partial(argparse.RawDescriptionHelpFormatter, width=width)
         usage = " ".join(self.format_usage().split())
         self.usage = fill(usage, width, subsequent_indent=" " * 11, break_on_hyphens=False).removeprefix("usage: ")
-        self.description, self.epilog = (help_text.wrap(text, width) for text in help_text.read_help(self.request.verb))
+        page = help_text.read_page(self.request.verb, self.sub_verb)
+        self.description, self.epilog = help_text.wrap(page.summary, width), help_text.wrap(page.rest, width)
         return super().format_help()
 
     def format_usage(self) -> str:
         """The options that may be left out are not named one by one, and choices are listed below."""
+        from checkpoint_git.cli.help_text import read_page
+
         for action in self._actions:
-            if action.choices and not action.metavar:
+            if action.choices and not action.metavar and action.help != argparse.SUPPRESS:
                 action.help = f"{action.help}; one of {', '.join(action.choices)}"
                 action.metavar = action.dest.upper()
-        shown = [action for action in self._actions if action.required or not action.option_strings]
-        has_more = len(self._actions) > len(shown) + len(self._action_groups[-1]._group_actions)
-        formatter = self.formatter_class(prog=self.prog + " [OPTIONS]" * has_more)
+        head = f"{self.prog} {read_page(self.request.verb, self.sub_verb).head}" if self.sub_verb else self.prog
+        actions = [action for action in self._actions if action.help != argparse.SUPPRESS]
+        shown = [action for action in actions if action.required or not action.option_strings]
+        has_more = self.takers or len(actions) > len(shown) + len(self._action_groups[-1]._group_actions)
+        formatter = self.formatter_class(prog=f"{head} [OPTIONS]" if has_more else head)
         formatter.add_usage(self.usage, shown, ())
         return formatter.format_help()
 
@@ -97,7 +104,28 @@ class _Parser(argparse.ArgumentParser):
             at = words.index(strange)
             line = " ".join([self.prog, *map(quote_word, [*words[:at], "--", *words[at:]])])
             hint = f"{hint if meant else ''} if it is part of a text: {escape_controls(line)};".lstrip()
-        raise UsageError(escape_controls(message), f"{hint} `{self.prog} --help` shows more")
+        program = f"{self.prog} {self.sub_verb}".rstrip()
+        raise UsageError(escape_controls(message), f"{hint} `{program} --help` shows more")
+
+    def narrow(self, module: ModuleType) -> None:
+        """In a family of sub-verbs, keep the options of the one that the words name, and hide the others."""
+        self.takers = getattr(module, "TAKERS", {})
+        verbs = self._actions[0].choices or () if self.takers else ()
+        self.sub_verb = next((word for word in self.request.words if word in verbs), "")
+        needs = getattr(module, "NEEDS", {}).get(self.sub_verb, ())
+        for action in self._actions:
+            takers = self.takers.get(action.dest, [self.sub_verb] if action.option_strings else [""])
+            action.help = action.help if self.sub_verb in takers else argparse.SUPPRESS
+            action.required = action.required or action.dest in needs
+
+    def check_taken(self, args: argparse.Namespace) -> None:
+        """Raises UsageError for an option of another sub-verb."""
+        verb = getattr(args, self._actions[0].dest)
+        for action in self._actions:
+            takers = self.takers.get(action.dest, [verb])
+            if verb not in takers and getattr(args, action.dest) not in (None, False):
+                message = f"{self.request.verb} {verb} takes no {action.option_strings[0]}"
+                raise UsageError(message, f"that is for {', '.join(takers)}; `{self.prog} {verb} --help` shows its own")
 
     def takes_text(self) -> bool:
         return any(action.nargs == "+" and not action.option_strings for action in self._actions)
@@ -105,7 +133,7 @@ class _Parser(argparse.ArgumentParser):
     def complete_line(self) -> str:
         """The line that was meant where the checkpoint's name, a text or an option is missing."""
         (_, words), known = _split_raw(self.request.words), list_names(self.request.words)
-        name = _find_name(words[0], known) if words else ""
+        name = find_near(skill_layout().find_skill(words[0]) or words[0], known) if words else ""
         words = words[1:] if name else words
         takers = [word for word, action in self._option_string_actions.items() if action.nargs is None]
         texts = [word for before, word in zip(["", *words], words, strict=False) if before not in takers]
@@ -162,10 +190,6 @@ def list_names(words: Sequence[str]) -> list[str]:
     return sorted(filter(None, map(skill_layout().find_skill, names)))
 
 
-def _find_name(word: str, known: Sequence[str]) -> str:
-    return find_near(skill_layout().find_skill(word) or word, known)
-
-
 def list_formats(verb: str, module: ModuleType, every: Sequence[str]) -> Sequence[str]:
     """All there are for verbs with findings, else its own FORMATS or the plain ones."""
     own: Sequence[str] = getattr(module, "FORMATS", PLAIN_FORMATS)
@@ -183,14 +207,15 @@ def build_parser(request: Request, module: ModuleType, formats: Sequence[str]) -
     parser.request = request
     parser._positionals.title = "arguments"
     module.add_arguments(parser)
-    group = parser.add_argument_group("options of every command")
-    group.add_argument("--format", choices=formats, default="text", help="output format (default: text)")
-    group.add_argument("--json", dest="format", action="store_const", const="json", help="short for --format json")
-    group.add_argument("-C", dest="directory", metavar="DIR", default="", help="run as if started in DIR")
-    group.add_argument("-q", "--quiet", action="store_true", help="show findings and errors only")
-    group.add_argument("--no-color", action="store_true", help="no colours (NO_COLOR does the same)")
-    group.add_argument("-V", "--version", action="version", version=f"checkpoint {__version__}")
-    group.add_argument("-h", "--help", action="help", help="show this help")
+    parser.narrow(module)
+    add = parser.add_argument_group("options of every command").add_argument
+    add("--format", choices=formats, default="text", help="output format (default: text)")
+    add("--json", dest="format", action="store_const", const="json", help="short for --format json")
+    add("-C", dest="directory", metavar="DIR", default="", help="run as if started in DIR")
+    add("-q", "--quiet", action="store_true", help="show findings and errors only")
+    add("--no-color", action="store_true", help="no colours (NO_COLOR does the same)")
+    add("-V", "--version", action="version", version=f"checkpoint {__version__}", help="show the version")
+    add("-h", "--help", action="help", help="show this help")
     return parser
 
 
@@ -208,6 +233,8 @@ def parse(request: Request, module: ModuleType, formats: Sequence[str]) -> argpa
             args, rest = parser.parse_intermixed_args(request.words), []
         if rest:
             parser.error(f"unrecognized arguments: {' '.join(rest)}")
+        if parser.takers:
+            parser.check_taken(args)
         skill, known = getattr(args, "skill", None), list_names(request.words) if parser.takes_text() else []
         if skill and known and skill not in known:  # it may be a part of the text
             start = (

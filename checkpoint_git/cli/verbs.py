@@ -14,8 +14,8 @@ _TOOLS = {
     "resolve": ("tools.merges.resolve", "resolve the conflicts of a merge, and stage what is clean"),
     "init": ("tools.setup.init", "set this repository up: folder, merge driver, hooks"),
     "uninstall": ("tools.setup.uninstall", "remove what init added"),
-    "explain-merge": ("tools.merges.explain_merge", "show what a past merge did to each entry"),
     "audit": ("tools.merges.audit", "find and repair what past merges lost or duplicated"),
+    "explain-merge": ("tools.merges.explain_merge", ""),  # typed as `audit explain`
     "merge-file": ("tools.merges.merge_file", "merge three versions of any JSON file"),
     "ci": ("tools.merges.ci", "CI helpers for pull requests: merge, verify"),
     "claim": ("tools.claims.verb:CLAIM", "reserve a checkpoint for this session"),

@@ -3,7 +3,6 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple, TextIO
 
-from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding, Level, has_errors
 from checkpoint_git.core.terminal_text import escape_controls
 
@@ -104,10 +103,3 @@ class Answer(NamedTuple):
     text: Iterable[str]
     code: int
     warning: str = ""
-
-
-def check_options(verb: str, args: Mapping[str, Any], options: Iterable[tuple[str, str | None, Sequence[str]]]) -> None:
-    """options: (flag, argparse's dest where it has one, the actions that take it). Raises CheckpointError."""
-    for flag, dest, takers in options:
-        if args[dest or flag[2:].replace("-", "_")] not in (None, False) and args["action"] not in takers:
-            raise CheckpointError(f"{verb} {args['action']} takes no {flag}", f"that is for {', '.join(takers)}")

@@ -34,9 +34,11 @@ def test_what_people_type_leads_to_a_command() -> None:
 @pytest.mark.parametrize(
     ("words", "code", "says"),
     [
-        (["help", "merge"], 0, "  explain-merge  "),
+        (["help", "merge"], 0, "  audit  "),
         (["help", "done"], 0, "usage: checkpoint done "),
         (["help", "restore-point", "guard"], 0, "usage: checkpoint restore-point guard "),
+        (["help", "audit", "explain"], 0, "usage: checkpoint audit explain "),
+        (["help", "workflow", "start"], 0, "usage: checkpoint workflow start ID "),
         (["help", "--all"], 0, "  completion  "),
         (["--help", "--all"], 0, "  completion  "),
         (["help", "nonsense"], 2, '"nonsense" is not a command'),

@@ -6,9 +6,8 @@ from pathlib import Path
 
 import pytest
 
-from checkpoint_git.cli import render
+from checkpoint_git.cli import help_text, render
 from checkpoint_git.cli.app import find_request
-from checkpoint_git.cli.help_text import read_help
 from checkpoint_git.cli.parser import list_formats, parse
 from checkpoint_git.cli.verbs import VERBS, load_verb
 from checkpoint_git.core.errors import CheckpointError
@@ -84,7 +83,7 @@ def read_examples() -> Iterator[tuple[str, str]]:
         lines += [example.command for example in console.find_examples(text)]
         yield from ((page.name, line) for line in lines)
     for verb in VERBS:
-        examples = CONTINUED.sub("", read_help(verb)[1])
+        examples = CONTINUED.sub("", "\n".join(page.rest for page in help_text.read_pages(verb)))
         shown = [line.strip() for line in examples.splitlines() if line.startswith("  ")]
         yield from ((f"{verb} --help", re.split(r" {2,}", line)[0]) for line in shown)
 

@@ -10,7 +10,7 @@ PIPELINE = "--base .claude/checkpoints --ticket-id OMN-2144 --run-id a1b2c3d4"
 READING = (
     *("status", "status --short", "next", "prime", "show", "show build", "log", "log build", "resume build"),
     *("validate", "validate --staged", "validate --rev HEAD", "diff", "diff build", "report -o -", "report"),
-    *("audit", "audit HEAD~2..HEAD", "ci verify --base HEAD~1", "explain-merge HEAD~1", "schema", "schema skill"),
+    *("audit", "audit HEAD~2..HEAD", "ci verify --base HEAD~1", "audit explain HEAD~1", "schema", "schema skill"),
     *("restore-point list", "restore-point verify latest", "workflow status", "workflow resume", "workflow validate"),
     *(f"pipeline {verb} {PIPELINE} --repo ." for verb in ("list", "validate", "resume")),
     *("sync --status", "resolve --dry-run", "rotate --dry-run", "init --dry-run", "uninstall --dry-run"),

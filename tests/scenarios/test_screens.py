@@ -24,7 +24,7 @@ COMMANDS = [
     ["doctor", "--list"],
     ["log", "api"],
     ["diff"],
-    ["explain-merge"],
+    ["audit", "explain"],
     ["audit"],
     ["rotate", "--dry-run"],
     ["note", "api", LONG],

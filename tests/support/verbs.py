@@ -6,6 +6,8 @@ from pathlib import Path
 from types import ModuleType
 from typing import NamedTuple
 
+from checkpoint_git.cli.parser import Request, parse
+from checkpoint_git.cli.verbs import VERBS
 from checkpoint_git.core.clock import read_instant
 from checkpoint_git.core.outcome import Invocation, Line, Outcome, Table
 
@@ -52,12 +54,11 @@ def run_verb(
     answer: str | None = None,
 ) -> Ran:
     """Runs `checkpoint VERB WORDS`. answer: what a person at the terminal types; None: there is nobody."""
-    parser = argparse.ArgumentParser(allow_abbrev=False)
-    verb.add_arguments(parser)
     if getattr(verb, "RAW", False):
         args = argparse.Namespace(skill=words[0], words=list(words[1:]))
     else:
-        args = parser.parse_args(list(words))
+        name = next(name for name, (module, _) in VERBS.items() if module == verb.__name__)
+        args = parse(Request(f"checkpoint {name}", name, list(words)), verb, ("text", "json"))
     stderr = io.StringIO()
     invocation = Invocation(
         cwd=str(cwd),

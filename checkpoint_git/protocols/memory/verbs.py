@@ -10,7 +10,7 @@ from typing import Any
 from checkpoint_git.core.clock import age_text, write_instant
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
-from checkpoint_git.core.outcome import Block, Invocation, Line, Outcome, check_options
+from checkpoint_git.core.outcome import Block, Invocation, Line, Outcome
 from checkpoint_git.core.terminal_text import escape_controls, quote_word, shorten
 from checkpoint_git.git.objects import diff_parents
 from checkpoint_git.git.run import run_git
@@ -24,9 +24,8 @@ from checkpoint_git.protocols.memory.sync import sync
 from checkpoint_git.protocols.memory.transports import GraphError, Transport, UnavailableError, read_entities
 from checkpoint_git.protocols.memory.triggers import Request
 
-_MANY = 4  # verbs; the help of an option that more verbs take does not list them
-# for each the verbs that take it, and what argparse is told
 _OPTIONS: list[dict[str, Any]] = load_document(os.path.join(os.path.dirname(__file__), "options.json"))
+TAKERS = {row.get("dest", row["flags"].split()[0][2:].replace("-", "_")): row.pop("verbs").split() for row in _OPTIONS}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -34,10 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("action", metavar="VERB", choices=list(VERBS), help="one of the above")
     add("words", metavar="WORD", nargs="*", help="update: KEY=VALUE; sync: the file")
     for row in _OPTIONS:
-        how = {key: member for key, member in row.items() if key not in ("flags", "verbs")}
-        verbs = row["verbs"].split()
-        only = f"{', '.join(verbs)}: " if len(verbs) < _MANY else ""
-        add(*row["flags"].split(), **{**how, "help": only + row["help"]})
+        add(*row["flags"].split(), **{name: value for name, value in row.items() if name != "flags"})
     add("--entity", metavar="ENTITY", help="the checkpoint's name (default: checkpoint.memoryEntity)")
     add("--strict", action="store_true", help="exit with 2 if no server answers")
 
@@ -48,8 +44,6 @@ def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
         shown = escape_controls(shorten(" ".join(args.words[most:]), 60))
         hint = "`checkpoint memory --help` shows what each verb takes"
         raise CheckpointError(f"memory {args.action} does not take these words: {shown}", hint)
-    rows = ((row["flags"].split()[0], row.get("dest"), row["verbs"].split()) for row in _OPTIONS)
-    check_options("memory", vars(args), rows)
     try:
         outcome = act(args, invocation)
     except UnavailableError as error:

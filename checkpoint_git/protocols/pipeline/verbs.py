@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from checkpoint_git.core import jsontext
 from checkpoint_git.core.errors import CheckpointError
-from checkpoint_git.core.outcome import Answer, Invocation, check_options
+from checkpoint_git.core.outcome import Answer, Invocation
 from checkpoint_git.core.terminal_text import escape_controls, quote_word, shorten
 from checkpoint_git.core.yamltext import MAX_BYTES
 from checkpoint_git.disk.read import read_content
@@ -26,7 +26,7 @@ _OPTIONS: dict[str, Any] = load_document(os.path.join(os.path.dirname(__file__),
 
 def add_arguments(parser: ArgumentParser) -> None:
     add = parser.add_argument
-    add("action", metavar="ACTION", choices=list(ACTIONS), help=", ".join(ACTIONS))
+    add("action", metavar="ACTION", choices=list(ACTIONS), help="one of the above")
     for name, how in _OPTIONS.items():
         add(f"--{name}", **how)
     add("--phase", metavar="PHASE", help=f"one of {', '.join(layout.PHASES)}")
@@ -98,7 +98,6 @@ class Action(NamedTuple):
 
 def answer(args: Namespace, invocation: Invocation) -> Answer:
     action = ACTIONS[args.action]
-    _check_options(args, action)
     base = store.find_base(args.base, invocation.cwd, invocation.env)
     reply = action.act(Request(args, base, invocation.now, invocation.cwd, invocation))
     return Answer(_document(reply), 0 if reply.success else 1)
@@ -111,18 +110,6 @@ def tell_error(words: Sequence[str], error: CheckpointError) -> Answer:
     let_through = "--non-blocking" in words and "write" in words
     warning = f"checkpoint: warning: no checkpoint was written: {error.message}" if let_through else ""
     return Answer(_document(Reply(False, members)), 0 if let_through else 1, warning)
-
-
-def _check_options(args: Namespace, action: Action) -> None:
-    missing = [_flag(name) for name in action.needs if getattr(args, name) is None]
-    if missing:
-        message = f"the following arguments are required: {', '.join(missing)}"
-        raise CheckpointError(message, f"`checkpoint pipeline --help` has an example of {args.action}")
-    takers: dict[str, list[str]] = {}
-    for verb, each in ACTIONS.items():
-        for name in (*each.needs, *each.takes):
-            takers.setdefault(name, []).append(verb)
-    check_options("pipeline", vars(args), ((_flag(name), None, verbs) for name, verbs in takers.items()))
 
 
 def _flag(name: str) -> str:
@@ -257,6 +244,12 @@ ACTIONS = {
     "list": Action(_list, (), ("ticket_id", "run_id")),
     "resume": Action(_resume, _RUN, ("skip_to", "fallback", "repo")),
     "next-attempt": Action(_next_attempt, (*_RUN, "phase")),
+}
+NEEDS = {verb: action.needs for verb, action in ACTIONS.items()}
+TAKERS = {
+    name: [verb for verb, action in ACTIONS.items() if name in (*action.needs, *action.takes)]
+    for action in ACTIONS.values()
+    for name in (*action.needs, *action.takes)
 }
 
 

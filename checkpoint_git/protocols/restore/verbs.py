@@ -6,7 +6,7 @@ from typing import Any, Literal
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
-from checkpoint_git.core.outcome import Block, Invocation, Line, Outcome, Table, check_options
+from checkpoint_git.core.outcome import Block, Invocation, Line, Outcome, Table
 from checkpoint_git.core.progress import show_progress
 from checkpoint_git.protocols.restore import artifacts, audit, damage, layout, operations, points, rollback, store
 from checkpoint_git.protocols.restore.contents import Means
@@ -15,11 +15,12 @@ from checkpoint_git.protocols.restore.rules import read_table
 from checkpoint_git.protocols.restore.state_snapshot import PREFIX
 
 _TABLE = read_table("options.json")
+TAKERS: dict[str, list[str]] = {name.replace("-", "_"): verbs for name, verbs in _TABLE["taken_by"].items()}
 _SHOWN = 20
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("action", metavar="ACTION", choices=list(ACTIONS), help=", ".join(ACTIONS))
+    parser.add_argument("action", metavar="ACTION", choices=list(ACTIONS), help="one of the above")
     operands = 'create: files, folders, patterns; else the id of a point, its beginning, or "latest"'
     parser.add_argument("operands", metavar="OPERAND", nargs="*", help=operands)
     for name, how in _TABLE["options"].items():
@@ -28,8 +29,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     action, operands = ACTIONS[args.action]
-    rows = ((f"--{name}", None, verbs) for name, verbs in _TABLE["taken_by"].items())
-    check_options("restore-point", vars(args), rows)
     if operands == "none" and args.operands:
         raise CheckpointError(f"{args.action} takes no operands", _HELP)
     if (operands in ("id", "ids") and not args.operands) or (operands == "id" and len(args.operands) > 1):

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import has_errors
-from checkpoint_git.core.outcome import Block, Invocation, Line, Outcome, Table, check_options
+from checkpoint_git.core.outcome import Block, Invocation, Line, Outcome, Table
 from checkpoint_git.core.terminal_text import escape_controls, plural, shorten
 from checkpoint_git.disk.discover import Place
 from checkpoint_git.protocols.contract import load_document
@@ -29,6 +29,7 @@ from checkpoint_git.protocols.workflow.state import (
 from checkpoint_git.protocols.write import say_waiting
 
 _TABLE: dict[str, Any] = load_document(os.path.join(os.path.dirname(__file__), "options.json"))
+TAKERS: dict[str, list[str]] = _TABLE["taken_by"]
 _SHOWN_TASKS = 50
 _TASK_VERBS = ("add", *tasks.CHANGES)
 _VERDICTS = {"orphan": "orphaned, one attempt counted", "done": "finished before the crash", "failed": "failed"}
@@ -54,8 +55,8 @@ def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     verb = VERBS[args.action]
     if not verb.least <= len(args.words) <= verb.most:
         usage = f"checkpoint workflow {args.action} {verb.words}".strip()
-        raise CheckpointError(f"workflow {args.action} takes {verb.words or 'no words'}", f"write it as: {usage}")
-    check_options("workflow", vars(args), ((f"--{name}", None, verbs) for name, verbs in _TABLE["taken_by"].items()))
+        need = "needs" if len(args.words) < verb.least else "takes"
+        raise CheckpointError(f"workflow {args.action} {need} {verb.words or 'no words'}", f"write it as: {usage}")
     for text in (*args.words, args.output or "", args.note or "", args.error or ""):
         try:
             text.encode()

@@ -86,7 +86,7 @@ def _refuse(path: str, where: str, why: str, hint: str) -> Finding:
 
 def _refuse_gone(path: str, event: Event, file: AuditedFile) -> Finding:
     versions = file.judged.file
-    hint = f"checkpoint explain-merge {event.commit[:12]} -- {shlex.quote(path)}"
+    hint = f"checkpoint audit explain {event.commit[:12]} -- {shlex.quote(path)}"
     if versions.first is None or versions.second is None:
         side = event.parents[versions.parents[1 if versions.first is None else 0] - 1]
         hint = f"git checkout {side[:12]} -- {shlex.quote(path)} restores it, to keep or remove in a commit"
@@ -98,7 +98,7 @@ def _plan_file(
 ) -> None:
     data, merges = before, list[str]()
     for event, file in files:
-        hint = f"checkpoint explain-merge {event.commit[:12]} -- {shlex.quote(path)}"
+        hint = f"checkpoint audit explain {event.commit[:12]} -- {shlex.quote(path)}"
         if event.squash:
             hint = "look at both sides, and write what is missing"
         repaired = _repair(file, data, schema)

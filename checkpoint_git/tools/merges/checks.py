@@ -66,7 +66,7 @@ def find_duplicated_entries(facts: MergeFacts) -> Iterator[Finding]:
     return _find_damages(facts, "merge/duplicated", "doubled", "duplicated")
 
 
-@check("merge/blended", "warning", remedy="fix it by hand: `checkpoint explain-merge COMMIT`")
+@check("merge/blended", "warning", remedy="fix it by hand: `checkpoint audit explain COMMIT`")
 def find_blended_records(facts: MergeFacts) -> Iterator[Finding]:
     """A record or file that a recent merge mixed up from two."""
     return _find_damages(facts, "merge/blended", "blended", "mixed up")
@@ -79,7 +79,7 @@ def _find_damages(facts: MergeFacts, code: str, harm: Harm, verb: str) -> Iterat
         merge = f'merge {commit} of {first} and {second} ("{shorten(damage.subject, _LONGEST_SUBJECT)}")'
         entries = join_some([said for _, said in damage.entries], 3, "; ")
         message = f"{merge} {verb} {'an entry' if count == 1 else f'{count} entries'}: {entries}"
-        hint = f"to see all that it did: checkpoint explain-merge {commit} -- {shlex.quote(damage.path)}"
+        hint = f"to see all that it did: checkpoint audit explain {commit} -- {shlex.quote(damage.path)}"
         if damage.keeper:
             hint = f"it is still in git show {shlex.quote(f'{damage.keeper[:12]}:{damage.path}')}"
         if harm != "blended":
@@ -96,14 +96,14 @@ def find_unaudited_merges(facts: MergeFacts) -> Iterator[Finding]:
     audit = facts.audit
     if audit.cut:
         message = f"{plural(audit.cut, 'recent merge')} could not be audited: not all that was merged is in this clone"
-        hint = "fetch the rest: git fetch --unshallow; a partial clone fetches as it asks: checkpoint explain-merge"
+        hint = "fetch the rest: git fetch --unshallow; a partial clone fetches as it asks: checkpoint audit explain"
         yield Finding("merge/not-audited", "note", message, REPOSITORY, hint=hint)
     if audit.waiting:
         message = f"{plural(audit.waiting, 'older merge')} not audited: a run stops after {MOST_DAMAGED} damaged ones"
         yield Finding("merge/not-audited", "note", message, REPOSITORY, hint="all of them: checkpoint audit")
     if audit.left_out and facts.context.since:
         message = f"there are more merges since then: only the newest {audit.merges} were audited"
-        hint = "checkpoint explain-merge --range shows any"
+        hint = "checkpoint audit explain --range shows any"
         yield Finding("merge/not-audited", "note", message, REPOSITORY, hint=hint)
 
 

@@ -4,7 +4,7 @@ import argparse
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
-from checkpoint_git.core.outcome import Invocation, Outcome, check_options
+from checkpoint_git.core.outcome import Invocation, Outcome
 from checkpoint_git.core.terminal_text import escape_controls
 from checkpoint_git.git.merges.bases import is_ancestor
 from checkpoint_git.git.merges.conflicts import read_choices
@@ -31,15 +31,7 @@ from checkpoint_git.tools.merges.line_merge import audit_merge, audit_merges, fi
 from checkpoint_git.tools.merges.tree_merge import read_checked_bases
 
 JOB_SUMMARY = "GITHUB_STEP_SUMMARY"  # the variable that names the file of a job's page; cli writes it
-# option -> the verb that takes it; those that both take are not here
-_OPTIONS = {
-    "--remote": "premerge",
-    "--branch": "premerge",
-    "--push": "premerge",
-    "--dry-run": "premerge",
-    "--retries": "premerge",
-    "--candidate": "verify",
-}
+TAKERS = dict.fromkeys(("remote", "branch", "push", "retries", "dry_run"), ("premerge",)) | {"candidate": ("verify",)}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -47,16 +39,15 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("action", metavar="VERB", choices=["premerge", "verify"], help="one of the above")
     add("--base", metavar="REF", help="the target branch, as this clone knows it")
     add("--head", metavar="REF", help="the pull request's last commit (default: HEAD, or --branch on the remote)")
-    add("--remote", metavar="REMOTE", help="premerge: where to fetch and push (default: origin)")
-    add("--branch", metavar="BRANCH", help="premerge: the pull request's branch on the remote")
-    add("--push", action=argparse.BooleanOptionalAction, help="premerge: push the merge to the branch (default: no)")
-    add("--retries", metavar="N", type=int, help="premerge: how often to retry when the branch moves")
-    add("--dry-run", action="store_true", help="premerge: only show what would be done")
-    add("--candidate", metavar="COMMIT", help="verify: an existing merge, such as a merge queue's commit")
+    add("--remote", metavar="REMOTE", help="where to fetch and push (default: origin)")
+    add("--branch", metavar="BRANCH", help="the pull request's branch on the remote")
+    add("--push", action=argparse.BooleanOptionalAction, help="push the merge to the branch (default: no)")
+    add("--retries", metavar="N", type=int, help="how often to retry when the branch moves")
+    add("--dry-run", action="store_true", help="only show what would be done")
+    add("--candidate", metavar="COMMIT", help="an existing merge, such as a merge queue's commit")
 
 
 def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
-    check_options("ci", vars(args), ((flag, None, [verb]) for flag, verb in _OPTIONS.items()))
     return premerge_verb.run(args, invocation) if args.action == "premerge" else _verify(args, invocation)
 
 

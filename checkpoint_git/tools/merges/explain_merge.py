@@ -1,10 +1,10 @@
-"""`checkpoint explain-merge`: what past merges did to every entry of the checkpoints that they touched."""
+"""`checkpoint audit explain`: what past merges did to every entry of the checkpoints that they touched."""
 
 import argparse
 import os
 from collections import Counter
 from collections.abc import Iterator, Sequence
-from typing import Any, NamedTuple, get_args
+from typing import get_args
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.outcome import Invocation, Line, Outcome, Style
@@ -25,16 +25,9 @@ from checkpoint_git.git.merges.merges import (
 from checkpoint_git.git.merges.new_commits import read_repaired
 from checkpoint_git.merge.explanation import Explanation
 from checkpoint_git.merge.verdict import FAILURES, Verdict
-from checkpoint_git.tools.merges.judged import JudgedFile, Parents, Schemas, describe_ours, file_data, say_entry
-
-
-class ExplainedMerge(NamedTuple):
-    """One merge. touched: None where nothing is known of it; `reason` then says why."""
-
-    commit: Commit
-    touched: Touched | None
-    files: list[JudgedFile]
-    reason: str = ""
+from checkpoint_git.tools.merges.findings import AuditedFile, AuditedMerge, merge_data
+from checkpoint_git.tools.merges.judged import Parents, Schemas, describe_ours, say_entry
+from checkpoint_git.tools.merges.line_merge import find_event
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -52,11 +45,11 @@ def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
         merges = [_explain_merge(invocation.cwd, args.commit or "HEAD", args.paths, schemas)]
     else:
         merges = _explain_range(invocation, args.range, schemas)
-    explanations = [file.found for merge in merges for file in merge.files]
+    explanations = [file.judged.found for merge in merges for file in merge.files]
     counts = Counter[str](entry.verdict for found in explanations for entry in found.entries)
     is_bad = any(found.has_failed or (args.strict and found.is_doubtful) for found in explanations)
     data = {
-        "merges": [_merge_data(merge) for merge in merges],
+        "merges": [merge_data(merge) for merge in merges],
         "counts": {verdict: counts[verdict] for verdict in get_args(Verdict) if verdict != "agreed"},
         "strict": args.strict,
     }
@@ -64,7 +57,7 @@ def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     return Outcome(data, blocks, (), int(is_bad), [_summarize(merges, counts, is_bad)])
 
 
-def _explain_merge(cwd: str, rev: str, paths: Sequence[str], schemas: Schemas) -> ExplainedMerge:
+def _explain_merge(cwd: str, rev: str, paths: Sequence[str], schemas: Schemas) -> AuditedMerge:
     """What the merge that a revision names did. paths: only these files; () for all. Raises CheckpointError where it is
     not a merge, is not all in this clone, or has nothing to report of a path.
     """
@@ -74,12 +67,19 @@ def _explain_merge(cwd: str, rev: str, paths: Sequence[str], schemas: Schemas) -
         repaired = read_repaired(cwd, rev)
         if not repaired:
             raise
-        commands = ", ".join(f"checkpoint explain-merge {merge[:12]}" for merge in repaired[:3])
+        commands = ", ".join(f"checkpoint audit explain {merge[:12]}" for merge in repaired[:3])
         raise CheckpointError(f"{escape_controls(rev)} is not a merge: it repaired what merges did", commands) from None
     touched = read_touched(cwd, commit)
     if paths:
         touched = _narrow(touched, [os.path.normpath(path) for path in paths])
-    return ExplainedMerge(commit, touched, [schemas.judge(file) for file in touched.files])
+    return _judge(commit, touched, schemas)
+
+
+def _judge(commit: Commit, touched: Touched | str, schemas: Schemas) -> AuditedMerge:
+    if isinstance(touched, str):
+        return AuditedMerge(find_event(commit), [], reason=touched)
+    files = [AuditedFile(schemas.judge(file)) for file in touched.files]
+    return AuditedMerge(find_event(commit), files, touched.whole, tuple(touched.crowded), bases=touched.bases)
 
 
 def _narrow(touched: Touched, paths: Sequence[str]) -> Touched:
@@ -92,55 +92,35 @@ def _narrow(touched: Touched, paths: Sequence[str]) -> Touched:
     return touched._replace(files=files, whole=0, crowded=[path for path in touched.crowded if path in paths])
 
 
-def _explain_range(invocation: Invocation, revisions: str, schemas: Schemas) -> list[ExplainedMerge]:
-    cwd, explained = invocation.cwd, []
+def _explain_range(invocation: Invocation, revisions: str, schemas: Schemas) -> list[AuditedMerge]:
+    cwd = invocation.cwd
     merges = read_merges(cwd, revisions)
     found = follow(read_touched_each(cwd, merges), "explaining merges", len(merges), invocation)
-    for commit, touched in zip(merges, found, strict=True):
-        if isinstance(touched, str):
-            explained.append(ExplainedMerge(commit, None, [], touched))
-        else:
-            explained.append(ExplainedMerge(commit, touched, [schemas.judge(file) for file in touched.files]))
+    explained = [_judge(commit, touched, schemas) for commit, touched in zip(merges, found, strict=True)]
     cut = [commit for commit in read_cut_ends(cwd, revisions) if len(commit.parents) > 1]
-    return explained + [
-        ExplainedMerge(commit, None, [], f"this clone was cut off there; {UNSHALLOW}") for commit in cut
-    ]
+    return explained + [_judge(commit, f"this clone was cut off there; {UNSHALLOW}", schemas) for commit in cut]
 
 
-def _merge_data(merge: ExplainedMerge) -> dict[str, Any]:
-    touched = merge.touched
-    return {
-        "commit": merge.commit.id,
-        "subject": merge.commit.subject,
-        "parents": list(merge.commit.parents),
-        "bases": touched.bases if touched else [],
-        "unexplained": merge.reason or None,
-        "taken_whole": touched.whole if touched else 0,
-        "changed_by_more_than_two_parents": touched.crowded if touched else [],
-        "files": [file_data(file.file, file.found) for file in merge.files],
-    }
-
-
-def _describe_merge(merge: ExplainedMerge) -> Iterator[Line]:
-    commit, touched = merge.commit, merge.touched
-    title = f"merge {commit.id[:12]} of {', '.join(parent[:8] for parent in commit.parents)}"
-    yield Line(f"{title}: {shorten(commit.subject, 80)}", "strong")
-    if touched is None:
+def _describe_merge(merge: AuditedMerge) -> Iterator[Line]:
+    event = merge.event
+    title = f"merge {event.commit[:12]} of {', '.join(parent[:8] for parent in event.parents)}"
+    yield Line(f"{title}: {shorten(event.subject, 80)}", "strong")
+    if merge.reason:
         yield Line(f"  cannot be explained: {merge.reason}", "warn")
         return
-    if not touched.bases:
+    if not merge.bases:
         yield Line("  the parents have no common ancestor: all entries count as added", "dim")
-    if len(touched.bases) > 1:
-        bases = f"{len(touched.bases)} merge bases: compared with the merge of those"
+    if len(merge.bases) > 1:
+        bases = f"{len(merge.bases)} merge bases: compared with the merge of those"
         yield Line(f"  the parents have {bases}", "dim")
-    if touched.whole:
-        yield Line(f"  {plural(touched.whole, 'checkpoint')} taken whole from the only parent that changed it", "dim")
-    if not (touched.whole or touched.files or touched.crowded):
+    if merge.whole:
+        yield Line(f"  {plural(merge.whole, 'checkpoint')} taken whole from the only parent that changed it", "dim")
+    if not (merge.whole or merge.files or merge.crowded):
         yield Line("  no parent changed a checkpoint", "dim")
-    for path in touched.crowded:
+    for path in merge.crowded:
         yield Line(f"  {path}: more than two parents changed it: not explained", "warn")
     for file in merge.files:
-        yield from _describe_file(file.file, file.found)
+        yield from _describe_file(file.judged.file, file.judged.found)
 
 
 _STYLES: dict[str, Style] = {
@@ -165,9 +145,9 @@ def _describe_file(file: Versions, found: Explanation) -> Iterator[Line]:
         yield Line(f"    {describe_ours(found.ours)}", "dim")
 
 
-def _summarize(merges: list[ExplainedMerge], counts: Counter[str], is_bad: bool) -> Line:
+def _summarize(merges: list[AuditedMerge], counts: Counter[str], is_bad: bool) -> Line:
     bad = [f"{counts[verdict]} {verdict}" for verdict in (*FAILURES, "resurrected", "decided") if counts[verdict]]
-    unknown = sum(merge.touched is None or bool(merge.touched.crowded) for merge in merges)
+    unknown = sum(bool(merge.reason or merge.crowded) for merge in merges)
     parts = [plural(len(merges), "merge") + (" of checkpoints" if merges else ": none touched a checkpoint")]
     parts += bad or ["nothing lost, duplicated or mixed up"] if merges else []
     parts += [f"{unknown} not explained"] if unknown else []

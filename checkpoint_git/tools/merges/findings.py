@@ -45,8 +45,8 @@ class Event(NamedTuple):
 
 class AuditedFile(NamedTuple):
     judged: JudgedFile
-    how: How  # it was made
-    hits: list[Hit]
+    how: How | None = None  # it was made; None where that was not asked
+    hits: Sequence[Hit] = ()
 
 
 class AuditedMerge(NamedTuple):
@@ -56,6 +56,7 @@ class AuditedMerge(NamedTuple):
     crowded: tuple[str, ...] = ()  # paths of an octopus that more than two parents changed
     others: int = 0  # files that are not checkpoints and stop the merge
     reason: str = ""  # why nothing is known
+    bases: Sequence[str] = ()
 
     @property
     def hits(self) -> list[Hit]:
@@ -99,7 +100,7 @@ NOT_REPAIRED = "merge/not-repaired"
 
 
 def list_rules() -> list[Rule]:
-    rules = [Rule(row[0], "error", row[3], "checkpoint explain-merge shows the whole merge") for row in _KINDS.values()]
+    rules = [Rule(row[0], "error", row[3], "checkpoint audit explain shows the whole merge") for row in _KINDS.values()]
     return [
         *rules,
         Rule(NOT_AUDITED, "warning", "a merge that cannot be checked in this clone", "git fetch --unshallow"),
@@ -116,7 +117,7 @@ def _find_hint(event: Event) -> str:
     if not event.commit:
         return "checkpoint ci premerge merges by the rules before the server does, and lists what to decide by hand"
     if not event.squash:
-        return f"checkpoint explain-merge {event.commit[:12]} shows all that it did"
+        return f"checkpoint audit explain {event.commit[:12]} shows all that it did"
     base, head = event.parents[:2]
     return f"checkpoint audit {event.commit[:12]} --base {base[:12]} --head {head[:12]} --json"
 
@@ -190,6 +191,8 @@ def merge_data(audited: AuditedMerge) -> dict[str, Any]:
         "squash": audited.event.squash,
         "sides": list(audited.event.names),
         "subject": audited.event.subject,
+        "parents": list(audited.event.parents),
+        "bases": list(audited.bases),
         "unexplained": audited.reason or None,
         "taken_whole": audited.whole,
         "changed_by_more_than_two_parents": list(audited.crowded),

@@ -39,7 +39,7 @@ def predict_line_merge(plain: Plain, first: str, second: str, names: tuple[str, 
         hits = [Hit("conflict", path, "", "", _say_kinds(kinds)) for path, kinds in stopped.items()]
         files.append(AuditedFile(nothing, "foreseen", hits))
     others = sum(not is_merged(one.path) for one in made.unsettled)
-    return AuditedMerge(event, files, touched.whole, tuple(touched.crowded), others)
+    return AuditedMerge(event, files, touched.whole, tuple(touched.crowded), others, bases=touched.bases)
 
 
 def _find_stop(judged: JudgedFile, kinds: Sequence[str]) -> Hit:
@@ -96,7 +96,7 @@ def audit_merge(plain: Plain, commit: Commit, event: Event, schemas: Schemas, to
     for one, how in zip(judged, _find_ways(plain, commit, [one.file for one in judged]), strict=True):
         hits = find_hits(one, how, find_parents(one.file, event))
         files.append(AuditedFile(one, how, _mark_meant(plain.cwd, one, hits) if how == "hand" else hits))
-    return AuditedMerge(event, files, touched.whole, tuple(touched.crowded))
+    return AuditedMerge(event, files, touched.whole, tuple(touched.crowded), bases=touched.bases)
 
 
 def _is_our_merge(file: Versions, schemas: Schemas) -> bool:
@@ -130,7 +130,7 @@ def _find_ways(plain: Plain, commit: Commit, files: Sequence[Versions]) -> list[
     ]
 
 
-def _mark_meant(cwd: str, judged: JudgedFile, hits: list[Hit]) -> list[Hit]:
+def _mark_meant(cwd: str, judged: JudgedFile, hits: Sequence[Hit]) -> Sequence[Hit]:
     """Losses that no picking of sides brings about, by hunks or of the whole file: a user wrote the file so."""
     file = judged.file
     if not any(hit.kind == "lost" for hit in hits) or file.result in (file.first, file.second):
@@ -146,7 +146,7 @@ def _mark_meant(cwd: str, judged: JudgedFile, hits: list[Hit]) -> list[Hit]:
     ]
 
 
-def find_hits(judged: JudgedFile, how: How, parents: Parents) -> list[Hit]:
+def find_hits(judged: JudgedFile, how: How, parents: Parents) -> Sequence[Hit]:
     unreadable = {version for version, _ in judged.found.unreadable}
     if unreadable & {"base", "first", "second"}:
         return []
@@ -196,7 +196,7 @@ def _is_related(left: str, right: str) -> bool:
     return f"{left}/".startswith(f"{right}/") or f"{right}/".startswith(f"{left}/")
 
 
-def _place_lines(data: bytes | None, hits: list[Hit]) -> list[Hit]:
+def _place_lines(data: bytes | None, hits: Sequence[Hit]) -> Sequence[Hit]:
     if data is None or not hits:
         return hits
     try:
@@ -220,7 +220,7 @@ def keep_remaining(plain: Plain, audited: AuditedMerge, head: str) -> AuditedMer
     return audited._replace(files=files)
 
 
-def _list_remaining(plain: Plain, event: Event, file: AuditedFile, data: bytes | None, head: str) -> list[Hit]:
+def _list_remaining(plain: Plain, event: Event, file: AuditedFile, data: bytes | None, head: str) -> Sequence[Hit]:
     judged, merge = file.judged, event.commit
     if judged.file.result is None and data is None:
         return [] if read_later_versions(plain.cwd, merge, judged.file.path, plain.env, head) else file.hits

@@ -15,6 +15,7 @@ FORMATS = agent_hooks.FORMATS  # what --format takes here
 tell_error = partial(agent_hooks.make_error_answer, "session")
 _SECOND = 10**9
 _PAUSE = 15 * 60  # seconds between two reminders at the end of a turn
+TAKERS = {"block": ("stop",)}
 _EVENTS = ("start", "stop", "precompact", "end")
 
 

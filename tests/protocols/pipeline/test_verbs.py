@@ -1,6 +1,5 @@
 """checkpoint pipeline: every answer one JSON document, exit codes 0 and 1."""
 
-import argparse
 import io
 import json
 import os
@@ -9,6 +8,7 @@ from typing import Any, NamedTuple
 
 import pytest
 
+from checkpoint_git.cli.parser import Request, parse
 from checkpoint_git.core.clock import read_instant
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.outcome import Invocation
@@ -46,8 +46,6 @@ class Desk:
         self, *words: str, now: str = NOON, cwd: Path | None = None, env: dict[str, str] | None = None, stdin: str = ""
     ) -> Said:
         """The answer to the words as they are."""
-        parser = argparse.ArgumentParser(allow_abbrev=False)
-        pipeline.add_arguments(parser)
         world = Invocation(
             cwd=str(cwd or self.base.parent),
             env={**os.environ, **(env or {})},
@@ -58,7 +56,8 @@ class Desk:
             interactive=False,
         )
         try:
-            answer = pipeline.answer(parser.parse_args(words), world)
+            args = parse(Request("checkpoint pipeline", "pipeline", list(words)), pipeline, ("text",))
+            answer = pipeline.answer(args, world)
         except CheckpointError as error:
             answer = pipeline.tell_error(words, error)
         return Said(json.loads("".join(answer.text)), answer.code, answer.warning)

@@ -53,7 +53,7 @@ def test_a_loss_names_the_merge_its_parents_the_entry_and_who_has_it() -> None:
     assert found.hint.startswith(f"it is still in git show {'2' * 12}:{PATH}; ")
     assert found.hint.endswith(f": checkpoint audit {'1' * 12}..{'c' * 12} --fix")
     (found,) = damaged(LOST._replace(harm="blended", keeper=""))
-    assert found.hint == f"to see all that it did: checkpoint explain-merge {'c' * 12} -- {PATH}"
+    assert found.hint == f"to see all that it did: checkpoint audit explain {'c' * 12} -- {PATH}"
 
 
 def test_many_losses_in_one_file_are_one_finding() -> None:

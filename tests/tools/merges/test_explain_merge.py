@@ -1,4 +1,4 @@
-"""checkpoint explain-merge: what real merges in real repositories did."""
+"""checkpoint audit explain: what real merges in real repositories did."""
 
 import json
 from pathlib import Path
