@@ -59,6 +59,7 @@ def run_verb(
     else:
         name = next(name for name, (module, _) in VERBS.items() if module == verb.__name__)
         args = parse(Request(f"checkpoint {name}", name, list(words)), verb, ("text", "json"))
+        del args.format  # a caller in Python has none
     stderr = io.StringIO()
     invocation = Invocation(
         cwd=str(cwd),
