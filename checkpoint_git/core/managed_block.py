@@ -104,9 +104,8 @@ def has_new_folder(data: bytes) -> bool:
 def _render(data: bytes, body: bytes, notes: tuple[Note, ...], indent: bytes, comment: Comment) -> bytes:
     written = f" ({', '.join(notes)})".encode() if notes else b""
     before, after = indent + comment[0], comment[1] + b"\n"
-    text = (
-        before + b">>> checkpoint-git" + written + b" >>>" + after + body + before + b"<<< checkpoint-git <<<" + after
-    )
+    begin, end = b">>> checkpoint-git" + written + b" >>>", b"<<< checkpoint-git <<<"
+    text = before + begin + after + body + before + end + after
     return text.replace(b"\n", b"\r\n") if _has_crlf(data) else text
 
 

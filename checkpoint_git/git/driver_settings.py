@@ -74,10 +74,8 @@ def plan_settings(
 def find_schemas(settings: Mapping[str, str]) -> dict[str, str]:
     """Driver -> schema of the other JSON files that an earlier init was told of."""
     keys = re.compile(rf"merge\.({JSON_DRIVER}[0-9a-f]+)\.driver")
-    named = {
-        found[1]: read_driver_command(command) for key, command in settings.items() if (found := keys.fullmatch(key))
-    }
-    return {name: driver.choices.whole_schema for name, driver in named.items() if driver}
+    named = ((keys.fullmatch(key), read_driver_command(command)) for key, command in settings.items())
+    return {found[1]: driver.choices.whole_schema for found, driver in named if found and driver}
 
 
 def plan_hook(name: str, shim: bytes) -> dict[str, str]:

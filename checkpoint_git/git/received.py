@@ -67,9 +67,8 @@ def read_arrivals(
         names = [(tip, path) for tip in some for path in plain]
         headers = objects.read_headers(repository, [f"{tip}:{path}" for tip, path in names], env)
         for (tip, path), header in zip(names, headers, strict=True):
-            asked = (
-                (path, mode, header.id) for mode in (*objects.FILE_MODES, objects.SYMLINK) if header.kind == "blob"
-            )
+            modes = (*objects.FILE_MODES, objects.SYMLINK) if header.kind == "blob" else ()
+            asked = ((path, mode, header.id) for mode in modes)
             new = [one for one in asked if one in brought and one not in told]
             told.update(new)
             if new:
@@ -80,10 +79,8 @@ def read_arrivals(
         told.update(listed)
         if listed:
             headers = objects.read_headers(repository, [blob for _, _, blob in listed], env)
-            sizes = (
-                -1 if one[1] == objects.GITLINK else header.size for one, header in zip(listed, headers, strict=True)
-            )
-            yield tip, [Arrival(*one, size) for one, size in zip(listed, sizes, strict=True)]
+            pairs = zip(listed, headers, strict=True)
+            yield tip, [Arrival(*one, -1 if one[1] == objects.GITLINK else header.size) for one, header in pairs]
 
 
 def read_received_losses(

@@ -115,9 +115,8 @@ def describe_unmerged(path: str) -> Finding:
 
 def advise_loss(path: str) -> str:
     """Of a record that may only be added, and was changed or removed."""
-    return (
-        f"what is new goes into another attempt; before a commit: git restore --staged --worktree -- {quote_path(path)}"
-    )
+    restore = f"git restore --staged --worktree -- {quote_path(path)}"
+    return f"what is new goes into another attempt; before a commit: {restore}"
 
 
 _READ_ERRORS = {

@@ -116,9 +116,8 @@ def read_past_conflicts(work_tree: str, path: str) -> Iterator[Unmerged]:
             ours, theirs = parents.split()
             base = next(iter(read_base_ids(work_tree, [ours, theirs])), "")
             commits = (ours, base, theirs)
-            yield make_unmerged(
-                path, [read_files_at(work_tree, [path], commit=each)[path] if each else None for each in commits]
-            )
+            contents = [read_files_at(work_tree, [path], commit=each)[path] if each else None for each in commits]
+            yield make_unmerged(path, contents)
 
 
 def make_unmerged(path: str, contents: Sequence[bytes | None]) -> Unmerged:

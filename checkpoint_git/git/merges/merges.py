@@ -7,21 +7,11 @@ from typing import NamedTuple
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.jsontext import MAX_BYTES
 from checkpoint_git.core.terminal_text import escape_controls
+from checkpoint_git.git import objects
 from checkpoint_git.git.history.history import is_shallow
 from checkpoint_git.git.history.log import read_boundary
 from checkpoint_git.git.merges.bases import Base, list_ids, read_all_bases
-from checkpoint_git.git.objects import (
-    Change,
-    Entry,
-    Env,
-    diff_tree_pairs,
-    find_missing,
-    read_beginnings,
-    read_bounded,
-    read_commit,
-    read_headers,
-    read_tree,
-)
+from checkpoint_git.git.objects import Change, Entry, Env
 from checkpoint_git.git.run import run_git
 from checkpoint_git.git.staged import pathspecs
 from checkpoint_git.protocols.registry import is_merged, protocol_of
@@ -65,7 +55,7 @@ class Touched(NamedTuple):
 
 def read_commits(cwd: str, ids: Sequence[str], env: Env = None) -> list[Commit]:
     commits = []
-    for commit, data in zip(ids, read_beginnings(cwd, ids, env), strict=True):
+    for commit, data in zip(ids, objects.read_beginnings(cwd, ids, env), strict=True):
         header, _, message = data.partition(b"\n\n")
         fields = [line.partition(b" ") for line in header.split(b"\n")]
         tree = next(value.decode() for name, _, value in fields if name == b"tree")
@@ -77,12 +67,12 @@ def read_commits(cwd: str, ids: Sequence[str], env: Env = None) -> list[Commit]:
 
 def read_merge(cwd: str, rev: str) -> Commit:
     """Raises CheckpointError where it is no merge, or its parents are not here."""
-    (commit,) = read_commits(cwd, [read_commit(cwd, rev)])
+    (commit,) = read_commits(cwd, [objects.read_commit(cwd, rev)])
     if len(commit.parents) < 2:
         count = "no parent" if not commit.parents else "one parent"
         message = f"{escape_controls(rev)} is not a merge: it has {count}"
         raise CheckpointError(message, "name a merge commit: git log --merges")
-    missing = find_missing(cwd, commit.parents)
+    missing = objects.find_missing(cwd, commit.parents)
     if missing:
         parent = next(parent for parent in commit.parents if parent in missing)
         hint = UNSHALLOW if is_shallow(cwd) else "the repository is damaged: git fsck"
@@ -103,7 +93,7 @@ def read_merges(cwd: str, revisions: str) -> list[Commit]:
     for merge in merges:
         first, *others = (trees[parent] for parent in merge.parents)
         pairs[merge.id] = {(first, tree) for tree in (*others, merge.tree)}
-    changes = diff_tree_pairs(cwd, {pair for some in pairs.values() for pair in some}, pathspecs())
+    changes = objects.diff_tree_pairs(cwd, {pair for some in pairs.values() for pair in some}, pathspecs())
     # git 2.36.0 forgets the paths after the first pair of trees
     touching = {pair for pair, some in changes.items() if any(protocol_of(change.path) for change in some)}
     return [merge for merge in merges if not touching.isdisjoint(pairs[merge.id])]
@@ -132,7 +122,7 @@ def read_touched(cwd: str, merge: Commit, env: Env = None) -> Touched:
 
 def read_touched_each(cwd: str, merges: Sequence[Commit], env: Env = None) -> Iterator[Touched | str]:
     """What each merge touched, as many at a time as memory should hold; a sentence where nothing is known of one."""
-    missing = find_missing(cwd, sorted({parent for merge in merges for parent in merge.parents}), env)
+    missing = objects.find_missing(cwd, sorted({parent for merge in merges for parent in merge.parents}), env)
     touched = _read_in_parts(cwd, [merge for merge in merges if not missing & set(merge.parents)], env)
     for merge in merges:
         parent = next((parent for parent in merge.parents if parent in missing), "")
@@ -164,9 +154,9 @@ def _read_touched_all(
     is_cut = not all(based) and is_shallow(cwd)
     sources = _find_sources(cwd, merges, based, env)
     renamed = {(one.reference, tree) for one in sources for tree in one.parents}
-    moves = diff_tree_pairs(cwd, renamed, pathspecs(), env, renames=True)
+    moves = objects.diff_tree_pairs(cwd, renamed, pathspecs(), env, renames=True)
     plain = {(one.reference, tree) for one in sources for tree in (one.result, *one.others.values())}
-    changes = diff_tree_pairs(cwd, plain, pathspecs(), env)
+    changes = objects.diff_tree_pairs(cwd, plain, pathspecs(), env)
     readers = [_Reader(one, moves, changes) for one in sources]
     contents = read_contents(cwd, [blob for reader in readers for blob in reader.list_blobs()], env)
     lacking = CheckpointError("what its parents have in common is not in this clone", UNSHALLOW)
@@ -187,7 +177,7 @@ class _Source(NamedTuple):
 def _find_sources(cwd: str, merges: Sequence[Commit], based: Sequence[tuple[Base, ...]], env: Env) -> list[_Source]:
     ids = {one for merge, bases in zip(merges, based, strict=True) for one in (*merge.parents, *list_ids(bases))}
     known = sorted(ids | {merge.id for merge in merges if not merge.tree})
-    headers = read_headers(cwd, [f"{one}^{{tree}}" for one in known], env)
+    headers = objects.read_headers(cwd, [f"{one}^{{tree}}" for one in known], env)
     trees = {one: header.id for one, header in zip(known, headers, strict=True)}
     missing = next((one for one, tree in trees.items() if not tree), "")
     if missing:
@@ -298,13 +288,13 @@ def _is_whole(file: Versions) -> bool:
 def read_contents(cwd: str, blobs: Iterable[str], env: Env = None) -> dict[str, bytes]:
     """A blob beyond a checkpoint's size comes as NULs that are too many as well."""
     wanted = sorted(set(blobs))
-    found = zip(wanted, read_bounded(cwd, wanted, env), strict=True)
+    found = zip(wanted, objects.read_bounded(cwd, wanted, env), strict=True)
     return {one: data if isinstance(data, bytes) else one.encode().ljust(MAX_BYTES + 1, b"\0") for one, data in found}
 
 
 def read_blobs_at(cwd: str, paths: Sequence[str], env: Env = None, commit: str = "HEAD") -> dict[str, str]:
     """The blobs of a commit or tree, "" for no file."""
-    found = read_tree(cwd, commit, env, paths) if paths else {}
+    found = objects.read_tree(cwd, commit, env, paths) if paths else {}
     known = {path: entry.blob for path, entry in found.items() if entry.mode.startswith("100")}
     return {path: known.get(path, "") for path in paths}
 

@@ -96,11 +96,8 @@ def write_blobs(sealed: isolated_dir.Sealed, contents: Sequence[bytes]) -> list[
         with open(os.path.join(sealed.folder, f"blob-{number}"), "wb") as stream:
             stream.write(data)
     stdin = b"".join(b"../../blob-%d\n" % number for number in range(len(contents)))
-    return (
-        isolated_dir.run_sealed(sealed, ["hash-object", "-w", "--no-filters", "--stdin-paths"], stdin)
-        .out.decode()
-        .split()
-    )
+    words = ["hash-object", "-w", "--no-filters", "--stdin-paths"]
+    return isolated_dir.run_sealed(sealed, words, stdin).out.decode().split()
 
 
 def write_tree(sealed: isolated_dir.Sealed, tree: str, changes: Mapping[str, Entry | None]) -> str:
@@ -144,9 +141,8 @@ def read_rename_losses(sealed: isolated_dir.Sealed, bases: Sequence[str], tree: 
         ]
         renames = diff_trees(sealed.cwd, bases[0], mover, (), sealed.env, renames=True) if lost else []
         targets = {one.came_from: one.path for one in renames if one.came_from}
-        found += [
-            RenameLoss(path, mover, targets.get(path, "")) for path in lost if not is_merged(targets.get(path, ""))
-        ]
+        losses = (RenameLoss(path, mover, targets.get(path, "")) for path in lost)
+        found += [loss for loss in losses if not is_merged(loss.target)]
     return found
 
 

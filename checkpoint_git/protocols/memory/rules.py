@@ -30,16 +30,14 @@ def _check_fields(name: str, reading: Reading) -> Iterator[Finding]:
         shown = " | ".join(shorten(value, _SHOWN) for value in values)
         counts = shorten(reading.fields[key], _SHOWN)
         if key == "timestamp":
-            message = (
-                f'an update was cut off, or made by a client that only adds: the newest timestamp counts, "{counts}"'
-            )
+            why = "an update was cut off, or made by a client that only adds"
+            message = f'{why}: the newest timestamp counts, "{counts}"'
             hint = "the next checkpoint memory update keeps one value of each field"
             yield Finding("memory/interrupted", "warning", message, name, hint=hint)
         else:
             message = f'{key} has several values: {shown}; "{counts}" was added last and counts'
-            hint = (
-                f"a server does not record an older one that was set again; then: checkpoint memory update {key}=VALUE"
-            )
+            again = f"checkpoint memory update {key}=VALUE"
+            hint = f"a server does not record an older one that was set again; then: {again}"
             yield Finding("memory/several-values", "warning", message, name, hint=hint)
 
 

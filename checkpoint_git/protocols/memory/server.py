@@ -61,10 +61,9 @@ def _examine(
         hint = "git config checkpoint.memoryFile ABSOLUTE-PATH, to share one between clients"
         yield Finding("memory/graph-unknown", "note", message, hint=hint)
     elif faults := plan_repair(read_lines(path)).faults:
-        message = (
-            f"line {faults[0][0]}: {faults[0][1]} ({plural(len(faults), 'such line')}): no server can use this graph"
-        )
-        yield Finding("memory/graph-broken", "error", message, path, line=faults[0][0], hint=BROKEN_HINT)
+        (at, fault), count = faults[0], plural(len(faults), "such line")
+        message = f"line {at}: {fault} ({count}): no server can use this graph"
+        yield Finding("memory/graph-broken", "error", message, path, line=at, hint=BROKEN_HINT)
         return
     try:
         with graph.open_graph(settings, invocation.cwd, invocation.env, offline=args.offline) as transport:

@@ -150,9 +150,8 @@ def compare(
 def agree(fields: Mapping[str, str], document: Mapping[str, Any], differences: Sequence[Difference]) -> dict[str, str]:
     won = {found.field: found.ours if found.winner == "checkpoint" else found.theirs for found in differences}
     texts = {field: (fields.get(field, "").strip(), _read_text(document, field)) for field in FIELDS}
-    return won | {
-        field: one for field, (one, two) in texts.items() if one and _normal(field, one) == _normal(field, two)
-    }
+    same = {field: one for field, (one, two) in texts.items() if _normal(field, one) == _normal(field, two)}
+    return won | {field: text for field, text in same.items() if text}
 
 
 def _normal(field: str, text: str) -> list[str]:

@@ -68,9 +68,8 @@ def check_phase(phase: str, known: Collection[str] = layout.READ_PHASES) -> str:
         return phase
     why = "is read, but not written" if phase in layout.READ_PHASES else "is not a phase"
     shown = escape_controls(shorten(phase, 60))
-    raise CheckpointError(
-        f'"{shown}" {why}; valid phases: {", ".join(known)}', f"give --phase {next(iter(known))}, for example"
-    )
+    hint = f"give --phase {next(iter(known))}, for example"
+    raise CheckpointError(f'"{shown}" {why}; valid phases: {", ".join(known)}', hint)
 
 
 class Draft(NamedTuple):

@@ -111,9 +111,8 @@ def _check_paths(value: dict[str, Any], payload: dict[str, Any]) -> Iterator[Fin
                 hint = "write it relative to the repository's root, with / between its parts"
                 yield make_error("pipeline/path", f"{where[1:]} is {quote(path)}: {trouble}", where, hint)
             elif path != "/".join(part for part in path.split("/") if part not in ("", ".")):
-                yield make_warning(
-                    "pipeline/path-not-normal", f"{where[1:]} is {quote(path)}, which can be written shorter", where
-                )
+                message = f"{where[1:]} is {quote(path)}, which can be written shorter"
+                yield make_warning("pipeline/path-not-normal", message, where)
 
 
 def find_path_trouble(path: str) -> str:

@@ -61,9 +61,7 @@ def find_files(folder: str) -> list[str]:
         is_end = parent.count(os.sep) - start.count(os.sep) + 1 >= _DEEPEST or seen > _MOST_ENTRIES
         folders[:] = [] if is_end else sorted(name for name in folders if name != ".git")
         paths = [os.path.join(parent, name) for name in sorted(files)]
-        found += [
-            path for path in paths if layout.find_skill(path) or (protocol_of(path) == "pipeline" and _is_odd(path))
-        ]
+        found += [one for one in paths if layout.find_skill(one) or (protocol_of(one) == "pipeline" and _is_odd(one))]
     return found
 
 

@@ -117,9 +117,8 @@ def request_databases(workspace: Workspace, urls: Sequence[str], tables: Sequenc
             requests.append(postgresql.request_database(url, tables))
         elif scheme != "sqlite":
             shown = escape_controls(shorten(scheme, 40))  # the rest may hold a password
-            raise CheckpointError(
-                f'databases of the kind "{shown}" are not known', "sqlite:///path or postgresql://..."
-            )
+            message = f'databases of the kind "{shown}" are not known'
+            raise CheckpointError(message, "sqlite:///path or postgresql://...")
         elif tables:
             raise CheckpointError("an SQLite database is kept whole, and not by tables", "leave --table out")
         else:

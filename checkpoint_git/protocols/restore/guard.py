@@ -88,9 +88,8 @@ def _judge(call: Call, invocation: Invocation, *, auto: bool) -> Answer:
             root = find_place(here).root
     root = os.path.realpath(root)
     # read no further than needed: a manifest of thousands of files takes its time
-    verdict = decide(
-        call._replace(path=path), root, _read_covers(root, git_dir, invocation.now), Present(root, git_dir)
-    )
+    covers = _read_covers(root, git_dir, invocation.now)
+    verdict = decide(call._replace(path=path), root, covers, Present(root, git_dir))
     if verdict.allowed or not (auto and verdict.needs):
         return Answer((), ALLOWED) if verdict.allowed else _stop(verdict.reason, verdict.needs)
     from checkpoint_git.protocols.restore import layout, operations, points

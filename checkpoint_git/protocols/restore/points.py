@@ -128,9 +128,8 @@ def _find_secret(workspace: Workspace, found: Sequence[ScopePath], include: froz
     # a name alone makes no secret of code, of documents, and of what everybody with the repository has
     paths = [one.path for one in found if one.path not in include]
     doubtful = [path for path in paths if rules.is_doubtful(path)]
-    tracked = (
-        private_objects.read_tracked(workspace.root, doubtful, workspace.env) if workspace.git_dir else frozenset()
-    )
+    asked = doubtful if workspace.git_dir else []
+    tracked = private_objects.read_tracked(workspace.root, asked, workspace.env)
     kept = {path for path in doubtful if path in tracked or rules.is_harmless(os.path.join(workspace.root, path))}
     return [path for path in paths if path not in kept]
 
@@ -393,9 +392,8 @@ def restore_entries(
         contents = file_mechanisms.read_contents(kind, location, holding)
         for entry, content in zip(holding, contents, strict=True):
             if content is None:
-                raise file_mechanisms.LostError(
-                    f"the content of {escape_controls(entry.path)} is lost", "verify the point"
-                )
+                message = f"the content of {escape_controls(entry.path)} is lost"
+                raise file_mechanisms.LostError(message, "verify the point")
             file_writes.write_path(target, entry, content, work_folder, sync=sync, check=check)
         for entry in entries:
             if entry.twin:

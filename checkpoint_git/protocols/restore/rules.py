@@ -34,10 +34,9 @@ def is_sensitive(path: str) -> bool:
         return False
     if name.startswith(_SECRETS["json_only"]):
         return name.endswith(".json")
-    is_named = (
-        name in _SECRETS["names"] or name.startswith(_SECRETS["beginnings"]) or name.endswith(_SECRETS["endings"])
-    )
-    return is_named or f"/{path.lower()}".endswith(_SECRETS["paths"])
+    if name in _SECRETS["names"] or name.startswith(_SECRETS["beginnings"]) or name.endswith(_SECRETS["endings"]):
+        return True
+    return f"/{path.lower()}".endswith(_SECRETS["paths"])
 
 
 def is_doubtful(path: str) -> bool:
@@ -91,12 +90,10 @@ _HINT = "do not use this point: its manifest was edited by hand or damaged"
 # A manifest can come with an untrusted branch: whatever it names is checked here, and again where it is written.
 def is_plain_path(path: str) -> bool:
     """By its text it stays below the workspace, and out of what belongs to git and to restore points."""
-    if "\0" in path or path.startswith("/"):
+    if "\0" in path or path.startswith(("/", f"{layout.FOLDER}/chk_")):
         return False
     parts = path.split("/")
-    return not (
-        _FORBIDDEN.intersection(parts) or any(map(is_git_name, parts)) or path.startswith(f"{layout.FOLDER}/chk_")
-    )
+    return not (_FORBIDDEN.intersection(parts) or any(map(is_git_name, parts)))
 
 
 # A connection to PostgreSQL: what it is made of -> the variable by which the client programs learn it.

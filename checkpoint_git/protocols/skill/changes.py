@@ -198,9 +198,8 @@ def make_edits(replace: Mapping[str, Any] | None, append: Lists | None, remove: 
     for action, lists in actions:
         for path, items in (lists or {}).items():
             if isinstance(items, str | bytes | Mapping):
-                raise CheckpointError(
-                    f"{action} takes a list of items for each path", 'write {"next_actions": ["..."]}'
-                )
+                message = f"{action} takes a list of items for each path"
+                raise CheckpointError(message, 'write {"next_actions": ["..."]}')
             edits += [make_edit(path, action, _tokens(item)) for item in items]
     return edits
 
@@ -394,9 +393,8 @@ def _find_member(container: Any, edit: Edit, at: int) -> Any:
     if edit.field == "next_actions" and isinstance(container, str) and isinstance(edit.value, str):
         action = {"text": container, step.name: edit.value}
         line = f"--{before}:json={dump(action)}"
-    raise EditError(
-        edit.word, message, f"set {before} itself{', with :json for an object or a list' * (not line)}", line
-    )
+    more = "" if line else ", with :json for an object or a list"
+    raise EditError(edit.word, message, f"set {before} itself{more}", line)
 
 
 def _find_item(items: list[Any], edit: Edit, at: int) -> int:

@@ -362,9 +362,8 @@ def find_unknown_commits(facts: SkillFacts) -> Iterator[Finding]:
             else:
                 trouble, hint = "this repository has no such commit", f"was it rebased away, or mistyped? {right}"
             message = f"{recorded.key} names {recorded.id[:12]}: {trouble}"
-            where = {"elsewhere": "HEAD's history"}.get(
-                kind, "this shallow clone" if level == "note" else "this repository"
-            )
+            here = "this shallow clone" if level == "note" else "this repository"
+            where = "HEAD's history" if kind == "elsewhere" else here
             cause = f"recorded commits are not in {where}"
             yield Finding("drift/commit-unknown", level, message, summary.path, recorded.where, hint=hint, cause=cause)
 

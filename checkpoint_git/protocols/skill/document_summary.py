@@ -120,9 +120,8 @@ def _share(text: Any) -> str | None:
 
 
 def _proposal(blocker: Any) -> str:
-    return (
-        views.text_field(blocker, "proposed_resolution") if isinstance(blocker, dict) and views.is_open(blocker) else ""
-    )
+    is_asked = isinstance(blocker, dict) and views.is_open(blocker)
+    return views.text_field(blocker, "proposed_resolution") if is_asked else ""
 
 
 # In every spelling of a reference a digit is behind one of these: most texts name none, and that is soon seen.

@@ -8,18 +8,10 @@ from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.terminal_text import quote_word
 from checkpoint_git.protocols.mismatch import OWN, quote
-from checkpoint_git.protocols.skill import changes
+from checkpoint_git.protocols.skill import changes, views
 from checkpoint_git.protocols.skill.changes import check_next, check_text, find_done_trouble, take_action
 from checkpoint_git.protocols.skill.fields import Understood
 from checkpoint_git.protocols.skill.names import find_choice, spell
-from checkpoint_git.protocols.skill.views import (
-    action_text,
-    find_answers,
-    open_blockers,
-    read_list,
-    read_objects,
-    waits_on_user,
-)
 
 NEEDS = ("user_decision", "code_fix", "external_dep")
 
@@ -67,14 +59,14 @@ def block(
 def decide(value: dict[str, Any], now: int, answer: str, name: str | None = None) -> Entry | Finding:
     """Answers a decision that waits on the user, and keeps the answer with its day. name: the question's id."""
     _checked(answer)
-    waiting = [one for one in open_blockers(value) if waits_on_user(one)]
+    waiting = [one for one in views.open_blockers(value) if views.waits_on_user(one)]
     if name is None and any(_id(one) == answer for one in waiting):
         command = _commands(value, [one for one in waiting if _id(one) == answer])
         return _refusal("question", f"{quote(answer)} is the question: the answer is missing", command)
     asked = _choose(value, waiting, name, "question", answer)
     if isinstance(asked, Finding):
         return asked
-    options = [str(each) for each in read_list(asked, "options") if isinstance(each, str)]
+    options = [str(each) for each in views.read_list(asked, "options") if isinstance(each, str)]
     twins = [each for each in options if spell(each) == spell(answer)] or _find_option(options, answer)
     meant = twins[0] if twins and answer not in options else answer
     question = str(asked.get("description", "")).strip()
@@ -103,7 +95,11 @@ def _find_option(options: Sequence[str], answer: str) -> list[str]:
 def split_answer(value: dict[str, Any], words: Sequence[str]) -> tuple[str, str | None]:
     """(the answer, the question's id or None) in the words of a command line; "" where the id is missing."""
     first = words[0].rstrip(":=") or words[0]
-    if len(words) == 1 or _find_named(value, open_blockers(value), first) or (len(words) == 2 and not first.isalpha()):
+    if (
+        len(words) == 1
+        or _find_named(value, views.open_blockers(value), first)
+        or (len(words) == 2 and not first.isalpha())
+    ):
         return (" ".join(words[1:]), first) if len(words) > 1 else (first, None)
     return " ".join(words), ""
 
@@ -112,8 +108,8 @@ def unblock(value: dict[str, Any], now: int, name: str | None = None) -> Entry |
     """Marks a blocker as resolved. name: its id."""
     if name is not None:
         _checked(name)
-    others = [one for one in open_blockers(value) if not waits_on_user(one)]
-    asked = [one for one in open_blockers(value) if waits_on_user(one)]
+    others = [one for one in views.open_blockers(value) if not views.waits_on_user(one)]
+    asked = [one for one in views.open_blockers(value) if views.waits_on_user(one)]
     asked = _find_named(value, asked, name) if name and not _find_named(value, others, name) else []
     if asked:
         return _refusal("question", f"{quote(name)} waits on an answer", _commands(value, asked))
@@ -143,7 +139,7 @@ def drop(
     at = find_action(value, action, "drop", end)
     if isinstance(at, Finding):
         return at
-    text = action_text(take_action(value, at, next_action, complete))
+    text = views.action_text(take_action(value, at, next_action, complete))
     note(value, f"Dropped: {text}: {_checked(why)} ({write_instant(now)[:10]})")
     return Entry(f"dropped: {text}{'; the status is complete' * complete}", ("next_actions", "context_primer"))
 
@@ -152,13 +148,13 @@ def find_action(value: dict[str, Any], action: str | None, verb: str, end: str =
     """The place of an action by its number, its id, or a part of its text; of the first one for None. verb, end: of the
     command that names one.
     """
-    actions = read_list(value, "next_actions")
+    actions = views.read_list(value, "next_actions")
     if action is None:
         return 0
     number, exact = action.removeprefix("next_actions.").strip("#[]"), changes.find_index(actions, _checked(action))
     if exact is None and changes.is_index(number, actions):
         exact = int(number)
-    texts = [action_text(each) for each in actions]
+    texts = [views.action_text(each) for each in actions]
     holding = [at for at, text in enumerate(texts) if action.casefold() in text.casefold()]
     near = holding if exact is None else [exact]
     if len(near) == 1:
@@ -185,7 +181,7 @@ def _new_id(value: dict[str, Any], text: str) -> str:
     from hashlib import sha256  # brings OpenSSL along, and only this needs it
 
     # made of the text, not counted: two branches that each add a blocker would both take the next number
-    taken = {_id(blocker) for blocker in read_objects(value, "blockers")}
+    taken = {_id(blocker) for blocker in views.read_objects(value, "blockers")}
     digits = sha256(text.encode()).hexdigest() * (len(taken) + 1)
     return next(name for name in (f"b{digits[:length]}" for length in range(4, len(digits))) if name not in taken)
 
@@ -203,7 +199,7 @@ def _list_in(value: dict[str, Any], *path: str) -> list[Any]:
 def _find_named(value: dict[str, Any], found: list[dict[str, Any]], name: str) -> list[dict[str, Any]]:
     """Those with that id, or the one at that place (blockers.2), or with that id or text in another spelling."""
     by_id = [one for one in found if _id(one) == name]
-    places = {f"blockers.{at}": one for at, one in enumerate(read_list(value, "blockers"))}
+    places = {f"blockers.{at}": one for at, one in enumerate(views.read_list(value, "blockers"))}
     by_place = [one for one in found if name and one is places.get(name)]
     texts = [(one, {spell(_id(one)), spell(str(one.get("description", "")))}) for one in found]
     return by_id or by_place or [one for one, spelled in texts if name and spell(name) in spelled]
@@ -228,7 +224,7 @@ def _choose(
 
 def _commands(value: dict[str, Any], found: list[dict[str, Any]], answer: str = "") -> str:
     """What settles each blocker."""
-    every = find_answers(OWN, value, answer)
+    every = views.find_answers(OWN, value, answer)
     return "; ".join([line for one, line in every if any(each is one for each in found)][:5])
 
 
@@ -239,7 +235,7 @@ def _refusal(noun: str, message: str, hint: str) -> Finding:
 def _close(value: dict[str, Any], blocker: dict[str, Any], now: int) -> str:
     """Resolves a blocker; the work goes on where it was blocked by nothing else. What to add to the answer."""
     blocker |= {"resolved": True, "resolved_at": write_instant(now)}
-    if value.get("status") != "blocked" or open_blockers(value) or not read_list(value, "next_actions"):
+    if value.get("status") != "blocked" or views.open_blockers(value) or not views.read_list(value, "next_actions"):
         return ""
     value["status"] = "in_progress"
     return "; the status is in_progress again"

@@ -11,20 +11,8 @@ from checkpoint_git.core import jsontext
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.terminal_text import quote_word
 from checkpoint_git.protocols.mismatch import quote
-from checkpoint_git.protocols.skill import names
-from checkpoint_git.protocols.skill.changes import (
-    SIGNS,
-    TEXTS,
-    Edit,
-    EditError,
-    Step,
-    find_index,
-    find_item,
-    ids_of,
-    name_text,
-    path_text,
-    typed_edit,
-)
+from checkpoint_git.protocols.skill import changes, names
+from checkpoint_git.protocols.skill.changes import Edit, EditError, Step, path_text, typed_edit
 from checkpoint_git.protocols.skill.shape import write_item
 from checkpoint_git.protocols.skill.views import read_objects
 
@@ -72,7 +60,7 @@ def _understand(value: Any, reader: _Reader) -> Edit:
     for step in reader.edit.path:
         if isinstance(held, list) or rules.get("type") == "array":
             path.append(_find_id(step, held))
-            rules, held = child_rules(reader.schema, rules, ""), find_item(held, step.name)
+            rules, held = child_rules(reader.schema, rules, ""), changes.find_item(held, step.name)
             continue
         found = _find_name(step.name, where, frozenset(held if isinstance(held, dict) else ()), reader)
         path += [step] if found == (step.name,) else [Step(name) for name in found]
@@ -108,8 +96,8 @@ def _understand(value: Any, reader: _Reader) -> Edit:
 def _find_id(step: Step, items: Any) -> Step:
     """By the item's id, where it is named by its text or behind a dot."""
     is_number = not step.bracketed and step.name.isdecimal()
-    at = find_index(items, step.name) if isinstance(items, list) and not is_number else None
-    ids = ids_of(items[at]) if at is not None and isinstance(items[at], dict) else []
+    at = changes.find_index(items, step.name) if isinstance(items, list) and not is_number else None
+    ids = changes.ids_of(items[at]) if at is not None and isinstance(items[at], dict) else []
     return Step(step.name if step.name in ids else ids[0], bracketed=True) if ids else step
 
 
@@ -119,7 +107,7 @@ def _check_removal(edit: Edit, path: tuple[Step, ...], held: Any, rules: Schema)
     is_guessed = [step.name for step in path] != [step.name for step in edit.path] and not path[-1].bracketed
     if not held or not (is_guessed or (count > 1 and rules)):
         return
-    first = typed_edit(f"--{name}-=", next(iter(ids_of(held[0])), "")) if count else f"--{name}-="
+    first = typed_edit(f"--{name}-=", next(iter(changes.ids_of(held[0])), "")) if count else f"--{name}-="
     hint, more = ("remove one", f"; or all: --{name}:json='[]'") if count else ("say that it goes", "")
     message = f"{quote(edit.word)} would remove all of {name} ({count or 1})"
     raise EditError(edit.word, message, hint, first, more)
@@ -151,8 +139,8 @@ def _unknown(name: str, where: str, reader: _Reader) -> CheckpointError:
         near = ""
     if edit.action == "remove" and not near:
         return CheckpointError(message, "see what there is: checkpoint show")
-    operator = SIGNS[edit.action] or "+" * (is_typed and full in names.LISTS)
-    if near in TEXTS and isinstance(value, str) and operator == "+":
+    operator = changes.SIGNS[edit.action] or "+" * (is_typed and full in names.LISTS)
+    if near in changes.TEXTS and isinstance(value, str) and operator == "+":
         value = write_item(near, value)
     advice, flag = "did you mean this", "--new-field" if edit.word.startswith("--") else "new_field"
     more, line = f"; a field of your own is {own}, or any name with {flag}", ""
@@ -161,7 +149,7 @@ def _unknown(name: str, where: str, reader: _Reader) -> CheckpointError:
             words = f"{'-- ' * value.startswith('-')}{quote_word(value)}{' --why ...' * (name == 'drop')}"
             return CheckpointError(message, f"{advice}: checkpoint {name} {reader.skill} {words}{more}")
         if name in [row.get("id") for row in read_objects(dict(reader.document), "progress_table")]:
-            row = quote_word(f"--progress_table[{name}]{name_text('progress_table', value)}")
+            row = quote_word(f"--progress_table[{name}]{changes.name_text('progress_table', value)}")
             return EditError(edit.word, message, advice, row, more)
     if near:
         line = typed_edit(f"--{path}{operator}=", value).replace(name, near, 1)
@@ -179,9 +167,8 @@ def _read(value: Any, rules: Schema, held: Any, where: str, reader: _Reader) -> 
         inner = child_rules(reader.schema, rules, "")
         return [_read(item, inner, held, where, reader) for item in value]
     if isinstance(value, bytes) and b"e" in value.lower() and isinf(float(value)):
-        raise CheckpointError(
-            f"{quote(reader.edit.word)}: {quote(value.decode())} is not finite", "give a smaller number"
-        )
+        message = f"{quote(reader.edit.word)}: {quote(value.decode())} is not finite"
+        raise CheckpointError(message, "give a smaller number")
     if not isinstance(value, dict):
         return value
     there = held if isinstance(held, list) else [held]
@@ -247,6 +234,5 @@ def resolve(schema: Schema, rules: Any) -> Schema:
 
 def child_rules(schema: Schema, rules: Schema, name: str) -> Schema:
     """The rules of a member of an object, or of the items of a list; {} where the schema knows nothing of them."""
-    return resolve(
-        schema, rules.get("properties", {}).get(name) or rules.get("items") or rules.get("additionalProperties")
-    )
+    own = rules.get("properties", {}).get(name)
+    return resolve(schema, own or rules.get("items") or rules.get("additionalProperties"))

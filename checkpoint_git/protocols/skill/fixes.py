@@ -15,20 +15,11 @@ from checkpoint_git.disk.discover import Place, relative_path
 from checkpoint_git.git.history.evidence import Evidence
 from checkpoint_git.protocols.check import Context
 from checkpoint_git.protocols.fix import Done, FileFix, FixPlan
-from checkpoint_git.protocols.skill import layout, store
+from checkpoint_git.protocols.skill import layout, store, views
 from checkpoint_git.protocols.skill.changes import KEPT_DONE
 from checkpoint_git.protocols.skill.facts import SkillFacts
 from checkpoint_git.protocols.skill.requests import asks_only_to_merge, find_resolution, find_shipped
 from checkpoint_git.protocols.skill.rotation import Moved, find_merged, history_document, history_marks, plan_rotation
-from checkpoint_git.protocols.skill.views import (
-    action_done_when,
-    action_text,
-    is_open,
-    listed_path,
-    read_list,
-    read_primer,
-    text_field,
-)
 from checkpoint_git.protocols.write import find_new_errors
 
 check_owner = store.check_owner
@@ -66,9 +57,8 @@ def _plan_file(context: Context, path: str, skill: str, findings: list[Finding])
 
         reverted = read_taken_back(place.work_tree, references)
     root = jsontext.parse(before.text)
-    fixed = fix_value(
-        deepcopy(root.value), findings, FixFacts(place.root, facts.proofs.get(path, {}), renames, reverted)
-    )
+    known = FixFacts(place.root, facts.proofs.get(path, {}), renames, reverted)
+    fixed = fix_value(deepcopy(root.value), findings, known)
     text, done = jsonwrite.rewrite(root, fixed.value) if fixed.done else before.text, list(fixed.done)
     if text.startswith(jsontext.BYTE_ORDER_MARK) and any(one.code == _BYTE_ORDER_MARK for one in findings):
         text = text.removeprefix(jsontext.BYTE_ORDER_MARK)
@@ -137,13 +127,13 @@ def _indexes(findings: list[Finding], place: str, items: Sequence[Any]) -> list[
 
 def _finish_shipped(value: dict[str, Any], found: list[Finding], facts: FixFacts, moved: list[Moved]) -> list[Done]:
     # the last action of work in progress stays: somebody has to say what is next
-    actions, record = read_list(value, "next_actions"), value.get("recently_done", [])
+    actions, record = views.read_list(value, "next_actions"), value.get("recently_done", [])
     shipped = {}
     for at in _indexes(found, "/next_actions", actions):
-        text = action_text(actions[at])
+        text = views.action_text(actions[at])
         evidence = find_shipped(text, facts.merged) if asks_only_to_merge(text) else None
         # what has a check of its own is left to `checkpoint done --verify`
-        if evidence and evidence.sure and not action_done_when(actions[at]):
+        if evidence and evidence.sure and not views.action_done_when(actions[at]):
             shipped[at] = evidence
     if len(shipped) == len(actions) and value.get("status") == "in_progress":
         shipped.pop(max(shipped, default=0), None)
@@ -157,7 +147,7 @@ def _finish_shipped(value: dict[str, Any], found: list[Finding], facts: FixFacts
         kept.insert(place, entry)
     value["next_actions"] = [action for at, action in enumerate(actions) if at not in shipped]
     value["recently_done"] = kept
-    texts = {at: f'moved "{action_text(actions[at])}" to recently_done: {why}' for at, why in shipped.items()}
+    texts = {at: f'moved "{views.action_text(actions[at])}" to recently_done: {why}' for at, why in shipped.items()}
     return [Done("drift/action-shipped", f"/next_actions/{at}", text) for at, text in texts.items()]
 
 
@@ -167,10 +157,10 @@ def _when(entry: Any) -> int:
 
 
 def _follow_renames(value: dict[str, Any], found: list[Finding], facts: FixFacts, moved: list[Moved]) -> list[Done]:
-    files, done = read_primer(value, "generated_files"), []
+    files, done = views.read_primer(value, "generated_files"), []
     for at in _indexes(found, "/context_primer/generated_files", files):
         entry, (old, new) = files[at], facts.renames.get(at, ("", ""))
-        if new and listed_path(entry) == old:
+        if new and views.listed_path(entry) == old:
             files[at] = {**entry, "path": new} if isinstance(entry, dict) else new
             where = f"/context_primer/generated_files/{at}"
             done.append(Done("drift/file-missing", where, f"{old} is called {new} now"))
@@ -187,7 +177,7 @@ def _rotate(value: dict[str, Any], found: list[Finding], facts: FixFacts, moved:
 
 
 def _retire_superseded(value: dict[str, Any], found: list[Finding], facts: FixFacts, moved: list[Moved]) -> list[Done]:
-    past = read_list(value, "superseded")
+    past = views.read_list(value, "superseded")
     if not past:
         return []
     value["superseded"] = []
@@ -204,12 +194,12 @@ def _move_home(value: dict[str, Any], found: list[Finding], facts: FixFacts, mov
 
 
 def _resolve_blockers(value: dict[str, Any], found: list[Finding], facts: FixFacts, moved: list[Moved]) -> list[Done]:
-    blockers, done = read_list(value, "blockers"), []
+    blockers, done = views.read_list(value, "blockers"), []
     for at in _indexes(found, "/blockers", blockers):
         blocker = blockers[at]
-        if not isinstance(blocker, dict) or not is_open(blocker):
+        if not isinstance(blocker, dict) or not views.is_open(blocker):
             continue
-        text = text_field(blocker, "proposed_resolution")
+        text = views.text_field(blocker, "proposed_resolution")
         if reference := find_resolution(text, facts.merged):
             evidence = facts.merged[reference]
             blocker.update(resolved=True, resolved_at=write_instant(evidence.when), evidence=str(evidence))

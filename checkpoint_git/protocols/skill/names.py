@@ -69,9 +69,8 @@ def _short_names(parent: str) -> dict[str, str]:
             for part in ("_".join(words[:at]), "_".join(words[at:])):
                 parts.setdefault(part, set()).add(place)
     short = {part: min(found) for part, found in parts.items() if len(found) == 1 and len(part) >= _SHORTEST}
-    return (
-        {name: place for name, place in short.items() if name not in _NO_SHORT_NAME} | _WORDS.get(parent, {}) | places
-    )
+    telling = {name: place for name, place in short.items() if name not in _NO_SHORT_NAME}
+    return {**telling, **_WORDS.get(parent, {}), **places}
 
 
 def spell(word: str) -> str:

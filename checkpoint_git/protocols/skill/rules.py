@@ -150,9 +150,8 @@ def _check_instant(text: Any, where: str, level: Level) -> list[Finding]:
         found = ((f"{text}{end}", why) for end, why in ends.items() if read_instant(f"{text}{end}"))
         guess, fault = next(found, ("", fault))
         message = f"{name} is {quote(text)}: {fault}"
-        hint = advise(
-            "if it is in UTC" if guess else "write a timestamp like 2026-03-31T14:00:00Z", where, f"={guess or '...'}"
-        )
+        what = "if it is in UTC" if guess else "write a timestamp like 2026-03-31T14:00:00Z"
+        hint = advise(what, where, f"={guess or '...'}")
         return [Finding(code, level, message, where=where, hint=hint)]
     if text[-1] in "Zz":
         return []
@@ -174,9 +173,8 @@ def _check_sizes(value: dict[str, Any], size: int) -> Iterator[Finding]:
         hint = advise("write the whole path, from the root; if it is this checkout", "/project_dir", here)
         yield make_warning("skill/relative-project-dir", message, "/project_dir", hint)
     if size > MAX_SIZE:
-        message = (
-            f"the file has {size / 1024:.1f} KB, more than {MAX_SIZE // 1024} KB, and every resume reads all of it"
-        )
+        much = f"{size / 1024:.1f} KB, more than {MAX_SIZE // 1024} KB"
+        message = f"the file has {much}, and every resume reads all of it"
         from checkpoint_git.protocols.skill.rotation import plan_rotation  # few checkpoints are that long
 
         hint = "shorten it, or move details into files (it has no closed entries to rotate)"

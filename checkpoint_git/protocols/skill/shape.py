@@ -31,9 +31,8 @@ def describe(mismatch: Mismatch) -> Finding:
         return empty_field(where)
     if keyword == "enum" and not advice:
         meant = names.find_choice(mismatch.value, mismatch.expected) if isinstance(mismatch.value, str) else ""
-        advice, change = (
-            ("use the intended word", f"={meant}") if meant else ("choose one of these", f"={mismatch.expected[0]}")
-        )
+        advice = "use the intended word" if meant else "choose one of these"
+        change = f"={meant or mismatch.expected[0]}"
     code = code or _KEYWORDS.get(keyword, "skill/shape")
     if not change and where != "/updated_at":
         advice, change = _write_line(where, mismatch)

@@ -101,9 +101,8 @@ def missing_checkpoint(place: Place, skill: str) -> CheckpointError:
     check_index(place, skill)
     known = [escape_controls(name) for name in list_skills(place)]
     if not known:
-        return CheckpointError(
-            f"{place.directory} holds no checkpoints yet", f"run `checkpoint update {quote_word(skill)}`"
-        )
+        hint = f"run `checkpoint update {quote_word(skill)}`"
+        return CheckpointError(f"{place.directory} holds no checkpoints yet", hint)
     twin = next((name for name in known if name.casefold() == skill.casefold()), "")
     if twin:  # a second one could not be made beside it
         return CheckpointError(f"{skill} has no checkpoint in {place.directory}", f"did you mean {twin}?")
@@ -281,6 +280,5 @@ def write_history(place: Place, skill: str, marks: list[str], data: bytes) -> st
         path = layout.history_path(place, skill, mark)
         if atomic.create_file(path, data) or read_content(path, place.top) == data:
             return path
-    raise CheckpointError(
-        f"all history names of {skill} are taken: {', '.join(marks[:3])} ...", "try again in a second"
-    )
+    message = f"all history names of {skill} are taken: {', '.join(marks[:3])} ..."
+    raise CheckpointError(message, "try again in a second")

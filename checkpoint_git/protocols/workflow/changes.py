@@ -11,15 +11,8 @@ from checkpoint_git.core.finding import Finding, make_error
 from checkpoint_git.disk import atomic
 from checkpoint_git.disk.discover import Place, relative_path
 from checkpoint_git.protocols.document import Document, read_objects
-from checkpoint_git.protocols.workflow import layout, rules, store, tasks
+from checkpoint_git.protocols.workflow import layout, resume, rules, store, tasks
 from checkpoint_git.protocols.workflow.layout import LAST, PHASES, next_phase
-from checkpoint_git.protocols.workflow.resume import (
-    explain_behind,
-    explain_missing,
-    find_behind,
-    is_approved,
-    is_finished,
-)
 from checkpoint_git.protocols.workflow.state import (
     State,
     find_earlier,
@@ -150,19 +143,19 @@ class Writer(NamedTuple):
 
         def change(value: Value, execution: Value, now: int) -> Finding | None:
             nonlocal following
-            phase, behind = str(value["current_phase"]), find_behind(value, execution)
-            if is_finished(value) and not behind:
+            phase, behind = str(value["current_phase"]), resume.find_behind(value, execution)
+            if resume.is_finished(value) and not behind:
                 return None
             is_done = any(row.get("phase") == phase for row in read_objects(value, "completed_phases"))
             result, trouble = _find_result(self.place, value, execution, output, is_done=is_done)
             if behind:
-                trouble = make_error(rules.BEHIND, explain_behind(behind), "/tasks", _FORCE)
+                trouble = make_error(rules.BEHIND, resume.explain_behind(behind), "/tasks", _FORCE)
             if trouble is not None and not force:
                 return trouble
             results = {result.path: result.digest} if result.digest else {}
             if phase == PHASES[2]:
                 results = find_results(self.place, value, execution["tasks"], phase)
-            if phase in approvals and not is_approved(phase, value, results):
+            if phase in approvals and not resume.is_approved(phase, value, results):
                 if not approved:
                     hint = f"ask the user, then: checkpoint workflow approve {phase} (or advance --yes)"
                     return make_error("workflow/not-approved", f"{phase} waits for approval", _PHASE, hint)
@@ -302,7 +295,7 @@ def _approve(value: Value, phase: str, results: Mapping[str, str], now: int) -> 
     if not results and not is_done:
         message = f"nothing of {phase} to approve yet"
         return make_error("workflow/output-missing", message, _PHASE, "see checkpoint workflow resume")
-    if not is_approved(phase, value, results):
+    if not resume.is_approved(phase, value, results):
         _note_approval(value, phase, results, now)
     return None
 
@@ -338,7 +331,7 @@ def _find_result(
     found = find_output(place, value, phase)
     if found.state == "good":
         return found, None
-    why = f"{found.path} {found.why}" if found.state == "failed" else explain_missing(phase, found)
+    why = f"{found.path} {found.why}" if found.state == "failed" else resume.explain_missing(phase, found)
     return OutputFile(), make_error("workflow/output-missing", f"{phase}: {why}", _PHASE, _FORCE)
 
 

@@ -9,14 +9,7 @@ from checkpoint_git.core.clock import DAY, HOUR, MINUTE, age_text, read_instant,
 from checkpoint_git.core.finding import Finding, make_error, make_warning
 from checkpoint_git.core.schema import Mismatch
 from checkpoint_git.protocols.mismatch import explain_mismatch, find_doubles, list_objects, quote, quote_where
-from checkpoint_git.protocols.workflow.layout import (
-    EXECUTION,
-    MAX_ATTEMPTS,
-    PHASE,
-    PHASES,
-    TASK_STATUSES,
-    relative_state_path,
-)
+from checkpoint_git.protocols.workflow import layout
 from checkpoint_git.protocols.workflow.resume import explain_behind, find_behind
 from checkpoint_git.protocols.workflow.tasks import OutputFile
 
@@ -56,13 +49,13 @@ def describe(mismatch: Mismatch) -> Finding:
 def check(value: dict[str, Any], *, skill: str, size: int, now: int) -> list[Finding]:
     """skill: "phase" or "execution", as the file's name says. now: seconds since 1970."""
     found = list(_check_instants(value, now)) if skill else []
-    if skill == PHASE:
+    if skill == layout.PHASE:
         found += [*_check_phases(value), *_check_time_order(value)]
         if value.get("interruption_safe") is False:
             message = "interruption_safe is false: a write was interrupted, or is in progress"
             hint = "check the content; the next `checkpoint workflow` command that writes sets it"
             found.append(Finding("workflow/interrupted", "note", message, where="/interruption_safe", hint=hint))
-    elif skill == EXECUTION:
+    elif skill == layout.EXECUTION:
         found += _check_tasks(value)
     return found
 
@@ -93,35 +86,33 @@ def _check_phases(value: dict[str, Any]) -> Iterator[Finding]:
     done: list[Any] = []
     for where, row in list_objects(value, "completed_phases"):
         phase, place = row.get("phase"), f"{where}/phase"
-        if phase not in PHASES:
+        if phase not in layout.PHASES:
             continue
         if phase in done:
             yield make_error("workflow/phase-twice", f"{phase} is completed twice", place, "remove one of the rows")
-        elif phase != PHASES[len(done)]:
-            message = f"{phase} is completed where {PHASES[len(done)]} comes first"
-            yield make_error("workflow/phase-order", message, place, f"the order is {', '.join(PHASES)}")
+        elif phase != layout.PHASES[len(done)]:
+            message = f"{phase} is completed where {layout.PHASES[len(done)]} comes first"
+            yield make_error("workflow/phase-order", message, place, f"the order is {', '.join(layout.PHASES)}")
             return
         else:
             done.append(phase)
     current = value.get("current_phase")
-    if current not in PHASES or not isinstance(value.get("completed_phases"), list):
+    if current not in layout.PHASES or not isinstance(value.get("completed_phases"), list):
         return
-    at, last = PHASES.index(str(current)), len(done) - 1
+    at, last = layout.PHASES.index(str(current)), len(done) - 1
     if at > len(done):
-        message = f"current_phase is {current}, but {PHASES[len(done)]} is not among the completed phases"
+        message = f"current_phase is {current}, but {layout.PHASES[len(done)]} is not among the completed phases"
         yield make_error("workflow/phase-skipped", message, "/current_phase", "phases cannot be skipped")
     elif at < last or (at == last and value.get("phase_status") != "complete"):
-        message = f"current_phase is {current}, but {PHASES[last]} is completed already"
-        yield make_error(
-            "workflow/phase-behind", message, "/current_phase", "completed phases come before the current one"
-        )
+        message = f"current_phase is {current}, but {layout.PHASES[last]} is completed already"
+        hint = "completed phases come before the current one"
+        yield make_error("workflow/phase-behind", message, "/current_phase", hint)
 
 
 def _check_time_order(value: dict[str, Any]) -> Iterator[Finding]:
     steps = [("/started_at", value.get("started_at"))]
-    steps += [
-        (f"{where}/completed_at", row.get("completed_at")) for where, row in list_objects(value, "completed_phases")
-    ]
+    rows = list_objects(value, "completed_phases")
+    steps += [(f"{where}/completed_at", row.get("completed_at")) for where, row in rows]
     steps.append(("/last_updated", value.get("last_updated")))
     known = [(where, text) for where, text in steps if read_loose_instant(text) is not None]
     for (before, earlier), (where, later) in pairwise(known):
@@ -148,14 +139,14 @@ def _check_tasks(value: dict[str, Any]) -> Iterator[Finding]:
         yield make_error("workflow/task-id-twice", message, where, "give one of them another id")
     for where, task in list_objects(value, "tasks"):
         status = task.get("status")
-        if isinstance(status, str) and status and status not in TASK_STATUSES:
-            message = f"status is {quote(status)}, which is none of {', '.join(TASK_STATUSES)}"
+        if isinstance(status, str) and status and status not in layout.TASK_STATUSES:
+            message = f"status is {quote(status)}, which is none of {', '.join(layout.TASK_STATUSES)}"
             message += "; it is kept, and waits on you"
             yield make_warning("workflow/unknown-task-status", message, f"{where}/status")
         if status == "complete" and _is_before(task.get("completed_at"), task.get("started_at")):
             message = "completed_at is before started_at"
             yield make_error("workflow/time-order", message, f"{where}/completed_at", _INSTANT_HINT)
-        attempts, most = task.get("attempts"), task.get("max_attempts", MAX_ATTEMPTS)
+        attempts, most = task.get("attempts"), task.get("max_attempts", layout.MAX_ATTEMPTS)
         if type(attempts) is int and type(most) is int and attempts >= most and status in ("pending", "running"):
             message = f"{attempts} of {most} attempts failed, but the status is {status}"
             hint = "`checkpoint workflow task retry ID` gives it new ones"
@@ -164,10 +155,10 @@ def _check_tasks(value: dict[str, Any]) -> Iterator[Finding]:
 
 def list_outputs(phase: dict[str, Any], execution: dict[str, Any]) -> list[tuple[str, str, str, str, Any]]:
     """(file, JSON Pointer, what it is called, path, digest) of every output that the two documents say is there."""
-    rows = [(PHASE, where, str(row.get("phase")), row) for where, row in list_objects(phase, "completed_phases")]
+    rows = [(layout.PHASE, where, str(row.get("phase")), row) for where, row in list_objects(phase, "completed_phases")]
     for where, row in list_objects(execution, "tasks"):
         if row.get("status") == "complete":
-            rows.append((EXECUTION, where, f"task {row.get('id')}", row))
+            rows.append((layout.EXECUTION, where, f"task {row.get('id')}", row))
     return [
         (file, f"{where}/output", f"the output {quote(path)} of {whose}", path, row.get("digest"))
         for file, where, whose, row in rows
@@ -195,12 +186,12 @@ def check_together(phase: Mapping[str, Any] | None, execution: Mapping[str, Any]
     """What the two files say against each other, placed in execution.json where it is there. None: a missing file."""
     if phase is None:
         message = "no phase.json beside it: the phase of these tasks is not known"
-        return [make_error("workflow/phase-missing", message, "", _restore_hint(PHASE))]
+        return [make_error("workflow/phase-missing", message, "", _restore_hint(layout.PHASE))]
     if execution is None:
         at, is_begun = phase.get("current_phase"), phase.get("phase_status") != "pending"
-        is_needed = at in PHASES[3:] or (at == PHASES[2] and is_begun) or "earlier_results" in phase
+        is_needed = at in layout.PHASES[3:] or (at == layout.PHASES[2] and is_begun) or "earlier_results" in phase
         message = "no execution.json beside it: the tasks are not known"
-        hint = f"{_restore_hint(EXECUTION)}; where there were none: checkpoint workflow task add ID"
+        hint = f"{_restore_hint(layout.EXECUTION)}; where there were none: checkpoint workflow task add ID"
         return [make_error("workflow/execution-missing", message, "", hint)] if is_needed else []
     found, own, other = [], phase.get("workflow_id"), execution.get("workflow_id")
     if isinstance(own, str) and isinstance(other, str) and own != other:
@@ -213,7 +204,8 @@ def check_together(phase: Mapping[str, Any] | None, execution: Mapping[str, Any]
 
 
 def _restore_hint(file: str) -> str:
-    return f"get it back: git restore -- {relative_state_path(file)} (`checkpoint workflow resume --fresh` starts over)"
+    path = layout.relative_state_path(file)
+    return f"get it back: git restore -- {path} (`checkpoint workflow resume --fresh` starts over)"
 
 
 def check_age(phase: Mapping[str, Any], now: int) -> list[Finding]:

@@ -55,7 +55,5 @@ def set_apart(content: bytes) -> bytes:
 def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     place = store.find_own_place(args.skill, invocation.cwd, invocation.env)
     archive = reset(place, args.skill, invocation.now, say_waiting(invocation.stderr))
-    line = Line(
-        f"{args.skill}: archived to {archive}; checkpoint update {quote_word(args.skill)} starts a new one", "good"
-    )
-    return Outcome({"skill": args.skill, "archive": archive}, [line])
+    line = f"{args.skill}: archived to {archive}; checkpoint update {quote_word(args.skill)} starts a new one"
+    return Outcome({"skill": args.skill, "archive": archive}, [Line(line, "good")])

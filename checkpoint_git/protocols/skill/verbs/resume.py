@@ -13,18 +13,9 @@ from checkpoint_git.core.untrusted_text import hide_secrets
 from checkpoint_git.disk.discover import Place, find_place, plan_place
 from checkpoint_git.git.clone import add_gaps
 from checkpoint_git.protocols.document import Document
-from checkpoint_git.protocols.skill import layout, resume_brief, store
+from checkpoint_git.protocols.skill import layout, resume_brief, store, views
 from checkpoint_git.protocols.skill.next_action import Action, Proof
 from checkpoint_git.protocols.skill.shipped_actions import read_proofs
-from checkpoint_git.protocols.skill.views import (
-    count_rows,
-    describe_blocker,
-    find_age,
-    find_answers,
-    find_refs,
-    list_requests,
-    text_field,
-)
 from checkpoint_git.protocols.skill.worktrees import find_ahead
 
 
@@ -52,10 +43,10 @@ class ResumeResult(NamedTuple):
     resolved: Mapping[str, str] = {}
 
     def describe(self, blocker: dict[str, Any]) -> str:
-        return describe_blocker(blocker, self.resolved.get(text_field(blocker, "proposed_resolution")))
+        return views.describe_blocker(blocker, self.resolved.get(views.text_field(blocker, "proposed_resolution")))
 
     def resolve(self, blocker: dict[str, Any]) -> dict[str, Any]:
-        evidence = self.resolved.get(text_field(blocker, "proposed_resolution"))
+        evidence = self.resolved.get(views.text_field(blocker, "proposed_resolution"))
         return {**blocker, "merged": evidence} if evidence else blocker
 
 
@@ -73,7 +64,7 @@ def resume(place: Place, skill: str, now: int, env: Mapping[str, str]) -> Resume
     value = (document.value if document else None) or {}
     siblings = list[dict[str, Any]]()
     if os.path.isdir(place.directory):
-        siblings = find_refs(each for each in store.iterate_documents(place, now) if each.skill != skill)
+        siblings = views.find_refs(each for each in store.iterate_documents(place, now) if each.skill != skill)
     if document is None or document.value is None or plan.decision == "start_fresh":
         return ResumeResult(plan, document, resume_brief.find_context(document), [], {}, siblings)
     shipped, resolved, findings = _read_shipped(place, document)
@@ -83,7 +74,7 @@ def resume(place: Place, skill: str, now: int, env: Mapping[str, str]) -> Resume
 
     plan = resume_brief.plan_resume(document, skill, now, find_proof)
     drift = [*resume_brief.find_contradictions(document), *findings]
-    age = find_age(value, now)
+    age = views.find_age(value, now)
     if age is not None and age > resume_brief.LOOK_AFTER and plan.decision != "complete":
         from checkpoint_git.protocols.skill.file_facts import read_drift
 
@@ -112,7 +103,7 @@ def _read_shipped(place: Place, document: Document) -> tuple[dict[str, Proof], d
 
     facts = make_facts(place, [document], 0, {})
     facts.proofs = proofs
-    shipped, resolved = judge_texts(*list_requests(document.value or {}), merged)
+    shipped, resolved = judge_texts(*views.list_requests(document.value or {}), merged)
     return shipped, resolved, [*find_shipped_actions(facts), *find_shipped_resolutions(facts), *findings]
 
 
@@ -146,7 +137,7 @@ def _blocks(result: ResumeResult, others: list[str]) -> list[Block]:
     blocks += [Line("")] if plan.orientation else []
     answers = [Line(f"  {answer.name + ':':10} {answer.command}") for answer in plan.answers]
     blockers = list[Block]()
-    for one, line in find_answers(plan.skill, (result.document.value if result.document else None) or {}):
+    for one, line in views.find_answers(plan.skill, (result.document.value if result.document else None) or {}):
         blockers.append(Line(f"  blocker {one.get('id', '?')}: {result.describe(one)}", hang=4))
         blockers.append(Line(f"    {line}", "dim", hang=4))
     if "missing" in plan.reasons:
@@ -225,7 +216,7 @@ def _warning_lines(result: ResumeResult) -> list[Block]:
 def _data(result: ResumeResult) -> dict[str, Any]:
     plan, context = result.plan, result.context
     value = (result.document.value if result.document else None) or {}
-    complete, rows = count_rows(value)
+    complete, rows = views.count_rows(value)
     actions = [action.data for action in context.actions]
     shipped = [{"text": text, "evidence": proof.evidence} for text, proof in result.shipped.items() if proof.sure]
     return {
@@ -237,8 +228,8 @@ def _data(result: ResumeResult) -> dict[str, Any]:
         "question": plan.question or None,
         "answers": [answer._asdict() for answer in plan.answers],
         "resuming": plan.orientation,
-        **{name: text_field(value, name) for name in ("project", "phase", "step", "status", "progress_summary")},
-        "updated_at": text_field(value, "updated_at"),
+        **{name: views.text_field(value, name) for name in ("project", "phase", "step", "status", "progress_summary")},
+        "updated_at": views.text_field(value, "updated_at"),
         "progress": {"complete": complete, "total": rows},
         "next_action": actions[0] if actions else None,
         "next_actions": actions,
