@@ -32,10 +32,8 @@ def find_block(data: bytes) -> Block | None:
     if not begins and not ends:
         return None
     if len(begins) != 1 or len(ends) != 1 or begins[0].end() > ends[0].start():
-        raise CheckpointError(
-            "the lines that mark checkpoint-git's block are damaged",
-            "one '# >>> checkpoint-git >>>' belongs above it, one '# <<< checkpoint-git <<<' below; or delete both",
-        )
+        hint = "one '# >>> checkpoint-git >>>' belongs above it, one '# <<< checkpoint-git <<<' below; or delete both"
+        raise CheckpointError("the lines that mark checkpoint-git's block are damaged", hint)
     begin, end = begins[0], ends[0]
     written = (begin[1] or b"").decode().split(", ")
     body = data[begin.end() : end.start()].replace(b"\r\n", b"\n")

@@ -120,7 +120,5 @@ def _refuse_other_git_dir(env: Mapping[str, str], start: str, git_dir: str) -> N
     named = env.get("GIT_DIR", "")
     if named and os.path.realpath(os.path.join(start, named)) != os.path.realpath(git_dir or os.devnull):
         found = f"this directory belongs to {escape_controls(git_dir)}" if git_dir else "this directory is in none"
-        raise CheckpointError(
-            f"GIT_DIR names the repository {escape_controls(named)}, but {found}",
-            "unset GIT_DIR, or go into the work tree of the repository that you mean",
-        )
+        hint = "unset GIT_DIR, or go into the work tree of the repository that you mean"
+        raise CheckpointError(f"GIT_DIR names the repository {escape_controls(named)}, but {found}", hint)

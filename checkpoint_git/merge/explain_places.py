@@ -5,23 +5,13 @@ from typing import TYPE_CHECKING, Any, Literal
 from checkpoint_git.core.clock import read_instant
 from checkpoint_git.core.jsontext import Node, join_pointer, scan_tokens
 from checkpoint_git.core.terminal_text import shorten
+from checkpoint_git.merge import verdict
 from checkpoint_git.merge.explanation import SAID_ONCE, Entry, ExplainContext, Place
 from checkpoint_git.merge.items import canonical_text, identify
 from checkpoint_git.merge.places import find_names, is_same, items_of, members_of, newer_side
 from checkpoint_git.merge.records import Identity, Items, Lists, find_foreign, find_mixture, is_reworded, make_lists
 from checkpoint_git.merge.strategy import find_groups, merge_rule
-from checkpoint_git.merge.verdict import (
-    OTHER,
-    Judgement,
-    Side,
-    Sides,
-    changed_by_both,
-    is_two_records,
-    is_unchanged,
-    judge,
-    judge_by_rule,
-    judge_record,
-)
+from checkpoint_git.merge.verdict import OTHER, Judgement, Side, Sides, judge
 
 if TYPE_CHECKING:
     from checkpoint_git.merge.strategy import Schema
@@ -31,7 +21,7 @@ MOST_COMPARED = 50  # items that are gone, and items written in the merge: more 
 
 
 def explain_place(context: ExplainContext, place: Place, sides: Sides) -> None:
-    if is_unchanged(sides):
+    if verdict.is_unchanged(sides):
         return
     rule = merge_rule(place.schema)
     kind = None if rule.get("strategy") == "atomic" else _find_container(sides)
@@ -40,7 +30,7 @@ def explain_place(context: ExplainContext, place: Place, sides: Sides) -> None:
     elif kind is list:
         _explain_list(context, place, sides)
     else:
-        context.note(place, sides, judge_by_rule(rule, sides, context.roots))
+        context.note(place, sides, verdict.judge_by_rule(rule, sides, context.roots))
 
 
 def _find_container(sides: Sides) -> type | None:
@@ -59,8 +49,8 @@ def _find_container(sides: Sides) -> type | None:
 
 
 def _explain_object(context: ExplainContext, place: Place, sides: Sides) -> None:
-    if is_two_records(sides):
-        context.note(place, sides, judge_record(sides))
+    if verdict.is_two_records(sides):
+        context.note(place, sides, verdict.judge_record(sides))
         return
     members = [members_of(node) for node in sides]
     groups = find_groups(place.schema, *members)
@@ -74,7 +64,7 @@ def _explain_object(context: ExplainContext, place: Place, sides: Sides) -> None
 
 
 def _explain_group(context: ExplainContext, place: Place, leaves: dict[str, Sides]) -> None:
-    contested = [key for key, sides in leaves.items() if changed_by_both(sides)]
+    contested = [key for key, sides in leaves.items() if verdict.changed_by_both(sides)]
     winners = {found.side for key in contested if (found := judge(leaves[key])).verdict == "decided"}
     if {"first", "second"} <= winners:
         _note_blend(context, place, leaves, contested)
@@ -82,12 +72,12 @@ def _explain_group(context: ExplainContext, place: Place, leaves: dict[str, Side
     whole = _find_whole_side(leaves) if contested else ""
     rule = merge_rule(place.schema["properties"][next(iter(leaves))])
     for key, sides in leaves.items():
-        found = judge_record(sides) if key in contested else judge(sides)
+        found = verdict.judge_record(sides) if key in contested else judge(sides)
         if whole and found.verdict in ("lost", "decided"):
             found = _judge_group(context, rule, leaves, whole, found)
         elif found.verdict == "decided" and found.side in _PARENTS:
             found = _judge_group(context, rule, leaves, found.side, found)
-        if not is_unchanged(sides):
+        if not verdict.is_unchanged(sides):
             context.note(place.member(context.strategies, key), sides, found)
 
 
@@ -132,7 +122,7 @@ def _note_blend(context: ExplainContext, place: Place, leaves: dict[str, Sides],
     for key, sides in leaves.items():
         if key == contested[0]:
             context.note(place.member(context.strategies, key), sides, Judgement("blended", "both", note))
-        elif not is_unchanged(sides):
+        elif not verdict.is_unchanged(sides):
             context.note(place.member(context.strategies, key), sides, judge(sides))
 
 
@@ -169,7 +159,7 @@ def _explain_item(context: ExplainContext, place: Place, lists: Lists, identity:
     if sides.base is None and sides.first is None and sides.second is None:
         context.note(below, sides, _judge_new(context, lists, identity))
     elif sides.base is None and None not in sides[1:3] and not is_same(sides.first, sides.second):
-        found = judge_record(sides)
+        found = verdict.judge_record(sides)
         context.note(below, sides, found._replace(note=found.note or "each parent added another record under this key"))
     else:
         foreign = find_foreign(lists, identity)

@@ -63,10 +63,8 @@ def write_repair(site: Site, contents: Mapping[str, bytes], message: str, env: E
     subject = message.partition("\n")[0]
     words = ["update-ref", "-m", f"checkpoint audit: {subject}", "HEAD", commit, site.head]
     if run_git(words, cwd, env=env, check=False).code != 0:
-        raise CheckpointError(
-            "HEAD moved during the repair, so it was not committed",
-            "check what is staged (git diff --cached), then commit or unstage it",
-        )
+        hint = "check what is staged (git diff --cached), then commit or unstage it"
+        raise CheckpointError("HEAD moved during the repair, so it was not committed", hint)
     return commit
 
 

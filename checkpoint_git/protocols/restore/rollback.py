@@ -15,16 +15,8 @@ from checkpoint_git.core.terminal_text import escape_controls, join_some
 from checkpoint_git.disk.atomic import remove_file, write_file
 from checkpoint_git.disk.discover import check_way, find_link
 from checkpoint_git.disk.read import read_if_there
-from checkpoint_git.protocols.restore import artifacts, audit, file_writes, git_state, layout, points, store
-from checkpoint_git.protocols.restore.contents import (
-    Artifact,
-    Difference,
-    Entry,
-    Location,
-    Means,
-    ScopePath,
-    compare_entries,
-)
+from checkpoint_git.protocols.restore import artifacts, audit, contents, file_writes, git_state, layout, points, store
+from checkpoint_git.protocols.restore.contents import Artifact, Difference, Entry, Location, Means, ScopePath
 from checkpoint_git.protocols.restore.layout import Workspace
 from checkpoint_git.protocols.restore.scope import look_at, read_entries, read_scope
 
@@ -169,7 +161,7 @@ def _plan(job: _Job) -> Plan:
     entries = [entry for entry in job.entries if job.covers(entry.path)]
     found = [one for one in _read_scope(job) if job.covers(one.path)]
     present = read_entries(job.workspace.root, found)
-    differences = compare_entries(entries, present)
+    differences = contents.compare_entries(entries, present)
     added = sorted((one.path for one in differences if one.how == "added"), reverse=True)
     others = artifacts.find_differing(job.location, job.artifacts, job.wanted.means)
     return Plan(added, [one for one in differences if one.how != "added"], entries, others, found, present)

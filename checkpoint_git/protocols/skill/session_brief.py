@@ -10,15 +10,8 @@ from checkpoint_git.core.untrusted_text import clean
 from checkpoint_git.disk.discover import Place, find_siblings
 from checkpoint_git.protocols.contract import Question, Summary
 from checkpoint_git.protocols.document import Document, find_broken
-from checkpoint_git.protocols.skill import store, views
-from checkpoint_git.protocols.skill.next_action import (
-    FindProof,
-    FindResolved,
-    NextAction,
-    Queue,
-    know_nothing,
-    plan_queue,
-)
+from checkpoint_git.protocols.skill import next_action, store, views
+from checkpoint_git.protocols.skill.next_action import FindProof, FindResolved, NextAction, Queue
 from checkpoint_git.protocols.skill.resume_brief import LOOK_AFTER, Context, Plan, find_context, plan_resume
 from checkpoint_git.protocols.skill.shipped_actions import read_head, read_shipped
 from checkpoint_git.protocols.skill.views import describe_blocker, text_field, waits_on_user
@@ -41,7 +34,7 @@ def summarize_for_session(question: Question) -> Summary:
         for at, document in enumerate(store.iterate_documents(place, now))
     ]
     shipped = read_shipped(place, documents)
-    queue = plan_queue(documents, shipped.find_action, shipped.find_proposal, now)
+    queue = next_action.plan_queue(documents, shipped.find_action, shipped.find_proposal, now)
     plan = find_resumable(documents, queue, now, shipped.find_action)
     resumed = next((document for document in documents if plan and document.skill == plan.skill), None)
     if resumed and resumed.text is None:  # of which the outline alone was kept: read again, if it is still there
@@ -116,7 +109,7 @@ def brief(
     context: Context,
     gone: Sequence[str],
     now: int,
-    find_resolved: FindResolved = know_nothing,
+    find_resolved: FindResolved = next_action.know_nothing,
 ) -> Summary:
     """The lines for the session, and the details that are left out first. queue: without what has shipped. plan,
     context: how the resumed skill goes on, and what it must know. gone: files that it lists and that are not there.

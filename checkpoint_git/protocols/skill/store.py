@@ -117,10 +117,8 @@ def check_owner(skill: str, env: Mapping[str, str]) -> None:
     """Raises CheckpointError where CHECKPOINT_SKILL says that this process works for another skill."""
     owner = env.get("CHECKPOINT_SKILL", "")
     if owner and owner != skill:
-        raise CheckpointError(
-            f"this session works as {owner} (CHECKPOINT_SKILL), and {skill} is another skill's checkpoint",
-            f"write to {owner}'s own and refer to {skill} in depends_on",
-        )
+        message = f"this session works as {owner} (CHECKPOINT_SKILL), and {skill} is another skill's checkpoint"
+        raise CheckpointError(message, f"write to {owner}'s own and refer to {skill} in depends_on")
 
 
 def find_own_place(skill: str, cwd: str, env: Mapping[str, str]) -> Place:

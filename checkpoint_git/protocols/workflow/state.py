@@ -11,17 +11,9 @@ from checkpoint_git.core.finding import Finding, has_errors
 from checkpoint_git.disk.discover import Place, relative_path
 from checkpoint_git.protocols.document import Document
 from checkpoint_git.protocols.validate import check_document, unreadable_document
-from checkpoint_git.protocols.workflow import layout, rules, store
+from checkpoint_git.protocols.workflow import layout, resume, rules, store
 from checkpoint_git.protocols.workflow.layout import DEFAULT_APPROVALS, TABLE, parse_approvals
-from checkpoint_git.protocols.workflow.resume import (
-    Facts,
-    Plan,
-    find_behind,
-    is_approved,
-    is_finished,
-    phases_in,
-    plan_resume,
-)
+from checkpoint_git.protocols.workflow.resume import Facts, Plan
 from checkpoint_git.protocols.workflow.tasks import OutputFile, Step, judge_result, plan_recovery, task_name
 
 Value = Mapping[str, Any]  # of phase.json
@@ -55,7 +47,7 @@ class State(NamedTuple):
 
     @property
     def completed(self) -> list[str]:
-        return phases_in(self.value, "completed_phases")
+        return resume.phases_in(self.value, "completed_phases")
 
     @property
     def last_activity(self) -> str | None:
@@ -66,8 +58,8 @@ class State(NamedTuple):
 
     @property
     def is_over(self) -> bool:
-        is_done = bool(self.phase and self.phase.is_valid and is_finished(self.value))
-        return is_done and not find_behind(self.value, {"tasks": self.tasks})
+        is_done = bool(self.phase and self.phase.is_valid and resume.is_finished(self.value))
+        return is_done and not resume.find_behind(self.value, {"tasks": self.tasks})
 
     @property
     def is_unfinished(self) -> bool:
@@ -84,7 +76,7 @@ class State(NamedTuple):
             "started_at": value.get("started_at"),
             "last_activity": self.last_activity,
             "completed": self.completed,
-            "approved": phases_in(value, "user_checkpoints"),
+            "approved": resume.phases_in(value, "user_checkpoints"),
             "directory": self.place.directory,
         }
 
@@ -153,9 +145,9 @@ def find_plan(state: State, approvals: tuple[str, ...], steps: Sequence[Step] = 
         tasks[step.row]["status"] = step.status
     output, drafts = find_output(state.place, state.value, phase), find_drafts(state.place, state.value, phase)
     results = find_results(state.place, state.value, tasks, phase)
-    waits = phase in approvals and not is_approved(phase, state.value, results)
-    behind = find_behind(state.value, {"tasks": tasks})
-    return plan_resume(state.value, Facts(output, tuple(each.path for each in drafts), tasks, waits, behind))
+    waits = phase in approvals and not resume.is_approved(phase, state.value, results)
+    behind = resume.find_behind(state.value, {"tasks": tasks})
+    return resume.plan_resume(state.value, Facts(output, tuple(each.path for each in drafts), tasks, waits, behind))
 
 
 def find_output(place: Place, value: Value, phase: str) -> OutputFile:

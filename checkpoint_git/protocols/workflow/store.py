@@ -10,16 +10,8 @@ from itertools import islice
 
 from checkpoint_git.core import jsontext
 from checkpoint_git.core.errors import CheckpointError
-from checkpoint_git.disk import atomic
-from checkpoint_git.disk.discover import (
-    MissingPlaceError,
-    Place,
-    check_way,
-    find_place,
-    is_git_name,
-    is_inside,
-    plan_place,
-)
+from checkpoint_git.disk import atomic, discover
+from checkpoint_git.disk.discover import Place, check_way
 from checkpoint_git.disk.read import FileContent, read_content
 from checkpoint_git.protocols.workflow import layout
 from checkpoint_git.protocols.workflow.tasks import OutputFile
@@ -31,13 +23,13 @@ _MOST_NAMES = 1_000
 
 def find_workflow_place(start: str) -> Place | None:
     """The nearest folder upward, no higher than its repository's root, that holds memory/state; None without one."""
-    with suppress(MissingPlaceError):
-        return find_place(start, layout.DIRECTORY)
+    with suppress(discover.MissingPlaceError):
+        return discover.find_place(start, layout.DIRECTORY)
     return None
 
 
 def plan_workflow_place(start: str) -> Place:
-    place = find_workflow_place(start) or plan_place(start, layout.DIRECTORY)
+    place = find_workflow_place(start) or discover.plan_place(start, layout.DIRECTORY)
     check_way(place.directory, place.top)
     return place
 
@@ -113,9 +105,11 @@ def _full_path(place: Place, path: str) -> str:
     """Raises ValueError for a path that leaves the project."""
     is_odd = not path or "\0" in path or os.path.isabs(path) or len(os.fsencode(path)) > 4_000
     full = "" if is_odd else os.path.normpath(os.path.join(place.root, path))
-    if is_odd or not full.startswith(place.root.rstrip(os.sep) + os.sep) or not is_inside(full, place.top):
+    if is_odd or not full.startswith(place.root.rstrip(os.sep) + os.sep) or not discover.is_inside(full, place.top):
         raise ValueError("it is not in the project")
-    if any(map(is_git_name, os.path.relpath(os.path.realpath(full), os.path.realpath(place.top)).split(os.sep))):
+    if any(
+        map(discover.is_git_name, os.path.relpath(os.path.realpath(full), os.path.realpath(place.top)).split(os.sep))
+    ):
         raise ValueError("it is git's own")
     return full
 

@@ -13,14 +13,9 @@ from typing import IO, TYPE_CHECKING, Any
 from checkpoint_git.core.terminal_text import escape_controls, shorten
 from checkpoint_git.disk.atomic import write_error
 from checkpoint_git.disk.installation import find_missing
+from checkpoint_git.protocols.memory import transports
 from checkpoint_git.protocols.memory.entity import Entity
-from checkpoint_git.protocols.memory.transports import (
-    BROKEN_HINT,
-    GraphError,
-    UnavailableError,
-    entity_json,
-    read_entities,
-)
+from checkpoint_git.protocols.memory.transports import GraphError, UnavailableError
 
 if TYPE_CHECKING:
     from mcp.client.session import ClientSession
@@ -43,15 +38,15 @@ class StdioTransport:
         self.server, self.tools = server, tuple(tools)
 
     def read_graph(self) -> list[Entity]:
-        return read_entities(_list(self._call("read_graph", {}), "entities"))
+        return transports.read_entities(_list(self._call("read_graph", {}), "entities"))
 
     def open_nodes(self, names: Sequence[str]) -> list[Entity]:
         answer = self._call("open_nodes", {"names": list(names)})
-        return read_entities(_list(answer, "entities"), _list(answer, "relations"))
+        return transports.read_entities(_list(answer, "entities"), _list(answer, "relations"))
 
     def create_entities(self, entities: Sequence[Entity]) -> list[str]:
-        answer = self._call("create_entities", {"entities": [entity_json(entity) for entity in entities]})
-        return [entity.name for entity in read_entities(_list(answer, "entities"))]
+        answer = self._call("create_entities", {"entities": [transports.entity_json(entity) for entity in entities]})
+        return [entity.name for entity in transports.read_entities(_list(answer, "entities"))]
 
     def add_observations(self, name: str, contents: Sequence[str]) -> None:
         self._call("add_observations", {"observations": [{"entityName": name, "contents": list(contents)}]})
@@ -127,7 +122,7 @@ async def _call_tool(session: "ClientSession", tool: str, arguments: dict[str, A
         said = _shown(" ".join(texts))
         found = re.search(r"\b(E[A-Z]+): ", said)  # as node names what a system call says
         number = getattr(errno, found[1], 0) if found else 0
-        hint = write_error("", OSError(number, os.strerror(number))).hint if number else BROKEN_HINT
+        hint = write_error("", OSError(number, os.strerror(number))).hint if number else transports.BROKEN_HINT
         raise GraphError(f"the server refused {tool}: {said}", hint)
     if result.structured_content is not None:
         return result.structured_content
