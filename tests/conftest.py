@@ -6,13 +6,11 @@ from pathlib import Path
 import pytest
 from hypothesis import settings as hypothesis_settings
 
-from tests.support.repos import GitRepo
+from tests.support.repos import BARE_MUST_BE_NAMED, GitRepo
 from tests.support.samples import checkpoint_text
 
 hypothesis_settings.register_profile("untimed", deadline=None)  # a busy machine is not a fault of ours
 hypothesis_settings.load_profile("untimed")
-
-_USER_CONFIG = os.environ.get("TEST_GIT_CONFIG", "")  # git settings that every test finds in its empty home, as text
 
 
 @pytest.fixture(autouse=True)
@@ -37,9 +35,9 @@ def hermetic_seal(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.Temp
     }
     for name, value in settings.items():
         monkeypatch.setenv(name, value)
-    if _USER_CONFIG:
+    if BARE_MUST_BE_NAMED:
         (home / ".config/git").mkdir(parents=True)
-        (home / ".config/git/config").write_text(_USER_CONFIG)
+        (home / ".config/git/config").write_text("[safe]\n\tbareRepository = explicit\n")
 
 
 @pytest.fixture

@@ -9,7 +9,7 @@ import pytest
 
 from checkpoint_git.git.received import Received, parse_received, read_arrivals, read_tips, server_env
 from checkpoint_git.tools.setup.init import Options, init
-from tests.support.repos import GitRepo
+from tests.support.repos import GitRepo, environ_in
 
 PATHS = (
     ".checkpoints/a.checkpoint.json",
@@ -100,7 +100,7 @@ def test_what_a_push_brings_is_what_the_rule_says(tmp_path: Path, seed: int) -> 
     pushed = chance.sample(range(14), 3)
     for at in known:
         bare.git("update-ref", f"refs/heads/known-{at}", ids[at])
-    env = server_env(os.environ)
+    env = server_env(environ_in(bare.path))
     found = read_arrivals(str(bare.path), [ids[at] for at in pushed], env)
     told = [(arrival.path, arrival.blob) for _, arrivals in found for arrival in arrivals]
     blobs = {bare.run("git", "hash-object", "--stdin", stdin=text.encode()).stdout.decode().strip(): text
@@ -114,7 +114,7 @@ def test_what_a_push_brings_is_what_the_rule_says(tmp_path: Path, seed: int) -> 
 def starts_python(bare: GitRepo, lines: str) -> bool:
     """Whether our hook hands these lines over."""
     if not (bare.path / "hooks").exists():
-        init(str(bare.path), Options(), os.environ)
+        init(str(bare.path), Options(), environ_in(bare.path))
         spy = bare.write("spy", "#!/bin/sh\nexit 7\n")
         spy.chmod(0o755)
         bare.git("config", "checkpoint.install.python", str(spy))

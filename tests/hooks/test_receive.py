@@ -13,7 +13,7 @@ import pytest
 from checkpoint_git.tools.setup.init import Options, init
 from tests.hooks.conftest import BAD, GOOD, PATH
 from tests.support.records import RUN, TICKET, put_record
-from tests.support.repos import GitRepo, copy_built
+from tests.support.repos import GitRepo, copy_built, environ_in
 from tests.support.samples import checkpoint_text
 from tests.support.workflows import execution, phase, task, text_of
 
@@ -24,7 +24,7 @@ NEXT = checkpoint_text(step="sprint-3")
 def make_server(path: Path, *options: str, hooks: str = "auto") -> GitRepo:
     """A bare repository with our hook."""
     server = GitRepo.create(path, "--bare", *options)
-    init(str(server.path), Options(hooks=hooks), os.environ)  # type: ignore[arg-type]  # a test's word for a choice
+    init(str(server.path), Options(hooks=hooks), environ_in(server.path))  # type: ignore[arg-type]  # a test's word for a choice
     return server
 
 
@@ -293,7 +293,7 @@ def test_a_shallow_clone_pushes_and_is_checked(clone: GitRepo, server: GitRepo, 
 def test_a_repository_that_borrows_objects_is_checked(clone: GitRepo, server: GitRepo, tmp_path: Path) -> None:
     server.git("clone", "-q", "--bare", "--shared", str(server.path), str(tmp_path / "fork.git"))
     fork = GitRepo(tmp_path / "fork.git")
-    init(str(fork.path), Options(), os.environ)
+    init(str(fork.path), Options(), environ_in(fork.path))
     clone.git("remote", "set-url", "origin", str(fork.path))
     branch(clone, "bad", BAD)
     branch(clone, "good", NEXT)

@@ -11,6 +11,7 @@ from pathlib import Path
 from unittest.mock import patch
 
 from checkpoint_git.cli.app import main
+from tests.support.repos import environ_in
 
 BIN = Path(sys.executable).parent
 
@@ -22,7 +23,7 @@ def run_checkpoint(
     return subprocess.run(
         [str(BIN / command), *words],
         cwd=cwd,
-        env={**os.environ, **(env or {})},
+        env={**environ_in(cwd), **(env or {})},
         input=stdin.decode(),
         capture_output=True,
         text=True,
@@ -39,7 +40,7 @@ def run_here(
     given = io.TextIOWrapper(io.BytesIO(stdin), "utf-8", "surrogateescape")
     with ExitStack() as stack:
         stack.enter_context(chdir(cwd))
-        stack.enter_context(patch.dict(os.environ, env or {}))
+        stack.enter_context(patch.dict(os.environ, {**environ_in(cwd), **(env or {})}))
         stack.enter_context(patch.multiple(sys, argv=["checkpoint", *words], stdin=given, stdout=out, stderr=err))
         code = main(list(words))
         texts = [stream.getvalue().decode("utf-8", "surrogateescape") for stream in written]

@@ -1,5 +1,6 @@
 """A real git repository in a temporary folder, with the few verbs that tests need."""
 
+import os
 import re
 import shutil
 import subprocess
@@ -22,6 +23,16 @@ def needs_git(*version: int, feature: str) -> pytest.MarkDecorator:
 NEEDS_MERGE_TREE = needs_git(2, 38, feature="git merge-tree --write-tree")
 
 
+# as git 3.0 has it by default: `SAFE_BARE_REPOSITORY=explicit make test` tries what happens in bare repositories so
+BARE_MUST_BE_NAMED = os.environ.get("SAFE_BARE_REPOSITORY") == "explicit"
+
+
+def environ_in(folder: Path) -> dict[str, str]:
+    """The environment, with GIT_DIR where a bare repository must be named."""
+    is_bare = BARE_MUST_BE_NAMED and (folder / "HEAD").is_file() and (folder / "objects").is_dir()
+    return {**os.environ, "GIT_DIR": str(folder)} if is_bare else dict(os.environ)
+
+
 class GitRepo:
     """One work tree. Every verb runs the real git; a failure shows what git said."""
 
@@ -41,6 +52,7 @@ class GitRepo:
     ) -> subprocess.CompletedProcess[bytes]:
         """Any program, in the work tree; never raises for its exit code. env replaces the whole environment."""
         folder = cwd or self.path
+        env = environ_in(folder) if env is None else env
         return subprocess.run(list(words), cwd=folder, env=env, input=stdin, capture_output=True, timeout=120)
 
     def git(self, *words: str, check: bool = True) -> str:

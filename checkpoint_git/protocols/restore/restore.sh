@@ -19,6 +19,8 @@ else # read from a pipe
   top=$(git rev-parse --show-toplevel 2>/dev/null) && cd -- "$top"
 fi
 unset $(git rev-parse --local-env-vars 2>/dev/null) 2>/dev/null
+# the point is in a git directory, which git 2.38 to 2.43 with safe.bareRepository=explicit do not use from within
+export GIT_CONFIG_COUNT=1 GIT_CONFIG_KEY_0=safe.bareRepository GIT_CONFIG_VALUE_0=all
 kept=$point
 [ ! -f "$own/manifest.json" ] || kept=$own
 [ ! -d ./.git/checkpoint-restore/@POINT@ ] || kept=./.git/checkpoint-restore/@POINT@

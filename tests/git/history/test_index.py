@@ -357,10 +357,12 @@ def test_a_clone_that_gets_deeper_gets_a_new_index(told: GitRepo, tmp_path: Path
     assert warm(clone).keys() == {"#1", "ABC-1"}
 
 
-def test_a_bare_repository_has_an_index_too(told: GitRepo, tmp_path: Path) -> None:
+def test_a_bare_repository_has_an_index_too(told: GitRepo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     told.git("clone", "-q", "--bare", str(told.path), str(tmp_path / "bare.git"))
+    expected = cold(told)
+    monkeypatch.setenv("GIT_DIR", str(tmp_path / "bare.git"))
     for _ in range(2):
-        assert read_merged(str(tmp_path / "bare.git"), ASKED, smallest=1) == cold(told)
+        assert read_merged(str(tmp_path / "bare.git"), ASKED, smallest=1) == expected
     assert (tmp_path / "bare.git" / INDEX_FILE).is_file()
 
 

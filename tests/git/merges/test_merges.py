@@ -211,11 +211,14 @@ def test_a_shallow_clone_that_ends_at_the_parents_does_not_guess_a_base(diverged
         read_touched(str(shallow), read_merge(str(shallow), "HEAD"))
 
 
-def test_a_bare_repository_and_another_folder_will_do(diverged: GitRepo, tmp_path: Path) -> None:
+def test_a_bare_repository_and_another_folder_will_do(
+    diverged: GitRepo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     merge(diverged, "right", build="both\n")
     bare = tmp_path / "bare.git"
     diverged.git("clone", "-q", "--bare", str(diverged.path), str(bare))
-    for cwd in (bare, diverged.path / ".checkpoints"):
+    for cwd, git_dir in ((bare, bare), (diverged.path / ".checkpoints", diverged.path / ".git")):
+        monkeypatch.setenv("GIT_DIR", str(git_dir))
         found = read_touched(str(cwd), read_merge(str(cwd), "left"))
         assert [file.result for file in found.files] == [b"both\n"]
 

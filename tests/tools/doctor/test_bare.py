@@ -1,7 +1,6 @@
 """`checkpoint doctor` in a bare repository: what it finds, with the real hook and the real driver tried."""
 
 import json
-import os
 from pathlib import Path
 from typing import Any
 
@@ -9,7 +8,7 @@ import pytest
 
 from checkpoint_git.tools.setup.init import Options, init
 from tests.support.command import run_checkpoint
-from tests.support.repos import GitRepo
+from tests.support.repos import GitRepo, environ_in
 from tests.support.samples import checkpoint_text
 from tests.support.snapshot import take_snapshot
 
@@ -37,7 +36,7 @@ def codes(said: dict[str, Any]) -> list[str]:
 
 @pytest.mark.parametrize("hooks", ["native", "update"])
 def test_a_repository_that_is_set_up_is_well(bare: GitRepo, hooks: Any) -> None:
-    init(str(bare.path), Options(hooks=hooks), os.environ)
+    init(str(bare.path), Options(hooks=hooks), environ_in(bare.path))
     before = take_snapshot(bare.path)
     said = examine(bare)
     assert codes(said) == []
@@ -57,14 +56,14 @@ def test_what_came_in_before_there_was_a_hook_is_told(bare: GitRepo, repo: GitRe
     repo.commit()
     repo.git("push", "-q", str(bare.path), "main")
     bare.git("symbolic-ref", "HEAD", "refs/heads/main")
-    init(str(bare.path), Options(), os.environ)
+    init(str(bare.path), Options(), environ_in(bare.path))
     said = examine(bare, "--check", "schema")
     assert [(finding["path"], finding["line"]) for finding in said["findings"]] == [(PATH, 10)]
     assert said["errors"] == said["documents"] == 1
 
 
 def test_a_hook_that_lets_everything_through_is_found_by_trying_it(bare: GitRepo) -> None:
-    init(str(bare.path), Options(), os.environ)
+    init(str(bare.path), Options(), environ_in(bare.path))
     bare.git("config", "checkpoint.install.python", "/bin/true")
     assert codes(examine(bare, "--check", "hooks")) == ["hooks/proof"]
     hook = bare.path / "hooks/pre-receive"
@@ -73,7 +72,7 @@ def test_a_hook_that_lets_everything_through_is_found_by_trying_it(bare: GitRepo
 
 
 def test_a_driver_whose_python_is_gone_is_named(bare: GitRepo) -> None:
-    init(str(bare.path), Options(), os.environ)
+    init(str(bare.path), Options(), environ_in(bare.path))
     command = bare.git("config", "merge.checkpoint.driver")
     python = command.split("'")[1]
     bare.git("config", "merge.checkpoint.driver", command.replace(python, "/gone/python"))
@@ -83,7 +82,7 @@ def test_a_driver_whose_python_is_gone_is_named(bare: GitRepo) -> None:
 
 
 def test_that_no_hooks_were_wanted_is_no_finding(bare: GitRepo) -> None:
-    init(str(bare.path), Options(hooks="none"), os.environ)
+    init(str(bare.path), Options(hooks="none"), environ_in(bare.path))
     assert codes(examine(bare)) == []
 
 

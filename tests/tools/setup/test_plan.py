@@ -9,7 +9,7 @@ from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.tools.setup.init import Options, init
 from checkpoint_git.tools.setup.plan import HookChoice
 from checkpoint_git.tools.setup.uninstall import uninstall
-from tests.support.repos import NEEDS_MERGE_TREE, GitRepo
+from tests.support.repos import NEEDS_MERGE_TREE, GitRepo, environ_in
 from tests.support.samples import checkpoint_text
 from tests.support.snapshot import take_snapshot
 
@@ -34,7 +34,8 @@ def bare(tmp_path: Path) -> GitRepo:
 
 def set_up(bare: GitRepo, hooks: HookChoice = "auto") -> list[str]:
     """What init did, as "deed what"."""
-    return [f"{step.deed} {step.what}" for step in init(str(bare.path), Options(hooks=hooks), os.environ).steps]
+    result = init(str(bare.path), Options(hooks=hooks), environ_in(bare.path))
+    return [f"{step.deed} {step.what}" for step in result.steps]
 
 
 def names(bare: GitRepo) -> set[str]:
@@ -61,7 +62,7 @@ def test_a_second_init_changes_nothing(bare: GitRepo) -> None:
 
 def test_a_dry_run_writes_nothing(bare: GitRepo) -> None:
     before = take_snapshot(bare.path)
-    init(str(bare.path), Options(dry_run=True), os.environ)
+    init(str(bare.path), Options(dry_run=True), environ_in(bare.path))
     assert take_snapshot(bare.path) == before
 
 
@@ -76,14 +77,14 @@ def test_uninstall_gives_every_byte_back(bare: GitRepo, ended: bool) -> None:
     before = take_snapshot(bare.path)
     set_up(bare)
     assert take_snapshot(bare.path) != before
-    uninstall(str(bare.path), os.environ)
+    uninstall(str(bare.path), environ_in(bare.path))
     assert take_snapshot(bare.path) == before
 
 
 def test_uninstall_takes_what_init_made_from_nothing(bare: GitRepo) -> None:
     before = take_snapshot(bare.path)
     set_up(bare)
-    uninstall(str(bare.path), os.environ)
+    uninstall(str(bare.path), environ_in(bare.path))
     assert take_snapshot(bare.path) == before
 
 
@@ -96,7 +97,7 @@ def test_the_choice_of_a_hook_lasts_and_can_be_changed(bare: GitRepo) -> None:
     assert names(bare) == {"pre-receive"}
     set_up(bare, "none")
     assert names(bare) == {"pre-receive"}
-    uninstall(str(bare.path), os.environ)
+    uninstall(str(bare.path), environ_in(bare.path))
     assert names(bare) == set()
 
 
@@ -108,7 +109,7 @@ def test_no_hooks_are_remembered(bare: GitRepo) -> None:
 
 def test_what_has_no_place_here_is_refused(bare: GitRepo, repo: GitRepo) -> None:
     with pytest.raises(CheckpointError, match="no place in a bare repository"):
-        init(str(bare.path), Options(hooks="pre-commit"), os.environ)
+        init(str(bare.path), Options(hooks="pre-commit"), environ_in(bare.path))
     with pytest.raises(CheckpointError, match="bare repositories"):
         init(str(repo.path), Options(hooks="update"), os.environ)
     with pytest.raises(CheckpointError, match="GIT_DIR"):
@@ -142,13 +143,13 @@ def test_a_hook_that_a_forge_generates_gets_ours_in_the_folder_beside_it(bare: G
     done = repo.run("git", "push", "-q", str(bare.path), "main")
     assert done.returncode == 1
     assert f"{PATH}:10" in done.stderr.decode()
-    uninstall(str(bare.path), os.environ)
+    uninstall(str(bare.path), environ_in(bare.path))
     assert take_snapshot(bare.path) | {"objects": before["objects"]} == before
 
 
 def test_a_hooks_folder_elsewhere_gets_a_recipe_and_nothing_else(bare: GitRepo, tmp_path: Path) -> None:
     bare.git("config", "core.hooksPath", str(tmp_path / "shared hooks"))
-    steps = init(str(bare.path), Options(), os.environ).steps
+    steps = init(str(bare.path), Options(), environ_in(bare.path)).steps
     assert not (tmp_path / "shared hooks").exists()
     assert 'call `checkpoint hook pre-receive "$@"` from' in next(step.text for step in steps if step.deed == "advise")
 
