@@ -9,7 +9,7 @@ from typing import NamedTuple
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.outcome import Invocation, Line, Outcome
 from checkpoint_git.core.terminal_text import join_some, plural, quote_path, quote_word
-from checkpoint_git.git.leases import find_claims
+from checkpoint_git.git.leases import Claim, find_claims
 from checkpoint_git.git.run import clean_env, find_common_dir, read_names, run_git
 
 _LONGEST_CONFIG = 1 << 20  # bytes
@@ -30,6 +30,9 @@ _LONGEST_INDEX = 1 << 28  # bytes
 _NESTED = "clone/nested"
 
 
+WorkTree = tuple[str | None, str | None]  # its top and its git directory
+
+
 class Gap(NamedTuple):
     """code: of the doctor's finding about the same. fix: a command."""
 
@@ -42,11 +45,11 @@ class Gap(NamedTuple):
         return f"{self.message} ({'see' if self.code == _NESTED else 'fix'}: {self.fix})"
 
 
-def add_gaps(outcome: Outcome, work_tree: str | None, git_dir: str | None, invocation: Invocation) -> Outcome:
+def add_gaps(outcome: Outcome, tree: WorkTree, invocation: Invocation, claims: list[Claim] | None = None) -> Outcome:
     """And what is claimed."""
-    env = invocation.env
-    gaps = [*find_gaps(work_tree, git_dir, env), *find_nested(work_tree, git_dir, env, invocation.cwd)]
-    claims = find_claims(work_tree, git_dir, env, invocation.now)
+    where = (*tree, invocation.env)
+    gaps = [*find_gaps(*where), *find_nested(*where, invocation.cwd)]
+    claims = find_claims(*where, invocation.now) if claims is None else claims
     # a finding with the same command says as much of each of these files
     marked = sum(finding.code == "json/conflict-markers" for finding in outcome.findings)
     told = f"with {plural(marked, 'checkpoint')} to resolve"

@@ -1,6 +1,7 @@
 """Who works on what: a claim is a commit without files below refs/checkpoint, whose subject has its end and holder."""
 
 import os
+import pwd
 import re
 from collections.abc import Mapping
 from contextlib import suppress
@@ -53,6 +54,8 @@ class Claim(NamedTuple):
 def find_holder(work_tree: str, invocation: Invocation) -> str:
     """Names one session in one work tree on one machine."""
     user = invocation.env.get("USER") or invocation.env.get("LOGNAME") or str(os.getuid())
+    with suppress(KeyError):  # the same in a hook, which may run without these
+        user = pwd.getpwuid(os.getuid()).pw_name
     session = f" session {invocation.session}" if invocation.session else ""
     return escape_controls(f"{user}@{os.uname().nodename}:{os.path.realpath(work_tree)}{session}")
 

@@ -55,7 +55,6 @@ async def _serve(wish: Wish) -> None:
         on_read_resource=agent.read_resource,
         on_list_prompts=agent.list_prompts,
         on_get_prompt=agent.get_prompt,
-        on_completion=agent.complete,
     )
     server.middleware = []  # the SDK's own would look for a tracing service
     options = server.create_initialization_options()

@@ -25,7 +25,6 @@ ASK_TIMEOUT = 600.0  # seconds that the user has to answer
 _THREADS = 8
 _MOST_ALIVE = 64  # threads, with those whose answer nobody waits for any more
 _PAGE = 500  # resources in one answer
-_MOST_COMPLETED = 100  # what the protocol allows
 _PROMPT = "resume-work"
 _PROMPT_TEXT = "Read the checkpoints, report the state of work, then continue or ask."
 _ANSWER, _AGREE = "answer", "agree"  # the names of what is asked for
@@ -189,12 +188,6 @@ class Agent:
         )
         message = types.PromptMessage(role="user", content=types.TextContent(text=text))
         return types.GetPromptResult(description=_PROMPT_TEXT, messages=[message])
-
-    async def complete(self, ctx: Context, params: types.CompleteRequestParams) -> types.CompleteResult:
-        """The skills that begin as the argument does; the only argument of the prompt is one."""
-        fitting = [skill for skill in await self._list_skills() if skill.startswith(params.argument.value)]
-        values, has_more = fitting[:_MOST_COMPLETED], len(fitting) > _MOST_COMPLETED
-        return types.CompleteResult(completion=types.Completion(values=values, total=len(fitting), has_more=has_more))
 
 
 async def ask_user(

@@ -18,7 +18,6 @@ from tests.support.samples import checkpoint_text
 from tests.support.snapshot import take_snapshot
 
 WITH_HOOKS = [name for name, agent in TABLE.items() if agent.hooks]
-WITH_GUARD = [name for name, agent in TABLE.items() if agent.hooks and "guard" in agent.hooks.events]
 THEIR_HOOKS = '{"hooks": {"%s": [{"hooks": [{"type": "command", "command": "./theirs.sh"}]}]}}\n'
 
 
@@ -371,6 +370,61 @@ def test_the_plugin_of_opencode_primes_reminds_once_and_leaves_subagents_alone(r
     assert not (ready.path / ".git" / FOLDER / "s").exists()
 
 
+GUARDED = """
+import { CheckpointGitGuard } from "./.opencode/plugins/checkpoint-git-guard.mjs"
+const hooks = await CheckpointGitGuard({ directory: process.cwd() })
+const said = []
+for (const [tool, args] of JSON.parse(process.argv[2])) {
+  const call = hooks["tool.execute.before"]({ tool, sessionID: "s", callID: "c" }, { args })
+  await call.then(() => said.push(""), (error) => said.push(error.message))
+}
+console.log(JSON.stringify(said))
+"""
+LOOK = ("read", {"filePath": "a.py"})
+EDIT = ("edit", {"filePath": "a.py", "oldString": "a", "newString": "b"})
+LOSS = ("bash", {"command": 'git reset --hard "HEAD"'})
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="OpenCode's plugins are JavaScript")
+def test_the_guard_of_opencode_stops_what_no_point_can_undo(ready: GitRepo) -> None:
+    ready.write("a.py", "a")
+    plugin = ready.path / ".opencode/plugins/checkpoint-git-guard.js"
+    plugin.with_suffix(".mjs").write_bytes(plugin.read_bytes())
+    (ready.path / "drive.mjs").write_text(GUARDED)
+
+    def ask(env: dict[str, str] | None = None) -> list[str]:
+        words = ["node", "drive.mjs", json.dumps([LOOK, EDIT, LOSS])]
+        done = subprocess.run(words, cwd=ready.path, capture_output=True, text=True, timeout=100, env=env)
+        assert done.returncode == 0, done.stderr
+        said: list[str] = json.loads(done.stdout)
+        return said
+
+    allowed, edited, stopped = ask()
+    assert (allowed, edited) == ("", "")
+    assert "stopped:" in stopped
+    (point,) = json.loads(run_here("rp", "list", "--json", cwd=ready.path).stdout)["restore_points"]
+    assert point["scope"]["files"] == ["a.py"]
+    ready.git("config", "checkpoint.install.python", "/nowhere")
+    tools = ":".join({str(Path(str(shutil.which(name))).parent) for name in ("node", "git", "sh")})
+    if shutil.which("checkpoint", path=tools) is None:
+        assert all(ask({"PATH": tools})), "without the command every call is stopped"
+
+
+def test_the_guard_of_copilot_answers_with_a_denial(ready: GitRepo) -> None:
+    ready.write("a.py", "a")
+    command = find_command(ready, "copilot", "guard")
+    told = list[dict[str, str]]()
+    calls = [("view", {"path": "a.py"}), ("edit", {"path": "a.py", "old_str": "a", "new_str": "b"}), LOSS, ("bash", 7)]
+    for tool, given in calls:
+        call = {"hook_event_name": "PreToolUse", "session_id": "s", "cwd": str(ready.path), "tool_name": tool}
+        done = run_hook(ready, command, json.dumps({**call, "tool_input": given}).encode())
+        assert (done.returncode, done.stderr) == (0, b"")
+        told.append(json.loads(done.stdout) if done.stdout else {})
+    assert told[:2] == [{}, {}]
+    assert [each["permissionDecision"] for each in told[2:]] == ["deny", "deny"]
+    assert "stopped: git reset" in told[2]["permissionDecisionReason"]
+
+
 @pytest.mark.parametrize("agent", WITH_HOOKS)
 def test_the_hooks_at_the_end_remind_and_no_nonsense_disturbs(ready: GitRepo, agent: AgentName) -> None:
     start = json.dumps({"session_id": "s", "source": "startup"}).encode()
@@ -411,7 +465,7 @@ CALLS: dict[AgentName, tuple[dict[str, Any], dict[str, Any]]] = {
 }
 
 
-@pytest.mark.parametrize("agent", WITH_GUARD)
+@pytest.mark.parametrize("agent", CALLS)
 def test_the_guard_makes_the_point_that_a_change_needs_and_stops_what_no_point_undoes(
     ready: GitRepo, agent: AgentName
 ) -> None:

@@ -113,7 +113,7 @@ def read_call(value: Any, cwd: str, more_readers: Iterable[str] = ()) -> Call | 
     here = value.get("cwd")
     here = here if isinstance(here, str) and os.path.isabs(here) and "\0" not in here else cwd
     if tool in _TABLE["changing_tools"]:
-        path = given.get(_TABLE["changing_tools"][tool])
+        path = next((given[name] for name in _TABLE["changing_tools"][tool].split() if name in given), None)
         if not isinstance(path, str) or not path or "\0" in path:
             return None
         return Call(tool, False, "", os.path.normpath(os.path.join(here, path)), here)

@@ -31,6 +31,11 @@ _GUARD = (
     'p=$(git config checkpoint.install.python) && [ -x "$p" ] && set -- "$p" -E -P -m checkpoint_git '
     '|| set -- checkpoint; "$@" {words} || exit 2'
 )
+# Copilot lets a call pass whose hook fails: what stops one is an answer.
+_DENY = _GUARD.replace('"$@" {words} || exit 2', 'm=$("$@" {words} 2>&1) || ') + (
+    r'echo "{{\"permissionDecision\": \"deny\", \"permissionDecisionReason\": '
+    r'\"$(echo "$m" | tr -d "\042\134\000-\037")\"}}"; exit 0'
+)
 
 
 class Unfit(Exception):  # noqa: N818 (what it says of a file is not an error of ours)
@@ -49,7 +54,8 @@ class Edited(NamedTuple):
 # before, as far as that cannot be seen from what is left.
 def write_command(moment: Moment, agent: str, notes: Mapping[str, str] | None = None) -> str:
     """notes: what to remember about the file, letters and digits."""
-    script = (_GUARD if moment == "guard" else _TELL).format(words=_CALLS[moment][0].format(agent=agent))
+    template = _TELL if moment != "guard" else _DENY if agent == "copilot" else _GUARD
+    script = template.format(words=_CALLS[moment][0].format(agent=agent))
     return f"sh -c '{script}' {_NAME}" + "".join(f" {name}={value}" for name, value in (notes or {}).items())
 
 

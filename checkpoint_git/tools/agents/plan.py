@@ -83,7 +83,7 @@ def _label(step: Step, folder: str, top: str) -> Step:
 def list_paths() -> list[str]:
     paths = list[str]()
     for agent in TABLE.values():
-        paths += [rename_command(path, command) for _, path in agent.files for command in COMMANDS]
+        paths += [rename_command(path, command) for _, path in (*agent.files, *agent.guard) for command in COMMANDS]
         paths += [agent.notes] if agent.notes else []
         paths += [agent.hooks.path] if agent.hooks else []
     return list(dict.fromkeys(paths))
@@ -120,7 +120,7 @@ def plan_agents(names: Sequence[AgentName], files: Files, *, guard: bool, comman
     steps = dict[str, Step]()
     for name in names:
         agent = TABLE[name]
-        for kind, own in agent.files:
+        for kind, own in (*agent.files, *(agent.guard if guard else ())):
             path = rename_command(_find_shared(own, files, planned) if agent.shares else own, command)
             file, former = files[path], rename_command(own, COMMANDS[command == COMMANDS[0]])
             step = _plan_file_removal(former, files[former]) if former != rename_command(own, command) else None
@@ -150,7 +150,7 @@ def _find_shared(path: str, files: Files, planned: Container[str]) -> str:
 def plan_agents_removal(files: Files) -> list[Step]:
     steps = dict[str, Step | None]()
     for agent in TABLE.values():
-        for path in (rename_command(own, command) for _, own in agent.files for command in COMMANDS):
+        for path in (rename_command(own, command) for _, own in (*agent.files, *agent.guard) for command in COMMANDS):
             steps[path] = _plan_file_removal(path, files[path])
         if agent.notes:
             steps[agent.notes] = _plan_notes_removal(agent.notes, files[agent.notes])

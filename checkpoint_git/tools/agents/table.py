@@ -36,6 +36,7 @@ class Agent(NamedTuple):
     files: tuple[tuple[str, str], ...] = ()  # files of our own: the name of the text in TEXTS, and the path
     notes: str = ""  # the file of standing notes that gets a block of ours
     hooks: Hooks | None = None
+    guard: tuple[tuple[str, str], ...] = ()  # more such files, where a guard is wanted
     shares: bool = False  # it reads the skills of SHARED too; some agents complain of a second skill of one name
 
 
@@ -48,6 +49,7 @@ def _read_table() -> dict[AgentName, Agent]:
     for row in rows.values():
         row["signs"], own = tuple(row["signs"]), map(tuple, row["files"])
         row["files"] = (*((name, f"{row['skill']}/{name}") for name in SKILL_FILES), *own)
+        row["guard"] = tuple(map(tuple, row.get("guard", ())))
         row["hooks"] = Hooks(**row["hooks"]) if "hooks" in row else None
     return {name: Agent(**row) for name, row in rows.items()}
 
@@ -85,6 +87,7 @@ TEXTS: dict[str, str] = {
     "prompt": _BODY,
     "toml": f'description = "{_ABOUT}"\nprompt = """\n{_BODY}\nWhat they typed: {{{{args}}}}\n"""\n',
     "opencode.js": _load(os.path.dirname(__file__), "opencode.js"),
+    "opencode-guard.js": _load(os.path.dirname(__file__), "opencode-guard.js"),
     "rule": _front(description="Where the state of long work is kept", alwaysApply=True) + NOTES,
 }
 

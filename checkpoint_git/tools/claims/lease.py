@@ -9,7 +9,7 @@ from checkpoint_git.core.clock import write_instant
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.terminal_text import escape_controls
 from checkpoint_git.git.leases import FETCHED, SEEN, Claim, read_claims
-from checkpoint_git.git.private_objects import write_commit
+from checkpoint_git.git.private_objects import read_ref, write_commit
 from checkpoint_git.git.remotes import Reply, UnreachableError, fetch, push_commit
 from checkpoint_git.git.run import run_git
 from checkpoint_git.tools.sync.run import backoff
@@ -43,7 +43,8 @@ def swap_claim(
         if others and not force:
             return others[0]
         ours, theirs = (held[one].commit if one in held else "" for one in (ref, seen))
-        if _swap(top, ref, commit, ours, env):
+        # a ref that nobody changes and that cannot be written is not contention: git says why
+        if _swap(top, ref, commit, ours, env, check=attempt > 5 and read_ref(top, ref, env) == ours):
             reply = Reply("arrived", "")
             if remote and (commit or theirs):
                 reply = push_commit(top, remote, ref, commit, theirs, env, _PATIENCE)
@@ -57,8 +58,8 @@ def swap_claim(
     raise CheckpointError(f"the claim on {wish.name} changed at every attempt", "try again in a moment")
 
 
-def _swap(top: str, ref: str, new: str, old: str, env: Mapping[str, str]) -> bool:
+def _swap(top: str, ref: str, new: str, old: str, env: Mapping[str, str], *, check: bool = False) -> bool:
     # "" is no ref. False, nothing changed, where it names something else than old
     what = [ref, new, old or "0" * len(new)] if new else ["-d", ref, old]
     words = ["-c", f"core.hooksPath={os.devnull}", "update-ref", "--no-deref", *what]
-    return new == old or run_git(words, top, env=env, check=False).code == 0
+    return new == old or run_git(words, top, env=env, check=check).code == 0

@@ -30,4 +30,4 @@ def run(args: Namespace, invocation: Invocation) -> Outcome:
     blocks = [block for summary in summaries for block in summary.lead]
     blocks += [block for summary in summaries for block in summary.blocks]
     findings = [finding for summary in summaries for finding in summary.findings]
-    return add_gaps(Outcome(data, blocks, findings), place.work_tree, place.git_dir, invocation)
+    return add_gaps(Outcome(data, blocks, findings), (place.work_tree, place.git_dir), invocation)

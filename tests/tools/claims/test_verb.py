@@ -197,3 +197,18 @@ def test_no_hook_runs_and_no_file_or_branch_changes(ann: Clone) -> None:
     before = ann.git("for-each-ref", "refs/heads", "refs/remotes")
     assert ask(ann, "claim", "build")[0] == 0
     assert (ann.git("for-each-ref", "refs/heads", "refs/remotes"), ann.status()) == (before, [])
+
+
+def test_a_ref_that_cannot_be_written_is_not_called_contention(ann: Clone) -> None:
+    (ann.path / ".git/refs/checkpoint").write_text("in the way of a folder")
+    code, told = ask(ann, "claim", "build", "--remote", ".")
+    assert code == 2
+    assert "unable to create lock file" in told["error"]["message"]
+
+
+def test_a_holder_has_the_same_name_without_the_variables_of_a_login(ann: Clone) -> None:
+    mine = ask(ann, "claim", "build", "--remote", ".")[1]["claim"]["holder"]
+    env = {key: value for key, value in os.environ.items() if key not in ("USER", "LOGNAME")}
+    done = run_checkpoint("claim", "build", "--remote", ".", "--json", cwd=ann.path, env=env)
+    assert json.loads(done.stdout)["claim"]["holder"] == mine
+    assert not mine.startswith(f"{os.getuid()}@")

@@ -58,7 +58,7 @@ def run(args: Namespace, invocation: Invocation) -> Outcome:
         blocks = [Line(f"no next action: {plural(broken, 'checkpoint')} cannot be used", "bad")]
     blocks = blocks or [Line("nothing to do: no checkpoint has an action left", "good")]
     outcome = Outcome(data, [*blocks, *_skipped_lines(skipped, in_full=args.all)], findings)
-    return add_gaps(outcome, place.work_tree, place.git_dir, invocation)
+    return add_gaps(outcome, (place.work_tree, place.git_dir), invocation, claims)
 
 
 def _lines(action: NextAction) -> list[Block]:

@@ -128,7 +128,7 @@ def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     elsewhere: list[Block] = [Line(one.line, "warn", hang=2) for one in ahead]
     data = {**_data(result), "worktrees": [one._asdict() for one in ahead]}
     outcome = Outcome(data, [*_blocks(result, others), *elsewhere], [*errors, *result.drift], 1 if stops else 0)
-    return add_gaps(outcome, place.work_tree, place.git_dir, invocation)
+    return add_gaps(outcome, (place.work_tree, place.git_dir), invocation)
 
 
 def _blocks(result: ResumeResult, others: list[str]) -> list[Block]:
