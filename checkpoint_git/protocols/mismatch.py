@@ -33,6 +33,8 @@ def explain_mismatch(mismatch: Mismatch) -> str:
         return f"{name} is {value}, and cannot be below {expected}"
     if mismatch.keyword == "minLength":
         return f"{name} is empty"
+    if mismatch.keyword == "required":
+        return f"{name} is missing"
     return f"{name}: {escape_controls(shorten(mismatch.message, 200))}"
 
 
@@ -53,7 +55,9 @@ def quote_where(where: str) -> str:
 
 
 def name_rows(findings: Iterable[Finding], document: Mapping[str, Any]) -> Iterator[Finding]:
-    """With the ids of rows for their numbers in messages: progress_table[routes].status."""
+    """With the ids of rows for their numbers: progress_table[routes].status in messages, and in hints, where the id
+    names one row alone, --progress_table.routes.status, which no shell expands.
+    """
     known: dict[str, list[Any]] = {}
     for finding in findings:
         field, _, rest = finding.where[1:].partition("/")
@@ -67,7 +71,10 @@ def name_rows(findings: Iterable[Finding], document: Mapping[str, Any]) -> Itera
             message = f"{finding.message} "
             for end in ". :":
                 message = message.replace(f"{field}.{number}{end}", f"{field}[{name}]{end}")
-            finding = finding._replace(message=message[:-1])
+            hint = f"{finding.hint} "
+            for end in ".=:+- " if known[field].count(name) == 1 and not name.isdecimal() else "":
+                hint = hint.replace(f"--{field}.{number}{end}", f"--{field}.{name}{end}")
+            finding = finding._replace(message=message[:-1], hint=hint[:-1])
         yield finding
 
 

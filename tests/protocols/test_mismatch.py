@@ -70,3 +70,13 @@ def test_a_place_is_shown_with_dots() -> None:
     assert quote_where("/progress_table/1/status") == "progress_table.1.status"
     assert quote_where("") == "the document"
     assert quote_where("/a\n/b") == "a\\n.b"
+
+
+def test_a_hint_names_a_row_by_an_id_that_only_it_has() -> None:
+    document = {"rows": [{"id": "a"}, {"id": "b"}, {"id": "b"}, {"id": "3"}]}
+    findings = [
+        Finding("x/y", "error", f"rows.{at}.x", where=f"/rows/{at}/x", hint=f"do: checkpoint update n --rows.{at}.x=1")
+        for at in range(4)
+    ]
+    hints = [found.hint.rpartition(" ")[2] for found in name_rows(findings, document)]
+    assert hints == ["--rows.a.x=1", "--rows.1.x=1", "--rows.2.x=1", "--rows.3.x=1"]

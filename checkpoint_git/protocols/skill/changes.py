@@ -250,7 +250,7 @@ def _parse_path(text: str, word: str) -> tuple[Step, ...]:
     while rest or not steps:
         step, rest = _take_step(rest, is_first=not steps)
         if step is None or not step.name or len(steps) == _MAX_STEPS:
-            hint = "a path is a.b, rows.0.status or rows[id].status"
+            hint = "a path is a.b, rows.0.status or rows.id.status"
             raise CheckpointError(f"{quote(word)}: {quote(text)} is not a path", hint)
         steps.append(step)
     return tuple(steps)

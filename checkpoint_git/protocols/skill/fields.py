@@ -73,7 +73,7 @@ def _understand(value: Any, reader: _Reader) -> Edit:
             rules, where = child_rules(reader.schema, rules, name), f"{where}.{name}".lstrip(".")
             held = held.get(name) if isinstance(held, dict) else None
     edit = reader.edit
-    if tuple(path) != edit.path:
+    if [step.name for step in path] != [step.name for step in edit.path]:
         reader.taken.append(Understood(path_text(edit.path), path_text(tuple(path))))
     if edit.action == "remove":
         if edit.value == "":

@@ -125,11 +125,17 @@ def _plain(entry: Mapping[str, Any]) -> dict[str, Any]:
 
 def _find_troubles(table: Mapping[str, Any], is_code: Callable[[str], bool]) -> Iterator[tuple[str, str, str]]:
     """(JSON Pointer, message, a key that is unknown there or "")."""
+    from difflib import get_close_matches
+
     with open(os.path.join(os.path.dirname(__file__), "settings_schema.json"), encoding="utf-8") as stream:
         schema = load_schema(stream.read())
     for found in () if is_surely_valid(schema, table) else explain(schema, table):
         unknown = [key for key in found.value if key not in _KEYS] if found.keyword == "additionalProperties" else []
-        yield found.where, explain_mismatch(found), "".join(unknown[:1])
+        message = explain_mismatch(found)
+        if unknown:
+            near = get_close_matches(unknown[0], _KEYS, 1)
+            message = f"unknown key {quote(unknown[0])}{f': did you mean {near[0]}?' if near else ''}"
+        yield found.where, message, "".join(unknown[:1])
     entries = table.get("suppress")
     for at, entry in enumerate(entries if isinstance(entries, list) else ()):
         code, until = (entry.get("code"), entry.get("until")) if isinstance(entry, dict) else (None, None)
