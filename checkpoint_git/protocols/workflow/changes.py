@@ -10,6 +10,7 @@ from checkpoint_git.core.clock import read_instant, write_instant
 from checkpoint_git.core.finding import Finding, make_error
 from checkpoint_git.disk import atomic
 from checkpoint_git.disk.discover import Place, relative_path
+from checkpoint_git.disk.process import find_agent
 from checkpoint_git.protocols.document import Document, read_objects
 from checkpoint_git.protocols.workflow import layout, resume, rules, store, tasks
 from checkpoint_git.protocols.workflow.layout import LAST, PHASES, next_phase
@@ -50,7 +51,7 @@ class Changed(NamedTuple):
 # resumed, and that says so.
 class Writer(NamedTuple):
     """Changes the workflow of a place. now: seconds since 1970. on_wait: called once when another process writes.
-    session: the caller's, "" where it is unknown: its running tasks are not orphans.
+    session: the caller's, "" where it is unknown.
     """
 
     place: Place
@@ -188,7 +189,7 @@ class Writer(NamedTuple):
         def change(phase: Value, execution: Value, now: int) -> Finding | None:
             if verb == "add":
                 return tasks.add_tasks(execution, names)
-            name = names[0]
+            name, runner = names[0], (self.session, find_agent(self.session))
             if phase.get("phase_status") == "pending":
                 phase["phase_status"] = "in_progress"
             found = None
@@ -198,12 +199,12 @@ class Writer(NamedTuple):
                 trouble = _find_output_trouble(found)
                 if trouble is not None and (verb == "done" or trouble.code == "workflow/output-outside"):
                     return trouble  # what is started need not be there yet
-            return tasks.change_task(execution, verb, name, found, error=error, session=self.session, now=now)
+            return tasks.change_task(execution, verb, name, found, error=error, runner=runner, now=now)
 
         return self._change(change, adds_tasks=verb == "add")
 
-    def recover(self, session: str = "") -> Changed:
-        """session: whose running tasks are left alone."""
+    def recover(self, session: str | None = None) -> Changed:
+        """session: who goes on: what it runs, and other sessions that still run, is left alone; None for nothing."""
         with self._hold() as before:
             steps = find_recovery(before, self.now, session)
             if not steps:

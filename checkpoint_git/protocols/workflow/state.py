@@ -9,6 +9,7 @@ from checkpoint_git.core.clock import DAY, read_instant, read_loose_instant
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding, has_errors
 from checkpoint_git.disk.discover import Place, relative_path
+from checkpoint_git.disk.process import is_running, list_above
 from checkpoint_git.protocols.document import Document
 from checkpoint_git.protocols.validate import check_document, unreadable_document
 from checkpoint_git.protocols.workflow import layout, resume, rules, store
@@ -199,15 +200,30 @@ def find_earlier(place: Place, value: Value) -> dict[str, str]:
     return {each.path: each.digest for number, each in results if number > at or _is_earlier(value, each)}
 
 
-def find_recovery(state: State, now: int, session: str = "") -> list[Step]:
-    """session: whose running tasks are left alone, "" for none."""
+def find_recovery(state: State, now: int, session: str | None = None) -> list[Step]:
+    """session: who asks; None where nothing that runs is left alone."""
     outputs = {}
     for row, task in enumerate(state.tasks):
         if isinstance(task, dict) and task.get("status") == "running":
             path = task.get("output")
-            if not session or task.get("session") != session:
+            if session is None or not _is_under_way(task, session):
                 outputs[row] = store.read_output(state.place, path) if isinstance(path, str) and path else OutputFile()
     return plan_recovery(state.tasks, outputs, now)
+
+
+def _is_under_way(task: Value, session: str) -> bool:
+    is_own = bool(session) and task.get("session") == session
+    process = task.get("process")
+    if not isinstance(process, str):
+        return is_own
+    # another session in the same process, or from the same terminal, comes after it
+    return is_running(process) and (is_own or process not in list_above())
+
+
+def find_busy(state: State, session: str) -> list[str]:
+    """The tasks that another session runs now."""
+    rows = [task for task in state.tasks if isinstance(task, dict) and task.get("status") == "running"]
+    return [task_name(task) for task in rows if task.get("session") != session and _is_under_way(task, session)]
 
 
 class Question(NamedTuple):
@@ -229,7 +245,7 @@ class Prospect(NamedTuple):
     plan: Plan | None
 
 
-def look_ahead(place: Place, approvals: tuple[str, ...], now: int, session: str = "") -> Prospect:
+def look_ahead(place: Place, approvals: tuple[str, ...], now: int, session: str | None = None) -> Prospect:
     state = load_state(place, now)
     if not state.documents:  # another process archived it a moment ago
         raise missing_workflow(state)

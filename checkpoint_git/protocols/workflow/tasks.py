@@ -71,10 +71,10 @@ def add_tasks(value: Value, names: Sequence[str]) -> Finding | None:
 
 
 def change_task(
-    value: Value, verb: str, name: str, output: "OutputFile | None", *, error: str, session: str, now: int
+    value: Value, verb: str, name: str, output: "OutputFile | None", *, error: str, runner: tuple[str, str], now: int
 ) -> Finding | None:
-    """verb: one of CHANGES. output: what is at the place of the result, which need not be there yet. session: who runs
-    it, "" where that is unknown. A task that is started and not known is added.
+    """verb: one of CHANGES. output: what is at the place of the result, which need not be there yet. runner: the
+    session that runs it, and its process, "" where that is unknown. A task that is started and not known is added.
     """
     task = find_task(value, name)
     if task is None:
@@ -92,8 +92,8 @@ def change_task(
     CHANGES[verb](task, output, now)
     if error or verb in ("start", "done", "retry"):
         task["error"] = error
-    task["session"] = session if verb == "start" else ""
-    for key in ("error", "session"):
+    task["session"], task["process"] = runner if verb == "start" else ("", "")
+    for key in ("error", "session", "process"):
         if not task.get(key):
             task.pop(key, None)
     return None
@@ -233,3 +233,5 @@ def apply_recovery(value: Value, steps: Sequence[Step]) -> None:
         for key in ("completed_at", "error", "digest"):
             if getattr(step, key):
                 task[key] = getattr(step, key)
+        for key in ("session", "process"):
+            task.pop(key, None)

@@ -18,6 +18,7 @@ from checkpoint_git.protocols.workflow.resume import Plan
 from checkpoint_git.protocols.workflow.state import (
     Prospect,
     State,
+    find_busy,
     find_plan,
     find_recovery,
     find_state,
@@ -66,11 +67,8 @@ def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     return verb.act(args, invocation)
 
 
-def _open_writer(invocation: Invocation) -> Writer:
-    return _make_writer(store.open_place(invocation.cwd), invocation)
-
-
-def _make_writer(place: Place, invocation: Invocation) -> Writer:
+def _open_writer(invocation: Invocation, place: Place | None = None) -> Writer:
+    place = place or store.open_place(invocation.cwd)
     return Writer(place, invocation.now, say_waiting(invocation.stderr), invocation.session)
 
 
@@ -225,7 +223,7 @@ def _start(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     name = args.words[0]
     layout.check_id(name, "login-2026")
     layout.parse_approvals(args.approvals or "none")  # an invalid one is an error even where it is not needed
-    writer = _make_writer(store.plan_workflow_place(invocation.cwd), invocation)
+    writer = _open_writer(invocation, store.plan_workflow_place(invocation.cwd))
     changed = writer.start(name, unasked=True)
     return _describe_start(changed, []) if changed else _take_up(writer, args, invocation, name)
 
@@ -315,7 +313,9 @@ def _go_on(
         shown += _recovery_lines(recovered)
     if is_stale:
         shown.append(Line(_CAUTION, "warn"))
-    plan, last = find_plan(state, approvals), list[Block]()
+    plan, last, busy = find_plan(state, approvals), list[Block](), find_busy(state, writer.session)
+    plan = plan._replace(tasks=tuple(name for name in plan.tasks if name not in busy))
+    shown += [Line(f"{name}: left to the session that still runs it", "dim") for name in busy]
     if plan.action == "complete":
         advanced = writer.advance(approvals)
         if advanced.refused:
@@ -329,6 +329,7 @@ def _go_on(
         "stale": is_stale,
         **({"caution": _CAUTION} if is_stale else {}),
         **_plan_data(plan),
+        "left_alone": busy,
         **more,
     }
     shown += [*_plan_lines(plan, state.value["current_phase"]), *last]

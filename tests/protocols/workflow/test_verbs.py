@@ -2,6 +2,9 @@
 
 import json
 import os
+import subprocess
+import sys
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
@@ -12,6 +15,7 @@ from checkpoint_git.protocols.workflow import verbs as workflow
 from checkpoint_git.protocols.workflow.layout import PHASES
 from checkpoint_git.tools.doctor import verb as doctor
 from checkpoint_git.tools.status import verb as status
+from tests.support.command import BIN, run_checkpoint
 from tests.support.repos import GitRepo
 from tests.support.snapshot import take_snapshot
 from tests.support.verbs import NOON, Ran, run_verb, seconds
@@ -520,7 +524,8 @@ def test_save_begins_a_phase_and_keeps_the_note(folder: Path) -> None:
 def test_a_task_runs_fails_and_is_done(folder: Path) -> None:
     write_workflow(folder, phase("IMPLEMENTATION", "pending"))
     run(folder, "task", "start", "t1", "--output", "memory/reports/t1.json")
-    assert task_of(folder) == task("t1", "running", started_at=NOON, output="memory/reports/t1.json", digest=None)
+    started = {key: value for key, value in task_of(folder).items() if key != "process"}
+    assert started == task("t1", "running", started_at=NOON, output="memory/reports/t1.json", digest=None)
     assert state_of(folder)["phase_status"] == "in_progress"
     assert run(folder, "task", "start", "t1").codes == ["workflow/task-running"]
     for attempt in (1, 2):
@@ -821,3 +826,61 @@ def test_a_linked_folder_stops_nothing_else(project: Path) -> None:
     (project / "memory").symlink_to(project.parent / "out/memory")
     for verb in (status, doctor):
         assert "workflow" not in run_verb(verb, cwd=project).outcome.data
+
+
+@pytest.fixture
+def agent(folder: Path) -> Iterator[Callable[..., subprocess.Popen[str]]]:
+    """Starts a process that starts a task as an agent does, and stays. env: what it gives to what it starts."""
+    running = list[subprocess.Popen[str]]()
+
+    def start(**env: str) -> subprocess.Popen[str]:
+        script = (
+            "import os, subprocess, sys\n"
+            f"words = {[str(BIN / 'checkpoint'), 'workflow', 'task', 'start', 't1']}\n"
+            f"subprocess.run(['sh', '-c', '\"$@\"; true', 'sh', *words], env={{**os.environ, **{env}}}, check=True)\n"
+            "print('ready', flush=True)\n"
+            "sys.stdin.read()\n"
+        )
+        words = [sys.executable, "-c", script]
+        pipe = subprocess.PIPE
+        running.append(
+            subprocess.Popen(words, cwd=folder, stdin=pipe, stdout=pipe, text=True, start_new_session=not env)
+        )
+        stream = running[-1].stdout
+        assert stream is not None
+        while stream.readline() not in ("ready\n", ""):
+            pass
+        return running[-1]
+
+    yield start
+    for one in running:
+        one.kill()
+        one.communicate()
+
+
+@pytest.mark.parametrize("env", [{}, {"CHECKPOINT_SESSION": "one"}])
+def test_what_a_living_session_runs_is_left_to_it(
+    folder: Path, agent: Callable[..., subprocess.Popen[str]], env: dict[str, str]
+) -> None:
+    write_workflow(folder, phase("IMPLEMENTATION"), execution(task("t1"), task("t2")))
+    living = agent(**env)
+    process = task_of(folder)["process"]
+    assert process.startswith(f"{living.pid} ")
+    for other in ({}, {"CHECKPOINT_SESSION": "two"}):
+        ran = run_checkpoint("workflow", "resume", "--yes", "--json", cwd=folder, env=other)
+        answer = json.loads(ran.stdout)
+        assert (answer["tasks"], answer["left_alone"]) == (["t2"], ["t1"])
+    assert (task_of(folder)["status"], task_of(folder)["attempts"]) == ("running", 0)
+    living.kill()
+    living.communicate()
+    assert run_checkpoint("workflow", "resume", "--yes", cwd=folder, env=env).returncode == 0
+    assert (task_of(folder)["status"], task_of(folder)["attempts"]) == ("pending", 1)
+    assert "process" not in task_of(folder)
+
+
+@pytest.mark.parametrize("process", ["", "x", "0 0", "-1 5", "1", "99999999999 1", "² 1", None, 4, ["1"]])
+def test_a_process_that_makes_no_sense_is_gone(folder: Path, process: object) -> None:
+    rows = [{**task("t1", "running"), "process": process}]
+    write_workflow(folder, phase("IMPLEMENTATION"), execution(*rows))
+    run(folder, "resume", "--yes")
+    assert read_json(folder / EXECUTION)["tasks"][0]["status"] != "complete"
