@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from checkpoint_git.core.errors import CheckpointError
-from checkpoint_git.git import private_objects
+from checkpoint_git.git import private_objects, run
 from checkpoint_git.git.run import GitResult, run_git
 from checkpoint_git.protocols.restore import layout, points, rollback
 from tests.support.repos import GitRepo
@@ -91,6 +91,7 @@ def test_a_prune_before_any_of_the_calls_of_git_takes_nothing_along(
 
     monkeypatch.setattr(points, "_PAUSE", 0)
     monkeypatch.setattr(private_objects, "run_git", prune_once)
+    monkeypatch.setattr(run, "run_git", prune_once)
     made = create(workspace_of(full_work.path), ["src"], "", "git_stash", None)
     assert len(calls) > at
     full_work.git("prune", "--expire=now")
