@@ -9,7 +9,6 @@ import time
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
-from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.disk.discover import Place, find_place
 from checkpoint_git.protocols.skill import entries, store
@@ -84,11 +83,8 @@ class Checkpoints:
 
     def show(self, skill: str, *, public: bool = True) -> dict[str, Any]:
         """public: without skill_state and unknown fields. Raises CheckpointError for a file that cannot be read."""
-        document = store.read_document(self.place, skill, self.now)
-        if document.value is None:
-            found = document.findings[0]
-            raise CheckpointError(f"{document.path}:{found.line}: {found.message}", found.hint)
-        return public_view(document.value) if public else document.value
+        value = store.read_value(self.place, skill, self.now)
+        return public_view(value) if public else value
 
     def refs(self, role: str | None = None) -> Objects:
         """The tickets of all skills, each with its skill, in order. role: source, child, deploy, incident, linked."""

@@ -47,9 +47,8 @@ class Difference(NamedTuple):
     winner: Literal["document", "checkpoint"]
 
     def __str__(self) -> str:
-        ours, theirs = (
-            f'"{escape_controls(shorten(text, 80))}"' if text else "nothing" for text in (self.ours, self.theirs)
-        )
+        shown = (escape_controls(shorten(text, 80)) for text in (self.ours, self.theirs))
+        ours, theirs = (f'"{text}"' if text else "nothing" for text in shown)
         return f"{self.field}: checkpoint {ours}, {self.place} {theirs}; the {self.winner} wins"
 
 
@@ -83,9 +82,8 @@ def sync(args: argparse.Namespace, invocation: Invocation) -> Outcome:
 def _describe(args: argparse.Namespace, path: str, differences: list[Difference]) -> Outcome:
     data = {"document": path, "dry_run": args.dry_run, "differences": [found._asdict() for found in differences]}
     hint = "without --to-document the file wins" if args.to_document else "--to-document makes the checkpoint win"
-    conflicts = [
-        Finding("memory/sync-differs", "warning", str(found), path, hint=hint) for found in differences if found.differs
-    ]
+    texts = (str(found) for found in differences if found.differs)
+    conflicts = [Finding("memory/sync-differs", "warning", text, path, hint=hint) for text in texts]
     lines: list[Block] = [Line(f"  {found}") for found in differences if not found.differs]
     if not differences:
         lines = [Line("checkpoint and document are the same", "good")]

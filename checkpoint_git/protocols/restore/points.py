@@ -18,28 +18,20 @@ from checkpoint_git.disk.atomic import create_file
 from checkpoint_git.git import private_objects
 from checkpoint_git.git.objects import GITLINK, find_missing
 from checkpoint_git.git.objects import Entry as TreeEntry
-from checkpoint_git.protocols.restore import artifacts, file_mechanisms, file_writes, git_state, layout, rules, store
-from checkpoint_git.protocols.restore.contents import (
-    Artifact,
-    Entry,
-    Location,
-    ScopePath,
-    compare_entries,
-    hash_contents,
-    match_twins,
-    write_entry,
+from checkpoint_git.protocols.restore import (
+    artifacts,
+    contents,
+    file_mechanisms,
+    file_writes,
+    git_state,
+    layout,
+    rules,
+    scope,
+    store,
 )
+from checkpoint_git.protocols.restore.contents import Artifact, Entry, Location, ScopePath
 from checkpoint_git.protocols.restore.contents import Request as ArtifactRequest
 from checkpoint_git.protocols.restore.layout import Workspace
-from checkpoint_git.protocols.restore.scope import (
-    ChangedError,
-    changing_error,
-    list_some,
-    look_at,
-    mark_twins,
-    read_entries,
-    read_scope,
-)
 
 _MAX_REASON = 500
 _TRIES = 4
@@ -88,15 +80,15 @@ def plan_capture(workspace: Workspace, request: Request, claimed: frozenset[str]
     """
     if not request.asked:
         return Capture([], [], [], [])
-    scope = read_scope(workspace.root, request.asked, workspace.cwd, request.plain, may_lack=request.may_lack)
-    secret = _find_secret(workspace, scope.secret, request.include)
-    harmless = [one for one in scope.secret if one.path not in secret]
-    found = sorted((one for one in [*scope.found, *harmless] if one.path not in claimed), key=lambda one: one.path)
+    named = scope.read_scope(workspace.root, request.asked, workspace.cwd, request.plain, may_lack=request.may_lack)
+    secret = _find_secret(workspace, named.secret, request.include)
+    harmless = [one for one in named.secret if one.path not in secret]
+    found = sorted((one for one in [*named.found, *harmless] if one.path not in claimed), key=lambda one: one.path)
     ignored = frozenset[str]()
     if request.kind == "git_stash":
-        found, ignored = _without_ignored(workspace, scope.asked, found)
+        found, ignored = _without_ignored(workspace, named.asked, found)
     if secret and all(one.kind == "folder" for one in found):
-        hint = f"secrets are not copied into a restore point: {list_some(secret)}; --include PATH keeps one"
+        hint = f"secrets are not copied into a restore point: {scope.list_some(secret)}; --include PATH keeps one"
         raise CheckpointError("every file in this scope looks like a secret by its name", hint)
     if not found and not claimed:
         raise CheckpointError("the scope is empty", "name files, folders or patterns that are there")
@@ -110,18 +102,18 @@ def plan_capture(workspace: Workspace, request: Request, claimed: frozenset[str]
     nested = [path for path in folders if os.path.lexists(os.path.join(workspace.root, path, ".git"))]
     left_out = [
         *((path, "secret") for path in secret),
-        *((path, "not a file") for path in scope.special),
+        *((path, "not a file") for path in named.special),
         *((path, "ignored by git") for path in sorted(ignored)),
     ]
     warnings = (
         ("excluded, since secrets are not copied (--include PATH keeps one)", secret),
-        ("excluded, since they are not regular files", scope.special),
+        ("excluded, since they are not regular files", named.special),
         ("excluded, since git ignores them (name them to include them)", sorted(ignored)),
         ("with other names outside of the scope (hard links), which a rollback leaves as they are", linked),
         ("another repository, of which the files are kept and its own history is not", nested),
     )
-    told = [f"{text}: {list_some(paths)}" for text, paths in warnings if paths]
-    return Capture(scope.asked, found, left_out, told)
+    told = [f"{text}: {scope.list_some(paths)}" for text, paths in warnings if paths]
+    return Capture(named.asked, found, left_out, told)
 
 
 def _find_secret(workspace: Workspace, found: Sequence[ScopePath], include: frozenset[str]) -> list[str]:
@@ -201,11 +193,11 @@ def _build(workspace: Workspace, request: Request, captured: Capture) -> Created
                 "files": [entry.path for entry in entries if entry.kind in ("file", "link")],
                 "state_keys": [one.name.partition(":")[2] for one in kept if one.kind == "state"],
             },
-            "entries": [write_entry(entry) for entry in entries],
+            "entries": [contents.write_entry(entry) for entry in entries],
             "left_out": [{"path": path, "reason": why} for path, why in captured.left_out],
             "parts": [{**one._asdict(), "details": dict(one.details)} for one in kept],
             "size": sum(one.size for one in entries) + sum(one.size for one in kept),
-            "hash": hash_contents(entries, kept),
+            "hash": contents.hash_contents(entries, kept),
             "git": state and state._asdict(),
             "warnings": captured.warnings,
             "restore_script": sha256(text).hexdigest(),
@@ -238,16 +230,16 @@ def _capture_proven(location: Location, kind: str, found: Sequence[ScopePath]) -
     kept = {one.path: Entry(one.path, "absent") for one in found}
     waiting = list(found)
     for _ in range(_TRIES):
-        with suppress(ChangedError):
-            entries = mark_twins(file_mechanisms.capture(kind, location, waiting), waiting)
+        with suppress(scope.ChangedError):
+            entries = scope.mark_twins(file_mechanisms.capture(kind, location, waiting), waiting)
             kept.update((entry.path, entry) for entry in entries)
             lost = rehearse(location, kind, entries)
             waiting = [one for one in waiting if one.path in lost]  # they were written to in between
             if not waiting:
-                return mark_twins(kept.values(), found)
-        before, waiting = waiting, [look_at(location.root, one.path) for one in waiting]
+                return scope.mark_twins(kept.values(), found)
+        before, waiting = waiting, [scope.look_at(location.root, one.path) for one in waiting]
     changed = (one for one, now in zip(before, waiting, strict=True) if _version(one) != _version(now))
-    raise changing_error(next(changed, waiting[0]).path)
+    raise scope.changing_error(next(changed, waiting[0]).path)
 
 
 def _version(found: ScopePath) -> tuple[int, int] | None:
@@ -326,8 +318,8 @@ def _write_lines(root: str, mechanism: str, entries: Sequence[Entry]) -> list[st
 def find_damage(location: Location, manifest: store.Manifest) -> list[str]:
     holding = [entry for entry in store.read_entries(manifest) if entry.kind in ("file", "link")]
     damaged: list[str] = []
-    contents = file_mechanisms.read_contents(manifest.value["type"], location, holding)
-    for entry, content in zip(holding, contents, strict=True):
+    kept = file_mechanisms.read_contents(manifest.value["type"], location, holding)
+    for entry, content in zip(holding, kept, strict=True):
         digest, size = sha256(), 0
         for chunk in content or ():
             digest.update(chunk)
@@ -355,8 +347,8 @@ def _stage(location: Location) -> Iterator[str]:
 
 
 def _compare_stage(folder: str, entries: Sequence[Entry]) -> set[str]:
-    found = read_entries(folder, [look_at(folder, one.path)._replace(kind=one.kind) for one in entries])
-    return {difference.path for difference in compare_entries(entries, found)}
+    found = scope.read_entries(folder, [scope.look_at(folder, one.path)._replace(kind=one.kind) for one in entries])
+    return {difference.path for difference in contents.compare_entries(entries, found)}
 
 
 def _rehearse_script(
@@ -365,7 +357,7 @@ def _rehearse_script(
     """Runs a restore.sh of some of the entries, and all parts but those of a server, in an empty folder."""
     files = [entry for entry in entries if entry.kind != "folder" and entry.size < _MOST_REHEARSED]
     odd_first = sorted(files, key=lambda entry: re.fullmatch(r"[\w./-]+", entry.path, re.ASCII) is not None)
-    some = match_twins(odd_first[:_REHEARSED])
+    some = contents.match_twins(odd_first[:_REHEARSED])
     script = os.path.join(location.folder, layout.RESTORE_SCRIPT)
     create_file(script, os.fsencode(_write_script(location.root, point, kind, some, kept)), 0o600)
     with _stage(location) as folder:
@@ -384,13 +376,13 @@ def restore_entries(
     sync: bool = True,
     check: file_writes.Check | None = None,
 ) -> None:
-    entries = match_twins(entries)
+    entries = contents.match_twins(entries)
     folders = [entry for entry in entries if entry.kind == "folder"]
     holding = [entry for entry in entries if entry.kind in ("file", "link") and not entry.twin]
     with file_writes.workshop(location.folder) as work_folder:
         file_writes.make_folders(target, folders)
-        contents = file_mechanisms.read_contents(kind, location, holding)
-        for entry, content in zip(holding, contents, strict=True):
+        kept = file_mechanisms.read_contents(kind, location, holding)
+        for entry, content in zip(holding, kept, strict=True):
             if content is None:
                 message = f"the content of {escape_controls(entry.path)} is lost"
                 raise file_mechanisms.LostError(message, "verify the point")

@@ -324,9 +324,8 @@ def _write_drops(relations: Sequence[Relation], *, cascade: bool) -> str:
 def write_lines(artifact: Artifact) -> str:
     connection = artifact.details["connection"]
     options = " ".join(f"{option}={quote_word(connection[name])}" for option, name in _OPTIONS if name in connection)
-    variables = "".join(
-        f"{CONNECTION[name]}={quote_word(value)} " for name, value in connection.items() if name.startswith("ssl")
-    )
+    secured = {CONNECTION[name]: value for name, value in connection.items() if name.startswith("ssl")}
+    variables = "".join(f"{name}={quote_word(value)} " for name, value in secured.items())
     return f"{variables}postgresql {artifact.sha256} {quote_word(artifact.content)} {options}\n"
 
 

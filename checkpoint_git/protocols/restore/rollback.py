@@ -288,9 +288,8 @@ def _find_resumed(job: _Job) -> str:
 def is_half_way(present: Iterable[Entry], wanted: Iterable[Entry], before: Iterable[Entry]) -> bool:
     # in any other state somebody has worked since, so it must be kept first
     known = {_outline(entry) for entry in (*wanted, *before)}
-    return all(
-        _outline(entry) in known or entry.kind == "absent" or file_writes.is_part(entry.path) for entry in present
-    )
+    there = (entry for entry in present if entry.kind != "absent" and not file_writes.is_part(entry.path))
+    return all(_outline(entry) in known for entry in there)
 
 
 def _outline(entry: Entry) -> tuple[str, ...]:

@@ -66,9 +66,8 @@ def read_scope(
                 secret[each.path] = each
             else:
                 found[each.path] = each
-    return Scope(
-        [found[path] for path in sorted(found)], asked, [secret[path] for path in sorted(secret)], sorted(special)
-    )
+    plain_ones, secret_ones = ([each[path] for path in sorted(each)] for each in (found, secret))
+    return Scope(plain_ones, asked, secret_ones, sorted(special))
 
 
 def _place(root: str, scope: str, cwd: str) -> str:

@@ -3,11 +3,10 @@
 from collections.abc import Mapping
 from typing import Any
 
-from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.disk.discover import find_place
 from checkpoint_git.protocols.skill.changes import Edit, make_edits
-from checkpoint_git.protocols.skill.store import find_own_place, iterate_documents, read_document
+from checkpoint_git.protocols.skill.store import find_own_place, iterate_documents, read_value
 from checkpoint_git.protocols.skill.verbs.update import update
 from checkpoint_git.protocols.skill.views import action_text, public_view, read_list
 
@@ -17,11 +16,7 @@ _TEXTS = {"initiative": "project", "milestone": "step", "phase": "phase"}
 
 def read_fields(cwd: str, name: str, now: int) -> dict[str, str | list[str]]:
     """The public part of a skill's checkpoint. Raises CheckpointError where it cannot be read."""
-    document = read_document(find_place(cwd), name, now)
-    if document.value is None:
-        found = document.findings[0]
-        raise CheckpointError(f"{document.path}:{found.line}: {found.message}", found.hint)
-    return fields_of_skill(public_view(document.value))
+    return fields_of_skill(public_view(read_value(find_place(cwd), name, now)))
 
 
 def fields_of_skill(value: dict[str, Any]) -> dict[str, str | list[str]]:
@@ -54,9 +49,8 @@ def write_fields(
 def plan_edits(fields: Mapping[str, str], value: Mapping[str, Any]) -> list[Edit]:
     """The edits that bring a skill's checkpoint to these fields. The next action goes to the head of its list."""
     texts = {**_TEXTS, "last_action": "progress_summary"}
-    replace: dict[str, Any] = {
-        theirs: fields[ours] for ours, theirs in texts.items() if ours in fields and value.get(theirs) != fields[ours]
-    }
+    given = {theirs: fields[ours] for ours, theirs in texts.items() if ours in fields}
+    replace: dict[str, Any] = {name: text for name, text in given.items() if value.get(name) != text}
     if "next_action" in fields:
         ahead = read_list(dict(value), "next_actions")
         if not ahead or action_text(ahead[0]) != fields["next_action"]:

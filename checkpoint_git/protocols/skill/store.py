@@ -95,6 +95,15 @@ def read_document(place: Place, skill: str, now: int) -> Document:
     return check_files([(path, data)], now)[0]
 
 
+def read_value(place: Place, skill: str, now: int) -> "dict[str, Any]":
+    """Raises CheckpointError for a checkpoint that is not there, or cannot be read."""
+    document = read_document(place, skill, now)
+    if document.value is None:
+        found = document.findings[0]
+        raise CheckpointError(f"{document.path}:{found.line}: {found.message}", found.hint)
+    return document.value
+
+
 def missing_checkpoint(place: Place, skill: str) -> CheckpointError:
     from difflib import get_close_matches
 

@@ -102,9 +102,9 @@ def describe_blocker(blocker: dict[str, Any], merged: str | None = "") -> str:
 
 def find_answers(skill: str, value: dict[str, Any], answer: str = "") -> list[tuple[dict[str, Any], str]]:
     """Each open blocker with the command that settles it: by its id, or by its place where no id names it alone."""
-    blockers = [(one, f"blockers.{at}") for at, one in enumerate(read_list(value, "blockers")) if isinstance(one, dict)]
-    ids = [_blocker_id(one) for one, _ in blockers if is_open(one)]
-    named = [(one, _blocker_id(one), place) for one, place in blockers if is_open(one)]
+    every = enumerate(read_list(value, "blockers"))
+    named = [(one, _blocker_id(one), f"blockers.{at}") for at, one in every if isinstance(one, dict) and is_open(one)]
+    ids = [name for _, name, _ in named]
     return [
         (one, answer_line(skill, name if name and ids.count(name) == 1 else at, one, answer)) for one, name, at in named
     ]

@@ -168,9 +168,8 @@ def _continue_lines(result: ResumeResult) -> list[Block]:
     lines += [Line(f"Ask before proceeding: {result.describe(one)}", "bad", "decision", 2) for one in context.decisions]
     if context.actions:
         first = context.actions[0]
-        lines.append(
-            Line(f"Resuming from next_actions[{first.at}]: {shorten(first.shown, 60)}", "good", "in_progress", 2)
-        )
+        text = f"Resuming from next_actions[{first.at}]: {shorten(first.shown, 60)}"
+        lines.append(Line(text, "good", "in_progress", 2))
         lines += _action_lines(context.actions[:1])[1:]
     else:
         why = "every noted action is merged" if result.shipped else "nothing is noted"

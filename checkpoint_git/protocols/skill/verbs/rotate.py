@@ -13,15 +13,8 @@ from checkpoint_git.core.outcome import Block, Invocation, Line, Outcome
 from checkpoint_git.core.progress import follow
 from checkpoint_git.disk.discover import Place, find_place, relative_path
 from checkpoint_git.protocols.document import Document
-from checkpoint_git.protocols.skill import layout, store
-from checkpoint_git.protocols.skill.rotation import (
-    Kept,
-    Moved,
-    find_merged,
-    history_document,
-    history_marks,
-    plan_rotation,
-)
+from checkpoint_git.protocols.skill import layout, rotation, store
+from checkpoint_git.protocols.skill.rotation import Kept, Moved
 from checkpoint_git.protocols.skill.views import is_reviewed
 from checkpoint_git.protocols.validate import FOREIGN
 from checkpoint_git.protocols.write import Tell, say_waiting
@@ -60,22 +53,22 @@ def rotate(place: Place, skill: str, now: int, *, dry_run: bool = False, on_wait
         if document.value is None or document.text is None or is_foreign:
             return RotateResult(skill, [], None, [], 0, [*document.findings, *findings])
         root = jsontext.parse(document.text)
-        rotation = plan_rotation(root.value, reverted)
-        if not rotation.moved:
-            return RotateResult(skill, [], None, rotation.kept, 0, findings)
-        past = history_document(skill, rotation.moved).encode()
-        rest = jsonwrite.rewrite(root, rotation.value).encode()
-        marks = history_marks(write_instant(now)[:10], past)
+        planned = rotation.plan_rotation(root.value, reverted)
+        if not planned.moved:
+            return RotateResult(skill, [], None, planned.kept, 0, findings)
+        past = rotation.history_document(skill, planned.moved).encode()
+        rest = jsonwrite.rewrite(root, planned.value).encode()
+        marks = rotation.history_marks(write_instant(now)[:10], past)
         path = layout.history_path(place, skill, marks[0])
         if not dry_run:
             path = store.write_history(place, skill, marks, past)
             store.write_checkpoint(place, skill, rest)
     saved = len(document.text.encode()) - len(rest)
-    return RotateResult(skill, rotation.moved, relative_path(path, place.top), rotation.kept, saved, findings)
+    return RotateResult(skill, planned.moved, relative_path(path, place.top), planned.kept, saved, findings)
 
 
 def _read_reverted(place: Place, document: Document) -> tuple[Mapping[str, str], list[Finding]]:
-    references = find_merged(document.value or {})
+    references = rotation.find_merged(document.value or {})
     if not references or place.work_tree is None:
         return {}, []
     from checkpoint_git.git.history.merged import read_taken_back
