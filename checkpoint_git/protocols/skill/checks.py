@@ -260,11 +260,11 @@ def _describe_changes(changed: Sequence[tuple[NamedFile, Change]]) -> str:
 # merged work
 
 
-# how an action uses a reference -> level, what one and what several actions do, hint
-_USES: dict[str, tuple[Level, str, str, str]] = {
-    "asked": ("warning", "asks for", "ask for", "record what is left"),
-    "waits": ("note", "waits for", "wait for", "the work can continue: record what is next"),
-    "about": ("note", "is about", "are about", "if it is done, record what is next"),
+# how an action uses a reference -> what one and what several actions do, hint
+_USES = {
+    "asked": ("asks for", "ask for", "record what is left"),
+    "waits": ("waits for", "wait for", "the work can continue: record what is next"),
+    "about": ("is about", "are about", "if it is done, record what is next"),
 }
 
 
@@ -279,12 +279,12 @@ def find_shipped_actions(facts: SkillFacts) -> Iterator[Finding]:
         for use in find_uses(passage.text):
             if use.reference not in merged or use.role not in _USES:
                 continue
-            level, does, do, hint = _USES[use.role]
-            level = level if merged[use.reference].sure else "note"
+            does, do, hint = _USES[use.role]
             at = int(passage.where.rpartition("/")[2])
             command = _remove(summary, "next_actions", at, passage.text)
             text, is_done = facts.read_text(summary.path), proof is not None and proof.sure
             actions = read_list(jsontext.load(text), "next_actions") if text is not None else []
+            level: Level = "warning" if is_done and use.role == "asked" else "note"
             is_last = len(actions) == 1 and summary.status == "in_progress"  # it needs another one
             left = hint if is_last else f"{hint}, and remove it"
             hint = f"mark it done{'; record what is next' if is_last else ''}" if is_done else left

@@ -1,13 +1,10 @@
 """What one clause of a text says: its verb and the reference that this governs, a step, a state, a fact. Pure."""
 
-import re
 from itertools import pairwise, takewhile
 from typing import NamedTuple
 
 from checkpoint_git.protocols.skill import request_words as terms
 from checkpoint_git.protocols.skill.request_text import MARK, RequestText, Words, phrase_at
-
-_VERSION = re.compile(r"v?\d+(?:\.\d+)+")
 
 
 class _Rule(NamedTuple):
@@ -20,6 +17,8 @@ class _Rule(NamedTuple):
 
 
 _CHECKED = terms.HURDLES | terms.REVIEWED | terms.APPROVAL
+_AWAITED = _CHECKED | terms.LANDED | terms.GREEN
+_APART = terms.RELATIONS - terms.REVIEWED
 _RULES: dict[str, _Rule] = {
     "land": _Rule(about=terms.LANDING),
     "review": _Rule(about=terms.LANDING, forbids=terms.TO_LEARN),
@@ -41,7 +40,11 @@ _RULES: dict[str, _Rule] = {
 
 
 class Head:
-    """The verb of a clause and its object. token: the reference that the verb governs, "" for none."""
+    """The verb of a clause and its object. token: the reference that the verb governs, "" for none. is_doubtful: what
+    is asked of it may be more than its merge.
+    """
+
+    is_doubtful = False
 
     def __init__(self, words: Words, text: RequestText) -> None:
         self._words = [word.lower() for word in words]
@@ -59,7 +62,7 @@ class Head:
         if rule is None or self.verb.startswith("auto"):
             return self._is_noun_phrase()
         behind = [word for word in self._behind if word not in ("'", "s", "as")]
-        near = {*self._between, *behind[:8]}
+        near = {part for word in (*self._between, *behind[:8]) for part in (word, word.removeprefix("re-"))}
         is_named = self._text.is_named_pull(self.token)
         if self.kind == "work" and not is_named and self.verb not in terms.WORK_NEEDS_NO_NOUN:
             return False
@@ -70,14 +73,15 @@ class Head:
         aims = {two for one, two in pairwise(behind) if one == "to"} if self.kind in terms.OF_AIMS else set()
         if rule.forbids & near or (needed and not needed & near) or aims & terms.DEEDS - terms.AIMS:
             return False
-        is_closed = bool(needed & {*behind[:5]} and not terms.RELATIONS & {*behind[:1]}) or self._ends_well()
+        is_closed = bool(needed & {*behind[:5]} and not _APART & {*behind[:1]}) or self._ends_well()
+        is_vague = "for" in behind and not _AWAITED & near  # "monitor #12 for any fix"
+        is_vague = self.kind in terms.OF_AIMS and (is_vague or {"merge", "rebase"} <= {*behind})
+        self.is_doubtful = is_vague or not (is_closed or (is_named and self.kind not in terms.OF_AIMS))
         return self._governs(rule) and (is_closed or self._is_titled())
 
     @staticmethod
     def _is_light(words: Words) -> bool:
-        light = {word for word in words if not _VERSION.fullmatch(word)}
-        light -= {word for word in light if word.endswith("ed")} - terms.LANDED
-        return light <= terms.LIGHT | {"and"}
+        return {word for word in words if not word.endswith("ed") or word in terms.LANDED} <= terms.LIGHT | {"and"}
 
     def _governs(self, rule: _Rule) -> bool:
         """Whether nothing but known words stands between the verb and the reference, and none that makes it a target:
@@ -105,7 +109,7 @@ class Head:
         if first == ",":
             return after[1:2] == [] or after[1] in terms.MANNER - {"codespan"} or after[1].endswith(("ing", "ed", "ly"))
         is_manner = first in terms.BEHIND | terms.HURDLES or first.endswith(("ly", "mente")) or "/" in first  # a branch
-        is_part = {*after[:3]} & terms.PARTS and not {*after[:2]} & terms.RELATIONS  # "#12 Windows CI"
+        is_part = {*after[:3]} & terms.PARTS and not {*after[:2]} & _APART  # "#12 Windows CI"
         return is_manner or not first[:1].isalnum() or bool(is_part)
 
     def _is_titled(self) -> bool:
@@ -179,6 +183,7 @@ def leads_on(detail: Words, gate: Words, kind: str) -> bool:
     work = terms.AFTERWARDS | terms.NEEDED | (terms.OTHER_VERBS | {"revisit"} if kind in terms.OF_AIMS else frozenset())
     is_gated = not is_name and bool({"once", "after", "when"} & {*gate[:1]})
     names = first & terms.DEEDS and any(word.startswith(MARK) for word in detail)  # "wait for #12 - rebase #13"
+    names = names or (gate[:1] == ["while"] and any(word.startswith(MARK) for word in gate))
     return bool(names or first & work or (is_gated and first - (terms.KNOWN - terms.RELATIONS) - terms.EFFECTS))
 
 
@@ -204,7 +209,8 @@ def states_something(head: Words, joint: str) -> bool:
         return words[0] in terms.EFFECTS  # "unblocks the remaining tests"
     is_verb = words[0] in terms.DEEDS
     subject = joint == "sentence" and not is_verb and words[0] not in terms.ROLES | terms.ARTICLES
-    if words[0] in terms.EFFECTS or (subject and {*words[1:2]} & terms.ACTS):
+    is_effect = words[0] in terms.EFFECTS and not (joint == "then" and words[0] in ("keep", "leave"))
+    if is_effect or (subject and {*words[1:2]} & terms.ACTS):
         return True  # "Vercel deploys it"
     if joint not in ("sentence", "start"):
         return False

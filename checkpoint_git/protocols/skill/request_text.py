@@ -140,8 +140,7 @@ def find_segments(words: Sequence[str]) -> Iterator[tuple[list[str], str]]:
             at += 2
             continue
         then = phrase_at(words, at, terms.THEN) if words[at - 1] != "only" else ""
-        is_then = then and {*words[at + 1 : at + 2]}.isdisjoint(["de", "da", "do", "das", "dos"])
-        if word in terms.SENTENCE_ENDS or word in terms.ARROWS or is_then:
+        if word in terms.SENTENCE_ENDS or word in terms.ARROWS or then:
             yield segment, joint
             segment, joint = [], "sentence" if word in terms.SENTENCE_ENDS else "then"
         else:
@@ -198,7 +197,8 @@ def _parts(words: Words, at: int, *, in_gate: bool) -> bool:
         return not in_gate
     if in_gate and (words[after] == "needs" or {*map(str.lower, words[after + 1 : after + 4])} & terms.PREDICATES):
         return False  # "once checks are green and review blockers are resolved", "until it merges or needs me"
-    return bool(phrase_at(words, after, terms.VERBS) or words[after].lower() in terms.OTHER_VERBS)
+    verb = words[after].lower().rpartition("-")[2]  # "hardware-validate"
+    return bool(phrase_at(words, after, terms.VERBS) or {verb, words[after].lower()} & terms.OTHER_VERBS)
 
 
 def phrase_at(words: Words, at: int, phrases: "frozenset[str] | Mapping[str, str]") -> str:
@@ -221,8 +221,6 @@ def soften(words: list[str]) -> list[str]:
             at += phrase.count(" ") + 1
         elif words[at].lower() in terms.PREPARING and [*map(str.lower, words[at + 1 : at + 3])] == ["and", "merge"]:
             at += 2
-        elif [word.lower() for word in words[at : at + 2]] == ["hand", "off"] and ":" in words[at:]:
-            at = words.index(":", at) + 1
         elif (
             start + 1 < len(words) and words[start].lower() in terms.ROLES and words[start + 1].lower() in terms.DUTIES
         ):

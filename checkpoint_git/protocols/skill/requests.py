@@ -142,6 +142,7 @@ class _Reader:
         self._is_owed = False  # something remained before the first request
         self._is_begun = False  # the request is to begin work: the sentences behind it are its details
         self._is_sentence = False  # a sentence is read that is not the first
+        self._is_doubtful = False  # a request may ask for more than a merge
         self._is_listed = False  # what reviewers asked for is being listed
         self._is_landed = False  # what is checked from here on is checked after the merge
         self._prepared: list[str] = []  # worked on, and asked for once "merge it" follows
@@ -153,7 +154,7 @@ class _Reader:
         for segment, joint in find_segments([word for word in words if word != BRACKETED]):
             if any(word.isalnum() or word.startswith(MARK) or word[0].isalnum() for word in segment):
                 self._read_segment(segment, joint)
-        self._remains = self._remains or self._remained or bool(self._prepared)
+        self._remains = self._remains or self._remained or self._is_doubtful or bool(self._prepared)
         (self._waits if self._remains else self._asked).extend(self._awaited)
         asked, waits, about = (tuple(dict.fromkeys(found)) for found in (self._asked, self._waits, self._about))
         return Request(asked, waits, about, self._remains)
@@ -186,8 +187,11 @@ class _Reader:
         self._is_sentence, self._is_listed = joint == "sentence", False
         if self._is_sentence:
             self._remained, self._remains = self._remained or self._remains, False
+        is_forbidden = False
         for clause in split_clauses(words, joint):
-            self._read_clause(clause, condition)
+            is_forbidden = phrase_at(clause.words, 0, terms.NOTS) != "" or (is_forbidden and clause.joint == "or")
+            if not is_forbidden:
+                self._read_clause(clause, condition)
         if self._remains:
             self._waits += self._text.references(condition)
 
@@ -203,9 +207,12 @@ class _Reader:
         if phrase_at(head, 0, terms.NOTS) or terms.NEVER & {*map(str.lower, head)}:
             return
         if detail and not references and not first & terms.OTHER_VERBS:
-            names = self._text.references(detail)
-            if names and {word.lower() for word in head[:4]} & terms.INTRODUCTIONS:
-                self._read_introduced(detail, clause, condition)
+            said, names = cut_detail(soften(detail))[0], self._text.references(detail)
+            is_bare = not phrase_at(said, 0, terms.VERBS) and all(
+                word[0] == MARK or word.lower() in terms.LIGHT or not word[0].isalnum() for word in said
+            )
+            if names and is_bare and {word.lower() for word in head[:4]} & terms.INTRODUCTIONS:
+                self._asked += self._text.references(said)  # "held for review: #12"
                 return
             if names or phrase_at(soften(detail), 0, terms.VERBS):
                 self._read_clause(clause._replace(words=detail), condition)
@@ -229,8 +236,6 @@ class _Reader:
         if references and (kind or first & terms.PREPARING):
             self._prepared += references
             return
-        if not references and clause.gate[:1] == ["if"] and terms.TROUBLE & {*clause.gate}:
-            return
         is_first = clause.joint == "start"
         is_alone = len([word for word in head if word not in "[]()"]) == 1
         if references and ((is_alone and (detail or is_first)) or (detail and is_first)):
@@ -238,16 +243,6 @@ class _Reader:
         elif not any(states_something(said, clause.joint) for said in (head, detail) if said):
             is_detail = self._is_listed or (self._is_begun and self._is_sentence)
             self._remains |= not is_detail or goes_beyond(head) or bool(first & terms.AFTERWARDS)
-
-    def _read_introduced(self, words: list[str], clause: Clause, condition: Words) -> None:
-        """What stands behind "Held for review:" and the like: a reference alone, or a request."""
-        head, _ = cut_detail(soften(words))
-        if not phrase_at(head, 0, terms.VERBS) and all(
-            word.startswith(MARK) or word.lower() in terms.LIGHT or not word[0].isalnum() for word in head
-        ):
-            self._asked += self._text.references(head)
-        else:
-            self._read_clause(clause._replace(words=words), condition)
 
     def _read_heading(self, token: str, detail: list[str], clause: Clause) -> None:
         """What stands behind a heading: how it is, a request about it, or the description of the work."""
@@ -273,6 +268,7 @@ class _Reader:
                 self._is_owed = self._remains or self._remained
             asked = self._awaited if kind == "wait" else self._asked
             asked += self._text.references([found.token])
+            self._is_doubtful |= found.is_doubtful
             self._is_begun = kind == "work" and found.verb not in terms.ENDINGS
             return True
         if head[0].lower() in ("blocked", "depends") and found.token:
@@ -284,8 +280,7 @@ class _Reader:
             return True
         is_unmerged = {word.lower() for word in clause.gate} & terms.UNLESS and kind in ("follow", "verify", "bring")
         goes_on = self._asked and len(head) == 1
-        is_linked = kind == "link" and {word.lower() for word in self._text.words} & terms.OPENING
-        if found.token and (is_unmerged or goes_on or is_linked):
+        if found.token and (is_unmerged or goes_on):
             self._asked += self._text.references([found.token])
             return True
         return False

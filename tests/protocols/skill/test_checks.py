@@ -183,13 +183,14 @@ def test_an_action_that_asks_for_merged_work_is_told_with_its_evidence() -> None
     assert '#12______ "search (#12)", 2026-03-02 (rule)' in finding.message
 
 
-def test_waiting_for_merged_work_is_a_note_and_mentioning_it_nothing() -> None:
-    actions = ["After #12 lands, deploy", "ABC-7: write the parser", "Follow up on #12"]
+def test_an_action_that_asks_for_more_than_merged_work_is_a_note_and_mentioning_it_nothing() -> None:
+    actions = ["After #12 lands, deploy", "ABC-7: write the parser", "Follow up on #12", "Merge #12, then deploy"]
     assert places(
         found(checks.find_shipped_actions, world(documents=[document(next_actions=actions)], merged=MERGED))
     ) == [
         ("note", "/next_actions/0"),
         ("note", "/next_actions/1"),
+        ("note", "/next_actions/3"),
     ]
 
 

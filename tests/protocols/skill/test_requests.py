@@ -54,7 +54,6 @@ EVIDENCE = {reference: f"proof of {reference}" for reference in ("#12", "#13", "
         "Implement search and sorting (ABC-12)",
         "The owner merges #12 when the checks are green",
         "Drive #12 to green",
-        "Land #12 timeline data model",
         "Merge #12 or close it",
         "Finish PR #12: repair the parser, rename the flag",
         "Finish the review and CI on PR #12",
@@ -70,6 +69,9 @@ EVIDENCE = {reference: f"proof of {reference}" for reference in ("#12", "#13", "
         "Check PR #12 CI/CD status",
         "Review search PRs (#12, #13)",
         "Land PR #12 - open, behind main, needs rebase",
+        "Monitor PR #12 for a re-review",
+        "Fix PR #12 test failures",
+        "Review PR #12; do not merge or deploy it",
         "Merge PR #12 if every check holds; otherwise stop and report the blocker",
     ],
 )
@@ -132,6 +134,12 @@ def test_an_action_that_only_mentions_merged_work_is_not_shipped(text: str) -> N
         "Merge #12 or close it and tell the team",
         "Finish PR #12: repair the parser, tag 1.2",
         "Merge #12 — DEPLOY, after #13 lands",
+        "Land #12 timeline data model",
+        "Merge #12 additions (the gate, the markers)",
+        "Monitor PR #12 for any fix",
+        "Review PR #12 diff, decide merge vs changes, hardware-validate the timing",
+        "Review PR #12 while tracking the evidence for ABC-13",
+        "Merge PR #12 after review, then keep the gates as they are",
     ],
 )
 def test_an_action_that_asks_for_more_is_not_shipped_as_a_whole(text: str) -> None:
@@ -140,7 +148,15 @@ def test_an_action_that_asks_for_more_is_not_shipped_as_a_whole(text: str) -> No
 
 
 @pytest.mark.parametrize(
-    "text", ["After #12 lands, deploy", "Wait for #12, then deploy", "Once #12 is in: tag it", "blocked by #12"]
+    "text",
+    [
+        "After #12 lands, deploy",
+        "Wait for #12, then deploy",
+        "Once #12 is in: tag it",
+        "blocked by #12",
+        "Waiting on PR #12 for the cache",
+        "waiting on #12 merge + Engineer rebase",
+    ],
 )
 def test_an_action_that_waits_for_merged_work_says_so(text: str) -> None:
     assert [(use.reference, use.role) for use in find_uses(text)] == [("#12", "waits")]
