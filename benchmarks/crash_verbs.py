@@ -1,19 +1,22 @@
 """The commands that are stopped at each of their writes, each with the repository that it works in."""
 
+import contextlib
 import json
 import os
 import shutil
 import subprocess
 import sys
+import time
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 from tests.support.records import SHORT_RUN, TICKET, put_record
 from tests.support.samples import checkpoint_text
-from tests.support.workflows import OUTPUTS, phase, write_output, write_workflow
+from tests.support.workflows import OUTPUTS, execution, phase, task, write_output, write_workflow
 
 SKILL = ".checkpoints/build.checkpoint.json"
+WAYS = ("kill", "torn", "data", "names")
 Words = Sequence[str]
 
 
@@ -30,6 +33,8 @@ class Verb(NamedTuple):
     codes: tuple[int, ...] = (0,)
     uses_git: bool = False  # it writes through git, whose objects are looked at as well
     loose: tuple[str, ...] = ()  # beginnings of paths whose content may be another one
+    ways: tuple[str, ...] = WAYS  # to die
+    moves: bool = False  # it moves files to another place before it writes new ones
 
     def may_differ(self, path: str) -> bool:
         return path.startswith(self.loose) if self.loose else False
@@ -173,6 +178,121 @@ def make_moved_file(root: Path) -> None:
     commit(root / "repo", "move")
 
 
+def make_claimed(root: Path) -> None:
+    make_clones(root)
+    run_self(root / "repo", "claim", "build")
+
+
+def make_local_claim(root: Path) -> None:
+    make_project(root)
+    run_self(root / "repo", "claim", "build", "--remote", ".")
+
+
+def make_behind(root: Path) -> None:
+    make_clones(root)
+    git(root / "repo", "checkout", "-q", "--", SKILL)
+    (root / "repo/.checkpoints/mine.checkpoint.json").unlink()
+
+
+def make_contradicting(root: Path) -> None:
+    make_clones(root)
+    put(root / "repo", SKILL, checkpoint_text(step="ours", phase="ours", updated_at="2026-03-03T09:30:00Z"))
+
+
+def make_broken_setup(root: Path) -> None:
+    """What the doctor can fix in several places at once: files, hooks and settings."""
+    make_set_up(root)
+    repo = root / "repo"
+    commit(repo, "set up")
+    put(repo, ".checkpoints/other.checkpoint.json", checkpoint_text(skill="other"))
+    git(repo, "mv", "docs/plan.md", "docs/new-plan.md")
+    commit(repo, "move")
+    (repo / ".gitattributes").unlink()
+    git(repo, "config", "--unset-all", "merge.checkpoint.driver")
+    (repo / ".git/hooks/pre-push").unlink()
+
+
+def make_agents(root: Path) -> None:
+    make_set_up(root)
+    run_self(root / "repo", "init", "--agent", "claude,codex,gemini", "--ci", "github", "--schemas")
+
+
+def make_other_json(root: Path) -> None:
+    make_project(root)
+    put(root / "repo", "data/a.json", "{}\n")
+    put(root / "repo", "schema.json", '{"type": "object"}\n')
+
+
+def make_framework(root: Path) -> None:
+    make_project(root)
+    put(root / "repo", ".pre-commit-config.yaml", "repos: []\n")
+
+
+def make_tasks(*tasks: dict[str, Any], **changes: Any) -> Callable[[Path], None]:
+    def make(root: Path) -> None:
+        make_project(root)
+        write_workflow(root / "repo", phase("IMPLEMENTATION", **changes), execution(*tasks))
+        commit(root / "repo", "workflow")
+
+    return make
+
+
+def make_state(root: Path) -> None:
+    make_project(root)
+    put(root / "repo", "state.json", '{"step": 1}\n')
+
+
+def make_database(root: Path) -> None:
+    import sqlite3
+
+    make_project(root)
+    with contextlib.closing(sqlite3.connect(root / "repo/data.db")) as connection:
+        connection.execute("create table t (a)")
+        connection.execute("insert into t values (1)")
+        connection.commit()
+
+
+def make_database_point(root: Path) -> None:
+    import sqlite3
+
+    make_database(root)
+    run_self(root / "repo", "restore-point", "create", "--database", "sqlite:///data.db", "--reason", "before")
+    with contextlib.closing(sqlite3.connect(root / "repo/data.db")) as connection:
+        connection.execute("delete from t")
+        connection.commit()
+
+
+def make_expired_point(root: Path) -> None:
+    make_project(root)
+    put(root / "repo", "src/a.txt", "a\n")
+    run_self(root / "repo", "restore-point", "create", "src", "--reason", "before", "--expiry", "1s")
+    time.sleep(1.1)
+
+
+def make_remembered(root: Path) -> None:
+    make_memory(root)
+    run_self(root / "repo", *_SAVE)
+    put(root / "repo", "WORKFLOW-STATUS.yaml", "active:\n  initiative: other\n  milestone: M2\n")
+
+
+def make_driver_files(root: Path) -> None:
+    make_set_up(root)
+    for name, changes in (("O", {}), ("A", {"step": "ours"}), ("B", {"project": "theirs"})):
+        put(root / "repo", f".merge_file_{name}", checkpoint_text(**changes))
+
+
+def make_lossy_merge(root: Path) -> None:
+    """A merge that kept one side's whole file."""
+    make_project(root)
+    repo = root / "repo"
+    for branch, decision in (("side", "Theirs"), ("main", "Ours")):
+        git(repo, "checkout", "-q", "-B", branch, "HEAD" if branch == "side" else "main")
+        primer = {"key_decisions": [decision], "generated_files": ["docs/plan.md"], "user_preferences": []}
+        put(repo, SKILL, checkpoint_text(context_primer=primer))
+        commit(repo, decision)
+    git(repo, "merge", "-q", "-s", "ours", "-m", "merge", "side")
+
+
 _RECORD = ("pipeline", "write", "--base", "@ROOT@/repo/records", "--ticket-id", TICKET, "--run-id", SHORT_RUN)
 _PAYLOAD = json.dumps({"iteration_count": 2, "issue_fingerprints": ["foo:12"], "last_clean_sha": "a1b2c3d"})
 _WRITE: Words = (*_RECORD, "--phase", "local_review", "--payload", _PAYLOAD, "--timestamp", "2026-03-02T09:30:00Z")
@@ -186,6 +306,20 @@ _STATE = ("repo/memory/state/phase.json",)
 # the log of restore points keeps a line that was cut off: that it is broken is to be seen
 _LOG = ("repo/.audit/",)
 _POINT = ("restore-point", "create", "src")
+_BACK: Words = ("restore-point", "rollback", "latest")
+_STATE_POINT: Words = ("restore-point", "create", "--state", "run=state.json", "--reason", "before")
+_DATABASE: Words = ("restore-point", "create", "--database", "sqlite:///data.db", "--reason", "before")
+_POINT_OF_DOCS: Words = ("restore-point", "create", "docs")
+_EXPIRED: Words = ("restore-point", "gc", "--expired")
+_MEMORY: Words = ("memory", "--offline")
+_FRESH: Words = ("workflow", "resume", "--fresh")
+_COPIES = ("./graph.jsonl", "repo/.git/checkpoint/backups/")  # each run keeps a copy of what it clears
+_ARCHIVE: Words = (*_MEMORY, "archive", "--yes")
+_SAVED: Words = ("workflow", "save", "--note", "after")
+_AGENTS: Words = ("init", "--agent", "claude,codex,gemini,cursor,generic", "--agent-guard", "--ci", "gitlab")
+_PATTERNS: Words = ("init", "data/*.json", "--schema", "schema.json")
+_DRIVER: Words = ("driver", ".merge_file_O", ".merge_file_A", ".merge_file_B", "7", SKILL)
+_WHEN = "2026-03-02T09:00:00Z"
 VERBS = (
     Verb("update", ("update", "build", "--step=sprint-3"), make_project, _NOTE, "build"),
     Verb("start", ("update", "fresh", "--next+=Begin"), make_project, (("update", "fresh", "--next+=Begin"),), "fresh"),
@@ -239,4 +373,78 @@ VERBS = (
     Verb("resolve", ("resolve", "--take", "theirs"), make_conflict, (("resolve", "--take", "theirs"),), uses_git=True),
     Verb("doctor fix", ("doctor", "--fix"), make_moved_file, (("doctor", "--fix"),), codes=(0, 1)),
     Verb("report", ("report",), make_project, (("report",),), codes=(0, 1)),
+    Verb("ask", ("ask", "build", "Which?"), make_project, _NOTE, "build"),
+    Verb("block", ("block", "build", "No account"), make_project, _NOTE, "build"),
+    Verb("drop", ("drop", "build", "--why", "Not needed"), make_project, _NOTE, "build"),
+    Verb("claim", ("claim", "build"), make_clones, (("claim", "build"),), "is yours", uses_git=True),
+    Verb(
+        "claim here",
+        ("claim", "build", "--remote", "."),
+        make_project,
+        (("claim", "build"),),
+        "is yours",
+        uses_git=True,
+    ),
+    Verb("release", ("release", "build"), make_claimed, (("release", "build"),), "is released", uses_git=True),
+    Verb("release here", ("release", "build"), make_local_claim, (("release", "build"),), "is released", uses_git=True),
+    Verb("sync behind", ("sync",), make_behind, (("sync",),), uses_git=True),
+    Verb("sync only", ("sync", "--only", "build"), make_clones, (("sync", "--only", "build"),), uses_git=True),
+    Verb("sync take", ("sync", "--take", "ours"), make_contradicting, (("sync", "--take", "ours"),), uses_git=True),
+    Verb("doctor fix all", ("doctor", "--fix"), make_broken_setup, (("doctor", "--fix"),), codes=(0, 1)),
+    Verb("init schemas", ("init", "--schemas"), make_set_up, (("init", "--schemas"),)),
+    Verb("init patterns", _PATTERNS, make_other_json, (_PATTERNS,)),
+    Verb("init framework", ("init",), make_framework, (("init",),)),
+    Verb("init every agent", _AGENTS, make_set_up, (_AGENTS,)),
+    Verb("uninstall all", ("uninstall",), make_agents, (("uninstall",),)),
+    Verb("restore state", _STATE_POINT, make_state, (_STATE_POINT,), loose=_LOG),
+    Verb("restore database", _DATABASE, make_database, (_DATABASE,), loose=_LOG),
+    Verb(
+        "restore rollback database", _BACK, make_database_point, (_BACK, _POINT_OF_DOCS), loose=(*_LOG, "repo/data.db")
+    ),
+    Verb("restore gc expired", _EXPIRED, make_expired_point, (_EXPIRED,), loose=_LOG, uses_git=True),
+    Verb("restore drop", ("restore-point", "drop", "latest"), make_point("file_backup"), (_POINT,), loose=_LOG),
+    Verb(
+        "restore operation",
+        (*_BACK, "--operation"),
+        make_point("git_stash", break_source),
+        (_BACK, _POINT),
+        loose=_LOG,
+        uses_git=True,
+    ),
+    Verb("memory update", (*_MEMORY, "update", "phase=build"), make_remembered, ((*_MEMORY, "update", "phase=build"),)),
+    Verb("memory sync", (*_MEMORY, "sync", "--yes"), make_remembered, ((*_MEMORY, "sync", "--yes"),)),
+    Verb("memory clear", (*_MEMORY, "clear", "--yes"), make_remembered, ((*_MEMORY, "clear", "--yes"),)),
+    # it saves, and then clears: in between the graph is neither as before nor as after
+    Verb("memory archive", _ARCHIVE, make_remembered, (_ARCHIVE,), codes=(0, 2), loose=_COPIES),
+    Verb("memory load", (*_MEMORY, "load", "--to-skill", "build"), make_remembered, _NOTE),
+    *(
+        Verb(f"workflow task {words[0]}", ("workflow", "task", *words), make_tasks(*tasks), (_SAVED,), loose=_STATE)
+        for words, tasks in (
+            (("add", "t2"), (task(),)),
+            (("start", "t1"), (task(),)),
+            (("done", "t1"), (task("t1", "in_progress", started_at=_WHEN),)),
+            (("fail", "t1", "--error", "it broke"), (task("t1", "in_progress", started_at=_WHEN),)),
+            (("block", "t1", "--error", "no key"), (task(),)),
+        )
+    ),
+    *(
+        Verb(f"workflow {words[0]}", ("workflow", *words), make, (_SAVED,), loose=_STATE)
+        for words, make in (
+            (("approve", "REQUIREMENTS"), make_workflow),
+            (("reject", "--note", "too long"), make_workflow),
+            (("fail", "--error", "it broke"), make_workflow),
+            (("back", "REQUIREMENTS"), make_tasks(task())),
+            (("save", "--note", "next"), make_workflow),
+            (("recover",), make_tasks(task("t1", "in_progress", started_at=_WHEN))),
+            (("resume", "--yes"), make_tasks(task())),
+        )
+    ),
+    Verb("workflow archive", ("workflow", "archive"), make_workflow, (_START,), loose=_STATE),
+    Verb("workflow fresh", _FRESH, make_workflow, (_START,), loose=_STATE, moves=True, codes=(0, 1)),
+    Verb("pipeline first", _WRITE, make_project, (_WRITE,)),
+    Verb("driver", _DRIVER, make_driver_files, (("hook", "post-commit"),), ways=("kill", "torn")),
+    Verb("audit fix", ("audit", "--fix"), make_lossy_merge, (("audit", "--fix"),), uses_git=True, codes=(0, 1)),
+    Verb("status", ("status",), make_clones, (("status",),), codes=(0, 1)),
+    Verb("doctor", ("doctor",), make_set_up, (("doctor",),), codes=(0, 1)),
+    Verb("prime", ("prime",), make_set_up, (("prime",),), codes=(0, 1)),
 )

@@ -18,6 +18,7 @@ from benchmarks.measure import HERMETIC, Contender, measure, print_table
 
 CHECKPOINT = os.path.join(os.path.dirname(sys.executable), "checkpoint")
 LENGTHS = (10_000, 100_000)
+KEPT = {100_000: "history", 1_000_000: "history-long"}
 DENSE = 60_000
 ROUNDS = 9
 ASK = """
@@ -39,11 +40,11 @@ def main(lengths: list[int]) -> None:
         with tempfile.TemporaryDirectory() as folder:
             make_repository(folder, length)
             figures = measure(list_contenders(folder), folder, ROUNDS)
-        print_table(f"What {length:,} commits merged", figures)
+        print_table(f"What {length:,} commits merged", figures, KEPT.get(length, ""))
     with tempfile.TemporaryDirectory() as folder:
         make_repository(folder, DENSE, list_dense_message)
         figures = measure(list_contenders(folder)[:5], folder, ROUNDS)
-    print_table(f"What {DENSE:,} commits with dense messages merged", figures)
+    print_table(f"What {DENSE:,} commits with dense messages merged", figures, "history-dense")
 
 
 def list_contenders(folder: str) -> list[Contender]:

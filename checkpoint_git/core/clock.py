@@ -6,6 +6,7 @@ except ImportError:  # an interpreter without it
     from datetime import date, datetime
 
 _EPOCH = 719_163  # date.toordinal() of 1970-01-01
+_FIRST, _LAST = -62_135_596_800, 253_402_300_799  # the years 1 to 9999
 
 MINUTE = 60
 HOUR = 3_600
@@ -86,7 +87,8 @@ def _read_fraction_and_offset(rest: str) -> "tuple[str, int] | None":
 
 
 def write_instant(seconds: int) -> str:
-    days, rest = divmod(seconds, DAY)
+    """What is before the year 1 or after 9999 becomes their first or last second: commits come from any year."""
+    days, rest = divmod(min(max(seconds, _FIRST), _LAST), DAY)
     hour, rest = divmod(rest, HOUR)
     minute, second = divmod(rest, MINUTE)
     return f"{date.fromordinal(days + _EPOCH)}T{hour:02d}:{minute:02d}:{second:02d}Z"

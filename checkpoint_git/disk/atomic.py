@@ -102,6 +102,7 @@ def make_new_folder(above: str, names: Iterable[str], mode: int = 0o777) -> str:
     for path in (os.path.join(above, name) for name in names):
         with reporting(path), suppress(FileExistsError):
             os.mkdir(path, mode)
+            sync_folder(above)  # before anything is moved into it
             return path
     raise CheckpointError(f"{above} has no free name for this second", "try again in a second")
 

@@ -2,9 +2,11 @@
 
 import os
 from collections.abc import Sequence
+from contextlib import suppress
 from typing import NamedTuple
 
 from checkpoint_git.disk import atomic
+from checkpoint_git.disk.read import read_plain
 
 FOLDER = os.path.join("checkpoint", "backups")
 _MOST_OF_ONE_SECOND = 100
@@ -18,13 +20,30 @@ class Copy(NamedTuple):
 
 
 def write_backup(git_dir: str, stamp: str, copies: Sequence[Copy]) -> str:
-    """The path of a new folder with the copies. Only its owner may read it: settings hold secrets."""
+    """The path of a folder with the copies: a new one, or that of a killed writer. Only its owner may read it: settings
+    hold secrets.
+    """
     above = os.path.join(git_dir, FOLDER)
     atomic.make_folder(above)
     names = (f"{stamp}-{number}" if number else stamp for number in range(_MOST_OF_ONE_SECOND))
-    folder = atomic.make_new_folder(above, names, 0o700)
+    folder = _find_begun(above, copies) or atomic.make_new_folder(above, names, 0o700)
     for name, data in copies:
         path = os.path.join(folder, *name.split("/"))
         atomic.make_folder(os.path.dirname(path))
         atomic.create_file(path, data, 0o600)
     return folder
+
+
+def _find_begun(above: str, copies: Sequence[Copy]) -> str:
+    # the newest, if it is the same backup, whole or in part: its writer was killed
+    name, kept = max(os.listdir(above), default=""), set[Copy]()
+    folder = os.path.join(above, name)
+    with suppress(OSError):
+        for path, _, _ in os.walk("" if os.path.islink(folder) else folder):
+            atomic.remove_stray_files(path)
+            for entry in os.scandir(path):
+                if not entry.is_dir(follow_symlinks=False):
+                    kept.add(Copy(os.path.relpath(entry.path, folder), read_plain(entry.path)))
+        if name and os.path.isdir(folder) and not os.path.islink(folder) and kept <= set(copies):
+            return folder
+    return ""

@@ -26,3 +26,28 @@ def test_where_nothing_can_be_written_it_says_so(tmp_path: Path) -> None:
     (tmp_path / "checkpoint").write_text("a file")
     with pytest.raises(CheckpointError):
         write_backup(str(tmp_path), "now", [Copy("a", b"1")])
+
+
+def test_a_backup_whose_writer_was_killed_is_finished_and_not_made_twice(tmp_path: Path) -> None:
+    copies = [Copy("a/b.json", b"1"), Copy("c", b"2")]
+    begun = Path(write_backup(str(tmp_path), "20260302T120000Z", copies))
+    assert write_backup(str(tmp_path), "20260302T120001Z", copies) == str(begun)
+    (begun / "a/b.json").unlink()
+    (begun / "a/.b.json.4194305-00000000.tmp").write_bytes(b"half")
+    assert write_backup(str(tmp_path), "20260302T120002Z", copies) == str(begun)
+    assert [path.name for path in begun.parent.rglob("*") if path.is_file()] == ["c", "b.json"]
+    assert (begun / "a/b.json").read_bytes() == b"1"
+
+
+def test_the_last_part_of_a_backup_is_a_backup_of_its_own(tmp_path: Path) -> None:
+    first = write_backup(str(tmp_path), "1", [Copy("a", b"1"), Copy("b", b"2")])
+    assert write_backup(str(tmp_path), "2", [Copy("b", b"2")]) != first
+
+
+def test_a_backup_is_never_finished_behind_a_link(tmp_path: Path) -> None:
+    (tmp_path / "checkpoint/backups").mkdir(parents=True)
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / "elsewhere/.a.4194305-00000000.tmp").write_bytes(b"")
+    (tmp_path / "checkpoint/backups/9").symlink_to(tmp_path / "elsewhere")
+    assert write_backup(str(tmp_path), "1", [Copy("a", b"1")]) == str(tmp_path / "checkpoint/backups/1")
+    assert len(list((tmp_path / "elsewhere").iterdir())) == 1

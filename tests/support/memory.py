@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 
-from checkpoint_git.protocols.memory.entity import Entity
+from checkpoint_git.protocols.memory.entity import Entity, Steps
 from checkpoint_git.protocols.memory.layout import SERVER_PACKAGE, SERVER_VERSION, server_script
 from checkpoint_git.protocols.memory.transports import GraphError
 from checkpoint_git.protocols.memory.transports.jsonl import graph_lock
@@ -91,17 +91,12 @@ class MemoryTransport:
         self.entities.update((entity.name, entity) for entity in new)
         return [entity.name for entity in new]
 
-    def add_observations(self, name: str, contents: Sequence[str]) -> None:
+    def change_observations(self, name: str, steps: Steps) -> None:
         if name not in self.entities:
             raise GraphError(f"no entity named {name}", "")
-        before = self.entities[name]
-        new = [text for text in contents if text not in before.observations]
-        self.entities[name] = before._replace(observations=(*before.observations, *new))
-
-    def delete_observations(self, name: str, contents: Sequence[str]) -> None:
-        if before := self.entities.get(name):
-            left = tuple(text for text in before.observations if text not in contents)
-            self.entities[name] = before._replace(observations=left)
+        before, gone = self.entities[name], {*steps.leftovers, *steps.delete}
+        left = [text for text in before.observations if text not in gone]
+        self.entities[name] = before._replace(observations=tuple(dict.fromkeys([*left, *steps.add])))
 
     def delete_entities(self, names: Sequence[str]) -> None:
         for name in names:

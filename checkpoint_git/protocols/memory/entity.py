@@ -1,7 +1,7 @@
 """What an entity means as a checkpoint, and how it is changed without ever losing a value."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from checkpoint_git.core.clock import read_instant, write_instant
@@ -111,9 +111,9 @@ def read_entity(entity: Entity) -> Reading:
 class Steps(NamedTuple):
     """The calls of an update, in this order. leftovers: what an update that was cut off did not delete."""
 
-    leftovers: list[str]
-    add: list[str]
-    delete: list[str]
+    leftovers: Sequence[str] = ()
+    add: Sequence[str] = ()
+    delete: Sequence[str] = ()
 
 
 # An observation is a text `key:value`. An update is two calls: new values are added, then the old ones deleted. A

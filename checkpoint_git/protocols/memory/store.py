@@ -9,6 +9,7 @@ from checkpoint_git.core.terminal_text import escape_controls, shorten
 from checkpoint_git.protocols.memory.entity import (
     OWNER,
     Entity,
+    Steps,
     holds,
     is_key,
     next_stamp,
@@ -110,11 +111,11 @@ def save_checkpoint(
         if before is None or reading is None or fields or reading.state == "foreign":
             copy = keep_copy(before) if before and reading and reading.several and fields else ""
             return write_fields(transport, name, changes)._replace(copy=copy)
-        copy = keep_copy(before)
+        copy, texts = keep_copy(before), write_all({key: text for key, text in changes.items() if text is not None})
         for _ in range(_TRIES):
-            transport.delete_observations(name, before.observations)
+            transport.change_observations(name, Steps(before.observations, texts))
             left = load_entity(transport, name)
-            if left is None or not set(left.observations).intersection(before.observations):
+            if left is None or not set(left.observations).intersection(before.observations).difference(texts):
                 return write_fields(transport, name, changes)._replace(copy=copy, fresh=True)
         raise _lost(name)
 
@@ -176,13 +177,8 @@ def write_fields(transport: Transport, name: str, changes: Fields) -> Saved:
             created |= transport.create_entities([Entity(name, ENTITY_TYPE, tuple(texts))]) == [name]
         else:
             check_ours(before)
-            steps = plan_update(before, changes)
-            if steps.leftovers:
-                transport.delete_observations(name, steps.leftovers)
-            if steps.add:
-                transport.add_observations(name, steps.add)
-            if steps.delete:
-                transport.delete_observations(name, steps.delete)
+            if any(steps := plan_update(before, changes)):
+                transport.change_observations(name, steps)
         after = load_entity(transport, name)
         if after is not None and holds(after, wanted):
             time.sleep(_SETTLE)

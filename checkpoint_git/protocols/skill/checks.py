@@ -234,8 +234,8 @@ def find_changed_files(summary: DocumentSummary, facts: SkillFacts) -> list[tupl
     if written is None:
         return []
     files = [file for file in facts.files.get(summary.path, ()) if file.state == "there"]
-    checkpoints = {one.path for one in facts.summaries}  # they change with every session
-    watched = {name: file for file in files for name in file.names if name not in checkpoints}
+    # checkpoints change with every session
+    watched = {name: file for file in files for name in file.names if name not in facts.paths}
     own = facts.steps_by_path.get(summary.path, ())
     committed = own[0] if own and facts.steps[own[0]].when >= written else 0
 

@@ -54,13 +54,16 @@ class SkillFacts:
         context = self.context
         return read_summaries(context.place, context.now, context.skill, context.tell)
 
+    @cached_property
+    def paths(self) -> frozenset[str]:
+        return frozenset(one.path for one in self.summaries)
+
     def read_text(self, path: str) -> str | None:
         """A checkpoint's text as JSON that can be parsed; None for any other path, and where it changed meanwhile."""
         place, skill = self.context.place, layout.find_skill(os.path.basename(path))
-        if not skill or layout.relative_checkpoint_path(place, skill) != path:
-            return None
-        try:
-            data = store.read_skill(place, skill)
+        try:  # a name that cannot be a skill's is an error of its own
+            is_own = bool(skill) and layout.relative_checkpoint_path(place, skill) == path
+            data = store.read_skill(place, skill) if is_own else None
             text = jsontext.decode(data) if isinstance(data, bytes) else None
             if text is not None:
                 jsontext.load(text)

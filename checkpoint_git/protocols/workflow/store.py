@@ -152,7 +152,7 @@ def archive_state(place: Place, workflow_id: str, instant: str) -> str | None:
     for path in reversed(present):
         with atomic.reporting(path):
             os.rename(path, os.path.join(target, os.path.basename(path)))
-    for changed in (target, folder, place.directory):
+    for changed in (target, place.directory):
         atomic.sync_folder(changed)
     _remove_old_archives(folder, name)
     return f"{layout.DIRECTORY}/{layout.ARCHIVE}/{name}"

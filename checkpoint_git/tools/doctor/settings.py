@@ -85,7 +85,7 @@ def read_settings_text(text: str, path: str, is_code: Callable[[str], bool]) -> 
 
     try:
         table = tomllib.loads(text)
-    except (tomllib.TOMLDecodeError, RecursionError) as error:
+    except (ValueError, RecursionError) as error:  # of a number with too many digits, a plain ValueError
         found = re.search(r"line (\d+)", str(error))
         is_deep = isinstance(error, RecursionError)
         bad(int(found[1]) if found else 0, "it is nested too deeply" if is_deep else f"this is not TOML: {error}")

@@ -3,7 +3,7 @@ from collections.abc import Sequence
 import pytest
 
 from checkpoint_git.core.errors import CheckpointError
-from checkpoint_git.protocols.memory.entity import Entity
+from checkpoint_git.protocols.memory.entity import Entity, Steps
 from checkpoint_git.protocols.memory.layout import ENTITY, Home
 from checkpoint_git.protocols.memory.store import (
     OtherInitiativeError,
@@ -31,9 +31,9 @@ class ForgetfulTransport(MemoryTransport):
     def create_entities(self, entities: Sequence[Entity]) -> list[str]:
         return [each.name for each in entities] if self._is_forgotten() else super().create_entities(entities)
 
-    def add_observations(self, name: str, contents: Sequence[str]) -> None:
+    def change_observations(self, name: str, steps: Steps) -> None:
         if not self._is_forgotten():
-            super().add_observations(name, contents)
+            super().change_observations(name, steps)
 
     def _is_forgotten(self) -> bool:
         self.forgets -= 1

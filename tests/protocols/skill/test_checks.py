@@ -20,6 +20,7 @@ from checkpoint_git.protocols.skill.facts import NamedFile, SkillFacts
 from checkpoint_git.protocols.validate import check_document
 from checkpoint_git.tools.doctor.catalog import choose_checks
 from tests.support.contexts import found, give, make_context
+from tests.support.growth import assert_linear
 from tests.support.repos import GitRepo
 from tests.support.samples import checkpoint, checkpoint_text
 
@@ -363,3 +364,16 @@ def test_a_checkpoint_that_only_this_clone_has_is_told(repo: GitRepo) -> None:
     repo.git("add", "-f", PATH)
     context = Context(find_place(str(repo.path)), THEN, {})
     assert found(checks.find_ignored, context) == found(checks.find_untracked, context) == []
+
+
+def test_many_checkpoints_take_no_more_than_linear_time() -> None:
+    one = document(next_actions=["Merge #7"])
+
+    def check_all(count: int) -> None:
+        documents = [one._replace(path=f".checkpoints/s{at}.checkpoint.json", skill=f"s{at}") for at in range(count)]
+        listed = (NamedFile(0, "docs/plan.md", "there", ("docs/plan.md",)),)
+        files = {each.path: listed for each in documents}
+        steps = tuple(step(THEN + at, each.path) for at, each in enumerate(documents))
+        run_checks(CHECKS, world(THEN + 5 * DAY, documents, files=files, steps=steps))
+
+    assert_linear(check_all, 250)

@@ -5,7 +5,7 @@ from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
 from checkpoint_git.core.errors import CheckpointError
-from checkpoint_git.protocols.memory.entity import Entity
+from checkpoint_git.protocols.memory.entity import Entity, Steps
 
 TOOLS = ("read_graph", "open_nodes", "create_entities", "add_observations", "delete_observations", "delete_entities")
 
@@ -33,11 +33,8 @@ class Transport(Protocol):
     def create_entities(self, entities: Sequence[Entity]) -> list[str]:
         """The names of the entities that were created: one that exists is left as it is and not among them."""
 
-    def add_observations(self, name: str, contents: Sequence[str]) -> None:
-        """Adds what the entity does not have yet. Raises GraphError where there is no such entity."""
-
-    def delete_observations(self, name: str, contents: Sequence[str]) -> None:
-        """Deletes observations; a missing one is not an error."""
+    def change_observations(self, name: str, steps: Steps) -> None:
+        """One write where the transport can; else a kill leaves some steps. Raises GraphError for a missing entity."""
 
     def delete_entities(self, names: Sequence[str]) -> None:
         """Deletes entities with their relations; a missing one is not an error."""

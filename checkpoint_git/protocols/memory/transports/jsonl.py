@@ -14,7 +14,7 @@ from checkpoint_git.core.terminal_text import escape_controls, shorten
 from checkpoint_git.disk import atomic
 from checkpoint_git.disk.lock import hold_lock
 from checkpoint_git.disk.read import read_content
-from checkpoint_git.protocols.memory.entity import Entity
+from checkpoint_git.protocols.memory.entity import Entity, Steps
 from checkpoint_git.protocols.memory.layout import check_graph_path
 from checkpoint_git.protocols.memory.transports import BROKEN_HINT, GraphError, entity_json, read_entities
 
@@ -61,29 +61,21 @@ class JsonlTransport:
         self._write([*lines[:at], *added, *lines[at:]])
         return [entity.name for entity in new]
 
-    def add_observations(self, name: str, contents: Sequence[str]) -> None:
-        if not self._change(name, lambda found: [*found, *(text for text in contents if text not in found)]):
-            raise GraphError(f"no entity named {escape_controls(name)}", "")
-
-    def delete_observations(self, name: str, contents: Sequence[str]) -> None:
-        gone = set(contents)
-        self._change(name, lambda found: [text for text in found if text not in gone])
+    def change_observations(self, name: str, steps: Steps) -> None:
+        gone, lines = {*steps.leftovers, *steps.delete}, self._load()
+        for at, line in enumerate(lines):
+            if line.value is not None and line.is_a("entity") and line.get("name") == name:
+                kept = [text for text in read_entities([line.value])[0].observations if text not in gone]
+                lines[at] = _write_line({**line.value, "observations": list(dict.fromkeys([*kept, *steps.add]))})
+                self._write(lines)
+                return
+        raise GraphError(f"no entity named {escape_controls(name)}", "")
 
     def delete_entities(self, names: Sequence[str]) -> None:
         keys = {"entity": ("name",), "relation": ("from", "to")}
         lines = self._load()
         gone = [any(line.get(key) in names for key in keys.get(str(line.get("type")), ())) for line in lines]
         self._write([line for line, is_gone in zip(lines, gone, strict=True) if not is_gone])
-
-    def _change(self, name: str, change: Callable[[list[str]], list[str]]) -> bool:
-        lines = self._load()
-        for at, line in enumerate(lines):
-            if line.value is not None and line.is_a("entity") and line.get("name") == name:
-                observations = change(list(read_entities([line.value])[0].observations))
-                lines[at] = _write_line({**line.value, "observations": observations})
-                self._write(lines)
-                return True
-        return False
 
     def _load(self) -> list[GraphLine]:
         lines = read_lines(self.path)

@@ -14,7 +14,7 @@ from checkpoint_git.core.terminal_text import escape_controls, shorten
 from checkpoint_git.disk.atomic import write_error
 from checkpoint_git.disk.installation import find_missing
 from checkpoint_git.protocols.memory import transports
-from checkpoint_git.protocols.memory.entity import Entity
+from checkpoint_git.protocols.memory.entity import Entity, Steps
 from checkpoint_git.protocols.memory.transports import GraphError, UnavailableError
 
 if TYPE_CHECKING:
@@ -48,11 +48,15 @@ class StdioTransport:
         answer = self._call("create_entities", {"entities": [transports.entity_json(entity) for entity in entities]})
         return [entity.name for entity in transports.read_entities(_list(answer, "entities"))]
 
-    def add_observations(self, name: str, contents: Sequence[str]) -> None:
-        self._call("add_observations", {"observations": [{"entityName": name, "contents": list(contents)}]})
+    def change_observations(self, name: str, steps: Steps) -> None:
+        self._delete_observations(name, steps.leftovers)
+        if steps.add:
+            self._call("add_observations", {"observations": [{"entityName": name, "contents": list(steps.add)}]})
+        self._delete_observations(name, steps.delete)
 
-    def delete_observations(self, name: str, contents: Sequence[str]) -> None:
-        self._call("delete_observations", {"deletions": [{"entityName": name, "observations": list(contents)}]})
+    def _delete_observations(self, name: str, contents: Sequence[str]) -> None:
+        if contents:
+            self._call("delete_observations", {"deletions": [{"entityName": name, "observations": list(contents)}]})
 
     def delete_entities(self, names: Sequence[str]) -> None:
         self._call("delete_entities", {"entityNames": list(names)})

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from checkpoint_git.core.errors import CheckpointError
-from checkpoint_git.protocols.memory.entity import Entity
+from checkpoint_git.protocols.memory.entity import Entity, Steps
 from checkpoint_git.protocols.memory.transports import GraphError
 from checkpoint_git.protocols.memory.transports.jsonl import (
     JsonlTransport,
@@ -31,8 +31,7 @@ def test_every_verb_keeps_the_bytes_of_others_lines(tmp_path: Path) -> None:
     path = put_graph(tmp_path / "graph.jsonl", ODD, STRANGE)
     transport = open_graph(path)
     assert transport.create_entities([Entity("e", "checkpoint", ("a:1",)), Entity("Ada", "x", ())]) == ["e"]
-    transport.add_observations("e", ["a:2", "a:1"])
-    transport.delete_observations("e", ["a:1", "never there"])
+    transport.change_observations("e", Steps((), ["a:2"], ["a:1", "never there"]))
     assert transport.open_nodes(["e"])[0].observations == ("a:2",)
     transport.delete_entities(["e", "never there"])
     assert path.read_text("utf-8").splitlines() == [OTHERS[0], OTHERS[1], ODD, STRANGE, OTHERS[2]]
@@ -47,7 +46,7 @@ def test_a_graph_that_is_not_there_is_empty_and_begun_by_the_first_write(tmp_pat
 
 def test_observations_of_an_entity_that_is_not_there_are_an_error(tmp_path: Path) -> None:
     with pytest.raises(GraphError):
-        open_graph(tmp_path / "graph.jsonl").add_observations("e", ["a:1"])
+        open_graph(tmp_path / "graph.jsonl").change_observations("e", Steps(add=["a:1"]))
 
 
 def test_an_entity_comes_with_its_relations(tmp_path: Path) -> None:
@@ -127,7 +126,7 @@ def test_an_entity_that_is_there_twice_loses_nothing(tmp_path: Path) -> None:
 @pytest.mark.parametrize("half", ["d800", "dbff", "dc00", "dd00", "dfff"])
 def test_half_of_a_surrogate_pair_stays_what_it_is_when_its_entity_is_changed(tmp_path: Path, half: str) -> None:
     path = put_graph(tmp_path / "graph.jsonl", entity_line("a:1").replace("a:1", f"a:\\u{half}"))
-    open_graph(path).add_observations("initiative-checkpoint", ["b:é"])
+    open_graph(path).change_observations("initiative-checkpoint", Steps(add=["b:é"]))
     assert open_graph(path).open_nodes(["initiative-checkpoint"])[0].observations == (f"a:{chr(int(half, 16))}", "b:é")
 
 
