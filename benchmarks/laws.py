@@ -210,7 +210,7 @@ def check_validity(case: Case, merge: Merge) -> Iterator[str]:
 
 
 def check_explanation(case: Case, merge: Merge) -> Iterator[str]:
-    """`explain-merge` finds nothing lost, doubled, blended, back or written anew, whatever side is chosen."""
+    """`audit explain` finds nothing lost, duplicated, mixed up, back or written anew, whatever side is chosen."""
     for side in (OURS, THEIRS):
         found = explain_texts(*case.texts, keep_side(case.one.text, side), SCHEMA)
         wrong = [entry for entry in found.entries if entry.verdict not in ("decided", *TAKEN)]
@@ -226,7 +226,7 @@ LAWS: dict[str, Callable[[Case, Merge], Iterator[str]]] = {
     "nothing is lost": check_no_loss,
     "nothing removed comes back": check_no_resurrection,
     "nothing is invented": check_no_invention,
-    "nothing is doubled": check_no_doubling,
+    "nothing is duplicated": check_no_doubling,
     "an order that nobody contradicts is kept": check_order,
     "a limit takes the oldest": check_limit,
     "costs add up": check_costs,

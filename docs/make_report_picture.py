@@ -245,7 +245,7 @@ STORY = (
 SUMMARIES = {
     "architect": "The specification and the threat model are done and handed over.",
     "build": "Sign-in and the notes API are done; the search answers, but nobody has measured it yet.",
-    "audit": "Sign-in is reviewed and its one finding mended; the notes API is half way.",
+    "audit": "Sign-in is reviewed and its one finding fixed; the notes API is half way.",
     "deploy": "Staging runs the first build. Production waits for a region.",
     "docs": "Only an outline so far.",
 }

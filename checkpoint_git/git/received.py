@@ -52,7 +52,7 @@ def read_arrivals(
 ) -> Iterator[tuple[str, list[Arrival]]]:
     """(pushed commit, the files in it that new commits brought), each file once, at the first commit that has it. A
     file counts as brought when a commit that no ref of the repository holds changed it against all its parents, and the
-    pushed commit still has it as it was brought: what a later commit mended, and what a merge took over from a branch
+    pushed commit still has it as it was brought: what a later commit fixed, and what a merge took over from a branch
     that is here already, is left out.
     """
     tips = list(dict.fromkeys(commits))

@@ -44,7 +44,7 @@ def explain(
         fault = faults.get("result")
         if fault is None:
             return Explanation((), 0, unreadable, None)
-        verdict: Verdict = "doubled" if fault.code == "json/duplicate-key" else "blended"
+        verdict: Verdict = "duplicated" if fault.code == "json/duplicate-key" else "mixed-up"
         note = f"the result cannot be read: line {fault.line}: {fault.message}"
         return Explanation((Entry("", THE_FILE, verdict, "", note, None, None, None, None),), 0, unreadable, None)
     roots = Sides(*nodes)

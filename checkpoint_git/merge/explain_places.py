@@ -121,7 +121,7 @@ def _note_blend(context: ExplainContext, place: Place, leaves: dict[str, Sides],
     note = f"{first} from the first parent, {second} from the second"
     for key, sides in leaves.items():
         if key == contested[0]:
-            context.note(place.member(context.strategies, key), sides, Judgement("blended", "both", note))
+            context.note(place.member(context.strategies, key), sides, Judgement("mixed-up", "both", note))
         elif not verdict.is_unchanged(sides):
             context.note(place.member(context.strategies, key), sides, judge(sides))
 
@@ -164,7 +164,7 @@ def _explain_item(context: ExplainContext, place: Place, lists: Lists, identity:
     else:
         foreign = find_foreign(lists, identity)
         if foreign:
-            context.note(below, sides, Judgement("blended", "", foreign))
+            context.note(below, sides, Judgement("mixed-up", "", foreign))
         else:
             explain_place(context, below, sides)
 
@@ -192,13 +192,13 @@ def _judge_new(context: ExplainContext, lists: Lists, identity: Identity) -> Jud
     key, count = identity
     if count:
         known = max(sum(other == key for other, _ in version) for version in lists[1:3])
-        return Judgement("doubled", "", f"{count + 1} times in the result, {known or 'not'} in a parent")
+        return Judgement("duplicated", "", f"{count + 1} times in the result, {known or 'not'} in a parent")
     item = lists.result[identity]
     for side in _PARENTS:
         if _is_left_behind(item, getattr(context.roots, side)):
             return Judgement(side, "", "set aside")
     mixture = find_mixture(lists, item)
-    return Judgement("blended", "", mixture) if mixture else Judgement("edited")
+    return Judgement("mixed-up", "", mixture) if mixture else Judgement("edited")
 
 
 def _is_left_behind(item: Node, root: Node | None) -> bool:

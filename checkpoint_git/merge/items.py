@@ -67,7 +67,7 @@ def find_repeated(lists: "Sequence[list[Node]]", names: "tuple[str, ...]") -> "s
 
 def identify(items: "list[Node]", names: "tuple[str, ...]", repeated: "Collection[str]" = ()) -> "Items":
     # by (key, k): the k-th item of an equal key, so that a multiset keeps its duplicates; under a repeated key the
-    # whole item stands for itself, so that no two records are blended
+    # whole item stands for itself, so that no two records are mixed up
     counts: dict[str, int] = {}
     found: Items = {}
     for item in items:

@@ -96,7 +96,7 @@ def _fix(
 
 
 def _name(entry: Entry) -> tuple[str, str, str | None]:
-    return (entry.name, entry.verdict, entry.result if entry.verdict == "doubled" else entry.first or entry.second)
+    return (entry.name, entry.verdict, entry.result if entry.verdict == "duplicated" else entry.first or entry.second)
 
 
 def _fix_container(

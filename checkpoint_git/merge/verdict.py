@@ -23,12 +23,12 @@ Verdict = Literal[
     "edited",  # in no parent: written in the merge
     "resurrected",  # removed by one parent, untouched by the other, and back
     "lost",  # written by a parent, gone, and there was nothing to choose
-    "doubled",  # more often there than in either parent
-    "blended",  # one record out of two
+    "duplicated",  # more often there than in either parent
+    "mixed-up",  # one record out of two
 ]
 Side = Literal["", "first", "second", "both"]
 
-FAILURES: tuple[Verdict, ...] = ("lost", "doubled", "blended")
+FAILURES: tuple[Verdict, ...] = ("lost", "duplicated", "mixed-up")
 DOUBTFUL: tuple[Verdict, ...] = ("resurrected", "decided")
 OTHER: dict[Side, Side] = {"first": "second", "second": "first", "both": "both", "": ""}
 
@@ -153,7 +153,7 @@ def judge_record(sides: Sides) -> Judgement:
     if not mine or not others:
         return found
     its, theirs = (join_some(leaves, 3) for leaves in (mine, others))
-    return Judgement("blended", "both", f"{its} from the first parent's record, {theirs} from the second's")
+    return Judgement("mixed-up", "both", f"{its} from the first parent's record, {theirs} from the second's")
 
 
 def _leaves_of(node: Node | None, name: str = "") -> dict[str, str]:

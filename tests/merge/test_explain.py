@@ -121,7 +121,7 @@ def test_a_head_taken_whole_is_a_decision_also_of_its_other_leaves() -> None:
 
 def test_a_head_of_two_states_is_a_blend() -> None:
     base, first, second = head("s0", "A"), head("s1", "B"), head("s2", "C")
-    assert ("blended", "step", "both") in tell(base, first, second, head("s1", "C"))
+    assert ("mixed-up", "step", "both") in tell(base, first, second, head("s1", "C"))
 
 
 def test_a_head_set_aside_is_not_gone() -> None:
@@ -142,13 +142,13 @@ def test_the_latest_run_comes_whole_from_the_newer_side() -> None:
     base, first, second = state(R1, 1), state(R2, 2), state(R3, 3)
     assert {told[0] for told in tell(base, first, second, second)} == {"second"}
     assert {told[::2] for told in tell(base, first, second, first)} == {("lost", "second")}
-    assert "blended" in {told[0] for told in tell(base, first, second, state(R3, 2))}
+    assert "mixed-up" in {told[0] for told in tell(base, first, second, state(R3, 2))}
 
 
 def test_a_run_made_of_two_runs_is_a_blend() -> None:
     second = {"at": "2026-03-03T00:00:00Z", "verdict": "FAIL", "notes": "three tests"}
     mixed = {"at": R2["at"], "verdict": "FAIL", "notes": "three tests"}
-    assert "blended" in {told[0] for told in tell(state(R1, 1), state(R2, 1), state(second, 1), state(mixed, 1))}
+    assert "mixed-up" in {told[0] for told in tell(state(R1, 1), state(R2, 1), state(second, 1), state(mixed, 1))}
 
 
 # lists
@@ -188,7 +188,7 @@ def test_a_row_that_stands_twice_is_doubled() -> None:
     twice = rows(a="y", b="x")
     twice["progress_table"].append(twice["progress_table"][0])
     told = tell(rows(a="x", b="x"), rows(a="y", b="x"), rows(a="x", b="x"), twice)
-    assert ("doubled", "progress_table[a]", "") in told
+    assert ("duplicated", "progress_table[a]", "") in told
 
 
 def test_what_a_parent_had_twice_already_is_not_doubled() -> None:
@@ -202,7 +202,7 @@ def test_a_row_with_another_rows_label_is_a_blend() -> None:
     base, changed = rows(a="x", b="x"), rows(a="y", b="x")
     result = copy.deepcopy(changed)
     result["progress_table"][0]["label"] = "The row b 1"
-    assert ("blended", "progress_table[a]", "") in tell(base, changed, base, result)
+    assert ("mixed-up", "progress_table[a]", "") in tell(base, changed, base, result)
 
 
 def test_a_record_of_two_records_is_a_blend() -> None:
@@ -210,7 +210,7 @@ def test_a_record_of_two_records_is_a_blend() -> None:
     second = {"at": "2026-03-03T00:00:00Z", "verdict": "FAIL", "notes": "none of 12"}
     mixed = {**second, "notes": first["notes"]}
     told = tell(history(R1), history(R1, first), history(R1, second), history(R1, mixed))
-    assert [verdict for verdict, _, _ in told] == ["blended", "lost", "lost"]
+    assert [verdict for verdict, _, _ in told] == ["mixed-up", "lost", "lost"]
 
 
 def test_one_id_for_two_records_is_a_decision_and_a_mixture_a_blend() -> None:
@@ -219,7 +219,7 @@ def test_one_id_for_two_records_is_a_decision_and_a_mixture_a_blend() -> None:
     mixed = {"blockers": [{"id": "b", "description": "one", "needs": "user_decision"}]}
     base: Value = {"blockers": []}
     assert tell(base, first, second, first) == [("decided", "blockers[b]", "first")]
-    assert tell(base, first, second, mixed) == [("blended", "blockers[b]", "both")]
+    assert tell(base, first, second, mixed) == [("mixed-up", "blockers[b]", "both")]
 
 
 def test_a_blocker_that_comes_back_is_resurrected() -> None:
@@ -268,14 +268,14 @@ def test_an_order_that_one_side_made_is_lost_where_the_old_one_stands() -> None:
 def test_conflict_markers_in_the_result_are_a_blend() -> None:
     marked = '{\n<<<<<<< ours\n"a": 1\n=======\n"a": 2\n>>>>>>> theirs\n}'
     found = explain_texts("{}", '{"a": 1}', '{"a": 2}', marked, SCHEMA)
-    assert [(entry.verdict, entry.name) for entry in found.entries] == [("blended", "(the file)")]
+    assert [(entry.verdict, entry.name) for entry in found.entries] == [("mixed-up", "(the file)")]
     assert found.has_failed
     assert found.unreadable[0][0] == "result"
 
 
 def test_a_key_that_stands_twice_is_doubled() -> None:
     found = explain_texts("{}", '{"a": 1}', '{"a": 2}', '{"a": 1, "a": 2}', SCHEMA)
-    assert [entry.verdict for entry in found.entries] == ["doubled"]
+    assert [entry.verdict for entry in found.entries] == ["duplicated"]
 
 
 def test_a_parent_that_cannot_be_read_is_said_and_nothing_is_guessed() -> None:

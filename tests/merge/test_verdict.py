@@ -43,5 +43,5 @@ def test_records_with_identities_of_their_own_are_two_and_a_mixture_of_them_is_b
     first, second = {"id": 1, "a": "x", "b": "x"}, {"id": 2, "a": "y", "b": "y"}
     assert is_two_records(sides({}, first, second, ...))
     assert not is_two_records(sides({"id": 1}, first, second, ...))
-    assert judge_record(sides(..., first, second, {"id": 1, "a": "x", "b": "y"})).verdict == "blended"
+    assert judge_record(sides(..., first, second, {"id": 1, "a": "x", "b": "y"})).verdict == "mixed-up"
     assert judge_record(sides(..., first, second, {"id": 1, "a": "new"})).verdict == "edited"

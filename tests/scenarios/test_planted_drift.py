@@ -206,7 +206,7 @@ def test_fix_mends_what_is_safe_once_and_for_all(drifted: GitRepo) -> None:
     assert places(first) == sorted([*without(_after_shift(PLANTED), SAFE), RENAMED_SINCE])
     after = take_snapshot(drifted.path / ".checkpoints")
     second = examine(drifted, "--fix")
-    assert second.outcome.data["fix"]["mended"] == []
+    assert second.outcome.data["fix"]["fixed"] == []
     assert second.outcome.data["fix"]["steps"] == []
     assert second.outcome.data["fix"]["backups"] == []
     assert take_snapshot(drifted.path / ".checkpoints") == after
@@ -250,7 +250,7 @@ def test_what_could_be_wrong_is_mended_only_by_its_name(drifted: GitRepo) -> Non
     assert json.loads(drifted.read(path_of("moved-away")))["project_dir"] == str(drifted.path)
     assert json.loads(drifted.read(path_of("unblocked")))["blockers"][0]["resolved"] is True
     again = examine(drifted, *(f"--fix={code}" for code in BY_NAME))
-    assert again.outcome.data["fix"]["mended"] == []
+    assert again.outcome.data["fix"]["fixed"] == []
 
 
 def test_a_dry_run_shows_what_fix_will_write_to_the_byte_and_changes_nothing(drifted: GitRepo) -> None:

@@ -38,7 +38,7 @@ RECORD = "runs/ABC-1/0b8f7a52-3c1d-4e5f-8a6b-7c8d9e0f1a2b/phase_1_implement_a1.y
 class Case(NamedTuple):
     """A pull request. base, main, head: files. state: what premerge finds. left: kinds of what remains.
 
-    blended: the checkpoints that a merge by lines would make something else of, without a conflict.
+    mixed_up: the checkpoints that a merge by lines would make something else of, without a conflict.
     """
 
     base: Files
@@ -46,7 +46,7 @@ class Case(NamedTuple):
     head: Files
     state: str
     left: tuple[str, ...] = ()
-    blended: tuple[str, ...] = ()
+    mixed_up: tuple[str, ...] = ()
 
 
 def at(status: str, number: int, **more: Any) -> list[dict[str, Any]]:
@@ -183,14 +183,14 @@ CASES: dict[str, Case] = {
     # silent blends
     "the same new key twice": Case(
         raw(*KEYS), raw(KEYS[0], '"new": "x",', *KEYS[1:]), raw(*KEYS[:5], '"new": "x",', *KEYS[5:]), "merged",
-        blended=(PATH,),
+        mixed_up=(PATH,),
     ),
     "the same key twice, with two values": Case(
         raw(*KEYS), raw(KEYS[0], '"new": "x",', *KEYS[1:]), raw(*KEYS[:5], '"new": "y",', *KEYS[5:]), "conflicts",
-        ("checkpoint",), blended=(PATH,),
+        ("checkpoint",), mixed_up=(PATH,),
     ),
     "the same decision noted twice": Case(
-        decided(), decided(first=("both",)), decided("x", "both", "y"), "merged", blended=(PATH,)
+        decided(), decided(first=("both",)), decided("x", "both", "y"), "merged", mixed_up=(PATH,)
     ),
     "a record that lines would blend": Case(
         pair(RECORD, "\n".join(YAML) + "\n"), pair(RECORD, "\n".join(["x: 1", *YAML]) + "\n"),
@@ -359,7 +359,7 @@ def test_a_pull_request_is_merged_or_explained(forge: GitRepo, name: str) -> Non
     assert done.state == case.state
     assert done.merged is not None
     assert tuple(remaining.kind for remaining in done.merged.remaining) == case.left
-    assert done.blended == case.blended
+    assert done.mixed_up == case.mixed_up
     outcome = describe_premerge(asked, done)
     assert outcome.code == int(case.state == "conflicts")
     if case.state == "conflicts":

@@ -311,9 +311,9 @@ def test_a_head_glued_together_is_left_to_a_person(server: Server) -> None:
     server.branch("topic", changed(set_field(status="blocked", progress_summary="Blocked by the vendor.")))
     server.commit(changed(set_field(status="complete", progress_summary="All is done.")))
     server.merge_by_hand("topic", changed(set_field(status="complete", progress_summary="Blocked by the vendor.")))
-    assert told(look(server)) == [("merge/blended", "error", "/status")]
+    assert told(look(server)) == [("merge/mixed-up", "error", "/status")]
     fixed = look(server, "--fix")
-    assert fixed.codes == ["merge/blended", "merge/not-repaired"]
+    assert fixed.codes == ["merge/mixed-up", "merge/not-repaired"]
     assert held(server)["status"] == "complete"
 
 

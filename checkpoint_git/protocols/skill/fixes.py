@@ -68,7 +68,7 @@ def _plan_file(context: Context, path: str, skill: str, findings: list[Finding])
     errors = find_new_errors(path, text.encode(), [content], context.now)
     if errors:
         message = f"it could not be fixed: {done[0].text} would be an error: {errors[0].message}"
-        return Finding("doctor/not-mended", "warning", message, path, done[0].where, hint="fix it by hand")
+        return Finding("doctor/not-fixed", "warning", message, path, done[0].where, hint="fix it by hand")
     past = history_document(skill, fixed.moved).encode() if fixed.moved else None
     return FileFix(path, skill, content, text.encode(), past, done)
 

@@ -41,7 +41,7 @@ def parse_version(content: bytes | int | None) -> Version:
     try:
         text = jsontext.decode(content)
         try:
-            # Of what is past nothing can be mended: a key that stands twice is taken as other readers of JSON take it.
+            # The past cannot be fixed: a duplicate key is read as other readers of JSON take it.
             # That costs a fifth of reading it strictly, and there may be thousands of versions.
             value = json.loads(text)
         except (ValueError, RecursionError):
@@ -150,7 +150,7 @@ def _judge(
         events += life.find_own_events(good, after) if is_merge else life.find_events(good[0], after)
         events = life.fold_rotation(events, past, is_gone=False)
     elif parents:
-        events.append(life.Event("mended", "", "valid JSON again"))
+        events.append(life.Event("repaired", "", "valid JSON again"))
         broken = blobs[0]
     elif commit.id in boundary:
         events = [life.Event("known", "", "earlier history is not in this shallow clone")]

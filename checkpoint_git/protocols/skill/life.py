@@ -15,7 +15,7 @@ LOOKS: dict[str, tuple[str, Glyph, Style]] = {
     "archived": ("archived", "", "warn"),
     "moved": ("moved", "", ""),
     "broken": ("broken", "failed", "bad"),
-    "mended": ("mended", "complete", "good"),
+    "repaired": ("repaired", "complete", "good"),
     "status": ("status", "", "strong"),
     "phase": ("phase", "", ""),
     "step": ("step", "", ""),

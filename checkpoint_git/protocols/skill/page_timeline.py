@@ -34,7 +34,7 @@ _MONDAY = 4 * DAY  # the first one since 1970
 
 Kind = Literal["progress", "decision", "blocker", "broken", "other"]
 _KINDS: Mapping[str, Kind] = {
-    "completed": "progress", "done": "progress", "mended": "progress", "decided": "decision", "closed": "decision",
+    "completed": "progress", "done": "progress", "repaired": "progress", "decided": "decision", "closed": "decision",
     "opened": "blocker", "broken": "broken", "deleted": "broken",
 }  # fmt: skip
 # kind -> (its shape, its name), in the order of the legend, and of a mark that has several

@@ -65,8 +65,8 @@ def plan_resume(document: Document | None, skill: str, now: int, find_proof: Fin
             said = f"has the protocol_version {version!r}" if version is not None else "has no protocol_version"
             reason, why = "incompatible", f"{document.path} {said}; this tool reads {' and '.join(VERSIONS)}"
         afresh = Answer("restart", f"checkpoint reset {word} && checkpoint update {word}")
-        mend = Answer("mend", f"checkpoint validate {quote_word(document.path)}")
-        return Plan(skill, "start_fresh", (reason,), why, (), "", (afresh, mend))
+        repair = Answer("fix", f"checkpoint validate {quote_word(document.path)}")
+        return Plan(skill, "start_fresh", (reason,), why, (), "", (afresh, repair))
 
     queued, _ = split_actions(document, find_proof)
     orientation = _orient(value, skill, now, queued)

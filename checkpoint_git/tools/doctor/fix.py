@@ -96,7 +96,7 @@ def show(found: Diagnosis, codes: set[str], invocation: Invocation) -> Fixes:
     plan, place = plan_fix(found, codes, invocation.env), found.context.place
     changes = [{"path": fix.path, "diff": _diff(fix.before, fix.after, fix.path)} for fix in plan.files]
     changes += [change for step in plan.steps if (change := _show_step(step, place))]
-    data = {"dry_run": True, "mended": _files_data(plan.files), "steps": steps_data(plan.steps), "changes": changes}
+    data = {"dry_run": True, "fixed": _files_data(plan.files), "steps": steps_data(plan.steps), "changes": changes}
     blocks: list[Block] = [Line(f"{fix.path}: would fix: {one.text}", "good") for fix in plan.files for one in fix.done]
     blocks += [*describe_steps(plan.steps, dry_run=True), *plan.describe_left()]
     blocks += [
@@ -156,7 +156,7 @@ def fix(
     changed = sorted({path for applied in rounds for path in applied.changed})
     data = {
         "dry_run": False,
-        "mended": _files_data(files),
+        "fixed": _files_data(files),
         "steps": steps_data(steps),
         "history": [path for applied in rounds for path in applied.history],
         "backups": backups,

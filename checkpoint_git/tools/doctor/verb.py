@@ -145,7 +145,7 @@ def _find_wanted_checks(codes: Sequence[str], *, online: bool = False) -> list[C
 
 def _list_checks(checks: Sequence[Check]) -> Outcome:
     rows = [(check.code, check.level, check.looks_at, check.remedy, check.fix) for check in checks]
-    names = ("code", "level", "looks_at", "mend", "fix")
+    names = ("code", "level", "looks_at", "remedy", "fix")
     data = {"checks": [dict(zip(names, row, strict=True)) for row in rows]}
     shown = [(check.code, check.level, check.fix, f"{check.looks_at}. Fix: {check.remedy}") for check in checks]
     return Outcome(data, [Table(("check", "at worst", "--fix", "finds"), shown, (0, 1, 2), has_tail=True)])

@@ -63,13 +63,13 @@ def find_lost_entries(facts: MergeFacts) -> Iterator[Finding]:
 @check("merge/duplicated", "warning", remedy="remove one of the two")
 def find_duplicated_entries(facts: MergeFacts) -> Iterator[Finding]:
     """A row or key that a recent merge duplicated."""
-    return _find_damages(facts, "merge/duplicated", "doubled", "duplicated")
+    return _find_damages(facts, "merge/duplicated", "duplicated", "duplicated")
 
 
-@check("merge/blended", "warning", remedy="fix it by hand: `checkpoint audit explain COMMIT`")
-def find_blended_records(facts: MergeFacts) -> Iterator[Finding]:
+@check("merge/mixed-up", "warning", remedy="fix it by hand: `checkpoint audit explain COMMIT`")
+def find_mixed_up_records(facts: MergeFacts) -> Iterator[Finding]:
     """A record or file that a recent merge mixed up from two."""
-    return _find_damages(facts, "merge/blended", "blended", "mixed up")
+    return _find_damages(facts, "merge/mixed-up", "mixed-up", "mixed up")
 
 
 def _find_damages(facts: MergeFacts, code: str, harm: Harm, verb: str) -> Iterator[Finding]:
@@ -82,7 +82,7 @@ def _find_damages(facts: MergeFacts, code: str, harm: Harm, verb: str) -> Iterat
         hint = f"to see all that it did: checkpoint audit explain {commit} -- {shlex.quote(damage.path)}"
         if damage.keeper:
             hint = f"it is still in git show {shlex.quote(f'{damage.keeper[:12]}:{damage.path}')}"
-        if harm != "blended":
+        if harm != "mixed-up":
             hint += f"; to put it back in a commit: checkpoint audit {damage.parents[0][:12]}..{commit} --fix"
         yield Finding(code, "warning", message, damage.path, damage.entries[0][0], hint=hint)
 

@@ -10,7 +10,7 @@ from checkpoint_git.core.terminal_text import plural, shorten
 from checkpoint_git.merge.explanation import Entry
 from checkpoint_git.tools.merges.judged import JudgedFile, file_data
 
-Kind = Literal["conflict", "not-json", "duplicate-key", "lost", "doubled", "blended", "undecided", "differs"]
+Kind = Literal["conflict", "not-json", "duplicate-key", "lost", "duplicated", "mixed-up", "undecided", "differs"]
 How = Literal["foreseen", "lines", "hand", "changed", "dropped", "unknown"]
 
 _LONGEST_NAME = 60
@@ -74,9 +74,9 @@ _KINDS: dict[Kind, tuple[str, str, str, str]] = {
         "a key appears twice in one object; most readers drop one of them",
     ),
     "lost": ("merge/lost-entry", "loses an entry", "lost an entry", "an entry that a side had is gone"),
-    "doubled": ("merge/duplicated", "duplicates an entry", "duplicated an entry", "an entry is there twice"),
-    "blended": (
-        "merge/blended",
+    "duplicated": ("merge/duplicated", "duplicates an entry", "duplicated an entry", "an entry is there twice"),
+    "mixed-up": (
+        "merge/mixed-up",
         "mixes up two records",
         "mixed up two records",
         "one record holds parts of two that do not belong together",

@@ -171,7 +171,7 @@ def _say_verdict(entry: Entry, parents: Parents) -> str:
             return f"{stands}no parent's: written in the merge"
         case "resurrected":
             return f"{stands}back, though {parents.name(entry.side)} removed it"
-        case "doubled":
+        case "duplicated":
             return f"{result} is there again" if entry.result is not None else "something is there twice"
         case _:
             return f"{result} is made of two records" if entry.result is not None else "no document"

@@ -17,8 +17,11 @@ from checkpoint_git.tools.merges.findings import AuditedFile, AuditedMerge, Even
 from checkpoint_git.tools.merges.judged import JudgedFile, Parents, Schemas, key_of, list_damage, place_of, say_entry
 
 _SIDES = ("the base branch", "the head branch")  # of a merge that is foreseen, and of a squash
-_KINDS: dict[str, Kind] = {"lost": "lost", "doubled": "doubled", "blended": "blended"}
-_KINDS_OF_TEXT: dict[str, Kind] = {"doubled": "duplicate-key", "blended": "not-json"}  # of a result that is not JSON
+_KINDS: dict[str, Kind] = {"lost": "lost", "duplicated": "duplicated", "mixed-up": "mixed-up"}
+_KINDS_OF_TEXT: dict[str, Kind] = {
+    "duplicated": "duplicate-key",
+    "mixed-up": "not-json",
+}  # of a result that is not JSON
 
 
 def predict_line_merge(plain: Plain, first: str, second: str, names: tuple[str, str], schemas: Schemas) -> AuditedMerge:
@@ -160,7 +163,7 @@ def _make_hit(judged: JudgedFile, entry: Entry, parents: Parents, is_meant: bool
     path = judged.file.path
     if entry.name == THE_FILE and not judged.is_readable:
         return Hit(_KINDS_OF_TEXT[entry.verdict], path, "", "", entry.note, entry=entry)
-    is_meant = is_meant and entry.verdict != "doubled"
+    is_meant = is_meant and entry.verdict != "duplicated"
     said = say_entry(entry, parents)
     return Hit(_KINDS[entry.verdict], path, place_of(entry), entry.name, said, entry.side, is_meant, entry=entry)
 

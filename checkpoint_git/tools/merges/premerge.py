@@ -27,14 +27,14 @@ class Premerge(NamedTuple):
     """The result for a pull request. state: "contained" (the base has all of it), "up-to-date" (it has all of the
     base), "mergeable" (a merge by lines makes the same), "merged" (our merge is needed, and clean), "conflicts",
     "invalid" (the merge would break a checkpoint that was valid). merged: None for the first two. plain_conflicts: the
-    conflicts of a line-based merge. blended: the checkpoints that it would merge without a word into something else.
+    conflicts of a line-based merge. mixed_up: the checkpoints that it would merge without a word into something else.
     errors: for "invalid". commit: "" where none was written.
     """
 
     state: State
     merged: MergedTree | None = None
     plain_conflicts: tuple[str, ...] = ()
-    blended: tuple[str, ...] = ()
+    mixed_up: tuple[str, ...] = ()
     errors: tuple[Finding, ...] = ()
     commit: str = ""
     pushed: bool = False
@@ -88,8 +88,8 @@ def _merge(request: Request, now: int, env: Env) -> Premerge:
         state = "invalid"
     elif by_lines.clean and not differing:
         state = "mergeable"
-    blended = tuple(sorted(differing - set(conflicts)))
-    return Premerge(state, merged, conflicts, blended, errors if state == "invalid" else ())
+    mixed_up = tuple(sorted(differing - set(conflicts)))
+    return Premerge(state, merged, conflicts, mixed_up, errors if state == "invalid" else ())
 
 
 def _read_differing(cwd: str, changes: Iterable[Change], documents: set[str], env: Env | None) -> set[str]:

@@ -137,7 +137,7 @@ def _describe(done: Premerge) -> Iterator[Line]:
     named: tuple[tuple[Sequence[str], str, Style], ...] = (
         (merged, "merged by meaning", "good"),
         (done.plain_conflicts, "in conflict in a text merge", "dim"),
-        (done.blended, "merged as text without a conflict, into something that neither side meant", "warn"),
+        (done.mixed_up, "merged as text without a conflict, into something that neither side meant", "warn"),
     )
     for paths, what, style in named:
         if paths:
@@ -168,7 +168,7 @@ def _data(request: Request, done: Premerge) -> dict[str, Any]:
         "head": {"name": request.head_name, "commit": request.head, "ref": request.ref or None},
         "merge_bases": list(merged.bases) if merged else [],
         "merged": [file.path for file in merged.files] if merged else [],
-        "plain": {"conflicts": list(done.plain_conflicts), "blended": list(done.blended)},
+        "plain": {"conflicts": list(done.plain_conflicts), "mixed_up": list(done.mixed_up)},
         "remaining": [
             {**one._asdict(), "clashes": [clash._asdict() for clash in one.clashes]} for one in merged.remaining
         ] if merged else [],

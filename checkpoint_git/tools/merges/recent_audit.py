@@ -22,7 +22,7 @@ _CACHE = ("checkpoint", "merges")  # in git's common directory
 _MOST_CACHED = 5_000  # merges
 MOST_DAMAGED = 20  # merges with damage that one run reports, each of which costs about six git processes
 
-Harm = Literal["lost", "doubled", "blended"]
+Harm = Literal["lost", "duplicated", "mixed-up"]
 Present = Callable[[str], bytes | None]
 Hurt = tuple[str, str]  # a JSON Pointer into the version that has the entry, and what happened to it
 

@@ -26,7 +26,7 @@ def examine(path: Path, *words: str, **env: str) -> Ran:
 
 
 def mended(ran: Ran) -> list[str]:
-    return [one["path"] for one in ran.outcome.data["fix"]["mended"]]
+    return [one["path"] for one in ran.outcome.data["fix"]["fixed"]]
 
 
 def text(path: Path, skill: str = "build", **changes: Any) -> str:

@@ -430,7 +430,7 @@ def test_all_fixes_in_every_folder(healthy: GitRepo) -> None:
     assert len(examine(healthy, "--all", "--check", code, "--fix", "--dry-run").outcome.data["fix"]["changes"]) == 2
     ran = examine(healthy, "--all", "--check", code, "--fix")
     assert ran.outcome.findings == []
-    assert len(ran.outcome.data["fix"]["mended"]) == 2
+    assert len(ran.outcome.data["fix"]["fixed"]) == 2
 
 
 def test_one_skill_is_not_looked_at_in_all_folders(healthy: GitRepo) -> None:

@@ -25,7 +25,7 @@ LOST = Damage("c" * 40, (FIRST, SECOND), "Merge main", PATH, "lost", (("/blocker
 def audited(audit: Audit, since: str = "") -> list[Finding]:
     context = give(make_context(since=since), MergeFacts, audit=audit)
     return run_checks(
-        choose_checks(["merge/lost-entry", "merge/duplicated", "merge/blended", "merge/not-audited"]), context
+        choose_checks(["merge/lost-entry", "merge/duplicated", "merge/mixed-up", "merge/not-audited"]), context
     )
 
 
@@ -38,7 +38,7 @@ def test_without_damage_there_is_nothing_to_say() -> None:
 
 
 @pytest.mark.parametrize(
-    ("harm", "code"), [("lost", "merge/lost-entry"), ("doubled", "merge/duplicated"), ("blended", "merge/blended")]
+    ("harm", "code"), [("lost", "merge/lost-entry"), ("duplicated", "merge/duplicated"), ("mixed-up", "merge/mixed-up")]
 )
 def test_every_kind_of_harm_has_its_code(harm: Harm, code: str) -> None:
     (found,) = damaged(LOST._replace(harm=harm))
@@ -52,7 +52,7 @@ def test_a_loss_names_the_merge_its_parents_the_entry_and_who_has_it() -> None:
     )
     assert found.hint.startswith(f"it is still in git show {'2' * 12}:{PATH}; ")
     assert found.hint.endswith(f": checkpoint audit {'1' * 12}..{'c' * 12} --fix")
-    (found,) = damaged(LOST._replace(harm="blended", keeper=""))
+    (found,) = damaged(LOST._replace(harm="mixed-up", keeper=""))
     assert found.hint == f"to see all that it did: checkpoint audit explain {'c' * 12} -- {PATH}"
 
 

@@ -107,7 +107,7 @@ def test_a_decision_fails_only_when_strict(diverged: GitRepo) -> None:
 def test_conflict_markers_that_were_committed_fail(diverged: GitRepo) -> None:
     merge(diverged, "<<<<<<< ours\n{}\n=======\n{}\n>>>>>>> theirs\n")
     ran = run_verb(explain_merge, cwd=diverged.path)
-    assert (ran.outcome.exit_code, entries(ran)) == (1, [("blended", "(the file)")])
+    assert (ran.outcome.exit_code, entries(ran)) == (1, [("mixed-up", "(the file)")])
 
 
 def test_a_range_tells_every_merge_of_checkpoints(diverged: GitRepo) -> None:

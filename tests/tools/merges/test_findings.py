@@ -40,7 +40,7 @@ def test_what_seems_to_be_meant_is_a_note() -> None:
 
 def test_many_of_one_kind_in_one_file_are_counted() -> None:
     hits = [HIT._replace(where=f"/blockers/{number}") for number in range(MOST_TOLD + 5)]
-    found = find_hit_findings(MADE, [*hits, HIT._replace(kind="doubled")], "")
+    found = find_hit_findings(MADE, [*hits, HIT._replace(kind="duplicated")], "")
     assert len(found) == MOST_TOLD + 2
     assert "5 more of this kind here" in found[-1].message
     assert found[-1].level == "error"

@@ -126,12 +126,12 @@ def test_what_both_parents_had_and_the_merge_lost_is_found(diverged: GitRepo) ->
 def test_lines_of_both_sides_glued_together_are_found(diverged: GitRepo) -> None:
     diverged.write(".git/info/attributes", "*.checkpoint.json merge=union\n")
     diverged.git("merge", "-q", "--no-edit", "right")
-    assert [harm for harm, _ in harms(diverged)] == ["doubled"]
+    assert [harm for harm, _ in harms(diverged)] == ["duplicated"]
 
 
 def test_a_row_that_stands_twice_is_found(diverged: GitRepo) -> None:
     merge(diverged, text(R1, R2, R3, R3))
-    assert harms(diverged) == [("doubled", ["/skill_state/run_history/3"])]
+    assert harms(diverged) == [("duplicated", ["/skill_state/run_history/3"])]
     later(diverged, text(R1, R2, R3))
     assert audit(diverged) == ()
 
@@ -139,7 +139,7 @@ def test_a_row_that_stands_twice_is_found(diverged: GitRepo) -> None:
 def test_conflict_markers_that_were_committed_are_found_until_they_are_gone(diverged: GitRepo) -> None:
     merge(diverged)
     assert "<<<<<<<" in diverged.read(PATH)
-    assert harms(diverged) == [("blended", [""])]
+    assert harms(diverged) == [("mixed-up", [""])]
     later(diverged, text(R1, R2, R3))
     assert audit(diverged) == ()
 

@@ -189,7 +189,7 @@ def test_broken_versions_are_told_and_passed_over_to_the_next_good_one(repo: Git
     save(repo, "Mend", **decisions("after all"))
     ran = run_log(repo)
     assert told(ran) == [
-        ("Mend", ["mended", "decided"]),
+        ("Mend", ["repaired", "decided"]),
         ("Break again", ["broken"]),
         ("Break", ["broken"]),
         ("Start", ["started"]),
@@ -280,7 +280,7 @@ def test_a_version_that_is_too_large_is_told_as_one(repo: GitRepo) -> None:
     repo.write(FILE, json.dumps({"skill": "build", "filler": "x" * (9 << 20)}))
     repo.commit("Grow")
     save(repo, "Shrink", step="y")
-    assert told(run_log(repo)) == [("Shrink", ["mended", "step"]), ("Grow", ["broken"]), ("Start", ["started"])]
+    assert told(run_log(repo)) == [("Shrink", ["repaired", "step"]), ("Grow", ["broken"]), ("Start", ["started"])]
 
 
 def test_no_process_is_left_behind_when_the_log_is_cut(repo: GitRepo) -> None:
@@ -315,7 +315,7 @@ def test_what_a_partial_clone_lacks_is_said_and_not_fetched(repo: GitRepo) -> No
     repo.git("config", "uploadpack.allowFilter", "true")
     repo.git("clone", "-q", "--filter=blob:none", f"file://{repo.path}", "clone")
     ran = run_log(repo, folder="clone")
-    assert told(ran) == [("c", ["mended"]), ("b", ["broken"]), ("a", ["broken"])]
+    assert told(ran) == [("c", ["repaired"]), ("b", ["broken"]), ("a", ["broken"])]
     assert "this clone does not have that version" in ran.text
 
 
