@@ -52,8 +52,8 @@ def find_verb_at(words: list[str]) -> int | None:
 
 
 class _Parser(argparse.ArgumentParser):
-    # argparse with three changes: what it complains about goes through our door, an option's value may be `--`, and the
-    # text of --help is read when it is asked for
+    # argparse with three changes: what it complains about goes through our door and is in our words, an option's value
+    # may be `--`, and the text of --help is read when it is asked for
     request: Request
     sub_verb = ""
     takers: Mapping[str, Sequence[str]]  # by an option's dest, the sub-verbs that take it; all take the others
@@ -107,6 +107,17 @@ class _Parser(argparse.ArgumentParser):
         program = f"{self.prog} {self.sub_verb}".rstrip()
         raise UsageError(escape_controls(message), f"{hint} `{program} --help` shows more")
 
+    def _check_value(self, action: argparse.Action, value: Any) -> None:
+        if action.choices is not None and value not in action.choices:
+            *most, last = map(str, action.choices)
+            name = action.option_strings[0] if action.option_strings else str(action.metavar or action.dest).lower()
+            shown = escape_controls(shorten(str(value), 60))
+            near = find_near(str(value), [*most, last])
+            hint = f"did you mean {near}? " if near else ""
+            expected = f"{', '.join(most)}{' or ' if most else ''}{last}"
+            program = f"{self.prog} {self.sub_verb}".rstrip()
+            raise UsageError(f'invalid {name} "{shown}": expected {expected}', f"{hint}`{program} --help` shows more")
+
     def narrow(self, module: ModuleType) -> None:
         """In a family of sub-verbs, keep the options of the one that the words name, and hide the others."""
         self.takers = getattr(module, "TAKERS", {})
@@ -159,13 +170,9 @@ class _Parser(argparse.ArgumentParser):
 
 
 def find_meant(message: str, options: Sequence[str]) -> str:
-    """The word probably meant by the one that argparse complains about, "" for none. options: the verb's own."""
+    """The option probably meant by the one that argparse does not know, "" for none. options: the verb's own."""
     _, is_strange, rest = message.partition("unrecognized arguments: ")
-    if is_strange:
-        return find_near(rest.split(" ")[0].split("=")[0], options)
-    _, is_choice, rest = message.partition("invalid choice: ")
-    word, _, names = rest.partition(" (choose from ")
-    return find_near(word.strip("'"), [name.strip(" ')") for name in names.split(",")]) if is_choice else ""
+    return find_near(rest.split(" ")[0].split("=")[0], options) if is_strange else ""
 
 
 def find_near(word: str, known: Sequence[str]) -> str:

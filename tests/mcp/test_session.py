@@ -193,7 +193,7 @@ def test_where_the_extra_is_missing_it_says_how_to_get_it(project: Path) -> None
         (["--skill", "../x"], {}, "invalid name"),
         (["--skill", "a"], {"CHECKPOINT_SKILL": "b"}, "CHECKPOINT_SKILL says b"),
         ([], {"CHECKPOINT_SKILL": "../x"}, "invalid name"),
-        (["--print-config", "emacs"], {}, "invalid choice"),
+        (["--print-config", "emacs"], {}, 'invalid --print-config "emacs"'),
     ],
 )
 def test_what_makes_no_sense_is_said_before_anything_is_served(

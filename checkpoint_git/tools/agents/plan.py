@@ -57,8 +57,7 @@ def read_agent_steps(place: Place, wanted: Sequence[str], env: Mapping[str, str]
     found = find_agents(lambda sign: any(os.path.lexists(os.path.join(folder, sign)) for folder in folders))
     named = [name for name in AGENTS if name in wanted or (AUTO in wanted and name in found)]
     if not named:
-        looked_for = ", ".join(dict.fromkeys(sign for _, sign in SIGNS))
-        return [Step("skip", "agents", f"no sign of any ({looked_for}); name one: checkpoint init --agent AGENT")]
+        return [Step("skip", "agents", f"none found; name one: checkpoint init --agent {', '.join(AGENTS)}")]
     files = {path: _read_file(place.root, path) for path in list_paths()}
     asked = run_git(["config", COMMAND_SETTING], place.root, env=clean_env(env), check=False).out.decode().strip()
     command = asked or COMMANDS[0]

@@ -36,7 +36,8 @@ class _Verb(NamedTuple):
             raise CheckpointError("not in a git repository, and a claim is a ref", "git init, or git clone")
         lease = read_duration(args.lease) if self.is_claim else 0
         if lease is None or lease > LONGEST:
-            raise CheckpointError(f"--for {escape_controls(args.lease)}: not possible", "30m, 2h or 1d; 7d at most")
+            message = f'--for: cannot parse "{escape_controls(args.lease)}"'
+            raise CheckpointError(message, "try 30m, 2h or 1d (7d at most)")
         settings, branch, env = read_branch(top, invocation.env)
         followed = settings.get(f"branch.{branch.removeprefix('refs/heads/')}.remote", "")
         remote = args.remote or settings.get("checkpoint.syncremote", "") or followed or "."

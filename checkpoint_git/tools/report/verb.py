@@ -105,7 +105,7 @@ def plan_path(place: Place, wished: str | None, cwd: str) -> str:
     if link := path.startswith(f"{place.top}/") and find_link(path, place.top):
         raise CheckpointError(f"{escape_controls(link)} is a symbolic link", "name the place that it leads to")
     if not os.path.isdir(os.path.dirname(path)):
-        raise CheckpointError(f"{escape_controls(os.path.dirname(path))} is not a folder", "create it first")
+        raise CheckpointError(f"no such directory: {escape_controls(os.path.dirname(path))}", "create it first")
     return path
 
 

@@ -139,8 +139,9 @@ def init(cwd: str, options: Options, env: Mapping[str, str]) -> InitResult:
 def _refuse_misplaced(options: Options, repository: Repository | None) -> None:
     odd = next((each for each in options.patterns if not _PATTERN.fullmatch(each)), None)
     if odd is not None or (options.json_schema is not None and not options.patterns):
-        what = "--schema needs a PATTERN" if odd is None else f"{escape_controls(odd)!r} names no JSON files"
-        raise CheckpointError(what, "name files as .gitattributes does: checkpoint init 'data/**/*.json'")
+        what = "--schema needs a PATTERN" if odd is None else f'"{escape_controls(odd)}" is not a pattern of JSON files'
+        hint = "name files as .gitattributes does: checkpoint init 'data/**/*.json'"
+        raise CheckpointError(what, f"{hint}; to start a checkpoint: checkpoint update NAME")
     if repository is None:
         if options.ci:
             raise CheckpointError("--ci: this is not a git repository", "run `git init` first")

@@ -122,9 +122,9 @@ def test_uninstall_leaves_nothing_of_it(repo: GitRepo, schema: str) -> None:
     ("words", "said"),
     [
         (["--schema", "x.json"], "--schema needs a PATTERN"),
-        (["data"], "'data' names no JSON files"),
-        (["!a/*.json"], "'!a/*.json' names no JSON files"),
-        (["a.json\nb merge=x"], "names no JSON files"),
+        (["data"], '"data" is not a pattern of JSON files'),
+        (["!a/*.json"], '"!a/*.json" is not a pattern of JSON files'),
+        (["a.json\nb merge=x"], "is not a pattern of JSON files"),
         ([PATTERN, "--schema", "nowhere.json"], "nowhere.json cannot be read"),
     ],
 )
