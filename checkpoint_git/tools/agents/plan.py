@@ -57,7 +57,9 @@ def read_agent_steps(place: Place, wanted: Sequence[str], env: Mapping[str, str]
     found = find_agents(lambda sign: any(os.path.lexists(os.path.join(folder, sign)) for folder in folders))
     named = [name for name in AGENTS if name in wanted or (AUTO in wanted and name in found)]
     if not named:
-        return [Step("skip", "agents", f"none found; name one: checkpoint init --agent {', '.join(AGENTS)}")]
+        return [
+            Step("skip", "agents", f"none found; name one of {', '.join(AGENTS)}: checkpoint init --agent {AGENTS[0]}")
+        ]
     files = {path: _read_file(place.root, path) for path in list_paths()}
     asked = run_git(["config", COMMAND_SETTING], place.root, env=clean_env(env), check=False).out.decode().strip()
     command = asked or COMMANDS[0]
