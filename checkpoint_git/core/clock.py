@@ -94,6 +94,11 @@ def write_instant(seconds: int) -> str:
     return f"{date.fromordinal(days + _EPOCH)}T{hour:02d}:{minute:02d}:{second:02d}Z"
 
 
+def write_stamp(seconds: int) -> str:
+    """The instant, as names of files hold it."""
+    return write_instant(seconds).replace("-", "").replace(":", "")
+
+
 _UNITS = ((DAY, "d"), (HOUR, "h"), (MINUTE, "m"))
 _LENGTHS = {"s": 1, "m": MINUTE, "h": HOUR, "d": DAY, "w": 7 * DAY}
 

@@ -40,10 +40,8 @@ def write_file(path: str, data: bytes) -> None:
         sync_folder(os.path.dirname(path) or ".")
 
 
-def create_file(path: str, data: bytes, mode: int = 0o666, *, sync_name: bool = True) -> bool:
-    """Writes a file that must not exist yet; False, nothing changed, where it does. mode: less what the umask takes
-    away. sync_name: False where the caller makes the names of many files survive at once (sync_folder).
-    """
+def create_file(path: str, data: bytes, mode: int = 0o666) -> bool:
+    """Writes a file that must not exist yet; False, nothing changed, where it does. The umask lessens the mode."""
     with reporting(path):
         _clear_once(os.path.dirname(path) or ".")
         for rest in reversed(range(_TRIES)):
@@ -59,8 +57,7 @@ def create_file(path: str, data: bytes, mode: int = 0o666, *, sync_name: bool = 
                     raise
             finally:
                 remove_quietly(temporary)
-        if sync_name:
-            sync_folder(os.path.dirname(path) or ".")
+        sync_folder(os.path.dirname(path) or ".")
         return True
 
 

@@ -68,9 +68,9 @@ def write_repair(site: Site, contents: Mapping[str, bytes], message: str, env: E
     return commit
 
 
-def read_repaired(cwd: str, rev: str, env: Env = None) -> list[str]:
+def read_repaired(cwd: str, rev: str) -> list[str]:
     """The merges that a commit says it repaired, by their full ids; [] for any other commit."""
-    data = read_blob(cwd, read_commit(cwd, rev, env), env) or b""
+    data = read_blob(cwd, read_commit(cwd, rev)) or b""
     message = data.partition(b"\n\n")[2].decode("utf-8", "replace")
     return list(dict.fromkeys(_TRAILERS.findall(message.rstrip("\n").rpartition("\n\n")[2])))
 

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from functools import partial
 from typing import NamedTuple
 
-from checkpoint_git.core.clock import write_instant
+from checkpoint_git.core.clock import write_stamp
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.outcome import Invocation
@@ -129,11 +129,7 @@ def keep_copy(entity: Entity, cwd: str, env: Mapping[str, str], now: int) -> str
     repository = find_repository(cwd)
     above = repository[1] if repository else layout.data_folder(env)
     copy = Copy("memory-checkpoint.json", json.dumps(value, indent=2).encode() + b"\n")
-    return write_backup(above, file_stamp(now), [copy])
-
-
-def file_stamp(now: int) -> str:
-    return write_instant(now).replace("-", "").replace(":", "")
+    return write_backup(above, write_stamp(now), [copy])
 
 
 def is_confirmed(question: str, invocation: Invocation, *, yes: bool) -> bool:

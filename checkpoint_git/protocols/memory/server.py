@@ -8,6 +8,7 @@ import subprocess
 from collections.abc import Iterator
 from typing import Any
 
+from checkpoint_git.core.clock import write_stamp
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding, has_errors
 from checkpoint_git.core.outcome import Block, Invocation, Line, Outcome
@@ -115,7 +116,7 @@ def repair_graph(args: argparse.Namespace, invocation: Invocation, error: Checkp
     question = f"{path}: {len(plan.faults)} of {len(lines)} lines are broken (line {at}: {fault}). Repair the file?"
     if not graph.is_confirmed(f"{question} A copy of it is kept", invocation, yes=args.yes):
         return nothing_changed(path)
-    aside = f"{path}.broken-{graph.file_stamp(invocation.now)}-{os.getpid()}"
+    aside = f"{path}.broken-{write_stamp(invocation.now)}-{os.getpid()}"
     with graph_lock(path, layout.cache_folder(invocation.env))():
         plan = salvage(path, aside)
     kept = len(plan.lines)

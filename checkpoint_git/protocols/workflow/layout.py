@@ -19,10 +19,8 @@ MAX_ID = 200  # characters
 _MAX_SAFE = 80
 _ARCHIVE = re.compile(r".+_([0-9]{8}T[0-9]{6}Z)(?:-([0-9]{1,5}))?", re.DOTALL)
 
-
 PHASES = ("REQUIREMENTS", "ARCHITECTURE", "IMPLEMENTATION", "VERIFICATION", "REFLECTION")
 LAST = PHASES[-1]
-STATUSES = ("pending", "in_progress", "complete", "failed")
 TASK_STATUSES = ("pending", "running", "complete", "failed", "blocked")
 DEFAULT_APPROVALS = ("REQUIREMENTS", "ARCHITECTURE")
 MAX_ATTEMPTS = 3
@@ -85,11 +83,8 @@ def archive_name(workflow_id: str, instant: str, number: int = 1) -> str:
     """{workflow_id}_{timestamp}, safe for a path. instant: RFC 3339 in UTC."""
     letters = re.sub(r"[^A-Za-z0-9._-]", "_", workflow_id)[:_MAX_SAFE]  # an id may hold anything, "../.." too
     safe = re.sub(r"^[.-]", "_", letters) or "workflow"
-    return f"{safe}_{file_stamp(instant)}" + (f"-{number}" if number > 1 else "")
-
-
-def file_stamp(instant: str) -> str:
-    return instant.replace("-", "").replace(":", "")
+    stamp = instant.replace("-", "").replace(":", "")
+    return f"{safe}_{stamp}" + (f"-{number}" if number > 1 else "")
 
 
 def archive_order(name: str) -> tuple[str, int]:

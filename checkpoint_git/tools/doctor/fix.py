@@ -5,7 +5,7 @@ import shlex
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from checkpoint_git.core.clock import write_instant
+from checkpoint_git.core.clock import write_stamp
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.linediff import diff_lines
@@ -172,7 +172,7 @@ def fix(
 
 def apply_plan(place: Place, plan: Plan, now: int, on_wait: Tell) -> Applied:
     """Make the changes under the lock: first a copy of every file that changes, then each file whole or not at all."""
-    stamp = write_instant(now).replace("-", "").replace(":", "")
+    stamp = write_stamp(now)
     folders = (place.directory, os.path.join(place.directory, skill_layout().HISTORY))
     with hold_place(place, folders, on_wait):
         files = [one for one in plan.files if read_content(os.path.join(place.top, one.path), place.top) == one.before]

@@ -4,7 +4,7 @@ import argparse
 from codecs import BOM_UTF8
 
 from checkpoint_git.core import jsontext
-from checkpoint_git.core.clock import write_instant
+from checkpoint_git.core.clock import write_stamp
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.outcome import Invocation, Line, Outcome
 from checkpoint_git.core.terminal_text import quote_word
@@ -32,7 +32,7 @@ def reset(place: Place, skill: str, now: int, on_wait: Tell = lambda: None) -> s
         if isinstance(content, OSError):
             path = layout.relative_checkpoint_path(place, skill)
             raise CheckpointError(f"{path} cannot be archived: {content.strerror}", "move it away by hand")
-        stamp = write_instant(now).replace("-", "").replace(":", "")
+        stamp = write_stamp(now)
         marks = [stamp, *(f"{stamp}-{number}" for number in range(2, _MOST_A_SECOND))]
         archive = store.write_history(place, skill, marks, set_apart(content))
         store.remove_checkpoint(place, skill)
