@@ -127,6 +127,7 @@ MANIFEST: dict[str, Any] = {
     "entries": [],
 }
 DATABASE = {**MANIFEST, "type": "database_savepoint", "artifacts": [{"kind": "postgresql", "name": "postgresql://h/x"}]}
+UNPRINTED = ("\x1b", "\x07", "\x85", "\x9b", "\u202e", "\u2066")
 STEERING = "\x1b]0;owned\x07\x1b[2J\x9b31m\r\x08"
 SCRIPT = "<script>alert(1)</script>"
 CALL = "$(touch ran); `touch ran`; touch ran"
@@ -215,8 +216,7 @@ def deadline(seconds: int) -> Iterator[None]:
         signal.signal(signal.SIGALRM, before)
 
 
-@pytest.mark.parametrize("attack", ATTACKS, ids=[attack.name.replace(" ", "-") for attack in ATTACKS])
-def test_what_a_branch_brings_does_no_harm(repo: GitRepo, tmp_path: Path, attack: Attack) -> None:
+def check_attack(repo: GitRepo, tmp_path: Path, attack: Attack) -> None:
     outside = tmp_path / "outside"
     outside.mkdir()
     (outside / "secret").write_text(f'initiative: {PRIVATE}\n{{"skill": "{PRIVATE}"}}\n')
@@ -228,14 +228,21 @@ def test_what_a_branch_brings_does_no_harm(repo: GitRepo, tmp_path: Path, attack
     repo.write("docs/plan.md", "the plan\n")
     repo.commit("start")
     attack.plant(repo, outside)
+    around = set(tmp_path.iterdir())
     for words in attack.words:
         with deadline(_MOST_SECONDS):
             done = run_here(*words.replace("@TOP@", str(repo.path)).split(), cwd=repo.path)
         said = done.stdout + done.stderr
-        found = [one for one in (PRIVATE, "\x1b", "\x07", "\x9b", *attack.never) if one in said]
+        found = [one for one in (PRIVATE, *UNPRINTED, *attack.never) if one in said]
         assert done.returncode in (0, 1, 2), (words, said[-2_000:])
         assert "Traceback" not in said, words
         assert not found, (words, said[:2_000])
     (outside / "pipe").unlink()
     assert take_snapshot(outside) == before
+    assert set(tmp_path.iterdir()) == around
     assert not [place for place in (tmp_path, repo.path, outside) if (place / "ran").exists()]
+
+
+@pytest.mark.parametrize("attack", ATTACKS, ids=[attack.name.replace(" ", "-") for attack in ATTACKS])
+def test_what_a_branch_brings_does_no_harm(repo: GitRepo, tmp_path: Path, attack: Attack) -> None:
+    check_attack(repo, tmp_path, attack)
