@@ -27,10 +27,15 @@ NEEDS_MERGE_TREE = needs_git(2, 38, feature="git merge-tree --write-tree")
 BARE_MUST_BE_NAMED = os.environ.get("SAFE_BARE_REPOSITORY") == "explicit"
 
 
-def environ_in(folder: Path) -> dict[str, str]:
-    """The environment, with GIT_DIR where a bare repository must be named."""
+def name_bare(folder: Path) -> dict[str, str]:
+    """GIT_DIR where it must name a bare repository."""
     is_bare = BARE_MUST_BE_NAMED and (folder / "HEAD").is_file() and (folder / "objects").is_dir()
-    return {**os.environ, "GIT_DIR": str(folder)} if is_bare else dict(os.environ)
+    return {"GIT_DIR": str(folder)} if is_bare else {}
+
+
+def environ_in(folder: Path) -> dict[str, str]:
+    """The environment, and name_bare."""
+    return {**os.environ, **name_bare(folder)}
 
 
 class GitRepo:

@@ -10,6 +10,7 @@ from checkpoint_git.cli.parser import Request, parse
 from checkpoint_git.cli.verbs import VERBS
 from checkpoint_git.core.clock import read_instant
 from checkpoint_git.core.outcome import Invocation, Line, Outcome, Table
+from tests.support.repos import name_bare
 
 NOON = "2026-03-02T12:00:00Z"
 
@@ -63,7 +64,7 @@ def run_verb(
     stderr = io.StringIO()
     invocation = Invocation(
         cwd=str(cwd),
-        env=env or {},
+        env={**name_bare(cwd), **(env or {})},
         now=seconds(now),
         stdin=io.StringIO(answer or ""),
         stdout=io.StringIO(),

@@ -17,7 +17,7 @@ from checkpoint_git.tools.merges.tree_merge import MergedTree, UnrelatedError, m
 from tests.scenarios.driven import PATH, drive
 from tests.support.beside import compare_merges, merge_plainly
 from tests.support.histories import write_history
-from tests.support.repos import NEEDS_MERGE_TREE, GitRepo
+from tests.support.repos import NEEDS_MERGE_TREE, GitRepo, environ_in
 from tests.support.samples import checkpoint_text
 from tests.support.streams import Stream
 
@@ -256,7 +256,8 @@ def test_it_works_in_a_bare_repository_and_in_a_linked_work_tree(repo: GitRepo, 
     bare, linked = tmp_path / "it's bare.git", tmp_path / "a linked one"
     repo.git("clone", "-q", "--bare", ".", str(bare))
     repo.git("worktree", "add", "-q", str(linked), "base")
-    found = [merge_commits(str(place), "ours", "theirs").tree for place in (repo.path, bare, linked)]
+    places = (repo.path, bare, linked)
+    found = [merge_commits(str(place), "ours", "theirs", env=environ_in(place)).tree for place in places]
     assert len(set(found)) == 1
 
 
