@@ -295,3 +295,13 @@ def test_the_action_takes_no_other_command_and_runs_no_word_of_it(
     work = GitRepo(tmp_path / "work")
     assert run_action(work, tmp_path, command, args).returncode == 2
     assert not list(tmp_path.rglob("pwned"))
+
+
+def test_the_action_installs_no_release_by_its_name_where_it_may_write(tmp_path: Path) -> None:
+    install = yaml.safe_load((ROOT / "action.yml").read_text())["runs"]["steps"][-2]
+    env = {"PATH": "/nonexistent", "COMMAND": "ci premerge", "VERSION": "0.1.0", "RUNNER_TEMP": str(tmp_path)}
+    bash = shutil.which("bash") or "bash"
+    done = subprocess.run([bash, "-ec", install["run"]], env=env, cwd=tmp_path, capture_output=True, text=True)
+    assert (done.returncode, done.stderr) == (2, "")
+    assert done.stdout.startswith("::error::version: ci premerge runs the commit of this action")
+    assert list(tmp_path.iterdir()) == []

@@ -134,7 +134,13 @@ def test_an_installation_runs_nothing_of_what_is_checked_out(script: str, tmp_pa
         (checkout / name).write_text(f"open({str(tmp_path / 'ran')!r}, 'w')\n")
     (tmp_path / "temporary").mkdir()
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
-    nowhere = {"CHECKPOINT_GIT": "/nowhere/x", "ACTION": "/nowhere/x", "VERSION": "", "REQUIREMENTS": "nowhere"}
+    nowhere = {
+        "CHECKPOINT_GIT": "/nowhere/x",
+        "ACTION": "/nowhere/x",
+        "VERSION": "",
+        "COMMAND": "",
+        "REQUIREMENTS": "nowhere",
+    }
     folders = {"RUNNER_TEMP": str(tmp_path / "temporary"), "GITHUB_WORKSPACE": "/nowhere", "CI_PROJECT_DIR": "/nowhere"}
     env = {"PATH": path, "HOME": str(tmp_path), "PYTHONPATH": "", **nowhere, **folders}
     done = subprocess.run(["bash", "-ec", script], cwd=checkout, env=env, capture_output=True, text=True, timeout=120)
