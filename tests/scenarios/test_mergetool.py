@@ -9,6 +9,7 @@ import pytest
 
 from checkpoint_git.tools.setup.init import Options, init
 from tests.scenarios.driven import PATH, branch_with
+from tests.support.command import open_terminal
 from tests.support.repos import GitRepo
 from tests.support.samples import checkpoint_text
 
@@ -30,7 +31,7 @@ def conflicted(repo: GitRepo) -> GitRepo:
 
 def run_tool(repo: GitRepo, *words: str, typed: str = "", cwd: Path | None = None) -> tuple[int, str]:
     """The tool with a person at a terminal who types; its exit code and what it wrote."""
-    ours, its = os.openpty()
+    ours, its = open_terminal()
     try:
         os.write(ours, typed.encode())
         command = ["git", "mergetool", "--tool=checkpoint", "--no-prompt", *words]

@@ -15,7 +15,7 @@ import pytest
 
 from checkpoint_git.protocols.validate import check_document
 from checkpoint_git.tools.setup.init import Options, init
-from tests.support.command import BIN, run_checkpoint
+from tests.support.command import BIN, open_terminal, run_checkpoint
 from tests.support.repos import GitRepo
 from tests.support.workflows import OUTPUTS, execution, phase, read_json, task, text_of, write_output, write_workflow
 
@@ -43,6 +43,8 @@ def recent(current: str, **changes: Any) -> dict[str, Any]:
 
 def at_terminal(root: Path, *words: str, answer: str) -> tuple[int, str]:
     """`checkpoint workflow WORDS` on a terminal, the answer typed when it waits: (exit code, what was shown)."""
+    for end in open_terminal():
+        os.close(end)
     process, terminal = pty.fork()
     if process == 0:
         os.chdir(root)

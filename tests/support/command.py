@@ -10,6 +10,8 @@ from contextlib import ExitStack, chdir
 from pathlib import Path
 from unittest.mock import patch
 
+import pytest
+
 from checkpoint_git.cli.app import main
 from tests.support.repos import environ_in
 
@@ -47,11 +49,19 @@ def run_here(
     return subprocess.CompletedProcess(list(words), code, *texts)
 
 
+def open_terminal() -> tuple[int, int]:
+    """Both ends of a pseudo terminal; skips the test where a machine, such as a bare chroot, has none."""
+    try:
+        return pty.openpty()
+    except OSError as error:
+        pytest.skip(f"there is no terminal here: {error}")
+
+
 def run_on_terminal(*words: str, cwd: Path, env: dict[str, str] | None = None, answer: bytes = b"") -> str:
     """What `checkpoint WORDS` writes to a terminal, 80 columns wide unless env says otherwise. answer: typed when it
     asks. Nothing is typed before, and nothing is echoed: a terminal echoes when it gets to it, in the midst of a line.
     """
-    ours, theirs = pty.openpty()
+    ours, theirs = open_terminal()
     modes = termios.tcgetattr(theirs)
     modes[3] &= ~termios.ECHO
     termios.tcsetattr(theirs, termios.TCSANOW, modes)

@@ -2,7 +2,6 @@
 
 import fcntl
 import os
-import pty
 import re
 import select
 import shutil
@@ -16,6 +15,7 @@ import pytest
 
 from checkpoint_git.cli.completion.complete import find_start
 from checkpoint_git.cli.completion.shells import SHELLS, read_script
+from tests.support.command import open_terminal
 
 BIN = Path(sys.executable).parent
 START = {
@@ -34,7 +34,7 @@ class Terminal:
     """A shell at a pseudo terminal."""
 
     def __init__(self, shell: str, cwd: Path) -> None:
-        self.master, follower = pty.openpty()
+        self.master, follower = open_terminal()
         path = f"{BIN}:{os.environ['PATH']}"
         env = {"PATH": path, "HOME": str(cwd), "TERM": "dumb", "PS1": "$ ", "LC_ALL": "C.UTF-8"}
         self.process = subprocess.Popen(
