@@ -42,7 +42,7 @@ def read_instant(text: object) -> "tuple[int, str] | None":
 def read_loose_instant(text: object) -> "tuple[int, str] | None":
     """Also other forms of ISO 8601: +0000, without seconds or without an offset, which is taken for UTC then."""
     instant = read_instant(text)
-    if instant is not None or not isinstance(text, str) or not 10 <= len(text) <= 40:
+    if instant is not None or not isinstance(text, str) or not 10 <= len(text) <= 40 or text[11:13] == "24":
         return instant
     try:
         moment = datetime.fromisoformat(text)
@@ -62,7 +62,7 @@ def is_plain_instant(text: str) -> bool:
         datetime.fromisoformat(text)
     except ValueError:  # a leap second too
         return text[16] == ":" and read_instant(text) is not None
-    return text[16] == ":"
+    return text[16] == ":" and text[11:13] != "24"  # Python 3.14 takes that for the next day
 
 
 def _read_fraction_and_offset(rest: str) -> "tuple[str, int] | None":
