@@ -1,0 +1,192 @@
+"""Initiative checkpoints where they are usually lost: agents' own hands, two repositories, odd graphs and clocks."""
+
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from tests.support.command import run_here
+from tests.support.memory import OTHERS, configure, entity_line, find_script, put_graph, read_observations
+from tests.support.repos import GitRepo
+
+SEED = (
+    "initiative:plugin-perfect-alignment-2026", "milestone:M1-skill-centralization", "phase:implementation",
+    "last_action:Created PHASE-0-PROTOCOL.md reference document",
+    "next_action:Create QUALITY-GATES.md and CHECKPOINT-PROTOCOL.md",
+    "context_files:skills/context-awareness/references/PHASE-0-PROTOCOL.md", "timestamp:2026-01-09T10:30:00Z",
+)  # fmt: skip
+
+
+@pytest.fixture
+def graph(repo: GitRepo, tmp_path: Path) -> Path:
+    path = tmp_path / "graph.jsonl"
+    repo.git("config", "checkpoint.memoryFile", str(path))
+    return path
+
+
+def ask(repo: GitRepo, *words: str, code: int = 0, stdin: bytes = b"") -> dict[str, Any]:
+    done = run_here("memory", *words, "--offline", "--json", cwd=repo.path, stdin=stdin)
+    assert done.returncode == code, done.stdout + done.stderr
+    value: dict[str, Any] = json.loads(done.stdout)
+    return value
+
+
+def codes(answer: dict[str, Any]) -> list[str]:
+    return [finding["code"] for finding in answer.get("findings", [])]
+
+
+def test_the_seeds_example_is_loaded_in_the_seeds_words(repo: GitRepo, graph: Path) -> None:
+    put_graph(graph, entity_line(*SEED))
+    said = run_here("memory", "load", "--offline", cwd=repo.path).stdout
+    assert "Last session you were working on M1-skill-centralization of plugin-perfect-alignment-2026" in said
+    for part in ("Last:", "Next:", "Resume from checkpoint?", "Resume where I left off", "Start fresh", "Show details"):
+        assert part in said
+    answer = ask(repo, "load")
+    assert "memory/outdated" in codes(answer)
+    assert [one["id"] for one in answer["options"] if one["recommended"]] == ["fresh"]
+
+
+def test_an_agent_that_only_adds_observations_is_read_by_the_newest(repo: GitRepo, graph: Path) -> None:
+    added = ("phase:validation", "last_action:Running coherence validators", "timestamp:2026-01-09T11:00:00Z")
+    put_graph(graph, entity_line(*SEED, *added))
+    fields = ask(repo, "load")["fields"]
+    assert (fields["phase"], fields["timestamp"]) == ("validation", "2026-01-09T11:00:00Z")
+    assert fields["last_action"] == "Running coherence validators"
+
+
+def test_a_minimal_checkpoint_of_the_seed_is_shown_and_completed_by_the_hint(repo: GitRepo, graph: Path) -> None:
+    put_graph(graph, entity_line("milestone:M1", "phase:complete", "timestamp:2026-01-09T10:00:00Z"))
+    answer = ask(repo, "load", code=1)
+    assert (answer["fields"]["milestone"], codes(answer)[1]) == ("M1", "memory/no-initiative")
+    ask(repo, "update", "initiative=shop")
+    assert ask(repo, "load")["fields"]["milestone"] == "M1"
+
+
+def test_two_repositories_on_one_graph_keep_their_own(repo: GitRepo, graph: Path, tmp_path: Path) -> None:
+    other = GitRepo.create(tmp_path / "other")
+    other.git("config", "checkpoint.memoryFile", str(graph))
+    ask(repo, "save", "--initiative", "shop", "--phase", "build")
+    ask(other, "save", "--initiative", "blog", "--phase", "draft")
+    ask(repo, "save", "--phase", "review")
+    assert ask(repo, "load")["fields"]["initiative"] == "shop"
+    assert ask(other, "load")["fields"]["phase"] == "draft"
+    ask(other, "clear", "--yes")
+    assert ask(repo, "load")["fields"]["phase"] == "review"
+
+
+def test_two_clones_of_one_remote_share_one(repo: GitRepo, graph: Path, tmp_path: Path) -> None:
+    repo.git("remote", "add", "origin", "git@example.org:team/shop.git")
+    clone = GitRepo.create(tmp_path / "clone")
+    clone.git("remote", "add", "origin", "https://user@example.org/team/shop")
+    clone.git("config", "checkpoint.memoryFile", str(graph))
+    ask(repo, "save", "--initiative", "shop", "--phase", "build")
+    ask(clone, "save", "--phase", "review")
+    assert ask(repo, "load")["fields"]["phase"] == "review"
+
+
+def test_another_initiative_is_asked_about_and_the_old_one_kept(repo: GitRepo, graph: Path) -> None:
+    ask(repo, "save", "--initiative", "shop", "--phase", "build")
+    ask(repo, "save", "--initiative", "blog", code=2)
+    assert ask(repo, "load")["fields"]["initiative"] == "shop"
+    copy = Path(ask(repo, "save", "--initiative", "blog", "--yes")["copy"])
+    ask(repo, "save", "--yes", "--fields", f"{copy}/memory-checkpoint.json")
+    assert ask(repo, "load")["fields"]["phase"] == "build"
+
+
+@pytest.mark.parametrize(
+    "line",
+    ["{", '{"type":"entity"}', '{"type":"entity","name":"x","entityType":"y","observations":[1,null]}', "[]", "\udcff"],
+)
+def test_a_broken_graph_is_repaired_by_what_the_message_names(repo: GitRepo, graph: Path, line: str) -> None:
+    put_graph(graph, entity_line(*SEED))
+    with graph.open("ab") as stream:
+        stream.write(b"\n" + os.fsencode(line))
+    found = ask(repo, "doctor", code=1)
+    assert "memory/graph-broken" in codes(found)
+    assert "checkpoint memory doctor --fix" in json.dumps(found)
+    run_here("memory", "doctor", "--fix", "--yes", "--offline", cwd=repo.path)
+    assert "memory/graph-broken" not in codes(ask(repo, "doctor"))
+    assert ask(repo, "load")["fields"]["milestone"] == "M1-skill-centralization"
+    assert set(OTHERS[:2]) <= set(graph.read_text("utf-8").splitlines())
+
+
+def test_an_entity_that_is_stored_twice_is_told_and_repaired(repo: GitRepo, graph: Path) -> None:
+    put_graph(graph, entity_line(*SEED), entity_line(*SEED[:3]))
+    done = run_here("memory", "save", "--offline", "--phase", "x", cwd=repo.path)
+    assert done.returncode == 2
+    assert "times" in done.stderr
+    ask(repo, "clear", "--yes")
+    ask(repo, "save", "--initiative", "again", "--phase", "x")
+    assert ask(repo, "load")["fields"]["phase"] == "x"
+
+
+def test_a_fifo_in_the_graphs_place_is_not_waited_for(repo: GitRepo, graph: Path) -> None:
+    os.mkfifo(graph)
+    done = run_here("memory", "load", "--offline", cwd=repo.path)
+    assert done.returncode == 2
+    assert "not a regular file" in done.stderr
+
+
+def test_a_missing_folder_above_the_graph_is_made(repo: GitRepo, tmp_path: Path) -> None:
+    repo.git("config", "checkpoint.memoryFile", str(tmp_path / "a b/c/graph.jsonl"))
+    ask(repo, "save", "--initiative", "shop")
+    assert ask(repo, "load")["fields"]["initiative"] == "shop"
+
+
+def test_a_time_from_a_wrong_clock_is_replaced_and_not_followed(repo: GitRepo, graph: Path) -> None:
+    put_graph(graph, entity_line("initiative:i", "phase:a", "timestamp:2199-01-01T00:00:00Z"))
+    ask(repo, "save", "--phase", "b")
+    fields = ask(repo, "load")["fields"]
+    assert (fields["phase"], fields["timestamp"] < "2199") == ("b", True)
+    assert len(read_observations(graph)) == len(fields)
+
+
+def test_a_value_that_goes_back_to_an_earlier_one_stays(repo: GitRepo, graph: Path) -> None:
+    for value in ("a", "b", "a"):
+        ask(repo, "save", "--initiative", "i", "--phase", value)
+    assert [text for text in read_observations(graph) if text.startswith("phase:")] == ["phase:a"]
+
+
+def test_the_one_who_goes_on_wins_in_sync_without_an_option(repo: GitRepo, graph: Path) -> None:
+    repo.write(
+        "WORKFLOW-STATUS.yaml", "active:\n  initiative: shop  # ours\n  phase: build\nresume:\n  next_action: a\n"
+    )
+    ask(repo, "sync")
+    ask(repo, "update", "next_action=b")
+    repo.write("WORKFLOW-STATUS.yaml", repo.read("WORKFLOW-STATUS.yaml").replace("build", "review"))
+    answer = ask(repo, "sync")
+    assert "memory/sync-differs" not in codes(answer)
+    assert repo.read("WORKFLOW-STATUS.yaml").splitlines()[1:] == [
+        "  initiative: shop  # ours", "  phase: review", "resume:", "  next_action: b",
+    ]  # fmt: skip
+    assert ask(repo, "load")["fields"]["phase"] == "review"
+
+
+def test_status_and_prime_say_that_there_is_an_initiative_without_a_server(repo: GitRepo, graph: Path) -> None:
+    ask(repo, "save", "--initiative", "shop", "--next-action", "ship it")
+    graph.unlink()
+    for verb in ("status", "prime"):
+        assert "ship it" in run_here(verb, cwd=repo.path).stdout
+
+
+def test_an_archive_leaves_a_copy_and_a_normal_start(repo: GitRepo, graph: Path) -> None:
+    ask(repo, "save", "--initiative", "shop", "--phase", "build")
+    answer = ask(repo, "archive", "--last-action", "done with it", "--yes")
+    assert answer["final"]["last_action"] == "done with it"
+    assert not ask(repo, "load")["exists"]
+    assert "shop" not in run_here("status", cwd=repo.path).stdout
+
+
+def test_one_machine_goes_on_where_another_stopped_on_a_real_server(repo: GitRepo, tmp_path: Path) -> None:
+    script, graph = find_script(), tmp_path / "shared/graph.jsonl"
+    clone = GitRepo.create(tmp_path / "clone")
+    for one in (repo, clone):
+        configure(one, f"node {script}", graph)
+        one.git("remote", "add", "origin", "https://example.org/team/shop.git")
+    for one, phase in ((repo, "build"), (clone, "review"), (repo, "ship")):
+        done = run_here("memory", "save", "--initiative", "shop", "--phase", phase, "--strict", cwd=one.path)
+        assert done.returncode == 0, done.stderr
+    done = run_here("memory", "load", "--json", cwd=clone.path)
+    assert json.loads(done.stdout)["fields"]["phase"] == "ship"
