@@ -11,6 +11,7 @@ from checkpoint_git.core.clock import read_instant, write_instant
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.outcome import Block, Invocation, Line, Outcome
+from checkpoint_git.core.redact import hide_tokens
 from checkpoint_git.core.terminal_text import join_some, quote_word
 from checkpoint_git.disk.discover import Place
 from checkpoint_git.protocols.contract import open_room
@@ -177,14 +178,16 @@ def apply_edits(skill: str, edits: list[Edit], invocation: Invocation, spell: Sp
     result = update(place, skill, edits, invocation.now, tell, new_field=new_field, spell=spell)
     written = result.written
     lines = list[Block]()
-    for where, texts in result.removed.items():
+    # what is removed may be a secret, and nothing prints one
+    removed = {where: list(map(hide_tokens, texts)) for where, texts in result.removed.items()}
+    for where, texts in removed.items():
         told = join_some([quote(text) for text in texts])
         lines.append(Line(f"removed from {where}: {told} (undo: checkpoint undo {quote_word(skill)})", "warn"))
     if result.clock_behind and not written.refused:
         stamp, here = (written.document.value or {}).get("updated_at"), write_instant(invocation.now)
         lines.append(Line(f"updated_at stays {stamp}: this machine's clock ({here}) is behind it", "warn"))
     outcome = outcome_of_write(place, invocation, skill, "update", written, result.fields, lines, result.understood)
-    return outcome._replace(data={**outcome.data, "removed": result.removed})
+    return outcome._replace(data={**outcome.data, "removed": removed})
 
 
 _SHORT = ("next", "decision", "summary")  # names that the help promises
