@@ -14,6 +14,11 @@ _LONGEST = 4_000  # characters of a simple command that are looked at
 _ENDS = frozenset((";", "&&", "||", "|", "|&", "&"))
 _GIT_OPTIONS = re.compile(r"git(?: -C \S+| --no-pager| -P| --no-optional-locks| --literal-pathspecs)+ ")
 
+_PREFIXES = re.compile(
+    r"\A(?:(?:!|do|else|if|then|time|while|nice(?: -n [0-9]+)?|timeout [0-9.]+[smh]?"
+    r"|(?:COLUMNS|LANG|LC_[A-Z]+|NO_COLOR|TZ)=\S*|(?:GIT_)?PAGER=cat) )+"
+)
+
 
 def _split(command: str) -> Iterator[list[str]]:
     """The words of each simple command, what ends it last. Quotes are gone. Raises ValueError."""
@@ -49,7 +54,7 @@ def _looks(words: Sequence[str]) -> bool:
     # braces make options of what holds a dash; those of a program's own text mostly hold a blank
     if not plain or any("{" in word and "-" in word and word.split() == [word] for word in plain):
         return False
-    text = _GIT_OPTIONS.sub("git ", _join(plain)).replace("git checkpoint ", "checkpoint ")
+    text = _GIT_OPTIONS.sub("git ", _PREFIXES.sub("", _join(plain))).replace("git checkpoint ", "checkpoint ")
     if len(text) > _LONGEST or any(re.fullmatch(never, text) for never in _TABLE["never"]):
         return False
     return any(re.fullmatch(look, text) for look in _TABLE["looks"])

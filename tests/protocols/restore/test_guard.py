@@ -371,6 +371,13 @@ lsof -i :8080
 pgrep -f node
 systemctl status x
 [[ -f x ]] && echo yes
+time ls
+timeout 5 git status
+nice -n 5 du -sh .
+LC_ALL=C sort x
+GIT_PAGER=cat git log
+! grep -q foo x
+if [ -f x ]; then cat x; else ls; fi
 """
 
 
@@ -401,7 +408,9 @@ def test_a_command_that_only_looks_is_reading(command: str) -> None:
      "ls | xargs sh -c x", "npm run build", "npm audit fix", "docker run x", "docker compose config -o x",
      "kubectl delete pod x", "gh pr merge 3", "gh api x", "go env -w X=1", "pip list --log x", "./x --help",
      "sed -n '/a\\/,/w x/p' y", "sed /a/,/b/d x -i", "systemctl stop x", "ip link set x down", "hostname x",
-     "checkpoint memory load --continue", "checkpoint workflow resume", "checkpoint pipeline write", "ss -K"],
+     "checkpoint memory load --continue", "checkpoint workflow resume", "checkpoint pipeline write", "ss -K",
+     "time rm x", "timeout 5 rm x", "PAGER=x git log", "time -o x ls",
+     "GIT_PAGER=cat git log --output=x", "! rm x", "while true; do rm x; done", "LD_PRELOAD=x ls", "TZ=x rm y"],
 )  # fmt: skip
 def test_any_other_command_may_change_things(command: str) -> None:
     assert not is_looking(command)
