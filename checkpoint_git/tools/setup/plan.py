@@ -59,6 +59,9 @@ def plan_settings(survey: Survey, wanted: Wanted) -> list[Step]:
     for key, value in wanted.settings.items():
         if not key.startswith(foreign) and key not in left_out:
             steps.append(_plan_setting(survey, key, value))
+    if settings.is_own_textconv(survey.settings.get(settings.TEXTCONV, "")):
+        text = "git diff printed patches that git apply refuses; `checkpoint diff` shows the values"
+        steps.append(Step("remove", settings.TEXTCONV, text, RemoveSettings((settings.TEXTCONV,))))
     # That no hook files are wanted is recorded, for the doctor and for the next init.
     if wanted.hooks in _RECORDED:
         steps.append(_plan_setting(survey, settings.HOOKS, wanted.hooks))

@@ -472,6 +472,14 @@ def test_without_the_interpreter_a_merge_leaves_both_sides_to_read(repo: GitRepo
     assert "2026-03-04T10:00:00Z" in text
 
 
+def test_init_removes_the_text_converter_that_it_once_set_and_no_other(repo: GitRepo) -> None:
+    own = """show() { '/p' -I -S '/c/checkpoint_git/textconv.py' "$1" 2>/dev/null || cat "$1"; }; show"""
+    for command, after in ((own, ""), ("cat", "cat")):
+        repo.git("config", driver_settings.TEXTCONV, command)
+        _init(repo, Options(hooks="none"))
+        assert repo.run("git", "config", driver_settings.TEXTCONV).stdout.decode().strip() == after
+
+
 def test_a_patch_of_a_checkpoint_can_be_applied(repo: GitRepo) -> None:
     _init(repo, Options(hooks="none"))
     _two_branches(repo)
