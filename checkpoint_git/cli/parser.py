@@ -230,9 +230,14 @@ def parse(request: Request, module: ModuleType, formats: Sequence[str]) -> argpa
     """A RAW verb gets the words that its parser cannot know as args.words, as they were typed."""
     parser = build_parser(request, module, formats)
     if not getattr(module, "RAW", False):
+        sentences = getattr(module, "SENTENCES", ())
         args, rest = parser.parse_known_args(request.words)
+        if not rest and any(action.nargs == "*" for action in parser._actions):
+            # Python 3.15 gives such an argument what follows an option, too
+            pairs = zip(request.words, request.words[2:], strict=False)
+            rest = [word for option, word in pairs if option[2:] in sentences and not word.startswith("-")]
         if rest and not any(word.startswith("-") for word in rest):
-            texts = [getattr(args, name, None) for name in getattr(module, "SENTENCES", ())]
+            texts = [text for name in sentences if (text := getattr(args, name, None)) != rest]
             # the value of an option that has a space in it was quoted; behind another, the word may be a part of it
             is_quoted = any(" " in word for word in request.words)
             if any(isinstance(text, list) and text for text in texts) or (any(texts) and not is_quoted):
