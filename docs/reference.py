@@ -6,9 +6,9 @@ from pathlib import Path
 from typing import Any
 
 from checkpoint_git.cli import render
-from checkpoint_git.cli.help_text import Page, read_pages
+from checkpoint_git.cli.help_text import Page, read_page, read_pages
 from checkpoint_git.cli.parser import Request, build_parser, list_formats
-from checkpoint_git.cli.verbs import VERBS, load_verb
+from checkpoint_git.cli.verbs import NESTED, VERBS, load_verb
 from checkpoint_git.tools.doctor.catalog import list_checks as list_doctor_checks
 from checkpoint_git.tools.setup.schema import list_schemas
 
@@ -51,14 +51,19 @@ def _open_parser(verb: str, sub_verb: str = "") -> argparse.ArgumentParser:
 def _describe_command(verb: str) -> Iterator[str]:
     for page in read_pages(verb):
         yield from _describe_page(verb, page)
+    for name, nested in NESTED.items():
+        if name.startswith(f"{verb} "):
+            yield from _describe_page(nested, read_page(nested), name)
 
 
-def _describe_page(verb: str, page: Page) -> Iterator[str]:
+def _describe_page(verb: str, page: Page, name: str = "") -> Iterator[str]:
+    """name: as it is typed, of a sub-verb that has a module of its own."""
     sub_verb = page.head.partition(" ")[0]
     parser = _open_parser(verb, sub_verb)
+    parser.prog = f"checkpoint {name}" if name else parser.prog
     usage = " ".join(parser.format_usage().removeprefix("usage: ").split())
     summary, _, rest = page.summary.partition("\n")
-    title = f"### {verb} {sub_verb}" if sub_verb else f"## {verb}"
+    title = f"### {name or f'{verb} {sub_verb}'}" if name or sub_verb else f"## {verb}"
     yield f"{title}\n\n{_sentence(summary)}\n\n```text\n{usage}\n```\n"
     if rest.strip():
         yield f"```text\n{_outdent(rest)}\n```\n"

@@ -8,8 +8,8 @@ import time
 from collections.abc import Callable, Sequence
 from typing import Any, TextIO
 
-from checkpoint_git.cli import render
-from checkpoint_git.cli.parser import Request, UsageError, find_near, find_verb_at, list_formats, list_names, parse
+from checkpoint_git.cli import parser, render
+from checkpoint_git.cli.parser import Request, UsageError, find_near, find_verb_at, list_names
 from checkpoint_git.cli.render.screen import encode_text, read_screen
 from checkpoint_git.cli.verbs import DEFAULT_VERB, MEANT_VERBS, SHORT_VERBS, VERBS, WITH_FINDINGS, load_verb
 from checkpoint_git.core.errors import CheckpointError
@@ -19,8 +19,6 @@ from checkpoint_git.version import __version__
 
 CLEAN, FINDINGS, COULD_NOT_RUN, BUG, INTERRUPTED = 0, 1, 2, 3, 130
 
-# sub-verbs with a module and a page of their own
-_NESTED = {"restore-point guard": "guard", "audit explain": "explain-merge"}
 _MANY_OBJECTS = 200_000  # allocations between two runs of the garbage collector
 
 
@@ -69,10 +67,8 @@ def find_request(words: list[str], program: str = "checkpoint") -> Request:
     verb = SHORT_VERBS.get(verb, verb)
     if program == "checkpoint-doctor":
         return Request(program, verb, words[1:])
-    nested = _NESTED.get(" ".join([verb, *words[at + 1 : at + 2]]))
-    if nested:
-        return Request(f"{program} {verb} {words[at + 1]}", nested, words[:at] + words[at + 2 :])
-    return Request(f"{program} {verb}", verb, words[:at] + words[at + 1 :])
+    own, nested, words = parser.find_nested(verb, words[:at] + words[at + 1 :])
+    return Request(f"{program} {verb} {nested}".rstrip(), own, words)
 
 
 def _wants_json(words: list[str]) -> bool:
@@ -124,7 +120,7 @@ def _run(words: list[str], program: str) -> int:
         return CLEAN
     request = find_request(words, program)
     module = load_verb(request.verb)
-    args = parse(request, module, list_formats(request.verb, module, tuple(render.FORMATS)))
+    args = parser.parse(request, module, parser.list_formats(request.verb, module, tuple(render.FORMATS)))
     stdin, stdout, stderr = map(_stream, ("stdin", "stdout", "stderr"))
     asks = args.format == "text" and stdin.isatty() and stderr.isatty()
     cwd, now = _find_directory(args.directory), int(time.time())
@@ -206,7 +202,9 @@ def _silence_stdout() -> None:
 
 def _find_verb(words: list[str]) -> str:
     at = find_verb_at(words)
-    return DEFAULT_VERB if at is None else words[at]
+    if at is None:
+        return DEFAULT_VERB
+    return parser.find_nested(SHORT_VERBS.get(words[at], words[at]), words[:at] + words[at + 1 :])[0]
 
 
 def _find_error_renderer(words: list[str]) -> Callable[[list[str], CheckpointError], Answer] | None:

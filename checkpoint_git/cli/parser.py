@@ -7,7 +7,7 @@ from functools import partial
 from types import ModuleType
 from typing import Any, NamedTuple, NoReturn
 
-from checkpoint_git.cli.verbs import PLAIN_FORMATS, WITH_FINDINGS
+from checkpoint_git.cli.verbs import NESTED, PLAIN_FORMATS, WITH_FINDINGS
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.terminal_text import escape_controls, quote_word, shorten
 from checkpoint_git.disk.discover import find_place
@@ -49,6 +49,13 @@ def find_verb_at(words: list[str]) -> int | None:
             return None if words[at].startswith("-") else at
         at += span
     return None
+
+
+def find_nested(verb: str, words: list[str]) -> tuple[str, str, list[str]]:
+    """(the verb whose module and page it is, a sub-verb that has its own or "", the words without that)."""
+    at = find_verb_at(words)
+    nested = NESTED.get(f"{verb} {words[at]}", "") if at is not None else ""
+    return (nested, words[at], [*words[:at], *words[at + 1 :]]) if at is not None and nested else (verb, "", words)
 
 
 class _Parser(argparse.ArgumentParser):
@@ -122,7 +129,14 @@ class _Parser(argparse.ArgumentParser):
         """In a family of sub-verbs, keep the options of the one that the words name, and hide the others."""
         self.takers = getattr(module, "TAKERS", {})
         verbs = self._actions[0].choices or () if self.takers else ()
-        self.sub_verb = next((word for word in self.request.words if word in verbs), "")
+        words = iter(self.request.words)
+        for word in words:
+            action = self._option_string_actions.get(word)
+            if action and action.nargs is None:
+                next(words, "")  # its value
+            elif not word.startswith("-"):
+                self.sub_verb = word if word in verbs else ""
+                break
         needs = getattr(module, "NEEDS", {}).get(self.sub_verb, ())
         for action in self._actions:
             takers = self.takers.get(action.dest, [self.sub_verb] if action.option_strings else [""])
@@ -214,7 +228,6 @@ def build_parser(request: Request, module: ModuleType, formats: Sequence[str]) -
     parser.request = request
     parser._positionals.title = "arguments"
     module.add_arguments(parser)
-    parser.narrow(module)
     add = parser.add_argument_group("options of every command").add_argument
     add("--format", choices=formats, default="text", help="output format (default: text)")
     add("--json", dest="format", action="store_const", const="json", help="short for --format json")
@@ -223,6 +236,7 @@ def build_parser(request: Request, module: ModuleType, formats: Sequence[str]) -
     add("--no-color", action="store_true", help="no colours (NO_COLOR does the same)")
     add("-V", "--version", action="version", version=f"checkpoint {__version__}", help="show the version")
     add("-h", "--help", action="help", help="show this help")
+    parser.narrow(module)
     return parser
 
 
@@ -256,6 +270,9 @@ def parse(request: Request, module: ModuleType, formats: Sequence[str]) -> argpa
         return args
     options, words = _split_raw(request.words)
     skill = next((word for word in words if not word.startswith("-")), None)
+    before = words[: words.index(skill)] if skill is not None else []
+    if before and "=" not in before[-1] and before[-1].replace("_", "-") != "--new-field":  # whose value it may be
+        parser.error(f"NAME comes before {shorten(before[-1], 60)}")
     args = parser.parse_args([*options, *([] if skill is None else [skill])])
     words.remove(args.skill)
     args.words = words

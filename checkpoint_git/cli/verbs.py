@@ -60,6 +60,8 @@ def load_verb(verb: str) -> Any:
     return getattr(module, name) if name else module
 
 
+# sub-verbs with a module and a page of their own
+NESTED = {"restore-point guard": "guard", "audit explain": "explain-merge"}
 SHORT_VERBS = {"rp": "restore-point"}  # for hands that are in a hurry
 _MEANT = {
     "update": "new add create start save edit set write",

@@ -42,8 +42,10 @@ def read_instant(text: object) -> "tuple[int, str] | None":
 def read_loose_instant(text: object) -> "tuple[int, str] | None":
     """Also other forms of ISO 8601: +0000, without seconds or without an offset, which is taken for UTC then."""
     instant = read_instant(text)
-    if instant is not None or not isinstance(text, str) or not 10 <= len(text) <= 40 or text[11:13] == "24":
+    if instant is not None or not isinstance(text, str) or not 10 <= len(text) <= 40:
         return instant
+    if (text[11:13] if text[4] == "-" else text[9:11]) == "24":  # Python 3.14 takes that hour for the next day
+        return None
     try:
         moment = datetime.fromisoformat(text)
         offset = moment.utcoffset()

@@ -45,7 +45,8 @@ def find_place(start: str, directory: str = _DIRECTORY) -> Place:
     repository = find_repository(start)
     top = repository[0] if repository else None
     for folder in folders_upward(start, top):
-        if os.path.isdir(os.path.join(folder, directory)):
+        path = os.path.join(folder, directory)
+        if os.path.isdir(path) or os.path.islink(path):
             place = _place_at(folder, repository, directory)
             check_way(place.directory, place.top)
             return place

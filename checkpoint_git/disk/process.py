@@ -37,5 +37,5 @@ def _read(number: str) -> tuple[str, str]:
         if number.isdecimal():
             with open(f"/proc/{number}/stat", "rb") as stream:
                 fields = stream.read().decode("ascii", "replace").rpartition(")")[2].split()
-            return f"{number} {fields[19]}", fields[1]
+            return (f"{number} {fields[19]}", fields[1]) if fields[0] not in ("X", "Z") else ("", "")  # it has ended
     return "", ""

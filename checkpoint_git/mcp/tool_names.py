@@ -42,7 +42,8 @@ def translate(hint: str, tools: Mapping[str, Tool]) -> str:
     def rename(found: re.Match[str]) -> str:
         verb, *rest = shlex.split(found["words"] or "-")
         words = [SHORT_VERBS.get(verb, verb), *rest]
-        if words[0] not in VERBS or hint[found.end() : found.end() + 1] in ("'", '"', "\\"):
+        is_quoted = hint[found.end() : found.end() + 1] in ("'", '"', "\\")
+        if words[0] not in VERBS or is_quoted or hint[: found.start()].endswith("usage: "):
             return found[0]
         call = None if found["shell"] or found["more"] or '"$(' in found[0] else find_call(words, tools)
         return f"{found[0]} (in a terminal)" if call is None else f"{found['tick']}{call}{found['tick']}"
@@ -63,7 +64,7 @@ def find_call(words: list[str], tools: Mapping[str, Tool]) -> str | None:
 
 
 def _read_words(tool: Tool, words: list[str]) -> dict[str, Any] | None:
-    if tool.call == "update":
+    if tool.call == "update" and words:
         with suppress(CheckpointError):
             return cast(dict[str, Any], load_verb("update").read_values(words))
         return None

@@ -124,3 +124,33 @@ def test_every_example_runs_or_lacks_only_what_it_names(
                 refused[line] = said
     assert refused == {}
     assert codes.count(0) * 2 >= len(codes)
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["pipeline", "--ticket-id", "read", "list"],
+        ["-C", "write", "pipeline", "list"],
+        ["pipeline", "-C", "write", "list"],
+    ],
+)
+def test_the_value_of_an_option_is_not_taken_for_the_sub_verb(
+    words: list[str], repo: GitRepo, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (repo.path / "write").mkdir()
+    monkeypatch.chdir(repo.path)
+    assert main(words) == 0
+    assert json.loads(capsys.readouterr().out)["count"] == 0
+
+
+@pytest.mark.parametrize(
+    "words", [["audit", "--json", "explain"], ["-C", ".", "audit", "explain", "--json"], ["explain-merge", "--json"]]
+)
+def test_a_sub_verb_with_a_module_of_its_own_is_found_behind_global_options(
+    words: list[str], repo: GitRepo, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    repo.commit()
+    monkeypatch.chdir(repo.path)
+    assert main(words) == 2
+    said = json.loads(capsys.readouterr().out)
+    assert (said["command"], said["error"]["message"]) == ("explain-merge", "HEAD is not a merge: it has no parent")

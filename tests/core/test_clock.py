@@ -76,3 +76,10 @@ def test_how_long_ago_reads_as_people_say_it(seconds: int, text: str) -> None:
 def test_no_day_has_an_hour_24_on_any_python(text: str) -> None:
     assert clock.read_instant(text) is clock.read_loose_instant(text) is None
     assert not clock.is_plain_instant(text)
+
+
+def test_in_the_basic_format_too_hour_24_is_no_hour_and_minute_24_is_one() -> None:
+    noon = clock.read_instant("2026-01-01T10:24:30Z")
+    assert clock.read_loose_instant("20260101T102430Z") == noon
+    assert clock.read_loose_instant("20260101T240000Z") is None
+    assert clock.read_loose_instant("2026-01-01 24:00") is None

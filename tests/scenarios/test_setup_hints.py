@@ -72,7 +72,6 @@ ROWS = [
     Row("driver/broken", CHANGE_DRIVER % ("python[^']*", "python"), "interpreter is gone"),
     Row("driver/proof", "git config merge.checkpoint.driver false"),
     Row("driver/proof", "git config merge.checkpoint-base.driver false"),
-    Row("diff/textconv", "git config diff.checkpoint.textconv 'show() { python /x/textconv.py; }; show'"),
     Row("hooks/unreachable", f"rm {HOOK}", "not there"),
     Row("hooks/unreachable", f"chmod -x {HOOK}", "not executable"),
     Row("hooks/unreachable", f"printf '#!/bin/sh\\necho mine\\n' > {HOOK}", "another"),

@@ -9,8 +9,8 @@ from typing import NamedTuple
 
 from checkpoint_git.cli import render
 from checkpoint_git.cli.completion.candidates import Candidate, find_wanted, keep_fitting, shorten_help
-from checkpoint_git.cli.parser import Request, build_parser, find_cwd, find_verb_at, list_formats
-from checkpoint_git.cli.verbs import DEFAULT_VERB, SHORT_VERBS, VERBS, load_verb
+from checkpoint_git.cli.parser import Request, build_parser, find_cwd, find_nested, find_verb_at, list_formats
+from checkpoint_git.cli.verbs import DEFAULT_VERB, NESTED, SHORT_VERBS, VERBS, load_verb
 from checkpoint_git.core.outcome import Answer, Invocation
 from checkpoint_git.core.terminal_text import escape_controls
 from checkpoint_git.disk.discover import find_or_plan_place
@@ -69,7 +69,7 @@ def complete(words: Sequence[str], cwd: str) -> Completed:
     at = find_verb_at(earlier)
     if at is not None:
         verb = SHORT_VERBS.get(earlier[at], earlier[at])
-        rest = earlier[:at] + earlier[at + 1 :]
+        verb, _, rest = find_nested(verb, earlier[:at] + earlier[at + 1 :])
         return _complete_verb(verb, rest, typed, find_cwd(earlier, cwd)) if verb in VERBS else ([], "")
     if typed.startswith("-") or find_verb_at([*earlier, "x"]) is None:  # the default verb's own options
         return _complete_verb(DEFAULT_VERB, earlier, typed, find_cwd(earlier, cwd))
@@ -85,7 +85,8 @@ def _complete_verb(verb: str, words: list[str], typed: str, cwd: str) -> Complet
     formats = list_formats(verb, module, tuple(render.FORMATS))
     parser = build_parser(Request(f"checkpoint {verb}", verb, words), module, formats)
     wanted = find_wanted(parser, words, typed)
-    found = [*wanted.given, *read_values(wanted.kind, Asked(verb, wanted.words, wanted.typed, cwd))]
+    nested = [Candidate(name.split()[1]) for name in NESTED if name.startswith(f"{verb} ") and not wanted.words]
+    found = [*wanted.given, *nested, *read_values(wanted.kind, Asked(verb, wanted.words, wanted.typed, cwd))]
     shell = next((one.value for one in found if one.value in (FILES, FOLDERS)), "")
     fitting = keep_fitting((one for one in found if one.value != shell), wanted.typed)
     return [Candidate(wanted.prefix + one.value, one.text) for one in fitting], shell

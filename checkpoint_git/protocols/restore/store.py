@@ -234,8 +234,10 @@ def _name_folder(base: str, folder: str, point: str) -> None:
 
 
 def list_unlogged(workspace: Workspace) -> list[Manifest]:
+    """Points of this clone that a kill kept from the log; none outside git, where anybody's files may lie there."""
     base = workspace.base
-    marked = [one for one in layout.list_ids(base) if os.path.exists(os.path.join(base, one, layout.UNLOGGED))]
+    known = layout.list_ids(base) if workspace.git_dir else ()
+    marked = [one for one in known if os.path.exists(os.path.join(base, one, layout.UNLOGGED))]
     found = [load_manifest(workspace, point) for point in marked]
     return [one for one in found if one and not one.trouble and is_of_work_tree(workspace, one)]
 
@@ -270,7 +272,8 @@ def _remove_unfinished(workspace: Workspace, base: str) -> None:
     for name in names:
         process, _, point = name.removeprefix(_BUILDING).partition("-")
         if name.startswith(_BUILDING) and has_ended(process):
-            if workspace.git_dir and layout.is_id(point):  # its ref comes before its name
+            is_left = base == workspace.base and not os.path.lexists(layout.point_folder(base, point))
+            if workspace.git_dir and layout.is_id(point) and is_left:  # its ref comes before its name
                 ref, env = layout.ref_name(point), workspace.env
                 private_objects.remove_ref(workspace.root, ref, locate(workspace, point).commit, env)
             shutil.rmtree(os.path.join(base, name), ignore_errors=True)

@@ -67,7 +67,7 @@ class Edit(NamedTuple):
 
 class EditError(CheckpointError):
     """An edit that cannot be made. meant: the edits for it, as a shell takes them, "" where none are known. more: the
-    end of the hint. words: what these replace.
+    end of the hint. words: what these replace. start: "--step=" where all that is missing is the sign before a value.
     """
 
     def __init__(
@@ -75,6 +75,7 @@ class EditError(CheckpointError):
     ) -> None:
         super().__init__(message, f"{advice}{': ' * bool(meant)}{meant}{more}")
         self.word, self.advice, self.meant, self.more, self.words = word, advice, meant, more, list(words)
+        self.start = ""
 
     def complete(self, line: str) -> CheckpointError:
         """With the whole update in place of the edit."""
@@ -162,6 +163,8 @@ def _not_an_edit(word: str, at: int, before: list[str], after: list[str]) -> Che
         line, tail = quote_word(before[0] + word), ", with no space around ="
         return EditError(word, f"{quote(word)} is not an edit", "write it as", line, tail, [before[0], word])
     taken = [*takewhile(lambda each: not each.startswith("-") and "=" not in each[1:], after)] if at < 0 else []
+    if at < 0 and has_dashes and after and not after[0].startswith("-"):
+        taken = taken or [after[0]]  # a value may hold a =
     stem, value = (word, " ".join(taken).lstrip("= ")) if at < 0 else (word[:at], word[at + 1 :])
     stem = stem.lstrip(_DASHES)
     end = _find_outside_brackets(stem, _OPERATOR_LETTERS)
@@ -173,7 +176,10 @@ def _not_an_edit(word: str, at: int, before: list[str], after: list[str]) -> Che
     line = typed_edit(f"--{name}{operator}=", value, "VALUE")
     if has_dashes:
         tail = ", with no space around ="
-        return EditError(word, f"{quote(word)} has no value", "write it as", line, tail, [word, *taken])
+        error = EditError(word, f"{quote(word)} has no value", "write it as", line, tail, [word, *taken])
+        if len(taken) == 1 and not taken[0].startswith("=") and operator in _OPERATORS:
+            error.start = f"--{name}{operator}="
+        return error
     return EditError(word, f"{quote(word)} is not an edit", "an edit begins with two dashes", line, "", [word, *taken])
 
 

@@ -57,6 +57,7 @@ class RequestText:
     def __init__(self, text: str, mentions: Sequence[Mention]) -> None:
         self._references: list[tuple[str, ...]] = []
         self._spelled: list[str] = []
+        text = text.replace(MARK, " ").replace(BRACKETED, " ")
         pieces, last = [], 0
         for mention in mentions:
             if mention.start >= last:

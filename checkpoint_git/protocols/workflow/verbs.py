@@ -314,7 +314,10 @@ def _go_on(
     if is_stale:
         shown.append(Line(_CAUTION, "warn"))
     plan, last, busy = find_plan(state, approvals), list[Block](), find_busy(state, writer.session)
-    plan = plan._replace(tasks=tuple(name for name in plan.tasks if name not in busy))
+    free = tuple(name for name in plan.tasks if name not in busy)
+    if plan.tasks and not free:
+        plan = Plan("ask", "every task that is left runs in another session: wait for it")
+    plan = plan._replace(tasks=free)
     shown += [Line(f"{name}: left to the session that still runs it", "dim") for name in busy]
     if plan.action == "complete":
         advanced = writer.advance(approvals)

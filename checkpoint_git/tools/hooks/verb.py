@@ -11,19 +11,11 @@ from checkpoint_git.core.outcome import Block, Invocation, Line, Outcome
 from checkpoint_git.core.terminal_text import escape_controls, shorten
 from checkpoint_git.disk.atomic import remove_stray_files
 from checkpoint_git.disk.discover import find_repository, relative_path
+from checkpoint_git.git import staged
 from checkpoint_git.git.clone import find_gaps
 from checkpoint_git.git.objects import IndexEntry, read_commit, read_tree
 from checkpoint_git.git.pushed import parse_pushes, read_commit_changes, read_pushed, read_pushed_losses
 from checkpoint_git.git.repository import read_flag
-from checkpoint_git.git.staged import (
-    Files,
-    Loss,
-    Staged,
-    read_committed,
-    read_losses,
-    read_staged_changes,
-    sort_out,
-)
 from checkpoint_git.protocols.contract import find_files, find_hooks, open_room
 from checkpoint_git.protocols.document import Document
 from checkpoint_git.protocols.registry import append_only_patterns, find_kind, is_fixed, with_siblings
@@ -45,8 +37,8 @@ _APPEND_ONLY = append_only_patterns()[0]
 
 class Question(NamedTuple):
     title: str  # what they are, for the report
-    files: Staged = Staged(Files(""))
-    losses: Sequence[Loss] = ()  # files that may only be added, and are changed or gone
+    files: staged.Staged = staged.Staged(staged.Files(""))
+    losses: Sequence[staged.Loss] = ()  # files that may only be added, and are changed or gone
     findings: Sequence[Finding] = ()  # what is wrong whatever the files hold
 
 
@@ -156,8 +148,8 @@ def check_received(question: Question, invocation: Invocation) -> list[Finding]:
 
 
 def _ask_staged(words: list[str], invocation: Invocation) -> list[Question]:
-    losses = read_losses(invocation.cwd, _APPEND_ONLY, staged=True)
-    return [Question("what is staged", read_staged_changes(invocation.cwd), losses)]
+    losses = staged.read_losses(invocation.cwd, _APPEND_ONLY, staged=True)
+    return [Question("what is staged", staged.read_staged_changes(invocation.cwd), losses)]
 
 
 def _ask_pushed(words: list[str], invocation: Invocation) -> list[Question]:
@@ -196,7 +188,7 @@ def _ask_received(words: list[str], invocation: Invocation) -> Iterator[Question
         if siblings := sorted(with_siblings(brought) - brought):  # they may contradict what is here already
             there = read_tree(place, tip, env, siblings).items()
             entries += [IndexEntry(path, *one, 0) for path, one in there]
-        yield Question(names[tip], sort_out(place, entries, env), findings=refused)
+        yield Question(names[tip], staged.sort_out(place, entries, env), findings=refused)
     for line, losses in received.read_received_losses(place, lines, tips, _APPEND_ONLY, env):
         yield Question(titles[line], losses=losses)
 
@@ -213,11 +205,11 @@ def _ask_rewritten(words: list[str], invocation: Invocation) -> list[Question]:
 
 def _ask_commits(commits: list[str], title: str, work_tree: str) -> list[Question]:
     changed = read_commit_changes(work_tree, commits)
-    return [Question(title, read_committed(work_tree, "HEAD", changed))] if changed else []
+    return [Question(title, staged.read_committed(work_tree, "HEAD", changed))] if changed else []
 
 
 def _ask_merged(words: list[str], invocation: Invocation) -> list[Question]:
-    return [Question("what the merge brought", read_staged_changes(invocation.cwd, "ORIG_HEAD"))]
+    return [Question("what the merge brought", staged.read_staged_changes(invocation.cwd, "ORIG_HEAD"))]
 
 
 _FIX = "Fix the files, git add them and commit again. (Check with: checkpoint validate --staged)"

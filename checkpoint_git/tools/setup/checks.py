@@ -166,16 +166,6 @@ def _check_settings(setup: Installation) -> Iterator[Finding]:
         yield Finding("driver/inert", "warning", message, REPOSITORY, hint=_INSTALL)
 
 
-@check("diff/textconv", "warning", remedy="`checkpoint init`", fix="safe")
-def find_old_textconv(facts: SetupFacts) -> Iterator[Finding]:
-    """A text converter from an earlier `checkpoint init`: patches from `git diff` cannot be applied."""
-    command = facts.installation.settings.get(driver_settings.TEXTCONV, "") if facts.installation else ""
-    if driver_settings.is_own_textconv(command):
-        message = "git diff shows values instead of lines, so git apply refuses its patches"
-        hint = "remove it (`checkpoint diff` shows the values): checkpoint init"
-        yield Finding("diff/textconv", "warning", message, REPOSITORY, hint=hint)
-
-
 @check("driver/broken", "error", remedy="`checkpoint init`", fix="safe", in_bare=True)
 def find_broken_driver(facts: SetupFacts) -> Iterator[Finding]:
     """The driver's interpreter or file is gone."""

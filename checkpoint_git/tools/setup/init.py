@@ -223,7 +223,6 @@ _REPAIRS = {
     "install/missing": (plan.plan_settings, plan.plan_attributes, plan.plan_hooks),
     "driver/inert": (plan.plan_settings, plan.plan_attributes),
     "driver/broken": (plan.plan_settings,),
-    "diff/textconv": (plan.plan_settings,),
     "hooks/unreachable": (plan.plan_settings, plan.plan_hooks),
 }
 

@@ -354,6 +354,24 @@ def test_a_process_that_was_killed_before_a_point_had_its_name_leaves_no_ref(
     assert work.git("for-each-ref", "--format=%(refname)", "refs/checkpoints/").split() == [f"refs/checkpoints/{point}"]
 
 
+def test_a_point_that_is_copied_to_where_no_git_is_does_not_get_a_line_by_a_mark(work: GitRepo, tmp_path: Path) -> None:
+    point = ask(work, "create", "a", "--type", "file_backup")["checkpoint_id"]
+    place = tmp_path / "elsewhere"
+    found = next(path for path in work.path.rglob(point) if path.is_dir())
+    shutil.copytree(found, place / ".checkpoints" / point)
+    (place / ".checkpoints" / point / "unlogged").touch()
+    (place / "b").write_text("b")
+    assert run_here("rp", "create", "b", cwd=place).returncode == 0
+    assert "restore/unlogged" in run_here("rp", "verify", point, cwd=place).stdout
+
+
+def test_a_folder_that_looks_unfinished_takes_no_ref_of_a_point_that_is_there(work: GitRepo) -> None:
+    point = ask(work, "create", "a")["checkpoint_id"]
+    (work.path / f".checkpoints/.new-4999999-{point}").mkdir(parents=True)
+    ask(work, "gc", "--expired")
+    assert ask(work, "verify", point)["verified"]
+
+
 class Killed(BaseException):
     """As if the process ended here."""
 

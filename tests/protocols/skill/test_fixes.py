@@ -17,7 +17,7 @@ from tests.support.verbs import seconds
 SEARCH = Evidence("abc1234", seconds("2026-03-01T10:00:00Z"), "Search", "rule")
 SORTING = Evidence("def5678", seconds("2026-03-02T10:00:00Z"), "Sorting", "rule")
 FACTS = FixFacts(home="/here", merged={"#12": SEARCH, "#13": SORTING, "ABC-7": SEARCH})
-INSTALLED = {"install/missing", "driver/inert", "driver/broken", "hooks/unreachable", "diff/textconv"}
+INSTALLED = {"install/missing", "driver/inert", "driver/broken", "hooks/unreachable"}
 
 
 def mend(value: dict[str, Any], *findings: tuple[str, str], facts: FixFacts = FACTS) -> Fixed:

@@ -313,3 +313,8 @@ WORDS = "Merge #12 ABC-14 ( ) [ ] 's : ; . , — → main then and to after befo
 def test_whatever_words_stand_together_something_is_answered(words: list[str]) -> None:
     request = read_request(" ".join(words))
     assert {*request.asked, *request.waits, *request.about} <= {"#12", "ABC-14"}
+
+
+@pytest.mark.parametrize("text", ["- revisar #12 \x01", "\x01 #12 \u201c changes while", "\x02 merge #12 \x01\x01"])
+def test_control_characters_of_a_text_are_not_taken_for_marks(text: str) -> None:
+    assert all(use.reference == "#12" for use in find_uses(text))

@@ -2,6 +2,7 @@
 
 import json
 import os
+import signal
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
@@ -876,6 +877,19 @@ def test_what_a_living_session_runs_is_left_to_it(
     assert run_checkpoint("workflow", "resume", "--yes", cwd=folder, env=env).returncode == 0
     assert (task_of(folder)["status"], task_of(folder)["attempts"]) == ("pending", 1)
     assert "process" not in task_of(folder)
+
+
+def test_where_every_task_runs_in_another_session_resume_says_to_wait(
+    folder: Path, agent: Callable[..., subprocess.Popen[str]]
+) -> None:
+    write_workflow(folder, phase("IMPLEMENTATION"), execution(task("t1")))
+    living = agent(CHECKPOINT_SESSION="one")
+    ran = run_checkpoint("workflow", "resume", "--yes", "--json", cwd=folder)
+    answer = json.loads(ran.stdout)
+    assert (ran.returncode, answer["action"], answer["tasks"], answer["left_alone"]) == (1, "ask", [], ["t1"])
+    os.kill(living.pid, signal.SIGKILL)
+    os.waitid(os.P_PID, living.pid, os.WEXITED | os.WNOWAIT)  # it has ended, and nobody has asked how
+    assert json.loads(run_checkpoint("workflow", "resume", "--yes", "--json", cwd=folder).stdout)["tasks"] == ["t1"]
 
 
 @pytest.mark.parametrize("process", ["", "x", "0 0", "-1 5", "1", "99999999999 1", "² 1", None, 4, ["1"]])

@@ -18,7 +18,6 @@ from checkpoint_git.tools.setup.checks import (
     find_broken_driver,
     find_inert_driver,
     find_missing_installation,
-    find_old_textconv,
     find_sparse_checkout,
     find_unreachable_hooks,
 )
@@ -73,14 +72,6 @@ def test_a_healthy_clone_has_no_findings() -> None:
 def test_a_default_branch_without_our_lines_is_a_note() -> None:
     facts = {"default_branch": DefaultBranch("main", None)}
     assert told(found(find_inert_driver, world(facts=facts))) == [("note", "driver/inert")]
-
-
-def test_the_text_converter_of_an_earlier_init_is_a_warning_and_anothers_is_not() -> None:
-    own = """show() { '/p' -I -S '/c/checkpoint_git/textconv.py' "$1" 2>/dev/null || cat "$1"; }; show"""
-    assert told(found(find_old_textconv, world(settings=changed(diff_checkpoint_textconv=own)))) == [
-        ("warning", "diff/textconv")
-    ]
-    assert found(find_old_textconv, world(settings=changed(diff_checkpoint_textconv="cat"))) == []
 
 
 # installation

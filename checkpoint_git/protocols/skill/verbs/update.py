@@ -136,10 +136,12 @@ def _parse(words: list[str], skill: str) -> list[Edit]:
         try:
             edits = parse_edits(words)
         except EditError as error:
-            at, count = words.index(error.words[0]), len(error.words)
-            if not (count == 2 and words[at].startswith("--") and "=" not in "".join(error.words)):  # --step build
-                first = first or error
-            words = [*words[:at], *shlex.split(error.meant), *words[at + count :]]
+            at = words.index(error.words[0])
+            if error.start:  # --step build
+                words = [*words[:at], error.start + words[at + 1], *words[at + 2 :]]
+                continue
+            first = first or error
+            words = [*words[:at], *shlex.split(error.meant), *words[at + len(error.words) :]]
             continue
         if not first:
             return edits

@@ -13,6 +13,7 @@ import pytest
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.protocols.skill.verbs import update
+from tests.support.command import run_here
 from tests.support.repos import GitRepo
 from tests.support.samples import checkpoint_text
 from tests.support.verbs import NOON, run_verb, seconds
@@ -334,3 +335,12 @@ def test_what_is_not_in_git_is_added_by_the_printed_command_from_where_it_was_pr
     assert (again.outcome.data["git"], "not in git yet" in again.text) == ("untracked", False)
     repo.run("git", "add", "../../.checkpoints/build.checkpoint.json", cwd=deep)
     assert run_verb(update, "build", "--step=z", cwd=deep).outcome.data["git"] is None
+
+
+@pytest.mark.parametrize("words", [["--step", "s2", "build"], ["--step=s1", "--next", "Write the tests", "build"]])
+def test_a_value_before_the_name_is_not_taken_for_the_name(words: list[str], build: Path, project: Path) -> None:
+    before = build.read_bytes()
+    ran = run_here("update", *words, cwd=project)
+    assert (ran.returncode, "NAME comes before --" in ran.stderr) == (2, True)
+    assert (build.read_bytes(), os.listdir(build.parent)) == (before, [build.name])
+    assert run_here("update", "--step=s2", "build", cwd=project).returncode == 0
