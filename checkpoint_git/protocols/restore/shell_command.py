@@ -2,7 +2,6 @@
 
 import os
 import re
-import shlex
 from collections.abc import Iterator, Sequence
 
 from checkpoint_git.protocols.restore.rules import read_table
@@ -11,26 +10,44 @@ from checkpoint_git.protocols.restore.rules import read_table
 _TABLE = read_table("commands.json")
 _LOSSES: list[tuple[str, str]] = [(str(one["pattern"]), str(one["why"])) for one in _TABLE["losses"]]
 _LONGEST = 4_000  # characters of a simple command that are looked at
-_ENDS = frozenset((";", "&&", "||", "|", "|&", "&"))
+_NEAR = 50  # words behind sudo and the like among which the command itself is looked for
+_JOINTS = (";", "\n", "&&", "||", "|", "|&")
 _GIT_OPTIONS = re.compile(r"git(?: -C \S+| --no-pager| -P| --no-optional-locks| --literal-pathspecs)+ ")
-
+_ANY_OPTIONS = re.compile(r"\Agit((?: (?>(?:-[Cc]|--(?:git-dir|work-tree|namespace|config-env)) \S+|-\S+))+) (.*)")
 _PREFIXES = re.compile(
     r"\A(?:(?:!|do|else|if|then|time|while|nice(?: -n [0-9]+)?|timeout [0-9.]+[smh]?"
     r"|(?:COLUMNS|LANG|LC_[A-Z]+|NO_COLOR|TZ)=\S*|(?:GIT_)?PAGER=cat) )+"
 )
+_QUOTED = re.compile(r"\\(.)|'([^']*)'|\"([^\"\\]*(?:\\.[^\"\\]*)*)\"", re.DOTALL)
+# not every shell knows comments: where one may be more, and where a quote stays open, nothing is read any further
+_TOKEN = re.compile(
+    r"(?P<blank>(?:[ \t]|\\\n)+|#[^\n'\"\\;&|<>()`]*(?![^\n]))|(?P<end>&&|&(?!>)|\|[|&]?|[;()\n])"
+    r"|(?P<word>[0-9]*(?:<<<|<[<>&]?|>[>|&]?)|&>>?|(?!#)(?:[^ \t\n;&|<>()'\"\\]+|" + _QUOTED.pattern + ")+)|.+",
+    re.DOTALL,
+)
 
 
 def _split(command: str) -> Iterator[list[str]]:
-    """The words of each simple command, what ends it last. Quotes are gone. Raises ValueError."""
-    lexer = shlex.shlex(command, posix=True, punctuation_chars="();<>|&\n")
-    lexer.whitespace, lexer.commenters, lexer.whitespace_split = " \t\r", "", True
+    """The words of each simple command, in their quotes, and what ends it: "" where nothing is read any further."""
     words = list[str]()
-    for word in lexer:
-        words.append((word.strip("\n") or ";") if set(word) <= set(";&|\n") else word)
-        if words[-1] in _ENDS:
-            yield words
+    for token in _TOKEN.finditer(command):
+        if token["word"]:
+            words.append(token[0])
+        elif not token["blank"]:
+            yield [*words, token["end"] or ""]
             words = []
     yield [*words, ";"]
+
+
+def _unquote(word: str) -> str:
+    return _QUOTED.sub(r"\1\2\3", word.replace("\\\n", ""))
+
+
+def _may_be_several(word: str) -> bool:
+    """The shell may make other words of it: a variable or braces outside of quotes."""
+    bare = _QUOTED.sub("", word)
+    inner = bare.rpartition("}")[0].partition("{")[2]
+    return "," in inner or ".." in inner or re.search(r"\$[\w@*]", bare) is not None
 
 
 def _join(words: Sequence[str]) -> str:
@@ -40,39 +57,37 @@ def _join(words: Sequence[str]) -> str:
 
 def is_looking(command: str) -> bool:
     """Known programs that only read, joined by pipes, `&&` and the like; nothing is written but to /dev/null."""
-    if "`" in command or re.search(r"[$<>]\(|\$[{'\"]", command):
+    if not command.strip() or re.search(r"`|[$<>](?:\\\n)*\(|\$(?:\\\n)*(?:[{'\"]|_(?!\w))", command):
         return False
-    try:
-        found = [words for words in _split(command) if len(words) > 1]
-    except ValueError:
-        return False
-    return bool(found) and all(words[-1] != "&" and _looks(words[:-1]) for words in found)
+    return all(words[-1] in _JOINTS and (not words[:-1] or _looks(words[:-1])) for words in _split(command))
 
 
 def _looks(words: Sequence[str]) -> bool:
     plain = _drop_redirections(words)
-    # braces make options of what holds a dash; those of a program's own text mostly hold a blank
-    if not plain or any("{" in word and "-" in word and word.split() == [word] for word in plain):
+    if not plain:
         return False
-    text = _GIT_OPTIONS.sub("git ", _PREFIXES.sub("", _join(plain))).replace("git checkpoint ", "checkpoint ")
+    text = _PREFIXES.sub("", _join([_unquote(word) for word in plain]))
+    text = _GIT_OPTIONS.sub("git ", text).replace("git checkpoint ", "checkpoint ")
     if len(text) > _LONGEST or any(re.fullmatch(never, text) for never in _TABLE["never"]):
         return False
-    return any(re.fullmatch(look, text) for look in _TABLE["looks"])
+    # the first is for programs that write with no option at all
+    looks = _TABLE["looks"][: 1 if any(map(_may_be_several, plain)) else None]
+    return any(re.fullmatch(look, text) for look in looks)
 
 
 def _drop_redirections(words: Sequence[str]) -> list[str] | None:
     plain, waiting = list[str](), ""
     for word in words:
+        sign = word.lstrip("0123456789")
         if waiting:
-            if waiting not in ("<", "<<<") and word != "/dev/null" and not (waiting == ">&" and word in ("1", "2")):
+            target = _unquote(word)
+            if waiting not in ("<", "<<<") and target != "/dev/null" and not (waiting == ">&" and target in ("1", "2")):
                 return None
             waiting = ""
-        elif set(word) <= set("<>&()"):
-            if word not in (">", ">>", "<", "<<<", ">&", "&>"):
+        elif sign and set(sign) <= set("<>&|"):
+            if sign not in (">", ">>", "<", "<<<", ">&", "&>"):
                 return None
-            waiting = word
-            if plain and plain[-1] in ("1", "2"):
-                plain.pop()
+            waiting = sign
         else:
             plain.append(word)
     return None if waiting else plain
@@ -80,18 +95,24 @@ def _drop_redirections(words: Sequence[str]) -> list[str] | None:
 
 def find_loss(command: str, depth: int = 3) -> str:
     """What it does that no restore point can undo, "" for nothing that is known to."""
-    try:
-        found = [words[:-1] for words in _split(command)]
-    except ValueError:
-        found = [command.split()]
-    return next((loss for words in found if (loss := _find_loss(words, depth))), "")
+    found = list(_split(command))
+    # what cannot be read, and what may run from within quotes, is read once more as if it had no quotes
+    if not all(words[-1] for words in found) or re.search(r"<<|`|\$['(]", command):
+        bare = re.sub(r"\\\n|['\"\\]", "", command)
+        found += [[*piece.split(), ";"] for piece in re.split(r"[;&|\n(){}`]", bare)]
+    return next((loss for words in found if words[:-1] and (loss := _find_loss(words[:-1], depth))), "")
 
 
 def _find_loss(words: Sequence[str], depth: int) -> str:
-    rest = list(words)
-    while rest and (rest[0] in _TABLE["prefixes"] or "=" in rest[0] or rest[0] in "({!" or rest[0].startswith("-")):
-        del rest[0]
-    if rest and os.path.basename(rest[0]) in _TABLE["shells"] and depth:
-        return next((loss for word in rest[1:] if (loss := find_loss(word, depth - 1))), "")
-    text = _join([os.path.basename(rest[0]), *rest[1:]])[:_LONGEST] if rest else ""
-    return next((why for loss, why in _LOSSES if re.fullmatch(loss, text)), "")
+    rest, shells = [_unquote(word).strip() for word in words[:_LONGEST]], _TABLE["shells"]
+    is_prefix = re.match(r"\w+\+?=|[0-9&]*[<>]", rest[0]) or os.path.basename(rest[0]) in [*_TABLE["prefixes"], *shells]
+    for at in range(min(len(rest), _NEAR if is_prefix else 1)):
+        name = os.path.basename(rest[at])
+        if name in shells and depth:
+            if loss := find_loss("\n".join(rest[at + 1 :]), depth - 1):
+                return loss
+            depth = 0
+        text = _ANY_OPTIONS.sub(r"git \2\1", _join([name, *rest[at + 1 :]])[:_LONGEST])
+        if why := next((why for loss, why in _LOSSES if re.fullmatch(loss, text)), ""):
+            return why
+    return ""

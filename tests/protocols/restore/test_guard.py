@@ -378,6 +378,11 @@ LC_ALL=C sort x
 GIT_PAGER=cat git log
 ! grep -q foo x
 if [ -f x ]; then cat x; else ls; fi
+ls # what is here
+cat src/{a,b}.py $HOME/x
+git diff HEAD@{1}..HEAD
+grep "it's" x 2>&1 >/dev/null
+xxd -l 16 -p x
 """
 
 
@@ -410,7 +415,13 @@ def test_a_command_that_only_looks_is_reading(command: str) -> None:
      "sed -n '/a\\/,/w x/p' y", "sed /a/,/b/d x -i", "systemctl stop x", "ip link set x down", "hostname x",
      "checkpoint memory load --continue", "checkpoint workflow resume", "checkpoint pipeline write", "ss -K",
      "time rm x", "timeout 5 rm x", "PAGER=x git log", "time -o x ls",
-     "GIT_PAGER=cat git log --output=x", "! rm x", "while true; do rm x; done", "LD_PRELOAD=x ls", "TZ=x rm y"],
+     "GIT_PAGER=cat git log --output=x", "! rm x", "while true; do rm x; done", "LD_PRELOAD=x ls", "TZ=x rm y",
+     "ls # it's here\nrm -rf src\necho # that's it", "ls # a; rm x", "cat t >| x", "ls;> x", "ls\n> x", "cat <> x",
+     "ls;</dev/null rm -rf x", "ls;(rm x)", "uniq a 2 > /dev/null", "find . -name x \\\n-delete", "echo a\\\\\nrm x",
+     "find . -del\\\nete", 'find . "-del\\\nete"', "cat $\\\n(rm x)", "git config user.{name,email}", "uniq {t,x}",
+     "git symbolic-ref {HEAD,refs/heads/zz}", "xxd {a,b}", "xxd -p 1 out", "docker compose config -qo f",
+     "go env --w A=b", "git grep -lOrm x", "git grep --open-files-in-pager=rm x", "printf -v x %s -delete; find . $x",
+     "find . $x", "echo -delete; find . \"$_\"", "find . {-name,{x,-delete}}", "ls\r# '\nrm x\n'"],
 )  # fmt: skip
 def test_any_other_command_may_change_things(command: str) -> None:
     assert not is_looking(command)
@@ -429,7 +440,16 @@ def test_any_other_command_may_change_things(command: str) -> None:
      "git stash clear", "git reflog expire --expire=now --all", "git gc --prune=now", "git prune", "git branch -D x",
      "git branch x -D", "git branch -df x", "git branch --delete --force x", "git update-ref -d refs/heads/x",
      "git update-ref --stdin", "git tag -d v1", "git worktree remove -f ../x", "git worktree remove --force ../x",
-     "git submodule deinit -f x", "git -c gc.pruneExpire=now gc", "git filter-repo --path x"],
+     "git submodule deinit -f x", "git -c gc.pruneExpire=now gc", "git filter-repo --path x",
+     "ls;(git reset --hard)", "git reset \\\n  --hard", "timeout 60 git push --force",
+     "if true; then git reset --hard; fi", "sudo -u bob git reset --hard", "git --git-dir=.git reset --hard",
+     "git --git-dir .git reset --hard", "git -p reset --hard",
+     "# don't keep it\ngit reset --hard", "for i in 1; do git reset --hard; done",
+     "git reset --hard\r\n", "nice -n 5 git reset --hard", "env -u A git reset --hard", "$(git reset --hard)",
+     "x=`git reset --hard`", 'echo "at $(git reset --hard)"', "eval git reset --hard", "xargs git reset --hard",
+     "sudo sh -c 'git push -f'", ">/dev/null git reset --hard", "{ git reset --hard; }",
+     "cat <<E\nit's\nE\ngit reset --hard; echo 'x'", "echo $'it\\'s'; git reset --hard; echo $'\\''",
+     "git -c a.b=c -P -C x worktree remove -f y"],
 )  # fmt: skip
 def test_what_no_point_brings_back_is_stopped_whatever_covers_it(command: str) -> None:
     assert find_loss(command)
@@ -442,7 +462,8 @@ def test_what_no_point_brings_back_is_stopped_whatever_covers_it(command: str) -
      "mv a .github/b", "git stash", "git commit -m 'git push --force'", "find . -name '*.pyc' -delete", "git gc",
      "rm -rf *", "git branch -d x", "git branch fix-D", "git branch -f x", "git update-ref refs/heads/x HEAD",
      "git worktree remove ../x", "git -c gc.auto=0 commit -m gc", "git submodule deinit x", "git tag v1",
-     "echo 'rm -rf .git'"],
+     "echo 'rm -rf .git'", "git remote prune o", "git -c a.b=c fetch --prune", "timeout 60 git commit -m 'rm -rf .git'",
+     "sudo git -C x push", "grep -rn 'git push --force' docs", "git commit -m 'a\ngit reset --hard'"],
 )  # fmt: skip
 def test_what_a_point_brings_back_is_not_called_a_loss(command: str) -> None:
     assert not find_loss(command)
