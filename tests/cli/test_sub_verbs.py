@@ -41,7 +41,6 @@ def test_a_sub_verb_has_a_help_of_its_own(
     verb: str, sub_verb: str, columns: int, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setitem(os.environ, "COLUMNS", str(columns))
-    monkeypatch.setattr(sys, "argv", ["checkpoint"])
     assert main([verb, sub_verb, "--help"]) == 0
     shown = capsys.readouterr().out
     assert main(["help", verb, sub_verb]) == 0
