@@ -556,7 +556,7 @@ def test_a_criss_cross_is_held_against_the_merge_of_its_bases(server: Server) ->
 # words and strangers
 
 
-@pytest.mark.parametrize("words", [["nonsense"], [""], ["--since=nonsense"], ["HEAD", "--head=-x"], ["--base=HEAD"]])
+@pytest.mark.parametrize("words", [["nonsense"], [""], ["--after=nonsense"], ["HEAD", "--head=-x"], ["--base=HEAD"]])
 def test_what_names_no_commit_is_refused(words: list[str], server: Server) -> None:
     with pytest.raises(CheckpointError):
         look(server, *words)

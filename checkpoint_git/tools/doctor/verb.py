@@ -38,7 +38,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--fix", metavar="CODE", nargs="?", const=SAFE, action="append", default=[], help="apply safe fixes, or CODE's")
     add("--dry-run", action="store_true", help="show what --fix would change, and change nothing")
     add("--online", action="store_true", help="compare the server at checkpoint.healthUrl (git config) with HEAD")
-    add("--since", metavar="COMMIT", help="check every merge after this commit, not only the last 90 days")
+    add("--after", metavar="COMMIT", help="check every merge after this commit, not only the last 90 days")
     add("--full", action="store_true", help="show every finding, ungrouped")
     add("--fail-on-warnings", action="store_true", help="exit with 1 on warnings too")
 
@@ -61,7 +61,7 @@ def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     if args.all and top and not roots and not os.path.isdir(os.path.join(top, ".checkpoints")):
         return _conclude("no checkpoints in this repository", {"checks": [], "documents": 0}, [], [], args)
     place = _find_place(invocation.cwd, roots, args)
-    since = read_commit(place.top, args.since) if args.since is not None else ""
+    since = read_commit(place.top, args.after) if args.after is not None else ""
 
     def look(place: Place) -> Diagnosis:
         with show_progress(invocation) as tell:
@@ -154,7 +154,7 @@ def _list_checks(checks: Sequence[Check]) -> Outcome:
 def _diagnose_bare(
     bare: Repository, args: argparse.Namespace, checks: Sequence[Check], invocation: Invocation
 ) -> Outcome:
-    if args.skill or args.fix or args.dry_run or args.since or args.online:
+    if args.skill or args.fix or args.dry_run or args.after or args.online:
         hint = "run `checkpoint doctor` without options, or `checkpoint init`"
         raise CheckpointError("a bare repository has no work tree", hint)
     chosen = [check for check in checks if check.in_bare]
@@ -213,6 +213,6 @@ def _conclude(
 def _write_command(args: argparse.Namespace) -> str:
     """That looks at the same, and shows each finding."""
     words = [f"--{name}" for name in ("all", "online") if getattr(args, name)]
-    words += [f"--since={args.since}"] if args.since else []
+    words += [f"--after={args.after}"] if args.after else []
     words += [args.skill] if args.skill else []
     return " ".join(["checkpoint doctor --full", *map(quote_word, words)])

@@ -33,7 +33,7 @@ from checkpoint_git.tools.merges.line_merge import audit_merges, find_event, kee
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("range", metavar="RANGE", nargs="?", help="such as main~50..main, or a branch (default: HEAD)")
-    parser.add_argument("--since", metavar="COMMIT", help="the merges of HEAD's history after this commit")
+    parser.add_argument("--after", metavar="COMMIT", help="the merges of HEAD's history after this commit")
     parser.add_argument("--head", metavar="REF", help="with a single squash commit: the branch it squashed")
     parser.add_argument("--base", metavar="REF", help="with --head: where the squash starts (default: its parent)")
     parser.add_argument("--strict", action="store_true", help="also fail on changes that look deliberate")
@@ -81,15 +81,15 @@ def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
 
 
 def _read_asked(args: argparse.Namespace, cwd: str, env: dict[str, str]) -> AuditRange:
-    if args.since is not None and (args.range is not None or args.head is not None):
-        raise CheckpointError("--since and RANGE exclude each other", "give either RANGE or --since COMMIT")
+    if args.after is not None and (args.range is not None or args.head is not None):
+        raise CheckpointError("--after and RANGE exclude each other", "give either RANGE or --after COMMIT")
     revisions = "HEAD" if args.range is None else args.range
     if args.head is not None:
         return _read_squash(cwd, env, revisions, args.base, args.head)
     if args.base is not None:
         raise CheckpointError("for a squash, name its branch too", "add --head REF")
-    if args.since is not None:
-        return _read_range(cwd, env, f"{read_commit(cwd, args.since, env)}..HEAD")
+    if args.after is not None:
+        return _read_range(cwd, env, f"{read_commit(cwd, args.after, env)}..HEAD")
     return _read_range(cwd, env, revisions)
 
 
