@@ -148,7 +148,7 @@ class _Parser(argparse.ArgumentParser):
         verb = getattr(args, self._actions[0].dest)
         for action in self._actions:
             takers = self.takers.get(action.dest, [verb])
-            if verb not in takers and getattr(args, action.dest) not in (None, False):
+            if verb not in takers and getattr(args, action.dest) != action.default:
                 message = f"{self.request.verb} {verb} takes no {action.option_strings[0]}"
                 raise UsageError(message, f"that is for {', '.join(takers)}; `{self.prog} {verb} --help` shows its own")
 

@@ -154,3 +154,12 @@ def test_a_sub_verb_with_a_module_of_its_own_is_found_behind_global_options(
     assert main(words) == 2
     said = json.loads(capsys.readouterr().out)
     assert (said["command"], said["error"]["message"]) == ("explain-merge", "HEAD is not a merge: it has no parent")
+
+
+@pytest.mark.parametrize("option", [["--retries", "0"], ["--no-push"]])
+def test_an_option_of_another_sub_verb_is_refused_whatever_its_value(
+    option: list[str], repo: GitRepo, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(repo.path)
+    assert main(["ci", "verify", "--base", "main", *option]) == 2
+    assert "ci verify takes no --" in capsys.readouterr().err
