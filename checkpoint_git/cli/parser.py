@@ -54,8 +54,9 @@ def find_verb_at(words: list[str]) -> int | None:
 def find_nested(verb: str, words: list[str]) -> tuple[str, str, list[str]]:
     """(the verb whose module and page it is, a sub-verb that has its own or "", the words without that)."""
     at = find_verb_at(words)
-    nested = NESTED.get(f"{verb} {words[at]}", "") if at is not None else ""
-    return (nested, words[at], [*words[:at], *words[at + 1 :]]) if at is not None and nested else (verb, "", words)
+    if at is not None and (nested := NESTED.get(f"{verb} {words[at]}")):
+        return nested, words[at], [*words[:at], *words[at + 1 :]]
+    return verb, "", words
 
 
 class _Parser(argparse.ArgumentParser):
@@ -63,6 +64,7 @@ class _Parser(argparse.ArgumentParser):
     # may be `--`, and the text of --help is read when it is asked for
     request: Request
     sub_verb = ""
+    typed: str  # the program with its sub-verb
     takers: Mapping[str, Sequence[str]]  # by an option's dest, the sub-verbs that take it; all take the others
 
     @property
@@ -111,8 +113,7 @@ class _Parser(argparse.ArgumentParser):
             at = words.index(strange)
             line = " ".join([self.prog, *map(quote_word, [*words[:at], "--", *words[at:]])])
             hint = f"{hint if meant else ''} if it is part of a text: {escape_controls(line)};".lstrip()
-        program = f"{self.prog} {self.sub_verb}".rstrip()
-        raise UsageError(escape_controls(message), f"{hint} `{program} --help` shows more")
+        raise UsageError(escape_controls(message), f"{hint} `{self.typed} --help` shows more")
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         if action.choices is not None and value not in action.choices:
@@ -121,9 +122,8 @@ class _Parser(argparse.ArgumentParser):
             shown = escape_controls(shorten(str(value), 60))
             near = find_near(str(value), [*most, last])
             hint = f"did you mean {near}? " if near else ""
-            expected = f"{', '.join(most)}{' or ' if most else ''}{last}"
-            program = f"{self.prog} {self.sub_verb}".rstrip()
-            raise UsageError(f'invalid {name} "{shown}": expected {expected}', f"{hint}`{program} --help` shows more")
+            message = f'invalid {name} "{shown}": expected {", ".join(most)}{" or " if most else ""}{last}'
+            raise UsageError(message, f"{hint}`{self.typed} --help` shows more")
 
     def narrow(self, module: ModuleType) -> None:
         """In a family of sub-verbs, keep the options of the one that the words name, and hide the others."""
@@ -137,6 +137,7 @@ class _Parser(argparse.ArgumentParser):
             elif not word.startswith("-"):
                 self.sub_verb = word if word in verbs else ""
                 break
+        self.typed = f"{self.prog} {self.sub_verb}".rstrip()
         needs = getattr(module, "NEEDS", {}).get(self.sub_verb, ())
         for action in self._actions:
             takers = self.takers.get(action.dest, [self.sub_verb] if action.option_strings else [""])
@@ -247,7 +248,7 @@ def parse(request: Request, module: ModuleType, formats: Sequence[str]) -> argpa
         sentences = getattr(module, "SENTENCES", ())
         args, rest = parser.parse_known_args(request.words)
         if not rest and any(action.nargs == "*" for action in parser._actions):
-            # Python 3.15 gives such an argument what follows an option, too
+            # Python 3.15 gives such an argument what follows an option, too: then it is no other text
             pairs = zip(request.words, request.words[2:], strict=False)
             rest = [word for option, word in pairs if option[2:] in sentences and not word.startswith("-")]
         if rest and not any(word.startswith("-") for word in rest):

@@ -5,14 +5,14 @@ from collections.abc import Iterator
 from contextlib import suppress
 
 
-def find_agent(session: str) -> str:
+def read_session_process(session: str) -> str:
     """The nearest process above this one without a variable of that value, which it gives to what it starts; for "" the
     leader of the terminal's session. "" where that is unknown, as it is without /proc.
     """
     if not session:
         return _read(str(os.getsid(0)))[0]
     with suppress(OSError):
-        for process in list_above():
+        for process in read_ancestors():
             with open(f"/proc/{process.partition(' ')[0]}/environ", "rb") as stream:
                 values = [entry.partition(b"=")[2] for entry in stream.read().split(b"\0")]
             if os.fsencode(session) not in values:
@@ -24,7 +24,7 @@ def is_running(process: str) -> bool:
     return bool(process) and _read(process.partition(" ")[0])[0] == process
 
 
-def list_above() -> Iterator[str]:
+def read_ancestors() -> Iterator[str]:
     parent = str(os.getppid())
     while (found := _read(parent))[0]:
         process, parent = found

@@ -25,7 +25,7 @@ from checkpoint_git.protocols.memory.transports import GraphError, Transport, Un
 from checkpoint_git.protocols.memory.triggers import Request
 
 _OPTIONS: list[dict[str, Any]] = load_document(os.path.join(os.path.dirname(__file__), "options.json"))
-TAKERS = {row.get("dest", row["flags"].split()[0][2:].replace("-", "_")): row.pop("verbs").split() for row in _OPTIONS}
+TAKERS: dict[str, list[str]] = {row["dest"]: row["verbs"].split() for row in _OPTIONS}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -33,7 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("action", metavar="VERB", choices=list(VERBS), help="one of the above")
     add("words", metavar="WORD", nargs="*", help="update: KEY=VALUE; sync: the file")
     for row in _OPTIONS:
-        add(*row["flags"].split(), **{name: value for name, value in row.items() if name != "flags"})
+        add(*row["flags"].split(), **{name: value for name, value in row.items() if name not in ("flags", "verbs")})
     add("--entity", metavar="ENTITY", help="the checkpoint's name (default: checkpoint.memoryEntity)")
     add("--strict", action="store_true", help="exit with 2 if no server answers")
 

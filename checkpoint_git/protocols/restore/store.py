@@ -272,8 +272,7 @@ def _remove_unfinished(workspace: Workspace, base: str) -> None:
     for name in names:
         process, _, point = name.removeprefix(_BUILDING).partition("-")
         if name.startswith(_BUILDING) and has_ended(process):
-            is_left = base == workspace.base and not os.path.lexists(layout.point_folder(base, point))
-            if workspace.git_dir and layout.is_id(point) and is_left:  # its ref comes before its name
+            if workspace.git_dir and base == workspace.base and layout.is_id(point):  # its ref comes before its name
                 ref, env = layout.ref_name(point), workspace.env
                 private_objects.remove_ref(workspace.root, ref, locate(workspace, point).commit, env)
             shutil.rmtree(os.path.join(base, name), ignore_errors=True)

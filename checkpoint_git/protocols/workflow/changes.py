@@ -10,7 +10,7 @@ from checkpoint_git.core.clock import read_instant, write_instant
 from checkpoint_git.core.finding import Finding, make_error
 from checkpoint_git.disk import atomic
 from checkpoint_git.disk.discover import Place, relative_path
-from checkpoint_git.disk.process import find_agent
+from checkpoint_git.disk.process import read_session_process
 from checkpoint_git.protocols.document import Document, read_objects
 from checkpoint_git.protocols.workflow import layout, resume, rules, store, tasks
 from checkpoint_git.protocols.workflow.layout import LAST, PHASES, next_phase
@@ -189,7 +189,7 @@ class Writer(NamedTuple):
         def change(phase: Value, execution: Value, now: int) -> Finding | None:
             if verb == "add":
                 return tasks.add_tasks(execution, names)
-            name, runner = names[0], (self.session, find_agent(self.session))
+            name, runner = names[0], (self.session, read_session_process(self.session))
             if phase.get("phase_status") == "pending":
                 phase["phase_status"] = "in_progress"
             found = None

@@ -9,7 +9,7 @@ from checkpoint_git.core.clock import DAY, read_instant, read_loose_instant
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding, has_errors
 from checkpoint_git.disk.discover import Place, relative_path
-from checkpoint_git.disk.process import find_agent, is_running, list_above
+from checkpoint_git.disk.process import is_running, read_ancestors, read_session_process
 from checkpoint_git.protocols.document import Document
 from checkpoint_git.protocols.validate import check_document, unreadable_document
 from checkpoint_git.protocols.workflow import layout, resume, rules, store
@@ -217,7 +217,7 @@ def _is_under_way(task: Value, session: str) -> bool:
     if not isinstance(process, str):
         return is_own
     # another session in the same process, or from the same terminal, comes after it
-    return is_running(process) and (is_own or process not in (find_agent(""), *list_above()))
+    return is_running(process) and (is_own or process not in (read_session_process(""), *read_ancestors()))
 
 
 def find_busy(state: State, session: str) -> list[str]:
