@@ -64,7 +64,7 @@ def test_a_linked_worktree_has_a_git_directory_of_its_own(repo: GitRepo) -> None
 def test_a_submodule_is_a_repository_of_its_own(repo: GitRepo, tmp_path: Path) -> None:
     inner = GitRepo.create(tmp_path / "inner")
     inner.commit()
-    repo.git("-c", "protocol.file.allow=always", "submodule", "add", "-q", str(inner.path), "lib")
+    repo.add_submodule(inner.path, "lib")
     found = find_repository(str(repo.path / "lib"))
     assert found == (str(repo.path / "lib"), str(repo.path / ".git/modules/lib"))
 

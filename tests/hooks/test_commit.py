@@ -140,7 +140,7 @@ def test_a_linked_worktree_is_guarded_and_reads_its_own_index(guarded: GitRepo) 
 def test_a_submodule_is_guarded(repo: GitRepo, tmp_path: Path) -> None:
     inner = GitRepo.create(tmp_path / "inner")
     inner.commit()
-    repo.git("-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(inner.path), "lib")
+    repo.add_submodule(inner.path, "lib")
     lib = GitRepo(repo.path / "lib")
     init(str(lib.path), Options(), os.environ)
     lib.write(PATH, BAD)

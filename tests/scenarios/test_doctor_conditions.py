@@ -210,7 +210,7 @@ def test_a_folder_with_its_own_checkpoints_is_looked_at_from_there(healthy: GitR
 
 def test_a_submodule_is_a_repository_of_its_own(healthy: GitRepo, tmp_path: Path) -> None:
     outer = GitRepo.create(tmp_path / "outer")
-    outer.git("-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(healthy.path), "inner")
+    outer.add_submodule(healthy.path, "inner")
     outer.commit("inner")
     assert "install/missing" in codes_of(run_all(tmp_path / "outer/inner")["doctor"])
 

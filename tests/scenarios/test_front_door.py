@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from checkpoint_git import CheckpointError, Checkpoints
-from tests.support.command import run_here
+from tests.support.command import ask_json, run_here
 from tests.support.repos import GitRepo
 from tests.support.samples import checkpoint, checkpoint_text
 
@@ -24,8 +24,7 @@ def build(repo: GitRepo) -> GitRepo:
 
 
 def ask(repo: GitRepo, *words: str) -> dict[str, Any]:
-    document: dict[str, Any] = json.loads(run_here(*words, "--json", cwd=repo.path).stdout)
-    return document
+    return ask_json(repo.path, *words, code=None)
 
 
 def codes(document: dict[str, Any]) -> list[str]:

@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.command import run_here
+from tests.support.command import ask_json, run_here
 from tests.support.memory import OTHERS, configure, entity_line, find_script, put_graph, read_observations
 from tests.support.repos import GitRepo
 
@@ -27,10 +27,7 @@ def graph(repo: GitRepo, tmp_path: Path) -> Path:
 
 
 def ask(repo: GitRepo, *words: str, code: int = 0, stdin: bytes = b"") -> dict[str, Any]:
-    done = run_here("memory", *words, "--offline", "--json", cwd=repo.path, stdin=stdin)
-    assert done.returncode == code, done.stdout + done.stderr
-    value: dict[str, Any] = json.loads(done.stdout)
-    return value
+    return ask_json(repo.path, "memory", *words, "--offline", code=code, stdin=stdin)
 
 
 def codes(answer: dict[str, Any]) -> list[str]:

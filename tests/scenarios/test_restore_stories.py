@@ -1,17 +1,15 @@
 """Restore points where work is usually lost: git's own commands in between, odd files, odd clocks."""
 
-import json
 import os
 import subprocess
 import time
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from tests.support.command import run_here
 from tests.support.repos import GitRepo
-from tests.support.restore_points import look
+from tests.support.restore_points import ask, look
 
 
 @pytest.fixture
@@ -21,13 +19,6 @@ def work(repo: GitRepo) -> GitRepo:
     repo.write("src/b.py", "b\n")
     repo.commit()
     return repo
-
-
-def ask(folder: Path, *words: str, code: int = 0) -> dict[str, Any]:
-    done = run_here("rp", *words, "--json", cwd=folder)
-    assert done.returncode == code, done.stdout + done.stderr
-    value: dict[str, Any] = json.loads(done.stdout)
-    return value
 
 
 def make(folder: Path, *words: str) -> str:
@@ -118,7 +109,7 @@ def test_a_submodule_with_changes_keeps_them(work: GitRepo, tmp_path: Path) -> N
     library = GitRepo.create(tmp_path / "library")
     library.write("lib.py", "x\n")
     library.commit()
-    work.git("-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(library.path), "vendor")
+    work.add_submodule(library.path, "vendor")
     work.commit()
     work.write("vendor/lib.py", "mine, not committed\n")
     point = make(work.path, ".")

@@ -1,6 +1,7 @@
 """The installed commands, run as a user runs them."""
 
 import io
+import json
 import os
 import pty
 import subprocess
@@ -8,6 +9,7 @@ import sys
 import termios
 from contextlib import ExitStack, chdir
 from pathlib import Path
+from typing import Any
 from unittest.mock import patch
 
 import pytest
@@ -47,6 +49,14 @@ def run_here(
         code = main(list(words))
         texts = [stream.getvalue().decode("utf-8", "surrogateescape") for stream in written]
     return subprocess.CompletedProcess(list(words), code, *texts)
+
+
+def ask_json(folder: Path, *words: str, code: int | None = 0, stdin: bytes = b"") -> dict[str, Any]:
+    """What a command answers with --json; it must end with this code, None for any."""
+    done = run_here(*words, "--json", cwd=folder, stdin=stdin)
+    assert code is None or done.returncode == code, done.stdout + done.stderr
+    document: dict[str, Any] = json.loads(done.stdout)
+    return document
 
 
 def open_terminal() -> tuple[int, int]:

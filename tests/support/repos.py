@@ -82,6 +82,9 @@ class GitRepo:
         """A file of the work tree, decoded, its line ends as they are."""
         return (self.path / name).read_bytes().decode()
 
+    def add_submodule(self, other: Path, path: str) -> None:
+        self.git("-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(other), path)
+
     def commit(self, message: str = "change") -> str:
         """Everything staged and committed; the new commit's id."""
         self.git("add", "-A")

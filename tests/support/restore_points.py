@@ -4,12 +4,15 @@ import os
 import subprocess
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
 
 from checkpoint_git.protocols.restore import layout, points, rollback, store
 from checkpoint_git.protocols.restore.contents import Means
 from checkpoint_git.protocols.restore.contents import Request as Part
 from checkpoint_git.protocols.restore.layout import Workspace, open_workspace
 from checkpoint_git.protocols.restore.points import CreatedPoint
+from tests.support.command import ask_json
+from tests.support.repos import GitRepo
 
 NOW = 1_768_487_422
 KINDS = ("git_stash", "file_backup")
@@ -32,6 +35,11 @@ def look(root: Path) -> str:
             linked = names.setdefault(status.st_ino, path) if path.is_file() and status.st_nlink > 1 else ""
             lines.append(f"{path!a} {status.st_mode:o} {content!a} {linked}")
     return "\n".join(lines)
+
+
+def ask(work: GitRepo | Path, *words: str, code: int | None = 0) -> dict[str, Any]:
+    """What `checkpoint rp WORDS` answers."""
+    return ask_json(work if isinstance(work, Path) else work.path, "rp", *words, code=code)
 
 
 def load(root: Path, point: str) -> store.Manifest:

@@ -5,21 +5,13 @@ import os
 import shutil
 import subprocess
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from tests.support.command import BIN, run_here
 from tests.support.hostile import ODD_FILES, put_odd
 from tests.support.repos import GitRepo, copy_built
-
-
-def ask(root: Path, *words: str, code: int = 0) -> dict[str, Any]:
-    """The answer of `checkpoint rp WORDS`, which must end with this code."""
-    done = run_here("rp", *words, "--json", cwd=root)
-    assert done.returncode == code, done.stdout + done.stderr
-    answer: dict[str, Any] = json.loads(done.stdout)
-    return answer
+from tests.support.restore_points import ask
 
 
 def build_work(folder: Path) -> None:

@@ -5,12 +5,12 @@ import os
 import shutil
 import subprocess
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from tests.support.command import run_here
 from tests.support.repos import GitRepo, needs_git
+from tests.support.restore_points import ask
 
 
 @pytest.fixture(params=["files", pytest.param("reftable", marks=needs_git(2, 45, feature="reftable"))])
@@ -39,14 +39,6 @@ def fill(repo: GitRepo) -> GitRepo:
     repo.write("a", "main\n")
     repo.commit()
     return repo
-
-
-def ask(work: GitRepo | Path, *words: str) -> dict[str, Any]:
-    """The answer as JSON; the exit code must be 0."""
-    done = run_here("rp", *words, "--json", cwd=work if isinstance(work, Path) else work.path)
-    assert done.returncode == 0, done.stdout + done.stderr
-    value: dict[str, Any] = json.loads(done.stdout)
-    return value
 
 
 def refuse(work: GitRepo, *words: str) -> str:

@@ -9,13 +9,12 @@ import time
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
 
 import pytest
 
 from tests.support.command import BIN, run_checkpoint, run_here
 from tests.support.repos import GitRepo
-from tests.support.restore_points import KINDS, folder_of, look, manifest_file
+from tests.support.restore_points import KINDS, ask, folder_of, look, manifest_file
 
 
 @pytest.fixture
@@ -32,14 +31,6 @@ def rp(work: GitRepo | Path, *words: str, **env: str) -> subprocess.CompletedPro
     """`checkpoint restore-point WORDS`."""
     cwd = work if isinstance(work, Path) else work.path
     return run_here("restore-point", *words, cwd=cwd, env=env)
-
-
-def ask(work: GitRepo | Path, *words: str) -> dict[str, Any]:
-    """The answer as JSON; the exit code must be 0."""
-    done = rp(work, *words, "--json")
-    assert done.returncode == 0, done.stdout + done.stderr
-    value: dict[str, Any] = json.loads(done.stdout)
-    return value
 
 
 def make_point(work: GitRepo | Path, *words: str) -> str:
@@ -186,7 +177,7 @@ def test_files_of_a_submodule_come_back_and_its_history_is_left_alone(work: GitR
     library = GitRepo.create(tmp_path / "library")
     library.write("lib.py", "x\n")
     library.commit()
-    work.git("-c", "protocol.file.allow=always", "submodule", "--quiet", "add", str(library.path), "vendor")
+    work.add_submodule(library.path, "vendor")
     head = (work.path / ".git/modules/vendor/HEAD").read_bytes()
     point = make_point(work, "vendor")
     work.write("vendor/lib.py", "broken")

@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.command import run_here
+from tests.support.command import ask_json, run_here
 from tests.support.repos import GitRepo
 from tests.support.samples import checkpoint
 
@@ -17,8 +17,7 @@ def write(repo: GitRepo, path: str = BUILD, **fields: Any) -> None:
 
 
 def ask(repo: GitRepo, *words: str) -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(run_here(*words, "--json", cwd=repo.path).stdout)
-    return found
+    return ask_json(repo.path, *words, code=None)
 
 
 @pytest.fixture

@@ -8,7 +8,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.command import BIN, run_here
+from tests.support.command import BIN, ask_json, run_here
 from tests.support.hostile import ODD_FILES, put_odd
 from tests.support.repos import GitRepo, copy_built
 from tests.support.workflows import read_json
@@ -19,10 +19,7 @@ DEMAND, DESIGN = "memory/reports/demand.json", "memory/reports/final_design.json
 
 def ask(root: Path, *words: str, code: int | None = 0) -> dict[str, Any]:
     """The answer of `checkpoint workflow WORDS`, which must end with this code, None for any."""
-    done = run_here("workflow", *words, "--json", cwd=root)
-    assert code is None or done.returncode == code, done.stdout + done.stderr
-    answer: dict[str, Any] = json.loads(done.stdout)
-    return answer
+    return ask_json(root, "workflow", *words, code=code)
 
 
 def codes(answer: dict[str, Any]) -> set[str]:
