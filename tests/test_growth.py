@@ -5,6 +5,7 @@ import re
 import time
 from collections import deque
 from collections.abc import Callable
+from itertools import chain
 from typing import Any
 
 import pytest
@@ -12,14 +13,15 @@ import pytest
 from checkpoint_git.core import jsonplace, redact
 from checkpoint_git.git.history import claims, reference_scan
 from checkpoint_git.merge.file import merge_file
+from checkpoint_git.protocols.memory.transports.jsonl import GraphLine, _read_line, plan_repair
 from checkpoint_git.protocols.merge_schema import load_merge_schema
 from checkpoint_git.protocols.restore import shell_command
-from checkpoint_git.protocols.skill import generated_files
+from checkpoint_git.protocols.skill import generated_files, views
 from checkpoint_git.protocols.validate import check_document
 from checkpoint_git.tools.doctor import deployed
 from checkpoint_git.tools.doctor.settings import read_settings_text
 from tests.support.growth import assert_linear
-from tests.support.patterns import Use, find_uses, make_hostile
+from tests.support.patterns import Use, find_uses, make_hostile, make_sequences
 from tests.support.samples import checkpoint, checkpoint_text
 
 _NUMBERED = [*reference_scan._NUMBERS, *(pattern for pattern, _ in reference_scan._CODED), reference_scan._REVERTS]
@@ -40,10 +42,13 @@ LOCAL: dict[str, list[Any]] = {
 # pattern -> the most characters that its callers give it
 BOUNDED = {claims._SUFFIXES: 400, generated_files._NOTES.pattern: 1_000, deployed._ID_IN_NAME.pattern: 100}
 BOUNDED |= {r"( +\S.*?  +|\S+ +)(\S.*)": 120}  # a line of our own help texts
-_COMMANDS = [*shell_command._TABLE["never"], *shell_command._TABLE["looks"], *(one for one, _ in shell_command._LOSSES)]
+_LOSSES = [one for one, _ in shell_command._LOSSES]
+_COMMANDS = [*shell_command._TABLE["never"], *chain(*shell_command._LOOKS), *_LOSSES, shell_command._TABLE["texts"]]
+_COMMANDS += [shell_command._TABLE[name] for name in ("clients", "deletes", "copies", "runners")]
 BOUNDED |= dict.fromkeys(_COMMANDS, shell_command._LONGEST)
 
-_SIZES = (30, 4_000)  # characters; at 30 what grows exponentially is seen before it never ends
+# characters; at 30 what grows exponentially is seen before it never ends, at 1,000 what takes three loops
+_SIZES = (30, 1_000, 4_000)
 _SUSPECT = 0.001  # seconds: quadratic work on 4,000 characters takes longer, linear work a hundredth of it
 _FACTOR = 4
 _LIMIT = 2 * _FACTOR  # quadratic work takes _FACTOR times _FACTOR
@@ -69,8 +74,8 @@ def _grows(use: Use, before: str, pump: str, behind: str) -> bool:
         text = before + pump * (size // len(pump) + 1) + behind
         return min(_run(use, compiled, text) for _ in range(times))
 
-    for size in _SIZES:
-        if measure(size, 1) > _SUSPECT and (small := measure(size, 3)) > _SUSPECT:
+    for size, most in zip(_SIZES, (_SUSPECT, _ENDLESS / 5, _SUSPECT), strict=True):
+        if measure(size, 1) > most and (small := measure(size, 3)) > most:
             if size < _SIZES[-1] or small > _ENDLESS:
                 return True
             return all(measure(_FACTOR * size, 2) > _LIMIT * measure(size, 3) for _ in range(_MEASURED))
@@ -91,11 +96,15 @@ def test_a_pattern_that_grows_is_found(pattern: str) -> None:
 
 @pytest.mark.parametrize("pattern", BOUNDED)
 def test_a_pattern_with_bounded_callers_does_not_grow_beyond_the_bound(pattern: str) -> None:
-    use = Use("here:1", pattern, 0, "search")
+    # a shell command is looked at as a whole
+    use = Use("here:1", pattern, 0, "fullmatch" if pattern in _COMMANDS else "search")
     compiled, most = re.compile(pattern), BOUNDED[pattern]
     spent = [
         _run(use, compiled, before + pump * (most // len(pump)) + behind) for before, pump, behind in make_hostile(use)
     ]
+    for before, first, between, second in make_sequences(use):
+        text = before + first * (most // 2 // len(first)) + between + second * (most // 2 // len(second))
+        spent += [_run(use, compiled, text + tail) for tail in ("", "!")]
     assert max(spent) < _ENDLESS
 
 
@@ -116,11 +125,18 @@ def _rows(count: int, status: str, step: int = 1) -> dict[str, Any]:
     return {"progress_table": [{"id": f"r{at}", "label": "x", "status": status} for at in range(count)][::step]}
 
 
+def _plain_rows(first: int, count: int) -> list[dict[str, Any]]:
+    return [{"id": f"r{at}", "v": 1, "at": "2026-03-02T09:30:00Z"} for at in range(first, first + count)]
+
+
 # what makes the work of a size
 MERGES: dict[str, Callable[[int], Callable[[], object]]] = {
     "members that both changed": lambda n: _merge(_state(n, 0), _state(n, 1), _state(n, 2)),
     "members that one removed and one changed": lambda n: _merge(_state(n, 0), {"skill_state": {}}, _state(n, 2)),
     "members that both added": lambda n: _merge({}, _state(n, 1, "a"), _state(n, 1, "b")),
+    "members that both added behind a conflict": lambda n: _merge(
+        *({"skill_state": {"first": side, "rows": _plain_rows(side * n, n * (side > 0))}} for side in range(3))
+    ),
     "rows in another order": lambda n: _merge(_rows(n, "complete"), _rows(n, "complete", -1), _rows(n, "blocked")),
     "rows that both changed": lambda n: _merge(_rows(n, "not_started"), _rows(n, "blocked"), _rows(n, "complete")),
     "entries of one text": lambda n: _merge(*({"next_actions": ["same"] * (n + more)} for more in (0, 5, 9))),
@@ -133,6 +149,7 @@ def _check(**changes: Any) -> Callable[[], object]:
     return lambda: check_document(PATH, data, now=1_780_000_000)
 
 
+_ENTITY = '{"type":"entity","name":"a","entityType":"b","observations":["%s"]}'
 _ENTRY = '[[suppress]]\ncode = "a/b"\nreason = "x"\n'
 CHECKS: dict[str, Callable[[int], Callable[[], object]]] = {
     "blockers of one id": lambda n: _check(blockers=[{"id": "b", "description": "x"}] * n),
@@ -144,6 +161,9 @@ CHECKS: dict[str, Callable[[int], Callable[[], object]]] = {
     "conflicts": lambda n: (
         lambda: check_document(PATH, b"{\n" + b'<<<<<<< a\n"a":1,\n=======\n"a":2,\n>>>>>>> b\n' * n + b"}", now=1)
     ),
+    "answers to blockers": lambda n: (
+        lambda: views.find_answers("build", {"blockers": [{"id": f"b{at}", "description": "x"} for at in range(n)]})
+    ),
     "places": lambda n: (
         lambda: jsonplace.locate_all(json.dumps({"a": [0] * n}), [f"/a/{number}" for number in range(n)])
     ),
@@ -151,7 +171,13 @@ CHECKS: dict[str, Callable[[int], Callable[[], object]]] = {
     "settings of entries": lambda n: (
         lambda: read_settings_text('[[suppress]]\ncode = "a/b"\nreason = "x"\n' * n, "x", bool)
     ),
+    "settings of a key with many parts": lambda n: lambda: read_settings_text("a" + ".a" * n + " = 1", "x", bool),
     "announced secrets": lambda n: lambda: redact.redact("password=a " * n),
+    "truncated lines of a graph": lambda n: lambda: plan_repair([GraphLine('{"type":"entity","na', None)] * n),
+    "one entity of a graph again and again": lambda n: (
+        lambda: plan_repair([_read_line(_ENTITY % at) for at in range(n)])
+    ),
+    "unfinished objects of a graph": lambda n: lambda: plan_repair([GraphLine('{"a":', None)] * (2 * n)),
     "beginnings of keys": lambda n: lambda: redact.redact("-----BEGIN PRIVATE KEY-----" * n),
 }
 

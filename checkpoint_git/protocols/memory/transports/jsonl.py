@@ -7,6 +7,7 @@ import re
 import stat
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import AbstractContextManager, contextmanager
+from itertools import groupby
 from typing import Any, NamedTuple
 
 from checkpoint_git.core.errors import CheckpointError
@@ -20,6 +21,9 @@ from checkpoint_git.protocols.memory.transports import BROKEN_HINT, GraphError, 
 
 MAX_BYTES = 256 * 1024 * 1024
 _TEXTS = {"entity": ("name", "entityType"), "relation": ("from", "to", "relationType")}  # what a server needs of each
+_DEPTH = 64  # of brackets in brackets; an entity's are two
+_BRACKET = re.compile(r'"(?:[^"\\\n]|\\.)*"?|[\[\]{}]')  # one in a string is none; a string ends with its line
+_WORD = re.compile(r"[^\s,\[\]\ufeff]")  # what is more than the punctuation between objects, or a byte order mark
 
 
 class GraphLine(NamedTuple):
@@ -106,16 +110,17 @@ def graph_lock(what: str, lock_folder: str) -> Callable[[], AbstractContextManag
 
 def check_graph_file(path: str) -> None:
     """Makes the folder of a missing one. Raises CheckpointError for what no server could read or write there."""
+    why = "it is not a regular file"  # a FIFO would keep its reader waiting
     try:
-        is_file = stat.S_ISREG(os.stat(path).st_mode)  # a FIFO would keep its reader waiting
+        if stat.S_ISREG(os.stat(path).st_mode):
+            return
     except FileNotFoundError:
         atomic.make_folder(os.path.dirname(os.path.realpath(path)))
         return
     except OSError as error:
-        raise atomic.write_error(path, error) from None
-    if not is_file:
-        message = f"the graph's file is not a regular file: {escape_controls(path)}"
-        raise CheckpointError(message, "name another one: git config checkpoint.memoryFile PATH")
+        why = error.strerror or why
+    message = f"the graph's file {escape_controls(path)} cannot be used: {why}"
+    raise CheckpointError(message, "name another one: git config checkpoint.memoryFile PATH")
 
 
 def read_lines(path: str) -> list[GraphLine]:
@@ -127,8 +132,10 @@ def read_lines(path: str) -> list[GraphLine]:
     if isinstance(data, OSError):
         message = f"{escape_controls(path)} could not be read: {data.strerror}"
         raise CheckpointError(message, "name a file that you may read, or use a server for a large one")
-    texts = data.decode("utf-8", "surrogateescape").split("\n")
-    return [_read_line(text) for text in texts if text.strip()]
+    # no server reads UTF-16, as PowerShell writes it: its byte order mark stays, and makes line 1 one to repair
+    utf_16 = {b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be"}.get(data[:2])
+    text = data.decode(utf_16, "replace") if utf_16 else data.decode("utf-8", "surrogateescape")
+    return [_read_line(line) for line in text.split("\n") if line.strip()]
 
 
 def _read_line(text: str) -> GraphLine:
@@ -149,36 +156,52 @@ class Repair(NamedTuple):
 
 def plan_repair(lines: list[GraphLine]) -> Repair:
     found, places, lost = Repair([], [], 0), dict[str, int](), 0
-    for at, line in ((at, one) for at, whole in enumerate(lines, 1) for one in _split_line(whole)):
+    joined: dict[int, dict[str, None]] = {}  # the place of an entity that is there again -> its texts, each once
+    groups = groupby(enumerate(lines, 1), lambda row: row[1].value is None)
+    for at, line in (one for _, rows in groups for one in _split_rows([*rows])):
         value, fault = _repair_value(line.value)
         fault = fault or ("" if line is lines[at - 1] else "not one JSON object")
         twice = places.get(str(value["name"])) if value and line.is_a("entity") else None
         if value and twice is not None:
             first = found.lines[twice].value or {}
-            texts = dict.fromkeys([*first["observations"], *value["observations"]])
-            found.lines[twice] = _write_line({**first, "observations": [*texts]})
+            texts = joined.setdefault(twice, dict.fromkeys(first["observations"]))
+            texts.update(dict.fromkeys(value["observations"]))
             fault = f'the entity "{shorten(escape_controls(value["name"]), 60)}" is there twice'
         elif value:
             if line.is_a("entity"):
                 places[value["name"]] = len(found.lines)
             found.lines.append(_write_line(value) if fault else line)
-        lost += value is None
+        lost += value is None and _WORD.search(line.text) is not None  # a bracket is no loss
         if fault:
             found.faults.append((at, fault))
+    for place, texts in joined.items():
+        found.lines[place] = _write_line({**(found.lines[place].value or {}), "observations": [*texts]})
     return found._replace(lost=lost)
 
 
-def _split_line(line: GraphLine) -> list[GraphLine]:
-    """What is not JSON as a whole, such as two entities in a row, or one behind a byte order mark, in its objects."""
-    rest, found = line.text.lstrip("\ufeff").strip(), list[GraphLine]()
-    while line.value is None and rest.startswith("{"):
-        try:
-            value, end = json.JSONDecoder().raw_decode(rest)
-        except (ValueError, RecursionError):
-            return [*found, GraphLine(rest, None)]
-        found.append(GraphLine(rest[:end], value))
-        rest = rest[end:].strip()
-    return found or [line]
+def _split_rows(rows: list[tuple[int, GraphLine]]) -> list[tuple[int, GraphLine]]:
+    """What is not JSON line by line, such as an array, in its objects; where none begins, that line without a value."""
+    text, end, found = "\n".join(line.text for _, line in rows), 0, list[tuple[int, GraphLine]]()
+    while rows[0][1].value is None and (word := _WORD.search(text, end)):
+        start = word.start()
+        value, end = _read_object(text, start) if word[0] == "{" else (None, start)
+        if value is None:
+            end = text.find("\n", start) % (len(text) + 1)  # -1: the end
+        found.append((rows[0][0], GraphLine(text[start:end], value)))
+    return found or rows
+
+
+def _read_object(text: str, start: int) -> tuple[dict[str, Any] | None, int]:
+    """(the object that begins there, its end); None for a broken one, or one deeper than _DEPTH."""
+    depth = 0  # bounded, so that objects left open, each in the one before, are not all read to the end of the text
+    for mark in _BRACKET.finditer(text, start):
+        depth += {"{": 1, "[": 1, "}": -1, "]": -1}.get(mark[0], 0)
+        if depth == 0:
+            value = _read_line(text[start : mark.end()]).value
+            return value, start if value is None else mark.end()
+        if depth > _DEPTH:
+            break
+    return None, start
 
 
 def _repair_value(value: dict[str, Any] | None) -> tuple[dict[str, Any] | None, str]:

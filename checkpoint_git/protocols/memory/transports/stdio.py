@@ -144,7 +144,11 @@ def _as_unavailable(done: str, words: Sequence[str], stderr: IO[str]) -> Iterato
     except (GraphError, UnavailableError):
         raise
     except Exception as error:
-        reason = _reason(error)
+        cause: BaseException = error
+        while isinstance(cause, BaseExceptionGroup):
+            cause = cause.exceptions[0]
+        said = (cause.strerror if isinstance(cause, OSError) else "") or str(cause)
+        reason = _LATE if isinstance(cause, TimeoutError) else _shown(said) or type(cause).__name__
         stderr.flush()
         stderr.seek(0, 2)
         stderr.seek(max(0, stderr.tell() - 4096))
@@ -153,16 +157,6 @@ def _as_unavailable(done: str, words: Sequence[str], stderr: IO[str]) -> Iterato
         program = _shown(words[0]) + (" ..." if len(words) > 1 else "")  # the words after it may hold secrets
         message = f"the memory server could not be {done} ({program}): {reason}{last}"
         raise UnavailableError(message, _LATE_HINT if reason == _LATE else _SERVER_HINT) from None
-
-
-def _reason(error: BaseException) -> str:
-    while isinstance(error, BaseExceptionGroup):
-        error = error.exceptions[0]
-    if isinstance(error, TimeoutError):
-        return _LATE
-    if isinstance(error, OSError):
-        return error.strerror or str(error)
-    return _shown(str(error)) or type(error).__name__
 
 
 def _shown(text: str) -> str:

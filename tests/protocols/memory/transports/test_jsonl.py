@@ -27,6 +27,68 @@ def open_graph(path: Path) -> JsonlTransport:
     return JsonlTransport(str(path), str(path.parent / "locks"))
 
 
+def printed(*values: object, indent: int | None = 2, between: str = "\n") -> str:
+    return between.join(json.dumps(each, indent=indent) for each in values)
+
+
+VALUE = {"type": "entity", "name": "a", "entityType": "x", "observations": ["b"]}
+RELATION = {"type": "relation", "from": "a", "to": "a", "relationType": "is"}
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        printed(VALUE, RELATION),
+        printed(VALUE, RELATION, between=",\n"),
+        printed([VALUE, RELATION]),
+        printed([VALUE, RELATION], indent=None),
+        f"[\n{printed(VALUE, RELATION, indent=None, between=',' + chr(10))}\n]\n",
+        f"{printed(VALUE)}\n{printed(RELATION, indent=None)}\n",
+        f"{printed(VALUE, indent=None)}\n\n{printed(RELATION)}",
+    ],
+)
+def test_a_graph_that_was_printed_in_another_form_is_read_and_not_emptied(tmp_path: Path, text: str) -> None:
+    path = tmp_path / "graph.jsonl"
+    path.write_text(text)
+    repair = plan_repair(read_lines(str(path)))
+    assert [line.value for line in repair.lines] == [VALUE, RELATION]
+    assert not any("\n" in line.text for line in repair.lines)
+    assert (repair.lost, bool(repair.faults)) == (0, True)
+
+
+@pytest.mark.parametrize(
+    ("text", "lost"),
+    [
+        (f'{printed(VALUE)}\n{{\n  "type": "entity",\n{printed(RELATION)}', 2),
+        (f"{printed(VALUE)} and more\n{printed(RELATION)}", 1),
+        (f"[\n{printed(VALUE, RELATION, indent=None)}\n]", 0),
+    ],
+)
+def test_what_cannot_be_read_between_printed_objects_counts_as_lost(tmp_path: Path, text: str, lost: int) -> None:
+    path = tmp_path / "graph.jsonl"
+    path.write_text(text)
+    repair = plan_repair(read_lines(str(path)))
+    assert ([line.value for line in repair.lines], repair.lost) == ([VALUE, RELATION], lost)
+
+
+@pytest.mark.parametrize("encoding", ["utf-16-le", "utf-16-be"])
+def test_a_graph_in_utf_16_is_repaired_and_not_emptied(tmp_path: Path, encoding: str) -> None:
+    path = tmp_path / "graph.jsonl"
+    path.write_bytes(f"\ufeff{printed(VALUE, RELATION, indent=None)}\r\n".encode(encoding))
+    repair = plan_repair(read_lines(str(path)))
+    assert ([line.value for line in repair.lines], repair.lost) == ([VALUE, RELATION], 0)
+    assert repair.faults[0][0] == 1
+    with pytest.raises(GraphError):
+        JsonlTransport(str(path), str(tmp_path)).read_graph()
+
+
+def test_an_object_of_many_lines_and_long_texts_is_read_whole(tmp_path: Path) -> None:
+    path = tmp_path / "graph.jsonl"
+    long = {**VALUE, "observations": [f"phase:{'x' * 9_000}", *(f"note:{at}\u00e9\n" for at in range(3_000))]}
+    path.write_text("{\n" * 2 + printed(long, RELATION))
+    assert [line.value for line in plan_repair(read_lines(str(path))).lines] == [long, RELATION]
+
+
 def test_every_verb_keeps_the_bytes_of_others_lines(tmp_path: Path) -> None:
     path = put_graph(tmp_path / "graph.jsonl", ODD, STRANGE)
     transport = open_graph(path)
