@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -260,11 +261,11 @@ def test_without_the_sdk_a_warning_says_what_to_install(repo: GitRepo, graph: Pa
     )
     done = repo.run(sys.executable, "-c", program, "memory", "load")
     assert done.returncode == 0
-    assert f"{sys.executable} -m pip install mcp".encode() in done.stdout
+    assert f"{shlex.quote(sys.executable)} -m pip install mcp".encode() in done.stdout
 
 
 def test_a_server_that_hangs_is_given_up(tmp_path: Path) -> None:
-    words = write_server(tmp_path / "server.py", "time.sleep(600)").split()
+    words = shlex.split(write_server(tmp_path / "server.py", "time.sleep(600)"))
     lock = graph_lock(str(tmp_path), str(tmp_path))
     with (
         pytest.raises(UnavailableError, match="did not answer in time"),
@@ -315,6 +316,16 @@ def test_setup_installs_the_version_that_everything_was_tried_with(repo: GitRepo
     assert asked[-1] == "@modelcontextprotocol/server-memory@2026.8.31"
     assert "--ignore-scripts" in asked
     assert repo.git("config", "checkpoint.memoryFile") == str(graph)
+
+
+def test_a_server_gets_a_small_environment_and_what_its_setting_names(repo: GitRepo, tmp_path: Path) -> None:
+    repo.git("config", "checkpoint.memoryCommand", f"SHOWN=1 sh -c 'env > {tmp_path}/env'")
+    env = {"API_TOKEN": "s3cret", "GIT_DIR": str(repo.path / ".git"), "PYTHONPATH": "/x", "NODE_OPTIONS": "--x"}
+    run_checkpoint("memory", "load", cwd=repo.path, env=env)
+    got = {line.partition("=")[0] for line in (tmp_path / "env").read_text().splitlines()}
+    own = {"SHOWN", "PWD", "OLDPWD", "SHLVL", "_"}  # its setting's and the shell's
+    assert "SHOWN" in got
+    assert got - own <= {"PATH", "HOME", "LOGNAME", "SHELL", "TERM", "USER"}
 
 
 def test_a_relative_graph_is_refused(repo: GitRepo, graph: Path) -> None:
@@ -427,7 +438,7 @@ def test_status_file_and_checkpoint_come_together(repo: GitRepo, graph: Path) ->
     memory(repo, *START, "--next-action", "Ours")
     repo.write("WORKFLOW-STATUS.yaml", "active: # now\n  milestone: M2\nother: 1\n")
     answer = memory(repo, "sync")
-    assert [finding["code"] for finding in answer["findings"]] == ["memory/sync-differs"]
+    assert [finding["code"] for finding in answer["findings"]] == ["memory/sync-differs", "memory/backup"]
     assert "M1" in answer["findings"][0]["message"]
     assert "M2" in answer["findings"][0]["message"]
     assert "milestone:M2" in read_observations(graph)

@@ -2,13 +2,29 @@
 
 import json
 import os
+import shlex
+from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
+from checkpoint_git.core.outcome import Invocation
+from checkpoint_git.protocols.memory import server
+from checkpoint_git.protocols.memory.entity import Entity
+from checkpoint_git.protocols.memory.layout import Home
+from checkpoint_git.protocols.memory.transports import GraphError
 from tests.support.command import ask_json, run_here
-from tests.support.memory import OTHERS, configure, entity_line, find_script, put_graph, read_observations
+from tests.support.memory import (
+    OTHERS,
+    MemoryTransport,
+    configure,
+    entity_line,
+    find_script,
+    put_graph,
+    read_observations,
+)
 from tests.support.repos import GitRepo
 
 SEED = (
@@ -119,11 +135,66 @@ def test_an_entity_that_is_stored_twice_is_told_and_repaired(repo: GitRepo, grap
     assert ask(repo, "load")["fields"]["phase"] == "x"
 
 
-def test_a_fifo_in_the_graphs_place_is_not_waited_for(repo: GitRepo, graph: Path) -> None:
-    os.mkfifo(graph)
-    done = run_here("memory", "load", "--offline", cwd=repo.path)
-    assert done.returncode == 2
-    assert "not a regular file" in done.stderr
+@pytest.mark.parametrize("put", [os.mkfifo, os.mkdir, lambda path: os.symlink(path, path)], ids=["fifo", "dir", "loop"])
+def test_what_is_no_file_in_the_graphs_place_is_named_with_the_way_out(
+    repo: GitRepo, graph: Path, put: Callable[[Path], None]
+) -> None:
+    put(graph)
+    for words in (("load",), ("doctor",), ("doctor", "--fix"), ("clear", "--yes")):
+        done = run_here("memory", *words, "--offline", cwd=repo.path)
+        assert (done.returncode, f"{graph} cannot be used: " in done.stderr) == (2, True), done.stderr
+    assert "name another one: git config checkpoint.memoryFile PATH" in done.stderr
+    repo.git("config", "checkpoint.memoryFile", f"{graph}.other")
+    ask(repo, "save", "--initiative", "shop")
+
+
+def test_a_graph_that_is_sound_needs_no_repair(repo: GitRepo, graph: Path) -> None:
+    put_graph(graph, entity_line(*SEED))
+    before = graph.read_bytes()
+    done = run_here("memory", "doctor", "--fix", "--offline", cwd=repo.path)
+    assert (done.returncode, "nothing to fix" in done.stdout, graph.read_bytes()) == (0, True, before)
+
+
+def test_a_trial_write_that_the_server_refuses_is_not_proved(repo: GitRepo) -> None:
+    class FullDisk(MemoryTransport):
+        def create_entities(self, entities: Sequence[Entity]) -> list[str]:
+            raise GraphError("the server refused create_entities: ENOSPC", "the disk is full")
+
+    invocation = cast(Invocation, SimpleNamespace(cwd=str(repo.path), now=0))
+    data: dict[str, Any] = {"graph": "/graph.jsonl"}
+    (found,) = server._try(FullDisk(), Home("initiative-checkpoint"), invocation, data)
+    assert (found.code, found.hint, data.get("proved", False)) == (
+        "memory/not-proved", "the disk is full", False,
+    )  # fmt: skip
+
+
+def test_what_sync_overwrites_in_the_checkpoint_comes_back_by_the_hint(repo: GitRepo, graph: Path) -> None:
+    ask(repo, "save", "--initiative", "shop", "--next-action", "n" * 300)
+    repo.write("WORKFLOW-STATUS.yaml", "active:\n  initiative: shop\nresume:\n  next_action: other\n")
+    answer = ask(repo, "sync")
+    assert codes(answer)[1:] == ["memory/sync-differs", "memory/backup"]
+    assert ask(repo, "load")["fields"]["next_action"] == "other"
+    ask(repo, *shlex.split(answer["findings"][-1]["hint"].partition("checkpoint memory ")[2]))
+    assert ask(repo, "load")["fields"]["next_action"] == "n" * 300
+    assert "memory/backup" not in codes(ask(repo, "sync"))  # who went on since the last sync wins, nothing is lost
+
+
+def test_going_on_tells_of_the_copy_that_it_kept_of_several_values(repo: GitRepo, graph: Path) -> None:
+    put_graph(graph, entity_line("initiative:shop", "phase:a", "phase:b", "timestamp:2999-01-01T00:00:00Z"))
+    assert "memory/backup" in codes(ask(repo, "load", "--continue"))
+    assert "memory/several-values" not in codes(ask(repo, "load"))
+
+
+def test_wrong_words_name_what_to_give_instead(repo: GitRepo, graph: Path) -> None:
+    for words, said in {
+        ("save", "--initiative", ""): "leave it out",
+        ("save", "--fields", "missing"): "--fields missing could not be read: No such file or directory",
+        ("save", "--entity", ""): "git config checkpoint.memoryEntity NAME",
+        ("sync", "missing.yaml"): "missing.yaml could not be read: No such file or directory",
+        ("sync", ".git"): ".git could not be read: it is not a regular file",
+    }.items():
+        done = run_here("memory", *words, "--offline", cwd=repo.path)
+        assert (done.returncode, said in done.stderr) == (2, True), done.stderr
 
 
 def test_a_missing_folder_above_the_graph_is_made(repo: GitRepo, tmp_path: Path) -> None:

@@ -1,6 +1,7 @@
 """The real memory server, installed once for all test runs of this user, and servers that misbehave."""
 
 import json
+import shlex
 import sys
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -71,7 +72,7 @@ def start_server(script: str, graph: Path) -> Iterator[StdioTransport]:
 def write_server(path: Path, body: str) -> str:
     """A program that takes a server's place; the command that starts it."""
     path.write_text(f"import json, os, sys, time\n{body}\n", "utf-8")
-    return f"{sys.executable} {path}"
+    return shlex.join([sys.executable, str(path)])
 
 
 class MemoryTransport:

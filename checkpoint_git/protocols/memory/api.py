@@ -1,11 +1,11 @@
 """The checkpoint of an initiative for Python, in the graph of a memory server that the caller has opened."""
 
 import os
-import time
 from functools import partial
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
+from checkpoint_git.protocols.contract import fix_clock
 from checkpoint_git.protocols.memory import rules, store
 from checkpoint_git.protocols.memory.entity import Entity, read_entity
 from checkpoint_git.protocols.memory.graph import find_home, keep_copy
@@ -29,13 +29,9 @@ class MemoryCheckpoint:
     ) -> None:
         self._transport = transport
         self._path = os.path.abspath(os.fspath(path))
-        self._now = now
+        self._now = fix_clock(now)
         self._home = Home(check_entity_name(entity)) if entity else find_home(self._path)
-        self._keep = partial(keep_copy, cwd=self._path, env=os.environ, now=self.now)
-
-    @property
-    def now(self) -> int:
-        return int(time.time()) if self._now is None else self._now
+        self._keep = partial(keep_copy, cwd=self._path, env=os.environ, now=self._now())
 
     def load(self) -> dict[str, str] | None:
         """The fields by their keys, None where there is no checkpoint; validate() shows whether to trust them."""
@@ -45,7 +41,7 @@ class MemoryCheckpoint:
     def validate(self) -> Findings:
         """What is wrong with the checkpoint: corrupted, cut off, outdated; [] also where there is none."""
         entity = self._load()
-        return [] if entity is None else rules.check(entity, self.now)
+        return [] if entity is None else rules.check(entity, self._now())
 
     def save(
         self,
@@ -63,11 +59,11 @@ class MemoryCheckpoint:
         if on not in TRIGGERS:
             raise CheckpointError(f"unknown occasion {on!a}", f"one of {', '.join(TRIGGERS)}")
         request = Request(on, fields, next_milestone, next_phase, interrupted)
-        return store.save_checkpoint(self._transport, self._home, lambda: request, self.now, self._keep).fields
+        return store.save_checkpoint(self._transport, self._home, lambda: request, self._now(), self._keep).fields
 
     def update(self, **fields: str | None) -> dict[str, str]:
         """Changes fields of an existing checkpoint; None removes one. The fields afterwards."""
-        return store.update_checkpoint(self._transport, self._home, fields, self.now, self._keep).fields
+        return store.update_checkpoint(self._transport, self._home, fields, self._now(), self._keep).fields
 
     def clear(self) -> bool:
         """Deletes the checkpoint; whether there was one. Raises CheckpointError for another client's entity."""

@@ -19,7 +19,7 @@ KEYS = (
     "files_modified",
 )
 OWNER = "repository"  # the field that says whose checkpoint it is
-_KEY = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
+FIELD = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
 _SKEW = 60  # seconds that another machine's clock may be ahead
 
 
@@ -34,7 +34,7 @@ class Observation(NamedTuple):
 def parse(text: str) -> Observation:
     """`key: value` is the same as `key:value`, split at the first colon; an address is not a field."""
     key, colon, value = text.partition(":")
-    is_field = bool(colon) and is_key(key) and not value.startswith("//")
+    is_field = bool(colon) and FIELD.fullmatch(key) and not value.startswith("//")
     return Observation(text, key, value.strip()) if is_field else Observation(text, "", text)
 
 
@@ -42,10 +42,6 @@ def read_stamp(text: str | None) -> tuple[int, str] | None:
     """As read_instant; agents leave out the offset, its colon or the time too, and then it is UTC."""
     plain = re.sub(r"(?<=\d[+-]\d\d)(?=\d\d$)", ":", (text or "").strip().replace(" ", "T", 1))
     return read_instant(plain) or read_instant(f"{plain}Z") or read_instant(f"{plain}T00:00:00Z")
-
-
-def is_key(text: str) -> bool:
-    return bool(_KEY.fullmatch(text))
 
 
 def write(key: str, value: str) -> str:

@@ -12,11 +12,12 @@ from checkpoint_git.core.clock import write_stamp
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.outcome import Invocation
-from checkpoint_git.core.terminal_text import escape_controls, shorten
+from checkpoint_git.core.terminal_text import escape_controls, quote_word, shorten
 from checkpoint_git.disk.backup import Copy, write_backup
 from checkpoint_git.disk.cache import write_cache
-from checkpoint_git.disk.discover import find_common_dir, find_repository
+from checkpoint_git.disk.discover import find_common_dir, find_repository, shared_path
 from checkpoint_git.disk.replace import remove_quietly
+from checkpoint_git.git.repository import read_all_settings
 from checkpoint_git.git.run import run_git
 from checkpoint_git.protocols.memory import layout
 from checkpoint_git.protocols.memory.entity import Entity, read_entity
@@ -27,7 +28,7 @@ from checkpoint_git.protocols.memory.transports.jsonl import JsonlTransport, che
 
 _TIMEOUT = 20.0  # seconds; node itself starts in 1 s, a cold `npx -y` in 13 s
 _LONGEST = 600
-_SETUP = "`checkpoint memory setup` installs one and asks first; or: git config checkpoint.memoryCommand COMMAND"
+SETUP = "`checkpoint memory setup` installs one and asks first; or: git config checkpoint.memoryCommand COMMAND"
 
 
 class Settings(NamedTuple):
@@ -40,12 +41,10 @@ class Settings(NamedTuple):
 
 
 def read_settings(cwd: str, entity: str | None = None) -> Settings:
-    out = run_git(["config", "-z", "--get-regexp", r"^checkpoint\.memory"], cwd, check=False).out
-    texts = [entry.partition("\n") for entry in out.decode("utf-8", "surrogateescape").split("\0") if entry]
-    found = {key.lower().removeprefix("checkpoint.memory"): value for key, _, value in texts}
-    name = entity if entity is not None else found.get("entity", "")
+    found = read_all_settings(cwd, os.environ)
+    name = entity if entity is not None else found.get("checkpoint.memoryentity", "")
     home = layout.Home(layout.check_entity_name(name)) if name or entity is not None else find_home(cwd)
-    timeout, text = _TIMEOUT, found.get("timeout", "")
+    timeout, text = _TIMEOUT, found.get("checkpoint.memorytimeout", "")
     if text.strip():
         try:
             timeout = float(text)
@@ -55,7 +54,8 @@ def read_settings(cwd: str, entity: str | None = None) -> Settings:
             shown = escape_controls(shorten(text, 40))
             message = f'invalid checkpoint.memoryTimeout "{shown}": expected 1 to {_LONGEST} seconds'
             raise CheckpointError(message, f"git config checkpoint.memoryTimeout {_TIMEOUT:g}")
-    return Settings(found.get("command", "").strip(), found.get("file", ""), home, timeout)
+    command, file = (found.get(f"checkpoint.memory{name}", "") for name in ("command", "file"))
+    return Settings(command.strip(), file, home, timeout)
 
 
 def find_home(cwd: str) -> layout.Home:
@@ -80,13 +80,12 @@ def open_graph(settings: Settings, cwd: str, env: Mapping[str, str], *, offline:
         graph = find_graph(settings, env)
         if not graph:
             raise CheckpointError("the path of the graph's file is unknown", "git config checkpoint.memoryFile PATH")
-        check_graph_file(graph)
         yield JsonlTransport(graph, folder)
         return
     from checkpoint_git.protocols.memory.transports.stdio import open_server
 
     if not settings.command:
-        raise UnavailableError("no memory server is configured", _SETUP)
+        raise UnavailableError("no memory server is configured", SETUP)
     server = layout.read_command(settings.command, settings.file, env)
     if server.graph:
         check_graph_file(server.graph)
@@ -108,10 +107,7 @@ def make_keep(invocation: Invocation) -> Keep:
 
 def remember(cwd: str, entity: Entity | None) -> None:
     """Notes what was read last, for `status` and `prime`, which start no server. None: there is no checkpoint."""
-    repository = find_repository(cwd)
-    if repository is None:
-        return
-    path = os.path.join(find_common_dir(repository[1]), NOTE)
+    path = shared_path(cwd, NOTE)
     if entity is None or not (fields := read_entity(entity).fields):
         remove_quietly(path)
         return
@@ -130,6 +126,13 @@ def keep_copy(entity: Entity, cwd: str, env: Mapping[str, str], now: int) -> str
     above = repository[1] if repository else layout.data_folder(env)
     copy = Copy("memory-checkpoint.json", json.dumps(value, indent=2).encode() + b"\n")
     return write_backup(above, write_stamp(now), [copy])
+
+
+def find_copy(copy: str, name: str, more: str = "") -> list[Finding]:
+    """copy: the folder of a backup, "" for none."""
+    hint = f"to restore it: checkpoint memory save --yes --fields {quote_word(copy)}/memory-checkpoint.json"
+    message = f"a copy was kept of what the checkpoint held{more}"
+    return [Finding("memory/backup", "warning", message, name, hint=hint)] if copy else []
 
 
 def is_confirmed(question: str, invocation: Invocation, *, yes: bool) -> bool:

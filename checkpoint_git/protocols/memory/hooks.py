@@ -6,7 +6,8 @@ import sys
 from collections.abc import Mapping
 from contextlib import suppress
 
-from checkpoint_git.disk.discover import find_common_dir, find_repository
+from checkpoint_git.disk.discover import shared_path
+from checkpoint_git.disk.replace import remove_quietly
 from checkpoint_git.git.repository import read_flag
 from checkpoint_git.git.run import clean_env
 from checkpoint_git.protocols.memory.save_log import LOG
@@ -21,19 +22,15 @@ def after_commit(cwd: str, env: Mapping[str, str]) -> None:
 
 def start_save(occasion: str, cwd: str, env: Mapping[str, str]) -> None:
     # In a session of its own: a hook holds nobody up. The log is a new file, which no earlier save writes into
-    repository = find_repository(cwd)
-    if repository is None:
-        return
-    log = os.path.join(find_common_dir(repository[1]), LOG)
+    log = shared_path(cwd, LOG)
     words = [sys.executable, "-E", "-P", "-m", "checkpoint_git", "memory", "save", "--on", occasion, "--strict"]
     with suppress(OSError):
         os.makedirs(os.path.dirname(log), exist_ok=True)
-        with suppress(FileNotFoundError):
-            os.unlink(log)
+        remove_quietly(log)
         with open(log, "xb", buffering=0) as output:
             save = subprocess.Popen(
                 words,
-                cwd=repository[0],
+                cwd=cwd,
                 env=clean_env(env),
                 stdin=subprocess.DEVNULL,
                 stdout=subprocess.DEVNULL,

@@ -24,7 +24,7 @@ def check_entity_name(name: str) -> str:
     if name.strip() and len(name) <= _LONGEST_NAME and name.isprintable():
         return name
     shown = escape_controls(shorten(name, 60))
-    raise CheckpointError(f'"{shown}" cannot be the name of an entity', "see `git config checkpoint.memoryEntity`")
+    raise CheckpointError(f'"{shown}" cannot be the name of an entity', "git config checkpoint.memoryEntity NAME")
 
 
 class Home(NamedTuple):

@@ -5,7 +5,7 @@ from contextlib import suppress
 from typing import NamedTuple
 
 from checkpoint_git.disk.atomic import has_ended
-from checkpoint_git.disk.discover import find_common_dir, find_repository
+from checkpoint_git.disk.discover import shared_path
 from checkpoint_git.disk.replace import remove_quietly
 
 LOG = "checkpoint/memory-save.log"
@@ -19,8 +19,8 @@ class SaveLog(NamedTuple):
     why: str = ""
 
 
-def read_log(folder: str) -> SaveLog:
-    with suppress(OSError), open(os.path.join(folder, LOG), "rb") as stream:
+def read_log(cwd: str) -> SaveLog:
+    with suppress(OSError), open(shared_path(cwd, LOG), "rb") as stream:
         head, _, why = stream.read(4096).decode("utf-8", "replace").partition("\n")
         process, _, occasion = head.partition(" ")
         return SaveLog(process, occasion, why.strip() or ("it was cut off" if has_ended(process) else ""))
@@ -29,8 +29,6 @@ def read_log(folder: str) -> SaveLog:
 
 def clear_log(cwd: str) -> None:
     """After a save that was kept, of what an earlier one said; one that goes on has its own."""
-    repository = find_repository(cwd)
-    folder = find_common_dir(repository[1]) if repository else os.devnull
-    log = read_log(folder)
+    log = read_log(cwd)
     if log.why or log.process == str(os.getpid()):
-        remove_quietly(os.path.join(folder, LOG))
+        remove_quietly(shared_path(cwd, LOG))

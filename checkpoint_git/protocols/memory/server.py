@@ -14,11 +14,11 @@ from checkpoint_git.core.finding import Finding, has_errors
 from checkpoint_git.core.outcome import Block, Invocation, Line, Outcome
 from checkpoint_git.core.terminal_text import escape_controls, plural, shorten
 from checkpoint_git.disk import atomic
-from checkpoint_git.disk.discover import find_common_dir, find_repository
+from checkpoint_git.disk.discover import find_repository
 from checkpoint_git.git.run import clean_env, run_git
 from checkpoint_git.protocols.memory import graph, layout, rules, store
 from checkpoint_git.protocols.memory.entity import Entity
-from checkpoint_git.protocols.memory.save_log import SaveLog, read_log
+from checkpoint_git.protocols.memory.save_log import read_log
 from checkpoint_git.protocols.memory.transports import BROKEN_HINT, TOOLS, GraphError, Transport, UnavailableError
 from checkpoint_git.protocols.memory.transports.jsonl import graph_lock, plan_repair, read_lines, salvage
 
@@ -28,13 +28,12 @@ _PACKAGE = f"{layout.SERVER_PACKAGE}@{layout.SERVER_VERSION}"
 
 def doctor(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     if args.fix:
-        sound = CheckpointError("nothing to fix: the graph's file is missing, unknown or sound", "")
-        return repair_graph(args, invocation, sound)
+        nothing = Line("nothing to fix: the graph's file is missing, unknown or sound", "good")
+        return repair_graph(args, invocation) or Outcome({"entity": args.entity}, [nothing])
     settings = graph.read_settings(invocation.cwd, args.entity)
     data: dict[str, Any] = {"entity": settings.home.name or layout.ENTITY, "available": False, "proved": False}
     findings = [*graph.find_offline(args.offline), *_examine(args, settings, invocation, data)]
-    repository = find_repository(invocation.cwd)
-    log = read_log(find_common_dir(repository[1])) if repository else SaveLog()
+    log = read_log(invocation.cwd)
     if log.why:
         message = f"the last save in the background failed: {escape_controls(shorten(log.why.splitlines()[0], 200))}"
         hint = f"save it now: checkpoint memory save --on {escape_controls(log.occasion)}"
@@ -53,15 +52,16 @@ def _examine(
     args: argparse.Namespace, settings: graph.Settings, invocation: Invocation, data: dict[str, Any]
 ) -> Iterator[Finding]:
     if not settings.command and not args.offline:
-        hint = "`checkpoint memory setup` installs a server and configures it, after asking"
-        yield Finding("memory/not-configured", "error", "no memory server is configured", hint=hint)
+        yield Finding("memory/not-configured", "error", "no memory server is configured", hint=graph.SETUP)
         return
     path = data["graph"] = graph.find_graph(settings, invocation.env)
+    lines = read_lines(path) if path else []
+    data["entities"] = sum(line.is_a("entity") for line in lines)
     if not path:
         message = "the path of the graph's file is unknown; only the server knows it"
         hint = "git config checkpoint.memoryFile ABSOLUTE-PATH, to share one between clients"
         yield Finding("memory/graph-unknown", "note", message, hint=hint)
-    elif faults := plan_repair(read_lines(path)).faults:
+    elif faults := plan_repair(lines).faults:
         (at, fault), count = faults[0], plural(len(faults), "such line")
         message = f"line {at}: {fault} ({count}): no server can use this graph"
         yield Finding("memory/graph-broken", "error", message, path, line=at, hint=BROKEN_HINT)
@@ -81,9 +81,10 @@ def _try(transport: Transport, home: layout.Home, invocation: Invocation, data: 
     missing = [tool for tool in TOOLS if tool not in getattr(transport, "tools", TOOLS)]
     if missing:
         message = f"the server lacks what a checkpoint needs: {', '.join(missing)}"
-        yield Finding("memory/tools-missing", "error", message, hint="see checkpoint.memoryCommand")
+        yield Finding("memory/tools-missing", "error", message, hint=graph.SETUP)
         return
-    data["entities"] = len(transport.read_graph())
+    if not data["graph"]:  # else not asked: a server needs more than 20 seconds to list 50 MB
+        data["entities"] = len(transport.read_graph())
     data["entity"] = store.find_name(transport, home)
     entity = store.load_entity(transport, data["entity"])
     graph.remember(invocation.cwd, entity)
@@ -98,29 +99,30 @@ def _try(transport: Transport, home: layout.Home, invocation: Invocation, data: 
             store.write_fields(transport, probe, {"phase": "a"})
             store.remove_entity(transport, probe)
         data["proved"] = True
-    except (UnavailableError, GraphError):
+    except UnavailableError:
         raise
     except CheckpointError as error:
         yield Finding("memory/not-proved", "error", f"a trial write failed: {error.message}", hint=error.hint)
 
 
-def repair_graph(args: argparse.Namespace, invocation: Invocation, error: CheckpointError) -> Outcome:
-    """Moves a broken graph aside and keeps its readable lines, after asking; raises error where the file is sound."""
+def repair_graph(args: argparse.Namespace, invocation: Invocation) -> Outcome | None:
+    """Moves a broken graph aside and keeps its readable lines, after asking; None where the file is sound."""
     settings = graph.read_settings(invocation.cwd, args.entity)
     path = graph.find_graph(settings, invocation.env)
     lines = read_lines(path) if path else []
     plan = plan_repair(lines)
     if not plan.faults:
-        raise error
+        return None
     at, fault = plan.faults[0]
-    question = f"{path}: {len(plan.faults)} of {len(lines)} lines are broken (line {at}: {fault}). Repair the file?"
+    count = plural(len(plan.faults), "broken line")
+    question = f"{path}: {count} of {len(lines)} (line {at}: {fault}). Repair the file?"
     if not graph.is_confirmed(f"{question} A copy of it is kept", invocation, yes=args.yes):
         return nothing_changed(path)
     aside = f"{path}.broken-{write_stamp(invocation.now)}-{os.getpid()}"
     with graph_lock(path, layout.cache_folder(invocation.env))():
         plan = salvage(path, aside)
     kept = len(plan.lines)
-    message = f"the graph's file was repaired: {len(plan.faults)} broken lines, {plan.lost} dropped, {kept} lines kept"
+    message = f"the graph's file was repaired: {count}, {plan.lost} dropped, {plural(kept, 'line')} kept"
     finding = Finding("memory/graph-broken", "warning", message, path, hint=f"the file as it was: {aside}")
     return Outcome({"graph": path, "aside": aside, "kept": kept}, (), [finding], 0)
 
@@ -142,7 +144,6 @@ def setup(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     script = layout.server_script(folder)
     if not os.path.isfile(script):
         raise CheckpointError(f"npm succeeded, but {script} is missing", "look into the folder")
-    atomic.make_folder(os.path.dirname(path))
     where = "--global" if args.everywhere else "--local"
     run_git(["config", where, "checkpoint.memoryCommand", shlex.join([node, script])], invocation.cwd)
     run_git(["config", where, "checkpoint.memoryFile", path], invocation.cwd)

@@ -7,11 +7,11 @@ from typing import NamedTuple
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.terminal_text import escape_controls, shorten
 from checkpoint_git.protocols.memory.entity import (
+    FIELD,
     OWNER,
     Entity,
     Steps,
     holds,
-    is_key,
     next_stamp,
     plan_update,
     read_entity,
@@ -112,12 +112,10 @@ def save_checkpoint(
             copy = keep_copy(before) if before and reading and reading.several and fields else ""
             return write_fields(transport, name, changes)._replace(copy=copy)
         copy, texts = keep_copy(before), write_all({key: text for key, text in changes.items() if text is not None})
-        for _ in range(_TRIES):
-            transport.change_observations(name, Steps(before.observations, texts))
-            left = load_entity(transport, name)
-            if left is None or not set(left.observations).intersection(before.observations).difference(texts):
-                return write_fields(transport, name, changes)._replace(copy=copy, fresh=True)
-        raise _lost(name)
+        transport.change_observations(name, Steps(before.observations, texts))
+        gone = dict.fromkeys(read_entity(before).fields)
+        saved = write_fields(transport, name, {**gone, **changes})  # once more, where another client undid it
+        return saved._replace(changed=changes, copy=copy, fresh=True)
 
 
 def update_checkpoint(
@@ -135,6 +133,9 @@ def update_checkpoint(
         if reading.state == "corrupted" and not wanted:
             hint = "name it: checkpoint memory update initiative=NAME; `checkpoint memory save` starts a new one"
             raise CheckpointError(f'the checkpoint "{name}" names no initiative', hint)
+        if unknown := [key for key in given if given[key] is None and key not in reading.fields]:
+            there = f"there are: {', '.join(reading.fields)}"
+            raise CheckpointError(f'the checkpoint "{name}" has no field {escape_controls(unknown[0])}', there)
         held = reading.fields.get("initiative")
         if wanted and held and held != wanted.strip() and not rename:
             raise OtherInitiativeError(name, held, wanted, "Rename it to")
@@ -152,10 +153,10 @@ def _check_single(entity: Entity | None) -> None:
 def check_fields(fields: Mapping[str, str]) -> None:
     for key, value in fields.items():
         shown = escape_controls(shorten(key, 60))
-        if not is_key(key):
+        if not FIELD.fullmatch(key):
             raise CheckpointError(f'invalid field "{shown}"', "letters, digits, _ and -, and no digit first")
         if not value.strip():
-            raise CheckpointError(f"{shown} is empty", f"`checkpoint memory update {shown}=` removes a field")
+            raise CheckpointError(f"{shown} is empty", "leave it out; to remove a field: checkpoint memory update KEY=")
         if len(value) > MAX_VALUE:
             raise CheckpointError(f"{shown} has {len(value)} characters; {MAX_VALUE} is the limit", "shorten it")
         try:

@@ -7,9 +7,8 @@ from checkpoint_git.core.clock import age_text, read_instant
 from checkpoint_git.core.outcome import Line
 from checkpoint_git.core.untrusted_text import clean
 from checkpoint_git.disk.cache import load_cache
-from checkpoint_git.disk.discover import Place, find_common_dir, find_repository
+from checkpoint_git.disk.discover import Place, shared_path
 from checkpoint_git.protocols.contract import Question, Summary
-from checkpoint_git.protocols.memory.save_log import read_log
 
 NOTE = "checkpoint/memory-initiative"  # in the git directory that all work trees share: what was last read
 _OLD = 7 * 86_400
@@ -17,14 +16,13 @@ _ON_IDLE = "checkpoint.memoryOnIdle"
 
 
 def is_present(place: Place) -> bool:
-    return place.git_dir is not None and os.path.lexists(os.path.join(find_common_dir(place.git_dir), NOTE))
+    return os.path.lexists(shared_path(place.top, NOTE))
 
 
 def summarize(question: Question) -> Summary:
-    if question.reader == "completion" or question.place.git_dir is None:
+    if question.reader == "completion":
         return Summary()
-    folder = find_common_dir(question.place.git_dir)
-    found = load_cache(os.path.join(folder, NOTE), "memory")
+    found = load_cache(shared_path(question.place.top, NOTE), "memory")
     known = {key: value for key, value in found.items() if isinstance(value, str)} if isinstance(found, dict) else {}
     if not known.get("initiative"):
         return Summary()
@@ -34,7 +32,9 @@ def summarize(question: Question) -> Summary:
     instant = read_instant(known.get("timestamp"))
     age = question.now - instant[0] if instant else 0
     text = clean(text, 170) + (f" ({age_text(age)} old{', outdated' if age > _OLD else ''})" if age >= 60 else "")
-    failed = bool(read_log(folder).why)
+    from checkpoint_git.protocols.memory.save_log import read_log  # most projects have no initiative
+
+    failed = bool(read_log(question.place.top).why)
     text += "; a save in the background failed: checkpoint memory doctor" if failed else "; checkpoint memory load"
     line = Line(text, "warn" if failed else "strong")
     return Summary({"initiative": known}, lead=[line, Line("")], lines=[text])
@@ -42,9 +42,8 @@ def summarize(question: Question) -> Summary:
 
 def after_turn(cwd: str, env: Mapping[str, str], has_worked: Callable[[int], bool]) -> None:
     """Nothing later than the end of a turn happens in an idle session: that is when its state is saved."""
-    _, git_dir = find_repository(cwd) or ("", "")
     try:
-        saved = os.stat(os.path.join(find_common_dir(git_dir), NOTE)).st_mtime_ns
+        saved = os.stat(shared_path(cwd, NOTE)).st_mtime_ns
     except OSError:  # no initiative is known
         return
     from checkpoint_git.git.repository import read_flag

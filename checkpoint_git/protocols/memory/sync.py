@@ -15,8 +15,9 @@ from checkpoint_git.disk.cache import load_cache, make_digest, write_cache
 from checkpoint_git.disk.discover import find_repository, folders_upward, relative_path
 from checkpoint_git.disk.read import read_content
 from checkpoint_git.protocols.memory import graph, rules, store
-from checkpoint_git.protocols.memory.entity import read_entity
+from checkpoint_git.protocols.memory.entity import Entity, read_entity
 from checkpoint_git.protocols.memory.layout import STATUS_FILE, Home
+from checkpoint_git.protocols.memory.store import Keep
 from checkpoint_git.protocols.memory.transports import Transport
 from checkpoint_git.protocols.memory.triggers import Request
 
@@ -57,9 +58,11 @@ def sync(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     data = _read_bytes(path)
     text, value = _parse(path, data)
     document = check_shape(value)
+    copy = ""
     with graph.open_checkpoint(args, invocation) as (transport, home):
         name = store.find_name(transport, home, _read_text(document, "initiative"))
-        fields = _read_fields(transport, name)
+        entity = store.load_entity(transport, name)
+        fields = _read_fields(entity)
         if _is_other(name, fields, document, args, invocation):
             fields = {}
         base_file = _find_base(invocation.cwd, name, path)
@@ -70,16 +73,19 @@ def sync(args: argparse.Namespace, invocation: Invocation) -> Outcome:
         changed = yamledit.set_values(text, for_document) if for_document else text
         store.check_fields(for_checkpoint)
         if for_checkpoint and not args.dry_run:
-            _write_checkpoint(transport, home, for_checkpoint, invocation, is_new=not fields)
+            keep = graph.make_keep(invocation)
+            is_lossy = any(found.differs and found.winner == "document" for found in differences)
+            copy = keep(entity) if entity and is_lossy else ""
+            copy = _write_checkpoint(transport, home, for_checkpoint, invocation.now, keep, is_new=not fields) or copy
         if for_document and not args.dry_run:
             _write_document(path, data, changed)
         if base_file and not args.dry_run:
             graph.remember(invocation.cwd, store.load_entity(transport, name))
             write_cache(base_file, "memory", {**base, **agree(fields, document, differences)})
-    return _describe(args, relative_path(path, invocation.cwd), differences)
+    return _describe(args, relative_path(path, invocation.cwd), differences, graph.find_copy(copy, name))
 
 
-def _describe(args: argparse.Namespace, path: str, differences: list[Difference]) -> Outcome:
+def _describe(args: argparse.Namespace, path: str, differences: list[Difference], copies: list[Finding]) -> Outcome:
     data = {"document": path, "dry_run": args.dry_run, "differences": [found._asdict() for found in differences]}
     hint = "without --to-document the file wins" if args.to_document else "--to-document makes the checkpoint win"
     texts = (str(found) for found in differences if found.differs)
@@ -89,7 +95,7 @@ def _describe(args: argparse.Namespace, path: str, differences: list[Difference]
         lines = [Line("checkpoint and document are the same", "good")]
     elif args.dry_run:
         lines.append(Line("nothing was changed: this was a dry run", "dim"))
-    return Outcome(data, lines, [*graph.find_offline(args.offline), *conflicts], 0)
+    return Outcome(data, lines, [*graph.find_offline(args.offline), *conflicts, *copies], 0)
 
 
 def _is_other(
@@ -208,8 +214,7 @@ def plan_checkpoint(differences: Sequence[Difference]) -> dict[str, str]:
     return {found.field: found.theirs for found in differences if found.winner == "document"}
 
 
-def _read_fields(transport: Transport, name: str) -> dict[str, str]:
-    entity = store.load_entity(transport, name)
+def _read_fields(entity: Entity | None) -> dict[str, str]:
     if entity is None:
         return {}
     reading = read_entity(entity)
@@ -220,16 +225,15 @@ def _read_fields(transport: Transport, name: str) -> dict[str, str]:
 
 
 def _write_checkpoint(
-    transport: Transport, home: Home, fields: dict[str, str], invocation: Invocation, *, is_new: bool
-) -> None:
-    keep = graph.make_keep(invocation)
+    transport: Transport, home: Home, fields: dict[str, str], now: int, keep: Keep, *, is_new: bool
+) -> str:
+    """The folder of the backup of what was there, "" without."""
     if not is_new:
-        store.update_checkpoint(transport, home, fields, invocation.now, keep)
-        return
+        return store.update_checkpoint(transport, home, fields, now, keep).copy
     if not fields.get("initiative"):
         message = "no checkpoint exists, and the document names no initiative to begin one with"
         raise CheckpointError(message, "set active.initiative, or: checkpoint memory save --initiative NAME")
-    store.save_checkpoint(transport, home, lambda: Request("manual", fields), invocation.now, keep, replace=True)
+    return store.save_checkpoint(transport, home, lambda: Request("manual", fields), now, keep, replace=True).copy
 
 
 def _find_base(cwd: str, name: str, path: str) -> str:
@@ -241,9 +245,7 @@ def _find_base(cwd: str, name: str, path: str) -> str:
 
 def _find_document(cwd: str, named: str) -> str:
     if named:
-        if os.path.isfile(path := os.path.join(cwd, named)):
-            return path
-        raise CheckpointError(f"no such file: {escape_controls(named)}", "name the status file")
+        return os.path.join(cwd, named)
     repository = find_repository(cwd)
     for folder in folders_upward(os.path.abspath(cwd), repository[0] if repository else os.path.abspath(cwd)):
         if os.path.isfile(path := os.path.join(folder, STATUS_FILE)):
@@ -255,7 +257,8 @@ def _find_document(cwd: str, named: str) -> str:
 def _read_bytes(path: str) -> bytes:
     content = read_content(path, (find_repository(os.path.dirname(path)) or [os.path.dirname(path)])[0])
     if isinstance(content, OSError):
-        raise CheckpointError(f"{escape_controls(path)} could not be read: {content.strerror}", "")
+        message = f"{escape_controls(path)} could not be read: {content.strerror}"
+        raise CheckpointError(message, "name the status file: checkpoint memory sync PATH")
     return content
 
 

@@ -4,6 +4,7 @@ import argparse
 import json
 import os
 from collections.abc import Callable
+from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -12,7 +13,8 @@ from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.outcome import Block, Invocation, Line, Outcome
 from checkpoint_git.core.terminal_text import escape_controls, quote_word, shorten
-from checkpoint_git.git.objects import diff_parents
+from checkpoint_git.git.history.steps import read_branch
+from checkpoint_git.git.objects import diff_parents, find_commit
 from checkpoint_git.git.run import run_git
 from checkpoint_git.protocols.contract import load_document, open_exchange
 from checkpoint_git.protocols.memory import graph, rules, store
@@ -24,7 +26,7 @@ from checkpoint_git.protocols.memory.sync import sync
 from checkpoint_git.protocols.memory.transports import GraphError, Transport, UnavailableError, read_entities
 from checkpoint_git.protocols.memory.triggers import Request
 
-_OPTIONS: list[dict[str, Any]] = load_document(os.path.join(os.path.dirname(__file__), "options.json"))
+_OPTIONS: list[dict[str, Any]] = load_document(__file__, "options.json")
 TAKERS: dict[str, list[str]] = {row["dest"]: row["verbs"].split() for row in _OPTIONS}
 
 
@@ -105,12 +107,10 @@ def _update(args: argparse.Namespace, invocation: Invocation) -> Outcome:
 
 
 def read_commit_fields(cwd: str, commit: str) -> dict[str, str]:
-    named = ["rev-parse", "--verify", "--quiet", "--end-of-options", f"{commit}^{{commit}}"]
-    found = run_git(named, cwd, check=False)
-    if found.code:
+    commit_id = find_commit(cwd, commit)
+    if not commit_id:
         shown = escape_controls(shorten(commit, 60))
         raise CheckpointError(f'no commit "{shown}" in this repository', "make a commit first, or name one: --commit")
-    commit_id = found.out.decode().strip()
     subject = run_git(["show", "-s", "--format=%s", commit_id], cwd).out.decode("utf-8", "replace").strip()
     changed = dict.fromkeys(change.path for change in diff_parents(cwd, [commit_id]))
     paths = [os.fsencode(path).decode("utf-8", "replace") for path in changed]
@@ -149,7 +149,8 @@ def _read_file(path: str, invocation: Invocation) -> dict[str, str]:
             fields = read_entity(entity).fields
             value = {key: fields[key] for key in fields if key not in ("timestamp", OWNER)}
     except (OSError, ValueError, RecursionError) as error:
-        message = f"--fields {escape_controls(shorten(path, 200))} could not be read: {escape_controls(str(error))}"
+        why = (error.strerror if isinstance(error, OSError) else "") or escape_controls(str(error))
+        message = f"--fields {escape_controls(shorten(path, 200))} could not be read: {why}"
         raise CheckpointError(message, 'a JSON object of texts: {"phase": "review"}') from None
     if not isinstance(value, dict) or not all(isinstance(item, str) for item in value.values()):
         raise CheckpointError("--fields is not a JSON object of texts", 'for example {"phase": "review"}')
@@ -170,11 +171,8 @@ def _describe_saved(saved: store.Saved, args: argparse.Namespace, invocation: In
     what = "created" if saved.created else "started over" if saved.fresh else "updated"
     lines: list[Block] = [Line(f"{name}: {what}", "good")]
     lines += [Line(f"  {key}: {shorten(fields[key], 100)}") for key in saved.changed if key in fields]
-    findings = graph.find_offline(args.offline)
-    if saved.copy:
-        back = f"checkpoint memory save --yes --fields {quote_word(saved.copy)}/memory-checkpoint.json"
-        message = "a copy was kept of what the checkpoint held" + (", and a new one was started" if saved.fresh else "")
-        findings.insert(0, Finding("memory/backup", "warning", message, name, hint=f"to restore it: {back}"))
+    more = ", and a new one was started" if saved.fresh else ""
+    findings = [*graph.find_copy(saved.copy, name, more), *graph.find_offline(args.offline)]
     instant = read_stamp(saved.changed.get("timestamp")) or (0, "")
     return Outcome(data, lines, [*findings, *rules.check(saved.entity, instant[0])], 0)
 
@@ -222,16 +220,22 @@ def _load(args: argparse.Namespace, invocation: Invocation) -> Outcome:
         if args.details:
             lines += _list_details(entity, reading)
         elif not args.resume and not args.to_skill:
-            lines += _offer(data["options"])
+            lines.append(Line("Resume from checkpoint?"))
+            for way, label, command in _WAYS:
+                title = f"{label} (recommended)" if way == advised else label
+                lines.append(Line(f"  {title:40}{command}", "" if way == advised else "dim"))
             if invocation.interactive:
-                choice = _ask(lines, invocation)
+                question = "[r]esume, start [f]resh, show [d]etails, anything else: nothing?"
+                choice = _CHOICES.get(invocation.ask(question, lines).strip().lower()[:1], "nothing")
                 lines = _list_details(entity, reading) if choice == "details" else []
         if choice == "resume":
-            noted = {"resumed_at": write_instant(invocation.now), "resumed_on": _find_position(invocation.cwd)}
+            position = _find_position(invocation.cwd) or "no commit"
+            noted = {"resumed_at": write_instant(invocation.now), "resumed_on": position}
             keep = graph.make_keep(invocation)
-            fields = store.update_checkpoint(transport, home, noted, invocation.now, keep).fields
-            data |= {"fields": fields, "resumed": True, "options": []}
-            next_action = shorten(fields.get("next_action", "no next action is recorded"), _WIDTH)
+            saved = store.update_checkpoint(transport, home, noted, invocation.now, keep)
+            findings += graph.find_copy(saved.copy, entity.name)
+            data |= {"fields": saved.fields, "resumed": True, "options": []}
+            next_action = shorten(saved.fields.get("next_action", "no next action is recorded"), _WIDTH)
             lines.append(Line(f"resumed; next: {next_action}", "good"))
     if args.to_skill:
         return _hand_over(args.to_skill, Outcome(data, lines, findings, 0), invocation)
@@ -243,7 +247,9 @@ def _load(args: argparse.Namespace, invocation: Invocation) -> Outcome:
 
 def _nothing(args: argparse.Namespace, transport: Transport, home: Home) -> Outcome:
     data = {"entity": store.find_name(transport, home), "exists": False, "fields": {}, "options": []}
-    others = [entity for entity in transport.read_graph() if read_entity(entity).state in ("good", "interrupted")]
+    others = list[Entity]()
+    with suppress(UnavailableError):  # it takes long to list a large graph
+        others += [each for each in transport.read_graph() if read_entity(each).state in ("good", "interrupted")]
     shown = ", ".join(f"{entity.name} ({read_entity(entity).fields['initiative']})" for entity in others[:5])
     findings = graph.find_offline(args.offline)
     if others:
@@ -266,14 +272,6 @@ def _summarize(reading: Reading, now: int) -> list[Block]:
     return lines
 
 
-def _offer(options: list[dict[str, Any]]) -> list[Block]:
-    lines: list[Block] = [Line("Resume from checkpoint?")]
-    for option in options:
-        title = f"{option['label']} (recommended)" if option["recommended"] else option["label"]
-        lines.append(Line(f"  {title:40}{option['command']}", "" if option["recommended"] else "dim"))
-    return lines
-
-
 def _list_details(entity: Entity, reading: Reading) -> list[Block]:
     order = [*KEYS, *(key for key in reading.fields if key not in KEYS)]
     lines: list[Block] = [Line("")]
@@ -284,20 +282,9 @@ def _list_details(entity: Entity, reading: Reading) -> list[Block]:
     return lines
 
 
-def _ask(lines: list[Block], invocation: Invocation) -> str:
-    for line in lines:
-        if isinstance(line, Line):
-            invocation.stderr.write(f"{escape_controls(line.text)}\n")
-    answer = invocation.ask("[r]esume, start [f]resh, show [d]etails, anything else: nothing?")
-    return _CHOICES.get(answer.strip().lower()[:1], "nothing")
-
-
 def _find_position(cwd: str) -> str | None:
     commit = run_git(["rev-parse", "--short=12", "HEAD"], cwd, check=False)
-    if commit.code:
-        return None
-    branch = run_git(["symbolic-ref", "--short", "--quiet", "HEAD"], cwd, check=False)
-    return f"{branch.out.decode('utf-8', 'replace').strip() or 'no branch'} {commit.out.decode().strip()}"
+    return None if commit.code else f"{read_branch(cwd) or 'no branch'} {commit.out.decode().strip()}"
 
 
 def _hand_over(skill: str, outcome: Outcome, invocation: Invocation) -> Outcome:
@@ -314,8 +301,10 @@ def _hand_over(skill: str, outcome: Outcome, invocation: Invocation) -> Outcome:
 def _clear(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     try:
         return _delete(args, invocation)
-    except GraphError as error:
-        repaired = repair_graph(args, invocation, error)
+    except GraphError:
+        repaired = repair_graph(args, invocation)
+        if repaired is None:
+            raise
         if "aside" not in repaired.data:
             return repaired
         args.yes = True

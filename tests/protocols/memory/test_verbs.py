@@ -81,6 +81,7 @@ def test_update_takes_a_field_away_but_not_the_initiative(repo: GitRepo, graph: 
     put_graph(graph, entity_line(*SOUND, "timestamp:2020-01-01T00:00:00Z"))
     assert "phase" not in memory(repo, "update", "phase=")["fields"]
     memory(repo, "update", "initiative=", code=2)
+    assert "there are: initiative" in run_here("memory", "update", "nosuch=", "--offline", cwd=repo.path).stderr
     memory(repo, "update", code=2)
 
 
