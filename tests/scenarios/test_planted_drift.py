@@ -12,7 +12,7 @@ from checkpoint_git.core.clock import write_instant
 from checkpoint_git.tools.doctor import verb as doctor
 from checkpoint_git.tools.setup.init import Options, init
 from tests.scenarios import planted
-from tests.scenarios.planted import HOUR, NOON, NOW, WRITTEN, ago, path_of, primer, text_of
+from tests.scenarios.planted import HOUR, NOW, WRITTEN, ago, path_of, primer, text_of
 from tests.support.repos import GitRepo
 from tests.support.snapshot import take_snapshot
 from tests.support.verbs import Ran, run_verb
@@ -28,7 +28,6 @@ PLANTED: list[Place] = [
     ("warning", "drift/stale-in-progress", "stale", "/updated_at"),
     ("warning", "drift/stale-blocked", "stuck", "/updated_at"),
     ("note", "drift/complete-but-moving", "finished", "/status"),
-    ("note", "drift/complete-but-moving", "released", "/status"),
     ("warning", "drift/file-missing", "files", f"{FILES}/1"),
     ("warning", "drift/file-missing", "files", f"{FILES}/2"),
     ("warning", "drift/file-missing", "files", f"{FILES}/3"),
@@ -87,8 +86,6 @@ def drifted(healthy: GitRepo) -> GitRepo:
     planted.commit(repo, "Move things", WRITTEN + 2 * HOUR)
     (repo.path / "lib/held.py").unlink()
     repo.write("lib/mine.py", "# nobody else has it\n")
-    tag = {**os.environ, "GIT_COMMITTER_DATE": f"@{NOON - HOUR} +0000"}
-    assert repo.run("git", "tag", "-a", "-m", "one", "v1.0", env=tag).returncode == 0
     repo.git("config", "--unset", "merge.checkpoint.recursive")
     (repo.path / ".git/hooks/pre-push").unlink()
     # the healthy one that lists lib/held.py and is complete since long would be right to complain too
@@ -123,7 +120,6 @@ def _plant(repo: GitRepo) -> dict[str, str]:
             "blockers": [{**blocker, "proposed_resolution": "Ask Bo"}],
         },
         "finished": {"status": "complete", "updated_at": ago(20), "context_primer": primer("lib/moving.py")},
-        "released": {"status": "complete", "updated_at": ago(30)},
         "files": {"context_primer": primer(*files)},
         "only-here": {"context_primer": primer("lib/mine.py")},
         "outdated": {"context_primer": primer("lib/moving.py")},

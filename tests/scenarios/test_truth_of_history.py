@@ -11,6 +11,8 @@ import pytest
 
 from checkpoint_git.core.clock import DAY, read_instant, write_instant
 from checkpoint_git.disk.discover import find_place
+from checkpoint_git.mcp.calls import World
+from checkpoint_git.mcp.tools import TOOLS
 from checkpoint_git.protocols.contract import Question
 from checkpoint_git.protocols.skill.session_brief import summarize_for_session
 from checkpoint_git.protocols.skill.verbs import next as next_verb
@@ -232,6 +234,25 @@ HEALTHY = (
     Row("its revert alone is merged", (SQUASH, Step('Revert "Add search (#12)" (#13)', 12)), says("Merge #12")),
     Row("dependency in words", (SQUASH,), says("Go on", depends_on=["audit shows spec approved", "#13"])),
     Row("another branch's", (Step("Start"),), says("Merge #99")),
+    Row("forbidden", (SQUASH,), says("Do not merge #12 before Friday", "Write")),
+    Row("a question", (SQUASH,), says("Does #12 cover the command line?")),
+    Row("rebased onto", (SQUASH,), says("Rebase onto #12")),
+    Row("a follow-up", (SQUASH,), says("Open a follow-up to #12")),
+    Row("brought to another branch", (SQUASH,), says("Backport #12 to 1.x")),
+    Row("learned from", (SQUASH,), says("Copy the tests of PR #12 for the parser")),
+    Row("in German, taken back", (SQUASH,), says("PR #12 zurückrollen")),
+    Row("in French, forbidden", (SQUASH,), says("Ne pas fusionner la PR #12")),
+    Row("the ticket itself", (Step("ABC-12: search"),), says("Close ABC-12 in Jira")),
+    Row("a longer number", (Step("Add search (#123)"), Step("ABC-121: search")), says("Merge #12", "Finish ABC-12")),
+    Row("a number of the plan", (SQUASH,), says("Step #12 of the plan: measure")),
+    Row("a fixup", (Step("fixup! Add search (#12)"),), says("Merge #12")),
+    Row("quoted in a message", (Step("Prepare\n\nThe plan was: merge #12 first"),), says("Merge #12")),
+    Row("blocker that only names it", (SQUASH,), asks("Do as in #12")),
+    Row("blocker resolved", (SQUASH,), says("Go on", blockers=[
+        {"id": "b1", "description": "Slow", "needs": "code_fix", "proposed_resolution": "PR #12", "resolved": True}])),
+    Row("dependency elsewhere", (SQUASH,), says("Go on", depends_on=["acme/other#12"]), remote=HERE),
+    Row("file split", (FILES, Step("Split", 10, (), {"src/api/names.py": "names\n" * 30, "src/api/users.py": "u\n"})),
+        lists("src/api/users.py", "src/api/*.py")),
     Row("files that are there", (FILES,), lists("src/api/", "src/api/*.py", "src/api/tags.py (names, new)",
         "./src/api/users.py", "src/../src/api/posts.py", "src/api/{users,tags}.py", "src/api/old.py (deleted in #3)")),
 )  # fmt: skip
@@ -337,6 +358,53 @@ def test_every_view_tells_what_is_likely_merged(repo: GitRepo, monkeypatch: pyte
     assert "next_actions.0: #12 is merged: " in ran.stderr
     run_verb(report, "-o", str(tmp_path / "page.html"), "--no-doctor", cwd=repo.path, now=on(21))
     assert "Merge #12, then deploy (#12 is merged)" in (tmp_path / "page.html").read_text()
+
+
+def test_an_agent_is_told_the_same_over_mcp(repo: GitRepo) -> None:
+    build(repo, Row("", (SQUASH,), says("Merge #12", "Merge #12, then deploy", "Land #99")))
+    for tool in ("checkpoint_status", "checkpoint_next", "checkpoint_resume", "checkpoint_show"):
+        (chosen,) = (each for each in TOOLS if each.name == tool)
+        asked = {} if tool == "checkpoint_next" else {"skill": "build"}
+        answer = chosen.run(asked, World(str(repo.path), "")).document
+        (own,) = answer.get("skills", [answer])
+        merged = own["merged"] if "merged" in own else own["next_actions"][0]["merged"]
+        (likely,) = [each for each in merged if not each["sure"]] if isinstance(merged, list) else [merged]
+        assert (likely["sure"], likely["note"]) == (False, "#12 is merged")
+        told = own.get("skipped_actions", own.get("shipped_actions", []))
+        assert [each.get("action", each.get("text")) for each in told] == ["Merge #12"] * (tool != "checkpoint_show")
+
+
+@pytest.mark.parametrize("story", ["moved on another branch", "in a submodule", "split", "renamed back", "copied"])
+def test_a_listed_file_is_missing_only_where_it_is(repo: GitRepo, story: str) -> None:
+    build(repo, Row("", (FILES,), lists("src/api/users.py")))
+    moves, finds = list[str](), ""
+    if story == "moved on another branch":
+        moves = ["checkout -q -b side", "mv src/api/users.py src/people.py", "commit -qm Move", "checkout -q main"]
+    elif story == "split":
+        repo.write("src/names.py", "users\n" * 9)
+        repo.write("src/mails.py", "mails\n" * 9)
+        moves, finds = ["rm -q src/api/users.py", "add src", "commit -qm Split"], '"Split"'
+    elif story == "renamed back":
+        moves = ["mv src/api/users.py src/a.py", "commit -qm Away", "mv src/a.py src/api/users.py", "commit -qm Back"]
+    elif story == "copied":
+        repo.write("src/copy.py", repo.read("src/api/users.py"))
+        moves = ["add src", "commit -qm Copy"]
+    else:
+        part = GitRepo.create(repo.path.parent / "part")
+        part.write("lib.py", "lib\n")
+        part.commit("Add")
+        moves = [f"-c protocol.file.allow=always submodule add -q {part.path} vendor/part", "commit -qm Vendor"]
+        repo.write(PATH, lists("vendor/part/lib.py", "vendor/part/"))
+    for words in moves:
+        repo.git(*words.split())
+    _, _, found = look(repo.path)
+    ran = run_verb(resume, "build", cwd=repo.path, now=on(22))
+    told = [one for one in ran.outcome.findings if one.code == "drift/file-missing"]
+    summary = summarize_for_session(Question(find_place(str(repo.path)), seconds(on(22)), {}, "prime"))
+    gone = [line for line in summary.lines if line.startswith("  src/")]
+    assert (len(found), len(told), len(gone)) == (bool(finds),) * 3, found
+    assert finds in "".join(found)
+    assert finds in "".join(gone)
 
 
 def test_every_view_tells_of_a_blocker_that_what_it_proposes_is_merged(repo: GitRepo, tmp_path: Path) -> None:

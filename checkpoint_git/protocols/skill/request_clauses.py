@@ -1,10 +1,10 @@
 """What one clause of a text says: its verb and the reference that this governs, a step, a state, a fact. Pure."""
 
-from itertools import pairwise, takewhile
+from itertools import dropwhile, pairwise, takewhile
 from typing import NamedTuple
 
 from checkpoint_git.protocols.skill import request_words as terms
-from checkpoint_git.protocols.skill.request_text import MARK, RequestText, Words, phrase_at
+from checkpoint_git.protocols.skill.request_text import MARK, RequestText, Words, phrase_at, soften
 
 
 class _Rule(NamedTuple):
@@ -19,14 +19,15 @@ class _Rule(NamedTuple):
 _CHECKED = terms.HURDLES | terms.REVIEWED | terms.APPROVAL
 _AWAITED = _CHECKED | terms.LANDED | terms.GREEN
 _APART = terms.RELATIONS - terms.REVIEWED
+_AFTER_NOUNS = (terms.PREPOSITIONS | terms.ANDS | terms.BEHIND) - terms.NOUNS - terms.FORGES
 _RULES: dict[str, _Rule] = {
     "land": _Rule(about=terms.LANDING),
-    "review": _Rule(about=terms.LANDING, forbids=terms.TO_LEARN),
-    "renew": _Rule(about=_CHECKED),
+    "review": _Rule(about=terms.LANDING | terms.REMARKS, forbids=terms.TO_LEARN),
+    "renew": _Rule(about=_CHECKED, forbids=frozenset(["from"])),
     "update": _Rule(about=_CHECKED),
     "publish": _Rule(about=frozenset(["to", "link", "linked", "linking"]), forbids=terms.LATER),
     "verify": _Rule(needs=terms.GREEN, only=terms.SETTLING, forbids=frozenset(["remains", "unmerged"])),
-    "watch": _Rule(about=terms.APPROVAL, forbids=terms.TO_LEARN),
+    "watch": _Rule(about=_CHECKED, forbids=terms.TO_LEARN),
     "work": _Rule(about=_CHECKED),
     "address": _Rule(about=terms.REVIEWED, needs=terms.REVIEWED, forbids=terms.LATER),
     "ask": _Rule(about=terms.REVIEWERS | terms.APPROVAL | terms.LANDING, needs=terms.ASKED_FOR, forbids=terms.LATER),
@@ -56,8 +57,13 @@ class Head:
         start = self.verb.count(" ") + 1 if self.verb else 0
         self._between, self._behind = (self._words[start:at], self._words[at + 1 :]) if at >= 0 else ([], [])
 
-    def asks(self) -> bool:
-        """Whether this is a request that a merge of the reference answers."""
+    def asks(self, *, is_gated: bool) -> bool:
+        """Whether this is a request that a merge of the reference answers. is_gated: it stands under a condition."""
+        is_closed = self._text.closed.issuperset(self._text.references([self.token]))
+        is_closed = is_closed and self._words[0] in terms.CLOSING and not self._behind
+        if is_closed and self._is_light(self._words[1:-1]):
+            self.is_doubtful = is_gated
+            return True
         rule = _RULES.get(self.kind)
         if rule is None or self.verb.startswith("auto"):
             return self._is_noun_phrase()
@@ -76,8 +82,30 @@ class Head:
         is_closed = bool(needed & {*behind[:5]} and not _APART & {*behind[:1]}) or self._ends_well()
         is_vague = "for" in behind and not _AWAITED & near  # "monitor #12 for any fix"
         is_vague = self.kind in terms.OF_AIMS and (is_vague or {"merge", "rebase"} <= {*behind})
+        is_vague = is_vague or (self.kind == "address" and not is_closed and not (rule.needs | terms.FLAWS) & near)
+        is_vague = is_vague or bool({"not", "no", "nicht", "niet", "pas", "não"} & {*behind})
+        is_vague = is_vague or self._names_more() or self._is_of_the_ticket()
         self.is_doubtful = is_vague or not (is_closed or (is_named and self.kind not in terms.OF_AIMS))
         return self._governs(rule) and (is_closed or self._is_titled())
+
+    def _names_more(self) -> bool:
+        """Whether more is named that has no number: "and the docs PR", "plus its companion", "and X checks"."""
+        words = self._behind
+        for at, word in enumerate(words):
+            if word in terms.JOINTS or words[at : at + 2] in (["along", "with"], ["together", "with"]):
+                rest = words[at + 1 :] if word in terms.JOINTS else words[at + 2 :]
+                named = [*takewhile(lambda each: each not in terms.JOINTS, rest)]
+                if {*named[:1]} & (terms.DETERMINERS | terms.OTHERS) and {*named} & terms.OTHERS:
+                    return True
+                is_list = self.kind == "work" and word in terms.ANDS and not (terms.OF_LISTS | {"to"}) & {*words[:at]}
+                if is_list and not {*named[:1]} <= terms.KNOWN:
+                    return True
+        return False
+
+    def _is_of_the_ticket(self) -> bool:
+        """Whether a ticket itself is written or changed, and not its work done: "create ABC-12"."""
+        is_ticket = self._text.references([self.token])[0][0].isalpha()
+        return self.kind in ("publish", "update") and is_ticket and not {*self._between} & {"pr", "mr", "pull"}
 
     @staticmethod
     def _is_light(words: Words) -> bool:
@@ -88,11 +116,12 @@ class Head:
         "rebase onto #12", "merge main into #12".
         """
         words = self._between
-        names_it = (self._text.is_named_pull(self.token) or words[-1:] == ["prs"]) and not {*words} & terms.OF_ANOTHER
+        is_pull = self._text.is_named_pull(self.token) or not terms.PULLS.isdisjoint(words[-1:])
+        names_it = is_pull and terms.OF_ANOTHER.isdisjoint(words)
         if not rule.about & {*words}:
             if self._behind[:2] in (["into", "a"], ["into", "one"]):  # "merge #12 and #13 into one plan"
                 return False
-            is_target = words[-1:] in (["on"], ["onto"], ["into"], ["to"]) and "auto" not in self.verb
+            is_target = {*words[-1:]} & terms.TARGETS and "auto" not in self.verb and self.kind != "wait"
             return (names_it or self._is_light(words)) and not is_target
         at = max(number for number, word in enumerate(words) if word in rule.about)
         behind = [word for word in words[at + 1 :] if word not in terms.LANDING]
@@ -102,20 +131,27 @@ class Head:
         after = self._behind
         first = after[0] if after else ""
         if first == "'":  # "#12's new CI run"
-            is_own = self.kind == "land" or not (terms.NOUNS | terms.PARTS).isdisjoint(after[2:6])
-            return is_own and not terms.RELATIONS & {*after[2:5]}
+            of_it = [*dropwhile(lambda word: word in terms.LIGHT - terms.NOUNS, after[2:])]
+            named = [*takewhile(lambda word: word[0].isalnum() and word not in _AFTER_NOUNS, of_it)]
+            ends = {*named[-1:], *(named[:1] if self.kind == "review" else ())}  # "#12's cache design" is read to learn
+            is_own = self.kind == "land" or (bool(ends) and ends <= terms.NOUNS | terms.PARTS)
+            more = of_it[len(named) :]
+            return is_own and (not {*more[:1]} & terms.ANDS or self._joins_a_noun(more)) and not _APART & {*after[2:5]}
         if first in terms.ANDS or first == "/":
             return self._joins_a_noun(after)
         if first == ",":
-            return after[1:2] == [] or after[1] in terms.MANNER - {"codespan"} or after[1].endswith(("ing", "ed", "ly"))
+            return (
+                after[1:2] == []
+                or after[1] in terms.MANNER - terms.MORE - {"codespan"}
+                or after[1].endswith(("ing", "ed", "ly"))
+            )
         is_manner = first in terms.BEHIND | terms.HURDLES or first.endswith(("ly", "mente")) or "/" in first  # a branch
         is_part = {*after[:3]} & terms.PARTS and not {*after[:2]} & _APART  # "#12 Windows CI"
         return is_manner or not first[:1].isalnum() or bool(is_part)
 
     def _is_titled(self) -> bool:
         """Whether a title follows the reference: "land #12 timeline data model", and not "merge #12 slack the team"."""
-        at = 2 if self._behind[:2] == ["'", "s"] and self.kind == "publish" else 0
-        title = self._behind[at:]
+        title = self._behind
         begins = bool(title) and title[0][0].isalpha() and title[0] not in terms.ANDS | terms.AFTERWARDS
         return begins and not {*title[1:2]} & terms.ARTICLES and not {*title[:8]} & terms.NOT_OF_A_TITLE
 
@@ -132,6 +168,8 @@ class Head:
         at = next((number for number, word in enumerate(words) if word.startswith(MARK)), 0)
         if words[0] in ("auto-merge", "automerge"):
             return True
+        if words[0] in ("ci", "checks") and {*words} - {words[at]} <= terms.SETTLING:
+            return True  # "CI green on #12"
         found = [number for number, word in enumerate(words[:at]) if word in terms.APPROVAL]
         if not found or words[0] in terms.OTHER_VERBS or {*words[:at]} & terms.RELATIONS:
             return False
@@ -157,13 +195,10 @@ def is_on_its_way(head: Words) -> bool:
     if at == len(words) or not all(word in terms.LIGHT for word in words[:at]):
         return False
     behind = words[at + 1 :]
-    is_past = {*behind[:1]} & terms.PAST and {*behind[1:2]} & terms.BEHIND  # "merged at"
-    if is_past or ({*behind[:1]} & terms.COPULAS and terms.PAST & {*behind[:4]}):
+    if {*behind[:1]} & terms.PAST or ({*behind[:1]} & terms.COPULAS and terms.PAST & {*behind[:4]}):
         return False
     while behind and behind[0] in terms.COPULAS:
         behind = behind[1:]
-    if behind[:1] in (["needs"], ["need"]):
-        return bool((terms.APPROVAL | {"merging", "rebase", "rebasing"}) & {*behind[1:6]})
     last, before = behind[-1] if behind else "", {*behind[:-1]}
     if terms.VERBS.get(last) in ("land", "review", "address") and before <= terms.LIGHT | terms.BEHIND:
         return True  # German and Dutch end so
@@ -178,26 +213,50 @@ def is_on_its_way(head: Words) -> bool:
 
 def leads_on(detail: Words, gate: Words, kind: str) -> bool:
     """Whether what stands behind a dash begins the work that follows, and is not a title."""
+    if phrase_at(detail, 0, terms.MORE) or (detail and _has_infinitive(detail)):
+        return True
+    detail = soften([*detail])
     first = {word.lower() for word in detail[:1]}
     is_name = any(word[0].isupper() for word in detail[:1])  # "HTML partials"
     work = terms.AFTERWARDS | terms.NEEDED | (terms.OTHER_VERBS | {"revisit"} if kind in terms.OF_AIMS else frozenset())
     is_gated = not is_name and bool({"once", "after", "when"} & {*gate[:1]})
     names = first & terms.DEEDS and any(word.startswith(MARK) for word in detail)  # "wait for #12 - rebase #13"
     names = names or (gate[:1] == ["while"] and any(word.startswith(MARK) for word in gate))
-    return bool(names or first & work or (is_gated and first - (terms.KNOWN - terms.RELATIONS) - terms.EFFECTS))
+    said = {word.lower() for word in detail}
+    owes = said & (terms.NEEDED | terms.UNDONE) and not said & (terms.HURDLES | terms.REVIEWED | terms.APPROVAL)
+    return bool(names or owes or first & work or (is_gated and first - (terms.KNOWN - terms.RELATIONS) - terms.EFFECTS))
+
+
+def _has_infinitive(words: Words) -> bool:
+    """Whether a Romance or Russian infinitive begins words, or a German or Dutch one ends them: "Docs bijwerken".
+    Chinese and Japanese words, which tell no verb by its end, count as one.
+    """
+    *before, last = [word for word in words if word[0].isalpha()] or [""]
+    first = [*before, last][0].lower()
+    is_romance = first.endswith(("er", "ir", "re", "ar")) and bool({*words[1:2]} & terms.FOREIGN)
+    is_last = bool(before) and before[0].istitle() and last.islower() and last not in terms.KNOWN
+    is_german = is_last and last.endswith(("en", "ern", "eln")) and not last.endswith("een")
+    return is_german or is_romance or first.endswith(("ть", "ти")) or first[:1] >= "\u3000"
 
 
 def hides_work(words: Words, kind: str) -> bool:
-    """Whether "and", or a comma in a request to merge, is followed by what may be a verb that no table knows."""
+    """Whether "and", a comma or what only says when is followed by what may be a verb that no table knows."""
+    known = terms.KNOWN | terms.ROLES | terms.ANDS
+    named = next((at for at, word in enumerate(words) if word.startswith(MARK)), len(words))
     for at, (joint, after) in enumerate(pairwise(words)):
-        joins = joint.lower() in terms.ANDS - {"or"} or (joint == "," and kind == "land")
-        is_word = after.replace("-", "").isalpha() and not after.isupper() and after.lower() not in terms.KNOWN
-        behind = {*words[at + 2 : at + 3]}
-        # what "for" and the like begin goes on with nouns; a verb has an object there, as a rule with an article
-        is_list = after.istitle() or kind in ("wait", "watch") or terms.OF_LISTS & {*words[:at]}
-        is_listed = is_list and joint in ("and", ",", "&", "+") and not behind <= terms.LIGHT - terms.PREPOSITIONS
-        acts_on = behind & terms.ARTICLES and not after.endswith(("ing", "ed"))  # "page the owner"
-        if at and joins and is_word and not is_listed and (acts_on or not after.endswith(terms.OF_NOUNS)):
+        before, behind = words[at - 1 : at], {*words[at + 2 : at + 3]}
+        joins = joint.lower() in terms.ANDS - {"or"} or joint == ","
+        is_branch = joint in terms.TRUNKS and {*before} <= terms.TARGETS
+        is_when = (joint.lower() in terms.WHEN or joint.endswith("ly")) and not {*before} & terms.ARTICLES
+        ends = at > named and (is_branch or is_when)
+        is_word = after.replace("-", "").isalpha() and not after.isupper() and after.lower() not in known
+        # what "for" and the like begin goes on with nouns; a verb has an object there, as a rule
+        is_list = kind in ("wait", "watch") or terms.OF_LISTS & {*words[:at]}
+        is_listed = after.istitle() or (is_list and behind <= terms.ANDS | terms.PREPOSITIONS | {","})
+        acts_on = behind & terms.ARTICLES and not after.endswith(("ing", "ed", "ly"))  # "page the owner"
+        is_listed = is_listed and joint in ("and", ",", "&", "+")
+        is_noun = is_listed or (after.endswith(terms.OF_NOUNS) and after not in terms.DEEDS)
+        if at and (joins or ends) and is_word and (acts_on or not is_noun):
             return True
     return False
 
@@ -205,21 +264,21 @@ def hides_work(words: Words, kind: str) -> bool:
 def states_something(head: Words, joint: str) -> bool:
     """Whether a clause only says how something is, or what it does."""
     words = [word.lower() for word in head]
-    if terms.NEEDED & {*words}:
+    owes = any(one in terms.COPULAS and two in terms.UNDONE for one, two in pairwise(words))
+    if terms.NEEDED & {*words} or (owes and not terms.HURDLES & {*words}):
         return words[0] in terms.EFFECTS  # "unblocks the remaining tests"
     is_verb = words[0] in terms.DEEDS
-    subject = joint == "sentence" and not is_verb and words[0] not in terms.ROLES | terms.ARTICLES
-    is_effect = words[0] in terms.EFFECTS and not (joint == "then" and words[0] in ("keep", "leave"))
-    if is_effect or (subject and {*words[1:2]} & terms.ACTS):
-        return True  # "Vercel deploys it"
+    is_work = words[0] in terms.KEPT and (joint == "then" or not terms.MADE.isdisjoint(words[1:2] + words[-1:]))
+    if words[0] in terms.EFFECTS and not is_work:  # "preserve a backup first" is work
+        return True
     if joint not in ("sentence", "start"):
         return False
-    acting = {before for before, word in pairwise(words[1:9]) if word.endswith("s")}
-    if joint == "sentence" and not is_verb and acting - terms.ANDS - terms.PREPOSITIONS - terms.ARTICLES:
+    acting = {before for before, word in pairwise(words[1:9]) if word.endswith("s") and word.isascii()}
+    if joint == "sentence" and not is_verb and acting - terms.ANDS - terms.LIGHT:
         return True  # "the parser rejects empty input"
     clause = words[1 : next((at for at, word in enumerate(words) if word in ("that", "which")), 10)]
     states = not is_verb and terms.STATING & {*clause[:10]}
-    is_past = not is_verb and any(word.endswith("ed") and word[:2] != "un" for word in words[:5])
+    is_past = not is_verb and any(word.endswith("ed") and word[:2] != "un" and len(word) > 4 for word in words[:5])
     return bool(states or is_past or words[0] in terms.LABELS | terms.STATED or words[-1] in terms.SETTLED)
 
 
@@ -242,14 +301,14 @@ _STEPS = {
     "update": _Step(needs=frozenset(["its", "body", "description"])),
     "work": _Step(needs=terms.APPROVAL | frozenset(["ci", "checks", "gates", "self-review"])),
     "obtain": _Step(needs=terms.APPROVAL | terms.HURDLES | terms.ROLES),
-    "renew": _CHECKING,
+    "renew": _Step(needs=terms.HURDLES | terms.REVIEWED),
     "wait": _CHECKING,
     "watch": _CHECKING,
     "verify": _Step(needs=terms.HURDLES | terms.UNMERGED, only=terms.POINTERS),
     "run": _Step(needs=terms.HURDLES | terms.REVIEWED),
     "ask": _Step(needs=frozenset(["review", "merge", "approve", "land"])),
     "bring": _Step(needs=frozenset(["green"])),
-    "tidy": _Step(needs=frozenset(["branch", "branches"])),
+    "tidy": _Step(needs=terms.BRANCHES),
 }
 
 
@@ -258,9 +317,11 @@ def is_step(head: Words) -> bool:
     phrase = phrase_at(words, 0, terms.VERBS)
     kind, rest = terms.VERBS.get(phrase, ""), words[phrase.count(" ") + 1 :]
     step = _STEPS.get(kind)
-    if step is None or goes_beyond(head):
-        return (words[0] == "decide" and "merge" in words[1:4]) or " ".join(words[:3]) in terms.ALONE
+    if step is None or goes_beyond(head) or hides_work(head, kind) or terms.ELSEWHERE & {*"-".join(rest).split("-")}:
+        is_approval = words[-1] in terms.APPROVAL - terms.LANDING and {*words} <= terms.LIGHT | terms.APPROVAL
+        return (words[0] == "decide" and "merge" in words[1:4]) or " ".join(words) in terms.ALONE or is_approval
     rest = [*takewhile(lambda word: word not in terms.OF_MEANS, rest)]
     said = {part for word in rest if word[0].isalnum() for part in word.split("/") if not part.endswith("ly")}
-    names_branch = kind == "tidy" and "/" in words[-1] and words[0] != "cut"
-    return bool(step.needs & said) or (bool(step.only) and said <= step.only) or names_branch
+    if kind == "publish" and phrase != "push" and "codespan" in said and not {"pr", "mr", "pull"} & said:
+        return False  # "create `develop`"
+    return bool(step.needs & said) or (bool(step.only) and said <= step.only) or words == ["wait"]

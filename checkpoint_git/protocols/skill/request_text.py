@@ -1,7 +1,7 @@
 """A text that may ask for something, taken apart: words, references as tokens, clauses and conditions. Pure."""
 
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from typing import NamedTuple
 
 from checkpoint_git.core.references import Mention, find_mentions
@@ -37,13 +37,6 @@ _PLAN_STEP = re.compile(
 )
 
 
-_ALTERNATIVES = re.compile(  # "review/merge" and the like: one of them says it
-    r"(?i)\b(?:re-?|self-)?(review|approve|approval|merge|ci)"
-    r"(?:(?:\s?/\s?|\s+or\s+(?=close|reject|decline))"
-    r"(?:re-?)?(?:review|approve|merge|close|reject|decline|approval|ci|cd|request changes)\b)+"
-)
-
-
 def _last_verb(slashed: "re.Match[str]") -> str:
     """The one of "rebase/merge" that says it."""
     verbs = slashed[0].lower().split("/")
@@ -54,7 +47,8 @@ def _last_verb(slashed: "re.Match[str]") -> str:
 class RequestText:
     """A text as words; references are tokens, and a list of references is one."""
 
-    def __init__(self, text: str, mentions: Sequence[Mention]) -> None:
+    def __init__(self, text: str, mentions: Sequence[Mention], closed: Collection[str] = ()) -> None:
+        self.closed = {*closed}  # issues that commits closed
         self._references: list[tuple[str, ...]] = []
         self._spelled: list[str] = []
         text = text.replace(MARK, " ").replace(BRACKETED, " ")
@@ -70,15 +64,15 @@ class RequestText:
             plain = plain.replace(signs, words)
         plain = re.sub(rf"`\s*({MARK}.)\s*`", r"\1", plain)
         plain = re.sub(r"`[^`]*`", lambda code: " CI checks " if " checks" in code[0] else f" {_CODE} ", plain)
+        plain = re.sub(rf"{_CODE}\s*+(?:,|and|&|\+)?\s*+(?:and\s++)?(?={_CODE})", "", plain)  # a list of them
         plain = re.sub(r"\[([^\[\]]*)\]\([^()]*\)", r"\1", plain)  # a Markdown link
-        plain = re.sub(r"https?://\S+|[*_\"\u201c\u201d«»]", "", plain)
-        plain = "\n".join(filter(None, map(str.strip, plain.split("\n"))))
-        plain = re.sub(r"(?m)^(?:[-•+]\s+|\d+[.)]\s+|\[ ?\]\s*|#+\s+)+", "", plain).replace("\n", " ; ")
+        plain = re.sub(r"https?://\S+|<!--[^<>]{0,200}-->|[*_\"\u201c\u201d«»]", "", plain)
+        plain = re.sub(r"(?m)^\s*+(?:[-•+]\s+|\d+[.)]\s+|\[ ?\]\s*|#+\s+)*+", "", plain.strip()).replace("\n", " ; ")
         plain = re.sub(r"(?i)\b(rebase|squash) and merge\b", r"\1-merge", plain)
+        plain = re.sub(r"(?i)\b(merge|approve|review|ci)(?: or (?:close|reject|decline)|/cd)\b", r"\1", plain)
         plain = re.sub(
-            rf"(?i)(?<![\w/-])[a-z-]{{1,20}}(?:/[a-z-]{{1,20}})++(?=[^.;,:]{{0,30}}{MARK})", _last_verb, plain
+            rf"(?i)(?<![\w/-])[a-z-]{{1,20}}(?:/[a-z-]{{1,20}})++(?=[^.;,:]{{0,30}}{MARK}|\.?$)", _last_verb, plain
         )
-        plain = re.sub(r"(?<=\w)(?:→|->)(?=\w)|(?<=\d) (?:→|->) (?=\d)", "-", _ALTERNATIVES.sub(r"\1", plain))
         plain = re.sub(rf"({MARK}.) [\u2014-](?= {MARK}|#?\d)", r"\1 and others ", plain)  # a range names more
         for _ in range(3):  # what stands in brackets explains, but for references alone
             plain = re.sub(r"(?<!\s)\s*+\(([^()]{0,800})\)", self._open_brackets, plain)
@@ -91,7 +85,8 @@ class RequestText:
 
     def _open_brackets(self, found: "re.Match[str]") -> str:
         bare = re.sub(f"{MARK}.", "", found[1])
-        if re.match(r"\w++(?! (?:\d|was\b|is\b))", bare) and {*bare.split()[:1]} & (terms.THEN | terms.AFTERWARDS):
+        said = bare.lower().split()
+        if {*said} & terms.THEN or (re.match(r"\w++(?! (?:\d|was\b|is\b))", bare) and {*said[:1]} & terms.OPENING):
             return f" ; {found[1]}"
         return f" {BRACKETED}{found[1]}" if bare != found[1] and not bare.strip(" ,/&+-") else " "
 
@@ -140,7 +135,8 @@ def find_segments(words: Sequence[str]) -> Iterator[tuple[list[str], str]]:
             segment += ["to", _CODE]
             at += 2
             continue
-        then = phrase_at(words, at, terms.THEN) if words[at - 1] != "only" else ""
+        is_gate = words[at - 1] == "only" or " " in phrase_at(words, at, terms.GATES)  # "después de aprobar"
+        then = "" if is_gate else phrase_at(words, at, terms.THEN)
         if word in terms.SENTENCE_ENDS or word in terms.ARROWS or then:
             yield segment, joint
             segment, joint = [], "sentence" if word in terms.SENTENCE_ENDS else "then"
@@ -168,10 +164,10 @@ def split_clauses(words: list[str], joint: str) -> Iterator[Clause]:
             in_gate = True
         parts = at and _parts(words, at, in_gate=in_gate)
         if parts:
-            if any(each not in _SOFT_JOINTS for each in clause):
+            if any(each not in terms.JOINTS for each in clause):
                 yield Clause(clause, gate, joint)
                 joint = "and"
-            joint = "or" if joint == "and" and word.lower() == "or" else joint
+            joint = "or" if joint == "and" and word.lower() in ("or", "ou", "oder") else joint
             clause, gate, in_gate = [], [], False
         elif in_gate:
             gate.append(word)
@@ -180,26 +176,32 @@ def split_clauses(words: list[str], joint: str) -> Iterator[Clause]:
     yield Clause(clause, gate, joint)
 
 
-_SOFT_JOINTS = terms.ANDS | {","}
-
-
 def _parts(words: Words, at: int, *, in_gate: bool) -> bool:
     """Whether a word only parts two clauses."""
-    if words[at].lower() not in _SOFT_JOINTS:
+    if words[at].lower() not in terms.JOINTS:
         return False
-    after = next(
-        (number for number in range(at + 1, len(words)) if words[number].lower() not in _SOFT_JOINTS), len(words)
-    )
-    while after < len(words) and words[after].lower() in ("optionally", "also", "finally", "either", "la", "le"):
-        after += 1
+    after = next((each for each in range(at + 1, len(words)) if words[each].lower() not in terms.JOINTS), len(words))
     if after == len(words):
         return True
+    after += words[after].lower() in terms.CLITICS and phrase_at(words, after + 1, terms.VERBS) != ""  # "et la merger"
     if words[after].startswith(MARK):
         return not in_gate
     if in_gate and (words[after] == "needs" or {*map(str.lower, words[after + 1 : after + 4])} & terms.PREDICATES):
         return False  # "once checks are green and review blockers are resolved", "until it merges or needs me"
+    if in_gate and words[after] in ("lint", "build", "check") and words[after + 1 : after + 2] == [","]:
+        return False  # "after tests, lint, and review"
     verb = words[after].lower().rpartition("-")[2]  # "hardware-validate"
-    return bool(phrase_at(words, after, terms.VERBS) or {verb, words[after].lower()} & terms.OTHER_VERBS)
+    if phrase_at(words, after, terms.VERBS) or {verb, words[after].lower()} & terms.DEEDS:
+        return True
+    return in_gate and not _goes_on(words[after:])
+
+
+def _goes_on(words: Words) -> bool:
+    """Whether a condition goes on behind "and": with a known word, a noun, or what is said of it: "and X pass"."""
+    first = words[0].lower()
+    is_noun = words[0] != first or first.endswith(terms.OF_NOUNS) or not first.isalpha()
+    is_known = first in terms.KNOWN | terms.ROLES | terms.LIGHT
+    return is_noun or is_known or bool({*map(str.lower, words[1:5])} & (terms.PREDICATES | terms.COPULAS))
 
 
 def phrase_at(words: Words, at: int, phrases: "frozenset[str] | Mapping[str, str]") -> str:
@@ -230,11 +232,19 @@ def soften(words: list[str]) -> list[str]:
             if words[start + 2 : start + 3] == ["of"]:  # "team reviews of #12"
                 break
             return [words[start + 1][:-1], *words[start + 2 :]]  # "the owner merges #12"
-        elif words[at].istitle() and words[at + 1 : at + 2] == ["to"] and phrase_at(words, at + 2, terms.VERBS):
-            at += 2  # "Ada to review #12"
         else:
             break
     return words[at:]
+
+
+def move_last_verb(clause: Clause) -> Clause:
+    """The clause with its verb in front, where German or Dutch has it at the end: "Review von #12 abwarten"."""
+    *words, last = [*clause.words, *clause.gate] or [""]
+    before = {*map(str.lower, clause.words if clause.gate else words)}
+    known = {word for word in before if word[0].isalnum()} <= terms.LIGHT | terms.REVIEWED | terms.APPROVAL
+    if last.lower() not in terms.FINAL_VERBS or not words or not known or phrase_at(words, 0, terms.VERBS):
+        return clause
+    return Clause([last, *clause.words[: None if clause.gate else -1]], clause.gate[:-1], clause.joint)
 
 
 def cut_detail(words: list[str]) -> tuple[list[str], list[str]]:

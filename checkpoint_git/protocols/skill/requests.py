@@ -7,7 +7,7 @@ work.
 """
 
 import re
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 from typing import Literal, NamedTuple, TypeVar
 
 from checkpoint_git.core.references import Mention, find_mentions
@@ -30,6 +30,7 @@ from checkpoint_git.protocols.skill.request_text import (
     cut_detail,
     find_own_mentions,
     find_segments,
+    move_last_verb,
     phrase_at,
     soften,
     split_clauses,
@@ -62,9 +63,9 @@ class Request(NamedTuple):
     remains: bool = True
 
 
-def find_uses(text: str) -> list[Use]:
-    """Every reference of a text with its strongest use, in the order named."""
-    request = read_request(text)
+def find_uses(text: str, closed: Collection[str] = ()) -> list[Use]:
+    """Every reference of a text with its strongest use, in the order named. closed: issues that a commit closed."""
+    request = read_request(text, closed)
     roles: dict[str, Role] = dict.fromkeys(request.about, "about")
     roles.update(dict.fromkeys(request.waits, "waits"))
     roles.update(dict.fromkeys(request.asked, "asked"))
@@ -72,9 +73,9 @@ def find_uses(text: str) -> list[Use]:
     return [Use(reference, roles.get(reference, "mentioned")) for reference in named]
 
 
-def find_shipped(action_text: str, merged: Mapping[str, Evidence]) -> Evidence | None:
+def find_shipped(action_text: str, merged: Mapping[str, Evidence], closed: Collection[str] = ()) -> Evidence | None:
     """The evidence that an action is done: all it asks for is merged, and it asks for nothing else. Else None."""
-    request = read_request(action_text)
+    request = read_request(action_text, closed)
     if request.remains or not request.asked or any(reference not in merged for reference in request.asked):
         return None
     return merged[request.asked[0]]
@@ -104,14 +105,15 @@ def find_resolution(resolution: str, merged: Mapping[str, object]) -> str | None
     return next((one for one in named if one in merged and is_resolved_by(resolution, one)), None)
 
 
-def read_request(text: str) -> Request:
+def read_request(text: str, closed: Collection[str] = ()) -> Request:
     """What a text asks for; of a text that is too long to be an action, only that something remains."""
     mentions = find_own_mentions(text)
     if not mentions or len(text) > MAX_TEXT or len(mentions) > _MOST_MENTIONS or text.lstrip(" -*").startswith("[x]"):
         return Request()
-    request = _Reader(text, mentions).read()
-    is_part = _PART.search(text) and not any({*"#!"} & {*one} for one in request.asked)
-    return request._replace(remains=request.remains or bool(is_part))
+    request = _Reader(text, mentions, closed).read()
+    is_question = text.rstrip(" *_`)").endswith("?")
+    is_part = bool(_PART.search(text)) and not any({*"#!"} & {*one} for one in request.asked)
+    return request._replace(remains=request.remains or is_question or is_part)
 
 
 _PART = re.compile(r"\b(?:part|phase|step|slice|half)\s*\d", re.IGNORECASE)  # of a ticket, which has more of them
@@ -131,14 +133,13 @@ _NEAR = 160  # characters around a reference in which words decide about it
 class _Reader:
     """Reads one text; collects references by what becomes of them."""
 
-    def __init__(self, text: str, mentions: Sequence[Mention]) -> None:
-        self._text = RequestText(text, mentions)
+    def __init__(self, text: str, mentions: Sequence[Mention], closed: Collection[str]) -> None:
+        self._text = RequestText(text, mentions, closed)
         self._asked: list[str] = []
         self._awaited: list[str] = []  # waited for at the head of a clause: asked for, unless more follows
         self._waits: list[str] = []
         self._about: list[str] = []
         self._remains = False
-        self._remained = False  # of the sentences before this one
         self._is_owed = False  # something remained before the first request
         self._is_begun = False  # the request is to begin work: the sentences behind it are its details
         self._is_sentence = False  # a sentence is read that is not the first
@@ -154,19 +155,27 @@ class _Reader:
         for segment, joint in find_segments([word for word in words if word != BRACKETED]):
             if any(word.isalnum() or word.startswith(MARK) or word[0].isalnum() for word in segment):
                 self._read_segment(segment, joint)
-        self._remains = self._remains or self._remained or self._is_doubtful or bool(self._prepared)
+        self._remains = self._remains or self._is_doubtful or bool(self._prepared)
         (self._waits if self._remains else self._asked).extend(self._awaited)
         asked, waits, about = (tuple(dict.fromkeys(found)) for found in (self._asked, self._waits, self._about))
         return Request(asked, waits, about, self._remains)
 
     def _names_its_work(self, words: Words) -> bool:
-        """Such as "Add retries (#12)": the reference in brackets at the end says which work is meant."""
+        """Such as "Add retries (#12)", "Land retries, PR #12": the reference at the end says which work is meant."""
         words = soften([*words])
         words = words[:-1] if words[-1:] == ["."] else words
-        if len(words) < 4 or words[-2] != BRACKETED or sum(word.startswith(MARK) for word in words) != 1:
+        if len(words) < 4 or sum(word.startswith(MARK) for word in words) != 1 or words[-1][0] != MARK:
             return False
-        said = {word.lower() for word in words[:-2]}
-        return words[0].lower() in terms.BUILDS and not said & terms.MORE_THAN_A_NAME
+        named, said = words[:-2], {word.lower() for word in words[:-2]}
+        kind = terms.VERBS.get(phrase_at(named, 0, terms.VERBS), "")
+        is_pull = words[-2] == "," and self._text.is_named_pull(words[-1])
+        lands = kind == "land" or (kind == "ask" and terms.LANDED & said and terms.PULLS & said)
+        if lands and (words[-2] == BRACKETED or is_pull):
+            is_more = said & (terms.OF_THE_MERGE | terms.MORE_THAN_A_NAME) or goes_beyond(named)
+            return not is_more and not hides_work(named, "land")
+        is_last = terms.VERBS.get(named[-1].lower()) == "land" and not said & terms.JOINTS  # "X in main mergen"
+        is_name = is_last or (named[0].lower() in terms.BUILDS and not said & terms.MORE_THAN_A_NAME)
+        return words[-2] == BRACKETED and is_name
 
     def _read_segment(self, words: list[str], joint: str) -> None:
         """Words between strong joints: perhaps a condition, then coordinate clauses."""
@@ -180,22 +189,19 @@ class _Reader:
             if terms.TROUBLE & said or is_otherwise:  # "if a check fails, ...": moot once merged
                 return
             self._is_landed = self._is_landed or said <= terms.AFTER_THE_MERGE
-            if not words:
-                self._waits += self._text.references(condition)
-                self._remains = True
-                return
+            self._remains |= not words
         self._is_sentence, self._is_listed = joint == "sentence", False
-        if self._is_sentence:
-            self._remained, self._remains = self._remained or self._remains, False
-        is_forbidden = False
-        for clause in split_clauses(words, joint):
-            is_forbidden = phrase_at(clause.words, 0, terms.NOTS) != "" or (is_forbidden and clause.joint == "or")
+        is_forbidden, clauses = False, [*split_clauses(words, joint)]
+        for at, clause in enumerate(clauses):  # "never review, approve or merge #12"
+            is_forbidden = is_forbidden and "or" in {each.joint for each in clauses[at:]}
+            is_forbidden = is_forbidden or phrase_at(clause.words, 0, terms.NOTS) != ""
             if not is_forbidden:
                 self._read_clause(clause, condition)
         if self._remains:
             self._waits += self._text.references(condition)
 
     def _read_clause(self, clause: Clause, condition: Words) -> None:
+        clause = move_last_verb(clause)
         head, detail = cut_detail(soften(clause.words))
         first = {word.lower() for word in head[:1]}
         if self._asked and clause.joint == "or" and first & terms.DECLINING:
@@ -218,20 +224,21 @@ class _Reader:
                 self._read_clause(clause._replace(words=detail), condition)
                 return
         kind = terms.VERBS.get(phrase_at(head, 0, terms.VERBS), "")
+        if self._asked and len(head) == 1 and kind in ("renew", "address") and terms.TROUBLE & {*clause.gate}:
+            return  # "merge #12, rebase if needed"
         if self._is_request(head, clause, condition) or (not references and is_step(head)):
-            follows = self._is_landed and not references and kind in ("verify", "watch", "wait", "renew", "run")
+            is_after = self._is_landed or ({*clause.gate[:1]} & terms.UPON and {*clause.gate} & terms.PAST_MERGE)
+            follows = bool(is_after) and not references and kind in terms.PURSUED
             was_landed, self._is_landed = self._is_landed, self._is_landed or kind == "land"
             is_before = clause.gate[:1] == ["before"] and not any("merg" in word for word in clause.gate)
             follows = follows or (is_before and (kind == "wait" or "".join(clause.gate[1:2]).endswith("ing")))
             self._is_listed = kind == "address" or (bool(detail) and kind == "work")
-            if kind in ("publish", "mark") and references:  # what is done before goes into what is pushed
-                self._remains = False
             if kind == "land":
                 self._asked += self._prepared or ([] if self._asked else self._about)
                 self._prepared = []
                 if not was_landed:  # what was to be done on the way is over with the merge
-                    self._remains = self._remained = self._is_owed
-            self._remains = self._remains or follows or leads_on(soften(detail), clause.gate, kind)
+                    self._remains = self._is_owed
+            self._remains = self._remains or follows or leads_on(detail, clause.gate, kind)
             return
         if references and (kind or first & terms.PREPARING):
             self._prepared += references
@@ -240,7 +247,9 @@ class _Reader:
         is_alone = len([word for word in head if word not in "[]()"]) == 1
         if references and ((is_alone and (detail or is_first)) or (detail and is_first)):
             self._read_heading(next(word for word in head if word.startswith(MARK)), detail, clause)
-        elif not any(states_something(said, clause.joint) for said in (head, detail) if said):
+        elif any(states_something(said, clause.joint) for said in (head, detail) if said):
+            self._about += self._text.references(head[:1]) if is_first else ()
+        else:
             is_detail = self._is_listed or (self._is_begun and self._is_sentence)
             self._remains |= not is_detail or goes_beyond(head) or bool(first & terms.AFTERWARDS)
 
@@ -259,16 +268,17 @@ class _Reader:
         """Whether a merge answers the clause; notes its references."""
         if goes_beyond(head):
             return False
-        found = Head(head, self._text)
+        is_led = head[1:2] == ["to"] and not phrase_at(head, 0, terms.VERBS)  # "Ada to merge", "Pretend to merge"
+        found = Head(head[2:] if is_led and head[0].lower() not in terms.OTHER_VERBS else head, self._text)
         kind = found.kind
         if clause.gate[:1] == ["before"] and not found.token:  # "get approval before merging #12"
             found = Head([*head, *clause.gate], self._text)
-        if found.token and (found.asks() or is_on_its_way(head)) and not hides_work(head, kind):
+        if found.token and (found.asks(is_gated=bool(clause.gate or condition)) or is_on_its_way(head)):
             if not self._asked:
-                self._is_owed = self._remains or self._remained
+                self._is_owed = self._remains
             asked = self._awaited if kind == "wait" else self._asked
             asked += self._text.references([found.token])
-            self._is_doubtful |= found.is_doubtful
+            self._is_doubtful |= found.is_doubtful or is_led or hides_work(head, kind)
             self._is_begun = kind == "work" and found.verb not in terms.ENDINGS
             return True
         if head[0].lower() in ("blocked", "depends") and found.token:
@@ -279,7 +289,7 @@ class _Reader:
             self._asked += self._text.references(condition)
             return True
         is_unmerged = {word.lower() for word in clause.gate} & terms.UNLESS and kind in ("follow", "verify", "bring")
-        goes_on = self._asked and len(head) == 1
+        goes_on = self._asked and {*map(str.lower, head[1:])} <= terms.LIGHT | terms.BEHIND
         if found.token and (is_unmerged or goes_on):
             self._asked += self._text.references([found.token])
             return True

@@ -1,6 +1,5 @@
 """Claims taken, renewed and given up: compare and swap on a ref, here and on the remote that the clones share."""
 
-import os
 import random
 import time
 from collections.abc import Mapping
@@ -11,7 +10,7 @@ from checkpoint_git.core.terminal_text import escape_controls
 from checkpoint_git.git.leases import FETCHED, SEEN, Claim, read_claims
 from checkpoint_git.git.private_objects import read_ref, write_commit
 from checkpoint_git.git.remotes import Reply, UnreachableError, fetch, push_commit
-from checkpoint_git.git.run import run_git
+from checkpoint_git.git.run import NO_HOOKS, run_git
 from checkpoint_git.tools.sync.run import backoff
 
 _TRIES, _PATIENCE = 60, 60.0  # seconds for one question
@@ -61,5 +60,5 @@ def swap_claim(
 def _swap(top: str, ref: str, new: str, old: str, env: Mapping[str, str], *, check: bool = False) -> bool:
     # "" is no ref. False, nothing changed, where it names something else than old
     what = [ref, new, old or "0" * len(new)] if new else ["-d", ref, old]
-    words = ["-c", f"core.hooksPath={os.devnull}", "update-ref", "--no-deref", *what]
+    words = [*NO_HOOKS, "update-ref", "--no-deref", *what]
     return new == old or run_git(words, top, env=env, check=check).code == 0

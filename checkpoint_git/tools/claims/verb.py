@@ -1,5 +1,6 @@
 """`checkpoint claim` and `checkpoint release`: one session at a time works on a checkpoint, until its lease ends."""
 
+import os
 from argparse import ArgumentParser, Namespace
 from typing import NamedTuple
 
@@ -30,8 +31,8 @@ class _Verb(NamedTuple):
             parser.add_argument("--force", action="store_true", help="another session's claim too")
 
     def run(self, args: Namespace, invocation: Invocation) -> Outcome:
-        skill_layout().check_skill_name(args.skill)
-        now, top = invocation.now, plan_place(invocation.cwd).work_tree
+        now, place = invocation.now, plan_place(invocation.cwd)
+        path, top = skill_layout().checkpoint_path(place, args.skill), place.work_tree
         if top is None:
             raise CheckpointError("not in a git repository, and a claim is a ref", "git init, or git clone")
         lease = read_duration(args.lease) if self.is_claim else 0
@@ -52,7 +53,11 @@ class _Verb(NamedTuple):
             return Outcome(data, [], [Finding("claim/held", "error", taken.line, hint=hint)])
         where = f"in all clones that share {remote}" if remote else "in the work trees of this clone"
         told = f"yours until {wish.data['until']}; when it is done: checkpoint release {name}" if claim else "released"
-        return Outcome(data, [Line(f"{args.skill} is {told} ({where})", "good")])
+        lines = [Line(f"{args.skill} is {told} ({where})", "good")]
+        if claim and not os.path.lexists(path):
+            message = f"found no checkpoint {args.skill} here; `checkpoint status` lists those that are"
+            lines.append(Line(message, "warn"))
+        return Outcome(data, lines)
 
 
 CLAIM, RELEASE = _Verb(is_claim=True), _Verb(is_claim=False)

@@ -16,6 +16,8 @@ from checkpoint_git.protocols.skill.requests import Use, find_shipped, find_uses
 SENTENCES = json.loads(Path(__file__).with_name("requests.json").read_text("utf-8"))
 # Kinds of sentences that people wrote elsewhere, in our words. The engine is tuned on one half; the other only judges.
 LABELLED = json.loads(Path(__file__).with_name("request_labels.json").read_text("utf-8"))
+# Met once before anything was changed for them; docs/doctor.md has the figures of that first sight.
+FIRST_SIGHT = json.loads(Path(__file__).with_name("request_first_sight.json").read_text("utf-8"))
 
 EVIDENCE = {reference: f"proof of {reference}" for reference in ("#12", "#13", "!12", "ABC-12", "acme/app#12")}
 
@@ -73,6 +75,27 @@ EVIDENCE = {reference: f"proof of {reference}" for reference in ("#12", "#13", "
         "Fix PR #12 test failures",
         "Review PR #12; do not merge or deploy it",
         "Merge PR #12 if every check holds; otherwise stop and report the blocker",
+        "Merge the search PR (#12)",
+        "Merge search (#12)",
+        "Get the search PR (#12) merged",
+        "Land the auth refactor, PR #12",
+        "Ops-Skripte in `main` mergen (PR #12)",
+        "Make sure #12 gets merged",
+        "See that #12 gets merged",
+        "merge pull/12",
+        "Nudge reviewers on #12",
+        "Get PR #12 merge-ready",
+        "Ready to merge (PR #12) \u2014 waiting on you.",
+        "Relire la PR #12 et la merger si conforme",
+        "Address review feedback on PR #12 <!-- id: 19 -->",
+        "Check PR #12 mergeability, rebase if needed",
+        "PR #12 needs review/merge.",
+        "Fusionar PR #12 después de confirmar sus checks",
+        "Mergear PR #12 depois que a CI passar",
+        "Confirm PR #12 required checks passed before merge",
+        "Mark PR #12 ready, then the explicit merge approval",
+        "Land #12, then immediately rebase/merge #13",
+        "PR #12 \ucd5c\uc885 \ud310\ub2e8",
     ],
 )
 def test_an_action_that_asks_to_land_something_is_shipped_once_that_is_merged(text: str) -> None:
@@ -111,6 +134,14 @@ def test_an_action_that_asks_to_land_something_is_shipped_once_that_is_merged(te
         "Verify the fix (#12)",
         "User merged #12 by mistake",
         "Drive #12 to production",
+        "Review #12's new CI run logs and dashboards",
+        "Merge main into the search PR (#12)",
+        "Never review, approve, or merge #12",
+        "Implement #12",
+        "Fix #12",
+        "Close #12",
+        "Next: PR #12",
+        "Next step: PR #12 - the parser",
         "",
     ],
 )
@@ -123,6 +154,12 @@ def test_an_action_that_only_mentions_merged_work_is_not_shipped(text: str) -> N
     "text",
     [
         "Merge #12, then deploy",
+        "Rebase #12, then run its production-chain validation and the independent review",
+        "Confirm PR #12 is merged - and the import if it ran",
+        "Fusionar #12 después desplegar",
+        "Merge #12 (copy the plan over, then renumber it)",
+        "Merge #12, fix the comment in notes.yaml",
+        "Merge #12, rebase the other branches if needed",
         "Merge #12 and deploy to staging",
         "Write the docs, then merge #12",
         "Merge #12. Tell the team.",
@@ -140,6 +177,13 @@ def test_an_action_that_only_mentions_merged_work_is_not_shipped(text: str) -> N
         "Review PR #12 diff, decide merge vs changes, hardware-validate the timing",
         "Review PR #12 while tracking the evidence for ABC-13",
         "Merge PR #12 after review, then keep the gates as they are",
+        "Merge #12 by Monday and mail Ada",
+        "Review PR #12 for security, paint the fence",
+        "Ada to merge #12",
+        "Merge #12 now disable v1",
+        "Merge #12. Preserve a backup of the database first.",
+        "Merge the search PR (#12) and deploy",
+        "Merge PR #12 \u00b7 write the release notes",
     ],
 )
 def test_an_action_that_asks_for_more_is_not_shipped_as_a_whole(text: str) -> None:
@@ -211,6 +255,15 @@ def test_what_is_skipped_is_done_and_most_of_what_is_done_is_skipped(half: str) 
     assert len(skipped & done) >= 0.90 * len(done), done - skipped
 
 
+@pytest.mark.parametrize(("run", "least"), [(1, 0.83), (2, 0.90), (3, 0.95), (4, 0.85), (5, 0.85), (6, 0.92)])
+def test_what_was_first_met_in_a_test_is_skipped_only_if_done(run: int, least: float) -> None:
+    rows = [row for row in FIRST_SIGHT if row["run"] == run and row["label"] != "unsure"]
+    done = {row["text"] for row in rows if row["label"] == "done"}
+    skipped = {row["text"] for row in rows if is_shipped(row["text"])}
+    assert skipped - done == set()
+    assert len(skipped & done) >= least * len(done), done - skipped
+
+
 WRAPS = ["**{}**", "- {}", "1. {}", "- [ ] {}", "* {}.", "TODO: {}", "Next: {}", "  {}  ", "Please {}"]
 
 
@@ -246,10 +299,161 @@ def test_other_numbers_do_not_change_the_answer(row: dict[str, Any]) -> None:
         "Get PR #12's follow-on merged",
         "Review #12 to see what it covers",
         "Merge PR #12. Otherwise useful: export the figures",
+        "Should we merge #12?",
+        "Merge #12 and this PR",
+        "Merge #12 plus its companion PR",
+        "Merge #12, the docs PR and the schema PR",
+        "Merge PR #12 together with the backend counterpart",
+        "Finish PR #12 CI and accessibility checks",
+        "Fix what PR #12 left open",
+        "#12 landed but the docs are missing",
+        "Review PR #12 as an example",
+        "Review #12 for reusable parts",
+        "Review PR #12's cache design",
+        "Update ticket ABC-12",
+        "Create ABC-12",
+        "Auf #12 rebasen",
+        "Na de merge van #12 de docs bijwerken",
+        "Watch PR #12 CI and re-check the downstream stack",
+        "Resolve PR #12 ordering and any collisions",
+        "Land #12. Commit the notes after the merge",
+        "Review #12. Deployment verification remains pending",
+        "Merge #12. The migration has not been run yet.",
+        "Merge #12. Nobody has told the customers.",
+        "Merge #12. Don't forget to bump the version.",
+        "Merge #12. Half of it is done.",
+        "Merge #12. Ada asks for a demo.",
+        "Review PR #12; phase 2 starts after that.",
+        "Merge #12. Doku steht aus.",
+        "Merge #12 — then the import",
+        "Merge #12 — the docs are outstanding",
+        "Merge #12 — once it is in, ping ops",
+        "Finish #12 docs, then continue the splits behind their gates",
+        "Merge #12 so that main has it. Create `develop`",
+        "Approve PR #12 is not part of this",
+        "Merge #12 (and deploy)",
+        "Land #12 (backport to 2.x)",
+        "Merge #12 (also tag it)",
+        "Merge #12 (und deployen)",
+        "Fusionner #12 (et déployer)",
+        "Undo the merge of #12",
+        "Back out the merge of #12",
+        "Reverse the merge of #12",
+        "Cancel the merge of #12",
+        "Block the merge of #12",
+        "Prevent the merge of #12",
+        "Land #12, next dark mode",
+        "Land #12, later dark mode",
+        "Merge #12, followed by backfill",
+        "Merge #12, the other one too",
+        "Watch CI after merge, merge #12",
+        "Review #12 and rerun CI after merge",
+        "Merge #12 \u2014 please deploy",
+        "Merge #12: just tag it",
     ],
 )
-def test_a_request_for_more_than_its_references_remains(text: str) -> None:
+def test_work_beside_a_request_remains(text: str) -> None:
     assert not is_shipped(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Monitor CI on PR #12",
+        "Re-run CI on PR #12",
+        "Rerun the flaky job on PR #12",
+        "Queue PR #12 for merge",
+        "CI green on PR #12",
+        "Merge #12, then #13 in order",
+        "Merge #12 (approved and green)",
+        "Merge #12 (and #13)",
+        "Merge #12 then #13 in that order",
+        "PR #12 contains the parser; review and merge it",
+        "Squash-merge #12 after tests, lint, and review pass",
+        "Wait for PR #12 `node`, `python` and `web` checks",
+        "Auf Review von PR #12 warten",
+        "CI von PR #12 abwarten",
+        "Konflikte in PR #12 auflösen",
+        "PR #12 nach Review mergen",
+        "PR #12 rebasen und mergen",
+        "ABC-12 fertigstellen",
+        "Attendre la revue de la PR #12",
+        "Résoudre les conflits de la PR #12",
+        "Fusionner #12 une fois la CI verte, puis supprimer la branche",
+        "Esperar la revisión del PR #12",
+        "Resolver los conflictos del PR #12",
+        "Aguardar a revisão do PR #12",
+        "Resolver conflitos do PR #12",
+        "Decisión sobre PR #12",
+        "等待 PR #12 CI 与 Owner 合并授权。未经授权不合并",
+        "PR #12 리뷰 대기",
+    ],
+)
+def test_a_request_in_other_words_or_another_language_is_read(text: str) -> None:
+    assert is_shipped(text)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Merge #12 and {}",
+        "Merge #12; {}",
+        "Merge #12 before Friday and {}",
+        "Merge #12 by Monday and {}",
+        "Merge #12 by Monday, {}",
+        "Merge #12 once CI is green and {}",
+        "Merge #12 after review, {}",
+        "Merge #12 unless Ada objects and {}",
+        "Merge #12 with Ada and {}",
+        "Merge #12 (and {})",
+        "Merge #12 today {}",
+        "Merge #12 carefully {}",
+        "Merge #12 into main {}",
+        "Merge #12 and delete the branch, {}",
+        "Get #12 merged, {}",
+        "Review PR #12 for security, {}",
+        "Review PR #12's diff and {}",
+        "Wait for PR #12 CI and {}",
+        "Update PR #12's description and {}",
+        "User decision on #12, {}",
+    ],
+)
+def test_a_verb_that_no_table_knows_is_work_that_remains(text: str) -> None:
+    work = ("paint fence", "mail Ada", "knit the flags", "weld new servers", "juggle its remaining docs")
+    assert [one for one in work if is_shipped(text.format(one))] == []
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Refuse to merge #12",
+        "Pretend to merge #12",
+        "Update PR #12's issue list",
+        "Merge #12 — Docs bijwerken",
+        "Merge #12: Kunden informieren",
+        "Merger #12 — prévenir le client",
+        "Fusionar #12 — avisar al equipo",
+        "Merge #12 — обновить документацию",
+        "合并 #12 — 通知客户",
+        "Merge #12 — email the customers",
+    ],
+)
+def test_what_may_be_another_request_is_not_taken_for_a_name_or_a_title(text: str) -> None:
+    assert not is_shipped(text)
+
+
+@pytest.mark.parametrize("text", ["Fix #12", "Implement #12", "Close #12", "Resolve issue #12", "Close #12: a crash"])
+def test_to_fix_or_close_an_issue_is_done_once_a_commit_closed_it(text: str) -> None:
+    assert find_shipped(text, EVIDENCE, ["#12"])
+    assert find_shipped(text, EVIDENCE) is None
+
+
+@pytest.mark.parametrize(
+    "text",
+    ["Fix #12 on Windows", "Fix #12 and mail Ada", "Close #12 once verified", "Reopen #12", "Close #12 and #13"],
+)
+def test_a_commit_that_closed_an_issue_proves_no_more_than_that(text: str) -> None:
+    assert find_shipped(text, EVIDENCE, ["#12"]) is None
 
 
 def test_an_action_is_not_shipped_while_one_of_its_references_is_open() -> None:

@@ -62,6 +62,14 @@ def test_what_one_work_tree_has_claimed_another_cannot(ann: Clone, tree: GitRepo
     assert ask(ann, "claim", "qa")[0] == 0
 
 
+def test_a_claim_of_a_name_that_has_no_checkpoint_says_so(ann: Clone) -> None:
+    said = [run_checkpoint("claim", name, cwd=ann.path).stdout for name in ("typo", "build")]
+    assert [f"found no checkpoint {name} here" in text for name, text in zip(("typo", "build"), said, strict=True)] == [
+        True,
+        False,
+    ]
+
+
 def test_two_sessions_in_one_work_tree_are_two_holders(tree: GitRepo) -> None:
     assert ask(tree, "claim", "build", session="one")[0] == 0
     assert ask(tree, "claim", "build", session="two")[0] == 1
