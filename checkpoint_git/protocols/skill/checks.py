@@ -122,15 +122,10 @@ def find_stale_blocks(facts: SkillFacts) -> Iterator[Finding]:
 
 @check("drift/complete-but-moving", "note", remedy="`checkpoint reset NAME`")
 def find_moving_completions(facts: SkillFacts) -> Iterator[Finding]:
-    """Complete for more than 14 days, and its files changed or a tag was made since."""
+    """Complete for more than 14 days, and its files changed since."""
     for summary, days in facts.find_aged("complete"):
-        changed, tag, since = find_changed_files(summary, facts), facts.newest_tag, ""
-        if changed:
-            since = _describe_changes(changed)
-        elif tag and tag.when > (summary.updated_at or 0) + _GRACE:  # one of the same day belongs to the work itself
-            since = f"the tag {shorten(tag.name, 60)} was made"
-        if since:
-            message = f"it was complete {days} days ago, and {since} since"
+        if changed := find_changed_files(summary, facts):
+            message = f"it was complete {days} days ago, and {_describe_changes(changed)} since"
             hint = "if the work continues, set --status=in_progress; else archive it"
             hint = f"{hint}: checkpoint reset {quote_word(summary.skill)}"
             yield Finding("drift/complete-but-moving", "note", message, summary.path, "/status", hint=hint)
@@ -272,11 +267,11 @@ _USES = {
 def find_shipped_actions(facts: SkillFacts) -> Iterator[Finding]:
     """A next action whose pull request or ticket is already merged."""
     for summary, passage, merged in _find_passages(facts, "actions"):
-        from checkpoint_git.protocols.skill.proof import judge_action
+        from checkpoint_git.protocols.skill.proof import find_closed, judge_action
         from checkpoint_git.protocols.skill.requests import asks_only_to_merge, find_uses
 
         proof = judge_action(passage.text, merged)
-        for use in find_uses(passage.text):
+        for use in find_uses(passage.text, find_closed(merged)):
             if use.reference not in merged or use.role not in _USES:
                 continue
             does, do, hint = _USES[use.role]

@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 from checkpoint_git.core.clock import read_instant
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.jsontext import join_pointer
-from checkpoint_git.core.progress import Tell, draw_bar
+from checkpoint_git.core.progress import Tell
 from checkpoint_git.core.references import MAX_TEXT, find_references
 from checkpoint_git.disk.cache import load_cache, make_digest, package_digest, write_cache
 from checkpoint_git.disk.discover import Place
@@ -204,7 +204,7 @@ def read_summaries(place: Place, now: int, skill: str = "", tell: Tell = lambda 
         new = summarize_document(store.check_files([(name, content)], now)[0]) if row is None else _parse_row(name, row)
         summaries.append(new)
         if len(summaries) % _PACE == 0:
-            tell(f"looking at checkpoints {draw_bar(len(summaries), total)}")
+            tell(f"looking at checkpoints: {len(summaries)} of {total}")
     if path and fresh * 20 > len(summaries):
         # each as JSON, parsed when its file turns up: ten thousand texts are smaller than their values
         rows = {

@@ -11,7 +11,7 @@ from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.disk.cache import load_cache, make_digest, mark_file, write_cache
 from checkpoint_git.disk.discover import Place, find_common_dir, relative_path
-from checkpoint_git.git import paths, refs, worktree
+from checkpoint_git.git import paths, worktree
 from checkpoint_git.git.clone import read_operation
 from checkpoint_git.git.history import history
 from checkpoint_git.git.history.evidence import Evidence
@@ -130,12 +130,6 @@ class SkillFacts:
         if found and not has_commits(place.top):  # there nothing is tracked yet
             found = [finding for finding in found if finding.code == "git/ignored"]
         return found
-
-    @fact("the newest tag", None)
-    def newest_tag(self) -> refs.Tag | None:
-        if not any(one.status == "complete" for one in self.summaries):
-            return None
-        return refs.read_newest_tag(self.context.place.top, clean_env(self.context.env))
 
     @fact("the latest history", ())
     def steps(self) -> Sequence[history.Change]:

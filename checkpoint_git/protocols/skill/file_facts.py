@@ -1,25 +1,22 @@
 """What happened to a checkpoint's folder and its files since it was written. No link leads out of the repository."""
 
 import os
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 
 from checkpoint_git.core.clock import DAY, read_instant
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.terminal_text import join_some, shorten
 from checkpoint_git.disk.discover import Place, is_inside
-from checkpoint_git.git.history.history import fits
 from checkpoint_git.git.run import clean_env, read_names, run_git
 from checkpoint_git.protocols.document import Document
 from checkpoint_git.protocols.skill.checks import find_lost_projects, find_missing_files
 from checkpoint_git.protocols.skill.facts import NamedFile, make_facts
 from checkpoint_git.protocols.skill.views import text_field
 
-_MAX_COMMITS = 5_000  # that are looked at for files which were committed with the checkpoint
-_MAX_ENTRIES = 5_000  # that are looked at below one listed folder
+_MOST_NAMES = 200  # listed files, folders and patterns that git is asked about: it compares each with every file
 _GRACE = DAY  # a session commits its files soon after it wrote its checkpoint
 _STATUS = ["status", "--porcelain", "-z", "--untracked-files=all", "--no-renames", "--"]
-_PLAIN = ["--no-renames", "--no-ext-diff", "--no-relative"]
 
 
 def read_drift(place: Place, document: Document, now: int, env: Mapping[str, str]) -> list[Finding]:
@@ -29,7 +26,7 @@ def read_drift(place: Place, document: Document, now: int, env: Mapping[str, str
     # another folder is a colleague's machine, mostly
     findings = [finding._replace(level="note") for finding in find_lost_projects(facts)]
     named = text_field(document.value or {}, "project_dir")
-    is_folder = "\0" not in named and os.path.isabs(named) and os.path.isdir(named)
+    is_folder = named.strip() and named not in facts.absent_dirs
     if is_folder and os.path.realpath(named) not in map(os.path.realpath, (place.root, place.top)):
         message = f"project_dir is {shorten(named, 100)}, and this checkpoint is in {place.root}"
         hint = "two checkouts? continue in the right one; the next update can say which: --project_dir=PATH"
@@ -47,20 +44,12 @@ def read_drift(place: Place, document: Document, now: int, env: Mapping[str, str
         message = f"what changed since the checkpoint was written could not be found out: {error.message}"
         troubles = [Finding("doctor/not-looked-at", "note", message, hint=error.hint)]
     findings += find_missing_files(facts)
-    if changed:  # one finding for all of them, at the first entry that it is about
-        first = min(file.at for file in files if any(is_covered(path, name) for path in changed for name in file.names))
-        where = f"/context_primer/generated_files/{first}"
+    if changed:
+        where = "/context_primer/generated_files"
         message = f"changed since the checkpoint was written: {join_some(changed)}"
         hint = "read them again before you rely on context_primer"
         findings.append(Finding("drift/file-changed", "note", message, document.path, where, hint=hint))
     return [*findings, *troubles]
-
-
-def is_covered(path: str, name: str) -> bool:
-    """Whether a listed name stands for a path: it is the path, a folder above it, or a pattern that it matches."""
-    if path == name or path.startswith(name.rstrip("/") + "/"):
-        return True
-    return any(letter in name for letter in "*?[") and fits(path, name)
 
 
 def _find_start(work_tree: str, document: Document, instant: int, env: Mapping[str, str]) -> str:
@@ -92,65 +81,26 @@ def _read_changed(
     place: Place, document: Document, files: Sequence[NamedFile], start: str, instant: int, env: Mapping[str, str]
 ) -> list[str]:
     """The listed files, and those in listed folders and patterns, that changed after updated_at; sorted."""
-    top, names = place.top, list(dict.fromkeys(name for file in files for name in file.names))
+    top, names = place.top, list(dict.fromkeys(name for file in files for name in file.names))[:_MOST_NAMES]
     if not names:
         return []
-    committed = set[str]()
     if place.work_tree is None:
-        here = {path for name in names for path in _list_files(top, name)}
-    else:
-        patterns = {name for name in names if set("*?[") & set(name) and not os.path.lexists(f"{top}/{name}")}
-        specs = [f":({'glob' if name in patterns else 'literal'}){name}" for name in names]
-        here = {record[3:] for record in read_names([*_STATUS, *specs], place.work_tree, env=env)}
-        if start:
-            words = ["diff", "--name-only", "-z", *_PLAIN, start, "HEAD", "--", *specs]
-            committed = set(read_names(words, place.work_tree, env=env))
-            committed |= _find_written_between(place.work_tree, specs, instant, env)
-    newer = {path for path in here if _is_newer(top, path, instant)}
-    covered = (path for path in newer | committed if any(is_covered(path, name) for name in names))
-    return sorted(path for path in covered if path != document.path)
-
-
-def _find_written_between(top: str, specs: Sequence[str], instant: int, env: Mapping[str, str]) -> set[str]:
-    # after a clone, a checkout or a rebase a file's own time is later than its commit, and says nothing
-    words = ["log", "-z", "--name-only", f"--max-count={_MAX_COMMITS}", f"--since=@{instant} +0000", *_PLAIN]
-    words += ["--no-show-signature", "--no-color", "--format=%x01%at", "HEAD", "--", *specs]
-    written: dict[str, int] = {}
-    when = 0
-    for record in run_git(words, top, env=env).out.split(b"\0"):
-        name = record.removeprefix(b"\n")
-        if name.startswith(b"\x01"):
-            when = int(name[1:])
-        elif name:
-            written.setdefault(os.fsdecode(name), when)
-    return {path for path, when in written.items() if instant + 1 < _written_at(top, path) <= when + 1}
-
-
-def _list_files(top: str, name: str) -> Iterator[str]:
-    """The file itself, or those below a folder, relative to top; symbolic links are not entered."""
-    full = os.path.join(top, name)
-    if not is_inside(full, top):
-        return
-    if not os.path.isdir(full):
-        yield name
-    seen = 0
-    for folder, _, files in os.walk(full):
-        for file in files:
-            yield os.path.relpath(os.path.join(folder, file), top).replace(os.sep, "/")
-        seen += len(files)
-        if seen > _MAX_ENTRIES:
-            return
+        there = (name for name in names if os.path.lexists(os.path.join(top, name)))  # a pattern is no file
+        return sorted(name for name in there if _is_newer(top, name, instant))
+    patterns = {name for name in names if set("*?[") & set(name) and not os.path.lexists(f"{top}/{name}")}
+    specs = [f":({'glob' if name in patterns else 'literal'}){name}" for name in names]
+    here = read_names([*_STATUS, *specs], place.work_tree, env=env)
+    newer = {record[3:] for record in here if _is_newer(top, record[3:], instant)}
+    words = ["diff", "--name-only", "-z", "--no-renames", "--no-ext-diff", "--no-relative", start, "HEAD", "--", *specs]
+    committed = set(read_names(words, place.work_tree, env=env)) if start else set[str]()
+    return sorted((newer | committed) - {document.path})
 
 
 def _is_newer(top: str, name: str, instant: int) -> bool:
     full = os.path.join(top, name)
     if not is_inside(os.path.dirname(full), top):
         return False
-    return not os.path.lexists(full) or _written_at(top, name) > instant + 1
-
-
-def _written_at(top: str, name: str) -> float:
     try:
-        return os.lstat(os.path.join(top, name)).st_mtime
+        return os.lstat(full).st_mtime > instant + 1
     except OSError:
-        return 0
+        return True

@@ -5,7 +5,7 @@ from functools import lru_cache
 
 from checkpoint_git.protocols.contract import load_document
 
-_TABLE = load_document(__file__.removesuffix(".py") + ".json")
+_TABLE = load_document(__file__, "names.json")
 # the objects with names of their own, by their path without numbers and ids; all others are open to any name
 KNOWN = {name: frozenset(row) for name, row in _TABLE["known"].items()}
 ROOT, CONTEXT_PRIMER, SKILL_STATE = KNOWN[""], KNOWN["context_primer"], frozenset(_TABLE["skill_state"])

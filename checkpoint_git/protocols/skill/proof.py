@@ -6,6 +6,7 @@ from checkpoint_git.core import jsontext
 from checkpoint_git.core.clock import read_instant
 from checkpoint_git.core.references import find_references
 from checkpoint_git.core.terminal_text import join_some
+from checkpoint_git.git.history.claims import CLOSES_RULE
 from checkpoint_git.git.history.evidence import Evidence
 from checkpoint_git.git.history.history import read_versions
 from checkpoint_git.protocols.skill.document_summary import DocumentSummary
@@ -54,10 +55,15 @@ def judge_texts(
     return {text: proof for text in actions if (proof := judge_action(text, merged))}, resolved
 
 
+def find_closed(merged: Merged) -> list[str]:
+    """What commits closed as issues: to fix, implement or close one of these is done."""
+    return [reference for reference, evidence in merged.items() if evidence.rule == CLOSES_RULE]
+
+
 def judge_action(text: str, merged: Merged) -> Proof | None:
     """What the history proves of a next action, None for nothing."""
-    shipped = find_shipped(text, merged)
-    uses = [use for use in find_uses(text) if use.role != "mentioned" and use.reference in merged]
+    shipped = find_shipped(text, merged, closed := find_closed(merged))
+    uses = [use for use in find_uses(text, closed) if use.role != "mentioned" and use.reference in merged]
     if not uses:
         return None
     names = [use.reference for use in uses]

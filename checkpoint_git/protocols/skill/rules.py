@@ -181,10 +181,6 @@ def _check_sizes(value: dict[str, Any], size: int) -> Iterator[Finding]:
         if plan_rotation(value).moved:
             hint = f"move closed entries to history: checkpoint rotate {OWN}"
         yield make_warning("skill/file-too-big", message, "", hint)
-    if value.get("layout") == "sharded":  # retired: the telemetry is in event files, which nothing reads
-        message = 'layout "sharded" is no longer supported: the entries in .checkpoints/history/<skill>/ are not read'
-        hint = "with the release that wrote it: checkpoint migrate --layout single; or restore the file from git"
-        yield Finding("layout", "error", message, where="/layout", hint=hint)
     if isinstance(summary, str) and len(summary) > MAX_SUMMARY:
         message = f"progress_summary has {len(summary)} characters, more than {MAX_SUMMARY}"
         hint = "keep a few sentences, and put detail into progress_table"

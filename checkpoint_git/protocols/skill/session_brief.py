@@ -11,17 +11,17 @@ from checkpoint_git.disk.discover import Place, find_siblings
 from checkpoint_git.protocols.contract import Question, Summary
 from checkpoint_git.protocols.document import Document, find_broken
 from checkpoint_git.protocols.skill import next_action, store, views
+from checkpoint_git.protocols.skill.branches import find_branch_work
 from checkpoint_git.protocols.skill.next_action import FindProof, FindResolved, NextAction, Queue
 from checkpoint_git.protocols.skill.resume_brief import LOOK_AFTER, Context, Plan, find_context, plan_resume
-from checkpoint_git.protocols.skill.shipped_actions import read_head, read_shipped
+from checkpoint_git.protocols.skill.shipped_actions import read_shipped
 from checkpoint_git.protocols.skill.views import describe_blocker, text_field, waits_on_user
-from checkpoint_git.version import __version__
 
 Describe = Callable[[Document, dict[str, Any]], str]  # a blocker
 
 _FEW = 64  # checkpoints that are kept whole; of more, the one to go on with is read again
 _MOST_LISTED = 100  # listed files looked at
-_NO_PATH = re.compile(r"[*?\[{\0\s]")  # signs of patterns and sentences, which are listed too
+_NO_PATH = r"[*?\[{\0\s]"  # signs of patterns and sentences, which are listed too
 _FATES = {"renamed": " (now {0.detail})", "deleted": " (deleted in {0.told})"}
 _PLAIN = "in progress"  # the reason of what just goes on
 _SHORT, _MIDDLE, _LONG = 120, 240, 600  # letters
@@ -39,46 +39,34 @@ def summarize_for_session(question: Question) -> Summary:
     resumed = next((document for document in documents if plan and document.skill == plan.skill), None)
     if resumed and resumed.text is None:  # of which the outline alone was kept: read again, if it is still there
         resumed = [*store.check_files(store.read_files(place, only={resumed.path}), now), resumed][0]
-    ahead = list[str]()
-    if find_siblings(place):
+    ahead, left = list[str](), ""
+    if find_siblings(place) or any(find_branch_work(place, [], now)):
         from checkpoint_git.protocols.skill.worktrees import find_ahead
 
-        ahead = [clean(one.line, _LONG) for one in find_ahead(place, now)]
+        others, left = find_ahead(place, now)
+        ahead = [clean(one.line, _LONG) for one in others]
     context = find_context(resumed, shipped.find_action)
     age = views.find_age((resumed and resumed.value) or {}, now)
     listed, is_old = context.primer["generated_files"], age is not None and age > LOOK_AFTER
     gone = _find_gone(place, resumed, listed) if resumed and is_old else []
     told = brief(documents, queue, plan, context, gone, now, shipped.find_proposal)
-    return told._replace(lines=[*told.lines, *_listed("Other work trees are ahead of this one", ahead, 3)])
+    elsewhere = _listed("Other work trees or branches are ahead of this one", ahead, 3)
+    return told._replace(lines=[*told.lines, *elsewhere, *filter(None, [left])])
 
 
 def _find_gone(place: Place, document: Document, listed: Sequence[str]) -> list[str]:
-    away = [entry for entry in listed[:_MOST_LISTED] if _may_be_gone(place, entry)]
-    if not away:
+    if not any(_may_be_gone(place, entry) for entry in listed[:_MOST_LISTED]):
         return []
-    from checkpoint_git.disk.cache import load_cache, make_digest, mark_file, write_cache
-
-    # what git says of them stays the same while HEAD, its index and its ignore rules do
-    marks = [os.path.join(place.top, ".gitignore"), os.path.join(place.git_dir or "", "index")]
-    head, project = read_head(place.git_dir or ""), text_field(document.value or {}, "project_dir")
-    words = [__version__, head, *map(mark_file, marks), place.root, document.path, project, *listed, "", *away]
-    path, rules = os.path.join(place.git_dir or "", "checkpoint", "gone.json"), make_digest(words)
-    known = load_cache(path, rules) if head else None
-    if isinstance(known, list):
-        return known
     from checkpoint_git.protocols.skill.facts import make_facts  # git is asked, as for the doctor
 
     files = make_facts(place, [document], 0, os.environ).files.get(document.path, ())
     gone = [file for file in files if file.state == "missing" and file.fate not in ("ignored", "cut")]
-    found = [file.path + _FATES.get(file.fate, "").format(file) for file in gone]
-    if head:
-        write_cache(path, rules, found)
-    return found
+    return [file.path + _FATES.get(file.fate, "").format(file) for file in gone]
 
 
 def _may_be_gone(place: Place, entry: str) -> bool:
     """A quick look at the path that an entry begins with; a pattern's folder."""
-    sign = _NO_PATH.search(entry)
+    sign = re.search(_NO_PATH, entry)
     path = entry[: sign.start()] if sign else entry
     path = path.rpartition("/")[0] if sign and sign[0] in "*?[{" else path
     if not path or path[0] == "/" or ".." in path:
@@ -161,7 +149,8 @@ def _describe_context(context: Context, blockers: list[str]) -> Iterator[str]:
         ("Generated files", context.primer["generated_files"][::-1], 6),
     )
     for title, texts, most in parts:
-        yield from _listed(title, [f"- {clean(text, _MIDDLE)}" for text in texts], most)
+        shown = [f"- {clean(text, _MIDDLE)}" for text in texts[:most]]
+        yield from _listed(title, [*shown, *texts[most:]], most)  # the others are counted
 
 
 def _describe_others(

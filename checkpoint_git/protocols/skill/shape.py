@@ -12,7 +12,7 @@ from checkpoint_git.protocols.skill import names
 
 # incomplete: by the object that misses a field or has it empty, indices as *: code, the least that it has
 # places: by place, whatever keyword failed: code, what to do, the end of the edit that does it
-_TABLE = load_document(__file__.removesuffix(".py") + ".json")
+_TABLE = load_document(__file__, "shape.json")
 _INCOMPLETE, _PLACES = _TABLE["incomplete"], _TABLE["places"]
 
 _LONGEST = 2_000  # characters of a hint

@@ -86,7 +86,7 @@ def find_changes(
     documents: Sequence[Document],
     states: Sequence[State],
     since: int,
-    versions: Mapping[str, dict[str, Any]] | None = None,
+    versions: Mapping[str, dict[str, Any]],
 ) -> list[Change]:
     """The checkpoints written since an instant, newest first. versions: by path, what they were then, where known."""
     values = {document.path: document.value or {} for document in documents}
@@ -94,7 +94,7 @@ def find_changes(
     changed.sort(key=lambda state: read_instant(state.updated_at) or (0, ""), reverse=True)
     found = []
     for state in changed:
-        before = (versions or {}).get(state.path)
+        before = versions.get(state.path)
         events = find_events(before, values[state.path], since)
         done = [event.text for event in events if event.kind == "done"]
         found.append(Change(state, done, events, before is not None))

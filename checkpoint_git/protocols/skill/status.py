@@ -39,7 +39,7 @@ class StatusResult(NamedTuple):
     states: list[State]
     decisions: list[Decision]
     findings: list[Finding]
-    changes: "list[Change]"
+    changes: list["Change"]
 
 
 def status(
@@ -106,7 +106,10 @@ def summarize_status(question: Question) -> Summary:
         data = data | {"skills": [state_data(state) for state in shown]} if question.form not in ("text", "md") else {}
         if question.form != "json":
             if question.brief:
-                blocks = [block for state in shown for block in (_headline(state), *_lines(state, 1))]
+                for state in shown:
+                    words = ", ".join(filter(None, (state.status, state.phase, state.step, _age_cell(state).text)))
+                    blocks.append(Line(f"{state.skill}: {words}", "strong", _status_cell(state).glyph, 2))
+                    blocks += _lines(state, 1)
             else:
                 blocks = _blocks(shown, in_full=question.skill is not None, is_short=question.short)
                 blocks += [Line("")] if result.findings else []
@@ -116,10 +119,12 @@ def summarize_status(question: Question) -> Summary:
     if question.worktrees:
         from checkpoint_git.protocols.skill.worktrees import find_ahead
 
-        ahead = find_ahead(place, question.now, question.skill)
+        ahead, left = find_ahead(place, question.now, question.skill)
+        data["not_compared"] = left
         data["worktrees"] = [one._asdict() for one in ahead]
         blocks += [Line(""), *(Line(one.line, "warn", hang=2) for one in ahead)]
-        blocks += [] if ahead else [Line("no other work tree is ahead of this one", "dim")]
+        blocks += [Line(left, "warn")] if left else []
+        blocks += [] if ahead or left else [Line("no other work tree or branch is ahead of this one", "dim")]
     if result.decisions and not question.short:
         lead.append(Line(f"{plural(len(result.decisions), 'decision')} waiting on you", "bad", "decision"))
         for one in result.decisions:
@@ -162,11 +167,6 @@ def _age_cell(state: State) -> Line:
     if state.stale:
         return Line(f"stale ({state.age // DAY}d)", "warn", "stale")
     return Line(age_text(state.age))
-
-
-def _headline(state: State) -> Line:
-    words = filter(None, (state.status, state.phase, state.step, _age_cell(state).text))
-    return Line(f"{state.skill}: {', '.join(words)}", "strong", _status_cell(state).glyph, 2)
 
 
 def _progress_blocks(state: State) -> list[Block]:

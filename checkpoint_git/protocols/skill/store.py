@@ -10,7 +10,7 @@ from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.terminal_text import escape_controls, quote_word
 from checkpoint_git.disk import atomic
 from checkpoint_git.disk.discover import Place, check_way, find_place, relative_path
-from checkpoint_git.disk.read import FileContent, open_plain, read_content
+from checkpoint_git.disk.read import FileContent, open_plain, read_content, read_plain
 from checkpoint_git.protocols.document import Document
 from checkpoint_git.protocols.mismatch import quote
 from checkpoint_git.protocols.skill import layout
@@ -253,8 +253,9 @@ def keep_write(place: Place, shown: str, before: bytes | None, after: bytes | No
         with suppress(OSError):  # the write itself is done
             os.makedirs(os.path.dirname(_kept_path(place, shown, "")), exist_ok=True)
             mark = b"yes" if is_undone else None
+            flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
             for which, data in (("before", before), ("after", after), ("undone", mark)):
-                with open(_kept_path(place, shown, which), "wb") as stream:
+                with open(os.open(_kept_path(place, shown, which), flags, 0o666), "wb") as stream:
                     stream.write(data or b"")
 
 
@@ -263,8 +264,7 @@ def read_kept(place: Place, shown: str) -> tuple[bytes | None, bytes | None, boo
     kept = []
     for which in ("before", "after", "undone"):
         try:
-            with open(_kept_path(place, shown, which), "rb") as stream:
-                kept.append(stream.read() or None)
+            kept.append(read_plain(_kept_path(place, shown, which)) or None)
         except OSError:
             return None
     return kept[0], kept[1], kept[2] is not None

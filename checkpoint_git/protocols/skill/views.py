@@ -1,5 +1,6 @@
 """Small readers of a checkpoint's parts, for values that may break the schema: they return what is usable. Pure."""
 
+from collections import Counter
 from collections.abc import Iterable
 from typing import Any
 
@@ -104,9 +105,9 @@ def find_answers(skill: str, value: dict[str, Any], answer: str = "") -> list[tu
     """Each open blocker with the command that settles it: by its id, or by its place where no id names it alone."""
     every = enumerate(read_list(value, "blockers"))
     named = [(one, _blocker_id(one), f"blockers.{at}") for at, one in every if isinstance(one, dict) and is_open(one)]
-    ids = [name for _, name, _ in named]
+    times = Counter(name for _, name, _ in named)
     return [
-        (one, answer_line(skill, name if name and ids.count(name) == 1 else at, one, answer)) for one, name, at in named
+        (one, answer_line(skill, name if name and times[name] == 1 else at, one, answer)) for one, name, at in named
     ]
 
 

@@ -1,18 +1,26 @@
-"""What the repository's other work trees have done that this one has not: their checkpoints beside its own."""
+"""What other work trees and branches have done that this work tree has not: their checkpoints beside its own."""
 
+from collections.abc import Iterator, Sequence
+from contextlib import suppress
 from typing import Any, NamedTuple
 
-from checkpoint_git.core.clock import ago_text
-from checkpoint_git.core.terminal_text import join_some, shorten
+from checkpoint_git.core.clock import ago_text, write_instant
+from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.core.terminal_text import join_some, plural, shorten
 from checkpoint_git.disk.discover import Place, find_siblings
-from checkpoint_git.protocols.skill import life, store, views
+from checkpoint_git.disk.read import FileContent
+from checkpoint_git.protocols.skill import layout, life, store, views
+from checkpoint_git.protocols.skill.branches import BranchWork, find_branch_work
 
 _AHEAD = ("completed", "done", "decided", "closed")
 _MOST_TOLD, _LETTERS = 4, 80
+_MOST_FILES, _MOST_BYTES, _MOST_BYTES_OF_ONE = 32, 1 << 20, 1 << 18  # of branches
 
 
 class Ahead(NamedTuple):
-    """A checkpoint of another work tree. events: (kind, text) of what this one lacks."""
+    """A checkpoint of another work tree, or of a branch without one: then work_tree is "". who: the branch's last
+    author. since: when the branch's first commit to it was made. events: (kind, text) of what this one lacks.
+    """
 
     skill: str
     branch: str
@@ -21,30 +29,68 @@ class Ahead(NamedTuple):
     step: str
     age_seconds: int | None
     events: list[tuple[str, str]]
+    who: str = ""
+    since: str = ""
 
     @property
     def line(self) -> str:
         age = "" if self.age_seconds is None else ago_text(self.age_seconds)
         state = ", ".join(filter(None, (self.status, self.step, age)))
         told = [f"{life.LOOKS[kind][0]}: {shorten(text, _LETTERS)}" for kind, text in self.events]
-        where = f"branch {self.branch or 'none'} ({self.work_tree})"
-        return f"{self.skill} on {where}: {state}{'; ' if told else ''}{join_some(told, _MOST_TOLD, '; ')}"
+        where = self.work_tree or f"{shorten(self.who, _LETTERS)}, since {self.since}"
+        news = "; ".join(filter(None, (state, join_some(told, _MOST_TOLD, "; "))))
+        return f"{self.skill} on branch {self.branch or 'none'} ({where}): {news}"
 
 
-def find_ahead(place: Place, now: int, skill: str | None = None) -> list[Ahead]:
-    """Where another work tree wrote a checkpoint later, or finished or decided something that is not known here."""
-    siblings, found = find_siblings(place), list[Ahead]()
-    ours = dict(store.read_files(place)) if siblings else {}
-    for branch, other in siblings:
-        files = [(path, content) for path, content in store.read_files(other) if content != ours.get(path)]
-        for document in store.check_files(files, now):
-            known = store.check_files([(document.path, ours[document.path])] if document.path in ours else [], now)
-            value, before = document.value or {}, next((one.value or {} for one in known), dict[str, Any]())
+# path, content, origin (without what the content says), what the branch began with, where that is known
+_Version = tuple[str, FileContent, Ahead, bytes | None]
+
+
+def find_ahead(place: Place, now: int, skill: str | None = None) -> tuple[list[Ahead], str]:
+    """Where others wrote later, finished or decided what is not known here; what was not compared, "" for nothing."""
+    siblings = find_siblings(place)
+    known = [branch for branch, _ in siblings if branch]
+    everything, is_cut = find_branch_work(place, known, now)
+    work = [one for one in everything if skill in (None, layout.find_skill(one.path))]
+    ours, found = dict(store.read_files(place)) if siblings or work else {}, list[Ahead]()
+    trees = ((Ahead("", branch, other.top, "", "", None, []), other) for branch, other in siblings)
+    there = [(*f, origin, None) for origin, tree in trees for f in store.read_files(tree) if f[1] != ours.get(f[0])]
+    read = list(_read_branches(place, work)) if work else []
+    for path, content, origin, base in [*there, *read]:
+        document = store.check_files([(path, content)], now)[0]
+        value, before = document.value or {}, _read_value(path, ours.get(path), now)
+        events = [event for event in life.find_events(before, value) if event.kind in _AHEAD]
+        if base is not None:  # what it had from the start may have been rotated away here
+            own = {event[:2] for event in life.find_events(_read_value(path, base, now), value)}
+            events = [event for event in events if event[:2] in own]
+        age, age_here = (views.find_age(each, now) for each in (value, before))
+        is_later = age is not None and (age_here is None or age < age_here)
+        if skill in (None, document.skill) and (events or is_later):
             status, step = (views.text_field(value, key) for key in ("status", "step"))
-            events = [(one.kind, life.describe_event(one)) for one in life.find_events(before, value)]
-            events = [event for event in events if event[0] in _AHEAD]
-            ages = [views.find_age(each, now) for each in (value, before)]
-            is_later = ages[0] is not None and (ages[1] is None or ages[0] < ages[1])
-            if skill in (None, document.skill) and (events or is_later):
-                found.append(Ahead(document.skill, branch, other.top, status, step, ages[0], events))
-    return found
+            told = [(event.kind, life.describe_event(event)) for event in events]
+            found.append(origin._replace(skill=document.skill, status=status, step=step, age_seconds=age, events=told))
+    lacking = len(work) - len(read)
+    left = [f"{plural(lacking, 'checkpoint')} (too many, too large, or missing in this clone)"] if lacking else []
+    left += ["commits before the newest 500"] if is_cut else []
+    return found, f"not compared, of other branches: {' and '.join(left)}" if left else ""
+
+
+def _read_branches(place: Place, work: Sequence[BranchWork]) -> Iterator[_Version]:
+    from checkpoint_git.git.history.log import environment
+    from checkpoint_git.git.objects import Blobs, read_headers
+
+    with suppress(CheckpointError), Blobs(place.top, environment(), _MOST_BYTES_OF_ONE) as blobs:
+        left, names = _MOST_BYTES, [one.blob for one in work[:_MOST_FILES]]
+        sizes = [header.size for header in read_headers(place.top, names, environment())]
+        for one, size in zip(work, sizes, strict=False):  # no larger one is read from git
+            left -= size if size <= _MOST_BYTES_OF_ONE else 0
+            if not 0 < size <= _MOST_BYTES_OF_ONE or left < 0:
+                continue
+            content, base = blobs.read_all([one.blob, one.base or one.blob])
+            if isinstance(content, bytes):
+                origin = Ahead("", one.ref.split("/", 2)[2], "", "", "", None, [], one.who, write_instant(one.since))
+                yield one.path, content, origin, base if one.base and isinstance(base, bytes) else None
+
+
+def _read_value(path: str, content: FileContent | None, now: int) -> dict[str, Any]:
+    return (store.check_files([(path, content)], now)[0].value or {}) if content is not None else {}

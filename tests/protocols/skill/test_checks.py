@@ -38,7 +38,7 @@ def world(
     now: int = THEN, documents: list[DocumentSummary] | None = None, codes: tuple[str, ...] = (), **facts: Any
 ) -> Context:
     summaries = [document()] if documents is None else documents
-    nothing: dict[str, Any] = {"absent_dirs": frozenset(), "files": {}, "newest_tag": None, "steps": (), "merged": {}}
+    nothing: dict[str, Any] = {"absent_dirs": frozenset(), "files": {}, "steps": (), "merged": {}}
     nothing |= {"foreign_commits": {}, "is_shallow": False, "unmerged": (), "operation": "", "untracked": {}}
     nothing["not_in_git"] = ()
     return give(make_context(now, codes=codes), SkillFacts, summaries=summaries, **{**nothing, **facts})

@@ -1,33 +1,20 @@
+import json
 import os
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from checkpoint_git.disk.discover import find_place
+from checkpoint_git.git.run import read_names
 from checkpoint_git.protocols.document import Document
 from checkpoint_git.protocols.skill.facts import make_facts
-from checkpoint_git.protocols.skill.file_facts import is_covered
+from checkpoint_git.protocols.skill.file_facts import read_drift
 from tests.support.repos import GitRepo
+from tests.support.samples import checkpoint
 
 VALUE = {"context_primer": {"generated_files": ["gone.py", "never.py"]}}
-
-
-@pytest.mark.parametrize(
-    ("path", "name", "covered"),
-    [
-        ("src/a.ts", "src/a.ts", True),
-        ("src/x/a.ts", "src", True),
-        ("src/x/a.ts", "src/", True),
-        ("srcs/a.ts", "src", False),
-        ("src/a.ts", "src/*.ts", True),
-        ("src/x/a.ts", "src/*.ts", False),
-        ("src/x/a.ts", "src/**/*.ts", True),
-        ("src/a.ts", "src/b.ts", False),
-    ],
-)
-def test_a_listed_name_stands_for_a_file_a_folder_or_a_pattern(path: str, name: str, covered: bool) -> None:
-    assert is_covered(path, name) == covered
 
 
 def test_what_is_remembered_of_missing_files_changes_no_answer(repo: GitRepo, tmp_path: Path) -> None:
@@ -53,3 +40,20 @@ def test_what_is_remembered_of_missing_files_changes_no_answer(repo: GitRepo, tm
     assert read_fates(clone) == ["cut", "cut"]
     subprocess.run(["git", "fetch", "-q", "--unshallow"], cwd=clone, check=True)
     assert read_fates(clone) == ["deleted", "unknown"]
+
+
+def test_git_is_asked_about_few_of_many_listed_patterns(repo: GitRepo, monkeypatch: pytest.MonkeyPatch) -> None:
+    value = checkpoint(context_primer={"generated_files": [f"**/x{number}*" for number in range(20_000)]})
+    repo.write(".checkpoints/build.checkpoint.json", json.dumps(value))
+    repo.write("x1", "1")
+    repo.commit("begin")
+    asked: list[int] = []
+
+    def count(words: list[str], *args: Any, **options: Any) -> list[str]:
+        asked.append(len(words))
+        return read_names(words, *args, **options)
+
+    monkeypatch.setattr("checkpoint_git.protocols.skill.file_facts.read_names", count)
+    document = Document(".checkpoints/build.checkpoint.json", "build", value, None, 0, [])
+    read_drift(find_place(str(repo.path)), document, 1_790_000_000, os.environ)
+    assert 200 <= max(asked) < 230

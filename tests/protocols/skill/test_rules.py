@@ -189,17 +189,12 @@ def test_status_and_blockers_fit_together() -> None:
     assert find(status="complete", blockers=[{**decision, "resolved_at": NOON}]) == []
 
 
-def test_the_retired_layout_is_an_error_and_another_layout_is_a_field_of_ones_own() -> None:
-    assert find(layout="sharded") == [("layout", "/layout")]
-    assert find(layout="wide") == find(layout=["sharded"]) == []
-
-
 def test_thousands_of_rows_and_fields_are_read_in_linear_time() -> None:
     def check(size: int) -> None:
         rows = [{"id": f"r{at % 50}", "label": " ", "status": "odd", f"k{at}": 1} for at in range(size)]
         rules.check(checkpoint(progress_table=rows, blockers=rows), skill="build", size=1, now=NOW)
 
-    assert_linear(check, 250)
+    assert_linear(check, 2_000)
 
 
 def test_rows_are_asked_for_once_something_is_done() -> None:

@@ -72,14 +72,14 @@ def test_changes_are_what_was_written_since_and_what_was_done_since() -> None:
         "odd",
     ]
     documents = [document("old", updated_at="2026-03-01T08:30:00Z"), document("new", recently_done=done)]
-    (change,) = find_changes(documents, find_states(documents, NOW), seconds("2026-03-01T12:00:00Z"))
+    (change,) = find_changes(documents, find_states(documents, NOW), seconds("2026-03-01T12:00:00Z"), {})
     assert change.state.skill == "new"
     assert change.done == ["Third"]
 
 
 def test_the_instant_itself_counts_as_since() -> None:
     documents = [document()]
-    assert find_changes(documents, find_states(documents, NOW), seconds("2026-03-02T09:30:00Z"))
+    assert find_changes(documents, find_states(documents, NOW), seconds("2026-03-02T09:30:00Z"), {})
 
 
 # tickets

@@ -143,3 +143,13 @@ def test_a_session_writes_its_own_skill_only() -> None:
     store.check_owner("build", {"CHECKPOINT_SKILL": "build"})
     with pytest.raises(CheckpointError, match="this session works as build"):
         store.check_owner("other", {"CHECKPOINT_SKILL": "build"})
+
+
+def test_what_undo_keeps_waits_for_no_pipe(repo: GitRepo, place: Place) -> None:
+    store.keep_write(place, "build", b"old", b"new")
+    assert store.read_kept(place, "build") == (b"old", b"new", False)
+    kept = repo.path / ".git/checkpoint/undo/build.before"
+    kept.unlink()
+    os.mkfifo(kept)
+    store.keep_write(place, "build", b"old", b"new")
+    assert store.read_kept(place, "build") is None

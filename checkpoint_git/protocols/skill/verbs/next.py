@@ -14,6 +14,7 @@ from checkpoint_git.protocols.skill.next_action import NextAction, Queue, Skippe
 from checkpoint_git.protocols.skill.shipped_actions import read_shipped
 from checkpoint_git.protocols.skill.store import iterate_documents
 from checkpoint_git.protocols.skill.views import outline
+from checkpoint_git.protocols.skill.worktrees import find_ahead
 
 _GLYPHS: dict[str, Glyph] = {"gate": "in_progress", "idle": "stale"}  # of the ranks that are not called as theirs
 
@@ -50,9 +51,15 @@ def run(args: Namespace, invocation: Invocation) -> Outcome:
     data["skipped_actions"] = [part._asdict() for part in skipped]
     if args.all:
         data["queue"] = [action.data for action in actions]
+    ahead = find_ahead(place, invocation.now, actions[0].skill)[0] if actions else []
+    wanted = {("done", text) for text in (actions[0].action, actions[0].then) if text} if actions else set()
+    data["done_elsewhere"] = [one.branch or one.work_tree for one in ahead if wanted.intersection(one.events)]
     blocks: list[Block] = []
     for action in actions if args.all else actions[:1]:
         blocks += _lines(action)
+    if data["done_elsewhere"]:
+        told = f"  done already on branch {', '.join(data['done_elsewhere'])}: merge it"
+        blocks.insert(1, Line(told, "warn", hang=2))
     broken = sum(finding.level == "error" for finding in findings)
     if not actions and broken:
         blocks = [Line(f"no next action: {plural(broken, 'checkpoint')} cannot be used", "bad")]

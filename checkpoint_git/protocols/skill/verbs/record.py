@@ -43,7 +43,7 @@ def record(place: Place, skill: str, now: int, change: Record, on_wait: Tell = l
     return EntryResult(written, None if written.refused else found[0])
 
 
-_ARGUMENTS: dict[str, list[tuple[str, dict[str, Any]]]] = load_document(__file__.removesuffix(".py") + ".json")
+_ARGUMENTS: dict[str, list[tuple[str, dict[str, Any]]]] = load_document(__file__, "record.json")
 
 
 class _Verb(NamedTuple):

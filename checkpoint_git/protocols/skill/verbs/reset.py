@@ -1,16 +1,14 @@
 """`checkpoint reset`: put a skill's checkpoint among its past, so that the skill starts a new one."""
 
 import argparse
-from codecs import BOM_UTF8
 
-from checkpoint_git.core import jsontext
 from checkpoint_git.core.clock import write_stamp
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.outcome import Invocation, Line, Outcome
 from checkpoint_git.core.terminal_text import quote_word
 from checkpoint_git.disk.discover import Place, relative_path
 from checkpoint_git.protocols.skill import layout, store
-from checkpoint_git.protocols.write import Tell, say_waiting
+from checkpoint_git.protocols.write import Tell, say_waiting, set_apart
 
 _MOST_A_SECOND = 100
 
@@ -37,19 +35,6 @@ def reset(place: Place, skill: str, now: int, on_wait: Tell = lambda: None) -> s
         archive = store.write_history(place, skill, marks, set_apart(content))
         store.remove_checkpoint(place, skill)
     return relative_path(archive, place.top)
-
-
-def set_apart(content: bytes) -> bytes:
-    """A checkpoint's text as its archive has it: every line of JSON indented by one more column. Pure."""
-    # git finds renames by equal lines: it would take the archive for the renamed checkpoint, and a merge would silently
-    # put into it what another branch wrote meanwhile.
-    try:
-        jsontext.load(jsontext.decode(content))
-    except jsontext.JsonTextError:
-        return content
-    mark = BOM_UTF8 if content.startswith(BOM_UTF8) else b""
-    lines = content.removeprefix(BOM_UTF8).splitlines(keepends=True)
-    return mark + b"".join(b" " + line if line.strip() else line for line in lines)
 
 
 def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:

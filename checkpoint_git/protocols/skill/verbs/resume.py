@@ -79,14 +79,10 @@ def resume(place: Place, skill: str, now: int, env: Mapping[str, str]) -> Resume
         from checkpoint_git.protocols.skill.file_facts import read_drift
 
         drift += read_drift(place, document, now, env)
-    if document.text is not None and any(finding.where and not finding.line for finding in drift):
-        from checkpoint_git.core.jsonplace import locate_all
+    if drift:
+        from checkpoint_git.protocols.check import locate_all
 
-        places = locate_all(document.text, [finding.where for finding in drift])
-        for at, (line, column) in enumerate(places):
-            if drift[at].where and not drift[at].line:
-                drift[at] = drift[at]._replace(line=line, column=column)
-    drift.sort(key=lambda finding: finding.level == "note")
+        drift = sorted(locate_all(drift, {document.path: document.text}.get), key=lambda one: one.level == "note")
     context = resume_brief.find_context(document, find_proof)
     return ResumeResult(plan, document, context, drift, shipped, siblings, resolved)
 
@@ -124,9 +120,9 @@ def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     result = result._replace(plan=plan)
     errors = [finding for finding in result.document.findings if finding.level == "error"] if result.document else []
     stops = plan.decision == "ask" or (errors and not args.go_on) or plan.reasons in (("corrupt",), ("incompatible",))
-    ahead = find_ahead(place, invocation.now, args.skill) if os.path.isdir(place.directory) else []
-    elsewhere: list[Block] = [Line(one.line, "warn", hang=2) for one in ahead]
-    data = {**_data(result), "worktrees": [one._asdict() for one in ahead]}
+    ahead, left = find_ahead(place, invocation.now, args.skill) if os.path.isdir(place.directory) else ([], "")
+    elsewhere: list[Block] = [Line(text, "warn", hang=2) for text in (*(one.line for one in ahead), left) if text]
+    data = {**_data(result), "worktrees": [one._asdict() for one in ahead], "not_compared": left}
     outcome = Outcome(data, [*_blocks(result, others), *elsewhere], [*errors, *result.drift], 1 if stops else 0)
     return add_gaps(outcome, (place.work_tree, place.git_dir), invocation)
 
@@ -141,6 +137,10 @@ def _blocks(result: ResumeResult, others: list[str]) -> list[Block]:
         blockers.append(Line(f"  blocker {one.get('id', '?')}: {result.describe(one)}", hang=4))
         blockers.append(Line(f"    {line}", "dim", hang=4))
     if "missing" in plan.reasons:
+        from difflib import get_close_matches
+
+        near = get_close_matches(plan.skill, others, 1, 0.8)
+        blocks += [Line(f"Did you mean: checkpoint resume {quote_word(near[0])}", "strong")] if near else []
         known, first = (f" (there are: {', '.join(others)})", "") if others else ("", " (after checkpoint init)")
         blocks.append(Line(f"{plan.why}{known}.", "warn", hang=2))
         blocks.append(Line(f"Start fresh: checkpoint update {quote_word(plan.skill)}{first}"))

@@ -41,8 +41,8 @@ def run(args: Namespace, invocation: Invocation) -> Outcome:
             tickets += find_refs([document], None if args.tickets == "all" else args.tickets)
             continue
         contents[document.skill] = document.value
-        if args.skill is not None and not args.public:
-            choices = _list_choices(document, args, invocation)
+        if args.skill is not None:
+            choices = [] if args.public else _list_choices(document, args, invocation)
             merged = _list_merged(place, document, args, invocation)
         text = (document.text or "").removeprefix(jsontext.BYTE_ORDER_MARK)
         if args.public:

@@ -11,7 +11,6 @@ from checkpoint_git.core.clock import read_instant, write_instant
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.outcome import Block, Invocation, Line, Outcome
-from checkpoint_git.core.redact import hide_tokens
 from checkpoint_git.core.terminal_text import join_some, quote_word
 from checkpoint_git.disk.discover import Place
 from checkpoint_git.protocols.contract import open_room
@@ -180,8 +179,11 @@ def apply_edits(skill: str, edits: list[Edit], invocation: Invocation, spell: Sp
     result = update(place, skill, edits, invocation.now, tell, new_field=new_field, spell=spell)
     written = result.written
     lines = list[Block]()
-    # what is removed may be a secret, and nothing prints one
-    removed = {where: list(map(hide_tokens, texts)) for where, texts in result.removed.items()}
+    removed = result.removed
+    if removed:
+        from checkpoint_git.core.redact import hide_tokens_in  # late: it compiles large patterns
+
+        removed = hide_tokens_in(removed)  # what is removed may be a secret, and nothing prints one
     for where, texts in removed.items():
         told = join_some([quote(text) for text in texts])
         lines.append(Line(f"removed from {where}: {told} (undo: checkpoint undo {quote_word(skill)})", "warn"))

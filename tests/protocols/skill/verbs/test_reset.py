@@ -10,6 +10,7 @@ import pytest
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.protocols.skill.verbs import reset, update
+from checkpoint_git.protocols.write import set_apart
 from tests.support.repos import GitRepo
 from tests.support.verbs import run_verb
 
@@ -36,7 +37,7 @@ def test_the_file_moves_to_history_with_every_line_a_column_further_right(build:
     ],
 )
 def test_an_archive_holds_the_same_tokens_and_what_is_no_json_as_it_is(content: bytes, kept: bytes) -> None:
-    assert reset.set_apart(content) == kept
+    assert set_apart(content) == kept
 
 
 @pytest.mark.parametrize("indent", [None, 0, 1, 2, 4, "\t"])
@@ -73,7 +74,7 @@ def test_two_resets_in_one_second_keep_both(build: Path, project: Path) -> None:
 
 def test_a_reset_that_was_killed_half_way_is_finished_by_the_next(build: Path, project: Path) -> None:
     (project / ".checkpoints/history").mkdir()
-    (project / ARCHIVE).write_bytes(reset.set_apart(build.read_bytes()))
+    (project / ARCHIVE).write_bytes(set_apart(build.read_bytes()))
     assert run_verb(reset, "build", cwd=project).outcome.data["archive"] == ARCHIVE
     assert not build.exists()
 
@@ -97,7 +98,7 @@ def test_a_kill_at_any_instant_loses_nothing(build: Path, project: Path) -> None
         process.kill()
         process.communicate()
         archives = [path.read_bytes() for path in (project / ".checkpoints").glob("history/*.json")]
-        assert reset.set_apart(before) in archives or build.read_bytes() == before
+        assert set_apart(before) in archives or build.read_bytes() == before
     run_verb(update, "build", cwd=project)
     assert not list((project / ".checkpoints").rglob(".*.tmp"))
 
