@@ -3,6 +3,7 @@
 import json
 import os
 import shutil
+import subprocess
 import time
 from pathlib import Path
 from typing import Any
@@ -10,7 +11,7 @@ from typing import Any
 import pytest
 
 from tests.support.command import run_here
-from tests.support.repos import GitRepo
+from tests.support.repos import GitRepo, environ_in
 from tests.support.workflows import execution, phase, read_json, task, write_output, write_workflow
 
 DEMAND, DESIGN = "memory/reports/demand.json", "memory/reports/final_design.json"
@@ -148,6 +149,201 @@ def test_a_clean_merge_that_reopens_a_task_is_told(repo: GitRepo) -> None:
     answer = flow(repo.path, "resume", "--yes")
     assert (answer["action"], answer["tasks"]) == ("ask", ["b"])
     assert flow(repo.path, "advance")["code"] == 1
+
+
+def finish(repo: GitRepo) -> None:
+    for path in ("memory/reports/verification.json", "memory/reports/reflection.json"):
+        flow(repo.path, "advance")
+        write_output(repo.path, path)
+    flow(repo.path, "advance")
+
+
+def begin(repo: GitRepo) -> None:
+    """At IMPLEMENTATION on main and on fin, all tasks complete."""
+    write_workflow(repo.path, phase("IMPLEMENTATION"), execution(*(task(f"t{at}", "complete") for at in range(9))))
+    repo.commit("base")
+    repo.git("checkout", "-q", "-b", "fin")
+
+
+def add_task(repo: GitRepo) -> None:
+    repo.git("checkout", "-q", "main")
+    value = read_json(repo.path / EXECUTION)
+    (repo.path / EXECUTION).write_text(json.dumps({**value, "tasks": [*value["tasks"], task("open")]}, indent=2) + "\n")
+    repo.commit("open")
+
+
+@pytest.mark.parametrize("here", ["main", "fin"])
+def test_what_one_branch_archived_never_takes_what_another_did_meanwhile(repo: GitRepo, here: str) -> None:
+    begin(repo)
+    finish(repo)
+    (archive,) = (repo.path / "memory/state/.archive").iterdir()
+    repo.commit("fin")
+    add_task(repo)
+    repo.git("checkout", "-q", here)
+    repo.git("merge", "-q", "main" if here == "fin" else "fin", check=False)
+    assert "open" not in (archive / "execution.json").read_text()
+    assert run_here("resolve", cwd=repo.path).returncode == 1
+    run_here("resolve", "--take", "ours" if here == "main" else "theirs", cwd=repo.path)
+    assert '"open"' in (repo.path / EXECUTION).read_text()
+
+
+@pytest.mark.parametrize("path", [PHASE, EXECUTION, "memory/./state/phase.json", "memory", "link.json"])
+def test_a_workflows_own_state_is_no_result(tmp_path: Path, path: str) -> None:
+    write_workflow(tmp_path, phase("IMPLEMENTATION"), execution(task()))
+    (tmp_path / "link.json").symlink_to(tmp_path / PHASE)
+    for words in (("task", "start", "t1"), ("task", "done", "t1"), ("advance",)):
+        if words == ("advance",):  # the result of IMPLEMENTATION is its tasks
+            write_workflow(tmp_path, phase("REQUIREMENTS"), execution(task()))
+        answer = flow(tmp_path, *words, "--output", path)
+        assert (answer["code"], answer["findings"][0]["code"]) == (1, "workflow/output-outside")
+    by_hand = execution(task("t1", "complete", output=path))
+    (tmp_path / EXECUTION).write_text(json.dumps(by_hand))
+    assert "workflow/output-outside" in [one["code"] for one in flow(tmp_path, "validate")["findings"]]
+
+
+def test_a_recovered_task_is_told_as_what_its_output_says(tmp_path: Path) -> None:
+    rows = [task(name, "running", output=name) for name in ("folder", "skipped.json", "failed.json")]
+    write_workflow(tmp_path, phase("IMPLEMENTATION"), execution(*rows))
+    write_output(tmp_path, "folder/out.txt", "x")
+    for word in ("skipped", "failed"):
+        write_output(tmp_path, f"{word}.json", {"status": word})
+    said = run_here("workflow", "recover", cwd=tmp_path).stdout
+    assert "folder: finished before the crash; now complete (folder is there)" in said
+    assert "skipped.json: finished before the crash; now skipped (skipped.json is there and says skipped)" in said
+    assert "failed.json: ended; now failed (failed.json is there and says failed)" in said
+
+
+def test_status_tells_a_missing_file_as_validate_does(tmp_path: Path) -> None:
+    write_workflow(tmp_path, phase("IMPLEMENTATION"))
+    (tmp_path / EXECUTION).unlink()
+    answer = flow(tmp_path, "status")
+    assert (answer["code"], answer["findings"]) == (1, flow(tmp_path, "validate")["findings"])
+    assert "git restore" not in answer["findings"][0]["hint"]  # this is no repository
+
+
+def commit_at(repo: GitRepo, when: float, *paths: str) -> None:
+    repo.git("add", "-f", *paths)
+    dates = {name: utc(when) for name in ("GIT_AUTHOR_DATE", "GIT_COMMITTER_DATE")}
+    assert repo.run("git", "commit", "-qm", "results", env={**environ_in(repo.path), **dates}).returncode == 0
+
+
+REPORT = "memory/reports/verification.json"
+
+
+@pytest.mark.parametrize("age", [-90_000, -60])
+def test_a_clone_takes_no_result_that_was_committed_before_an_agents_state_began(
+    repo: GitRepo, tmp_path: Path, age: float
+) -> None:
+    write_workflow(repo.path, phase("VERIFICATION", **current()), execution(task("t", "complete")))
+    rows = phase("VERIFICATION")["completed_phases"]
+    rows = [{**row, "completed_at": utc(-1800)} for row in rows]
+    (repo.path / PHASE).write_text(json.dumps(phase("VERIFICATION", **current(), completed_phases=rows)))
+    write_output(repo.path, REPORT)
+    commit_at(repo, age, "memory")
+    clone = tmp_path / "clone with a blank"
+    repo.git("clone", "-q", ".", str(clone))
+    answer = flow(clone, "resume", "--yes")
+    assert answer["action"] == ("spawn" if age < -3600 else "advance")
+    write_output(clone, REPORT, {"new": "one"})
+    assert flow(clone, "resume", "--yes")["action"] == "advance"
+
+
+def test_a_merge_of_results_from_before_the_start_ends_no_phase(repo: GitRepo) -> None:
+    repo.write(".gitignore", "memory/state/\n")
+    repo.commit("base")
+    repo.git("checkout", "-q", "-b", "old")
+    for path in (REPORT, "memory/reports/reflection.json"):
+        write_output(repo.path, path)
+    commit_at(repo, -90_000, "memory/reports")
+    repo.git("checkout", "-q", "main")
+    rows = [{**row, "completed_at": utc(-1800)} for row in phase("VERIFICATION")["completed_phases"]]
+    value = phase("VERIFICATION", **current(), completed_phases=rows, earlier_results={})
+    write_workflow(repo.path, value, execution(task("t", "complete")))
+    repo.git("merge", "-q", "--no-ff", "-m", "merge", "old")
+    assert flow(repo.path, "resume", "--yes")["agent"] == "QA"
+    assert flow(repo.path, "advance")["code"] == 1
+    assert flow(repo.path, "advance", "--output", REPORT)["code"] == 0  # who knows better says so
+    write_output(repo.path, "memory/reports/reflection.json", {"new": "one"})
+    commit_at(repo, -60, "memory/reports")
+    assert flow(repo.path, "resume", "--yes")["action"] == "complete"
+
+
+def test_a_task_that_a_merge_put_into_an_agents_archive_is_found_and_comes_back(repo: GitRepo) -> None:
+    begin(repo)
+    archive = repo.path / "memory/state/.archive/login_20260302T120000Z"
+    archive.mkdir(parents=True)
+    for name in ("phase.json", "execution.json"):
+        (repo.path / "memory/state" / name).rename(archive / name)
+    done = phase("REFLECTION", "complete")
+    done["completed_phases"].append({"phase": "REFLECTION", "completed_at": "2026-03-02T09:00:00Z", "output": "r.json"})
+    (archive / "phase.json").write_text(json.dumps(done))
+    repo.commit("fin")
+    add_task(repo)
+    repo.git("merge", "-q", "fin")
+    for verb in ("status", "validate", "resume"):
+        answer = flow(repo.path, verb)
+        assert (answer["code"], answer["findings"][0]["code"]) == (1, "workflow/archived-tasks")
+    assert flow(repo.path, "start", "other")["code"] == 1
+    assert "1 open task " in run_here("prime", cwd=repo.path).stdout
+    (repo.path / ".checkpoints").mkdir()
+    assert run_here("doctor", "--check", "workflow", cwd=repo.path).returncode == 1
+    command = answer["findings"][0]["hint"].removeprefix("to continue them: ").partition(" && ")[0]
+    subprocess.run(["sh", "-c", command], check=True, cwd=repo.path)
+    flow(repo.path, "back", "IMPLEMENTATION")
+    assert flow(repo.path, "resume", "--yes")["tasks"] == ["open"]
+
+
+def test_a_merged_result_from_before_the_start_is_approved_as_the_hints_say(repo: GitRepo) -> None:
+    path = "memory/reports/demand.json"
+    repo.write(".gitignore", "memory/state/\n")
+    repo.commit("base")
+    repo.git("checkout", "-q", "-b", "old")
+    write_output(repo.path, path)
+    commit_at(repo, -90_000, path)
+    repo.git("checkout", "-q", "main")
+    flow(repo.path, "start", "login")
+    repo.git("merge", "-q", "--no-ff", "-m", "merge", "old")
+    assert f"advance --output {path}" in flow(repo.path, "resume", "--yes")["reason"]
+    answer = flow(repo.path, "advance", "--output", path)
+    assert answer["findings"][0]["code"] == "workflow/not-approved"
+    command = answer["findings"][0]["hint"].removeprefix("ask the user, then: checkpoint workflow ").partition(" (")[0]
+    assert command == f"approve REQUIREMENTS --output {path}"
+    assert flow(repo.path, *command.split())["code"] == 0
+    write_output(repo.path, path, {"changed": "since"})
+    assert flow(repo.path, "advance")["findings"][0]["code"] == "workflow/not-approved"
+    assert flow(repo.path, *command.split())["code"] == 0
+    assert flow(repo.path, "advance", "--output", path)["following"] == "ARCHITECTURE"
+    assert flow(repo.path, "advance", "--yes", "--force")["following"] == "IMPLEMENTATION"
+    assert flow(repo.path, "task", "add", "task-001")["code"] == 0
+    assert flow(repo.path, "approve", "IMPLEMENTATION", "--output", path)["code"] == 2
+    assert flow(repo.path, "advance", "--output", path)["code"] == 2
+
+
+def test_open_tasks_that_the_user_archived_are_not_laid_to_a_merge(repo: GitRepo) -> None:
+    done = phase("REFLECTION", "complete", **current())
+    rows = [{**row, "completed_at": utc(-1800)} for row in done["completed_phases"]]
+    last = {"phase": "REFLECTION", "completed_at": utc(-1800), "output": REPORT}
+    write_workflow(repo.path, {**done, "completed_phases": [*rows, last]}, execution(task("open", "pending")))
+    assert flow(repo.path, "archive")["archive"]
+    assert flow(repo.path, "status")["findings"] == []
+    assert flow(repo.path, "start", "other")["code"] == 0
+
+
+def test_what_was_sent_back_after_a_failed_test_is_done_again_before_it_counts(tmp_path: Path) -> None:
+    rows = [{**row, "completed_at": utc(-1800)} for row in phase("VERIFICATION")["completed_phases"]]
+    done = task("api", "complete", started_at=utc(-2000), completed_at=utc(-1800))
+    write_workflow(tmp_path, phase("VERIFICATION", **current(), completed_phases=rows), execution(done))
+    write_output(tmp_path, REPORT, {"status": "failed"})
+    assert "back IMPLEMENTATION" in flow(tmp_path, "resume", "--yes")["reason"]
+    flow(tmp_path, "back", "IMPLEMENTATION", "--note", "the login test fails")
+    answer = flow(tmp_path, "resume", "--yes")
+    assert answer["action"] == "ask"
+    assert "checkpoint workflow task retry ID" in answer["reason"]
+    assert flow(tmp_path, "advance")["findings"][0]["code"] == "workflow/tasks-open"
+    flow(tmp_path, "task", "retry", "api")
+    assert flow(tmp_path, "resume", "--yes")["tasks"] == ["api"]
+    flow(tmp_path, "task", "done", "api")
+    assert flow(tmp_path, "advance")["following"] == "VERIFICATION"
 
 
 def test_only_five_archives_are_kept_and_the_newest_is_one_of_them(tmp_path: Path) -> None:

@@ -1,15 +1,15 @@
 """Workflows for Python: the verbs of `checkpoint workflow` as methods. It prints nothing and asks nobody."""
 
 import os
-import time
 from collections.abc import Iterable
 from typing import Any
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
+from checkpoint_git.protocols.contract import fix_clock
 from checkpoint_git.protocols.workflow.changes import Writer
 from checkpoint_git.protocols.workflow.layout import check_id, check_phase
-from checkpoint_git.protocols.workflow.state import Prospect, find_state, find_trouble, look_ahead, read_approvals
+from checkpoint_git.protocols.workflow.state import Prospect, find_trouble, load_state, look_ahead, read_approvals
 from checkpoint_git.protocols.workflow.store import open_place, plan_workflow_place
 from checkpoint_git.protocols.workflow.tasks import Step
 
@@ -29,11 +29,7 @@ class Workflow:
     ) -> None:
         self._path = os.path.abspath(os.fspath(path))
         self._approvals = None if approvals is None else ",".join(approvals)
-        self._now = now
-
-    @property
-    def now(self) -> int:
-        return int(time.time()) if self._now is None else self._now
+        self._now = fix_clock(now)
 
     def start(self, name: str, *, fresh: bool = False) -> str | None:
         """Begins a workflow; the archive of the one before, None without one.
@@ -41,14 +37,14 @@ class Workflow:
         fresh: archives one that is not finished. Otherwise that raises CheckpointError.
         """
         check_id(name, "login-2026")
-        changed = Writer(plan_workflow_place(self._path), self.now).start(name, unasked=not fresh)
+        changed = Writer(plan_workflow_place(self._path), self._now()).start(name, unasked=not fresh)
         if changed is None:
             raise CheckpointError("there is an unfinished workflow", "resume it, or start with fresh=True")
         return changed.archive
 
     def status(self) -> dict[str, Any]:
         """Where it stands: workflow_id, phase, phase_status, started_at, last_activity, completed, approved, tasks."""
-        state = find_state(self._path, self.now)
+        state = load_state(open_place(self._path), self._now())
         return {**state.data(), "tasks": state.tasks}
 
     def resume(self) -> Prospect:
@@ -57,7 +53,7 @@ class Workflow:
         plan is None where the state is corrupt; question.kind is "corrupt", "stale" or "resume".
         """
         place = open_place(self._path)
-        return look_ahead(place, read_approvals(place, self._approvals, os.environ), self.now)
+        return look_ahead(place, read_approvals(place, self._approvals, os.environ), self._now())
 
     def advance(self, output: str | None = None, *, approved: bool = False, force: bool = False) -> Findings:
         """Completes the current phase; after the last one the workflow is archived.
@@ -94,15 +90,13 @@ class Workflow:
 
     def validate(self) -> Findings:
         """Everything that is wrong with the two files and what they refer to; [] where nothing is."""
-        return find_trouble(find_state(self._path, self.now), self.now)
+        return find_trouble(load_state(open_place(self._path), self._now()), self._now())
 
     def archive(self) -> str | None:
         return self._writer().archive().archive
 
     def _writer(self) -> Writer:
-        return Writer(open_place(self._path), self.now)
+        return Writer(open_place(self._path), self._now())
 
     def _change_task(self, verb: str, names: list[str], output: str | None = None, error: str = "") -> Findings:
-        for name in names:
-            check_id(name, "task-001")
         return self._writer().change_task(verb, names, output, error).refused

@@ -7,7 +7,9 @@ from typing import Any, NamedTuple
 
 from checkpoint_git.core import jsontext
 from checkpoint_git.core.clock import read_instant, write_instant
+from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding, make_error
+from checkpoint_git.core.terminal_text import quote_path
 from checkpoint_git.disk import atomic
 from checkpoint_git.disk.discover import Place, relative_path
 from checkpoint_git.disk.process import read_session_process
@@ -82,16 +84,28 @@ class Writer(NamedTuple):
                 "completed_phases": [],
                 "user_checkpoints": [],
                 "interruption_safe": False,
-                "earlier_results": {
-                    each.path: each.digest for name in PHASES for each in list_results(self.place, name)
-                },
+                "earlier_results": {each.path: each.digest for each in list_results(self.place, PHASES)},
             }
             return _write(fresh, phase, _new_execution(name, self.now), self.now)._replace(archive=archive)
 
-    def approve(self, phase: str) -> Changed:
+    def approve(self, phase: str, output: str | None = None) -> Changed:
         def change(value: Value, execution: Value, now: int) -> Finding | None:
+            current = str(value.get("current_phase"))
+            if PHASES.index(phase) > PHASES.index(current):
+                return _not_begun(phase, current)
             results = find_results(self.place, value, execution["tasks"], phase)
-            return _approve(value, phase, results, now)
+            if output is not None:  # one that does not count by itself
+                found, trouble = _find_result(self.place, value, execution, phase, output)
+                if trouble is not None:
+                    return trouble
+                results = {found.path: found.digest}
+            is_done = any(row.get("phase") == phase for row in read_objects(value, "completed_phases"))
+            if not results and not is_done:
+                message = f"nothing of {phase} to approve yet"
+                return make_error("workflow/output-missing", message, _PHASE, "see checkpoint workflow resume")
+            if not resume.is_approved(phase, value, results):
+                _note_approval(value, phase, results, now)
+            return None
 
         return self._change(change)
 
@@ -121,7 +135,7 @@ class Writer(NamedTuple):
             undone = PHASES[PHASES.index(target) :]
             if current not in undone:
                 return _not_begun(target, current)
-            results = [each for name in undone for each in list_results(self.place, name)]
+            results = list_results(self.place, undone)
             if not phase and not find_results(self.place, value, execution["tasks"], target):
                 message = f"nothing of {target} to reject"
                 return make_error("workflow/output-missing", message, _PHASE, "see checkpoint workflow resume")
@@ -148,7 +162,7 @@ class Writer(NamedTuple):
             if resume.is_finished(value) and not behind:
                 return None
             is_done = any(row.get("phase") == phase for row in read_objects(value, "completed_phases"))
-            result, trouble = _find_result(self.place, value, execution, output, is_done=is_done)
+            result, trouble = _find_result(self.place, value, execution, phase, output, is_done=is_done)
             if behind:
                 trouble = make_error(rules.BEHIND, resume.explain_behind(behind), "/tasks", _FORCE)
             if trouble is not None and not force:
@@ -158,7 +172,8 @@ class Writer(NamedTuple):
                 results = find_results(self.place, value, execution["tasks"], phase)
             if phase in approvals and not resume.is_approved(phase, value, results):
                 if not approved:
-                    hint = f"ask the user, then: checkpoint workflow approve {phase} (or advance --yes)"
+                    named = f" --output {quote_path(output)}" if output is not None else ""
+                    hint = f"ask the user, then: checkpoint workflow approve {phase}{named} (or advance --yes{named})"
                     return make_error("workflow/not-approved", f"{phase} waits for approval", _PHASE, hint)
                 _note_approval(value, phase, results, now)
             following = next_phase(phase)
@@ -166,10 +181,8 @@ class Writer(NamedTuple):
                 row: Value = {"phase": phase, "completed_at": write_instant(now)}
                 row |= {key: text for key, text in (("output", result.path), ("digest", result.digest)) if text}
                 value["completed_phases"].append(row)
-            left = [tasks.task_name(row) for row in read_objects(execution, "tasks") if tasks.is_open(row)]
-            for row in read_objects(value, "completed_phases") if left and force else ():
-                if row.get("phase") == PHASES[2]:
-                    row["left_open"] = left
+            if force:
+                _leave_open(value, execution, now)
             value["current_phase"] = following or LAST
             value["phase_status"] = "pending" if following else "complete"
             return None
@@ -180,11 +193,16 @@ class Writer(NamedTuple):
             return changed._replace(archive=self._archive(changed.state)) if is_last else changed
 
     def archive(self) -> Changed:
+        """Open tasks of a finished workflow are noted as left: else they look as if a merge put them there."""
         with self._hold() as before:
-            return Changed(before, [], archive=self._archive(before))
+            is_known = resume.is_finished(before.value) and not _find_errors(before)
+            state = _apply(before, self.now, _leave_open).state if is_known else before
+            return Changed(state, [], archive=self._archive(state))
 
     def change_task(self, verb: str, names: list[str], output: str | None = None, error: str = "") -> Changed:
         """Changes one task, or adds several. verb: add, or one of tasks.CHANGES. What is done has its output."""
+        for name in names:
+            layout.check_id(name, "task-001")
 
         def change(phase: Value, execution: Value, now: int) -> Finding | None:
             if verb == "add":
@@ -220,12 +238,11 @@ class Writer(NamedTuple):
 
     def _change(self, change: Change, *, adds_tasks: bool = False) -> Changed:
         with self._hold() as before:
-            if before.phase is None:
-                raise missing_workflow(before)
             return _apply(before, self.now, change, adds_tasks=adds_tasks)
 
     def _archive(self, state: State) -> str | None:
-        return store.archive_state(self.place, state.workflow_id, write_instant(self.now))
+        apart = all(document.is_valid for document in state.documents)  # else it is kept as evidence
+        return store.archive_state(self.place, state.workflow_id, write_instant(self.now), apart=apart)
 
 
 def _find_errors(state: State, *, adds_tasks: bool = False) -> list[Finding]:
@@ -236,8 +253,10 @@ def _find_errors(state: State, *, adds_tasks: bool = False) -> list[Finding]:
 
 
 def _apply(state: State, now: int, change: Change, *, adds_tasks: bool = False) -> Changed:
+    if state.phase is None:
+        raise missing_workflow(state)
     errors = _find_errors(state, adds_tasks=adds_tasks)
-    if errors or state.phase is None:
+    if errors:
         return Changed(state, errors)
     # A clock that was set back must not undo the order of things: now is never before what was written last.
     stamps = [read_instant(state.value.get(key)) for key in ("started_at", "last_updated")]
@@ -288,22 +307,16 @@ def _write(state: State, phase: Value, execution: Value, now: int) -> Changed:
     return Changed(written, [], [layout.relative_state_path(file) for file in planned])
 
 
-def _approve(value: Value, phase: str, results: Mapping[str, str], now: int) -> Finding | None:
-    current = str(value.get("current_phase"))
-    if PHASES.index(phase) > PHASES.index(current):
-        return _not_begun(phase, current)
-    is_done = any(row.get("phase") == phase for row in read_objects(value, "completed_phases"))
-    if not results and not is_done:
-        message = f"nothing of {phase} to approve yet"
-        return make_error("workflow/output-missing", message, _PHASE, "see checkpoint workflow resume")
-    if not resume.is_approved(phase, value, results):
-        _note_approval(value, phase, results, now)
-    return None
-
-
 def _note_approval(value: Value, phase: str, results: Mapping[str, str], now: int) -> None:
     rows = [row for row in value["user_checkpoints"] if not isinstance(row, dict) or row.get("phase") != phase]
     value["user_checkpoints"] = [*rows, {"phase": phase, "approved_at": write_instant(now), "results": dict(results)}]
+
+
+def _leave_open(value: Value, execution: Value, now: int) -> None:
+    left = [tasks.task_name(row) for row in read_objects(execution, "tasks") if tasks.is_open(row)]
+    for row in read_objects(value, "completed_phases") if left else ():
+        if row.get("phase") == PHASES[2]:
+            row["left_open"] = left
 
 
 def _not_begun(phase: str, current: str) -> Finding:
@@ -315,9 +328,10 @@ _FORCE = "to continue without it: checkpoint workflow advance --force"
 
 
 def _find_result(
-    place: Place, value: Value, execution: Value, wished: str | None, *, is_done: bool
+    place: Place, value: Value, execution: Value, phase: str, wished: str | None, *, is_done: bool = False
 ) -> tuple[OutputFile, Finding | None]:
-    phase = str(value["current_phase"])
+    if wished is not None and phase == PHASES[2]:
+        raise CheckpointError(f"the result of {phase} is its tasks", "leave --output out")
     if wished is not None:
         found = judge_result(store.read_output(place, wished))
         return found, _find_output_trouble(found)
@@ -327,6 +341,8 @@ def _find_result(
         why = f"{left} of {len(execution['tasks'])} tasks are not complete" if left else ""
         if not rows and not is_done:
             why = "no tasks are recorded, so none is complete"
+        elif not left and not is_done and resume.is_sent_back(value, rows):
+            why = resume.NOT_REDONE
         trouble = make_error("workflow/tasks-open", why, "/tasks", _FORCE) if why else None
         return OutputFile(layout.relative_state_path(layout.EXECUTION), "good"), trouble
     found = find_output(place, value, phase)
@@ -337,10 +353,5 @@ def _find_result(
 
 
 def _find_output_trouble(output: OutputFile | None) -> Finding | None:
-    if output is None:
-        return None
-    if output.state == "outside":
-        hint = "name a file of the project with --output"
-        return make_error("workflow/output-outside", f"{output.path}: {output.why}", "/tasks", hint)
-    hint = "write it first, or name another one with --output"
-    return rules.check_output(output, f"the task's output {output.path}", "/tasks", hint)
+    hint = "write it first, or name another file of the project with --output"
+    return output and rules.check_output(output, f"the task's output {output.path}", "/tasks", hint)

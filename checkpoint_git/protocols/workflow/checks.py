@@ -15,6 +15,9 @@ def find_workflow_trouble(context: Context) -> Iterable[Finding]:
     """
     if context.skill or not is_present(context.place):
         return []
-    from checkpoint_git.protocols.workflow.state import find_state, find_trouble
+    from checkpoint_git.protocols.workflow import state, store
 
-    return find_trouble(find_state(context.place.root, context.now), context.now)
+    place = store.plan_workflow_place(context.place.root)
+    lost = state.find_archived_work(place, context.now)
+    loaded = state.load_state(place, context.now)
+    return [lost] if lost else state.find_trouble(loaded, context.now) if loaded.documents else []

@@ -3,10 +3,9 @@
 import os
 from collections.abc import Sequence
 
-from checkpoint_git.core import jsonplace
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.protocols.document import Document
-from checkpoint_git.protocols.validate import place_findings
+from checkpoint_git.protocols.validate import locate_findings
 from checkpoint_git.protocols.workflow import layout, rules
 
 
@@ -16,6 +15,5 @@ def check_together(documents: Sequence[Document]) -> list[Finding]:
         phase = by_path.get(os.path.join(os.path.dirname(path), layout.PHASE + layout.SUFFIX))
         if phase is not None and layout.find_skill(path) == layout.EXECUTION:
             findings = rules.check_together(phase.value, execution.value)
-            places = jsonplace.locate_all(execution.text or "", [finding.where for finding in findings])
-            found += place_findings(findings, path, places)
+            found += locate_findings(findings, path, execution.text or "")
     return found

@@ -3,9 +3,10 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
+from checkpoint_git.core.clock import read_loose_instant
 from checkpoint_git.core.terminal_text import plural, quote_path
 from checkpoint_git.protocols.document import read_objects
-from checkpoint_git.protocols.workflow.layout import LAST, TABLE, next_phase
+from checkpoint_git.protocols.workflow.layout import LAST, PHASES, TABLE, next_phase
 from checkpoint_git.protocols.workflow.tasks import OutputFile, is_open, task_name
 
 Action = Literal["advance", "spawn", "ask_approval", "continue_tasks", "complete", "ask"]
@@ -72,6 +73,15 @@ def find_behind(state: Mapping[str, Any], execution: Mapping[str, Any]) -> tuple
     return tuple(name for task in tasks if is_open(task) and (name := task_name(task)) not in known)
 
 
+def is_sent_back(state: Mapping[str, Any], tasks: Sequence[Mapping[str, Any]]) -> bool:
+    """Whether no task was completed since the workflow went back to IMPLEMENTATION, or to a phase before it."""
+    row = (read_objects(state, "went_back") or [{}])[-1]
+    since = read_loose_instant(row.get("at")) if row.get("to") in PHASES[:3] else None
+    return since is not None and all(
+        (read_loose_instant(task.get("completed_at")) or (0, "")) < since for task in tasks
+    )
+
+
 def plan_resume(state: Mapping[str, Any], facts: Facts) -> Plan:
     phase, status, output = str(state["current_phase"]), state["phase_status"], facts.output
     if facts.behind:
@@ -84,7 +94,7 @@ def plan_resume(state: Mapping[str, Any], facts: Facts) -> Plan:
     if status == "complete" and phase in phases_in(state, "completed_phases"):
         plan = Plan("advance", f"{phase} is complete, and {next_phase(phase)} was not begun")
     elif phase == "IMPLEMENTATION":
-        plan = _plan_tasks(facts.tasks)
+        plan = _plan_tasks(facts.tasks, is_sent_back=is_sent_back(state, facts.tasks))
     elif output.state == "failed":
         back = "IMPLEMENTATION" if phase in ("VERIFICATION", LAST) else phase
         plan = Plan("ask", f"{output.path} {output.why}: write it again, or checkpoint workflow back {back}")
@@ -101,6 +111,12 @@ def plan_resume(state: Mapping[str, Any], facts: Facts) -> Plan:
     # A phase that waited for its approval is presented again; what it made is not made again.
     options = (output.path,) if output.path else ()
     return Plan("ask_approval", f"{plan.reason}, but {phase} waits for approval", options=options)
+
+
+NOT_REDONE = (
+    "no task was completed since it was sent back (checkpoint workflow task retry ID, or task add ID; "
+    "if nothing is to be done again: advance --force)"
+)
 
 
 def explain_behind(tasks: Sequence[str]) -> str:
@@ -121,7 +137,7 @@ def _plan_design(facts: Facts) -> Plan:
     return Plan("ask_approval", reason, options=facts.drafts)
 
 
-def _plan_tasks(tasks: Sequence[Mapping[str, Any]]) -> Plan:
+def _plan_tasks(tasks: Sequence[Mapping[str, Any]], *, is_sent_back: bool) -> Plan:
     agent = TABLE["IMPLEMENTATION"].agent
     if not tasks:
         return Plan("continue_tasks", "no tasks are recorded yet", agent)
@@ -130,9 +146,12 @@ def _plan_tasks(tasks: Sequence[Mapping[str, Any]]) -> Plan:
     if open_tasks:
         done = len(tasks) - len(rest)
         return Plan("continue_tasks", f"{done} of {len(tasks)} tasks are complete", agent, tasks=open_tasks)
+    if not rest and is_sent_back:
+        return Plan("ask", NOT_REDONE)
     if not rest:
         return Plan("advance", f"all {len(tasks)} tasks are complete")
-    shown = ", ".join(f"{task_name(task)} ({task.get('status')})" for task in rest[:5])
+    said = [": ".join(str(task[key]) for key in ("status", "error") if task.get(key)) for task in rest[:5]]
+    shown = ", ".join(f"{task_name(task)} ({text})" for task, text in zip(rest, said, strict=False))
     reason = f"no task can continue on its own: {shown}; `checkpoint workflow task retry ID` tries one again"
     return Plan("ask", reason, tasks=tuple(task_name(task) for task in rest))
 

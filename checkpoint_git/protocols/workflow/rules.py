@@ -3,12 +3,13 @@
 import re
 from collections.abc import Iterator, Mapping
 from itertools import pairwise
+from posixpath import normpath
 from typing import Any
 
 from checkpoint_git.core.clock import DAY, HOUR, MINUTE, age_text, read_instant, read_loose_instant, write_instant
 from checkpoint_git.core.finding import Finding, make_error, make_warning
 from checkpoint_git.core.schema import Mismatch
-from checkpoint_git.protocols.mismatch import explain_mismatch, find_doubles, list_objects, quote, quote_where
+from checkpoint_git.protocols.mismatch import explain_mismatch, find_doubles, list_objects, quote
 from checkpoint_git.protocols.workflow import layout
 from checkpoint_git.protocols.workflow.resume import explain_behind, find_behind
 from checkpoint_git.protocols.workflow.tasks import OutputFile
@@ -38,11 +39,8 @@ def describe(mismatch: Mismatch) -> Finding:
     code = _KEYWORDS.get(mismatch.keyword, "workflow/shape")
     if mismatch.keyword in ("enum", "type", "minLength"):
         code = _PLACES.get(place, code)
-    message = explain_mismatch(mismatch)
-    if mismatch.keyword == "required":
-        message = f"{quote_where(mismatch.where)} is missing"
     hint = "" if "/" in mismatch.where[1:] else "`checkpoint workflow resume` offers to archive it and start fresh"
-    return make_error(code, message, mismatch.where, hint)
+    return make_error(code, explain_mismatch(mismatch), mismatch.where, hint)
 
 
 # Values may break the schema: every check looks before it reads, and leaves to the schema what the schema says.
@@ -122,11 +120,9 @@ def _check_time_order(value: dict[str, Any]) -> Iterator[Finding]:
 
 def _is_before(text: Any, other: Any) -> bool:
     """Surely: of times without an offset nobody knows what they mean to the hour."""
-    first, second = read_instant(text), read_instant(other)
-    if first and second:
-        return first < second
+    margin = 0 if read_instant(text) and read_instant(other) else _UNKNOWN_ZONE
     first, second = read_loose_instant(text), read_loose_instant(other)
-    return bool(first and second and first[0] + _UNKNOWN_ZONE < second[0])
+    return bool(first and second and (first[0] + margin, first[1]) < second)
 
 
 def _name(where: str) -> str:
@@ -159,10 +155,11 @@ def list_outputs(phase: dict[str, Any], execution: dict[str, Any]) -> list[tuple
     for where, row in list_objects(execution, "tasks"):
         if row.get("status") == "complete":
             rows.append((layout.EXECUTION, where, f"task {row.get('id')}", row))
+    tasks = layout.relative_state_path(layout.EXECUTION)  # of IMPLEMENTATION, checked as what it is
     return [
         (file, f"{where}/output", f"the output {quote(path)} of {whose}", path, row.get("digest"))
         for file, where, whose, row in rows
-        if isinstance(path := row.get("output"), str)
+        if isinstance(path := row.get("output"), str) and (file, normpath(path)) != (layout.PHASE, tasks)
     ]
 
 
@@ -170,11 +167,10 @@ def check_output(output: OutputFile, what: str, where: str, hint: str, digest: A
     if output.state == "missing":
         return make_error("workflow/output-missing", f"{what} is not there", where, hint)
     if output.state == "outside":
-        return make_error("workflow/output-outside", f"{what} is not in the project", where, hint)
-    if output.state == "failed":
-        return make_error("workflow/output-invalid", f"{what} {output.why}", where, hint)
-    if output.state == "unreadable":
-        return make_error("workflow/output-invalid", f"{what} cannot be read: {output.why}", where, hint)
+        return make_error("workflow/output-outside", f"{what}: {output.why}", where, hint)
+    if output.state in ("failed", "unreadable"):
+        why = output.why if output.state == "failed" else f"cannot be read: {output.why}"
+        return make_error("workflow/output-invalid", f"{what} {why}", where, hint)
     if isinstance(digest, str) and digest != output.digest:
         message, hint = f"{what} has changed since it was recorded", "see what changed: git diff, git log"
         return make_warning("workflow/output-changed", message, where, hint)
@@ -204,8 +200,7 @@ def check_together(phase: Mapping[str, Any] | None, execution: Mapping[str, Any]
 
 
 def _restore_hint(file: str) -> str:
-    path = layout.relative_state_path(file)
-    return f"get it back: git restore -- {path} (`checkpoint workflow resume --fresh` starts over)"
+    return f"bring {layout.relative_state_path(file)} back, or start over: checkpoint workflow resume --fresh"
 
 
 def check_age(phase: Mapping[str, Any], now: int) -> list[Finding]:

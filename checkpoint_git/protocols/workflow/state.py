@@ -1,21 +1,23 @@
 """A workflow as it is on disk, what is wrong with it, and what to do next. Nothing is written."""
 
 import hashlib
+import os
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from checkpoint_git.core import jsonplace
 from checkpoint_git.core.clock import DAY, read_instant, read_loose_instant
 from checkpoint_git.core.errors import CheckpointError
-from checkpoint_git.core.finding import Finding, has_errors
+from checkpoint_git.core.finding import Finding, has_errors, make_error
+from checkpoint_git.core.terminal_text import plural, quote_path
 from checkpoint_git.disk.discover import Place, relative_path
-from checkpoint_git.disk.process import is_running, read_ancestors, read_session_process
-from checkpoint_git.protocols.document import Document
+from checkpoint_git.disk.process import is_running, is_session_running, read_ancestors, read_session_process
+from checkpoint_git.protocols.document import Document, read_objects
 from checkpoint_git.protocols.validate import check_document, unreadable_document
 from checkpoint_git.protocols.workflow import layout, resume, rules, store
 from checkpoint_git.protocols.workflow.layout import DEFAULT_APPROVALS, TABLE, parse_approvals
 from checkpoint_git.protocols.workflow.resume import Facts, Plan
-from checkpoint_git.protocols.workflow.tasks import OutputFile, Step, judge_result, plan_recovery, task_name
+from checkpoint_git.protocols.workflow.tasks import OutputFile, Step, judge_result, plan_step, task_name
 
 Value = Mapping[str, Any]  # of phase.json
 _GRACE = 2  # seconds: file systems round what a clock says
@@ -58,6 +60,15 @@ class State(NamedTuple):
         return max(known)[1] if known else None
 
     @property
+    def notes(self) -> list[str]:
+        """What somebody said last of a save, a failure that still stands, and a way back."""
+        rows = {"Saved": self.value.get("saved"), "Sent back": (read_objects(self.value, "went_back") or [{}])[-1]}
+        if self.value.get("phase_status") == "failed":
+            rows["Failed"] = self.value.get("failure")
+        texts = {name: row.get("note", row.get("error")) for name, row in rows.items() if isinstance(row, dict)}
+        return [f"{name}: {text}" for name, text in texts.items() if isinstance(text, str)]
+
+    @property
     def is_over(self) -> bool:
         is_done = bool(self.phase and self.phase.is_valid and resume.is_finished(self.value))
         return is_done and not resume.find_behind(self.value, {"tasks": self.tasks})
@@ -78,6 +89,7 @@ class State(NamedTuple):
             "last_activity": self.last_activity,
             "completed": self.completed,
             "approved": resume.phases_in(value, "user_checkpoints"),
+            "notes": self.notes,
             "directory": self.place.directory,
         }
 
@@ -94,10 +106,6 @@ def load_state(place: Place, now: int) -> State:
         else:
             documents.append(check_document(path, content, now=now))
     return State(place, *documents)
-
-
-def find_state(cwd: str, now: int) -> State:
-    return load_state(store.open_place(cwd), now)
 
 
 def missing_workflow(state: State) -> CheckpointError:
@@ -119,11 +127,28 @@ def find_trouble(state: State, now: int) -> list[Finding]:
     return [*found, *(_locate(state, layout.PHASE, each) for each in rules.check_age(state.value, now))]
 
 
+def find_archived_work(place: Place, now: int) -> Finding | None:
+    """Open tasks that git, as if it were a rename, merged into a finished workflow's archive; none was begun since."""
+    names = store.list_archives(os.path.join(place.directory, layout.ARCHIVE))
+    if not names or store.has_state(place):
+        return None
+    path = f"{layout.DIRECTORY}/{layout.ARCHIVE}/{max(names, key=layout.archive_order)}"
+    archived = load_state(place._replace(directory=os.path.join(place.root, path)), now)
+    left = resume.find_behind(archived.value, {"tasks": archived.tasks})
+    if not (left and resume.is_finished(archived.value)):
+        return None
+    shown = f"{plural(len(left), 'open task')} into the archive of a finished workflow: {', '.join(left[:5])}"
+    message = f"a merge may have put {shown}"
+    back = f"mv {quote_path(path)}/*.json {layout.DIRECTORY} && checkpoint workflow back IMPLEMENTATION"
+    hint = f"to continue them: {back}; else: checkpoint workflow start ID --fresh"
+    return make_error("workflow/archived-tasks", message, "", hint)._replace(path=f"{path}/{layout.EXECUTION_FILE}")
+
+
 def _locate(state: State, file: str, finding: Finding) -> Finding:
     document = (state.phase if file == layout.PHASE else state.execution) or state.documents[0]
     if document.text is None:
         return finding._replace(path=document.path)
-    line, column = jsonplace.locate(document.text, finding.where)
+    ((line, column),) = jsonplace.locate_all(document.text, [finding.where])
     return finding._replace(path=document.path, line=line, column=column)
 
 
@@ -131,11 +156,9 @@ def read_approvals(place: Place, wished: str | None, env: Mapping[str, str]) -> 
     """The phases that need an approval: as wished, else as checkpoint.workflowApprovals says, else the usual two."""
     text = wished
     if text is None and place.work_tree:
-        from checkpoint_git.git.run import clean_env, run_git
+        from checkpoint_git.git.repository import read_all_settings
 
-        words = ["config", "--get", "checkpoint.workflowApprovals"]
-        result = run_git(words, place.root, env=clean_env(env), check=False)
-        text = result.out.decode("utf-8", "replace") if result.code == 0 else None
+        text = read_all_settings(place.root, env).get("checkpoint.workflowapprovals")
     return DEFAULT_APPROVALS if text is None else parse_approvals(text)
 
 
@@ -154,7 +177,8 @@ def find_plan(state: State, approvals: tuple[str, ...], steps: Sequence[Step] = 
 def find_output(place: Place, value: Value, phase: str) -> OutputFile:
     """The result of a phase; a good one before any other, and what was there before the workflow last."""
     found = [each for pattern in TABLE[phase].outputs for each in store.read_outputs(place, pattern)]
-    seen = [each._replace(state="older") if _is_earlier(value, each) else judge_result(each) for each in found]
+    earlier = _pick_earlier(place, value, found)
+    seen = [each._replace(state="older") if each.path in earlier else judge_result(each) for each in found]
     rank = {"good": 0, "older": 2}
     return min(seen, key=lambda output: rank.get(output.state, 1), default=OutputFile())
 
@@ -162,23 +186,32 @@ def find_output(place: Place, value: Value, phase: str) -> OutputFile:
 def find_drafts(place: Place, value: Value, phase: str) -> list[OutputFile]:
     row = TABLE[phase]
     found = store.read_outputs(place, f"{row.drafts}/*") if row.drafts else []
-    return [each for each in found if each.digest and each.path not in row.outputs and not _is_earlier(value, each)]
+    earlier = _pick_earlier(place, value, found)
+    return [each for each in found if each.digest and each.path not in row.outputs and each.path not in earlier]
 
 
-def _is_earlier(value: Value, output: OutputFile) -> bool:
-    # By digest where that was noted: what git checks out or a copy brings has any time. Agents note none, and then the
-    # time of the file is all there is.
-    earlier, started = value.get("earlier_results"), read_instant(value.get("started_at"))
-    if isinstance(earlier, dict):
-        return bool(output.digest) and earlier.get(output.path) == output.digest
-    return started is not None and output.written < started[0] - _GRACE and output.state != "outside"
+def _pick_earlier(place: Place, value: Value, found: Sequence[OutputFile]) -> set[str]:
+    """The paths of those that were there before the workflow, or were rejected."""
+    # By digest where that was noted, else by the file's time; what a clone, a merge or a branch switch brought has
+    # a new time, and is as old as its commit.
+    noted, started = value.get("earlier_results"), read_instant(value.get("started_at")) or (0, "")
+    if isinstance(noted, dict):
+        earlier = {each.path for each in found if each.digest and noted.get(each.path) == each.digest}
+    else:
+        earlier = {each.path for each in found if each.written < started[0] - _GRACE and each.state != "outside"}
+    rest = [each.path for each in found if place.work_tree and each.digest and each.path not in earlier]
+    return earlier | store.find_committed_before(place, rest, started[0]) if rest else earlier
 
 
 def find_results(place: Place, value: Value, tasks: Sequence[Any], phase: str) -> dict[str, str]:
     """What the user approves or rejects of a phase, path -> digest: its result, else its drafts; {} for nothing."""
     if phase == layout.PHASES[2]:
         rows = [[task_name(task), task.get("status"), task.get("digest")] for task in tasks if isinstance(task, dict)]
-        if not rows or any(status != "complete" for _, status, _ in rows):
+        if (
+            not rows
+            or any(row[1] != "complete" for row in rows)
+            or resume.is_sent_back(value, read_objects({"tasks": tasks}, "tasks"))
+        ):
             return {}
         return {layout.relative_state_path(layout.EXECUTION): hashlib.sha256(repr(rows).encode()).hexdigest()}
     output = find_output(place, value, phase)
@@ -186,38 +219,42 @@ def find_results(place: Place, value: Value, tasks: Sequence[Any], phase: str) -
     return {each.path: each.digest for each in found}
 
 
-def list_results(place: Place, phase: str) -> list[OutputFile]:
-    """All that is there of a phase, whatever run it is from; no state of ours."""
-    row = TABLE[phase]
-    patterns = [*row.outputs, *([f"{row.drafts}/*"] if row.drafts else [])] if phase != layout.PHASES[2] else []
+def list_results(place: Place, phases: Sequence[str]) -> list[OutputFile]:
+    """All that is there of the phases, whatever run it is from; no state of ours."""
+    rows = [TABLE[phase] for phase in phases if phase != layout.PHASES[2]]
+    patterns = [path for row in rows for path in (*row.outputs, *([f"{row.drafts}/*"] if row.drafts else []))]
     return [each for pattern in patterns for each in store.read_outputs(place, pattern) if each.digest]
 
 
 def find_earlier(place: Place, value: Value) -> dict[str, str]:
-    """What is there of phases that have not begun, and what _is_earlier has known by its time: path -> digest."""
-    at = layout.PHASES.index(value["current_phase"])
-    results = [(number, each) for number, phase in enumerate(layout.PHASES) for each in list_results(place, phase)]
-    return {each.path: each.digest for number, each in results if number > at or _is_earlier(value, each)}
+    """What is there of phases that have not begun, and what _pick_earlier knows by its time: path -> digest."""
+    at = layout.PHASES.index(value["current_phase"]) + 1
+    begun = list_results(place, layout.PHASES[:at])
+    earlier = _pick_earlier(place, value, begun)
+    known = [each for each in begun if each.path in earlier]
+    return {each.path: each.digest for each in (*known, *list_results(place, layout.PHASES[at:]))}
 
 
 def find_recovery(state: State, now: int, session: str | None = None) -> list[Step]:
     """session: who asks; None where nothing that runs is left alone."""
-    outputs = {}
+    steps = []
     for row, task in enumerate(state.tasks):
         if isinstance(task, dict) and task.get("status") == "running":
             path = task.get("output")
             if session is None or not _is_under_way(task, session):
-                outputs[row] = store.read_output(state.place, path) if isinstance(path, str) and path else OutputFile()
-    return plan_recovery(state.tasks, outputs, now)
+                output = store.read_output(state.place, path) if isinstance(path, str) and path else OutputFile()
+                steps.append(plan_step(row, task, output, now))
+    return steps
 
 
 def _is_under_way(task: Value, session: str) -> bool:
-    is_own = bool(session) and task.get("session") == session
-    process = task.get("process")
+    own, process = str(task.get("session") or ""), task.get("process")
+    is_own = bool(session) and own == session
     if not isinstance(process, str):
         return is_own
-    # another session in the same process, or from the same terminal, comes after it
-    return is_running(process) and (is_own or process not in (read_session_process(""), *read_ancestors()))
+    # another session in the same process, or from the same terminal, comes after it, unless both run there
+    is_shared = process in (read_session_process(""), *read_ancestors())
+    return is_running(process) and (is_own or not is_shared or is_session_running(own))
 
 
 def find_busy(state: State, session: str) -> list[str]:

@@ -3,7 +3,7 @@
 import hashlib
 import os
 import stat
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import suppress
 from fnmatch import fnmatchcase
 from itertools import islice
@@ -15,6 +15,7 @@ from checkpoint_git.disk.discover import Place, check_way
 from checkpoint_git.disk.read import FileContent, read_content
 from checkpoint_git.protocols.workflow import layout
 from checkpoint_git.protocols.workflow.tasks import OutputFile
+from checkpoint_git.protocols.write import set_apart
 
 START_HINT = "`checkpoint workflow start ID` begins one"
 _MOST_LISTED = 1_000
@@ -57,8 +58,9 @@ def read_output(place: Place, path: str) -> OutputFile:
     try:
         full = _full_path(place, path)
         status = os.stat(full)
-        if stat.S_ISDIR(status.st_mode) and f"{place.directory}/".startswith(f"{full}/"):
-            raise ValueError("it holds the workflow's own state")
+        own = [os.path.realpath(layout.state_path(place, file)) for file in layout.FILES]
+        if any(f"{path}/".startswith(f"{os.path.realpath(full)}/") for path in own):
+            raise ValueError("it is or holds the workflow's own state")
         digest = _digest(full, status)
         if stat.S_ISREG(status.st_mode) and status.st_size <= jsontext.MAX_BYTES and path.endswith(".json"):
             content = read_content(full, place.top)
@@ -128,6 +130,20 @@ def read_outputs(place: Place, pattern: str) -> list[OutputFile]:
     return [output for output in found if output.state != "missing"]
 
 
+def find_committed_before(place: Place, paths: Sequence[str], instant: int) -> set[str]:
+    """Those that are as HEAD has them, and that no commit wrote since. instant: seconds since 1970."""
+    from checkpoint_git.git.history.log import PLAIN_LOG
+    from checkpoint_git.git.run import read_names
+
+    def ask(*words: str) -> set[str]:
+        words = ("--literal-pathspecs", *words, "--name-only", "-z", "--", *paths)
+        return {name.lstrip("\n") for name in read_names(words, place.root, check=False)}
+
+    since = f"--since=@{max(instant, 10**8)}"  # git takes a smaller number for another time
+    older = ask("ls-tree", "-r", "HEAD") - ask(*PLAIN_LOG, "-c", "--root", "--relative", "--format=", since)
+    return older and older - ask("diff", "--relative", "HEAD")
+
+
 def write_state(place: Place, file: str, data: bytes) -> None:
     path = layout.state_path(place, file)
     if os.path.isdir(path) and not os.path.islink(path):
@@ -136,10 +152,11 @@ def write_state(place: Place, file: str, data: bytes) -> None:
     atomic.write_file(path, data)
 
 
-def archive_state(place: Place, workflow_id: str, instant: str) -> str | None:
+def archive_state(place: Place, workflow_id: str, instant: str, *, apart: bool = False) -> str | None:
     """Moves what is in the places of the two files into an archive of its own; None where there is nothing. Returns the
-    archive's path relative to the project. instant: RFC 3339 in UTC. Nothing is deleted except archives beyond the
-    newest five. A kill in between leaves phase.json in its place, which joins the other file's archive the next time.
+    archive's path relative to the project. instant: RFC 3339 in UTC. apart: as set_apart has it. Nothing is deleted
+    except archives beyond the newest five. A kill in between leaves phase.json in its place, which joins the other
+    file's archive the next time.
     """
     present = [path for path in (layout.state_path(place, file) for file in layout.FILES) if os.path.lexists(path)]
     if not present:
@@ -150,6 +167,10 @@ def archive_state(place: Place, workflow_id: str, instant: str) -> str | None:
     name = _claim_archive(folder, workflow_id, instant, is_rest=len(present) == 1)
     target = os.path.join(folder, name)
     for path in reversed(present):
+        content = read_content(path, place.top) if apart else None
+        if isinstance(content, bytes):
+            with suppress(CheckpointError):  # on a full disk it is moved as it is
+                atomic.write_file(path, set_apart(content))
         with atomic.reporting(path):
             os.rename(path, os.path.join(target, os.path.basename(path)))
     for changed in (target, place.directory):
@@ -159,7 +180,7 @@ def archive_state(place: Place, workflow_id: str, instant: str) -> str | None:
 
 
 def _claim_archive(folder: str, workflow_id: str, instant: str, *, is_rest: bool) -> str:
-    begun = max(_list_archives(folder), key=layout.archive_order, default="") if is_rest else ""
+    begun = max(list_archives(folder), key=layout.archive_order, default="") if is_rest else ""
     start = layout.archive_name(workflow_id, instant).rpartition("_")[0]
     if begun.rpartition("_")[0] == start and os.listdir(os.path.join(folder, begun)) == [layout.EXECUTION_FILE]:
         return begun
@@ -167,8 +188,9 @@ def _claim_archive(folder: str, workflow_id: str, instant: str, *, is_rest: bool
     return os.path.basename(atomic.make_new_folder(folder, names))
 
 
-def _list_archives(folder: str) -> list[str]:
-    paths = {name: os.path.join(folder, name) for name in os.listdir(folder) if layout.archive_order(name)[0]}
+def list_archives(folder: str) -> list[str]:
+    names = os.listdir(folder) if os.path.isdir(folder) and not os.path.islink(folder) else ()
+    paths = {name: os.path.join(folder, name) for name in names if layout.archive_order(name)[0]}
     return [name for name, path in paths.items() if os.path.isdir(path) and not os.path.islink(path)]
 
 
@@ -176,9 +198,9 @@ def _remove_old_archives(folder: str, newest: str) -> None:
     # Keeps the newest five, and none that is empty; whatever has another name, or is a link, is left alone
     import shutil
 
-    for name in _list_archives(folder):
+    for name in list_archives(folder):
         with suppress(OSError):  # what is left of a process that was killed; rmdir takes empty folders only
             os.rmdir(os.path.join(folder, name))
-    others = [name for name in _list_archives(folder) if name != newest]
+    others = [name for name in list_archives(folder) if name != newest]
     for name in sorted(others, key=lambda name: (layout.archive_order(name), name))[: -(layout.KEPT_ARCHIVES - 1)]:
         shutil.rmtree(os.path.join(folder, name), ignore_errors=True)

@@ -11,7 +11,7 @@ from checkpoint_git.protocols.contract import Question, Summary
 from checkpoint_git.protocols.document import find_broken
 
 # of layout.py, which most projects have no use for
-_FILES = ("phase.json", "execution.json")
+_FILES = ("phase.json", "execution.json", ".archive")
 _TASK_ACTIONS = ("add", "start", "done", "fail", "retry", "block")
 
 
@@ -31,6 +31,9 @@ def summarize(question: Question) -> Summary:
         of_task = {f"workflow WORD task {action}": names for action in _TASK_ACTIONS}
         of_phase = {f"workflow WORD {verb}": PHASES for verb in ("approve", "back")}
         return Summary(names={**of_phase, "workflow WORD task": _TASK_ACTIONS, **of_task})
+    if lost := home and state.find_archived_work(home, question.now):
+        text = f"workflow: {lost.message}; checkpoint workflow status"
+        return Summary(findings=[lost], lead=[Line(text, "bad", "failed"), Line("")], lines=[clean(text, 240)])
     if home is None or not store.has_state(home):
         return Summary()
     found = state.load_state(home, question.now)

@@ -22,7 +22,7 @@ _SYNONYMS = {
 }
 _SAYING = ("status", "verdict", "outcome", "passed", "success")  # members of a result that may say how it ended
 _AGAIN = "checkpoint workflow task retry"
-_RECOVER = "checkpoint workflow recover, if its session is gone"
+RECOVER = "checkpoint workflow recover, if its session is gone"
 
 
 def task_name(task: Mapping[str, Any]) -> str:
@@ -31,21 +31,12 @@ def task_name(task: Mapping[str, Any]) -> str:
 
 
 def max_attempts(task: Mapping[str, Any]) -> int:
-    most = _read_count(task.get("max_attempts"))
-    return MAX_ATTEMPTS if most is None or most < 1 else most
+    return _read_count(task.get("max_attempts")) or MAX_ATTEMPTS
 
 
-def _count_attempts(task: Mapping[str, Any]) -> int:
-    return _read_count(task.get("attempts")) or 0
-
-
-def _read_count(value: Any) -> int | None:
+def _read_count(value: Any) -> int:
     text = value.decode() if isinstance(value, bytes) else str(value) if type(value) is int else ""
-    return int(text) if text.isdecimal() and text.isascii() and len(text) < 10 else None
-
-
-def _token(number: int) -> bytes:
-    return str(number).encode()
+    return int(text) if text.isdecimal() and text.isascii() and len(text) < 10 else 0
 
 
 def is_open(task: Mapping[str, Any]) -> bool:
@@ -66,7 +57,7 @@ def add_tasks(value: Value, names: Sequence[str]) -> Finding | None:
     for name in names:
         if find_task(value, name) is not None:
             return make_error("workflow/task-id-twice", f"the task {quote(name)} is there already", "/tasks")
-        value["tasks"].append({"id": name, "status": "pending", "attempts": b"0", "max_attempts": _token(MAX_ATTEMPTS)})
+        value["tasks"].append({"id": name, "status": "pending", "attempts": b"0", "max_attempts": b"%d" % MAX_ATTEMPTS})
     return None
 
 
@@ -102,11 +93,11 @@ def change_task(
 def _find_refusal(task: Value, verb: str, name: str) -> Finding | None:
     status, word = task.get("status"), quote_word(name)
     if status == "running" and verb in ("start", "retry"):
-        return make_error("workflow/task-running", f"{quote(name)} is running already", "/tasks", _RECOVER)
+        return make_error("workflow/task-running", f"{quote(name)} is running already", "/tasks", RECOVER)
     if status == "complete" and verb not in ("done", "retry"):
         hint = f"to do it once more: {_AGAIN} {word}"
         return make_error("workflow/task-complete", f"{quote(name)} is complete already", "/tasks", hint)
-    if verb == "start" and _count_attempts(task) >= max_attempts(task):
+    if verb == "start" and _read_count(task.get("attempts")) >= max_attempts(task):
         message = f"{quote(name)} has used up its {max_attempts(task)} attempts"
         return make_error("workflow/attempts-used-up", message, "/tasks", f"`{_AGAIN} {word}` gives it new ones")
     return None
@@ -129,15 +120,15 @@ def _finish(task: Value, output: "OutputFile | None", now: int) -> None:
 
 def _fail(task: Value, output: "OutputFile | None", now: int) -> None:
     # Counts an attempt: the task is pending again, and failed after the last one
-    attempts = _count_attempts(task) + 1
+    attempts = _read_count(task.get("attempts")) + 1
     failed = attempts >= max_attempts(task)
-    task.update(status="failed" if failed else "pending", attempts=_token(attempts))
+    task.update(status="failed" if failed else "pending", attempts=b"%d" % attempts)
     if failed:
         task["completed_at"] = write_instant(now)
 
 
 def _retry(task: Value, output: "OutputFile | None", now: int) -> None:
-    task.update(status="pending", attempts=_token(0))
+    task.update(status="pending", attempts=b"0")
     task.pop("completed_at", None)
 
 
@@ -194,12 +185,8 @@ class Step(NamedTuple):
     digest: str = ""
 
 
-def plan_recovery(tasks: Sequence[Any], outputs: Mapping[int, OutputFile], now: int) -> list[Step]:
-    """outputs: of the tasks whose session is gone, by their rows."""
-    return [_plan_step(row, tasks[row], output, now) for row, output in outputs.items()]
-
-
-def _plan_step(row: int, task: Mapping[str, Any], output: OutputFile, now: int) -> Step:
+def plan_step(row: int, task: Mapping[str, Any], output: OutputFile, now: int) -> Step:
+    """task: one whose session is gone."""
     path, started = output.path, read_instant(task.get("started_at"))
     said = output.value if isinstance(output.value, dict) else {}
     status, error = read_status(said.get("status")) or "complete", said.get("error")
@@ -215,13 +202,13 @@ def _plan_step(row: int, task: Mapping[str, Any], output: OutputFile, now: int) 
     elif status in _UNFINISHED:
         reason = f"{path} says {status}: it was not finished"
     else:
-        verdict: Verdict = "done" if status == "complete" else "failed"
+        verdict: Verdict = "failed" if status == "failed" else "done"
         ended = write_instant(max(now, started[0] if started else 0))
         error = error if isinstance(error, str) else ""
-        reason = f"{path} is there and says {status}"
-        attempts = _count_attempts(task)
+        reason = f"{path} is there" + (f" and says {status}" if said.get("status") else "")
+        attempts = _read_count(task.get("attempts"))
         return Step(row, task_name(task), verdict, status, reason, attempts, error, ended, output.digest)
-    attempts = _count_attempts(task) + 1
+    attempts = _read_count(task.get("attempts")) + 1
     status = "failed" if attempts >= max_attempts(task) else "pending"
     return Step(row, task_name(task), "orphan", status, reason, attempts, f"interrupted: {reason}")
 
@@ -229,7 +216,7 @@ def _plan_step(row: int, task: Mapping[str, Any], output: OutputFile, now: int) 
 def apply_recovery(value: Value, steps: Sequence[Step]) -> None:
     for step in steps:
         task = value["tasks"][step.row]
-        task.update(status=step.status, attempts=_token(step.attempts))
+        task.update(status=step.status, attempts=b"%d" % step.attempts)
         for key in ("completed_at", "error", "digest"):
             if getattr(step, key):
                 task[key] = getattr(step, key)

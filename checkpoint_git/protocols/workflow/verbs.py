@@ -1,7 +1,6 @@
 """`checkpoint workflow`: the phases of a workflow and its tasks, saved so that an interrupted session can go on."""
 
 import argparse
-import os
 from collections.abc import Callable
 from shlex import quote
 from typing import Any, NamedTuple
@@ -18,10 +17,10 @@ from checkpoint_git.protocols.workflow.resume import Plan
 from checkpoint_git.protocols.workflow.state import (
     Prospect,
     State,
+    find_archived_work,
     find_busy,
     find_plan,
     find_recovery,
-    find_state,
     find_trouble,
     load_state,
     look_ahead,
@@ -29,11 +28,12 @@ from checkpoint_git.protocols.workflow.state import (
 )
 from checkpoint_git.protocols.write import say_waiting
 
-_TABLE: dict[str, Any] = load_document(os.path.join(os.path.dirname(__file__), "options.json"))
+_TABLE: dict[str, Any] = load_document(__file__, "options.json")
 TAKERS: dict[str, list[str]] = _TABLE["taken_by"]
 _SHOWN_TASKS = 50
+_ENTRIES = ("start", "status", "resume", "validate")
 _TASK_VERBS = ("add", *tasks.CHANGES)
-_VERDICTS = {"orphan": "orphaned, one attempt counted", "done": "finished before the crash", "failed": "failed"}
+_VERDICTS = {"orphan": "orphaned, one attempt counted", "done": "finished before the crash", "failed": "ended"}
 _CAUTION = "proceed with caution"
 _ACTIONS = {
     "advance": "advance (checkpoint workflow advance)",
@@ -64,7 +64,9 @@ def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
         except UnicodeEncodeError:
             shown = escape_controls(shorten(text, 60))
             raise CheckpointError(f'"{shown}" is not UTF-8 text', "give it in UTF-8") from None
-    return verb.act(args, invocation)
+    place = store.find_workflow_place(invocation.cwd) if args.action in _ENTRIES and not args.fresh else None
+    lost = place and find_archived_work(place, invocation.now)
+    return Outcome({"workflow_id": None}, [], [lost]) if lost else verb.act(args, invocation)
 
 
 def _open_writer(invocation: Invocation, place: Place | None = None) -> Writer:
@@ -84,7 +86,8 @@ def _saved_line(changed: Changed) -> Block:
 
 
 def _past_lines(state: State) -> list[Block]:
-    return [Line(f"Last activity: {state.last_activity}"), Line(f"Completed: {', '.join(state.completed) or 'none'}")]
+    texts = [f"Last activity: {state.last_activity}", f"Completed: {', '.join(state.completed) or 'none'}"]
+    return [Line(text) for text in (*texts, *state.notes)]
 
 
 def _status(args: argparse.Namespace, invocation: Invocation) -> Outcome:
@@ -94,8 +97,9 @@ def _status(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     state = load_state(place, invocation.now)
     findings = [finding for document in state.documents for finding in document.findings]
     data = {**state.data(), "tasks": state.tasks}
-    if state.phase is None or has_errors(findings):
-        return Outcome(data, [], findings or find_trouble(state, invocation.now))
+    trouble = find_trouble(state, invocation.now) if None in (state.phase, state.execution) else findings
+    if has_errors(trouble):
+        return Outcome(data, [], trouble)
     approvals = read_approvals(place, args.approvals, invocation.env)
     plan = find_plan(state, approvals, find_recovery(state, invocation.now))
     data["action"], data["reason"] = plan.action, plan.reason
@@ -106,16 +110,9 @@ def _status(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     ]
     listed = [row for row in state.tasks if isinstance(row, dict)]
     if listed:
-        rows = [
-            (
-                str(task.get("id")),
-                str(task.get("status")),
-                str(task.get("attempts", 0)),
-                shorten(str(task.get("output") or ""), 80),
-            )
-            for task in listed[:_SHOWN_TASKS]
-        ]
-        lines.append(Table(("task", "status", "attempts", "output"), rows))
+        fields = ["id", "status", "attempts", "output"] + ["error"] * any(task.get("error") for task in listed)
+        rows = [tuple(shorten(str(task.get(name, "")), 200) for name in fields) for task in listed[:_SHOWN_TASKS]]
+        lines.append(Table(("task", *fields[1:]), rows))
     if len(listed) > _SHOWN_TASKS:
         lines.append(Line(f"... and {len(listed) - _SHOWN_TASKS} more tasks", "dim"))
     lines.append(Line(f"next: {plan.action}{f' {plan.agent}' if plan.agent else ''}: {plan.reason}"))
@@ -123,7 +120,7 @@ def _status(args: argparse.Namespace, invocation: Invocation) -> Outcome:
 
 
 def _validate(args: argparse.Namespace, invocation: Invocation) -> Outcome:
-    state = find_state(invocation.cwd, invocation.now)
+    state = load_state(store.open_place(invocation.cwd), invocation.now)
     findings = find_trouble(state, invocation.now)
     errors = sum(finding.level == "error" for finding in findings)
     result = plural(errors, "error") if errors else "in order"
@@ -133,7 +130,7 @@ def _validate(args: argparse.Namespace, invocation: Invocation) -> Outcome:
 
 def _approve(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     phase = layout.check_phase(args.words[0])
-    return _report(_open_writer(invocation).approve(phase), [Line(f"{phase} is approved", "good")])
+    return _report(_open_writer(invocation).approve(phase, args.output), [Line(f"{phase} is approved", "good")])
 
 
 def _save(args: argparse.Namespace, invocation: Invocation) -> Outcome:
@@ -162,9 +159,8 @@ def _advance(args: argparse.Namespace, invocation: Invocation) -> Outcome:
 
 def _advanced_lines(changed: Changed) -> list[Block]:
     name = changed.state.workflow_id
-    first = Line(f"workflow {name} is complete", "good")
-    if changed.following:
-        first = Line(f"workflow {name}: {changed.following} (pending)", "strong")
+    text = f"workflow {name}: {changed.following} (pending)" if changed.following else f"workflow {name} is complete"
+    first = Line(text, "strong" if changed.following else "good")
     return [first, _saved_line(changed), *_archive_lines(changed)]
 
 
@@ -183,8 +179,6 @@ def _task(args: argparse.Namespace, invocation: Invocation) -> Outcome:
         raise CheckpointError(f"workflow task {verb!r} is unknown", f"there are: {', '.join(_TASK_VERBS)}")
     if verb != "add" and len(names) > 1:
         raise CheckpointError(f"workflow task {verb} takes one ID", "name the tasks one after the other")
-    for name in names:
-        layout.check_id(name, "task-001")
     changed = _open_writer(invocation).change_task(verb, names, args.output, args.error or "")
     rows = [row for row in changed.state.tasks if isinstance(row, dict) and str(row.get("id")) in names]
     lines: list[Block] = []
@@ -262,25 +256,15 @@ def _take_up(writer: Writer, args: argparse.Namespace, invocation: Invocation, f
 
 
 def _ask(invocation: Invocation, prospect: Prospect, lines: list[Block]) -> str:
-    def show(text: str) -> None:
-        invocation.stderr.write(f"{escape_controls(text)}\n")
-
-    question = prospect.question
-    for line in lines:
-        if isinstance(line, Line):
-            show(line.text)
-    for finding in prospect.findings:
-        if finding.level != "note":
-            show(f"  {finding.path}:{finding.line}: {finding.message}")
-    while True:
-        answer = invocation.ask(question.text)
-        if not answer:
-            show("")
-            return "stop"
+    question, found = prospect.question, [one for one in prospect.findings if one.level != "note"]
+    shown = [*lines, *(Line(f"  {one.path}:{one.line}: {one.message}") for one in found)]
+    while answer := invocation.ask(question.text, shown):
         answer = answer.strip().lower()
         if answer in ("", "y", "yes", "n", "no"):
             return question.by_default if not answer else question.on_yes if answer[0] == "y" else question.on_no
-        show("please answer y or n")
+        shown = [Line("please answer y or n")]
+    invocation.stderr.write("\n")
+    return "stop"
 
 
 def _stop(prospect: Prospect, lines: list[Block], fresh_name: str) -> Outcome:
@@ -316,7 +300,7 @@ def _go_on(
     plan, last, busy = find_plan(state, approvals), list[Block](), find_busy(state, writer.session)
     free = tuple(name for name in plan.tasks if name not in busy)
     if plan.tasks and not free:
-        plan = Plan("ask", "every task that is left runs in another session: wait for it")
+        plan = Plan("ask", f"every task that is left runs in another session: wait for it ({tasks.RECOVER})")
     plan = plan._replace(tasks=free)
     shown += [Line(f"{name}: left to the session that still runs it", "dim") for name in busy]
     if plan.action == "complete":

@@ -27,7 +27,7 @@ ELSEWHERE = {"workflow/shape", "workflow/not-begun", "workflow/task-running", "w
              "workflow/unknown-task", "workflow/output-missing", "workflow/output-outside", "workflow/output-invalid",
              "workflow/two-workflows", "workflow/stale", "workflow/output-changed", "workflow/tasks-behind",
              "workflow/phase-missing", "workflow/execution-missing", "workflow/not-approved",
-             "workflow/tasks-open"}  # fmt: skip
+             "workflow/tasks-open", "workflow/archived-tasks"}  # fmt: skip
 
 
 def check(path: Path) -> Document:

@@ -7,8 +7,10 @@ import pytest
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.protocols.workflow import store
 from tests.support.repos import GitRepo
+from tests.support.workflows import phase, write_workflow
 
 INSTANT = "2026-03-02T12:00:00Z"
+SIGNATURE = r"-----BEGIN PGP SIGNATURE-----\n\nx\n-----END PGP SIGNATURE-----\n"
 
 
 def test_the_nearest_state_upward_is_found_but_not_beyond_the_repository(tmp_path: Path, repo: GitRepo) -> None:
@@ -51,6 +53,17 @@ def test_archiving_nothing_makes_nothing(tmp_path: Path) -> None:
     assert list(tmp_path.iterdir()) == []
 
 
+def test_a_full_disk_archives_the_files_as_they_are(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    before = (write_workflow(tmp_path, phase()) / "phase.json").read_bytes()
+
+    def refuse(path: str, data: bytes) -> None:
+        raise CheckpointError("no space left on device")
+
+    monkeypatch.setattr("checkpoint_git.disk.atomic.write_file", refuse)
+    target = store.archive_state(store.plan_workflow_place(str(tmp_path)), "w", INSTANT, apart=True)
+    assert (tmp_path / str(target) / "phase.json").read_bytes() == before
+
+
 def test_execution_alone_is_archived_too(tmp_path: Path) -> None:
     (tmp_path / "memory/state").mkdir(parents=True)
     (tmp_path / "memory/state/execution.json").write_text("{}")
@@ -67,3 +80,17 @@ def test_what_a_kill_left_of_an_archive_joins_it(tmp_path: Path) -> None:
     place = store.plan_workflow_place(str(tmp_path))
     assert store.archive_state(place, "w", INSTANT) == "memory/state/.archive/w_20260302T110000Z"
     assert sorted(path.name for path in begun.iterdir()) == ["execution.json", "phase.json"]
+
+
+@pytest.mark.parametrize("setting", ["log.showRoot=false", "log.showSignature=true"])
+def test_a_users_settings_make_no_new_result_an_old_one(repo: GitRepo, setting: str) -> None:
+    signer = repo.write(
+        "signer", f"#!/bin/sh\ncat >/dev/null\nprintf '\\n[GNUPG:] SIG_CREATED \\n' >&2\nprintf -- '{SIGNATURE}'\n"
+    )
+    signer.chmod(0o755)
+    repo.git("config", "gpg.program", str(signer))
+    repo.git("config", "commit.gpgSign", "true")
+    repo.git("config", *setting.split("="))
+    repo.write("result.md", "x\n")
+    repo.commit("Result")
+    assert store.find_committed_before(store.plan_workflow_place(str(repo.path)), ["result.md"], 0) == set()

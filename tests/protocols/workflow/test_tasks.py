@@ -4,7 +4,7 @@ from typing import Any
 
 import pytest
 
-from checkpoint_git.protocols.workflow.tasks import OutputFile, Step, plan_recovery
+from checkpoint_git.protocols.workflow.tasks import OutputFile, Step, plan_step
 from tests.support.verbs import seconds
 from tests.support.workflows import task
 
@@ -18,7 +18,7 @@ def running(**changes: Any) -> dict[str, Any]:
 
 
 def recovered(output: OutputFile, **changes: Any) -> Step:
-    (step,) = plan_recovery([task("t0"), running(**changes)], {1: output}, LATER)
+    step = plan_step(1, running(**changes), output, LATER)
     assert step.row == 1
     return step
 
@@ -80,8 +80,3 @@ def test_where_no_digest_was_noted_the_time_of_the_file_says_so() -> None:
 
 def test_an_output_of_the_very_second_counts() -> None:
     assert recovered(OutputFile(PATH, "good", "", {}, LATER - 60)).status == "complete"
-
-
-def test_tasks_that_do_not_run_are_left_alone() -> None:
-    rows = [task("a"), task("b", "complete"), task("c", "waiting"), None, "x"]
-    assert plan_recovery(rows, {}, LATER) == []

@@ -23,6 +23,7 @@ from tests.support.verbs import NOON, Ran, run_verb, seconds
 from tests.support.workflows import OUTPUTS, execution, phase, read_json, task, write_output, write_workflow
 
 PHASE, EXECUTION = "memory/state/phase.json", "memory/state/execution.json"
+needs_proc = pytest.mark.skipif(not os.path.isdir("/proc"), reason="without /proc only a terminal is known, no agent")
 
 
 def run(root: Path, *words: str, now: str = NOON, answer: str | None = None) -> Ran:
@@ -339,6 +340,29 @@ def test_a_phase_fails_and_is_tried_again(folder: Path) -> None:
     assert run(folder, "resume", "--yes").outcome.data["agent"] == "QA"
 
 
+def test_status_and_resume_show_what_was_noted(folder: Path) -> None:
+    write_workflow(folder, phase("REQUIREMENTS"))
+    write_output(folder, OUTPUTS["REQUIREMENTS"])
+    run(folder, "save", "--note", "half of it")
+    run(folder, "reject", "--note", "too vague")
+    run(folder, "fail", "--error", "no key")
+    notes = ["Saved: half of it", "Sent back: too vague", "Failed: no key"]
+    for words in (("status",), ("resume",), ("resume", "--yes")):
+        ran = run(folder, *words)
+        assert ran.outcome.data["notes"] == notes
+        assert all(note in ran.text for note in notes), ran.text
+    run(folder, "save")
+    assert run(folder, "status").outcome.data["notes"] == ["Sent back: too vague"]
+
+
+def test_status_and_resume_say_why_a_task_is_blocked(folder: Path) -> None:
+    write_workflow(
+        folder, phase("IMPLEMENTATION"), execution(task(status="blocked", error="no key"), task("t2", "complete"))
+    )
+    assert "no key" in run(folder, "status").text
+    assert "t1 (blocked: no key)" in run(folder, "resume", "--yes").outcome.data["reason"]
+
+
 # the two files against each other
 
 
@@ -519,6 +543,18 @@ def test_save_begins_a_phase_and_keeps_the_note(folder: Path) -> None:
     assert state_of(folder)["phase_status"] == "in_progress"
 
 
+@pytest.mark.parametrize(
+    "words", [["advance"], ["advance", "--yes", "--force"], ["recover"], ["task", "done", "t1"], ["save"]]
+)
+def test_tasks_without_their_phase_are_neither_archived_nor_changed(words: list[str], folder: Path) -> None:
+    write_workflow(folder, phase("IMPLEMENTATION"), execution(task("t1", "running")))
+    (folder / PHASE).unlink()
+    with pytest.raises(CheckpointError, match=r"no phase\.json"):
+        run(folder, *words)
+    assert (task_of(folder), archives(folder)) == (task("t1", "running"), [])
+    assert run(folder, "resume").codes == ["workflow/phase-missing"]
+
+
 # tasks
 
 
@@ -616,6 +652,11 @@ def test_recovery_settles_every_running_task_by_its_output(folder: Path) -> None
     assert (task_of(folder, "e")["status"], task_of(folder, "e")["attempts"]) == ("pending", 2)
 
 
+def test_tasks_that_do_not_run_are_left_alone(folder: Path) -> None:
+    write_workflow(folder, phase("IMPLEMENTATION"), execution(task("a"), task("b", "complete"), task("c", "waiting")))
+    assert run(folder, "recover").outcome.data["recovered"] == []
+
+
 def test_a_task_whose_output_lies_elsewhere_is_an_orphan_and_nothing_is_touched_there(folder: Path) -> None:
     outside = folder.parent / "secret.json"
     outside.write_text('{"status": "complete"}')
@@ -644,7 +685,7 @@ def test_a_folder_and_a_large_file_are_results(folder: Path) -> None:
 
 def test_a_living_session_keeps_its_own_tasks(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     write_workflow(folder, phase("IMPLEMENTATION"))
-    monkeypatch.setenv("CHECKPOINT_SESSION", "one")
+    monkeypatch.setenv("CHECKPOINT_SESSION", "ended")
     run(folder, "task", "start", "t1")
     assert run(folder, "resume", "--yes").outcome.data["tasks"] == ["t1"]
     assert (task_of(folder)["status"], task_of(folder)["attempts"]) == ("running", 0)
@@ -822,6 +863,12 @@ def test_the_doctor_looks_at_a_workflow_too(project: Path) -> None:
     assert run_verb(doctor, "build", "--check", "workflow", cwd=project).codes == []
 
 
+def test_the_doctor_finds_nothing_where_only_archives_are_left(project: Path) -> None:
+    run(project, "start", "login")
+    run(project, "archive")
+    assert run_verb(doctor, "--check", "workflow", cwd=project).codes == []
+
+
 def test_a_linked_folder_stops_nothing_else(project: Path) -> None:
     write_workflow(project.parent / "out", phase())
     (project / "memory").symlink_to(project.parent / "out/memory")
@@ -859,7 +906,7 @@ def agent(folder: Path) -> Iterator[Callable[..., subprocess.Popen[str]]]:
         one.communicate()
 
 
-@pytest.mark.parametrize("env", [{}, {"CHECKPOINT_SESSION": "one"}])
+@pytest.mark.parametrize("env", [{}, pytest.param({"CHECKPOINT_SESSION": "one"}, marks=needs_proc)])
 def test_what_a_living_session_runs_is_left_to_it(
     folder: Path, agent: Callable[..., subprocess.Popen[str]], env: dict[str, str]
 ) -> None:
@@ -879,6 +926,24 @@ def test_what_a_living_session_runs_is_left_to_it(
     assert "process" not in task_of(folder)
 
 
+@needs_proc
+def test_two_sessions_of_one_launcher_leave_each_other_alone(folder: Path) -> None:
+    write_workflow(folder, phase("IMPLEMENTATION"), execution(task("t1")))
+    words = ["sh", "-c", '"$0" workflow task start t1 && echo ready && exec sleep 60', str(BIN / "checkpoint")]
+    env = {**os.environ, "CHECKPOINT_SESSION": "beside"}
+    with subprocess.Popen(words, cwd=folder, env=env, stdout=subprocess.PIPE) as living:
+        assert living.stdout is not None
+        while living.stdout.readline() not in (b"ready\n", b""):
+            pass
+        assert task_of(folder)["process"].startswith(f"{os.getpid()} ")
+        other = run_checkpoint("workflow", "resume", "--yes", "--json", cwd=folder, env={"CHECKPOINT_SESSION": "two"})
+        living.kill()
+    assert json.loads(other.stdout)["left_alone"] == ["t1"]
+    run_checkpoint("workflow", "resume", "--yes", cwd=folder, env={"CHECKPOINT_SESSION": "two"})
+    assert (task_of(folder)["status"], task_of(folder)["attempts"]) == ("pending", 1)
+
+
+@needs_proc
 def test_where_every_task_runs_in_another_session_resume_says_to_wait(
     folder: Path, agent: Callable[..., subprocess.Popen[str]]
 ) -> None:
