@@ -1,5 +1,6 @@
 """Values, names, dates and objects that nobody writes by accident, in every place that a branch can put them."""
 
+import hashlib
 import json
 import sqlite3
 from collections.abc import Callable
@@ -9,6 +10,7 @@ from typing import Any
 
 import pytest
 
+from checkpoint_git.protocols.restore.store import find_digest, write_text
 from tests.scenarios.test_attacks import (
     LOG,
     MANIFEST,
@@ -31,6 +33,7 @@ Plant = Callable[[GitRepo, Path], object]
 
 BIDI = "safe \u202egnp.exe\u2066 \x9b31m \x85 \u200b\u2028end"
 FORGE = "\n::stop-commands::x\n::error file=a::b%0A::set-env name=X::y"
+ANYWHERE = "##[set-output name=code]0 ##vso[task.setvariable variable=x]y"
 NEVER = ("\n::stop", "\n::error file=a", "\n::set-env")
 ODD_PATHS = ("a\0b", "\ud800", "/etc/passwd", "~root/x", "../../../etc/passwd", "x" * 300_000, "[", "**/" * 200, "-rf")
 DEEP = "[" * 3_000 + "]" * 3_000
@@ -47,10 +50,13 @@ FORMATS = (*MACHINE, *SHOWN)
 FLOW = ("workflow status", "workflow resume", "workflow validate", "workflow recover", "status", "prime", "doctor")
 OTHERS = (*SET_UP, *POINTS, "status", "memory sync --dry-run --offline")
 USED = tuple(f"restore-point {verb} {MANIFEST['id']} --foreign" for verb in ("verify", "diff", "rollback", "drop"))
+MADE = ("restore-point create docs --reason x", "restore-point verify latest")
 TREES = ("validate --rev odd", "sync --branch states", "ci verify --base main --head odd", "diff main odd", "audit odd")
 BRANCH = (*READ, "sync --status", "sync --dry-run", "audit")
 CLAIM = (*READ, "status --json", "claim build --remote .")
 INDEX = ("next", "doctor", "status")
+SYNCED = ("sync --dry-run", "sync --status", "sync", "claim build", "release build")
+MERGED = ("resolve --dry-run", "resolve --take ours", "audit", "validate")
 
 
 def fields(**changes: Any) -> Plant:
@@ -163,11 +169,105 @@ def index_of(script: str) -> Plant:
     return plant
 
 
+def sealed(*entries: dict[str, Any], **changes: Any) -> Plant:
+    """A manifest that is whole, digest and all, but for what an attack changes."""
+    times: dict[str, Any] = {"created_at": "2026-01-01T00:00:00Z", "expires_at": None, "history": []}
+    scope = {"asked": ["."], "files": [], "state_keys": []}
+    texts = {"reason": "x", "hash": "sha256:" + "0" * 64, "restore_script": "0" * 64}
+    value = {**MANIFEST, **times, **texts, "schema_version": 1, "scope": scope, "size": 1, "warnings": [], **changes}
+    value["entries"] = [{"mode": "0644", "size": 1, "sha256": "0" * 64, **entry} for entry in entries]
+    value = json.loads(json.dumps(value))
+    return text(POINT, write_text({**value, "digest": find_digest(value)}))
+
+
 def foreign(**entry: Any) -> Plant:
-    return text(POINT, json.dumps({**MANIFEST, "scope": {"asked": ["."]}, "entries": [entry]}))
+    return sealed({"kind": "file", **entry})
 
 
+def at_each_depth(place: str, form: str) -> Plant:
+    """Where reading still succeeds and writing again does not, depends on how deep the caller is."""
+
+    def plant(repo: GitRepo, outside: Path) -> None:
+        for depth in range(880, 1_000):
+            path = repo.path / place.replace("000", f"{depth:03}")
+            path.parent.mkdir(parents=True, exist_ok=True)
+            with path.open("a") as stream:
+                stream.write(form.replace("000", f"{depth:03}").replace("@", "[" * depth + "]" * depth) + "\n")
+
+    return plant
+
+
+def patterns_as_names(repo: GitRepo, outside: Path) -> None:
+    for name in ("*", "[a-z]", ":(exclude)x", ":!build", "?"):
+        repo.write(f".checkpoints/{name}.checkpoint.json", json.dumps(checkpoint(skill=name)))
+    repo.git("add", "-A")
+
+
+def names_of_people(repo: GitRepo, outside: Path) -> None:
+    repo.write(".mailmap", f"{STEERING} <evil@b> Ada <ada@example.org>\n")
+    repo.commit("names")
+
+
+def submodule(repo: GitRepo, outside: Path) -> None:
+    program = outside.parent / "program"
+    content = f'[submodule "x"]\n\tpath = .checkpoints/x\n\turl = ext::{program}\n\tupdate = !{program}\n'
+    repo.write(".gitmodules", content)
+    repo.git("update-index", "--add", "--cacheinfo", f"160000,{repo.git('rev-parse', 'HEAD')},.checkpoints/x")
+    repo.git("commit", "-qm", "sub")
+
+
+def remembered(*paths: str, kind: str = "commit") -> Plant:
+    """What a sync remembers of a remote, of another kind or with paths that it never writes."""
+
+    def plant(repo: GitRepo, outside: Path) -> None:
+        hub, head, tree = str(outside.parent / "hub.git"), repo.git("rev-parse", "HEAD"), repo.git("write-tree")
+        repo.git("init", "-q", "--bare", hub)
+        repo.git("remote", "add", "origin", hub)
+        repo.git("push", "-qu", "origin", "main")
+        body = "\n".join(paths)
+        message = f"checkpoint sync: sent, not confirmed\n\n{body}"
+        made = repo.git("commit-tree", tree, "-p", head, "-p", head, "-m", message)
+        blob = repo.git("rev-parse", "HEAD:docs/plan.md")
+        for name in ("queue", "partial", "synced", "theirs", "head"):
+            ref = repo.path / f".git/refs/worktree/checkpoint/{name}/origin/main"
+            ref.parent.mkdir(parents=True, exist_ok=True)
+            ref.write_text(f"{made if kind == 'commit' else blob}\n")
+        claim = Path(hub, "refs/checkpoint/claims/build")
+        claim.parent.mkdir(parents=True)
+        claim.write_text(f"{repo.git('rev-parse', 'HEAD:docs/plan.md')}\n")
+
+    return plant
+
+
+def schema_of(schema: dict[str, Any]) -> Plant:
+    """A conflict in a JSON file that is merged by a schema of the branch."""
+
+    def plant(repo: GitRepo, outside: Path) -> None:
+        repo.write("schema.json", json.dumps(schema))
+        repo.write("data/a.json", json.dumps({"a": "a" * 40 + "!"}))
+        repo.commit("data")
+        run_here("init", "data/*.json", "--schema", "schema.json", cwd=repo.path)
+        repo.commit("init")
+        for name, end in (("side", "b"), ("main", "c")):
+            repo.git("checkout", "-q", *(["-b"] if name == "side" else []), name)
+            repo.write("data/a.json", json.dumps({"a": "a" * 40 + end}))
+            repo.commit(name)
+        repo.git("merge", "-q", "-m", "m", "side", check=False)
+
+    return plant
+
+
+def log_of(number: int) -> Plant:
+    body = {"number": number, "previous": "0" * 64}
+    digest = hashlib.sha256(json.dumps(body, separators=(",", ":"), sort_keys=True).encode()).hexdigest()
+    return text(LOG, json.dumps({**body, "hash": digest}) + "\n")
+
+
+_PART = {"kind": "state", "name": "state:run", "content": "parts/0", "size": 1, "sha256": "0" * 64}
+_PART |= {"details": {"file": "run.json", "mode": "0644"}}
+_AT_DEPTH = '{"schema_version":1,"id":"chk_20260101_000000_aaa000","x":@}'
 _NINE = [f"{name}: &{name} [{','.join([f'*{before}'] * 9)}]" for before, name in ("ab", "bc", "cd", "de")]
+_ENDLESS = {"type": "string", "pattern": "^(a+)+$"}
 _DATES = ("99999999999999999999 +0000", "-1 +0000", "1780000000 +9999", "x +0000", "0 -9999", "253402300800 +0000")
 _INSTANTS = ("9999-12-31T23:59:59-23:59", "0001-01-01T00:00:00+23:59", "2026-02-30T00:00:00Z", f"{DIGITS}Z", "-1")
 _NAMES = ("../../evil.checkpoint.json", "..", ".git", "a/b.checkpoint.json", "x\\..\\y.checkpoint.json", "a\n.json")
@@ -188,6 +288,12 @@ ATTACKS = (
         text(".checkpoints/x,line=1::y%0A.checkpoint.json", "{"),
         SHOWN[:1],
         (".checkpoints/x,line",),
+    ),
+    Attack(
+        "texts that a forge obeys anywhere in a line",
+        fields(**dict.fromkeys(("project", "step", "status", "progress_summary", ANYWHERE), ANYWHERE)),
+        (*FORMATS, *READ, "validate", "doctor", "show", f"show '{ANYWHERE}'", f"ci verify --base '{ANYWHERE}'"),
+        ("##[set", "##vso["),
     ),
     Attack("a name with a line end", text(".checkpoints/x\n::error::y.checkpoint.json", "{"), FORMATS, ("\n::error",)),
     Attack(
@@ -258,6 +364,12 @@ ATTACKS = (
     Attack("a point's path with a zero", foreign(path="a\0b", kind="folder", mode=10**400), (*USED, *POINTS)),
     Attack("a point's path of half a character", foreign(path="\ud800", kind="file"), (*USED, *POINTS)),
     Attack("a point's path that is a list", foreign(path=["x"]), (*USED, *POINTS)),
+    Attack("a part's name of half a character", sealed(parts=[{**_PART, "name": "state:\ud800"}]), (*USED, *POINTS)),
+    Attack("a part's file outside", sealed(parts=[{**_PART, "content": "parts/../../../secret"}]), (*USED, *POINTS)),
+    Attack("points at the edge of recursion", at_each_depth(POINT.replace("aaaaaa", "aaa000"), _AT_DEPTH), POINTS),
+    Attack("a log at the edge of recursion", at_each_depth(LOG, '{"number":1,"hash":"","x":@}'), (*POINTS, *MADE)),
+    Attack("a log whose next number is too long to write", log_of(int("9" * 4_300)), (*POINTS, *MADE)),
+    Attack("a point of forty megabytes", text(POINT, '{"entries":[' + "1," * 20_000_000), POINTS),
     *(
         Attack(f"nested deep: {place}", text(place, content), OTHERS)
         for place, content in (
@@ -285,10 +397,28 @@ ATTACKS = (
         text(".gitattributes", "[attr]evil -merge filter=x diff=x\n* evil working-tree-encoding=UTF-16 ident\n"),
         (*READ, "sync --status", *SET_UP),
     ),
+    Attack("names that are patterns of git", patterns_as_names, (*READ, "validate --staged", "sync --status")),
+    Attack("a map of names that steers a terminal", names_of_people, (*READ, "audit")),
+    Attack("a submodule whose address is a command", submodule, (*READ, "init --dry-run")),
+    Attack(
+        "a queue with paths outside",
+        remembered("../outside/secret", ".git/hooks/x", "/etc/passwd", f".checkpoints/{STEERING}.checkpoint.json"),
+        SYNCED,
+    ),
+    Attack("a queue and a claim that are no commits", remembered(kind="blob"), SYNCED),
+    Attack("a schema of endless patterns", schema_of({"patternProperties": {"^(a+)+$": _ENDLESS}}), MERGED),
+    Attack(
+        "a schema that refers to itself and to files",
+        schema_of({"$ref": "#", "allOf": [{"$ref": "file:///etc/passwd"}, {"$ref": "http://127.0.0.1:9/x"}]}),
+        MERGED,
+    ),
+    Attack("a schema of odd rules", schema_of({"properties": {"a": {"x-merge": STEERING}}, "x-merge": 5}), MERGED),
+    Attack("settings of a key with many parts", text(".checkpoints/doctor.toml", "a" + ".a" * 30_000), ("doctor",)),
     Attack("a managed block without an end", text(".gitattributes", "# >>> checkpoint-git >>>\n*.x text\n"), SET_UP),
 )
 
 
 @pytest.mark.parametrize("attack", ATTACKS, ids=[attack.name.replace(" ", "-") for attack in ATTACKS])
-def test_no_value_does_harm(repo: GitRepo, tmp_path: Path, attack: Attack) -> None:
+def test_no_value_does_harm(repo: GitRepo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, attack: Attack) -> None:
+    monkeypatch.setenv("GITHUB_ACTIONS", "true")
     check_attack(repo, tmp_path, attack)

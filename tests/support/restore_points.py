@@ -23,6 +23,16 @@ def workspace_of(root: Path) -> Workspace:
     return open_workspace(str(root), NOW, dict(os.environ))
 
 
+def fork(repo: GitRepo) -> None:
+    """Two branches that changed one file: the one you are on, and topic."""
+    repo.git("checkout", "-q", "-b", "topic")
+    repo.write("a", "topic\n")
+    repo.commit()
+    repo.git("checkout", "-q", "-")
+    repo.write("a", "main\n")
+    repo.commit()
+
+
 def look(root: Path) -> str:
     """Everything about a tree that a restore point promises to give back."""
     lines, names = [], dict[int, Path]()

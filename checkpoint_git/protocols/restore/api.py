@@ -2,14 +2,15 @@
 
 import os
 import sqlite3
-import time
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
 from typing import Any
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
+from checkpoint_git.protocols.contract import fix_clock
 from checkpoint_git.protocols.restore import artifacts, operations, store
+from checkpoint_git.protocols.restore.automatic import roll_back_point
 from checkpoint_git.protocols.restore.contents import Means
 from checkpoint_git.protocols.restore.layout import Workspace, open_workspace
 from checkpoint_git.protocols.restore.points import Request
@@ -31,11 +32,11 @@ class RestorePoints:
 
     def __init__(self, root: str | os.PathLike[str] = ".", now: int | None = None) -> None:
         self._root = os.path.abspath(os.fspath(root))
-        self._now = now
+        self._now = fix_clock(now)
 
     @property
     def _workspace(self) -> Workspace:
-        return open_workspace(self._root, int(time.time()) if self._now is None else self._now, os.environ)
+        return open_workspace(self._root, self._now(), os.environ)
 
     def create(
         self,
@@ -84,7 +85,7 @@ class RestorePoints:
         here: bool = False,
         reason: str = "",
     ) -> operations.RolledBackPoint:
-        """Goes back, and proves it; result.safety is the point of what stood there before.
+        """Goes back, also to an automatic point, and proves it; result.safety is the point of what stood there before.
 
         scope: only these paths, "state:KEY" or URLs. on_state: takes (key, value) of each state, None where there was
         none. state_to: key -> file. databases: URLs with the passwords that going back needs. index: of git, too.
@@ -97,7 +98,7 @@ class RestorePoints:
         requests = artifacts.request_databases(workspace, list(databases))
         means = Means(files, on_state, {one.name: str(one.details.get("password") or "") for one in requests})
         wanted, leave = Wanted(within, means, index, operation), operations.Leave(force, foreign, here)
-        return operations.roll_back_point(workspace, checkpoint_id, wanted, leave, dry_run=dry_run, reason=reason)
+        return roll_back_point(workspace, checkpoint_id, wanted, leave, dry_run=dry_run, reason=reason)
 
     def list(self) -> Objects:
         """One object a point, oldest first: id, state, type, created_at, expires_at, reason, size, hash, scope, ..."""

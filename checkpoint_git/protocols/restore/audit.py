@@ -4,40 +4,32 @@ import errno
 import json
 import os
 from collections.abc import Iterable, Mapping
-from contextlib import suppress
 from hashlib import sha256
 from typing import Any
 
 from checkpoint_git.core.clock import write_instant
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
+from checkpoint_git.core.jsontext import JsonTextError, decode, load
 from checkpoint_git.disk.atomic import make_folder, reporting, sync_folder
 from checkpoint_git.disk.discover import check_way
 from checkpoint_git.disk.lock import hold_lock
 from checkpoint_git.disk.read import read_plain
-from checkpoint_git.protocols.restore.layout import AUDIT_LOG, UNLOGGED, Workspace
+from checkpoint_git.protocols.restore.layout import AUDIT_LOG, Workspace
 
 _START = "0" * 64  # what the first line is bound to
 _MAX_LINE = 1 << 16
 _MAX_LOG = 64 << 20
+_LAST = 10**15  # number of a record
 
 
 def append_record(workspace: Workspace, operation: str, outcome: str, point: str, details: Mapping[str, Any]) -> None:
     """outcome: "success" or "failure". The line is on the disk before this returns. Raises CheckpointError."""
     check_writable(workspace.root)
     path = os.path.join(workspace.root, AUDIT_LOG)
-    body = {
-        "at": write_instant(workspace.now),
-        "operation": operation,
-        "outcome": outcome,
-        "checkpoint_id": point,
-        "details": dict(details),
-    }
+    body = {"at": write_instant(workspace.now), "operation": operation, "outcome": outcome, "checkpoint_id": point}
     with hold_lock(f"{path}.lock"), reporting(path):
-        _append(path, body)
-    if outcome == "success" and operation in ("create", "trust"):
-        with suppress(FileNotFoundError):
-            os.unlink(os.path.join(workspace.base, point, UNLOGGED))
+        _append(path, {**body, "details": dict(details)})
 
 
 def check_writable(root: str) -> None:
@@ -83,10 +75,10 @@ def _canonical(value: dict[str, Any]) -> bytes:
 
 def parse_record(line: bytes) -> dict[str, Any] | None:
     try:
-        value = json.loads(line)
-    except (ValueError, RecursionError):
+        value = load(decode(line))
+    except JsonTextError:
         return None
-    if not isinstance(value, dict) or not isinstance(value.get("number"), int) or isinstance(value["number"], bool):
+    if not isinstance(value, dict) or type(value.get("number")) is not int or value["number"] > _LAST:
         return None
     body = {key: member for key, member in value.items() if key != "hash"}
     return value if value.get("hash") == sha256(_canonical(body)).hexdigest() else None

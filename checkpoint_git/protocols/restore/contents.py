@@ -18,7 +18,6 @@ class Location(NamedTuple):
     folder: str  # the point's own, absolute; while a point is made it has another name
     env: Mapping[str, str]
     commit: str = ""  # what keeps the content in git
-    progress: Callable[[int], None] = lambda size: None  # called with the bytes done so far
 
 
 class ScopePath(NamedTuple):

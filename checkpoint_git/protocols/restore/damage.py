@@ -32,7 +32,7 @@ def read_log(root: str) -> Log:
     for _, line in lines:
         record = audit.parse_record(line) or {}
         point, details = str(record.get("checkpoint_id")), record.get("details")
-        if record.get("outcome") == "success" and record.get("operation") in ("create", "trust"):
+        if record.get("outcome") == "success" and record.get("operation") == "create":
             made.setdefault(point, str(details.get("digest")) if isinstance(details, dict) else "")
         elif record.get("outcome") == "success" and record.get("operation") in ("drop", "gc"):
             cleared.add(point)
@@ -58,18 +58,18 @@ def _check_content(location: Location, manifest: Manifest, damaged: Sequence[str
     yield from _check_script(location, manifest)
 
 
-def find_unlogged(workspace: Workspace) -> Iterator[Finding]:
+def find_unlogged(workspace: Workspace) -> Iterator[Manifest]:
     """The points of this work tree that the log lacks: it was removed, or its newest lines were."""
     made = read_log(workspace.root).made
-    for manifest in store.read_manifests(workspace):
-        is_own = not manifest.is_foreign and store.is_of_work_tree(workspace, manifest)
-        if is_own and not manifest.trouble and manifest.id not in made:
-            yield _unlogged(manifest)._replace(level="error")
+    known = {*layout.list_ids(workspace.base)} - made.keys()
+    for manifest in filter(None, (store.load_manifest(workspace, point) for point in sorted(known))):
+        if not manifest.trouble and store.is_of_work_tree(workspace, manifest):
+            yield manifest
 
 
-def _unlogged(manifest: Manifest) -> Finding:
-    message = "the operation log has no record of its creation"
-    hint = "was the log removed? After a crash, the next command that changes points adds the record"
+def explain_unlogged(manifest: Manifest) -> Finding:
+    message = "the operation log has no record of its creation: the log was removed or cut off"
+    hint = "in a git repository the next `checkpoint restore-point create` adds one; elsewhere drop the point"
     return Finding("restore/unlogged", "warning", message, _path_of(manifest), hint=hint)
 
 
@@ -93,7 +93,7 @@ def _check_record(workspace: Workspace, manifest: Manifest, log: Log, *, has_ref
             hint = f"remove the copy, and it is written again: rm {quote_word(_path_of(manifest))}"
             yield Finding("restore/manifest-copy", "error", message, _path_of(manifest), hint=hint)
     if manifest.id not in log.made:
-        yield _unlogged(manifest)
+        yield explain_unlogged(manifest)
     elif log.made[manifest.id] != manifest.value["digest"]:
         message = "the manifest does not match the operation log"
         yield _useless("restore/manifest", message, manifest)

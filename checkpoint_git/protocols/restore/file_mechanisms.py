@@ -26,13 +26,11 @@ def capture(kind: str, location: Location, found: Sequence[ScopePath]) -> list[E
     """kind: of the point. Raises CheckpointError where the disk is full, ChangedError."""
     if kind == "git_stash":
         return _write_blobs(location, found)
-    entries, size = [], 0
+    entries = []
     for one in found:
         target = copy_path(location.folder, one.path)
         with reporting(target):
             entries.append(_copy(location.root, one, target))
-        size += entries[-1].size
-        location.progress(size)
     return entries
 
 
@@ -63,7 +61,6 @@ def _write_blobs(location: Location, found: Sequence[ScopePath]) -> list[Entry]:
     targets = [os.fsencode(os.readlink(os.path.join(root, path))) for path in links]
     written += private_objects.write_contents(root, targets, env)
     blobs = dict(zip([*files, *links], written, strict=True))
-    location.progress(sum(entry.size for entry in entries))
     return [entry._replace(blob=blobs.get(entry.path, "")) for entry in entries]
 
 

@@ -36,13 +36,12 @@ def check_not_folder(root: str, path: str, hint: str = "move it away") -> None:
         raise CheckpointError(f"a folder is in the place of {escape_controls(path)}", hint)
 
 
-def remove_path(root: str, path: str, check: Check | None = None) -> None:
+def remove_path(root: str, path: str, check: Check = lambda path: None) -> None:
     # What is gone already is fine, a folder with content stays
     check_way(os.path.dirname(path), root)
     full = os.path.join(root, path)
     with _writable(os.path.dirname(full)):
-        if check:
-            check(path)
+        check(path)
         if is_folder(root, path):
             with suppress(OSError):
                 os.rmdir(full)
@@ -96,7 +95,7 @@ def workshop(point_folder: str) -> Iterator[str]:
 # Every file is written in a folder of its point first and then moved into place, so that a kill leaves the old one or
 # the new one, and no half-written file among the user's.
 def write_path(
-    root: str, entry: Entry, content: Chunks, work_folder: str, *, sync: bool = True, check: Check | None = None
+    root: str, entry: Entry, content: Chunks, work_folder: str, *, sync: bool = True, check: Check = lambda path: None
 ) -> None:
     """work_folder: as `workshop` gives it. sync: the content is on the disk when it returns. A twin has no content."""
     check_way(os.path.dirname(entry.path), root)
@@ -109,8 +108,7 @@ def write_path(
             check_not_folder(root, entry.path, hint)
             try:
                 _write_whole(root, temporary, entry, content, sync=sync)
-                if check:
-                    check(entry.path)
+                check(entry.path)
                 os.replace(temporary, full)
             except OSError as error:
                 if error.errno != errno.EXDEV:
@@ -119,8 +117,7 @@ def write_path(
                 beside = os.path.join(os.path.dirname(full), f"{_PART}{os.path.basename(temporary)}")
                 try:
                     _write_whole(root, beside, entry, _read_whole(temporary), sync=sync)
-                    if check:
-                        check(entry.path)
+                    check(entry.path)
                     os.replace(beside, full)
                 finally:
                     remove_quietly(beside)

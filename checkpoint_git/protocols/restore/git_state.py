@@ -3,23 +3,26 @@
 import os
 import re
 import shutil
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import suppress
 from hashlib import sha256
 from typing import Any, NamedTuple
 
 from checkpoint_git.core.errors import CheckpointError
-from checkpoint_git.core.terminal_text import escape_controls, join_some, plural
+from checkpoint_git.core.terminal_text import escape_controls, join_some, plural, quote_path
+from checkpoint_git.disk.read import read_if_there, read_plain
+from checkpoint_git.disk.replace import remove_quietly, write_temporary
 from checkpoint_git.git import private_objects
 from checkpoint_git.git.clone import read_operation
-from checkpoint_git.git.objects import Entry, IndexEntry, read_headers, read_index
-from checkpoint_git.git.run import run_git
+from checkpoint_git.git.objects import Entry, IndexEntry, find_commit, read_headers, read_index
+from checkpoint_git.git.run import NO_HOOKS, run_git
 from checkpoint_git.protocols.restore.contents import Location
 from checkpoint_git.protocols.restore.file_writes import reporting
 from checkpoint_git.protocols.restore.layout import Workspace
 
 FOLDER = "git"  # below a point's folder: the index and the files of what is under way
 _MOST_PARENTS = 64
+_MOST_INDEX = 1 << 31  # bytes
 _OTHERS = {"sequencer": "cherry-pick", "BISECT_LOG": "bisect"}  # read_operation does not know them
 _REFS = (
     "CHERRY_PICK_HEAD", "REVERT_HEAD", "REBASE_HEAD", "ORIG_HEAD", "AUTO_MERGE", "MERGE_AUTOSTASH",
@@ -29,6 +32,7 @@ _FILES = (
     *_OTHERS, *_REFS, "rebase-merge", "rebase-apply", "MERGE_HEAD", "MERGE_MSG", "MERGE_MODE", "MERGE_RR", "SQUASH_MSG",
     "BISECT_START", "BISECT_TERMS", "BISECT_NAMES", "BISECT_ANCESTORS_OK", "BISECT_FIRST_PARENT", "BISECT_RUN",
 )  # fmt: skip
+_BRANCHES = "branches"  # that a rollback was about to move, written as git's rebase-merge/update-refs is
 _ID = re.compile(rb"\b(?:[0-9a-f]{64}|[0-9a-f]{40})\b")
 
 
@@ -41,14 +45,13 @@ class GitState(NamedTuple):
 
 def read_state(workspace: Workspace, index: Sequence[IndexEntry] | None = None) -> GitState:
     root, env = workspace.root, private_objects.quiet_env(workspace.env)
-    head = run_git(["rev-parse", "--verify", "--quiet", "HEAD^{commit}"], root, env=env, check=False)
     branch = run_git(["symbolic-ref", "--quiet", "HEAD"], root, env=env, check=False)
     git_dir = workspace.git_dir or ""
     others = (word for name, word in _OTHERS.items() if os.path.lexists(os.path.join(git_dir, name)))
     operation = read_operation(git_dir) or next(others, "")
     staged = read_index(root, env=env) if index is None else index
     digest = sha256("\0".join(map(repr, staged)).encode()).hexdigest()
-    return GitState(head.out.decode().strip(), os.fsdecode(branch.out).strip(), operation, digest)
+    return GitState(find_commit(root, "HEAD", env), os.fsdecode(branch.out).strip(), operation, digest)
 
 
 def _read_refs(workspace: Workspace) -> dict[str, str] | None:
@@ -60,23 +63,24 @@ def _read_refs(workspace: Workspace) -> dict[str, str] | None:
     return dict(line.split(" ") for line in os.fsdecode(out).splitlines())
 
 
-def capture(workspace: Workspace, folder: str) -> tuple[GitState, list[str], dict[str, Entry]]:
-    """folder: the point's. Returns the state, the commits that it needs, and what is staged as files for a tree."""
+def capture(workspace: Workspace, folder: str, refs: Mapping[str, str]) -> tuple[GitState, list[str], dict[str, Entry]]:
+    """folder: the point's. refs: branches to keep. Returns the state, the commits needed, and what is staged."""
     own, git_dir = os.path.join(folder, FOLDER), workspace.git_dir or ""
     with reporting(own):
         os.mkdir(own, 0o700)
         for name in ("index", *_FILES):
             _copy(os.path.join(git_dir, name), os.path.join(own, name))
-        for name, commit in (_read_refs(workspace) or {}).items():
+        listed = "\n".join(f"{ref}\n{commit}\n{commit}" for ref, commit in refs.items())
+        for name, text in {_BRANCHES: listed, **(_read_refs(workspace) or {})}.items():
             os.makedirs(os.path.dirname(os.path.join(own, name)), exist_ok=True)
-            with open(os.path.join(own, name), "w", encoding="ascii") as stream:
-                stream.write(f"{commit}\n")
+            with open(os.path.join(own, name), "wb") as stream:
+                stream.write(os.fsencode(f"{text}\n"))
     if any(name.startswith("sharedindex.") for name in os.listdir(git_dir)):
-        run_git(["update-index", "--no-split-index"], workspace.root, env=_kept_env(workspace, folder))
+        run_git([*NO_HOOKS, "update-index", "--no-split-index"], workspace.root, env=_kept_env(workspace, folder))
     staged = _read_kept(workspace, folder)
     state = read_state(workspace, staged)
     ids = (one for name in _FILES for path in _list_files(os.path.join(own, name)) for one in _read_ids(path))
-    named = [state.head, *dict.fromkeys(ids)]
+    named = [state.head, *refs.values(), *dict.fromkeys(ids)]
     headers = read_headers(workspace.root, [one for one in named if one], private_objects.quiet_env(workspace.env))
     commits = list(dict.fromkeys(one.id for one in headers if one.kind == "commit"))[:_MOST_PARENTS]
     return state, commits, {f"index/{one.stage}/{one.path}": Entry(one.mode, one.blob) for one in staged}
@@ -109,20 +113,39 @@ def _read_kept(workspace: Workspace, folder: str) -> list[IndexEntry]:
     return read_index(workspace.root, env=_kept_env(workspace, folder))
 
 
-def compare(workspace: Workspace, location: Location, kept: dict[str, Any]) -> list[str]:
-    """Sentences on what is not as it was."""
+def _read_rebased(folder: str) -> dict[str, str]:
+    """The branches that a rebase under way moves at its end, and those of _BRANCHES -> the commits that they named."""
+    names = ("rebase-apply/head-name", "rebase-apply/orig-head", "rebase-merge/head-name", "rebase-merge/orig-head")
+    texts = [read_if_there(os.path.join(folder, name)) or b"-" for name in names]
+    texts += [read_if_there(os.path.join(folder, name)) or b"" for name in ("rebase-merge/update-refs", _BRANCHES)]
+    lines = [os.fsdecode(line) for line in b"\n".join(texts).split(b"\n") if line]
+    heads, stacked = lines[:4], lines[4:]  # of the latter each with what it names, and what it will
+    pairs = zip(heads[::2] + stacked[::3], heads[1::2] + stacked[1::3], strict=False)
+    return {ref: commit for ref, commit in pairs if ref.startswith("refs/heads/") and _ID.fullmatch(commit.encode())}
+
+
+def _read_moved(workspace: Workspace, location: Location) -> dict[str, str]:
+    """Those of _read_rebased that no longer name what they did -> what that was."""
+    kept, env = _read_rebased(os.path.join(location.folder, FOLDER)), private_objects.quiet_env(workspace.env)
+    return {ref: commit for ref, commit in kept.items() if find_commit(workspace.root, ref, env) != commit}
+
+
+def compare(workspace: Workspace, location: Location, kept: dict[str, Any]) -> list[tuple[str, str]]:
+    """What is not as it was, in sentences, each with the option that restores it."""
     then, now = GitState(**kept), read_state(workspace)
     said = []
     if (then.head, then.branch) != (now.head, now.branch):
-        said.append(f"HEAD was {_name(then)} and is now {_name(now)} (--operation restores it)")
+        said.append(("--operation", f"HEAD was {_name(then)}, later {_name(now)}"))
     if then.operation != now.operation:
         was, is_now = (f"git {one.operation}" if one.operation else "nothing" for one in (then, now))
-        said.append(f"{was} was in progress, and now {is_now} is (--operation restores it)")
+        said.append(("--operation", f"{was} was in progress, later {is_now}"))
+    for ref, commit in _read_moved(workspace, location).items():
+        said.append(("--operation", f"{escape_controls(ref[11:])} was at {commit[:10]}, and was moved later"))
     if then.staged != now.staged:
         there = read_index(workspace.root, env=private_objects.quiet_env(workspace.env))
         paths = sorted({one.path for one in {*there} ^ {*_read_kept(workspace, location.folder)}})
         shown = join_some([escape_controls(path) for path in paths])
-        said.append(f"what is staged differs in {plural(len(paths), 'path')}: {shown} (--index restores it)")
+        said.append(("--index", f"what is staged differs in {plural(len(paths), 'path')}: {shown}"))
     return said
 
 
@@ -135,21 +158,33 @@ def restore_index(workspace: Workspace, location: Location) -> None:
     """All of it, flags included."""
     index = os.path.join(workspace.git_dir or "", "index")
     kept, lock = os.path.join(location.folder, FOLDER, "index"), f"{index}.lock"
-    try:
-        os.close(os.open(lock, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666))
-    except FileExistsError:
-        hint = "wait for it, then run the same command again"
-        raise CheckpointError("another git command holds the index", hint) from None
+    data = read_plain(kept, _MOST_INDEX) if os.path.exists(kept) else None
     with reporting(lock):
-        if os.path.exists(kept):
-            shutil.copyfile(kept, lock)
-            os.replace(lock, index)
-        else:  # nothing had ever been staged
-            for path in (index, lock):
-                with suppress(FileNotFoundError):
-                    os.unlink(path)
+        temporary = write_temporary(index, data or b"", None, sync=True)
+        try:
+            _link_lock(temporary, lock)
+            if data is not None:
+                os.replace(lock, index)
+            else:  # nothing had ever been staged
+                for path in (index, lock):
+                    with suppress(FileNotFoundError):
+                        os.unlink(path)
+        finally:
+            remove_quietly(temporary)
     words = ["update-index", "-q", "--refresh"]
     run_git(words, workspace.root, env=private_objects.quiet_env(workspace.env), check=False)
+
+
+def _link_lock(temporary: str, lock: str) -> None:
+    # a lock of git's has one name, and ours a twin as long as we hold it: what a kill leaves is known by that
+    try:
+        os.link(temporary, lock)
+    except FileExistsError:
+        hint = f"wait for it, then run the same command again; where no git runs: rm {quote_path(lock)}"
+        raise CheckpointError("another git command holds the index", hint) from None
+    except OSError:  # a file system without hard links
+        os.close(os.open(lock, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666))
+        os.replace(temporary, lock)
 
 
 def restore_staged(workspace: Workspace, location: Location, covers: Callable[[str], bool]) -> None:
@@ -163,32 +198,32 @@ def restore_staged(workspace: Workspace, location: Location, covers: Callable[[s
     run_git(["update-index", "-z", "--index-info"], workspace.root, stdin=stdin, env=env)
 
 
-def check_branch_free(workspace: Workspace, branch: str) -> None:
-    """Raises CheckpointError where another work tree has the branch checked out."""
-    words = ["for-each-ref", "--format=%(worktreepath)", branch or "refs/none"]
+def check_branches_free(workspace: Workspace, location: Location, branch: str) -> dict[str, str]:
+    """What restore_operation would move -> what it names. Raises CheckpointError where another work tree has it."""
+    words = ["for-each-ref", "--format=%(refname) %(objectname) %(worktreepath)", branch or "refs/none"]
+    words += _read_moved(workspace, location)
     out = run_git(words, workspace.root, env=private_objects.quiet_env(workspace.env)).out
-    place = os.fsdecode(out).strip()
-    if place and os.path.realpath(place) != os.path.realpath(workspace.root):
-        message = f"the branch {escape_controls(branch)} is checked out in {escape_controls(place)}"
-        raise CheckpointError(message, "omit --operation, or check out another branch there; nothing was changed")
+    found = [line.split(" ", 2) for line in os.fsdecode(out).splitlines()]
+    for name, _, place in found:
+        if place and os.path.realpath(place) != os.path.realpath(workspace.root):
+            message = f"the branch {escape_controls(name)} is checked out in {escape_controls(place)}"
+            raise CheckpointError(message, "omit --operation, or check out another branch there; nothing was changed")
+    return {name: commit for name, commit, _ in found}
 
 
 def restore_operation(workspace: Workspace, location: Location, kept: dict[str, Any], reason: str) -> None:
     """HEAD, its branch and what was under way; the index is brought back by itself."""
     then, now = GitState(**kept), read_state(workspace)
-    words = list[list[str]]()
+    words, attach = list[list[str]](), ["symbolic-ref", "-m", reason, "HEAD", then.branch]
     if then.branch and then.head:
-        words = [
-            ["update-ref", "-m", reason, then.branch, then.head],
-            ["symbolic-ref", "-m", reason, "HEAD", then.branch],
-        ]
+        words = [["update-ref", "-m", reason, then.branch, then.head], attach]
     elif then.branch:
-        words = [["symbolic-ref", "-m", reason, "HEAD", then.branch]]
-        words += [["update-ref", "-d", then.branch]] if now.branch == then.branch and now.head else []
+        words = [attach, *([["update-ref", "-d", then.branch]] if now.branch == then.branch and now.head else [])]
     elif then.head:
         words = [["update-ref", "--no-deref", "-m", reason, "HEAD", then.head]]
-    for each in words if (then.head, then.branch) != (now.head, now.branch) else ():
-        run_git(["-c", "core.hooksPath=/dev/null", *each], workspace.root, env=private_objects.quiet_env(workspace.env))
+    rebased = [["update-ref", "-m", reason, *moved] for moved in _read_moved(workspace, location).items()]
+    for each in [*(words if (then.head, then.branch) != (now.head, now.branch) else ()), *rebased]:
+        run_git([*NO_HOOKS, *each], workspace.root, env=private_objects.quiet_env(workspace.env))
     refs, own = _read_refs(workspace), os.path.join(location.folder, FOLDER)
     if refs is not None:
         lines = [f"delete {name}\n" for name in refs if not os.path.exists(os.path.join(own, name))]

@@ -1,6 +1,7 @@
 """`checkpoint restore-point guard`: a hook that agents run before each tool call to let through what can be undone."""
 
 import os
+import re
 import stat
 from argparse import ArgumentParser, Namespace
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -12,8 +13,9 @@ from checkpoint_git.core.jsontext import JsonTextError, decode, load
 from checkpoint_git.core.outcome import Answer, Invocation
 from checkpoint_git.core.terminal_text import escape_controls, quote_word, shorten
 from checkpoint_git.disk.discover import find_common_dir, find_place, find_repository
+from checkpoint_git.protocols.contract import load_document
 from checkpoint_git.protocols.restore import layout
-from checkpoint_git.protocols.restore.rules import is_expired, is_plain_path, is_sensitive, read_table
+from checkpoint_git.protocols.restore.rules import is_plain_path, is_sensitive
 
 ALLOWED, STOPPED = 0, 2
 AUTO_EXPIRY = "2d"
@@ -22,7 +24,7 @@ _MAX_CALL = 64 << 20  # bytes: a tool call holds the whole content of a file
 
 
 # Names of tools are matched whole: a file that is called after a tool means nothing.
-_TABLE = read_table("commands.json")
+_TABLE = load_document(__file__, "commands.json")
 
 
 class Call(NamedTuple):
@@ -31,6 +33,8 @@ class Call(NamedTuple):
     loss: str = ""  # what no restore point can undo
     path: str = ""  # what it changes, absolute; "" for what cannot be known from the call, so anything
     cwd: str = ""
+    targets: Sequence[str] = ()  # what a shell command deletes or overwrites by its words, absolute
+    fed: str = ""  # the database client to which it gives statements that nobody can see
 
 
 class Cover(NamedTuple):
@@ -39,12 +43,14 @@ class Cover(NamedTuple):
     entries: Mapping[str, Mapping[str, Any]]  # what it holds
     left_out: frozenset[str]
     began: int  # nanoseconds since 1970
+    client: str = ""  # of the databases that it holds
 
 
 class Verdict(NamedTuple):
     allowed: bool
     reason: str = ""
     needs: str = ""  # the scope of a point that would change the answer
+    lacks: Sequence[str] = ()  # of it what git ignores
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -64,7 +70,7 @@ def answer(args: Namespace, invocation: Invocation) -> Answer:
     call = read_call(value, invocation.cwd, args.reader or ())
     if call is None:
         return _stop("the tool call on stdin has an unknown form")
-    return Answer((), ALLOWED) if call.reads else _judge(call, invocation, auto=args.auto)
+    return Answer((), ALLOWED) if call.reads else _judge(call, invocation, auto=2 * args.auto)
 
 
 def tell_error(words: Sequence[str], error: CheckpointError) -> Answer:
@@ -76,7 +82,8 @@ def _stop(reason: str, needs: str = "") -> Answer:
     return Answer((), STOPPED, f"stopped: {shorten(escape_controls(reason), 500)}{hint}")
 
 
-def _judge(call: Call, invocation: Invocation, *, auto: bool) -> Answer:
+def _judge(call: Call, invocation: Invocation, *, auto: int) -> Answer:
+    # auto: how many points it may make
     if call.loss:
         return _stop(f"{call.loss}; let the user run it")
     path = os.path.realpath(call.path) if call.path else ""  # what a tool writes through a link must be covered
@@ -95,10 +102,10 @@ def _judge(call: Call, invocation: Invocation, *, auto: bool) -> Answer:
     from checkpoint_git.protocols.restore import layout, operations, points
 
     workspace = layout.open_workspace(root, invocation.now, invocation.env)
-    scope = [path or root]
+    scope = [os.path.join(root, one) for one in verdict.lacks] or [path or root]
     request = points.Request(scope, f"before {call.tool}", plain=frozenset(scope), made_for="guard")
-    operations.create_point(workspace, request, None, AUTO_EXPIRY)
-    return Answer((), ALLOWED)
+    operations.create_point(workspace, request, "file_backup" if verdict.lacks else None, AUTO_EXPIRY)
+    return _judge(call, invocation, auto=auto - 1) if call.targets else Answer((), ALLOWED)
 
 
 def read_call(value: Any, cwd: str, more_readers: Iterable[str] = ()) -> Call | None:
@@ -119,11 +126,12 @@ def read_call(value: Any, cwd: str, more_readers: Iterable[str] = ()) -> Call | 
         return Call(tool, False, "", os.path.normpath(os.path.join(here, path)), here)
     if tool in _TABLE["shell_tools"]:
         command = given.get("command")
-        if not isinstance(command, str):
+        if not isinstance(command, str) or "\0" in command:
             return None
-        from checkpoint_git.protocols.restore.shell_command import find_loss, is_looking
+        from checkpoint_git.protocols.restore.shell_command import find_fed, find_loss, find_targets, is_looking
 
-        return Call(tool, is_looking(command), find_loss(command), cwd=here)
+        looks, loss, targets = is_looking(command), find_loss(command), find_targets(command, here)
+        return Call(tool, looks, loss, "", here, targets, find_fed(command))
     return Call(tool, False, cwd=here)
 
 
@@ -134,16 +142,29 @@ def decide(call: Call, root: str, covers: Iterable[Cover], present: "Present") -
     """root: the workspace, absolute, its links followed, as the call's path is."""
     if call.reads:
         return Verdict(True)
+    if any(f"{root}/".startswith(f"{os.path.realpath(one)}/") for one in call.targets):
+        return Verdict(False, "it deletes or overwrites the whole workspace, restore points included")
     if not call.path:
-        newest = next((cover for cover in covers if "" in cover.asked), None)
+        covers = tuple(covers) if call.targets or call.fed else covers
+        if call.fed and all(cover.client != call.fed for cover in covers):
+            hint = "create --database URL makes one" if call.fed == "psql" else "let the user run it"
+            return Verdict(False, f"{call.fed} may change a database that no live restore point holds: {hint}")
+        whole = (cover for cover in covers if "" in cover.asked)
+        newest = max(whole, key=lambda cover: (cover.point[:19], cover.began), default=None)  # marks are in no order
         if newest is None:
             reason = f"{call.tool} may change anything, and no live restore point covers the whole workspace"
             return Verdict(False, reason, ".")
         changed = [path for path in present.find_changed(newest) if not _holds(newest, path, present)]
-        if not changed:
-            return Verdict(True)
-        reason = f"{call.tool} may change anything, and {newest.point} does not hold {changed[0]} as it is now"
-        return Verdict(False, reason, ".")
+        if changed:
+            reason = f"{call.tool} may change anything, and {newest.point} does not hold {changed[0]} as it is now"
+            return Verdict(False, reason, ".")
+        found = present.find_files(call.targets)
+        lost = [(each, path) for each, path in found if not any(_holds(one, path, present) for one in covers)]
+        secret, lacks = [path for _, path in lost if is_sensitive(path)], list(dict.fromkeys(each for each, _ in lost))
+        if secret or not lost:
+            return Verdict(not lost, _explain_secret(secret[0]) if secret else "")
+        reason = f"{call.tool} may delete or overwrite {lost[0][1]}, and no live restore point holds it as it is now"
+        return Verdict(False, reason, f"{' '.join(map(_quote, lacks[:20]))} --type file_backup", lacks)
     wall = root.rstrip("/") + "/"
     if not call.path.startswith(wall):
         return Verdict(False, f"{call.path} is outside the workspace, where no restore point can cover it")
@@ -157,10 +178,14 @@ def decide(call: Call, root: str, covers: Iterable[Cover], present: "Present") -
             return Verdict(True)
         behind = behind or (cover.point if is_asked or path in cover.entries else "")
     if is_sensitive(path) and is_there:
-        return Verdict(False, f"{path} looks like a secret by its name: restore points skip it unless it is named", "")
+        return Verdict(False, _explain_secret(path))
     if behind:
         return Verdict(False, f"{behind} does not hold {path} as it is now", _quote(path))
     return Verdict(False, f"no live restore point covers {path}", _quote(path) + ("" if is_there else " --absent"))
+
+
+def _explain_secret(path: str) -> str:
+    return f"{path} looks like a secret by its name: only create {_quote(path)} --include {_quote(path)} keeps it"
 
 
 def _quote(path: str) -> str:
@@ -180,6 +205,18 @@ class Present:
 
     def exists(self, path: str) -> bool:
         return os.path.lexists(os.path.join(self._root, path))
+
+    def find_files(self, targets: Iterable[str]) -> Iterator[tuple[str, str]]:
+        """(one of them, each file that it is or that is below it), relative to the workspace."""
+        from checkpoint_git.protocols.restore.scope import read_scope
+
+        for full in targets:
+            path = layout.path_below(self._root, full)
+            if path and is_plain_path(path):
+                found = read_scope(self._root, [full], plain=frozenset([full]))
+                files = [one.path for one in [*found.found, *found.secret] if one.kind in ("file", "link")]
+                rebuilt = re.compile(rf"(?:{_TABLE['rebuilt']})\Z")
+                yield from ((path, one) for one in files if not any(map(rebuilt.match, one.split("/"))))
 
     def is_as_kept(self, path: str, entry: Mapping[str, Any], began: int) -> bool:
         from checkpoint_git.protocols.restore.contents import compare_entries, read_entry
@@ -212,6 +249,8 @@ class Present:
 
 def _read_covers(root: str, git_dir: str, now: int) -> Iterator[Cover]:
     # what came with a branch covers nothing: only what is in the store was made here
+    from checkpoint_git.protocols.restore import store
+
     base, refs = layout.find_base(root, git_dir or None), frozenset[str]()
     if git_dir:
         from checkpoint_git.git.private_objects import read_refs
@@ -220,18 +259,14 @@ def _read_covers(root: str, git_dir: str, now: int) -> Iterator[Cover]:
     own = os.path.basename(git_dir.rstrip("/")) if git_dir and find_common_dir(git_dir) != git_dir else ""
     for point in reversed(layout.list_ids(base)):
         try:
-            value = load(decode(layout.read_manifest(base, point)))
-        except (OSError, JsonTextError):
+            manifest = store.parse_manifest(point, layout.read_manifest(base, point))
+        except OSError:
             continue
-        if not isinstance(value, dict) or value.get("id") != point or value.get("state") not in ("active", "restored"):
+        value = manifest.value
+        if store.find_state(manifest, now) not in ("active", "restored") or value.get("work_tree", "") != own:
             continue
-        scope, entries = value.get("scope"), value.get("entries")
-        asked = scope.get("asked") if isinstance(scope, dict) else None
-        if not isinstance(asked, list) or not isinstance(entries, list) or is_expired(value.get("expires_at"), now):
-            continue
-        if value.get("work_tree", "") != own or (value.get("type") == "git_stash" and point not in refs):
-            continue
-        held = {str(entry.get("path")): entry for entry in entries if isinstance(entry, dict)}
-        left = frozenset(str(one["path"]) for one in value.get("left_out", []))
-        began = value.get("began", 0)
-        yield Cover(point, tuple(one for one in asked if isinstance(one, str)), held, left, int(str(began)))
+        if value["type"] != "git_stash" or point in refs:
+            held = {str(entry["path"]): entry for entry in value["entries"]}
+            left = frozenset(str(one["path"]) for one in value.get("left_out", []))
+            client = "psql" if any(one["kind"] == "postgresql" for one in value.get("parts", [])) else ""
+            yield Cover(point, tuple(value["scope"]["asked"]), held, left, value.get("began", 0), client)

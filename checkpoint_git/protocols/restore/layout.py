@@ -2,7 +2,8 @@
 
 import os
 import re
-from collections.abc import Callable, Iterator, Mapping
+import stat
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from typing import NamedTuple
 
@@ -18,13 +19,11 @@ STORE = "checkpoint-restore"  # in the common git directory, which neither `git 
 MANIFEST = "manifest.json"
 RESTORE_SCRIPT = "restore.sh"
 CONTENT = "content"  # copies of files, below a point's folder
-UNLOGGED = "unlogged"  # in a point's folder until the log has its line
 PARTS = "parts"  # states and databases, below a point's folder
 AUDIT_LOG = ".audit/checkpoint-operations.log"
 REF_PREFIX = "refs/checkpoints/"
 MAX_MANIFEST = 64 << 20  # bytes
-
-_MARK = "abcdefghijklmnopqrstuvwxyz0123456789"
+Version = tuple[int, ...] | None  # what distinguishes one state of a path from another, None where nothing is there
 
 
 class Workspace(NamedTuple):
@@ -33,7 +32,6 @@ class Workspace(NamedTuple):
     now: int  # seconds since 1970
     env: Mapping[str, str]
     git_dir: str | None
-    progress: Callable[[int], None] = lambda size: None  # called with the bytes done so far
 
     @property
     def base(self) -> str:
@@ -68,8 +66,7 @@ def lock(workspace: Workspace) -> Iterator[None]:
 def make_id(base: str, now: int) -> str:
     digits = "".join(letter for letter in write_instant(now) if letter.isdigit())
     while True:
-        mark = "".join(_MARK[byte % len(_MARK)] for byte in os.urandom(6))
-        point = f"chk_{digits[:8]}_{digits[8:14]}_{mark}"
+        point = f"chk_{digits[:8]}_{digits[8:14]}_{os.urandom(3).hex()}"
         if not os.path.lexists(point_folder(base, point)):
             return point
 
@@ -124,6 +121,14 @@ def read_status(path: str) -> os.stat_result | None:
         return os.lstat(path)
     except (FileNotFoundError, NotADirectoryError):
         return None
+
+
+def find_version(status: os.stat_result | None) -> Version:
+    if status is None:
+        return None
+    if stat.S_ISDIR(status.st_mode):
+        return status.st_ino, stat.S_IFDIR
+    return status.st_ino, status.st_mode, status.st_size, status.st_mtime_ns, status.st_ctime_ns
 
 
 def read_manifest(base: str, point: str) -> bytes:

@@ -1,7 +1,6 @@
 """Restore points as the command line and the Python API use them: under the lock, noted in the log, never half done."""
 
 import os
-import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from typing import Any, NamedTuple
@@ -12,7 +11,6 @@ from checkpoint_git.core.terminal_text import escape_controls, plural
 from checkpoint_git.git import private_objects
 from checkpoint_git.protocols.restore import artifacts, audit, damage, layout, points, rollback, store
 from checkpoint_git.protocols.restore.contents import TYPES, Request
-from checkpoint_git.protocols.restore.file_writes import reporting
 from checkpoint_git.protocols.restore.layout import Workspace
 from checkpoint_git.protocols.restore.points import CreatedPoint
 from checkpoint_git.protocols.restore.rules import read_expiry
@@ -20,7 +18,7 @@ from checkpoint_git.protocols.restore.store import Manifest
 
 
 @contextmanager
-def _noted(workspace: Workspace, operation: str, point: str, details: dict[str, Any]) -> Iterator[None]:
+def noted(workspace: Workspace, operation: str, point: str, details: dict[str, Any]) -> Iterator[None]:
     try:
         yield
     except BaseException as error:
@@ -33,11 +31,12 @@ def _noted(workspace: Workspace, operation: str, point: str, details: dict[str, 
 
 @contextmanager
 def _hold(workspace: Workspace) -> Iterator[None]:
-    """The lock. What a kill cut off between a point and its line in the log is written now."""
+    """The lock. A point that the log lacks gets its line now: a kill cut it off, or the log was removed."""
     with layout.lock(workspace):
         audit.check_writable(workspace.root)
-        for manifest in store.list_unlogged(workspace):
-            details = {"digest": manifest.value["digest"], "reason": "its process was killed before this line"}
+        # none outside git, where anybody's files may be among the points
+        for manifest in damage.find_unlogged(workspace) if workspace.git_dir else ():
+            details = {"digest": manifest.value["digest"], "reason": "the log had no record of it: cut off, or removed"}
             audit.append_record(workspace, "create", "success", manifest.id, details)
         yield
 
@@ -50,7 +49,7 @@ def create_point(workspace: Workspace, request: points.Request, kind: str | None
         store.exclude_from_git(workspace)
         named = [*scope, *(one.name for one in request.parts)]
         details: dict[str, Any] = {"scope": named, "reason": request.reason, "type": chosen}
-        with _noted(workspace, "create", "", details):
+        with noted(workspace, "create", "", details):
             made = points.create(workspace, request._replace(kind=chosen, expires=expires))
             details.update(checkpoint_id=made.manifest.id, digest=made.manifest.value["digest"])
         return made
@@ -110,6 +109,8 @@ class RolledBackPoint(NamedTuple):
     plan: rollback.Plan
     result: rollback.RolledBack | None
     moved: Sequence[str]  # sentences on what in git is not as it was
+    told: Sequence[str]  # sentences on what else the user should know
+    brought_back: Sequence[str] = ()  # sentences on what in git is as it was again, or would be
 
 
 class Leave(NamedTuple):
@@ -132,21 +133,23 @@ def roll_back_point(
     wanted, leave = wanted or rollback.Wanted(), leave or Leave()
     if dry_run:
         manifest = _load_usable(workspace, word, wanted, leave)
-        plan = rollback.plan_rollback(workspace, manifest, wanted)
-        return RolledBackPoint(manifest, plan, None, rollback.find_moved(workspace, manifest))
+        plan, told = rollback.plan_rollback(workspace, manifest, wanted)
+        moved, brought_back = rollback.find_moved(workspace, manifest, wanted)
+        return RolledBackPoint(manifest, plan, None, moved, told, brought_back)
     with _hold(workspace):
-        within = None if wanted.within is None else list(wanted.within)
-        details: dict[str, Any] = {"within": within, "reason": reason}
-        with _noted(workspace, "rollback", word, details):
+        details: dict[str, Any] = {"within": wanted.within, "reason": reason}
+        with noted(workspace, "rollback", word, details):
             manifest = _load_usable(workspace, word, wanted, leave)
             details["checkpoint_id"] = manifest.id
             store.clear_unfinished(workspace)
+            _, brought_back = rollback.find_moved(workspace, manifest, wanted)
             result = rollback.roll_back(workspace, manifest, wanted)
             manifest = store.write_state(workspace, manifest, "restored", "rollback")
             names = {"removed": result.plan.remove, "restored": [one.path for one in result.plan.restore]}
             details.update(safety=result.safety, **names)
         rollback.end_rollback(workspace, manifest)
-        return RolledBackPoint(manifest, result.plan, result, rollback.find_moved(workspace, manifest))
+        moved, _ = rollback.find_moved(workspace, manifest, rollback.Wanted())
+        return RolledBackPoint(manifest, result.plan, result, moved, result.told, brought_back)
 
 
 def _load_usable(workspace: Workspace, word: str, wanted: rollback.Wanted, leave: Leave) -> Manifest:
@@ -171,17 +174,13 @@ def _load_usable(workspace: Workspace, word: str, wanted: rollback.Wanted, leave
         if word not in names:
             hint = f"it holds {', '.join(names)}" if names else "it holds files only"
             raise CheckpointError(f"{point} does not hold {escape_controls(word)}", escape_controls(hint))
-    if any(one.kind == "postgresql" for one in kept) and not _is_ours(workspace, manifest):
+    logged = damage.read_log(workspace.root).made if not workspace.git_dir else {}
+    is_ours = not manifest.is_foreign if workspace.git_dir else logged.get(point) == value["digest"]
+    if any(one.kind == "postgresql" for one in kept) and not is_ours:
         # restoring a dump runs what is in it, on the server that the manifest names
         hint = "it is not restored, because its dump may contain untrusted commands"
         raise CheckpointError(f"{point} has an untrusted database: it may not have been made in this clone", hint)
     return manifest
-
-
-def _is_ours(workspace: Workspace, manifest: Manifest) -> bool:
-    if workspace.git_dir:
-        return not manifest.is_foreign
-    return bool(damage.read_log(workspace.root).made.get(manifest.id) == manifest.value["digest"])
 
 
 def find_below(workspace: Workspace, path: str) -> str:
@@ -199,37 +198,12 @@ def drop_points(
     workspace: Workspace, words: Sequence[str], reason: str = "", *, foreign: bool = False
 ) -> list[Manifest]:
     with _hold(workspace):
-        manifests = [store.load_point(workspace, word, foreign=foreign) for word in words]
+        loaded = [store.load_point(workspace, word, foreign=foreign) for word in words]
+        manifests = list({one.id: one for one in loaded}.values())
         for manifest in manifests:
-            with _noted(workspace, "drop", manifest.id, {"reason": reason}):
+            with noted(workspace, "drop", manifest.id, {"reason": reason}):
                 _remove(workspace, manifest)
         return manifests
-
-
-def trust_point(workspace: Workspace, word: str, reason: str = "") -> Manifest:
-    """Takes a whole point that was made elsewhere, or by an early version, for one of this clone's."""
-    with _hold(workspace):
-        manifest = store.load_point(workspace, word, foreign=True)
-        wrong = [one.message for one in damage.check_point(workspace, manifest) if one.level == "error"]
-        if not wrong and any(one.kind == "postgresql" for one in artifacts.read_artifacts(manifest.value)):
-            wrong.append("to restore its PostgreSQL dump would run what is in it")
-        if wrong:
-            message = f"{manifest.id} is not taken over: {escape_controls(wrong[0])}"
-            raise CheckpointError(message, f"see why: checkpoint restore-point verify {manifest.id} --foreign")
-        if manifest.is_foreign:
-            with _noted(workspace, "trust", manifest.id, {"reason": reason, "digest": manifest.value["digest"]}):
-                source = store.locate(workspace, manifest.id).folder
-                with store.build_folder(workspace.base, manifest.id) as folder, reporting(folder):
-                    _copy_all(source, folder)
-        return manifest._replace(is_foreign=False)
-
-
-def _copy_all(source: str, folder: str) -> None:
-    try:
-        shutil.copytree(source, folder, True, dirs_exist_ok=True)
-    except shutil.Error as error:  # of many files; the first one is enough
-        path, _, why = error.args[0][0]
-        raise CheckpointError(f"{escape_controls(str(path))}: {escape_controls(str(why))}", "move it away") from None
 
 
 def collect_garbage(
@@ -247,7 +221,7 @@ def collect_garbage(
         doomed.update(one.id for one in own[: max(len(own) - (len(own) if keep is None else keep), 0)])
         gone = [one for one in own if one.id in doomed]
         for manifest in () if dry_run else gone:
-            with _noted(workspace, "gc", manifest.id, {"expired": manifest.value["expires_at"], "keep": keep}):
+            with noted(workspace, "gc", manifest.id, {"expired": manifest.value["expires_at"], "keep": keep}):
                 _remove(workspace, manifest)
         return gone
 
@@ -322,6 +296,8 @@ def describe(made: CreatedPoint) -> dict[str, Any]:
 
 
 def find_anchors(manifest: Manifest, what: str) -> list[str]:
+    if not layout.is_id(manifest.id):  # an automatic one, whose digits are a commit's
+        return [f"tool:git:{what}, git diff {manifest.id.rpartition('-')[2]}", f"file:{layout.AUDIT_LOG}"]
     return [
         f"tool:sha256:{what}, {manifest.value.get('hash')}",
         f"tool:checkpoint:restore-point verify {manifest.id}",

@@ -6,7 +6,7 @@ import subprocess
 import tempfile
 import time
 from collections import Counter
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager, suppress
 from hashlib import sha256
 from typing import Any, NamedTuple
@@ -15,6 +15,7 @@ from checkpoint_git.core.clock import write_instant
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.terminal_text import escape_controls, quote_word, shorten
 from checkpoint_git.disk.atomic import create_file
+from checkpoint_git.disk.read import read_own
 from checkpoint_git.git import private_objects
 from checkpoint_git.git.objects import GITLINK, find_missing
 from checkpoint_git.git.objects import Entry as TreeEntry
@@ -36,7 +37,6 @@ from checkpoint_git.protocols.restore.layout import Workspace
 _MAX_REASON = 500
 _TRIES = 4
 _PAUSE = 0.5  # seconds, for a prune to go on
-_TEMPLATE = os.path.join(os.path.dirname(__file__), "restore.sh")
 _AT_ONCE = 1000  # names on one command line of restore.sh
 _REHEARSED = 20  # files that it restores in its rehearsal, those with the oddest names
 _MOST_REHEARSED = 16 << 20  # bytes of one of them
@@ -62,6 +62,7 @@ class Request(NamedTuple):
     include: frozenset[str] = frozenset()  # paths to keep although their names are those of secrets
     may_lack: bool = True  # what is asked for need not be there
     made_for: str = ""  # "rollback" and "guard" for what the user did not ask for
+    branches: Mapping[str, str] = {}  # to keep beside HEAD's -> their commits
 
 
 class CreatedPoint(NamedTuple):
@@ -173,9 +174,9 @@ def create(workspace: Workspace, request: Request) -> CreatedPoint:
 def _build(workspace: Workspace, request: Request, captured: Capture) -> CreatedPoint:
     point, kind, began = layout.make_id(workspace.base, workspace.now), request.kind, time.time_ns()
     with store.build_folder(workspace.base, point) as folder:
-        location = Location(workspace.root, folder, workspace.env, progress=workspace.progress)
+        location = Location(workspace.root, folder, workspace.env)
         in_git = workspace.git_dir and captured.asked
-        state, commits, staged = git_state.capture(workspace, folder) if in_git else (None, [], {})
+        state, commits, staged = git_state.capture(workspace, folder, request.branches) if in_git else (None, [], {})
         entries = _capture_proven(location, kind, captured.found)
         kept = artifacts.capture(location, request.parts)
         text = os.fsencode(_write_script(location.root, point, kind, entries, kept))
@@ -238,12 +239,9 @@ def _capture_proven(location: Location, kind: str, found: Sequence[ScopePath]) -
             if not waiting:
                 return scope.mark_twins(kept.values(), found)
         before, waiting = waiting, [scope.look_at(location.root, one.path) for one in waiting]
-    changed = (one for one, now in zip(before, waiting, strict=True) if _version(one) != _version(now))
+    was = {one.path: layout.find_version(one.status) for one in before}
+    changed = (one for one in waiting if layout.find_version(one.status) != was[one.path])
     raise scope.changing_error(next(changed, waiting[0]).path)
-
-
-def _version(found: ScopePath) -> tuple[int, int] | None:
-    return None if found.status is None else (found.status.st_mtime_ns, found.status.st_size)
 
 
 def _keep_in_git(
@@ -264,9 +262,8 @@ def _keep_in_git(
     blobs = {entry.blob for entry in entries if entry.blob}
     blobs.update(one.blob for one in staged.values() if one.mode != GITLINK)
     env = private_objects.quiet_env(location.env)
-    if find_missing(location.root, [commit, *sorted(blobs)], env) or not private_objects.has_whole_tree(
-        location.root, commit, env
-    ):
+    is_there = not find_missing(location.root, [commit, *sorted(blobs)], env)
+    if not (is_there and private_objects.has_whole_tree(location.root, commit, env)):
         private_objects.remove_ref(location.root, ref, commit, location.env)
         raise private_objects.CutShortError
     return commit
@@ -274,8 +271,7 @@ def _keep_in_git(
 
 def _write_script(root: str, point: str, mechanism: str, entries: Sequence[Entry], kept: Sequence[Artifact]) -> str:
     # plain POSIX sh: every name is quoted, so nothing in one is run; nothing that is not in the point is removed
-    with open(_TEMPLATE, encoding="ascii") as stream:
-        text = stream.read()
+    text = read_own(__file__, "restore.sh")
     notes = "".join(f"#  - {ascii(line)[1:-1]}\n" for line in artifacts.find_prerequisites(kept))
     lines = [(one.kind, artifacts.open_mechanism(one.kind).write_lines(one)) for one in kept if one.content]
     databases = [line for kind, line in lines if kind != "state"]
@@ -374,7 +370,7 @@ def restore_entries(
     target: str,
     *,
     sync: bool = True,
-    check: file_writes.Check | None = None,
+    check: file_writes.Check = lambda path: None,
 ) -> None:
     entries = contents.match_twins(entries)
     folders = [entry for entry in entries if entry.kind == "folder"]

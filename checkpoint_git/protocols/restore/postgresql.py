@@ -14,6 +14,7 @@ from urllib.parse import parse_qsl, quote, unquote, urlsplit
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.terminal_text import escape_controls, quote_word, shorten
+from checkpoint_git.disk.read import read_own
 from checkpoint_git.protocols.restore import file_writes
 from checkpoint_git.protocols.restore.contents import Artifact, Location, Means, Request
 from checkpoint_git.protocols.restore.rules import CONNECTION, is_connection
@@ -108,7 +109,7 @@ _HINTS = {
     "unsupported version": "use a pg_restore at least as new as the pg_dump that made the copy",
     "no password supplied": "give it in PGPASSWORD, or in ~/.pgpass; nothing was changed",
     "password authentication failed": "give the right one in PGPASSWORD, or in ~/.pgpass; nothing was changed",
-    "other objects depend on it": "something made since depends on these tables: remove it first",
+    "other objects depend on ": "something made since depends on these tables: remove it first",
     "lock timeout": "another session holds locks on these tables: end it, then run the same command again",
 }
 
@@ -156,8 +157,8 @@ def open_session(env: Mapping[str, str]) -> Iterator[Query]:
                 stdin.close()
 
 
-with open(os.path.join(os.path.dirname(__file__), "postgresql.sql"), encoding="ascii") as stream:
-    _SQL = dict(section.strip().split("\n", 1) for section in stream.read().split("-- name: ")[1:])
+_SECTIONS = read_own(__file__, "postgresql.sql").split("-- name: ")[1:]
+_SQL = dict(section.strip().split("\n", 1) for section in _SECTIONS)
 
 
 def _quote(name: str) -> str:
@@ -259,9 +260,7 @@ def capture(location: Location, request: Request, content: str) -> Artifact:
     if not os.path.exists(target):
         return Artifact("postgresql", request.name, "", 0, "", details)
     run_tool("pg_restore", ["--file", os.devnull, target], env)  # reads all of it
-    size = os.path.getsize(target)
-    location.progress(size)
-    return Artifact("postgresql", request.name, content, size, hash_file(target), details)
+    return Artifact("postgresql", request.name, content, os.path.getsize(target), hash_file(target), details)
 
 
 def _env_of(location: Location, artifact: Artifact, means: Means) -> dict[str, str]:

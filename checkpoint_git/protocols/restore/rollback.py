@@ -5,7 +5,6 @@ runs a rollback again after a crash finishes it, with the first safety point, un
 """
 
 import os
-import stat
 from collections.abc import Iterable, Mapping, Sequence
 from typing import NamedTuple
 
@@ -22,7 +21,6 @@ from checkpoint_git.protocols.restore.scope import look_at, read_entries, read_s
 
 _JOURNAL = "rollback-safety"  # holds the id of the safety point, while a rollback is under way
 SAFETY_DAYS = 30  # after which gc may clear what a rollback kept
-Version = tuple[int, ...] | None  # what distinguishes one state of a path from another, None where nothing is there
 
 
 class Plan(NamedTuple):
@@ -86,8 +84,13 @@ def _begin(workspace: Workspace, manifest: store.Manifest, wanted: Wanted) -> _J
     return _Job(workspace, manifest, location, wanted, store.read_entries(manifest), kept)
 
 
-def plan_rollback(workspace: Workspace, manifest: store.Manifest, wanted: Wanted) -> Plan:
-    return _plan(_begin(workspace, manifest, wanted))
+def plan_rollback(workspace: Workspace, manifest: store.Manifest, wanted: Wanted) -> tuple[Plan, list[str]]:
+    """With sentences on what the rollback would leave as it is."""
+    job = _begin(workspace, manifest, wanted)
+    ignored = [path for path, why in _capture(job).left_out if why == "ignored by git" and job.covers(path)]
+    stays = join_some([escape_controls(path) for path in ignored if not job.is_left_out(path.rstrip("/"))])
+    told = [f"git ignores it now, so what the point lacks of it stays: {stays}"] if stays else []
+    return _plan(job), told + _find_untold(job)
 
 
 def roll_back(workspace: Workspace, manifest: store.Manifest, wanted: Wanted) -> RolledBack:
@@ -98,15 +101,14 @@ def roll_back(workspace: Workspace, manifest: store.Manifest, wanted: Wanted) ->
     job, means = _begin(workspace, manifest, wanted), wanted.means
     damaged = points.find_damage(job.location, manifest)
     if damaged:
-        shown = ", ".join(escape_controls(path) for path in damaged[:5])
-        message = f"{manifest.id} cannot be relied on: the content of {shown} is lost or damaged"
-        raise CheckpointError(message, "nothing was changed")
+        lost = f"the content of {escape_controls(join_some(damaged))} is lost or damaged"
+        raise CheckpointError(f"{manifest.id} cannot be relied on: {lost}", "nothing was changed")
     for one in job.artifacts:
         artifacts.open_mechanism(one.kind).check_ready(job.location, one, means)
-    if wanted.operation:
-        git_state.check_branch_free(workspace, manifest.value["git"]["branch"])
+    git = manifest.value.get("git")
+    branches = git_state.check_branches_free(workspace, job.location, git["branch"]) if git and wanted.operation else {}
     resumed = _find_resumed(job)
-    safety = resumed or _make_safety(job)
+    safety = resumed or _make_safety(job, branches)
     plan = _plan(job)
     changed = [*plan.remove, *(one.path for one in plan.restore)]
     kept = store.load_manifest(workspace, safety) if safety else None
@@ -117,8 +119,13 @@ def roll_back(workspace: Workspace, manifest: store.Manifest, wanted: Wanted) ->
     _change_files(job, plan)
     file_writes.sync_folders(workspace.root, changed)
     told += _restore_parts(job, [one for one in plan.parts if one.kind == "state"])
-    _restore_git(job)
-    told += [*_check_result(job, safety), *_find_untold(job)]
+    if git and wanted.operation:
+        git_state.restore_operation(workspace, job.location, git, f"checkpoint: rollback to {manifest.id}")
+    if wanted.operation or (wanted.staged and wanted.within is None):
+        git_state.restore_index(workspace, job.location)
+    elif wanted.staged:
+        git_state.restore_staged(workspace, job.location, job.covers)
+    told += [*_check_result(job, safety, {one.path for one in plan.found}), *_find_untold(job)]
     proofs = {"point whole": True, "result compared": True, "current state kept first": bool(kept)}
     return RolledBack(plan, safety, bool(resumed), told, proofs, kept.value["hash"] if kept else "")
 
@@ -128,21 +135,13 @@ def _restore_parts(job: _Job, parts: Sequence[Artifact]) -> list[str]:
     return [text for mechanism, one in mechanisms for text in mechanism.restore(job.location, one, job.wanted.means)]
 
 
-def _restore_git(job: _Job) -> None:
-    workspace = job.workspace
-    if job.wanted.operation:
-        reason = f"checkpoint: rollback to {job.manifest.id}"
-        git_state.restore_operation(workspace, job.location, job.manifest.value["git"], reason)
-    if job.wanted.operation or (job.wanted.staged and job.wanted.within is None):
-        git_state.restore_index(workspace, job.location)
-    elif job.wanted.staged:
-        git_state.restore_staged(workspace, job.location, job.covers)
-
-
-def find_moved(workspace: Workspace, manifest: store.Manifest) -> list[str]:
-    """Sentences on what in git is not as it was when the point was made."""
-    kept = manifest.value.get("git")
-    return git_state.compare(workspace, store.locate(workspace, manifest.id), kept) if kept else []
+def find_moved(workspace: Workspace, manifest: store.Manifest, wanted: Wanted) -> tuple[list[str], list[str]]:
+    """Sentences on what in git is not as it was: what a rollback leaves so, and what it brings back if so wanted."""
+    kept = None if manifest.trouble else manifest.value.get("git")
+    found = git_state.compare(workspace, store.locate(workspace, manifest.id), kept) if kept else []
+    options = {"--operation": wanted.operation, "--index": wanted.operation or (wanted.staged and not wanted.within)}
+    left = [f"{text} ({option} restores it)" for option, text in found if not options[option]]
+    return left, [text for option, text in found if options[option]]
 
 
 def _find_untold(job: _Job) -> list[str]:
@@ -167,13 +166,17 @@ def _plan(job: _Job) -> Plan:
     return Plan(added, [one for one in differences if one.how != "added"], entries, others, found, present)
 
 
-def _read_scope(job: _Job) -> list[ScopePath]:
+def _capture(job: _Job) -> points.Capture:
     asked, plain = _find_asked(job)
     claimed = artifacts.find_claimed(artifacts.read_artifacts(job.manifest.value))
     own = frozenset(entry.path for entry in job.entries)
     request = points.Request(asked, kind=job.manifest.value["type"], plain=plain, include=own)
-    captured = points.plan_capture(job.workspace, request, claimed).found
-    found = [one for one in captured if one.path in own or not job.is_left_out(one.path)]
+    return points.plan_capture(job.workspace, request, claimed)
+
+
+def _read_scope(job: _Job) -> list[ScopePath]:
+    own = {entry.path for entry in job.entries}
+    found = [one for one in _capture(job).found if one.path in own or not job.is_left_out(one.path)]
     # with the point's folders, even where git ignores them by now
     there, root = {one.path for one in found}, job.workspace.root
     folders = [entry.path for entry in job.entries if entry.kind == "folder"]
@@ -231,20 +234,22 @@ def _change_files(job: _Job, plan: Plan) -> None:
     points.restore_entries(job.location, job.manifest.value["type"], chosen, root, check=watch.check)
 
 
-def _check_result(job: _Job, safety: str) -> list[str]:
+def _check_result(job: _Job, safety: str, known: set[str]) -> list[str]:
     """Sentences on what stays although it was made since. Raises CheckpointError where anything is not as captured."""
     left = _plan(job)
     staying = find_staying(job.workspace.root, left.remove)
-    wrong = [path for path in left.remove if path not in staying]
+    ignored = [path for path in left.remove if path not in known]  # by a rule that is undone: no safety point holds it
+    wrong = [path for path in left.remove if path not in staying and path not in ignored]
     wrong += [*(one.path for one in left.restore), *job.find_comparable(left.parts)]
     if wrong:
         shown = ", ".join(escape_controls(path) for path in wrong[:5])
         hint = f"nothing is lost: {safety} holds what was there before; run it again once nothing else writes there"
         raise CheckpointError(f"the rollback did not restore these: {shown}", hint)
-    return [f"{path} stays: it holds files that no restore point keeps" for path in staying]
+    told = [f"{escape_controls(path)} stays: git ignored it when the rollback began" for path in ignored]
+    return told + [f"{path} stays: it holds files that no restore point keeps" for path in staying if path in known]
 
 
-def _make_safety(job: _Job) -> str:
+def _make_safety(job: _Job, branches: Mapping[str, str]) -> str:
     # A point of what is in the scope now, noted in the journal before anything is changed; "" for nothing
     workspace, root = job.workspace, job.workspace.root
     if job.wanted.within is None:
@@ -262,7 +267,7 @@ def _make_safety(job: _Job) -> str:
     kind = job.manifest.value["type"] if asked or not requests else artifacts.choose_type(requests)
     own = frozenset(entry.path for entry in job.entries)
     expires = workspace.now + SAFETY_DAYS * DAY
-    everything = points.Request(asked, reason, kind, expires, requests, plain, own, made_for="rollback")
+    everything = points.Request(asked, reason, kind, expires, requests, plain, own, True, "rollback", branches)
     value = points.create(workspace, everything).manifest.value
     scope = [*value["scope"]["asked"], *(one.name for one in requests)]
     details = {"scope": scope, "reason": reason, "type": kind, "digest": value["digest"]}
@@ -315,7 +320,7 @@ class Watch:
 
     def __init__(self, root: str, found: Sequence[ScopePath]) -> None:
         self._root = root
-        self._versions = {one.path: _version(one.status) for one in found}
+        self._versions = {one.path: layout.find_version(one.status) for one in found}
         # a file of several names changes its ctime when another one of them is replaced
         self._shared = frozenset(one.path for one in found if one.status and one.status.st_nlink > 1)
 
@@ -328,16 +333,8 @@ class Watch:
         self._versions[path] = _read_version(self._root, path)
 
 
-def _version(status: os.stat_result | None) -> Version:
-    if status is None:
-        return None
-    if stat.S_ISDIR(status.st_mode):
-        return status.st_ino, stat.S_IFDIR
-    return status.st_ino, status.st_mode, status.st_size, status.st_mtime_ns, status.st_ctime_ns
-
-
-def _read_version(root: str, path: str) -> Version:
-    return _version(layout.read_status(os.path.join(root, path)))
+def _read_version(root: str, path: str) -> layout.Version:
+    return layout.find_version(layout.read_status(os.path.join(root, path)))
 
 
 def check_ways(root: str, remove: Sequence[str], restore: Sequence[Difference], present: Iterable[Entry]) -> None:

@@ -1,29 +1,20 @@
 """What may be kept, for how long, and what a manifest must be before anything in it is used as a path."""
 
-import os
+from contextlib import suppress
 from typing import Any
 
 from checkpoint_git.core.clock import DAY, MINUTE, read_duration, read_instant
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
-from checkpoint_git.core.jsontext import decode, load
 from checkpoint_git.core.terminal_text import escape_controls, shorten
 from checkpoint_git.disk.discover import is_git_name
 from checkpoint_git.disk.read import open_plain
+from checkpoint_git.protocols.contract import load_document
 from checkpoint_git.protocols.restore import layout
 
-# secrets
-
-
-def read_table(name: str) -> dict[str, Any]:
-    with open(os.path.join(os.path.dirname(__file__), name), "rb") as stream:
-        table: dict[str, Any] = load(decode(stream.read()))
-    return table
-
-
-# names, beginnings and endings of names, and ends of paths; code and documents have such names because they are about
-# secrets, public keys and templates are committed on purpose
-_SECRETS = {key: tuple(words) for key, words in read_table("secret_names.json").items()}
+# Secrets: names, beginnings and endings of names, and ends of paths; code and documents have such names because they
+# are about secrets, public keys and templates are committed on purpose
+_SECRETS = {key: tuple(words) for key, words in load_document(__file__, "secret_names.json").items()}
 _MOST_READ = 1 << 20
 
 
@@ -147,8 +138,10 @@ def check(value: dict[str, Any], point: str) -> list[Finding]:
         # The guard reads these rules at every tool call, and hashlib with its OpenSSL is no part of that.
         from checkpoint_git.protocols.restore.contents import hash_contents, read_artifact, read_entry
 
-        artifacts = [read_artifact(one) for one in value.get("parts", [])]
-        if value["hash"] != hash_contents([read_entry(one) for one in value["entries"]], artifacts):
+        artifacts, found = [read_artifact(one) for one in value.get("parts", [])], ""
+        with suppress(UnicodeEncodeError):  # of a name that no file can have
+            found = hash_contents([read_entry(one) for one in value["entries"]], artifacts)
+        if value["hash"] != found:
             troubles.append(("restore/manifest-hash", "the hash is not that of the entries", "/hash"))
     return [Finding(code, "error", text, where=where, hint=_HINT) for code, text, where in troubles]
 

@@ -4,6 +4,7 @@ import os
 import stat
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import suppress
+from errno import EDQUOT, ENOSPC
 from fnmatch import filter as keep_matching
 from hashlib import file_digest, sha256
 from typing import NamedTuple
@@ -168,7 +169,7 @@ def read_entries(root: str, found: Sequence[ScopePath]) -> list[Entry]:
 
 
 def read_file(root: str, path: str, keep: Callable[[bytes], object] = lambda chunk: None) -> Entry:
-    """keep: called with each chunk. Raises ChangedError; CheckpointError where it cannot be read."""
+    """keep: called with each chunk. Raises ChangedError; CheckpointError where unreadable; OSError for a full disk."""
     digest, size = sha256(), 0
     try:
         with open_plain(os.path.join(root, path)) as stream:
@@ -180,7 +181,8 @@ def read_file(root: str, path: str, keep: Callable[[bytes], object] = lambda chu
                 size += len(chunk)
             after = os.fstat(stream.fileno())
     except OSError as error:
-        raise read_error(path, error) from None
+        # reading fills no disk, so that was keep
+        raise error if error.errno in (ENOSPC, EDQUOT) else read_error(path, error) from None
     versions = {(status.st_size, status.st_mtime_ns, status.st_mode) for status in (before, after)}
     if len(versions) > 1 or size != after.st_size:
         raise ChangedError

@@ -2,52 +2,67 @@
 
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Sequence, Set
+from glob import glob
 
-from checkpoint_git.protocols.restore.rules import read_table
+from checkpoint_git.protocols.contract import load_document
 
 # patterns of whole simple commands, their words separated by one blank; "never" wins over "looks"
-_TABLE = read_table("commands.json")
+_TABLE = load_document(__file__, "commands.json")
+# by what the words of a command may be: known ones; a variable that is not set there; anything
+_LOOKS: tuple[list[str], ...] = (_TABLE["looks"], _TABLE["git_looks"], _TABLE["harmless_looks"])
 _LOSSES: list[tuple[str, str]] = [(str(one["pattern"]), str(one["why"])) for one in _TABLE["losses"]]
 _LONGEST = 4_000  # characters of a simple command that are looked at
-_NEAR = 50  # words behind sudo and the like among which the command itself is looked for
-_JOINTS = (";", "\n", "&&", "||", "|", "|&")
-_GIT_OPTIONS = re.compile(r"git(?: -C \S+| --no-pager| -P| --no-optional-locks| --literal-pathspecs)+ ")
+_NEAR = 50  # words among which a command is looked for that another one runs
+_JOINTS = (";", "\n", "&&", "||", "|", "|&", ")")
+_GIT_OPTIONS = re.compile(r"\Agit(?: -C \S+| --no-pager| -P| --no-optional-locks| --literal-pathspecs)+ ")
 _ANY_OPTIONS = re.compile(r"\Agit((?: (?>(?:-[Cc]|--(?:git-dir|work-tree|namespace|config-env)) \S+|-\S+))+) (.*)")
 _PREFIXES = re.compile(
-    r"\A(?:(?:!|do|else|if|then|time|while|nice(?: -n [0-9]+)?|timeout [0-9.]+[smh]?"
-    r"|(?:COLUMNS|LANG|LC_[A-Z]+|NO_COLOR|TZ)=\S*|(?:GIT_)?PAGER=cat) )+"
+    r"\A(?:(?:!|\{|do|elif|else|if|then|time|until|while|nice(?: -n [0-9]+)?|timeout [0-9.]+[smh]?"
+    r"|(?:COLUMNS|LANG|LC_[A-Z]+|NO_COLOR|TZ)=\S*|(?:GIT_)?PAGER=cat|IFS=\S*(?= read)) )+"
 )
+_SUBSTITUTION = re.compile(r"[$<]\(((?:[^()'\"`\\$#\n]|(['\"])[^'\"`\\$#\n;&|<>(){}]*\2)*+)\)")
+_STRANGE = re.compile(r"`|\(\(|[$<>](?:\\\n)*\(|\$(?:\\\n)*(?:[{'\"[]|_(?!\w))")
+_HARMLESS = re.compile(r"(?:<|<<<) .+|(?:>>?|>&|&>) /dev/null|>& [12]", re.DOTALL)  # redirections
 _QUOTED = re.compile(r"\\(.)|'([^']*)'|\"([^\"\\]*(?:\\.[^\"\\]*)*)\"", re.DOTALL)
 # not every shell knows comments: where one may be more, and where a quote stays open, nothing is read any further
 _TOKEN = re.compile(
     r"(?P<blank>(?:[ \t]|\\\n)+|#[^\n'\"\\;&|<>()`]*(?![^\n]))|(?P<end>&&|&(?!>)|\|[|&]?|[;()\n])"
-    r"|(?P<word>[0-9]*(?:<<<|<[<>&]?|>[>|&]?)|&>>?|(?!#)(?:[^ \t\n;&|<>()'\"\\]+|" + _QUOTED.pattern + ")+)|.+",
+    r"|(?P<sign>[0-9]*(?:<<<|<[<>&]?|>[>|&]?)|&>>?)"
+    r"|(?P<word>(?!#)(?:[^ \t\n;&|<>()'\"\\]+|" + _QUOTED.pattern + ")+)|.+",
     re.DOTALL,
 )
+Signs = list[tuple[str, str]]  # redirections, and where to; "" for nowhere
 
 
-def _split(command: str) -> Iterator[list[str]]:
-    """The words of each simple command, in their quotes, and what ends it: "" where nothing is read any further."""
-    words = list[str]()
+def _split(command: str) -> Iterator[tuple[list[str], Signs, str]]:
+    """Of each simple command its words, in their quotes, its redirections, and what ends it: "" where reading does."""
+    words, signs = list[str](), Signs()
     for token in _TOKEN.finditer(command):
-        if token["word"]:
+        if token["sign"]:
+            signs.append((token["sign"].lstrip("0123456789"), ""))
+        elif token["word"] and signs and not signs[-1][1]:
+            signs[-1] = (signs[-1][0], _unquote(token[0]) or ".")
+        elif token["word"]:
             words.append(token[0])
         elif not token["blank"]:
-            yield [*words, token["end"] or ""]
-            words = []
-    yield [*words, ";"]
+            yield words, signs, token["end"] or ""
+            words, signs = [], []
+    yield words, signs, ";"
 
 
 def _unquote(word: str) -> str:
     return _QUOTED.sub(r"\1\2\3", word.replace("\\\n", ""))
 
 
-def _may_be_several(word: str) -> bool:
-    """The shell may make other words of it: a variable or braces outside of quotes."""
+def _find_kind(word: str, named: Set[str]) -> int:
+    """The row of _LOOKS for it. named: words of the command that may be the names of variables which it sets."""
     bare = _QUOTED.sub("", word)
-    inner = bare.rpartition("}")[0].partition("{")[2]
-    return "," in inner or ".." in inner or re.search(r"\$[\w@*]", bare) is not None
+    braces = bare.rpartition("}")[0].partition("{")[2]
+    names = re.findall(r"\$(\w+|[@*])", _QUOTED.sub(r"\3", word))
+    if "," in braces or ".." in braces or "\0" in word or any(one in named or not one.isidentifier() for one in names):
+        return 2
+    return 1 if re.search(r"\$(?!(?:HOME|PWD)\b)\w", bare) else 0
 
 
 def _join(words: Sequence[str]) -> str:
@@ -56,63 +71,124 @@ def _join(words: Sequence[str]) -> str:
 
 
 def is_looking(command: str) -> bool:
-    """Known programs that only read, joined by pipes, `&&` and the like; nothing is written but to /dev/null."""
-    if not command.strip() or re.search(r"`|[$<>](?:\\\n)*\(|\$(?:\\\n)*(?:[{'\"]|_(?!\w))", command):
+    """Known programs that only read, joined by pipes, loops and the like; nothing is written but to /dev/null."""
+    inner, command = [one[1] for one in _SUBSTITUTION.finditer(command)], _SUBSTITUTION.sub("\0", command)
+    bare = _QUOTED.sub(lambda one: one[0] if one[1] else f'"{one[3] or ""} "', command)  # no $ before a closing quote
+    if not command.strip() or _STRANGE.search(bare) or not all(map(is_looking, inner)):
         return False
-    return all(words[-1] in _JOINTS and (not words[:-1] or _looks(words[:-1])) for words in _split(command))
+    named = frozenset(re.findall(r"(?<![$\w-])\w+", command))
+    return all(_looks(*one, named) for one in _split(command))
 
 
-def _looks(words: Sequence[str]) -> bool:
-    plain = _drop_redirections(words)
-    if not plain:
-        return False
+def _looks(plain: Sequence[str], signs: Signs, end: str, named: Set[str]) -> bool:
+    if end not in _JOINTS or not plain:
+        return end in (*_JOINTS, "(") and not plain and not signs
     text = _PREFIXES.sub("", _join([_unquote(word) for word in plain]))
     text = _GIT_OPTIONS.sub("git ", text).replace("git checkpoint ", "checkpoint ")
     if len(text) > _LONGEST or any(re.fullmatch(never, text) for never in _TABLE["never"]):
         return False
-    # the first is for programs that write with no option at all
-    looks = _TABLE["looks"][: 1 if any(map(_may_be_several, plain)) else None]
-    return any(re.fullmatch(look, text) for look in looks)
+    patterns = _LOOKS[max(_find_kind(word, named) for word in plain) :]
+    is_known = any(re.fullmatch(look, text) for looks in patterns for look in looks)
+    return is_known and all(_HARMLESS.fullmatch(" ".join(one)) for one in signs)
 
 
-def _drop_redirections(words: Sequence[str]) -> list[str] | None:
-    plain, waiting = list[str](), ""
-    for word in words:
-        sign = word.lstrip("0123456789")
-        if waiting:
-            target = _unquote(word)
-            if waiting not in ("<", "<<<") and target != "/dev/null" and not (waiting == ">&" and target in ("1", "2")):
-                return None
-            waiting = ""
-        elif sign and set(sign) <= set("<>&|"):
-            if sign not in (">", ">>", "<", "<<<", ">&", "&>"):
-                return None
-            waiting = sign
-        else:
-            plain.append(word)
-    return None if waiting else plain
+def _drop_texts(command: str) -> str:
+    """Without the here-documents of programs that only store them."""
+    kept, last, is_plain = list[str](), "", not re.search(r"[`$]", command)
+    for line in command.split("\n"):
+        if not last:
+            kept.append(line)
+            head, _, sign = line.rpartition("<<")
+            is_run = any(re.match(_TABLE["runners"], piece.strip()[:_LONGEST]) for piece in re.split(r"[|;&()]", line))
+            program = re.split(r"[|;&#(]", head)[-1].split(" ")[0]
+            if program in _TABLE["stores"] and not is_run and (is_plain or sign.endswith("'")):
+                last = sign.strip("-'") if sign.strip("-'").isidentifier() else ""
+        elif line.strip("\t") == last:
+            last = ""
+    return command if last else "\n".join(kept)
 
 
 def find_loss(command: str, depth: int = 3) -> str:
     """What it does that no restore point can undo, "" for nothing that is known to."""
+    command = _set_variables(_drop_texts(command))
     found = list(_split(command))
+    losses = [_match_loss(f"{sign[:1]} {target}"[:_LONGEST]) for _, signs, _ in found for sign, target in signs]
+    runner = reader = ""  # what gets the output of a command, and what a here-document
+    for words, signs, end in reversed(found):
+        rest = [*map(_unquote, words), *(target for sign, target in signs if sign == "<<<")]
+        piped = runner if end[:1] == "|" else ""
+        losses.append(_find_loss([piped, *rest], depth, is_piped=bool(piped)))
+        runner = "".join(re.findall(_TABLE["runners"], _join(rest)[:_LONGEST])) or piped
+        reader = runner or piped if any(sign[:2] == "<<" for sign, _ in signs) else reader
     # what cannot be read, and what may run from within quotes, is read once more as if it had no quotes
-    if not all(words[-1] for words in found) or re.search(r"<<|`|\$['(]", command):
-        bare = re.sub(r"\\\n|['\"\\]", "", command)
-        found += [[*piece.split(), ";"] for piece in re.split(r"[;&|\n(){}`]", bare)]
-    return next((loss for words in found if words[:-1] and (loss := _find_loss(words[:-1], depth))), "")
+    if not all(end for *_, end in found) or re.search(r"<<|`|\$['(]", command):
+        bare = re.sub(r"[\[\],]", " ", re.sub(r"\\\n|['\"\\]", "", command))
+        losses += [_find_loss([reader, *piece.split()], 0) for piece in re.split(r"[;&|\n(){}`]", bare)]
+    return next(filter(None, losses), "")
 
 
-def _find_loss(words: Sequence[str], depth: int) -> str:
-    rest, shells = [_unquote(word).strip() for word in words[:_LONGEST]], _TABLE["shells"]
-    is_prefix = re.match(r"\w+\+?=|[0-9&]*[<>]", rest[0]) or os.path.basename(rest[0]) in [*_TABLE["prefixes"], *shells]
-    for at in range(min(len(rest), _NEAR if is_prefix else 1)):
-        name = os.path.basename(rest[at])
-        if name in shells and depth:
-            if loss := find_loss("\n".join(rest[at + 1 :]), depth - 1):
-                return loss
-            depth = 0
-        text = _ANY_OPTIONS.sub(r"git \2\1", _join([name, *rest[at + 1 :]])[:_LONGEST])
-        if why := next((why for loss, why in _LOSSES if re.fullmatch(loss, text)), ""):
-            return why
+def find_fed(command: str, depth: int = 3, *, is_unknown: bool = False) -> str:
+    """The database client that runs what a file holds or a program prints, which the words do not show; or ""."""
+    for words, signs, end in _split(_drop_texts(command)):
+        rest, kinds = [_unquote(word) for word in words], {sign for sign, _ in signs}
+        text = _PREFIXES.sub("", _join(rest))[:_LONGEST]
+        is_given = is_unknown or any(sign == "<" and target != "/dev/null" for sign, target in signs)
+        client = re.match(_TABLE["clients"], text)
+        if client and (is_given or re.search(r" (-[aAbeEHlnqsStwWxXz01]*f|--file?(?![\w-]))", text[client.end() :])):
+            return client[1]
+        # as in find_targets: a word with a blank in it may be a command, but not where text is meant
+        codes = [word for word in rest if depth and re.search(r"\s", word) and not re.fullmatch(_TABLE["texts"], text)]
+        if fed := next(filter(None, (find_fed(code, depth - 1, is_unknown=is_given) for code in codes)), ""):
+            return fed
+        is_unknown = end[:1] == "|" and "<<" not in kinds and not re.match("(echo|printf) ", text)
     return ""
+
+
+def _set_variables(command: str) -> str:
+    command = re.sub(r"\$\((pwd|git rev-parse --show-toplevel)\)|`pwd`", ".", command)
+    values = dict(re.findall(r"\b(\w+)(?:=| in )['\"]?([\w./~*-]+)", command))  # "x=.git; rm -rf $x"
+    return re.sub(r"\$\{?(\w+)\}?", lambda found: values.get(found[1], found[0]), command)
+
+
+def find_targets(command: str, here: str, depth: int = 3) -> list[str]:
+    """Paths, absolute, that it may delete or overwrite by its words; of a pipe into xargs all words count."""
+    targets, place, piped = list[str](), here, list[str]()
+    for words, signs, end in _split(_set_variables(_drop_texts(command))):
+        rest = [os.path.expanduser(re.sub(r"\{[^{}]+\}", "*", _unquote(word))) for word in words]
+        place = os.path.join(place, *rest[1:2]) if rest[:1] == ["cd"] else place
+        named = [target for sign, target in signs if sign in (">", ">|", "&>")]
+        text = _join(rest)[:_LONGEST]
+        if re.fullmatch(_TABLE["deletes"], text):
+            named += [*(word.removeprefix("of=") for word in rest), *(piped if "xargs" in rest else ())]
+        elif re.fullmatch(_TABLE["copies"], text):
+            is_into = os.path.isdir(os.path.join(place, *rest[-1:]))
+            named += [os.path.join(rest[-1], os.path.basename(one)) for one in rest[1:-1]] if is_into else rest[-1:]
+        elif not text.startswith("git ") and not re.fullmatch(_TABLE["texts"], text):
+            codes = [word for word in rest if depth and re.search(r"[\s(]", word)]
+            targets += [path for code in codes for path in find_targets(code, place, depth - 1)]
+        targets += [one for name in named for one in glob(os.path.normpath(os.path.join(place, name)), recursive=True)]
+        rest = [one for one in rest if one != "."]  # of which `find -name` names a part
+        piped, place = [*piped, *rest] if end[:1] == "|" else [], here if end == ")" else place
+    return list(dict.fromkeys(targets))
+
+
+def _find_loss(words: Sequence[str], depth: int, *, is_piped: bool = False) -> str:
+    rest = [word.strip() for word in words[:_LONGEST]]
+    names = [os.path.basename(word) for word in rest]
+    for at, name in enumerate(names[:_NEAR]):
+        if "git" in names[:at] and name != "git":  # an argument of git
+            continue
+        text = _ANY_OPTIONS.sub(r"git \2\1", _join([name, *rest[at + 1 :]])[:_LONGEST])
+        if loss := _match_loss(text):
+            return loss
+        if not is_piped and re.fullmatch(_TABLE["texts"], text):
+            return ""
+    # a word with a blank in it may be a command, but not where text is meant
+    codes = [re.sub(r"\A[\w.-]+=!?", "", word) for word in rest if depth and re.search(r"\s", word)]
+    return next(filter(None, (find_loss(code, depth - 1) for code in codes)), "")
+
+
+def _match_loss(text: str) -> str:
+    # braces make several words of one, as a list does in a program
+    texts = [text, re.sub(r"[\[\]{},]", " ", text).strip()] if "," in text else [text]
+    return next((why for loss, why in _LOSSES for text in texts if re.fullmatch(loss, text)), "")

@@ -39,7 +39,6 @@ def capture(location: Location, request: Request, content: str) -> Artifact:
         raise CheckpointError(f"{shown} is not a file", "name the database itself, and no link to it")
     try:
         _back_up(source, target, shown)
-        location.progress(os.path.getsize(target))
         logical = hash_content(target, frozen=True)
     except sqlite3.DatabaseError as error:
         if not request.may_lack or getattr(error, "sqlite_errorcode", None) in _PASSING:

@@ -11,12 +11,13 @@ from typing import Any, NamedTuple
 
 from checkpoint_git.core.clock import write_instant
 from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.core.jsontext import MAX_BYTES, JsonTextError, load
 from checkpoint_git.core.managed_block import put_block
 from checkpoint_git.core.schema import Schema, explain, is_surely_valid, load_schema
 from checkpoint_git.core.terminal_text import escape_controls, shorten
 from checkpoint_git.disk.atomic import has_ended, make_folder, remove_stray_files, sync_folder, write_file
 from checkpoint_git.disk.discover import check_way
-from checkpoint_git.disk.read import read_if_there
+from checkpoint_git.disk.read import read_if_there, read_own, read_plain
 from checkpoint_git.git import private_objects
 from checkpoint_git.protocols.registry import PROTOCOLS
 from checkpoint_git.protocols.restore import layout, rules
@@ -50,10 +51,12 @@ def write_text(value: Mapping[str, Any]) -> bytes:
 def load_manifest(workspace: Workspace, point: str) -> Manifest | None:
     """None where there is no such point. Damage is reported in `trouble`, never raised."""
     for base in dict.fromkeys((workspace.base, os.path.join(workspace.root, layout.FOLDER))):
-        if not os.path.lexists(layout.point_folder(base, point)):
+        folder = layout.point_folder(base, point)
+        if not os.path.lexists(folder):
             continue
         try:
-            found = parse_manifest(point, layout.read_manifest(base, point))
+            most = layout.MAX_MANIFEST if base == workspace.base else MAX_BYTES
+            found = parse_manifest(point, read_plain(os.path.join(folder, layout.MANIFEST), most))
         except OSError as error:
             found = Manifest(point, {}, f"its manifest cannot be read: {error.strerror}")
         return found._replace(is_foreign=base != workspace.base)
@@ -62,8 +65,8 @@ def load_manifest(workspace: Workspace, point: str) -> Manifest | None:
 
 def parse_manifest(point: str, data: bytes) -> Manifest:
     try:
-        value = json.loads(data)
-    except (ValueError, RecursionError):
+        value = load(data.decode())
+    except (ValueError, JsonTextError):
         value = None
     if not isinstance(value, dict):
         return Manifest(point, {}, "its manifest is not JSON")
@@ -80,8 +83,7 @@ def parse_manifest(point: str, data: bytes) -> Manifest:
 
 @cache
 def _load_schema() -> Schema:
-    with open(os.path.join(os.path.dirname(__file__), "schema.json"), encoding="utf-8") as stream:
-        return load_schema(stream.read())
+    return load_schema(read_own(__file__, "schema.json"))
 
 
 def write_state(workspace: Workspace, manifest: Manifest, state: str, operation: str) -> Manifest:
@@ -144,7 +146,7 @@ def load_point(workspace: Workspace, word: str, *, foreign: bool = False) -> Man
         raise CheckpointError(f"no such restore point: {escape_controls(shorten(word, 60))}", hint)
     if manifest.is_foreign and not foreign:
         message = f"{manifest.id} is not in this clone's store, so it is untrusted"
-        hint = f"look at it first (show), then: checkpoint restore-point trust {manifest.id}; --foreign uses it once"
+        hint = f"look at it first: checkpoint restore-point show {manifest.id}; --foreign uses it"
         raise CheckpointError(message, hint)
     return manifest
 
@@ -227,19 +229,9 @@ def _name_folder(base: str, folder: str, point: str) -> None:
     if os.path.lexists(target):
         raise CheckpointError(f"there is a restore point {point} already", "run the same command again")
     with reporting(target):
-        write_file(os.path.join(folder, layout.UNLOGGED), b"")
         sync_folder(folder)
         os.rename(folder, target)
         sync_folder(os.path.dirname(target))
-
-
-def list_unlogged(workspace: Workspace) -> list[Manifest]:
-    """Points of this clone that a kill kept from the log; none outside git, where anybody's files may lie there."""
-    base = workspace.base
-    known = layout.list_ids(base) if workspace.git_dir else ()
-    marked = [one for one in known if os.path.exists(os.path.join(base, one, layout.UNLOGGED))]
-    found = [load_manifest(workspace, point) for point in marked]
-    return [one for one in found if one and not one.trouble and is_of_work_tree(workspace, one)]
 
 
 def remove_folder(base: str, point: str) -> None:
@@ -262,6 +254,12 @@ def clear_unfinished(workspace: Workspace) -> None:
                 remove_stray_files(folder)
     if workspace.git_dir:
         remove_stray_files(os.path.join(os.path.dirname(workspace.base), "info"))
+        lock = os.path.join(workspace.git_dir, "index.lock")
+        with suppress(OSError):
+            twins = [name for name in os.listdir(workspace.git_dir) if name.startswith(".index.")]
+            if any(os.path.samefile(os.path.join(workspace.git_dir, name), lock) for name in twins):
+                os.unlink(lock)  # of a rollback that was killed: we hold the lock of all others
+        remove_stray_files(workspace.git_dir)
 
 
 def _remove_unfinished(workspace: Workspace, base: str) -> None:

@@ -13,10 +13,8 @@ _MOST_SHOWN = 20
 
 
 def is_present(place: Place) -> bool:
-    for base in (
-        os.path.join(find_common_dir(place.git_dir), "checkpoint-restore") if place.git_dir else "",
-        place.directory,
-    ):
+    ours = os.path.join(find_common_dir(place.git_dir), "checkpoint-restore") if place.git_dir else ""
+    for base in (ours, place.directory):
         with suppress(OSError):
             if any(name.startswith("chk_") for name in os.listdir(base)):
                 return True
@@ -29,8 +27,7 @@ def summarize(question: Question) -> Summary:
     place = question.place
     points = list_ids(find_base(place.top, place.git_dir))
     if question.reader == "completion":
-        newest_first = points[::-1]
-        return Summary(names={"restore-point OPERAND": newest_first, "restore-point OPERAND create": [":files"]})
+        return Summary(names={"restore-point OPERAND": points[::-1], "restore-point OPERAND create": [":files"]})
     if question.reader == "report":
         return Summary(blocks=list(_list_points(question)))
     if not points:

@@ -7,14 +7,16 @@ from typing import Any, Literal
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.outcome import Block, Invocation, Line, Outcome, Table
-from checkpoint_git.core.progress import show_progress
+from checkpoint_git.git.private_objects import quiet_env
+from checkpoint_git.protocols.contract import load_document
 from checkpoint_git.protocols.restore import artifacts, audit, damage, layout, operations, points, rollback, store
+from checkpoint_git.protocols.restore.automatic import AUTOMATIC, read_snapshots, roll_back_point
 from checkpoint_git.protocols.restore.contents import Means
 from checkpoint_git.protocols.restore.layout import Workspace, open_workspace
-from checkpoint_git.protocols.restore.rules import read_table
+from checkpoint_git.protocols.restore.snapshot import drop_oldest
 from checkpoint_git.protocols.restore.state_snapshot import PREFIX
 
-_TABLE = read_table("options.json")
+_TABLE = load_document(__file__, "options.json")
 TAKERS: dict[str, list[str]] = {name.replace("-", "_"): verbs for name, verbs in _TABLE["taken_by"].items()}
 _SHOWN = 20
 
@@ -34,21 +36,16 @@ def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     if (operands in ("id", "ids") and not args.operands) or (operands == "id" and len(args.operands) > 1):
         hint = "`checkpoint restore-point list` shows them; `latest` is the newest"
         raise CheckpointError(f"{args.action} needs the id of {'one' if operands == 'id' else 'a'} restore point", hint)
+    is_automatic = operands in ("id", "ids") and any(word.startswith(AUTOMATIC) for word in args.operands)
+    if is_automatic and action is not _rollback:
+        hint = "`rollback` takes it, also with --dry-run; `git diff` takes the digits; `gc --keep N` drops old ones"
+        raise CheckpointError(f"{args.action} takes no automatic restore point", hint)
     workspace = open_workspace(invocation.cwd, invocation.now, invocation.env)
-    shown, args.stdin = 0, invocation.stdin
-    with show_progress(invocation) as show:
-
-        def progress(size: int) -> None:
-            nonlocal shown
-            if size - shown > _MUCH:
-                show(f"kept {size >> 20} MB...")
-                shown = size
-
-        return action(args, workspace._replace(progress=progress))
+    args.stdin = invocation.stdin
+    return action(args, workspace)
 
 
 _HELP = "`checkpoint restore-point --help` shows what each action takes"
-_MUCH = 8 << 20  # bytes between two lines of progress
 
 
 def _create(args: argparse.Namespace, workspace: Workspace) -> Outcome:
@@ -74,8 +71,10 @@ def _create(args: argparse.Namespace, workspace: Workspace) -> Outcome:
 
 def _list(args: argparse.Namespace, workspace: Workspace) -> Outcome:
     found = store.list_points(workspace)
+    snapshots = read_snapshots(workspace)
     data = {"restore_points": [operations.outline(one, workspace.now) for one in found]}
-    if not found:
+    data["automatic"] = [one._asdict() for one in snapshots]
+    if not found and not snapshots:
         return Outcome(data, [Line("no restore points yet: checkpoint restore-point create SCOPE", "dim")])
     rows = list[tuple[str | Line, ...]]()
     for manifest, outline in zip(found, data["restore_points"], strict=True):
@@ -88,6 +87,7 @@ def _list(args: argparse.Namespace, workspace: Workspace) -> Outcome:
         place = "" if store.is_of_work_tree(workspace, manifest) else f"[work tree {value['work_tree'] or 'main'}] "
         shown = Line(state, "dim" if state == "expired" else "")
         rows.append((manifest.id, shown, files, size, value["expires_at"] or "never", place + value["reason"]))
+    rows += [(one.id, "automatic", "", "", "", f"session {one.session}: {one.before}, {one.at}") for one in snapshots]
     return Outcome(data, [Table(("id", "state", "files", "size", "expires", "reason"), rows)])
 
 
@@ -134,8 +134,7 @@ def _rollback(args: argparse.Namespace, workspace: Workspace) -> Outcome:
     means = Means(artifacts.read_targets(workspace.cwd, args.state_to or ()))
     wanted = rollback.Wanted(within, means, args.index, args.operation)
     leave = operations.Leave(args.force, args.foreign, args.here)
-    reason = args.reason or ""
-    done = operations.roll_back_point(workspace, args.operands[0], wanted, leave, dry_run=args.dry_run, reason=reason)
+    done = roll_back_point(workspace, args.operands[0], wanted, leave, dry_run=args.dry_run, reason=args.reason or "")
     plan, result, point = done.plan, done.result, done.manifest.id
     data = {
         "checkpoint_id": point,
@@ -144,11 +143,12 @@ def _rollback(args: argparse.Namespace, workspace: Workspace) -> Outcome:
         "restored": [one._asdict() for one in plan.restore],
         "removed": plan.remove,
         "parts": [part.name for part in plan.parts],
-        "warnings": list(result.told) if result else [],
+        "warnings": list(done.told),
         "moved_in_git": list(done.moved),
+        "restored_in_git": list(done.brought_back),
         "safety_checkpoint_id": result.safety if result else None,
         "resumed": bool(result and result.resumed),
-        "reason": reason,
+        "reason": args.reason or "",
         "hash": done.manifest.value["hash"],
         "hash_before": (result.hash_before or None) if result else None,
         "confidence": operations.find_confidence(result.proofs) if result else 0.0,
@@ -156,25 +156,21 @@ def _rollback(args: argparse.Namespace, workspace: Workspace) -> Outcome:
             done.manifest, "compared after the rollback" if result else "planned"
         ),
     }
-    lines = _tell_plan(done)
+    verb = "was" if result else "would be"
+    lines: list[Block] = [Line(f"  {one.path}: {verb} {_HOW[one.how][1]}") for one in plan.restore[:_SHOWN]]
+    lines += [Line(f"  {path}: {verb} removed (created later)", "warn") for path in plan.remove[:_SHOWN]]
+    hidden = sum(max(len(part) - _SHOWN, 0) for part in (plan.restore, plan.remove))
+    lines += [Line(f"  and {hidden} more", "dim")] if hidden else []
+    lines += [Line(f"  {part.name}: {verb} restored") for part in plan.parts]
+    lines += [Line(f"  in git, {verb} restored: {text}") for text in done.brought_back]
+    lines += [Line(f"  {text}", "warn") for text in (*done.moved, *done.told)]
     if result is None:
         return Outcome(data, [*lines, Line("nothing was changed: this was a dry run", "dim")])
-    lines += [Line(f"  {text}", "warn") for text in result.told]
     lines.append(Line(f"restored and verified against {point}", "good"))
     if result.safety:
         more = " --operation" if args.operation else " --index" if args.index else ""
         lines.append(Line(f"undo with: checkpoint restore-point rollback {result.safety}{more}", "dim"))
     return Outcome(data, lines)
-
-
-def _tell_plan(done: operations.RolledBackPoint) -> list[Block]:
-    plan, verb = done.plan, "was" if done.result else "would be"
-    lines: list[Block] = [Line(f"  {one.path}: {verb} {_HOW[one.how][1]}") for one in plan.restore[:_SHOWN]]
-    lines += [Line(f"  {path}: {verb} removed (created later)", "warn") for path in plan.remove[:_SHOWN]]
-    more = sum(max(len(part) - _SHOWN, 0) for part in (plan.restore, plan.remove))
-    lines += [Line(f"  and {more} more", "dim")] if more else []
-    lines += [Line(f"  {part.name}: {verb} restored") for part in plan.parts]
-    return lines + [Line(f"  {text}", "warn") for text in done.moved]
 
 
 def _diff(args: argparse.Namespace, workspace: Workspace) -> Outcome:
@@ -212,7 +208,9 @@ def _gc(args: argparse.Namespace, workspace: Workspace) -> Outcome:
         Line(f"{one.id}: {verb} (made {one.value['created_at']}, expires {one.value['expires_at'] or 'never'})")
         for one in gone
     ]
-    data = {"dry_run": args.dry_run, "cleared": [manifest.id for manifest in gone]}
+    automatic = 0 if keep is None or args.dry_run else drop_oldest(workspace.root, quiet_env(workspace.env), keep)
+    lines += [Line(f"automatic restore points: {automatic} {verb}")] if automatic else []
+    data = {"dry_run": args.dry_run, "cleared": [manifest.id for manifest in gone], "automatic": automatic}
     return Outcome(data, lines or [Line("no restore points to remove", "dim")])
 
 
@@ -222,17 +220,14 @@ def _drop(args: argparse.Namespace, workspace: Workspace) -> Outcome:
     return Outcome(data, [Line(f"{point}: dropped", "good") for point in gone])
 
 
-def _trust(args: argparse.Namespace, workspace: Workspace) -> Outcome:
-    point = operations.trust_point(workspace, args.operands[0], args.reason or "").id
-    return Outcome({"trusted": point}, [Line(f"{point}: one of this clone's points from now on", "good")])
-
-
 def _audit(args: argparse.Namespace, workspace: Workspace) -> Outcome:
     if args.operands not in ([], ["verify"]):
         raise CheckpointError(f"audit takes nothing or `verify`, not {' '.join(args.operands)!a}", _HELP)
     lines = audit.read_records(workspace.root)
     if args.operands:
-        findings = [*audit.find_breaks(iter(lines)), *damage.find_unlogged(workspace)]
+        missing = damage.find_unlogged(workspace)
+        unlogged = [damage.explain_unlogged(one)._replace(level="error") for one in missing]
+        findings = [*audit.find_breaks(iter(lines)), *unlogged]
         text = f"{len(lines)} records: the chain is {'broken' if findings else 'whole'}"
         return Outcome({"records": len(lines), "whole": not findings}, (), findings, summary=[Line(text)])
     records = [record for _, line in lines if (record := audit.parse_record(line))]
@@ -253,6 +248,5 @@ ACTIONS: dict[str, tuple[Action, Literal["any", "id", "ids", "none"]]] = {
     "rollback": (_rollback, "id"),
     "gc": (_gc, "none"),
     "drop": (_drop, "ids"),
-    "trust": (_trust, "id"),
     "audit": (_audit, "any"),
 }

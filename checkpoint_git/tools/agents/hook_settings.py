@@ -3,9 +3,9 @@
 import re
 from collections.abc import Mapping, Sequence
 from copy import deepcopy
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
-from checkpoint_git.core.jsontext import JsonTextError, Node, decode, parse, to_tokens
+from checkpoint_git.core.jsontext import JsonTextError, decode, find_node, join_pointer, parse, to_tokens
 from checkpoint_git.core.jsonwrite import render, rewrite
 from checkpoint_git.tools.agents.table import Hooks, Moment
 
@@ -14,12 +14,15 @@ _OURS = re.compile(r"' checkpoint-git((?: [a-z]+=[a-z0-9]*)*)\Z")
 _SPACES = {" ": "s", "\t": "t", "\n": "n", "\r": "r"}
 _LETTERS = {letter: space for space, letter in _SPACES.items()}
 _LONGEST_GAP = 16  # white space in an empty container that is remembered
+_SNAPSHOT = "protocols/restore/snapshot.py"
 _CALLS: dict[Moment, tuple[str, int]] = {  # the words of our command, and its timeout in seconds
     "prime": ("prime --format={agent}", 10),
     "stop": ("session stop --block --format={agent}", 20),
     "precompact": ("session precompact --format={agent}", 20),
     "end": ("session end --format={agent}", 20),
     "guard": ("restore-point guard --auto", 60),
+    "point": (_SNAPSHOT, 30),
+    "point_end": (_SNAPSHOT, 30),
 }
 # The interpreter that init recorded in this clone first, as git's hooks do; a clone without either is left in peace.
 _TELL = (
@@ -36,6 +39,12 @@ _DENY = _GUARD.replace('"$@" {words} || exit 2', 'm=$("$@" {words} 2>&1) || ') +
     r'echo "{{\"permissionDecision\": \"deny\", \"permissionDecisionReason\": '
     r'\"$(echo "$m" | tr -d "\042\134\000-\037")\"}}"; exit 0'
 )
+# Before every tool call, so as light as the merge driver.
+_POINT = (
+    "p=$(git config checkpoint.install.python) d=$(git config checkpoint.install.package)/{words}; "
+    '[ -x "$p" ] && [ -f "$d" ] && "$p" -I -S "$d"; exit 0'
+)
+_TEMPLATES = {"guard": _GUARD, "point": _POINT, "point_end": _POINT}
 
 
 class Unfit(Exception):  # noqa: N818 (what it says of a file is not an error of ours)
@@ -48,13 +57,14 @@ class Edited(NamedTuple):
     data: bytes | None
     added: tuple[str, ...] = ()
     updated: tuple[str, ...] = ()
+    folders: int = 0  # that were made for a file of ours
 
 
 # JSON has no comments, so a hook of ours is known by its command: its last words name us, and say what the file was
 # before, as far as that cannot be seen from what is left.
 def write_command(moment: Moment, agent: str, notes: Mapping[str, str] | None = None) -> str:
     """notes: what to remember about the file, letters and digits."""
-    template = _TELL if moment != "guard" else _DENY if agent == "copilot" else _GUARD
+    template = _DENY if (moment, agent) == ("guard", "copilot") else _TEMPLATES.get(moment, _TELL)
     script = template.format(words=_CALLS[moment][0].format(agent=agent))
     return f"sh -c '{script}' {_NAME}" + "".join(f" {name}={value}" for name, value in (notes or {}).items())
 
@@ -63,14 +73,13 @@ def add_hooks(data: bytes | None, hooks: Hooks, agent: str, moments: Sequence[Mo
     """The file with our hooks in it. data: None for a file to be made, with so many folders above it. A hook of ours
     stays where it is; one of an older version gets the command of today. Raises Unfit.
     """
-    before = "{}" if data is None else _decode(data)
-    value, notes = _read(before, hooks), dict[str, str]()
+    (before, value), notes = _read(b"{}" if data is None else data, hooks), dict[str, str]()
     if data is None:
         value, notes = {**to_tokens(dict(hooks.skeleton)), **value}, {"new": str(folders)}
     elif not value:
-        notes = {"root": _gap(before, ())}
+        notes = {"root": _gap(before, "")}
     elif value.get("hooks") == {}:
-        notes = {"hooks": _gap(before, ("hooks",))}
+        notes = {"hooks": _gap(before, "/hooks")}
     added, updated = list[str](), list[str]()
     events = value.setdefault("hooks", {})
     for moment, event in hooks.events.items():
@@ -80,7 +89,7 @@ def add_hooks(data: bytes | None, hooks: Hooks, agent: str, moments: Sequence[Mo
         command = write_command(moment, agent)
         if not present:
             if events.get(event) == []:
-                notes["event"] = _gap(before, ("hooks", event))
+                notes["event"] = _gap(before, join_pointer("/hooks", event))
             events.setdefault(event, []).append(_make(hooks, moment, write_command(moment, agent, notes)))
             notes = {}
             added.append(event)
@@ -97,12 +106,11 @@ def add_hooks(data: bytes | None, hooks: Hooks, agent: str, moments: Sequence[Mo
 
 def remove_hooks(data: bytes, hooks: Hooks) -> Edited | None:
     """The file without our hooks, None where there are none; its data is None where the file was ours. Raises Unfit."""
-    before = _decode(data)
-    if _NAME not in before:
+    if _NAME.encode() not in data:
         return None
-    value = _read(before, hooks)
+    before, value = _read(data, hooks)
     events = value.get("hooks", {})
-    notes, gaps = dict[str, str](), dict[tuple[str, ...], str]()
+    notes, gaps = dict[str, str](), dict[str, str]()
     for event in list(events):
         said = _take_out(events[event], hooks.script)
         if said is None:
@@ -111,27 +119,22 @@ def remove_hooks(data: bytes, hooks: Hooks) -> Edited | None:
         if not events[event] and "event" not in said:
             del events[event]
         elif not events[event]:
-            gaps["hooks", event] = said["event"]
+            gaps[join_pointer("/hooks", event)] = said["event"]
     if not gaps and not notes and value == parse(before).value:
         return None
     if not events and "hooks" in notes:
-        gaps["hooks",] = notes["hooks"]
+        gaps["/hooks"] = notes["hooks"]
     elif not events:
         value.pop("hooks", None)
     if not value and "root" in notes:
-        gaps[()] = notes["root"]
+        gaps[""] = notes["root"]
     if "new" in notes and value in ({}, to_tokens(dict(hooks.skeleton))):
-        return Edited(None)
+        return Edited(None, folders=int(notes["new"]) if notes["new"] in {*"123456789"} else 0)
     text = rewrite(parse(before), value)
-    for path, letters in gaps.items():
-        node = _find_node(text, path)
+    for where, letters in gaps.items():
+        node = find_node(parse(text), where)
         text = text[: node.start + 1] + "".join(_LETTERS[letter] for letter in letters) + text[node.end - 1 :]
     return Edited(text.encode())
-
-
-def read_folders(data: bytes) -> int:
-    found = re.search(rb"' checkpoint-git new=([0-9])", data)
-    return int(found[1]) if found else 0
 
 
 def is_reversible(before: bytes | None, after: bytes, hooks: Hooks) -> bool:
@@ -150,20 +153,14 @@ def _make(hooks: Hooks, moment: Moment, command: str) -> dict[str, Any]:
     more = {**hooks.extra} if moment == "guard" else {}
     if not hooks.grouped:
         return {**hooks.entry, hooks.script: command, hooks.timeout: timeout, **more}
-    matcher = {"matcher": hooks.matcher} if moment == "guard" else {}
+    matcher = {"matcher": hooks.matcher} if moment in ("guard", "point") else {}
     return {**matcher, "hooks": [{"type": "command", "command": command, "timeout": timeout, **more}]}
 
 
-def _decode(data: bytes) -> str:
+def _read(data: bytes, hooks: Hooks) -> tuple[str, dict[str, Any]]:
+    """The text, and a copy of its value whose hooks have the shape that the agent documents. Raises Unfit."""
     try:
-        return decode(data)
-    except JsonTextError as error:
-        raise Unfit(error.message) from None
-
-
-def _read(text: str, hooks: Hooks) -> dict[str, Any]:
-    """A copy whose hooks have the shape that the agent documents. Raises Unfit."""
-    try:
+        text = decode(data)
         value = deepcopy(parse(text).value)
     except JsonTextError as error:
         raise Unfit(f"it is not plain JSON (line {error.line}: {error.message})") from None
@@ -173,7 +170,7 @@ def _read(text: str, hooks: Hooks) -> dict[str, Any]:
     for name in hooks.events.values():
         if not isinstance(events.get(name, []), list):
             raise Unfit(f"its hooks for {name} are not a list")
-    return value
+    return text, value
 
 
 def _commands(entries: Sequence[Any], script: str) -> list[dict[str, Any]]:
@@ -184,10 +181,11 @@ def _commands(entries: Sequence[Any], script: str) -> list[dict[str, Any]]:
 
 def _find_ours(entries: Sequence[Any], moment: Moment, script: str) -> list[dict[str, Any]]:
     # Ours, or one that somebody wrote by hand and does the same
-    start = f"checkpoint {_CALLS[moment][0].partition(' --')[0]}"
-    hooks = _commands(entries, script)
+    start, *others = (words.partition(" --")[0] for words, _ in (_CALLS[moment], *_CALLS.values()))
+    of_others = [words for words in others if words != start]  # at the same event
+    hooks = [hook for hook in _commands(entries, script) if not any(words in hook[script] for words in of_others)]
     ours = [hook for hook in hooks if _OURS.search(hook[script])]
-    return ours or [hook for hook in hooks if start in hook[script]]
+    return ours or [hook for hook in hooks if f"checkpoint {start}" in hook[script]]
 
 
 def _take_out(entries: Any, script: str) -> dict[str, str] | None:
@@ -208,15 +206,8 @@ def _take_out(entries: Any, script: str) -> dict[str, str] | None:
     return {name: value for name, _, value in words}
 
 
-def _find_node(text: str, path: tuple[str, ...]) -> Node:
-    node = parse(text)
-    for key in path:
-        node = cast(dict[str, Node], node.members)[key]
-    return node
-
-
-def _gap(text: str, path: tuple[str, ...]) -> str:
-    node = _find_node(text, path)
+def _gap(text: str, where: str) -> str:
+    node = find_node(parse(text), where)
     inside = text[node.start + 1 : node.end - 1]
     if len(inside) > _LONGEST_GAP:
         raise Unfit("its empty parts hold much white space")

@@ -1,7 +1,7 @@
 """The steps that set agents up and take that back: their files are read here, and nothing is written."""
 
 import os
-from collections.abc import Callable, Container, Mapping, Sequence
+from collections.abc import Callable, Container, Iterable, Mapping, Sequence
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.managed_block import MARKDOWN, find_block, put_block, take_block
@@ -18,6 +18,7 @@ from checkpoint_git.tools.agents.table import (
     SIGNS,
     TABLE,
     TEXTS,
+    Agent,
     AgentName,
     Hooks,
     Moment,
@@ -40,19 +41,19 @@ _EVERY: tuple[Moment, ...] = ("prime", "stop", "precompact", "end")
 Files = Mapping[str, FileState]  # by the path in the work tree
 
 
-def check_agents(words: Sequence[str], *, guard: bool = False) -> list[str]:
+def check_agents(words: Sequence[str], more: Sequence[Moment] = ()) -> list[str]:
     names = [name for word in words for name in word.split(",") if name]
     unknown = [name for name in names if name not in CHOICES]
     hint = f"there are: {', '.join(CHOICES)}"
     if unknown or (words and not names):
         raise CheckpointError(f"--agent {shorten(unknown[0], 60) if unknown else ''}: unknown agent", hint)
-    if guard and not names:
-        raise CheckpointError("--agent-guard goes with --agent", hint)
+    if more and not names:
+        raise CheckpointError("--agent-guard and --agent-points go with --agent", hint)
     return list(dict.fromkeys(names))
 
 
-def read_agent_steps(place: Place, wanted: Sequence[str], env: Mapping[str, str], *, guard: bool) -> list[Step]:
-    """For the agents that are wanted; signs at the top of the repository count too. guard: with its hook."""
+def read_agent_steps(place: Place, wanted: Sequence[str], env: Mapping[str, str], more: Sequence[Moment]) -> list[Step]:
+    """For the agents that are wanted; signs at the top of the repository count too. more: hooks that were asked for."""
     folders = {place.root, place.top}
     found = find_agents(lambda sign: any(os.path.lexists(os.path.join(folder, sign)) for folder in folders))
     named = [name for name in AGENTS if name in wanted or (AUTO in wanted and name in found)]
@@ -65,7 +66,7 @@ def read_agent_steps(place: Place, wanted: Sequence[str], env: Mapping[str, str]
     command = asked or COMMANDS[0]
     if command not in COMMANDS:
         raise CheckpointError(f"{COMMAND_SETTING} is {quote_word(asked)}", f"expected: {' or '.join(COMMANDS)}")
-    steps = plan_agents(named, files, guard=guard, command=command)
+    steps = plan_agents(named, files, more, command)
     return [_label(step, place.root, place.top) for step in steps]
 
 
@@ -84,10 +85,14 @@ def _label(step: Step, folder: str, top: str) -> Step:
 def list_paths() -> list[str]:
     paths = list[str]()
     for agent in TABLE.values():
-        paths += [rename_command(path, command) for _, path in (*agent.files, *agent.guard) for command in COMMANDS]
+        paths += [rename_command(path, command) for _, path in _list_files(agent, agent.more) for command in COMMANDS]
         paths += [agent.notes] if agent.notes else []
         paths += [agent.hooks.path] if agent.hooks else []
     return list(dict.fromkeys(paths))
+
+
+def _list_files(agent: Agent, moments: Iterable[Moment]) -> list[tuple[str, str]]:
+    return [*agent.files, *(file for moment in moments for file in agent.more.get(moment, ()))]
 
 
 def find_agents(present: Callable[[str], bool]) -> list[AgentName]:
@@ -114,14 +119,16 @@ def _read_file(top: str, relative: str) -> FileState:
     return FileState(path, content, locked if os.stat(path).st_mode & 0o222 else "it is read-only")
 
 
-def plan_agents(names: Sequence[AgentName], files: Files, *, guard: bool, command: str = COMMANDS[0]) -> list[Step]:
-    """One that is made already is a "keep". guard: with the hook before each tool call. command: of COMMANDS."""
-    moments: tuple[Moment, ...] = (*_EVERY, "guard") if guard else _EVERY
+def plan_agents(
+    names: Sequence[AgentName], files: Files, more: Sequence[Moment] = (), command: str = COMMANDS[0]
+) -> list[Step]:
+    """One that is made already is a "keep". more: than the usual hooks. command: of COMMANDS."""
+    moments = (*_EVERY, *more)
     planned = {path for name in names for _, path in TABLE[name].files}
     steps = dict[str, Step]()
     for name in names:
         agent = TABLE[name]
-        for kind, own in (*agent.files, *(agent.guard if guard else ())):
+        for kind, own in _list_files(agent, moments):
             path = rename_command(_find_shared(own, files, planned) if agent.shares else own, command)
             file, former = files[path], rename_command(own, COMMANDS[command == COMMANDS[0]])
             step = _plan_file_removal(former, files[former]) if former != rename_command(own, command) else None
@@ -151,7 +158,7 @@ def _find_shared(path: str, files: Files, planned: Container[str]) -> str:
 def plan_agents_removal(files: Files) -> list[Step]:
     steps = dict[str, Step | None]()
     for agent in TABLE.values():
-        for path in (rename_command(own, command) for _, own in (*agent.files, *agent.guard) for command in COMMANDS):
+        for path in (rename_command(own, command) for _, own in _list_files(agent, agent.more) for command in COMMANDS):
             steps[path] = _plan_file_removal(path, files[path])
         if agent.notes:
             steps[agent.notes] = _plan_notes_removal(agent.notes, files[agent.notes])
@@ -214,7 +221,7 @@ def _plan_notes_removal(path: str, file: FileState) -> Step | None:
         return Step("keep", path, f"our block {_CHANGED}")
     if file.blocked:
         return Step("skip", path, f"{file.blocked}; remove our block by hand")
-    return removal_step(path, file.path, take_block(data), rest="our block; the rest stays")
+    return removal_step(path, file.path, take_block(data))
 
 
 def _plan_hooks(hooks: Hooks, name: AgentName, moments: Sequence[Moment], file: FileState) -> Step:
@@ -247,5 +254,4 @@ def _plan_hooks_removal(hooks: Hooks, file: FileState) -> Step | None:
         return None
     if file.blocked:
         return Step("skip", hooks.path, f"{file.blocked}; {by_hand}")
-    folders = hook_settings.read_folders(file.data)
-    return removal_step(hooks.path, file.path, edited.data, rest="our hooks; the rest stays", folders=folders)
+    return removal_step(hooks.path, file.path, edited.data, folders=edited.folders)

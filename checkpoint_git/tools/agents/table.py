@@ -4,13 +4,14 @@ import hashlib
 import json
 import os
 import re
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Any, Literal, NamedTuple, get_args
 
+from checkpoint_git.disk.read import read_own
 from checkpoint_git.tools.setup.hook_files import find_bundled
 
 AgentName = Literal["claude", "codex", "gemini", "cursor", "copilot", "opencode", "generic"]
-Moment = Literal["prime", "stop", "precompact", "end", "guard"]  # when one of our commands runs
+Moment = Literal["prime", "stop", "precompact", "end", "guard", "point", "point_end"]  # when one of our commands runs
 
 COMMANDS = ("checkpoints", "checkpoint")  # the first is free everywhere: Claude Code has a /checkpoint of its own
 SKILL_FILES = ("SKILL.md", "references/writing.md", "references/systems.md")
@@ -36,7 +37,7 @@ class Agent(NamedTuple):
     files: tuple[tuple[str, str], ...] = ()  # files of our own: the name of the text in TEXTS, and the path
     notes: str = ""  # the file of standing notes that gets a block of ours
     hooks: Hooks | None = None
-    guard: tuple[tuple[str, str], ...] = ()  # more such files, where a guard is wanted
+    more: Mapping[Moment, Sequence[tuple[str, str]]] = {}  # such files, for moments that are wanted
     shares: bool = False  # it reads the skills of SHARED too; some agents complain of a second skill of one name
 
 
@@ -44,12 +45,10 @@ SHARED = ".agents"  # the folder that agents agreed upon for skills; some have o
 
 
 def _read_table() -> dict[AgentName, Agent]:
-    with open(os.path.join(os.path.dirname(__file__), "table.json"), encoding="utf-8") as stream:
-        rows = json.load(stream)
+    rows = json.loads(read_own(__file__, "table.json"))
     for row in rows.values():
         row["signs"], own = tuple(row["signs"]), map(tuple, row["files"])
         row["files"] = (*((name, f"{row['skill']}/{name}") for name in SKILL_FILES), *own)
-        row["guard"] = tuple(map(tuple, row.get("guard", ())))
         row["hooks"] = Hooks(**row["hooks"]) if "hooks" in row else None
     return {name: Agent(**row) for name, row in rows.items()}
 
@@ -64,30 +63,24 @@ _STAMP = re.compile(rb"(?:<!--|#|//) checkpoint-git ([0-9a-f]{16})((?: [a-z]+=[0
 _NEWLINES = re.compile(rb"\r\n?")
 
 
-def _load(folder: str, path: str) -> str:
-    with open(os.path.join(folder, path), encoding="utf-8") as stream:
-        return stream.read()
-
-
 def _front(**members: str | bool) -> str:
     lines = (f"{name.replace('_', '-')}: {json.dumps(value)}\n" for name, value in members.items())
     return f"---\n{''.join(lines)}---\n\n"
 
 
 _ABOUT = "Checkpoints of this project: status, next, save, doctor, show, list, reset"
-_SKILLS = find_bundled("skills")
-_COMMAND = _load(_SKILLS, "checkpoints/SKILL.md")
+_SKILLS = os.path.join(find_bundled("skills"), "")
+_COMMAND = read_own(_SKILLS, "checkpoints/SKILL.md")
 _BODY = _COMMAND.partition("---\n\n")[2]
 _HINT = "[status|next|save|doctor|show|list|reset] [NAME]"
-NOTES = _load(os.path.dirname(__file__), "notes.md")
+NOTES = read_own(__file__, "notes.md")
 TEXTS: dict[str, str] = {
-    **{path: _load(_SKILLS, f"checkpoint-git/{path}") for path in SKILL_FILES},
+    **{path: read_own(_SKILLS, f"checkpoint-git/{path}") for path in SKILL_FILES},
     "command": f"{_front(description=_ABOUT, argument_hint=_HINT)}{_BODY}\nWhat they typed: $ARGUMENTS\n",
     "command-skill": _COMMAND,
     "prompt": _BODY,
     "toml": f'description = "{_ABOUT}"\nprompt = """\n{_BODY}\nWhat they typed: {{{{args}}}}\n"""\n',
-    "opencode.js": _load(os.path.dirname(__file__), "opencode.js"),
-    "opencode-guard.js": _load(os.path.dirname(__file__), "opencode-guard.js"),
+    **{name: read_own(__file__, name) for name in ("opencode.js", "opencode-guard.js", "opencode-points.js")},
     "rule": _front(description="Where the state of long work is kept", alwaysApply=True) + NOTES,
 }
 
@@ -108,7 +101,7 @@ class Stamped(NamedTuple):
 def render_stamped(path: str, text: str, folders: int) -> bytes:
     body = text.encode()
     words = f"checkpoint-git {_checksum(body)} folders={folders}"
-    sign = {".toml": "#", ".js": "//"}.get(os.path.splitext(path)[1])
+    sign = {".toml": "#", ".yml": "#", ".js": "//"}.get(os.path.splitext(path)[1])
     return body + (f"{sign} {words}\n" if sign else f"<!-- {words} -->\n").encode()
 
 

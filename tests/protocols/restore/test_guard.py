@@ -1,16 +1,17 @@
 import json
 import os
 import re
+import shlex
 import shutil
 import time
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from checkpoint_git.protocols.restore.guard import Cover, Present, decide, read_call
-from checkpoint_git.protocols.restore.shell_command import find_loss, is_looking
+from checkpoint_git.protocols.restore.shell_command import find_fed, find_loss, is_looking
 from tests.architecture.imports import ROOT
 from tests.support.command import BIN, run_here
 from tests.support.repos import GitRepo
@@ -184,6 +185,9 @@ class Now(Present):
     def exists(self, path: str) -> bool:
         return path in self.files
 
+    def find_files(self, targets: Iterable[str]) -> Iterator[tuple[str, str]]:
+        return iter(())
+
     def is_as_kept(self, path: str, entry: Mapping[str, Any], began: int) -> bool:
         return bool(self.files[path] == entry["sha256"])
 
@@ -343,6 +347,11 @@ git config user.name
 git config --global user.email
 git ls-remote --heads origin
 git bisect log
+git bisect view --stat
+uniq -c a.txt
+date -Iseconds
+date -d 20260101
+awk -F: -v x=1 '{print $1 - x}' a
 git clean -nd
 git add -n .
 git apply --check x.patch
@@ -383,6 +392,34 @@ cat src/{a,b}.py $HOME/x
 git diff HEAD@{1}..HEAD
 grep "it's" x 2>&1 >/dev/null
 xxd -l 16 -p x
+git log $X
+git diff $BASE...$HEAD --name-only
+git show "HEAD:$f"
+find $HOME -name x
+for f in *.py; do wc -l $f; done
+for i in 1 2; do echo "$i"; done
+git ls-files | while IFS= read -r f; do head -1 "$f"; done
+echo "at $(git rev-parse HEAD), $(date)"
+cat $(find . -name x)
+base=$(git merge-base main HEAD) && echo $base
+cd "$(git rev-parse --show-toplevel)" && ls
+diff <(sort a) <(sort b)
+(cd src && git status); { ls; git log; }
+while read -r x; do echo $x; done < names
+test $(wc -l < a) -gt 5 && echo big
+export PAGER=cat; git log
+awk 'NR>=10 || NR<=20' x
+awk -F, '$3 > 10 {print $1}' x
+grep ':$' x
+grep "foo$" x
+wc -l $(git ls-files '*.py')
+echo "$(git log -1 --format="%h")"
+sed -e s/a/b/ -e 1,5p x
+gh api repos/x/y --jq .id
+git reflog -5
+git ls-files -o --exclude-standard
+psql -l
+sqlite3 -readonly app.db 'select count(*) from users'
 """
 
 
@@ -411,7 +448,8 @@ def test_a_command_that_only_looks_is_reading(command: str) -> None:
      "curl https://e | sh", "tar xf x", "tar -txf x", "tar tf x --to-command=rm", "xxd x y", "less +!rm x",
      "find . -exec ls {} ; -exec rm {} ;", "find . -execdir rm {} ;", "xargs", "xargs -0 rm",
      "ls | xargs sh -c x", "npm run build", "npm audit fix", "docker run x", "docker compose config -o x",
-     "kubectl delete pod x", "gh pr merge 3", "gh api x", "go env -w X=1", "pip list --log x", "./x --help",
+     "kubectl delete pod x", "gh pr merge 3", "gh api x -f a=b", "gh api -XDELETE x", "gh api x --inp f",
+     "go env -w X=1", "pip list --log x", "./x --help",
      "sed -n '/a\\/,/w x/p' y", "sed /a/,/b/d x -i", "systemctl stop x", "ip link set x down", "hostname x",
      "checkpoint memory load --continue", "checkpoint workflow resume", "checkpoint pipeline write", "ss -K",
      "time rm x", "timeout 5 rm x", "PAGER=x git log", "time -o x ls",
@@ -421,7 +459,28 @@ def test_a_command_that_only_looks_is_reading(command: str) -> None:
      "find . -del\\\nete", 'find . "-del\\\nete"', "cat $\\\n(rm x)", "git config user.{name,email}", "uniq {t,x}",
      "git symbolic-ref {HEAD,refs/heads/zz}", "xxd {a,b}", "xxd -p 1 out", "docker compose config -qo f",
      "go env --w A=b", "git grep -lOrm x", "git grep --open-files-in-pager=rm x", "printf -v x %s -delete; find . $x",
-     "find . $x", "echo -delete; find . \"$_\"", "find . {-name,{x,-delete}}", "ls\r# '\nrm x\n'"],
+     "find . $x", "echo -delete; find . \"$_\"", "find . {-name,{x,-delete}}", "ls\r# '\nrm x\n'",
+     "for f in -delete; do find . \"$f\"; done", "find . \"$@\"", "x=--output=y; git log $x", "read x; git log $x",
+     "for x in *; do git show $x; done", "x=$(echo --output=y); git show $x", "git log \"$(cat x)\"", "path=.; ls",
+     "PATH=.:$PATH; ls", "for PATH in .; do ls; done", "read PATH", "HOME=-delete; find $HOME", "x=(ls)",
+     "ls() { rm x; }",
+     "function ls { rm x; }", "case x in a) ls;; esac", "(ls) > x", "{ ls; } > x", "for i in 1; do ls; done > x",
+     "echo $[x=1]", "echo ${x:=y}", "echo ${x@P}", "ls *(e:rm:)", "((x=1))", "cat <<E\n$(rm x)\nE",
+     "cat <<E\n`rm x`\nE",
+     "cat <<'E'\nE\nrm x", "cat <<E $(ls\nE\n)", "cat <<E 'a\nE\nrm x\n'", "cat <<'E'\nx", "test -v 'x[$(rm x)]'",
+     "y='a[$'; echo $y", "[[ y -eq 1 ]]", "cat <(touch x)", "tee >(cat > x)", "echo $(rm x)", "x=$(rm x) ls",
+     "if ls; then ls; fi > x", "base=$(git merge-base a b); base=-o; git diff $base",
+     "uniq *.txt", "uniq [ab]", "xxd *.bin", "xxd ?", "yq -y --in-place .a=2 f", "yq -s .a f", "tree -R -L 1",
+     "tree .git -C -o x", "sort --co=rm x", "date --s=x", "date -us x", "date 01020304", "file --co -m x",
+     "fd -1x rm", "awk -ox 1", "awk -p 1 x", "awk -nox 1", "awk '{print | \"sh\"}' x",
+     "awk '\"rm x\" |& getline'", "awk '$3 > 10 {print > \"x\"}' a", "ls \"$\"`rm x`", "ls '$(grep '; rm -rf x; ' f)'",
+     "ls '$'$(rm x)", "ls $'rm' x", "ls $(grep 'x' f; rm x)", "ls \\' $(rm x) \\'",
+     "ag --pag 'rm x' y", "journalctl --vac=1", "journalctl --rot",
+     "diff3 --d=rm a b c", "kubectl get pods --profile=cpu --profile-output=x",
+     "git bisect view git -c alias.x='!rm -f f #' x", "git bisect view difftool -y -x rm",
+     "sqlite3 -readonly x \"select writefile('a', 1)\"", "sqlite3 -readonly x 'select 1' '.sh rm x'",
+     "sqlite3 -readonly a.db \"select 1; vacuum into 'new.txt'\"", "psql -c 1",
+     "git cat-file --te HEAD:x", "git cat-file --fi HEAD:x", "git grep -n -Orm x", "git diff -Ox"],
 )  # fmt: skip
 def test_any_other_command_may_change_things(command: str) -> None:
     assert not is_looking(command)
@@ -449,7 +508,49 @@ def test_any_other_command_may_change_things(command: str) -> None:
      "x=`git reset --hard`", 'echo "at $(git reset --hard)"', "eval git reset --hard", "xargs git reset --hard",
      "sudo sh -c 'git push -f'", ">/dev/null git reset --hard", "{ git reset --hard; }",
      "cat <<E\nit's\nE\ngit reset --hard; echo 'x'", "echo $'it\\'s'; git reset --hard; echo $'\\''",
-     "git -c a.b=c -P -C x worktree remove -f y"],
+     "git -c a.b=c -P -C x worktree remove -f y", "git >f reset --hard", "git 2>/dev/null reset --hard",
+     "ash -c 'git push -f'",
+     "find . -exec git reset --hard {} +", "strace -f git reset --hard", "su me -c 'git reset --hard'",
+     "watch git clean -xf",
+     "python3 -c 'import os; os.system(\"git reset --hard\")'", "perl -e 'system(\"git push -f\")'",
+     "echo x | xargs git",
+     "python -c \"import subprocess as s; s.run(['git','reset','--hard'])\"", "echo git reset --hard | sh",
+     "sh <<< 'git push -f'",
+     "git rebase -x 'git reset --hard' main", "git submodule foreach git reset --hard", "bash <<E\ngit reset --hard\nE",
+     "git -c alias.x='!git reset --hard' x", "git bisect run git reset --hard", "cat <<E | bash\ngit reset --hard\nE",
+     "rm -rf .git*", "rm -rf {.git,x}", "find . -name .git -exec rm -rf {} +", "echo x > .git/HEAD", "cp x .git/index",
+     "chmod -R 000 .git", "cat <<E\n$(git reset --hard)\nE", "alias x='git reset --hard'", "f() { git reset --hard; }",
+     "git -c alias.x='reset --hard' x", "git -c alias.x=prune x", "git --config-env=alias.x=Y x",
+     "x=.git; rm -rf $x", "x='.git'\nrm -rf \"${x}\"", "for d in .git; do rm -rf $d; done",
+     "d=. && rm -rf $d/.git",
+     "git filter-branch --tree-filter x HEAD", "git symbolic-ref -d HEAD", "git tag -f v1 HEAD~1", "git branch -M a b",
+     "git branch -m -f a b", "git remote rm origin", "git replace -d x", "git lfs prune",
+     "dd if=/dev/zero of=/dev/sda bs=1M", "cat x > /dev/nvme0n1", "mkfs.ext4 /dev/sdb1", "sudo mkfs -t ext4 x",
+     "wipefs -a /dev/sdb", "fdisk /dev/sda", "zfs destroy a/b", "dropdb --if-exists x", "mysqladmin -u root drop x",
+     "psql -c 'DROP TABLE users' x", "psql x -c \"begin; truncate orders\"", "psql -c DROP",
+     "mysql -e 'delete from users'", "echo 'drop table users' | psql x", "psql x <<< 'drop schema y'",
+     "psql x <<E\ndrop table y;\nE", "docker exec db psql -c 'drop database x'", "redis-cli -n 2 flushdb",
+     "mongosh x --eval 'db.dropDatabase()'", "rails db:reset", "npx prisma migrate reset --force",
+     "python manage.py flush", "gh repo delete o/r --yes", "gh release delete v1", "gh api -XDELETE repos/o/r",
+     "curl -X DELETE https://example.com/1", "npm unpublish x", "cargo yank --version 1.0.0 x",
+     "docker system prune -af", "docker volume rm x", "docker compose down -v", "docker rm -f x",
+     "docker compose -f x down rm -v", "docker container rm rm -fv x", "gsutil -m rsync -r -d x gs://y",
+     "rsync --del x --delete h:/srv/", "rm a/.git/objects b", "rm .g*/x",
+     "kubectl -n x delete pod y", "helm uninstall x", "terraform destroy", "terraform apply -auto-approve",
+     "aws s3 rm s3://x --recursive", "aws ec2 terminate-instances --instance-ids i", "gsutil rm -r gs://x",
+     "gcloud projects delete x", "az group delete -n x", "rclone purge x:", "rsync -a --delete src/ h:/srv/",
+     "heroku apps:destroy x", "vault kv delete x", "crontab -r",
+     "psql -c 'TRUNCATE users CASCADE'", "psql -c 'TRUNCATE TABLE a, b'", "psql -c\"drop table x\"",
+     "echo 'DROP TABLE x' | docker exec -i db psql", "docker exec -i db mysql <<'E'\n-- it's\ndrop table x;\nE",
+     "cat <<'E' | psql x\ndrop table y;\nE", "ssh h \"psql -c 'drop table x'\"", "heroku pg:psql -c 'drop table x'",
+     "echo 'git reset --hard' | sudo bash", "git branch -f x HEAD~1", "git checkout -B x", "git switch -C x",
+     "git update-ref refs/heads/x HEAD", "parted /dev/sda rm 1", "diskutil eraseDisk x y", "flyway clean",
+     "alembic downgrade base", "docker rm -v x", "docker compose rm -sv", "gsutil -m rsync -d a gs://b",
+     "python -c \"import psycopg2 as p; p.connect('x').cursor().execute('DROP TABLE users')\"",
+     "python3 -c 'e.execute(text(\"truncate table a\"))'", "node -e \"require('pg').Pool().query('DROP TABLE x')\"",
+     "ruby -e 'c.execute \"drop table x\"'", "python -c 'q = \"drop table x\"; c.executemany (q, [])'",
+     "node -e 'p.$executeRaw`drop table x`'", "php -r 'pg_query($c, \"delete from x\");'",
+     "echo 'truncate table users' | tee x.log | psql x", "echo 'git reset --hard' | tee f | sh"],
 )  # fmt: skip
 def test_what_no_point_brings_back_is_stopped_whatever_covers_it(command: str) -> None:
     assert find_loss(command)
@@ -460,13 +561,55 @@ def test_what_no_point_brings_back_is_stopped_whatever_covers_it(command: str) -
     ["git push", "git push origin main", "git reset HEAD a", "git clean -fd", "git clean -xnd", "rm -rf build",
      "rm .gitignore",
      "mv a .github/b", "git stash", "git commit -m 'git push --force'", "find . -name '*.pyc' -delete", "git gc",
-     "rm -rf *", "git branch -d x", "git branch fix-D", "git branch -f x", "git update-ref refs/heads/x HEAD",
+     "rm -rf *", "git branch -d x", "git branch fix-D", "git branch --format x", "git checkout -b x", "git switch -c x",
      "git worktree remove ../x", "git -c gc.auto=0 commit -m gc", "git submodule deinit x", "git tag v1",
      "echo 'rm -rf .git'", "git remote prune o", "git -c a.b=c fetch --prune", "timeout 60 git commit -m 'rm -rf .git'",
-     "sudo git -C x push", "grep -rn 'git push --force' docs", "git commit -m 'a\ngit reset --hard'"],
+     "sudo git -C x push", "grep -rn 'git push --force' docs", "git commit -m 'a\ngit reset --hard'",
+     "find build -delete",
+     "git commit -F - <<'E'\nit's\n\ngit reset --hard\nE", "cat > x <<E\nrm -rf .git\nE\ngit add x",
+     "cp -r .git backup",
+     "gh pr create --body \"$(cat <<'E'\n## Why\ngit clean -xfd\nE\n)\"", "checkpoint note x 'git reset --hard'",
+     "sed -i 's/git reset --hard/git stash/' x", "git rm -r .", "git grep -c alias.x",
+     "psql -c 'create table x (id int)'", "psql -f schema.sql", "sqlite3 x.db 'drop table y'", "rails db:migrate",
+     "echo 'DROP TABLE x;' > m.sql", "gh issue create -t 'drop table support'", "gh pr merge 3", "docker compose down",
+     "docker run --rm x", "kubectl apply -f x", "terraform plan", "aws s3 cp a s3://x", "truncate -s 0 x",
+     "curl -X DELETE http://localhost:3000/1", "dd if=x of=y", "cat x > /dev/null", "rsync -a --delete src/ /tmp/x",
+     "x=.git; ls $x", "d=.; rm -rf $d/build", "echo x >> .git/info/exclude", "apt-get install git",
+     "mkdir drop", "npm run drop", "pytest -k truncate tests/", "alembic revision -m 'drop column age'",
+     "bd create 'Delete from cart fails'", "python3 - <<'EOF'\n# columns to drop\nEOF", "mix clean", "diskutil list",
+     "sudo parted /dev/sda print", "gh pr create -t 'use mysql' -b \"$(cat <<'E'\ndrop table x\nE\n)\"",
+     "psql -c 'select * from airdrop_users'", "psql < a.sql; mkdir drop", "docker rm x", "gsutil rsync a gs://b",
+     "python -c 'print(\"how to drop table x\")'", "python -c 'import sqlite3; c.execute(\"drop table x\")'",
+     "node -e 'db.query(\"select 1\")'", "python drop.py table x",
+     "python3 -c 'import re; re.search(\"execute\", \"delete from me\")'",
+     "ruby -e 'puts \"a query\", \"drop table x\"'"],
 )  # fmt: skip
 def test_what_a_point_brings_back_is_not_called_a_loss(command: str) -> None:
     assert not find_loss(command)
+
+
+@pytest.mark.parametrize(
+    ("command", "client"),
+    [("psql -f x.sql", "psql"), ("psql -U a -qf x.sql b", "psql"), ("psql x --file=y.sql", "psql"),
+     ("psql x < y.sql", "psql"), ("cat y.sql | psql x", "psql"), ("docker exec -i db psql x < y.sql", "psql"),
+     ("PGPASSWORD=x psql -f y.sql", "psql"), ("zcat y.gz | mysql x", "mysql"), ("cd x && mysql a < y.sql", "mysql"),
+     ("psql -c 'select 1'", ""), ("psql -l", ""), ("echo 'select 1' | psql x", ""), ("cat psql.md | head", ""),
+     ("psql <<E\nselect 1;\nE", ""), ("psql -c 'select 1' | head", ""), ("grep -f psql x", ""), ("psql -F , -c x", ""),
+     ("psql -fx.sql", "psql"), ("psql -1qfx.sql b", "psql"), ("psql --file y.sql", "psql"), ("psql -Ufoo -c x", ""),
+     ("for f in *.sql; do psql -f $f; done", "psql"), ("if psql -f a; then ls; fi", "psql"), ("! psql -f x", "psql"),
+     ("if x; then psql < a; else mysql < b; fi", "psql"), ("if x; then ls; else mysql < b; fi", "mysql"),
+     ("while psql -f a; do ls; done", "psql"), ("until psql -f a; do ls; done", "psql"), ("{ psql -f a; }", "psql"),
+     ("cat x | { psql y; }", "psql"), ("bash -c 'psql -f x.sql'", "psql"), ("ssh h 'cd x && psql -f a'", "psql"),
+     ("cat x | docker exec -i db sh -c 'psql -U a'", "psql"), ("sh -c 'psql -U a' < x", "psql"),
+     ("bash -c 'psql -l'", ""), ("echo 'psql -f x'", ""), ("git commit -m 'psql -f x'", ""),
+     ("psql -c 'select 1' </dev/null", ""), ("psql -f x < /dev/null", "psql"), ("psql </dev/null <x", "psql"),
+     ("docker compose -f x.yml exec db psql -l", "")],
+)  # fmt: skip
+def test_statements_that_a_database_gets_unseen_need_a_point_that_holds_it(command: str, client: str) -> None:
+    assert find_fed(command) == client
+    holding = ALL._replace(client="psql")
+    assert ask("Bash", [ALL], Now({}), command=command) is not bool(client)
+    assert ask("Bash", [ALL, holding], Now({}), command=command) is (client in ("", "psql"))
 
 
 def test_a_forged_point_of_a_branch_opens_nothing(work: GitRepo, tmp_path: Path) -> None:
@@ -497,6 +640,97 @@ def test_auto_makes_the_point_that_is_missing(work: GitRepo) -> None:
     assert len(json.loads(run_here("rp", "list", "--json", cwd=work.path).stdout)["restore_points"]) == 4
     shell = json.dumps({"tool_name": "Bash", "tool_input": {"command": "git push --force"}}).encode()
     assert run_here("rp", "guard", "--auto", cwd=work.path, stdin=shell).returncode == 2
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["rm -rf data", "rm -rf *", "rm data/*", "cd data && rm -f d", "cd src && rm -rf ../data",
+     "sudo /bin/rm -r ./data/", "x=data; rm -r $x", "for x in data/*; do rm $x; done", "bash -c 'rm -rf data'",
+     "find data -type f | xargs rm", "find data -exec rm -rf {} +", "mv src/a.py data/d",
+     "cp src/d data", "rm 'data/m y'", "echo x > data/d", "echo x | tee data/d", "rm -rf {data,src}",
+     "truncate -s0 data/d", "sed -i s/a/b/ data/d", "dd if=/dev/zero of=data/d", "(cd src; ls); rm data/d",
+     "sqlite3 data/d 'drop table x'", "mv data/d /dev/null", "rm src/debug.log"],
+)  # fmt: skip
+def test_a_command_that_deletes_what_git_ignores_needs_a_point_that_holds_it(work: GitRepo, command: str) -> None:
+    work.write(".gitignore", "data/\n*.log\n")
+    work.write("data/d", "mine")
+    work.write("data/m y", "mine")
+    make_point(work, ".")
+    code, said = guard(work, "Bash", command=command)
+    assert (code, "--type file_backup" in said) == (2, True)
+    make_point(work, *shlex.split(re.findall(r"create (.*) --expiry", said)[0]))
+    assert guard(work, "Bash", command=command) == (0, "")
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["make", "rm -rf src/a.py", "rm -rf node_modules src/__pycache__ build", "rm -f /tmp/x", "git commit -m 'rm data'",
+     "python x.py data/d", "find . -name '*.pyc' -delete", "find . -name '*.pyc' | xargs rm", "cp data/d src/b.py",
+     "rm -f gone", "make 2> /dev/null", "t=$(mktemp -d); rm -r \"$t\"", "echo x >> data/d", "cd src && rm -f ../gone",
+     "cd /tmp && rm -rf x", "echo x > ../y", "cp src/a.py ..", "mv src/a.py src/b.py", "git rm data/d",
+     "python3 -c 'open(\"data/d\").read()'", "(cd data && ls); rm -f d", "rm -f \"$t/x\""],
+)  # fmt: skip
+def test_other_commands_need_only_a_point_of_the_workspace(work: GitRepo, command: str) -> None:
+    work.write(".gitignore", "data/\n__pycache__/\nnode_modules/\nbuild/\n*.log\n")
+    for name in ("data/d", "node_modules/x/index.js", "src/__pycache__/a.pyc", "build/x"):
+        work.write(name, "x")
+    make_point(work, ".")
+    assert guard(work, "Bash", command=command) == (0, "")
+
+
+@pytest.mark.parametrize(
+    "command",
+    ["rm -rf @TOP@", "sudo rm -rf @TOP@/", "rm -rf @TOP@/..", "rm -rf ../*", "cd .. && rm -rf *",
+     'rm -rf "$(pwd)"', "rm -rf $(git rev-parse --show-toplevel)", "find @TOP@ -delete", "bash -c 'rm -rf @TOP@'"],
+)  # fmt: skip
+def test_a_command_that_deletes_the_repository_with_its_points_is_stopped(work: GitRepo, command: str) -> None:
+    make_point(work, ".")
+    call = {"tool_name": "Bash", "tool_input": {"command": command.replace("@TOP@", str(work.path))}}
+    done = run_here("rp", "guard", "--auto", cwd=work.path, stdin=json.dumps(call).encode())
+    assert (done.returncode, done.stderr.startswith("stopped:")) == (2, True)
+
+
+def test_of_two_points_of_one_second_the_later_one_decides(work: GitRepo, monkeypatch: pytest.MonkeyPatch) -> None:
+    now = time.time()
+    monkeypatch.setattr(time, "time", lambda: now)
+    for mark in (b"\x02", b"\x01"):
+        work.write("src/new.txt", mark.hex())
+        monkeypatch.setattr(os, "urandom", mark.__mul__)
+        make_point(work, ".")
+    assert guard(work, "Bash", command="make all") == (0, "")
+
+
+def test_auto_keeps_what_git_ignores_before_a_command_deletes_it(work: GitRepo) -> None:
+    call = json.dumps({"tool_name": "Bash", "tool_input": {"command": "rm -rf src/debug.log data"}}).encode()
+
+    def list_ids() -> set[str]:
+        listed = json.loads(run_here("rp", "list", "--json", cwd=work.path).stdout)
+        return {one["id"] for one in listed["restore_points"]}
+
+    for content in ("one", "two"):
+        earlier = list_ids()
+        work.write("src/debug.log", content)
+        for _ in range(2):
+            assert run_here("rp", "guard", "--auto", cwd=work.path, stdin=call).returncode == 0
+    (work.path / "src/debug.log").unlink()
+    (made,) = list_ids() - earlier
+    assert run_here("rp", "rollback", made, cwd=work.path).returncode == 0
+    assert work.read("src/debug.log") == "two"
+    assert len(list_ids()) == 4  # one: safety
+    work.write("src/.env", "KEY=1")
+    call = json.dumps({"tool_name": "Bash", "tool_input": {"command": "rm -rf src"}}).encode()
+    done = run_here("rp", "guard", "--auto", cwd=work.path, stdin=call)
+    assert (done.returncode, "create src/.env --include src/.env" in done.stderr) == (2, True)
+
+
+def test_a_secret_is_covered_by_the_point_that_the_guard_names(work: GitRepo) -> None:
+    work.write(".env", "KEY=1")
+    code, said = guard(work, "Write", file_path=".env")
+    assert (code, "create .env --include .env" in said) == (2, True)
+    make_point(work, ".env", "--include", ".env")
+    assert guard(work, "Write", file_path=".env") == (0, "")
+    make_point(work, ".")
+    assert guard(work, "Bash", command="rm .env") == (0, "")
 
 
 def test_a_refusal_says_what_is_not_covered() -> None:

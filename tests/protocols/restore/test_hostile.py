@@ -11,7 +11,7 @@ import pytest
 from tests.support.command import BIN, run_here
 from tests.support.hostile import ODD_FILES, put_odd
 from tests.support.repos import GitRepo, copy_built
-from tests.support.restore_points import ask
+from tests.support.restore_points import ask, fork
 
 
 def build_work(folder: Path) -> None:
@@ -78,13 +78,8 @@ def test_a_second_clean_between_two_rollbacks_takes_nothing_of_the_points(work: 
 @pytest.mark.parametrize("way", ["merge", "rebase", "cherry-pick"])
 def test_a_point_made_in_a_conflict_keeps_the_half_resolved_file(work: GitRepo, way: str) -> None:
     work.git("stash", "-q", "-u")
-    work.git("checkout", "-q", "-b", "other")
-    work.write("a", "theirs\n")
-    work.commit("theirs")
-    work.git("checkout", "-q", "main")
-    work.write("a", "ours\n")
-    work.commit("ours")
-    assert work.exit_code(way, "other") == 1
+    fork(work)
+    assert work.exit_code(way, "topic") == 1
     work.write("a", "half\n")
     ask(work.path, "create", ".")
     work.git(way, "--abort")

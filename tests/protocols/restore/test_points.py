@@ -39,7 +39,7 @@ def test_restore_sh_gives_back_all_that_was_kept(full_work: GitRepo, kind: str) 
         assert done.returncode == 0, done.stderr
         if kind == "git_stash":
             assert look(full_work.path) == before
-    plan = rollback.plan_rollback(workspace_of(full_work.path), made.manifest, rollback.Wanted())
+    plan, _ = rollback.plan_rollback(workspace_of(full_work.path), made.manifest, rollback.Wanted())
     assert (plan.remove, plan.restore) == ([], [])
 
 

@@ -1,5 +1,6 @@
 import json
 import os
+import shlex
 import stat
 import subprocess
 import time
@@ -262,7 +263,10 @@ def test_a_password_is_found_nowhere(server: Server, guarded: str, tmp_path: Pat
     for tool in ("psql", "pg_dump", "pg_restore"):
         wrapper = tmp_path / "bin" / tool
         wrapper.parent.mkdir(exist_ok=True)
-        wrapper.write_text(f'#!/bin/sh\ntr "\\0" " " < /proc/$$/cmdline >> {seen}\nexec {server.bin}/{tool} "$@"\n')
+        program = shlex.quote(f"{server.bin}/{tool}")
+        wrapper.write_text(
+            f'#!/bin/sh\ntr "\\0" " " < /proc/$$/cmdline >> {shlex.quote(str(seen))}\nexec {program} "$@"\n'
+        )
         wrapper.chmod(0o755)
     env = {"PATH": f"{tmp_path}/bin:{os.environ['PATH']}"}
     work = tmp_path / "work"

@@ -10,7 +10,7 @@ from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.protocols.restore import file_writes, layout, points, rollback
 from checkpoint_git.protocols.restore.contents import Difference, Entry, ScopePath
 from tests.support.repos import GitRepo
-from tests.support.restore_points import KINDS, create, go_back, look, roll_back, run_script, workspace_of
+from tests.support.restore_points import KINDS, ask, create, go_back, look, roll_back, run_script, workspace_of
 
 
 def damage(root: Path) -> None:
@@ -282,6 +282,25 @@ def test_an_ignored_file_made_since_stays(work: GitRepo) -> None:
     work.write("src/run/debug.log", "kept")
     go_back(workspace_of(work.path), made.manifest)
     assert work.read("src/run/debug.log") == "kept"
+
+
+def test_what_only_a_rule_made_since_ignores_stays_and_is_told(work: GitRepo) -> None:
+    work.write("data/d", "d")
+    made = create(workspace_of(work.path), ["."], "", "git_stash", None)
+    work.write(".gitignore", "data/\n")
+    work.write("data/n", "mine")
+    foreseen = ask(work, "rollback", made.manifest.id, "--dry-run")["warnings"]
+    assert "git ignores it now, so what the point lacks of it stays: data/" in foreseen
+    done = go_back(workspace_of(work.path), made.manifest)
+    assert "data/n stays: git ignored it when the rollback began" in done.told
+    assert (work.read("data/n"), work.read("data/d"), work.read(".gitignore")[:5]) == ("mine", "d", "*.log")
+
+
+def test_a_dry_run_names_what_the_point_leaves_out_too(work: GitRepo) -> None:
+    work.write("src/run/debug.log", "kept")
+    made = create(workspace_of(work.path), ["src"], "", "git_stash", None)
+    said = [ask(work, "rollback", made.manifest.id, *words)["warnings"] for words in (["--dry-run"], [])]
+    assert said[0] == said[1] == ["not in the point, so left as they are and not compared: src/run/, src/run/debug.log"]
 
 
 def test_what_git_ignores_only_by_now_stays_too(work: GitRepo) -> None:

@@ -1,10 +1,11 @@
+import errno
 import os
 from pathlib import Path
 
 import pytest
 
 from checkpoint_git.core.errors import CheckpointError
-from checkpoint_git.protocols.restore.scope import read_scope
+from checkpoint_git.protocols.restore.scope import read_file, read_scope
 
 
 @pytest.fixture
@@ -19,6 +20,14 @@ def workspace(tmp_path: Path) -> Path:
     (tmp_path / "outside").mkdir()
     (tmp_path / "outside/x").write_text("x")
     return root
+
+
+def test_a_copy_that_the_disk_has_no_room_for_is_no_fault_of_the_file(workspace: Path) -> None:
+    def keep(chunk: bytes) -> None:
+        raise OSError(errno.ENOSPC, "No space left on device")
+
+    with pytest.raises(OSError, match="No space"):
+        read_file(str(workspace), "src/a.py", keep)
 
 
 def names(root: Path, *scopes: str) -> list[str]:

@@ -109,3 +109,14 @@ def test_git_ignores_our_folders_by_a_list_that_is_never_committed(work: GitRepo
     for _ in range(2):
         store.exclude_from_git(workspace)
     assert work.read(".git/info/exclude").count("/.checkpoints/chk_*") == 1
+
+
+def test_a_lock_of_the_index_is_removed_where_a_killed_rollback_took_it(work: GitRepo) -> None:
+    lock, twin = work.path / ".git/index.lock", work.path / ".git/.index.999999999-0123abcd.tmp"
+    lock.write_bytes(b"")
+    twin.write_bytes(b"")
+    store.clear_unfinished(workspace_of(work.path))
+    assert (lock.exists(), twin.exists()) == (True, False)  # git's own, and not ours to remove
+    os.link(lock, twin)
+    store.clear_unfinished(workspace_of(work.path))
+    assert (lock.exists(), twin.exists()) == (False, False)

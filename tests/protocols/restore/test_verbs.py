@@ -5,6 +5,7 @@ import shutil
 import signal
 import subprocess
 import sys
+import tempfile
 import time
 from collections.abc import Iterator
 from contextlib import contextmanager
@@ -279,20 +280,19 @@ def test_a_file_that_never_stands_still_is_named_and_no_point_is_made(work: GitR
 
 @pytest.mark.skipif(shutil.which("setpriv") is None, reason="needs setpriv to be another user than root")
 @pytest.mark.skipif(os.geteuid() != 0, reason="only root can become somebody else")
-def test_a_file_that_may_not_be_read_is_named_and_no_point_is_made(tmp_path: Path) -> None:
-    path = tmp_path / "locked"
-    path.write_text("x")
-    path.chmod(0)
-    for folder in (tmp_path, *tmp_path.parents):
-        if folder.stat().st_uid == 0 and folder != Path("/") and not folder.stat().st_mode & 0o001:
-            folder.chmod(folder.stat().st_mode | 0o011)
-    tmp_path.chmod(0o777)
-    who = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
-    command = [*who, str(BIN / "checkpoint")]
-    able = subprocess.run([*command, "rp", "--help"], cwd=tmp_path, capture_output=True, text=True)
-    if able.returncode:
-        pytest.skip(f"another user cannot start the command here: {able.stderr[:100]}")
-    done = subprocess.run([*command, "rp", "create", "locked"], cwd=tmp_path, capture_output=True, text=True)
+def test_a_file_that_may_not_be_read_is_named_and_no_point_is_made() -> None:
+    # not in pytest's own folder, which it closes to others again whenever it starts
+    with tempfile.TemporaryDirectory() as name:
+        path = Path(name, "locked")
+        path.write_text("x")
+        path.chmod(0)
+        path.parent.chmod(0o777)
+        who = ["setpriv", "--reuid=65534", "--regid=65534", "--clear-groups"]
+        command = [*who, str(BIN / "checkpoint")]
+        able = subprocess.run([*command, "rp", "--help"], cwd=name, capture_output=True, text=True)
+        if able.returncode:
+            pytest.skip(f"another user cannot start the command here: {able.stderr[:100]}")
+        done = subprocess.run([*command, "rp", "create", "locked"], cwd=name, capture_output=True, text=True)
     assert done.returncode == 2
     assert "locked cannot be read" in done.stderr
 

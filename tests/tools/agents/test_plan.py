@@ -36,16 +36,16 @@ def test_signs_tell_which_agents_are_used() -> None:
 @pytest.mark.parametrize("name", AGENTS)
 def test_a_second_time_everything_is_there_and_uninstall_takes_it_all(name: AgentName) -> None:
     before = files()
-    steps = plan_agents([name], before, guard=True)
+    steps = plan_agents([name], before, more=("guard",))
     after = apply(before, steps)
     assert {step.deed for step in steps} == {"add"}
-    assert {step.deed for step in plan_agents([name], after, guard=True)} == {"keep"}
+    assert {step.deed for step in plan_agents([name], after, more=("guard",))} == {"keep"}
     gone = apply(after, plan_agents_removal(after))
     assert {path: file.data for path, file in gone.items()} == {path: file.data for path, file in before.items()}
 
 
 def test_agents_that_share_a_file_share_its_step() -> None:
-    steps = plan_agents(list(AGENTS), files(), guard=False)
+    steps = plan_agents(list(AGENTS), files())
     assert [step.what for step in steps] == list(dict.fromkeys(step.what for step in steps))
     assert len([step for step in steps if step.what == "AGENTS.md"]) == 1
 
@@ -53,19 +53,19 @@ def test_agents_that_share_a_file_share_its_step() -> None:
 @pytest.mark.parametrize("name", ["gemini", "cursor"])
 def test_who_reads_the_shared_skills_gets_no_second_copy(name: AgentName) -> None:
     shared, own = ".agents/skills/checkpoint-git/SKILL.md", f".{name}/skills/checkpoint-git/SKILL.md"
-    together = {step.what for step in plan_agents([name, "generic"], files(), guard=False)}
+    together = {step.what for step in plan_agents([name, "generic"], files())}
     assert (shared in together, own in together) == (True, False)
-    after = apply(files(), plan_agents(["generic"], files(), guard=False))
-    assert own not in {step.what for step in plan_agents([name], after, guard=False)}
+    after = apply(files(), plan_agents(["generic"], files()))
+    assert own not in {step.what for step in plan_agents([name], after)}
     foreign = {**after, shared: FileState("/top/x", b"somebody else's")}
-    assert own in {step.what for step in plan_agents([name, "generic"], foreign, guard=False)}
-    both = {**after, **apply(files(), plan_agents([name], files(), guard=False))}
-    assert {step.what: step.deed for step in plan_agents([name], both, guard=False)}[own] == "keep"
+    assert own in {step.what for step in plan_agents([name, "generic"], foreign)}
+    both = {**after, **apply(files(), plan_agents([name], files()))}
+    assert {step.what: step.deed for step in plan_agents([name], both)}[own] == "keep"
 
 
 def test_what_may_not_be_written_gets_a_recipe() -> None:
     blocked = FileState("/top/x", b"{}", "it is read-only")
-    steps = plan_agents(["claude"], files(DOTclaude__settingsDOTjson=blocked), guard=False)
+    steps = plan_agents(["claude"], files(DOTclaude__settingsDOTjson=blocked))
     step = next(step for step in steps if step.what == ".claude/settings.json")
     assert (step.deed, step.change) == ("advise", None)
     assert step.text.startswith('it is read-only; add by hand: { "hooks"')
@@ -74,16 +74,16 @@ def test_what_may_not_be_written_gets_a_recipe() -> None:
 def test_a_file_of_the_same_name_that_is_not_ours_stays() -> None:
     theirs = FileState("/top/x", b"# my own command\n")
     given = files(DOTclaude__commands__checkpointsDOTmd=theirs)
-    step = next(step for step in plan_agents(["claude"], given, guard=False) if step.what.endswith("checkpoints.md"))
+    step = next(step for step in plan_agents(["claude"], given) if step.what.endswith("checkpoints.md"))
     assert (step.deed, step.change) == ("skip", None)
     assert plan_agents_removal(given) == []
 
 
 def test_a_file_that_somebody_changed_is_neither_renewed_nor_removed() -> None:
-    after = apply(files(), plan_agents(["claude"], files(), guard=False))
+    after = apply(files(), plan_agents(["claude"], files()))
     path = TABLE["claude"].files[0][1]
     after[path] = after[path]._replace(data=(after[path].data or b"").replace(b"Write often", b"Write seldom"))
-    changed = next(step for step in plan_agents(["claude"], after, guard=False) if step.what == path)
+    changed = next(step for step in plan_agents(["claude"], after) if step.what == path)
     assert (changed.deed, changed.change) == ("skip", None)
     kept = next(step for step in plan_agents_removal(after) if step.what == path)
     assert (kept.deed, kept.change) == ("keep", None)
@@ -95,21 +95,21 @@ def test_an_older_text_of_ours_is_renewed() -> None:
     path = TABLE["claude"].files[0][1]
     old = FileState(f"/top/{path}", render_stamped(path, "what we said once\n", 2))
     given = {**files(), path: old}
-    step = next(step for step in plan_agents(["claude"], given, guard=False) if step.what == path)
+    step = next(step for step in plan_agents(["claude"], given) if step.what == path)
     assert step.deed == "update"
     assert isinstance(step.change, WriteFile)
     assert b"folders=2" in step.change.data
 
 
 def test_notes_that_somebody_changed_are_neither_renewed_nor_removed() -> None:
-    after = apply(files(), plan_agents(["generic"], files(), guard=False))
+    after = apply(files(), plan_agents(["generic"], files()))
     notes = after["AGENTS.md"]
     for old, new in (
         (b"## Checkpoints", b"## Our checkpoints"),
         (b"- At the start", b"- Ask Ada first.\n- At the start"),
     ):
         given = {**after, "AGENTS.md": notes._replace(data=(notes.data or b"").replace(old, new))}
-        changed = next(step for step in plan_agents(["generic"], given, guard=False) if step.what == "AGENTS.md")
+        changed = next(step for step in plan_agents(["generic"], given) if step.what == "AGENTS.md")
         assert (changed.deed, changed.change) == ("skip", None)
         kept = next(step for step in plan_agents_removal(given) if step.what == "AGENTS.md")
         assert (kept.deed, kept.change) == ("keep", None)
@@ -119,7 +119,7 @@ def test_notes_that_somebody_changed_are_neither_renewed_nor_removed() -> None:
 def test_older_notes_of_ours_are_renewed_and_removed(newline: bytes) -> None:
     older = b"# Agents\n<!-- >>> checkpoint-git >>> -->\nwhat we said once\n<!-- <<< checkpoint-git <<< -->\n"
     given = files(AGENTSDOTmd=FileState("/top/AGENTS.md", older.replace(b"\n", newline)))
-    after = apply(given, plan_agents(["generic"], given, guard=False))
+    after = apply(given, plan_agents(["generic"], given))
     assert b"what we said once" not in (after["AGENTS.md"].data or b"")
     for notes in (given, after):
         assert apply(notes, plan_agents_removal(notes))["AGENTS.md"].data == b"# Agents" + newline
@@ -127,7 +127,7 @@ def test_older_notes_of_ours_are_renewed_and_removed(newline: bytes) -> None:
 
 @pytest.mark.parametrize("name", AGENTS)
 def test_what_may_not_be_written_is_not_removed_either(name: AgentName) -> None:
-    after = apply(files(), plan_agents([name], files(), guard=False))
+    after = apply(files(), plan_agents([name], files()))
     blocked = {path: file._replace(blocked="its folder is read-only") for path, file in after.items()}
     steps = plan_agents_removal(blocked)
     assert {(step.deed, step.change) for step in steps} == {("skip", None)}
@@ -136,12 +136,12 @@ def test_what_may_not_be_written_is_not_removed_either(name: AgentName) -> None:
 
 def test_damaged_marks_in_notes_are_left_to_a_person() -> None:
     given = files(AGENTSDOTmd=FileState("/top/AGENTS.md", b"<!-- >>> checkpoint-git >>> -->\nno end\n"))
-    assert [step.deed for step in plan_agents(["generic"], given, guard=False) if step.what == "AGENTS.md"] == ["skip"]
+    assert [step.deed for step in plan_agents(["generic"], given) if step.what == "AGENTS.md"] == ["skip"]
     assert [step.deed for step in plan_agents_removal(given)] == ["skip"]
 
 
 def test_settings_that_broke_since_are_named_at_the_end() -> None:
-    after = apply(files(), plan_agents(["claude"], files(), guard=False))
+    after = apply(files(), plan_agents(["claude"], files()))
     path = ".claude/settings.json"
     after[path] = after[path]._replace(data=b"// mine\n" + (after[path].data or b""))
     step = next(step for step in plan_agents_removal(after) if step.what == path)

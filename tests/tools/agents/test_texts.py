@@ -26,7 +26,7 @@ WORDS = {"PATH"}  # what is in the place of a verb would, in prose
 @pytest.mark.parametrize("text", [*TEXTS.values(), NOTES])
 def test_every_command_that_is_named_exists(text: str) -> None:
     verbs = set(re.findall(r"(?:`checkpoint |run\(\S+ \[\"|exec \"\$@\" )([a-z][a-z-]*)", text)) - WORDS
-    assert verbs
+    assert verbs or "snapshot.py" in text
     assert sorted(verbs - {*VERBS, *SHORT_VERBS}) == []
 
 
