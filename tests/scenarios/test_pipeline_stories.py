@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import shutil
 from pathlib import Path
 from typing import Any
@@ -144,7 +145,23 @@ def test_a_phase_that_was_repeated_warns_that_a_later_one_is_older(base: Path) -
     assert ask(base, "resume", *WHO, "--skip-to", "ready_for_merge")[1]["warnings"] == []
     write(base, "implement", "--timestamp", "2026-03-02T10:00:00Z", "--attempt", "auto")
     answer = ask(base, "resume", *WHO, "--skip-to", "ready_for_merge")[1]
-    assert "local_review" in str(answer["warnings"])
+    assert [text.partition(":")[0] for text in answer["warnings"]] == ["local_review", "create_pr"]
+
+
+def test_the_hint_of_an_unwritten_phase_makes_it_writable(base: Path, repo: GitRepo) -> None:
+    payload = json.dumps({"last_review_sha": "a1b2c3d", "issue_fingerprints": []})
+    words = ("write", *WHO, "--phase", "pr_release_ready", "--payload", payload)
+    refused = ask(base, *words, cwd=repo.path)[1]
+    assert "is read, but not written" in refused["error"]
+    repo.git(*shlex.split(refused["hint"].partition(": git ")[2]))
+    assert ask(base, *words, cwd=repo.path)[1]["checkpoint_path"].endswith("phase_4_pr_release_ready_a1.yaml")
+
+
+def test_a_payload_of_another_phase_is_refused_in_words(base: Path) -> None:
+    given = ("--phase", "create_pr", "--payload", json.dumps(PAYLOADS["implement"]))
+    error = ask(base, "write", *WHO, *given)[1]["error"]
+    assert "phase_payload: not part of the format ('branch_name'" in error
+    assert "phase_payload/pr_url is missing" in error
 
 
 def test_a_merge_that_takes_the_other_branchs_record_passes_the_hooks(repo: GitRepo) -> None:

@@ -1,12 +1,12 @@
 """A pipeline's records for Python: the commands of `checkpoint pipeline` as methods. It prints nothing."""
 
 import os
-import time
 from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
+from checkpoint_git.protocols.contract import fix_clock
 from checkpoint_git.protocols.pipeline import records, store
 from checkpoint_git.protocols.pipeline.store import Skipped
 
@@ -24,13 +24,9 @@ class Pipeline:
         self, ticket_id: str, run_id: str, base: str | os.PathLike[str] | None = None, now: int | None = None
     ) -> None:
         found = store.find_base(None if base is None else os.path.abspath(os.fspath(base)), os.getcwd(), os.environ)
-        self._now = now
+        self._now = fix_clock(now)
         phases = store.read_setting(os.getcwd(), os.environ, store.PHASES_SETTING)
-        self._run = records.open_run(found, ticket_id, run_id, self.now, phases)
-
-    @property
-    def now(self) -> int:
-        return int(time.time()) if self._now is None else self._now
+        self._run = records.open_run(found, ticket_id, run_id, self._now(), phases)
 
     def write(
         self,
@@ -47,14 +43,14 @@ class Pipeline:
         Raises CheckpointError, nothing written, for contents that are no record and for an attempt that is there.
         """
         draft = records.Draft(phase, payload, commits or {}, list(artifacts), timestamp)
-        return records.write_record(self._run, draft, attempt, self.now)
+        return records.write_record(self._run, draft, attempt, self._now())
 
     def read(self, phase: str, *, attempt: int | None = None, fallback: bool = False) -> dict[str, Any]:
         """The newest record of a phase, or one attempt. Raises CheckpointError where there is none, or it is broken.
 
         fallback: takes the newest good one instead of a broken one.
         """
-        found = records.read_newest(self._run, phase, self.now, attempt=attempt, fallback=fallback).record
+        found = records.read_newest(self._run, phase, self._now(), attempt=attempt, fallback=fallback).record
         if not found.is_valid:
             raise CheckpointError(f"{found.path}: {'; '.join(found.messages('error'))}", "restore it, or use fallback")
         assert found.value is not None
@@ -62,18 +58,18 @@ class Pipeline:
 
     def validate(self, phase: str, *, attempt: int | None = None) -> Findings:
         """What is wrong with the newest record of a phase, or with one attempt; [] where nothing is."""
-        return records.read_newest(self._run, phase, self.now, attempt=attempt).record.findings
+        return records.read_newest(self._run, phase, self._now(), attempt=attempt).record.findings
 
     def list(self, skipped: list[Skipped] | None = None) -> Iterator[dict[str, Any]]:
         """The run's good records by ordinal and attempt, one at a time. skipped: takes (path, reason) of the others."""
         run, passed = self._run, [] if skipped is None else skipped
-        for record in records.read_records(run.base, run.ticket_id, run.run_id, self.now, passed):
+        for record in records.read_records(run.base, run.ticket_id, run.run_id, self._now(), passed):
             yield record.value or {}
 
     def resume(self, phase: str = "", *, fallback: bool = False) -> records.Resumption:
         """Whether the run can go on at a phase ("": is over): is_possible, run_from, the states of those before it."""
         wanted = phase and records.check_phase(phase)
-        return records.plan_resume(self._run, wanted, self.now, fallback=fallback)
+        return records.plan_resume(self._run, wanted, self._now(), fallback=fallback)
 
     def next_attempt(self, phase: str) -> int:
         return records.next_attempt(self._run, records.check_phase(phase))

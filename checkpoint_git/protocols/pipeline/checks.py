@@ -4,9 +4,11 @@ from collections.abc import Iterator
 
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.terminal_text import quote_path
+from checkpoint_git.disk.discover import relative_path
+from checkpoint_git.disk.read import read_content
 from checkpoint_git.protocols.check import Context, check
 from checkpoint_git.protocols.pipeline.summary import is_present
-from checkpoint_git.protocols.validate import advise_loss
+from checkpoint_git.protocols.validate import describe_loss, iterate_checked
 
 
 @check("pipeline/broken", "error", remedy="`git restore PATH`, or run the phase again")
@@ -17,24 +19,34 @@ def find_broken_records(context: Context) -> Iterator[Finding]:
     """
     if not is_present(context.place):
         return
-    from checkpoint_git.protocols.pipeline.records import read_broken
+    from checkpoint_git.protocols.pipeline.store import find_bases
+    from checkpoint_git.protocols.pipeline.validate import find_files
 
-    for broken in read_broken(context.place, context.env, context.now):
-        hint = f"run the phase again, or take what git has: git restore -- {quote_path(broken.path)}"
-        message = f"this pipeline record is ignored: {broken.reason}"
-        yield Finding("pipeline/broken", "error", message, broken.path, hint=hint)
+    top = context.place.top
+    for base in find_bases(context.place, context.env):
+        files = ((relative_path(path, top), read_content(path, base)) for path in find_files(base))
+        for document in iterate_checked(files, context.now):
+            for error in [each for each in document.findings if each.level == "error"][:1]:
+                message = f"this pipeline record is ignored: {error.message}"
+                hint = f"run the phase again, or take what git has: git restore -- {quote_path(document.path)}"
+                yield Finding("pipeline/broken", "error", message, document.path, hint=hint)
 
 
 @check("pipeline/changed", "error", remedy="`git restore PATH`")
 def find_changed_records(context: Context) -> Iterator[Finding]:
-    """A committed pipeline record that is changed or missing in the work tree."""
+    """A committed pipeline record that is changed or missing in the work tree, or since the last push."""
     if context.place.work_tree is None:
         return
+    from checkpoint_git.git.pushed import read_new_losses
     from checkpoint_git.git.staged import read_losses
     from checkpoint_git.protocols.pipeline import layout
     from checkpoint_git.protocols.registry import append_only_patterns
 
-    for loss in read_losses(context.place.work_tree, append_only_patterns()[0]):
-        if layout.find_skill(loss.path):
-            message = f"this pipeline record was {loss.how}, and records are only ever added"
-            yield Finding("pipeline/changed", "error", message, loss.path, hint=advise_loss(loss.path))
+    top, pattern = context.place.work_tree, append_only_patterns()[0]
+    losses = [loss for loss in read_losses(top, pattern) if layout.find_skill(loss.path)]
+    yield from (describe_loss("pipeline/changed", loss.path, loss.how) for loss in losses)
+    for loss in read_new_losses(top, "HEAD", ["--remotes"], pattern):
+        if layout.find_skill(loss.path) and loss not in losses:
+            path = quote_path(loss.path)
+            hint = f'git restore --source="$(git rev-list -1 HEAD -- {path})^" -SW -- {path} && git commit -- {path}'
+            yield describe_loss("pipeline/changed", loss.path, f"{loss.how} in a commit")._replace(hint=hint)

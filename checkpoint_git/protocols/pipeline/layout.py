@@ -95,8 +95,6 @@ def find_ticket_trouble(ticket_id: str) -> str:
         return "it is empty"
     if len(ticket_id) > MAX_TICKET:
         return f"it is longer than {MAX_TICKET} characters"
-    if not _is_text(ticket_id):
-        return "it is not Unicode text"
     is_path = "/" in ticket_id or "\\" in ticket_id or ticket_id.startswith("~")
     if is_path or ticket_id in (".", "..") or is_git_name(ticket_id):
         return "it is a path; give one plain name"
@@ -111,11 +109,7 @@ def find_run_trouble(run_id: str) -> str:
     """Why a text cannot name a run, "" where it can. Any text that is not a UUID is only ever hashed."""
     if not run_id.strip():
         return "it is empty"
-    return "" if _is_text(run_id) else "it is not Unicode text"
-
-
-def _is_text(text: str) -> bool:
-    return not any("\ud800" <= letter <= "\udfff" for letter in text)
+    return "it is not Unicode text" if any("\ud800" <= letter <= "\udfff" for letter in run_id) else ""
 
 
 def find_base_trouble(base: str) -> str:

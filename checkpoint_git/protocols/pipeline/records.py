@@ -7,10 +7,9 @@ from typing import Any, Literal, NamedTuple
 
 from checkpoint_git.core.clock import write_instant
 from checkpoint_git.core.errors import CheckpointError
-from checkpoint_git.core.terminal_text import escape_controls, shorten
 from checkpoint_git.core.yamlblock import write_block
 from checkpoint_git.core.yamltext import MAX_BYTES, MAX_VALUES
-from checkpoint_git.disk.discover import Place, relative_path
+from checkpoint_git.disk.read import read_content
 from checkpoint_git.protocols.mismatch import quote
 from checkpoint_git.protocols.pipeline import layout, rules, store
 from checkpoint_git.protocols.pipeline.layout import RecordName
@@ -66,10 +65,11 @@ def _written_at(base: str, record: Record) -> tuple[tuple[int, str], int]:
 def check_phase(phase: str, known: Collection[str] = layout.READ_PHASES) -> str:
     if phase in known:
         return phase
-    why = "is read, but not written" if phase in layout.READ_PHASES else "is not a phase"
-    shown = escape_controls(shorten(phase, 60))
-    hint = f"give --phase {next(iter(known))}, for example"
-    raise CheckpointError(f'"{shown}" {why}; valid phases: {", ".join(known)}', hint)
+    why, hint = "is not a phase", f"for example {next(iter(known))}"
+    if phase in layout.READ_PHASES:
+        why = "is read, but not written"
+        hint = f'to write it: git config {store.PHASES_SETTING} "{", ".join(layout.READ_PHASES)}"'
+    raise CheckpointError(f"{quote(phase)} {why}; valid phases: {', '.join(known)}", hint)
 
 
 class Draft(NamedTuple):
@@ -186,15 +186,11 @@ def read_newest(run: Run, phase: str, now: int, *, attempt: int | None = None, f
     names.sort(key=lambda name: (name.attempt, name.ordinal), reverse=True)
     broken: list[Record] = []
     for name in names if fallback else names[:1]:
-        record = check_record(name.path, store.read_content(run.base, name.path), now=now)
+        record = check_record(name.path, read_content(os.path.join(run.base, name.path), run.base, MAX_BYTES), now=now)
         if record.is_valid:
-            return Found(record, [_skip(each) for each in broken])
+            return Found(record, [Skipped(each.path, each.messages("error")[0]) for each in broken])
         broken.append(record)
     return Found(broken[0], [])
-
-
-def _skip(record: Record) -> Skipped:
-    return Skipped(record.path, record.messages("error")[0])
 
 
 def _missing(run: Run, phase: str, attempt: int | None) -> CheckpointError:
@@ -211,22 +207,13 @@ def read_records(base: str, ticket_id: str, run_id: str, now: int, skipped: list
     """The valid records by run ("" for all), ordinal and attempt, one at a time; the others are added to skipped."""
     for run in [run_id] if run_id else store.list_runs(base, ticket_id, skipped):
         for name in store.list_names(base, ticket_id, run, skipped):
-            record = check_record(name.path, store.read_content(base, name.path), now=now, brief=True)
+            record = check_record(
+                name.path, read_content(os.path.join(base, name.path), base, MAX_BYTES), now=now, brief=True
+            )
             if record.is_valid:
                 yield record
             else:
-                skipped.append(_skip(record))
-
-
-def read_broken(place: Place, env: Mapping[str, str], now: int) -> Iterator[Skipped]:
-    """Files among a project's records that are not valid records, with a path as store.RunState.folder has it."""
-    for base in store.find_bases(place, env):
-        for ticket in store.list_tickets(base):
-            skipped: list[Skipped] = []
-            for _ in read_records(base, ticket, "", now, skipped):
-                pass
-            for each in skipped:
-                yield Skipped(relative_path(os.path.join(base, each.path), place.top), each.reason)
+                skipped.append(Skipped(record.path, record.messages("error")[0]))
 
 
 class PhaseState(NamedTuple):
@@ -285,6 +272,7 @@ def plan_resume(
         odd += [f"{earlier}: {message}" for message in record.messages("warning")]
         if before and record.is_valid and _written_at(run.base, record)[0] < _written_at(run.base, before)[0]:
             odd.append(f"{earlier}: its record is older than that of {before.name.phase}: run it again")
-        before = record if record.is_valid else before
+        elif record.is_valid:
+            before = record
         phases.append(PhaseState(earlier, record, record.messages("error")))
     return Resumption(phase, phases, [*passed, *odd])

@@ -1,7 +1,6 @@
 """What a pipeline record must mean beyond its shape, and what a break of that is called."""
 
 import json
-import os
 from collections.abc import Iterator
 from functools import cache
 from typing import Any
@@ -12,6 +11,7 @@ from checkpoint_git.core.jsontext import join_pointer
 from checkpoint_git.core.schema import Mismatch, Schema, load_schema
 from checkpoint_git.core.terminal_text import escape_controls
 from checkpoint_git.core.yamlblock import MAX_KEY, key_text
+from checkpoint_git.protocols.contract import load_document
 from checkpoint_git.protocols.mismatch import explain_mismatch, quote, quote_where
 from checkpoint_git.protocols.pipeline import layout
 
@@ -27,8 +27,7 @@ _LAST_SECOND = 253_402_300_799  # of the year 9999
 @cache
 def schema_for(phase: str) -> Schema:
     """The schema with the payload of one phase in it, so that a break is reported of that phase; "" for any payload."""
-    with open(os.path.join(os.path.dirname(__file__), "schema.json"), encoding="utf-8") as stream:
-        document: dict[str, Any] = json.load(stream)
+    document: dict[str, Any] = load_document(__file__, "schema.json")
     payload = {"$ref": f"#/$defs/{phase}"} if phase in layout.READ_PHASES else {"type": "object"}
     properties = {**document["properties"], "phase_payload": payload}
     return load_schema(json.dumps({**document, "properties": properties}))
@@ -38,10 +37,10 @@ def describe(mismatch: Mismatch) -> Finding:
     name, hint = quote_where(mismatch.where), ""
     message = explain_mismatch(mismatch)
     code = _CODES.get(mismatch.keyword, "pipeline/shape")
-    if mismatch.keyword == "required":
-        message = f"{name} is missing"
+    if mismatch.keyword == "additionalProperties":
+        message = message.replace("Additional properties are not allowed", "not part of the format")
     elif mismatch.keyword == "type" and mismatch.expected == "string":
-        hint = "in YAML: in quotes"
+        hint = "write it in quotes"
     elif mismatch.keyword == "pattern":
         code, what, hint = _PATTERNS.get(mismatch.where.rpartition("/")[2], _COMMIT)
         message = f"{name} is {quote(mismatch.value)}, which is not {what}"

@@ -2,12 +2,11 @@
 
 import os
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import NamedTuple
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.terminal_text import escape_controls
-from checkpoint_git.core.yamltext import MAX_BYTES
-from checkpoint_git.disk import read
 from checkpoint_git.disk.discover import Place, check_way, find_repository, is_inside, relative_path
 from checkpoint_git.protocols.pipeline import layout
 from checkpoint_git.protocols.pipeline.layout import RecordName
@@ -45,15 +44,14 @@ def find_base(wished: str | None, cwd: str, env: Mapping[str, str]) -> str:
 
 
 def read_setting(cwd: str, env: Mapping[str, str], name: str) -> str:
-    from checkpoint_git.git.run import GitMissingError, stream_git
+    from checkpoint_git.git.repository import read_all_settings
+    from checkpoint_git.git.run import GitMissingError, run_git
 
-    kind = ["--type=path"] if name == SETTING else []
-    words = ["config", "--null", *kind, "--default", "", "--get", name]
-    try:
-        out = b"".join(stream_git(words, cwd, env=env))
-    except GitMissingError:
-        return ""
-    return os.fsdecode(out.rstrip(b"\0"))
+    with suppress(GitMissingError):
+        value = read_all_settings(cwd, env).get(name.lower(), "")
+        words = ["config", "--null", "--type=path", "--get", name]
+        return os.fsdecode(run_git(words, cwd, env=env).out[:-1]) if value and name == SETTING else value
+    return ""
 
 
 def find_bases(place: Place, env: Mapping[str, str]) -> list[str]:
@@ -63,13 +61,9 @@ def find_bases(place: Place, env: Mapping[str, str]) -> list[str]:
     return [base for base in found if not base.startswith(f"{place.top}{os.sep}") or is_inside(base, place.top)]
 
 
-def read_runs(place: Place, env: Mapping[str, str]) -> list[RunState]:
-    return [run for base in find_bases(place, env) for run in read_base(base, place.top)]
-
-
 def read_base(base: str, top: str) -> list[RunState]:
     runs = []
-    for ticket in list_tickets(base):
+    for ticket in sorted(name for name in _list_folder(base, "", []) if not layout.find_ticket_trouble(name)):
         for run in list_runs(base, ticket, []):
             names = list_names(base, ticket, run, [])
             phases = list(dict.fromkeys(name.phase for name in names))
@@ -82,16 +76,12 @@ def check_base(base: str) -> None:
     trouble = layout.find_base_trouble(base)
     if trouble:
         hint = "give an absolute path, such as ~/.claude/checkpoints written out"
-        raise CheckpointError(f"{escape_controls(base)} cannot be the base of the records: {trouble}", hint)
+        raise CheckpointError(f'"{escape_controls(base)}" cannot be the base of the records: {trouble}', hint)
     repository = find_repository(base)
     if repository:  # what a branch brings leads nowhere else
         check_way(base, repository[0])
     if os.path.lexists(base) and not os.path.isdir(base):
         raise CheckpointError(f"{escape_controls(base)} is not a folder", "name another with --base")
-
-
-def list_tickets(base: str) -> list[str]:
-    return sorted(name for name in _list_folder(base, "", []) if not layout.find_ticket_trouble(name))
 
 
 def list_runs(base: str, ticket_id: str, skipped: list[Skipped]) -> list[str]:
@@ -134,11 +124,6 @@ def _list_folder(base: str, folder: str, skipped: list[Skipped]) -> list[str]:
     except OSError as error:
         skipped.append(Skipped(folder, f"it cannot be read: {error.strerror}"))
     return []
-
-
-def read_content(base: str, path: str) -> read.FileContent:
-    """A record's bytes, or the error of reading it, as disk.read says, with a smaller limit. path: below the base."""
-    return read.read_content(os.path.join(base, path), base, MAX_BYTES)
 
 
 def prepare_folder(base: str, ticket_id: str, run_id: str) -> None:

@@ -31,9 +31,10 @@ def is_present(place: Place) -> bool:
 def summarize(question: Question) -> Summary:
     if question.brief or question.reader == "completion":
         return Summary()
-    from checkpoint_git.protocols.pipeline.store import read_runs  # most projects keep no records
+    from checkpoint_git.protocols.pipeline.store import find_bases, read_base  # most projects keep no records
 
-    runs = read_runs(question.place, question.env)
+    place = question.place
+    runs = [run for base in find_bases(place, question.env) for run in read_base(base, place.top)]
     blocks: list[Block] = []
     if runs:
         rows = [(run.ticket_id, run.run_id[:8], ", ".join(run.phases) or "none", str(run.attempts)) for run in runs]

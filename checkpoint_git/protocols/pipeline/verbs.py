@@ -21,7 +21,7 @@ from checkpoint_git.protocols.pipeline.validate import Record, compare_with_repo
 
 _BROKEN_HINT = "restore the file, or take the newest good attempt with --fallback, or run the phase again"
 _RUN = ("ticket_id", "run_id")
-_OPTIONS: dict[str, Any] = load_document(os.path.join(os.path.dirname(__file__), "options.json"))
+_OPTIONS: dict[str, Any] = load_document(__file__, "options.json")
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -37,22 +37,20 @@ def add_arguments(parser: ArgumentParser) -> None:
 class Request(NamedTuple):
     args: Namespace
     base: str
-    now: int
-    cwd: str
     invocation: Invocation
 
     @property
     def run(self) -> records.Run:
-        phases = store.read_setting(self.cwd, self.invocation.env, store.PHASES_SETTING)
-        return records.open_run(self.base, self.args.ticket_id, self.args.run_id, self.now, phases)
+        phases = store.read_setting(self.invocation.cwd, self.invocation.env, store.PHASES_SETTING)
+        return records.open_run(self.base, self.args.ticket_id, self.args.run_id, self.invocation.now, phases)
 
     def read_json(self, name: str, kind: type, default: str = "") -> Any:
         """The value of an option: JSON, - for what stdin holds, @FILE for what a file holds."""
-        option, text = _flag(name), getattr(self.args, name) or default
+        option, text = f"--{name.replace('_', '-')}", getattr(self.args, name) or default
         if text == "-":
             text = self.invocation.stdin.read(MAX_BYTES + 1)
         elif text.startswith("@"):
-            content = read_content(path := os.path.join(self.cwd, text[1:]), os.sep)
+            content = read_content(path := os.path.join(self.invocation.cwd, text[1:]), os.sep)
             if isinstance(content, OSError):
                 raise CheckpointError(f"{option}: {path} cannot be read: {content.strerror}", "name a file: @FILE")
             text = content.decode("utf-8", "replace")
@@ -80,7 +78,7 @@ class Request(NamedTuple):
     def compare(self, record: Record) -> Record:
         if self.args.repo is None:
             return record
-        path = os.path.normpath(os.path.join(self.cwd, self.args.repo))
+        path = os.path.normpath(os.path.join(self.invocation.cwd, self.args.repo))
         found = compare_with_repository(record, path) if record.is_valid else []
         return record._replace(findings=[*record.findings, *found])
 
@@ -99,7 +97,7 @@ class Action(NamedTuple):
 def answer(args: Namespace, invocation: Invocation) -> Answer:
     action = ACTIONS[args.action]
     base = store.find_base(args.base, invocation.cwd, invocation.env)
-    reply = action.act(Request(args, base, invocation.now, invocation.cwd, invocation))
+    reply = action.act(Request(args, base, invocation))
     return Answer(_document(reply), 0 if reply.success else 1)
 
 
@@ -110,10 +108,6 @@ def tell_error(words: Sequence[str], error: CheckpointError) -> Answer:
     let_through = "--non-blocking" in words and "write" in words
     warning = f"checkpoint: warning: no checkpoint was written: {error.message}" if let_through else ""
     return Answer(_document(Reply(False, members)), 0 if let_through else 1, warning)
-
-
-def _flag(name: str) -> str:
-    return f"--{name.replace('_', '-')}"
 
 
 def _write(request: Request) -> Reply:
@@ -128,7 +122,7 @@ def _write(request: Request) -> Reply:
         artifacts=request.read_json("artifact_paths", list, "[]"),
         timestamp=args.timestamp or "",
     )
-    written = records.write_record(run, draft, request.attempt, request.now)
+    written = records.write_record(run, draft, request.attempt, request.invocation.now)
     members = {"checkpoint_path": written.path, "attempt_number": written.value["attempt_number"]}
     return Reply(True, {**members, **({"warnings": written.warnings} if written.warnings else {})})
 
@@ -136,7 +130,9 @@ def _write(request: Request) -> Reply:
 def _read(request: Request) -> Reply:
     args = request.args
     phase = records.check_phase(args.phase)
-    found = records.read_newest(request.run, phase, request.now, attempt=request.attempt, fallback=args.fallback)
+    found = records.read_newest(
+        request.run, phase, request.invocation.now, attempt=request.attempt, fallback=args.fallback
+    )
     record = found.record
     if not record.is_valid:
         hint = "no attempt at this phase is good: run the phase again" if args.fallback else _BROKEN_HINT
@@ -150,7 +146,9 @@ def _read(request: Request) -> Reply:
 def _validate(request: Request) -> Reply:
     args = request.args
     phase = records.check_phase(args.phase)
-    record = request.compare(records.read_newest(request.run, phase, request.now, attempt=request.attempt).record)
+    record = request.compare(
+        records.read_newest(request.run, phase, request.invocation.now, attempt=request.attempt).record
+    )
     members: dict[str, Any] = {
         "is_valid": record.is_valid,
         "errors": record.messages("error"),
@@ -175,7 +173,7 @@ def _list(request: Request) -> Reply:
     records.check_ticket(request.base, args.ticket_id)
     run_id = request.run.run_id if args.run_id is not None else ""
     skipped: list[Skipped] = []
-    found = records.read_records(request.base, args.ticket_id, run_id, request.now, skipped)
+    found = records.read_records(request.base, args.ticket_id, run_id, request.invocation.now, skipped)
     listed = [{**(record.value or {}), "checkpoint_path": record.path} for record in found]
     return Reply(True, {"checkpoints": listed, "count": len(listed), "skipped": _skipped(skipped)})
 
@@ -191,7 +189,9 @@ def _skipped(skipped: list[Skipped]) -> list[dict[str, str]]:
 def _resume(request: Request) -> Reply:
     args = request.args
     run, phase = request.run, args.skip_to and records.check_phase(args.skip_to)
-    plan = records.plan_resume(run, phase or "", request.now, fallback=args.fallback, compare=request.compare)
+    plan = records.plan_resume(
+        run, phase or "", request.invocation.now, fallback=args.fallback, compare=request.compare
+    )
     values = [record.value or {} for record in plan.records]
     if phase is None:
         states = [{"phase": each.phase, "state": each.state, "errors": each.errors} for each in plan.phases]

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import subprocess
 import time
 from pathlib import Path
@@ -137,7 +138,9 @@ def test_a_base_may_have_any_name_and_the_hint_quotes_it(tmp_path: Path, name: s
     words = ["resume", *WHOSE, "--skip-to", "create_pr", base]
     done = run_here("pipeline", *words, cwd=tmp_path)
     hint = json.loads(done.stdout)["hint"].split("`")[1]
-    again = subprocess.run(["sh", "-c", f"{BIN}/{hint}"], capture_output=True, cwd=tmp_path, timeout=60)
+    again = subprocess.run(
+        ["sh", "-c", f"{shlex.quote(str(BIN))}/{hint}"], capture_output=True, cwd=tmp_path, timeout=60
+    )
     assert json.loads(again.stdout)["resume_from"] == "implement"
 
 

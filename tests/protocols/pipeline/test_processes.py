@@ -129,7 +129,7 @@ def test_a_disk_that_takes_nothing_is_told_and_leaves_nothing(tmp_path: Path) ->
 
 
 def test_a_place_where_nothing_can_be_made_is_told(tmp_path: Path) -> None:
-    assert "could not be written" in ask(tmp_path, "write", "--base", "/proc/records", *WRITE, code=1)["error"]
+    assert "could not be written" in ask(tmp_path, "write", "--base", "/dev/null/records", *WRITE, code=1)["error"]
 
 
 def test_a_reader_that_goes_away_ends_a_long_list_quietly(tmp_path: Path) -> None:

@@ -1,19 +1,19 @@
 """Pipeline records in `checkpoint status`, and in what the doctor asks about them."""
 
 import os
+import subprocess
 from pathlib import Path
 
 import pytest
 
 from checkpoint_git.disk.discover import find_place
-from checkpoint_git.protocols.pipeline.records import read_broken
 from checkpoint_git.protocols.pipeline.store import find_bases
 from checkpoint_git.protocols.pipeline.summary import is_present
 from checkpoint_git.tools.doctor import verb as doctor
 from checkpoint_git.tools.status import verb as status
 from tests.support.records import RUN, TICKET, put_record, put_text
 from tests.support.repos import GitRepo
-from tests.support.verbs import NOON, run_verb, seconds
+from tests.support.verbs import run_verb
 
 
 @pytest.fixture
@@ -78,13 +78,6 @@ def test_many_runs_are_cut_short(base: Path, project: Path) -> None:
     assert "11 more" in ran.text
 
 
-def test_broken_records_are_found_with_their_path(base: Path, project: Path) -> None:
-    put_text(base, "phase_2_local_review_a1.yaml", "a: [")
-    (found,) = read_broken(find_place(str(project)), os.environ, seconds(NOON))
-    assert found.path == f"records/{TICKET}/{RUN}/phase_2_local_review_a1.yaml"
-    assert "YAML" in found.reason
-
-
 def ask_doctor(project: Path) -> list[tuple[str, str]]:
     """What the doctor's checks of records find: code and file name."""
     found = run_verb(doctor, "--check", "pipeline", cwd=project).outcome.findings
@@ -101,11 +94,28 @@ def test_the_doctor_names_broken_records_and_changed_ones(base: Path, project: P
     put_text(base, "phase_2_local_review_a1.yaml", "a: [")
     put_record(base, artifact_paths=["other"])
     (base / TICKET / RUN / "phase_3_create_pr_a1.yaml").unlink()
+    misnamed = base / TICKET / "my-run/phase_1_implement_a1.yaml"
+    misnamed.parent.mkdir()
+    misnamed.write_text("a: b")
     assert sorted(ask_doctor(project)) == [
+        ("pipeline/broken", "phase_1_implement_a1.yaml"),
         ("pipeline/broken", "phase_2_local_review_a1.yaml"),
         ("pipeline/changed", "phase_1_implement_a1.yaml"),
         ("pipeline/changed", "phase_3_create_pr_a1.yaml"),
     ]
+
+
+def test_the_doctor_names_a_record_whose_commit_was_reverted(base: Path, project: Path, repo: GitRepo) -> None:
+    repo.commit()
+    repo.git("update-ref", "refs/remotes/origin/main", "HEAD")
+    repo.git("revert", "--no-edit", "HEAD")
+    (project / ".checkpoints").mkdir()
+    found = run_verb(doctor, "--check", "pipeline", cwd=project).outcome.findings
+    assert {each.code for each in found} == {"pipeline/changed"}
+    assert all("removed in a commit" in each.message for each in found)
+    for each in found:
+        subprocess.run(["sh", "-c", each.hint.replace("commit --", "commit -m back --")], check=True, cwd=project)
+    assert ask_doctor(project) == []
 
 
 def test_a_folder_that_a_branch_has_linked_elsewhere_is_not_the_projects(project: Path) -> None:

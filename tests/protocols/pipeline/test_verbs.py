@@ -14,6 +14,7 @@ from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.outcome import Invocation
 from checkpoint_git.protocols.pipeline import verbs as pipeline
 from checkpoint_git.protocols.pipeline.layout import PHASES, READ_PHASES
+from checkpoint_git.protocols.pipeline.store import PHASES_SETTING, SETTING, read_setting
 from tests.support.records import PAYLOADS, RUN, SHORT_RUN, TICKET, put_record, put_text, record
 from tests.support.repos import GitRepo
 from tests.support.verbs import NOON, seconds
@@ -709,6 +710,16 @@ def test_the_phases_of_a_pipeline_are_a_setting(desk: Desk, repo: GitRepo) -> No
     assert len(said.document["phases"]) == 5
     repo.git("config", "checkpoint.pipelinePhases", "create_pr, implement")
     assert "pipelinePhases" in desk.ask("resume", *words[:6], cwd=repo.path).error
+
+
+def test_of_the_settings_only_the_folder_is_expanded_as_git_expands_paths(repo: GitRepo) -> None:
+    repo.git("config", PHASES_SETTING, "~/a")
+    assert read_setting(str(repo.path), os.environ, PHASES_SETTING) == "~/a"
+    for value in ("~/a", "%(prefix)/x"):
+        repo.git("config", SETTING, value)
+        found = read_setting(str(repo.path), os.environ, SETTING)
+        assert found == repo.git("config", "--type=path", SETTING)
+        assert os.path.isabs(found)
 
 
 def test_a_hint_can_be_pasted_whatever_the_names(desk: Desk) -> None:
