@@ -18,25 +18,30 @@ def read_instant(text: object) -> "tuple[int, str] | None":
     as the instants do: the decimals are text, so no precision is lost. A leap second (:60) is the instant one second
     after :59. A missing offset is None.
     """
-    if not isinstance(text, str) or len(text) < 20 or not text.isascii():
+    if not isinstance(text, str) or len(text) < 20 or not text.isascii() or text[10] not in "Tt":
         return None
-    if text[4] != "-" or text[7] != "-" or text[10] not in "Tt" or text[13] != ":" or text[16] != ":":
+    if text[4] != "-" or text[7] != "-" or text[13] != ":" or text[16] != ":":
         return None
-    fields = (text[:4], text[5:7], text[8:10], text[11:13], text[14:16], text[17:19])
-    if not all(field.isdigit() for field in fields):
+    digits = text[:4] + text[5:7] + text[8:10] + text[11:13] + text[14:16] + text[17:19]
+    rest = text[20:].lstrip("0123456789") if text[19] == "." else text[19:]
+    fraction, is_leap = text[20 : len(text) - len(rest)], text[17:19] == "60"
+    is_offset = len(rest) == 6 and rest[0] in "+-" and rest[3] == ":" and rest[4] < "6"
+    if not digits.isdigit() or not (is_offset or rest in ("Z", "z")) or (text[19] == "." and not fraction):
         return None
-    year, month, day, hour, minute, second = (int(field) for field in fields)
-    if not (hour < 24 and minute < 60 and second <= 60):
+    if text[11:13] == "24":  # Python 3.14 takes that hour for the next day
         return None
     try:
-        days = date(year, month, day).toordinal() - _EPOCH
+        moment = datetime.fromisoformat(f"{text[:17]}{'59' if is_leap else text[17:19]}{rest.upper()}")
     except ValueError:  # it is not on the calendar
         return None
-    rest = _read_fraction_and_offset(text[19:])
-    if rest is None:
-        return None
-    fraction, offset = rest
-    return days * DAY + hour * HOUR + minute * MINUTE + second - offset, fraction
+    return _count_seconds(moment) + is_leap, fraction.rstrip("0")
+
+
+def _count_seconds(moment: "datetime") -> int:
+    offset = moment.utcoffset()
+    past = 0 if offset is None else offset.days * DAY + offset.seconds
+    seconds: int = (moment.toordinal() - _EPOCH) * DAY + moment.hour * HOUR + moment.minute * MINUTE + moment.second
+    return seconds - past
 
 
 def read_loose_instant(text: object) -> "tuple[int, str] | None":
@@ -48,12 +53,9 @@ def read_loose_instant(text: object) -> "tuple[int, str] | None":
         return None
     try:
         moment = datetime.fromisoformat(text)
-        offset = moment.utcoffset()
+        return _count_seconds(moment), f"{moment.microsecond:06d}".rstrip("0")
     except ValueError:
         return None
-    seconds = (moment.toordinal() - _EPOCH) * DAY + moment.hour * HOUR + moment.minute * MINUTE + moment.second
-    past = 0 if offset is None else offset.days * DAY + offset.seconds
-    return seconds - past, f"{moment.microsecond:06d}".rstrip("0")
 
 
 def is_plain_instant(text: str) -> bool:
@@ -65,27 +67,6 @@ def is_plain_instant(text: str) -> bool:
     except ValueError:  # a leap second too
         return text[16] == ":" and read_instant(text) is not None
     return text[16] == ":" and text[11:13] != "24"  # Python 3.14 takes that for the next day
-
-
-def _read_fraction_and_offset(rest: str) -> "tuple[str, int] | None":
-    fraction = ""
-    if rest[:1] == ".":
-        end = 1
-        while end < len(rest) and rest[end].isdigit():
-            end += 1
-        fraction, rest = rest[1:end], rest[end:]
-        if not fraction:
-            return None
-    sign, colon, digits = rest[:1], rest[3:4], rest[1:3] + rest[4:]
-    if rest in ("Z", "z"):
-        return fraction.rstrip("0"), 0
-    if len(rest) != 6 or sign not in "+-" or colon != ":" or not digits.isdigit():
-        return None
-    hours, minutes = int(digits[:2]), int(digits[2:])
-    if hours > 23 or minutes > 59:
-        return None
-    offset = hours * HOUR + minutes * MINUTE
-    return fraction.rstrip("0"), -offset if sign == "-" else offset
 
 
 def write_instant(seconds: int) -> str:

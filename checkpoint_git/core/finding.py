@@ -1,8 +1,9 @@
 """A Finding: one thing that is true about the user's data and wants attention."""
 
-from typing import Literal, NamedTuple
+from typing import Literal, NamedTuple, get_args
 
 Level = Literal["error", "warning", "note"]
+LEVELS: tuple[Level, ...] = get_args(Level)  # the worst first
 
 
 class Finding(NamedTuple):
@@ -21,6 +22,11 @@ class Finding(NamedTuple):
     column: int = 0
     hint: str = ""
     cause: str = ""
+
+    @property
+    def place(self) -> str:
+        """`path:line:column`, as far as they are known."""
+        return ":".join([self.path, *(str(number) for number in (self.line, self.column) if number)])
 
 
 def has_errors(findings: list[Finding]) -> bool:

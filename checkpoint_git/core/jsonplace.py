@@ -16,7 +16,3 @@ def locate_all(text: str, places: list[str]) -> list[tuple[int, int]]:
         found[offset] = line, offset - begins + 1
         last = offset
     return [found[offset] for offset in offsets]
-
-
-def locate(text: str, where: str) -> tuple[int, int]:
-    return locate_all(text, [where])[0]

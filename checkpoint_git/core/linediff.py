@@ -1,10 +1,15 @@
 """The difference of two texts as a unified diff. It knows no file."""
 
+from collections.abc import Iterable
+
+from checkpoint_git.core.outcome import Line, Style
+
 _UNENDED = "\\ No newline at end of file"
+_STYLES: dict[str, Style] = {"+": "good", "-": "bad", "@": "strong"}
 
 
-def diff_lines(before: str, after: str, path: str) -> list[str]:
-    """The lines of a diff that `git apply` takes, without line ends; [] where nothing differs. before: "" for a file
+def diff_lines(before: bytes, after: bytes, path: str) -> list[str]:
+    """The lines of a diff that `git apply` takes, without line ends; [] where nothing differs. before: b"" for a file
     that is not there yet. path: relative, as it stands in the header.
     """
     if before == after:
@@ -16,7 +21,11 @@ def diff_lines(before: str, after: str, path: str) -> list[str]:
     return [line for each in diff for line in each.split("\n")]
 
 
-def _split(text: str) -> list[str]:
+def show_diff(lines: Iterable[str]) -> list[Line]:
+    return [Line(line, _STYLES.get(line[:1], ""), hang=-1) for line in lines]
+
+
+def _split(data: bytes) -> list[str]:
     # what is behind the last line end is a line only where it is not empty; git's mark then belongs to it
-    *lines, rest = text.split("\n")
+    *lines, rest = data.decode("utf-8", "replace").split("\n")
     return [*lines, f"{rest}\n{_UNENDED}"] if rest else lines

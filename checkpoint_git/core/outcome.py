@@ -9,7 +9,7 @@ from checkpoint_git.core.terminal_text import escape_controls
 Style = Literal["", "strong", "good", "warn", "bad", "dim"]
 Glyph = Literal["", "complete", "in_progress", "not_started", "blocked", "failed", "decision", "stale"]
 
-_SESSIONS = ("CHECKPOINT_SESSION", "CLAUDE_CODE_SESSION_ID", "CLAUDE_SESSION_ID", "CODEX_THREAD_ID")
+SESSIONS = ("CHECKPOINT_SESSION", "CLAUDE_CODE_SESSION_ID", "CLAUDE_SESSION_ID", "CODEX_THREAD_ID")
 
 
 class Invocation(NamedTuple):
@@ -28,10 +28,12 @@ class Invocation(NamedTuple):
     @property
     def session(self) -> str:
         """The agent's, as its environment names it, else ""."""
-        return next((name for key in _SESSIONS if (name := self.env.get(key))), "")
+        return next((name for key in SESSIONS if (name := self.env.get(key))), "")
 
-    def ask(self, question: str) -> str:
-        """The line that the user answers, "" at the end of input."""
+    def ask(self, question: str, lines: "Iterable[Block]" = ()) -> str:
+        """The line that the user answers, "" at the end of input. lines: shown first."""
+        for line in lines:
+            self.stderr.write(f"{escape_controls(line.text)}\n" if isinstance(line, Line) else "")
         self.stderr.write(f"{escape_controls(question)} ")
         self.stderr.flush()
         return self.stdin.readline()

@@ -9,8 +9,6 @@ from checkpoint_git.core.outcome import Invocation
 T = TypeVar("T")
 Tell = Callable[[str], None]
 
-_BAR = 24  # columns
-
 
 @contextmanager
 def show_progress(invocation: Invocation) -> Iterator[Tell]:
@@ -28,17 +26,8 @@ def show_progress(invocation: Invocation) -> Iterator[Tell]:
 
 
 def follow(items: Iterable[T], what: str, total: int, invocation: Invocation) -> Iterator[T]:
-    """The items as they come, and a bar meanwhile."""
+    """The items as they come, and how far it is meanwhile."""
     with show_progress(invocation) as tell:
         for at, item in enumerate(items):
-            tell(f"{what} {draw_bar(at, total)}")
+            tell(f"{what}: {at} of {total}")
             yield item
-
-
-def draw_bar(done: int, total: int) -> str:
-    if total <= 0:
-        return f"{done}"
-    share = min(max(done, 0), total) / total
-    filled = int(share * _BAR)
-    head = ">" if filled < _BAR else ""
-    return f"[{'=' * filled}{head}{' ' * (_BAR - filled - len(head))}] {int(share * 100):3} % of {total}"

@@ -31,8 +31,8 @@ _NAMED = re.compile(
     r"(?P<sign>[#!])(?P<number>\d{1,9})(?P<more>(?:/[#!]?\d{1,9})*)" + _NUMBER_END
 )
 _SPOKEN = re.compile(
-    r"(?<![^\W_])(?<!\w_)(?<![/-])(?P<kind>PR|pull[ -]request|GH|MR|merge[ -]request)"
-    r"(?:[ -]|[ ]?(?P<sign>[#!])|)(?P<number>\d{1,9})(?P<more>(?:/[#!]\d{1,9})*)" + _NUMBER_END,
+    r"(?<![^\W_])(?<!\w_)(?<![/-])(?P<kind>PR|pull[ -]request|pull(?=/\d)|GH|MR|merge[ -]request)"
+    r"(?:[ -]|(?<=pull)/|[ ]?(?P<sign>[#!])|)(?P<number>\d{1,9})(?P<more>(?:/[#!]\d{1,9})*)" + _NUMBER_END,
     re.IGNORECASE,
 )
 _TICKET = re.compile(

@@ -115,10 +115,6 @@ def make_check(document: Any) -> Check:
     return _join(*_Maker(document.get("$defs", {}) if isinstance(document, dict) else {}).make(document))
 
 
-def _accept(value: Any) -> bool:
-    return True
-
-
 def _refuse(value: Any) -> bool:
     return False
 
@@ -233,9 +229,9 @@ class _Maker:
 
 
 def _join(kind: type | None, inner: Check | None) -> Check:
-    if kind is None or inner is None:
-        return (inner or _accept) if kind is None else lambda value: type(value) is kind
-    return lambda value: type(value) is kind and inner(value)
+    if kind is None:
+        return inner or (lambda value: True)
+    return (lambda value: type(value) is kind) if inner is None else lambda value: type(value) is kind and inner(value)
 
 
 def _choose(allowed: frozenset[type] | None, by_type: Mapping[type, Check], referred: Check | None) -> Step:
@@ -272,6 +268,8 @@ def _make_number_check(schema: Mapping[str, Any]) -> Check | None:
 
 
 def _compile(pattern: Any) -> Callable[[str], Any]:
+    if isinstance(pattern, str) and pattern[:1] == "^" and pattern[1:].replace("_", "").isalnum():
+        return lambda text: text.startswith(pattern[1:])  # ours is such, and to compile it takes longer
     import re
 
     try:

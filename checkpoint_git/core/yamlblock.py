@@ -9,11 +9,6 @@ MAX_KEY = 1_000  # characters; YAML itself allows 1,024 for a key on one line
 # Words that some reader of YAML takes for a boolean or for nothing.
 _WORDS = frozenset(("y", "n", "yes", "no", "on", "off", "true", "false", "null"))
 _PLAIN = r"[A-Za-z_/][A-Za-z0-9_./+@:=?&%~-]*(?<!:)"
-# Texts that begin with a digit and yet are no number in any reader: versions, UUIDs, commit ids with a letter in them.
-_PLAIN_DIGITS = (
-    r"[0-9]+\.[0-9]+\.[0-9]+|[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"
-    r"|(?!0b)[0-9]+[a-df][0-9a-f]*"
-)
 _is_plain = re.compile(_PLAIN).fullmatch
 _is_plain_key = re.compile(r"[A-Za-z_][A-Za-z0-9_./-]*").fullmatch
 

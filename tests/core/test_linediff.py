@@ -13,13 +13,13 @@ TEXTS = st.builds(lambda lines, end: "\n".join(lines) + end, LINES, st.sampled_f
 
 
 def test_equal_texts_have_no_diff() -> None:
-    assert diff_lines("a\nb", "a\nb", "x") == []
+    assert diff_lines(b"a\nb", b"a\nb", "x") == []
 
 
 def test_a_diff_shows_a_few_lines_around_each_change() -> None:
     before = "".join(f"{number}\n" for number in range(40))
     after = before.replace("10\n", "ten\n", 1).replace("30\n", "")
-    assert diff_lines(before, after, "x.json") == [
+    assert diff_lines(before.encode(), after.encode(), "x.json") == [
         "--- a/x.json",
         "+++ b/x.json",
         "@@ -8,7 +8,7 @@",
@@ -45,7 +45,7 @@ def test_a_diff_shows_a_few_lines_around_each_change() -> None:
 @settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(before=TEXTS.filter(bool), after=TEXTS.filter(bool))
 def test_git_applies_every_diff_and_gets_the_other_text(repo: GitRepo, before: str, after: str) -> None:
-    lines = diff_lines(before, after, "file")
+    lines = diff_lines(before.encode(), after.encode(), "file")
     if before == after:
         assert lines == []
         return
@@ -58,4 +58,4 @@ def test_git_applies_every_diff_and_gets_the_other_text(repo: GitRepo, before: s
 def test_texts_without_a_common_line_are_not_compared_for_long() -> None:
     before = "".join(f"a{number}\n" for number in range(60_000))
     after = "".join(f"b{number}\n" for number in range(60_000))
-    assert len(diff_lines(before, after, "x")) == 3 + 120_000
+    assert len(diff_lines(before.encode(), after.encode(), "x")) == 3 + 120_000

@@ -2,8 +2,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from checkpoint_git.core.redact import HIDDEN, hide_tokens, redact
-from checkpoint_git.core.untrusted_text import clean
+from checkpoint_git.core.redact import HIDDEN, hide_tokens, holds_secret, redact
+from checkpoint_git.core.untrusted_text import clean, may_hold_secret
 from tests.support.growth import assert_linear
 
 LETTERS = "aB3dE5gH7jK9mN1pQ2rS4tU6vW8xY0zA"
@@ -18,6 +18,12 @@ SECRETS = [
     f"{'AK'}IA{'ABCDEFGH12345678'}",
     f"{'AI'}za{LETTERS}abc",
     f"{'npm'}_{LETTERS}abcd",
+    f"{'dckr'}_pat_{LETTERS[:27]}",
+    f"{'hv'}s.{LETTERS}",
+    f"{'ho'}oks.slack.com/services/T01234567/B01234567/{LETTERS[:24]}",
+    f"{'disc'}ord.com/api/webhooks/123456789012345678/{LETTERS}{LETTERS}",
+    f"123456789:{'AA'}{LETTERS}a",
+    f"{'S'}K{'0a1b2c3d' * 4}",
     f"{'ey'}JhbGciOiJIUzI1NiJ9.{'eyJ'}zdWIiOiIxIn0.{LETTERS}",
     f"{LETTERS}{LETTERS}",
 ]
@@ -59,6 +65,11 @@ def test_what_is_announced_as_a_secret_is_replaced_and_the_rest_stays(text: str,
         "https://linear.app/tidepool/issue/TIDE-12",
         "mail ada@example.org",
         "oc-app-architect passed review, see #123 and ABC-45",
+        "packages/WebApp/src/components/v2/LoginForm/index",
+        "8AC7242A7F3C1B0D9E8F7A6B5C4D3E2F1A0B9C8D",
+        f"sha256 {'8AC7242A7F3C1B0D' * 4}",
+        "AbstractSingletonProxyFactoryBeanConfigurationV2Test",
+        "docker://python:3.12-slim@sha256:8ac7242a7f3c1b0d9e8f7a6b5c4d3e2f",
     ],
 )
 def test_ordinary_texts_stay_as_they_are(text: str) -> None:
@@ -88,3 +99,89 @@ def test_what_is_quoted_for_a_model_holds_no_token(secret: str) -> None:
 @pytest.mark.parametrize("text", ["token: four bytes", "password=ask Ada", "https://example.org/a", "mail ada@x.org"])
 def test_what_only_speaks_of_tokens_is_quoted_as_it_is(text: str) -> None:
     assert hide_tokens(text) == clean(text, 200) == text
+
+
+@pytest.mark.parametrize("secret", [f"{'dckr'}_pat_{LETTERS[:27]}", f"{'hv'}s.{LETTERS}"])
+def test_a_token_with_a_prefix_is_known_where_nothing_announces_it(secret: str) -> None:
+    assert hide_tokens(f"use {secret}, then go on") == f"use {HIDDEN}, then go on"
+
+
+ANNOUNCED = [
+    ("Authorization: Bearer ", LETTERS[:24]),
+    ("curl -H 'authorization: bearer ", "8ac7242a-7f3c-4b0d-9e8f-7a6b5c4d3e2f"),
+    ("API_KEY=", LETTERS[:20]),
+    ("export MAPS_API_KEY='", "0a1b2c3d4e5f60718293a4b5c6d7e8f9"),
+    ("AWS_SECRET_ACCESS_KEY = ", "wJalrXUtnFEMI/K7MDENG/bPxRfiCYzzzzzzzKEY"),
+    ("AccountName=a;AccountKey=", f"{LETTERS}{LETTERS}{LETTERS[:22]}=="),
+    ("db_password=", "Xk9vPq2LmN4r8Tz1"),
+    ("AWS_SECRET_ACCESS_KEY: ", "wJalrXUtnFEMI/K7MDENG/bPxRfiCYzzzzzzzKEY"),
+    ("SECRET_KEY_BASE=", "0a1b2c3d4e5f60718293a4b5c6d7e8f9" * 4),
+    ("curl -H 'x-api-key: ", "8ac7242a7f3c1b0d9e8f7a6b5c4d3e2f"),
+]
+
+
+@pytest.mark.parametrize(("before", "secret"), ANNOUNCED)
+def test_a_value_that_looks_random_is_a_secret_where_a_name_announces_it(before: str, secret: str) -> None:
+    text = f"{before}{secret}"
+    assert may_hold_secret(text.encode())
+    assert holds_secret(text)
+    assert hide_tokens(text) == f"{before}{HIDDEN}"
+
+
+@pytest.mark.parametrize(
+    "address",
+    [
+        "postgres://app:S3cretPw@db.internal/prod",
+        "redis://:hunter22@cache:6379",
+        "https://ada:open-sesame@x",
+        "https://ada:open-sesame@sha1.example.org",
+    ],
+)
+def test_a_password_in_an_address_is_a_secret(address: str) -> None:
+    assert may_hold_secret(address.encode())
+    assert holds_secret(f"see {address} now")
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Bearer authentication-middleware-2 of 3",
+        "the bearer sends-no-credentials-at-all",
+        "Bearer tokens expire after 3600 seconds, refresh after 1800",
+        "API_KEY=os.environ.get('API_KEY_V2') or key2",
+        "private_key = ed25519.Ed25519PrivateKey.from_private_bytes(data2)",
+        "API_KEY=YOUR_API_KEY_GOES_HERE_1_2",
+        "api_key=xxxxxxxxxxxxxxxxxxxxxxxxxxxxxxxx",
+        "cache_key=0a1b2c3d4e5f60718293a4b5c6d7e8f9",
+        "secret=production-2026-03-02-rotated",
+        "password=getPasswordFromTheVaultOfTheTeam2",
+        "client_secret=${CLIENT_SECRET_2_OF_3}",
+        "scheme://user:pass@host",
+        "postgres://postgres:postgres@db:5432/notes",
+        "postgres://app:password@db/notes",
+        "postgres://app:devpass12@localhost:5432/notes",
+        "https://$USER:$PASSWORD@example.org and https://<user>:<password>@example.org",
+        "https://user:xxxxxxxx@example.org",
+        "https://example.org:8080/a, mail ada@example.org",
+        "git clone ssh://git@example.org:2222/x.git",
+        "the ratio is 12345678:AAA, SKU-12, SKIPPED",
+        "https://hooks.slack.com/services is where hooks are made",
+        f"{'ho'}oks.slack.com/services/T00000000/B00000000/XXXXXXXXXXXXXXXXXXXXXXXX",
+        "docker://python:3.12-slim@sha256:8ac7242a7f3c1b0d9e8f7a6b5c4d3e2f",
+        "user.signingkey=3AA5C34371567BD2",
+        "encryption_key = pbkdf2_hmac_sha256(password, salt)",
+        "private_key = secp256k1_generate_key()",
+        "api_key = get2KeysOf3In4(x)",
+        "api_key = k1OfA2b3C4d5E6f7Settings.name",
+        "private_key = secp256k1_generate_key",
+        "private_key: packages/WebApp3/src/components/v2/LoginForm/index",
+        "client_secret=oauth2_client_v1",
+        "api_key: your-0a1b2c3d4e5f60718293",
+        "https://user:YOUR_PASSWORD@host/",
+        "https://user:placeholder@host/",
+        f"{'gh'}p_{'x' * 36}",
+        f"{'AK'}IAIOSFODNN7EXAMPLE",
+    ],
+)
+def test_ordinary_prose_and_code_holds_no_secret(text: str) -> None:
+    assert not holds_secret(text)

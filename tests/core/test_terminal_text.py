@@ -15,6 +15,7 @@ from checkpoint_git.core.terminal_text import escape_controls, quote_word, short
         ("a\nb\tc\r", "a\\nb\\tc\\r"),
         ("\x9b2J", "\\x9b2J"),
         ("\u202egpj.exe", "\\u202egpj.exe"),
+        ("a\u2062\u2064\xad\u180e\ufff9", "a\\u2062\\u2064\\u00ad\\u180e\\ufff9"),
         ("\ud800", "\\ud800"),
         ("\x7f", "\\x7f"),
         ("a\U000e0072\U000e006d", "a\\U000e0072\\U000e006d"),

@@ -36,7 +36,16 @@ def test_every_shape_is_suspected_wherever_it_is(secret: str, before: str, after
 
 
 @pytest.mark.parametrize(
-    "text", ["", "x" * 15, "a sk_ b", "feature/a-long-name-of-a-branch", "e" * 40, "AKIA is short"]
+    "text",
+    [
+        "",
+        "x" * 15,
+        "a sk_ b",
+        "--next+=x, mail ada@example.org",
+        "feature/a-long-name-of-a-branch",
+        "e" * 40,
+        "AKIA is short",
+    ],
 )
 def test_few_texts_without_a_secret_are_suspected(text: str) -> None:
     assert not may_hold_secret(json.dumps({"a": text}).encode())
