@@ -2,7 +2,6 @@
 
 import os
 import re
-import tempfile
 from collections.abc import Mapping, Sequence
 
 from checkpoint_git.core.managed_block import Note, find_block, put_block, take_block
@@ -45,7 +44,8 @@ def _names_other_driver(line: bytes) -> bool:
 def add_attributes(data: bytes | None, notes: tuple[Note, ...] = (), others: Mapping[str, str] | None = None) -> bytes:
     """others: patterns of other JSON files and their driver, beside those that the block has."""
     kept = {**find_others(data or b""), **(others or {})}
-    lines = "".join(f"{_quote(pattern)} merge={driver}\n" for pattern, driver in kept.items())
+    quoted = ((f'"{pattern}"' if " " in pattern else pattern, driver) for pattern, driver in kept.items())
+    lines = "".join(f"{pattern} merge={driver}\n" for pattern, driver in quoted)
     return put_block(data, attribute_body() + os.fsencode(lines), notes=notes)
 
 
@@ -56,10 +56,6 @@ def find_others(data: bytes) -> dict[str, str]:
     found = (_LINE.fullmatch(line) for line in os.fsdecode(block.body if block else b"").splitlines())
     pairs = [(line[1].strip('"'), line[2]) for line in found if line]
     return {pattern: driver for pattern, driver in pairs if pattern not in ours}
-
-
-def _quote(pattern: str) -> str:
-    return f'"{pattern}"' if " " in pattern else pattern
 
 
 def remove_attributes(data: bytes) -> bytes | None:
@@ -102,9 +98,11 @@ def read_attribute(
 
 def read_shared_merge_attributes(top: str, names: Sequence[str], env: Mapping[str, str]) -> dict[str, str]:
     """As .gitattributes gives it in a clone without settings of its own."""
+    from tempfile import TemporaryDirectory  # late, as most who ask for attributes need none
+
     # An empty git directory is asked: it has no info/attributes, which would overrule every file.
     try:
-        with tempfile.TemporaryDirectory(prefix="checkpoint-attributes-") as folder:
+        with TemporaryDirectory(prefix="checkpoint-attributes-") as folder:
             for name in ("objects", "refs"):
                 os.mkdir(os.path.join(folder, name))
             with open(os.path.join(folder, "HEAD"), "w", encoding="ascii") as stream:

@@ -162,9 +162,10 @@ def _may_be_unmerged(index: bytes) -> bool:
     if index[4:8] == b"\0\0\0\4":  # names are shortened by what they share with the one before
         return True
     for ending in {kind.parts[-1] for kind in KINDS}:
-        for found in re.finditer(re.escape(ending.encode()) + b"\0", index):
+        tail, found = ending.encode() + b"\0", -1
+        while (found := index.find(tail, found + 1)) >= 0:
             # backwards to where the two bytes before hold the stage and, in 12 bits, the length of the name from there
-            end = at = found.end() - 1
+            end = at = found + len(tail) - 1
             while at > 2 and index[at - 1] and end - at < 0xFFF:
                 at -= 1
                 if index[at - 2] & 0x30 and (index[at - 2] & 0xF) << 8 | index[at - 1] == end - at:

@@ -11,8 +11,6 @@ Narrative = Literal["auto", "newest", "conflict"]
 DRIVER = "merge.checkpoint.driver"
 RECURSIVE = "merge.checkpoint.recursive"
 BASE_DRIVER = "merge.checkpoint-base.driver"
-# init wrote it once. A patch of what a text converter shows cannot be applied, and neither can the rest of that patch.
-TEXTCONV = "diff.checkpoint.textconv"
 MERGETOOL = "mergetool.checkpoint.cmd"
 MERGETOOL_TRUST = "mergetool.checkpoint.trustexitcode"  # as git prints it: a setting's name has no capitals
 PYTHON = "checkpoint.install.python"
@@ -22,8 +20,6 @@ HOOKS = "checkpoint.install.hooks"  # "none" where init was told that this clone
 HOOK_SECTION = "hook.checkpoint-git-"  # and a hook's name: git 2.54 and later run what is configured there
 _OWN_NAME = "checkpoint-git:"
 JSON_DRIVER = "checkpoint-json-"  # with the digest of a schema: the driver of files that merge by it
-# The length of a configuration file whose last line had no end before we wrote to it: git ends such a line.
-UNENDED_SIZE = "checkpoint.install.unended"
 
 # What `checkpoint merge-driver` exits with for a conflict. Not 3, which is a command's answer when it fails.
 CONFLICT_ON_PATH = 10
@@ -129,10 +125,6 @@ def read_driver_command(command: str) -> Installed | None:
     return Installed(words[0], words[3], Choices(narrative, *schemas))
 
 
-def is_own_textconv(command: str) -> bool:
-    return command.startswith("show() {") and "/textconv.py" in command
-
-
 def foreign_sections(settings: Mapping[str, str]) -> tuple[str, ...]:
     """Those under our names that somebody else wrote, each with a dot at its end."""
     taken = []
@@ -140,8 +132,6 @@ def foreign_sections(settings: Mapping[str, str]) -> tuple[str, ...]:
         command, name = settings.get(f"{section}driver"), settings.get(f"{section}name") or _OWN_NAME
         is_ours = read_driver_command(command) if command else name.startswith(_OWN_NAME)
         taken += [] if is_ours else [section]
-    if TEXTCONV in settings and not is_own_textconv(settings[TEXTCONV]):
-        taken.append("diff.checkpoint.")
     mergetool = settings.get(MERGETOOL)
     is_ours = mergetool.endswith(_MERGETOOL_WORDS) if mergetool else MERGETOOL_TRUST not in settings
     return (*taken, *([] if is_ours else ["mergetool.checkpoint."]))
@@ -149,7 +139,7 @@ def foreign_sections(settings: Mapping[str, str]) -> tuple[str, ...]:
 
 def find_own_settings(settings: Mapping[str, str]) -> list[str]:
     foreign = foreign_sections(settings)
-    ours = (*plan_settings("", "", Choices()), TEXTCONV, HOOKS, UNENDED_SIZE)
+    ours = (*plan_settings("", "", Choices()), HOOKS, "checkpoint.install.unended")  # which no init writes now
     own = [key for key in ours if key in settings and not key.startswith(foreign or "\0")]
     return own + [key for key in settings if key.startswith((f"merge.{JSON_DRIVER}", HOOK_SECTION))]
 

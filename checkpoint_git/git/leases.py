@@ -18,9 +18,10 @@ SEEN = "refs/checkpoint/seen/"  # the remote's, as last fetched
 FETCHED = f"+{OURS}*:{SEEN}*"
 LONGEST = 7 * DAY
 _LAST = 253_402_300_799 - LONGEST  # the year 9999 ends a week later, and no later time can be written
+_MOST_PACKED = 1 << 25  # bytes of packed refs that are read here rather than by git
 _MARGIN = 60  # seconds by which two clocks may differ
 _FORM = "--format=%(refname)%00%(objectname)%00%(committerdate:unix)%00%(contents:subject)"
-_SUBJECT = re.compile(r"claimed until (\S+) by (.+)")
+_SUBJECT = r"claimed until (\S+) by (.+)"
 
 
 class Claim(NamedTuple):
@@ -67,7 +68,8 @@ def find_claims(work_tree: str | None, git_dir: str | None, env: Mapping[str, st
     with suppress(OSError, CheckpointError):  # a damaged ref: `claim` says so
         if work_tree and not any(os.path.isdir(os.path.join(common, name)) for name in ("refs/checkpoint", "reftable")):
             with open(os.path.join(common, "packed-refs"), "rb") as stream:
-                work_tree = work_tree if b" refs/checkpoint/" in stream.read() else None
+                data = stream.read(_MOST_PACKED)
+                work_tree = work_tree if len(data) == _MOST_PACKED or b" refs/checkpoint/" in data else None
         claims = read_claims(work_tree, env) if work_tree else []
         found = {(one.name, one.holder): one for one in claims if now < one.ends}
     return list(found.values())
@@ -80,7 +82,7 @@ def read_claims(work_tree: str, env: Mapping[str, str]) -> list[Claim]:
 
 def _parse(ref: str, commit: str, date: str, subject: str) -> Claim:
     # fail closed: what is not understood lasts as long as a claim can
-    match, since = _SUBJECT.match(subject), min(int(date or 0), _LAST)
+    match, since = re.match(_SUBJECT, subject), min(int(date or 0), _LAST)
     instant = read_instant(match[1]) if match else None
     until = min(instant[0] if instant else since + LONGEST, since + LONGEST)
     return Claim(ref, commit, since, until, shorten(match[2], 1_000) if match else "an unknown holder")

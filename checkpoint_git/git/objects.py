@@ -6,8 +6,8 @@ from typing import TYPE_CHECKING, NamedTuple, NoReturn, Self
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.jsontext import MAX_BYTES
+from checkpoint_git.git.run import LACKING, run_git, start_git
 from checkpoint_git.git.run import Env as Env  # for who reads objects
-from checkpoint_git.git.run import run_git, start_git
 
 if TYPE_CHECKING:
     import subprocess
@@ -188,7 +188,7 @@ def read_beginnings(cwd: str, names: Sequence[str], env: Env = None) -> Iterator
 
 
 def _raise_missing(name: str) -> NoReturn:
-    raise CheckpointError(f"git has no object {name}", "the repository is damaged: git fsck")
+    raise CheckpointError(f"git has no object {name}", LACKING)
 
 
 def read_headers(cwd: str, names: Sequence[str | bytes], env: Env = None) -> list[Header]:
@@ -211,21 +211,27 @@ def find_missing(cwd: str, names: Sequence[str], env: Env = None) -> frozenset[s
 
 
 def read_commit(cwd: str, rev: str, env: Env = None) -> str:
-    commit = _find_commit(cwd, rev, env)
+    commit = find_commit(cwd, rev, env)
     if not commit:
         raise CheckpointError(f"{rev!r} names no commit", "give a branch, a tag or a commit id")
     return commit
 
 
 def has_commit(cwd: str, rev: str, env: Env = None) -> bool:
-    return bool(_find_commit(cwd, rev, env))
+    return bool(find_commit(cwd, rev, env))
 
 
-def _find_commit(cwd: str, rev: str, env: Env) -> str:
+def is_id(name: str) -> bool:
+    return len(name) in (40, 64) and {*name} <= {*"0123456789abcdef"}
+
+
+def find_commit(cwd: str, rev: str, env: Env = None) -> str:
+    """The full id, "" for none."""
     # The name of a branch means the branch: for git, a tag of that name comes first, and anybody may have pushed one
     name = rev.partition("^")[0].partition("~")[0].partition("@")[0]
-    is_branch = name != "" and not name.startswith("refs/") and not name.endswith("HEAD") and len(name) not in (40, 64)
-    for above in ("refs/remotes/", "refs/heads/", "") if is_branch else ("",):
+    is_own = name.endswith("HEAD") and "/" not in name  # MERGE_HEAD, say
+    is_branch = name != "" and not name.startswith("refs/") and not is_own and not is_id(name)
+    for above in ("refs/remotes/", "refs/heads/", "refs/remotes/origin/", "") if is_branch else ("",):
         words = ["rev-parse", "--verify", "--quiet", "--end-of-options", f"{above}{rev}^{{commit}}"]
         result = run_git(words, cwd, env=env, check=False)
         if result.code == 0:
@@ -337,7 +343,11 @@ def read_object_format(cwd: str, env: Env = None) -> str:
 
 def blob_id(data: bytes, like: str) -> str:
     """The id that git gives to a blob. like: the id of any object in the same repository, which tells the hash."""
-    import hashlib
-
-    make = hashlib.sha256 if len(like) == 64 else hashlib.sha1
-    return make(b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest()
+    try:  # hashlib brings OpenSSL along: 5 ms of every sync
+        from _sha1 import sha1  # type: ignore[import-not-found]  # typeshed leaves it out
+    except ImportError:
+        from hashlib import sha1
+    if len(like) == 64:
+        from hashlib import sha256 as sha1
+    digest: str = sha1(b"blob %d\0" % len(data) + data, usedforsecurity=False).hexdigest()
+    return digest

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.git.objects import Entry
-from checkpoint_git.git.run import GitResult, clean_env, git_error, quote_path, read_names, run_git
+from checkpoint_git.git.run import NO_HOOKS, GitResult, clean_env, git_error, quote_path, read_names, run_git
 
 # in git's own words, LC_ALL=C; the last three where a prune removes what was written, or the folder to write to
 _UNSTABLE = (
@@ -17,7 +17,6 @@ _BUS_ERROR = -7  # the signal that a process gets when what it has mapped is not
 # What is written is on the disk before the ref that needs it: a power cut leaves no point without its content.
 # Compressing costs most of the time, and `git gc` does it for all that lasts.
 _LASTING = ("-c", "core.fsync=all", "-c", "core.looseCompression=0")
-_NO_HOOKS = ("-c", "core.hooksPath=/dev/null")  # a hook on refs is for the user's own
 _AUTHOR = {f"GIT_{role}_{what}": "checkpoint" for role in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
 
 
@@ -44,7 +43,7 @@ def write_files(work_tree: str, paths: Sequence[str], env: Mapping[str, str]) ->
 
 
 def _write(words: Sequence[str], work_tree: str, stdin: bytes, env: Mapping[str, str]) -> str:
-    result = run_git([*_LASTING, *words], work_tree, stdin=stdin, env=env, check=False)
+    result = run_git([*_LASTING, *NO_HOOKS, *words], work_tree, stdin=stdin, env=env, check=False)
     if result.code != 0:
         raise _explain(words[:1], result, work_tree)
     return result.out.decode("ascii").strip()
@@ -74,7 +73,8 @@ def write_commit(
     with tempfile.TemporaryDirectory(prefix="checkpoint-index-") as folder:
         private = {**quiet_env(env), **_AUTHOR, "GIT_INDEX_FILE": os.path.join(folder, "index")}
         lines = (f"{mode} {blob}\t{path}\0" for path, (mode, blob) in files.items())
-        run_git(["update-index", "-z", "--index-info"], work_tree, stdin=os.fsencode("".join(lines)), env=private)
+        stage = [*NO_HOOKS, "update-index", "-z", "--index-info"]
+        run_git(stage, work_tree, stdin=os.fsencode("".join(lines)), env=private)
         tree = _write(["write-tree", "--missing-ok"], work_tree, b"", private)
     behind = [word for parent in parents for word in ("-p", parent)]
     words, stdin = ["commit-tree", "--no-gpg-sign", *behind, tree], message.encode("utf-8", "replace")
@@ -83,7 +83,7 @@ def write_commit(
 
 def create_ref(work_tree: str, ref: str, commit: str, env: Mapping[str, str]) -> bool:
     """Returns False, nothing changed, where the ref is there already."""
-    words = [*_LASTING, *_NO_HOOKS, "update-ref", "--no-deref", ref, commit, "0" * len(commit)]
+    words = [*_LASTING, *NO_HOOKS, "update-ref", "--no-deref", ref, commit, "0" * len(commit)]
     result = run_git(words, work_tree, env={**quiet_env(env), **_AUTHOR}, check=False)
     if result.code == 0:
         return True
@@ -94,7 +94,7 @@ def create_ref(work_tree: str, ref: str, commit: str, env: Mapping[str, str]) ->
 
 def remove_ref(work_tree: str, ref: str, commit: str, env: Mapping[str, str]) -> bool:
     """Returns False where the ref names another commit, or is gone."""
-    words = [*_LASTING, *_NO_HOOKS, "update-ref", "--no-deref", "-d", ref, commit]
+    words = [*_LASTING, *NO_HOOKS, "update-ref", "--no-deref", "-d", ref, commit]
     return run_git(words, work_tree, env=quiet_env(env), check=False).code == 0
 
 

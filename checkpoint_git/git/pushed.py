@@ -86,8 +86,9 @@ def read_losses_between(
 
 def read_new_losses(work_tree: str, commit: str, known: Sequence[str], pattern: str, env: Env = None) -> list[Loss]:
     """What a commit on a new ref changed or left out. known: as above."""
-    words = ["rev-list", "--boundary", commit, "--not", *known]
-    lines = run_git(words, work_tree, env=env, check=False).out.decode().splitlines()
-    ends = [line[1:] for line in lines if line.startswith("-")][:_MOST_ENDS]
+    if not run_git(["rev-parse", *known], work_tree, env=env, check=False).out:
+        return []  # and no walk through all of the history
+    lines = run_git(["rev-list", "--boundary", commit, "--not", *known], work_tree, env=env, check=False).out.decode()
+    ends = [line[1:] for line in lines.splitlines() if line.startswith("-")][:_MOST_ENDS]
     found = (loss for end in ends for loss in read_losses_between(work_tree, (end, commit), known, pattern, env))
     return list(dict.fromkeys(found))

@@ -51,18 +51,6 @@ def _read_remotes(work_tree: str) -> list[tuple[str, str]]:
     return found
 
 
-class Tag(NamedTuple):
-    name: str
-    when: int  # seconds since 1970: it was made, of a lightweight one its commit
-
-
-def read_newest_tag(work_tree: str, env: Mapping[str, str]) -> Tag | None:
-    words = ["for-each-ref", "--sort=-creatordate", "--count=1", "--format=%(creatordate:unix) %(refname:lstrip=2)"]
-    out = run_git([*words, "refs/tags"], work_tree, env=env, check=False).out
-    when, _, name = out.decode("utf-8", "replace").rstrip("\n").partition("\n")[0].partition(" ")
-    return Tag(name, int(when)) if when.isdecimal() and name else None
-
-
 class DefaultBranch(NamedTuple):
     name: str
     attributes: bytes | None

@@ -17,7 +17,7 @@ from checkpoint_git.git.history.log import read_boundary
 from checkpoint_git.git.merges.bases import read_base_ids
 from checkpoint_git.git.merges.merges import UNSHALLOW
 from checkpoint_git.git.objects import Env
-from checkpoint_git.git.run import GitResult, clean_env, run_git, start_git
+from checkpoint_git.git.run import LAZY_FETCH, NO_HOOKS, GitResult, clean_env, run_git, start_git
 
 Kind = Literal["arrived", "lost", "refused", "hook", "unknown"]
 
@@ -26,20 +26,18 @@ PATIENCE = 540.0  # seconds for one question, unless the caller says: less than 
 _DEEPER = ("--deepen=64", "--deepen=512")  # commits, before all the rest is fetched
 _MOST_SAID = 1 << 20  # bytes of one stream
 _CHUNK = 1 << 16
+_DEVNULL = -3  # as subprocess calls it
 _HELD, _NAP = 5.0, 0.05  # seconds
 _LONGEST_REASON, _LONGEST_BRANCH = 600, 200  # characters
 _SETTINGS = ("fetch.unpackLimit=1", "gc.auto=0", "maintenance.auto=false", "advice.pushFetchFirst=false")
-_NO_HOOKS = f"core.hooksPath={os.devnull}"
 _FETCH = ("fetch", "-q", "--no-tags", "--no-recurse-submodules", "--no-write-fetch-head")
 _MISSING = re.compile(rb"couldn't find remote ref|not our ref|unadvertised object")
 _LOST = re.compile(
     rb"stale info|fetch first|non-fast-forward|failed to update ref|cannot lock ref|incorrect old value|already exists"
-    rb"|but expected|unable to create .*\.lock|failed to lock"
+    rb"|but expected|[Uu]nable to create '[^']*\.lock': File exists|failed to lock"
 )
 _NO_ROOM = b"exists; cannot create"  # a/b beside a branch a: no attempt will ever succeed
 _NOISE = re.compile(rb"^(To |error: failed to push some refs|hint: |fatal: the remote end hung up upon initial)")
-
-
 _NO_ACCESS = re.compile(
     rb"could not read (User|Pass)|Authentication failed|Permission denied|error: 40[13]|key verific"
 )
@@ -64,7 +62,7 @@ def network_env(env: Mapping[str, str]) -> dict[str, str]:
     kept = {name: value for name, value in env.items() if name.startswith("GIT_CONFIG")}
     quiet = {"GIT_TERMINAL_PROMPT": "0", "GIT_OPTIONAL_LOCKS": "0", "LC_ALL": "C", "GIT_MERGE_AUTOEDIT": "no"}
     quiet |= {"SSH_ASKPASS": "", "SSH_ASKPASS_REQUIRE": "never", "GCM_INTERACTIVE": "never"}
-    return {"GIT_ASKPASS": "", **clean_env(env), **kept, **quiet}
+    return {"GIT_ASKPASS": "", LAZY_FETCH: "0", **clean_env(env), **kept, **quiet}
 
 
 def check_branch(cwd: str, name: str, *, is_new: bool = False) -> str:
@@ -73,7 +71,8 @@ def check_branch(cwd: str, name: str, *, is_new: bool = False) -> str:
     fits = short.isprintable() and len(short) <= _LONGEST_BRANCH
     fits = fits and short != "" and not short.startswith("refs/")
     fits = fits and not (is_new and (short in ("@", "HEAD") or short.startswith("-")))
-    if not fits or run_git(["check-ref-format", f"{HEADS}{short}"], cwd, check=False).code != 0:
+    is_plain = short.isascii() and short.replace("-", "").replace("_", "").isalnum()  # most are: git need not be asked
+    if not fits or not (is_plain or run_git(["check-ref-format", f"{HEADS}{short}"], cwd, check=False).code == 0):
         shown = escape_controls(shorten(name, 100))
         raise CheckpointError(f"'{shown}' cannot be a branch", "give its short name, such as topic")
     return f"{HEADS}{short}"
@@ -182,10 +181,17 @@ def _shown(text: bytes) -> str:
 # No hook of this clone runs but pre-push, and no ref is written but what git keeps of remote branches. Whoever answers
 # may be slow, silent, talkative or gone: every question has an end in time and in memory.
 def _run(words: Sequence[str], cwd: str, env: Env, timeout: float, *, hooks: bool = False) -> GitResult:
-    settings = [word for each in (*_SETTINGS, *([] if hooks else [_NO_HOOKS])) for word in ("-c", each)]
-    timeout = timeout or PATIENCE
+    settings = [*(word for each in _SETTINGS for word in ("-c", each)), *([] if hooks else NO_HOOKS)]
+    result, trouble = run_bounded([*settings, *words], cwd, env, timeout or PATIENCE)
+    return result._replace(err=f"fatal: {trouble}\n".encode() + result.err) if trouble else result
+
+
+def run_bounded(
+    words: Sequence[str], cwd: str, env: Env, timeout: float, stdin: int = _DEVNULL
+) -> tuple[GitResult, str]:
+    """And why it was ended, with all that it has started; "" where it ended by itself. timeout: seconds."""
     ends, out, err, trouble = time.monotonic() + timeout, bytearray(), bytearray(), "it was interrupted"
-    process = start_git([*settings, *words], cwd, env=env, stdin=-3, own_group=True)  # subprocess.DEVNULL
+    process = start_git(words, cwd, env=env, stdin=stdin, own_group=True)
     with process, selectors.DefaultSelector() as selector:
         try:
             selector.register(cast(IO[bytes], process.stdout), selectors.EVENT_READ, out)
@@ -203,5 +209,4 @@ def _run(words: Sequence[str], cwd: str, env: Env, timeout: float, *, hooks: boo
             if trouble:
                 with suppress(ProcessLookupError, PermissionError):
                     os.killpg(process.pid, signal.SIGKILL)
-    said = f"fatal: {trouble}\n".encode() if trouble else b""
-    return GitResult(-signal.SIGKILL if trouble else process.wait(), bytes(out), said + bytes(err[:_MOST_SAID]))
+    return GitResult(-signal.SIGKILL if trouble else process.wait(), bytes(out), bytes(err[:_MOST_SAID])), trouble

@@ -28,16 +28,25 @@ _PIPE = 1 << 20  # bytes
 _USAGE_ERROR = 129
 # what git would start also to read, and an index written anew, which starts a hook: an unpacked archive may name any
 _QUIET = ("-c", "core.fsmonitor=false", "-c", "diff.autoRefreshIndex=false")
+# a hook on refs and on the index is for the user's own, and for no private one
+NO_HOOKS = ("-c", f"core.hooksPath={os.devnull}")
 _COMPARING = frozenset(("status", "diff"))
+# In a partial clone git would fetch what these lack, with the transport that the configuration names.
+_READING = frozenset(("cat-file", "diff", "diff-files", "diff-index", "diff-tree", "status"))
+LAZY_FETCH = "GIT_NO_LAZY_FETCH"  # "0" lets git fetch: it is in no configuration, so it is the user's word
+_OFFLINE = {LAZY_FETCH: "1", "GIT_ALLOW_PROTOCOL": "none"}
 _NO_GIT = ("git was not found", "install git, or put it on PATH")
 _SET_ASIDE = 'mv "$(git rev-parse --git-path refs/worktree/checkpoint)" "$(git rev-parse --git-path checkpoint-pruned)"'
 _OTHER_OWNER = "the repository belongs to another user: git config --global --add safe.directory PATH"
+LACKING = f"in a partial clone: export {LAZY_FETCH}=0 lets git fetch it; else the repository is damaged: git fsck"
 _KNOWN_TROUBLE = (
     (b"dubious ownership", _OTHER_OWNER),
     (b"unsafe repository", _OTHER_OWNER),  # git 2.35.2 to 2.37
     (b"safe.bareRepository", 'name the bare repository, as this setting wants it: export GIT_DIR="$PWD"'),
     (b"not a git repository", "go into a repository, or make one: git init"),
     (b"for refs/worktree/checkpoint/", f"git pruned what these refs of sync name; set them aside: {_SET_ASIDE}"),
+    (b"lazy fetching disabled", LACKING),
+    (b"transport '", LACKING),  # is not allowed: in gits that do not know the variable
     (b"No space left on device", "the disk is full: make room, then run the same command again"),
     (b"must be run in a work tree", "go into a work tree: a bare repository has no files to look at"),
 )
@@ -91,9 +100,7 @@ def start_git(
     """
     import subprocess
 
-    surroundings = {"GIT_OPTIONAL_LOCKS": "0", **(os.environ if env is None else env)}
-    if not _COMPARING.isdisjoint(words[:2]):
-        words, surroundings = _leave_filters(words, cwd, surroundings)
+    words, surroundings = _quieten(words, cwd, {"GIT_OPTIONAL_LOCKS": "0", **(os.environ if env is None else env)})
     try:
         return subprocess.Popen(
             ["git", *_QUIET, *words],
@@ -112,7 +119,11 @@ def start_git(
         raise CheckpointError(f"git could not be started: {error.strerror}", "check PATH and the directory") from error
 
 
-def _leave_filters(words: Sequence[str], cwd: str, env: dict[str, str]) -> tuple[Sequence[str], dict[str, str]]:
+def _quieten(words: Sequence[str], cwd: str, env: dict[str, str]) -> tuple[Sequence[str], dict[str, str]]:
+    if not _READING.isdisjoint(words[:2]):
+        env |= _OFFLINE if env.get(LAZY_FETCH) != "0" else {}
+    if _COMPARING.isdisjoint(words[:2]):
+        return words, env
     # git would start the programs that the configuration names, to compare a file whose time has changed: without them
     # it counts as changed unless its bytes are those of the index. Nor is a submodule asked, which has its own.
     asked = ["config", "--null", "--name-only", "--get-regexp", r"^filter\..*\.(clean|process|required)$"]
@@ -134,8 +145,7 @@ def stream_git(words: Sequence[str], cwd: str, *, env: Mapping[str, str]) -> Ite
     nothing, quiet = (os.open(os.devnull, flags | os.O_CLOEXEC) for flags in (os.O_RDONLY, os.O_WRONLY))
     ends = ((nothing, 0), (writing, 1), (quiet, 2))
     actions = [(os.POSIX_SPAWN_DUP2, *end) for end in ends]
-    if not _COMPARING.isdisjoint(words[:2]):
-        words, env = _leave_filters(words, cwd, dict(env))
+    words, env = _quieten(words, cwd, dict(env))
     try:
         process = os.posix_spawnp("git", ["git", *_QUIET, "-C", cwd, *words], env, file_actions=actions)
     except OSError as error:
@@ -181,15 +191,20 @@ def clean_env(env: Mapping[str, str]) -> dict[str, str]:
     return {**kept, **_ANY_BARE} if is_named else kept
 
 
+def fetching_env(env: Mapping[str, str]) -> dict[str, str]:
+    """In which git gets what a partial clone lacks, unless the user forbids it."""
+    return {LAZY_FETCH: "0", **env}
+
+
 def offline_env(env: Mapping[str, str]) -> dict[str, str]:
-    """A clean one, in which git asks no server for what a partial clone lacks."""
-    return {**clean_env(env), "GIT_NO_LAZY_FETCH": "1", "GIT_ALLOW_PROTOCOL": "none", "GIT_TERMINAL_PROMPT": "0"}
+    """A clean one, in which git asks no server for what a partial clone lacks, unless the user lets it."""
+    return {**clean_env(env), **(_OFFLINE if env.get(LAZY_FETCH) != "0" else {}), "GIT_TERMINAL_PROMPT": "0"}
 
 
 def find_common_dir(git_dir: str) -> str:
     """What all work trees share; disk.discover reads it too, but packages of one layer do not know one another."""
     with suppress(OSError), open(os.path.join(git_dir, "commondir"), "rb") as stream:
-        return os.path.normpath(os.path.join(git_dir, os.fsdecode(stream.read(4096).strip())))
+        return os.path.normpath(os.path.join(git_dir, os.fsdecode(stream.read(4096).replace(b"\0", b"").strip())))
     return git_dir
 
 

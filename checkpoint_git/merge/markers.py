@@ -43,33 +43,33 @@ class Region:
 def split_regions(segments: "list[str | Alternatives]") -> "list[str | Region]":
     """The segments as whole lines: text that all sides share, and regions that they do not, one for each place."""
     chunks: list[str | Region] = []
-    shared = ""
+    shared: list[str] = []
     open_sides: list[list[str]] | None = None  # pieces: a line may hold thousands
     wheres: dict[str, None] = {}
     places: list[str] = []
     for segment in segments:
         if isinstance(segment, Alternatives):
             if open_sides is None:
-                cut = shared.rfind("\n") + 1
-                chunks.append(shared[:cut])
-                open_sides, wheres, places, shared = [[shared[cut:]] for _ in range(3)], {}, [], ""
+                above, newline, line = "".join(shared).rpartition("\n")
+                chunks.append(above + newline)
+                open_sides, wheres, places, shared = [[line] for _ in range(3)], {}, [], []
             for side, text in zip(open_sides, segment.texts, strict=True):
                 side.append(text)
             wheres[segment.where] = None
             if segment.place or not segment.where:
                 places.append(segment.place)
         elif open_sides is None:
-            shared += segment
+            shared.append(segment)
         else:
             line, newline, rest = segment.partition("\n")
             for side in open_sides:
                 side.append(line + newline)
             if newline:
                 chunks.append(Region(["".join(side) for side in open_sides], list(wheres), places))
-                open_sides, shared = None, rest
+                open_sides, shared = None, [rest]
     if open_sides is not None:
         chunks.append(Region(["".join(side) for side in open_sides], list(wheres), places))
-    chunks.append(shared)
+    chunks.append("".join(shared))
     joined: list[str | Region] = []
     for chunk in chunks:
         between = joined.pop() if _is_bridge(joined, chunk) else ""

@@ -68,7 +68,7 @@ def test_the_answers_of_the_driver_become_gits(status: int, is_on_path: bool, tm
     assert ("did not run" in done.stderr) == touched
 
 
-@pytest.mark.parametrize("key", ["merge.checkpoint-base.driver", "merge.checkpoint.name", "diff.checkpoint.textconv"])
+@pytest.mark.parametrize("key", ["merge.checkpoint-base.driver", "merge.checkpoint.name"])
 def test_what_somebody_else_defined_under_our_names_is_not_ours_to_remove(key: str) -> None:
     theirs = {key: "jq -S ."}
     assert find_own_settings(theirs) == []

@@ -1,8 +1,12 @@
 """git's hook lines, taken apart."""
 
+from typing import Any
+
 import pytest
 
-from checkpoint_git.git.pushed import Push, is_zero, parse_pushes
+from checkpoint_git.git.pushed import Push, is_zero, parse_pushes, read_new_losses
+from checkpoint_git.git.run import run_git
+from tests.support.repos import GitRepo
 
 ZERO = "0" * 40
 
@@ -20,3 +24,17 @@ def test_other_lines_are_none(text: str) -> None:
 @pytest.mark.parametrize(("text", "zero"), [(ZERO, True), ("0" * 64, True), ("0" * 39 + "1", False)])
 def test_zero_ids_are_known_in_either_length(text: str, zero: bool) -> None:
     assert is_zero(text) == zero
+
+
+def test_a_clone_that_knows_no_remote_walks_none_of_its_history(repo: GitRepo, monkeypatch: pytest.MonkeyPatch) -> None:
+    repo.commit()
+    asked: list[str] = []
+    real = run_git
+
+    def note(words: list[str], *rest: Any, **more: Any) -> Any:
+        asked.append(words[0])
+        return real(words, *rest, **more)
+
+    monkeypatch.setattr("checkpoint_git.git.pushed.run_git", note)
+    assert read_new_losses(str(repo.path), "HEAD", ["--remotes"], "*.yaml") == []
+    assert "rev-list" not in asked

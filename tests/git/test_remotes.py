@@ -63,6 +63,8 @@ def test_a_remote_is_configured_or_an_address(repo: GitRepo) -> None:
             "lost",
         ),
         (1, TO + b"!\tabc:refs/heads/main\t[remote rejected] (failed to update ref)\n", b"", "lost"),
+        (1, TO + b"!\tabc:x\t[remote rejected] (Unable to create '/x/main.lock': File exists.)\n", b"", "lost"),
+        (1, TO + b"!\tabc:x\t[remote rejected] (unable to create '/x/objects': Permission denied)\n", b"", "refused"),
         (
             1,
             TO + b"!\tabc:refs/heads/a/b\t[remote rejected] (failed to update ref)\n",

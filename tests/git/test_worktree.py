@@ -4,7 +4,7 @@ import os
 
 import pytest
 
-from checkpoint_git.git.refs import read_default_branch, read_newest_tag
+from checkpoint_git.git.refs import read_default_branch
 from checkpoint_git.git.worktree import read_changed, read_uncommitted, read_unmerged
 from tests.support.repos import GitRepo
 
@@ -78,15 +78,6 @@ def test_unmerged_are_checkpoints_alone(repo: GitRepo, env: dict[str, str]) -> N
     assert read_unmerged(str(repo.path), env) == []
     repo.exit_code("merge", "side")
     assert read_unmerged(str(repo.path), env) == [path]
-
-
-def test_the_newest_tag_is_the_one_that_was_made_last(repo: GitRepo, env: dict[str, str]) -> None:
-    assert read_newest_tag(str(repo.path), env) is None
-    repo.commit("begin")
-    for name, when in (("v2", 1_800_000_000), ("v1", 1_900_000_000)):
-        at = {**env, "GIT_COMMITTER_DATE": f"@{when} +0000"}
-        assert repo.run("git", "tag", "-a", "-m", "x", name, env=at).returncode == 0
-    assert read_newest_tag(str(repo.path), env) == ("v1", 1_900_000_000)
 
 
 def test_the_default_branch_is_the_remotes_own_else_one_of_the_usual_names(repo: GitRepo, env: dict[str, str]) -> None:

@@ -495,7 +495,7 @@ def test_a_queue_of_merges_is_judged_one_by_one(server: Server) -> None:
         server.merge(name)
     wrong = server.repo.git("rev-parse", "HEAD")
     ran = verify(server, "--base", base, "--candidate", "HEAD")
-    assert (ran.codes, len(ran.outcome.data["merges"])) == (["merge/duplicated"], 3)
+    assert (ran.codes, ran.outcome.data["merges_looked_at"]) == (["merge/duplicated"], 3)
     assert wrong[:12] in ran.outcome.findings[0].message
     assert verify(server, "--base", base, "--candidate", "HEAD^").codes == []
     server.commit(changed(set_field(step="direct")))
@@ -556,7 +556,7 @@ def test_a_criss_cross_is_held_against_the_merge_of_its_bases(server: Server) ->
 # words and strangers
 
 
-@pytest.mark.parametrize("words", [["nonsense"], [""], ["--after=nonsense"], ["HEAD", "--head=-x"], ["--base=HEAD"]])
+@pytest.mark.parametrize("words", [["nonsense"], [""], ["nonsense..HEAD"], ["HEAD", "--head=-x"], ["--base=HEAD"]])
 def test_what_names_no_commit_is_refused(words: list[str], server: Server) -> None:
     with pytest.raises(CheckpointError):
         look(server, *words)

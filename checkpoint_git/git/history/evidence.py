@@ -76,12 +76,9 @@ def decide_taken_back(told: Sequence[Told], wanted: frozenset[str], pairs: Pairs
     for reference, group in _group(told, wanted).items():
         if not _find_standing(group, pairs):
             how = "" if group.reverts else ", which a later commit reverts"
-            found[reference] = _say((*group.reverts, *group.undone)[0].commit) + how
+            commit = (*group.reverts, *group.undone)[0].commit
+            found[reference] = f'{commit.id[:9]} "{shorten(commit.subject, 80)}"{how}'
     return found
-
-
-def _say(commit: Commit) -> str:
-    return f'{commit.id[:9]} "{shorten(commit.subject, 80)}"'
 
 
 class _Group(NamedTuple):

@@ -15,7 +15,7 @@ _FIRST, _SECOND, _OLD = 1, 2, 4
 
 class Base(NamedTuple):
     id: str
-    below: "tuple[Base, ...]"  # the bases between this one and those before it, of which git makes a virtual one
+    below: tuple["Base", ...]  # the bases between this one and those before it, of which git makes a virtual one
 
 
 class Graph(NamedTuple):

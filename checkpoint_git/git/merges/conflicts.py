@@ -1,7 +1,6 @@
 """Unmerged checkpoint files: the versions that git's index holds of them, and how a result gets back into it."""
 
 import os
-import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
 
@@ -130,11 +129,6 @@ def is_as_committed(work_tree: str) -> bool:
     return run_git(["diff", "--cached", "--quiet", "HEAD"], work_tree, check=False).code == 0
 
 
-def is_tracked(work_tree: str, path: str) -> bool:
-    words = ["--literal-pathspecs", "ls-files", "--error-unmatch", "--", path]
-    return run_git(words, work_tree, check=False).code == 0
-
-
 def read_marker_sizes(work_tree: str, paths: Sequence[str]) -> dict[str, int]:
     sizes = read_attribute("conflict-marker-size", work_tree, paths)
     return {path: int(size) if size.isdigit() and int(size) else DEFAULT_MARKER_SIZE for path, size in sizes.items()}
@@ -173,7 +167,9 @@ def merge_lines(
     cwd: str, base: bytes, ours: bytes, theirs: bytes, *options: str, env: Env = None
 ) -> tuple[bytes, bool] | None:
     """The content, and whether it is clean; None for what git calls binary."""
-    with tempfile.TemporaryDirectory(prefix="checkpoint-") as folder:
+    from tempfile import TemporaryDirectory  # late: it brings shutil and all kinds of compression along
+
+    with TemporaryDirectory(prefix="checkpoint-") as folder:
         paths = [os.path.join(folder, name) for name in ("ours", "base", "theirs")]
         for path, data in zip(paths, (ours, base, theirs), strict=True):
             with open(path, "wb") as stream:
@@ -207,10 +203,7 @@ def read_line_merges(cwd: str, base: bytes, ours: bytes, theirs: bytes) -> tuple
     return None if with_ours is None or with_theirs is None else (with_ours[0], with_theirs[0])
 
 
-def stage_file(work_tree: str, path: str) -> None:
+def stage_path(work_tree: str, path: str, *, removed: bool = False) -> None:
     # The stages stay with git: `git checkout --merge` brings them back
-    run_git(["update-index", "-z", "--stdin"], work_tree, stdin=os.fsencode(path) + b"\0")
-
-
-def stage_removal(work_tree: str, path: str) -> None:
-    run_git(["update-index", "--force-remove", "-z", "--stdin"], work_tree, stdin=os.fsencode(path) + b"\0")
+    words = ["update-index", *(["--force-remove"] if removed else []), "-z", "--stdin"]
+    run_git(words, work_tree, stdin=os.fsencode(path) + b"\0")

@@ -31,7 +31,7 @@ class Ancestor(NamedTuple):
     """A file as a merge base has it; below: the same of the bases below that base."""
 
     data: bytes | None
-    below: "tuple[Ancestor, ...]"
+    below: tuple["Ancestor", ...]
 
 
 class Versions(NamedTuple):
@@ -121,13 +121,19 @@ def read_touched(cwd: str, merge: Commit, env: Env = None) -> Touched:
 
 
 def read_touched_each(cwd: str, merges: Sequence[Commit], env: Env = None) -> Iterator[Touched | str]:
-    """What each merge touched, as many at a time as memory should hold; a sentence where nothing is known of one."""
+    """What each merge touched, as many at a time as memory holds; a sentence where nothing is known of one. Raises
+    CheckpointError after the last where nothing is known of any.
+    """
     missing = objects.find_missing(cwd, sorted({parent for merge in merges for parent in merge.parents}), env)
     touched = _read_in_parts(cwd, [merge for merge in merges if not missing & set(merge.parents)], env)
+    errors = list[CheckpointError]()
     for merge in merges:
         parent = next((parent for parent in merge.parents if parent in missing), "")
-        found = f"{parent[:12]} is not in this clone; {UNSHALLOW}" if parent else next(touched)
+        found = CheckpointError(f"{parent[:12]} is not in this clone", UNSHALLOW) if parent else next(touched)
+        errors += [found] if isinstance(found, CheckpointError) else []
         yield f"{found.message}; {found.hint}" if isinstance(found, CheckpointError) else found
+    if errors and len(errors) == len(merges):
+        raise errors[0]
 
 
 def _read_in_parts(cwd: str, merges: Sequence[Commit], env: Env) -> Iterator[Touched | CheckpointError]:

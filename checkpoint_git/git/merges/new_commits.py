@@ -3,14 +3,13 @@
 import os
 import re
 import tempfile
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from typing import NamedTuple
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.git.merges.conflicts import find_top
-from checkpoint_git.git.objects import Env, read_blob, read_commit, read_tree
-from checkpoint_git.git.run import run_git
-from checkpoint_git.git.worktree import read_changed
+from checkpoint_git.git.objects import Env, find_commit, read_blob, read_commit, read_tree
+from checkpoint_git.git.run import NO_HOOKS, run_git
 
 # For an environment without a configured name, as a job of a forge mostly has none.
 FALLBACK_NAME, FALLBACK_EMAIL = "checkpoint-git", "checkpoint-git@localhost"
@@ -26,14 +25,10 @@ class Site(NamedTuple):
 
 def read_site(cwd: str, env: Env = None) -> Site:
     top = find_top(cwd, env)
-    result = run_git(["rev-parse", "--verify", "--quiet", "HEAD^{commit}"], cwd, env=env, check=False)
-    if result.code != 0:
+    head = find_commit(cwd, "HEAD", env)
+    if not head:
         raise CheckpointError("HEAD has no commit yet", "there is nothing to repair")
-    return Site(top.work_tree, top.git_dir, result.out.decode().strip())
-
-
-def read_dirty(site: Site, paths: Sequence[str], env: Env = None) -> set[str]:
-    return read_changed(site.work_tree, paths, env) if site.work_tree else set()
+    return Site(top.work_tree, top.git_dir, head)
 
 
 # It writes objects, its files' entries in the index, the files, then HEAD: what is staged stays staged, and who is cut
@@ -50,9 +45,9 @@ def write_repair(site: Site, contents: Mapping[str, bytes], message: str, env: E
         entries += f"{mode} {blob} 0\t".encode() + os.fsencode(path) + b"\0"
     with tempfile.TemporaryDirectory(prefix="checkpoint-") as folder:
         own = {**(os.environ if env is None else env), "GIT_INDEX_FILE": os.path.join(folder, "index")}
-        run_git(["read-tree", site.head], cwd, env=own)
-        run_git(["update-index", "-z", "--index-info"], cwd, stdin=entries, env=own)
-        tree = run_git(["write-tree"], cwd, env=own).out.decode().strip()
+        run_git([*NO_HOOKS, "read-tree", site.head], cwd, env=own)
+        run_git([*NO_HOOKS, "update-index", "-z", "--index-info"], cwd, stdin=entries, env=own)
+        tree = run_git([*NO_HOOKS, "write-tree"], cwd, env=own).out.decode().strip()
     signed = run_git(["config", "--type=bool", "--get", "commit.gpgSign"], cwd, env=env, check=False).out.strip()
     words = ["commit-tree", *(["-S"] if signed == b"true" else []), "-p", site.head, "-F", "-", tree]
     commit = run_git(words, cwd, stdin=message.encode("utf-8", "replace"), env=env).out.decode().strip()

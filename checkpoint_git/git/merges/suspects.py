@@ -3,8 +3,6 @@
 from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
-from checkpoint_git.core.errors import CheckpointError
-from checkpoint_git.core.terminal_text import escape_controls
 from checkpoint_git.git.merges.bases import read_bases_of_all
 from checkpoint_git.git.merges.merges import Commit, read_commits, read_contents
 from checkpoint_git.git.objects import Env, diff_tree_pairs, read_headers
@@ -13,34 +11,19 @@ from checkpoint_git.git.staged import pathspecs
 from checkpoint_git.protocols.registry import protocol_of
 
 MOST_MERGES = 200
-MOST_COMMITS = 5_000  # of HEAD's history are looked through for merges, unless a commit to begin at is named
-MOST_SINCE = 1_000  # merges since such a commit
+MOST_COMMITS = 5_000  # of HEAD's history are looked through for merges
 DAYS = 90
 _MOST_VERSIONS = 20  # of a file after a merge are looked at
 
 
-class Recent(NamedTuple):
-    ids: list[str]  # of the merges to audit, newest first
-    left_out: bool  # there are more, beyond the bounds
-
-
-def read_recent_merges(cwd: str, now: int, since: str = "", env: Env = None) -> Recent:
-    """The merges of HEAD's history after the commit that `since` names, else the latest ones. The latest: of the last
-    90 days before `now`, among the newest 5,000 commits, 200 at most. One git process. Raises CheckpointError where
-    since names no commit.
+def read_recent_merges(cwd: str, now: int, env: Env = None) -> list[str]:
+    """The merges of HEAD's history in the 90 days before `now`, newest first, of the newest 5,000 commits, 200 at most.
+    One git process.
     """
-    if since:
-        words = ["--merges", f"--max-count={MOST_SINCE + 1}", "HEAD", f"^{since}^{{commit}}"]
-    else:
-        words = [f"--max-count={MOST_COMMITS}", f"--since=@{max(now - DAYS * 86_400, 0)} +0000", "HEAD"]
-    result = run_git(["rev-list", "--parents", *words, "--"], cwd, env=env, check=False)
-    if result.code != 0 and since:
-        hint = "give a branch, a tag or a commit id; only merges after it are audited"
-        raise CheckpointError(f"{escape_controls(since)!r} names no commit", hint)
-    rows = [line.split() for line in result.out.decode().splitlines()]
-    merges = [row[0] for row in rows if len(row) > 2]
-    most = MOST_SINCE if since else MOST_MERGES
-    return Recent(merges[:most], len(merges) > most)
+    words = [f"--max-count={MOST_COMMITS}", f"--since=@{max(now - DAYS * 86_400, 0)} +0000", "HEAD"]
+    out = run_git(["rev-list", "--parents", *words, "--"], cwd, env=env, check=False).out
+    rows = [line.split() for line in out.decode().splitlines()]
+    return [row[0] for row in rows if len(row) > 2][:MOST_MERGES]
 
 
 class _Change(NamedTuple):

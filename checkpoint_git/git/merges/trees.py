@@ -9,7 +9,7 @@ from checkpoint_git.git import isolated_dir
 from checkpoint_git.git.merges.bases import read_base_ids
 from checkpoint_git.git.merges.merges import Commit, read_commits
 from checkpoint_git.git.objects import Entry, Env, diff_trees, read_tree
-from checkpoint_git.git.run import check_git_version, git_error, run_git
+from checkpoint_git.git.run import check_git_version, fetching_env, git_error, run_git
 from checkpoint_git.git.staged import pathspecs
 from checkpoint_git.protocols.registry import is_merged
 
@@ -85,6 +85,7 @@ def parse_merge(out: bytes, *, clean: bool) -> TreeMerge:
 
 def fetch_missing(cwd: str, bases: Sequence[str], sides: Sequence[str], env: Env = None) -> None:
     """In a partial clone: makes git get the files that differ between commits, all at once for each pair."""
+    env = fetching_env(os.environ if env is None else env)
     for old, new in [(base, side) for base in bases for side in sides]:
         run_git(["diff", "--no-ext-diff", "--no-textconv", "-M", "--shortstat", old, new, "--"], cwd, env=env)
 

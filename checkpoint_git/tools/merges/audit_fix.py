@@ -14,9 +14,10 @@ from checkpoint_git.disk.discover import plan_place
 from checkpoint_git.disk.lock import hold_lock, lock_path
 from checkpoint_git.git.clone import read_operation
 from checkpoint_git.git.merges.merges import read_files_at
-from checkpoint_git.git.merges.new_commits import TRAILER, Site, read_dirty, read_site, write_repair
+from checkpoint_git.git.merges.new_commits import TRAILER, Site, read_site, write_repair
 from checkpoint_git.git.merges.trees import Plain
 from checkpoint_git.git.run import clean_env
+from checkpoint_git.git.worktree import read_changed
 from checkpoint_git.merge.repair import Past, Repaired, remake, repair
 from checkpoint_git.protocols.write import find_new_errors
 from checkpoint_git.tools.merges.findings import NOT_REPAIRED, AuditedFile, AuditedMerge, Event
@@ -31,6 +32,10 @@ class FileRepair(NamedTuple):
     before: bytes  # in HEAD
     after: bytes
     merges: tuple[str, ...]  # whose damage is repaired, oldest first
+
+    @property
+    def diff(self) -> list[str]:
+        return diff_lines(self.before, self.after, self.path)
 
 
 class Plan(NamedTuple):
@@ -61,7 +66,7 @@ def plan_repair(
         for file in one.files:
             if any(not hit.meant for hit in file.hits):
                 damaged.setdefault(file.judged.file.path, []).append((one.event, file))
-    dirty = read_dirty(site, list(damaged), own)
+    dirty = read_changed(site.work_tree, list(damaged), own) if site.work_tree else set()
     contents = read_files_at(plain.cwd, list(damaged), plain.env, site.head)
     owner = env.get("CHECKPOINT_SKILL", "")
     plan = Plan(site, [], [], own)
@@ -150,7 +155,8 @@ def write_plan(plan: Plan, on_wait: Callable[[], None]) -> str:
     if not site.work_tree:
         return write_repair(site, contents, message, plan.env)
     with hold_lock(lock_path(plan_place(site.work_tree)), on_wait=on_wait):
-        if read_site(site.work_tree, plan.env).head != site.head or read_dirty(site, list(contents), plan.env):
+        changed = read_changed(site.work_tree, list(contents), plan.env)
+        if changed or read_site(site.work_tree, plan.env).head != site.head:
             raise CheckpointError("the repository changed meanwhile", "run it again")
         return write_repair(site, contents, message, plan.env)
 
@@ -159,9 +165,5 @@ def plan_data(plan: Plan, commit: str | None) -> dict[str, Any]:
     return {
         "commit": commit,
         "merges": plan.merges,
-        "files": [{"path": file.path, "merges": list(file.merges), "diff": list_diff(file)} for file in plan.files],
+        "files": [{"path": file.path, "merges": list(file.merges), "diff": file.diff} for file in plan.files],
     }
-
-
-def list_diff(file: FileRepair) -> list[str]:
-    return diff_lines(file.before.decode("utf-8", "replace"), file.after.decode("utf-8", "replace"), file.path)

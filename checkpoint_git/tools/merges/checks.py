@@ -28,7 +28,7 @@ class MergeFacts:
     @fact("the latest merges", Audit())
     def audit(self) -> Audit:
         context = self.context
-        return read_audit(context.place, context.now, context.env, context.since, self._read_present, self._is_asked)
+        return read_audit(context.place, context.now, context.env, self._read_present, self._is_asked)
 
     @fact("the upstream", None)
     def upstream(self) -> Upstream | None:
@@ -91,20 +91,16 @@ def _find_damages(facts: MergeFacts, code: str, harm: Harm, verb: str) -> Iterat
 def find_unaudited_merges(facts: MergeFacts) -> Iterator[Finding]:
     """Recent merges that could not be checked.
 
-    A shallow or partial clone lacks their objects; or there are more than 1,000 since the named commit.
+    A shallow or partial clone lacks their objects.
     """
     audit = facts.audit
     if audit.cut:
         message = f"{plural(audit.cut, 'recent merge')} could not be audited: not all that was merged is in this clone"
-        hint = "fetch the rest: git fetch --unshallow; a partial clone fetches as it asks: checkpoint audit explain"
+        hint = "fetch the rest: git fetch --unshallow; in a partial clone: GIT_NO_LAZY_FETCH=0 checkpoint audit"
         yield Finding("merge/not-audited", "note", message, REPOSITORY, hint=hint)
     if audit.waiting:
         message = f"{plural(audit.waiting, 'older merge')} not audited: a run stops after {MOST_DAMAGED} damaged ones"
         yield Finding("merge/not-audited", "note", message, REPOSITORY, hint="all of them: checkpoint audit")
-    if audit.left_out and facts.context.since:
-        message = f"there are more merges since then: only the newest {audit.merges} were audited"
-        hint = "checkpoint audit explain --range shows any"
-        yield Finding("merge/not-audited", "note", message, REPOSITORY, hint=hint)
 
 
 def _list_previews(facts: MergeFacts) -> "list[tuple[Upstream, FilePreview]]":

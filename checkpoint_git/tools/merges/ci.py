@@ -5,20 +5,17 @@ import argparse
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.outcome import Invocation, Outcome
-from checkpoint_git.core.terminal_text import escape_controls
 from checkpoint_git.git.merges.bases import is_ancestor
 from checkpoint_git.git.merges.conflicts import read_choices
-from checkpoint_git.git.merges.merges import Commit, read_commits, read_touched
-from checkpoint_git.git.merges.squashes import read_squashes
-from checkpoint_git.git.merges.suspects import read_suspects
-from checkpoint_git.git.merges.trees import Plain, open_plain
-from checkpoint_git.git.objects import read_commit
-from checkpoint_git.git.run import clean_env, run_git
+from checkpoint_git.git.merges.merges import read_commits
+from checkpoint_git.git.merges.trees import open_plain
+from checkpoint_git.git.objects import Env, has_commit, read_commit
+from checkpoint_git.git.run import clean_env, fetching_env, run_git
 from checkpoint_git.git.staged import pathspecs
 from checkpoint_git.tools.merges import premerge_verb
+from checkpoint_git.tools.merges.audit import AuditRange, audit_range, make_outcome, read_squash
 from checkpoint_git.tools.merges.findings import (
     NOT_AUDITED,
-    AuditedMerge,
     count_kinds,
     describe,
     list_findings,
@@ -27,7 +24,7 @@ from checkpoint_git.tools.merges.findings import (
     summarize,
 )
 from checkpoint_git.tools.merges.judged import Schemas
-from checkpoint_git.tools.merges.line_merge import audit_merge, audit_merges, find_event, predict_line_merge
+from checkpoint_git.tools.merges.line_merge import predict_line_merge
 from checkpoint_git.tools.merges.tree_merge import read_checked_bases
 
 JOB_SUMMARY = "GITHUB_STEP_SUMMARY"  # the variable that names the file of a job's page; cli writes it
@@ -48,83 +45,74 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
-    return premerge_verb.run(args, invocation) if args.action == "premerge" else _verify(args, invocation)
+    if args.action == "premerge":
+        return premerge_verb.run(args, invocation)
+    return _predict(args, invocation) if args.candidate is None else _verify(args, invocation)
 
 
-# Whether a line-based merge, or a merge queue's candidate, corrupts anything. It fetches nothing.
-def _verify(args: argparse.Namespace, invocation: Invocation) -> Outcome:
-    """Exit code 1 where a line-based merge stops, or does what no rule would."""
-    cwd, env = invocation.cwd, clean_env(invocation.env)
-    schemas = Schemas(read_choices(cwd))
-    singles: list[Commit] = []
+# It fetches no commits; in a partial clone git may get the files that it compares.
+def _predict(args: argparse.Namespace, invocation: Invocation) -> Outcome:
+    """Whether a line-based merge corrupts anything: exit code 1 where it stops, or does what no rule would."""
+    cwd, env = invocation.cwd, fetching_env(clean_env(invocation.env))
+    if not args.base:
+        hint = "checkpoint ci verify --base origin/main --head HEAD, or --candidate COMMIT"
+        raise CheckpointError("missing: which branch is merged into which", hint)
+    names = (args.base, args.head or "HEAD")
+    first, second = (_read_named(cwd, name, env) for name in names)
+    read_checked_bases(cwd, first, second, env)
     with open_plain(cwd, env) as plain:
-        if args.candidate is None:
-            audited = [_predict(plain, args.base, args.head or "HEAD", schemas)]
-        else:
-            (commit,) = read_commits(cwd, [_read_named(plain, args.candidate)], env)
-            if args.head is None and args.base is not None:
-                audited, singles = _verify_chain(plain, _read_named(plain, args.base), commit.id, schemas)
-            else:
-                audited = [_verify_one(plain, commit, args.base, args.head, schemas)]
-    hint = "name both sides (--base REF --head REF), or fetch the heads of pull requests: refs/pull/*/head"
-    findings = list_findings(audited)
-    for commit in singles:
-        message = f"commit {commit.id[:12]} has one parent: the other side of a squash is unknown"
-        findings.append(Finding(NOT_AUDITED, "note", message, hint=hint))
-    data = {"candidate": args.candidate, "merges": [merge_data(one) for one in audited], "counts": count_kinds(audited)}
-    return Outcome(data, [describe(one) for one in audited], findings, None, [summarize(audited)], list_rules())
+        audited = [predict_line_merge(plain, first, second, names, Schemas(read_choices(cwd)))]
+    data = {"candidate": None, "merges": [merge_data(one) for one in audited], "counts": count_kinds(audited)}
+    blocks = [describe(one) for one in audited]
+    return Outcome(data, blocks, list_findings(audited), None, [summarize(audited)], list_rules())
 
 
-def _read_named(plain: Plain, name: str) -> str:
+def _read_named(cwd: str, name: str, env: Env) -> str:
     # The full id. Raises CheckpointError where the commit is not here: nothing is fetched
     try:
-        return read_commit(plain.cwd, name, plain.env)
+        return read_commit(cwd, name, env)
     except CheckpointError as error:
         hint = "fetch it first (git fetch origin '+refs/heads/*:refs/remotes/origin/*'): a job has one branch as a rule"
         raise CheckpointError(error.message, hint) from None
 
 
-def _predict(plain: Plain, base: str | None, head: str, schemas: Schemas) -> AuditedMerge:
-    if not base:
-        hint = "checkpoint ci verify --base origin/main --head HEAD, or --candidate COMMIT"
-        raise CheckpointError("missing: which branch is merged into which", hint)
-    first, second = (_read_named(plain, name) for name in (base, head))
-    read_checked_bases(plain.cwd, first, second, plain.env)
-    return predict_line_merge(plain, first, second, (base, head), schemas)
+def _verify(args: argparse.Namespace, invocation: Invocation) -> Outcome:
+    """What an audit finds of the merges that led to a commit, such as a merge queue's, along the first parents."""
+    cwd, env = invocation.cwd, fetching_env(clean_env(invocation.env))
+    asked = _read_candidate(args, cwd, env)
+    with open_plain(cwd, env) as plain:
+        found = audit_range(plain, asked, Schemas(read_choices(cwd)), invocation, False)
+    outcome, findings = make_outcome(found, False), list[Finding]()
+    if asked.squash is None:
+        known = {one.event.commit for one in found.audited} | found.squashes
+        words = ["rev-list", "--first-parent", "--no-merges", asked.revisions, "--", *pathspecs()]
+        hint = "name both sides (--base REF --head REF), or fetch the heads of pull requests: refs/pull/*/head"
+        for commit in run_git(words, cwd, env=env).out.decode().split():
+            if commit not in known:
+                message = f"commit {commit[:12]} has one parent: the other side of a squash is unknown"
+                findings.append(Finding(NOT_AUDITED, "note", message, hint=hint))
+    data = {"candidate": args.candidate, **outcome.data}
+    return outcome._replace(data=data, findings=[*outcome.findings, *findings])
 
 
-def _verify_one(plain: Plain, commit: Commit, base: str | None, head: str | None, schemas: Schemas) -> AuditedMerge:
-    if head is None:
-        if len(commit.parents) < 2:
+def _read_candidate(args: argparse.Namespace, cwd: str, env: dict[str, str]) -> AuditRange:
+    candidate = _read_named(cwd, args.candidate, env)
+    if args.head is not None:
+        if not args.base:
+            raise CheckpointError("for a squash, name both sides", "add --base REF")
+        for name in (args.base, args.head):
+            _read_named(cwd, name, env)
+        return read_squash(cwd, env, candidate, args.base, args.head)._replace(head=candidate)
+    if args.base is not None:
+        base = _read_named(cwd, args.base, env)
+        if not is_ancestor(cwd, base, candidate, env):
+            hint = "name the commit that it is based on; a shallow clone may lack it"
+            raise CheckpointError("the candidate is not based on the base branch", hint)
+    else:
+        base, *others = read_commits(cwd, [candidate], env)[0].parents or ("",)
+        if not others:
             hint = "for a squash, name both sides: --base REF --head REF"
-            raise CheckpointError(f"{escape_controls(commit.id[:12])} is not a merge", hint)
-        return next(audit_merges(plain, [(commit, find_event(commit))], schemas))
-    if not base:
-        raise CheckpointError("for a squash, name both sides", "add --base REF")
-    sides = (_read_named(plain, base), _read_named(plain, head))
-    squash = commit._replace(parents=sides)
-    event = find_event(squash, True, dict(zip(sides, (base, head), strict=True)))
-    return audit_merge(plain, squash, event, schemas, read_touched(plain.cwd, squash, plain.env))
-
-
-def _verify_chain(plain: Plain, base: str, candidate: str, schemas: Schemas) -> tuple[list[AuditedMerge], list[Commit]]:
-    cwd, env = plain.cwd, plain.env
-    if not is_ancestor(cwd, base, candidate, env):
-        hint = "name the commit that it is based on; a shallow clone may lack it"
-        raise CheckpointError("the candidate is not based on the base branch", hint)
-    words = ["rev-list", "--first-parent", "--reverse", f"{base}..{candidate}", "--"]
-    chain = read_commits(cwd, run_git(words, cwd, env=env).out.decode().split(), env)
-    suspects = read_suspects(cwd, [commit.id for commit in chain if len(commit.parents) > 1], env)
-    squashes = read_squashes(cwd, [candidate, f"^{base}"], candidate, env)
-    words = ["rev-list", "--first-parent", "--no-merges", f"{base}..{candidate}", "--", *pathspecs()]
-    touching = set(run_git(words, cwd, env=env).out.decode().split())
-    events = [(commit, find_event(commit)) for commit in suspects]
-    events += [(squash, find_event(squash, True)) for squash in squashes]
-    found = {one.event.commit: one for one in audit_merges(plain, events, schemas)}
-    audited, singles = [], []
-    for commit in chain:
-        if commit.id in found or len(commit.parents) > 1:
-            audited.append(found.get(commit.id) or AuditedMerge(find_event(commit), []))
-        elif commit.id in touching:
-            singles.append(commit)
-    return audited, singles
+            raise CheckpointError(f"{candidate[:12]} is not a merge", hint)
+    # where a shallow clone lacks the base, the candidate alone is asked for, and is told as one that was cut off
+    revisions = f"{base}..{candidate}" if has_commit(cwd, base, env) else candidate
+    return AuditRange(revisions, candidate, options=("--first-parent",))

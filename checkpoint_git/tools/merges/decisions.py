@@ -6,14 +6,13 @@ from types import MappingProxyType
 from typing import Literal, NamedTuple, TextIO
 
 from checkpoint_git.core.finding import Finding
-from checkpoint_git.core.jsontext import JsonTextError, decode, load
 from checkpoint_git.core.jsonwrite import BASE, OURS, THEIRS
 from checkpoint_git.core.leaflines import list_leaves
 from checkpoint_git.core.terminal_text import escape_controls, say_value, shorten
 from checkpoint_git.merge.conflicts import Conflict, Held, decide_each, is_about
 from checkpoint_git.merge.items import canonical_text
 from checkpoint_git.protocols.registry import is_merged
-from checkpoint_git.protocols.validate import check_document
+from checkpoint_git.protocols.validate import check_document, check_text
 from checkpoint_git.tools.merges.unmerged import NAMES, Case, describe_sides, find_newest, list_conflicts
 
 Take = Literal["ours", "theirs", "newest", "base"]
@@ -152,11 +151,8 @@ def _show_value(held: Held | None) -> list[str]:
 def plan_file(case: Case, request: Request, now: int, asker: Asker | None) -> Resolved:
     """asker: who is asked about what the request does not decide."""
     if case.blocked:
-        if case.reason:
-            hint = f"edit the file, then: git add -- {case.typed}"
-            return _leave(case, (), "resolve/not-valid", case.blocked, hint)
-        hint = f"keep the version you want, then: git add -- {case.typed}"
-        return _leave(case, (), "resolve/not-a-file", case.blocked, hint)
+        code, todo = ("not-valid", "edit the file") if case.reason else ("not-a-file", "keep the version you want")
+        return _leave(case, (), f"resolve/{code}", case.blocked, f"{todo}, then: git add -- {case.typed}")
     conflicts = list_conflicts(case)
     if case.edited and not request.take:
         is_valid = _is_valid(case, now)
@@ -206,11 +202,7 @@ def _is_valid(case: Case, now: int, data: bytes | None = None) -> bool:
 def _find_errors(path: str, data: bytes, now: int) -> list[Finding]:
     if is_merged(path):
         return [one for one in check_document(path, data, now=now).findings if one.level == "error"]
-    try:
-        load(decode(data))
-    except JsonTextError as error:
-        return [Finding(error.code, "error", escape_controls(error.message), path, "", error.line, error.column)]
-    return []
+    return check_text(path, data)
 
 
 def _leave(case: Case, conflicts: Sequence[Conflict], code: str, message: str, hint: str) -> Resolved:

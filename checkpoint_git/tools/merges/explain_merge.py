@@ -23,6 +23,7 @@ from checkpoint_git.git.merges.merges import (
     read_touched_each,
 )
 from checkpoint_git.git.merges.new_commits import read_repaired
+from checkpoint_git.git.run import fetching_env
 from checkpoint_git.merge.explanation import Explanation
 from checkpoint_git.merge.verdict import FAILURES, Verdict
 from checkpoint_git.tools.merges.findings import AuditedFile, AuditedMerge, merge_data
@@ -42,7 +43,7 @@ def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     """Exit code 1 where something was lost, duplicated or mixed up."""
     schemas = Schemas(read_choices(invocation.cwd), strict=True)
     if args.range is None:
-        merges = [_explain_merge(invocation.cwd, args.commit or "HEAD", args.paths, schemas)]
+        merges = [_explain_merge(invocation, args.commit or "HEAD", args.paths, schemas)]
     else:
         merges = _explain_range(invocation, args.range, schemas)
     explanations = [file.judged.found for merge in merges for file in merge.files]
@@ -57,10 +58,11 @@ def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     return Outcome(data, blocks, (), int(is_bad), [_summarize(merges, counts, is_bad)])
 
 
-def _explain_merge(cwd: str, rev: str, paths: Sequence[str], schemas: Schemas) -> AuditedMerge:
+def _explain_merge(invocation: Invocation, rev: str, paths: Sequence[str], schemas: Schemas) -> AuditedMerge:
     """What the merge that a revision names did. paths: only these files; () for all. Raises CheckpointError where it is
     not a merge, is not all in this clone, or has nothing to report of a path.
     """
+    cwd = invocation.cwd
     try:
         commit = read_merge(cwd, rev)
     except CheckpointError:
@@ -69,7 +71,7 @@ def _explain_merge(cwd: str, rev: str, paths: Sequence[str], schemas: Schemas) -
             raise
         commands = ", ".join(f"checkpoint audit explain {merge[:12]}" for merge in repaired[:3])
         raise CheckpointError(f"{escape_controls(rev)} is not a merge: it repaired what merges did", commands) from None
-    touched = read_touched(cwd, commit)
+    touched = read_touched(cwd, commit, fetching_env(invocation.env))
     if paths:
         touched = _narrow(touched, [os.path.normpath(path) for path in paths])
     return _judge(commit, touched, schemas)
@@ -95,7 +97,8 @@ def _narrow(touched: Touched, paths: Sequence[str]) -> Touched:
 def _explain_range(invocation: Invocation, revisions: str, schemas: Schemas) -> list[AuditedMerge]:
     cwd = invocation.cwd
     merges = read_merges(cwd, revisions)
-    found = follow(read_touched_each(cwd, merges), "explaining merges", len(merges), invocation)
+    each = read_touched_each(cwd, merges, fetching_env(invocation.env))
+    found = follow(each, "explaining merges", len(merges), invocation)
     explained = [_judge(commit, touched, schemas) for commit, touched in zip(merges, found, strict=True)]
     cut = [commit for commit in read_cut_ends(cwd, revisions) if len(commit.parents) > 1]
     return explained + [_judge(commit, f"this clone was cut off there; {UNSHALLOW}", schemas) for commit in cut]
@@ -123,12 +126,7 @@ def _describe_merge(merge: AuditedMerge) -> Iterator[Line]:
         yield from _describe_file(file.judged.file, file.judged.found)
 
 
-_STYLES: dict[str, Style] = {
-    **dict.fromkeys(FAILURES, "bad"),
-    "resurrected": "warn",
-    "decided": "warn",
-    "edited": "dim",
-}
+_STYLE: dict[str, Style] = {**dict.fromkeys(FAILURES, "bad"), "resurrected": "warn", "decided": "warn", "edited": "dim"}
 
 
 def _describe_file(file: Versions, found: Explanation) -> Iterator[Line]:
@@ -140,7 +138,7 @@ def _describe_file(file: Versions, found: Explanation) -> Iterator[Line]:
         yield Line(f"    {version} cannot be read: {message}", "warn")
     for entry in found.entries:
         said = say_entry(entry, Parents(*file.parents))
-        yield Line(f"    {entry.verdict:11} {said}", _STYLES.get(entry.verdict, ""))
+        yield Line(f"    {entry.verdict:11} {said}", _STYLE.get(entry.verdict, ""))
     if found.ours is not None:
         yield Line(f"    {describe_ours(found.ours)}", "dim")
 

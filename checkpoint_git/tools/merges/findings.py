@@ -38,9 +38,12 @@ class Event(NamedTuple):
 
     @property
     def title(self) -> str:
-        """Such as "merge 0123456789ab of main and topic"."""
+        """Such as "merge 0123456789ab of main and topic", with its subject, and "text merge of topic into main"."""
         first, second = (shorten(name, _LONGEST_NAME) for name in self.names)
-        return f"{'squash' if self.squash else 'merge'} {self.commit[:12]} of {first} and {second}"
+        if not self.commit:
+            return f"text merge of {second} into {first}"
+        subject = f' ("{shorten(self.subject, _LONGEST_NAME)}")' if self.subject else ""
+        return f"{'squash' if self.squash else 'merge'} {self.commit[:12]} of {first} and {second}{subject}"
 
 
 class AuditedFile(NamedTuple):
@@ -124,11 +127,7 @@ def _find_hint(event: Event) -> str:
 
 def find_hit_findings(event: Event, hits: list[Hit], hint: str) -> list[Finding]:
     """One finding a hit; of many of one kind in one file the first, and how many more."""
-    if event.commit:
-        name = event.title + (f' ("{shorten(event.subject, _LONGEST_NAME)}")' if event.subject else "")
-    else:
-        first, second = (shorten(side, _LONGEST_NAME) for side in event.names)
-        name = f"a text merge of {second} into {first}"
+    name = event.title if event.commit else f"a {event.title}"
     found: list[Finding] = []
     counts = Counter[tuple[str, Kind, bool]]()
     for hit in hits:
@@ -160,12 +159,7 @@ def _list_unknown(audited: AuditedMerge) -> Iterator[Finding]:
 
 
 def describe(audited: AuditedMerge) -> Line:
-    event = audited.event
-    if event.commit:
-        title = f'{event.title} ("{shorten(event.subject, _LONGEST_NAME)}")'
-    else:
-        first, second = (shorten(side, _LONGEST_NAME) for side in event.names)
-        title = f"text merge of {second} into {first}"
+    title = audited.event.title
     if audited.reason:
         return Line(f"{title}: not checked: {audited.reason}", "warn")
     said = ", ".join(f"{number} {kind}" for kind, number in count_kinds([audited]).items())

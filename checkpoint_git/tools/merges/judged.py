@@ -2,7 +2,6 @@
 
 from typing import Any, NamedTuple
 
-from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.jsontext import load
 from checkpoint_git.core.terminal_text import say_value
 from checkpoint_git.git.driver_settings import Choices
@@ -82,12 +81,7 @@ class Schemas:
     def load(self, path: str) -> Schema:
         owner = protocol_of(path)
         if owner not in self._known:
-            try:
-                self._known[owner] = load_merge_schema(path, self.choices.schema)
-            except CheckpointError:
-                if self._strict:
-                    raise
-                self._known[owner] = load_merge_schema(path)
+            self._known[owner] = load_merge_schema(path, self.choices.schema, strict=self._strict)
         return self._known[owner]
 
     def judge(self, file: Versions) -> JudgedFile:

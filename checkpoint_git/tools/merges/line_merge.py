@@ -6,8 +6,9 @@ from typing import Any
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.jsonplace import locate_all
 from checkpoint_git.core.jsontext import JsonTextError, decode, scan_tokens, split_pointer
+from checkpoint_git.core.terminal_text import join_some
 from checkpoint_git.git.merges.conflicts import read_line_merges
-from checkpoint_git.git.merges.merges import Commit, Touched, Versions, read_files_at, read_touched, read_touched_each
+from checkpoint_git.git.merges.merges import Commit, Versions, read_files_at, read_touched, read_touched_each
 from checkpoint_git.git.merges.suspects import read_later_versions
 from checkpoint_git.git.merges.trees import Plain, find_stopped, is_dropped, merge_by_lines
 from checkpoint_git.merge.explanation import THE_FILE, Entry
@@ -18,10 +19,7 @@ from checkpoint_git.tools.merges.judged import JudgedFile, Parents, Schemas, key
 
 _SIDES = ("the base branch", "the head branch")  # of a merge that is foreseen, and of a squash
 _KINDS: dict[str, Kind] = {"lost": "lost", "duplicated": "duplicated", "mixed-up": "mixed-up"}
-_KINDS_OF_TEXT: dict[str, Kind] = {
-    "duplicated": "duplicate-key",
-    "mixed-up": "not-json",
-}  # of a result that is not JSON
+_KINDS_OF_TEXT: dict[str, Kind] = {"duplicated": "duplicate-key", "mixed-up": "not-json"}  # where it is not JSON
 
 
 def predict_line_merge(plain: Plain, first: str, second: str, names: tuple[str, str], schemas: Schemas) -> AuditedMerge:
@@ -33,9 +31,8 @@ def predict_line_merge(plain: Plain, first: str, second: str, names: tuple[str, 
     for file in touched.files:
         judged = schemas.judge(file)
         kinds = stopped.pop(file.path, None) or stopped.pop(file.old_path, None)
-        hits = (
-            find_hits(judged, "foreseen", find_parents(file, event)) if kinds is None else [_find_stop(judged, kinds)]
-        )
+        parents = find_parents(file, event)
+        hits = [_find_stop(judged, kinds)] if kinds is not None else find_hits(judged, "foreseen", parents)
         files.append(AuditedFile(judged, "foreseen", hits))
     if stopped:
         nothing = JudgedFile(Versions("", "", (), None, None, None, (1, 2)), {})
@@ -55,9 +52,8 @@ def _find_stop(judged: JudgedFile, kinds: Sequence[str]) -> Hit:
         said = "the merge rules make one document of both sides"
     else:
         where = ours.conflicts[0]
-        places = ", ".join(place or "/" for place in ours.conflicts[:3])
-        more = f" and {len(ours.conflicts) - 3} more" if len(ours.conflicts) > 3 else ""
-        said = f"by the merge rules only {places}{more} would be left to decide"
+        places = join_some([place or "/" for place in ours.conflicts], 3)
+        said = f"by the merge rules only {places} would be left to decide"
     return Hit("conflict", file.path, where, "", said)
 
 
@@ -77,29 +73,25 @@ def find_parents(file: Versions, event: Event) -> Parents:
     return Parents(*file.parents, names=_SIDES if event.squash or not event.commit else ("", ""))
 
 
-def audit_merges(plain: Plain, events: Sequence[tuple[Commit, Event]], schemas: Schemas) -> Iterator[AuditedMerge]:
-    touched = read_touched_each(plain.cwd, [commit for commit, _ in events], plain.env)
-    for (commit, event), read in zip(events, touched, strict=True):
-        if isinstance(read, str):
-            yield AuditedMerge(event, [], reason=read)
-        else:
-            yield audit_merge(plain, commit, event, schemas, read)
-
-
 # How a file was made is found by merging it by lines again. Where nobody had a say in it, whatever differs from the
 # rules is reported; where the user resolved it, only what no rule allows, and what picking sides cannot explain is
 # marked as meant.
-def audit_merge(plain: Plain, commit: Commit, event: Event, schemas: Schemas, touched: Touched) -> AuditedMerge:
-    """commit: its parents are the sides, also of a squash that names only one."""
-    judged = [schemas.judge(file) for file in touched.files if not _is_our_merge(file, schemas)]
-    if event.squash:  # what the branch did not touch, the commit changed on its own account
-        judged = [one for one in judged if one.file.second != one.base]
-    judged = [one for one in judged if one.damaged or one.found.ours is None or not one.found.ours.same]
-    files = []
-    for one, how in zip(judged, _find_ways(plain, commit, [one.file for one in judged]), strict=True):
-        hits = find_hits(one, how, find_parents(one.file, event))
-        files.append(AuditedFile(one, how, _mark_meant(plain.cwd, one, hits) if how == "hand" else hits))
-    return AuditedMerge(event, files, touched.whole, tuple(touched.crowded), bases=touched.bases)
+def audit_merges(plain: Plain, events: Sequence[tuple[Commit, Event]], schemas: Schemas) -> Iterator[AuditedMerge]:
+    """Each commit's parents are the sides, also of a squash that names only one."""
+    found = read_touched_each(plain.cwd, [commit for commit, _ in events], plain.env)
+    for (commit, event), touched in zip(events, found, strict=True):
+        if isinstance(touched, str):
+            yield AuditedMerge(event, [], reason=touched)
+            continue
+        judged = [schemas.judge(file) for file in touched.files if not _is_our_merge(file, schemas)]
+        if event.squash:  # what the branch did not touch, the commit changed on its own account
+            judged = [one for one in judged if one.file.second != one.base]
+        judged = [one for one in judged if one.damaged or one.found.ours is None or not one.found.ours.same]
+        files = []
+        for one, how in zip(judged, _find_ways(plain, commit, [one.file for one in judged]), strict=True):
+            hits = find_hits(one, how, find_parents(one.file, event))
+            files.append(AuditedFile(one, how, _mark_meant(plain.cwd, one, hits) if how == "hand" else hits))
+        yield AuditedMerge(event, files, touched.whole, tuple(touched.crowded), bases=touched.bases)
 
 
 def _is_our_merge(file: Versions, schemas: Schemas) -> bool:

@@ -9,7 +9,7 @@ from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.jsonplace import locate_all
 from checkpoint_git.core.jsontext import JsonTextError, decode, scan_tokens
 from checkpoint_git.core.outcome import Invocation, Line, Outcome, Style
-from checkpoint_git.core.terminal_text import join_some, plural
+from checkpoint_git.core.terminal_text import join_some, plural, quote_path
 from checkpoint_git.git.remotes import network_env
 from checkpoint_git.tools.merges.premerge import MovedError, Premerge, State, premerge
 from checkpoint_git.tools.merges.pull_request import Request, follow, read_request
@@ -84,7 +84,7 @@ def describe_premerge(request: Request, done: Premerge) -> Outcome:
 
 def _find_remaining(request: Request, remaining: Remaining, ours: bytes | None) -> Iterator[Finding]:
     code, hint = _WAYS[remaining.kind]
-    path = shlex.quote(f"./{remaining.path}" if remaining.path.startswith("-") else remaining.path)
+    path = quote_path(remaining.path)
     places = _locate(ours, [clash.where for clash in remaining.clashes])
     for clash, (line, column) in zip(remaining.clashes, places, strict=True):
         message = (

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.terminal_text import escape_controls, shorten
-from checkpoint_git.git.objects import has_commit, read_commit
+from checkpoint_git.git.objects import has_commit, is_id, read_commit
 from checkpoint_git.git.remotes import HEADS, check_branch, check_remote, fetch, read_remote_ref
 from checkpoint_git.git.run import run_git
 
@@ -64,7 +64,7 @@ def _find_ref(branch: str | None, head: str, remote: str, cwd: str, env: Env) ->
     spelled = f"refs/remotes/{head}" if head.startswith(f"{remote}/") else head
     known = run_git([*words, spelled], cwd, env=env, check=False)
     if known.code != 0:  # then it is a branch that will be fetched, or nothing
-        return "" if _is_id(head) else f"{HEADS}{_short_name(head, remote)}"
+        return "" if is_id(head) else f"{HEADS}{_short_name(head, remote)}"
     lines = os.fsdecode(known.out).split("\n")
     full = next((line for line in lines if line.startswith("refs/")), "")
     if full.startswith(tracked):
@@ -79,7 +79,7 @@ def _find_commit(name: str, remote: str, cwd: str, env: Env) -> str:
     found = _fetch_branch(_short_name(name, remote), remote, cwd, env)
     if found:
         return found
-    if _is_id(name) and fetch(cwd, remote, [name], env):
+    if is_id(name) and fetch(cwd, remote, [name], env):
         return read_commit(cwd, name, env)
     hint = "give a branch such as origin/main, or a commit id; a job that checks out one branch has to fetch the other"
     raise CheckpointError(f"'{show_name(name)}' names no commit here, nor a branch of {show_name(remote)}", hint)
@@ -93,10 +93,6 @@ def _fetch_branch(short: str, remote: str, cwd: str, env: Env) -> str:
         return ""
     commit = read_remote_ref(cwd, remote, ref, env)
     return commit if commit and fetch(cwd, remote, [ref], env) else ""
-
-
-def _is_id(name: str) -> bool:
-    return len(name) in (40, 64) and set(name) <= set("0123456789abcdef")
 
 
 def follow(request: Request, env: Env) -> Request:

@@ -39,7 +39,6 @@ class Damage(NamedTuple):
 
 class Audit(NamedTuple):
     merges: int = 0  # how many were looked at
-    left_out: bool = False  # older ones are beyond the bound
     cut: int = 0  # how many could not be judged, in a shallow or partial clone
     waiting: int = 0  # how many were not looked at, behind the newest damaged ones
     damages: tuple[Damage, ...] = ()
@@ -48,21 +47,14 @@ class Audit(NamedTuple):
 # That a merge did no harm never changes, and what was repaired once in HEAD's history is not damage any more, whatever
 # the file becomes. Both are cached in git's common directory; what is still damaged is judged again each time.
 def read_audit(
-    place: Place,
-    now: int,
-    env: Mapping[str, str],
-    since: str = "",
-    present: Present = lambda path: None,
-    is_asked: Callable[[str], bool] = lambda path: True,
+    place: Place, now: int, env: Mapping[str, str], present: Present, is_asked: Callable[[str], bool]
 ) -> Audit:
-    """What recent merges of HEAD's history did to checkpoints and is not repaired. now: seconds since 1970. since: a
-    commit after which merges are audited, "" for the latest ones. present: the bytes of a checkpoint in the work tree,
-    None where it has none. is_asked: whether a path is to be reported. Raises CheckpointError where since names no
-    commit.
+    """What recent merges of HEAD's history did to checkpoints and is not repaired. now: seconds since 1970. present:
+    the bytes of a checkpoint in the work tree, None where it has none. is_asked: whether a path is to be reported.
     """
     own = offline_env(env)
-    recent = read_recent_merges(place.top, now, since, own)
-    if not recent.ids:
+    recent = read_recent_merges(place.top, now, own)
+    if not recent:
         return Audit()
     choices = read_choices(place.top)
     cache = os.path.join(find_common_dir(place.git_dir or ""), *_CACHE)
@@ -70,7 +62,7 @@ def read_audit(
     # merge -> "" for no harm, a commit whose history has all of it repaired, None for damage
     before: dict[str, str | None] = load_cache(cache, rules) or {}
     outside = {None, *read_outside(place.top, filter(None, before.values()), own)}
-    open_ids = [one for one in recent.ids if before.get(one) in outside]
+    open_ids = [one for one in recent if before.get(one) in outside]
     known, damages, cut, waiting = {**before}, list[Damage](), 0, 0
     if open_ids:
         # It explains documents, which few runs need.
@@ -79,7 +71,8 @@ def read_audit(
         schemas, suspects = Schemas(choices), read_suspects(place.top, open_ids, own)
         known |= dict.fromkeys(set(open_ids) - {merge.id for merge in suspects}, "")
         cut = len(suspects)
-        for at, (merge, touched) in enumerate(zip(suspects, read_touched_each(place.top, suspects, own), strict=True)):
+        each = read_touched_each(place.top, suspects, own)
+        for at, (merge, touched) in enumerate(zip(suspects, each, strict=False)):  # whose end raises where all are cut
             if len({damage.commit for damage in damages}) == MOST_DAMAGED:
                 waiting = len(suspects) - at
                 break
@@ -89,10 +82,10 @@ def read_audit(
                     damages += found
                     cut -= 1
         if known != before:
-            newest = {one: known[one] for one in recent.ids if one in known}
+            newest = {one: known[one] for one in recent if one in known}
             write_cache(cache, rules, dict(islice({**newest, **known}.items(), _MOST_CACHED)))
     asked = tuple(one for one in damages if is_asked(one.path))
-    return Audit(len(recent.ids), recent.left_out, cut - waiting, waiting, asked)
+    return Audit(len(recent), cut - waiting, waiting, asked)
 
 
 def _judge(

@@ -2,22 +2,23 @@
 
 import argparse
 import os
-import shlex
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from checkpoint_git.core import jsontext, jsonwrite
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.outcome import Invocation, Line, Outcome
-from checkpoint_git.disk.atomic import create_file, make_folder, remove_file, write_file
+from checkpoint_git.core.terminal_text import quote_path
+from checkpoint_git.disk.atomic import create_beside, make_folder, remove_file, write_file
 from checkpoint_git.disk.discover import Place, find_common_dir
 from checkpoint_git.disk.lock import hold_lock, lock_path
 from checkpoint_git.disk.read import read_if_there
 from checkpoint_git.git.clone import read_operation
 from checkpoint_git.git.merges import conflicts as index
 from checkpoint_git.git.merges.conflicts import Top, Unmerged
+from checkpoint_git.git.objects import read_index
 from checkpoint_git.merge.conflicts import Conflict, is_about
-from checkpoint_git.protocols.registry import is_merged
+from checkpoint_git.protocols.registry import is_merged, own_folders
 from checkpoint_git.protocols.write import Tell, say_waiting
 from checkpoint_git.tools.merges.decisions import TAKES, Asker, Request, Resolved, plan_file
 from checkpoint_git.tools.merges.unmerged import NAMES, Case, list_conflicts, read_case, read_marked_case
@@ -80,8 +81,7 @@ def resolve(
     choices = {name: index.read_choices(top.work_tree, name) for name in names}
     cases = []
     for file in chosen:
-        path = os.path.relpath(os.path.join(top.work_tree, file.path), os.path.realpath(cwd))
-        typed = shlex.quote(f"./{path}" if path.startswith("-") else path)
+        typed = quote_path(os.path.relpath(os.path.join(top.work_tree, file.path), os.path.realpath(cwd)))
         if file.stages:
             how = choices[drivers.get(file.path, "checkpoint")]
             cases.append(read_case(top.work_tree, file, typed, sizes[file.path], how))
@@ -121,7 +121,7 @@ def _select(conflicts: index.Conflicts, top: Top, cwd: str, paths: Sequence[str]
         if any(name in conflicts.others for name in names):
             hint = "resolve it as usual: in an editor, or with git mergetool"
             raise CheckpointError(f"{path} is unmerged, but it is not a checkpoint", hint)
-        if not any(index.is_tracked(top.work_tree, name) for name in names):
+        if not read_index(top.work_tree, [f":(top,literal){name}" for name in names]):
             raise CheckpointError(f"git has no file {path}", "git status lists what is unmerged")
         skipped.append(path)
     return sorted(found.values()), skipped
@@ -159,30 +159,22 @@ def _apply(top: Top, planned: Resolved, on_wait: Tell) -> Resolved:
     full = os.path.join(top.work_tree, case.path)
     with hold_lock(lock_path(Place(top.work_tree, top.work_tree, top.work_tree, top.git_dir)), on_wait=on_wait):
         same_stages = index.read_stages(top.work_tree).get(case.path, ()) == case.unmerged.stages
-        if not same_stages or read_if_there(os.path.join(top.work_tree, case.path)) != case.raw:
+        if not same_stages or read_if_there(full) != case.raw:
             message = f"{case.path} changed while it was being resolved; it was left as it is now"
             raise CheckpointError(message, "run the same command again")
-        if case.edited and case.raw is not None and planned.data != case.stored:
-            planned = planned._replace(kept_copy=_keep_copy(top, case.path, case.raw))
-        elif planned.passed_over is not None:
-            planned = planned._replace(kept_copy=_keep_copy(top, case.path, planned.passed_over))
+        is_lost = case.edited and case.raw is not None and planned.data != case.stored
+        kept = case.raw if is_lost else planned.passed_over
+        if kept is not None:
+            copy = create_beside(full, ".before-resolve", kept)
+            planned = planned._replace(kept_copy=os.path.relpath(copy, top.work_tree))
         if planned.data is not None and planned.data != case.stored:
             make_folder(os.path.dirname(full))
             write_file(full, index.read_as_checked_out(top.work_tree, case.path, planned.data))
         if planned.is_removed and case.raw is not None:
             remove_file(full)
         if planned.is_staged:
-            stage = index.stage_removal if planned.is_removed else index.stage_file
-            stage(top.work_tree, case.path)
+            index.stage_path(top.work_tree, case.path, removed=planned.is_removed)
     return planned
-
-
-def _keep_copy(top: Top, path: str, data: bytes) -> str:
-    for number in range(1, 1000):
-        name = f"{path}.before-resolve" + (f"-{number}" if number > 1 else "")
-        if create_file(os.path.join(top.work_tree, name), data):
-            return name
-    raise CheckpointError(f"no free name for a copy beside {path}", "remove the old copies")
 
 
 def _make_outcome(result: ResolveResult, dry_run: bool) -> Outcome:
@@ -202,6 +194,10 @@ def _make_outcome(result: ResolveResult, dry_run: bool) -> Outcome:
         end.append(Line(f"all conflicts resolved; finish with: {go_on}", "good"))
     elif result.left and not findings:
         end.append(Line(f"still unmerged: {len(result.left)} (git status lists them)", "warn"))
+    hidden = [path for path in result.left for own in own_folders() if f"/{path}".partition(f"/{own}")[2][:1] == "."]
+    if hidden and result.operation:
+        how = f"git {result.operation} --abort, then the same with --strategy recursive -X no-renames"
+        end.append(Line(f"git took an archive for a rename, and open work may be in it: {how}", "warn"))
     data = {
         "dry_run": dry_run,
         "operation": result.operation,
@@ -209,7 +205,7 @@ def _make_outcome(result: ResolveResult, dry_run: bool) -> Outcome:
         "not_unmerged": result.skipped,
         "still_unmerged": result.left,
     }
-    return Outcome(data, start, findings, summary=end)
+    return Outcome(data, start, findings, exit_code=int(bool(hidden)) or None, summary=end)
 
 
 def _describe(file: Resolved, dry_run: bool) -> list[Line]:

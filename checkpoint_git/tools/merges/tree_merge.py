@@ -141,7 +141,7 @@ def _join(
         ours, base, theirs = (None if side is None else contents[side.blob] for side in file.sides)
         data, left = _merge_contents(file.path, base, ours or b"", theirs or b"", schemas, sealed)
         modes = ["" if side is None else side.mode for side in file.sides]
-        mode = _merge_modes(modes[trees.OURS], modes[trees.BASE], modes[trees.THEIRS])
+        mode = _merge_modes(*modes)
         if not mode and left is None:
             left = Remaining(file.path, "mode", _MODE)
         remaining += [left] if left else []

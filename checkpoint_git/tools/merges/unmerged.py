@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 from checkpoint_git.core.jsontext import MAX_BYTES, JsonTextError, decode, scan_tokens
 from checkpoint_git.core.jsonwrite import BASE, OURS, THEIRS
 from checkpoint_git.core.leaflines import list_leaves
-from checkpoint_git.core.terminal_text import escape_controls, shorten
+from checkpoint_git.core.terminal_text import escape_controls, join_some, shorten
 from checkpoint_git.disk.discover import find_link
 from checkpoint_git.disk.read import read_if_there
 from checkpoint_git.git.driver_settings import Choices
@@ -72,12 +72,10 @@ def read_case(work_tree: str, unmerged: conflicts.Unmerged, typed: str, size: in
     if case.blocked:
         return case
     ours, base, theirs = (None if version is None else version.data for version in unmerged.sides)
+    schema = load_merge_schema(unmerged.path, choices.schema, choices.whole_schema)
     if (ours is None) != (theirs is None):
-        return _read_removed_case(
-            work_tree, case, load_merge_schema(unmerged.path, choices.schema, choices.whole_schema)
-        )
+        return _read_removed_case(work_tree, case, schema)
     if ours is not None and theirs is not None:
-        schema = load_merge_schema(unmerged.path, choices.schema, choices.whole_schema)
         try:
             merged = merge_file(base, ours, theirs, schema, narrative=choices.narrative, marker_size=size)
             case = case._replace(merged=merged)
@@ -212,9 +210,8 @@ def _describe_change(base: conflicts.Version | None, side: conflicts.Version | N
     before, after = (_read_value(version) for version in (base, side))
     known = set() if isinstance(before, str) else set(list_leaves(before))
     changed = [] if isinstance(after, str) else [line for line in list_leaves(after) if line not in known]
-    shown = "; ".join(shorten(line, _LONGEST_LEAF) for line in changed[:_MOST_LEAVES])
-    more = f"; and {len(changed) - _MOST_LEAVES} more" if len(changed) > _MOST_LEAVES else ""
-    return f"changed it ({shown}{more})" if changed else "changed it"
+    shown = join_some([shorten(line, _LONGEST_LEAF) for line in changed], _MOST_LEAVES, "; ")
+    return f"changed it ({shown})" if changed else "changed it"
 
 
 def _read_value(version: conflicts.Version) -> Any:

@@ -22,7 +22,7 @@ class Upstream(NamedTuple):
     ahead: int = 0  # commits that only this branch has
     behind: int = 0
     rebases: bool = False  # a pull does, here
-    previews: "tuple[FilePreview, ...]" = ()  # of checkpoints, sorted by path
+    previews: tuple["FilePreview", ...] = ()  # of checkpoints, sorted by path
     detail: str = ""
 
 

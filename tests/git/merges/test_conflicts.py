@@ -1,7 +1,6 @@
 """What git's index says of unmerged checkpoints, and the way between the work tree's bytes and stored ones."""
 
 import os
-from collections.abc import Callable
 from pathlib import Path
 
 import pytest
@@ -10,7 +9,6 @@ from checkpoint_git.git.clone import find_gaps, read_operation
 from checkpoint_git.git.driver_settings import Choices
 from checkpoint_git.git.merges.conflicts import (
     Version,
-    is_tracked,
     read_as_checked_out,
     read_as_stored,
     read_choices,
@@ -19,8 +17,7 @@ from checkpoint_git.git.merges.conflicts import (
     read_marker_sizes,
     read_stages,
     read_top,
-    stage_file,
-    stage_removal,
+    stage_path,
 )
 from tests.scenarios.driven import drive
 from tests.support.repos import GitRepo
@@ -60,9 +57,9 @@ def test_a_link_is_no_file() -> None:
     assert [mode for mode in modes if Version(mode, "", b"").is_file] == ["100644", "100755"]
 
 
-@pytest.mark.parametrize("stage", [stage_file, stage_removal])
-def test_staging_ends_the_conflict_of_one_file(unmerged: GitRepo, stage: Callable[[str, str], None]) -> None:
-    stage(str(unmerged.path), PATH)
+@pytest.mark.parametrize("removed", [False, True])
+def test_staging_ends_the_conflict_of_one_file(unmerged: GitRepo, removed: bool) -> None:
+    stage_path(str(unmerged.path), PATH, removed=removed)
     assert list(read_stages(str(unmerged.path))) == ["notes.txt"]
 
 
@@ -113,10 +110,3 @@ def test_a_line_merge_is_decided_for_either_side(repo: GitRepo) -> None:
     merged = read_line_merges(str(repo.path), b"a\nb\nc\nd\n", b"x\nb\nc\nd\n", b"y\nb\nc\nz\n")
     assert merged == (b"x\nb\nc\nz\n", b"y\nb\nc\nz\n")
     assert read_line_merges(str(repo.path), b"\0", b"\0a", b"\0b") is None
-
-
-def test_a_tracked_name_is_taken_as_it_stands(repo: GitRepo) -> None:
-    repo.write("a*", "")
-    repo.write("folder/b", "")
-    repo.commit()
-    assert [is_tracked(str(repo.path), name) for name in ("a*", "folder", "*", "c")] == [True, True, False, False]

@@ -5,7 +5,8 @@ from pathlib import Path
 import pytest
 
 from checkpoint_git.core.errors import CheckpointError
-from checkpoint_git.git.merges.new_commits import TRAILER, read_dirty, read_repaired, read_site, write_repair
+from checkpoint_git.git.merges.new_commits import TRAILER, read_repaired, read_site, write_repair
+from checkpoint_git.git.worktree import read_changed
 from tests.support.repos import GitRepo
 
 PATH = ".checkpoints/build.checkpoint.json"
@@ -94,13 +95,13 @@ def test_without_an_identity_nothing_is_changed(filled: GitRepo, monkeypatch: py
 
 
 def test_files_that_are_not_as_in_head_are_known(filled: GitRepo) -> None:
-    site = read_site(str(filled.path))
-    assert read_dirty(site, [PATH, ODD]) == set()
+    top = str(filled.path)
+    assert read_changed(top, [PATH, ODD]) == set()
     filled.write(ODD, "edited\n")
     filled.write(PATH, "staged\n")
     filled.git("add", PATH)
     filled.write(PATH, "old\n")
-    assert read_dirty(site, [PATH, ODD]) == {PATH, ODD}
+    assert read_changed(top, [PATH, ODD]) == {PATH, ODD}
 
 
 def test_an_empty_repository_has_nothing_to_repair(repo: GitRepo) -> None:

@@ -22,8 +22,8 @@ FIRST, SECOND = "1" * 40, "2" * 40
 LOST = Damage("c" * 40, (FIRST, SECOND), "Merge main", PATH, "lost", (("/blockers", "blockers[b]: gone"),), SECOND)
 
 
-def audited(audit: Audit, since: str = "") -> list[Finding]:
-    context = give(make_context(since=since), MergeFacts, audit=audit)
+def audited(audit: Audit) -> list[Finding]:
+    context = give(make_context(), MergeFacts, audit=audit)
     return run_checks(
         choose_checks(["merge/lost-entry", "merge/duplicated", "merge/mixed-up", "merge/not-audited"]), context
     )
@@ -78,13 +78,6 @@ def test_merges_that_one_run_does_not_reach_are_counted_with_the_command_that_do
     (found,) = audited(Audit(50, waiting=30))
     assert (found.code, found.level, found.hint) == ("merge/not-audited", "note", "all of them: checkpoint audit")
     assert found.message.startswith("30 older merges not audited")
-
-
-def test_a_bound_that_cuts_what_was_asked_for_is_said() -> None:
-    audit = Audit(1_000, left_out=True)
-    assert audited(audit) == []
-    (found,) = audited(audit, since="v1")
-    assert "only the newest 1000 were audited" in found.message
 
 
 # the next pull

@@ -54,6 +54,13 @@ def test_sides_that_have_nothing_in_common_cannot_be_verified(server: Server, tm
     assert "--unshallow" in raised.value.hint
 
 
+def test_a_candidate_at_which_a_shallow_clone_was_cut_off_is_told(server: Server, tmp_path: Path) -> None:
+    server.repo.git("clone", "-q", "--depth", "1", f"file://{server.repo.path}", str(tmp_path / "shallow"))
+    ran = verify(GitRepo(tmp_path / "shallow"), "--candidate", "HEAD")
+    assert (ran.codes, ran.outcome.code) == (["merge/not-audited"], 0)
+    assert "--unshallow" in ran.text
+
+
 @NEEDS_MERGE_TREE
 def test_a_side_that_has_the_other_already_is_silent(server: Server) -> None:
     for base, head in (("main", "main"), ("main", "other"), ("main~1", "main")):
@@ -157,6 +164,9 @@ def test_a_branch_that_the_job_has_not_fetched_is_asked_for(server: Server) -> N
         with pytest.raises(CheckpointError, match="names no commit") as caught:
             verify(server.repo, *words)
         assert "git fetch origin" in caught.value.hint
+    with pytest.raises(CheckpointError, match="names no commit") as caught:
+        verify(server.repo, "--candidate", "main", "--base", "main~1", "--head", "gone")
+    assert "git fetch origin" in caught.value.hint
 
 
 @NEEDS_MERGE_TREE
@@ -168,3 +178,13 @@ def test_the_base_is_the_branch_whatever_else_was_pushed_under_its_name(server: 
     found = [verify(server.repo, "--base", base, "--head", "topic") for base in ("origin/main", "main")]
     assert [(one.codes, one.text) for one in found] == [(one.codes, one.text) for one in expected]
     assert expected[0].codes
+
+
+@NEEDS_MERGE_TREE
+@pytest.mark.parametrize("branch", ["stable", "v1/HEAD", "x" * 40, "x" * 33])
+def test_a_base_that_only_the_remote_has_is_not_a_tag_of_its_name(server: Server, branch: str) -> None:
+    expected = verify(server.repo, "--base", "main", "--head", "topic")
+    server.repo.git("update-ref", f"refs/remotes/origin/{branch}", "main")
+    for tag in (branch, f"origin/{branch}"):
+        server.repo.git("update-ref", f"refs/tags/{tag}", "topic")
+        assert verify(server.repo, "--base", tag, "--head", "topic").codes == expected.codes

@@ -1,10 +1,13 @@
 """What a merge by lines did, as findings."""
 
+from checkpoint_git.core.outcome import Line
+from checkpoint_git.tools.merges.audit import AuditResult, make_outcome
 from checkpoint_git.tools.merges.findings import (
     CODES,
     MOST_TOLD,
     NOT_AUDITED,
     NOT_REPAIRED,
+    AuditedMerge,
     Event,
     Hit,
     find_hit_findings,
@@ -49,3 +52,9 @@ def test_many_of_one_kind_in_one_file_are_counted() -> None:
 def test_every_code_has_a_rule_for_reports() -> None:
     assert {rule.code for rule in list_rules()} == {*CODES.values(), NOT_AUDITED, NOT_REPAIRED}
     assert all(rule.text and rule.help for rule in list_rules())
+
+
+def test_a_summary_counts_what_was_not_checked() -> None:
+    lacking = AuditedMerge(MADE, [], reason="git has no object 4f1c2ab9; git fsck")
+    summary = make_outcome(AuditResult(2, set(), [lacking], 0, ""), False).summary
+    assert summary == [Line("2 merges, nothing lost, duplicated or mixed up, 1 not checked", "warn")]

@@ -8,10 +8,11 @@ from typing import Any
 
 import pytest
 
+from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.disk.discover import find_place
 from checkpoint_git.git.driver_settings import Choices
 from checkpoint_git.tools.merges import recent_audit
-from checkpoint_git.tools.merges.recent_audit import Damage, read_audit
+from checkpoint_git.tools.merges.recent_audit import Audit, Damage, read_audit
 from tests.scenarios.driven import PATH, branch_with, drive
 from tests.support.repos import GitRepo
 from tests.support.samples import checkpoint_text
@@ -33,8 +34,13 @@ def diverged(repo: GitRepo, monkeypatch: pytest.MonkeyPatch) -> Iterator[GitRepo
     return (yield repo)
 
 
+def look(path: Path, now: int = seconds(NOON), **options: Any) -> Audit:
+    chosen = {"present": lambda path: None, "is_asked": lambda path: True, **options}
+    return read_audit(find_place(str(path)), now, dict(os.environ), **chosen)
+
+
 def audit(repo: GitRepo, **options: Any) -> tuple[Damage, ...]:
-    return read_audit(find_place(str(repo.path)), seconds(NOON), dict(os.environ), **options).damages
+    return look(repo.path, **options).damages
 
 
 def harms(repo: GitRepo, **options: Any) -> list[tuple[str, list[str]]]:
@@ -231,14 +237,10 @@ def test_a_present_file_that_is_no_json_is_anothers_business(diverged: GitRepo) 
     assert harms(diverged) == LOST
 
 
-def test_old_merges_are_told_of_only_when_asked_for(diverged: GitRepo) -> None:
+def test_old_merges_are_left_alone(diverged: GitRepo) -> None:
     merge(diverged, text(R1, R2))
-    place = find_place(str(diverged.path))
     summer = seconds("2026-08-01T00:00:00Z")
-    assert read_audit(place, summer, dict(os.environ)).damages == ()
-    found = read_audit(place, summer, dict(os.environ), since="main")
-    assert (found.merges, len(found.damages)) == (1, 1)
-    assert read_audit(place, summer, dict(os.environ), since="HEAD").merges == 0
+    assert look(diverged.path, summer).damages == ()
 
 
 def test_only_what_is_asked_for_is_told(diverged: GitRepo) -> None:
@@ -256,7 +258,7 @@ def test_a_shallow_clone_says_how_much_it_could_not_judge(diverged: GitRepo, tmp
     merge(diverged, text(R1, R2))
     cut = tmp_path / "cut"
     diverged.git("clone", "-q", "--depth", "2", f"file://{diverged.path}", str(cut))
-    found = read_audit(find_place(str(cut)), seconds(NOON), dict(os.environ))
+    found = look(cut)
     assert (found.merges, found.cut, found.damages) == (1, 1, ())
 
 
@@ -285,7 +287,6 @@ def spoil(change: Callable[[bytes], bytes]) -> Callable[[Path], object]:
         spoil(lambda data: data.partition(b"\n")[0] + b"\n[]"),
         spoil(lambda data: b"\xff" * 100),
         lambda path: (path.unlink(), path.mkdir()),
-        lambda path: (path.unlink(), path.symlink_to("/dev/zero")),
     ],
 )
 def test_a_lost_or_damaged_memory_changes_no_answer(
@@ -295,6 +296,13 @@ def test_a_lost_or_damaged_memory_changes_no_answer(
     harm(kept)
     assert harms(diverged) == LOST
     assert harms(diverged) == LOST
+
+
+def test_a_link_in_the_place_of_the_memory_is_refused(diverged: GitRepo, kept: Path) -> None:
+    kept.unlink()
+    kept.symlink_to("/dev/zero")
+    with pytest.raises(CheckpointError, match="checkpoint/merges is a symbolic link"):
+        harms(diverged)
 
 
 def test_a_git_directory_that_cannot_be_written_changes_no_answer(diverged: GitRepo, kept: Path) -> None:
@@ -338,8 +346,7 @@ def test_every_merge_is_judged_and_what_is_still_damaged_is_judged_again(diverge
     branch_with(diverged, "more", text(R1, R3, {"at": "2026-03-05T00:00:00Z"}), "right")
     diverged.git("checkout", "-q", "left")
     merge(diverged, text(R1, R2), "more")
-    place = find_place(str(diverged.path))
-    found = [read_audit(place, seconds(NOON), dict(os.environ)) for _ in range(2)]
+    found = [look(diverged.path) for _ in range(2)]
     assert [(one.cut, len(one.damages)) for one in found] == [(0, 2), (0, 2)]
 
 
@@ -361,5 +368,5 @@ def test_one_run_stops_after_its_share_of_damaged_merges_and_counts_the_rest(
         later(diverged, text(R1, R2, updated_at=f"2026-03-0{number + 2}T00:00:00Z"))
         merge(diverged, text(R1, R2, updated_at=f"2026-03-0{number + 2}T00:00:00Z"), f"more-{number}")
     monkeypatch.setattr(recent_audit, "MOST_DAMAGED", 2)
-    found = read_audit(find_place(str(diverged.path)), seconds(NOON), dict(os.environ))
+    found = look(diverged.path)
     assert (len(found.damages), found.waiting, found.cut) == (2, 1, 0)

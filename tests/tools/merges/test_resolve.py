@@ -2,6 +2,7 @@
 
 import io
 import json
+import shlex
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +22,7 @@ from tests.support.command import BIN, run_checkpoint
 from tests.support.repos import GitRepo, needs_git
 from tests.support.samples import checkpoint, checkpoint_text
 from tests.support.verbs import Ran, lines_of, run_verb
+from tests.support.workflows import execution, phase, task, write_workflow
 
 # the step is asked for: ours says no later instant than the base
 ZDIFF3 = pytest.param("zdiff3", marks=needs_git(2, 35, feature="merge.conflictStyle=zdiff3"))
@@ -555,7 +557,7 @@ def test_the_listed_commands_resolve_from_where_they_were_printed(repo: GitRepo)
     folder.mkdir()
     for finding in run(repo, cwd=folder).outcome.findings:
         command = finding.hint.partition(": ")[2]
-        repo.run("sh", "-c", command.replace("checkpoint", str(BIN / "checkpoint"), 1), cwd=folder)
+        repo.run("sh", "-c", command.replace("checkpoint", shlex.quote(str(BIN / "checkpoint")), 1), cwd=folder)
     assert staged(repo) == checkpoint_text(**{**OURS, "updated_at": LATER})
 
 
@@ -802,6 +804,32 @@ def test_a_path_that_git_does_not_know_is_an_error(repo: GitRepo) -> None:
 def test_a_path_outside_the_work_tree_is_an_error(repo: GitRepo) -> None:
     with pytest.raises(CheckpointError, match="outside the work tree"):
         run(repo, "/etc/passwd")
+
+
+def test_an_archived_workflow_that_met_open_work_is_merged_again_without_renames(repo: GitRepo) -> None:
+    tasks = [task(f"t{number}", "complete") for number in range(9)]
+    write_workflow(repo.path, phase("REFLECTION"), execution(*tasks))
+    repo.commit("base")
+    repo.git("checkout", "-q", "-b", "fin")
+    state, archive = repo.path / "memory/state", repo.path / "memory/state/.archive/login_20260302T120000Z"
+    archive.mkdir(parents=True)
+    write_workflow(repo.path, phase("REFLECTION", "complete", last_updated="2026-03-02T12:00:00Z"), execution(*tasks))
+    for name in ("phase.json", "execution.json"):
+        (state / name).rename(archive / name)
+    repo.commit("fin")
+    repo.git("checkout", "-q", "main")
+    write_workflow(repo.path, phase("REFLECTION", last_updated="2026-03-02T12:30:00Z"), execution(*tasks, task("open")))
+    repo.commit("open")
+    repo.git("merge", "-q", "fin", check=False)
+    ran = run(repo)
+    said = str(ran.outcome.summary)
+    assert ran.outcome.code == 1
+    assert "git merge --abort, then the same with --strategy recursive -X no-renames" in said
+    repo.git("merge", "--abort")
+    repo.git("merge", "-q", "--strategy", "recursive", "-X", "no-renames", "fin", check=False)
+    assert run(repo, "memory/state", "--take", "ours").outcome.code == 0
+    assert '"open"' in (state / "execution.json").read_text()
+    assert '"open"' not in (archive / "execution.json").read_text()
 
 
 def test_other_unmerged_files_are_not_touched(repo: GitRepo) -> None:
