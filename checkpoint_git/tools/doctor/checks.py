@@ -213,7 +213,7 @@ def find_elsewhere(facts: DeployedFacts) -> Iterator[Finding]:
 def find_bad_answers(facts: DeployedFacts) -> Iterator[Finding]:
     """The health URL answers, but names no version.
 
-    It is not status 200, not a JSON object, too long, or a redirect elsewhere.
+    It is not status 200 (a redirect, for one), not a JSON object, or too long.
     """
     hint = f"a JSON object with one of {', '.join(FIELDS)} is expected; git config {SETTING} names the address"
     return _find_trouble(facts, "bad-answer", "{} does not say what runs there", hint)

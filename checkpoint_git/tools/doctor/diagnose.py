@@ -44,9 +44,8 @@ def diagnose(
     *,
     env: Mapping[str, str],
     tell: Tell = lambda what: None,
-    since: str = "",
 ) -> Diagnosis:
-    """Run checks (default: those that always run) on a place or one skill. now, env, tell, since: see Context."""
+    """Run checks (default: those that always run) on a place or one skill. now, env, tell: see Context."""
     chosen = choose_checks(()) if checks is None else list(checks)
     settings = _read_settings(place)
     context = Context(
@@ -54,7 +53,6 @@ def diagnose(
         now,
         env,
         skill=skill or "",
-        since=since,
         codes=[check.code for check in chosen],
         limits=settings.limits,
         is_complete=all(check in chosen for check in choose_checks(())),

@@ -3,7 +3,7 @@
 import os
 from collections.abc import Iterator, Sequence
 
-from checkpoint_git.core.finding import Finding
+from checkpoint_git.core.finding import LEVELS, Finding
 from checkpoint_git.core.terminal_text import join_some, plural, quote_word
 from checkpoint_git.protocols.contract import skill_layout
 from checkpoint_git.tools.doctor.catalog import list_checks
@@ -17,7 +17,6 @@ _ORDER = (
     *("drift/stale-blocked", "upstream", "drift/stale-in-progress", "drift/file-missing", "drift/commit-unknown"),
     *("", "drift/project-dir", "skill", "content"),
 )
-_LEVELS = ("error", "warning", "note")
 _WORK_IN_PROGRESS = ("drift", "skill", "content/rotation-due")  # what does not matter of a checkpoint that is over
 
 
@@ -53,7 +52,7 @@ def _begins(code: str, start: str) -> bool:
 def _rank(group: Sequence[Finding]) -> tuple[int, int, int]:
     code = group[0].code
     order = next((at for at, start in enumerate(_ORDER) if _begins(code, start)), _ORDER.index(""))
-    return _LEVELS.index(group[0].level), order, -len(group)
+    return LEVELS.index(group[0].level), order, -len(group)
 
 
 def _fold_group(group: Sequence[Finding], most: int, command: str) -> Iterator[tuple[Finding, int]]:

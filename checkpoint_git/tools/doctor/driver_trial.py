@@ -5,6 +5,7 @@ import os
 from collections.abc import Mapping
 from typing import Any, NamedTuple
 
+from checkpoint_git.disk.read import read_if_there
 from checkpoint_git.git import driver_settings as configured
 from checkpoint_git.git.attributes import attribute_body
 from checkpoint_git.tools.doctor.trial_repository import (
@@ -142,8 +143,4 @@ def _merge(trial: Trial, ours: str, theirs: str) -> Tried:
 
 
 def _read(trial: Trial) -> bytes:
-    try:
-        with open(os.path.join(trial.work_tree, FILE), "rb") as stream:
-            return stream.read()
-    except OSError:
-        return b""
+    return read_if_there(os.path.join(trial.work_tree, FILE)) or b""

@@ -8,17 +8,17 @@ from typing import Any, NamedTuple
 from checkpoint_git.core.clock import write_stamp
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
-from checkpoint_git.core.linediff import diff_lines
-from checkpoint_git.core.outcome import Block, Invocation, Line, Style
+from checkpoint_git.core.linediff import diff_lines, show_diff
+from checkpoint_git.core.outcome import Block, Invocation, Line
 from checkpoint_git.core.terminal_text import escape_controls, shorten
 from checkpoint_git.disk.backup import Copy, write_backup
 from checkpoint_git.disk.discover import Place, relative_path
 from checkpoint_git.disk.read import read_content, read_if_there
-from checkpoint_git.git.repository import Repository, config_path
+from checkpoint_git.git.repository import Repository, config_path, read_repository
 from checkpoint_git.protocols.contract import skill_layout
 from checkpoint_git.protocols.fix import FileFix, Fixer, FixPlan, list_fixers
 from checkpoint_git.protocols.write import Tell, hold_place, say_waiting
-from checkpoint_git.tools.doctor.catalog import list_checks
+from checkpoint_git.tools.doctor.catalog import SAFE, list_checks
 from checkpoint_git.tools.doctor.diagnose import Diagnosis
 from checkpoint_git.tools.setup.init import plan_repairs
 from checkpoint_git.tools.setup.steps import (
@@ -29,12 +29,11 @@ from checkpoint_git.tools.setup.steps import (
     WriteSetting,
     apply_steps,
     describe_steps,
+    setup_lock,
     steps_data,
 )
 
-SAFE = "safe"  # stands for every fix that needs no name
 _MOST_ROUNDS = 3  # one fix can bring out what another hid
-_DIFF_STYLES: dict[str, Style] = {"+": "good", "-": "bad", "@": "strong"}
 
 
 class Fixes(NamedTuple):
@@ -94,14 +93,12 @@ def plan_fix(found: Diagnosis, codes: set[str], env: Mapping[str, str]) -> Plan:
 
 def show(found: Diagnosis, codes: set[str], invocation: Invocation) -> Fixes:
     plan, place = plan_fix(found, codes, invocation.env), found.context.place
-    changes = [{"path": fix.path, "diff": _diff(fix.before, fix.after, fix.path)} for fix in plan.files]
+    changes = [{"path": fix.path, "diff": diff_lines(fix.before, fix.after, fix.path)} for fix in plan.files]
     changes += [change for step in plan.steps if (change := _show_step(step, place))]
     data = {"dry_run": True, "fixed": _files_data(plan.files), "steps": steps_data(plan.steps), "changes": changes}
     blocks: list[Block] = [Line(f"{fix.path}: would fix: {one.text}", "good") for fix in plan.files for one in fix.done]
     blocks += [*describe_steps(plan.steps, dry_run=True), *plan.describe_left()]
-    blocks += [
-        Line(line, _DIFF_STYLES.get(line[:1], ""), hang=-1) for change in changes for line in change.get("diff", ())
-    ]
+    blocks += show_diff(line for change in changes for line in change.get("diff", ()))
     blocks += [Line(str(change["command"]), "strong", hang=-1) for change in changes if "command" in change]
     return Fixes(data, blocks or [Line("there is nothing to fix", "dim")], plan.refused)
 
@@ -110,7 +107,7 @@ def _show_step(step: Step, place: Place) -> dict[str, Any] | None:
     match step.change:
         case WriteFile(path, data, _):
             shown = relative_path(path, place.top).lstrip("/")
-            return {"path": path, "diff": _diff(read_if_there(path) or b"", data, shown)}
+            return {"path": path, "diff": diff_lines(read_if_there(path) or b"", data, shown)}
         case RemoveFile(path, _):
             return {"command": shlex.join(["rm", path])}
         case WriteSetting(key, value):
@@ -119,10 +116,6 @@ def _show_step(step: Step, place: Place) -> dict[str, Any] | None:
             return {"command": "; ".join(shlex.join(["git", "config", "--local", "--unset-all", key]) for key in keys)}
         case _:
             return None
-
-
-def _diff(before: bytes, after: bytes, path: str) -> list[str]:
-    return diff_lines(before.decode("utf-8", "replace"), after.decode("utf-8", "replace"), path)
 
 
 def _files_data(files: Sequence[FileFix]) -> list[dict[str, Any]]:
@@ -145,11 +138,12 @@ def fix(
     # one fix can bring out what another hid, so it looks again after each round
     place = found.context.place
     rounds: list[Applied] = []
-    plan = plan_fix(found, codes, invocation.env)
-    while (plan.files or plan.steps) and len(rounds) < _MOST_ROUNDS:
-        rounds.append(apply_plan(place, plan, invocation.now, say_waiting(invocation.stderr)))
-        found = look()
+    with setup_lock(read_repository(place.root, invocation.env)):
         plan = plan_fix(found, codes, invocation.env)
+        while (plan.files or plan.steps) and len(rounds) < _MOST_ROUNDS:
+            rounds.append(apply_plan(place, plan, invocation.now, say_waiting(invocation.stderr)))
+            found = look()
+            plan = plan_fix(found, codes, invocation.env)
     files = [fix for applied in rounds for fix in applied.files]
     steps = [step for applied in rounds for step in applied.steps]
     backups = [relative_path(applied.backup, place.top) for applied in rounds if applied.backup]

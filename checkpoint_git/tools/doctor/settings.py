@@ -4,7 +4,6 @@ The text is untrusted: it comes with the branch. So it may silence drift, which 
 never what makes a checkpoint unusable: a file that is not a valid checkpoint, a merge that was left unresolved.
 """
 
-import os
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from datetime import date
@@ -15,9 +14,11 @@ from checkpoint_git.core.clock import DAY, read_instant
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.schema import explain, is_surely_valid, load_schema
 from checkpoint_git.core.terminal_text import shorten
+from checkpoint_git.disk.read import read_own
 from checkpoint_git.protocols.mismatch import explain_mismatch, quote
 
 MAX_BYTES = 64 * 1024
+_MOST_DOTS = 1_000  # of one line: tomllib takes quadratic time for a key of many parts
 BAD = "doctor/bad-settings"
 UNUSED = "doctor/suppression-unused"
 _OWN = (BAD, UNUSED)
@@ -83,6 +84,10 @@ def read_settings_text(text: str, path: str, is_code: Callable[[str], bool]) -> 
         hint = "see docs/doctor.md; until then this part of the settings is not used"
         findings.append(Finding(BAD, "warning", message, path, line=line, column=int(line > 0), hint=hint))
 
+    for number, row in enumerate(text.split("\n"), 1):
+        if row.count(".") > _MOST_DOTS:
+            bad(number, "a key has too many parts")
+            return Settings(findings=findings)
     try:
         table = tomllib.loads(text)
     except (ValueError, RecursionError) as error:  # of a number with too many digits, a plain ValueError
@@ -127,8 +132,7 @@ def _find_troubles(table: Mapping[str, Any], is_code: Callable[[str], bool]) -> 
     """(JSON Pointer, message, a key that is unknown there or "")."""
     from difflib import get_close_matches
 
-    with open(os.path.join(os.path.dirname(__file__), "settings_schema.json"), encoding="utf-8") as stream:
-        schema = load_schema(stream.read())
+    schema = load_schema(read_own(__file__, "settings_schema.json"))
     for found in () if is_surely_valid(schema, table) else explain(schema, table):
         unknown = [key for key in found.value if key not in _KEYS] if found.keyword == "additionalProperties" else []
         message = explain_mismatch(found)

@@ -9,28 +9,25 @@ import shutil
 import signal
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager
 from typing import Any, NamedTuple
 
 from checkpoint_git.core.errors import CheckpointError
-from checkpoint_git.git.run import check_git_version, start_git
+from checkpoint_git.disk.read import read_own
+from checkpoint_git.git.remotes import run_bounded
+from checkpoint_git.git.run import check_git_version
 
 SECONDS = 10.0  # for one answer of git's with all that it starts
 FILE = ".checkpoints/proof.checkpoint.json"
 _PLAIN_PATH = "/usr/bin:/bin"
-_LAST_WORDS = 0.5  # seconds
+_HINT = "check that the temporary folder (TMPDIR) is writable and not full"
 _ROOM = 1 << 18  # bytes that the temporary folder must still hold when something went wrong
 
 # branch -> the files of its one commit, in ASCII, and the branches it comes from
 Branches = Mapping[str, tuple[Mapping[str, str], tuple[str, ...]]]
 
 
-def _read_own(name: str) -> bytes:
-    with open(os.path.join(os.path.dirname(__file__), name), "rb") as stream:
-        return stream.read()
-
-
-SAMPLE: dict[str, Any] = json.loads(_read_own("trial_checkpoint.json"))
+SAMPLE: dict[str, Any] = json.loads(read_own(__file__, "trial_checkpoint.json"))
 
 
 class Trial(NamedTuple):
@@ -82,22 +79,23 @@ def open_trial(
             if check_git_version(folder) < (2, 32):  # it reads HOME's .gitconfig whatever GIT_CONFIG_GLOBAL says
                 os.symlink(os.path.join(home, ".local"), os.path.join(folder, ".local"))
                 home = folder
-            quiet = {"GIT_CONFIG_NOSYSTEM": "1", "GIT_CONFIG_GLOBAL": os.devnull, "GIT_TERMINAL_PROMPT": "0"}
-            for at, (key, value) in enumerate(settings.items()):
-                quiet |= {f"GIT_CONFIG_KEY_{at}": key, f"GIT_CONFIG_VALUE_{at}": value}
             own = {
                 "PATH": path if is_bare_path else env["PATH"],
                 "HOME": home,
                 "GIT_CONFIG_COUNT": str(len(settings)),
                 "XDG_CONFIG_HOME": folder,
                 "GIT_EDITOR": ":",
-                **quiet,
+                "GIT_CONFIG_NOSYSTEM": "1",
+                "GIT_CONFIG_GLOBAL": os.devnull,
+                "GIT_TERMINAL_PROMPT": "0",
             }
+            for at, (key, value) in enumerate(settings.items()):
+                own |= {f"GIT_CONFIG_KEY_{at}": key, f"GIT_CONFIG_VALUE_{at}": value}
             trial = Trial(os.path.join(folder, "repository"), own, seconds)
             os.mkdir(trial.work_tree)
             must(trial, ["init", "-q", "--template="])
-            with open(os.path.join(trial.work_tree, ".git", "config"), "ab") as stream:
-                stream.write(_read_own("trial.gitconfig"))
+            with open(os.path.join(trial.work_tree, ".git", "config"), "a") as stream:
+                stream.write(read_own(__file__, "trial.gitconfig"))
             yield trial
     except OSError as error:
         raise _no_room(error) from error
@@ -123,8 +121,7 @@ def _tidied_when_ended() -> Iterator[None]:
 
 
 def _no_room(error: OSError) -> CheckpointError:
-    hint = "check that the temporary folder (TMPDIR) is writable and not full"
-    return CheckpointError(f"no trial repository could be made: {error.strerror}", hint)
+    return CheckpointError(f"no trial repository could be made: {error.strerror}", _HINT)
 
 
 def check_room(trial: Trial) -> None:
@@ -139,27 +136,11 @@ def check_room(trial: Trial) -> None:
 
 
 def try_git(trial: Trial, words: Sequence[str], stdin: bytes = b"") -> Tried:
-    import subprocess
-
-    with start_git(words, trial.work_tree, env=trial.env, own_group=True) as process:
-        try:
-            out, err = process.communicate(stdin, timeout=trial.seconds)
-        except subprocess.TimeoutExpired:
-            _end_group(process.pid)
-            try:
-                err = process.communicate(timeout=_LAST_WORDS)[1]
-            except subprocess.TimeoutExpired as error:  # what has left the group may still hold the pipe
-                err = error.stderr or b""
-            return Tried(-1, b"", err, hung=True)
-        except BaseException:
-            _end_group(process.pid)
-            raise
-    return Tried(process.returncode, out, err)
-
-
-def _end_group(leader: int) -> None:
-    with suppress(ProcessLookupError, PermissionError):
-        os.killpg(leader, signal.SIGKILL)
+    with tempfile.TemporaryFile() as stream:
+        stream.write(stdin)
+        stream.seek(0)
+        result, trouble = run_bounded(words, trial.work_tree, trial.env, trial.seconds, stream.fileno())
+    return Tried(result.code, result.out, result.err, hung=bool(trouble))
 
 
 def must(trial: Trial, words: Sequence[str], stdin: bytes = b"") -> Tried:
@@ -167,8 +148,7 @@ def must(trial: Trial, words: Sequence[str], stdin: bytes = b"") -> Tried:
     result = try_git(trial, words, stdin)
     if result.code != 0:
         what = next(word for word in words if not word.startswith("-"))
-        hint = "check that the temporary folder (TMPDIR) is writable and not full"
-        raise CheckpointError(f"it could not be tried: git {what} failed: {result.said or 'no answer'}", hint)
+        raise CheckpointError(f"it could not be tried: git {what} failed: {result.said or 'no answer'}", _HINT)
     return result
 
 

@@ -7,26 +7,23 @@ from functools import partial
 from typing import Any
 
 from checkpoint_git.core.errors import CheckpointError
-from checkpoint_git.core.finding import Finding, Level
+from checkpoint_git.core.finding import LEVELS, Finding
 from checkpoint_git.core.outcome import Digest, Invocation, Line, Outcome, Rule, Style, Table
 from checkpoint_git.core.progress import show_progress
 from checkpoint_git.core.terminal_text import escape_controls, join_some, plural, quote_word, shorten
 from checkpoint_git.disk.discover import Place, find_place, find_repository, relative_path
 from checkpoint_git.git.history.log import has_commits
-from checkpoint_git.git.objects import read_commit
 from checkpoint_git.git.repository import Repository, may_be_bare, read_repository
 from checkpoint_git.git.staged import read_committed
 from checkpoint_git.git.worktree import list_roots
 from checkpoint_git.protocols.check import Check, Context, run_checks
 from checkpoint_git.protocols.typed_hints import type_hints
 from checkpoint_git.protocols.validate import iterate_checked
-from checkpoint_git.tools.doctor.catalog import choose_checks, list_checks
+from checkpoint_git.tools.doctor.catalog import SAFE, choose_checks, list_checks
 from checkpoint_git.tools.doctor.diagnose import Diagnosis, diagnose
 from checkpoint_git.tools.doctor.digest import fold
 from checkpoint_git.tools.setup.checks import SetupFacts
 from checkpoint_git.tools.setup.survey import read_installation
-
-SAFE = "safe"  # what a bare --fix asks for
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -38,7 +35,6 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--fix", metavar="CODE", nargs="?", const=SAFE, action="append", default=[], help="apply safe fixes, or CODE's")
     add("--dry-run", action="store_true", help="show what --fix would change, and change nothing")
     add("--online", action="store_true", help="compare the server at checkpoint.healthUrl (git config) with HEAD")
-    add("--after", metavar="COMMIT", help="check every merge after this commit, not only the last 90 days")
     add("--full", action="store_true", help="show every finding, ungrouped")
     add("--fail-on-warnings", action="store_true", help="exit with 1 on warnings too")
 
@@ -60,12 +56,11 @@ def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     roots = list_roots(top, invocation.env) if top and (args.all or os.path.abspath(invocation.cwd) == top) else []
     if args.all and top and not roots and not os.path.isdir(os.path.join(top, ".checkpoints")):
         return _conclude("no checkpoints in this repository", {"checks": [], "documents": 0}, [], [], args)
-    place = _find_place(invocation.cwd, roots, args)
-    since = read_commit(place.top, args.after) if args.after is not None else ""
+    place = find_place(roots[0] if args.all and roots else invocation.cwd)
 
     def look(place: Place) -> Diagnosis:
         with show_progress(invocation) as tell:
-            return diagnose(place, invocation.now, skill, checks, env=invocation.env, tell=tell, since=since)
+            return diagnose(place, invocation.now, skill, checks, env=invocation.env, tell=tell)
 
     places = [find_place(root) for root in roots] if args.all and roots else [place]
     others = [relative_path(root, place.top) for root in roots if root != place.root and not skill and not args.all]
@@ -91,14 +86,6 @@ def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
         data={**outcome.data, "fix": _join_data([one.data for one in fixes])},
         blocks=[*dict.fromkeys(block for one in fixes for block in one.blocks), *outcome.blocks],
     )
-
-
-def _find_place(cwd: str, roots: Sequence[str], args: argparse.Namespace) -> Place:
-    try:
-        return find_place(roots[0] if args.all and roots else cwd)
-    except CheckpointError as error:
-        hint = f"there is one in {os.path.relpath(roots[0], cwd)}: checkpoint doctor --all" if roots else error.hint
-        raise CheckpointError(error.message, hint) from None
 
 
 def _join_data(found: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
@@ -154,7 +141,7 @@ def _list_checks(checks: Sequence[Check]) -> Outcome:
 def _diagnose_bare(
     bare: Repository, args: argparse.Namespace, checks: Sequence[Check], invocation: Invocation
 ) -> Outcome:
-    if args.skill or args.fix or args.dry_run or args.after or args.online:
+    if args.skill or args.fix or args.dry_run or args.online:
         hint = "run `checkpoint doctor` without options, or `checkpoint init`"
         raise CheckpointError("a bare repository has no work tree", hint)
     chosen = [check for check in checks if check.in_bare]
@@ -184,9 +171,6 @@ def _report(found: Diagnosis, args: argparse.Namespace, cwd: str) -> Outcome:
     return _conclude(title, data, type_hints(found.findings, cwd), suppressed, args, over)._replace(rules=rules)
 
 
-_LEVELS: tuple[Level, ...] = ("error", "warning", "note")
-
-
 def _conclude(
     title: str,
     data: Mapping[str, Any],
@@ -195,7 +179,7 @@ def _conclude(
     args: argparse.Namespace,
     over: frozenset[str] = frozenset(),
 ) -> Outcome:
-    count = {level: sum(finding.level == level for finding in findings) for level in _LEVELS}
+    count = {level: sum(finding.level == level for finding in findings) for level in LEVELS}
     failed = bool(count["error"] or (args.fail_on_warnings and count["warning"]))
     parts = [plural(number, level) for level, number in count.items() if number] or ["no problems found"]
     parts += [f"{len(suppressed)} suppressed"] if suppressed else []
@@ -204,15 +188,8 @@ def _conclude(
     groups = dict.fromkeys(code.partition("/")[0] for code in data["checks"])
     looked_at = f" ({', '.join(groups)})" if groups and not findings else ""
     summary = [Line(f"{title}: {', '.join(parts)}{looked_at}", style, hang=2)]
-    command = _write_command(args)
+    asked = [*(f"--{name}" for name in ("all", "online") if getattr(args, name)), *([args.skill] if args.skill else [])]
+    command = " ".join(["checkpoint doctor --full", *map(quote_word, asked)])
     checks = "".join(f" --check={quote_word(code)}" for code in args.check)
     digest = None if args.full else Digest(fold(findings, over, command), f"{command}{checks}")
     return Outcome({**data, **counts, "suppressed": suppressed}, (), findings, int(failed), summary, digest=digest)
-
-
-def _write_command(args: argparse.Namespace) -> str:
-    """That looks at the same, and shows each finding."""
-    words = [f"--{name}" for name in ("all", "online") if getattr(args, name)]
-    words += [f"--after={args.after}"] if args.after else []
-    words += [args.skill] if args.skill else []
-    return " ".join(["checkpoint doctor --full", *map(quote_word, words)])

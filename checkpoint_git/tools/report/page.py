@@ -10,13 +10,13 @@ from checkpoint_git.core.clock import read_instant, write_instant
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.page import PageParts, Section, Tone, find_link, show, words
 from checkpoint_git.core.terminal_text import plural, quote_word, shorten
+from checkpoint_git.disk.read import read_own
 from checkpoint_git.protocols.contract import Summary
 
 _MOST_FINDINGS = 120
 _FEW_FINDINGS = 8  # that need no grouping
 _TONES: dict[str, Tone] = {"error": "bad", "warning": "warn", "note": ""}
-_HERE = os.path.dirname(os.path.abspath(__file__))
-_PACKAGE = os.path.dirname(os.path.dirname(_HERE))
+_PACKAGE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 _SECTIONS = "tools/report/sections.html"
 
 
@@ -91,7 +91,7 @@ def render(page: PageParts) -> str:
         keep_trailing_newline=True,
     )
     environment.filters.update(shorten=shorten, find_link=find_link, instant=_instant, quote=quote_word, words=words)
-    policy = Markup(make_policy(_read_own("page.css"), _read_own("page.js")))  # noqa: S704  our own, and hashes look like secrets
+    policy = Markup(make_policy(read_own(__file__, "page.css"), read_own(__file__, "page.js")))  # noqa: S704  our own, and hashes look like secrets
     return environment.get_template("tools/report/page.html").render(page=page, policy=policy)
 
 
@@ -105,8 +105,3 @@ def make_policy(style: str, script: str) -> str:
     hashes = (f"'sha256-{b64encode(sha256(text.encode()).digest()).decode()}'" for text in (style, script))
     rules = ("default-src 'none'", "style-src {}", "script-src {}", "base-uri 'none'", "form-action 'none'")
     return "; ".join(rules).format(*hashes)
-
-
-def _read_own(name: str) -> str:
-    with open(os.path.join(_HERE, name), encoding="utf-8") as stream:
-        return stream.read()

@@ -13,7 +13,6 @@ from checkpoint_git.core.terminal_text import escape_controls
 from checkpoint_git.disk.atomic import write_file
 from checkpoint_git.disk.discover import Place, find_link, find_place, is_inside, relative_path
 from checkpoint_git.git.history.steps import read_branch
-from checkpoint_git.git.run import clean_env, run_git
 from checkpoint_git.protocols.contract import Question, read_summaries
 from checkpoint_git.protocols.registry import protocol_of
 from checkpoint_git.tools.report.page import make_page, render
@@ -25,7 +24,6 @@ _LOOKED_AT = 1_000  # bytes
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-o", "--output", metavar="FILE", help="where to write the page; - for stdout")
-    parser.add_argument("--open", action="store_true", help="show the page in the browser")
     parser.add_argument("--since", metavar="TIME", help="list changes since 2d (days) or 2026-06-01 (default: 7d)")
     parser.add_argument("--no-doctor", action="store_true", help="do not look for drift")
     parser.add_argument("--force", action="store_true", help="write over a file that is not a report")
@@ -56,9 +54,7 @@ def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
             {**data, "html": text}, [Line(line, hang=-1) for line in text.rstrip("\n").split("\n")], exit_code=0
         )
     write_page(path, text, force=args.force)
-    findings = find_exposure(place, path)
-    findings += _open(path, invocation) if args.open else []
-    return Outcome(data, [Line(f"wrote {path} ({max(len(text) // 1024, 1)} KB)", "good")], findings, exit_code=0)
+    return Outcome(data, [Line(f"wrote {path} ({max(len(text) // 1024, 1)} KB)", "good")], exit_code=0)
 
 
 def _diagnose(
@@ -75,17 +71,6 @@ def _diagnose(
     except CheckpointError as error:
         trouble.append(f"the doctor failed: {error.message}")
         return None
-
-
-def _open(path: str, invocation: Invocation) -> list[Finding]:
-    import webbrowser
-    from urllib.parse import quote
-
-    with suppress(webbrowser.Error, OSError):
-        if webbrowser.open(f"file://{quote(os.fsencode(path))}"):
-            return []
-    hint = "open the file yourself, or set BROWSER"
-    return [Finding("report/not-opened", "note", "no browser could be started", path, hint=hint)]
 
 
 def plan_path(place: Place, wished: str | None, cwd: str) -> str:
@@ -121,16 +106,3 @@ def write_page(path: str, text: str, *, force: bool) -> None:
         if not is_ours:
             raise CheckpointError(f"{shown} already exists and is not a report", "name another file, or use --force")
     write_file(path, text.encode("utf-8"))
-
-
-def find_exposure(place: Place, path: str) -> list[Finding]:
-    work_tree = place.work_tree
-    if work_tree is None or not is_inside(path, work_tree) or (place.git_dir and is_inside(path, place.git_dir)):
-        return []
-    name = relative_path(path, work_tree)
-    ignored = run_git(["check-ignore", "-q", "--", name], work_tree, env=clean_env(os.environ), check=False)
-    if ignored.code == 0:
-        return []
-    hint = f"without -o it goes into the git directory; or: echo /{escape_controls(name)} >> .gitignore"
-    message = "the report is in the work tree, where git add picks it up"
-    return [Finding("report/not-ignored", "note", message, name, hint=hint)]

@@ -12,7 +12,7 @@ from checkpoint_git.protocols.contract import Question, find_project, read_summa
 def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("skill", metavar="NAME", nargs="?", help="show this one in full; default: all")
     parser.add_argument("--brief", action="store_true", help="only the most important skill, its next action, blockers")
-    parser.add_argument("--worktrees", action="store_true", help="also what other work trees of this clone have done")
+    parser.add_argument("--worktrees", action="store_true", help="also what other work trees and branches have done")
     parser.add_argument("--short", action="store_true", help="only the table: one line for each checkpoint")
     parser.add_argument("--since", metavar="TIME", help="changes since 2d (days), 2026-06-01, 2026-06-01T00:00:00Z")
 

@@ -3,7 +3,7 @@
 import os
 from argparse import ArgumentParser, Namespace
 from collections import Counter
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from checkpoint_git.core.errors import CheckpointError
@@ -14,10 +14,13 @@ from checkpoint_git.disk.discover import find_place, find_repository, is_inside,
 from checkpoint_git.disk.read import FileContent, read_content
 from checkpoint_git.git.clone import find_unmerged, has_nested_folders
 from checkpoint_git.protocols.contract import find_files, find_scattered_files, open_room
+from checkpoint_git.protocols.document import Document
 from checkpoint_git.protocols.registry import KINDS, find_kind, fixed_paths, is_fixed, protocol_of
 from checkpoint_git.protocols.validate import check_together, describe_unmerged, find_twins, iterate_checked
 
 Files = Iterable[tuple[str, FileContent]]
+
+_FEWEST = 50  # files that are checked anyway: for so few a cache costs more than it saves
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -38,16 +41,18 @@ def run(args: Namespace, invocation: Invocation) -> Outcome:
     else:
         files = read_paths(args.paths, invocation.cwd) if args.paths else _read_project(invocation.cwd, invocation.env)
     fixed = []
-    for document in iterate_checked(files, invocation.now):
+    repository = find_repository(invocation.cwd)
+    for document in _check_each(files, repository[1] if repository else "", invocation.now):
         findings += document.findings
         fixed += [document] if is_fixed(document.path) else []
         checked.append({"path": document.path, "valid": document.is_valid})
         nouns[(find_kind(document.path) or KINDS[0]).noun] += 1
     findings += [*check_together(fixed), *find_twins(one["path"] for one in checked)]
     if args.rev is None:
-        findings += _find_unmerged(
-            args.paths, invocation, {one.path for one in findings if one.code == "json/conflict-markers"}
-        )
+        known = {one.path for one in findings if one.code == "json/conflict-markers"}
+        unmerged = find_unmerged(*repository, invocation.env) if repository else []
+        wanted = _choose(unmerged, args.paths, invocation.cwd, repository[0] if repository else "")
+        findings += [describe_unmerged(path) for path in wanted if path not in known]
     errors, warnings = (sum(finding.level == level for finding in findings) for level in ("error", "warning"))
     data = {"checked": checked, "errors": errors, "warnings": warnings, "strict": args.strict}
     is_failed = bool(errors or (args.strict and warnings))
@@ -61,12 +66,32 @@ def run(args: Namespace, invocation: Invocation) -> Outcome:
     return Outcome(data, [summary], findings, int(is_failed))
 
 
-def _find_unmerged(paths: list[str], invocation: Invocation, known: set[str]) -> list[Finding]:
-    repository = find_repository(invocation.cwd)
-    if not repository:
-        return []
-    wanted = _choose(find_unmerged(*repository, invocation.env), paths, invocation.cwd, repository[0])
-    return [describe_unmerged(path) for path in wanted if path not in known]
+def _check_each(files: Files, git_dir: str, now: int) -> Iterator[Document]:
+    """As iterate_checked. The document of a file that is known to be valid, by its name and content, has no value:
+    files of fixed names, which are compared with each other, are always read.
+    """
+    path, rules, known, valid, fresh = os.path.join(git_dir, "checkpoint", "valid.json"), "", set[str](), [], 0
+    for at, (name, content) in enumerate(files):
+        if at == _FEWEST and git_dir:
+            from checkpoint_git.disk.cache import load_cache, make_digest, package_digest, write_cache
+
+            rules = package_digest()
+            found = load_cache(path, rules)
+            # after the clock was set back none holds: what is in the future depends on it
+            known = set(found["valid"]) if isinstance(found, dict) and found["now"] <= now else known
+        key = ""
+        if rules and isinstance(content, bytes) and not is_fixed(name):
+            key = make_digest([rules, name], content)
+        if key in known:
+            yield Document(name, "", None, None, 0, [])
+        else:
+            (document,) = iterate_checked([(name, content)], now)
+            yield document
+            key = "" if document.findings else key
+            fresh += key != ""
+        valid += [key] if key else []
+    if fresh * 20 > len(valid):
+        write_cache(path, rules, {"now": now, "valid": valid})
 
 
 def _choose(found: Iterable[str], paths: list[str], cwd: str, top: str) -> list[str]:

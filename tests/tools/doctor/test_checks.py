@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -218,7 +219,7 @@ def test_hooks_that_work_with_the_users_path_only_are_a_note(
 ) -> None:
     (tmp_path / "bin").mkdir()
     command = tmp_path / "bin/checkpoint"
-    command.write_text(f'#!/bin/sh\nexec {sys.executable} -P -m checkpoint_git "$@"\n')
+    command.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -P -m checkpoint_git "$@"\n')
     command.chmod(0o755)
     monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
     healthy.git("config", "--unset", "checkpoint.install.python")

@@ -7,6 +7,7 @@ import sys
 import tempfile
 import threading
 import time
+from contextlib import suppress
 from pathlib import Path
 from typing import get_args
 
@@ -160,7 +161,8 @@ def test_nothing_is_left_in_the_temporary_folder(tmp_path: Path, monkeypatch: py
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path))
     prove_driver(configured())
     prove_driver({"merge.checkpoint.driver": "sleep 60"}, seconds=0.3)
-    prove_driver({"merge.checkpoint.driver": "chmod -R a-w . ; false"})
+    with suppress(CheckpointError):  # only root's git goes on there
+        prove_driver({"merge.checkpoint.driver": "chmod -R a-w . ; false"})
     assert list(tmp_path.iterdir()) == []
 
 

@@ -13,6 +13,7 @@ from checkpoint_git.tools.doctor import fix
 from checkpoint_git.tools.doctor import verb as doctor
 from checkpoint_git.tools.doctor.diagnose import diagnose
 from checkpoint_git.tools.setup.init import Options, init
+from checkpoint_git.tools.setup.steps import JOURNAL
 from tests.support.repos import GitRepo
 from tests.support.samples import checkpoint_text
 from tests.support.verbs import NOON, Ran, run_verb, seconds
@@ -84,6 +85,15 @@ def test_nothing_to_mend_is_said_and_leaves_no_backup(project: GitRepo) -> None:
     ran = examine(project.path, "--fix")
     assert "there is nothing to fix" in ran.text
     assert len(list((project.path / ".git/checkpoint/backups").iterdir())) == 1
+
+
+def test_what_a_killed_set_up_left_is_cleared_though_there_is_nothing_to_mend(project: GitRepo) -> None:
+    examine(project.path, "--fix")
+    (project.path / ".claude").mkdir()
+    (project.path / ".git" / JOURNAL).write_text("+.claude")
+    examine(project.path, "--fix")
+    assert not (project.path / ".claude").exists()
+    assert not (project.path / ".git" / JOURNAL).exists()
 
 
 def test_a_finding_that_is_suppressed_is_not_mended(project: GitRepo) -> None:

@@ -4,7 +4,7 @@ import pytest
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.disk.discover import Place, find_place
-from checkpoint_git.tools.report.verb import find_exposure, plan_path, write_page
+from checkpoint_git.tools.report.verb import plan_path, write_page
 
 OURS = '<!DOCTYPE html>\n<html><meta charset="utf-8"><meta name="generator" content="checkpoint-git report">'
 
@@ -17,7 +17,6 @@ def place(project: Path) -> Place:
 def test_without_a_wish_the_page_goes_into_the_git_directory(place: Place, project: Path) -> None:
     path = plan_path(place, None, str(project))
     assert path == str(project / ".git/checkpoint-report.html")
-    assert find_exposure(place, path) == []
 
 
 def test_outside_git_it_goes_into_the_current_folder(tmp_path: Path) -> None:
@@ -61,10 +60,3 @@ def test_a_symbolic_link_is_not_followed(tmp_path: Path) -> None:
     with pytest.raises(CheckpointError):
         write_page(str(tmp_path / "link.html"), OURS + "new", force=True)
     assert target.read_text("utf-8") == OURS
-
-
-def test_a_page_that_git_add_would_take_along_is_noted(place: Place, project: Path) -> None:
-    path = str(project / "status.html")
-    assert [finding.code for finding in find_exposure(place, path)] == ["report/not-ignored"]
-    (project / ".gitignore").write_text("*.html\n", "utf-8")
-    assert find_exposure(place, path) == []

@@ -1,10 +1,7 @@
 """checkpoint report: the page of real projects, read by a parser and by a browser."""
 
 import json
-import os
 import re
-import shutil
-import sys
 import time
 from itertools import pairwise
 from pathlib import Path
@@ -287,36 +284,6 @@ def test_in_a_browser_nothing_is_wider_than_the_window(evil: GitRepo, width: int
     found = json.loads(dom.partition("<output>")[2].partition("</output>")[0].replace("&lt;", "<").replace("&gt;", ">"))
     assert found[0] == width
     assert found[1] <= width, found[2]
-
-
-def test_open_starts_the_browser_that_the_user_named_with_the_page(
-    repo: GitRepo, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
-) -> None:
-    program = tmp_path / "browse"
-    program.write_text(f'#!/bin/sh\nprintf %s "$1" > {tmp_path}/shown\n', "utf-8")
-    program.chmod(0o755)
-    repo.write(".checkpoints/build.checkpoint.json", checkpoint_text())
-    done = repo.run(
-        *(sys.executable, "-m", "checkpoint_git", "report", "--open", "--no-doctor"),
-        env={**os.environ, "BROWSER": f"{program} %s"},
-    )
-    assert done.returncode == 0, done.stderr
-    assert (tmp_path / "shown").read_text("utf-8") == f"file://{repo.path}/.git/checkpoint-report.html"
-
-
-def test_no_browser_is_a_note_and_the_page_is_there(repo: GitRepo, tmp_path: Path) -> None:
-    git = shutil.which("git")
-    assert git
-    (tmp_path / "bin").mkdir()
-    (tmp_path / "bin/git").symlink_to(git)
-    repo.write(".checkpoints/build.checkpoint.json", checkpoint_text())
-    done = repo.run(
-        *(sys.executable, "-m", "checkpoint_git", "report", "--open", "--no-doctor", "--json"),
-        env={**os.environ, "BROWSER": "/does/not/exist %s", "PATH": str(tmp_path / "bin")},
-    )
-    answer = json.loads(done.stdout)
-    assert Path(answer["path"]).exists()
-    assert ([one["code"] for one in answer["findings"]], done.returncode) == (["report/not-opened"], 0)
 
 
 def test_a_skill_whose_name_begins_like_another_has_a_lane_of_its_own(repo: GitRepo) -> None:
