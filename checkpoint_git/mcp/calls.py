@@ -87,10 +87,10 @@ def _make_reply(verb: str, outcome: Any) -> Reply:
     return Reply(document, document.get("written") is False)
 
 
-def answer(name: str, verb: str, run: Callable[[], Reply], limit: int = LIMIT) -> Answer:
+def answer(name: str, verb: str, run: Callable[[], Reply]) -> Answer:
     try:
         reply = run()
-        return fit(reply.document, limit, failed=reply.failed)
+        return fit(reply.document, failed=reply.failed)
     except CheckpointError as error:
         return fail(verb, error)
     except OSError as error:

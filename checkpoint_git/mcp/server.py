@@ -5,6 +5,7 @@ import logging
 import os
 import signal
 import sys
+from collections.abc import Mapping
 from typing import Any, TextIO
 
 import anyio
@@ -16,11 +17,11 @@ from mcp.shared.message import SessionMessage
 from pydantic import ValidationError
 
 from checkpoint_git.core.terminal_text import escape_controls, shorten
-from checkpoint_git.mcp.session import Agent, Wish
+from checkpoint_git.mcp.calls import World
+from checkpoint_git.mcp.session import Agent
+from checkpoint_git.mcp.tools import Tool
 from checkpoint_git.protocols.contract import load_document
 from checkpoint_git.version import __version__
-
-__all__ = ["Wish", "serve"]
 
 GRACE = 10.0  # seconds that requests have to be answered once the client has closed its end
 _ALLOCATIONS = 10_000  # between two runs of the garbage collector
@@ -29,32 +30,27 @@ Incoming = SessionMessage | Exception
 
 # The SDK takes half a second to import: this module and those it imports are loaded when a server starts, and never
 # else.
-def serve(wish: Wish, stderr: TextIO) -> int:
-    """Returns the exit code when the client goes. A signal ends the process."""
+def serve(world: World, tools: Mapping[str, Tool], stderr: TextIO) -> None:
+    """Returns when the client goes. A signal ends the process."""
     handler = logging.StreamHandler(stderr)
     handler.setFormatter(_OneLine())
     logging.basicConfig(level=logging.WARNING, handlers=[handler], force=True)
     if sys.stdin is None or sys.stdout is None:  # started with a closed stream: there is no client
-        return 0
+        return
     gc.freeze()  # what the imports made stays
     gc.set_threshold(_ALLOCATIONS)  # the command line hardly ever collects, because it lives so short
-    anyio.run(_serve, wish)
-    return 0
+    anyio.run(_serve, world, tools)
 
 
-async def _serve(wish: Wish) -> None:
-    agent = Agent(wish)
+async def _serve(world: World, tools: Mapping[str, Tool]) -> None:
+    agent = Agent(world, tools)
     server: Server[Any] = Server(
         "checkpoint",
         version=__version__,
         title="Checkpoints",
-        instructions="\n".join(load_document(os.path.join(os.path.dirname(__file__), "instructions.json"))),
+        instructions="\n".join(load_document(__file__, "instructions.json")),
         on_list_tools=agent.list_tools,
         on_call_tool=agent.call_tool,
-        on_list_resources=agent.list_resources,
-        on_read_resource=agent.read_resource,
-        on_list_prompts=agent.list_prompts,
-        on_get_prompt=agent.get_prompt,
     )
     server.middleware = []  # the SDK's own would look for a tracing service
     options = server.create_initialization_options()

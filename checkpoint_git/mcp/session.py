@@ -1,48 +1,38 @@
-"""One client's session: tools, resources, prompts and completion, answered in threads."""
+"""One client's session: tools, answered in threads."""
 
 import threading
 from collections.abc import Callable, Mapping
 from functools import partial
-from typing import Any, NamedTuple
+from typing import Any
 
 import anyio
 import anyio.to_thread
 import mcp_types as types
+from mcp.server.context import ServerRequestContext
 from mcp.shared.exceptions import MCPError
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from checkpoint_git.core.errors import CheckpointError
-from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.terminal_text import escape_controls, shorten
-from checkpoint_git.mcp.calls import LIMIT, Answer, Reply, World, answer, check_arguments, fail, fit
-from checkpoint_git.mcp.resources import MIME_TYPE, Context, find_named, find_uri, read_sizes, unknown
+from checkpoint_git.mcp.calls import Answer, Reply, World, answer, check_arguments, fail, fit
 from checkpoint_git.mcp.tool_names import name_tools, translate
-from checkpoint_git.mcp.tools import TOOLS, Tool, choose_tools, show_checkpoint
-from checkpoint_git.protocols.contract import skill_layout
+from checkpoint_git.mcp.tools import TOOLS, Tool
 
 READ_TIMEOUT = 120.0  # seconds
 ASK_TIMEOUT = 600.0  # seconds that the user has to answer
 _THREADS = 8
 _MOST_ALIVE = 64  # threads, with those whose answer nobody waits for any more
-_PAGE = 500  # resources in one answer
-_PROMPT = "resume-work"
-_PROMPT_TEXT = "Read the checkpoints, report the state of work, then continue or ask."
 _ANSWER, _AGREE = "answer", "agree"  # the names of what is asked for
 NOBODY = object()
 _YES = {"type": "boolean", "title": "Go back", "description": "The files in its scope are replaced."}
 
 
-class Wish(NamedTuple):
-    cwd: str
-    owner: str  # see World
-    read_only: bool
-    minimal: bool
+Context = ServerRequestContext[object, object]
 
 
 class Agent:
-    def __init__(self, wish: Wish) -> None:
-        self._world = World(wish.cwd, wish.owner)
-        self._tools = choose_tools(read_only=wish.read_only, minimal=wish.minimal)
+    def __init__(self, world: World, tools: Mapping[str, Tool]) -> None:
+        self._world, self._tools = world, tools
         self._readers = anyio.CapacityLimiter(_THREADS)
         self._alive = 0
         self._count = threading.Lock()
@@ -63,7 +53,7 @@ class Agent:
         """What goes wrong with a tool is in its answer; an unknown tool is an error of the protocol."""
         tool = self._tools.get(params.name)
         if tool is None:
-            raise unknown("tool", params.name)
+            raise MCPError(types.INVALID_PARAMS, f"Unknown tool: {escape_controls(shorten(params.name, 100))}")
         asked = params.arguments or {}
         found: Answer | types.InputRequiredResult | None
         found = check_arguments(tool.name, tool.verb, tool.input_schema, asked)
@@ -113,7 +103,9 @@ class Agent:
         try:
             reply = tool.run(asked, self._world)
         except CheckpointError as error:
-            raise CheckpointError(error.message, translate(error.hint, self._tools)) from error
+            takes = f"{tool.name} takes {', '.join(tool.takes)}"  # in place of the command's usage and help page
+            hint = takes if "--help`" in error.hint else translate(error.hint, self._tools)
+            raise CheckpointError(error.message, hint) from error
         return reply._replace(document=name_tools(reply.document, self._tools))
 
     async def _read(self, verb: str, work: Callable[[], Answer]) -> Answer:
@@ -134,60 +126,6 @@ class Agent:
             return await anyio.to_thread.run_sync(run, abandon_on_cancel=True, limiter=self._readers)
         message = f"{verb} took longer than {READ_TIMEOUT:g} seconds and was given up"
         return fail(verb, CheckpointError(message, "ask for less, or run the command line"))
-
-    async def list_resources(
-        self, ctx: Context, params: types.PaginatedRequestParams | None
-    ) -> types.ListResourcesResult:
-        """The checkpoints, a page at a time; the cursor is the last skill of the page before."""
-        found = await self._list_skills()
-        cursor = (params.cursor if params else None) or ""
-        left = [skill for skill in found if skill > cursor]
-        page = [
-            types.Resource(
-                uri=find_uri(skill),
-                name=skill,
-                title=f"Checkpoint of {skill}",
-                description=f"State of {skill}: phase, step, progress, decisions, next actions, blockers.",
-                mime_type=MIME_TYPE,
-                size=found[skill],
-            )
-            for skill in left[:_PAGE]
-        ]
-        return types.ListResourcesResult(resources=page, next_cursor=left[_PAGE - 1] if len(left) > _PAGE else None)
-
-    async def _list_skills(self) -> dict[str, int]:
-        return await anyio.to_thread.run_sync(read_sizes, self._world.cwd, abandon_on_cancel=True)
-
-    async def read_resource(self, ctx: Context, params: types.ReadResourceRequestParams) -> types.ReadResourceResult:
-        """A checkpoint as JSON: its public part, or all of it for the skill that the server works for."""
-        run = partial(_read_checkpoint, find_named(params.uri), self._world)
-        verb = "resources/read"
-        found = await self._read(verb, partial(answer, verb, verb, run, 2 * LIMIT))
-        if found.failed:
-            raise MCPError(types.INVALID_PARAMS, found.value["error"]["message"], {"uri": params.uri, **found.value})
-        content = types.TextResourceContents(uri=params.uri, mime_type=MIME_TYPE, text=found.text)
-        return types.ReadResourceResult(contents=[content])
-
-    async def list_prompts(self, ctx: Context, params: types.PaginatedRequestParams | None) -> types.ListPromptsResult:
-        skill = types.PromptArgument(name="skill", description="which one (default: the most urgent)")
-        title = "Take up work where it stopped"
-        prompt = types.Prompt(name=_PROMPT, title=title, description=_PROMPT_TEXT, arguments=[skill])
-        return types.ListPromptsResult(prompts=[prompt])
-
-    async def get_prompt(self, ctx: Context, params: types.GetPromptRequestParams) -> types.GetPromptResult:
-        if params.name != _PROMPT:
-            raise unknown("prompt", params.name)
-        skill = (params.arguments or {}).get("skill", "")
-        is_skill = not skill_layout().find_name_trouble(skill)
-        which = f'the skill "{skill}"' if is_skill else "the skill that checkpoint_next names"
-        text = (
-            f"Take up the work of {which}. Call checkpoint_resume for it, and summarize its state in a few lines. "
-            "If its decision is ask, put its question with its answers to me and wait. If it is continue, first ask me "
-            "what ask_first holds, then start with next_action. Look at the findings before you rely on a file they "
-            "name. Call checkpoint_update after each step, and checkpoint_done when the action is finished."
-        )
-        message = types.PromptMessage(role="user", content=types.TextContent(text=text))
-        return types.GetPromptResult(description=_PROMPT_TEXT, messages=[message])
 
 
 async def ask_user(
@@ -217,11 +155,3 @@ async def ask_user(
     if isinstance(given, types.ElicitResult) and given.action == "accept":
         return (given.content or {}).get(name)
     return None
-
-
-def _read_checkpoint(skill: str, world: World) -> Reply:
-    document = show_checkpoint({"skill": skill}, world).document
-    if skill in document["checkpoints"]:
-        return Reply(document["checkpoints"][skill])
-    found = [Finding(**finding) for finding in document["findings"]]
-    raise CheckpointError(f"{found[0].path}: {found[0].message}", found[0].hint)

@@ -46,7 +46,7 @@ class Tool(NamedTuple):
         return run_verb(self.verb, options, [*self.call.split()[1:], *operands], world)
 
 
-def show_checkpoint(asked: Arguments, world: World) -> Reply:
+def _show(asked: Arguments, world: World) -> Reply:
     """`show`: whole for one's own skill, else the public part; failed where the requested one is unreadable."""
     skill = asked.get("skill")
     is_own = bool(world.owner) and skill == world.owner
@@ -71,7 +71,7 @@ def _roll_back(asked: Arguments, world: World) -> Reply:
 
 # what is more than one call of a verb
 _OWN: dict[str, Callable[[Arguments, World], Reply]] = {
-    "checkpoint_show": show_checkpoint,
+    "checkpoint_show": _show,
     "checkpoint_claim": lambda asked, world: run_verb(
         "release" if asked.get("release") else "claim", {"--for": asked.get("for")}, [asked["skill"]], world
     ),
@@ -81,7 +81,7 @@ _OWN: dict[str, Callable[[Arguments, World], Reply]] = {
 }
 
 
-TOOLS = tuple(Tool(**row) for row in load_document(__file__.removesuffix(".py") + ".json"))
+TOOLS = tuple(Tool(**row) for row in load_document(__file__, "tools.json"))
 
 
 def choose_tools(*, read_only: bool, minimal: bool = False) -> dict[str, Tool]:

@@ -24,9 +24,7 @@ const call = async (name, args = {}) => {
 };
 const seen = { server: client.getServerVersion().name, version: client.getNegotiatedProtocolVersion?.() };
 seen.tools = (await client.listTools()).tools.map((tool) => tool.name);
-seen.resources = (await client.listResources()).resources.map((resource) => resource.uri);
-seen.read = (await client.readResource({ uri: seen.resources[0] })).contents[0].text;
-seen.prompts = (await client.listPrompts()).prompts.map((prompt) => prompt.name);
+seen.show = await call("checkpoint_show", { skill: "build" });
 seen.status = await call("checkpoint_status");
 seen.update = await call("checkpoint_update", { skill: "build", append: { next_actions: ["Write the docs"] } });
 seen.refused = await call("checkpoint_update", { skill: "build", replace: { nonsense: "x" } });

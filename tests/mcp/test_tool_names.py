@@ -8,6 +8,7 @@ import pytest
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.mcp.calls import World
+from checkpoint_git.mcp.session import Agent
 from checkpoint_git.mcp.tool_names import name_tools, translate
 from checkpoint_git.mcp.tools import TOOLS, choose_tools
 from tests.scenarios.test_hints import HINTS, WORDS, Hint, name, write
@@ -41,13 +42,32 @@ COMMAND = re.compile(r"\bcheckpoint [a-z]")
         ("run `checkpoint init` here", "run `checkpoint init` (in a terminal) here"),
         ("git config x y && checkpoint doctor", "git config x y && checkpoint doctor (in a terminal)"),
         ("checkpoint reset b && checkpoint update b", "checkpoint reset b && checkpoint update b (in a terminal)"),
-        ("checkpoint workflow resume --fresh", "checkpoint workflow resume --fresh (in a terminal)"),
+        ("checkpoint workflow advance --force", "checkpoint workflow advance --force (in a terminal)"),
+        ("checkpoint workflow resume --fresh", 'workflow {"words": ["resume"], "fresh": true}'),
+        ("checkpoint workflow resume --yes", 'workflow {"words": ["resume"], "yes": true}'),
+        ("archive it: checkpoint reset b; or", 'archive it: checkpoint_reset {"skill": "b"}; or'),
         ("remove 'checkpoint update b' from it", "remove 'checkpoint update b' from it"),
         ("checkpoint update b --x='open", "checkpoint update b --x='open"),
     ],
 )  # fmt: skip
 def test_a_command_becomes_the_call_that_does_the_same(hint: str, expected: str) -> None:
     assert translate(hint, ALL) == expected
+
+
+@pytest.mark.parametrize(
+    ("tool", "asked", "takes"),
+    [
+        ("pipeline", {"action": "resume"}, "pipeline takes action, ticket_id, run_id"),
+        ("pipeline", {"action": "nonsense"}, "pipeline takes action, ticket_id"),
+        ("workflow", {"words": []}, "workflow takes words, output"),
+    ],
+)
+def test_a_wrong_call_is_told_the_arguments_and_no_usage_of_a_command(
+    tool: str, asked: dict[str, Any], takes: str, repo: GitRepo
+) -> None:
+    with pytest.raises(CheckpointError) as raised:
+        Agent(World(str(repo.path), ""), ALL)._run_named(ALL[tool], asked)
+    assert raised.value.hint.startswith(takes)
 
 
 def test_only_a_tool_that_is_offered_is_named() -> None:
@@ -80,8 +100,8 @@ def test_a_call_that_a_hint_names_settles_its_finding(repo: GitRepo, hint: Hint)
     if call is None:
         assert not COMMAND.search(found[0]["hint"]) or " (in a terminal)" in found[0]["hint"]
         return
-    text = call[2].replace("...", json.dumps(hint.answer or "")[1:-1]) or "{}"
-    asked = json.loads(text)
+    text = call[2].replace("...", json.dumps(hint.answer or "")[1:-1]).lstrip() or "{}"
+    asked, _ = json.JSONDecoder().raw_decode(text)  # another way to fix it may follow
     if call[1] == "checkpoint_resolve":
         asked["take"] = "ours"
     reply = ALL[call[1]].run(asked, World(str(repo.path), ""))

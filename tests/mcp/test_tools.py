@@ -213,7 +213,7 @@ def read_files(project: Path) -> dict[Path, bytes]:
 
 
 def test_what_takes_the_place_of_something_is_called_destructive() -> None:
-    replacing = {"checkpoint_update", "checkpoint_resolve", "restore_point_rollback"}
+    replacing = {"checkpoint_update", "checkpoint_resolve", "checkpoint_reset", "restore_point_rollback"}
     assert {tool.name for tool in TOOLS if tool.destructive} == replacing
 
 
@@ -224,7 +224,7 @@ def test_read_only_offers_no_tool_that_writes() -> None:
         "checkpoint_done",
         *(
             f"checkpoint_{verb}"
-            for verb in ("note", "ask", "decide", "block", "unblock", "drop", "undo", "resolve", "claim")
+            for verb in ("note", "ask", "decide", "block", "unblock", "drop", "undo", "reset", "resolve", "claim")
         ),
         "workflow",
         "pipeline",

@@ -40,8 +40,7 @@ def test_a_whole_session(
     seen = run_client(packages, sdk, project, tmp_path_factory.mktemp("client"))
     assert (seen["server"], seen.get("version")) == ("checkpoint", revision)
     assert {"checkpoint_status", "checkpoint_ask", "workflow", "pipeline"} <= set(seen["tools"])
-    assert (seen["resources"], seen["prompts"]) == (["checkpoint://build"], ["resume-work"])
-    assert json.loads(seen["read"])["skill"] == json.loads(before)["skill"]
+    assert seen["show"]["checkpoints"]["build"]["skill"] == json.loads(before)["skill"]
     assert [one["skill"] for one in seen["status"]["skills"]] == ["build"]
     assert seen["update"]["written"]
     assert seen["refused"]["isError"]
