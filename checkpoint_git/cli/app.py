@@ -14,11 +14,13 @@ from checkpoint_git.cli.render.screen import encode_text, read_screen
 from checkpoint_git.cli.verbs import DEFAULT_VERB, MEANT_VERBS, SHORT_VERBS, VERBS, WITH_FINDINGS, load_verb
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.outcome import Answer, Invocation, Outcome
-from checkpoint_git.core.terminal_text import escape_controls, quote_path, quote_word, shorten
+from checkpoint_git.core.terminal_text import escape_controls, quote_word, shorten
 from checkpoint_git.version import __version__
 
 CLEAN, FINDINGS, COULD_NOT_RUN, BUG, INTERRUPTED = 0, 1, 2, 3, 130
 
+_OBEYED = ("##[", "##vso[")  # GitHub's and Azure's jobs obey these anywhere in a line of their logs
+_JOBS = frozenset({"GITHUB_ACTIONS", "TF_BUILD"})  # what these set in a job
 _MANY_OBJECTS = 200_000  # allocations between two runs of the garbage collector
 
 
@@ -87,9 +89,12 @@ def _run_and_report(words: list[str], program: str) -> int:
         _silence_stdout()
         return CLEAN
     except KeyboardInterrupt:
-        return _report_interrupt(words)
+        if _find_error_renderer(words) is not None or _wants_json(words):  # a person knows what the keys did
+            hint = "every file is either written completely or unchanged: check, then run it again"
+            _report_error(words, CheckpointError("interrupted", hint))
+        return INTERRUPTED
     except CheckpointError as error:
-        return _report_error(words, _look_below(error))
+        return _report_error(words, error)
     except OSError as error:  # one that no command expected, such as a full disk
         place = f"{error.filename}: " if isinstance(error.filename, str) else ""
         message = f"{place}{error.strerror or error}"
@@ -99,16 +104,6 @@ def _run_and_report(words: list[str], program: str) -> int:
 
         missing = find_missing(error) if isinstance(error, ImportError) else None
         return _report_error(words, missing) if missing else _report_bug(words, error)
-
-
-def _look_below(error: CheckpointError) -> CheckpointError:
-    from checkpoint_git.disk.discover import MissingPlaceError, find_below
-
-    below = find_below(error.start) if isinstance(error, MissingPlaceError) else ""
-    if below:
-        folder = escape_controls(quote_path(os.path.relpath(below, getattr(error, "start", ""))))
-        error.hint = f"there is one below: checkpoint -C {folder} status; else {error.hint}"
-    return error
 
 
 def _run(words: list[str], program: str) -> int:
@@ -186,6 +181,8 @@ def _stream(name: str) -> TextIO:
 
 def _write(stream: TextIO, text: str) -> None:
     buffer = getattr(stream, "buffer", None)
+    for sign in _OBEYED if "##" in text and os.environ.keys() & _JOBS else ():
+        text = text.replace(sign, f"{sign[:-1]}\\u005b")  # which JSON reads as it was
     stream.flush()
     if buffer is None:
         stream.write(text)
@@ -204,7 +201,7 @@ def _find_verb(words: list[str]) -> str:
     at = find_verb_at(words)
     if at is None:
         return DEFAULT_VERB
-    return parser.find_nested(SHORT_VERBS.get(words[at], words[at]), words[:at] + words[at + 1 :])[0]
+    return parser.find_nested(words[at], words[:at] + words[at + 1 :])[0]
 
 
 def _find_error_renderer(words: list[str]) -> Callable[[list[str], CheckpointError], Answer] | None:
@@ -232,22 +229,13 @@ def _report_error(words: list[str], error: CheckpointError, code: int = COULD_NO
     return code
 
 
-def _report_interrupt(words: list[str]) -> int:
-    # Print a document for a program that waits for one; a person knows what the keys did
-    if _find_error_renderer(words) is not None or _wants_json(words):
-        hint = "every file is either written completely or unchanged: check, then run it again"
-        _report_error(words, CheckpointError("interrupted", hint), INTERRUPTED)
-    return INTERRUPTED
-
-
 def _print_error(error: CheckpointError, code: int) -> int:
     text = escape_controls(f"checkpoint: {error.message}" + f"\n  {error.hint}" * bool(error.hint), keep="\n")
     try:
-        width, lines = read_screen(_stream("stderr"), os.environ).width, text.split("\n")
-        if width and any(len(line) > width for line in lines):
-            from checkpoint_git.cli.render.narrow import fold
+        from checkpoint_git.cli.render.text import fold
 
-            lines = [part for line in lines for part in fold(line, width)]
+        screen = read_screen(_stream("stderr"), os.environ)
+        lines = [part for line in text.split("\n") for part in fold(line, screen)]
         _write(_stream("stderr"), "\n".join([*lines, ""]))
     except OSError:
         _silence_stdout()

@@ -23,8 +23,8 @@ _TOOLS = {
     "sync": ("tools.sync.verb", "exchange checkpoints with a shared branch"),
 }
 _LAST = {
-    "schema": ("tools.setup.schema", "the JSON Schemas of our files, and settings for editors"),
-    "mcp": ("mcp.verb", "serve agents: commands as tools, checkpoints as resources"),
+    "schema": ("tools.setup.schema", "the JSON Schemas of our files"),
+    "mcp": ("mcp.verb", "serve the commands to agents as MCP tools"),
     "completion": ("cli.completion.shells", "print a shell completion script"),
     "prime": ("tools.session.prime", "brief an agent's new session"),
     "session": ("tools.session.verb", "remind an agent to record progress before it stops"),

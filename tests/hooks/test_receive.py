@@ -313,18 +313,6 @@ def test_sha256_repositories_are_checked(tmp_path: Path) -> None:
     assert push(repo, "main").returncode == 1
 
 
-def test_a_push_option_lets_a_push_through_only_where_the_server_allows_it(clone: GitRepo, server: GitRepo) -> None:
-    server.git("config", "receive.advertisePushOptions", "true")
-    branch(clone, "bad", BAD)
-    assert push(clone, "-o", "checkpoint-skip", "bad").returncode == 1
-    server.git("config", "checkpoint.allowPushOption", "true")
-    assert push(clone, "-o", "something", "bad").returncode == 1
-    done = push(clone, "-o", "something", "-o", "checkpoint-skip", "bad")
-    assert done.returncode == 0
-    assert f"{PATH}:10" in said(done)
-    assert "not blocked" in said(done)
-
-
 @pytest.mark.parametrize("change", ["changed", "removed", "rewound", "merged away"])
 def test_a_pushed_record_is_neither_changed_nor_lost(clone: GitRepo, change: str) -> None:
     put_record(clone.path / "records")

@@ -5,6 +5,8 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import NamedTuple
 
+from checkpoint_git.core.terminal_text import shorten
+
 
 class Candidate(NamedTuple):
     """text: what it means, "" where the word says it."""
@@ -39,8 +41,7 @@ def keep_fitting(candidates: Iterable[Candidate], typed: str) -> list[Candidate]
 
 
 def shorten_help(text: str | None) -> str:
-    line = " ".join((text or "").split("\n")[0].split())
-    return line if len(line) <= _LONGEST_TEXT else f"{line[: _LONGEST_TEXT - 3]}..."
+    return shorten(" ".join((text or "").partition("\n")[0].split()), _LONGEST_TEXT)
 
 
 def find_wanted(parser: argparse.ArgumentParser, words: Sequence[str], typed: str) -> Wanted:

@@ -5,12 +5,11 @@ import os
 import shlex
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
-from typing import NamedTuple
 
 from checkpoint_git.cli import render
-from checkpoint_git.cli.completion.candidates import Candidate, find_wanted, keep_fitting, shorten_help
+from checkpoint_git.cli.completion.candidates import Candidate, Wanted, find_wanted, keep_fitting, shorten_help
 from checkpoint_git.cli.parser import Request, build_parser, find_cwd, find_nested, find_verb_at, list_formats
-from checkpoint_git.cli.verbs import DEFAULT_VERB, NESTED, SHORT_VERBS, VERBS, load_verb
+from checkpoint_git.cli.verbs import DEFAULT_VERB, NESTED, VERBS, load_verb
 from checkpoint_git.core.outcome import Answer, Invocation
 from checkpoint_git.core.terminal_text import escape_controls
 from checkpoint_git.disk.discover import find_or_plan_place
@@ -68,8 +67,7 @@ def complete(words: Sequence[str], cwd: str) -> Completed:
     earlier, typed = list(words[:-1]), words[-1] if words else ""
     at = find_verb_at(earlier)
     if at is not None:
-        verb = SHORT_VERBS.get(earlier[at], earlier[at])
-        verb, _, rest = find_nested(verb, earlier[:at] + earlier[at + 1 :])
+        verb, _, rest = find_nested(earlier[at], earlier[:at] + earlier[at + 1 :])
         return _complete_verb(verb, rest, typed, find_cwd(earlier, cwd)) if verb in VERBS else ([], "")
     if typed.startswith("-") or find_verb_at([*earlier, "x"]) is None:  # the default verb's own options
         return _complete_verb(DEFAULT_VERB, earlier, typed, find_cwd(earlier, cwd))
@@ -86,7 +84,7 @@ def _complete_verb(verb: str, words: list[str], typed: str, cwd: str) -> Complet
     parser = build_parser(Request(f"checkpoint {verb}", verb, words), module, formats)
     wanted = find_wanted(parser, words, typed)
     nested = [Candidate(name.split()[1]) for name in NESTED if name.startswith(f"{verb} ") and not wanted.words]
-    found = [*wanted.given, *nested, *read_values(wanted.kind, Asked(verb, wanted.words, wanted.typed, cwd))]
+    found = [*wanted.given, *nested, *read_values(verb, wanted, cwd)]
     shell = next((one.value for one in found if one.value in (FILES, FOLDERS)), "")
     fitting = keep_fitting((one for one in found if one.value != shell), wanted.typed)
     return [Candidate(wanted.prefix + one.value, one.text) for one in fitting], shell
@@ -96,30 +94,22 @@ FILES, FOLDERS = ":files", ":folders"  # the shell knows them better
 _MOST_REFS = 500
 
 
-class Asked(NamedTuple):
-    """verb: of the line; words: its positional words; typed: what is there of the last one."""
-
-    verb: str
-    words: list[str]
-    typed: str
-    cwd: str
-
-
 # Each is read when a shell asks for it. Whatever goes wrong, the answer is shorter, never an error.
-def read_values(kind: str, asked: Asked) -> list[Candidate]:
-    if not kind or not os.path.isdir(asked.cwd):
+def read_values(verb: str, wanted: Wanted, cwd: str) -> list[Candidate]:
+    if not wanted.kind or not os.path.isdir(cwd):
         return []
     try:
-        return list(_READERS[kind](asked) if kind in _READERS else _read_names(kind, asked))
+        reader = _READERS.get(wanted.kind)
+        return list(reader(wanted.typed, cwd) if reader else _read_names(verb, wanted, cwd))
     except Exception:  # a prompt is no place for errors: the command itself will report them
         return []
 
 
-def _read_names(kind: str, asked: Asked) -> Iterator[Candidate]:
+def _read_names(verb: str, wanted: Wanted, cwd: str) -> Iterator[Candidate]:
     """What the protocols name under "VERB KIND WORD WORD", of which the longest beginning counts, or under the kind."""
-    place = find_or_plan_place(asked.cwd)
-    words = [asked.verb, kind, *asked.words]
-    keys = [*(" ".join(words[:end]) for end in range(len(words), 1, -1)), kind]
+    place = find_or_plan_place(cwd)
+    words = [verb, wanted.kind, *wanted.words]
+    keys = [*(" ".join(words[:end]) for end in range(len(words), 1, -1)), wanted.kind]
     for summary in read_summaries(Question(place, int(time.time()), os.environ, "completion")):
         found = next((key for key in keys if key in summary.names), None)
         if found is not None:
@@ -127,37 +117,21 @@ def _read_names(kind: str, asked: Asked) -> Iterator[Candidate]:
     return iter(())
 
 
-def _read_refs(asked: Asked) -> Iterator[Candidate]:
+def _read_refs(typed: str, cwd: str) -> Iterator[Candidate]:
     """The newest first; in a range the part after its dots."""
     shape = ["--format=%(refname:short)%09%(contents:subject)", "--sort=-creatordate", f"--count={_MOST_REFS}"]
     words = ["for-each-ref", *shape, "refs/heads", "refs/tags", "refs/remotes"]
-    listed = run_git(words, asked.cwd, check=False).out
-    head = asked.typed[: asked.typed.rfind("..") + 2] if ".." in asked.typed else ""
+    listed = run_git(words, cwd, check=False).out
+    head = typed[: typed.rfind("..") + 2] if ".." in typed else ""
     yield Candidate(f"{head}HEAD", "what is checked out")
     for line in listed.decode("utf-8", "replace").splitlines():
         name, _, subject = line.partition("\t")
         yield Candidate(head + name, shorten_help(escape_controls(subject)))
 
 
-def _read_checks(asked: Asked) -> Iterator[Candidate]:
-    from checkpoint_git.tools.doctor.catalog import choose_checks
-
-    return (Candidate(check.code, shorten_help(check.looks_at)) for check in choose_checks(()))
-
-
-def _read_pointers(asked: Asked) -> Iterator[Candidate]:
-    from checkpoint_git.tools.merges.decisions import Request
-    from checkpoint_git.tools.merges.resolve import resolve
-
-    result = resolve(asked.cwd, Request(dry_run=True), int(time.time()))
-    return (Candidate(conflict.where) for file in result.files for conflict in file.conflicts)
-
-
-# what a parser calls it -> who knows
-_READERS: dict[str, Callable[[Asked], Iterable[Candidate]]] = {
+# what a parser calls it -> who knows, by what is typed of it and the folder
+_READERS: dict[str, Callable[[str, str], Iterable[Candidate]]] = {
     **dict.fromkeys(("COMMIT", "REV", "REF", "BRANCH", "RANGE", "REV..REV"), _read_refs),
-    "CODE": _read_checks,
-    "POINTER": _read_pointers,
-    **dict.fromkeys(("PATH", "FILE"), lambda asked: (Candidate(FILES),)),
-    **dict.fromkeys(("DIR", "FOLDER"), lambda asked: (Candidate(FOLDERS),)),
+    **dict.fromkeys(("PATH", "FILE"), lambda typed, cwd: (Candidate(FILES),)),
+    **dict.fromkeys(("DIR", "FOLDER"), lambda typed, cwd: (Candidate(FOLDERS),)),
 }

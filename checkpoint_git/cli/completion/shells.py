@@ -1,9 +1,9 @@
 """`checkpoint completion`: the scripts that make a shell complete our commands, by asking `checkpoint complete`."""
 
 import argparse
-import os
 
 from checkpoint_git.core.outcome import Answer, Invocation
+from checkpoint_git.disk.read import read_own
 
 SHELLS = ("bash", "fish", "zsh")
 
@@ -13,9 +13,4 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def answer(args: argparse.Namespace, invocation: Invocation) -> Answer:
-    return Answer([read_script(args.shell)], 0)
-
-
-def read_script(shell: str) -> str:
-    with open(os.path.join(os.path.dirname(__file__), f"checkpoint.{shell}"), encoding="utf-8") as stream:
-        return stream.read()
+    return Answer([read_own(__file__, f"checkpoint.{args.shell}")], 0)

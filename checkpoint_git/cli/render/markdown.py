@@ -6,7 +6,6 @@ from itertools import groupby
 from typing import cast
 
 from checkpoint_git.cli.render.screen import GLYPHS, Screen
-from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.outcome import Block, Line, Outcome, Table
 from checkpoint_git.core.terminal_text import escape_controls
 
@@ -21,7 +20,7 @@ def render(command: str, outcome: Outcome, screen: Screen) -> list[str]:
     parts = [] if screen.quiet else list(show(outcome.blocks))
     if outcome.findings:
         headers = ("level", "place", "message", "hint", "code")
-        rows = [(one.level, _place(one), one.message, one.hint, one.code) for one in outcome.findings]
+        rows = [(one.level, one.place, one.message, one.hint, one.code) for one in outcome.findings]
         parts.append(_render_table(Table(headers, rows)))
     parts += [] if screen.quiet else list(_render_blocks(outcome.summary))
     return ["\n".join(parts)]
@@ -37,10 +36,6 @@ def cut_page(text: bytes, written: int) -> bytes:
     if len(text) <= room:
         return text
     return text[: text.rfind(b"\n", 0, room) + 1] + _CUT if room > 0 else b""
-
-
-def _place(finding: Finding) -> str:
-    return ":".join([finding.path, *(str(number) for number in (finding.line, finding.column) if number)])
 
 
 def _render_blocks(blocks: Sequence[Block]) -> Iterator[str]:

@@ -55,7 +55,7 @@ def read_screen(stream: TextIO, env: Mapping[str, str], *, colour: bool = True, 
     return Screen(
         width=_read_width(stream, env) if is_terminal else 0,
         colour=rich and colour and not env.get("NO_COLOR"),
-        glyphs=rich and _can_encode("".join(GLYPHS.values()), stream.encoding),
+        glyphs=rich and (stream.encoding or "").lower().startswith("utf"),
         quiet=quiet,
         theme=THEMES.get(env.get("CHECKPOINT_COLORS", ""), THEMES[_DEFAULT_THEME]),
     )
@@ -70,14 +70,6 @@ def _read_width(stream: TextIO, env: Mapping[str, str]) -> int:
     except (OSError, ValueError):
         columns = 0
     return max(columns or _DEFAULT_WIDTH, _NARROWEST)
-
-
-def _can_encode(text: str, encoding: str | None) -> bool:
-    try:
-        text.encode(encoding or "ascii")
-    except (UnicodeEncodeError, LookupError):
-        return False
-    return True
 
 
 def encode_text(text: str, encoding: str | None) -> bytes:

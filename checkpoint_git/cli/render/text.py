@@ -38,28 +38,27 @@ def render_block(block: Block, screen: Screen) -> Iterable[str]:
     if isinstance(block, Table):
         return _render_table(block, screen)
     text = _said(block, screen)
-    lines = [text] if block.hang < 0 else _fold(text, screen, block.hang)
+    lines = [text] if block.hang < 0 else fold(text, screen, block.hang)
     return [paint(line, block.style, screen) for line in lines]
 
 
-def _fold(text: str, screen: Screen, hang: int = 0) -> list[str]:
+def fold(text: str, screen: Screen, hang: int = 0) -> list[str]:
     if not screen.width or measure(text) <= screen.width:
         return [text]
-    from checkpoint_git.cli.render.narrow import fold
+    from checkpoint_git.cli.render import narrow
 
-    return fold(text, screen.width, hang)
+    return narrow.fold(text, screen.width, hang)
 
 
 def render_finding(finding: Finding, screen: Screen) -> list[str]:
     """`path:line:column: level: message [code]`, and the hint below."""
-    place = ":".join([finding.path, *(str(number) for number in (finding.line, finding.column) if number)])
-    start = f"{escape_controls(place)}: " if finding.path else ""
+    start = f"{escape_controls(finding.place)}: " if finding.path else ""
     code = f" [{escape_controls(finding.code)}]" if finding.code else ""
-    lines = _fold(f"{start}{finding.level}: {escape_controls(finding.message)}{code}", screen)
+    lines = fold(f"{start}{finding.level}: {escape_controls(finding.message)}{code}", screen)
     level, rest = paint(finding.level, _LEVEL_STYLES[finding.level], screen), lines[0][len(start) :]
     lines[0] = lines[0][: len(start)] + rest.replace(finding.level, level, 1)
     lines[-1] = lines[-1].removesuffix(code) + paint(code, "dim", screen) * lines[-1].endswith(code)
-    hint = _fold(f"  {escape_controls(finding.hint)}", screen) if finding.hint else []
+    hint = fold(f"  {escape_controls(finding.hint)}", screen) if finding.hint else []
     return lines + [paint(line, "dim", screen) for line in hint]
 
 

@@ -114,7 +114,8 @@ def read_changes(top: str, staged: bool, rev: str) -> Iterator[Changed]:
 
 
 def _read_entry(entry: objects.Entry | None, top: str) -> bytes | None:
-    return objects.read_blob(top, entry.blob) if entry and entry.is_file else None
+    (content,) = objects.read_bounded(top, [entry.blob]) if entry and entry.is_file else (None,)
+    return content if isinstance(content, bytes) else None
 
 
 def _read_file(path: str, top: str) -> bytes | None:

@@ -19,7 +19,6 @@ def add_arguments(parser: ArgumentParser) -> None:
 def answer(args: Namespace, invocation: Invocation) -> NoReturn:
     """Leaves the process with 0 for a clean merge and CONFLICT_ON_PATH for a conflict that is written into OURS."""
     options = ["--base"] if args.base else []
-    options += ["--narrative", args.narrative] if args.narrative else []
-    options += ["--merge-schema", args.merge_schema] if args.merge_schema else []
-    options += ["--schema", args.schema] if args.schema else []
+    for option, value in (("narrative", args.narrative), ("merge-schema", args.merge_schema), ("schema", args.schema)):
+        options += [f"--{option}", value] if value else []
     main([*options, *args.files], conflict=CONFLICT_ON_PATH)

@@ -20,16 +20,13 @@ from checkpoint_git.protocols.contract import find_files, find_hooks, open_room
 from checkpoint_git.protocols.document import Document
 from checkpoint_git.protocols.registry import append_only_patterns, find_kind, is_fixed, with_siblings
 from checkpoint_git.protocols.validate import (
-    advise_loss,
     check_together,
+    describe_loss,
     describe_unmerged,
     find_twins,
     iterate_checked,
 )
 
-ALLOW_OPTION = "checkpoint.allowPushOption"
-PUSH_OPTION = "checkpoint-skip"
-_MOST_OPTIONS = 100
 _MOST_SHOWN = 100  # findings of one run
 _MOST_READ = 10_000  # findings of all levels, after which no further file is read
 _APPEND_ONLY = append_only_patterns()[0]
@@ -105,9 +102,7 @@ def check_validity(question: Question, invocation: Invocation) -> list[Finding]:
             message = f"the file is a symbolic link out of the repository, to {shown}"
             hint = "put a real file in its place"
             findings.append(Finding("file/link-outside", "error", message, path, hint=hint))
-    for loss in question.losses:
-        message = f"this pipeline record was {loss.how}, and records are only ever added"
-        findings.append(Finding("pipeline/append-only", "error", message, loss.path, hint=advise_loss(loss.path)))
+    findings += [describe_loss("pipeline/append-only", loss.path, loss.how) for loss in question.losses]
     errors = []
     for finding in [*findings, *question.findings]:
         kind = find_kind(finding.path)
@@ -118,12 +113,8 @@ def check_validity(question: Question, invocation: Invocation) -> list[Finding]:
 
 
 def _leads_out(path: str, target: bytes) -> bool:
-    depth = path.count("/")
-    for part in target.split(b"/"):
-        depth += {b"..": -1, b".": 0, b"": 0}.get(part, 1)
-        if depth < 0:
-            return True
-    return target.startswith(b"/")
+    way = os.path.normpath(os.path.join(os.fsencode(os.path.dirname(path)), target))
+    return way.startswith((b"/", b"../")) or way == b".."
 
 
 def check_push(question: Question, invocation: Invocation) -> list[Finding]:
@@ -134,17 +125,6 @@ def check_push(question: Question, invocation: Invocation) -> list[Finding]:
     if drift and read_flag("checkpoint.driftBlocks", invocation.cwd):
         drift = [finding._replace(level="error") for finding in drift]
     return check_validity(question, invocation) + drift
-
-
-def check_received(question: Question, invocation: Invocation) -> list[Finding]:
-    """Errors; warnings where the pusher asks for it (`git push -o checkpoint-skip`) and this server allows it."""
-    found = check_validity(question, invocation)
-    count = invocation.env.get("GIT_PUSH_OPTION_COUNT", "")
-    most = min(int(count), _MOST_OPTIONS) if count.isdecimal() else 0
-    options = [invocation.env.get(f"GIT_PUSH_OPTION_{at}", "") for at in range(most)]
-    if found and PUSH_OPTION in options and read_flag(ALLOW_OPTION, invocation.cwd):
-        return [finding._replace(level="warning") for finding in found]
-    return found
 
 
 def _ask_staged(words: list[str], invocation: Invocation) -> list[Question]:
@@ -221,8 +201,8 @@ _HOOKS = {
     "pre-commit": Hook(_ask_staged, check_validity, True, _FIX),
     "pre-merge-commit": Hook(_ask_staged, check_validity, True, _FIX),
     "pre-push": Hook(_ask_pushed, check_push, True, _FIX_IN_COMMIT),
-    "pre-receive": Hook(_ask_received, check_received, True, _FIX_AND_PUSH),
-    "update": Hook(_ask_received, check_received, True, _FIX_AND_PUSH),
+    "pre-receive": Hook(_ask_received, check_validity, True, _FIX_AND_PUSH),
+    "update": Hook(_ask_received, check_validity, True, _FIX_AND_PUSH),
     "post-commit": Hook(_ask_committed, check_validity, False, _FIX_LATER),
     "post-merge": Hook(_ask_merged, check_validity, False, _FIX_LATER),
     "post-rewrite": Hook(_ask_rewritten, check_validity, False, _FIX_LATER),

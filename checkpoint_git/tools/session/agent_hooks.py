@@ -2,6 +2,7 @@
 
 import os
 import time
+from _json import encode_basestring_ascii  # the C part of json: the whole of it costs more than all this
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple, TextIO
 
@@ -68,7 +69,7 @@ def _read_bytes(stdin: TextIO) -> bytes:
     import select
 
     parts, taken, until = list[bytes](), 0, time.monotonic() + _PATIENCE
-    while (left := until - time.monotonic()) > 0 and select.select([descriptor], (), (), left)[0]:
+    while select.select([descriptor], (), (), max(0.0, until - time.monotonic()))[0]:
         part = os.read(descriptor, 1 << 16)
         taken += len(part)
         if not part or taken > _MOST_DRAINED:
@@ -81,9 +82,21 @@ def _read_bytes(stdin: TextIO) -> bytes:
 # How an agent is answered, as JSON on stdout where %s is the text: "prime" is context for the model at the start,
 # "remind" a line for the user when a turn ends, "block" one for the model that keeps it going, "compact" one before the
 # context is made shorter. What is missing here the agent has no way to hear.
-SHAPES: dict[str, dict[str, str]] = load_document(os.path.join(os.path.dirname(__file__), "answers.json"))
+SHAPES: dict[str, dict[str, str]] = load_document(__file__, "answers.json")
 FORMATS = ("text", "json", *SHAPES)
 _COULD_NOT_TELL = 2
+
+
+def make_answer(form: str, command: str, about: Mapping[str, Any], text: str, moment: str) -> Answer:
+    """form: of FORMATS. about: what JSON says besides. text: "" for nothing. moment: in the agent's row of SHAPES."""
+    if form == "json":
+        import json
+
+        return Answer([json.dumps({"schema_version": 1, "command": command, **about}), "\n"], 0)
+    if form in SHAPES:
+        shape = SHAPES[form].get(moment, "")
+        text = shape % encode_basestring_ascii(text) if shape and text else ""
+    return Answer([text, "\n"] if text else (), 0)
 
 
 def make_error_answer(verb: str, words: Sequence[str], error: CheckpointError) -> Answer:

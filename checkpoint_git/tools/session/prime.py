@@ -1,6 +1,5 @@
 """`checkpoint prime`: what a session is told when it starts. Whatever goes wrong, the session starts."""
 
-from _json import encode_basestring_ascii  # the C part of json: the whole of it costs more than all this
 from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping, Sequence
 from functools import partial
@@ -12,7 +11,7 @@ from checkpoint_git.git.clone import find_conflicts, find_gaps, find_nested
 from checkpoint_git.git.leases import find_claims
 from checkpoint_git.protocols.contract import Question, read_summaries
 from checkpoint_git.tools.session import agent_hooks
-from checkpoint_git.tools.session.agent_hooks import SHAPES, HookInput, read_hook_input
+from checkpoint_git.tools.session.agent_hooks import HookInput, read_hook_input
 from checkpoint_git.tools.session.record import find_quietly, name_checkpoint, read_unrecorded, write_start
 
 FORMATS = agent_hooks.FORMATS  # what --format takes here
@@ -41,16 +40,8 @@ def answer(args: Namespace, invocation: Invocation) -> Answer:
     told = read_hook_input(invocation.stdin)
     lines = prime(invocation.cwd, invocation.now, invocation.env, args.budget, told)
     text = "\n".join(lines)
-    if args.format == "json":
-        about = {"schema_version": 1, "command": "prime", "tokens": count_tokens(text), "lines": lines}
-        import json
-
-        return Answer([json.dumps(about), "\n"], 0)
-    if not lines:
-        return Answer((), 0)
-    if args.format in SHAPES:
-        text = SHAPES[args.format]["prime"] % encode_basestring_ascii(text)
-    return Answer([text, "\n"], 0)
+    about = {"tokens": count_tokens(text), "lines": lines}
+    return agent_hooks.make_answer(args.format, "prime", about, text, "prime")
 
 
 def prime(

@@ -4,7 +4,7 @@ import os
 from contextlib import suppress
 
 from checkpoint_git.core.errors import CheckpointError
-from checkpoint_git.disk.discover import Place, plan_place
+from checkpoint_git.disk.discover import MissingPlaceError, Place, plan_place
 from checkpoint_git.disk.replace import remove_quietly
 from checkpoint_git.protocols.contract import find_files, find_project
 from checkpoint_git.protocols.registry import protocol_of
@@ -20,7 +20,7 @@ def find_quietly(cwd: str) -> Place | None:
     """What find_project finds, None where there is nothing. Raises CheckpointError where it cannot be used."""
     try:
         return find_project(cwd)
-    except CheckpointError:
+    except MissingPlaceError:
         if os.path.lexists(plan_place(cwd).directory):
             raise
         return None

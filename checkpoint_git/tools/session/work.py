@@ -5,10 +5,9 @@ import re
 from collections.abc import Mapping
 from typing import NamedTuple
 
-from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.terminal_text import plural
 from checkpoint_git.disk.discover import Place
-from checkpoint_git.git.run import clean_env, stream_git
+from checkpoint_git.git.run import clean_env, run_git, stream_git
 from checkpoint_git.protocols.registry import own_folders
 from checkpoint_git.tools.session.record import read_started, read_time, read_written
 
@@ -17,7 +16,6 @@ _OURS = tuple(own_folders())
 _LOG_BYTES = 1 << 16  # of the end of the log of HEAD
 _MOST_BYTES = 1 << 20  # of git's answers
 _SECOND = 10**9
-_MOST_NAMED = 5  # paths
 _ID = "([0-9a-f]{40}|[0-9a-f]{64})"
 # `OLD NEW NAME <MAIL> SECONDS ZONE<tab>MESSAGE`, what git writes into that log when somebody works; "pull", "checkout",
 # "reset" and "clone" bring others' work
@@ -48,7 +46,7 @@ def find_work(place: Place, session: str, env: Mapping[str, str], since: int = 0
     status = ["status", "--porcelain", "-z", "--untracked-files=all", "--no-renames", "--ignore-submodules=all"]
     changed = [field[3:] for field in _ask(status, top, own) if len(field) > 3]
     paths = {*changed, *_read_committed(top, moves, own)}
-    times = {path: read_time(os.path.join(top, path)) or 0 for path in paths if not path.startswith(_OURS)}
+    times = {path: _read_change(top, path) for path in paths if not path.startswith(_OURS)}
     younger = tuple(path for path in sorted(times, key=lambda path: (-times[path], path)) if times[path] > after)
     commits = sum(seconds * _SECOND > after for _, _, seconds in moves)
     return Work(younger, commits, after, wrote > started) if younger else None
@@ -71,11 +69,6 @@ def describe_work(work: Work, name: str = "NAME") -> str:
     )
 
 
-def describe_unrecorded(work: Work) -> str:
-    named = ", ".join(work.files[:_MOST_NAMED]) + (", ..." if len(work.files) > _MOST_NAMED else "")
-    return f"{plural(len(work.files), 'file')} changed ({named}), {plural(work.commits, 'commit')}"
-
-
 def _read_moves(git_dir: str, after: int) -> list[tuple[str, str, int]]:
     """(old, new, seconds) of HEAD's moves by somebody's work, from the end of git's own log. Seconds are cut off."""
     try:
@@ -88,6 +81,12 @@ def _read_moves(git_dir: str, after: int) -> list[tuple[str, str, int]]:
     found = [match for line in lines if (match := _MOVE.match(line))]
     moves = [(match[1], match[2], int(match[3])) for match in found]
     return [move for move in moves if (move[2] + 1) * _SECOND > after]
+
+
+def _read_change(top: str, path: str) -> int:
+    """When a file changed; of one that is gone, by its name or altogether, when the nearest folder did."""
+    time = read_time(os.path.join(top, path))
+    return time or (_read_change(top, os.path.dirname(path)) if path else 0)
 
 
 def _read_committed(top: str, moves: list[tuple[str, str, int]], env: Mapping[str, str]) -> list[str]:
@@ -111,7 +110,5 @@ def _ask(words: list[str], top: str, env: Mapping[str, str]) -> list[str]:
 
 def may_block(place: Place, env: Mapping[str, str], *, wish: bool) -> bool:
     """Whether a reminder keeps a session going: as the configuration says, else as wished."""
-    try:
-        return _ask(["config", "--type=bool", "checkpoint.sessionBlocks"], place.top, clean_env(env)) == ["true\n"]
-    except CheckpointError:  # git says so with its exit code where nothing is set
-        return wish
+    said = run_git(["config", "--type=bool", "checkpoint.sessionBlocks"], place.top, env=clean_env(env), check=False)
+    return said.out == b"true\n" if said.code == 0 else wish

@@ -10,7 +10,7 @@ from checkpoint_git.disk.discover import relative_path
 from checkpoint_git.git import attributes, driver_settings, refs
 from checkpoint_git.git.clone import find_gaps
 from checkpoint_git.git.history import log
-from checkpoint_git.git.repository import read_all_settings, read_repository
+from checkpoint_git.git.repository import read_repository
 from checkpoint_git.git.run import clean_env
 from checkpoint_git.protocols.check import REPOSITORY, Context, check, fact
 from checkpoint_git.protocols.registry import is_merged
@@ -48,12 +48,6 @@ class SetupFacts:
     def shared_attributes(self) -> Mapping[str, str]:
         paths, env = sorted(self.merge_attributes), clean_env(self.context.env)
         return attributes.read_shared_merge_attributes(self.context.place.top, paths, env)
-
-    @fact("the merge drivers", frozenset())
-    def defined_drivers(self) -> frozenset[str]:
-        settings = read_all_settings(self.context.place.top, clean_env(self.context.env))
-        keys = [key for key in settings if key.startswith("merge.") and key.endswith(".driver")]
-        return frozenset(key[len("merge.") : -len(".driver")] for key in keys)
 
     @fact("the history", False)
     def has_commits(self) -> bool:
@@ -115,7 +109,7 @@ _ATTRIBUTES = {
 def _describe_attribute(value: str, facts: SetupFacts) -> str:
     if value in _ATTRIBUTES:
         return _ATTRIBUTES[value]
-    if value in facts.defined_drivers:
+    if facts.installation and f"merge.{value}.driver" in facts.installation.settings:
         return f"its attribute is merge={value}, so another driver merges it"
     return f"its attribute is merge={value}, and no configuration defines that driver: git merges it as text"
 

@@ -1,6 +1,5 @@
 """The files with which a forge's own jobs look after checkpoints: made from templates, planned, and removed again."""
 
-import hashlib
 import os
 import re
 from collections.abc import Mapping, Sequence
@@ -9,9 +8,11 @@ from typing import Literal, get_args
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.terminal_text import escape_controls, shorten
 from checkpoint_git.disk.discover import find_link
+from checkpoint_git.disk.read import read_own
 from checkpoint_git.git.attributes import FILE as ATTRIBUTES
 from checkpoint_git.git.refs import read_default_branch
 from checkpoint_git.git.run import clean_env, run_git
+from checkpoint_git.tools.agents.table import read_stamped, render_stamped
 from checkpoint_git.tools.setup.steps import RemoveFile, Step, write_step
 from checkpoint_git.tools.setup.survey import read_file
 from checkpoint_git.version import __version__
@@ -42,37 +43,29 @@ _TEMPLATES: dict[Forge, dict[str, str]] = {
 }
 _TRACKED = "commit it: the forge reads it from there"
 _FOREIGN = "it is a file of your own; move it away, and `checkpoint init --ci` writes a new one"
-_MARK = re.compile(rb"\A# Written by `checkpoint init --ci [a-z]+`, mark ([0-9a-f]{16})\.[^\n]*\n")
 # what can be in a forge's list of branches, where some letters mean more than themselves
 PLAIN_BRANCH = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_./-]{0,200}")
 
 
 def forge_files(forge: Forge, base: str, version: str) -> dict[str, bytes]:
-    """Contents by path; each has a first line by which an unedited one is recognised."""
+    """Contents by path; each ends in the stamp by which an unedited one is recognised."""
     values = {"BASE": base, "VERSION": version, "CHECKOUT": _CHECKOUT, **COMMANDS}
     files = {}
     for path, name in _TEMPLATES[forge].items():
-        with open(os.path.join(os.path.dirname(__file__), "templates", name), encoding="utf-8") as stream:
-            text = re.sub(r"@([A-Za-z]+)@", lambda found: values[found[1]], stream.read())
-        body = text.encode()
+        text = re.sub(r"@([A-Za-z]+)@", lambda found: values[found[1]], read_own(__file__, "templates", name))
         more = "As long as it is unedited, `checkpoint init` updates it and `checkpoint uninstall` removes it."
-        first = f"# Written by `checkpoint init --ci {forge}`, mark {_digest(body)}. {more}\n"
-        files[path] = first.encode() + body
+        first = f"# Written by `checkpoint init --ci {forge}`. {more}\n"
+        files[path] = render_stamped(path, first + text, path.count("/"))
     return files
 
 
 def is_unedited(data: bytes) -> bool:
-    mark = _MARK.match(data)
-    return mark is not None and mark[1].decode() == _digest(data[mark.end() :])
-
-
-def _digest(body: bytes) -> str:
-    return hashlib.sha256(body).hexdigest()[:16]
+    return read_stamped(data).state == "ours"
 
 
 def plan_forges(work_tree: str, wanted: Sequence[str], env: Mapping[str, str]) -> list[Step]:
     asked = [forge for forge in FORGES if forge in wanted]
-    there = [forge for forge in FORGES if forge not in asked and _is_there(work_tree, forge)]
+    there = [forge for forge in FORGES if forge not in asked and _find_unedited(work_tree, forge)]
     if not asked and not there:
         return []
     base = _read_base(work_tree, clean_env(env))
@@ -88,25 +81,15 @@ def plan_forges(work_tree: str, wanted: Sequence[str], env: Mapping[str, str]) -
 
 
 def plan_forges_removal(work_tree: str) -> list[Step]:
-    paths = [path for forge in FORGES for path in _TEMPLATES[forge]]
-    ours = [path for path in paths if is_unedited(read_file(os.path.join(work_tree, path)).data or b"")]
     return [
-        Step("remove", path, "", RemoveFile(os.path.join(work_tree, path), folders=path.count("/"))) for path in ours
+        Step("remove", path, "", RemoveFile(os.path.join(work_tree, path), folders=path.count("/")))
+        for forge in FORGES
+        for path in _find_unedited(work_tree, forge)
     ]
 
 
-def find_forge(work_tree: str, env: Mapping[str, str]) -> Forge | None:
-    """The forge that this clone seems to come from, while it has none of our files; None where that is not known."""
-    if any(_is_there(work_tree, forge) for forge in FORGES):
-        return None
-    words = ["config", "--null", "--get-regexp", r"^remote\..*\.url$"]
-    urls = run_git(words, work_tree, env=clean_env(env), check=False).out.decode("utf-8", "replace")
-    return next((forge for forge in FORGES if re.search(rf"[@/.]{forge}\.[a-z]+[:/]", urls)), None)
-
-
-def _is_there(work_tree: str, forge: Forge) -> bool:
-    states = (read_file(os.path.join(work_tree, path)).data for path in _TEMPLATES[forge])
-    return any(is_unedited(data) for data in states if data)
+def _find_unedited(work_tree: str, forge: Forge) -> list[str]:
+    return [path for path in _TEMPLATES[forge] if is_unedited(read_file(os.path.join(work_tree, path)).data or b"")]
 
 
 def _plan_file(work_tree: str, name: str, data: bytes) -> Step:

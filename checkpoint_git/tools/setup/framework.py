@@ -1,9 +1,9 @@
 """The pre-commit framework: which files its hooks are for, and our entry in a .pre-commit-config.yaml."""
 
-import os
 import re
 
 from checkpoint_git.core.managed_block import find_block, put_block, take_block
+from checkpoint_git.disk.read import read_own
 from checkpoint_git.protocols.registry import KINDS
 
 FILE = ".pre-commit-config.yaml"
@@ -27,9 +27,7 @@ _OWN_ID = re.compile(rb"^[ \t]*(?:-[ \t]+)?id:[ \t]*['\"]?checkpoint-validate['\
 
 def entry_body(indent: str = "") -> bytes:
     # It starts the interpreter recorded by init first: a program with a window starts hooks with a bare PATH.
-    path = os.path.join(os.path.dirname(__file__), "templates", "pre-commit-entry.yaml")
-    with open(path, encoding="utf-8") as stream:
-        text = stream.read().replace("@FILES@", files_pattern())
+    text = read_own(__file__, "templates", "pre-commit-entry.yaml").replace("@FILES@", files_pattern())
     return "".join(f"{indent}{line}\n" for line in text.splitlines()).encode()
 
 

@@ -13,11 +13,14 @@ from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.outcome import Invocation, Line, Outcome
 from checkpoint_git.core.terminal_text import escape_controls
-from checkpoint_git.disk.discover import Place, find_place, find_repository, plan_place
+from checkpoint_git.disk.discover import Place, check_way, find_or_plan_place, find_repository
+from checkpoint_git.disk.installation import is_temporary
 from checkpoint_git.git import attributes, driver_settings
 from checkpoint_git.git.repository import Repository, read_repository
 from checkpoint_git.git.run import check_git_version, clean_env
+from checkpoint_git.protocols.check import REPOSITORY
 from checkpoint_git.tools.agents import plan as agents
+from checkpoint_git.tools.agents.table import Moment
 from checkpoint_git.tools.setup import forge_files, plan, schema
 from checkpoint_git.tools.setup.hook_files import PACKAGE
 from checkpoint_git.tools.setup.steps import (
@@ -45,7 +48,7 @@ class Options(NamedTuple):
     dry_run: bool = False
     ci: tuple[str, ...] = ()  # of forge_files.FORGES
     agents: tuple[str, ...] = ()  # of agents.CHOICES
-    guard: bool = False  # with a hook before each of the agents' tool calls
+    moments: tuple[Moment, ...] = ()  # at which the agents call us besides
     patterns: tuple[str, ...] = ()  # of other JSON files to merge
     json_schema: str | None = None  # by which those merge, a path
 
@@ -56,7 +59,6 @@ class InitResult(NamedTuple):
     steps: list[Step]
     findings: list[Finding]
     bare: bool = False
-    forge: str | None = None  # where this clone comes from, when jobs for it could be added
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -72,6 +74,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     help_text = f"set up a coding agent: {names} (auto, or no name: every agent found here); repeatable"
     add("--agent", metavar="AGENT", action="append", nargs="?", const=agents.AUTO, help=help_text)
     add("--agent-guard", action="store_true", help="with --agent: block tool calls that no restore point covers")
+    add("--agent-points", action="store_true", help="with --agent: take a restore point before tool calls")
     add("--adopt", action="store_true", help="replace the merge driver opchain-checkpoint")
     add("--schemas", action="store_true", help="write JSON Schemas to .checkpoints/schemas, for editors")
     add("--ci", choices=forge_files.FORGES, action="append", help="write jobs for pull requests; repeatable")
@@ -82,6 +85,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
+    moments: tuple[Moment, ...] = ("guard",) if args.agent_guard else ()
+    moments += ("point", "point_end") if args.agent_points else ()
     options = Options(
         hooks=args.hooks,
         narrative=args.narrative,
@@ -89,14 +94,14 @@ def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
         adopt=args.adopt,
         dry_run=args.dry_run,
         ci=tuple(args.ci or ()),
-        agents=tuple(agents.check_agents(args.agent or (), guard=args.agent_guard)),
-        guard=args.agent_guard,
+        agents=tuple(agents.check_agents(args.agent or (), moments)),
+        moments=moments,
         patterns=tuple(args.patterns),
         json_schema=args.schema,
     )
     result = init(invocation.cwd, options, invocation.env)
     if args.schemas and not result.bare:
-        place = _find_or_plan_place(invocation.cwd)
+        place = find_or_plan_place(invocation.cwd)
         result.steps.extend(schema.add_schemas(place, invocation, dry_run=args.dry_run))
     steps = steps_data(result.steps)
     data = {"root": result.root, "work_tree": result.work_tree, "bare": result.bare, "dry_run": options.dry_run}
@@ -109,15 +114,18 @@ def init(cwd: str, options: Options, env: Mapping[str, str]) -> InitResult:
     bare = repository is not None and repository.bare
     _refuse_misplaced(options, repository)
     with setup_lock(None if options.dry_run else repository):
-        place, steps = None if bare else _find_or_plan_place(cwd), list[Step]()
+        place, steps = None if bare else find_or_plan_place(cwd), list[Step]()
         if place:
+            check_way(place.directory, place.top)
             steps.append(plan.plan_folder(place))
             if options.agents:
-                steps += agents.read_agent_steps(place, options.agents, env, guard=options.guard)
+                steps += agents.read_agent_steps(place, options.agents, env, options.moments)
         survey = read_survey(repository, env, place.root if place else "") if repository else None
         if survey:
             copies = _plan_schema(survey, options, cwd)
-            steps += [*copies, *plan.plan_install(survey, find_wanted(survey, options, cwd, copies))]
+            wanted = find_wanted(survey, options, cwd, copies)
+            # a bare repository gets what a server needs: the drivers, their attributes and one hook that checks pushes
+            steps += [*copies, *(step for part in _REPAIRS["install/missing"] for step in part(survey, wanted))]
         if survey and not bare:
             steps += forge_files.plan_forges(survey.place.work_tree, options.ci, env)
             steps = leave_hidden(steps, survey.place.work_tree, env)
@@ -126,14 +134,9 @@ def init(cwd: str, options: Options, env: Mapping[str, str]) -> InitResult:
     if survey and not options.dry_run:
         # Some installers write no compiled modules, and git starts the driver once for every file.
         compileall.compile_dir(PACKAGE, quiet=2)
-    if survey is None:
-        return InitResult(place.root if place else cwd, None, steps, [])
-    if place is None:
-        return InitResult(survey.place.git_dir, None, steps, [], bare=True)
-    forge = None if options.ci else forge_files.find_forge(survey.place.work_tree, env)
-    return InitResult(
-        place.root, survey.place.work_tree, steps, _check_result(survey, place, env, options), forge=forge
-    )
+    if survey is None or place is None:  # outside git, or bare
+        return InitResult(survey.place.git_dir if survey else place.root if place else cwd, None, steps, [], bare=bare)
+    return InitResult(place.root, survey.place.work_tree, steps, _check_result(survey, place, env, options))
 
 
 def _refuse_misplaced(options: Options, repository: Repository | None) -> None:
@@ -154,16 +157,6 @@ def _refuse_misplaced(options: Options, repository: Repository | None) -> None:
         check_git_version(repository.work_tree, CONFIGURED_HOOKS)
     if options.hooks == "update" and not (repository and repository.bare):
         raise CheckpointError("--hooks update is for bare repositories", "here: native, pre-commit or none")
-
-
-def _find_or_plan_place(cwd: str) -> Place:
-    try:
-        return find_place(cwd)
-    except CheckpointError:
-        place = plan_place(cwd)
-        if os.path.islink(place.directory):
-            raise
-        return place
 
 
 def find_wanted(survey: Survey, options: Options, cwd: str, copies: Sequence[Step] = ()) -> plan.Wanted:
@@ -253,6 +246,10 @@ def _check_result(survey: Survey, place: Place, env: Mapping[str, str], options:
         message = f"git still answers merge={answer} for checkpoints, so the merge driver is not used"
         hint = "see `git check-attr --all .checkpoints/x.checkpoint.json`, and remove the line that overrides it"
         findings.append(Finding("git/attribute-overruled", "warning", message, attributes.FILE, hint=hint))
+    if is_temporary():
+        message = "hooks and the merge driver name a Python in a cache of uvx or pipx, and stop when it is emptied"
+        hint = "install checkpoint-git to stay, for example with `uv tool install`, and run `checkpoint init` again"
+        findings.append(Finding("driver/temporary", "warning", message, REPOSITORY, hint=hint))
     return findings
 
 
@@ -260,7 +257,8 @@ def _describe(result: InitResult, options: Options, *, in_full: bool) -> list[Li
     shown = result.steps if in_full else [step for step in result.steps if step.deed in ("skip", "advise")]
     shared = [step.what for step in result.steps if step.change and not PRIVATE.match(step.what)]
     is_done = not any(step.change for step in result.steps)
-    done = "already set up" if is_done else f"set up: {', '.join([*shared, 'this clone (.git)'])}"
+    own = [] if result.work_tree is None and not result.bare else ["this clone (.git)"]
+    done = "already set up" if is_done else f"set up: {', '.join([*shared, *own])}"
     lines = [] if in_full else [Line(done, "good")]
     lines += describe_steps(shown, dry_run=options.dry_run)
     if result.bare:
@@ -272,9 +270,4 @@ def _describe(result: InitResult, options: Options, *, in_full: bool) -> list[Li
         lines.append(Line("Commit these files so that other clones have them too."))
         if result.steps[0].deed == "add":
             lines.append(Line('Start a checkpoint, such as: checkpoint update build --next+="Write the first test"'))
-    if result.forge:
-        text = (
-            f"The forge's merge button runs no merge driver: `checkpoint init --ci {result.forge}` adds jobs that do."
-        )
-        lines.append(Line(text))
     return lines

@@ -8,6 +8,7 @@ from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.managed_block import Note, has_block, has_new_folder, is_damaged
 from checkpoint_git.core.terminal_text import shorten
 from checkpoint_git.disk.discover import Place
+from checkpoint_git.disk.read import read_own
 from checkpoint_git.git import attributes
 from checkpoint_git.git import driver_settings as settings
 from checkpoint_git.tools.setup import framework, hook_files
@@ -34,16 +35,11 @@ class Wanted(NamedTuple):
     others_driver: str = attributes.DRIVER  # of those, here; other clones have the one without a schema
 
 
-# Pure. A bare repository gets what a server needs: the drivers, their attributes and one hook that checks pushes.
-def plan_install(survey: Survey, wanted: Wanted) -> list[Step]:
-    return [*plan_settings(survey, wanted), *plan_attributes(survey, wanted), *plan_hooks(survey, wanted)]
-
-
 def plan_uninstall(survey: Survey) -> list[Step]:
     steps = [step for hook in (*survey.hooks, *survey.left_hooks) for step in _plan_hook_removal(survey, hook)]
     if has_block(survey.framework.data or b""):
         path, after = survey.framework.path, framework.remove_entry(survey.framework.data or b"")
-        steps.append(removal_step(framework.FILE, path, after, rest="our entry; the rest stays"))
+        steps.append(removal_step(framework.FILE, path, after))
     for label, state in _attribute_files(survey):
         steps += _plan_attributes_removal(label, state)
     keys = settings.find_own_settings(survey.settings)
@@ -59,9 +55,6 @@ def plan_settings(survey: Survey, wanted: Wanted) -> list[Step]:
     for key, value in wanted.settings.items():
         if not key.startswith(foreign) and key not in left_out:
             steps.append(_plan_setting(survey, key, value))
-    if settings.is_own_textconv(survey.settings.get(settings.TEXTCONV, "")):
-        text = "git diff printed patches that git apply refuses; `checkpoint diff` shows the values"
-        steps.append(Step("remove", settings.TEXTCONV, text, RemoveSettings((settings.TEXTCONV,))))
     # That no hook files are wanted is recorded, for the doctor and for the next init.
     if wanted.hooks in _RECORDED:
         steps.append(_plan_setting(survey, settings.HOOKS, wanted.hooks))
@@ -70,10 +63,6 @@ def plan_settings(survey: Survey, wanted: Wanted) -> list[Step]:
     stale = [key for key in survey.settings if key.startswith(settings.HOOK_SECTION)]
     if stale and wanted.hooks not in ("auto", "config"):
         steps.append(Step("remove", ", ".join(stale), change=RemoveSettings(stale)))
-    data = survey.git_config.data or b""
-    if data and not data.endswith(b"\n") and any(step.change for step in steps):
-        note = WriteSetting(settings.UNENDED_SIZE, str(len(data)))
-        steps.append(Step("add", settings.UNENDED_SIZE, "the configuration's last line had no end", note))
     return steps
 
 
@@ -262,5 +251,4 @@ def plan_folder(place: Place) -> Step:
 
 
 def load_readme() -> bytes:
-    with open(os.path.join(os.path.dirname(__file__), "templates", "checkpoints-readme.md"), "rb") as stream:
-        return stream.read()
+    return read_own(__file__, "templates", "checkpoints-readme.md").encode()

@@ -5,7 +5,6 @@ import hashlib
 import json
 import os
 from collections.abc import Mapping
-from importlib.resources import files
 from typing import Any, NamedTuple
 
 from checkpoint_git import merge
@@ -13,6 +12,7 @@ from checkpoint_git.core import jsontext
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.outcome import Answer, Invocation
 from checkpoint_git.disk.discover import Place, find_link
+from checkpoint_git.disk.read import read_own
 from checkpoint_git.protocols.contract import find_hooks, open_room
 from checkpoint_git.protocols.registry import KINDS
 from checkpoint_git.tools.setup.steps import Deed, RemoveFile, Step, apply_steps, leave_hidden, write_step
@@ -21,26 +21,16 @@ from checkpoint_git.tools.setup.survey import read_file
 _META_SCHEMA = "x-merge"  # of the keywords that say how files merge
 FOLDER = "schemas"  # in .checkpoints
 _COMMENT = "Written by `checkpoint init --schemas`, which also brings it up to date. sha256:"
-# what `checkpoint validate` and `checkpoint doctor` print, and the groups in it
-_LINE = r"^(.+?):(\d+):(\d+): (error|warning): (.*) \[([\w/-]+)\]$"
-_PATTERN = {"regexp": _LINE, "file": 1, "line": 2, "column": 3, "severity": 4, "message": 5, "code": 6}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    which = parser.add_mutually_exclusive_group()
-    which.add_argument("name", metavar="KIND", nargs="?", help="the kind of file; default: list them all")
-    which.add_argument("--editor", choices=("vscode",), help="settings that check files while they are edited")
-    which.add_argument("--matcher", action="store_true", help="a problem matcher for GitHub Actions")
+    parser.add_argument("name", metavar="KIND", nargs="?", help="the kind of file; default: list them all")
 
 
 def answer(args: argparse.Namespace, invocation: Invocation) -> Answer:
     """The verb. What it prints is for a file, so it is the same in every format; only the list knows --json."""
-    if args.editor:
-        return _document(settings_of_vscode(list_schemas()))
-    if args.matcher:
-        return _document({"problemMatcher": [{"owner": "checkpoint", "pattern": [_PATTERN]}]})
     if args.name == _META_SCHEMA:
-        return Answer([files(merge).joinpath("x_merge_schema.json").read_text("utf-8")], 0)
+        return Answer([read_own(merge.__file__, "x_merge_schema.json")], 0)
     schemas = list_schemas()
     if args.name:
         found = [one.document for one in schemas if one.name == args.name]
@@ -56,28 +46,6 @@ def answer(args: argparse.Namespace, invocation: Invocation) -> Answer:
 
 def _document(value: dict[str, Any]) -> Answer:
     return Answer([json.dumps(value, indent=2, ensure_ascii=False) + "\n"], 0)
-
-
-def settings_of_vscode(schemas: "list[Exported]") -> dict[str, Any]:
-    urls = {one.name: f"./.checkpoints/{FOLDER}/{one.file}" for one in schemas}
-    json_schemas = [{"fileMatch": [one.files], "url": urls[one.name]} for one in schemas if one.files.endswith(".json")]
-    yaml_schemas = {urls[one.name]: one.files for one in schemas if one.files.endswith(".yaml")}
-    matcher = {
-        "owner": "checkpoint",
-        "source": "checkpoint",
-        "fileLocation": ["relative", "${workspaceFolder}"],
-        "pattern": _PATTERN,
-    }
-    return {
-        "settings.json": {"json.schemas": json_schemas, "yaml.schemas": yaml_schemas},
-        "tasks.json": {
-            "version": "2.0.0",
-            "tasks": [
-                {"label": command, "type": "shell", "command": command, "problemMatcher": matcher}
-                for command in ("checkpoint validate", "checkpoint doctor")
-            ],
-        },
-    }
 
 
 class Exported(NamedTuple):

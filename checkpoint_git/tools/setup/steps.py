@@ -8,9 +8,10 @@ from typing import Any, Literal, NamedTuple
 
 from checkpoint_git.core.outcome import Line, Style
 from checkpoint_git.core.terminal_text import quote_word
-from checkpoint_git.disk.atomic import make_folder, remove_file, remove_stray_files, reporting, write_file
+from checkpoint_git.disk.atomic import create_file, make_folder, remove_file, remove_stray_files, reporting, write_file
 from checkpoint_git.disk.discover import relative_path
 from checkpoint_git.disk.lock import hold_passing_lock, remove_lock
+from checkpoint_git.disk.read import read_if_there
 from checkpoint_git.disk.replace import remove_quietly
 from checkpoint_git.git.repository import Repository, remove_settings, write_setting
 from checkpoint_git.git.run import clean_env, read_names
@@ -59,19 +60,11 @@ def write_step(what: str, path: str, before: bytes | None, after: bytes, text: s
     return Step("update" if before is not None else "add", what, text, WriteFile(path, after))
 
 
-def removal_step(
-    what: str,
-    path: str,
-    after: bytes | None,
-    text: str = "",
-    *,
-    rest: str = "our lines; the rest stays",
-    folders: int = 0,
-) -> Step:
-    """The step that removes what is ours from a file. after: what is left of it. text: why; default: rest."""
+def removal_step(what: str, path: str, after: bytes | None, text: str = "", *, folders: int = 0) -> Step:
+    """The step that removes what is ours from a file. after: what is left of it. text: why."""
     if after is None:
         return Step("remove", what, text, RemoveFile(path, folders))
-    return Step("remove", what, text or rest, WriteFile(path, after))
+    return Step("remove", what, text or "our lines; the rest stays", WriteFile(path, after))
 
 
 def leave_hidden(steps: Sequence[Step], top: str, env: Mapping[str, str]) -> list[Step]:
@@ -165,7 +158,8 @@ def _apply_change(change: Change, repository: Repository | None) -> None:
     match change:
         case WriteFile(path, data, executable):
             make_folder(os.path.dirname(path))
-            write_file(path, data)
+            if not (executable and create_file(path, data, 0o777)):
+                write_file(path, data)
             if executable:
                 with reporting(path):
                     mode = os.stat(path).st_mode
@@ -218,9 +212,5 @@ def clear_folders(folders: Sequence[str]) -> None:
 
 
 def _read_journal(path: str, top: str) -> list[str]:
-    try:
-        with open(path, "rb") as stream:
-            fields = os.fsdecode(stream.read()).split("\0")
-    except OSError:
-        return []
+    fields = os.fsdecode(read_if_there(path) or b"").split("\0")
     return [field[0] + os.path.normpath(os.path.join(top, field[1:])) for field in fields if field]

@@ -8,7 +8,7 @@ from typing import Literal, NamedTuple
 from checkpoint_git.disk.read import read_content
 from checkpoint_git.git import attributes, driver_settings
 from checkpoint_git.git.objects import read_blob
-from checkpoint_git.git.repository import Repository, config_path, read_all_settings, read_settings
+from checkpoint_git.git.repository import Repository, read_all_settings, read_settings
 from checkpoint_git.git.run import check_git_version, clean_env, run_git
 from checkpoint_git.tools.setup import framework
 from checkpoint_git.tools.setup.hook_files import (
@@ -51,7 +51,6 @@ class Survey(NamedTuple):
     attributes: FileState  # .gitattributes, which a bare repository does not have
     info: FileState  # info/attributes
     framework: FileState  # .pre-commit-config.yaml, which a bare repository does not have
-    git_config: FileState
     folder: HooksFolder
     shims: Mapping[str, bytes]  # what the block of each hook should hold
     hooks: tuple[HookFile, ...]  # in the folder where git looks
@@ -75,7 +74,6 @@ def read_survey(place: Repository, env: Mapping[str, str], root: str = "") -> Su
         attributes=nothing if place.bare else _read_attributes_file(place, own),
         info=read_file(os.path.join(place.common_dir, "info", "attributes")),
         framework=nothing if place.bare else read_file(os.path.join(place.work_tree, framework.FILE)),
-        git_config=read_file(config_path(place)),
         folder=folder,
         shims=shims,
         hooks=_mark_called(hooks, place, read_all_settings(place.work_tree, own), shims),
@@ -147,6 +145,7 @@ def _read_hook(name: str, path: str, started_by_stub: bool) -> HookFile:
         # Gitea and Forgejo write it anew at will, and run what is in the folder NAME.d beside it.
         return _read_hook(name, os.path.join(f"{path}.d", "checkpoint"), False)
     interpreter = find_interpreter(file.data or b"")
+    content = read_content(path, os.sep)  # also through a link to somebody's script
     return HookFile(
         name,
         path,
@@ -155,14 +154,8 @@ def _read_hook(name: str, path: str, started_by_stub: bool) -> HookFile:
         runs=started_by_stub or os.access(path, os.X_OK),
         legacy=read_file(f"{path}.legacy").data,
         has_interpreter=started_by_stub or not interpreter.startswith("/") or os.access(interpreter, os.X_OK),
-        calls_us=os.access(path, os.X_OK) and _calls_us(path),
+        calls_us=os.access(path, os.X_OK) and isinstance(content, bytes) and b"checkpoint hook " in content,
     )
-
-
-def _calls_us(path: str) -> bool:
-    # Also through a link to somebody's script
-    content = read_content(path, os.sep)
-    return isinstance(content, bytes) and b"checkpoint hook " in content
 
 
 def _mark_called(
@@ -206,29 +199,25 @@ class Installation(NamedTuple):
 
 
 def read_installation(place: Repository, env: Mapping[str, str]) -> Installation:
-    own = clean_env(env)
-    folder = read_hooks_folder(place)
-    shims = load_shims()
-    hooks = read_hooks(folder.path, SERVER_HOOKS if place.bare else HOOKS, shims)
+    own, survey = clean_env(env), read_survey(place, env)
+    hooks = survey.hooks
     if place.bare:  # one of a server's hooks is enough, and it has no files
         hooks = tuple(hook for hook in hooks if hook.state not in ("missing", "foreign")) or hooks[:1]
         found: set[AttributesPlace] = {"work tree", "HEAD"}
-        configured = b""
     else:
         head = read_blob(place.work_tree, f"HEAD:{attributes.FILE}", own) or b""
-        texts: dict[AttributesPlace, bytes] = {"work tree": _read_attributes_in_force(place, own), "HEAD": head}
+        in_force = _choose_in_force(place, survey.attributes, own)
+        texts: dict[AttributesPlace, bytes] = {"work tree": in_force, "HEAD": head}
         found = {where for where, data in texts.items() if attributes.has_attributes(data)}
-        configured = read_file(os.path.join(place.work_tree, framework.FILE)).data or b""
-    if attributes.has_attributes(read_file(os.path.join(place.common_dir, "info", "attributes")).data or b""):
+    if attributes.has_attributes(survey.info.data or b""):
         found.add("info")
-    all_settings = read_all_settings(place.work_tree, own)
     there = Installation(
-        settings=all_settings,
+        settings=read_all_settings(place.work_tree, own),
         attributes=frozenset(found),
-        merge_attribute=read_merge_attribute(place.work_tree, own),
-        folder=folder,
-        hooks=_mark_called(hooks, place, all_settings, shims),
-        framework_entry=framework.has_entry(configured),
+        merge_attribute=survey.merge_attribute,
+        folder=survey.folder,
+        hooks=hooks,
+        framework_entry=framework.has_entry(survey.framework.data or b""),
     )
     driver = there.driver
     programs = [there.settings.get(driver_settings.PYTHON, ""), driver.python if driver else ""]
@@ -238,8 +227,7 @@ def read_installation(place: Repository, env: Mapping[str, str]) -> Installation
     return there._replace(gone=frozenset(gone))
 
 
-def _read_attributes_in_force(place: Repository, env: Mapping[str, str]) -> bytes:
-    state = _read_attributes_file(place, env)
+def _choose_in_force(place: Repository, state: FileState, env: Mapping[str, str]) -> bytes:
     if state.lost is None:
         return state.data or b""
     # of a file that a sparse checkout leaves out git reads what the index has

@@ -8,10 +8,8 @@ from typing import NamedTuple
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.managed_block import has_block, take_block
 from checkpoint_git.core.outcome import Invocation, Line, Outcome
-from checkpoint_git.disk.atomic import write_file
 from checkpoint_git.disk.discover import Place, find_place
-from checkpoint_git.git import driver_settings
-from checkpoint_git.git.repository import Repository, config_path, read_repository
+from checkpoint_git.git.repository import Repository, read_repository
 from checkpoint_git.protocols.contract import find_hooks
 from checkpoint_git.tools.agents.plan import read_agent_removal
 from checkpoint_git.tools.setup import schema
@@ -66,8 +64,6 @@ def uninstall(cwd: str, env: Mapping[str, str], *, dry_run: bool = False) -> Uni
                 steps += [*_plan_exclusion(repository, env), *plan_forges_removal(repository.work_tree)]
         if not dry_run:
             apply_steps(steps, repository)
-            if repository and survey:
-                _restore_config(repository, survey.settings.get(driver_settings.UNENDED_SIZE, ""))
     return UninstallResult(repository.work_tree if repository and not repository.bare else None, steps)
 
 
@@ -99,6 +95,9 @@ def _plan_git_dirs(repository: Repository) -> list[Step]:
                 kept.append(Step("keep", f"{_OWN_FOLDER}/{_BACKUPS}", text))
             for path in (os.path.join(folder, name) for name in sorted(names)):
                 label = os.path.relpath(path, git_dir)
+                if label == "checkpoint/automatic.index":
+                    text = "automatic restore points: `git update-ref -d CHECKPOINT_HEAD` drops them"
+                    kept.append(Step("keep", "CHECKPOINT_HEAD", text))
                 steps.append(Step("remove", label, "", RemoveFile(path, folders=label.count(os.sep))))
     return steps + kept
 
@@ -122,11 +121,3 @@ def _read_place(cwd: str) -> Place | None:
         return find_place(cwd)
     except CheckpointError:
         return None
-
-
-def _restore_config(repository: Repository, unended: str) -> None:
-    """Removes the line end that git added when init wrote. unended: the file's length before that, as recorded."""
-    path = config_path(repository)
-    data = read_file(path).data or b""
-    if unended.isdecimal() and data.endswith(b"\n") and len(data) == int(unended) + 1:
-        write_file(path, data[:-1])

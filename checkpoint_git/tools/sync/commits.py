@@ -1,7 +1,6 @@
 """New commits made beside the index and the work tree, and the checked-out branch moved to them."""
 
 import os
-import tempfile
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from typing import NamedTuple
@@ -24,8 +23,10 @@ class Draft(NamedTuple):
 # Commits come from one `git fast-import`, which gets everything in a file that is complete before git starts: a kill
 # leaves all of it or nothing.
 def write_commits(cwd: str, drafts: Sequence[Draft], ref: str, who: str, env: Mapping[str, str]) -> list[str]:
+    from tempfile import TemporaryFile  # late: a sync that has nothing to send needs none
+
     words = ["fast-import", "--quiet", "--force", "--done"]
-    with tempfile.TemporaryFile() as stream:
+    with TemporaryFile() as stream:
         stream.writelines(_describe(drafts, ref.encode(), who))
         stream.seek(0)
         # in a pack, which git keeps until the ref is there: a prune at the same time removes loose objects

@@ -3,18 +3,16 @@
 from collections.abc import Callable, Sequence
 from typing import Literal, NamedTuple
 
-from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
-from checkpoint_git.core.jsontext import JsonTextError, decode, scan_tokens
+from checkpoint_git.core.jsontext import JsonTextError
 from checkpoint_git.core.jsonwrite import OURS, THEIRS
-from checkpoint_git.core.terminal_text import escape_controls
 from checkpoint_git.git.objects import Entry
 from checkpoint_git.merge.conflicts import decide_all, list_clashes
 from checkpoint_git.merge.file import merge_file
 from checkpoint_git.protocols.document import Document
 from checkpoint_git.protocols.merge_schema import load_merge_schema
 from checkpoint_git.protocols.registry import is_merged
-from checkpoint_git.protocols.validate import check_document
+from checkpoint_git.protocols.validate import check_document, check_text
 from checkpoint_git.protocols.write import find_new_errors
 from checkpoint_git.tools.sync.files import find_path_trouble, kind_of
 
@@ -106,10 +104,7 @@ def merge_contents(
     path: str, base: bytes | None, ours: bytes, theirs: bytes, rules: Rules
 ) -> tuple[bytes | None, list[Finding]]:
     """None where the user has to decide; then the findings say what."""
-    try:
-        schema = load_merge_schema(path, rules.schema)
-    except CheckpointError:  # the driver merges without the clone's own schema too
-        schema = load_merge_schema(path)
+    schema = load_merge_schema(path, rules.schema, strict=False)
     try:
         merged = merge_file(base, ours, theirs, schema, narrative=rules.narrative)
     except JsonTextError as error:
@@ -146,24 +141,14 @@ def _open_theirs(path: str, entry: Entry, read: Read) -> bytes | Decision:
     # What a branch offers is untrusted
     trouble = find_path_trouble(path) if entry.is_file else "it is not a regular file"
     data = None if trouble else read(entry.blob)
-    error = _find_text_error(data) if data is not None and path.endswith(".json") else None
-    if data is not None and error is None:
+    errors = check_text(path, data) if data is not None and path.endswith(".json") else []
+    if data is not None and not errors:
         return data
-    why = f"it cannot be read: {escape_controls(error.message)}" if error else trouble or "it is too large"
+    why = f"it cannot be read: {errors[0].message}" if errors else trouble or "it is too large"
     return _leave(path, "sync/theirs-unreadable", f"the branch's version is not taken: {why}", _FIX_THERE)
 
 
 def _check(path: str, data: bytes, now: int) -> Document:
     if kind_of(path) != "history":
         return check_document(path, data, now=now)
-    error = _find_text_error(data)
-    found = [Finding(error.code, "error", escape_controls(error.message), path, "", error.line)] if error else []
-    return Document(path, "", None, None, len(data), found)
-
-
-def _find_text_error(data: bytes) -> JsonTextError | None:
-    try:
-        scan_tokens(decode(data))
-    except JsonTextError as error:
-        return error
-    return None
+    return Document(path, "", None, None, len(data), check_text(path, data))

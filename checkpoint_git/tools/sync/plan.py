@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping
 from typing import Literal, NamedTuple
 
 from checkpoint_git.core.finding import Finding
+from checkpoint_git.core.terminal_text import join_some
 from checkpoint_git.git.objects import Entry, blob_id
 from checkpoint_git.protocols.contract import skill_layout
 from checkpoint_git.tools.sync import decide
@@ -15,7 +16,6 @@ from checkpoint_git.tools.sync.state import SENT, TAKEN_IN, WAITING
 Entries = dict[str, Entry]  # files by their paths
 Side = bytes | Entry | None  # a file as one side has it: its content, git's, or none
 How = Literal["sent", "brought", "merged"]
-_MOST_NAMED = 5
 
 
 class Trees(NamedTuple):
@@ -210,5 +210,4 @@ def plan_commits(
 def _describe(plan: Plan) -> str:
     files = [path.rpartition("/")[2] for path, how in plan.ways.items() if how != "brought"]
     names = [file.removesuffix(".json").removesuffix(".checkpoint") for file in files]
-    more = f" and {len(names) - _MOST_NAMED} more" if len(names) > _MOST_NAMED else ""
-    return f"Sync checkpoints: {', '.join(names[:_MOST_NAMED])}{more}" if names else "Sync checkpoints"
+    return f"Sync checkpoints: {join_some(names)}" if names else "Sync checkpoints"

@@ -9,7 +9,7 @@ from checkpoint_git.core.jsontext import MAX_BYTES
 from checkpoint_git.core.terminal_text import escape_controls, quote_word
 from checkpoint_git.git.clone import read_operation
 from checkpoint_git.git.merges.conflicts import read_as_stored
-from checkpoint_git.git.objects import diff_trees, read_bounded, read_object_format, read_tree
+from checkpoint_git.git.objects import diff_trees, find_commit, read_bounded, read_object_format, read_tree
 from checkpoint_git.git.run import run_git
 from checkpoint_git.tools.sync import plan as planning
 from checkpoint_git.tools.sync import state
@@ -67,7 +67,7 @@ def compare(
     came_before: list[str] = []
     arrived = state.find_arrived(top, queue, tip, env)
     if arrived:
-        memory = memory._replace(partial=arrived, partial_of=state.read_ref(top, f"{arrived}^1", env))
+        memory = memory._replace(partial=arrived, partial_of=find_commit(top, f"{arrived}^1", env))
         older, queue, came_before = (), None, read_sent(top, arrived, env)
     base = state.find_base(top, memory, tip, env)
     entries = lost.entries if lost and lost.base.commit == base.commit else read_entries(top, base.commit, env)

@@ -11,7 +11,7 @@ from checkpoint_git.core.finding import Finding
 from checkpoint_git.disk.discover import Place
 from checkpoint_git.disk.lock import hold_lock, lock_path
 from checkpoint_git.git.leases import FETCHED
-from checkpoint_git.git.objects import FILE_MODES, Entry
+from checkpoint_git.git.objects import FILE_MODES, Entry, find_commit
 from checkpoint_git.git.remotes import HEADS, Reply, UnreachableError, fetch, push_commit, read_remote_ref
 from checkpoint_git.protocols.registry import is_merged
 from checkpoint_git.tools.sync import state
@@ -199,7 +199,7 @@ def _remember(context: SyncContext, found: Comparison, ids: list[str], there: st
         draft = Draft((there,), changes, state.TAKEN_IN)
         (partial,) = write_commits(context.top, [draft], names.partial, context.who, context.env)
     updates = {names.synced: there}
-    had_partial = state.read_ref(context.top, names.partial, context.env) if memory.partial else ""
+    had_partial = find_commit(context.top, names.partial, context.env) if memory.partial else ""
     if partial or had_partial:
         updates[names.partial] = partial
     if ids or memory.queue is not None:
@@ -214,7 +214,7 @@ def _queue_offline(context: SyncContext, error: UnreachableError, *, was_sent: b
     top, env = context.top, context.env
     memory = state.read_memory(top, context.names, context.local, env)
     if context.target.follows and memory.head and not memory.theirs:
-        seen = state.read_ref(top, f"refs/remotes/{context.target.remote}/{context.target.branch}", env)
+        seen = find_commit(top, f"refs/remotes/{context.target.remote}/{context.target.branch}", env)
         memory = memory._replace(theirs=seen or memory.head)
     found = compare(context, read_own(context), seen=memory.theirs)
     findings = [one for one in found.plan.findings if one.code != "sync/conflict"]

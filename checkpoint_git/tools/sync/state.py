@@ -5,6 +5,7 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from checkpoint_git.git.merges.bases import is_ancestor, read_base_ids
+from checkpoint_git.git.objects import find_commit
 from checkpoint_git.git.run import run_git
 
 Env = Mapping[str, str]
@@ -64,24 +65,19 @@ def name_refs(remote: str, branch: str) -> Names:
     return Names(*(f"{_HOME}/{kind}/{remote}/{branch}" for kind in Names._fields))
 
 
-def read_ref(cwd: str, name: str, env: Env) -> str:
-    words = ["rev-parse", "-q", "--verify", f"{name}^{{commit}}"]
-    return run_git(words, cwd, env=env, check=False).out.decode().strip()
-
-
 def read_memory(cwd: str, names: Names, local: str, env: Env) -> Memory:
     form = "--format=%(refname)%00%(objectname)%00%(parent)%00%(committerdate:unix)%00%(contents:subject)"
     asked = [form, *names, *([local] if local else [])]
     lines = os.fsdecode(run_git(["for-each-ref", *asked], cwd, env=env).out).split("\n")
     rows = {row[0]: row[1:] for row in (line.split("\0") for line in lines) if len(row) == 5}
     commits = {name: row[0] for name, row in rows.items()}
-    head = commits.get(local, "") if local else read_ref(cwd, "HEAD", env)
+    head = commits.get(local, "") if local else find_commit(cwd, "HEAD", env)
     partial_of = rows[names.partial][1].split(" ")[0] if names.partial in rows else ""
     queue = None
     if names.queue in rows:
         record, parents, since, subject = rows[names.queue]
         sent, *older = parents.split(" ")
-        expected = read_ref(cwd, f"{sent}^1", env) if sent else ""
+        expected = find_commit(cwd, f"{sent}^1", env) if sent else ""
         queue = Queued(record, sent, expected, int(since or 0), subject == SENT, tuple(older))
     seen, synced, partial, was_at = (
         commits.get(name, "") for name in (names.theirs, names.synced, names.partial, names.head)
@@ -102,7 +98,7 @@ def find_arrived(cwd: str, queue: Queued | None, tip: str, env: Env) -> str:
     if queue.commit and is_ancestor(cwd, queue.commit, tip, env):
         return queue.record
     for record in queue.older:
-        sent = read_ref(cwd, f"{record}^1", env)
+        sent = find_commit(cwd, f"{record}^1", env)
         if sent and is_ancestor(cwd, sent, tip, env):
             return record
     return ""

@@ -9,6 +9,7 @@ from checkpoint_git.core.finding import Finding, has_errors
 from checkpoint_git.core.outcome import Block, Invocation, Line, Outcome, Style
 from checkpoint_git.core.progress import show_progress
 from checkpoint_git.disk.discover import Place, find_or_plan_place
+from checkpoint_git.git.run import LAZY_FETCH
 from checkpoint_git.protocols.write import say_waiting
 from checkpoint_git.tools.sync.context import ATTEMPTS, TIMEOUT, Wish, open_context
 from checkpoint_git.tools.sync.reconcile import read_sent
@@ -64,7 +65,8 @@ _TITLES: dict[str, tuple[str, Style]] = {
 def _blocks(result: SyncResult) -> list[Block]:
     what, style = _TITLES[result.state]
     if result.state == "current" and has_errors(result.findings):
-        what, style = "sync stopped by conflicts with", "warn"
+        is_conflict = any(one.code == "sync/conflict" for one in result.findings)
+        what, style = "sync stopped by conflicts with" if is_conflict else "nothing else to exchange with", "warn"
     commit = f" at {result.commit[:12]}" if result.commit else ""
     races = f", after {result.lost} lost {'race' if result.lost == 1 else 'races'}" if result.lost else ""
     lines: list[Block] = [Line(f"{what} {result.remote}/{result.branch}{commit}{races}", style)]
@@ -77,7 +79,7 @@ def _blocks(result: SyncResult) -> list[Block]:
 
 
 def _show_status(place: Place, wish: Wish, invocation: Invocation) -> Outcome:
-    context = open_context(place, wish, invocation.now, invocation.env)
+    context = open_context(place, wish, invocation.now, {LAZY_FETCH: "1", **invocation.env})
     target, top, env = context.target, context.top, context.env
     memory = read_memory(top, context.names, context.local, env)
     data: dict[str, Any] = {

@@ -64,7 +64,6 @@ def test_every_verb_offers_its_own_options_with_words_about_them(verb: str, repo
         (["show", "--tickets=s"], ["--tickets=source"]),
         (["workflow", "task", "d"], ["done"]),
         (["workflow", "approve", "VERI"], ["VERIFICATION"]),
-        (["doctor", "--check", "drift/project"], ["drift/project-dir"]),
         (["update", "build", "--progress_t"], ["--progress_table+=", "--progress_table["]),
         (["update", "build", "--progress_table["], ["--progress_table[sprint-1]"]),
         (["update", "build", "--progress_table[sprint-1].st"], ["--progress_table[sprint-1].status="]),

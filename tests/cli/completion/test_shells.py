@@ -13,8 +13,10 @@ from pathlib import Path
 
 import pytest
 
+from checkpoint_git.cli.completion import shells
 from checkpoint_git.cli.completion.complete import find_start
-from checkpoint_git.cli.completion.shells import SHELLS, read_script
+from checkpoint_git.cli.completion.shells import SHELLS
+from checkpoint_git.disk.read import read_own
 from tests.support.command import open_terminal
 
 BIN = Path(sys.executable).parent
@@ -94,7 +96,13 @@ def test_the_tab_key_completes_a_verb_a_skill_and_a_value(shell: str, tmp_path: 
 def test_a_script_is_sound_to_the_shell_that_reads_it(shell: str) -> None:
     if shutil.which(shell) is None:
         pytest.skip(f"there is no {shell} here")
-    done = subprocess.run([shell, "-n"], input=read_script(shell), text=True, capture_output=True, check=False)
+    done = subprocess.run(
+        [shell, "-n"],
+        input=read_own(shells.__file__, f"checkpoint.{shell}"),
+        text=True,
+        capture_output=True,
+        check=False,
+    )
     assert (done.returncode, done.stderr) == (0, "")
 
 

@@ -105,6 +105,9 @@ def test_trouble_is_one_line_and_stops_no_session(repo: GitRepo, tmp_path: Path)
         assert (done.returncode, done.stdout) == (code, "")
         assert done.stderr.startswith("checkpoint prime: ")
         assert done.stderr.count("\n") == 1
+    (repo.path / ".checkpoints").unlink()
+    repo.write(".checkpoints", "a file")
+    assert run_checkpoint("prime", cwd=repo.path).stderr.startswith("checkpoint prime: no .checkpoints folder")
 
 
 def test_a_broken_checkpoint_is_told_of(work: GitRepo) -> None:

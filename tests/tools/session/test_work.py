@@ -57,6 +57,24 @@ def test_changed_and_new_files_are_work(begun: GitRepo) -> None:
     assert describe_work(found, "build").endswith("checkpoint done build.")
 
 
+def test_files_that_were_only_removed_or_renamed_are_work(begun: GitRepo) -> None:
+    begun.write("src/b.txt", "b\n")
+    begun.commit()
+    for name in ("", "src", "src/b.txt"):
+        os.utime(begun.path / name, (PAST, PAST))
+    log = begun.path / ".git/logs/HEAD"
+    log.write_text(re.sub(r"> \d+ ", f"> {PAST} ", log.read_text()))
+    assert find(begun) is None
+    (begun.path / "src/b.txt").rename(begun.path / "src/c.txt")
+    os.utime(begun.path, (PAST, PAST))
+    assert find(begun) == Work(("src/b.txt",), 0, START * 10**9, False)
+    (begun.path / "a.txt").unlink()
+    begun.commit()
+    found = find(begun)
+    assert found is not None
+    assert (set(found.files), found.commits) == ({"a.txt", "src/b.txt"}, 1)
+
+
 def test_committed_files_are_work(begun: GitRepo) -> None:
     touch(begun, "a.txt", LATER)
     begun.commit()

@@ -45,7 +45,6 @@ def world(*, facts: dict[str, Any] | None = None, **setup: Any) -> Context:
         "installation": HEALTHY._replace(**setup),
         "merge_attributes": {PATH: "checkpoint"},
         "shared_attributes": {},
-        "defined_drivers": frozenset({"checkpoint"}),
         "has_commits": True,
         "default_branch": None,
     }
@@ -109,8 +108,8 @@ def test_outside_git_nothing_is_said_about_git() -> None:
     ],
 )
 def test_an_attribute_that_leads_elsewhere_is_an_error(value: str, says: str) -> None:
-    facts = {"merge_attributes": {PATH: value}, "defined_drivers": frozenset({"checkpoint", "other"})}
-    (finding,) = found(find_inert_driver, world(facts=facts))
+    facts = {"merge_attributes": {PATH: value}}
+    (finding,) = found(find_inert_driver, world(facts=facts, settings=changed(merge_other_driver="other %A")))
     assert (finding.level, finding.path) == ("error", PATH)
     assert says in finding.message
 

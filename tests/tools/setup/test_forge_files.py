@@ -283,14 +283,6 @@ def test_a_folder_that_leads_elsewhere_is_not_written_into(repo: GitRepo, tmp_pa
     assert list((tmp_path / "elsewhere").iterdir()) == []
 
 
-@pytest.mark.parametrize("url", ["git@github.com:a/b.git", "https://user@gitlab.example/x/y.git", "/srv/github.git"])
-def test_the_forge_of_a_clone_is_suggested_where_its_address_says_it(repo: GitRepo, url: str) -> None:
-    repo.git("remote", "add", "origin", url)
-    done = run_here("init", cwd=repo.path)
-    asked = [name for name in ("github", "gitlab") if f"checkpoint init --ci {name}" in done.stdout]
-    assert asked == [name for name in ("github", "gitlab") if f"{name}." in url and not url.startswith("/")]
-
-
 def test_outside_git_and_in_a_bare_repository_there_is_no_place_for_them(tmp_path: Path) -> None:
     with pytest.raises(CheckpointError, match="not a git repository"):
         init(str(tmp_path), Options(ci=("github",)), os.environ)

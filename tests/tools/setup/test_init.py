@@ -100,6 +100,7 @@ def test_the_package_is_compiled(repo: GitRepo) -> None:
 def test_outside_git_only_the_folder_is_made_and_that_is_said(tmp_path: Path) -> None:
     ran = run_verb(verb, cwd=tmp_path, env=dict(os.environ))
     assert "this is not a git repository" in ran.text
+    assert "this clone" not in ran.text
     assert [str(path.relative_to(tmp_path)) for path in tmp_path.rglob("*")] == [
         ".checkpoints",
         ".checkpoints/README.md",
@@ -203,6 +204,17 @@ def test_checkpoints_that_git_ignores_are_warned_of(repo: GitRepo) -> None:
         ".gitignore",
         2,
     )
+
+
+def test_an_interpreter_that_goes_with_a_cache_is_warned_of(
+    repo: GitRepo, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    (tmp_path / "cache/archive/x").mkdir(parents=True)
+    (tmp_path / "cache/CACHEDIR.TAG").touch()
+    monkeypatch.setattr(sys, "prefix", str(tmp_path / "cache/archive/x"))
+    assert [finding.code for finding in _init(repo).findings] == ["driver/temporary"]
+    (tmp_path / "cache/CACHEDIR.TAG").unlink()
+    assert _init(repo).findings == []
 
 
 def test_a_pattern_that_brings_checkpoints_back_is_no_warning(repo: GitRepo) -> None:
@@ -470,14 +482,6 @@ def test_without_the_interpreter_a_merge_leaves_both_sides_to_read(repo: GitRepo
     assert "<<<<<<< ours" in text
     assert "2026-03-03T10:00:00Z" in text
     assert "2026-03-04T10:00:00Z" in text
-
-
-def test_init_removes_the_text_converter_that_it_once_set_and_no_other(repo: GitRepo) -> None:
-    own = """show() { '/p' -I -S '/c/checkpoint_git/textconv.py' "$1" 2>/dev/null || cat "$1"; }; show"""
-    for command, after in ((own, ""), ("cat", "cat")):
-        repo.git("config", driver_settings.TEXTCONV, command)
-        _init(repo, Options(hooks="none"))
-        assert repo.run("git", "config", driver_settings.TEXTCONV).stdout.decode().strip() == after
 
 
 def test_a_patch_of_a_checkpoint_can_be_applied(repo: GitRepo) -> None:

@@ -72,8 +72,6 @@ def test_uninstall_gives_every_byte_back(bare: GitRepo, ended: bool) -> None:
     hook = bare.write("hooks/pre-receive", "#!/bin/sh\ncat >/dev/null" + ("\n" if ended else ""))
     hook.chmod(0o755)
     bare.write("info/attributes", "*.txt text")
-    config = bare.path / "config"
-    config.write_bytes(config.read_bytes().rstrip(b"\n") + (b"\n" if ended else b""))
     before = take_snapshot(bare.path)
     set_up(bare)
     assert take_snapshot(bare.path) != before

@@ -61,6 +61,14 @@ def test_a_step_that_fails_leaves_no_empty_folder(tmp_path: Path) -> None:
     assert [path.name for path in tmp_path.iterdir()] == ["a"]
 
 
+def test_a_new_program_can_be_run_from_the_moment_it_has_its_name(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr("os.chmod", lambda path, mode: None)  # a kill comes before it
+    apply_steps([Step("add", "", "", WriteFile(f"{tmp_path}/hook", b"#!/bin/sh\n", True))], None)
+    assert (tmp_path / "hook").stat().st_mode & 0o111
+
+
 @pytest.mark.parametrize("again", [True, False])
 def test_nothing_is_left_of_an_init_that_was_killed(repo: GitRepo, again: bool) -> None:
     (repo.path / ".gemini").mkdir()  # the user's own, and empty

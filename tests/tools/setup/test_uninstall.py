@@ -75,7 +75,6 @@ FIXTURES: dict[str, Callable[[GitRepo], object]] = {
     "the other driver, unended": lambda repo: repo.write(".gitattributes", OTHER_LINE.rstrip()),
     "the other driver, CRLF": lambda repo: repo.write(".gitattributes", OTHER_LINE.replace("\n", "\r\n")),
     "the other driver in info": lambda repo: repo.write(".git/info/attributes", OTHER_LINE),
-    "a configuration without a final newline": lambda repo: _append(repo, ".git/config", "[user]\n\tname = B"),
     "a configuration with CRLF": lambda repo: _append(repo, ".git/config", "[user]\r\n\tname = B\r\n"),
     "a configuration that ends in a comment": lambda repo: _append(repo, ".git/config", "# mine\n"),
     "settings of ours by hand": lambda repo: _append(repo, ".git/config", "[checkpoint]\n\tdriftBlocks = true\n# m\n"),

@@ -50,6 +50,7 @@ def test_a_sync_that_leaves_something_open_does_not_say_that_nothing_is_new(hub:
     ann.write(BUILD, "{")
     done = run_checkpoint("sync", cwd=ann.path)
     assert (done.returncode, "nothing new" in done.stdout) == (1, False)
+    assert "conflict" not in done.stdout
 
 
 def test_a_detached_head_is_named_as_what_it_is(ann: Clone) -> None:
