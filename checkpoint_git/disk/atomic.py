@@ -61,6 +61,15 @@ def create_file(path: str, data: bytes, mode: int = 0o666) -> bool:
         return True
 
 
+def create_beside(path: str, ending: str, data: bytes) -> str:
+    """Writes a new file PATH with an ending, and a number where that name is taken; returns its path."""
+    for number in range(1, 1000):
+        beside = f"{path}{ending}" + (f"-{number}" if number > 1 else "")
+        if create_file(beside, data):
+            return beside
+    raise CheckpointError(f"no free name for a copy beside {path}", "remove the old copies")
+
+
 def _name_new(temporary: str, path: str, data: bytes, mode: int) -> None:
     # raises FileExistsError where the name is taken, which os.replace would not
     try:

@@ -1,7 +1,6 @@
 """What need not be found out again: a file that may be lost, damaged or unwritable at no harm. Nothing here raises."""
 
 import os
-import zlib
 from collections.abc import Iterable
 from typing import Any
 
@@ -41,7 +40,7 @@ def write_cache(path: str, rules: str, value: Any) -> None:
 
 
 def _header(rules: str, body: bytes) -> bytes:
-    return f"checkpoint-git cache 1 {rules} {zlib.crc32(body):08x}".encode()
+    return f"checkpoint-git cache 1 {rules} {make_digest([], body)}".encode()
 
 
 def package_digest(folder: str = "") -> str:

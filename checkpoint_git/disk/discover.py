@@ -10,17 +10,11 @@ from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.terminal_text import escape_controls
 
 _DIRECTORY = ".checkpoints"
-_MOST_FOLDERS = 1_000
-_DEEPEST = 2
-_MISSING_HINT = "run `checkpoint init` in the folder that should have one"
+_MISSING_HINT = "go to a folder that has one, or run `checkpoint init` in the folder that should have one"
 
 
 class MissingPlaceError(CheckpointError):
-    """No .checkpoints upward from start."""
-
-    def __init__(self, message: str, hint: str, start: str) -> None:
-        super().__init__(message, hint)
-        self.start = start
+    """No .checkpoints in a folder or above it."""
 
 
 class Place(NamedTuple):
@@ -47,35 +41,21 @@ def find_place(start: str, directory: str = _DIRECTORY) -> Place:
     for folder in folders_upward(start, top):
         path = os.path.join(folder, directory)
         if os.path.isdir(path) or os.path.islink(path):
-            place = _place_at(folder, repository, directory)
+            place = Place(folder, path, *(repository or (None, None)))
             check_way(place.directory, place.top)
             return place
     is_sparse = repository is not None and os.path.isfile(os.path.join(repository[1], "info", "sparse-checkout"))
     hint = f"is it excluded from this sparse checkout? git sparse-checkout add {_DIRECTORY}; else {_MISSING_HINT}"
     bounds = "up to the repository root" if top else "upward"
     message = f"no {directory} folder found (searched from {start} {bounds})"
-    raise MissingPlaceError(message, hint if is_sparse else _MISSING_HINT, start)
-
-
-def find_below(folder: str) -> str:
-    """A folder below with .checkpoints, not deep, "" where there seems to be none, and outside git."""
-    if find_repository(folder) is None:
-        return ""
-    for count, (path, names, _) in enumerate(os.walk(folder)):
-        if _DIRECTORY in names:
-            return path
-        if count > _MOST_FOLDERS:
-            break
-        is_deep = os.path.relpath(path, folder).count(os.sep) >= _DEEPEST
-        names[:] = [] if is_deep else sorted(name for name in names if name[0] != "." and name != "node_modules")
-    return ""
+    raise MissingPlaceError(message, hint if is_sparse else _MISSING_HINT)
 
 
 def plan_place(start: str, directory: str = _DIRECTORY) -> Place:
     """Where a new one belongs: the repository's root, else the folder itself."""
-    start = os.path.abspath(start)
-    repository = find_repository(start)
-    return _place_at(repository[0] if repository else start, repository, directory)
+    work_tree, git_dir = find_repository(start) or (None, None)
+    root = work_tree or os.path.abspath(start)
+    return Place(root, os.path.join(root, directory), work_tree, git_dir)
 
 
 def find_or_plan_place(start: str) -> Place:
@@ -86,17 +66,27 @@ def find_or_plan_place(start: str) -> Place:
 
 
 def find_repository(start: str) -> tuple[str, str] | None:
-    """(work tree, git directory) around a folder, both absolute, or None outside git and in a bare repository."""
-    for folder in folders_upward(os.path.abspath(start)):
-        git_dir = _read_git_dir(folder)
-        if git_dir:
-            return folder, git_dir
+    """(work tree, git directory), both absolute; None outside git. Raises CheckpointError for links among our state."""
+    for top in folders_upward(os.path.abspath(start)):
+        if git_dir := _read_git_dir(top):
+            for folder in {git_dir, find_common_dir(git_dir)}:  # an unpacked archive brings a .git of its own
+                for above, folders, files in os.walk(os.path.join(folder, "checkpoint")):
+                    for path in [above, *(os.path.join(above, name) for name in folders + files)]:
+                        if os.path.islink(path):
+                            raise CheckpointError(f"{escape_controls(path)} is a symbolic link", "remove that link")
+            return top, git_dir
     return None
 
 
 def find_common_dir(git_dir: str) -> str:
     """What all work trees of a repository share: git_dir itself, but for a linked work tree's."""
     return os.path.normpath(os.path.join(git_dir, _read_line(os.path.join(git_dir, "commondir")) or "."))
+
+
+def shared_path(cwd: str, name: str) -> str:
+    """Of a file in the git directory that all work trees share; outside git one that cannot be there."""
+    repository = find_repository(cwd)
+    return os.path.join(find_common_dir(repository[1]) if repository else os.devnull, name)
 
 
 def find_siblings(place: Place) -> list[tuple[str, Place]]:
@@ -163,11 +153,6 @@ def relative_path(path: str, top: str) -> str:
     return path.removeprefix(top.rstrip(os.sep) + os.sep).replace(os.sep, "/")
 
 
-def _place_at(folder: str, repository: tuple[str, str] | None, directory: str) -> Place:
-    work_tree, git_dir = repository or (None, None)
-    return Place(folder, os.path.join(folder, directory), work_tree, git_dir)
-
-
 def _read_git_dir(folder: str) -> str | None:
     path = os.path.join(folder, ".git")
     if os.path.isfile(path):
@@ -180,7 +165,10 @@ def _read_git_dir(folder: str) -> str | None:
 def _read_line(path: str) -> str:
     """Of a file of git's that has one line; "" where there is none."""
     try:
-        with open(path, encoding="utf-8", errors="surrogateescape") as stream:
-            return stream.read(4096).strip("\r\n")
+        flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK  # a pipe is not waited for
+        with open(
+            path, encoding="utf-8", errors="surrogateescape", opener=lambda name, _: os.open(name, flags)
+        ) as file:
+            return file.read(4096).strip("\r\n").replace("\0", "")
     except OSError:
         return ""

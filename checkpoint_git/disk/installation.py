@@ -1,11 +1,14 @@
 """How this package was installed, and the command that adds what it lacks beside it."""
 
+import json
 import os
 import sys
 from importlib.util import find_spec
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.terminal_text import quote_path
+from checkpoint_git.disk.read import read_own
+from checkpoint_git.version import __version__
 
 # what is imported: what is installed; no other package's absence is told so
 _PACKAGES = {"git": "GitPython", "jinja2": "Jinja2", "yaml": "PyYAML", "mcp_types": "mcp", "anyio": "mcp"}
@@ -18,8 +21,27 @@ def find_missing(error: ImportError) -> CheckpointError | None:
     if package is None:
         return None
     command = f"uv pip install --python {quote_path(sys.executable)} {package}"
-    if os.path.exists(os.path.join(sys.prefix, "pipx_metadata.json")):
+    by_pipx = os.path.exists(os.path.join(sys.prefix, "pipx_metadata.json"))
+    if is_temporary():
+        start = "pipx run --spec" if by_pipx else "uvx --from"
+        command = f"{start} {quote_path(_find_source())} --with {package} checkpoint-git"
+    elif by_pipx:
         command = f"pipx inject checkpoint-git {package}"
     elif find_spec("pip"):
         command = f"{quote_path(sys.executable)} -m pip install {package}"
     return CheckpointError(f"the Python package {package} is not installed", command)
+
+
+def is_temporary() -> bool:
+    """Whether this is an environment of uvx or `pipx run`, which lies in a cache and goes with it."""
+    parent = os.path.dirname(sys.prefix)
+    return any(os.path.exists(os.path.join(folder, "CACHEDIR.TAG")) for folder in (parent, os.path.dirname(parent)))
+
+
+def _find_source() -> str:
+    # what an installer took us from: an address, or our name on an index
+    try:
+        origin = json.loads(read_own(__file__, "../..", f"checkpoint_git-{__version__}.dist-info", "direct_url.json"))
+    except OSError:
+        return "checkpoint-git"
+    return f"git+{origin['url']}" if "vcs_info" in origin else str(origin["url"])

@@ -1,23 +1,38 @@
 """Which process a session is, and whether it still runs: by its id and its start, since ids are used again."""
 
 import os
+import subprocess
 from collections.abc import Iterator
 from contextlib import suppress
 
+from checkpoint_git.core.outcome import SESSIONS
+
+_PROC = "/proc"  # macOS has none: ps knows a process's start and parent there, and not reliably its environment
+
 
 def read_session_process(session: str) -> str:
-    """The nearest process above this one without a variable of that value, which it gives to what it starts; for "" the
-    leader of the terminal's session. "" where that is unknown, as it is without /proc.
+    """The nearest process above this one that was not given that session's name, as what it starts is; for "" the
+    leader of the terminal's session. "" where that is unknown, as of a named session without /proc.
     """
     if not session:
         return _read(str(os.getsid(0)))[0]
     with suppress(OSError):
-        for process in read_ancestors():
-            with open(f"/proc/{process.partition(' ')[0]}/environ", "rb") as stream:
-                values = [entry.partition(b"=")[2] for entry in stream.read().split(b"\0")]
-            if os.fsencode(session) not in values:
-                return process
+        return next((process for process in read_ancestors() if not _is_of(process.partition(" ")[0], session)), "")
     return ""
+
+
+def is_session_running(session: str) -> bool:
+    """Whether any process was given that session's name."""
+    for number in filter(str.isdecimal, os.listdir(_PROC) if session and os.path.isdir(_PROC) else ()):
+        with suppress(OSError):  # ended meanwhile, or somebody else's
+            if _is_of(number, session):
+                return True
+    return False
+
+
+def _is_of(number: str, session: str) -> bool:
+    with open(f"{_PROC}/{number}/environ", "rb") as stream:
+        return not {os.fsencode(f"{name}={session}") for name in SESSIONS}.isdisjoint(stream.read().split(b"\0"))
 
 
 def is_running(process: str) -> bool:
@@ -33,9 +48,17 @@ def read_ancestors() -> Iterator[str]:
 
 def _read(number: str) -> tuple[str, str]:
     """A process as its id and start, and its parent's id; "" where there is none."""
-    with suppress(OSError):
-        if number.isdecimal():
-            with open(f"/proc/{number}/stat", "rb") as stream:
+    with suppress(OSError, ValueError):
+        if not number.isdecimal() or number == "0":
+            return "", ""
+        if os.path.isdir(_PROC):
+            with open(f"{_PROC}/{number}/stat", "rb") as stream:
                 fields = stream.read().decode("ascii", "replace").rpartition(")")[2].split()
-            return (f"{number} {fields[19]}", fields[1]) if fields[0] not in ("X", "Z") else ("", "")  # it has ended
+            state, parent, start = fields[0], fields[1], fields[19]
+        else:
+            env = {**os.environ, "LC_ALL": "C", "TZ": "UTC"}  # the start is written as a date
+            words = ["ps", "-o", "stat=", "-o", "ppid=", "-o", "lstart=", "-p", number]
+            printed = subprocess.run(words, env=env, capture_output=True, text=True, check=False).stdout
+            state, parent, start = printed.strip().split(maxsplit=2)
+        return (f"{number} {start}", parent) if state[0] not in "XZ" else ("", "")  # it has ended
     return "", ""

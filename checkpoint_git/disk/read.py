@@ -52,6 +52,12 @@ def read_plain(path: str, most: int = MAX_BYTES) -> bytes:
         os.close(descriptor)
 
 
+def read_own(module: str, *names: str) -> str:
+    """A file of this package, beside one of its modules. module: that one's __file__."""
+    with open(os.path.join(os.path.dirname(module), *names), encoding="utf-8") as stream:
+        return stream.read()
+
+
 def open_plain(path: str) -> BinaryIO:
     """A regular file of any size, for reading. Raises OSError as read_plain does."""
     descriptor = os.open(path, _PLAIN)

@@ -7,7 +7,7 @@ from base64 import b64encode
 from collections.abc import Mapping
 from typing import Any, Literal, NamedTuple
 from urllib.error import URLError
-from urllib.parse import SplitResult, unquote, urljoin, urlsplit
+from urllib.parse import SplitResult, unquote, urlsplit
 from urllib.request import HTTPHandler, HTTPSHandler, OpenerDirector, ProxyHandler, Request
 
 from checkpoint_git.core import jsontext
@@ -15,9 +15,7 @@ from checkpoint_git.core.terminal_text import shorten
 
 SECONDS = 10.0
 MAX_BODY = 64 * 1024  # bytes
-MAX_REDIRECTS = 3
 DEFAULT_PATH = "/api/health"
-_REDIRECTS = (301, 302, 303, 307, 308)
 _PORTS = {"http": 80, "https": 443}
 _HEADERS = {"Accept": "application/json", "Accept-Encoding": "identity", "User-Agent": "checkpoint-git"}
 
@@ -82,7 +80,7 @@ def read_health(url: str, env: Mapping[str, str], seconds: float = SECONDS) -> A
         return Answer(shown, {}, "unreachable", shorten(f"cannot connect to it: {why}", 200))
 
 
-def parse_url(url: str, default_path: str = DEFAULT_PATH) -> SplitResult:
+def parse_url(url: str) -> SplitResult:
     """The parts of an http or https URL; one without a path means the usual one. Raises HealthError."""
     if not url.isascii() or not url.isprintable() or " " in url:
         raise HealthError("bad-url", "it holds blanks, control characters or letters that belong percent-encoded")
@@ -96,7 +94,7 @@ def parse_url(url: str, default_path: str = DEFAULT_PATH) -> SplitResult:
         raise HealthError("bad-url", f"{kind}; http:// and https:// are")
     if not parts.hostname or port == 0 or "\\" in parts.netloc:
         raise HealthError("bad-url", "its host or port cannot be read")
-    path = parts.path if parts.path.strip("/") or parts.query else default_path
+    path = parts.path if parts.path.strip("/") or parts.query else DEFAULT_PATH
     return parts._replace(path=path or "/", fragment="")
 
 
@@ -109,20 +107,6 @@ def _site_of(parts: SplitResult) -> str:
     host = f"[{parts.hostname}]" if ":" in (parts.hostname or "") else parts.hostname
     port = "" if parts.port in (None, _PORTS[parts.scheme]) else f":{parts.port}"
     return f"{parts.scheme}://{host}{port}"
-
-
-def follow_redirect(parts: SplitResult, location: str) -> SplitResult:
-    """Same host and port, or from http to https there; our login goes along, no other. Raises HealthError."""
-    site = _site_of(parts)
-    try:
-        target = parse_url(urljoin(f"{site}{parts.path}", location.strip(" \t")), "/")
-    except (ValueError, HealthError) as error:
-        why = error if isinstance(error, HealthError) else "it cannot be read"
-        raise HealthError("bad-answer", f"it redirects to an address that is not followed: {why}") from error
-    if _site_of(target) not in (site, site.replace("http:", "https:")):
-        raise HealthError("bad-answer", f"it redirects to {shorten(_site_of(target), 80)}, which is not followed")
-    login, at, _ = parts.netloc.rpartition("@")
-    return target._replace(netloc=f"{login}{at}{target.netloc.rpartition('@')[2]}")
 
 
 def find_proxies(env: Mapping[str, str]) -> dict[str, str]:
@@ -139,25 +123,19 @@ def _ask(parts: SplitResult, env: Mapping[str, str], seconds: float) -> dict[str
     opener = OpenerDirector()  # urllib's handlers of redirects and errors stay out: they read bodies of any size
     for handler in (ProxyHandler(find_proxies(env)), HTTPHandler(), HTTPSHandler()):
         opener.add_handler(handler)
-    for _ in range(MAX_REDIRECTS + 1):
-        login = f"{unquote(parts.username or '')}:{unquote(parts.password or '')}"
-        known = {"Authorization": f"Basic {b64encode(login.encode()).decode()}"} if login != ":" else {}
-        url = f"{_site_of(parts)}{parts.path}{'?' if parts.query else ''}{parts.query}"
-        request = Request(url, headers=_HEADERS | known)  # noqa: S310  # parse_url lets only http and https through
-        with opener.open(request, timeout=seconds) as response:
-            if response.status not in _REDIRECTS:
-                return _read_value(response)
-            location = response.headers["Location"]
-        if not location:
-            raise HealthError("bad-answer", "it redirects without saying where to")
-        parts = follow_redirect(parts, location)
-    raise HealthError("bad-answer", f"it redirects more than {MAX_REDIRECTS} times")
+    login = f"{unquote(parts.username or '')}:{unquote(parts.password or '')}"
+    known = {"Authorization": f"Basic {b64encode(login.encode()).decode()}"} if login != ":" else {}
+    url = f"{_site_of(parts)}{parts.path}{'?' if parts.query else ''}{parts.query}"
+    request = Request(url, headers=_HEADERS | known)  # noqa: S310  # parse_url lets only http and https through
+    with opener.open(request, timeout=seconds) as response:
+        return _read_value(response)
 
 
 def _read_value(response: http.client.HTTPResponse) -> dict[str, Any]:
     if response.status != http.client.OK:
         said = f" {shorten(response.reason, 60)}" if response.reason else ""
-        raise HealthError("bad-answer", f"it answers {response.status}{said}, not 200")
+        said += ": name the address that it redirects to" if response.getheader("Location") else ", not 200"
+        raise HealthError("bad-answer", f"it answers {response.status}{said}")
     encoding = response.getheader("Content-Encoding", "identity")
     if encoding.strip().lower() not in ("identity", ""):
         raise HealthError("bad-answer", f"it packs its answer unasked ({shorten(encoding, 30)})")

@@ -1,5 +1,6 @@
 """Finding .checkpoints and the repository around it."""
 
+import os
 from pathlib import Path
 
 import pytest
@@ -7,6 +8,7 @@ import pytest
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.disk.discover import (
     check_way,
+    find_common_dir,
     find_link,
     find_place,
     find_repository,
@@ -130,6 +132,40 @@ def test_a_new_place_is_the_repository_root_else_the_folder_itself(repo: GitRepo
     (tmp_path / "plain").mkdir()
     assert plan_place(str(repo.path / "deep/er")).root == str(repo.path)
     assert plan_place(str(tmp_path / "plain")).root == str(tmp_path / "plain")
+
+
+@pytest.mark.parametrize("name", ["", "undo", "automatic.lock", "undo/build.before"])
+def test_a_link_in_the_state_of_an_archives_own_git_is_refused_and_never_followed(
+    repo: GitRepo, tmp_path: Path, name: str
+) -> None:
+    link = repo.path / ".git/checkpoint" / name
+    link.parent.mkdir(parents=True, exist_ok=True)
+    link.symlink_to(tmp_path)
+    with pytest.raises(CheckpointError, match="is a symbolic link"):
+        find_repository(str(repo.path))
+
+
+def test_a_common_folder_that_is_no_path_or_a_pipe_stops_nothing(repo: GitRepo) -> None:
+    path = repo.path / ".git/commondir"
+    path.write_bytes(b"a\0b\n")
+    assert find_repository(str(repo.path))
+    path.unlink()
+    os.mkfifo(path)
+    assert find_common_dir(str(repo.path / ".git")) == str(repo.path / ".git")
+
+
+def test_a_backup_of_what_git_keeps_is_no_link(repo: GitRepo) -> None:
+    (repo.path / ".git/checkpoint/backups/20260101/.git/info").mkdir(parents=True)
+    (repo.path / ".git/checkpoint/backups/20260101/.git/info/exclude").write_text("x")
+    assert find_repository(str(repo.path))
+
+
+def test_a_linked_work_tree_minds_the_state_that_all_share(repo: GitRepo, tmp_path: Path) -> None:
+    repo.commit("start")
+    repo.git("worktree", "add", "-q", str(tmp_path / "other"))
+    (repo.path / ".git/checkpoint").symlink_to(tmp_path)
+    with pytest.raises(CheckpointError, match="is a symbolic link"):
+        find_repository(str(tmp_path / "other"))
 
 
 def test_inside_means_inside_once_links_are_followed(tmp_path: Path) -> None:

@@ -8,6 +8,7 @@ import pytest
 
 from checkpoint_git.disk import installation
 from checkpoint_git.disk.installation import find_missing
+from checkpoint_git.version import __version__
 
 
 def test_by_pip_it_is_this_interpreters_pip(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -34,6 +35,36 @@ def test_an_environment_of_pipx_is_pipxs_to_change(monkeypatch: pytest.MonkeyPat
     error = find_missing(ModuleNotFoundError("x", name="mcp_types"))
     assert error
     assert error.hint == "pipx inject checkpoint-git mcp"
+
+
+ORIGINS = {
+    "checkpoint-git": None,
+    "file:///a/b.whl": '{"url": "file:///a/b.whl", "archive_info": {}}',
+    "git+https://forge.example/a": '{"url": "https://forge.example/a", "vcs_info": {"vcs": "git"}}',
+}
+
+
+@pytest.mark.parametrize(("source", "recorded"), ORIGINS.items())
+@pytest.mark.parametrize(
+    ("prefix", "start"), [("archive-v0/x", ["uvx", "--from"]), ("pipx", ["pipx", "run", "--spec"])]
+)
+def test_an_environment_in_a_cache_is_started_again_from_where_it_came(
+    source: str, recorded: str | None, prefix: str, start: list[str], monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    packages = tmp_path / prefix / "packages"
+    beside = packages / f"checkpoint_git-{__version__}.dist-info"
+    beside.mkdir(parents=True)
+    (packages / "checkpoint_git/disk").mkdir(parents=True)
+    (tmp_path / "CACHEDIR.TAG").touch()
+    if prefix == "pipx":
+        (tmp_path / prefix / "pipx_metadata.json").touch()
+    if recorded:
+        (beside / "direct_url.json").write_text(recorded)
+    monkeypatch.setattr(sys, "prefix", str(tmp_path / prefix))
+    monkeypatch.setattr(installation, "__file__", str(packages / "checkpoint_git/disk/installation.py"))
+    error = find_missing(ModuleNotFoundError("x", name="mcp"))
+    assert error
+    assert shlex.split(error.hint) == [*start, source, "--with", "mcp", "checkpoint-git"]
 
 
 @pytest.mark.parametrize("name", ["checkpoint_git.mcp.nothing", "xml", "", None])

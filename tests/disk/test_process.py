@@ -1,0 +1,54 @@
+import os
+import shutil
+import subprocess
+
+import pytest
+
+from checkpoint_git.disk import process
+
+needs_ps = pytest.mark.skipif(not shutil.which("ps"), reason="there is no ps")
+
+
+@pytest.fixture(params=["/proc", pytest.param("/nonexistent/proc", marks=needs_ps)], autouse=True)
+def source(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> str:
+    """Where processes are read; macOS has no /proc."""
+    if request.param == "/proc" and not os.path.isdir("/proc"):
+        pytest.skip("there is no /proc")
+    monkeypatch.setattr(process, "_PROC", request.param)
+    return str(request.param)
+
+
+def test_a_process_is_running_until_it_ends() -> None:
+    with subprocess.Popen(["sleep", "60"]) as started:
+        found = process._read(str(started.pid))
+        assert found[0].startswith(f"{started.pid} ")
+        assert found[1] == str(os.getpid())
+        assert process.is_running(found[0])
+        started.kill()
+        os.waitid(os.P_PID, started.pid, os.WEXITED | os.WNOWAIT)  # a zombie has ended too
+        assert not process.is_running(found[0])
+    assert not process.is_running(found[0])
+
+
+def test_a_process_of_the_same_id_that_started_at_another_time_is_another_one() -> None:
+    assert not any(process.is_running(text) for text in (f"{os.getpid()} 1", "x", "", "0", "-1", "0 1"))
+
+
+def test_the_time_zone_and_language_do_not_change_a_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    found = process._read(str(os.getpid()))
+    monkeypatch.setenv("TZ", "Asia/Kathmandu")
+    monkeypatch.setenv("LC_ALL", "de_DE.UTF-8")
+    assert process._read(str(os.getpid())) == found
+
+
+def test_the_ancestors_end_at_the_first_process() -> None:
+    assert next(process.read_ancestors()) == process._read(str(os.getppid()))[0]
+    assert not list(process.read_ancestors())[-1].startswith("0 ")
+
+
+def test_without_proc_the_process_of_a_named_session_is_unknown(source: str) -> None:
+    leader = process._read(str(os.getsid(0)))[0]
+    assert process.read_session_process("") == leader
+    if source != "/proc":
+        assert process.read_session_process("a-session") == ""
+        assert not process.is_session_running("a-session")
