@@ -35,6 +35,7 @@ class Verb(NamedTuple):
     loose: tuple[str, ...] = ()  # beginnings of paths whose content may be another one
     ways: tuple[str, ...] = WAYS  # to die
     moves: bool = False  # it moves files to another place before it writes new ones
+    adds: bool = False  # after a death halfway, the next one adds a restore point of what it found
 
     def may_differ(self, path: str) -> bool:
         return path.startswith(self.loose) if self.loose else False
@@ -73,6 +74,11 @@ def make_question(root: Path) -> None:
     make_project(root, blockers=[question])
 
 
+def make_blocked(root: Path) -> None:
+    make_project(root)
+    run_self(root / "repo", "block", "build", "No account")
+
+
 def make_long(root: Path) -> None:
     merged = [{"number": number, "title": f"Change {number}"} for number in range(1, 40)]
     decisions = [f"Decision {number}" for number in range(60)]
@@ -86,8 +92,13 @@ def make_written(root: Path) -> None:
 
 
 def run_self(cwd: Path, *words: str) -> None:
+    run_module(cwd, "checkpoint_git", *words)
+
+
+def run_module(cwd: Path, *words: str) -> None:
     env = {**os.environ, "PYTHONPATH": str(Path(__file__).resolve().parent.parent)}
-    subprocess.run([sys.executable, "-m", "checkpoint_git", *words], cwd=cwd, env=env, capture_output=True, check=False)
+    done = [sys.executable, "-m", *words]
+    subprocess.run(done, cwd=cwd, env=env, stdin=subprocess.DEVNULL, capture_output=True, check=False)
 
 
 def make_set_up(root: Path) -> None:
@@ -149,6 +160,15 @@ def break_source(repo: Path) -> None:
 def make_second_point(repo: Path) -> None:
     put(repo, "src/a.txt", "later\n")
     run_self(repo, "restore-point", "create", "src", "--reason", "second")
+
+
+def make_turn(root: Path) -> None:
+    """A tool call of an agent has its point, and the next one has changed files."""
+    make_project(root)
+    put(root / "repo", "src/a.txt", "a\n")
+    run_module(root / "repo", "checkpoint_git.protocols.restore.snapshot")
+    put(root / "repo", "src/a.txt", "b\n")
+    put(root / "repo", "src/new.txt", "new\n")
 
 
 def make_conflict(root: Path) -> None:
@@ -307,11 +327,14 @@ _STATE = ("repo/memory/state/phase.json",)
 _LOG = ("repo/.audit/",)
 _POINT = ("restore-point", "create", "src")
 _BACK: Words = ("restore-point", "rollback", "latest")
+_AUTO: Words = ("restore-point", "rollback", "@AUTO@")
 _STATE_POINT: Words = ("restore-point", "create", "--state", "run=state.json", "--reason", "before")
 _DATABASE: Words = ("restore-point", "create", "--database", "sqlite:///data.db", "--reason", "before")
 _POINT_OF_DOCS: Words = ("restore-point", "create", "docs")
 _EXPIRED: Words = ("restore-point", "gc", "--expired")
 _MEMORY: Words = ("memory", "--offline")
+_LOAD: Words = (*_MEMORY, "load", "--to-skill", "build")
+_TURN = (("point", "s end of a turn"),)
 _FRESH: Words = ("workflow", "resume", "--fresh")
 _COPIES = ("./graph.jsonl", "repo/.git/checkpoint/backups/")  # each run keeps a copy of what it clears
 _ARCHIVE: Words = (*_MEMORY, "archive", "--yes")
@@ -416,7 +439,7 @@ VERBS = (
     Verb("memory clear", (*_MEMORY, "clear", "--yes"), make_remembered, ((*_MEMORY, "clear", "--yes"),)),
     # it saves, and then clears: in between the graph is neither as before nor as after
     Verb("memory archive", _ARCHIVE, make_remembered, (_ARCHIVE,), codes=(0, 2), loose=_COPIES),
-    Verb("memory load", (*_MEMORY, "load", "--to-skill", "build"), make_remembered, _NOTE),
+    Verb("memory load", _LOAD, make_remembered, (_LOAD,)),
     *(
         Verb(f"workflow task {words[0]}", ("workflow", "task", *words), make_tasks(*tasks), (_SAVED,), loose=_STATE)
         for words, tasks in (
@@ -442,6 +465,11 @@ VERBS = (
     Verb("workflow archive", ("workflow", "archive"), make_workflow, (_START,), loose=_STATE),
     Verb("workflow fresh", _FRESH, make_workflow, (_START,), loose=_STATE, moves=True, codes=(0, 1)),
     Verb("pipeline first", _WRITE, make_project, (_WRITE,)),
+    Verb("agent points first", ("point", "s before Edit"), make_project, _TURN, uses_git=True),
+    Verb("agent points", ("point", "s before Bash"), make_turn, _TURN, uses_git=True),
+    Verb("agent points end", ("point", "s end of a turn"), make_turn, _TURN, uses_git=True),
+    Verb("agent points back", _AUTO, make_turn, (_AUTO, _POINT), uses_git=True, loose=_LOG, adds=True),
+    Verb("unblock", ("unblock", "build", "No account"), make_blocked, _NOTE, "build"),
     Verb("driver", _DRIVER, make_driver_files, (("hook", "post-commit"),), ways=("kill", "torn")),
     Verb("audit fix", ("audit", "--fix"), make_lossy_merge, (("audit", "--fix"),), uses_git=True, codes=(0, 1)),
     Verb("status", ("status",), make_clones, (("status",),), codes=(0, 1)),

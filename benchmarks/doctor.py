@@ -1,7 +1,7 @@
 """`checkpoint doctor` over many checkpoints and a long history, beside git reading the subjects and files being read.
 
 `python -m benchmarks.doctor 10000 100000` names how many checkpoints and commits; it takes some minutes and 300 MB.
-Without a memory of earlier runs it is cold, with one warm. Peaks are those of our own process, git's apart.
+Without a memory of earlier runs it is cold, with one warm. Peaks are those of the process itself, git's apart.
 """
 
 import os
@@ -10,11 +10,12 @@ import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from typing import IO
 
 from benchmarks.files import make_checkpoint, text_of
 from benchmarks.history import CHECKPOINT, run, write_history
-from benchmarks.measure import HERMETIC, Contender, measure, print_table
+from benchmarks.measure import HERMETIC, Contender, Figure, measure, print_table
 
 SIZES = (10_000, 100_000)  # checkpoints, commits
 ROUNDS = 9
@@ -37,9 +38,24 @@ def main(files: int, commits: int) -> None:
         figures = measure(list_contenders(folder), folder, ROUNDS)
         key = "doctor" if (files, commits) == SIZES else ""
         print_table(f"{files:,} checkpoints and {commits:,} commits", figures, key)
-        shutil.rmtree(os.path.join(folder, ".git", "checkpoint"))
-        for name in ("cold", "warm"):
-            print(f"  peak of our own process, {name}: {read_peak(folder) / 1024:.0f} MB")
+        print_peaks(folder, files, commits)
+
+
+def print_peaks(folder: str, files: int, commits: int) -> None:
+    """The memory of commands, from one run of each, and the time of another."""
+    words = (["status"], ["status", "--json"], ["next"], ["prime", "--format=claude"])
+    contenders = [Contender(" ".join(each), [CHECKPOINT, *each]) for each in words]
+    contenders = [*contenders, *list_contenders(folder)[2:]]
+    figures = measure(contenders, folder, rounds=1)
+    figures = [add_peak(one, contender, folder) for one, contender in zip(figures, contenders, strict=True)]
+    print_table("Their memory", figures, "memory" if (files, commits) == SIZES else "")
+
+
+def add_peak(figure: Figure, contender: Contender, folder: str) -> Figure:
+    """With the peak of one run, of its own process."""
+    contender.prepare()
+    peak = round(read_peak(contender.words, folder) / 1024, 1)
+    return figure._replace(note=f"{peak:.0f} MB", more={"mb": peak})
 
 
 def list_contenders(folder: str) -> list[Contender]:
@@ -58,10 +74,10 @@ def list_contenders(folder: str) -> list[Contender]:
     ]
 
 
-def read_peak(folder: str) -> int:
-    """The most memory that a run of the doctor took in its own process, in kB."""
-    env = {**os.environ, **HERMETIC}
-    with subprocess.Popen([CHECKPOINT, "doctor"], cwd=folder, env=env, stdout=subprocess.DEVNULL) as process:
+def read_peak(words: Sequence[str], folder: str) -> int:
+    """The most memory that a run took in its own process, in kB."""
+    env, none = {**os.environ, **HERMETIC}, subprocess.DEVNULL
+    with subprocess.Popen(words, cwd=folder, env=env, stdin=none, stdout=none) as process:
         peak = 0
         while process.poll() is None:
             peak = max(peak, _read_high_water(process.pid))

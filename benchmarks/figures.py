@@ -14,7 +14,7 @@ from typing import Any
 from benchmarks.measure import KEPT
 
 ROOT = Path(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
-_MARK = re.compile(r"(<!-- ([a-z-]+): ([^>]+?), (ms|ratio|seconds|date) -->)([0-9][0-9.,-]*[0-9]|[0-9])")
+_MARK = re.compile(r"(<!-- ([a-z-]+): ([^>]+?), ([a-z]+) -->)([0-9][0-9.,-]*[0-9]|[0-9])")
 
 
 def list_pages() -> list[Path]:
@@ -33,7 +33,7 @@ def write_number(kept: dict[str, Any], key: str, row: str, kind: str, shown: str
         return str(kept[key]["date"])
     figure = kept[key]["rows"][row]
     value = figure["ms"] / 1000 if kind == "seconds" else figure[kind]
-    return f"{value:.{len(shown.partition('.')[2])}f}"
+    return f"{value:,.{len(shown.partition('.')[2])}f}"
 
 
 def find_figures(text: str) -> Iterator[tuple[str, str, str, str]]:

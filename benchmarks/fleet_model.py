@@ -25,6 +25,7 @@ from statistics import median
 from typing import Any, NamedTuple
 
 from benchmarks.fleet import SKILL, Fleet, _change, environment, git, make_clones, run_fleet, serve, sync_words
+from benchmarks.measure import Figure, keep
 from checkpoint_git.tools.sync.run import LOOK_EVERY, backoff
 
 Step = tuple[str, float]  # ("work", processor seconds on the server or the shared machine), ("wait", seconds)
@@ -282,26 +283,41 @@ def check_model(costs: Costs, fleet: Fleet) -> None:
 
 
 def compare(costs: Costs, fleet: Fleet, cores: float, seconds: float, pushes: int) -> None:
-    """One line of measured figures, one of simulated ones."""
+    """One line of measured figures, one of simulated ones; kept for the pages."""
     found = [simulate_storm(fleet, Setting(costs, own=False), cores, seed) for seed in range(5)]
     print(f"  {'':10} {'wall s':>8} {'pushes an update':>18}")
     print(f"  {'measured':10} {seconds:8.1f} {pushes / (fleet.clones * fleet.updates):18.2f}")
     wall, tries = median(each.seconds for each in found), median(each.pushes / each.done for each in found)
     print(f"  {'simulated':10} {wall:8.1f} {tries:18.2f}")
+    known = Figure("measured", 0.0, 0.0, more={"wall": seconds, "tries": pushes / (fleet.clones * fleet.updates)})
+    keep("fleet-check", [known, Figure("simulated", 0.0, 0.0, more={"wall": wall, "tries": tries})])
 
 
 def look_further(costs: Costs, cores: float, delay: float) -> None:
-    """Ten thousand agents, one ref and several."""
+    """Ten thousand agents, one ref and several; kept for the pages."""
     setting = Setting(costs, own=True, delay=delay)
     print(f"\nagents with machines of their own, a server of {cores:g} processors, {delay * 1000:.0f} ms a round trip")
+    own = {name: value for name, value in costs._asdict().items() if not name.endswith("_server")}
+    rows = [Figure(f"costs of {name}", value * 1000, 0.0) for name, value in own.items()]
     names = ("agents", "sync every", "refs", "wished/s", "done/s", "pushes", "median s", "95% s")
     print("  " + " ".join(f"{name:>{width}}" for name, width in zip(names, (7, 11, 6, 9, 8, 7, 9, 7), strict=True)))
     for agents, every, refs in PLANS:
         found = simulate_agents(agents, every, refs, setting, cores, min(4 * every, 900.0))
         waits = sorted(found.waits) or [0.0]
         row = f"  {agents:7} {every:9.0f} s {refs:6} {agents / every:9.1f} {found.per_second:8.1f}"
-        tries = found.pushes / max(found.done, 1)
-        print(f"{row} {tries:7.2f} {median(waits):9.2f} {waits[int(len(waits) * 0.95)]:7.1f}")
+        tries, last = found.pushes / max(found.done, 1), waits[int(len(waits) * 0.95)]
+        print(f"{row} {tries:7.2f} {median(waits):9.2f} {last:7.1f}")
+        more = {"done": found.per_second, "pushes": tries, "median": median(waits), "slow": last}
+        more = {name: round(one, 2) for name, one in more.items()}
+        rows.append(
+            Figure(
+                f"{agents} agents / {every:.0f} s / {refs}",
+                0.0,
+                0.0,
+                more={name: round(one, 2) for name, one in more.items()},
+            )
+        )
+    keep("fleet-model", rows)
 
 
 PLANS = [

@@ -8,7 +8,7 @@ import os
 import platform
 import statistics
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import NamedTuple
 
 ROUNDS = 21
@@ -28,12 +28,15 @@ class Contender(NamedTuple):
 
 
 class Figure(NamedTuple):
-    """What was measured: milliseconds of CPU (user and system, children included), and the ratio to the first."""
+    """What was measured: milliseconds of CPU (user and system, children included), and the ratio to the first. more:
+    what else is kept of it, such as its peak in MB.
+    """
 
     name: str
     milliseconds: float
     ratio: float
     note: str = ""
+    more: Mapping[str, float] = {}
 
 
 KEPT = os.path.join(os.path.dirname(__file__), "figures.json")
@@ -46,7 +49,9 @@ def keep(key: str, figures: Sequence[Figure]) -> None:
     kept[key] = {
         "date": time.strftime("%Y-%m-%d"),
         "python": platform.python_version(),
-        "rows": {one.name: {"ms": round(one.milliseconds, 1), "ratio": round(one.ratio, 3)} for one in figures},
+        "rows": {
+            one.name: {"ms": round(one.milliseconds, 1), "ratio": round(one.ratio, 3), **one.more} for one in figures
+        },
     }
     with open(KEPT, "w", encoding="utf-8") as stream:
         json.dump(kept, stream, indent=2, sort_keys=True)

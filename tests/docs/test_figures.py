@@ -32,4 +32,4 @@ def test_a_number_is_written_with_the_decimals_that_it_has() -> None:
     kept = {"driver": {"date": "2026-01-02", "rows": {"a b": {"ms": 1234.56, "ratio": 2.345}}}}
     text = "<!-- driver: a b, ms -->9 <!-- driver: a b, ratio -->1.0x <!-- driver: a b, seconds -->0.00 s"
     assert [shown for *_, shown in find_figures(text)] == ["9", "1.0", "0.00"]
-    assert re.sub("<.*?>", "", renew(text, kept)) == "1235 2.3x 1.23 s"
+    assert re.sub("<.*?>", "", renew(text, kept)) == "1,235 2.3x 1.23 s"
