@@ -23,12 +23,14 @@ def make_document(source: str) -> dict[str, object]:
     if not name:
         raise SystemExit("SOURCE_URL must be https://github.com/OWNER/REPOSITORY: the registry knows owners by it")
     project = tomllib.loads((Path(__file__).parents[1] / "pyproject.toml").read_text("utf-8"))["project"]["name"]
+    # Clients start `uvx`, these arguments, the identifier and then ours. Some add the version to the identifier
+    # (NAME@1.2.3), which uvx refuses beside --from.
     package = {
         "registryType": "pypi",
         "identifier": project,
         "version": __version__,
         "runtimeHint": "uvx",
-        "runtimeArguments": [{"type": "named", "name": "--from", "value": f"{project}[mcp]=={__version__}"}],
+        "runtimeArguments": [{"type": "named", "name": "--with", "value": f"{project}[mcp]=={__version__}"}],
         "packageArguments": [{"type": "positional", "value": "mcp"}],
         "transport": {"type": "stdio"},
     }

@@ -11,6 +11,7 @@ from typing import Any
 
 import pytest
 import yaml
+from packaging.requirements import Requirement
 
 from tests.architecture.imports import ROOT
 
@@ -70,6 +71,8 @@ def test_the_registrys_document_keeps_its_limits() -> None:
         "registryType", "identifier", "version", "runtimeHint", "runtimeArguments", "packageArguments", "transport",
     }  # fmt: skip
     assert "pypi" in json.dumps(package)
+    [argument] = package["runtimeArguments"]
+    assert (argument["name"], argument["value"]) == ("--with", f"checkpoint-git[mcp]=={package['version']}")
 
 
 def test_without_an_address_there_is_no_document_for_the_registry() -> None:
@@ -114,6 +117,17 @@ def test_only_the_job_that_publishes_gets_an_identity_and_it_builds_nothing() ->
     assert with_identity == ["publish"]
     assert [step for step in jobs["publish"]["steps"] if "run" in step] == []
     assert jobs["publish"]["environment"] == "pypi"
+
+
+def test_what_the_action_installs_has_hashes_and_is_what_the_project_asks_for() -> None:
+    text = (ROOT / ".github/requirements.txt").read_text().replace("\\\n", "")
+    listed = [line.split() for line in text.splitlines() if not line.startswith("#")]
+    assert all("==" in words[0] and words[-1].startswith("--hash=sha256:") for words in listed)
+    pinned = {Requirement(words[0]).name.lower(): words[0].split("==")[1] for words in listed}
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text())
+    for text in project["project"]["dependencies"] + project["build-system"]["requires"]:
+        asked = Requirement(text)
+        assert pinned[asked.name.lower()] in asked.specifier, "run .ci/write-requirements"
 
 
 @pytest.mark.parametrize("path", FORMS, ids=lambda path: path.name)
