@@ -5,12 +5,12 @@ a checkpoint are never raised, but returned as findings.
 """
 
 import os
-import time
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.disk.discover import Place, find_place
+from checkpoint_git.protocols.contract import fix_clock
 from checkpoint_git.protocols.skill import entries, store
 from checkpoint_git.protocols.skill.changes import Lists, check_text, make_edits
 from checkpoint_git.protocols.skill.since import read_since
@@ -45,11 +45,7 @@ class Checkpoints:
 
     def __init__(self, path: str | os.PathLike[str] = ".", now: int | None = None) -> None:
         self._path = os.path.abspath(os.fspath(path))
-        self._now = now
-
-    @property
-    def now(self) -> int:
-        return int(time.time()) if self._now is None else self._now
+        self._now = fix_clock(now)
 
     @property
     def place(self) -> Place:
@@ -57,19 +53,19 @@ class Checkpoints:
 
     def status(self, skill: str | None = None, since: str | None = None) -> StatusResult:
         """All skills, or one. since: a time, a day, or "2d"; then `changes` has what was written."""
-        return status(self.place, self.now, skill, None if since is None else read_since(since, self.now))
+        return status(self.place, self._now(), skill, None if since is None else read_since(since, self._now()))
 
     def next(self) -> NextResult:
         """queue.actions[0] matters most; queue.skipped is what the history shows as done."""
-        return next_actions(self.place, self.now)
+        return next_actions(self.place, self._now())
 
     def log(self, skill: str, limit: int = 0, since: str | None = None) -> LogResult:
         """A checkpoint's history in git, newest first. limit: entries, 0 for all. since: a time, a day, or "2d"."""
-        return log(self.place, skill, limit=limit, since=None if since is None else read_since(since, self.now))
+        return log(self.place, skill, limit=limit, since=None if since is None else read_since(since, self._now()))
 
     def resume(self, skill: str) -> ResumeResult:
         """plan.decision is "continue", "ask", "complete" or "start_fresh"; the document has the public part only."""
-        result = resume(self.place, skill, self.now, os.environ)
+        result = resume(self.place, skill, self._now(), os.environ)
         document = result.document
         if document is None or document.value is None:
             return result
@@ -79,16 +75,16 @@ class Checkpoints:
         """Everything that is wrong; [] where nothing is. paths: files or folders, else all checkpoints."""
         named = [os.fspath(path) for path in paths]
         files = read_paths(named, self._path) if named else store.read_files(self.place)
-        return [finding for document in iterate_checked(files, self.now) for finding in document.findings]
+        return [finding for document in iterate_checked(files, self._now()) for finding in document.findings]
 
     def show(self, skill: str, *, public: bool = True) -> dict[str, Any]:
         """public: without skill_state and unknown fields. Raises CheckpointError for a file that cannot be read."""
-        value = store.read_value(self.place, skill, self.now)
+        value = store.read_value(self.place, skill, self._now())
         return public_view(value) if public else value
 
     def refs(self, role: str | None = None) -> Objects:
         """The tickets of all skills, each with its skill, in order. role: source, child, deploy, incident, linked."""
-        return find_refs(store.iterate_documents(self.place, self.now), role)
+        return find_refs(store.iterate_documents(self.place, self._now()), role)
 
     def update(
         self,
@@ -106,7 +102,7 @@ class Checkpoints:
         as they are. written.refused: the new errors for which nothing was written.
         """
         edits = make_edits(replace, append, remove)
-        return update(self._own_place(skill), skill, edits, self.now, new_field=new_field)
+        return update(self._own_place(skill), skill, edits, self._now(), new_field=new_field)
 
     def done(
         self, skill: str, action: str | None = None, *, next_action: str | None = None, complete: bool = False
@@ -118,7 +114,7 @@ class Checkpoints:
         """
         check_text(next_action or "")
         place = self._own_place(skill)
-        return done(place, skill, self.now, next_action=next_action, complete=complete, action=action)
+        return done(place, skill, self._now(), next_action=next_action, complete=complete, action=action)
 
     def note(self, skill: str, text: str) -> EntryResult:
         """Keeps a key decision."""
@@ -132,7 +128,7 @@ class Checkpoints:
 
     def decide(self, skill: str, answer: str, name: str | None = None) -> EntryResult:
         """Answers a decision and keeps the answer as a key decision. name: its id, where several wait."""
-        return self._record(skill, lambda value: entries.decide(value, self.now, answer, name), answer, name)
+        return self._record(skill, lambda value: entries.decide(value, self._now(), answer, name), answer, name)
 
     def block(self, skill: str, text: str, needs: str | None = None, blocks: str | None = None) -> EntryResult:
         """Adds a blocker. needs: user_decision, code_fix or external_dep."""
@@ -140,11 +136,11 @@ class Checkpoints:
 
     def unblock(self, skill: str, name: str | None = None) -> EntryResult:
         """Marks a blocker as resolved. name: its id, where several are open."""
-        return self._record(skill, lambda value: entries.unblock(value, self.now, name), name)
+        return self._record(skill, lambda value: entries.unblock(value, self._now(), name), name)
 
     def drop(self, skill: str, why: str, action: str | None = None, **after: Any) -> EntryResult:
         """Removes an action undone. action, after: as for done."""
-        return self._record(skill, lambda value: entries.drop(value, self.now, why, action, **after), why, action)
+        return self._record(skill, lambda value: entries.drop(value, self._now(), why, action, **after), why, action)
 
     def undo(self, skill: str) -> Undone:
         """Takes back the last write, and brings it back when called again."""
@@ -154,22 +150,22 @@ class Checkpoints:
         for text in texts:
             if text is not None:
                 check_text(text)
-        return record(self._own_place(skill), skill, self.now, change)
+        return record(self._own_place(skill), skill, self._now(), change)
 
     def reset(self, skill: str) -> str:
         """Archives a checkpoint; returns the archive's path, relative to the repository."""
-        return reset(self._own_place(skill), skill, self.now)
+        return reset(self._own_place(skill), skill, self._now())
 
     def rotate(self, skill: str, *, dry_run: bool = False) -> RotateResult:
         """Moves closed telemetry into history. dry_run: reports what would move, and changes nothing."""
-        return rotate(self._own_place(skill), skill, self.now, dry_run=dry_run)
+        return rotate(self._own_place(skill), skill, self._now(), dry_run=dry_run)
 
     def sync(self, remote: str = "", branch: str = "", *, only: str = "", timeout: float = TIMEOUT) -> SyncResult:
         """Exchanges checkpoints with a branch that other clones write to; it may take a while.
 
         remote, branch: "" for the settings, or what the checked-out branch follows. only: a skill. timeout: seconds.
         """
-        return sync(self.place, Wish(remote, branch, timeout=timeout, only=only), self.now, os.environ)
+        return sync(self.place, Wish(remote, branch, timeout=timeout, only=only), self._now(), os.environ)
 
     def _own_place(self, skill: str) -> Place:
         check_text(skill)
@@ -181,5 +177,5 @@ class Checkpoints:
         return [
             {"skill": one.skill, "path": one.path, "valid": one.is_valid}
             | {name: text_field(one.value or {}, name) or None for name in _SUMMARY}
-            for one in store.iterate_documents(self.place, self.now)
+            for one in store.iterate_documents(self.place, self._now())
         ]

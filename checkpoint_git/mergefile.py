@@ -114,35 +114,28 @@ def _say(text: str) -> None:
 
 
 def _report_conflict(path: str, conflict: "Choice") -> None:
+    from checkpoint_git.core.terminal_text import quote_path, quote_word
     from checkpoint_git.merge.markers import say_side
 
     ours, _, theirs = conflict.sides
-    where = f" --where {_shell_word(conflict.where)}" if conflict.where else ""
+    where = f" --where {quote_word(conflict.where)}" if conflict.where else ""
     _say(
         f"conflict in {path} at {conflict.where or '/'}: ours {say_side(ours)}, theirs {say_side(theirs)}; "
-        f"to decide (ours or theirs): checkpoint resolve {_typed_path(path)}{where} --take ours"
+        f"to decide (ours or theirs): checkpoint resolve {quote_path(path)}{where} --take ours"
     )
-
-
-def _typed_path(path: str) -> str:
-    return _shell_word(f"./{path}" if path.startswith("-") else path)
-
-
-def _shell_word(text: str) -> str:
-    # Own code, since shlex would cost imports
-    plain = all(character.isalnum() or character in "/._-+@%~" for character in text)
-    return text if text and plain and text[0] != "~" else "'" + text.replace("'", "'\"'\"'") + "'"
 
 
 def _merge_as_text(request: Request, error: BaseException) -> int:
     # A clean result of git's counts only when it reads as JSON
+    from checkpoint_git.core.terminal_text import quote_path
+
     reason = getattr(error, "message", "") or f"{type(error).__name__}: {error}"
     _say(f"{request.path}: not merged by its structure ({reason}); using git's text merge")
     code = _run_merge_file(request)
     if code == 0:
         return _check_clean(request)
     if 0 < code < 128:
-        _say(f"conflict in {request.path}; to decide: checkpoint resolve {_typed_path(request.path)}")
+        _say(f"conflict in {request.path}; to decide: checkpoint resolve {quote_path(request.path)}")
         return CONFLICT
     _keep_theirs(request)
     return CONFLICT
@@ -172,19 +165,12 @@ def _check_clean(request: Request) -> int:
 def _keep_theirs(request: Request) -> None:
     # Git's text merge refuses binary content and leaves ours alone: keep theirs beside it
     import os
-    import shutil
+
+    from checkpoint_git.disk.atomic import create_beside
 
     folder = os.path.dirname(request.path)
     name = os.path.basename(request.path) or "checkpoint"
     place = folder if folder and os.path.isdir(folder) and not os.path.isabs(folder) else "."
-    for number in range(1, 1000):
-        beside = os.path.join(place, f"{name}.theirs" + (f"-{number}" if number > 1 else ""))
-        try:
-            file = os.open(beside, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o666)
-        except FileExistsError:
-            continue
-        with os.fdopen(file, "wb") as kept, open(request.theirs, "rb") as theirs:
-            shutil.copyfileobj(theirs, kept)
-        _say(f"{request.path}: binary content, ours stays in the file; theirs is kept in {beside}")
-        return
-    raise FileExistsError(f"no free name beside {request.path}")
+    with open(request.theirs, "rb") as theirs:
+        beside = create_beside(os.path.join(place, name), ".theirs", theirs.read())
+    _say(f"{request.path}: binary content, ours stays in the file; theirs is kept in {beside}")

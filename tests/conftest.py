@@ -1,6 +1,7 @@
 """The hermetic seal: a test that would read the user's git configuration or ask somebody fails loudly."""
 
 import os
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -12,13 +13,32 @@ from tests.support.samples import checkpoint_text
 hypothesis_settings.register_profile("untimed", deadline=None)  # a busy machine is not a fault of ours
 hypothesis_settings.load_profile("untimed")
 
+# what git, we, an agent in whose session the tests run, a forge's job and PostgreSQL's programs read
+OUTSIDE = ("GIT_", "CHECKPOINT_", "XDG_", "CLAUDE", "CODEX_", "GITHUB_", "PG")
+
+IDENTITY = {
+    "GIT_AUTHOR_NAME": "Ada",
+    "GIT_AUTHOR_EMAIL": "ada@example.org",
+    "GIT_COMMITTER_NAME": "Ada",
+    "GIT_COMMITTER_EMAIL": "ada@example.org",
+}
+
+
+@pytest.fixture(scope="session", autouse=True)
+def identity() -> Iterator[None]:
+    """Whose commits the fixtures of modules make, which run before any test's seal: a newcomer's git knows no name."""
+    with pytest.MonkeyPatch.context() as patch:
+        for name, value in IDENTITY.items():
+            patch.setenv(name, value)
+        yield
+
 
 @pytest.fixture(autouse=True)
 def hermetic_seal(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> None:
-    """Every test runs with an empty home, no system git configuration, no editor and no inherited git variables."""
+    """Every test runs with an empty home, no system git configuration, no editor and nothing inherited that is read."""
     home = tmp_path_factory.mktemp("home")
     for name in list(os.environ):
-        if name.startswith(("GIT_", "CHECKPOINT_", "XDG_")):
+        if name.startswith(OUTSIDE) or name in ("NO_COLOR", "FORCE_COLOR", "COLUMNS"):
             monkeypatch.delenv(name)
     settings = {
         "HOME": str(home),
@@ -27,10 +47,7 @@ def hermetic_seal(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.Temp
         "GIT_EDITOR": "false",
         "GIT_SEQUENCE_EDITOR": "false",
         "GIT_TERMINAL_PROMPT": "0",
-        "GIT_AUTHOR_NAME": "Ada",
-        "GIT_AUTHOR_EMAIL": "ada@example.org",
-        "GIT_COMMITTER_NAME": "Ada",
-        "GIT_COMMITTER_EMAIL": "ada@example.org",
+        **IDENTITY,
         "LC_ALL": "C.UTF-8",
     }
     for name, value in settings.items():

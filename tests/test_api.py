@@ -136,7 +136,7 @@ def test_a_project_without_checkpoints_is_an_error_with_a_hint(tmp_path: Path) -
 
 
 def test_the_clock_is_asked_where_no_instant_is_given(repo: GitRepo) -> None:
-    assert Checkpoints(repo.path).now > NOW
+    assert Checkpoints(repo.path)._now() > NOW
 
 
 def test_importing_the_package_loads_nothing_else() -> None:

@@ -20,9 +20,9 @@ T = TypeVar("T")
 
 
 class Context:
-    """env: what git is asked in. skill: the only one asked for, "" for all. since: the commit after which merges are
-    audited, "" for the latest ones. codes: of the checks that run. limits: status -> days after which it is
-    stale, where the project wants others. is_complete: all checks run that always do. troubles: what was not looked at.
+    """env: what git is asked in. skill: the only one asked for, "" for all. codes: of the checks that run. limits:
+    status -> days after which it is stale, where the project wants others. is_complete: all checks run that always do.
+    troubles: what was not looked at.
     """
 
     def __init__(
@@ -32,15 +32,13 @@ class Context:
         env: Mapping[str, str],
         *,
         skill: str = "",
-        since: str = "",
         codes: Iterable[str] = (),
         limits: Mapping[str, int] | None = None,
         is_complete: bool = False,
         tell: Tell = lambda what: None,
     ) -> None:
         self.place, self.now, self.env = place, now, env
-        self.skill, self.since = skill, since
-        self.codes, self.limits = frozenset(codes), limits or {}
+        self.skill, self.codes, self.limits = skill, frozenset(codes), limits or {}
         self.is_complete, self.tell = is_complete, tell
         self.troubles: list[Finding] = []
         self._facts: dict[object, object] = {Context: self}

@@ -7,6 +7,7 @@ own). This module knows no protocol.
 """
 
 import os
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib import import_module
 from types import ModuleType
@@ -18,6 +19,7 @@ from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.outcome import Block
 from checkpoint_git.core.schema import Schema
 from checkpoint_git.disk.discover import Place, find_place, plan_place
+from checkpoint_git.disk.read import read_own
 from checkpoint_git.protocols.registry import KINDS, PROTOCOLS
 
 if TYPE_CHECKING:
@@ -45,6 +47,9 @@ if TYPE_CHECKING:
             self, cwd: str, name: str, fields: Mapping[str, str], now: int, env: Mapping[str, str]
         ) -> tuple[str, list[Finding], list[Finding]]:
             """(the file's path, why nothing was written, what is wrong since the write)."""
+
+else:  # for a field's type in quotes `typing` calls compile(), whose first call makes all of `ast`: 3 ms of a start
+    CheckFile = Layout = PageParts = Rules = Any
 
 
 def find_files(folder: str) -> list[str]:
@@ -106,7 +111,7 @@ class Summary(NamedTuple):
     lines: Sequence[str] = ()
     details: Sequence[str] = ()
     names: Mapping[str, Sequence[str]] = {}
-    page: "PageParts | None" = None
+    page: PageParts | None = None
 
 
 def open_exchange() -> "Exchange":
@@ -164,10 +169,10 @@ def find_hooks(name: Hook, part: str = "hooks") -> Iterator[Callable[..., Any]]:
 class Room(NamedTuple):
     """check_file: None where files are JSON."""
 
-    layout: "Layout"
-    rules: "Rules"
+    layout: Layout
+    rules: Rules
     schema: Schema
-    check_file: "CheckFile | None"
+    check_file: CheckFile | None
 
 
 def skill_layout() -> "SkillLayout":
@@ -182,12 +187,17 @@ def open_room(kind: str) -> Room:
     if kind not in _opened:
         row = next(each for each in KINDS if each.name == kind)
         layout, rules = (cast(Any, import_module(f"{row.package}.{name}")) for name in ("layout", "rules"))
-        path = os.path.join(os.path.dirname(str(rules.__file__)), row.schema)
         own = load_part(row.package, "validate")
-        _opened[kind] = Room(layout, rules, Schema(lambda: load_document(path)), own.check_file if own else None)
+        schema = Schema(lambda: load_document(rules.__file__, row.schema))
+        _opened[kind] = Room(layout, rules, schema, own.check_file if own else None)
     return _opened[kind]
 
 
-def load_document(path: str) -> Any:
-    with open(path, encoding="utf-8") as stream:
-        return jsontext.load(stream.read())
+def fix_clock(now: int | None) -> Callable[[], int]:
+    """Seconds since 1970, for the Python API: always these, None for the clock's."""
+    return lambda: int(time.time()) if now is None else now
+
+
+def load_document(module: str, name: str) -> Any:
+    """The JSON in a file of ours beside a module; module: its __file__."""
+    return jsontext.load(read_own(module, name))

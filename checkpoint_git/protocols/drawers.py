@@ -4,6 +4,7 @@ from typing import Any, Protocol
 
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.schema import Mismatch
+from checkpoint_git.disk.discover import Place
 from checkpoint_git.protocols.document import Document
 
 
@@ -27,6 +28,9 @@ class SkillLayout(Layout, Protocol):
 
     def check_skill_name(self, name: str) -> None:
         """Raises CheckpointError where find_name_trouble has an answer."""
+
+    def checkpoint_path(self, place: Place, skill: str) -> str:
+        """The absolute path of a skill's active file. Raises CheckpointError for an invalid name."""
 
 
 class Rules(Protocol):

@@ -10,10 +10,11 @@ if TYPE_CHECKING:
     from typing import Any
 
 
-def load_merge_schema(path: str, extension: str = "", whole: str = "") -> "dict[str, Any]":
+def load_merge_schema(path: str, extension: str = "", whole: str = "", *, strict: bool = True) -> "dict[str, Any]":
     """The schema for a path of the repository, numbers as tokens; {} where no protocol owns it. extension: a file that
     the clone's owner named, whose schema stands for that of the private skill_state; "" for none. whole: the file of a
-    schema for what no protocol owns, as init copied it. Raises CheckpointError where such a file cannot be used.
+    schema for what no protocol owns, as init copied it. Raises CheckpointError where such a file cannot be used, unless
+    not strict: then an extension is left out, as the driver does.
     """
     if whole:
         kept: dict[str, Any] = _load_kept(whole)
@@ -21,7 +22,14 @@ def load_merge_schema(path: str, extension: str = "", whole: str = "") -> "dict[
     shipped = schema_path(path)
     schema: dict[str, Any] = {} if shipped is None else _load(shipped)
     if extension and shipped:
-        schema.setdefault("properties", {})["skill_state"] = _load_extension(extension)
+        try:
+            schema.setdefault("properties", {})["skill_state"] = _load(extension)
+        except (OSError, JsonTextError) as error:
+            if strict:
+                from checkpoint_git.core.errors import CheckpointError
+
+                message = f"the schema that this clone merges skill_state by cannot be read: {extension}: {error}"
+                raise CheckpointError(message, "fix it, or forget it: checkpoint init --merge-schema ''") from None
     return schema
 
 
@@ -40,18 +48,6 @@ def _load_kept(path: str) -> "Any":
     except (OSError, JsonTextError) as error:
         why = str(error)
     raise CheckpointError(f"the schema that this clone merges the file by cannot be used: {path}: {why}")
-
-
-def _load_extension(path: str) -> "Any":
-    try:
-        return _load(path)
-    except (OSError, JsonTextError) as error:
-        from checkpoint_git.core.errors import CheckpointError
-
-        raise CheckpointError(
-            f"the schema that this clone merges skill_state by cannot be read: {path}: {error}",
-            "fix it, or forget it: checkpoint init --merge-schema ''",
-        ) from None
 
 
 def _load(path: str) -> "Any":

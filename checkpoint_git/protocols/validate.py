@@ -42,7 +42,7 @@ def check_document(path: str, data: bytes, *, now: int) -> Document:
     findings += _find_secrets(value, "", is_skill=kind == "skill") if may_hold_secret(data) else []
     if text.startswith(jsontext.BYTE_ORDER_MARK):
         findings.append(_BYTE_ORDER_MARK)
-    located = _locate_all([name_skill(finding, path) for finding in findings], path, text)
+    located = locate_findings([name_skill(finding, path) for finding in findings], path, text)
     return Document(path, skill, value if isinstance(value, dict) else None, text, len(data), located)
 
 
@@ -58,6 +58,15 @@ def _find_secrets(value: Any, where: str, *, is_skill: bool) -> Iterator[Finding
         hint = f"checkpoint update {OWN} {quote_word(words)}" if is_skill else "remove it from the file"
         message = "this looks like a key or token, and git would keep it for good (revoke it if it was pushed)"
         yield Finding("content/secret", "error", message, where=where, hint=hint)
+
+
+def check_text(path: str, data: bytes) -> list[Finding]:
+    """Is it JSON? No schema is asked."""
+    try:
+        jsontext.scan_tokens(jsontext.decode(data))
+    except jsontext.JsonTextError as error:
+        return [Finding(error.code, "error", escape_controls(error.message), path, "", error.line, error.column)]
+    return []
 
 
 def name_skill(finding: Finding, path: str) -> Finding:
@@ -113,10 +122,11 @@ def describe_unmerged(path: str) -> Finding:
     return Finding("git/unmerged", "error", "a merge of this file is not resolved", path, hint=hint)
 
 
-def advise_loss(path: str) -> str:
-    """Of a record that may only be added, and was changed or removed."""
+def describe_loss(code: str, path: str, how: str) -> Finding:
+    """Of a record that may only be added. how: "changed" or "removed"."""
     restore = f"git restore --staged --worktree -- {quote_path(path)}"
-    return f"what is new goes into another attempt; before a commit: {restore}"
+    hint = f"what is new goes into another attempt; before a commit: {restore}"
+    return Finding(code, "error", f"this pipeline record was {how}, and records are only ever added", path, hint=hint)
 
 
 _READ_ERRORS = {
@@ -152,7 +162,7 @@ def _check_value(room: Room, value: Any, skill: str, size: int, now: int) -> lis
     return [finding for finding in findings if finding.code == FOREIGN] or findings
 
 
-def _locate_all(findings: list[Finding], path: str, text: str) -> list[Finding]:
+def locate_findings(findings: list[Finding], path: str, text: str) -> list[Finding]:
     if not findings:
         return []
     from checkpoint_git.core import jsonplace  # what is valid is never looked up

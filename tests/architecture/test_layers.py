@@ -132,7 +132,7 @@ OWNERS = {
     "jinja2": ("tools.report.page",),
     "markupsafe": ("tools.report.page",),
 }
-LATE = {f"{PACKAGE}.mcp.{name}" for name in ("session", "consent", "handlers", "resources", "server", "stdio")}
+LATE = {f"{PACKAGE}.mcp.{name}" for name in ("session", "consent", "handlers", "server", "stdio")}
 
 
 def test_third_party_packages_have_their_owners_and_load_late() -> None:

@@ -305,3 +305,17 @@ def test_the_action_installs_no_release_by_its_name_where_it_may_write(tmp_path:
     assert (done.returncode, done.stderr) == (2, "")
     assert done.stdout.startswith("::error::version: ci premerge runs the commit of this action")
     assert list(tmp_path.iterdir()) == []
+
+
+def test_the_action_installs_its_own_commit_from_hashes_and_asks_no_index_for_more(tmp_path: Path) -> None:
+    install = yaml.safe_load((ROOT / "action.yml").read_text())["runs"]["steps"][-2]
+    for program in (tmp_path / "bin/python3", tmp_path / "checkpoint-git/bin/python"):
+        program.parent.mkdir(parents=True)
+        program.write_text('#!/bin/sh\necho "$@" >>"$RUNNER_TEMP/words"\n')
+        program.chmod(0o755)
+    env = {"PATH": str(tmp_path / "bin"), "COMMAND": "ci premerge", "VERSION": "", "RUNNER_TEMP": str(tmp_path)}
+    words = [shutil.which("bash") or "bash", "-ec", install["run"]]
+    subprocess.run(words, env={**env, "ACTION": str(ROOT)}, cwd=tmp_path, check=True)
+    _, dependencies, itself = (tmp_path / "words").read_text().splitlines()
+    assert dependencies.endswith(f"--require-hashes --only-binary :all: -r {ROOT}/.github/requirements.txt")
+    assert itself.endswith(f"--no-index --no-deps --no-build-isolation {ROOT}")

@@ -211,7 +211,6 @@ HINTS = [
         "skill/file-too-big", {"skill_state": {"merged_prs": [{"number": at, "title": "x" * 99} for at in range(400)]}}
     ),
     Hint("skill/file-too-big", {"skill_state": {"notes": ["x" * 99] * 400}}, WORDS),
-    Hint("layout", {"layout": "sharded"}, WORDS),
     Hint("skill/summary-too-long", {"progress_summary": "x " * 900}, "short"),
     Hint("skill/too-many-decisions", {"context_primer": {"key_decisions": DECISIONS}}),
     Hint("skill/over-budget", {"cost": {"total_usd": 3, "budget_usd": 2}}, "4"),

@@ -41,3 +41,19 @@ def test_the_doctor_starts_the_driver_and_the_hooks_that_it_tries_and_nothing_el
     started = take_marks(tmp_path / "marks")
     assert "merge.checkpoint.driver" in started
     assert [one for one in started if one != "merge.checkpoint.driver" and not one.startswith("hook.")] == []
+
+
+def test_what_reads_does_not_fetch_what_a_partial_clone_lacks(repo: GitRepo, tmp_path: Path) -> None:
+    make_hostile(repo, tmp_path / "marks")
+    repo.git("config", "remote.origin.promisor", "true")
+    repo.git("config", "extensions.partialClone", "origin")
+    repo.git("config", "remote.origin.url", "ssh://example.org/x")
+    repo.git("config", "core.repositoryFormatVersion", "1")
+    for revision in ("HEAD", "HEAD~1"):
+        blob = repo.git("rev-parse", f"{revision}:.checkpoints/build.checkpoint.json")
+        (repo.path / ".git/objects" / blob[:2] / blob[2:]).unlink(missing_ok=True)
+    for verb in (one for one in READING if not one.startswith(("ci ", "audit explain"))):
+        run_here(*verb.split(), cwd=repo.path)
+    assert "core.sshCommand" not in take_marks(tmp_path / "marks")
+    repo.git("cat-file", "-p", blob, check=False)
+    assert "core.sshCommand" in take_marks(tmp_path / "marks")  # git itself fetches

@@ -98,10 +98,17 @@ def find_command(repo: GitRepo, agent: AgentName, moment: Moment) -> str:
 
 
 def run_hook(repo: GitRepo, command: str, stdin: bytes, **env: str) -> "subprocess.CompletedProcess[bytes]":
-    """The command as an agent runs it: by a shell, in the work tree, JSON on stdin."""
-    return subprocess.run(
-        ["sh", "-c", command], cwd=repo.path, input=stdin, capture_output=True, env={**os.environ, **env}, timeout=60
-    )
+    """The command as an agent runs it: by a shell, in the work tree, JSON on stdin. It is in the pipe from the start:
+    on a busy machine this process could come too late with it.
+    """
+    read, write = os.pipe()
+    assert os.write(write, stdin) == len(stdin)
+    os.close(write)
+    with open(read, "rb") as pipe:
+        words = ["sh", "-c", command]
+        return subprocess.run(
+            words, cwd=repo.path, stdin=pipe, capture_output=True, env={**os.environ, **env}, timeout=60
+        )
 
 
 @pytest.mark.parametrize("fixture", FIXTURES)

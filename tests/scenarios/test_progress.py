@@ -10,9 +10,9 @@ from tests.support.repos import GitRepo
 
 CLEARED = "\r\x1b[K"
 COMMANDS = {
-    "auditing merges [": ["audit"],
-    "explaining merges [": ["audit", "explain", "--range", "HEAD"],
-    "rotating [": ["rotate", "--dry-run"],
+    "auditing merges: ": ["audit"],
+    "explaining merges: ": ["audit", "explain", "--range", "HEAD"],
+    "rotating: ": ["rotate", "--dry-run"],
     "exchanging checkpoints with the remote": ["sync", "--dry-run"],
     "looking at ": ["report", "-o", "-"],
     "looking at the installation": ["doctor"],

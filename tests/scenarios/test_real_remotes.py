@@ -16,6 +16,7 @@ from checkpoint_git.tools.setup.init import Options, init
 from tests.support.git_servers import (
     LOGIN,
     NEEDS_HTTP,
+    NEEDS_SSH,
     NEEDS_SSHD,
     GitHttpServer,
     SshServer,
@@ -233,7 +234,7 @@ def test_a_merge_that_may_not_be_pushed_says_so(ann: Clone, http: GitHttpServer)
 # silence, and an end in the middle
 
 
-@pytest.fixture(params=[pytest.param("http", marks=NEEDS_HTTP), "ssh", "git"])
+@pytest.fixture(params=[pytest.param("http", marks=NEEDS_HTTP), pytest.param("ssh", marks=NEEDS_SSH), "git"])
 def silent(request: pytest.FixtureRequest) -> Iterator[str]:
     """The address of a server that never answers."""
     with serve_silence() as port:

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from tests.support.command import run_here
-from tests.support.repos import GitRepo, needs_git
+from tests.support.repos import NEEDS_MERGE_TREE, GitRepo, needs_git
 from tests.support.samples import checkpoint
 
 BUILD = ".checkpoints/build.checkpoint.json"
@@ -47,7 +47,7 @@ def look(repo: GitRepo) -> None:
     found = {one["code"] for one in json.loads(say(repo, "doctor", "--json"))["findings"] if one["level"] != "note"}
     assert found == {"drift/project-dir", "drift/stale-in-progress"}  # the sample is old, and of another folder
     assert "side's" in say(repo, "log", "build")
-    say(repo, "audit", "HEAD")
+    assert "not checked" not in say(repo, "audit", "HEAD")
     assert "build" in say(repo, "status")
 
 
@@ -89,7 +89,9 @@ def test_a_file_system_monitor_hides_nothing_and_is_not_started_by_us(repo: GitR
     assert not (repo.path / ".git/started").exists()
 
 
-def test_a_partial_clone_is_read_without_and_with_its_server(repo: GitRepo, tmp_path: Path) -> None:
+def test_a_partial_clone_is_read_without_and_with_its_server(
+    repo: GitRepo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     say(repo, "init")
     decide(repo, "first")
     merge_both(repo)
@@ -97,11 +99,80 @@ def test_a_partial_clone_is_read_without_and_with_its_server(repo: GitRepo, tmp_
     clone = GitRepo(tmp_path / "partial")
     repo.git("clone", "-q", "--filter=blob:none", f"file://{repo.path}", str(clone.path))
     say(clone, "init")
-    look(clone)
+    with monkeypatch.context() as patch:
+        patch.setenv("GIT_NO_LAZY_FETCH", "0")
+        look(clone)
     clone.git("remote", "set-url", "origin", f"file://{tmp_path}/gone")
     assert "build" in say(clone, "status")
     done = run_here("doctor", cwd=clone.path)
     assert done.returncode in (0, 1), done.stderr
+
+
+def clone_partly(repo: GitRepo, path: Path) -> GitRepo:
+    for setting in ("allowFilter", "allowAnySHA1InWant"):
+        repo.git("config", f"uploadpack.{setting}", "true")
+    repo.git("clone", "-q", "--filter=blob:none", f"file://{repo.path}", str(path))
+    return GitRepo(path)
+
+
+def clone_merged(repo: GitRepo, path: Path) -> GitRepo:
+    """A partial clone; in its HEAD~1, main's decision won over side's."""
+    decide(repo, "first")
+    repo.git("branch", "side")
+    decide(repo, "first", "main's")
+    repo.git("checkout", "-q", "side")
+    decide(repo, "first", "side's")
+    repo.git("checkout", "-q", "main")
+    repo.git("merge", "-q", "--no-edit", "-X", "ours", "side")
+    repo.write("README.md", "more\n")
+    repo.commit("Say more")
+    return clone_partly(repo, path)
+
+
+@NEEDS_MERGE_TREE
+@pytest.mark.parametrize(
+    ("words", "code", "said"),
+    [
+        ("audit HEAD", 2, "GIT_NO_LAZY_FETCH=0"),
+        ("audit explain HEAD~1", 1, "side's"),
+        ("audit explain --range HEAD~2..HEAD", 1, "1 lost"),
+        ("ci verify --candidate HEAD~1", 1, "side's"),
+        ("diff --rev HEAD~3..HEAD", 2, "GIT_NO_LAZY_FETCH=0"),
+    ],
+)
+def test_what_compares_in_a_partial_clone_fetches_or_says_what_it_lacks(
+    repo: GitRepo, tmp_path: Path, words: str, code: int, said: str
+) -> None:
+    done = run_here(*words.split(), cwd=clone_merged(repo, tmp_path / "partial").path)
+    assert (done.returncode, said in done.stdout + done.stderr) == (code, True), done.stdout + done.stderr
+
+
+@NEEDS_MERGE_TREE
+def test_nothing_judged_without_the_server_is_not_nothing_lost(repo: GitRepo, tmp_path: Path) -> None:
+    clone = clone_merged(repo, tmp_path / "partial")
+    clone.git("remote", "set-url", "origin", f"file://{tmp_path}/gone")
+    sides = "--base HEAD~1^1 --head HEAD~1^2"
+    for words in (
+        f"audit HEAD~1 {sides}",
+        "audit explain --range HEAD~2..HEAD",
+        f"ci verify --candidate HEAD~1 {sides}",
+    ):
+        done = run_here(*words.split(), cwd=clone.path)
+        assert (done.returncode, done.stdout) == (2, ""), words
+
+
+def test_a_partial_clone_syncs(repo: GitRepo, tmp_path: Path) -> None:
+    decide(repo, "first")
+    repo.git("checkout", "-q", "-b", "elsewhere")
+    partial = clone_partly(repo, tmp_path / "partial")
+    partial.git("checkout", "-q", "main")
+    say(partial, "note", "build", "of the clone")
+    repo.git("checkout", "-q", "main")
+    decide(repo, "first", "of the server")
+    repo.git("checkout", "-q", "elsewhere")
+    assert "merged" in say(partial, "sync")
+    kept = json.loads(partial.read(BUILD))["context_primer"]["key_decisions"]
+    assert kept == ["first", "of the clone", "of the server"]
 
 
 @RELATIVE

@@ -2,8 +2,11 @@
 
 import json
 import random
+import shlex
+import shutil
 import subprocess
 import time
+from collections.abc import Callable
 
 import pytest
 
@@ -17,8 +20,78 @@ WITH_HOOKS = [name for name, agent in TABLE.items() if agent.hooks]
 AT_THE_END: tuple[Moment, ...] = ("stop", "precompact", "end")
 
 
+class Session:
+    """One session of an agent with hooks: what it is told at its start, and its hooks at the end."""
+
+    def __init__(self, repo: GitRepo, agent: AgentName, name: str) -> None:
+        self._repo, self._agent = repo, agent
+        self._name = {"session_id": name, "sessionId": name, "conversation_id": name}
+
+    def start(self) -> str:
+        stdin = json.dumps({**self._name, "source": "startup"}).encode()
+        return run_hook(self._repo, find_command(self._repo, self._agent, "prime"), stdin).stdout.decode()
+
+    def end(self) -> None:
+        for moment in AT_THE_END:
+            if moment in (TABLE[self._agent].hooks or ()).events:  # type: ignore[union-attr]
+                command = find_command(self._repo, self._agent, moment)
+                done = run_hook(self._repo, command, json.dumps(self._name).encode())
+                assert (done.returncode, done.stderr) == (0, b"")
+
+
+OPENCODE = """
+import { createInterface } from "node:readline"
+import { CheckpointGit } from "./plugin.mjs"
+const [id] = process.argv.slice(2)
+const said = []
+const client = { session: { prompt: async (request) => { said.push(request) } } }
+const hooks = await CheckpointGit({ client, directory: process.cwd() })
+const event = (type, properties) => hooks.event({ event: { type, properties } })
+const system = { system: [] }
+await event("session.created", { info: { id } })
+await hooks["experimental.chat.system.transform"]({ sessionID: id }, system)
+console.log(JSON.stringify(system.system))
+for await (const _ of createInterface({ input: process.stdin })) break
+const context = []
+await event("session.idle", { sessionID: id })
+await hooks["experimental.session.compacting"]({ sessionID: id }, { context })
+await event("session.deleted", { info: { id } })
+console.log(JSON.stringify([said.length, context]))
+"""
+
+
+class OpenCodeSession:
+    """The same in OpenCode, whose plugin lives as long as the session."""
+
+    def __init__(self, repo: GitRepo, name: str) -> None:
+        words = ["node", ".git/drive.mjs", name]
+        plugin = repo.path / ".opencode/plugins/checkpoint-git.js"
+        (repo.path / ".git/plugin.mjs").write_bytes(plugin.read_bytes())  # as OpenCode's own runtime reads a .js
+        (repo.path / ".git/drive.mjs").write_text(OPENCODE)
+        self._process = subprocess.Popen(
+            words, cwd=repo.path, stdin=subprocess.PIPE, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+        )
+
+    def start(self) -> str:
+        assert self._process.stdout
+        return "".join(json.loads(self._process.stdout.readline()))
+
+    def end(self) -> None:
+        out, err = self._process.communicate("end\n", timeout=60)
+        assert (self._process.returncode, err, len(json.loads(out))) == (0, "", 2)
+
+
 @pytest.mark.parametrize("agent", WITH_HOOKS)
 def test_ten_sessions_with_kills_lose_no_word(repo: GitRepo, agent: AgentName) -> None:
+    lose_no_word(repo, agent, lambda name: Session(repo, agent, name))
+
+
+@pytest.mark.skipif(shutil.which("node") is None, reason="OpenCode's plugins are JavaScript")
+def test_ten_sessions_of_opencode_lose_no_word(repo: GitRepo) -> None:
+    lose_no_word(repo, "opencode", lambda name: OpenCodeSession(repo, name))
+
+
+def lose_no_word(repo: GitRepo, agent: AgentName, make: Callable[[str], Session | OpenCodeSession]) -> None:
     file = ".checkpoints/build.checkpoint.json"
     assert run_here("init", "--agent", agent, cwd=repo.path).returncode == 0
     words = ["update", "build", "--status=in_progress", "--step=one", "--next_actions+=Begin"]
@@ -26,9 +99,8 @@ def test_ten_sessions_with_kills_lose_no_word(repo: GitRepo, agent: AgentName) -
     repo.commit("begin")
     written = ["Begin"]
     for number in range(10):
-        name = {"session_id": f"s-{number}", "sessionId": f"s-{number}", "conversation_id": f"s-{number}"}
-        start = json.dumps({**name, "source": "startup"}).encode()
-        told = run_hook(repo, find_command(repo, agent, "prime"), start).stdout.decode()
+        session = make(f"s-{number}")
+        told = session.start()
         assert written[-1] in told, "the session begins where the last one stopped"
         pipe = Pipe(repo.path, "--skill", "build")
         pipe.greet()
@@ -48,10 +120,7 @@ def test_ten_sessions_with_kills_lose_no_word(repo: GitRepo, agent: AgentName) -
         pipe.process.kill()
         killed.wait()
         pipe.end()
-        for moment in AT_THE_END:
-            if moment in (TABLE[agent].hooks or ()).events:  # type: ignore[union-attr]
-                done = run_hook(repo, find_command(repo, agent, moment), json.dumps(name).encode())
-                assert (done.returncode, done.stderr) == (0, b"")
+        session.end()
         text = repo.read(file) + "".join(path.read_text() for path in (repo.path / ".checkpoints/history").glob("*"))
         assert [word for word in written if json.dumps(word) not in text] == []
         assert run_here("validate", cwd=repo.path).returncode == 0
@@ -75,7 +144,7 @@ def test_a_secret_in_a_checkpoint_stops_the_commit_with_the_line_that_removes_it
     assert "content/secret" in said
     hints = json.loads(run_here("validate", "--json", cwd=repo.path).stdout)["findings"]
     (line,) = [each["hint"] for each in hints if each["code"] == "content/secret"]
-    fixed = repo.run("sh", "-c", f"PATH={BIN}:$PATH; {line}")
+    fixed = repo.run("sh", "-c", f"PATH={shlex.quote(str(BIN))}:$PATH; {line}")
     assert (fixed.returncode, token.encode() in fixed.stdout + fixed.stderr) == (0, False)
     assert token not in path.read_text()
     repo.git("add", "-A")

@@ -23,6 +23,7 @@ NEEDS_HTTP = pytest.mark.skipif(
 )
 LOGIN = "ann:open sesame"
 _SSHD = shutil.which("sshd", path=f"{os.environ.get('PATH', '')}:/usr/sbin:/usr/local/sbin")
+NEEDS_SSH = pytest.mark.skipif(shutil.which("ssh") is None, reason="there is no ssh here")
 NEEDS_SSHD = pytest.mark.skipif(not (_SSHD and shutil.which("ssh-keygen")), reason="there is no sshd here")
 
 

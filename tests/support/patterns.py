@@ -99,6 +99,20 @@ def make_hostile(use: Use) -> list[tuple[str, str, str]]:
     return list(dict.fromkeys(texts))
 
 
+def make_sequences(use: Use) -> list[tuple[str, str, str, str]]:
+    """(before, first pump, between, second pump): two loops of a pattern that follow one another."""
+    assert isinstance(use.pattern, str)
+    loops = list(dict.fromkeys(_find_loops(list(parser.parse(use.pattern, use.flags)), "")))
+    found = []
+    for before, _ in loops:
+        for later, pump in loops:
+            first = later[len(before) :] if later.startswith(before) else ""
+            for last, _ in loops:
+                between = last[len(later) :] if last.startswith(later) else ""
+                found += [(before, first, between, pump), (before, first, "", between), (before, first, between, "v")]
+    return [one for one in dict.fromkeys(found) if one[1] and one[3]]
+
+
 def _find_loops(items: list[Any], before: str) -> Iterator[tuple[str, str]]:
     # (what must stand before it, what it repeats)
     for code, value in items:
