@@ -30,9 +30,10 @@ def fold(text: str, width: int, hang: int = 0) -> list[str]:
 def wrap(text: str, width: int, hang: int, *, breaks: bool = False) -> list[str]:
     """Break at blanks, indent by `hang`. A long ASCII word stays whole (it may be a command), unless breaks."""
     indent = " " * min(hang, width // 2)
-    lead = text[: len(text) - len(text.lstrip(" "))]
+    body = text.lstrip(" ")
+    lead = text[: len(text) - len(body)][: width // 2]
     lines, line = list[str](), lead
-    for word in _split_words(text[len(lead) :], max(width - max(len(indent), len(lead)), 1), breaks=breaks):
+    for word in _split_words(body, max(width - max(len(indent), len(lead)), 1), breaks=breaks):
         glued = line + word if line in (lead, indent) else f"{line} {word}"
         if measure(glued) <= width or line in (lead, indent):
             line = glued

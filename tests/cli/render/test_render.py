@@ -4,7 +4,7 @@ import re
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from checkpoint_git.cli import render as report
@@ -186,6 +186,7 @@ def test_a_word_that_is_too_long_stays_whole_but_letters_without_blanks_are_brok
 
 
 @given(st.text("ab 日-", max_size=60), st.integers(5, 30), st.integers(0, 8))
+@example("     a", 5, 0)
 def test_a_wrapped_text_loses_no_letter_and_keeps_within_its_width(text: str, width: int, hang: int) -> None:
     lines = wrap(text, width, hang, breaks=True)
     assert "".join(lines).replace(" ", "") == text.replace(" ", "")
