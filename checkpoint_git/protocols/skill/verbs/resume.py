@@ -68,11 +68,7 @@ def resume(place: Place, skill: str, now: int, env: Mapping[str, str]) -> Resume
     if document is None or document.value is None or plan.decision == "start_fresh":
         return ResumeResult(plan, document, resume_brief.find_context(document), [], {}, siblings)
     shipped, resolved, findings = _read_shipped(place, document)
-
-    def find_proof(path: str, text: str) -> Proof | None:
-        return shipped.get(text)
-
-    plan = resume_brief.plan_resume(document, skill, now, find_proof)
+    plan = resume_brief.plan_resume(document, skill, now, lambda _, text: shipped.get(text))
     drift = [*resume_brief.find_contradictions(document), *findings]
     age = views.find_age(value, now)
     if age is not None and age > resume_brief.LOOK_AFTER and plan.decision != "complete":
@@ -83,7 +79,7 @@ def resume(place: Place, skill: str, now: int, env: Mapping[str, str]) -> Resume
         from checkpoint_git.protocols.check import locate_all
 
         drift = sorted(locate_all(drift, {document.path: document.text}.get), key=lambda one: one.level == "note")
-    context = resume_brief.find_context(document, find_proof)
+    context = resume_brief.find_context(document, lambda _, text: shipped.get(text))
     return ResumeResult(plan, document, context, drift, shipped, siblings, resolved)
 
 
@@ -113,7 +109,7 @@ def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
         if os.path.lexists(place.directory):
             raise
     result = resume(place, args.skill, invocation.now, invocation.env)
-    others = store.list_skills(place) if os.path.isdir(place.directory) else []
+    others = store.list_skills(place) if os.path.isdir(place.directory) else None
     plan = result.plan
     if args.go_on and plan.decision == "ask" and "conflict" not in plan.reasons:
         plan = plan._replace(decision="continue", question="", answers=())
@@ -127,7 +123,7 @@ def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     return add_gaps(outcome, (place.work_tree, place.git_dir), invocation)
 
 
-def _blocks(result: ResumeResult, others: list[str]) -> list[Block]:
+def _blocks(result: ResumeResult, others: list[str] | None) -> list[Block]:
     plan, context = result.plan, result.context
     blocks: list[Block] = [Line(line, "" if at else "strong", hang=2) for at, line in enumerate(plan.orientation)]
     blocks += [Line("")] if plan.orientation else []
@@ -139,9 +135,10 @@ def _blocks(result: ResumeResult, others: list[str]) -> list[Block]:
     if "missing" in plan.reasons:
         from difflib import get_close_matches
 
-        near = get_close_matches(plan.skill, others, 1, 0.8)
+        near = get_close_matches(plan.skill, others or (), 1, 0.8)
+        first = " (after checkpoint init)" if others is None else ""
         blocks += [Line(f"Did you mean: checkpoint resume {quote_word(near[0])}", "strong")] if near else []
-        known, first = (f" (there are: {', '.join(others)})", "") if others else ("", " (after checkpoint init)")
+        known = f" (there are: {', '.join(others)})" if others else ""
         blocks.append(Line(f"{plan.why}{known}.", "warn", hang=2))
         blocks.append(Line(f"Start fresh: checkpoint update {quote_word(plan.skill)}{first}"))
     elif plan.decision == "start_fresh":

@@ -144,6 +144,15 @@ def test_a_missing_checkpoint_is_a_fresh_start(project: Path) -> None:
     assert ran.outcome.data["decision"] == "start_fresh"
     assert "deploy has no checkpoint yet (there are: build)" in ran.text
     assert "Did you mean: checkpoint resume build" in run_verb(resume, "biuld", cwd=project).text
+    assert ran.text.splitlines()[1].strip() == "Start fresh: checkpoint update deploy"
+
+
+def test_only_where_there_is_no_folder_is_it_to_be_made_first(tmp_path: Path) -> None:
+    missing = run_verb(resume, "build", cwd=tmp_path)
+    (tmp_path / ".checkpoints").mkdir()
+    empty = run_verb(resume, "build", cwd=tmp_path)
+    first = "Start fresh: checkpoint update build"
+    assert [ran.text.splitlines()[1] for ran in (missing, empty)] == [f"{first} (after checkpoint init)", first]
 
 
 def test_a_missing_folder_is_a_fresh_start(tmp_path: Path) -> None:
