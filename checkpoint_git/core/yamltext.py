@@ -116,7 +116,8 @@ def _document_events(text: str) -> Iterator[Any]:
         mark = getattr(error, "problem_mark", None)
         what = getattr(error, "problem", None) or getattr(error, "reason", None) or "it cannot be parsed"
         line, column = (mark.line + 1, mark.column + 1) if mark else (0, 0)
-        raise YamlTextError("yaml/syntax", f"it is not YAML: {what}", line, column) from None
+        code = "yaml/too-deep" if "nesting depth" in what else "yaml/syntax"  # libyaml from 0.2.6 on looks ahead
+        raise YamlTextError(code, f"it is not YAML: {what}", line, column) from None
 
 
 def _error_at(code: str, message: str, event: Any) -> YamlTextError:
