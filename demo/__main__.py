@@ -21,12 +21,12 @@ SECOND_SKILL = """checkpoint update deploy --project=tidepool --phase=staging --
 
 
 def main() -> int:
-    """The exit code: 0 when everything was as told."""
+    """The exit code: 0 when everything went as expected."""
     try:
         with Stage() as stage:
             for part in PARTS:
                 part(stage)
-            stage.say("\n\nThat was all of it, and everything went as told.")
+            stage.say("\n\nThat was all of it, and everything went as expected.")
     except ExpectationError as error:
         print(f"\nThe demo failed: {error}", file=sys.stderr)
         return 1

@@ -77,7 +77,7 @@ class Stage:
         )
 
     def expect(self, truth: bool, otherwise: str) -> None:
-        """Stops the demo where something is not as told."""
+        """Stops the demo where something is not as expected."""
         if not truth:
             raise ExpectationError(otherwise)
 
