@@ -23,7 +23,8 @@ SIGNS = (
 )  # fmt: skip
 _SHORTEST = 14
 _NAMES = (b"KEY=", b"SECRET=", b"TOKEN=", b"PASSWORD=", b"PASSWD=", b"KEY_BASE=")  # in capitals, of values
-_SHAPE = bytes(120 if chr(byte).isascii() and (chr(byte).isalnum() or byte in b"_.+/=-") else 32 for byte in range(256))
+_LONGEST_NAME = 40  # bytes, of a name with all that may be between it and its value
+_SHAPE = bytes(120 if byte < 128 and (chr(byte).isalnum() or byte in b"_.+/=~-") else 32 for byte in range(256))
 
 
 def clean(text: str, limit: int) -> str:
@@ -49,14 +50,17 @@ def hide_secrets(value: Any, text: str) -> Any:
 
 
 def may_hold_secret(data: bytes) -> bool:
-    """False where no secret is. Each sign alone takes as long to look for in a whole file as its long words take."""
-    shape, words, end = data.translate(_SHAPE) + b" ", list[bytes](), 0
-    while (at := shape.find(b"x" * _SHORTEST, end)) >= 0:
-        end = shape.index(b" ", at)
-        words.append(data[at:end])
-    if any(sign in data for sign in (b"PRIVATE KEY", b"earer ", b"EARER ")) or (b"://" in data and b"@" in data):
+    """False where no secret is. But for a block and a password in an address each is a long word, or in one."""
+    if (b"-----BEGIN" in data and b"PRIVATE KEY" in data) or (b"@" in data and b"://" in data):
         return True
-    if any(map(data.upper().replace(b":", b"=").replace(b" =", b"=").__contains__, _NAMES)):
+    shape, words, before, end = data.translate(_SHAPE) + b" ", list[bytes](), list[bytes](), 0
+    while (at := shape.find(b"x" * _SHORTEST, end)) >= 0:
+        end = shape.find(b" ", at)
+        words.append(data[at:end])
+        if data[at - 3 : at] != b'  "':  # else it begins a line, and no name is before it
+            before.append(data[max(at - _LONGEST_NAME, 0) : at])
+    named = b"\n".join([*words, *before]).upper()
+    if b"EARER " in named or any(map(named.replace(b":", b"=").replace(b" =", b"=").__contains__, _NAMES)):
         return True
     return any(map(b" ".join(words).decode().__contains__, SIGNS))
 

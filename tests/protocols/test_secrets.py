@@ -12,6 +12,7 @@ from hypothesis import strategies as st
 from checkpoint_git.core import redact
 from checkpoint_git.core.untrusted_text import may_hold_secret
 from checkpoint_git.protocols.validate import check_document
+from tests.core.test_redact import ANNOUNCED
 from tests.core.test_redact import SECRETS as SAMPLES
 from tests.support.command import run_here
 from tests.support.repos import GitRepo
@@ -33,6 +34,20 @@ def test_a_key_is_an_error_at_its_place_and_is_not_in_the_finding(secret: str) -
 @given(st.from_regex(redact._PREFIXED, fullmatch=True), st.text(), st.text())
 def test_every_shape_is_suspected_wherever_it_is(secret: str, before: str, after: str) -> None:
     assert may_hold_secret(f"{before}{secret}{after}".encode("utf-8", "replace"))
+
+
+PIECES = st.sampled_from([
+    *SAMPLES, *(before + secret for before, secret in ANNOUNCED), "API_KEY", "secret", "bearer ", "BEARER ", "://",
+    "@", "=", ": ", " ", "-----BEGIN RSA PRIVATE KEY",
+    "\n", '"', "\\", "~", "/", "0a1b2c3d4e5f6071", "src/search/index.py", "x" * 13, "\u00e9",
+])  # fmt: skip
+
+
+@given(st.lists(PIECES, max_size=8).map("".join), st.sampled_from([None, 2]))
+def test_what_holds_or_hides_a_secret_is_suspected_in_any_layout(text: str, indent: int | None) -> None:
+    if redact.holds_secret(text) or redact.hide_tokens(text) != text:
+        assert may_hold_secret(text.encode())
+        assert may_hold_secret(json.dumps({"a": [text]}, indent=indent, ensure_ascii=False).encode())
 
 
 @pytest.mark.parametrize(
