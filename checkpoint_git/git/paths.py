@@ -7,6 +7,7 @@ from fnmatch import translate
 from stat import S_ISDIR, S_ISLNK
 from typing import Literal, NamedTuple
 
+from checkpoint_git.disk.discover import shared_path
 from checkpoint_git.git.history.history import fits, fixed_part, folders_of, is_shallow, read_removals
 from checkpoint_git.git.history.log import has_commits
 from checkpoint_git.git.objects import read_tree
@@ -147,9 +148,11 @@ def read_fates(top: str, paths: Sequence[str], known: dict[str, str] | None = No
     few = few if len(paths) <= _FEW and all(few) else []
     fates = dict.fromkeys(paths, Fate("unknown"))
     fates.update(dict.fromkeys(read_ignored(top, paths, env), Fate("ignored")))
-    if not has_commits(top):
+    known = {} if known is None else known
+    removed = _read_removed(top, paths, known)
+    if not known.get("") and not has_commits(top):
         return fates
-    fates.update(_read_removed(top, paths, known))
+    fates.update(removed)
     files = read_tree(top, "HEAD", env, few)
     kept = {*files, *(folder for file in files for folder in folders_of(file))}
     listed = read_names(["--literal-pathspecs", "ls-files", "-t", "-z", "--", *few], top, env=env, check=False)
@@ -159,7 +162,7 @@ def read_fates(top: str, paths: Sequence[str], known: dict[str, str] | None = No
         if _is_among(path, kept):
             fates[path] = Fate("uncommitted")
     unknown = [path for path, fate in fates.items() if fate.kind == "unknown"]
-    if unknown and is_shallow(top):
+    if unknown and os.path.exists(shared_path(top, "shallow")) and is_shallow(top):
         fates.update(dict.fromkeys(unknown, Fate("cut")))
     return {path: fate for path, fate in fates.items() if not _is_among(path, sparse)}
 

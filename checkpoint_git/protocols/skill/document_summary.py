@@ -88,7 +88,7 @@ def summarize_document(document: Document) -> DocumentSummary:
 
         due = {part.where for part in plan_rotation(value).moved if part.where != "/superseded"}
     text = document.text or ""
-    may_record = any(word in text and sign.search(text) for word, sign in _SIGNS)
+    may_record = any(word in text and re.search(sign, text) for word, sign in _SIGNS)
     return DocumentSummary(
         path=document.path,
         skill=document.skill,
@@ -138,23 +138,22 @@ def _find_passages(where: str, texts: Iterable[str]) -> tuple[Passage, ...]:
     return tuple(found)
 
 
-_COMMIT_ID = re.compile(r"[0-9a-fA-F]{7,40}|[0-9a-fA-F]{64}")
-_COMMIT_KEY = re.compile(r"(?:.*_)?sha|(?:.*_)?commit|(?:.*_)?commit_(?:id|hash)")
+# Seldom needed, so texts: `re` compiles and keeps them when they are first used.
+_COMMIT_ID = r"[0-9a-fA-F]{7,40}|[0-9a-fA-F]{64}"
+_COMMIT_KEY = r"(?:.*_)?sha|(?:.*_)?commit|(?:.*_)?commit_(?:id|hash)"
 # An open branch's head never becomes part of history where pull requests are squashed; the others name no commits.
-_OTHER_KEY = re.compile(
-    r"(?:head|branch|pr|blob|tree|file|content|image|digest|config|lock\w*|artifact|package|source_map)_sha"
-)
+_OTHER_KEY = r"(?:head|branch|pr|blob|tree|file|content|image|digest|config|lock\w*|artifact|package|source_map)_sha"
 _MAX_DEPTH = 50
 # Such a key ends like this in the file's text; a document without any need not be walked. Two patterns that each begin
 # with plain letters are found ten times as fast as one that may begin with either.
 _SIGNS = (
-    ("sha", re.compile(r'sha\+?"')),
-    ("commit", re.compile(r'commit(?:\+?"|_id|_hash|Id|Hash)')),
-    ("Sha", re.compile(r'Sha\+?"')),
-    ("SHA", re.compile(r'SHA\+?"')),
-    ("Commit", re.compile(r'Commit(?:\+?"|Id|Hash)')),
+    ("sha", r'sha\+?"'),
+    ("commit", r'commit(?:\+?"|_id|_hash|Id|Hash)'),
+    ("Sha", r'Sha\+?"'),
+    ("SHA", r'SHA\+?"'),
+    ("Commit", r'Commit(?:\+?"|Id|Hash)'),
 )
-_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+_HUMP = r"(?<=[a-z0-9])(?=[A-Z])"
 
 
 def find_recorded_commits(value: Any) -> list[Recorded]:
@@ -165,7 +164,7 @@ def find_recorded_commits(value: Any) -> list[Recorded]:
         where, key, item, depth = waiting.pop()
         children: list[tuple[str, str, Any]] = []
         if isinstance(item, str):
-            if _COMMIT_ID.fullmatch(item) and _names_commit(key):
+            if re.fullmatch(_COMMIT_ID, item) and _names_commit(key):
                 found.append(Recorded(where, key, item))
         elif isinstance(item, dict):
             children = [(join_pointer(where, name), name.rstrip("+"), member) for name, member in item.items()]
@@ -177,8 +176,8 @@ def find_recorded_commits(value: Any) -> list[Recorded]:
 
 
 def _names_commit(key: str) -> bool:
-    plain = key if key.islower() else _HUMP.sub("_", key).lower()
-    return bool(_COMMIT_KEY.fullmatch(plain)) and not _OTHER_KEY.fullmatch(plain)
+    plain = key if key.islower() else re.sub(_HUMP, "_", key).lower()
+    return bool(re.fullmatch(_COMMIT_KEY, plain)) and not re.fullmatch(_OTHER_KEY, plain)
 
 
 _PACE = 100  # checkpoints between two updates of the progress line

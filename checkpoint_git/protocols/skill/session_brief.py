@@ -5,16 +5,17 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from checkpoint_git.core.clock import DAY, age_text
+from checkpoint_git.core.clock import DAY, HOUR, age_text
 from checkpoint_git.core.untrusted_text import clean
-from checkpoint_git.disk.discover import Place, find_siblings
+from checkpoint_git.disk.cache import load_cache, make_digest, mark_file, write_cache
+from checkpoint_git.disk.discover import Place, find_siblings, shared_path
 from checkpoint_git.protocols.contract import Question, Summary
 from checkpoint_git.protocols.document import Document, find_broken
 from checkpoint_git.protocols.skill import next_action, store, views
 from checkpoint_git.protocols.skill.branches import find_branch_work
 from checkpoint_git.protocols.skill.next_action import FindProof, FindResolved, NextAction, Queue
 from checkpoint_git.protocols.skill.resume_brief import LOOK_AFTER, Context, Plan, find_context, plan_resume
-from checkpoint_git.protocols.skill.shipped_actions import read_shipped
+from checkpoint_git.protocols.skill.shipped_actions import read_head, read_shipped
 from checkpoint_git.protocols.skill.views import describe_blocker, text_field, waits_on_user
 
 Describe = Callable[[Document, dict[str, Any]], str]  # a blocker
@@ -48,20 +49,31 @@ def summarize_for_session(question: Question) -> Summary:
     context = find_context(resumed, shipped.find_action)
     age = views.find_age((resumed and resumed.value) or {}, now)
     listed, is_old = context.primer["generated_files"], age is not None and age > LOOK_AFTER
-    gone = _find_gone(place, resumed, listed) if resumed and is_old else []
+    gone = _find_gone(place, resumed, listed, now) if resumed and is_old else []
     told = brief(documents, queue, plan, context, gone, now, shipped.find_proposal)
     elsewhere = _listed("Other work trees or branches are ahead of this one", ahead, 3)
     return told._replace(lines=[*told.lines, *elsewhere, *filter(None, [left])])
 
 
-def _find_gone(place: Place, document: Document, listed: Sequence[str]) -> list[str]:
-    if not any(_may_be_gone(place, entry) for entry in listed[:_MOST_LISTED]):
+def _find_gone(place: Place, document: Document, listed: Sequence[str], now: int) -> list[str]:
+    away = [entry for entry in listed[:_MOST_LISTED] if _may_be_gone(place, entry)]
+    if not away:
         return []
-    from checkpoint_git.protocols.skill.facts import make_facts  # git is asked, as for the doctor
+    # for an hour git says the same of them, while HEAD, the index and the ignore rules are as they were
+    head, git_dir = read_head(place.git_dir or ""), place.git_dir or ""
+    marks = [f"{place.top}/.gitignore", f"{git_dir}/index", shared_path(place.top, "info/exclude")]
+    words = [str(now // HOUR), head, *map(mark_file, marks), place.root, document.path, *away]
+    cache, rules = f"{git_dir}/checkpoint/gone.json", make_digest(words, (document.text or "").encode())
+    found = load_cache(cache, rules) if head else None
+    if not isinstance(found, list):
+        from checkpoint_git.protocols.skill.facts import make_facts  # git is asked, as for the doctor
 
-    files = make_facts(place, [document], 0, os.environ).files.get(document.path, ())
-    gone = [file for file in files if file.state == "missing" and file.fate not in ("ignored", "cut")]
-    return [file.path + _FATES.get(file.fate, "").format(file) for file in gone]
+        files = make_facts(place, [document], 0, os.environ).files.get(document.path, ())
+        gone = [file for file in files if file.state == "missing" and file.fate not in ("ignored", "cut")]
+        found = [file.path + _FATES.get(file.fate, "").format(file) for file in gone]
+        if head:
+            write_cache(cache, rules, found)
+    return found
 
 
 def _may_be_gone(place: Place, entry: str) -> bool:

@@ -181,6 +181,28 @@ def test_old_work_names_the_files_that_are_gone(work: GitRepo) -> None:
         assert "|   docs/plan.md (now docs/goals.md)\n" in prime(work.path)
 
 
+def test_files_that_are_gone_are_asked_about_again_where_ignore_rules_the_index_or_the_checkpoint_changed(
+    work: GitRepo,
+) -> None:
+    path, primer = ".checkpoints/build.checkpoint.json", {"generated_files": ["a.py", "b.py"]}
+    work.write(path, checkpoint_text(updated_at=OLD, context_primer=primer))
+    for _ in range(2):
+        assert "missing: 2\n|   a.py\n|   b.py\n" in prime(work.path)
+    assert (work.path / ".git/checkpoint/gone.json").exists()
+    work.write(".gitignore", "a.py\n")
+    assert "missing: 1\n|   b.py\n" in prime(work.path)
+    (work.path / ".git/info").mkdir(exist_ok=True)
+    work.write(".git/info/exclude", "b.py\n")
+    assert "missing:" not in prime(work.path)
+    work.write(".git/info/exclude", "")
+    work.write("b.py", "x")
+    work.git("add", "b.py")
+    (work.path / "b.py").unlink()
+    assert "missing: 1\n|   b.py\n" in prime(work.path)
+    work.write(path, checkpoint_text(updated_at=OLD, context_primer={"generated_files": ["c.py"]}))
+    assert "missing: 1\n|   c.py\n" in prime(work.path)
+
+
 def test_what_else_is_running_is_a_line_each(work: GitRepo) -> None:
     run_checkpoint("workflow", "start", "login", cwd=work.path)
     run_checkpoint("restore-point", "create", ".checkpoints", cwd=work.path)
