@@ -7,7 +7,6 @@ from fnmatch import translate
 from stat import S_ISDIR, S_ISLNK
 from typing import Literal, NamedTuple
 
-from checkpoint_git.disk.discover import shared_path
 from checkpoint_git.git.history.history import fits, fixed_part, folders_of, is_shallow, read_removals
 from checkpoint_git.git.history.log import has_commits
 from checkpoint_git.git.objects import read_tree
@@ -162,7 +161,7 @@ def read_fates(top: str, paths: Sequence[str], known: dict[str, str] | None = No
         if _is_among(path, kept):
             fates[path] = Fate("uncommitted")
     unknown = [path for path, fate in fates.items() if fate.kind == "unknown"]
-    if unknown and os.path.exists(shared_path(top, "shallow")) and is_shallow(top):
+    if unknown and is_shallow(top):
         fates.update(dict.fromkeys(unknown, Fate("cut")))
     return {path: fate for path, fate in fates.items() if not _is_among(path, sparse)}
 
