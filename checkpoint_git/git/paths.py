@@ -147,11 +147,9 @@ def read_fates(top: str, paths: Sequence[str], known: dict[str, str] | None = No
     few = few if len(paths) <= _FEW and all(few) else []
     fates = dict.fromkeys(paths, Fate("unknown"))
     fates.update(dict.fromkeys(read_ignored(top, paths, env), Fate("ignored")))
-    known = {} if known is None else known
-    removed = _read_removed(top, paths, known)
-    if not known.get("") and not has_commits(top):
+    if not has_commits(top):
         return fates
-    fates.update(removed)
+    fates.update(_read_removed(top, paths, known))
     files = read_tree(top, "HEAD", env, few)
     kept = {*files, *(folder for file in files for folder in folders_of(file))}
     listed = read_names(["--literal-pathspecs", "ls-files", "-t", "-z", "--", *few], top, env=env, check=False)

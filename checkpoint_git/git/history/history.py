@@ -105,10 +105,10 @@ def read_removals(work_tree: str, paths: Sequence[str], known: dict[str, str] | 
     """
     names = [name for path in paths if (name := path.rstrip("/"))]
     tip = "".join(read_words(work_tree, ["rev-parse", "--verify", "--quiet", "HEAD^{commit}"])) if names else ""
-    known = {} if known is None else known
-    before = known.pop("", "")
     if not tip:
         return {}
+    known = {} if known is None else known
+    before = known.pop("", "")
     if before != tip:
         old = {**known}
         known.clear()

@@ -76,6 +76,7 @@ def summarize_document(document: Document) -> DocumentSummary:
         return DocumentSummary(document.path, document.skill, document.size, findings)
     instant, created = read_instant(value.get("updated_at")), read_instant(value.get("created_at"))
     waits = value.get("depends_on")
+    awaited = [waits] if isinstance(waits, str) else map(str, views.read_list(value, "depends_on"))
     state = value.get("skill_state")
     long = [
         (join_pointer("/skill_state", key), len(member))
@@ -88,7 +89,7 @@ def summarize_document(document: Document) -> DocumentSummary:
 
         due = {part.where for part in plan_rotation(value).moved if part.where != "/superseded"}
     text = document.text or ""
-    may_record = any(word in text and re.search(sign, text) for word, sign in _SIGNS)
+    may_record = any(word in text and re.search(word + _KEY_END, text) for word in _KEY_WORDS)
     return DocumentSummary(
         path=document.path,
         skill=document.skill,
@@ -101,11 +102,7 @@ def summarize_document(document: Document) -> DocumentSummary:
         actions=_find_passages("/next_actions/{}", map(views.action_text, views.read_list(value, "next_actions"))),
         resolutions=(
             *_find_passages("/blockers/{}/proposed_resolution", map(_proposal, views.read_list(value, "blockers"))),
-            *(
-                _find_passages("/depends_on", [waits])
-                if isinstance(waits, str)
-                else _find_passages("/depends_on/{}", map(str, views.read_list(value, "depends_on")))
-            ),
+            *_find_passages("/depends_on" if isinstance(waits, str) else "/depends_on/{}", awaited),
         ),
         recorded=tuple(find_recorded_commits(value)) if may_record else (),
         unreviewed=sum(not views.is_reviewed(entry) for entry in views.read_list(value, "superseded")),
@@ -144,15 +141,10 @@ _COMMIT_KEY = r"(?:.*_)?sha|(?:.*_)?commit|(?:.*_)?commit_(?:id|hash)"
 # An open branch's head never becomes part of history where pull requests are squashed; the others name no commits.
 _OTHER_KEY = r"(?:head|branch|pr|blob|tree|file|content|image|digest|config|lock\w*|artifact|package|source_map)_sha"
 _MAX_DEPTH = 50
-# Such a key ends like this in the file's text; a document without any need not be walked. Two patterns that each begin
-# with plain letters are found ten times as fast as one that may begin with either.
-_SIGNS = (
-    ("sha", r'sha\+?"'),
-    ("commit", r'commit(?:\+?"|_id|_hash|Id|Hash)'),
-    ("Sha", r'Sha\+?"'),
-    ("SHA", r'SHA\+?"'),
-    ("Commit", r'Commit(?:\+?"|Id|Hash)'),
-)
+# Such a key ends like this in the file's text; a document without any need not be walked. A pattern that begins with
+# plain letters is found ten times as fast as one that may begin with several.
+_KEY_WORDS = ("sha", "Sha", "SHA", "commit", "Commit")
+_KEY_END = r'(?:\+?"|_id|_hash|Id|Hash)'
 _HUMP = r"(?<=[a-z0-9])(?=[A-Z])"
 
 

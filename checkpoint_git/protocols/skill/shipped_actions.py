@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
+from checkpoint_git.disk.cache import load_cache, mark_file, write_cache
 from checkpoint_git.disk.discover import Place, find_common_dir
 from checkpoint_git.protocols.document import Document
 from checkpoint_git.protocols.skill.next_action import Proof
@@ -42,8 +43,6 @@ def read_shipped(place: Place, documents: Sequence[Document]) -> ShippedTexts:
     asked = [[document.path, *each] for document, each in zip(documents, texts, strict=True) if any(each[1:])]
     if not asked or place.git_dir is None:
         return ShippedTexts({}, {}, [])
-    from checkpoint_git.disk.cache import load_cache, write_cache  # most actions name nothing
-
     head, path = read_head(place.git_dir), os.path.join(place.git_dir, FILE)
     known = load_cache(path, __version__) if head else None
     if isinstance(known, dict) and (known.get("head"), known.get("asked")) == (head, asked):
@@ -101,12 +100,8 @@ def read_head(git_dir: str) -> str:
             head = head or (before.rpartition("\n")[2] if found else "")
     if len(head) not in (40, 64) or not _HEX.issuperset(head):
         return ""
-    for name in ("shallow", "config"):  # remotes say which repository this is
-        try:
-            head += f" {os.stat(os.path.join(common, name)).st_mtime_ns}"
-        except OSError:
-            head += " 0"
-    return head
+    # remotes say which repository this is
+    return " ".join([head, *(mark_file(os.path.join(common, name)) for name in ("shallow", "config"))])
 
 
 def _read(path: str, most: int = 4096) -> str:

@@ -79,9 +79,7 @@ def _check_each(files: Files, git_dir: str, now: int) -> Iterator[Document]:
             found = load_cache(path, rules)
             # after the clock was set back none holds: what is in the future depends on it
             known = set(found["valid"]) if isinstance(found, dict) and found["now"] <= now else known
-        key = ""
-        if rules and isinstance(content, bytes) and not is_fixed(name):
-            key = make_digest([rules, name], content)
+        key = make_digest([rules, name], content) if rules and isinstance(content, bytes) and not is_fixed(name) else ""
         if key in known:
             yield Document(name, "", None, None, 0, [])
         else:
