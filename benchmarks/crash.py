@@ -458,7 +458,8 @@ class Stage:
 
     def _check_at_once(self, code: int, said: str) -> Iterator[str]:
         before, after = self.expected.before.contents, self.expected.after.contents
-        now = look(self.root).contents
+        seen = look(self.root)
+        now = seen.contents
         allowed = {
             path: _NONE.union(*(one.get(path, _NONE) for one in (before, after))) for path in {**before, **after}
         }
@@ -477,6 +478,9 @@ class Stage:
             for path in before.keys() - after.keys():
                 if path in now:
                     yield f"acknowledged, and {path} is still there"
+            kept = {path for path in self.expected.after.names if "/.git/checkpoint-restore/#" in path}
+            if lost := kept - seen.names:
+                yield f"acknowledged, and the store has lost {', '.join(sorted(lost))}"
         elif code >= 0:
             yield f"answered {code}: {said[-300:]}"
 

@@ -137,6 +137,11 @@ def make_workflow(root: Path) -> None:
     commit(root / "repo", "workflow")
 
 
+def make_change(root: Path) -> None:
+    make_project(root)
+    put(root / "repo", "docs/plan.md", "the plan, changed\n")
+
+
 def make_point(kind: str, then: Callable[[Path], None] = lambda repo: None) -> Callable[[Path], None]:
     def make(root: Path) -> None:
         make_project(root)
@@ -368,6 +373,7 @@ VERBS = (
         uses_git=True,
         loose=_LOG,
     ),
+    Verb("restore first", _POINT_OF_DOCS, make_change, (_POINT_OF_DOCS,), "go back", loose=_LOG),
     Verb("restore backup", (*_POINT, "--type", "file_backup"), make_point("file_backup"), (_POINT,), loose=_LOG),
     Verb(
         "restore rollback",

@@ -95,7 +95,7 @@ class _Settings:
         self.object_pairs_hook = object_pairs_hook
         self.parse_int = parse_int
         self.parse_float = parse_float
-        self.parse_constant = _refuse_constant
+        self.parse_constant = refuse_constant
 
 
 def _object_of_pairs(pairs: "list[tuple[str, Any]]") -> "dict[str, Any]":
@@ -105,7 +105,7 @@ def _object_of_pairs(pairs: "list[tuple[str, Any]]") -> "dict[str, Any]":
     return value
 
 
-def _refuse_constant(token: str) -> None:
+def refuse_constant(token: str) -> None:
     raise ValueError(token)  # NaN, Infinity
 
 

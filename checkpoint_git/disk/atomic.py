@@ -7,6 +7,7 @@ from contextlib import contextmanager, suppress
 from functools import cache
 
 from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.core.terminal_text import escape_controls
 from checkpoint_git.disk.replace import TEMPORARY_ENDING, remove_quietly, write_temporary
 
 _TRIES = 5
@@ -28,7 +29,7 @@ def write_file(path: str, data: bytes) -> None:
         with suppress(FileNotFoundError):
             before = os.lstat(path)
         if before is not None and stat.S_ISLNK(before.st_mode):
-            what = f"{path} is a symbolic link, and writing would follow it"
+            what = f"{escape_controls(path)} is a symbolic link, and writing would follow it"
             raise CheckpointError(what, "put a real file in its place")
         _clear_once(os.path.dirname(path) or ".")
         temporary = write_temporary(path, data, before, sync=True)
@@ -162,5 +163,5 @@ def write_error(path: str, error: OSError) -> CheckpointError:
         errno.EISDIR: "expected a file, found a directory",
         errno.ENOENT: "its folder does not exist",
     }
-    message = f"{path} could not be written: {error.strerror or error}"
+    message = f"{escape_controls(path)} could not be written: {error.strerror or error}"
     return CheckpointError(message, hints.get(error.errno or 0, "nothing was changed"))

@@ -4,11 +4,11 @@ import os
 from collections.abc import Iterator, Sequence
 
 from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.disk.atomic import reporting
 from checkpoint_git.disk.read import open_plain
 from checkpoint_git.git import objects, private_objects
 from checkpoint_git.protocols.restore import layout
 from checkpoint_git.protocols.restore.contents import Chunks, Entry, Location, ScopePath
-from checkpoint_git.protocols.restore.file_writes import reporting
 from checkpoint_git.protocols.restore.scope import ChangedError, read_entry_at, read_error, read_file
 
 _CHUNK = 1 << 20

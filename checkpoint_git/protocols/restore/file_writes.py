@@ -9,7 +9,7 @@ from contextlib import contextmanager, suppress
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.terminal_text import escape_controls
-from checkpoint_git.disk import atomic
+from checkpoint_git.disk.atomic import reporting, sync_folder
 from checkpoint_git.disk.discover import check_way
 from checkpoint_git.disk.read import open_plain
 from checkpoint_git.disk.replace import remove_quietly
@@ -19,12 +19,6 @@ from checkpoint_git.protocols.restore.layout import is_folder, read_status
 _OWNER = 0o700
 _PART = ".checkpoint-part-"  # an unfinished file beside its place; only where the place is on another file system
 Check = Callable[[str], None]  # called with a path right before it is changed, and may raise
-
-
-@contextmanager
-def reporting(path: str) -> Iterator[None]:
-    with atomic.reporting(escape_controls(path)):
-        yield
 
 
 def is_part(path: str) -> bool:
@@ -76,7 +70,7 @@ def sync_folders(root: str, paths: Iterable[str]) -> None:
     for folder in sorted({os.path.dirname(os.path.join(root, path)) for path in paths}):
         if os.path.isdir(folder):
             with reporting(folder):
-                atomic.sync_folder(folder)
+                sync_folder(folder)
 
 
 @contextmanager

@@ -10,6 +10,7 @@ from typing import Any, NamedTuple
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.terminal_text import escape_controls, join_some, plural, quote_path
+from checkpoint_git.disk.atomic import reporting
 from checkpoint_git.disk.read import read_if_there, read_plain
 from checkpoint_git.disk.replace import remove_quietly, write_temporary
 from checkpoint_git.git import private_objects
@@ -17,7 +18,6 @@ from checkpoint_git.git.clone import read_operation
 from checkpoint_git.git.objects import Entry, IndexEntry, find_commit, read_headers, read_index
 from checkpoint_git.git.run import NO_HOOKS, run_git
 from checkpoint_git.protocols.restore.contents import Location
-from checkpoint_git.protocols.restore.file_writes import reporting
 from checkpoint_git.protocols.restore.layout import Workspace
 
 FOLDER = "git"  # below a point's folder: the index and the files of what is under way

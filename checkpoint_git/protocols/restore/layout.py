@@ -10,6 +10,7 @@ from typing import NamedTuple
 from checkpoint_git.core.clock import write_instant
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.terminal_text import escape_controls, shorten
+from checkpoint_git.disk.atomic import make_folder
 from checkpoint_git.disk.discover import find_common_dir, find_or_plan_place, find_repository
 from checkpoint_git.disk.read import read_plain
 from checkpoint_git.git.repository import may_be_bare
@@ -58,7 +59,7 @@ def open_workspace(cwd: str, now: int, env: Mapping[str, str]) -> Workspace:
 def lock(workspace: Workspace) -> Iterator[None]:
     from checkpoint_git.disk.lock import hold_lock
 
-    os.makedirs(workspace.base, exist_ok=True)
+    make_folder(workspace.base)
     with hold_lock(os.path.join(workspace.base, "checkpoint-restore.lock")):
         yield
 

@@ -10,7 +10,7 @@ from urllib.parse import quote as quote_uri
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.terminal_text import escape_controls, quote_word
-from checkpoint_git.disk.atomic import sync_folder
+from checkpoint_git.disk.atomic import reporting, sync_folder
 from checkpoint_git.disk.discover import check_way
 from checkpoint_git.protocols.restore import file_mechanisms, file_writes, layout
 from checkpoint_git.protocols.restore.contents import SQLITE_SIDES, Artifact, Entry, Location, Means, Request
@@ -45,7 +45,7 @@ def capture(location: Location, request: Request, content: str) -> Artifact:
             hint = "is it an SQLite database, and whole? is the disk full? `PRAGMA integrity_check` shows the details"
             raise CheckpointError(f"{shown} cannot be captured: {error}", hint) from None
         logical = ""
-        with file_writes.reporting(target):
+        with reporting(target):
             shutil.copyfile(source, target, follow_symlinks=False)  # SQLite cannot read it: kept byte for byte
     with open(target, "rb") as stream:
         os.fsync(stream.fileno())
@@ -176,7 +176,7 @@ def restore(location: Location, artifact: Artifact, means: Means) -> list[str]:
     def clear_way(endings: tuple[str, ...]) -> None:
         told.extend(_put_aside(location, full + each) for each in endings if os.path.lexists(full + each))
 
-    with file_writes.reporting(path), file_writes.workshop(location.folder) as folder:
+    with reporting(path), file_writes.workshop(location.folder) as folder:
         if artifact.content:
             entry = Entry(path, "file", int(artifact.details["mode"], 8))
             kept = file_mechanisms.read_chunks(os.path.join(location.folder, artifact.content), artifact.name)

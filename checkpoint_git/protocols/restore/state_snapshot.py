@@ -7,6 +7,7 @@ from hashlib import sha256
 from typing import Any
 
 from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.core.jsontext import refuse_constant
 from checkpoint_git.core.terminal_text import escape_controls, quote_word, shorten
 from checkpoint_git.disk.atomic import create_file
 from checkpoint_git.disk.discover import check_way
@@ -39,13 +40,9 @@ def parse_state(key: str, data: bytes) -> Any:
     if len(data) > MAX_SIZE:
         raise CheckpointError(f"the state {key} is larger than {MAX_SIZE >> 20} MB", "keep large data in a file")
     try:
-        return json.loads(data.decode("utf-8"), parse_constant=_refuse)
+        return json.loads(data.decode("utf-8"), parse_constant=refuse_constant)
     except (ValueError, RecursionError):
         raise CheckpointError(f"the state {key} is not JSON", "write it as JSON in UTF-8") from None
-
-
-def _refuse(text: str) -> None:
-    raise ValueError(text)
 
 
 def _key_of(artifact: Artifact) -> str:

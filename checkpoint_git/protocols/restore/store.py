@@ -15,14 +15,13 @@ from checkpoint_git.core.jsontext import MAX_BYTES, JsonTextError, load
 from checkpoint_git.core.managed_block import put_block
 from checkpoint_git.core.schema import Schema, explain, is_surely_valid, load_schema
 from checkpoint_git.core.terminal_text import escape_controls, shorten
-from checkpoint_git.disk.atomic import has_ended, make_folder, remove_stray_files, sync_folder, write_file
+from checkpoint_git.disk.atomic import has_ended, make_folder, remove_stray_files, reporting, sync_folder, write_file
 from checkpoint_git.disk.discover import check_way
 from checkpoint_git.disk.read import read_if_there, read_own, read_plain
 from checkpoint_git.git import private_objects
 from checkpoint_git.protocols.registry import PROTOCOLS
 from checkpoint_git.protocols.restore import layout, rules
 from checkpoint_git.protocols.restore.contents import Entry, Location, read_entry
-from checkpoint_git.protocols.restore.file_writes import reporting
 from checkpoint_git.protocols.restore.layout import Workspace
 
 SCHEMA_VERSION = 1
@@ -181,8 +180,7 @@ def write_copy(workspace: Workspace, point: str, *, renew: bool = False) -> None
     exclude_from_git(workspace)
     make_folder(folder)
     for name in (layout.RESTORE_SCRIPT, layout.MANIFEST):
-        data = read_if_there(os.path.join(source, name))
-        if data is not None:
+        if (data := read_if_there(os.path.join(source, name))) is not None:
             write_file(os.path.join(folder, name), data)
 
 
@@ -204,7 +202,7 @@ def exclude_from_git(workspace: Workspace) -> None:
     patterns = [pattern for row in PROTOCOLS for pattern in row.local]
     after = put_block(before, "".join(f"/{pattern}\n" for pattern in patterns).encode())
     if after != before:
-        os.makedirs(os.path.dirname(path), exist_ok=True)
+        make_folder(os.path.dirname(path))
         write_file(path, after)
 
 
@@ -218,20 +216,16 @@ def build_folder(base: str, point: str) -> Iterator[str]:
         os.mkdir(folder, 0o700)
     try:
         yield folder
-        _name_folder(base, folder, point)
+        target = layout.point_folder(base, point)
+        if os.path.lexists(target):
+            raise CheckpointError(f"there is a restore point {point} already", "run the same command again")
+        with reporting(target):
+            sync_folder(folder)
+            os.rename(folder, target)
+            sync_folder(os.path.dirname(target))
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise
-
-
-def _name_folder(base: str, folder: str, point: str) -> None:
-    target = layout.point_folder(base, point)
-    if os.path.lexists(target):
-        raise CheckpointError(f"there is a restore point {point} already", "run the same command again")
-    with reporting(target):
-        sync_folder(folder)
-        os.rename(folder, target)
-        sync_folder(os.path.dirname(target))
 
 
 def remove_folder(base: str, point: str) -> None:
@@ -263,11 +257,7 @@ def clear_unfinished(workspace: Workspace) -> None:
 
 
 def _remove_unfinished(workspace: Workspace, base: str) -> None:
-    try:
-        names = os.listdir(base)
-    except OSError:
-        return
-    for name in names:
+    for name in os.listdir(base) if os.path.isdir(base) else ():
         process, _, point = name.removeprefix(_BUILDING).partition("-")
         if name.startswith(_BUILDING) and has_ended(process):
             if workspace.git_dir and base == workspace.base and layout.is_id(point):  # its ref comes before its name
