@@ -128,10 +128,11 @@ def read_call(value: Any, cwd: str, more_readers: Iterable[str] = ()) -> Call | 
         command = given.get("command")
         if not isinstance(command, str) or "\0" in command:
             return None
-        from checkpoint_git.protocols.restore.shell_command import find_fed, find_loss, find_targets, is_looking
+        from checkpoint_git.protocols.restore.shell_command import MOST, find_fed, find_loss, find_targets, is_looking
 
-        looks, loss, targets = is_looking(command), find_loss(command), find_targets(command, here)
-        return Call(tool, looks, loss, "", here, targets, find_fed(command))
+        if (looks := len(command) <= MOST and is_looking(command)) or (loss := find_loss(command)):
+            return Call(tool, looks, "" if looks else loss, "", here)
+        return Call(tool, False, "", "", here, find_targets(command, here), find_fed(command))
     return Call(tool, False, cwd=here)
 
 

@@ -3,7 +3,8 @@
 import os
 import re
 from collections.abc import Iterator, Sequence, Set
-from glob import glob
+from fnmatch import filter as match_names
+from itertools import islice
 
 from checkpoint_git.protocols.contract import load_document
 
@@ -13,6 +14,8 @@ _TABLE = load_document(__file__, "commands.json")
 _LOOKS: tuple[list[str], ...] = (_TABLE["looks"], _TABLE["git_looks"], _TABLE["harmless_looks"])
 _LOSSES: list[tuple[str, str]] = [(str(one["pattern"]), str(one["why"])) for one in _TABLE["losses"]]
 _LONGEST = 4_000  # characters of a simple command that are looked at
+MOST = 32_000  # of a whole one; an agent goes on without an answer that takes long
+_MOST_ENTRIES = 200_000  # folder entries that all patterns of a command are compared with; a folder is ten of them
 _NEAR = 50  # words among which a command is looked for that another one runs
 _JOINTS = (";", "\n", "&&", "||", "|", "|&", ")")
 _GIT_OPTIONS = re.compile(r"\Agit(?: -C \S+| --no-pager| -P| --no-optional-locks| --literal-pathspecs)+ ")
@@ -98,6 +101,8 @@ def _drop_texts(command: str) -> str:
     for line in command.split("\n"):
         if not last:
             kept.append(line)
+            if "<<" not in line:
+                continue
             head, _, sign = line.rpartition("<<")
             is_run = any(re.match(_TABLE["runners"], piece.strip()[:_LONGEST]) for piece in re.split(r"[|;&()]", line))
             program = re.split(r"[|;&#(]", head)[-1].split(" ")[0]
@@ -110,7 +115,10 @@ def _drop_texts(command: str) -> str:
 
 def find_loss(command: str, depth: int = 3) -> str:
     """What it does that no restore point can undo, "" for nothing that is known to."""
-    command = _set_variables(_drop_texts(command))
+    command = _drop_texts(command[: 32 * MOST])
+    command = command if len(command) > MOST else _set_variables(command)
+    if len(command) > MOST:
+        return f"a command of more than {MOST:,} characters cannot be judged"
     found = list(_split(command))
     losses = [_match_loss(f"{sign[:1]} {target}"[:_LONGEST]) for _, signs, _ in found for sign, target in signs]
     runner = reader = ""  # what gets the output of a command, and what a here-document
@@ -152,7 +160,7 @@ def _set_variables(command: str) -> str:
 
 def find_targets(command: str, here: str, depth: int = 3) -> list[str]:
     """Paths, absolute, that it may delete or overwrite by its words; of a pipe into xargs all words count."""
-    targets, place, piped = list[str](), here, list[str]()
+    targets, place, piped, budget = list[str](), here, list[str](), iter(range(_MOST_ENTRIES))
     for words, signs, end in _split(_set_variables(_drop_texts(command))):
         rest = [os.path.expanduser(re.sub(r"\{[^{}]+\}", "*", _unquote(word))) for word in words]
         place = os.path.join(place, *rest[1:2]) if rest[:1] == ["cd"] else place
@@ -166,10 +174,28 @@ def find_targets(command: str, here: str, depth: int = 3) -> list[str]:
         elif not text.startswith("git ") and not re.fullmatch(_TABLE["texts"], text):
             codes = [word for word in rest if depth and re.search(r"[\s(]", word)]
             targets += [path for code in codes for path in find_targets(code, place, depth - 1)]
-        targets += [one for name in named for one in glob(os.path.normpath(os.path.join(place, name)), recursive=True)]
+        targets += [one for name in named for one in _expand(os.path.normpath(os.path.join(place, name)), budget)]
         rest = [one for one in rest if one != "."]  # of which `find -name` names a part
         piped, place = [*piped, *rest] if end[:1] == "|" else [], here if end == ")" else place
     return list(dict.fromkeys(targets))
+
+
+def _expand(pattern: str, budget: Iterator[int]) -> list[str]:
+    """What is there of its paths, and what is called like them further below; where that is too much, all of it."""
+    parts = pattern.split("/")
+    at = next((at for at, part in enumerate(parts) if {*part} & {*"*?["}), 0)
+    if not at:
+        return [pattern] if os.path.lexists(pattern) else []
+    above, last, found = "/".join(parts[:at]) or "/", parts[-1], list[str]()
+    for top, folders, files in os.walk(above):  # which follows no links: they may lead round and round
+        folders[:] = [name for name in folders if last[0] == "." or name[0] != "."]
+        shown = [*folders, *(name for name in files if last[0] == "." or name[0] != ".")]
+        found += [os.path.join(top, name) for name in match_names(shown, last)]
+        if len([*islice(budget, 10 + len(shown))]) < len(shown):
+            return [above]
+        if parts[at:] == [last] != ["**"]:
+            break
+    return found
 
 
 def _find_loss(words: Sequence[str], depth: int, *, is_piped: bool = False) -> str:

@@ -737,3 +737,47 @@ def test_a_refusal_says_what_is_not_covered() -> None:
     call = read_call({"tool_name": "Edit", "tool_input": {"file_path": "/app/lib/x"}}, WORKSPACE)
     assert call is not None
     assert decide(call, WORKSPACE, [SRC], UNCHANGED).reason == "no live restore point covers lib/x"
+
+
+HEAVY = {
+    "values in variables": "x=" + "a" * 15_000 + "; " + "$x " * 5_000,
+    "commands without end": "ls;" * 500_000,
+    "texts without end": "cat <<'E'\n" * 500_000,
+    "commands in commands": "sh -c 'a b' " * 500_000,
+}
+SPREADING = ("rm **/*.pyc", "rm " + "*/" * 60 + "x", "rm " + "**/" * 30 + "x", "rm " + "**/a/" * 30 + "x")
+
+
+@pytest.mark.parametrize("name", HEAVY)
+def test_a_command_that_is_too_long_to_be_judged_is_stopped_soon(work: GitRepo, name: str) -> None:
+    make_point(work, ".")
+    began = time.process_time()
+    code, said = guard(work, "Bash", command=HEAVY[name])
+    assert code == 2
+    assert "more than 32,000 characters" in said
+    assert time.process_time() - began < 5
+
+
+@pytest.mark.parametrize("command", SPREADING)
+def test_a_pattern_follows_no_links_without_end(work: GitRepo, command: str) -> None:
+    for name in "abc":
+        (work.path / name).symlink_to(".")
+    make_point(work, ".")
+    began = time.process_time()
+    assert guard(work, "Bash", command=command) == (0, "")
+    assert time.process_time() - began < 10
+
+
+def test_a_pattern_with_too_much_below_it_counts_as_all_of_that(work: GitRepo, monkeypatch: pytest.MonkeyPatch) -> None:
+    make_point(work, ".")
+    assert guard(work, "Bash", command="rm -f **/*.pyc")[0] == 0
+    monkeypatch.setattr("checkpoint_git.protocols.restore.shell_command._MOST_ENTRIES", 1)
+    assert guard(work, "Bash", command="rm -f **/*.pyc")[0] == 2
+
+
+def test_what_is_called_like_a_pattern_further_below_needs_a_point_too(work: GitRepo) -> None:
+    make_point(work, ".")
+    code, said = guard(work, "Bash", command="rm */*.log")
+    assert code == 2
+    assert "src/debug.log" in said
+    assert guard(work, "Bash", command="rm *.log") == (0, "")
