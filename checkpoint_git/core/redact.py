@@ -8,8 +8,11 @@ HIDDEN = "[redacted]"
 _KEY_BLOCK = re.compile(
     r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----.*?(?:-----END [^-]{0,60}-----|\Z)", re.DOTALL
 )
-# user:password@ and token@ of an address; the host stays
-_ADDRESS = re.compile(r"(?<=://)[^\s/@?#\"'<>]{1,400}@(?!sha\d{3}:[0-9a-f]{16})")
+# user:password@ and token@ of an address, also where a message cut it off, or a pointer spells it; the host stays
+_ADDRESS = re.compile(
+    r"(?:(?<=://)|(?<=:~1~1))(?:[^\s/@?#\"'<>]{1,400}@(?!sha\d{3}:[0-9a-f]{16})"
+    r"|[^\s/@:?#\"'<>\[]{0,100}:(?!\d)[^\s/@?#\"'<>]{1,400}?\.\.\.)"
+)
 _PREFIXED = re.compile(
     r"(?<![A-Za-z0-9])(?:"
     r"gh[pousr]_[A-Za-z0-9]{16,}"
@@ -75,7 +78,7 @@ def hide_tokens(text: str) -> str:
     """Only what has the shape of a key, a token or an address's password: nothing an agent has to know is lost."""
     if "-----BEGIN" in text:
         text = _KEY_BLOCK.sub(HIDDEN, text)
-    if "://" in text:
+    if "://" in text or ":~1~1" in text:
         text = _ADDRESS.sub(f"{HIDDEN}@", text)
     text = _ASSIGNED.sub(lambda found: found[1] + HIDDEN if _is_random(found[2]) else found[0], text)
     return _PREFIXED.sub(HIDDEN, text)

@@ -5,6 +5,8 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
 
 _BIDI_AND_INVISIBLE = frozenset(
+    "\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u3164\uffa0\U0001bca0\U0001bca1\U0001bca2\U0001bca3\U0001d173"
+    "\U0001d174\U0001d175\U0001d176\U0001d177\U0001d178\U0001d179\U0001d17a"  # these show nothing
     "\xad\u061c\u180e\u200b\u200e\u200f\u2028\u2029\u202a\u202b\u202c\u202d\u202e\u2060\u2061\u2062\u2063\u2064\u2065"
     "\u2066\u2067\u2068\u2069\u206a\u206b\u206c\u206d\u206e\u206f\ufeff\ufff9\ufffa\ufffb"
 )

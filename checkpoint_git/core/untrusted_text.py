@@ -4,14 +4,12 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
-from checkpoint_git.core.terminal_text import shorten
+from checkpoint_git.core.terminal_text import escape_controls, shorten
 
 OPENING = "<<<<< data"
 CLOSING = ">>>>> end of data"
 MARK = "| "
 
-# Letters that are printable by their kind and show nothing: whole sentences hide in them.
-_UNSEEN = frozenset("\u034f\u115f\u1160\u17b4\u17b5\u180b\u180c\u180d\u180f\u2800\u3164\uffa0")
 _MOST_READ = 4  # letters looked at for each that is wanted
 # One of these is in every token that redact knows by its shape, in a word of _SHORTEST characters or more: few files
 # are read by a regular expression.
@@ -51,7 +49,8 @@ def hide_secrets(value: Any, text: str) -> Any:
 
 def may_hold_secret(data: bytes) -> bool:
     """False where no secret is. But for a block and a password in an address each is a long word, or in one."""
-    if (b"-----BEGIN" in data and b"PRIVATE KEY" in data) or (b"@" in data and b"://" in data):
+    is_address = (b"://" in data or b":~1~1" in data) and (b"@" in data or b"..." in data)
+    if is_address or (b"-----BEGIN" in data and b"PRIVATE KEY" in data):
         return True
     shape, words, before, end = data.translate(_SHAPE) + b" ", list[bytes](), list[bytes](), 0
     while (at := shape.find(b"x" * _SHORTEST, end)) >= 0:
@@ -77,5 +76,5 @@ def count_tokens(text: str) -> int:
 
 
 def _is_shown(letter: str) -> bool:
-    is_selector = "\ufe00" <= letter <= "\ufe0f" or "\U000e0100" <= letter <= "\U000e01ef"  # of a variant
-    return letter.isspace() or (letter.isprintable() and letter not in _UNSEEN and not is_selector)
+    is_plain = letter.isprintable() and escape_controls(letter) == letter  # no format, no selector of a variant
+    return letter.isspace() or (is_plain and letter != "\u2800" and not "\ufe00" <= letter <= "\ufe0f")

@@ -48,11 +48,6 @@ def hold_passing_lock(path: str, timeout: float = DEFAULT_TIMEOUT) -> Iterator[N
             os.close(descriptor)
 
 
-def remove_lock(path: str) -> None:
-    with hold_passing_lock(path):
-        return
-
-
 def _lock(path: str, timeout: float, on_wait: Callable[[], None]) -> int:
     while True:
         descriptor = _open_lock(path)

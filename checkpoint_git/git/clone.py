@@ -67,10 +67,12 @@ def find_gaps(work_tree: str | None, git_dir: str | None, env: Mapping[str, str]
         return []
     common = find_common_dir(git_dir)
     config = _read(os.path.join(common, "config"))
+    message = "this clone is shallow: what was merged before it begins is unknown"
+    cut = Gap("drift/history-partial", message, "git fetch --unshallow")
     return [
         *find_conflicts(work_tree, git_dir, env),
         *_find_missing_driver(work_tree, config, env),
-        *_find_shallow(common),
+        *([cut] if os.path.exists(os.path.join(common, "shallow")) else []),
         *_find_hidden(work_tree, config + _read(os.path.join(git_dir, "config.worktree")), env),
     ]
 
@@ -193,12 +195,6 @@ def _find_missing_driver(work_tree: str, config: bytes, env: Mapping[str, str]) 
     if installed and not (os.access(installed.python, os.X_OK) and os.path.isfile(installed.driver)):
         message = f"the merge driver's Python is gone: {installed.python}"
         yield Gap("driver/broken", message, "checkpoint init")
-
-
-def _find_shallow(common: str) -> Iterator[Gap]:
-    if os.path.exists(os.path.join(common, "shallow")):
-        message = "this clone is shallow: what was merged before it begins is unknown"
-        yield Gap("drift/history-partial", message, "git fetch --unshallow")
 
 
 def _find_hidden(work_tree: str, config: bytes, env: Mapping[str, str]) -> Iterator[Gap]:

@@ -132,7 +132,7 @@ def fit(document: dict[str, Any], limit: int = LIMIT, *, failed: bool = False) -
         places: list[str] = []
         value: dict[str, Any] = {}
         for key, each in document.items():
-            value[_key(key)] = _cut(each, longest, most, join_pointer("", key), 1, places)
+            value[_cut_text(key, _LONGEST_KEY, "", [])] = _cut(each, longest, most, join_pointer("", key), 1, places)
         if places:
             value["truncated"] = {"limit": limit, "count": len(places), "places": places[:_PLACES]}
         text = write(value)
@@ -167,13 +167,9 @@ def _cut(value: Any, longest: int, most: int, where: str, depth: int, places: li
     if len(value) > most:
         places.append(where)
     if isinstance(value, dict):
-        members = [(_key(key), item) for key, item in list(value.items())[:most]]
+        members = [(_cut_text(key, _LONGEST_KEY, "", []), item) for key, item in list(value.items())[:most]]
         return {key: _cut(item, longest, most, join_pointer(where, key), depth + 1, places) for key, item in members}
     return [_cut(item, longest, most, f"{where}/{at}", depth + 1, places) for at, item in enumerate(value[:most])]
-
-
-def _key(key: str) -> str:
-    return _cut_text(key, _LONGEST_KEY, "", [])
 
 
 def _cut_text(text: str, longest: int, where: str, places: list[str]) -> str:

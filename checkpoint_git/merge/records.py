@@ -55,14 +55,10 @@ def _match_equals(base: Items, first: Items, second: Items, found: Items) -> Ite
         if one[0] in last and one not in due.setdefault(one[0], []):
             due[one[0]].append(one)
     for key, ones in due.items():
-        due[key] = sorted(ones, key=lambda one: (not _is_due(one, base, first, second), one[1]))
+        due[key] = sorted(ones, key=lambda one: ((one in first) + (one in second) <= (one in base), one[1]))
     for one, item in found.items():
         result[due[one[0]][one[1]] if one[0] in due else one] = item
     return result
-
-
-def _is_due(one: Identity, base: Items, first: Items, second: Items) -> bool:
-    return (one in first or one in second) and (one not in base or (one in first and one in second))
 
 
 def is_telling(value: Any) -> bool:

@@ -46,3 +46,8 @@ def test_a_plain_name_needs_no_quotes() -> None:
         "oc-app_1.x",
         "app/.checkpoints/a.json",
     ]
+
+
+@pytest.mark.parametrize("code", [0x34F, 0x115F, 0x1160, 0x17B4, 0x180B, 0x3164, 0xFFA0, 0x1BCA0, 0x1D173])
+def test_a_letter_that_shows_nothing_is_shown(code: int) -> None:
+    assert escape_controls(chr(code)).isascii()

@@ -11,7 +11,7 @@ import pytest
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.disk.discover import Place
-from checkpoint_git.disk.lock import hold_lock, hold_passing_lock, lock_path, remove_lock
+from checkpoint_git.disk.lock import hold_lock, hold_passing_lock, lock_path
 
 HOLDER = (
     "import sys, time\n"
@@ -83,7 +83,7 @@ def test_a_lock_file_is_removed_only_when_nobody_holds_it(tmp_path: Path) -> Non
     path = tmp_path / "lock"
     holder = start_holder(path)
     remover = subprocess.Popen(
-        [sys.executable, "-c", f"from checkpoint_git.disk.lock import remove_lock; remove_lock({str(path)!r})"]
+        [sys.executable, "-c", f"from checkpoint_git.disk.lock import *\nwith hold_passing_lock({str(path)!r}): pass"]
     )
     time.sleep(0.3)
     assert path.exists()
@@ -104,7 +104,8 @@ def test_who_waited_for_a_lock_that_was_removed_holds_the_new_one(tmp_path: Path
         pass
     waiting.kill()
     waiting.communicate()
-    remove_lock(path)
+    with hold_passing_lock(path):
+        pass
     assert not os.path.exists(path)
 
 

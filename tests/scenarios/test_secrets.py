@@ -1,9 +1,12 @@
 """A checkpoint with a token in it: what hands its content on does not hand on the token."""
 
 import json
+from functools import partial
 
 import pytest
 
+from checkpoint_git.mcp.calls import World, answer
+from checkpoint_git.mcp.tools import TOOLS
 from tests.support.command import run_here
 from tests.support.repos import GitRepo
 from tests.support.samples import checkpoint_text
@@ -51,3 +54,28 @@ def test_a_token_is_not_sent(repo: GitRepo) -> None:
     assert "content/secret" in done.stdout
     sent = repo.run("git", "--git-dir=../server.git", "log", "-p", "--all").stdout.decode()
     assert TOKEN not in sent
+
+
+# where a finding repeats it: as a value, as a name, and cut off behind 60 characters
+SPOTS = {
+    "a value": {"status": f"{TOKEN} or postgres://ada:{LOGIN}@h/x"},
+    "a name": {"skill_state": {f"postgres://ada:{LOGIN}@h/x": f"see {TOKEN}", TOKEN: TOKEN}},
+    "a value that is cut off": {"status": "x " * 15 + f"postgres://ada:{LOGIN}{'-' * 40}@h/x"},
+}
+
+
+@pytest.mark.parametrize("spot", SPOTS)
+@pytest.mark.parametrize("words", ["prime", "resume build", "resume build --json", "show build --public", "mcp"])
+def test_no_finding_about_a_checkpoint_shows_its_token(repo: GitRepo, words: str, spot: str) -> None:
+    repo.write(PATH, checkpoint_text(**SPOTS[spot]))
+    if words == "mcp":
+        world = World(str(repo.path), "")
+        tools = [tool for tool in TOOLS if not tool.writes and {*tool.needs} <= {"skill"}]
+        said = "".join(
+            answer(each.name, each.verb, partial(each.run, {"skill": "build"} if each.needs else {}, world)).text
+            for each in tools
+        )
+    else:
+        done = run_here(*words.split(), cwd=repo.path)
+        said = done.stdout + done.stderr
+    assert not [secret for secret in (TOKEN, LOGIN) if secret in said]

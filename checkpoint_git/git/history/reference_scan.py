@@ -120,13 +120,12 @@ def _find_named(message: bytes) -> Iterator[tuple[int, int]]:
             yield spot.start(), encode(spot[1], int(spot[2]))
 
 
-def _path_key(before: bytes, number: int) -> int:
-    return _LISTED | number if before.isdigit() else number
-
-
 def _ticket_key(ending: bytes, number: int) -> int:
     return _TICKET | int.from_bytes(ending.upper(), "big") << 24 | number
 
 
-_CODED = ((_PATH_NUMBER, _path_key), (_TICKET_NUMBER, _ticket_key))
+_CODED = (
+    (_PATH_NUMBER, lambda before, number: _LISTED | number if before.isdigit() else number),
+    (_TICKET_NUMBER, _ticket_key),
+)
 KINDS = len(_NUMBERS) + len(_CODED) + 1

@@ -10,7 +10,7 @@ from checkpoint_git.core.outcome import Line, Style
 from checkpoint_git.core.terminal_text import quote_word
 from checkpoint_git.disk.atomic import create_file, make_folder, remove_file, remove_stray_files, reporting, write_file
 from checkpoint_git.disk.discover import relative_path
-from checkpoint_git.disk.lock import hold_passing_lock, remove_lock
+from checkpoint_git.disk.lock import hold_passing_lock
 from checkpoint_git.disk.read import read_if_there
 from checkpoint_git.disk.replace import remove_quietly
 from checkpoint_git.git.repository import Repository, remove_settings, write_setting
@@ -168,7 +168,8 @@ def _apply_change(change: Change, repository: Repository | None) -> None:
             remove_file(path)
             _remove_empty_folders(os.path.dirname(path), folders)
         case RemoveLock(path):
-            remove_lock(path)
+            with hold_passing_lock(path):
+                pass  # and its file is gone
         case WriteSetting(key, value):
             assert repository is not None
             write_setting(repository, key, value)

@@ -59,7 +59,10 @@ def resume(place: Place, skill: str, now: int, env: Mapping[str, str]) -> Resume
         store.check_index(place, skill)
     path = layout.relative_checkpoint_path(place, skill)
     document = None if content is None else store.check_files([(path, content)], now)[0]
-    document = document and document._replace(value=hide_secrets(document.value, document.text or ""))
+    if document:
+        text = document.text or ""
+        findings = [Finding(**hide_secrets(one._asdict(), text)) for one in document.findings]
+        document = document._replace(value=hide_secrets(document.value, text), findings=findings)
     plan = resume_brief.plan_resume(document, skill, now)
     value = (document.value if document else None) or {}
     siblings = list[dict[str, Any]]()
