@@ -118,8 +118,9 @@ def remove_stray_files(directory: str) -> None:
     # Clears the temporary files of writers that were killed; those of living processes stay
     with suppress(OSError):
         for name in [] if os.path.islink(directory) else os.listdir(directory):
-            process, dash, mark = name.removesuffix(TEMPORARY_ENDING).rpartition(".")[2].partition("-")
-            is_temporary = name.startswith(".") and name.endswith(TEMPORARY_ENDING) and dash and len(mark) == 8
+            own = name.removesuffix(".lock")  # git's, where it was working on a copy of ours
+            process, dash, mark = own.removesuffix(TEMPORARY_ENDING).rpartition(".")[2].partition("-")
+            is_temporary = own.startswith(".") and own.endswith(TEMPORARY_ENDING) and dash and len(mark) == 8
             if is_temporary and has_ended(process):
                 remove_quietly(os.path.join(directory, name))
 

@@ -18,7 +18,7 @@ from checkpoint_git.protocols.restore.operations import Leave, RolledBackPoint
 from checkpoint_git.protocols.restore.points import Request
 from checkpoint_git.protocols.restore.rollback import Plan, RolledBack, Wanted
 from checkpoint_git.protocols.restore.scope import look_at
-from checkpoint_git.protocols.restore.store import Manifest
+from checkpoint_git.protocols.restore.store import Manifest, begin_journal, end_journals
 
 AUTOMATIC = "auto-"  # how their ids begin
 _DIFFERENCES = {"absent": "missing", "folder": "kind"}  # by what is in a path's place
@@ -81,11 +81,13 @@ def roll_back_point(
     request = Request(sorted(asked), why, plain=asked, include=kept, made_for="rollback")
     safety = operations.create_point(workspace._replace(cwd=root), request, None, "30d").manifest.id
     details: dict[str, Any] = {"within": within, "reason": reason, "safety": safety, "removed": plan.remove}
+    typed = rollback.write_words(meant.id, Wanted(within))
     try:
         with layout.lock(workspace), operations.noted(workspace, "rollback", meant.id, details):
             if _find_changes(workspace, meant, within) != changes:
                 hint = "stop what writes there, then run the same command again"
                 raise CheckpointError("files were changed during the rollback, which stopped before it began", hint)
+            begin_journal(workspace, safety, typed)
             for path in [*plan.remove, *(path for path in folders if layout.is_folder(root, path))]:
                 file_writes.remove_path(root, path)
             for path, _ in restore:
@@ -102,6 +104,7 @@ def roll_back_point(
             if left:
                 shown, hint = escape_controls(join_some(left)), "run it again once nothing else writes there"
                 raise CheckpointError(f"the rollback did not restore these: {shown}", hint)
+            end_journals(workspace, typed)
     except CheckpointError as error:
         raise CheckpointError(error.message, f"{safety} holds what was there before; {error.hint}") from error
     proofs = {"compared": True, "current state kept first": True}

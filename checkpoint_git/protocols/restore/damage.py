@@ -67,6 +67,15 @@ def find_unlogged(workspace: Workspace) -> Iterator[Manifest]:
             yield manifest
 
 
+def find_cut_off(workspace: Workspace) -> Iterator[Finding]:
+    """Rollbacks that began and did not end; one that runs right now, too."""
+    for safety, words in store.read_journals(workspace):
+        undo = safety.id + "".join(option for option in (" --index", " --operation") if option in words)
+        message = f"a rollback to {words.split()[0]} did not end, so what it restores may be half restored"
+        hint = f"unless it still runs, finish it: checkpoint restore-point rollback {words}; or undo it: "
+        yield Finding("restore/cut-off", "warning", message, _path_of(safety), hint=f"{hint}rollback {undo}")
+
+
 def explain_unlogged(manifest: Manifest) -> Finding:
     message = "the operation log has no record of its creation: the log was removed or cut off"
     hint = "in a git repository the next `checkpoint restore-point create` adds one; elsewhere drop the point"
@@ -134,6 +143,7 @@ def read_troubles(place: Place, env: Mapping[str, str], now: int, *, deep: bool)
         copies = ((entry, copy_path(location.folder, entry.path)) for entry in kept)
         gone = [entry.path for entry, copy in copies if entry.blob in lost or not (entry.blob or os.path.lexists(copy))]
         findings += [one for one in _check_content(location, one, gone) if one.code == "restore/content"]
+    findings += find_cut_off(workspace)
     old = [one.id for one in manifests if find_state(one, now) in ("expired", "dropped")]
     if old:
         message = f"{plural(len(old), 'restore point')} expired: {join_some(old)}"

@@ -3,8 +3,8 @@
 import os
 import re
 import shutil
-from collections.abc import Callable, Mapping, Sequence
-from contextlib import suppress
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from hashlib import sha256
 from typing import Any, NamedTuple
 
@@ -154,48 +154,56 @@ def _name(state: GitState) -> str:
     return f"{place} at {state.head[:10] or 'no commit'}"
 
 
-def restore_index(workspace: Workspace, location: Location) -> None:
-    """All of it, flags included."""
+def restore_index(workspace: Workspace, location: Location, covers: Callable[[str], bool] | None = None) -> None:
+    """All of it, flags included; covers: of these paths what was staged, and the flags stay."""
     index = os.path.join(workspace.git_dir or "", "index")
-    kept, lock = os.path.join(location.folder, FOLDER, "index"), f"{index}.lock"
-    data = read_plain(kept, _MOST_INDEX) if os.path.exists(kept) else None
-    with reporting(lock):
+    kept = os.path.join(location.folder, FOLDER, "index")
+    with _hold_index(index):
+        source = index if covers else kept
+        data = read_plain(source, _MOST_INDEX) if os.path.exists(source) else None
         temporary = write_temporary(index, data or b"", None, sync=True)
+        # git works on a copy of ours: a lock that a killed git leaves is one of the copy
+        env = {**private_objects.quiet_env(workspace.env), "GIT_INDEX_FILE": temporary}
         try:
-            _link_lock(temporary, lock)
-            if data is not None:
-                os.replace(lock, index)
+            if data is None:
+                os.unlink(temporary)
+            if covers:
+                staged = [one for one in _read_kept(workspace, location.folder) if covers(one.path)]
+                there = [one for one in read_index(workspace.root, env=env) if covers(one.path)]
+                lines = [f"0 {'0' * len(one.blob)}\t{one.path}" for one in [*there, *staged]]
+                lines += [f"{one.mode} {one.blob} {one.stage}\t{one.path}" for one in staged]
+                stdin = os.fsencode("".join(f"{line}\0" for line in lines))
+                run_git(["update-index", "-z", "--index-info"], workspace.root, stdin=stdin, env=env)
+            else:
+                run_git(["update-index", "-q", "--refresh"], workspace.root, env=env, check=False)
+            if os.path.exists(temporary):
+                os.replace(temporary, index)
             else:  # nothing had ever been staged
-                for path in (index, lock):
-                    with suppress(FileNotFoundError):
-                        os.unlink(path)
+                remove_quietly(index)
         finally:
             remove_quietly(temporary)
-    words = ["update-index", "-q", "--refresh"]
-    run_git(words, workspace.root, env=private_objects.quiet_env(workspace.env), check=False)
 
 
-def _link_lock(temporary: str, lock: str) -> None:
+@contextmanager
+def _hold_index(index: str) -> Iterator[None]:
     # a lock of git's has one name, and ours a twin as long as we hold it: what a kill leaves is known by that
-    try:
-        os.link(temporary, lock)
-    except FileExistsError:
-        hint = f"wait for it, then run the same command again; where no git runs: rm {quote_path(lock)}"
-        raise CheckpointError("another git command holds the index", hint) from None
-    except OSError:  # a file system without hard links
-        os.close(os.open(lock, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666))
-        os.replace(temporary, lock)
-
-
-def restore_staged(workspace: Workspace, location: Location, covers: Callable[[str], bool]) -> None:
-    """Of some paths what was staged; the flags of the index stay."""
-    env = private_objects.quiet_env(workspace.env)
-    kept = [one for one in _read_kept(workspace, location.folder) if covers(one.path)]
-    there = [one for one in read_index(workspace.root, env=env) if covers(one.path)]
-    lines = [f"0 {'0' * len(one.blob)}\t{one.path}" for one in [*there, *kept]]
-    lines += [f"{one.mode} {one.blob} {one.stage}\t{one.path}" for one in kept]
-    stdin = os.fsencode("".join(f"{line}\0" for line in lines))
-    run_git(["update-index", "-z", "--index-info"], workspace.root, stdin=stdin, env=env)
+    lock = f"{index}.lock"
+    with reporting(lock):
+        twin = write_temporary(index, b"", None, sync=False)
+        try:
+            try:
+                os.link(twin, lock)
+            except FileExistsError:
+                hint = f"wait for it, then run the same command again; where no git runs: rm {quote_path(lock)}"
+                raise CheckpointError("another git command holds the index", hint) from None
+            except OSError:  # a file system without hard links
+                os.close(os.open(lock, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666))
+            try:
+                yield
+            finally:
+                remove_quietly(lock)
+        finally:
+            remove_quietly(twin)
 
 
 def check_branches_free(workspace: Workspace, location: Location, branch: str) -> dict[str, str]:

@@ -147,7 +147,7 @@ def roll_back_point(
             manifest = store.write_state(workspace, manifest, "restored", "rollback")
             names = {"removed": result.plan.remove, "restored": [one.path for one in result.plan.restore]}
             details.update(safety=result.safety, **names)
-        rollback.end_rollback(workspace, manifest)
+        store.end_journals(workspace, rollback.write_words(manifest.id, wanted))
         moved, _ = rollback.find_moved(workspace, manifest, rollback.Wanted())
         return RolledBackPoint(manifest, result.plan, result, moved, result.told, brought_back)
 

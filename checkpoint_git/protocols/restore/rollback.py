@@ -11,15 +11,12 @@ from typing import NamedTuple
 from checkpoint_git.core.clock import DAY
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.terminal_text import escape_controls, join_some
-from checkpoint_git.disk.atomic import remove_file, write_file
 from checkpoint_git.disk.discover import check_way, find_link
-from checkpoint_git.disk.read import read_if_there
 from checkpoint_git.protocols.restore import artifacts, audit, contents, file_writes, git_state, layout, points, store
 from checkpoint_git.protocols.restore.contents import Artifact, Difference, Entry, Location, Means, ScopePath
 from checkpoint_git.protocols.restore.layout import Workspace
 from checkpoint_git.protocols.restore.scope import look_at, read_entries, read_scope
 
-_JOURNAL = "rollback-safety"  # holds the id of the safety point, while a rollback is under way
 SAFETY_DAYS = 30  # after which gc may clear what a rollback kept
 
 
@@ -114,6 +111,8 @@ def roll_back(workspace: Workspace, manifest: store.Manifest, wanted: Wanted) ->
     kept = store.load_manifest(workspace, safety) if safety else None
     check_kept(plan.present, changed, store.read_entries(kept) if kept else [])
     check_ways(workspace.root, plan.remove, plan.restore, plan.present)
+    if safety and not resumed:
+        store.begin_journal(workspace, safety, write_words(manifest.id, wanted))
     # first: databases alone may refuse
     told = _restore_parts(job, [one for one in plan.parts if one.kind != "state"])
     _change_files(job, plan)
@@ -121,10 +120,9 @@ def roll_back(workspace: Workspace, manifest: store.Manifest, wanted: Wanted) ->
     told += _restore_parts(job, [one for one in plan.parts if one.kind == "state"])
     if git and wanted.operation:
         git_state.restore_operation(workspace, job.location, git, f"checkpoint: rollback to {manifest.id}")
-    if wanted.operation or (wanted.staged and wanted.within is None):
-        git_state.restore_index(workspace, job.location)
-    elif wanted.staged:
-        git_state.restore_staged(workspace, job.location, job.covers)
+    if wanted.operation or wanted.staged:
+        is_whole = wanted.operation or wanted.within is None
+        git_state.restore_index(workspace, job.location, None if is_whole else job.covers)
     told += [*_check_result(job, safety, {one.path for one in plan.found}), *_find_untold(job)]
     proofs = {"point whole": True, "result compared": True, "current state kept first": bool(kept)}
     return RolledBack(plan, safety, bool(resumed), told, proofs, kept.value["hash"] if kept else "")
@@ -133,6 +131,12 @@ def roll_back(workspace: Workspace, manifest: store.Manifest, wanted: Wanted) ->
 def _restore_parts(job: _Job, parts: Sequence[Artifact]) -> list[str]:
     mechanisms = [(artifacts.open_mechanism(one.kind), one) for one in parts]
     return [text for mechanism, one in mechanisms for text in mechanism.restore(job.location, one, job.wanted.means)]
+
+
+def write_words(point: str, wanted: Wanted) -> str:
+    """Of the command line, after `rollback`."""
+    options = {" --index": wanted.staged, " --operation": wanted.operation, " --scope PART": wanted.within is not None}
+    return point + "".join(option for option, is_given in options.items() if is_given)
 
 
 def find_moved(workspace: Workspace, manifest: store.Manifest, wanted: Wanted) -> tuple[list[str], list[str]]:
@@ -148,12 +152,6 @@ def _find_untold(job: _Job) -> list[str]:
     left = [one["path"] for one in job.manifest.value.get("left_out", []) if job.covers(one["path"].rstrip("/"))]
     shown = join_some([escape_controls(path) for path in left])
     return [f"not in the point, so left as they are and not compared: {shown}"] if left else []
-
-
-def end_rollback(workspace: Workspace, manifest: store.Manifest) -> None:
-    path = os.path.join(store.locate(workspace, manifest.id).folder, _JOURNAL)
-    if os.path.lexists(path):
-        remove_file(path)
 
 
 def _plan(job: _Job) -> Plan:
@@ -250,7 +248,7 @@ def _check_result(job: _Job, safety: str, known: set[str]) -> list[str]:
 
 
 def _make_safety(job: _Job, branches: Mapping[str, str]) -> str:
-    # A point of what is in the scope now, noted in the journal before anything is changed; "" for nothing
+    # A point of what is in the scope now; "" for nothing
     workspace, root = job.workspace, job.workspace.root
     if job.wanted.within is None:
         asked, plain = _find_asked(job)
@@ -272,22 +270,21 @@ def _make_safety(job: _Job, branches: Mapping[str, str]) -> str:
     scope = [*value["scope"]["asked"], *(one.name for one in requests)]
     details = {"scope": scope, "reason": reason, "type": kind, "digest": value["digest"]}
     audit.append_record(workspace, "create", "success", value["id"], details)
-    write_file(os.path.join(job.location.folder, _JOURNAL), value["id"].encode())
     return str(value["id"])
 
 
 def _find_resumed(job: _Job) -> str:
     """The safety point of the same rollback, cut off, if nobody has worked in the scope since; else ""."""
     # a second safety point, of a state that nobody made, would only hide the first
-    safety = (read_if_there(os.path.join(job.location.folder, _JOURNAL)) or b"").decode("ascii", "replace")
-    kept = store.load_manifest(job.workspace, safety) if layout.is_id(safety) else None
-    if kept is None or store.find_state(kept, job.workspace.now) != "active":
+    begun = (kept for kept, words in store.read_journals(job.workspace) if words.split()[0] == job.manifest.id)
+    kept = next(begun, None)
+    if kept is None:
         return ""
     plan, before = _plan(job), artifacts.read_artifacts(kept.value)
-    changed = artifacts.find_differing(store.locate(job.workspace, safety), before, job.wanted.means)
+    changed = artifacts.find_differing(store.locate(job.workspace, kept.id), before, job.wanted.means)
     held = {one.name for one in before} - {one.name for one in changed}
     is_held = held.issuperset(job.find_comparable(plan.parts))
-    return safety if is_held and is_half_way(plan.present, plan.entries, store.read_entries(kept)) else ""
+    return kept.id if is_held and is_half_way(plan.present, plan.entries, store.read_entries(kept)) else ""
 
 
 def is_half_way(present: Iterable[Entry], wanted: Iterable[Entry], before: Iterable[Entry]) -> bool:

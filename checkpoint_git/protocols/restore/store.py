@@ -2,6 +2,7 @@
 
 import json
 import os
+import re
 import shutil
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager, suppress
@@ -15,7 +16,15 @@ from checkpoint_git.core.jsontext import MAX_BYTES, JsonTextError, load
 from checkpoint_git.core.managed_block import put_block
 from checkpoint_git.core.schema import Schema, explain, is_surely_valid, load_schema
 from checkpoint_git.core.terminal_text import escape_controls, shorten
-from checkpoint_git.disk.atomic import has_ended, make_folder, remove_stray_files, reporting, sync_folder, write_file
+from checkpoint_git.disk.atomic import (
+    has_ended,
+    make_folder,
+    remove_file,
+    remove_stray_files,
+    reporting,
+    sync_folder,
+    write_file,
+)
 from checkpoint_git.disk.discover import check_way
 from checkpoint_git.disk.read import read_if_there, read_own, read_plain
 from checkpoint_git.git import private_objects
@@ -26,6 +35,9 @@ from checkpoint_git.protocols.restore.layout import Workspace
 
 SCHEMA_VERSION = 1
 _BUILDING = ".new-"
+_JOURNAL = "rollback"  # in the folder of a safety point while the rollback that it is for is under way
+_SCOPED = " --scope PART"
+_JOURNALED = re.compile(f"(?:chk_|auto-)[a-z0-9_]+(?: --index| --operation|{_SCOPED})*")
 _MUTABLE = ("state", "history", "digest")
 
 
@@ -168,6 +180,30 @@ def find_id(workspace: Workspace, word: str) -> str:
     if len(found) > 1:
         raise CheckpointError(f"{len(found)} restore points match: {', '.join(found[:5])}", "write more of it")
     return found[0] if found else layout.check_id(word)
+
+
+def begin_journal(workspace: Workspace, safety: str, words: str) -> None:
+    """words: what the command line has after `rollback`."""
+    write_file(os.path.join(layout.point_folder(workspace.base, safety), _JOURNAL), words.encode())
+
+
+def read_journals(workspace: Workspace) -> list[tuple[Manifest, str]]:
+    """(the safety point, the words) of each rollback that did not end, newest first, unless that point was used."""
+    found = list[tuple[Manifest, str]]()
+    for point in reversed(layout.list_ids(workspace.base)):
+        text = read_if_there(os.path.join(layout.point_folder(workspace.base, point), _JOURNAL)) or b""
+        words = text.decode("ascii", "replace")
+        kept = load_manifest(workspace, point) if _JOURNALED.fullmatch(words) else None
+        if kept and is_of_work_tree(workspace, kept) and find_state(kept, workspace.now) == "active":
+            found.append((kept, words))
+    return found
+
+
+def end_journals(workspace: Workspace, words: str) -> None:
+    """Of the rollbacks to the same point, as far as the one of these words did what they had begun."""
+    for kept, begun in read_journals(workspace):
+        if begun == words or (begun.split()[0] == words.split()[0] and _SCOPED not in words):
+            remove_file(os.path.join(layout.point_folder(workspace.base, kept.id), _JOURNAL))
 
 
 def write_copy(workspace: Workspace, point: str, *, renew: bool = False) -> None:

@@ -42,7 +42,8 @@ def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
         raise CheckpointError(f"{args.action} takes no automatic restore point", hint)
     workspace = open_workspace(invocation.cwd, invocation.now, invocation.env)
     args.stdin = invocation.stdin
-    return action(args, workspace)
+    outcome = action(args, workspace)
+    return outcome._replace(findings=[*outcome.findings, *damage.find_cut_off(workspace)])
 
 
 _HELP = "`checkpoint restore-point --help` shows what each action takes"
