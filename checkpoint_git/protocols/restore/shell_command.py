@@ -24,7 +24,9 @@ _PREFIXES = re.compile(
     r"\A(?:(?:!|\{|do|elif|else|if|then|time|until|while|nice(?: -n [0-9]+)?|timeout [0-9.]+[smh]?"
     r"|(?:COLUMNS|LANG|LC_[A-Z]+|NO_COLOR|TZ)=\S*|(?:GIT_)?PAGER=cat|IFS=\S*(?= read)) )+"
 )
-_SUBSTITUTION = re.compile(r"[$<]\(((?:[^()'\"`\\$#\n]|(['\"])[^'\"`\\$#\n;&|<>(){}]*\2)*+)\)")
+_SUBSTITUTION = re.compile(
+    r"[$<]\(((?:[^()'\"`\\$#\n]|(['\"])[^'\"`\\$#\n;&|<>(){}]*\2)*+)\)|\$\(\([0-9 +*/%-]+\)\)"  # a command; a sum
+)
 _STRANGE = re.compile(r"`|\(\(|[$<>](?:\\\n)*\(|\$(?:\\\n)*(?:[{'\"[]|_(?!\w))")
 _HARMLESS = re.compile(r"(?:<|<<<) .+|(?:>>?|>&|&>) /dev/null|>& [12]", re.DOTALL)  # redirections
 _QUOTED = re.compile(r"\\(.)|'([^']*)'|\"([^\"\\]*(?:\\.[^\"\\]*)*)\"", re.DOTALL)
@@ -75,7 +77,7 @@ def _join(words: Sequence[str]) -> str:
 
 def is_looking(command: str) -> bool:
     """Known programs that only read, joined by pipes, loops and the like; nothing is written but to /dev/null."""
-    inner, command = [one[1] for one in _SUBSTITUTION.finditer(command)], _SUBSTITUTION.sub("\0", command)
+    inner, command = [one[1] or ":" for one in _SUBSTITUTION.finditer(command)], _SUBSTITUTION.sub("\0", command)
     bare = _QUOTED.sub(lambda one: one[0] if one[1] else f'"{one[3] or ""} "', command)  # no $ before a closing quote
     if not command.strip() or _STRANGE.search(bare) or not all(map(is_looking, inner)):
         return False
@@ -154,6 +156,7 @@ def find_fed(command: str, depth: int = 3, *, is_unknown: bool = False) -> str:
 
 def _set_variables(command: str) -> str:
     command = re.sub(r"\$\((pwd|git rev-parse --show-toplevel)\)|`pwd`", ".", command)
+    command = re.sub(r"\$\((?:echo|which|command -v) ([\w./~-]+)\)", r"\1", command)
     values = dict(re.findall(r"\b(\w+)(?:=| in )['\"]?([\w./~*-]+)", command))  # "x=.git; rm -rf $x"
     return re.sub(r"\$\{?(\w+)\}?", lambda found: values.get(found[1], found[0]), command)
 
@@ -164,16 +167,22 @@ def find_targets(command: str, here: str, depth: int = 3) -> list[str]:
     for words, signs, end in _split(_set_variables(_drop_texts(command))):
         rest = [os.path.expanduser(re.sub(r"\{[^{}]+\}", "*", _unquote(word))) for word in words]
         place = os.path.join(place, *rest[1:2]) if rest[:1] == ["cd"] else place
-        named = [target for sign, target in signs if sign in (">", ">|", "&>")]
+        named = [target for sign, target in signs if target and sign in (">", ">|", "&>")]
         text = _join(rest)[:_LONGEST]
+        if rest[:1] == ["find"] and "-name" in rest[:-1]:
+            at = rest.index("-name")
+            starts = [word for word in rest[1:at] if word == "." or os.path.isdir(os.path.join(place, word))]
+            rest = [os.path.join(start, "**", rest[at + 1]) for start in starts or ["."]]
         if re.fullmatch(_TABLE["deletes"], text):
             named += [*(word.removeprefix("of=") for word in rest), *(piped if "xargs" in rest else ())]
+            named += [quoted for word in rest for quoted in re.findall(r"['\"]([^'\"]+)['\"]", word)]
         elif re.fullmatch(_TABLE["copies"], text):
             is_into = os.path.isdir(os.path.join(place, *rest[-1:]))
             named += [os.path.join(rest[-1], os.path.basename(one)) for one in rest[1:-1]] if is_into else rest[-1:]
         elif not text.startswith("git ") and not re.fullmatch(_TABLE["texts"], text):
             codes = [word for word in rest if depth and re.search(r"[\s(]", word)]
             targets += [path for code in codes for path in find_targets(code, place, depth - 1)]
+            named += re.findall(_TABLE["outputs"], text)
         targets += [one for name in named for one in _expand(os.path.normpath(os.path.join(place, name)), budget)]
         rest = [one for one in rest if one != "."]  # of which `find -name` names a part
         piped, place = [*piped, *rest] if end[:1] == "|" else [], here if end == ")" else place

@@ -304,6 +304,10 @@ git -C src status
 git show HEAD:src/a.py
 git rev-parse HEAD
 cat 'a b'
+base64 a | head -c 80
+less +G a
+echo $((1 + 2))
+[[ -f a && -s b ]] && cat a
 cat a | grep b | wc -l
 cd src && ls
 rg foo
@@ -550,7 +554,10 @@ def test_any_other_command_may_change_things(command: str) -> None:
      "python3 -c 'e.execute(text(\"truncate table a\"))'", "node -e \"require('pg').Pool().query('DROP TABLE x')\"",
      "ruby -e 'c.execute \"drop table x\"'", "python -c 'q = \"drop table x\"; c.executemany (q, [])'",
      "node -e 'p.$executeRaw`drop table x`'", "php -r 'pg_query($c, \"delete from x\");'",
-     "echo 'truncate table users' | tee x.log | psql x", "echo 'git reset --hard' | tee f | sh"],
+     "echo 'truncate table users' | tee x.log | psql x", "echo 'git reset --hard' | tee f | sh",
+     "$(echo git) reset --hard", "$(which git) push -f", "sed -i s/a/b/ .git/HEAD", "perl -pi -e 's/a/b/' .git/config",
+     "python3 -c \"import shutil; shutil.rmtree('.git')\"", "node -e \"fs.rmSync('x/.git/refs')\"",
+     "python -c \"open('.git/index','w')\""],
 )  # fmt: skip
 def test_what_no_point_brings_back_is_stopped_whatever_covers_it(command: str) -> None:
     assert find_loss(command)
@@ -582,7 +589,8 @@ def test_what_no_point_brings_back_is_stopped_whatever_covers_it(command: str) -
      "python -c 'print(\"how to drop table x\")'", "python -c 'import sqlite3; c.execute(\"drop table x\")'",
      "node -e 'db.query(\"select 1\")'", "python drop.py table x",
      "python3 -c 'import re; re.search(\"execute\", \"delete from me\")'",
-     "ruby -e 'puts \"a query\", \"drop table x\"'"],
+     "ruby -e 'puts \"a query\", \"drop table x\"'", "python3 -c \"open('.git/HEAD').read()\"", "sed s/a/b/ .git/HEAD",
+     "python3 -c \"shutil.rmtree('.github')\""],
 )  # fmt: skip
 def test_what_a_point_brings_back_is_not_called_a_loss(command: str) -> None:
     assert not find_loss(command)
@@ -649,7 +657,11 @@ def test_auto_makes_the_point_that_is_missing(work: GitRepo) -> None:
      "find data -type f | xargs rm", "find data -exec rm -rf {} +", "mv src/a.py data/d",
      "cp src/d data", "rm 'data/m y'", "echo x > data/d", "echo x | tee data/d", "rm -rf {data,src}",
      "truncate -s0 data/d", "sed -i s/a/b/ data/d", "dd if=/dev/zero of=data/d", "(cd src; ls); rm data/d",
-     "sqlite3 data/d 'drop table x'", "mv data/d /dev/null", "rm src/debug.log"],
+     "sqlite3 data/d 'drop table x'", "mv data/d /dev/null", "rm src/debug.log", "rm -rf $(echo data)",
+     "python3 -c \"import shutil; shutil.rmtree('data')\"", "python3 -c \"open('data/d', 'w')\"",
+     "node -e \"require('fs').rmSync('data')\"", "find data -name 'm*' -exec rm {} +", "find . -name d -delete",
+     "find . -name d | xargs rm", "curl -o data/d http://localhost/x", "sort --output=data/d src/a.py",
+     "patch data/d < p.diff", "pg_dump x -f data/d"],
 )  # fmt: skip
 def test_a_command_that_deletes_what_git_ignores_needs_a_point_that_holds_it(work: GitRepo, command: str) -> None:
     work.write(".gitignore", "data/\n*.log\n")
@@ -668,7 +680,8 @@ def test_a_command_that_deletes_what_git_ignores_needs_a_point_that_holds_it(wor
      "python x.py data/d", "find . -name '*.pyc' -delete", "find . -name '*.pyc' | xargs rm", "cp data/d src/b.py",
      "rm -f gone", "make 2> /dev/null", "t=$(mktemp -d); rm -r \"$t\"", "echo x >> data/d", "cd src && rm -f ../gone",
      "cd /tmp && rm -rf x", "echo x > ../y", "cp src/a.py ..", "mv src/a.py src/b.py", "git rm data/d",
-     "python3 -c 'open(\"data/d\").read()'", "(cd data && ls); rm -f d", "rm -f \"$t/x\""],
+     "python3 -c 'open(\"data/d\").read()'", "(cd data && ls); rm -f d", "rm -f \"$t/x\"", "ls > >(tee src/a.py)",
+     "python3 -c \"open('src/a.py', 'w')\"", "find src -name d -delete", "curl -o new http://localhost/x"],
 )  # fmt: skip
 def test_other_commands_need_only_a_point_of_the_workspace(work: GitRepo, command: str) -> None:
     work.write(".gitignore", "data/\n__pycache__/\nnode_modules/\nbuild/\n*.log\n")
