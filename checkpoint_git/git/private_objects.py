@@ -56,8 +56,6 @@ def _explain(words: Sequence[str], result: GitResult, work_tree: str) -> Excepti
 
 def write_contents(work_tree: str, contents: Sequence[bytes], env: Mapping[str, str]) -> list[str]:
     # for content that is in no file, such as the target of a symbolic link
-    if not contents:
-        return []
     with tempfile.TemporaryDirectory(prefix="checkpoint-") as folder:
         paths = [os.path.join(folder, str(number)) for number in range(len(contents))]
         for path, content in zip(paths, contents, strict=True):

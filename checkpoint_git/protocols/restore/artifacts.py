@@ -4,6 +4,7 @@ import json
 import os
 import stat
 from collections.abc import Iterable, Mapping, Sequence
+from contextlib import suppress
 from typing import Any, TextIO
 
 from checkpoint_git.core.errors import CheckpointError
@@ -177,11 +178,9 @@ def find_warnings(root: str, requests: Iterable[contents.Request], files: Sequen
 def _is_database(path: str) -> bool:
     if not path.endswith((".db", ".sqlite", ".sqlite3", ".db3")):
         return False
-    try:
-        with open_plain(path) as stream:
-            return stream.read(16) == b"SQLite format 3\0"
-    except OSError:
-        return False
+    with suppress(OSError), open_plain(path) as stream:
+        return stream.read(16) == b"SQLite format 3\0"
+    return False
 
 
 def choose_type(requests: Iterable[contents.Request]) -> str:
@@ -209,11 +208,10 @@ def find_damage(location: contents.Location, artifacts: Iterable[contents.Artifa
 
 def _is_whole(location: contents.Location, artifact: contents.Artifact) -> bool:
     path = os.path.join(location.folder, artifact.content)
-    try:
+    with suppress(OSError):
         is_file = os.path.isfile(path) and not os.path.islink(path)
         return is_file and os.path.getsize(path) == artifact.size and hash_file(path) == artifact.sha256
-    except OSError:
-        return False
+    return False
 
 
 def find_differing(

@@ -40,8 +40,7 @@ def read_log(root: str) -> Log:
 
 
 def _useless(code: str, message: str, manifest: Manifest) -> Finding:
-    hint = "rollback is not possible; create a new one of the current files, then "
-    hint += f"`checkpoint restore-point drop {manifest.id}`"
+    hint = f"no rollback is possible: create a new one, then `checkpoint restore-point drop {manifest.id}`"
     return Finding(code, "error", message, _path_of(manifest), hint=hint)
 
 
@@ -70,10 +69,11 @@ def find_unlogged(workspace: Workspace) -> Iterator[Manifest]:
 def find_cut_off(workspace: Workspace) -> Iterator[Finding]:
     """Rollbacks that began and did not end; one that runs right now, too."""
     for safety, words in store.read_journals(workspace):
-        undo = safety.id + "".join(option for option in (" --index", " --operation") if option in words)
-        message = f"a rollback to {words.split()[0]} did not end, so what it restores may be half restored"
-        hint = f"unless it still runs, finish it: checkpoint restore-point rollback {words}; or undo it: "
-        yield Finding("restore/cut-off", "warning", message, _path_of(safety), hint=f"{hint}rollback {undo}")
+        point = words.split()[0]
+        message = f"a rollback to {point} did not end, so what it restores may be half restored"
+        hint = f"unless it still runs, finish it: checkpoint restore-point rollback {words}; or undo it: rollback "
+        hint += words.replace(point, safety.id)
+        yield Finding("restore/cut-off", "warning", message, _path_of(safety), hint=hint)
 
 
 def explain_unlogged(manifest: Manifest) -> Finding:

@@ -5,13 +5,12 @@ from collections.abc import Iterator, Sequence
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.disk.atomic import reporting
-from checkpoint_git.disk.read import open_plain
 from checkpoint_git.git import objects, private_objects
 from checkpoint_git.protocols.restore import layout
 from checkpoint_git.protocols.restore.contents import Chunks, Entry, Location, ScopePath
-from checkpoint_git.protocols.restore.scope import ChangedError, read_entry_at, read_error, read_file
+from checkpoint_git.protocols.restore.file_writes import read_whole
+from checkpoint_git.protocols.restore.scope import ChangedError, read_entry_at, read_file
 
-_CHUNK = 1 << 20
 _PLAIN, _EXECUTABLE = objects.FILE_MODES
 
 
@@ -42,10 +41,8 @@ def read_contents(kind: str, location: Location, entries: Sequence[Entry]) -> It
         return
     for entry in entries:
         path = copy_path(location.folder, entry.path)
-        if os.path.islink(path):
-            yield iter([os.fsencode(os.readlink(path))]) if entry.kind == "link" else None
-        else:
-            yield read_chunks(path, entry.path) if entry.kind == "file" and os.path.isfile(path) else None
+        kind = "link" if os.path.islink(path) else "file" if os.path.isfile(path) else ""
+        yield read_whole(path, entry.path) if kind == entry.kind else None
 
 
 def _write_blobs(location: Location, found: Sequence[ScopePath]) -> list[Entry]:
@@ -99,12 +96,3 @@ def _copy(root: str, found: ScopePath, target: str) -> Entry:
         stream.flush()
         os.fsync(stream.fileno())
         return entry
-
-
-def read_chunks(path: str, shown: str) -> Iterator[bytes]:
-    try:
-        with open_plain(path) as stream:
-            while chunk := stream.read(_CHUNK):
-                yield chunk
-    except OSError as error:
-        raise read_error(shown, error) from None

@@ -110,7 +110,7 @@ def write_path(
                 # the workshop is on another file system: a copy beside the target, then a rename within its folder
                 beside = os.path.join(os.path.dirname(full), f"{_PART}{os.path.basename(temporary)}")
                 try:
-                    _write_whole(root, beside, entry, _read_whole(temporary), sync=sync)
+                    _write_whole(root, beside, entry, read_whole(temporary, entry.path), sync=sync)
                     check(entry.path)
                     os.replace(beside, full)
                 finally:
@@ -119,12 +119,14 @@ def write_path(
             remove_quietly(temporary)
 
 
-def _read_whole(path: str) -> Chunks:
-    if os.path.islink(path):
-        yield os.fsencode(os.readlink(path))
-        return
-    with open_plain(path) as stream:
-        yield from iter(lambda: stream.read(1 << 20), b"")
+def read_whole(path: str, shown: str) -> Chunks:
+    """The content of a file, the target of a link. Raises CheckpointError where it cannot be read."""
+    with reporting(shown):
+        if os.path.islink(path):
+            yield os.fsencode(os.readlink(path))
+            return
+        with open_plain(path) as stream:
+            yield from iter(lambda: stream.read(1 << 20), b"")
 
 
 def _write_whole(root: str, temporary: str, entry: Entry, content: Chunks, *, sync: bool) -> None:

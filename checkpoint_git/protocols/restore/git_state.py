@@ -3,20 +3,20 @@
 import os
 import re
 import shutil
-from collections.abc import Callable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Mapping, Sequence
 from hashlib import sha256
 from typing import Any, NamedTuple
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.terminal_text import escape_controls, join_some, plural, quote_path
-from checkpoint_git.disk.atomic import reporting
+from checkpoint_git.disk.atomic import create_file, reporting
 from checkpoint_git.disk.read import read_if_there, read_plain
 from checkpoint_git.disk.replace import remove_quietly, write_temporary
 from checkpoint_git.git import private_objects
 from checkpoint_git.git.clone import read_operation
 from checkpoint_git.git.objects import Entry, IndexEntry, find_commit, read_headers, read_index
 from checkpoint_git.git.run import NO_HOOKS, run_git
+from checkpoint_git.protocols.restore import layout
 from checkpoint_git.protocols.restore.contents import Location
 from checkpoint_git.protocols.restore.layout import Workspace
 
@@ -157,16 +157,19 @@ def _name(state: GitState) -> str:
 def restore_index(workspace: Workspace, location: Location, covers: Callable[[str], bool] | None = None) -> None:
     """All of it, flags included; covers: of these paths what was staged, and the flags stay."""
     index = os.path.join(workspace.git_dir or "", "index")
-    kept = os.path.join(location.folder, FOLDER, "index")
-    with _hold_index(index):
-        source = index if covers else kept
-        data = read_plain(source, _MOST_INDEX) if os.path.exists(source) else None
-        temporary = write_temporary(index, data or b"", None, sync=True)
-        # git works on a copy of ours: a lock that a killed git leaves is one of the copy
-        env = {**private_objects.quiet_env(workspace.env), "GIT_INDEX_FILE": temporary}
+    source = index if covers else os.path.join(location.folder, FOLDER, "index")
+    lock = f"{index}.lock"
+    with reporting(lock):
+        if not create_file(lock, layout.LOCKED):
+            hint = f"wait for it, then run the same command again; where no git runs: rm {quote_path(lock)}"
+            raise CheckpointError("another git command holds the index", hint)
+        copy, env = "", private_objects.quiet_env(workspace.env)
         try:
-            if data is None:
-                os.unlink(temporary)
+            # git works on a copy: no lock of its own is left in the way when it is killed
+            data = read_plain(source, _MOST_INDEX) if os.path.exists(source) else b""
+            env["GIT_INDEX_FILE"] = copy = write_temporary(index, data, None, sync=True)
+            if not data:  # nothing had ever been staged
+                os.unlink(copy)
             if covers:
                 staged = [one for one in _read_kept(workspace, location.folder) if covers(one.path)]
                 there = [one for one in read_index(workspace.root, env=env) if covers(one.path)]
@@ -176,34 +179,13 @@ def restore_index(workspace: Workspace, location: Location, covers: Callable[[st
                 run_git(["update-index", "-z", "--index-info"], workspace.root, stdin=stdin, env=env)
             else:
                 run_git(["update-index", "-q", "--refresh"], workspace.root, env=env, check=False)
-            if os.path.exists(temporary):
-                os.replace(temporary, index)
-            else:  # nothing had ever been staged
+            if os.path.exists(copy):
+                os.replace(copy, index)
+            else:
                 remove_quietly(index)
         finally:
-            remove_quietly(temporary)
-
-
-@contextmanager
-def _hold_index(index: str) -> Iterator[None]:
-    # a lock of git's has one name, and ours a twin as long as we hold it: what a kill leaves is known by that
-    lock = f"{index}.lock"
-    with reporting(lock):
-        twin = write_temporary(index, b"", None, sync=False)
-        try:
-            try:
-                os.link(twin, lock)
-            except FileExistsError:
-                hint = f"wait for it, then run the same command again; where no git runs: rm {quote_path(lock)}"
-                raise CheckpointError("another git command holds the index", hint) from None
-            except OSError:  # a file system without hard links
-                os.close(os.open(lock, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, 0o666))
-            try:
-                yield
-            finally:
-                remove_quietly(lock)
-        finally:
-            remove_quietly(twin)
+            remove_quietly(copy)
+            remove_quietly(lock)
 
 
 def check_branches_free(workspace: Workspace, location: Location, branch: str) -> dict[str, str]:

@@ -4,7 +4,7 @@ import os
 import re
 import stat
 from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import NamedTuple
 
 from checkpoint_git.core.clock import write_instant
@@ -24,6 +24,7 @@ PARTS = "parts"  # states and databases, below a point's folder
 AUDIT_LOG = ".audit/checkpoint-operations.log"
 REF_PREFIX = "refs/checkpoints/"
 MAX_MANIFEST = 64 << 20  # bytes
+LOCKED = b"held by a rollback of checkpoint-git\n"  # in the lock of the index: what a killed rollback left is known
 Version = tuple[int, ...] | None  # what distinguishes one state of a path from another, None where nothing is there
 
 
@@ -64,12 +65,9 @@ def lock(workspace: Workspace) -> Iterator[None]:
         yield
 
 
-def make_id(base: str, now: int) -> str:
+def make_id(now: int) -> str:
     digits = "".join(letter for letter in write_instant(now) if letter.isdigit())
-    while True:
-        point = f"chk_{digits[:8]}_{digits[8:14]}_{os.urandom(3).hex()}"
-        if not os.path.lexists(point_folder(base, point)):
-            return point
+    return f"chk_{digits[:8]}_{digits[8:14]}_{os.urandom(3).hex()}"
 
 
 def is_id(text: str) -> bool:
@@ -94,11 +92,9 @@ def ref_name(point: str) -> str:
 
 
 def list_ids(base: str) -> list[str]:
-    try:
-        names = os.listdir(base)
-    except OSError:
-        return []
-    return sorted(name for name in names if is_id(name))
+    with suppress(OSError):
+        return sorted(name for name in os.listdir(base) if is_id(name))
+    return []
 
 
 def path_below(root: str, path: str) -> str | None:

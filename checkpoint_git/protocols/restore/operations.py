@@ -232,7 +232,8 @@ def _remove(workspace: Workspace, manifest: Manifest) -> None:
         store.write_state(workspace, manifest, "dropped", "drop")
     ref, commit = layout.ref_name(manifest.id), store.locate(workspace, manifest.id).commit
     if commit and not private_objects.remove_ref(workspace.root, ref, commit, workspace.env):
-        raise CheckpointError(f"{ref} could not be removed", "does another git command run? try again")
+        hint = f"wait for other git commands, then try again; where none runs: rm .git/{ref}.lock"
+        raise CheckpointError(f"{ref} could not be removed", hint)
     for base in dict.fromkeys((os.path.join(workspace.root, layout.FOLDER), workspace.base)):
         store.remove_folder(base, manifest.id)
 

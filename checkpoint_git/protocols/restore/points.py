@@ -40,7 +40,6 @@ _PAUSE = 0.5  # seconds, for a prune to go on
 _AT_ONCE = 1000  # names on one command line of restore.sh
 _REHEARSED = 20  # files that it restores in its rehearsal, those with the oddest names
 _MOST_REHEARSED = 16 << 20  # bytes of one of them
-_SOURCES = {"git_stash": ("use_git", "take_blob"), "file_backup": ("use_copies", "take_copy")}
 
 
 class Capture(NamedTuple):
@@ -172,7 +171,7 @@ def create(workspace: Workspace, request: Request) -> CreatedPoint:
 
 
 def _build(workspace: Workspace, request: Request, captured: Capture) -> CreatedPoint:
-    point, kind, began = layout.make_id(workspace.base, workspace.now), request.kind, time.time_ns()
+    point, kind, began = layout.make_id(workspace.now), request.kind, time.time_ns()
     with store.build_folder(workspace.base, point) as folder:
         location = Location(workspace.root, folder, workspace.env)
         in_git = workspace.git_dir and captured.asked
@@ -289,7 +288,7 @@ def _write_script(root: str, point: str, mechanism: str, entries: Sequence[Entry
 
 def _write_lines(root: str, mechanism: str, entries: Sequence[Entry]) -> list[str]:
     # first everything is taken to a folder of our own and compared there, then each file is moved to its place
-    use, take = _SOURCES[mechanism]
+    use, take = ("use_git", "take_blob") if mechanism == "git_stash" else ("use_copies", "take_copy")
     ordered = [(entry, quote_word(f"./{entry.path}")) for entry in sorted(entries, key=lambda entry: entry.path)]
     folders = [(entry, name) for entry, name in ordered if entry.kind == "folder"]
     files = list(enumerate(((entry, name) for entry, name in ordered if entry.kind == "file"), 1))

@@ -15,7 +15,7 @@ from checkpoint_git.disk.discover import check_way, find_link
 from checkpoint_git.protocols.restore import artifacts, audit, contents, file_writes, git_state, layout, points, store
 from checkpoint_git.protocols.restore.contents import Artifact, Difference, Entry, Location, Means, ScopePath
 from checkpoint_git.protocols.restore.layout import Workspace
-from checkpoint_git.protocols.restore.scope import look_at, read_entries, read_scope
+from checkpoint_git.protocols.restore.scope import look_at, match, read_entries
 
 SAFETY_DAYS = 30  # after which gc may clear what a rollback kept
 
@@ -129,8 +129,8 @@ def roll_back(workspace: Workspace, manifest: store.Manifest, wanted: Wanted) ->
 
 
 def _restore_parts(job: _Job, parts: Sequence[Artifact]) -> list[str]:
-    mechanisms = [(artifacts.open_mechanism(one.kind), one) for one in parts]
-    return [text for mechanism, one in mechanisms for text in mechanism.restore(job.location, one, job.wanted.means)]
+    where, means = job.location, job.wanted.means
+    return [text for one in parts for text in artifacts.open_mechanism(one.kind).restore(where, one, means)]
 
 
 def write_words(point: str, wanted: Wanted) -> str:
@@ -188,7 +188,7 @@ def _find_asked(job: _Job) -> tuple[list[str], frozenset[str]]:
     plain = frozenset(os.path.join(root, entry.path) for entry in job.entries)
     asked = [os.path.join(root, path) for path in scopes]
     there = [path for path in asked if os.path.lexists(path)]
-    patterns = [path for path in asked if path not in plain and not os.path.lexists(path) and _matches(root, path)]
+    patterns = [path for path in asked if path not in plain and not os.path.lexists(path) and match(root, path)]
     own = {*(entry.path for entry in job.entries), *scopes}
     # what the point holds belongs to its scope even where a pattern no longer finds it
     held = [
@@ -205,13 +205,6 @@ def _is_behind_own_link(root: str, path: str, own: set[str]) -> bool:
     # a folder of the scope that is a link today will itself be replaced
     link = find_link(os.path.dirname(path), root)
     return link != "" and any(link == one or link.startswith(f"{one}/") or not one for one in own)
-
-
-def _matches(root: str, pattern: str) -> bool:
-    try:
-        return bool(read_scope(root, [pattern]).found)
-    except CheckpointError:
-        return False
 
 
 def _change_files(job: _Job, plan: Plan) -> None:
@@ -276,11 +269,11 @@ def _make_safety(job: _Job, branches: Mapping[str, str]) -> str:
 def _find_resumed(job: _Job) -> str:
     """The safety point of the same rollback, cut off, if nobody has worked in the scope since; else ""."""
     # a second safety point, of a state that nobody made, would only hide the first
-    begun = (kept for kept, words in store.read_journals(job.workspace) if words.split()[0] == job.manifest.id)
-    kept = next(begun, None)
-    if kept is None:
+    begun = [kept for kept, words in store.read_journals(job.workspace) if words.split()[0] == job.manifest.id]
+    if not begun:
         return ""
-    plan, before = _plan(job), artifacts.read_artifacts(kept.value)
+    kept, plan = begun[0], _plan(job)
+    before = artifacts.read_artifacts(kept.value)
     changed = artifacts.find_differing(store.locate(job.workspace, kept.id), before, job.wanted.means)
     held = {one.name for one in before} - {one.name for one in changed}
     is_held = held.issuperset(job.find_comparable(plan.parts))
@@ -350,8 +343,7 @@ def check_ways(root: str, remove: Sequence[str], restore: Sequence[Difference], 
         for folder, folders, files in os.walk(os.path.join(root, path)):
             for below in (os.path.relpath(os.path.join(folder, name), root) for name in (*folders, *files)):
                 if below not in gone:
-                    hint = f"no restore point keeps {escape_controls(below)}: move it away, "
-                    hint += "then run the same command again"
+                    hint = f"no restore point keeps {escape_controls(below)}: move it away, then run it again"
                     file_writes.check_not_folder(root, path, hint)
 
 

@@ -42,11 +42,9 @@ def is_harmless(full: str) -> bool:
 
     if not full.lower().endswith(_SECRETS["code"]):
         return False
-    try:
-        with open_plain(full) as stream:
-            return not holds_secret(stream.read(_MOST_READ).decode("utf-8", "replace"))
-    except OSError:
-        return False
+    with suppress(OSError), open_plain(full) as stream:
+        return not holds_secret(stream.read(_MOST_READ).decode("utf-8", "replace"))
+    return False
 
 
 def check_not_sensitive(path: str, shown: str) -> None:

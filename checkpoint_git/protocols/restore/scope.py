@@ -53,7 +53,7 @@ def read_scope(
         asked.append(path)
         starts = [path]
         if scope not in plain and _MAGIC.intersection(path) and not os.path.lexists(os.path.join(root, path)):
-            starts = _match(root, path)
+            starts = match(root, path)
         if not starts:
             message = f"nothing matches {escape_controls(shorten(scope, 100))}"
             raise CheckpointError(message, "a pattern must match something; `**/` matches subfolders")
@@ -115,7 +115,7 @@ def _list_folder(root: str, path: str) -> list[str]:
     return [name for name in names if is_plain_path(_join(path, name))]
 
 
-def _match(root: str, pattern: str) -> list[str]:
+def match(root: str, pattern: str) -> list[str]:
     level, parts = {""}, pattern.split("/")
     for at, part in enumerate(parts, 1):
         before, level = level, set[str]()

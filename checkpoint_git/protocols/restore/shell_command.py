@@ -24,9 +24,7 @@ _PREFIXES = re.compile(
     r"\A(?:(?:!|\{|do|elif|else|if|then|time|until|while|nice(?: -n [0-9]+)?|timeout [0-9.]+[smh]?"
     r"|(?:COLUMNS|LANG|LC_[A-Z]+|NO_COLOR|TZ)=\S*|(?:GIT_)?PAGER=cat|IFS=\S*(?= read)) )+"
 )
-_SUBSTITUTION = re.compile(
-    r"[$<]\(((?:[^()'\"`\\$#\n]|(['\"])[^'\"`\\$#\n;&|<>(){}]*\2)*+)\)|\$\(\([0-9 +*/%-]+\)\)"  # a command; a sum
-)
+_SUBSTITUTION = re.compile(r"[$<]\(((?:[^()'\"`\\$#\n]|(['\"])[^'\"`\\$#\n;&|<>(){}]*\2)*+)\)")
 _STRANGE = re.compile(r"`|\(\(|[$<>](?:\\\n)*\(|\$(?:\\\n)*(?:[{'\"[]|_(?!\w))")
 _HARMLESS = re.compile(r"(?:<|<<<) .+|(?:>>?|>&|&>) /dev/null|>& [12]", re.DOTALL)  # redirections
 _QUOTED = re.compile(r"\\(.)|'([^']*)'|\"([^\"\\]*(?:\\.[^\"\\]*)*)\"", re.DOTALL)
@@ -77,7 +75,7 @@ def _join(words: Sequence[str]) -> str:
 
 def is_looking(command: str) -> bool:
     """Known programs that only read, joined by pipes, loops and the like; nothing is written but to /dev/null."""
-    inner, command = [one[1] or ":" for one in _SUBSTITUTION.finditer(command)], _SUBSTITUTION.sub("\0", command)
+    inner, command = [one[1] for one in _SUBSTITUTION.finditer(command)], _SUBSTITUTION.sub("\0", command)
     bare = _QUOTED.sub(lambda one: one[0] if one[1] else f'"{one[3] or ""} "', command)  # no $ before a closing quote
     if not command.strip() or _STRANGE.search(bare) or not all(map(is_looking, inner)):
         return False
@@ -171,8 +169,7 @@ def find_targets(command: str, here: str, depth: int = 3) -> list[str]:
         text = _join(rest)[:_LONGEST]
         if rest[:1] == ["find"] and "-name" in rest[:-1]:
             at = rest.index("-name")
-            starts = [word for word in rest[1:at] if word == "." or os.path.isdir(os.path.join(place, word))]
-            rest = [os.path.join(start, "**", rest[at + 1]) for start in starts or ["."]]
+            rest = [os.path.join(start, "**", rest[at + 1]) for start in rest[1:at] or ["."]]
         if re.fullmatch(_TABLE["deletes"], text):
             named += [*(word.removeprefix("of=") for word in rest), *(piped if "xargs" in rest else ())]
             named += [quoted for word in rest for quoted in re.findall(r"['\"]([^'\"]+)['\"]", word)]

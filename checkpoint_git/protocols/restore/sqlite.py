@@ -12,7 +12,7 @@ from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.terminal_text import escape_controls, quote_word
 from checkpoint_git.disk.atomic import reporting, sync_folder
 from checkpoint_git.disk.discover import check_way
-from checkpoint_git.protocols.restore import file_mechanisms, file_writes, layout
+from checkpoint_git.protocols.restore import file_writes, layout
 from checkpoint_git.protocols.restore.contents import SQLITE_SIDES, Artifact, Entry, Location, Means, Request
 from checkpoint_git.protocols.restore.scope import hash_file
 
@@ -179,7 +179,7 @@ def restore(location: Location, artifact: Artifact, means: Means) -> list[str]:
     with reporting(path), file_writes.workshop(location.folder) as folder:
         if artifact.content:
             entry = Entry(path, "file", int(artifact.details["mode"], 8))
-            kept = file_mechanisms.read_chunks(os.path.join(location.folder, artifact.content), artifact.name)
+            kept = file_writes.read_whole(os.path.join(location.folder, artifact.content), artifact.name)
             file_writes.write_path(location.root, entry, kept, folder, check=lambda _: clear_way(SQLITE_SIDES))
         else:
             clear_way(("", *SQLITE_SIDES))

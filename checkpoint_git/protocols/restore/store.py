@@ -27,6 +27,7 @@ from checkpoint_git.disk.atomic import (
 )
 from checkpoint_git.disk.discover import check_way
 from checkpoint_git.disk.read import read_if_there, read_own, read_plain
+from checkpoint_git.disk.replace import remove_quietly
 from checkpoint_git.git import private_objects
 from checkpoint_git.protocols.registry import PROTOCOLS
 from checkpoint_git.protocols.restore import layout, rules
@@ -36,8 +37,7 @@ from checkpoint_git.protocols.restore.layout import Workspace
 SCHEMA_VERSION = 1
 _BUILDING = ".new-"
 _JOURNAL = "rollback"  # in the folder of a safety point while the rollback that it is for is under way
-_SCOPED = " --scope PART"
-_JOURNALED = re.compile(f"(?:chk_|auto-)[a-z0-9_]+(?: --index| --operation|{_SCOPED})*")
+_JOURNALED = re.compile("(?:chk_|auto-)[a-z0-9_]+(?: --index| --operation| --scope PART)*")
 _MUTABLE = ("state", "history", "digest")
 
 
@@ -120,12 +120,10 @@ def read_entries(manifest: Manifest) -> list[Entry]:
 
 
 def locate(workspace: Workspace, point: str) -> Location:
-    ref = layout.ref_name(point)
-    commit = private_objects.read_ref(workspace.root, ref, workspace.env) if workspace.git_dir else ""
-    folder = layout.point_folder(workspace.base, point)
-    if not os.path.lexists(folder):
-        folder = layout.point_folder(os.path.join(workspace.root, layout.FOLDER), point)
-    return Location(workspace.root, folder, workspace.env, commit)
+    root, env = workspace.root, workspace.env
+    commit = private_objects.read_ref(root, layout.ref_name(point), env) if workspace.git_dir else ""
+    folders = [layout.point_folder(base, point) for base in (workspace.base, os.path.join(root, layout.FOLDER))]
+    return Location(root, folders[not os.path.lexists(folders[0])], env, commit)
 
 
 def read_manifests(workspace: Workspace) -> list[Manifest]:
@@ -202,7 +200,7 @@ def read_journals(workspace: Workspace) -> list[tuple[Manifest, str]]:
 def end_journals(workspace: Workspace, words: str) -> None:
     """Of the rollbacks to the same point, as far as the one of these words did what they had begun."""
     for kept, begun in read_journals(workspace):
-        if begun == words or (begun.split()[0] == words.split()[0] and _SCOPED not in words):
+        if begun == words or (begun.split()[0] == words.split()[0] and "--scope" not in words):
             remove_file(os.path.join(layout.point_folder(workspace.base, kept.id), _JOURNAL))
 
 
@@ -235,8 +233,7 @@ def exclude_from_git(workspace: Workspace) -> None:
         return
     path = os.path.join(os.path.dirname(workspace.base), "info/exclude")
     before = read_if_there(path) or b""
-    patterns = [pattern for row in PROTOCOLS for pattern in row.local]
-    after = put_block(before, "".join(f"/{pattern}\n" for pattern in patterns).encode())
+    after = put_block(before, "".join(f"/{pattern}\n" for row in PROTOCOLS for pattern in row.local).encode())
     if after != before:
         make_folder(os.path.dirname(path))
         write_file(path, after)
@@ -258,7 +255,7 @@ def build_folder(base: str, point: str) -> Iterator[str]:
         with reporting(target):
             sync_folder(folder)
             os.rename(folder, target)
-            sync_folder(os.path.dirname(target))
+            sync_folder(base)
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise
@@ -286,17 +283,20 @@ def clear_unfinished(workspace: Workspace) -> None:
         remove_stray_files(os.path.join(os.path.dirname(workspace.base), "info"))
         lock = os.path.join(workspace.git_dir, "index.lock")
         with suppress(OSError):
-            twins = [name for name in os.listdir(workspace.git_dir) if name.startswith(".index.")]
-            if any(os.path.samefile(os.path.join(workspace.git_dir, name), lock) for name in twins):
-                os.unlink(lock)  # of a rollback that was killed: we hold the lock of all others
+            if read_if_there(lock) == layout.LOCKED:
+                remove_quietly(lock)  # of a rollback that was killed: we hold the lock of all others
         remove_stray_files(workspace.git_dir)
 
 
 def _remove_unfinished(workspace: Workspace, base: str) -> None:
-    for name in os.listdir(base) if os.path.isdir(base) else ():
+    names = list[str]()
+    with suppress(OSError):
+        names = os.listdir(base)
+    for name in names:
         process, _, point = name.removeprefix(_BUILDING).partition("-")
         if name.startswith(_BUILDING) and has_ended(process):
             if workspace.git_dir and base == workspace.base and layout.is_id(point):  # its ref comes before its name
                 ref, env = layout.ref_name(point), workspace.env
+                remove_quietly(os.path.join(os.path.dirname(base), f"{ref}.lock"))  # of the git that made it
                 private_objects.remove_ref(workspace.root, ref, locate(workspace, point).commit, env)
             shutil.rmtree(os.path.join(base, name), ignore_errors=True)

@@ -169,8 +169,8 @@ def _rollback(args: argparse.Namespace, workspace: Workspace) -> Outcome:
         return Outcome(data, [*lines, Line("nothing was changed: this was a dry run", "dim")])
     lines.append(Line(f"restored and verified against {point}", "good"))
     if result.safety:
-        more = " --operation" if args.operation else " --index" if args.index else ""
-        lines.append(Line(f"undo with: checkpoint restore-point rollback {result.safety}{more}", "dim"))
+        undo = rollback.write_words(result.safety, wanted._replace(within=None))
+        lines.append(Line(f"undo with: checkpoint restore-point rollback {undo}", "dim"))
     return Outcome(data, lines)
 
 

@@ -306,7 +306,6 @@ git rev-parse HEAD
 cat 'a b'
 base64 a | head -c 80
 less +G a
-echo $((1 + 2))
 [[ -f a && -s b ]] && cat a
 cat a | grep b | wc -l
 cd src && ls

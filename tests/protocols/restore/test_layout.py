@@ -7,7 +7,7 @@ from checkpoint_git.protocols.restore import layout
 
 
 def test_an_id_is_made_of_time_and_chance() -> None:
-    first, second = (layout.make_id("/w", 1_768_487_422) for _ in range(2))
+    first, second = (layout.make_id(1_768_487_422) for _ in range(2))
     assert first.startswith("chk_20260115_143022_")
     assert layout.is_id(first)
     assert first != second

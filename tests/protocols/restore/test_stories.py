@@ -2,13 +2,15 @@
 
 import json
 import os
+import shlex
 import shutil
 import subprocess
 from pathlib import Path
 
 import pytest
 
-from tests.support.command import run_here
+from checkpoint_git.protocols.restore.api import RestorePoints
+from tests.support.command import BIN, run_here
 from tests.support.repos import GitRepo, needs_git
 from tests.support.restore_points import ask, fork
 
@@ -453,3 +455,79 @@ def test_the_latest_point_of_another_work_tree_is_offered(work: GitRepo, tmp_pat
     point = str(ask(tmp_path / "other", "create", "a")["checkpoint_id"])
     assert f"rollback {point} --here" in refuse(work, "rollback", "latest")
     ask(work, "rollback", point, "--here")
+
+
+def kill_at(work: GitRepo, monkeypatch: pytest.MonkeyPatch, target: str, *words: str) -> None:
+    """Runs `rp WORDS` in this process until the function of this name is called, which is as far as it comes."""
+
+    def die(*args: object, **kwargs: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(f"checkpoint_git.protocols.restore.{target}", die)
+        with pytest.raises(KeyboardInterrupt):
+            RestorePoints(work.path).rollback(*words, operation="git_state" in target)
+
+
+@pytest.mark.parametrize("target", ["rollback.file_writes.sync_folders", "rollback.git_state.restore_index"])
+def test_every_command_tells_of_a_rollback_that_was_cut_off_until_it_is_finished(
+    work: GitRepo, monkeypatch: pytest.MonkeyPatch, target: str
+) -> None:
+    point, before = str(ask(work, "create", ".")["checkpoint_id"]), work.read("a")
+    work.write("a", "later\n")
+    kill_at(work, monkeypatch, target, point)
+    words = f"{point} --operation" if "git_state" in target else point
+    for told in (ask(work, "list"), ask(work, "verify", point), ask(work, "create", "b"), ask(work, "diff", point)):
+        found = [one for one in told["findings"] if one["code"] == "restore/cut-off"]
+        assert f"finish it: checkpoint restore-point rollback {words};" in found[0]["hint"]
+    assert "restore/cut-off" in run_here("doctor", cwd=work.path).stdout
+    assert ask(work, "rollback", *words.split())["findings"] == []
+    assert ask(work, "list")["findings"] == []
+    assert work.read("a") == before
+
+
+def test_a_rollback_that_was_cut_off_can_be_undone_instead(work: GitRepo, monkeypatch: pytest.MonkeyPatch) -> None:
+    point, before = str(ask(work, "create", ".")["checkpoint_id"]), work.read("a")
+    work.write("a", "later\n")
+    kill_at(work, monkeypatch, "rollback.file_writes.sync_folders", point)
+    assert work.read("a") == before
+    hint = ask(work, "list")["findings"][0]["hint"]
+    ask(work, *shlex.split(hint.rpartition("or undo it: ")[2]))
+    assert work.read("a") == "later\n"
+    assert ask(work, "list")["findings"] == []
+
+
+def test_a_rollback_that_changed_nothing_is_not_told_as_half_done(work: GitRepo) -> None:
+    point = str(ask(work, "create", "a", "b")["checkpoint_id"])
+    (work.path / "a").unlink()
+    os.mkfifo(work.path / "a")
+    assert "is not a file" in refuse(work, "rollback", point)
+    assert ask(work, "list")["findings"] == []
+
+
+def test_a_ref_lock_of_a_point_that_was_never_finished_does_not_stay(work: GitRepo) -> None:
+    ask(work, "create", "a")
+    point = "chk_20260101_000000_aaaaaa"
+    work.write(f".git/checkpoint-restore/.new-999999999-{point}/manifest.json", "{}")
+    work.write(f".git/refs/checkpoints/{point}.lock", "")
+    ask(work, "create", "a")
+    assert not (work.path / f".git/refs/checkpoints/{point}.lock").exists()
+
+
+def test_a_git_that_is_killed_while_what_was_staged_comes_back_leaves_no_lock(work: GitRepo) -> None:
+    work.write("a", "staged\n")
+    work.git("add", "a")
+    point = str(ask(work, "create", ".")["checkpoint_id"])
+    work.git("reset", "-q", "--hard")
+    script = 'case "$GIT_INDEX_FILE" in */.git/.index.*) : > "$GIT_INDEX_FILE.lock"; kill -9 $PPID; exit 1;; esac\n'
+    git = work.path.parent / "bin/git"
+    git.parent.mkdir()
+    git.write_text(f'#!/bin/sh\n{script}exec {shutil.which("git")} "$@"\n')
+    git.chmod(0o755)
+    words = [str(BIN / "checkpoint"), "rp", "rollback", point, "--index"]
+    env = {**os.environ, "PATH": f"{git.parent}:{os.environ['PATH']}"}
+    assert subprocess.run(words, cwd=work.path, env=env, capture_output=True, check=False).returncode == -9
+    assert "restore/cut-off" in json.dumps(ask(work, "list"))
+    ask(work, "rollback", point, "--index")
+    assert [name for name in os.listdir(work.path / ".git") if "index." in name] == []
+    assert work.git("show", ":a") == "staged"
