@@ -1,7 +1,7 @@
 """What the doctor checks in skill checkpoints: are they valid, and do they still agree with time, files and history?"""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Literal
+from typing import Any, Literal
 
 from checkpoint_git.core import jsontext
 from checkpoint_git.core.clock import DAY, write_instant
@@ -15,7 +15,7 @@ from checkpoint_git.protocols.mismatch import OWN
 from checkpoint_git.protocols.skill import layout, store
 from checkpoint_git.protocols.skill.document_summary import DocumentSummary, Passage
 from checkpoint_git.protocols.skill.facts import NamedFile, SkillFacts
-from checkpoint_git.protocols.skill.generated_files import find_move
+from checkpoint_git.protocols.skill.generated_files import find_move, find_readings
 from checkpoint_git.protocols.skill.rules import MAX_SIZE
 from checkpoint_git.protocols.skill.shape import advise
 from checkpoint_git.protocols.skill.views import action_done_when, read_list
@@ -23,6 +23,7 @@ from checkpoint_git.protocols.validate import find_twins
 
 _FILES = "context_primer.generated_files"
 _LONGEST_ITEM = 300  # characters of a command that names it
+_MOST_WORDS = 20  # of an action's beginning in a command
 _GRACE = DAY  # a session commits its files soon after it wrote its checkpoint
 
 
@@ -69,8 +70,7 @@ def find_lost_projects(facts: SkillFacts) -> Iterator[Finding]:
         message = f"project_dir is {shown}, and this machine has no such folder"
         if not path.startswith("/"):
             message = f"project_dir is {shown}, which is not an absolute path of this machine"
-        command = f"checkpoint doctor {quote_word(summary.skill)} --fix=drift/project-dir"
-        hint = f"if this checkout is the project's home: {command}"
+        hint = f"if this checkout is the project's home: {_fix(summary, 'drift/project-dir')}"
         cause = "checkpoints name another machine's folder as project_dir"
         yield Finding("drift/project-dir", "warning", message, summary.path, "/project_dir", hint=hint, cause=cause)
 
@@ -80,11 +80,16 @@ def _update(summary: DocumentSummary, *edits: str) -> str:
     return " ".join(["checkpoint update", quote_word(summary.skill), *edits])
 
 
-def _remove(summary: DocumentSummary, path: str, at: int, item: str) -> str:
-    """The command that removes an item from a list: by its text, so that another one may go before it."""
+def _fix(summary: DocumentSummary, code: str) -> str:
+    return f"checkpoint doctor {quote_word(summary.skill)} --fix={code}"
+
+
+def _remove_file(summary: DocumentSummary, at: int) -> str:
+    """By its text, so that another one may go before it."""
+    item = summary.listed[at] if at < len(summary.listed) else ""
     if not item or not item.isprintable() or len(item) > _LONGEST_ITEM:
-        return _update(summary, f"--{path}.{at}-=")
-    return _update(summary, f"--{path}-={quote_word(item)}")
+        return _update(summary, f"--{_FILES}.{at}-=")
+    return _update(summary, f"--{_FILES}-={quote_word(item)}")
 
 
 def _is_covered(facts: SkillFacts, summary: DocumentSummary, code: str) -> bool:
@@ -162,15 +167,17 @@ def find_missing_files(facts: SkillFacts) -> Iterator[Finding]:
         renamed = facts.find_renamed(summary)
         for (at, fate, detail), group in groups.items():
             level, text, advice = _FATES[fate]
-            command = _remove(summary, _FILES, at, "".join(summary.listed[at : at + 1]))
+            command = _remove_file(summary, at)
             if fate == "uncommitted":
                 command = f"git restore -- {_words(group)}"
             elif fate == "renamed" and renamed[at][1]:
-                command = f"checkpoint doctor {quote_word(summary.skill)} --fix=drift/file-missing"
+                command = _fix(summary, "drift/file-missing")
             elif fate == "renamed":
-                is_listed = any(entry.split(" ", 1)[0] == detail for entry in summary.listed)
+                is_listed = any(detail in (entry, entry.split(" ", 1)[0]) for entry in summary.listed)
                 advice = "that is listed too; remove this entry" if is_listed else advice
-                command = command if is_listed else _update(summary, f'--{_FILES}.{at}="..."')
+                is_only = sum(file.at == at for file in facts.files[summary.path]) == 1 and detail.isprintable()
+                new = quote_word(detail) if is_only and find_readings(detail)[:1] == [[detail]] else '"..."'
+                command = command if is_listed else _update(summary, f"--{_FILES}.{at}={new}")
             hint = f"{advice}: {command}"
             named = join_some([shorten(file.path, 120) for file in group])
             subject = named if len(group) == 1 else f"each of {named}"
@@ -255,11 +262,11 @@ def _describe_changes(changed: Sequence[tuple[NamedFile, Change]]) -> str:
 # merged work
 
 
-# how an action uses a reference -> what one and what several actions do, hint
+# how an action uses a reference -> what one and what several actions do, hint for the only action, for another one
 _USES = {
-    "asked": ("asks for", "ask for", "record what is left"),
-    "waits": ("waits for", "wait for", "the work can continue: record what is next"),
-    "about": ("is about", "are about", "if it is done, record what is next"),
+    "asked": ("asks for", "ask for", "record what is left", "once the rest is done"),
+    "waits": ("waits for", "wait for", "the work can continue: record what is next", "the work can continue; after it"),
+    "about": ("is about", "are about", "if it is done, record what is next", "if it is done"),
 }
 
 
@@ -271,28 +278,39 @@ def find_shipped_actions(facts: SkillFacts) -> Iterator[Finding]:
         from checkpoint_git.protocols.skill.requests import asks_only_to_merge, find_uses
 
         proof = judge_action(passage.text, merged)
-        for use in find_uses(passage.text, find_closed(merged)):
-            if use.reference not in merged or use.role not in _USES:
-                continue
-            does, do, hint = _USES[use.role]
-            at = int(passage.where.rpartition("/")[2])
-            command = _remove(summary, "next_actions", at, passage.text)
-            text, is_done = facts.read_text(summary.path), proof is not None and proof.sure
-            actions = read_list(jsontext.load(text), "next_actions") if text is not None else []
-            level: Level = "warning" if is_done and use.role == "asked" else "note"
-            is_last = len(actions) == 1 and summary.status == "in_progress"  # it needs another one
-            left = hint if is_last else f"{hint}, and remove it"
-            hint = f"mark it done{'; record what is next' if is_last else ''}" if is_done else left
-            if is_last:
-                done = f'checkpoint done {quote_word(summary.skill)} --next "..."'
-                command = done if is_done else _update(summary, '--next_actions.0="..."')
-            elif is_done and asks_only_to_merge(passage.text) and not any(map(action_done_when, actions[at : at + 1])):
-                command = f"checkpoint doctor {quote_word(summary.skill)} --fix=drift/action-shipped"
-            hint = f"{hint}: {command}"
-            by = f"{use.reference}, already merged in {merged[use.reference]}"
-            cause = f"next actions {do} {by}"
-            message = f"next action {does} {by}"
-            yield Finding("drift/action-shipped", level, message, summary.path, passage.where, hint=hint, cause=cause)
+        uses = [one for one in find_uses(passage.text, find_closed(merged)) if one.reference in merged]
+        role = next((role for role in _USES if any(use.role == role for use in uses)), "")
+        if not role:
+            continue
+        does, do, hint, after = _USES[role]
+        at, named = int(passage.where.rpartition("/")[2]), [use.reference for use in uses if use.role == role]
+        text, is_done = facts.read_text(summary.path), proof is not None and proof.sure
+        value = jsontext.load(text) if text is not None else {}
+        actions = read_list(value, "next_actions")
+        level: Level = "warning" if is_done and role == "asked" else "note"
+        command = f"checkpoint done {quote_word(summary.skill)}"
+        if len(actions) == 1 and summary.status == "in_progress":  # it needs another one
+            hint = "mark it done; record what is next" if is_done else hint
+            command = f'{command} --next "..."' if is_done else _update(summary, '--next_actions.0="..."')
+        else:
+            hint = "mark it done" if is_done else after
+            command = f"{command} {quote_word(_name_action(value, at, [*named, passage.text]))}"
+            if is_done and asks_only_to_merge(passage.text) and not any(map(action_done_when, actions[at : at + 1])):
+                command = _fix(summary, "drift/action-shipped")
+        by = ", and ".join(f"{one}, already merged in {merged[one]}" for one in named)
+        message, cause = f"next action {does} {by}", f"next actions {do} {by}"
+        hint = f"{hint}: {command}"
+        yield Finding("drift/action-shipped", level, message, summary.path, passage.where, hint=hint, cause=cause)
+
+
+def _name_action(value: dict[str, Any], at: int, names: Sequence[str]) -> str:
+    """The first of some names that is only this action's, or the beginning of the last one; its number otherwise."""
+    from checkpoint_git.protocols.skill.entries import find_action
+
+    words = names[-1].split(" ")
+    tried = [*names[:-1], *(" ".join(words[:count]) for count in range(3, _MOST_WORDS))]
+    usable = (name for name in tried if name.isprintable() and name[:1] not in ("", "-"))
+    return next((name for name in usable if find_action(value, name, "done") == at), str(at))
 
 
 @check("drift/blocker-shipped", "warning", remedy="mark the blocker resolved", fix="by name")

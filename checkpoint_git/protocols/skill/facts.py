@@ -100,13 +100,11 @@ class SkillFacts:
 
     def find_renamed(self, summary: DocumentSummary) -> dict[int, tuple[str, str]]:
         """Index of generated_files -> (entry, it with the new names of its files, "" where it cannot name them)."""
-        place, by_entry = self.context.place, dict[int, list[tuple[str, str]]]()
-        base = f"{relative_path(place.root, place.top)}/" if place.root != place.top else ""
+        by_entry = dict[int, list[tuple[str, str]]]()
         for file in self.files.get(summary.path, ()):
-            is_renamed = file.state == "missing" and file.fate == "renamed"
-            new = file.detail.removeprefix(base) if is_renamed else file.path
+            new = file.detail if file.state == "missing" and file.fate == "renamed" else file.path
             by_entry.setdefault(file.at, []).append((file.path, new))
-        others = {entry.split(" ", 1)[0] for entry in summary.listed}
+        others = {*summary.listed, *(entry.split(" ", 1)[0] for entry in summary.listed)}
         changed = {at: moves for at, moves in by_entry.items() if any(old != new for old, new in moves)}
         listed = summary.listed
         return {at: (listed[at], follow_moves(listed[at], moves, others)) for at, moves in changed.items()}
@@ -238,5 +236,7 @@ def _with_fate(file: NamedFile, fates: Mapping[str, paths.Fate], place: Place) -
     if len(known) < len(file.names):
         return file._replace(state="there")
     best = next((fate for fate in known if fate.kind != "unknown"), known[0])
-    slash = "/" if best.kind == "renamed" and file.path.endswith("/") and best.detail[-1:] != "/" else ""
-    return file._replace(fate=best.kind, detail=best.detail + slash, told=best.told)
+    base = f"{relative_path(place.root, place.top)}/" if place.root != place.top else ""
+    detail = best.detail if file.path.startswith(base) else best.detail.removeprefix(base)  # as the entry names files
+    slash = "/" if best.kind == "renamed" and file.path.endswith("/") and detail[-1:] != "/" else ""
+    return file._replace(fate=best.kind, detail=detail + slash, told=best.told)

@@ -95,18 +95,18 @@ def find_move(old: str, new: str) -> tuple[str, str]:
 def follow_moves(entry: str, moves: Sequence[tuple[str, str]], others: Collection[str]) -> str:
     """The entry with new names and its notes, "" for none. moves: of each path. others: the other entries' paths."""
     moved = [(old, new) for old, new in moves if old != new]
-    for old, new in moved:
-        if not is_path_like(new) or new in others or any(one in new and one not in old for one in "{},;*?["):
-            return ""
-    if all(entry.count(old) == 1 for old, _ in moved):
-        for old, new in moved:
-            entry = entry.replace(old, new)
-        return entry
+    if any(new in others or any(one in new and one not in old for one in "{},;*?[") for old, new in moved):
+        return ""
     before, after = find_move(*moved[0])
-    changed = after + entry.removeprefix(before)
-    is_right = any({*reading} == {new for _, new in moves} for reading in find_readings(changed))
+    is_plain = all(entry.count(old) == 1 for old, _ in moved)
     is_once = entry.startswith(before) and (not before or entry.count(before) == 1)
-    return changed if is_once and is_right else ""
+    changed = after + entry.removeprefix(before) if is_once else ""
+    if is_plain:
+        changed = entry
+        for old, new in moved:
+            changed = changed.replace(old, new)
+    is_right = {*choose_reading(find_readings(changed), lambda path: False)} == {new for _, new in moves}
+    return changed if is_right or (is_plain and all(is_path_like(new) for _, new in moved)) else ""
 
 
 def _split_joints(bare: str) -> list[str]:

@@ -1,6 +1,7 @@
 """What is wrong with skill checkpoints, as values: documents and facts in, findings out."""
 
 import json
+import shlex
 from typing import Any
 
 import pytest
@@ -195,13 +196,30 @@ def test_an_action_that_asks_for_more_than_merged_work_is_a_note_and_mentioning_
     ]
 
 
+def test_an_action_is_one_finding_however_many_references_it_asks_for() -> None:
+    actions = ["Merge #12 and ABC-7", "After #12: merge ABC-7"]
+    told = found(checks.find_shipped_actions, world(documents=[document(next_actions=actions)], merged=MERGED))
+    assert [one.where for one in told] == ["/next_actions/0", "/next_actions/1"]
+    assert "asks for #12, already merged in #12__" in told[0].message
+    assert ", and ABC-7, already merged in ABC-7__" in told[0].message
+
+
+def test_an_action_is_named_in_a_command_by_few_words_that_no_other_action_has() -> None:
+    actions = ["After #12: deploy to the moon", "After #12: tell Ada", "- ABC-7: x", "ABC-7", "Write"]
+    text = checkpoint_text(status="in_progress", next_actions=actions)
+    documents = [summarize_document(check_document(PATH, text.encode(), now=THEN))]
+    told = found(checks.find_shipped_actions, world(documents=documents, merged=MERGED, read_text={PATH: text}.get))
+    names = {one.where[-1]: shlex.split(one.hint.partition(": ")[2])[3:] for one in told}
+    assert names == {"0": ["After #12: deploy"], "1": ["After #12: tell"], "2": ["2"], "3": ["ABC-7"]}
+
+
 @pytest.mark.parametrize(
     ("actions", "says"),
     [
         (["Merge #12 and deploy"], "record what is left: checkpoint update"),
         (["After #12 lands, deploy"], "the work can continue: record what is next: checkpoint update"),
         (["Merge #12"], "mark it done; record what is next: checkpoint done"),
-        (["Merge #12 and deploy", "Write"], "record what is left, and remove it: checkpoint"),
+        (["Merge #12 and deploy", "Write"], "once the rest is done: checkpoint done build '#12'"),
     ],
 )
 def test_the_only_next_action_is_replaced_and_never_removed(actions: list[str], says: str) -> None:
