@@ -4,6 +4,7 @@ from checkpoint_git.cli.render.screen import Screen
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.outcome import Outcome
 from checkpoint_git.core.terminal_text import escape_controls
+from checkpoint_git.protocols.digest import rank
 
 _SHOWN = 10  # annotations of one level that GitHub shows of one step
 _COMMANDS = {"error": "error", "warning": "warning", "note": "notice"}
@@ -15,7 +16,7 @@ def render(command: str, outcome: Outcome, screen: Screen) -> list[str]:
     """One annotation per finding and nothing else: whoever reads the log obeys every line that begins with ::."""
     lines: list[str] = []
     for level, command_name in _COMMANDS.items():
-        found = [annotate(finding) for finding in outcome.findings if finding.level == level]
+        found = [annotate(one) for one in sorted(outcome.findings, key=rank) if one.level == level]
         if len(found) > _SHOWN:
             told = f"{len(found)} of these; {_SHOWN - 1} are shown beside their lines, and the job's log has all"
             lines.append(f"::{command_name} title=checkpoint {_property(command)}::{told}")

@@ -18,11 +18,15 @@ _MARKER = re.compile(r"^(?:[-+=](?=[-=\s]|$)|\d{1,9}(?=[.)](?:\s|$)))")
 def render(command: str, outcome: Outcome, screen: Screen) -> list[str]:
     show = _render_source if command in _SHOWING_SOURCE else _render_blocks
     parts = [] if screen.quiet else list(show(outcome.blocks))
-    if outcome.findings:
+    shown = [entry for entry, _ in outcome.digest.entries] if outcome.digest else outcome.findings
+    if shown:
         headers = ("level", "place", "message", "hint", "code")
-        rows = [(one.level, one.place, one.message, one.hint, one.code) for one in outcome.findings]
+        rows = [(one.level, one.place, one.message, one.hint, one.code) for one in shown]
         parts.append(_render_table(Table(headers, rows)))
     parts += [] if screen.quiet else list(_render_blocks(outcome.summary))
+    parts += (
+        list(_render_blocks([Line(outcome.digest.count(len(shown), len(outcome.findings)))])) if outcome.digest else []
+    )
     return ["\n".join(parts)]
 
 

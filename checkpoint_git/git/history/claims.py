@@ -23,7 +23,7 @@ class Claims(NamedTuple):
 
 
 MERGE_RULE = "the subject of a merge commit"
-SQUASH_RULE = "the number at the end of the subject, as a squash merge writes it"
+SQUASH_RULE = "the number of a squash merge"
 TICKET_RULE = "the ticket that the subject is about"
 CLOSES_RULE = "a closing keyword"
 TRAILER_RULE = "a trailer that names the pull request"

@@ -256,7 +256,7 @@ def find_changed_files(summary: DocumentSummary, facts: SkillFacts) -> list[tupl
 def _describe_changes(changed: Sequence[tuple[NamedFile, Change]]) -> str:
     named = [f'{shorten(file.path, 80)} ({step.id[:9]} "{shorten(step.subject, 50)}")' for file, step in changed]
     start = "a generated file changed" if len(named) == 1 else f"{len(named)} generated files changed"
-    return f"{start}: {join_some(named)}"
+    return f"{start}: {join_some(named, 3)}"
 
 
 # merged work

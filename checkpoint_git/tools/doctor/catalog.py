@@ -8,6 +8,7 @@ from importlib import import_module
 from checkpoint_git.protocols.check import Check, collect_checks
 from checkpoint_git.protocols.contract import load_part
 from checkpoint_git.protocols.registry import PROTOCOLS
+from checkpoint_git.tools.doctor.settings import VALIDATED
 
 SAFE = "safe"  # what a bare --fix asks for: every fix that needs no name
 _TOOLS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
@@ -39,3 +40,10 @@ def is_code(word: str) -> bool:
     """Also a finding of a check that has a whole group: "workflow/..."."""
     group = word.partition("/")[0]
     return any(check.matches(word) or check.code == group for check in list_checks())
+
+
+def find_option(code: str) -> str:
+    """The option that has only the check run which has such findings, "" for the doctor's own."""
+    room = "schema" if code.partition("/")[0] in VALIDATED else code.partition("/")[0]
+    known = [check.code for check in list_checks() if check.code in (code, room)]
+    return f" --check={code if code in known else room}" if known else ""

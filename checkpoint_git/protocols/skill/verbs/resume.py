@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
-from checkpoint_git.core.outcome import Block, Invocation, Line, Outcome
+from checkpoint_git.core.outcome import Block, Digest, Invocation, Line, Outcome
 from checkpoint_git.core.terminal_text import quote_word, shorten
 from checkpoint_git.core.untrusted_text import hide_secrets
 from checkpoint_git.disk.discover import Place, find_place, plan_place
@@ -122,8 +122,20 @@ def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     ahead, left = find_ahead(place, invocation.now, args.skill) if os.path.isdir(place.directory) else ([], "")
     elsewhere: list[Block] = [Line(text, "warn", hang=2) for text in (*(one.line for one in ahead), left) if text]
     data = {**_data(result), "worktrees": [one._asdict() for one in ahead], "not_compared": left}
-    outcome = Outcome(data, [*_blocks(result, others), *elsewhere], [*errors, *result.drift], 1 if stops else 0)
+    findings, code = [*errors, *result.drift], 1 if stops else 0
+    outcome = Outcome(data, [*_blocks(result, others), *elsewhere], findings, code, digest=_fold(findings, args.skill))
     return add_gaps(outcome, (place.work_tree, place.git_dir), invocation)
+
+
+def _fold(findings: Sequence[Finding], skill: str) -> Digest | None:
+    """None where no two of them have one cause."""
+    if len(findings) < 2:
+        return None
+    from checkpoint_git.protocols.digest import make_digest
+
+    every = f"checkpoint resume --json {quote_word(skill)}"
+    digest = make_digest(findings, every, lambda code: every)
+    return digest if len(digest.entries) < len(findings) else None
 
 
 def _blocks(result: ResumeResult, others: list[str] | None) -> list[Block]:

@@ -3,9 +3,14 @@
 import pytest
 
 from checkpoint_git.core.finding import Finding, Level
-from checkpoint_git.tools.doctor.digest import fold
+from checkpoint_git.protocols.digest import fold
+from checkpoint_git.tools.doctor.catalog import find_option
 
 ALL = "checkpoint doctor --full"
+
+
+def name_all(code: str) -> str:
+    return f"{ALL}{find_option(code)}"
 
 
 def finding(
@@ -27,13 +32,13 @@ def over(*skills: str) -> frozenset[str]:
 
 
 def said(findings: list[Finding], closed: frozenset[str] = frozenset()) -> list[tuple[str, str]]:
-    return [(entry.message, entry.hint) for entry, _ in fold(findings, closed, ALL)]
+    return [(entry.message, entry.hint) for entry, _ in fold(findings, closed, name_all)]
 
 
 def test_a_single_finding_is_shown_as_it_is() -> None:
     one = finding("drift/stale-blocked", hint="ask", cause="blocked checkpoints")
-    assert fold([one], frozenset(), ALL) == [(one, 1)]
-    assert fold([], frozenset(), ALL) == []
+    assert fold([one], frozenset(), name_all) == [(one, 1)]
+    assert fold([], frozenset(), name_all) == []
 
 
 def test_one_cause_that_one_command_fixes_is_one_line_with_that_command() -> None:
@@ -97,7 +102,7 @@ def test_errors_and_setup_come_first_then_merged_work_then_housekeeping() -> Non
     ]
     for step in (1, 3, 7, 9):  # coprime to their number: each an order of its own
         order = [ranked[at * step % len(ranked)] for at in range(len(ranked))]
-        assert [(one.level, one.code) for one, _ in fold(order, frozenset(), ALL)] == [
+        assert [(one.level, one.code) for one, _ in fold(order, frozenset(), name_all)] == [
             (one.level, one.code) for one in ranked
         ]
 
@@ -105,7 +110,7 @@ def test_errors_and_setup_come_first_then_merged_work_then_housekeeping() -> Non
 def test_checkpoints_that_are_over_are_one_line_at_the_end() -> None:
     found = [finding(code, "old") for code in ("drift/file-changed", "skill/summary-too-long", "drift/commit-unknown")]
     found += [finding("drift/file-changed", "older"), finding("drift/stale-in-progress", "build")]
-    folded = fold(found, over("old", "older"), ALL)
+    folded = fold(found, over("old", "older"), name_all)
     assert [(one.code, count) for one, count in folded] == [("drift/stale-in-progress", 1), ("", 4)]
     assert folded[-1][0].message == "4 findings in 2 checkpoints that were complete long ago (old, older)"
     assert folded[-1][0].hint.endswith(": checkpoint reset old")
@@ -118,18 +123,39 @@ def test_of_a_checkpoint_that_is_over_errors_and_merges_are_told() -> None:
         finding("content/unreviewed", "old"),
         finding("git/ignored", "old"),
     ]
-    assert {one.code for one, _ in fold(found, over("old"), ALL)} == {one.code for one in found}
+    assert {one.code for one, _ in fold(found, over("old"), name_all)} == {one.code for one in found}
 
 
 def test_one_command_counts_what_it_fixes_in_those_that_are_over_too() -> None:
     found = [moved("build", 1), moved("old", 2)]
-    assert [count for _, count in fold(found, over("old"), ALL)] == [2]
-    assert [count for _, count in fold(found[1:] * 2, over("old"), ALL)] == [2]
+    assert [count for _, count in fold(found, over("old"), name_all)] == [2]
+    assert [count for _, count in fold(found[1:] * 2, over("old"), name_all)] == [2]
 
 
 def test_a_thousand_checkpoints_are_a_screen_and_every_finding_is_counted() -> None:
     codes = ("skill/a", "skill/b", "drift/stale-in-progress", "drift/file-missing", "git/ignored")
     found = [finding(code, f"s{at}", f"{code} {at}", hint=f"{at}") for at in range(1000) for code in codes]
-    folded = fold(found, over(*(f"s{at}" for at in range(0, 1000, 2))), ALL)
+    folded = fold(found, over(*(f"s{at}" for at in range(0, 1000, 2))), name_all)
     assert len(folded) <= 20
     assert sum(count for _, count in folded) == len(found)
+
+
+def test_a_file_that_several_checkpoints_list_counts_once_and_a_checkpoint_for_itself() -> None:
+    found = [moved(skill, at) for skill in ("api", "web") for at in (1, 2)]
+    assert [message for message, _ in said(found)] == ["2 files moved: a/ -> b/ (api, web)"]
+    found = [finding("drift/project-dir", skill, hint="it", cause="elsewhere") for skill in ("api", "web")]
+    assert [message for message, _ in said(found)] == ["2 elsewhere (api, web)"]
+
+
+def test_causes_that_are_too_many_for_a_screen_share_a_line_with_the_command_that_fixes_them() -> None:
+    code, fix = "drift/action-shipped", "mark it done: checkpoint doctor build --fix=drift/action-shipped"
+    found = [finding(code, message=f"#{at}", hint=fix, cause=f"ask for #{at}") for at in range(15)]
+    found += [
+        finding(code, "web", f"#{at}", hint=f"checkpoint done web {at}", cause=f"ask for {at}") for at in range(15)
+    ]
+    found += [finding("install/missing", "")]
+    assert [(message, hint) for message, hint in said(found)[1:]] == [
+        ("build: #0 (and 14 like it)", fix),
+        ("web: #0 (and 14 like it)", f"for the hint of each: {ALL} --check={code}"),
+    ]
+    assert len(said(found[20:])) == 11

@@ -1,16 +1,16 @@
 """Findings folded for a person: one line for one cause, and what helps most comes first."""
 
 import os
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 
 from checkpoint_git.core.finding import LEVELS, Finding
+from checkpoint_git.core.outcome import Digest
 from checkpoint_git.core.terminal_text import join_some, plural, quote_word
 from checkpoint_git.protocols.contract import skill_layout
-from checkpoint_git.tools.doctor.catalog import list_checks
-from checkpoint_git.tools.doctor.settings import VALIDATED
 
 _MOST = 20  # entries that are not folded further
-_SINGLY = (3, 1)  # how many findings of one code have a line each; the first with which the entries are few enough
+_SMALL = 3  # findings of one cause that have a line each, if there is room
+_ABOUT_NAMES = ("drift/file-missing", "drift/commit-unknown")  # the cause is about files, and several may list one
 # Codes, or the groups they begin with, by how much they help. Others rank where the blank is.
 _ORDER = (
     *("doctor", "install", "driver", "hooks", "diff", "merge", "drift/action-shipped", "drift/blocker-shipped"),
@@ -20,8 +20,20 @@ _ORDER = (
 _WORK_IN_PROGRESS = ("drift", "skill", "content/rotation-due")  # what does not matter of a checkpoint that is over
 
 
-def fold(findings: Sequence[Finding], over: frozenset[str], command: str) -> list[tuple[Finding, int]]:
-    """Entries, each with its count. over: paths of checkpoints completed long ago. command: shows all findings."""
+def make_digest(
+    findings: Sequence[Finding], command: str, name_all: Callable[[str], str], over: frozenset[str] = frozenset()
+) -> Digest:
+    """command: shows all findings. over, name_all: see fold."""
+    entries, shorter = (fold(findings, over, name_all, most) for most in (_MOST, 0))
+    return Digest(entries, command, shorter)
+
+
+def fold(
+    findings: Sequence[Finding], over: frozenset[str], name_all: Callable[[str], str], most: int = _MOST
+) -> list[tuple[Finding, int]]:
+    """Entries, each with its count. over: paths of checkpoints completed long ago. name_all: the command that shows all
+    findings of a code. most: entries, from more of which on causes share one.
+    """
     together: dict[tuple[str, str, str], list[Finding]] = {}
     for finding in findings:
         together.setdefault((finding.level, finding.code, finding.cause), []).append(finding)
@@ -31,13 +43,23 @@ def fold(findings: Sequence[Finding], over: frozenset[str], command: str) -> lis
         if not (current and _shared_fix(group)):
             aside += [one for one in group if _is_over(one, over)]
             together[key] = current
-    groups = sorted((group for group in together.values() if group), key=_rank)
-    entries = list[tuple[Finding, int]]()
-    for most in _SINGLY:
-        entries = [entry for group in groups for entry in _fold_group(group, most, command)]
-        if len(entries) <= _MOST:
+    groups = [group for group in together.values() if group]
+    groups.sort(key=lambda group: (rank(group[0]), -len(group)))
+    for chosen, singly in ((groups, _SMALL), (groups, 1), (_join_causes(groups), 1)):
+        entries = [entry for group in chosen for entry in _fold_group(group, singly, name_all)]
+        if len(entries) <= most:
             break
     return [*entries, *_fold_over(aside)]
+
+
+def _join_causes(groups: Sequence[Sequence[Finding]]) -> list[list[Finding]]:
+    """Small groups of one code as one, apart from what --fix does."""
+    joined: dict[tuple[str, str, str], list[Finding]] = {}
+    for group in groups:
+        fix = f"--fix={group[0].code}" if group[0].hint.endswith(f"--fix={group[0].code}") else ""
+        own = group[0].cause if len(group) > _SMALL else ""
+        joined.setdefault((group[0].level, group[0].code, own or fix), []).extend(group)
+    return list(joined.values())
 
 
 def _is_over(finding: Finding, over: frozenset[str]) -> bool:
@@ -49,28 +71,29 @@ def _begins(code: str, start: str) -> bool:
     return code == start or code.startswith(f"{start}/")
 
 
-def _rank(group: Sequence[Finding]) -> tuple[int, int, int]:
-    code = group[0].code
-    order = next((at for at, start in enumerate(_ORDER) if _begins(code, start)), _ORDER.index(""))
-    return LEVELS.index(group[0].level), order, -len(group)
+def rank(finding: Finding) -> tuple[int, int]:
+    """The smaller, the more it matters."""
+    order = next((at for at, start in enumerate(_ORDER) if _begins(finding.code, start)), _ORDER.index(""))
+    return LEVELS.index(finding.level), order
 
 
-def _fold_group(group: Sequence[Finding], most: int, command: str) -> Iterator[tuple[Finding, int]]:
+def _fold_group(group: Sequence[Finding], singly: int, name_all: Callable[[str], str]) -> Iterator[tuple[Finding, int]]:
     first = group[0]
     shared = _shared_fix(group) if len(group) > 1 else ""
-    if len(group) == 1 or (not shared and len(group) <= most):
+    if len(group) == 1 or (not shared and len(group) <= singly):
         yield from ((one, 1) for one in group)
         return
     names = _name_files(group)
-    if first.cause:  # words that a number goes before
-        message = f"{len(group)} {first.cause}{f' ({join_some(names, 3)})' if names else ''}"
+    if first.cause and all(one.cause == first.cause for one in group):  # words that a number goes before
+        number = len({one.message for one in group}) if first.code in _ABOUT_NAMES else len(group)
+        message = f"{number} {first.cause}{f' ({join_some(names, 3)})' if names else ''}"
     else:
         own = _name_files([first])
         others = [name for name in names if name not in own]
         where = f": {join_some(others, 3)}" if others else ""
         lead = f"{own[0]}: " if own and not first.message.startswith(own[0]) else ""
         message = f"{lead}{first.message} (and {len(group) - 1} like it{where})"
-    hint = shared or f"for the hint of each: {command}{_find_check(first.code)}"
+    hint = shared or f"for the hint of each: {name_all(first.code)}"
     yield Finding(first.code, first.level, message, hint=hint), len(group)
 
 
@@ -83,13 +106,6 @@ def _shared_fix(group: Sequence[Finding]) -> str:
         return hint if all(one.hint == hint for one in group) else ""
     every = " --all" if any("checkpoint -C " in one.hint for one in group) else ""
     return f"{hint.partition('checkpoint ')[0]}checkpoint doctor{every} {fix}"
-
-
-def _find_check(code: str) -> str:
-    """The option that has only the check run which has such findings, "" for the doctor's own."""
-    room = "schema" if code.partition("/")[0] in VALIDATED else code.partition("/")[0]
-    known = [check.code for check in list_checks() if check.code in (code, room)]
-    return f" --check={code if code in known else room}" if known else ""
 
 
 def _fold_over(aside: Sequence[Finding]) -> Iterator[tuple[Finding, int]]:
