@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple, TextIO
 
 from checkpoint_git.core.finding import Finding, Level, has_errors
-from checkpoint_git.core.terminal_text import escape_controls, plural
+from checkpoint_git.core.terminal_text import escape_controls
 
 Style = Literal["", "strong", "good", "warn", "bad", "dim"]
 Glyph = Literal["", "complete", "in_progress", "not_started", "blocked", "failed", "decision", "stale"]
@@ -73,21 +73,10 @@ class Rule(NamedTuple):
 
 
 class Digest(NamedTuple):
-    """The findings for a person: each entry with how many it stands for. command: shows every finding. shorter: the
-    entries where these do not fit on a screen.
-    """
+    """The findings for a person: each entry with how many it stands for. command: shows every finding."""
 
     entries: Sequence[tuple[Finding, int]]
     command: str
-    shorter: Sequence[tuple[Finding, int]] = ()
-
-    def count(self, shown: int, total: int) -> str:
-        """How many of all findings the first entries leave out, or stand for; "" where each is one."""
-        left = total - sum(count for _, count in self.entries[:shown])
-        if not left and total == shown:
-            return ""
-        text = f"{plural(left, 'finding')} not shown" if left else f"{plural(total, 'finding')} in all"
-        return f"{text}; each of them: {self.command}"
 
 
 class Outcome(NamedTuple):

@@ -4,7 +4,6 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 
 from checkpoint_git.core.finding import LEVELS, Finding
-from checkpoint_git.core.outcome import Digest
 from checkpoint_git.core.terminal_text import join_some, plural, quote_word
 from checkpoint_git.protocols.contract import skill_layout
 
@@ -20,19 +19,11 @@ _ORDER = (
 _WORK_IN_PROGRESS = ("drift", "skill", "content/rotation-due")  # what does not matter of a checkpoint that is over
 
 
-def make_digest(
-    findings: Sequence[Finding], command: str, name_all: Callable[[str], str], over: frozenset[str] = frozenset()
-) -> Digest:
-    """command: shows all findings. over, name_all: see fold."""
-    entries, shorter = (fold(findings, over, name_all, most) for most in (_MOST, 0))
-    return Digest(entries, command, shorter)
-
-
 def fold(
-    findings: Sequence[Finding], over: frozenset[str], name_all: Callable[[str], str], most: int = _MOST
+    findings: Sequence[Finding], over: frozenset[str], name_all: Callable[[str], str]
 ) -> list[tuple[Finding, int]]:
     """Entries, each with its count. over: paths of checkpoints completed long ago. name_all: the command that shows all
-    findings of a code. most: entries, from more of which on causes share one.
+    findings of a code.
     """
     together: dict[tuple[str, str, str], list[Finding]] = {}
     for finding in findings:
@@ -43,11 +34,10 @@ def fold(
         if not (current and _shared_fix(group)):
             aside += [one for one in group if _is_over(one, over)]
             together[key] = current
-    groups = [group for group in together.values() if group]
-    groups.sort(key=lambda group: (rank(group[0]), -len(group)))
-    for chosen, singly in ((groups, _SMALL), (groups, 1), (_join_causes(groups), 1)):
+    groups = sorted((group for group in together.values() if group), key=lambda group: (rank(group[0]), -len(group)))
+    for chosen, singly in ((groups, _SMALL), (_join_causes(groups), _SMALL), (_join_causes(groups), 1)):
         entries = [entry for group in chosen for entry in _fold_group(group, singly, name_all)]
-        if len(entries) <= most:
+        if len(entries) <= _MOST:
             break
     return [*entries, *_fold_over(aside)]
 

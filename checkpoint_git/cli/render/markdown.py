@@ -24,9 +24,6 @@ def render(command: str, outcome: Outcome, screen: Screen) -> list[str]:
         rows = [(one.level, one.place, one.message, one.hint, one.code) for one in shown]
         parts.append(_render_table(Table(headers, rows)))
     parts += [] if screen.quiet else list(_render_blocks(outcome.summary))
-    parts += (
-        list(_render_blocks([Line(outcome.digest.count(len(shown), len(outcome.findings)))])) if outcome.digest else []
-    )
     return ["\n".join(parts)]
 
 

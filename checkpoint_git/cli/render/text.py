@@ -6,7 +6,7 @@ from itertools import islice
 from checkpoint_git.cli.render.screen import GAP, GLYPHS, Screen, join, measure, paint
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.outcome import Block, Digest, Line, Outcome, Style, Table
-from checkpoint_git.core.terminal_text import escape_controls
+from checkpoint_git.core.terminal_text import escape_controls, plural
 
 _LEVEL_STYLES: dict[str, Style] = {"error": "bad", "warning": "warn", "note": "dim"}
 _PIECE = 2_000  # lines
@@ -24,12 +24,14 @@ def _render_lines(outcome: Outcome, screen: Screen) -> Iterator[str]:
         yield from render_block(block, screen)
     for finding in () if outcome.digest else outcome.findings:
         yield from render_finding(finding, screen)
-    digest, entries = _cut_digest(outcome.digest, screen) if outcome.digest else (None, [])
-    yield from (line for lines in entries for line in lines)
+    shown = _cut_digest(outcome.digest, screen) if outcome.digest else []
+    yield from (line for lines, _ in shown for line in lines)
     for block in () if screen.quiet else outcome.summary:
         yield from render_block(block, screen)
-    if digest and (text := digest.count(len(entries), len(outcome.findings))):
-        yield paint(text, "dim", screen)
+    left, folded = len(outcome.findings) - sum(count for _, count in shown), any(count > 1 for _, count in shown)
+    if outcome.digest and (left or folded):
+        text = f"{plural(left, 'finding')} not shown" if left else f"{plural(len(outcome.findings), 'finding')} in all"
+        yield paint(f"{text}; each of them: {outcome.digest.command}", "dim", screen)
 
 
 def render_block(block: Block, screen: Screen) -> Iterable[str]:
@@ -60,18 +62,16 @@ def render_finding(finding: Finding, screen: Screen) -> list[str]:
     return lines + [paint(line, "dim", screen) for line in hint]
 
 
-def _cut_digest(digest: Digest, screen: Screen) -> tuple[Digest, list[list[str]]]:
-    """The lines of as many entries as go on one screen, at least of one; of the shorter ones if not all go on it."""
-    shown, room = list[list[str]](), _SCREEN
-    for finding, _ in digest.entries:
+def _cut_digest(digest: Digest, screen: Screen) -> list[tuple[list[str], int]]:
+    """As many entries as go on one screen, at least one: their lines, and how many findings each stands for."""
+    shown, room = list[tuple[list[str], int]](), _SCREEN
+    for finding, count in digest.entries:
         lines = _render_entry(finding, screen)
         room -= sum(max(1, -(-measure(line) // screen.width)) if screen.width else 1 for line in lines)
-        if room < 0 and digest.shorter:
-            return _cut_digest(digest._replace(entries=digest.shorter, shorter=()), screen)
         if room < 0 and shown:
             break
-        shown.append(lines)
-    return digest, shown
+        shown.append((lines, count))
+    return shown
 
 
 def _render_entry(finding: Finding, screen: Screen) -> list[str]:

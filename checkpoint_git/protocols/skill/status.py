@@ -57,9 +57,8 @@ def status(
         documents.append(document._replace(text=None) if is_whole else outline(document))
     shipped = read_shipped(place, documents)
     broken += shipped.findings
-    states = find_states(
-        documents, now, shipped.find_action, shipped.find_proposal
-    )  # of all: tickets can lead to another's
+    # of all: tickets can lead to another's
+    states = find_states(documents, now, shipped.find_action, shipped.find_proposal)
     if skill is not None:
         check_skill_name(skill)
         states = [state for state in states if state.skill == skill]

@@ -8,7 +8,7 @@ from typing import Any
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import LEVELS, Finding
-from checkpoint_git.core.outcome import Invocation, Line, Outcome, Rule, Style, Table
+from checkpoint_git.core.outcome import Digest, Invocation, Line, Outcome, Rule, Style, Table
 from checkpoint_git.core.progress import show_progress
 from checkpoint_git.core.terminal_text import escape_controls, join_some, plural, quote_word, shorten
 from checkpoint_git.disk.discover import Place, find_place, find_repository, relative_path
@@ -17,7 +17,7 @@ from checkpoint_git.git.repository import Repository, may_be_bare, read_reposito
 from checkpoint_git.git.staged import read_committed
 from checkpoint_git.git.worktree import list_roots
 from checkpoint_git.protocols.check import Check, Context, run_checks
-from checkpoint_git.protocols.digest import make_digest
+from checkpoint_git.protocols.digest import fold
 from checkpoint_git.protocols.typed_hints import type_hints
 from checkpoint_git.protocols.validate import iterate_checked
 from checkpoint_git.tools.doctor.catalog import SAFE, choose_checks, find_option, list_checks
@@ -193,5 +193,6 @@ def _conclude(
     checks = "".join(f" --check={quote_word(code)}" for code in args.check)
     digest = None
     if not args.full:
-        digest = make_digest(findings, f"{command}{checks}", lambda code: f"{command}{find_option(code)}", over)
+        entries = fold(findings, over, lambda code: f"{command}{find_option(code)}")
+        digest = Digest(entries, f"{command}{checks}")
     return Outcome({**data, **counts, "suppressed": suppressed}, (), findings, int(failed), summary, digest=digest)

@@ -123,19 +123,13 @@ def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     elsewhere: list[Block] = [Line(text, "warn", hang=2) for text in (*(one.line for one in ahead), left) if text]
     data = {**_data(result), "worktrees": [one._asdict() for one in ahead], "not_compared": left}
     findings, code = [*errors, *result.drift], 1 if stops else 0
-    outcome = Outcome(data, [*_blocks(result, others), *elsewhere], findings, code, digest=_fold(findings, args.skill))
+    outcome = Outcome(data, [*_blocks(result, others), *elsewhere], findings, code)
+    if len(findings) > len({(one.code, one.cause or one) for one in findings}):
+        from checkpoint_git.protocols.digest import fold
+
+        every = f"checkpoint resume --json {quote_word(args.skill)}"
+        outcome = outcome._replace(digest=Digest(fold(findings, frozenset(), lambda code: every), every))
     return add_gaps(outcome, (place.work_tree, place.git_dir), invocation)
-
-
-def _fold(findings: Sequence[Finding], skill: str) -> Digest | None:
-    """None where no two of them have one cause."""
-    if len(findings) < 2:
-        return None
-    from checkpoint_git.protocols.digest import make_digest
-
-    every = f"checkpoint resume --json {quote_word(skill)}"
-    digest = make_digest(findings, every, lambda code: every)
-    return digest if len(digest.entries) < len(findings) else None
 
 
 def _blocks(result: ResumeResult, others: list[str] | None) -> list[Block]:
