@@ -22,9 +22,7 @@ _WORK_IN_PROGRESS = ("drift", "skill", "content/rotation-due")  # what does not 
 def fold(
     findings: Sequence[Finding], over: frozenset[str], name_all: Callable[[str], str]
 ) -> list[tuple[Finding, int]]:
-    """Entries, each with its count. over: paths of checkpoints completed long ago. name_all: the command that shows all
-    findings of a code.
-    """
+    """Entries with their counts. over: paths of checkpoints completed long ago. name_all: what shows all of a code."""
     together: dict[tuple[str, str, str], list[Finding]] = {}
     for finding in findings:
         together.setdefault((finding.level, finding.code, finding.cause), []).append(finding)
@@ -46,9 +44,9 @@ def _join_causes(groups: Sequence[Sequence[Finding]]) -> list[list[Finding]]:
     """Small groups of one code as one, apart from what --fix does."""
     joined: dict[tuple[str, str, str], list[Finding]] = {}
     for group in groups:
-        fix = f"--fix={group[0].code}" if group[0].hint.endswith(f"--fix={group[0].code}") else ""
-        own = group[0].cause if len(group) > _SMALL else ""
-        joined.setdefault((group[0].level, group[0].code, own or fix), []).extend(group)
+        one = group[0]
+        own = one.cause if len(group) > _SMALL else str(one.hint.endswith(f"--fix={one.code}"))
+        joined.setdefault((one.level, one.code, own), []).extend(group)
     return list(joined.values())
 
 
@@ -78,10 +76,8 @@ def _fold_group(group: Sequence[Finding], singly: int, name_all: Callable[[str],
         number = len({one.message for one in group}) if first.code in _ABOUT_NAMES else len(group)
         message = f"{number} {first.cause}{f' ({join_some(names, 3)})' if names else ''}"
     else:
-        own = _name_files([first])
-        others = [name for name in names if name not in own]
-        where = f": {join_some(others, 3)}" if others else ""
-        lead = f"{own[0]}: " if own and not first.message.startswith(own[0]) else ""
+        where = f": {join_some(names[1:], 3)}" if names[1:] else ""
+        lead = f"{names[0]}: " if names and not first.message.startswith(names[0]) else ""
         message = f"{lead}{first.message} (and {len(group) - 1} like it{where})"
     hint = shared or f"for the hint of each: {name_all(first.code)}"
     yield Finding(first.code, first.level, message, hint=hint), len(group)

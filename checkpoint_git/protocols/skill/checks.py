@@ -1,7 +1,7 @@
 """What the doctor checks in skill checkpoints: are they valid, and do they still agree with time, files and history?"""
 
 from collections.abc import Iterator, Mapping, Sequence
-from typing import Any, Literal
+from typing import Literal
 
 from checkpoint_git.core import jsontext
 from checkpoint_git.core.clock import DAY, write_instant
@@ -23,8 +23,8 @@ from checkpoint_git.protocols.validate import find_twins
 
 _FILES = "context_primer.generated_files"
 _LONGEST_ITEM = 300  # characters of a command that names it
-_MOST_WORDS = 20  # of an action's beginning in a command
-_GRACE = DAY  # a session commits its files soon after it wrote its checkpoint
+_FEW_WORDS = 8  # of an action's beginning in a command
+GRACE = DAY  # a session commits its files soon after it wrote its checkpoint
 
 
 # the files themselves
@@ -103,26 +103,23 @@ def _is_covered(facts: SkillFacts, summary: DocumentSummary, code: str) -> bool:
 @check("drift/stale-in-progress", "warning", remedy="continue it, or set another status")
 def find_stale_work(facts: SkillFacts) -> Iterator[Finding]:
     """In progress, and not updated for more than 7 days."""
-    limit = facts.limits["in_progress"]
-    for summary, days in facts.find_aged("in_progress"):
-        message = f"{summary.skill} is in_progress, and was not updated for {days} days (limit: {limit})"
-        hint = "continue it, or set --status=complete or failed; or record progress"
-        update = _update(summary, '--progress_summary="..."')
-        hint, cause = f"{hint}: {update}", f"checkpoints in progress were not updated for more than {limit} days"
-        yield Finding(
-            "drift/stale-in-progress", "warning", message, summary.path, "/updated_at", hint=hint, cause=cause
-        )
+    hint = "continue it, or set --status=complete or failed; or record progress"
+    return _find_stale(facts, "in_progress", "checkpoints in progress", hint, '--progress_summary="..."')
 
 
 @check("drift/stale-blocked", "warning", remedy="ask for the decision again")
 def find_stale_blocks(facts: SkillFacts) -> Iterator[Finding]:
     """Blocked for more than 3 days."""
-    limit = facts.limits["blocked"]
-    for summary, days in facts.find_aged("blocked"):
-        message = f"{summary.skill} is blocked, and was not updated for {days} days (limit: {limit})"
-        hint = f"ask for the decision again; once it is made: {_update(summary, '--status=in_progress')}"
-        cause = f"blocked checkpoints were not updated for more than {limit} days"
-        yield Finding("drift/stale-blocked", "warning", message, summary.path, "/updated_at", hint=hint, cause=cause)
+    hint = "ask for the decision again; once it is made"
+    return _find_stale(facts, "blocked", "blocked checkpoints", hint, "--status=in_progress")
+
+
+def _find_stale(facts: SkillFacts, status: str, which: str, advice: str, edit: str) -> Iterator[Finding]:
+    limit, code = facts.limits[status], f"drift/stale-{status.replace('_', '-')}"
+    for summary, days in facts.find_aged(status):
+        message = f"{summary.skill} is {status}, and was not updated for {days} days (limit: {limit})"
+        hint, cause = f"{advice}: {_update(summary, edit)}", f"{which} were not updated for more than {limit} days"
+        yield Finding(code, "warning", message, summary.path, "/updated_at", hint=hint, cause=cause)
 
 
 @check("drift/complete-but-moving", "note", remedy="`checkpoint reset NAME`")
@@ -242,7 +239,7 @@ def find_changed_files(summary: DocumentSummary, facts: SkillFacts) -> list[tupl
     committed = own[0] if own and facts.steps[own[0]].when >= written else 0
 
     def is_news(at: int) -> bool:
-        since = written if at < committed else written + _GRACE
+        since = written if at < committed else written + GRACE
         return facts.steps[at].when > since and summary.path not in facts.steps[at].paths
 
     changed: dict[str, tuple[NamedFile, Change]] = {}
@@ -274,6 +271,7 @@ _USES = {
 def find_shipped_actions(facts: SkillFacts) -> Iterator[Finding]:
     """A next action whose pull request or ticket is already merged."""
     for summary, passage, merged in _find_passages(facts, "actions"):
+        from checkpoint_git.protocols.skill.entries import find_action
         from checkpoint_git.protocols.skill.proof import find_closed, judge_action
         from checkpoint_git.protocols.skill.requests import asks_only_to_merge, find_uses
 
@@ -294,23 +292,16 @@ def find_shipped_actions(facts: SkillFacts) -> Iterator[Finding]:
             command = f'{command} --next "..."' if is_done else _update(summary, '--next_actions.0="..."')
         else:
             hint = "mark it done" if is_done else after
-            command = f"{command} {quote_word(_name_action(value, at, [*named, passage.text]))}"
+            names = (*named, " ".join(passage.text.split(" ")[:_FEW_WORDS]))  # what only this one has, else its number
+            usable = (name for name in names if name.isprintable() and name[:1] not in ("", "-"))
+            own = next((name for name in usable if find_action(value, name, "done") == at), str(at))
+            command = f"{command} {quote_word(own)}"
             if is_done and asks_only_to_merge(passage.text) and not any(map(action_done_when, actions[at : at + 1])):
                 command = _fix(summary, "drift/action-shipped")
         by = ", and ".join(f"{one}, already merged in {merged[one]}" for one in named)
         message, cause = f"next action {does} {by}", f"next actions {do} {by}"
         hint = f"{hint}: {command}"
         yield Finding("drift/action-shipped", level, message, summary.path, passage.where, hint=hint, cause=cause)
-
-
-def _name_action(value: dict[str, Any], at: int, names: Sequence[str]) -> str:
-    """The first of some names that is only this action's, or the beginning of the last one; its number otherwise."""
-    from checkpoint_git.protocols.skill.entries import find_action
-
-    words = names[-1].split(" ")
-    tried = [*names[:-1], *(" ".join(words[:count]) for count in range(3, _MOST_WORDS))]
-    usable = (name for name in tried if name.isprintable() and name[:1] not in ("", "-"))
-    return next((name for name in usable if find_action(value, name, "done") == at), str(at))
 
 
 @check("drift/blocker-shipped", "warning", remedy="mark the blocker resolved", fix="by name")
@@ -326,14 +317,12 @@ def find_shipped_resolutions(facts: SkillFacts) -> Iterator[Finding]:
             if reference in merged and is_resolved_by(passage.text, reference):
                 place = passage.where[1:].replace("/", ".")
                 level: Level = "warning"
-                message = f"is already merged: {reference} in {merged[reference]}"
+                what, edit = "the blocker's proposed resolution", place.removesuffix("proposed_resolution")
+                hint = f"check it, then mark the blocker resolved: {_update(summary, f'--{edit}resolved=true')}"
                 if place.startswith("depends_on"):
-                    level, message = "note", f"what the work depends on {message}"
+                    level, what = "note", "what the work depends on"
                     hint = f"the work can continue; remove this entry: {_update(summary, f'--{place}-=')}"
-                else:
-                    message = f"the blocker's proposed resolution {message}"
-                    resolved = f"--{place.removesuffix('proposed_resolution')}resolved=true"
-                    hint = f"check it, then mark the blocker resolved: {_update(summary, resolved)}"
+                message = f"{what} is already merged: {reference} in {merged[reference]}"
                 yield Finding("drift/blocker-shipped", level, message, summary.path, passage.where, hint=hint)
 
 
@@ -368,15 +357,15 @@ def find_unknown_commits(facts: SkillFacts) -> Iterator[Finding]:
             right = advise("write the intended commit", recorded.where, '="..."')
             right = right.replace(OWN, quote_word(summary.skill))
             if kind == "elsewhere":
-                trouble, hint = "not part of HEAD's history", f"was it rebased, or is this another branch? {right}"
+                trouble, where = "not part of HEAD's history", "HEAD's history"
+                hint = f"was it rebased, or is this another branch? {right}"
             elif facts.is_shallow:
-                level = "note"
-                trouble, hint = "not in this shallow clone", "to see whether it is real: git fetch --unshallow"
+                level, trouble, where = "note", "not in this shallow clone", "this shallow clone"
+                hint = "to see whether it is real: git fetch --unshallow"
             else:
-                trouble, hint = "this repository has no such commit", f"was it rebased away, or mistyped? {right}"
+                trouble, where = "this repository has no such commit", "this repository"
+                hint = f"was it rebased away, or mistyped? {right}"
             message = f"{recorded.key} names {recorded.id[:12]}: {trouble}"
-            here = "this shallow clone" if level == "note" else "this repository"
-            where = "HEAD's history" if kind == "elsewhere" else here
             cause = f"recorded commits are not in {where}"
             yield Finding("drift/commit-unknown", level, message, summary.path, recorded.where, hint=hint, cause=cause)
 

@@ -104,10 +104,10 @@ class SkillFacts:
         for file in self.files.get(summary.path, ()):
             new = file.detail if file.state == "missing" and file.fate == "renamed" else file.path
             by_entry.setdefault(file.at, []).append((file.path, new))
-        others = {*summary.listed, *(entry.split(" ", 1)[0] for entry in summary.listed)}
-        changed = {at: moves for at, moves in by_entry.items() if any(old != new for old, new in moves)}
         listed = summary.listed
-        return {at: (listed[at], follow_moves(listed[at], moves, others)) for at, moves in changed.items()}
+        others = {*listed, *(entry.split(" ", 1)[0] for entry in listed)}
+        changed = [(at, moves) for at, moves in by_entry.items() if any(old != new for old, new in moves)]
+        return {at: (listed[at], follow_moves(listed[at], moves, others)) for at, moves in changed}
 
     @fact("what git does not hold", {})
     def untracked(self) -> Mapping[str, Sequence[NamedFile]]:

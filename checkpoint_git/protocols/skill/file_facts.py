@@ -3,19 +3,18 @@
 import os
 from collections.abc import Mapping, Sequence
 
-from checkpoint_git.core.clock import DAY, read_instant
+from checkpoint_git.core.clock import read_instant
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.terminal_text import join_some, shorten
 from checkpoint_git.disk.discover import Place, is_inside
 from checkpoint_git.git.run import clean_env, read_names, run_git
 from checkpoint_git.protocols.document import Document
-from checkpoint_git.protocols.skill.checks import find_lost_projects, find_missing_files
+from checkpoint_git.protocols.skill.checks import GRACE, find_lost_projects, find_missing_files
 from checkpoint_git.protocols.skill.facts import NamedFile, make_facts
 from checkpoint_git.protocols.skill.views import text_field
 
 _MOST_NAMES = 200  # listed files, folders and patterns that git is asked about: it compares each with every file
-_GRACE = DAY  # a session commits its files soon after it wrote its checkpoint
 _STATUS = ["status", "--porcelain", "-z", "--untracked-files=all", "--no-renames", "--"]
 
 
@@ -59,7 +58,7 @@ def _find_start(work_tree: str, document: Document, instant: int, env: Mapping[s
     own = f":(literal){document.path}"
     since = ["rev-list", "-1", "HEAD", "--", own]
     if run_git([*_STATUS, own], work_tree, env=env).out:
-        since = ["rev-list", "-1", f"--before=@{instant + _GRACE} +0000", "HEAD"]
+        since = ["rev-list", "-1", f"--before=@{instant + GRACE} +0000", "HEAD"]
     return run_git(since, work_tree, env=env, check=False).out.decode().strip()  # fails without a commit
 
 

@@ -19,7 +19,8 @@ from checkpoint_git.protocols.skill import layout, store, views
 from checkpoint_git.protocols.skill.changes import KEPT_DONE
 from checkpoint_git.protocols.skill.facts import SkillFacts
 from checkpoint_git.protocols.skill.requests import asks_only_to_merge, find_resolution, find_shipped
-from checkpoint_git.protocols.skill.rotation import Moved, find_merged, history_document, history_marks, plan_rotation
+from checkpoint_git.protocols.skill.rotation import Moved, history_document, history_marks, plan_rotation
+from checkpoint_git.protocols.skill.shipped_actions import read_reverted
 from checkpoint_git.protocols.write import find_new_errors
 
 check_owner = store.check_owner
@@ -50,12 +51,7 @@ def _plan_file(context: Context, path: str, skill: str, findings: list[Finding])
     if before.value is None or before.text is None:
         return None
     renames = next((facts.find_renamed(one) for one in facts.summaries if one.path == path), {})
-    reverted: Mapping[str, str] = {}  # they stay, as `checkpoint rotate` keeps them
-    references = find_merged(before.value)
-    if references and place.work_tree is not None:
-        from checkpoint_git.git.history.merged import read_taken_back
-
-        reverted = read_taken_back(place.work_tree, references)
+    reverted, _ = read_reverted(place, before)  # they stay, as `checkpoint rotate` keeps them
     root = jsontext.parse(before.text)
     known = FixFacts(place.root, facts.proofs.get(path, {}), renames, reverted)
     fixed = fix_value(deepcopy(root.value), findings, known)

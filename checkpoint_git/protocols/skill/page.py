@@ -7,7 +7,6 @@ from typing import NamedTuple
 from checkpoint_git.core.clock import DAY
 from checkpoint_git.core.page import PageParts, Section, Tone, words
 from checkpoint_git.core.terminal_text import plural, shorten
-from checkpoint_git.disk.discover import Place
 from checkpoint_git.git.refs import read_commit_address
 from checkpoint_git.protocols.contract import Question, Summary
 from checkpoint_git.protocols.document import Document, find_broken
@@ -59,7 +58,10 @@ class PageFacts(NamedTuple):
 
 def summarize_for_page(question: Question) -> Summary:
     place, now = question.place, question.now
-    documents = _read_checkpoints(place, now)
+    documents = [  # of many, whole are only those of which a page shows more than an outline; blockers name rows
+        document if at < _MOST_SKILLS or views.open_blockers(document.value or {}) else views.outline(document)
+        for at, document in enumerate(store.iterate_documents(place, now))
+    ]
     shipped = read_shipped(place, documents)
     queue = plan_queue(documents, shipped.find_action, shipped.find_proposal, now)
     states = find_states(documents, now, shipped.find_action, shipped.find_proposal)
@@ -79,15 +81,6 @@ def summarize_for_page(question: Question) -> Summary:
     facts = PageFacts(documents, states, queue, lives, since, address)
     data = {"skills": len(states), "decisions": len(find_decisions(facts.states))}
     return Summary(data, [*find_broken(documents), *shipped.findings], page=make_parts(facts))
-
-
-def _read_checkpoints(place: Place, now: int) -> list[Document]:
-    """Of many, whole are only those of which a page shows more than an outline."""
-    documents = list[Document]()
-    for document in store.iterate_documents(place, now):
-        is_whole = len(documents) < _MOST_SKILLS or views.open_blockers(document.value or {})  # blockers name rows
-        documents.append(document if is_whole else views.outline(document))
-    return documents
 
 
 def make_parts(facts: PageFacts) -> PageParts:

@@ -125,15 +125,10 @@ class Context(NamedTuple):
 def find_context(document: Document | None, find_proof: FindProof = know_nothing) -> Context:
     """The context in a checkpoint's public part; items of the wrong type are left out."""
     value = (document.value if document else None) or {}
-
-    def texts(key: str) -> list[str]:
-        items = (item.get("path") if isinstance(item, dict) else item for item in views.read_primer(value, key))
-        return [item for item in items if isinstance(item, str)]
-
     blockers = views.open_blockers(value)
     rows = read_objects(value, "progress_table")
     return Context(
-        primer={key: texts(key) for key in PRIMER},
+        primer={key: [*filter(None, map(views.listed_path, views.read_primer(value, key)))] for key in PRIMER},
         decisions=[blocker for blocker in blockers if views.waits_on_user(blocker)],
         blockers=blockers,
         failed_rows=[str(row.get("label") or row.get("id")) for row in rows if row.get("status") == "failed"],
@@ -153,15 +148,12 @@ _SPELLED_OUT = 4
 def find_contradictions(document: Document) -> list[Finding]:
     """Where a checkpoint says two things about where it stands; without line numbers where validate did not find it."""
     found = [finding for finding in document.findings if finding.code in _CONTRADICTIONS]
-    more = _compare_status(document.value or {}, f"checkpoint update {quote_word(document.skill)}")
-    return [*found, *(finding._replace(path=document.path) for finding in (*more, *_tell_superseded(document)))]
-
-
-def _tell_superseded(document: Document) -> Iterator[Finding]:
+    more = [*_compare_status(document.value or {}, f"checkpoint update {quote_word(document.skill)}")]
     hint = f"once it is reviewed: checkpoint rotate {quote_word(document.skill)}"
     for text in views.describe_superseded(document.value or {}):
         message = f"the other side of a merge: {text}"
-        yield Finding("content/unreviewed", "warning", message, where="/superseded", hint=hint)
+        more.append(Finding("content/unreviewed", "warning", message, where="/superseded", hint=hint))
+    return [*found, *(finding._replace(path=document.path) for finding in more)]
 
 
 def _compare_status(value: dict[str, Any], update: str) -> Iterator[Finding]:

@@ -79,6 +79,22 @@ def read_proofs(
         return {}, [Finding("next/no-history", "note", message, hint=error.hint)]
 
 
+def read_reverted(place: Place, document: Document) -> tuple[Mapping[str, str], list[Finding]]:
+    """What reverts took back of what a checkpoint lists as merged, and why that is unknown."""
+    from checkpoint_git.protocols.skill.rotation import find_merged
+
+    references = find_merged(document.value or {})
+    if not references or place.work_tree is None:
+        return {}, []
+    from checkpoint_git.git.history.merged import read_taken_back
+
+    try:
+        return read_taken_back(place.work_tree, references), []
+    except CheckpointError as error:
+        message = f"the history could not be searched for reverts: {error.message}"
+        return {}, [Finding("rotate/no-history", "note", message, document.path, hint=error.hint)]
+
+
 def _find_naming(document: Document) -> tuple[str, list[str], list[str]]:
     """(created_at, next actions, what blockers propose and what is waited for): the texts with a digit in them."""
     value = document.value or {}

@@ -56,17 +56,22 @@ def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     roots = list_roots(top, invocation.env) if top and (args.all or os.path.abspath(invocation.cwd) == top) else []
     if args.all and top and not roots and not os.path.isdir(os.path.join(top, ".checkpoints")):
         return _conclude("no checkpoints in this repository", {"checks": [], "documents": 0}, [], [], args)
-    place = find_place(roots[0] if args.all and roots else invocation.cwd)
+    places = [find_place(folder) for folder in (roots if args.all and roots else [invocation.cwd])]
 
     def look(place: Place) -> Diagnosis:
         with show_progress(invocation) as tell:
             return diagnose(place, invocation.now, skill, checks, env=invocation.env, tell=tell)
 
-    places = [find_place(root) for root in roots] if args.all and roots else [place]
-    others = [relative_path(root, place.top) for root in roots if root != place.root and not skill and not args.all]
+    unread = [root for root in roots if root != places[0].root and not skill and not args.all]
+    others = [relative_path(root, places[0].top) for root in unread]
     found = [look(each) for each in places]
     if not words:
-        return _add_others(_report(_join(found), args, invocation.cwd), others)
+        outcome = _report(_join(found), args, invocation.cwd)
+        if others:
+            text = f"{len(others)} more in {escape_controls(join_some(others))}, not checked: checkpoint doctor --all"
+            summary = [*outcome.summary, Line(text, "warn", hang=2)]
+            outcome = outcome._replace(data={**outcome.data, "not_looked_at": others}, summary=summary)
+        return outcome
     from checkpoint_git.tools.doctor import fix  # who only looks needs neither init's plans nor the lock
 
     codes = fix.choose_codes(words, skill, invocation.env)
@@ -79,18 +84,14 @@ def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
             for at, each in enumerate(places)
         ]
         fixes, found = [one for one, _ in fixed], [left for _, left in fixed]
+    lists = {name: [item for one in fixes for item in one.data[name]] for name in fixes[0].data if name != "dry_run"}
     joined = _join(found)
     left = [*joined.findings, *(finding for one in fixes for finding in one.findings)]
     outcome = _report(joined._replace(findings=left), args, invocation.cwd)
     return outcome._replace(
-        data={**outcome.data, "fix": _join_data([one.data for one in fixes])},
+        data={**outcome.data, "fix": {"dry_run": args.dry_run, **lists}},
         blocks=[*dict.fromkeys(block for one in fixes for block in one.blocks), *outcome.blocks],
     )
-
-
-def _join_data(found: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    lists = {name: [item for one in found for item in one[name]] for name in found[0] if name != "dry_run"}
-    return {"dry_run": found[0]["dry_run"], **lists}
 
 
 def _join(found: Sequence[Diagnosis]) -> Diagnosis:
@@ -100,15 +101,6 @@ def _join(found: Sequence[Diagnosis]) -> Diagnosis:
     count = sum(one.documents for one in found)
     over = found[0].over.union(*(one.over for one in found))
     return found[0]._replace(documents=count, findings=findings, suppressed=suppressed, over=over)
-
-
-def _add_others(outcome: Outcome, folders: Sequence[str]) -> Outcome:
-    if not folders:
-        return outcome
-    named = escape_controls(join_some(folders))
-    text = f"{len(folders)} more in {named}, not checked: checkpoint doctor --all"
-    data = {**outcome.data, "not_looked_at": folders}
-    return outcome._replace(data=data, summary=[*outcome.summary, Line(text, "warn", hang=2)])
 
 
 def _split_fix_words(skill: str | None, words: Sequence[str]) -> tuple[str | None, list[str]]:

@@ -10,9 +10,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from checkpoint_git.cli import render
+from checkpoint_git.cli.render import github, markdown
 from checkpoint_git.cli.render.screen import Screen
 from checkpoint_git.core.finding import Finding
-from checkpoint_git.core.outcome import Outcome, Rule
+from checkpoint_git.core.outcome import Digest, Outcome, Rule
 
 SCHEMA = Path(__file__).parents[2] / "examples" / "sarif" / "sarif-schema-2.1.0.json"
 BAD = Finding("drift/x", "warning", "nothing was written for 9 days", "a b%/ü.json", "/rows/3", 6, 3, "mend it")
@@ -83,3 +84,22 @@ def test_annotations_come_by_weight() -> None:
     found = [Finding("a/b", level, level) for level in ("note", "error", "warning", "error")]
     said = render.render("doctor", Outcome({}, findings=found), "github", Screen())
     assert [line.split(" ")[0] for line in said.splitlines()] == ["::error", "::error", "::warning", "::notice"]
+
+
+def test_annotations_begin_with_what_matters_most() -> None:
+    found = [Finding(code, "warning", "m", code) for code in ("skill/x", "drift/project-dir", "install/missing")]
+    lines = github.render("doctor", Outcome({}, findings=found), Screen())
+    assert [line.partition("title=")[2].partition("::")[0] for line in lines] == [
+        "install/missing",
+        "drift/project-dir",
+        "skill/x",
+    ]
+
+
+def test_markdown_has_a_row_for_a_cause() -> None:
+    found = [Finding("a/b", "warning", str(at), f"{at}") for at in range(4)]
+    digest = Digest([(Finding("a/b", "warning", "4 files moved"), 4)], "doctor --full")
+    (page,) = markdown.render("doctor", Outcome({}, findings=found, digest=digest), Screen())
+    assert [line for line in page.split("\n") if line.startswith("| warning")] == [
+        "| warning |  | 4 files moved |  | a/b |"
+    ]

@@ -210,7 +210,7 @@ def test_an_action_is_named_in_a_command_by_few_words_that_no_other_action_has()
     documents = [summarize_document(check_document(PATH, text.encode(), now=THEN))]
     told = found(checks.find_shipped_actions, world(documents=documents, merged=MERGED, read_text={PATH: text}.get))
     names = {one.where[-1]: shlex.split(one.hint.partition(": ")[2])[3:] for one in told}
-    assert names == {"0": ["After #12: deploy"], "1": ["After #12: tell"], "2": ["2"], "3": ["ABC-7"]}
+    assert names == {"0": ["After #12: deploy to the moon"], "1": ["After #12: tell Ada"], "2": ["2"], "3": ["ABC-7"]}
 
 
 @pytest.mark.parametrize(

@@ -122,8 +122,8 @@ def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     ahead, left = find_ahead(place, invocation.now, args.skill) if os.path.isdir(place.directory) else ([], "")
     elsewhere: list[Block] = [Line(text, "warn", hang=2) for text in (*(one.line for one in ahead), left) if text]
     data = {**_data(result), "worktrees": [one._asdict() for one in ahead], "not_compared": left}
-    findings, code = [*errors, *result.drift], 1 if stops else 0
-    outcome = Outcome(data, [*_blocks(result, others), *elsewhere], findings, code)
+    findings = [*errors, *result.drift]
+    outcome = Outcome(data, [*_blocks(result, others), *elsewhere], findings, 1 if stops else 0)
     if len(findings) > len({(one.code, one.cause or one) for one in findings}):
         from checkpoint_git.protocols.digest import fold
 
@@ -197,15 +197,13 @@ def _action_lines(actions: Sequence[Action], bullet: str = "") -> list[Block]:
 def _background_lines(result: ResumeResult) -> list[Block]:
     """What was done last, and the tickets of other skills, among which may be the source of this one's work."""
     done = [Line(f"  - {text}{f' ({at})' if at else ''}", hang=4) for text, at in result.context.recently_done]
-    tickets = [Line(f"  - {_ticket_text(ref)}", hang=4) for ref in result.siblings[:_MOST_TICKETS]]
+    tickets = list[Block]()
+    for ref in result.siblings[:_MOST_TICKETS]:
+        words = (str(ref[name]) for name in ("id", "role", "provider", "url") if isinstance(ref.get(name), str | int))
+        tickets.append(Line(f"  - {ref['skill']}: {', '.join(words)}", hang=4))
     more = len(result.siblings) - len(tickets)
     tickets += [Line(f"  and {more} more: checkpoint show --tickets", "dim")] if more > 0 else []
     return [*_listed("Done last", done[:_MOST_DONE]), *_listed("Tickets of other skills", tickets)]
-
-
-def _ticket_text(ref: dict[str, Any]) -> str:
-    words = (str(ref[name]) for name in ("id", "role", "provider", "url") if isinstance(ref.get(name), str | int))
-    return f"{ref['skill']}: {', '.join(words)}"
 
 
 def _listed(title: str, lines: Sequence[Block]) -> list[Block]:

@@ -1,20 +1,19 @@
 """`checkpoint rotate`: move closed telemetry out of the active checkpoints into history."""
 
 import argparse
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import nullcontext
 from typing import NamedTuple
 
 from checkpoint_git.core import jsontext, jsonwrite
 from checkpoint_git.core.clock import write_instant
-from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.outcome import Block, Invocation, Line, Outcome
 from checkpoint_git.core.progress import follow
 from checkpoint_git.disk.discover import Place, find_place, relative_path
-from checkpoint_git.protocols.document import Document
 from checkpoint_git.protocols.skill import layout, rotation, store
 from checkpoint_git.protocols.skill.rotation import Kept, Moved
+from checkpoint_git.protocols.skill.shipped_actions import read_reverted
 from checkpoint_git.protocols.skill.views import is_reviewed
 from checkpoint_git.protocols.validate import FOREIGN
 from checkpoint_git.protocols.write import Tell, say_waiting
@@ -46,7 +45,7 @@ def rotate(place: Place, skill: str, now: int, *, dry_run: bool = False, on_wait
     """
     layout.check_skill_name(skill)
     # asked before the lock is taken: it can take a while
-    reverted, findings = _read_reverted(place, store.read_document(place, skill, now))
+    reverted, findings = read_reverted(place, store.read_document(place, skill, now))
     with nullcontext() if dry_run else store.writing(place, skill, on_wait):
         document = store.read_document(place, skill, now)
         is_foreign = any(finding.code == FOREIGN for finding in document.findings)
@@ -65,19 +64,6 @@ def rotate(place: Place, skill: str, now: int, *, dry_run: bool = False, on_wait
             store.write_checkpoint(place, skill, rest)
     saved = len(document.text.encode()) - len(rest)
     return RotateResult(skill, planned.moved, relative_path(path, place.top), planned.kept, saved, findings)
-
-
-def _read_reverted(place: Place, document: Document) -> tuple[Mapping[str, str], list[Finding]]:
-    references = rotation.find_merged(document.value or {})
-    if not references or place.work_tree is None:
-        return {}, []
-    from checkpoint_git.git.history.merged import read_taken_back
-
-    try:
-        return read_taken_back(place.work_tree, references), []
-    except CheckpointError as error:
-        message = f"the history could not be searched for reverts: {error.message}"
-        return {}, [Finding("rotate/no-history", "note", message, document.path, hint=error.hint)]
 
 
 def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:

@@ -394,3 +394,23 @@ def test_json_holds_the_plan_and_the_context(project: Path) -> None:
     assert data["context_primer"]["key_decisions"] == ["SQLite for storage", "Passkeys only"]
     assert data["progress"] == {"complete": 2, "total": 3}
     assert "skill_state" not in data
+
+
+def test_files_of_one_move_are_one_line_of_text_and_each_in_json(repo: GitRepo) -> None:
+    files = [f"lib/old name/{number}.txt" for number in range(6)]
+    for name in files:
+        repo.write(f"part/{name}", f"{name}\n" * 9)
+    repo.write(f"part/{FILE}", checkpoint_text(**listing(*files)))
+    commit_at(repo, "begin", "2026-03-02T09:40:00Z")
+    repo.git("mv", "part/lib/old name", "part/lib/new name")
+    commit_at(repo, "move", "2026-03-03T09:40:00Z")
+    ran = run_verb(resume, "build", cwd=repo.path / "part", now=LATER)
+    moved = [one for one in ran.outcome.findings if one.code == "drift/file-missing"]
+    assert [one.message.partition(", since")[0] for one in moved][:1] == [
+        "lib/old name/0.txt is now called lib/new name/0.txt"
+    ]
+    assert len(moved) == 6
+    assert ran.outcome.digest is not None
+    shown = [(entry.message, entry.hint, count) for entry, count in ran.outcome.digest.entries]
+    fix = "write the new name: checkpoint doctor build --fix=drift/file-missing"
+    assert ("6 files moved: lib/old name/ -> lib/new name/ (build)", fix, 6) in shown
