@@ -1,5 +1,6 @@
 """What one clause of a text says: its verb and the reference that this governs, a step, a state, a fact. Pure."""
 
+import re
 from itertools import dropwhile, pairwise, takewhile
 from typing import NamedTuple
 
@@ -153,7 +154,8 @@ class Head:
         """Whether a title follows the reference: "land #12 timeline data model", and not "merge #12 slack the team"."""
         title = self._behind
         begins = bool(title) and title[0][0].isalpha() and title[0] not in terms.ANDS | terms.AFTERWARDS
-        return begins and not {*title[1:2]} & terms.ARTICLES and not {*title[:8]} & terms.NOT_OF_A_TITLE
+        excluded = terms.NOT_OF_A_TITLE - (terms.OF_PARTS if self.kind == "review" else frozenset())
+        return begins and not {*title[1:2]} & terms.ARTICLES and not {*title[:8]} & excluded
 
     @staticmethod
     def _joins_a_noun(after: Words) -> bool:
@@ -192,7 +194,8 @@ def is_on_its_way(head: Words) -> bool:
     """Whether a clause says that a reference is about to land: "#12 is green", "#12 needs review", "#12: merge"."""
     words = [word.lower() for word in head]
     at = next((number for number, word in enumerate(words) if word.startswith(MARK)), len(words))
-    if at == len(words) or not all(word in terms.LIGHT for word in words[:at]):
+    is_named = at == 1 and re.search(r"\w-?[A-Z]", head[0])  # "ACME-APP #12", "Planner-PR #12"
+    if at == len(words) or not (is_named or all(word in terms.LIGHT for word in words[:at])):
         return False
     behind = words[at + 1 :]
     if {*behind[:1]} & terms.PAST or ({*behind[:1]} & terms.COPULAS and terms.PAST & {*behind[:4]}):
@@ -279,7 +282,7 @@ def states_something(head: Words, joint: str) -> bool:
     clause = words[1 : next((at for at, word in enumerate(words) if word in ("that", "which")), 10)]
     states = not is_verb and terms.STATING & {*clause[:10]}
     is_past = not is_verb and any(word.endswith("ed") and word[:2] != "un" and len(word) > 4 for word in words[:5])
-    return bool(states or is_past or words[0] in terms.LABELS | terms.STATED or words[-1] in terms.SETTLED)
+    return bool(states or is_past or words[0] in terms.LABELS | terms.STATED or words[-1].rpartition("-")[2] in terms.SETTLED)
 
 
 class _Step(NamedTuple):

@@ -68,6 +68,8 @@ class RequestText:
         plain = re.sub(r"\[([^\[\]]*)\]\([^()]*\)", r"\1", plain)  # a Markdown link
         plain = re.sub(r"https?://\S+|<!--[^<>]{0,200}-->|[*_\"\u201c\u201d«»]", "", plain)
         plain = re.sub(r"(?m)^\s*+(?:[-•+]\s+|\d+[.)]\s+|\[ ?\]\s*|#+\s+)*+", "", plain.strip()).replace("\n", " ; ")
+        plain = re.sub(rf"\ben (?={'|'.join(terms.TRUNKS)}\b)", "in ", plain)  # not the Dutch "and"
+        plain = re.sub(r"\ben (?=\w+ant\b)", "while ", plain)
         plain = re.sub(r"(?i)\b(rebase|squash) and merge\b", r"\1-merge", plain)
         plain = re.sub(r"(?i)\b(merge|approve|review|ci)(?: or (?:close|reject|decline)|/cd)\b", r"\1", plain)
         plain = re.sub(
@@ -241,7 +243,7 @@ def move_last_verb(clause: Clause) -> Clause:
     """The clause with its verb in front, where German or Dutch has it at the end: "Review von #12 abwarten"."""
     *words, last = [*clause.words, *clause.gate] or [""]
     before = {*map(str.lower, clause.words if clause.gate else words)}
-    known = {word for word in before if word[0].isalnum()} <= terms.LIGHT | terms.REVIEWED | terms.APPROVAL
+    known = {word for word in before if word[0].isalnum()} <= terms.KNOWN | terms.TRUNKS
     if last.lower() not in terms.FINAL_VERBS or not words or not known or phrase_at(words, 0, terms.VERBS):
         return clause
     return Clause([last, *clause.words[: None if clause.gate else -1]], clause.gate[:-1], clause.joint)

@@ -204,6 +204,8 @@ class _Reader:
         clause = move_last_verb(clause)
         head, detail = cut_detail(soften(clause.words))
         first = {word.lower() for word in head[:1]}
+        if first == {"read"} and not self._asked and not self._text.references(clause.words):
+            return  # on the way to what follows
         if self._asked and clause.joint == "or" and first & terms.DECLINING:
             return  # "merge #12 or close it"
         if not head:
@@ -273,6 +275,11 @@ class _Reader:
         kind = found.kind
         if clause.gate[:1] == ["before"] and not found.token:  # "get approval before merging #12"
             found = Head([*head, *clause.gate], self._text)
+        until = {*map(str.lower, clause.gate)}
+        is_until = bool({*clause.gate[:1]} & terms.UNTIL) and not until & terms.PAST - terms.LANDED
+        if is_until and kind in ("wait", "watch") and is_step(head) and not found.token and not goes_beyond(clause.gate):
+            self._asked += self._text.references(clause.gate)  # "watch the queue until #12 is through"
+            return True
         if found.token and (found.asks(is_gated=bool(clause.gate or condition)) or is_on_its_way(head)):
             if not self._asked:
                 self._is_owed = self._remains
