@@ -270,7 +270,7 @@ def states_something(head: Words, joint: str) -> bool:
     owes = any(one in terms.COPULAS and two in terms.UNDONE for one, two in pairwise(words))
     if terms.NEEDED & {*words} or (owes and not terms.HURDLES & {*words}):
         return words[0] in terms.EFFECTS  # "unblocks the remaining tests"
-    is_verb = words[0] in terms.DEEDS
+    is_verb = words[0] in terms.DEEDS and not "".join(words[1:2]).isdigit()  # "stage 3 is done"
     is_work = words[0] in terms.KEPT and (joint == "then" or not terms.MADE.isdisjoint(words[1:2] + words[-1:]))
     if words[0] in terms.EFFECTS and not is_work:  # "preserve a backup first" is work
         return True

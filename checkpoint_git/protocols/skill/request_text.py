@@ -68,8 +68,9 @@ class RequestText:
         plain = re.sub(r"\[([^\[\]]*)\]\([^()]*\)", r"\1", plain)  # a Markdown link
         plain = re.sub(r"https?://\S+|<!--[^<>]{0,200}-->|[*_\"\u201c\u201d«»]", "", plain)
         plain = re.sub(r"(?m)^\s*+(?:[-•+]\s+|\d+[.)]\s+|\[ ?\]\s*|#+\s+)*+", "", plain.strip()).replace("\n", " ; ")
-        plain = re.sub(rf"\ben (?={'|'.join(terms.TRUNKS)}\b)", "in ", plain)  # not the Dutch "and"
+        plain = re.sub(rf"\ben ++(?={'|'.join(terms.TRUNKS)}\b)", "in ", plain)  # not the Dutch "and"
         plain = re.sub(r"\ben (?=\w+ant\b)", "while ", plain)
+        plain = re.sub(r"(?i)\berst (danach|dann)\b", "later", plain)
         plain = re.sub(r"(?i)\b(rebase|squash) and merge\b", r"\1-merge", plain)
         plain = re.sub(r"(?i)\b(merge|approve|review|ci)(?: or (?:close|reject|decline)|/cd)\b", r"\1", plain)
         plain = re.sub(
@@ -226,10 +227,8 @@ def soften(words: list[str]) -> list[str]:
             at += phrase.count(" ") + 1
         elif words[at].lower() in terms.PREPARING and [*map(str.lower, words[at + 1 : at + 3])] == ["and", "merge"]:
             at += 2
-        elif (
-            start + 1 < len(words) and words[start].lower() in terms.ROLES and words[start + 1].lower() in terms.DUTIES
-        ):
-            at = start + 2
+        elif duty := _find_duty(words[at : at + 7]):
+            at += duty + 1
         elif words[start + 1 : start + 2] and words[start].lower() in terms.ROLES and words[start + 1] in terms.ACTS:
             if words[start + 2 : start + 3] == ["of"]:  # "team reviews of #12"
                 break
@@ -237,6 +236,14 @@ def soften(words: list[str]) -> list[str]:
         else:
             break
     return words[at:]
+
+
+def _find_duty(words: Words) -> int:
+    """Where "must" or the like stands behind somebody: "the human owner must"; 0 where it does not."""
+    said = [word.lower() for word in words]
+    at = next((at for at, word in enumerate(said) if word in terms.DUTIES), 0)
+    is_role = bool(terms.ROLES & {*said[max(at - 1, 0) : at]}) or (bool({*said[:1]} & terms.ARTICLES) and terms.ROLES & {*said[:at]})
+    return at if is_role and not phrase_at(words, 0, terms.VERBS) else 0
 
 
 def move_last_verb(clause: Clause) -> Clause:
