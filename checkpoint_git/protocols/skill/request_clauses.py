@@ -1,6 +1,5 @@
 """What one clause of a text says: its verb and the reference that this governs, a step, a state, a fact. Pure."""
 
-import re
 from itertools import dropwhile, pairwise, takewhile
 from typing import NamedTuple
 
@@ -146,6 +145,8 @@ class Head:
                 or after[1] in terms.MANNER - terms.MORE - {"codespan"}
                 or after[1].endswith(("ing", "ed", "ly"))
             )
+        if first in ("based", "following"):
+            return bool({*after[1:5]} & terms.REVIEWED)
         is_manner = first in terms.BEHIND | terms.HURDLES or first.endswith(("ly", "mente")) or "/" in first  # a branch
         is_part = {*after[:3]} & terms.PARTS and not {*after[:2]} & _APART  # "#12 Windows CI"
         return is_manner or not first[:1].isalnum() or bool(is_part)
@@ -194,7 +195,9 @@ def is_on_its_way(head: Words) -> bool:
     """Whether a clause says that a reference is about to land: "#12 is green", "#12 needs review", "#12: merge"."""
     words = [word.lower() for word in head]
     at = next((number for number, word in enumerate(words) if word.startswith(MARK)), len(words))
-    is_named = at == 1 and re.search(r"\w-?[A-Z]", head[0])  # "ACME-APP #12", "Planner-PR #12"
+    # "the search PR #12", "ACME-APP #12"
+    is_named = not {*words[:1]} & (terms.DEEDS | terms.EFFECTS) and not {*words[:at]} & (terms.OF_ANOTHER | terms.NOTS)
+    is_named = is_named and all(word[0] < "\u3000" for word in words[:at])
     if at == len(words) or not (is_named or all(word in terms.LIGHT for word in words[:at])):
         return False
     behind = words[at + 1 :]
@@ -208,7 +211,7 @@ def is_on_its_way(head: Words) -> bool:
     if last in terms.APPROVAL:
         return True  # "#12 merge decision"
     comma = behind.index(",") + 1 if "," in behind else len(behind)
-    if not {*behind[comma : comma + 1]} <= terms.KNOWN or behind[:1] in (["merge"], ["review"], ["squash"]):
+    if not {*behind[comma : comma + 1]} <= terms.KNOWN | terms.STATES or behind[:1] in (["merge"], ["review"], ["squash"]):
         return False  # "#12 mergen, Server einrichten", "#12 review notes"
     phrases = (["in", "review"], ["up", "for"], ["on", "branch"], ["in", "flight"])
     return behind[:2] in phrases or bool({*behind[:1]} & terms.STATES)
@@ -300,19 +303,27 @@ _STEPS = {
     "mark": _MERGING,
     "publish": _Step(only=terms.PUBLISHED),
     "link": _Step(only=terms.PUBLISHED),
-    "address": _Step(needs=terms.REVIEWED | terms.POINTERS, only=terms.POINTERS),
+    "address": _Step(needs=terms.REVIEWED | terms.POINTERS - {"any"}, only=terms.POINTERS),
     "update": _Step(needs=frozenset(["its", "body", "description"])),
     "work": _Step(needs=terms.APPROVAL | frozenset(["ci", "checks", "gates", "self-review"])),
     "obtain": _Step(needs=terms.APPROVAL | terms.HURDLES | terms.ROLES),
     "renew": _Step(needs=terms.HURDLES | terms.REVIEWED),
     "wait": _CHECKING,
     "watch": _CHECKING,
-    "verify": _Step(needs=terms.HURDLES | terms.UNMERGED, only=terms.POINTERS),
+    "verify": _Step(needs=terms.HURDLES | terms.UNMERGED | terms.BRANCHES, only=terms.POINTERS),
     "run": _Step(needs=terms.HURDLES | terms.REVIEWED),
     "ask": _Step(needs=frozenset(["review", "merge", "approve", "land"])),
     "bring": _Step(needs=frozenset(["green"])),
     "tidy": _Step(needs=terms.BRANCHES),
 }
+
+
+def is_on_the_pull(head: Words) -> bool:
+    """Whether a clause works on what a pull request consists of: "inspect the final diff", "remove the extra commit"."""
+    words = [word.lower() for word in head]
+    thing = [*takewhile(lambda word: word not in terms.PREPOSITIONS | terms.OF_MEANS | terms.GATES, words)]
+    is_plain = not {*"-".join(words).split("-")} & (terms.ELSEWHERE | terms.AFTERWARDS) and not goes_beyond(head)
+    return is_plain and len(thing) > 1 and thing[-1] in terms.OF_THE_PULL
 
 
 def is_step(head: Words) -> bool:

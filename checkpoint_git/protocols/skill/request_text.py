@@ -76,6 +76,8 @@ class RequestText:
         plain = re.sub(
             rf"(?i)(?<![\w/-])[a-z-]{{1,20}}(?:/[a-z-]{{1,20}})++(?=[^.;,:]{{0,30}}{MARK}|\.?$)", _last_verb, plain
         )
+        plain = re.sub(rf"({MARK}. +(?:[\u2014-] +)?)(?:{'|'.join(terms.OF_TITLES)})(?:\([^()]*\))?!?: [^.;,\u2014]*", r"\1", plain)
+        plain = re.sub(r", (?:but |and )?not [^.;,:\u2014]*", "", plain)  # contrasts
         plain = re.sub(rf"({MARK}.) [\u2014-](?= {MARK}|#?\d)", r"\1 and others ", plain)  # a range names more
         for _ in range(3):  # what stands in brackets explains, but for references alone
             plain = re.sub(r"(?<!\s)\s*+\(([^()]{0,800})\)", self._open_brackets, plain)
@@ -179,6 +181,13 @@ def split_clauses(words: list[str], joint: str) -> Iterator[Clause]:
     yield Clause(clause, gate, joint)
 
 
+def shares_object(clause: Clause, after: Clause) -> bool:
+    """Whether a clause is a bare verb that has the object of the next: "retitle and merge #12"."""
+    is_bare = len(clause.words) == 1 and clause.words[0].isalpha() and not clause.gate
+    is_over = is_bare and clause.words[0].lower() not in terms.BEYOND | terms.AFTERWARDS | terms.NOTS
+    return is_over and after.joint == "and" and any(word.startswith(MARK) for word in after.words[1:])
+
+
 def _parts(words: Words, at: int, *, in_gate: bool) -> bool:
     """Whether a word only parts two clauses."""
     if words[at].lower() not in terms.JOINTS:
@@ -187,6 +196,7 @@ def _parts(words: Words, at: int, *, in_gate: bool) -> bool:
     if after == len(words):
         return True
     after += words[after].lower() in terms.CLITICS and phrase_at(words, after + 1, terms.VERBS) != ""  # "et la merger"
+    after += words[after].endswith("ly") and phrase_at(words, after + 1, terms.VERBS) != ""  # "and manually merge it"
     if words[after].startswith(MARK):
         return not in_gate
     if in_gate and (words[after] == "needs" or {*map(str.lower, words[after + 1 : after + 4])} & terms.PREDICATES):
@@ -222,6 +232,8 @@ def soften(words: list[str]) -> list[str]:
     while at < len(words):
         start = at + (words[at].lower() == "the")
         if not words[at][0].isalnum() and words[at][0] != MARK and words[at] not in terms.KEPT_SIGNS:  # a dash, a comma
+            at += 1
+        elif words[at].endswith("ly") and phrase_at(words, at + 1, terms.VERBS):
             at += 1
         elif phrase := phrase_at(words, at, terms.SOFTENERS):
             at += phrase.count(" ") + 1

@@ -17,6 +17,7 @@ from checkpoint_git.protocols.skill.request_clauses import (
     goes_beyond,
     hides_work,
     is_on_its_way,
+    is_on_the_pull,
     is_step,
     leads_on,
     states_something,
@@ -32,6 +33,7 @@ from checkpoint_git.protocols.skill.request_text import (
     find_segments,
     move_last_verb,
     phrase_at,
+    shares_object,
     soften,
     split_clauses,
 )
@@ -145,6 +147,7 @@ class _Reader:
         self._is_sentence = False  # a sentence is read that is not the first
         self._is_doubtful = False  # a request may ask for more than a merge
         self._is_listed = False  # what reviewers asked for is being listed
+        self._is_landing = False  # a merge was asked for
         self._is_landed = False  # what is checked from here on is checked after the merge
         self._prepared: list[str] = []  # worked on, and asked for once "merge it" follows
 
@@ -192,6 +195,8 @@ class _Reader:
             self._remains |= not words
         self._is_sentence, self._is_listed = joint == "sentence", False
         is_forbidden, clauses = False, [*split_clauses(words, joint)]
+        while not self._asked and len(clauses) > 1 and shares_object(clauses[0], clauses[1]):
+            clauses = [clauses[1]._replace(joint=clauses[0].joint), *clauses[2:]]
         for at, clause in enumerate(clauses):  # "never review, approve or merge #12"
             is_forbidden = is_forbidden and "or" in {each.joint for each in clauses[at:]}
             is_forbidden = is_forbidden or phrase_at(clause.words, 0, terms.NOTS) != ""
@@ -206,7 +211,7 @@ class _Reader:
         first = {word.lower() for word in head[:1]}
         if first == {"read"} and not self._asked and not self._text.references(clause.words):
             return  # on the way to what follows
-        if self._asked and clause.joint == "or" and first & terms.DECLINING:
+        if self._asked and clause.joint == "or" and (first & terms.DECLINING or self._text.words[0].lower() == "either"):
             return  # "merge #12 or close it"
         if not head:
             self._waits += self._text.references(clause.gate)
@@ -234,6 +239,7 @@ class _Reader:
             was_landed, self._is_landed = self._is_landed, self._is_landed or kind == "land"
             is_before = clause.gate[:1] == ["before"] and not any("merg" in word for word in clause.gate)
             follows = follows or (is_before and (kind == "wait" or "".join(clause.gate[1:2]).endswith("ing")))
+            self._is_landing = self._is_landing or kind == "land" or "merged" in head
             self._is_listed = kind == "address" or (bool(detail) and kind == "work")
             if kind == "land":
                 self._asked += self._prepared or ([] if self._asked else self._about)
@@ -249,6 +255,8 @@ class _Reader:
         is_alone = len([word for word in head if word not in "[]()"]) == 1
         if references and ((is_alone and (detail or is_first)) or (detail and is_first)):
             self._read_heading(next(word for word in head if word.startswith(MARK)), detail, clause)
+        elif self._asked and not self._is_landing and not references and is_on_the_pull(head):
+            return
         elif any(states_something(said, clause.joint) for said in (head, detail) if said):
             self._about += self._text.references(head[:1]) if is_first else ()
         else:
