@@ -84,6 +84,8 @@ class Head:
         is_vague = self.kind in terms.OF_AIMS and (is_vague or {"merge", "rebase"} <= {*behind})
         is_vague = is_vague or (self.kind == "address" and not is_closed and not (rule.needs | terms.FLAWS) & near)
         is_vague = is_vague or bool({"not", "no", "nicht", "niet", "pas", "não"} & {*behind})
+        # "awaiting #12 merge and final review"
+        is_vague = is_vague or (self.kind == "wait" and "merge" in behind[:1] and bool(terms.APPROVAL & {*behind[2:]}))
         is_vague = is_vague or self._names_more() or self._is_of_the_ticket()
         self.is_doubtful = is_vague or not (is_closed or (is_named and self.kind not in terms.OF_AIMS))
         return self._governs(rule) and (is_closed or self._is_titled())
@@ -196,7 +198,9 @@ def is_on_its_way(head: Words) -> bool:
     words = [word.lower() for word in head]
     at = next((number for number, word in enumerate(words) if word.startswith(MARK)), len(words))
     # "the search PR #12", "ACME-APP #12"
-    is_named = not {*words[:1]} & (terms.DEEDS | terms.EFFECTS) and not {*words[:at]} & (terms.OF_ANOTHER | terms.NOTS)
+    is_named = terms.EFFECTS.isdisjoint(words[:1]) and (terms.DEEDS | terms.OF_ANOTHER | terms.NOTS).isdisjoint(
+        words[:at]
+    )
     is_named = is_named and all(word[0] < "\u3000" for word in words[:at])
     if at == len(words) or not (is_named or all(word in terms.LIGHT for word in words[:at])):
         return False
@@ -211,15 +215,21 @@ def is_on_its_way(head: Words) -> bool:
     if last in terms.APPROVAL:
         return True  # "#12 merge decision"
     comma = behind.index(",") + 1 if "," in behind else len(behind)
-    if not {*behind[comma : comma + 1]} <= terms.KNOWN | terms.STATES or behind[:1] in (["merge"], ["review"], ["squash"]):
+    if not {*behind[comma : comma + 1]} <= terms.KNOWN | terms.STATES or behind[:1] in (
+        ["merge"],
+        ["review"],
+        ["squash"],
+    ):
         return False  # "#12 mergen, Server einrichten", "#12 review notes"
     phrases = (["in", "review"], ["up", "for"], ["on", "branch"], ["in", "flight"])
     return behind[:2] in phrases or bool({*behind[:1]} & terms.STATES)
 
 
-def leads_on(detail: Words, gate: Words, kind: str) -> bool:
+def leads_on(detail: Words, gate: Words, kind: str, *, is_dashed: bool) -> bool:
     """Whether what stands behind a dash begins the work that follows, and is not a title."""
     if phrase_at(detail, 0, terms.MORE) or (detail and _has_infinitive(detail)):
+        return True
+    if is_dashed and "".join(detail[:1])[:1] >= "\u3000":  # Chinese and Japanese words tell no verb by its end
         return True
     detail = soften([*detail])
     first = {word.lower() for word in detail[:1]}
@@ -234,15 +244,13 @@ def leads_on(detail: Words, gate: Words, kind: str) -> bool:
 
 
 def _has_infinitive(words: Words) -> bool:
-    """Whether a Romance or Russian infinitive begins words, or a German or Dutch one ends them: "Docs bijwerken".
-    Chinese and Japanese words, which tell no verb by its end, count as one.
-    """
+    """Whether a Romance or Russian infinitive begins words, or a German or Dutch one ends them: "Docs bijwerken"."""
     *before, last = [word for word in words if word[0].isalpha()] or [""]
     first = [*before, last][0].lower()
     is_romance = first.endswith(("er", "ir", "re", "ar")) and bool({*words[1:2]} & terms.FOREIGN)
     is_last = bool(before) and before[0].istitle() and last.islower() and last not in terms.KNOWN
     is_german = is_last and last.endswith(("en", "ern", "eln")) and not last.endswith("een")
-    return is_german or is_romance or first.endswith(("ть", "ти")) or first[:1] >= "\u3000"
+    return is_german or is_romance or first.endswith(("ть", "ти"))
 
 
 def hides_work(words: Words, kind: str) -> bool:
@@ -285,7 +293,9 @@ def states_something(head: Words, joint: str) -> bool:
     clause = words[1 : next((at for at, word in enumerate(words) if word in ("that", "which")), 10)]
     states = not is_verb and terms.STATING & {*clause[:10]}
     is_past = not is_verb and any(word.endswith("ed") and word[:2] != "un" and len(word) > 4 for word in words[:5])
-    return bool(states or is_past or words[0] in terms.LABELS | terms.STATED or words[-1].rpartition("-")[2] in terms.SETTLED)
+    return bool(
+        states or is_past or words[0] in terms.LABELS | terms.STATED or words[-1].rpartition("-")[2] in terms.SETTLED
+    )
 
 
 class _Step(NamedTuple):
@@ -305,7 +315,7 @@ _STEPS = {
     "link": _Step(only=terms.PUBLISHED),
     "address": _Step(needs=terms.REVIEWED | terms.POINTERS - {"any"}, only=terms.POINTERS),
     "update": _Step(needs=frozenset(["its", "body", "description"])),
-    "work": _Step(needs=terms.APPROVAL | frozenset(["ci", "checks", "gates", "self-review"])),
+    "work": _Step(needs=terms.APPROVAL | frozenset(["ci", "checks", "gates", "self-review", "it"])),
     "obtain": _Step(needs=terms.APPROVAL | terms.HURDLES | terms.ROLES),
     "renew": _Step(needs=terms.HURDLES | terms.REVIEWED),
     "wait": _CHECKING,
@@ -319,7 +329,7 @@ _STEPS = {
 
 
 def is_on_the_pull(head: Words) -> bool:
-    """Whether a clause works on what a pull request consists of: "inspect the final diff", "remove the extra commit"."""
+    """Whether a clause works on parts of a pull request: "inspect the final diff", "remove the extra commit"."""
     words = [word.lower() for word in head]
     thing = [*takewhile(lambda word: word not in terms.PREPOSITIONS | terms.OF_MEANS | terms.GATES, words)]
     is_plain = not {*"-".join(words).split("-")} & (terms.ELSEWHERE | terms.AFTERWARDS) and not goes_beyond(head)
@@ -333,7 +343,11 @@ def is_step(head: Words) -> bool:
     step = _STEPS.get(kind)
     if step is None or goes_beyond(head) or hides_work(head, kind) or terms.ELSEWHERE & {*"-".join(rest).split("-")}:
         is_approval = words[-1] in terms.APPROVAL - terms.LANDING and {*words} <= terms.LIGHT | terms.APPROVAL
-        return (words[0] == "decide" and "merge" in words[1:4]) or " ".join(words) in terms.ALONE or is_approval
+        return (
+            ("decide" in (kind, words[0]) and "land" in {*map(terms.VERBS.get, rest[:3])})
+            or " ".join(words) in terms.ALONE
+            or is_approval
+        )
     rest = [*takewhile(lambda word: word not in terms.OF_MEANS, rest)]
     said = {part for word in rest if word[0].isalnum() for part in word.split("/") if not part.endswith("ly")}
     if kind == "publish" and phrase != "push" and "codespan" in said and not {"pr", "mr", "pull"} & said:

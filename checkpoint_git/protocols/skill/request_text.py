@@ -67,7 +67,9 @@ class RequestText:
         plain = re.sub(rf"{_CODE}\s*+(?:,|and|&|\+)?\s*+(?:and\s++)?(?={_CODE})", "", plain)  # a list of them
         plain = re.sub(r"\[([^\[\]]*)\]\([^()]*\)", r"\1", plain)  # a Markdown link
         plain = re.sub(r"https?://\S+|<!--[^<>]{0,200}-->|[*_\"\u201c\u201d«»]", "", plain)
-        plain = re.sub(r"(?m)^\s*+(?:[-•+]\s+|\d+[.)]\s+|\[ ?\]\s*|#+\s+)*+", "", plain.strip()).replace("\n", " ; ")
+        plain = re.sub(r"(?m)^\s*+(?:[-•+]\s+|[A-Z]?\d+[.)]\s+|\[ ?\]\s*|#+\s+)*+", "", plain.strip()).replace(
+            "\n", " ; "
+        )
         plain = re.sub(rf"\ben ++(?={'|'.join(terms.TRUNKS)}\b)", "in ", plain)  # not the Dutch "and"
         plain = re.sub(r"\ben (?=\w+ant\b)", "while ", plain)
         plain = re.sub(r"(?i)\berst (danach|dann)\b", "later", plain)
@@ -76,7 +78,9 @@ class RequestText:
         plain = re.sub(
             rf"(?i)(?<![\w/-])[a-z-]{{1,20}}(?:/[a-z-]{{1,20}})++(?=[^.;,:]{{0,30}}{MARK}|\.?$)", _last_verb, plain
         )
-        plain = re.sub(rf"({MARK}. +(?:[\u2014-] +)?)(?:{'|'.join(terms.OF_TITLES)})(?:\([^()]*\))?!?: [^.;,\u2014]*", r"\1", plain)
+        plain = re.sub(
+            rf"({MARK}. +(?:[\u2014-] +)?)(?:{'|'.join(terms.OF_TITLES)})(?:\([^()]*\))?!?: [^.;,\u2014]*", r"\1", plain
+        )
         plain = re.sub(r", (?:but |and )?not [^.;,:\u2014]*", "", plain)  # contrasts
         plain = re.sub(rf"({MARK}.) [\u2014-](?= {MARK}|#?\d)", r"\1 and others ", plain)  # a range names more
         for _ in range(3):  # what stands in brackets explains, but for references alone
@@ -91,7 +95,11 @@ class RequestText:
     def _open_brackets(self, found: "re.Match[str]") -> str:
         bare = re.sub(f"{MARK}.", "", found[1])
         said = bare.lower().split()
-        if {*said} & terms.THEN or (re.match(r"\w++(?! (?:\d|was\b|is\b))", bare) and {*said[:1]} & terms.OPENING):
+        if (
+            {*said} & terms.THEN
+            or (re.match(r"\w++(?! (?:\d|was\b|is\b))", bare) and {*said[:1]} & terms.OPENING)
+            and not re.match(r"[A-Z][a-z]+ [A-Z][a-z]", bare)
+        ):
             return f" ; {found[1]}"
         return f" {BRACKETED}{found[1]}" if bare != found[1] and not bare.strip(" ,/&+-") else " "
 
@@ -254,7 +262,9 @@ def _find_duty(words: Words) -> int:
     """Where "must" or the like stands behind somebody: "the human owner must"; 0 where it does not."""
     said = [word.lower() for word in words]
     at = next((at for at, word in enumerate(said) if word in terms.DUTIES), 0)
-    is_role = bool(terms.ROLES & {*said[max(at - 1, 0) : at]}) or (bool({*said[:1]} & terms.ARTICLES) and terms.ROLES & {*said[:at]})
+    is_role = bool(terms.ROLES & {*said[max(at - 1, 0) : at]}) or (
+        bool({*said[:1]} & terms.ARTICLES) and terms.ROLES & {*said[:at]}
+    )
     return at if is_role and not phrase_at(words, 0, terms.VERBS) else 0
 
 

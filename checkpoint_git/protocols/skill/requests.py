@@ -208,10 +208,15 @@ class _Reader:
     def _read_clause(self, clause: Clause, condition: Words) -> None:
         clause = move_last_verb(clause)
         head, detail = cut_detail(soften(clause.words))
+        is_dashed = ":" not in clause.words
         first = {word.lower() for word in head[:1]}
         if first == {"read"} and not self._asked and not self._text.references(clause.words):
             return  # on the way to what follows
-        if self._asked and clause.joint == "or" and (first & terms.DECLINING or self._text.words[0].lower() == "either"):
+        if (
+            self._asked
+            and clause.joint == "or"
+            and (first & terms.DECLINING or self._text.words[0].lower() == "either")
+        ):
             return  # "merge #12 or close it"
         if not head:
             self._waits += self._text.references(clause.gate)
@@ -227,7 +232,13 @@ class _Reader:
             if names and is_bare and {word.lower() for word in head[:4]} & terms.INTRODUCTIONS:
                 self._asked += self._text.references(said)  # "held for review: #12"
                 return
-            if names or phrase_at(soften(detail), 0, terms.VERBS):
+            kind = terms.VERBS.get(phrase_at(soften(detail), 0, terms.VERBS), "")
+            is_blocked = kind == "obtain" and is_dashed and not states_something(head, "start")
+            if is_blocked and not first & terms.INTRODUCTIONS:  # "the parity gate - needs #12 merged"
+                self._waits += names
+                self._remains = True
+                return
+            if names or kind:
                 self._read_clause(clause._replace(words=detail), condition)
                 return
         kind = terms.VERBS.get(phrase_at(head, 0, terms.VERBS), "")
@@ -246,7 +257,7 @@ class _Reader:
                 self._prepared = []
                 if not was_landed:  # what was to be done on the way is over with the merge
                     self._remains = self._is_owed
-            self._remains = self._remains or follows or leads_on(detail, clause.gate, kind)
+            self._remains = self._remains or follows or leads_on(detail, clause.gate, kind, is_dashed=is_dashed)
             return
         if references and (kind or first & terms.PREPARING):
             self._prepared += references
@@ -285,7 +296,13 @@ class _Reader:
             found = Head([*head, *clause.gate], self._text)
         until = {*map(str.lower, clause.gate)}
         is_until = bool({*clause.gate[:1]} & terms.UNTIL) and not until & terms.PAST - terms.LANDED
-        if is_until and kind in ("wait", "watch") and is_step(head) and not found.token and not goes_beyond(clause.gate):
+        if (
+            is_until
+            and kind in ("wait", "watch")
+            and is_step(head)
+            and not found.token
+            and not goes_beyond(clause.gate)
+        ):
             self._asked += self._text.references(clause.gate)  # "watch the queue until #12 is through"
             return True
         if found.token and (found.asks(is_gated=bool(clause.gate or condition)) or is_on_its_way(head)):
