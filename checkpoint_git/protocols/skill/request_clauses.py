@@ -4,7 +4,7 @@ from itertools import dropwhile, pairwise, takewhile
 from typing import NamedTuple
 
 from checkpoint_git.protocols.skill import request_words as terms
-from checkpoint_git.protocols.skill.request_text import MARK, RequestText, Words, phrase_at, soften
+from checkpoint_git.protocols.skill.request_text import MARK, Clause, RequestText, Words, phrase_at, soften
 
 
 class _Rule(NamedTuple):
@@ -17,6 +17,7 @@ class _Rule(NamedTuple):
 
 
 _CHECKED = terms.HURDLES | terms.REVIEWED | terms.APPROVAL
+_NOT_IN_A_NAME = terms.DEEDS | terms.OF_ANOTHER | terms.NOTS | terms.EFFECTS
 _AWAITED = _CHECKED | terms.LANDED | terms.GREEN
 _APART = terms.RELATIONS - terms.REVIEWED
 _AFTER_NOUNS = (terms.PREPOSITIONS | terms.ANDS | terms.BEHIND) - terms.NOUNS - terms.FORGES
@@ -81,11 +82,10 @@ class Head:
             return False
         is_closed = bool(needed & {*behind[:5]} and not _APART & {*behind[:1]}) or self._ends_well()
         is_vague = "for" in behind and not _AWAITED & near  # "monitor #12 for any fix"
-        is_vague = self.kind in terms.OF_AIMS and (is_vague or {"merge", "rebase"} <= {*behind})
+        is_vague = is_vague or ("merge" in behind[:1] and not {*behind[2:]}.isdisjoint({"rebase", *terms.APPROVAL}))
+        is_vague = is_vague and self.kind in terms.OF_AIMS
         is_vague = is_vague or (self.kind == "address" and not is_closed and not (rule.needs | terms.FLAWS) & near)
         is_vague = is_vague or bool({"not", "no", "nicht", "niet", "pas", "não"} & {*behind})
-        # "awaiting #12 merge and final review"
-        is_vague = is_vague or (self.kind == "wait" and "merge" in behind[:1] and bool(terms.APPROVAL & {*behind[2:]}))
         is_vague = is_vague or self._names_more() or self._is_of_the_ticket()
         self.is_doubtful = is_vague or not (is_closed or (is_named and self.kind not in terms.OF_AIMS))
         return self._governs(rule) and (is_closed or self._is_titled())
@@ -147,8 +147,6 @@ class Head:
                 or after[1] in terms.MANNER - terms.MORE - {"codespan"}
                 or after[1].endswith(("ing", "ed", "ly"))
             )
-        if first in ("based", "following"):
-            return bool({*after[1:5]} & terms.REVIEWED)
         is_manner = first in terms.BEHIND | terms.HURDLES or first.endswith(("ly", "mente")) or "/" in first  # a branch
         is_part = {*after[:3]} & terms.PARTS and not {*after[:2]} & _APART  # "#12 Windows CI"
         return is_manner or not first[:1].isalnum() or bool(is_part)
@@ -198,10 +196,7 @@ def is_on_its_way(head: Words) -> bool:
     words = [word.lower() for word in head]
     at = next((number for number, word in enumerate(words) if word.startswith(MARK)), len(words))
     # "the search PR #12", "ACME-APP #12"
-    is_named = terms.EFFECTS.isdisjoint(words[:1]) and (terms.DEEDS | terms.OF_ANOTHER | terms.NOTS).isdisjoint(
-        words[:at]
-    )
-    is_named = is_named and all(word[0] < "\u3000" for word in words[:at])
+    is_named = _NOT_IN_A_NAME.isdisjoint(words[:at]) and all(word[0] < "\u3000" for word in words[:at])
     if at == len(words) or not (is_named or all(word in terms.LIGHT for word in words[:at])):
         return False
     behind = words[at + 1 :]
@@ -215,29 +210,26 @@ def is_on_its_way(head: Words) -> bool:
     if last in terms.APPROVAL:
         return True  # "#12 merge decision"
     comma = behind.index(",") + 1 if "," in behind else len(behind)
-    if not {*behind[comma : comma + 1]} <= terms.KNOWN | terms.STATES or behind[:1] in (
-        ["merge"],
-        ["review"],
-        ["squash"],
-    ):
+    begins = behind[:1] in (["merge"], ["review"], ["squash"])
+    if begins or not {*behind[comma : comma + 1]} <= terms.KNOWN | terms.STATES:
         return False  # "#12 mergen, Server einrichten", "#12 review notes"
     phrases = (["in", "review"], ["up", "for"], ["on", "branch"], ["in", "flight"])
     return behind[:2] in phrases or bool({*behind[:1]} & terms.STATES)
 
 
-def leads_on(detail: Words, gate: Words, kind: str, *, is_dashed: bool) -> bool:
+def leads_on(detail: Words, clause: Clause, kind: str) -> bool:
     """Whether what stands behind a dash begins the work that follows, and is not a title."""
-    if phrase_at(detail, 0, terms.MORE) or (detail and _has_infinitive(detail)):
-        return True
-    if is_dashed and "".join(detail[:1])[:1] >= "\u3000":  # Chinese and Japanese words tell no verb by its end
+    # Chinese and Japanese words tell no verb by its end
+    is_verb = bool(detail) and (_has_infinitive(detail) or (detail[0][0] >= "\u3000" and ":" not in clause.words))
+    if phrase_at(detail, 0, terms.MORE) or is_verb:
         return True
     detail = soften([*detail])
     first = {word.lower() for word in detail[:1]}
     is_name = any(word[0].isupper() for word in detail[:1])  # "HTML partials"
     work = terms.AFTERWARDS | terms.NEEDED | (terms.OTHER_VERBS | {"revisit"} if kind in terms.OF_AIMS else frozenset())
-    is_gated = not is_name and bool({"once", "after", "when"} & {*gate[:1]})
+    is_gated = not is_name and bool({"once", "after", "when"} & {*clause.gate[:1]})
     names = first & terms.DEEDS and any(word.startswith(MARK) for word in detail)  # "wait for #12 - rebase #13"
-    names = names or (gate[:1] == ["while"] and any(word.startswith(MARK) for word in gate))
+    names = names or (clause.gate[:1] == ["while"] and any(word.startswith(MARK) for word in clause.gate))
     said = {word.lower() for word in detail}
     owes = said & (terms.NEEDED | terms.UNDONE) and not said & (terms.HURDLES | terms.REVIEWED | terms.APPROVAL)
     return bool(names or owes or first & work or (is_gated and first - (terms.KNOWN - terms.RELATIONS) - terms.EFFECTS))
@@ -293,9 +285,8 @@ def states_something(head: Words, joint: str) -> bool:
     clause = words[1 : next((at for at, word in enumerate(words) if word in ("that", "which")), 10)]
     states = not is_verb and terms.STATING & {*clause[:10]}
     is_past = not is_verb and any(word.endswith("ed") and word[:2] != "un" and len(word) > 4 for word in words[:5])
-    return bool(
-        states or is_past or words[0] in terms.LABELS | terms.STATED or words[-1].rpartition("-")[2] in terms.SETTLED
-    )
+    is_settled = words[-1].rpartition("-")[2] in terms.SETTLED
+    return bool(states or is_past or is_settled or words[0] in terms.LABELS | terms.STATED)
 
 
 class _Step(NamedTuple):
@@ -343,11 +334,8 @@ def is_step(head: Words) -> bool:
     step = _STEPS.get(kind)
     if step is None or goes_beyond(head) or hides_work(head, kind) or terms.ELSEWHERE & {*"-".join(rest).split("-")}:
         is_approval = words[-1] in terms.APPROVAL - terms.LANDING and {*words} <= terms.LIGHT | terms.APPROVAL
-        return (
-            ("decide" in (kind, words[0]) and "land" in {*map(terms.VERBS.get, rest[:3])})
-            or " ".join(words) in terms.ALONE
-            or is_approval
-        )
+        is_decision = "decide" in (kind, words[0]) and "land" in {*map(terms.VERBS.get, rest[:3])}
+        return is_decision or is_approval or " ".join(words) in terms.ALONE
     rest = [*takewhile(lambda word: word not in terms.OF_MEANS, rest)]
     said = {part for word in rest if word[0].isalnum() for part in word.split("/") if not part.endswith("ly")}
     if kind == "publish" and phrase != "push" and "codespan" in said and not {"pr", "mr", "pull"} & said:

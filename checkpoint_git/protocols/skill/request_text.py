@@ -1,7 +1,8 @@
 """A text that may ask for something, taken apart: words, references as tokens, clauses and conditions. Pure."""
 
 import re
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
+from itertools import takewhile
 from typing import NamedTuple
 
 from checkpoint_git.core.references import Mention, find_mentions
@@ -44,6 +45,31 @@ def _last_verb(slashed: "re.Match[str]") -> str:
     return next((verb for verb in verbs if terms.VERBS.get(verb) == "land"), verbs[0]) if is_one else slashed[0]
 
 
+_TRUNK = rf"(?i:{'|'.join(terms.TRUNKS)})(?![\w-])"
+# How a text is brought to plain words, in this order.
+_REWRITTEN: list[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]]] = [
+    (re.compile(rf"`\s*({MARK}.)\s*`"), r"\1"),
+    (re.compile(rf"\[({MARK}.) \] "), r"\1: "),  # "[ABC-12] write the parser"
+    (re.compile(r"`[^`]*`"), lambda code: " CI checks " if " checks" in code[0] else f" {_CODE} "),
+    (re.compile(rf"{_CODE}\s*+(?:,|and|&|\+)?\s*+(?:and\s++)?(?={_CODE})"), ""),  # a list of them
+    (re.compile(r"\[([^\[\]]*)\]\([^()]*\)"), r"\1"),  # a Markdown link
+    (re.compile(r"https?://\S+|<!--[^<>]{0,200}-->|[*_\"\u201c\u201d«»]"), ""),
+    (re.compile(r"(?m)^\s*+(?:[-•+]\s+|[A-Z]?\d+[.)]\s+|\[ ?\d*\]\s*|#+\s+)*+"), ""),
+    (re.compile(r"\n"), " ; "),
+    (re.compile(rf"\ben ++(?={_TRUNK})|(?:→|⇒|[-=]>) *+(?={_TRUNK})"), "to "),  # not the Dutch "and"
+    (re.compile(r"\ben (?=\w+ant\b)"), "while "),
+    (re.compile(r"(?i)\bbased on (?=[^.;]{0,40}\b(?:feedback|review|comments)\b)"), "with "),
+    (re.compile(r"(?i)\berst (danach|dann)\b"), "later"),
+    (re.compile(r"(?i)\b(rebase|squash) and merge\b"), r"\1-merge"),
+    (re.compile(r"(?i)\b(merge|approve|review|ci)(?: or (?:close|reject|decline)|/cd)\b"), r"\1"),
+    (re.compile(r"(?i)\beither (merge [^.;]*?),? or [^.;]*"), r"\1"),
+    (re.compile(rf"(?i)(?<![\w/-])[a-z-]{{1,20}}(?:/[a-z-]{{1,20}})++(?=[^.;,:]{{0,30}}{MARK}|\.?$)"), _last_verb),
+    (re.compile(rf"({MARK}. +(?:[\u2014-] +)?)(?:{'|'.join(terms.OF_TITLES)})(?:\([^()]*\))?!?: [^.;,\u2014]*"), r"\1"),
+    (re.compile(r", (?:but |and )?not [^.;,:\u2014]*"), ""),  # a contrast
+    (re.compile(rf"({MARK}.) [\u2014-](?= {MARK}|#?\d)"), r"\1 and others "),  # a range names more
+]
+
+
 class RequestText:
     """A text as words; references are tokens, and a list of references is one."""
 
@@ -62,27 +88,8 @@ class RequestText:
         plain = plain.replace("\u2019", "'").replace("\u2013", "\u2014")  # the typographic apostrophe and dash
         for signs, words in terms.CJK.items() if not plain.isascii() else ():
             plain = plain.replace(signs, words)
-        plain = re.sub(rf"`\s*({MARK}.)\s*`", r"\1", plain)
-        plain = re.sub(r"`[^`]*`", lambda code: " CI checks " if " checks" in code[0] else f" {_CODE} ", plain)
-        plain = re.sub(rf"{_CODE}\s*+(?:,|and|&|\+)?\s*+(?:and\s++)?(?={_CODE})", "", plain)  # a list of them
-        plain = re.sub(r"\[([^\[\]]*)\]\([^()]*\)", r"\1", plain)  # a Markdown link
-        plain = re.sub(r"https?://\S+|<!--[^<>]{0,200}-->|[*_\"\u201c\u201d«»]", "", plain)
-        plain = re.sub(r"(?m)^\s*+(?:[-•+]\s+|[A-Z]?\d+[.)]\s+|\[ ?\]\s*|#+\s+)*+", "", plain.strip()).replace(
-            "\n", " ; "
-        )
-        plain = re.sub(rf"\ben ++(?={'|'.join(terms.TRUNKS)}\b)", "in ", plain)  # not the Dutch "and"
-        plain = re.sub(r"\ben (?=\w+ant\b)", "while ", plain)
-        plain = re.sub(r"(?i)\berst (danach|dann)\b", "later", plain)
-        plain = re.sub(r"(?i)\b(rebase|squash) and merge\b", r"\1-merge", plain)
-        plain = re.sub(r"(?i)\b(merge|approve|review|ci)(?: or (?:close|reject|decline)|/cd)\b", r"\1", plain)
-        plain = re.sub(
-            rf"(?i)(?<![\w/-])[a-z-]{{1,20}}(?:/[a-z-]{{1,20}})++(?=[^.;,:]{{0,30}}{MARK}|\.?$)", _last_verb, plain
-        )
-        plain = re.sub(
-            rf"({MARK}. +(?:[\u2014-] +)?)(?:{'|'.join(terms.OF_TITLES)})(?:\([^()]*\))?!?: [^.;,\u2014]*", r"\1", plain
-        )
-        plain = re.sub(r", (?:but |and )?not [^.;,:\u2014]*", "", plain)  # contrasts
-        plain = re.sub(rf"({MARK}.) [\u2014-](?= {MARK}|#?\d)", r"\1 and others ", plain)  # a range names more
+        for pattern, spelled in _REWRITTEN:
+            plain = pattern.sub(spelled, plain.strip())
         for _ in range(3):  # what stands in brackets explains, but for references alone
             plain = re.sub(r"(?<!\s)\s*+\(([^()]{0,800})\)", self._open_brackets, plain)
         self.words = self._join_lists(_PIECE.findall(plain))
@@ -95,11 +102,8 @@ class RequestText:
     def _open_brackets(self, found: "re.Match[str]") -> str:
         bare = re.sub(f"{MARK}.", "", found[1])
         said = bare.lower().split()
-        if (
-            {*said} & terms.THEN
-            or (re.match(r"\w++(?! (?:\d|was\b|is\b))", bare) and {*said[:1]} & terms.OPENING)
-            and not re.match(r"[A-Z][a-z]+ [A-Z][a-z]", bare)
-        ):
+        is_title = re.match(r"\w++ (?:\d|was\b|is\b)|[A-Z][a-z]+ [A-Z][a-z]|\W", bare)  # "(Tag Propagation)"
+        if {*said} & terms.THEN or ({*said[:1]} & terms.OPENING and not is_title):
             return f" ; {found[1]}"
         return f" {BRACKETED}{found[1]}" if bare != found[1] and not bare.strip(" ,/&+-") else " "
 
@@ -144,10 +148,6 @@ def find_segments(words: Sequence[str]) -> Iterator[tuple[list[str], str]]:
     at = 0
     while at < len(words):
         word = words[at]
-        if word in terms.ARROWS and _leads_to_a_branch(words, at):
-            segment += ["to", _CODE]
-            at += 2
-            continue
         is_gate = words[at - 1] == "only" or " " in phrase_at(words, at, terms.GATES)  # "después de aprobar"
         then = "" if is_gate else phrase_at(words, at, terms.THEN)
         if word in terms.SENTENCE_ENDS or word in terms.ARROWS or then:
@@ -157,13 +157,6 @@ def find_segments(words: Sequence[str]) -> Iterator[tuple[list[str], str]]:
             segment.append(word)
         at += then.count(" ") + 1
     yield segment, joint
-
-
-def _leads_to_a_branch(words: Words, at: int) -> bool:
-    after = words[at + 1 : at + 3]
-    behind = after[1].lower() if len(after) > 1 else ","
-    ends = behind in terms.BEHIND_A_BRANCH or phrase_at(words, at + 2, terms.GATES) != ""
-    return bool(after) and after[0].lower() in terms.TRUNKS and ends
 
 
 def split_clauses(words: list[str], joint: str) -> Iterator[Clause]:
@@ -187,13 +180,6 @@ def split_clauses(words: list[str], joint: str) -> Iterator[Clause]:
         else:
             clause.append(word)
     yield Clause(clause, gate, joint)
-
-
-def shares_object(clause: Clause, after: Clause) -> bool:
-    """Whether a clause is a bare verb that has the object of the next: "retitle and merge #12"."""
-    is_bare = len(clause.words) == 1 and clause.words[0].isalpha() and not clause.gate
-    is_over = is_bare and clause.words[0].lower() not in terms.BEYOND | terms.AFTERWARDS | terms.NOTS
-    return is_over and after.joint == "and" and any(word.startswith(MARK) for word in after.words[1:])
 
 
 def _parts(words: Words, at: int, *, in_gate: bool) -> bool:
@@ -239,33 +225,32 @@ def soften(words: list[str]) -> list[str]:
     at = 0
     while at < len(words):
         start = at + (words[at].lower() == "the")
+        who, acts, of = [*words[start : start + 3], "", "", ""][:3]
+        named = [*takewhile(lambda word: word[0] != MARK, words[at : at + 7])]
+        duty = next((each for each, word in enumerate(named) if word.lower() in terms.DUTIES), 0)
         if not words[at][0].isalnum() and words[at][0] != MARK and words[at] not in terms.KEPT_SIGNS:  # a dash, a comma
             at += 1
         elif words[at].endswith("ly") and phrase_at(words, at + 1, terms.VERBS):
             at += 1
         elif phrase := phrase_at(words, at, terms.SOFTENERS):
             at += phrase.count(" ") + 1
-        elif words[at].lower() in terms.PREPARING and [*map(str.lower, words[at + 1 : at + 3])] == ["and", "merge"]:
+        elif _is_shared(words[at : at + 12]):
             at += 2
-        elif duty := _find_duty(words[at : at + 7]):
-            at += duty + 1
-        elif words[start + 1 : start + 2] and words[start].lower() in terms.ROLES and words[start + 1] in terms.ACTS:
-            if words[start + 2 : start + 3] == ["of"]:  # "team reviews of #12"
-                break
-            return [words[start + 1][:-1], *words[start + 2 :]]  # "the owner merges #12"
+        elif duty and terms.ROLES & {*map(str.lower, words[at : at + duty])} and not phrase_at(words, at, terms.VERBS):
+            at += duty + 1  # "the human owner must"
+        elif who.lower() in terms.ROLES and acts in terms.ACTS and of != "of":  # but not "team reviews of #12"
+            return [acts[:-1], *words[start + 2 :]]  # "the owner merges #12"
         else:
             break
     return words[at:]
 
 
-def _find_duty(words: Words) -> int:
-    """Where "must" or the like stands behind somebody: "the human owner must"; 0 where it does not."""
-    said = [word.lower() for word in words]
-    at = next((at for at, word in enumerate(said) if word in terms.DUTIES), 0)
-    is_role = bool(terms.ROLES & {*said[max(at - 1, 0) : at]}) or (
-        bool({*said[:1]} & terms.ARTICLES) and terms.ROLES & {*said[:at]}
-    )
-    return at if is_role and not phrase_at(words, 0, terms.VERBS) else 0
+def _is_shared(words: Words) -> bool:
+    """Whether words begin with a bare verb that has the object of the next: "retitle and merge #12"."""
+    verb, joint = words[0], {*words[1:2]}
+    is_verb = verb.isalpha() and verb.lower() not in terms.BEYOND | terms.AFTERWARDS | terms.NOTS
+    joins = joint & (terms.JOINTS if verb.lower() in terms.DEEDS else terms.ANDS) - {"or"}
+    return is_verb and bool(joins and phrase_at(words, 2, terms.VERBS)) and any(word[0] == MARK for word in words)
 
 
 def move_last_verb(clause: Clause) -> Clause:
@@ -280,8 +265,6 @@ def move_last_verb(clause: Clause) -> Clause:
 
 def cut_detail(words: list[str]) -> tuple[list[str], list[str]]:
     """(what is said, what explains it behind a dash or a colon)."""
-    if words[:1] == ["["] and words[2:3] == ["]"]:  # "[ABC-12] write the parser"
-        return words[1:2], words[3:]
     for at, word in enumerate(words):
         if word in terms.DASHES and at:
             return words[:at], [each for each in words[at + 1 :] if each != BRACKETED]

@@ -33,7 +33,6 @@ from checkpoint_git.protocols.skill.request_text import (
     find_segments,
     move_last_verb,
     phrase_at,
-    shares_object,
     soften,
     split_clauses,
 )
@@ -147,7 +146,6 @@ class _Reader:
         self._is_sentence = False  # a sentence is read that is not the first
         self._is_doubtful = False  # a request may ask for more than a merge
         self._is_listed = False  # what reviewers asked for is being listed
-        self._is_landing = False  # a merge was asked for
         self._is_landed = False  # what is checked from here on is checked after the merge
         self._prepared: list[str] = []  # worked on, and asked for once "merge it" follows
 
@@ -195,8 +193,6 @@ class _Reader:
             self._remains |= not words
         self._is_sentence, self._is_listed = joint == "sentence", False
         is_forbidden, clauses = False, [*split_clauses(words, joint)]
-        while not self._asked and len(clauses) > 1 and shares_object(clauses[0], clauses[1]):
-            clauses = [clauses[1]._replace(joint=clauses[0].joint), *clauses[2:]]
         for at, clause in enumerate(clauses):  # "never review, approve or merge #12"
             is_forbidden = is_forbidden and "or" in {each.joint for each in clauses[at:]}
             is_forbidden = is_forbidden or phrase_at(clause.words, 0, terms.NOTS) != ""
@@ -207,37 +203,29 @@ class _Reader:
 
     def _read_clause(self, clause: Clause, condition: Words) -> None:
         clause = move_last_verb(clause)
+        lasts = terms.UNTIL & {*clause.gate[:1]} and not self._text.references(clause.words)
+        if lasts and clause.words and is_step(clause.words):  # "watch the queue until #12 is through"
+            clause = clause._replace(words=["wait", "for", *clause.gate[1:]], gate=[])
         head, detail = cut_detail(soften(clause.words))
-        is_dashed = ":" not in clause.words
         first = {word.lower() for word in head[:1]}
-        if first == {"read"} and not self._asked and not self._text.references(clause.words):
-            return  # on the way to what follows
-        if (
-            self._asked
-            and clause.joint == "or"
-            and (first & terms.DECLINING or self._text.words[0].lower() == "either")
-        ):
-            return  # "merge #12 or close it"
+        is_other = self._asked and clause.joint == "or" and first & terms.DECLINING  # "merge #12 or close it"
+        is_forbidden = phrase_at(head, 0, terms.NOTS) or terms.NEVER & {*map(str.lower, head)}
+        is_read = first == {"read"} and not self._asked and not self._text.references(clause.words)
+        if is_other or is_forbidden or is_read:
+            return
         if not head:
             self._waits += self._text.references(clause.gate)
             return
         references = self._text.references(head)
-        if phrase_at(head, 0, terms.NOTS) or terms.NEVER & {*map(str.lower, head)}:
-            return
         if detail and not references and not first & terms.OTHER_VERBS:
             said, names = cut_detail(soften(detail))[0], self._text.references(detail)
-            is_bare = not phrase_at(said, 0, terms.VERBS) and all(
-                word[0] == MARK or word.lower() in terms.LIGHT or not word[0].isalnum() for word in said
-            )
+            is_bare = {word.lower() for word in said if word[0].isalnum()} <= terms.LIGHT - {*terms.VERBS}
             if names and is_bare and {word.lower() for word in head[:4]} & terms.INTRODUCTIONS:
                 self._asked += self._text.references(said)  # "held for review: #12"
                 return
             kind = terms.VERBS.get(phrase_at(soften(detail), 0, terms.VERBS), "")
-            is_blocked = kind == "obtain" and is_dashed and not states_something(head, "start")
-            if is_blocked and not first & terms.INTRODUCTIONS:  # "the parity gate - needs #12 merged"
-                self._waits += names
-                self._remains = True
-                return
+            is_blocked = kind == "obtain" and ":" not in clause.words and not states_something(head, "start")
+            self._remains |= is_blocked and not first & terms.INTRODUCTIONS  # "the parity gate - needs #12 merged"
             if names or kind:
                 self._read_clause(clause._replace(words=detail), condition)
                 return
@@ -250,23 +238,21 @@ class _Reader:
             was_landed, self._is_landed = self._is_landed, self._is_landed or kind == "land"
             is_before = clause.gate[:1] == ["before"] and not any("merg" in word for word in clause.gate)
             follows = follows or (is_before and (kind == "wait" or "".join(clause.gate[1:2]).endswith("ing")))
-            self._is_landing = self._is_landing or kind == "land" or "merged" in head
             self._is_listed = kind == "address" or (bool(detail) and kind == "work")
             if kind == "land":
                 self._asked += self._prepared or ([] if self._asked else self._about)
                 self._prepared = []
                 if not was_landed:  # what was to be done on the way is over with the merge
                     self._remains = self._is_owed
-            self._remains = self._remains or follows or leads_on(detail, clause.gate, kind, is_dashed=is_dashed)
+            self._remains = self._remains or follows or leads_on(detail, clause, kind)
             return
         if references and (kind or first & terms.PREPARING):
             self._prepared += references
             return
         is_first = clause.joint == "start"
-        is_alone = len([word for word in head if word not in "[]()"]) == 1
-        if references and ((is_alone and (detail or is_first)) or (detail and is_first)):
+        if references and ((len(head) == 1 and (detail or is_first)) or (detail and is_first)):
             self._read_heading(next(word for word in head if word.startswith(MARK)), detail, clause)
-        elif self._asked and not self._is_landing and not references and is_on_the_pull(head):
+        elif self._asked and not self._is_landed and not references and is_on_the_pull(head):
             return
         elif any(states_something(said, clause.joint) for said in (head, detail) if said):
             self._about += self._text.references(head[:1]) if is_first else ()
@@ -294,17 +280,6 @@ class _Reader:
         kind = found.kind
         if clause.gate[:1] == ["before"] and not found.token:  # "get approval before merging #12"
             found = Head([*head, *clause.gate], self._text)
-        until = {*map(str.lower, clause.gate)}
-        is_until = bool({*clause.gate[:1]} & terms.UNTIL) and not until & terms.PAST - terms.LANDED
-        if (
-            is_until
-            and kind in ("wait", "watch")
-            and is_step(head)
-            and not found.token
-            and not goes_beyond(clause.gate)
-        ):
-            self._asked += self._text.references(clause.gate)  # "watch the queue until #12 is through"
-            return True
         if found.token and (found.asks(is_gated=bool(clause.gate or condition)) or is_on_its_way(head)):
             if not self._asked:
                 self._is_owed = self._remains
@@ -322,7 +297,7 @@ class _Reader:
             return True
         is_unmerged = {word.lower() for word in clause.gate} & terms.UNLESS and kind in ("follow", "verify", "bring")
         goes_on = self._asked and {*map(str.lower, head[1:])} <= terms.LIGHT | terms.BEHIND
-        if found.token and (is_unmerged or goes_on):
-            self._asked += self._text.references([found.token])
-            return True
-        return False
+        if not found.token or not (is_unmerged or goes_on):
+            return False
+        self._asked += self._text.references([found.token])
+        return True
