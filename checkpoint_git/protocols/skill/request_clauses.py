@@ -196,7 +196,9 @@ def is_on_its_way(head: Words) -> bool:
     words = [word.lower() for word in head]
     at = next((number for number, word in enumerate(words) if word.startswith(MARK)), len(words))
     # "the search PR #12", "ACME-APP #12"
-    is_named = _NOT_IN_A_NAME.isdisjoint(words[:at]) and all(word[0] < "\u3000" for word in words[:at])
+    is_named = _NOT_IN_A_NAME.isdisjoint(words[2 * (words[0] in terms.ARTICLES) : at]) and all(
+        word[0] < "\u3000" for word in words[:at]
+    )
     if at == len(words) or not (is_named or all(word in terms.LIGHT for word in words[:at])):
         return False
     behind = words[at + 1 :]
@@ -340,4 +342,4 @@ def is_step(head: Words) -> bool:
     said = {part for word in rest if word[0].isalnum() for part in word.split("/") if not part.endswith("ly")}
     if kind == "publish" and phrase != "push" and "codespan" in said and not {"pr", "mr", "pull"} & said:
         return False  # "create `develop`"
-    return bool(step.needs & said) or (bool(step.only) and said <= step.only) or words == ["wait"]
+    return bool(step.needs & said) or (bool(step.only) and said <= step.only) or (kind == "wait" and not rest)

@@ -62,7 +62,7 @@ _REWRITTEN: list[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]]] =
     (re.compile(r"(?i)\berst (danach|dann)\b"), "later"),
     (re.compile(r"(?i)\b(rebase|squash) and merge\b"), r"\1-merge"),
     (re.compile(r"(?i)\b(merge|approve|review|ci)(?: or (?:close|reject|decline)|/cd)\b"), r"\1"),
-    (re.compile(r"(?i)\beither (merge [^.;]*?),? or [^.;]*"), r"\1"),
+    (re.compile(r"(?i)\beither (merge [^.;]{0,80}?),? or [^.;]*"), r"\1"),
     (re.compile(rf"(?i)(?<![\w/-])[a-z-]{{1,20}}(?:/[a-z-]{{1,20}})++(?=[^.;,:]{{0,30}}{MARK}|\.?$)"), _last_verb),
     (re.compile(rf"({MARK}. +(?:[\u2014-] +)?)(?:{'|'.join(terms.OF_TITLES)})(?:\([^()]*\))?!?: [^.;,\u2014]*"), r"\1"),
     (re.compile(r", (?:but |and )?not [^.;,:\u2014]*"), ""),  # a contrast
