@@ -228,9 +228,8 @@ def soften(words: list[str]) -> list[str]:
         who, acts, of = [*words[start : start + 3], "", "", ""][:3]
         named = [*takewhile(lambda word: word[0] != MARK, words[at : at + 7])]
         duty = next((each for each, word in enumerate(named) if word.lower() in terms.DUTIES), 0)
-        if not words[at][0].isalnum() and words[at][0] != MARK and words[at] not in terms.KEPT_SIGNS:  # a dash, a comma
-            at += 1
-        elif words[at].endswith("ly") and phrase_at(words, at + 1, terms.VERBS):
+        is_sign = not words[at][0].isalnum() and words[at][0] != MARK and words[at] not in terms.KEPT_SIGNS
+        if is_sign or (words[at].endswith("ly") and phrase_at(words, at + 1, terms.VERBS)):  # a dash; "manually merge"
             at += 1
         elif phrase := phrase_at(words, at, terms.SOFTENERS):
             at += phrase.count(" ") + 1
