@@ -18,7 +18,7 @@ from checkpoint_git.protocols.skill.facts import NamedFile, SkillFacts
 from checkpoint_git.protocols.skill.generated_files import find_move, find_readings
 from checkpoint_git.protocols.skill.rules import MAX_SIZE
 from checkpoint_git.protocols.skill.shape import advise
-from checkpoint_git.protocols.skill.views import action_done_when, read_list
+from checkpoint_git.protocols.skill.views import action_done_when, find_answers, read_list
 from checkpoint_git.protocols.validate import find_twins
 
 _FILES = "context_primer.generated_files"
@@ -311,19 +311,22 @@ def find_shipped_resolutions(facts: SkillFacts) -> Iterator[Finding]:
     As a note: merged entries of depends_on.
     """
     for summary, passage, merged in _find_passages(facts, "resolutions"):
-        from checkpoint_git.protocols.skill.requests import is_resolved_by
+        from checkpoint_git.protocols.skill.requests import find_resolution
 
-        for reference in passage.references:
-            if reference in merged and is_resolved_by(passage.text, reference):
-                place = passage.where[1:].replace("/", ".")
-                level: Level = "warning"
-                what, edit = "the blocker's proposed resolution", place.removesuffix("proposed_resolution")
-                hint = f"check it, then mark the blocker resolved: {_update(summary, f'--{edit}resolved=true')}"
-                if place.startswith("depends_on"):
-                    level, what = "note", "what the work depends on"
-                    hint = f"the work can continue; remove this entry: {_update(summary, f'--{place}-=')}"
-                message = f"{what} is already merged: {reference} in {merged[reference]}"
-                yield Finding("drift/blocker-shipped", level, message, summary.path, passage.where, hint=hint)
+        if (reference := find_resolution(passage.text, merged)) is None:
+            continue
+        place = passage.where[1:].replace("/", ".")
+        level: Level = "warning"
+        message = f"is already merged: {reference} in {merged[reference]}"
+        if place.startswith("depends_on"):
+            level, message = "note", f"what the work depends on {message}"
+            hint = f"the work can continue; remove this entry: {_update(summary, f'--{place}-=')}"
+        else:
+            message = f"the blocker's proposed resolution {message}"
+            value, at = jsontext.load(facts.read_text(summary.path) or "{}"), int(place.split(".")[1])
+            answers = (line for one, line in find_answers(summary.skill, value) if one in value["blockers"][at:][:1])
+            hint = f"check it, then mark the blocker resolved: {next(answers, '')}"
+        yield Finding("drift/blocker-shipped", level, message, summary.path, passage.where, hint=hint)
 
 
 def _find_passages(
@@ -423,7 +426,8 @@ def find_unresolved(facts: SkillFacts) -> Iterator[Finding]:
         message = "a merge left this file unresolved: the index holds both sides"
         yield Finding("merge/unresolved", "error", message, path, hint=f"checkpoint resolve {quote_word(path)}")
     for summary in facts.summaries:
-        if summary.has_finding("json/conflict-markers") and summary.path not in facts.unmerged:
+        is_marked = summary.has_finding("json/conflict-markers") and summary.path not in facts.unmerged
+        if is_marked and not _is_covered(facts, summary, "json/conflict-markers"):
             message = "conflict markers were left in the file, but git considers it resolved"
             hint = f"checkpoint resolve {quote_word(summary.path)}"
             yield Finding("merge/unresolved", "error", message, summary.path, hint=hint)

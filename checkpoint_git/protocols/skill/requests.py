@@ -90,20 +90,24 @@ def asks_only_to_merge(text: str) -> bool:
     return bool(is_merge) and not kinds & terms.WORKING
 
 
-def is_resolved_by(resolution: str, reference: str) -> bool:
-    """Whether a blocker's proposed resolution rests on this reference: asks for it, waits for it, is fixed by it."""
-    roles = {use.role for use in find_uses(resolution) if use.reference == reference}
-    return bool(roles & {"asked", "waits", "about"}) or any(
-        _RESOLVED_BY.search(resolution[max(start - _NEAR, 0) : start]) or _RESOLVES.match(resolution[end : end + _NEAR])
-        for named, start, end in find_mentions(resolution)
-        if named == reference
+def find_supports(resolution: str) -> list[str]:
+    """What a blocker's proposed resolution rests on: it asks for it, waits for it, or is fixed by it."""
+    roles = {use.reference: use.role for use in find_uses(resolution)}
+    found = (
+        reference
+        for reference, start, end in find_mentions(resolution)
+        if roles.get(reference, "mentioned") != "mentioned"
+        or _RESOLVED_BY.search(resolution[max(start - _NEAR, 0) : start])
+        or _RESOLVES.match(resolution[end : end + _NEAR])
     )
+    return [*dict.fromkeys(found)]
 
 
 def find_resolution(resolution: str, merged: Mapping[str, object]) -> str | None:
-    """The reference whose merge answers what a blocker proposes, None where nothing it rests on is merged."""
-    named = (mention.reference for mention in find_mentions(resolution))
-    return next((one for one in named if one in merged and is_resolved_by(resolution, one)), None)
+    """The first reference that answers a blocker's proposal, once all it rests on is merged; of "#12 or #13", any."""
+    supports = find_supports(resolution)
+    found = [one for one in supports if one in merged]
+    return found[0] if found and (found == supports or _OR.search(resolution)) else None
 
 
 def read_request(text: str, closed: Collection[str] = ()) -> Request:
@@ -128,6 +132,7 @@ _RESOLVED_BY = re.compile(
 _RESOLVES = re.compile(
     r"^\s+(?:will\s+|should\s+)?(?:fix|resolv|address|handl|cover|solv|unblock|clear)(?:es?|ed|s)?\b", re.IGNORECASE
 )
+_OR = re.compile(r"\b(?:or|ou|oder|или)\b|或|または", re.IGNORECASE)
 _NEAR = 160  # characters around a reference in which words decide about it
 
 

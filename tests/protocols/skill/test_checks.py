@@ -237,6 +237,58 @@ def test_an_open_blocker_whose_resolution_is_merged_is_told_and_a_resolved_one_n
     assert places(told) == [("warning", "/blockers/0/proposed_resolution")]
 
 
+def test_an_action_that_asks_for_two_merges_is_one_finding_that_names_both() -> None:
+    actions = ["Merge #12, then review and land ABC-7", "Write"]
+    (finding,) = found(checks.find_shipped_actions, world(documents=[document(next_actions=actions)], merged=MERGED))
+    assert (finding.level, finding.where) == ("warning", "/next_actions/0")
+    assert finding.message.startswith("next action asks for #12, already merged in ")
+    assert "; ABC-7, already merged in " in finding.message
+
+
+def test_a_blocker_that_waits_for_two_is_reported_once_both_are_merged() -> None:
+    blocker = {"id": "b", "description": "x", "needs": "external_dep", "proposed_resolution": "#12 and ABC-7"}
+    documents = [document(blockers=[blocker], depends_on=["#12 and ABC-7", "#12 or #99"])]
+    half = {"#12": MERGED["#12"]}
+    one = found(checks.find_shipped_resolutions, world(documents=documents, merged=half))
+    assert places(one) == [("note", "/depends_on/1")]
+    both = found(checks.find_shipped_resolutions, world(documents=documents, merged=MERGED))
+    assert places(both) == [
+        ("warning", "/blockers/0/proposed_resolution"),
+        ("note", "/depends_on/0"),
+        ("note", "/depends_on/1"),
+    ]
+
+
+@pytest.mark.parametrize(
+    ("blockers", "command"),
+    [
+        ([{"id": "b"}], "checkpoint unblock build b"),
+        ([{"id": "b", "needs": "user_decision"}], 'checkpoint decide build b "..."'),
+        ([{"id": "b"}, {"id": "b", "proposed_resolution": "Ask Bo"}], "checkpoint unblock build blockers.0"),
+        ([{"id": "a", "resolved": True}, {"id": "b"}], "checkpoint unblock build b"),
+    ],
+)
+def test_the_hint_of_a_merged_resolution_is_the_command_that_next_and_resume_name(
+    blockers: list[dict[str, Any]], command: str
+) -> None:
+    plain = {"description": "x", "needs": "external_dep", "proposed_resolution": "PR #12"}
+    text = checkpoint_text(status="blocked", blockers=[{**plain, **each} for each in blockers])
+    summary = summarize_document(check_document(PATH, text.encode(), now=THEN))
+    facts = world(documents=[summary], merged=MERGED, read_text={PATH: text}.get)
+    (finding,) = found(checks.find_shipped_resolutions, facts)
+    assert finding.hint == f"check it, then mark the blocker resolved: {command}"
+
+
+def test_one_unfinished_conflict_is_one_finding() -> None:
+    text = "<<<<<<< ours\n{}\n=======\n{}\n>>>>>>> theirs\n"
+    marked = [summarize_document(check_document(PATH, text.encode(), now=THEN))]
+    both = world(documents=marked, codes=("schema", "merge/unresolved"))
+    assert [one.code for one in found(checks.find_invalid, both)] == ["json/conflict-markers"]
+    assert found(checks.find_unresolved, both) == []
+    alone = world(documents=marked, codes=("merge/unresolved",))
+    assert [one.code for one in found(checks.find_unresolved, alone)] == ["merge/unresolved"]
+
+
 def test_what_is_asked_of_history_is_what_actions_and_open_blockers_name() -> None:
     blocker = {"id": "b", "description": "#1", "proposed_resolution": "Merge #3"}
     documents = [document(next_actions=["Merge #2"], blockers=[blocker, {**blocker, "resolved": True}])]
@@ -365,7 +417,7 @@ def test_unmerged_files_and_markers_are_errors_and_an_operation_a_note() -> None
     error, note = ("error", "merge/unresolved"), ("note", "merge/unresolved")
     assert told(read(checkpoint_text(), unmerged=[PATH], operation="merge")) == [error, note]
     marked = "<<<<<<< ours\n{}\n=======\n{}\n>>>>>>> theirs\n"
-    assert told(read(marked)) == [error]
+    assert told(read(marked)) == []  # the check of the schema reports it
     assert told(read(marked, unmerged=[PATH])) == [error]
     assert told(read(checkpoint_text())) == []
 

@@ -11,7 +11,14 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from checkpoint_git.core.references import find_references
-from checkpoint_git.protocols.skill.requests import Use, find_shipped, find_uses, is_resolved_by, read_request
+from checkpoint_git.protocols.skill.requests import (
+    Use,
+    find_resolution,
+    find_shipped,
+    find_supports,
+    find_uses,
+    read_request,
+)
 
 SENTENCES = json.loads(Path(__file__).with_name("requests.json").read_text("utf-8"))
 # Kinds of sentences that people wrote elsewhere, in our words. The engine is tuned on one half; the other only judges.
@@ -227,12 +234,28 @@ def test_a_heading_is_told_from_a_plans_step() -> None:
     ],
 )
 def test_a_resolution_that_rests_on_something_names_it(text: str) -> None:
-    assert is_resolved_by(text, "#12")
+    assert find_supports(text) == ["#12"]
 
 
 @pytest.mark.parametrize("text", ["Do as in #12", "Revert #12", "Not the fix from #12", "Ask about #12"])
 def test_a_resolution_that_only_mentions_something_does_not_rest_on_it(text: str) -> None:
-    assert not is_resolved_by(text, "#12")
+    assert find_supports(text) == []
+
+
+@pytest.mark.parametrize("text", ["PR #12 and PR #13", "Wait for #12 and #13", "Merge #12, then #13", "#12, #13"])
+def test_a_resolution_that_rests_on_two_needs_both(text: str) -> None:
+    assert find_resolution(text, {"#12": "a merge"}) is None
+    assert find_resolution(text, {"#13": "a merge"}) is None
+    assert find_resolution(text, {"#13": "a merge", "#12": "a merge"}) == "#12"
+
+
+@pytest.mark.parametrize("text", ["PR #12 or PR #13", "Land #12 or #13", "Merge #12 oder #13"])
+def test_one_of_two_is_enough_if_the_resolution_leaves_a_choice(text: str) -> None:
+    assert find_resolution(text, {"#13": "a merge"}) == "#13"
+
+
+def test_what_a_resolution_only_mentions_need_not_be_merged() -> None:
+    assert find_resolution("Fixed by #12 (see also #13)", {"#12": "a merge"}) == "#12"
 
 
 @pytest.mark.parametrize("sentence", SENTENCES, ids=lambda sentence: sentence["text"][:40])
