@@ -61,6 +61,11 @@ def committed(**changes: Any) -> Callable[[GitRepo], None]:
     return lambda repo: commit(repo, **changes)
 
 
+def blocked(**changes: Any) -> dict[str, Any]:
+    """Work that a merged pull request unblocks."""
+    return {"status": "blocked", "blockers": [{**BLOCKER, "proposed_resolution": "PR #340", **changes}]}
+
+
 def then(*words: str, **changes: Any) -> Callable[[GitRepo], None]:
     """The committed checkpoint, and a shell line of git's after it."""
 
@@ -312,7 +317,10 @@ HINTS = [
     Hint("drift/action-shipped", committed(next_actions=["Open PR #340; merge it once CI is green", "Tell of #340"])),
     Hint("drift/action-shipped", committed(next_actions=["After #340: tell Ada's team", "After #340: tell bob's"])),
     Hint("drift/action-shipped", committed(next_actions=["After #340: tell", 'Do #340 \u2014 "$(touch x)"'])),
-    Hint("drift/blocker-shipped", committed(blockers=[{**BLOCKER, "proposed_resolution": "Fixed by #340"}])),
+    Hint("drift/blocker-shipped", committed(blockers=[{**BLOCKER, "proposed_resolution": "Fixed by #340"}]), "Yes"),
+    Hint("drift/blocker-shipped", committed(blockers=[{**BLOCKER, "proposed_resolution": "#340 or #1"}]), "Yes"),
+    Hint("drift/blocker-shipped", committed(**blocked(needs="external_dep"))),
+    Hint("drift/blocker-shipped", committed(depends_on="#340")),
     Hint("drift/history-partial", shallow),
     Hint("drift/commit-unknown", committed(verified_for_sha="deadbeef" * 5), "HEAD"),
     Hint("content/unreviewed", committed(superseded=[{"step": "x"}])),
@@ -378,6 +386,23 @@ def test_a_hint_settles_its_finding(repo: GitRepo, hint: Hint) -> None:
     assert done.returncode == 0, f"{line}\n{done.stdout}{done.stderr}"
     assert found[0] not in find(repo, hint), f"{line}\n{done.stdout}"
     assert len(find(repo, hint)) < len(found), f"{line}\n{done.stdout}"
+
+
+@pytest.mark.parametrize("needs", ["external_dep", "user_decision"])
+def test_work_goes_on_once_its_merged_blocker_is_settled(repo: GitRepo, needs: str) -> None:
+    commit(repo, **blocked(needs=needs))
+    before = list_troubles(repo)
+    command = COMMAND.fullmatch(before["drift/blocker-shipped"])
+    assert command
+    assert follow(repo.path, command[1], "Yes" * (needs == "user_decision")).returncode == 0
+    assert list_troubles(repo).keys() <= before.keys() - {"drift/blocker-shipped"}
+    assert json.loads(repo.read(PATH))["status"] == "in_progress"
+
+
+def list_troubles(repo: GitRepo) -> dict[str, str]:
+    """The doctor's warnings and errors: code -> hint."""
+    findings = json.loads(run_here("doctor", "--json", cwd=repo.path).stdout)["findings"]
+    return {each["code"]: each["hint"] for each in findings if each["level"] != "note"}
 
 
 def find(repo: GitRepo, hint: Hint) -> list[dict[str, Any]]:

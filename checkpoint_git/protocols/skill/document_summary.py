@@ -75,8 +75,11 @@ def summarize_document(document: Document) -> DocumentSummary:
     if value is None:
         return DocumentSummary(document.path, document.skill, document.size, findings)
     instant, created = read_instant(value.get("updated_at")), read_instant(value.get("created_at"))
-    waits = value.get("depends_on")
-    awaited = [waits] if isinstance(waits, str) else map(str, views.read_list(value, "depends_on"))
+    waits = map(str, views.list_waits(value))
+    proposals = (
+        views.text_field(one, "proposed_resolution") if isinstance(one, dict) and views.is_open(one) else ""
+        for one in views.read_list(value, "blockers")
+    )
     state = value.get("skill_state")
     long = [
         (join_pointer("/skill_state", key), len(member))
@@ -101,8 +104,8 @@ def summarize_document(document: Document) -> DocumentSummary:
         listed=tuple(map(views.listed_path, views.read_primer(value, "generated_files"))),
         actions=_find_passages("/next_actions/{}", map(views.action_text, views.read_list(value, "next_actions"))),
         resolutions=(
-            *_find_passages("/blockers/{}/proposed_resolution", map(_proposal, views.read_list(value, "blockers"))),
-            *_find_passages("/depends_on" if isinstance(waits, str) else "/depends_on/{}", awaited),
+            *_find_passages("/blockers/{}/proposed_resolution", proposals),
+            *_find_passages(f"/depends_on{'' if isinstance(value.get('depends_on'), str) else '/{}'}", waits),
         ),
         recorded=tuple(find_recorded_commits(value)) if may_record else (),
         unreviewed=sum(not views.is_reviewed(entry) for entry in views.read_list(value, "superseded")),
@@ -114,11 +117,6 @@ def summarize_document(document: Document) -> DocumentSummary:
 
 def _share(text: Any) -> str | None:
     return sys.intern(text) if type(text) is str else None  # one object for a text that many checkpoints share
-
-
-def _proposal(blocker: Any) -> str:
-    is_asked = isinstance(blocker, dict) and views.is_open(blocker)
-    return views.text_field(blocker, "proposed_resolution") if is_asked else ""
 
 
 # In every spelling of a reference a digit is behind one of these: most texts name none, and that is soon seen.

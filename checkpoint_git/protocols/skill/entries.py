@@ -72,7 +72,7 @@ def decide(value: dict[str, Any], now: int, answer: str, name: str | None = None
     question = str(asked.get("description", "")).strip()
     text = f"{question}{'' if question.endswith('?') else ':'} {meant} ({write_instant(now)[:10]})"
     note(value, text)
-    line = f"decided: {text}{_close(value, asked, now)}"
+    line = f"decided: {text}{close_blocker(value, asked, now)}"
     if options and meant not in options:
         line += f"; the options were {' | '.join(options)}"
     understood = (Understood(answer, meant),) if meant != answer else ()
@@ -116,7 +116,7 @@ def unblock(value: dict[str, Any], now: int, name: str | None = None) -> Entry |
     found = _choose(value, others, name, "blocker")
     if isinstance(found, Finding):
         return found
-    line = f"{_id(found)} is resolved: {found.get('description', '')}{_close(value, found, now)}"
+    line = f"{_id(found)} is resolved: {found.get('description', '')}{close_blocker(value, found, now)}"
     return Entry(line, ("blockers",), _id(found))
 
 
@@ -232,8 +232,8 @@ def _refusal(noun: str, message: str, hint: str) -> Finding:
     return Finding(f"entry/{noun}", "error", message, hint=hint)
 
 
-def _close(value: dict[str, Any], blocker: dict[str, Any], now: int) -> str:
-    """Resolves a blocker; the work goes on where it was blocked by nothing else. What to add to the answer."""
+def close_blocker(value: dict[str, Any], blocker: dict[str, Any], now: int) -> str:
+    """Resolves a blocker; the work goes on where it was blocked by nothing else. What to add to the message."""
     blocker |= {"resolved": True, "resolved_at": write_instant(now)}
     if value.get("status") != "blocked" or views.open_blockers(value) or not views.read_list(value, "next_actions"):
         return ""

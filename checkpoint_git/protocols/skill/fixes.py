@@ -9,7 +9,7 @@ from copy import deepcopy
 from typing import Any, NamedTuple
 
 from checkpoint_git.core import jsontext, jsonwrite
-from checkpoint_git.core.clock import read_instant, write_instant
+from checkpoint_git.core.clock import write_instant
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.disk.discover import Place, relative_path
 from checkpoint_git.git.history.evidence import Evidence
@@ -17,6 +17,7 @@ from checkpoint_git.protocols.check import Context
 from checkpoint_git.protocols.fix import Done, FileFix, FixPlan
 from checkpoint_git.protocols.skill import layout, store, views
 from checkpoint_git.protocols.skill.changes import KEPT_DONE
+from checkpoint_git.protocols.skill.entries import close_blocker
 from checkpoint_git.protocols.skill.facts import SkillFacts
 from checkpoint_git.protocols.skill.requests import asks_only_to_merge, find_resolution, find_shipped
 from checkpoint_git.protocols.skill.rotation import Moved, history_document, history_marks, plan_rotation
@@ -139,17 +140,14 @@ def _finish_shipped(value: dict[str, Any], found: list[Finding], facts: FixFacts
     for at, evidence in shipped.items():
         done = actions[at] if isinstance(actions[at], dict) else {"text": actions[at]}
         entry = {**done, "at": write_instant(evidence.when), "evidence": str(evidence)}
-        place = next((place for place, other in enumerate(kept) if _when(other) <= _when(entry)), len(kept))
+        place = next(
+            (place for place, other in enumerate(kept) if views.read_when(other) <= views.read_when(entry)), len(kept)
+        )
         kept.insert(place, entry)
     value["next_actions"] = [action for at, action in enumerate(actions) if at not in shipped]
     value["recently_done"] = kept
     texts = {at: f'moved "{views.action_text(actions[at])}" to recently_done: {why}' for at, why in shipped.items()}
     return [Done("drift/action-shipped", f"/next_actions/{at}", text) for at, text in texts.items()]
-
-
-def _when(entry: Any) -> int:
-    instant = read_instant(entry.get("at")) if isinstance(entry, dict) else None
-    return instant[0] if instant else 0
 
 
 def _follow_renames(value: dict[str, Any], found: list[Finding], facts: FixFacts, moved: list[Moved]) -> list[Done]:
@@ -198,8 +196,9 @@ def _resolve_blockers(value: dict[str, Any], found: list[Finding], facts: FixFac
         text = views.text_field(blocker, "proposed_resolution")
         if reference := find_resolution(text, facts.merged):
             evidence = facts.merged[reference]
-            blocker.update(resolved=True, resolved_at=write_instant(evidence.when), evidence=str(evidence))
-            said = f"blocker {blocker.get('id', at)} is marked as resolved: {evidence}"
+            end = close_blocker(value, blocker, evidence.when)
+            blocker["evidence"] = str(evidence)
+            said = f"blocker {blocker.get('id', at)} is marked as resolved: {evidence}{end}"
             done.append(Done("drift/blocker-shipped", f"/blockers/{at}", said))
     return done
 

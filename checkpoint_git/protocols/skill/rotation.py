@@ -8,7 +8,6 @@ from collections.abc import Collection, Iterator, Mapping
 from typing import Any, NamedTuple
 
 from checkpoint_git.core import jsonwrite
-from checkpoint_git.core.clock import read_instant
 from checkpoint_git.core.jsontext import join_pointer
 from checkpoint_git.core.references import find_references, unqualify
 from checkpoint_git.core.terminal_text import shorten
@@ -177,16 +176,10 @@ def _take_state(rest: dict[str, Any], keeper: _Keeper) -> list[Moved]:
         elif key.startswith(_CLOSED_LISTS + _CLOSED_RECORDS) and isinstance(member, list):
             left[key], past = keeper.split(where, member, is_merged=key.startswith(_MERGED_LISTS))
         elif key == "run_history" and isinstance(member, list):
-            by_age = sorted(range(len(member)), key=lambda at: _run_age(member, at), reverse=True)
+            by_age = sorted(range(len(member)), key=lambda at: (views.read_when(member[at]), at), reverse=True)
             left[key], past = keeper.split(where, member, is_merged=False, newest=set(by_age[:KEPT_RUNS]))
         if past:
             moved.append(Moved(where, past))
     if moved:
         rest["skill_state"] = left
     return moved
-
-
-def _run_age(runs: list[Any], at: int) -> tuple[tuple[int, str], int]:
-    run = runs[at]
-    instant = read_instant(run.get("at")) if isinstance(run, dict) else None
-    return instant or (-(10**12), ""), at

@@ -151,19 +151,27 @@ def action_text(action: Any) -> str:
     return text if isinstance(text, str) else ""
 
 
+def read_when(entry: Any) -> tuple[int, str]:
+    """The instant at which an entry of a record was made, 1970 for none: for sorting."""
+    return (read_instant(entry.get("at")) if isinstance(entry, dict) else None) or (0, "")
+
+
 def action_done_when(action: Any) -> str | None:
     """The shell command that tells whether the action is done. Never run it without asking."""
     command = action.get("done_when") if isinstance(action, dict) else None
     return command if isinstance(command, str) and command.strip() else None
 
 
+def list_waits(value: dict[str, Any]) -> list[Any]:
+    waits = value.get("depends_on")
+    return [waits] if isinstance(waits, str) else read_list(value, "depends_on")
+
+
 def list_requests(value: dict[str, Any]) -> tuple[list[str], list[str]]:
     """(next actions, what should resolve open blockers and what is waited for): the texts that may name references."""
-    waits = value.get("depends_on")
-    waits = [waits] if isinstance(waits, str) else read_list(value, "depends_on")
     proposals = [text_field(blocker, "proposed_resolution") for blocker in open_blockers(value)]
     actions = [action_text(action) for action in read_list(value, "next_actions")]
-    return actions, [*proposals, *(text for text in waits if isinstance(text, str))]
+    return actions, [*proposals, *(text for text in list_waits(value) if isinstance(text, str))]
 
 
 def count_rows(value: dict[str, Any]) -> tuple[int, int]:

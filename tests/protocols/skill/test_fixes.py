@@ -197,6 +197,18 @@ def test_a_blocker_whose_resolution_is_merged_is_marked_with_the_evidence() -> N
     assert mend(mended.value, *found).done == []
 
 
+@pytest.mark.parametrize(
+    ("others", "status"),
+    [([], "in_progress"), ([{"id": "c", "description": "y", "needs": "user_decision"}], "blocked")],
+)
+def test_work_that_nothing_blocks_any_more_is_in_progress_again(others: list[dict[str, Any]], status: str) -> None:
+    blocker = {"id": "b", "description": "x", "needs": "code_fix", "proposed_resolution": "Fixed by #12"}
+    found = ("drift/blocker-shipped", "/blockers/0/proposed_resolution")
+    mended = mend(checkpoint(status="blocked", blockers=[blocker, *others]), found)
+    assert mended.value["status"] == status
+    assert ("in_progress again" in mended.done[0].text) == (status == "in_progress")
+
+
 # all of it
 
 
