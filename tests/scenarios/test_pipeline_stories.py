@@ -203,3 +203,42 @@ def test_a_payload_from_a_file_and_from_standard_input(base: Path) -> None:
     words = ("write", *WHO, "--phase", "implement", "--payload", "-", "--attempt", "auto")
     assert ask(base, *words, stdin=text.encode())[1]["attempt_number"] == 2
     assert ask(base, "write", *WHO, "--phase", "implement", "--payload", "@none.json")[0] == 1
+
+
+@pytest.mark.parametrize("option", ["--repo-commit-map", "--artifact-paths", "--payload", "--timestamp", "--attempt"])
+def test_an_option_that_is_empty_is_refused(base: Path, option: str) -> None:
+    code, answer = write(base, "implement", option, "")
+    assert (code, option in answer["error"]) == (1, True)
+    assert not list(base.rglob("*.yaml"))
+
+
+def test_a_phase_that_is_empty_is_not_taken_for_none(base: Path) -> None:
+    write(base)
+    code, answer = ask(base, "resume", *WHO, "--skip-to", "")
+    assert code == 1
+    assert "valid phases: implement" in answer["error"]
+
+
+@pytest.mark.parametrize("below", ["", TICKET, f"{TICKET}/{RUN}"])
+def test_validate_finds_the_same_from_every_folder_of_the_records(base: Path, below: str) -> None:
+    write(base)
+    folder = base / TICKET / RUN
+    (folder / "phase_9_x_a1.yaml").write_text("x: 1")
+    (folder / "phase_1_implement_a7.yaml").write_bytes((folder / "phase_1_implement_a1.yaml").read_bytes())
+    (folder / "phase_3_create_pr_a1.yaml").mkdir()
+    done = run_here("validate", str(base / below), "--json", cwd=base.parent)
+    found = [(one["path"].rpartition("/")[2], one["code"]) for one in json.loads(done.stdout)["findings"]]
+    assert found == [
+        ("phase_1_implement_a7.yaml", "pipeline/misplaced"),
+        ("phase_3_create_pr_a1.yaml", "file/not-a-file"),
+        ("phase_9_x_a1.yaml", "pipeline/misplaced"),
+    ]
+
+
+def test_validate_of_one_record_outside_git_knows_its_folders(base: Path) -> None:
+    write(base)
+    folder = base / TICKET / RUN
+    assert run_here("validate", str(folder / "phase_1_implement_a1.yaml"), cwd=folder).returncode == 0
+    (folder / "phase_1_implement_a01.yaml").write_text("x: 1")
+    done = run_here("validate", str(folder / "phase_1_implement_a01.yaml"), cwd=base.parent)
+    assert (done.returncode, "pipeline/misplaced" in done.stdout) == (1, True)

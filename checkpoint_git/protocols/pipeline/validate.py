@@ -59,8 +59,8 @@ def find_files(folder: str) -> list[str]:
     for parent, folders, files in os.walk(start):
         seen += len(folders) + len(files)
         is_end = parent.count(os.sep) - start.count(os.sep) + 1 >= _DEEPEST or seen > _MOST_ENTRIES
+        paths = [os.path.join(parent, name) for name in sorted([*files, *filter(layout.parse_path, folders)])]
         folders[:] = [] if is_end else sorted(name for name in folders if name != ".git")
-        paths = [os.path.join(parent, name) for name in sorted(files)]
         found += [one for one in paths if layout.find_skill(one) or (protocol_of(one) == "pipeline" and _is_odd(one))]
     return found
 

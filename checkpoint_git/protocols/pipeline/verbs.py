@@ -46,7 +46,8 @@ class Request(NamedTuple):
 
     def read_json(self, name: str, kind: type, default: str = "") -> Any:
         """The value of an option: JSON, - for what stdin holds, @FILE for what a file holds."""
-        option, text = f"--{name.replace('_', '-')}", getattr(self.args, name) or default
+        option, given = f"--{name.replace('_', '-')}", getattr(self.args, name)
+        text = default if given is None else given
         if text == "-":
             text = self.invocation.stdin.read(MAX_BYTES + 1)
         elif text.startswith("@"):
@@ -188,7 +189,7 @@ def _skipped(skipped: list[Skipped]) -> list[dict[str, str]]:
 
 def _resume(request: Request) -> Reply:
     args = request.args
-    run, phase = request.run, args.skip_to and records.check_phase(args.skip_to)
+    run, phase = request.run, None if args.skip_to is None else records.check_phase(args.skip_to)
     plan = records.plan_resume(
         run, phase or "", request.invocation.now, fallback=args.fallback, compare=request.compare
     )

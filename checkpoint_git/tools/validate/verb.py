@@ -47,7 +47,8 @@ def run(args: Namespace, invocation: Invocation) -> Outcome:
         fixed += [document] if is_fixed(document.path) else []
         checked.append({"path": document.path, "valid": document.is_valid})
         nouns[(find_kind(document.path) or KINDS[0]).noun] += 1
-    findings += [*check_together(fixed), *find_twins(one["path"] for one in checked)]
+    is_all = not (args.staged or args.rev is not None or args.paths)
+    findings += [*check_together(fixed, is_all=is_all), *find_twins(one["path"] for one in checked)]
     if args.rev is None:
         known = {one.path for one in findings if one.code == "json/conflict-markers"}
         unmerged = find_unmerged(*repository, invocation.env) if repository else []
@@ -151,9 +152,15 @@ def _find_named(path: str) -> dict[str, tuple[str, str]]:
     if not os.path.lexists(path):
         raise CheckpointError(f"{path} does not exist", "name a checkpoint file, or a folder that holds .checkpoints")
     # outside git a file is shown from its own folder, or from that of its project where its name is fixed
-    fixed = next((name for name in fixed_paths() if path.endswith(f"/{name}")), "")
-    top = repository[0] if repository else path.removesuffix(f"/{fixed}") if fixed else os.path.dirname(path)
-    return {relative_path(path, top): (path, top)}
+    fixed = next((name for name in fixed_paths() if path.endswith(f"/{name}")), os.path.basename(path))
+    return dict([_name(path, repository[0] if repository else path.removesuffix(f"/{fixed}"))])
+
+
+def _name(path: str, top: str) -> tuple[str, tuple[str, str]]:
+    # of a kind that may be anywhere from its base at least: what it must say depends on its folders
+    kind, base = find_kind(path), path.rsplit("/", 3)[0]
+    wall = base if kind and not kind.folder and not f"{base}/".startswith(f"{top}/") else top
+    return relative_path(path, wall), (path, wall)
 
 
 def _find_in_folder(folder: str, top: str) -> dict[str, tuple[str, str]]:
@@ -163,15 +170,7 @@ def _find_in_folder(folder: str, top: str) -> dict[str, tuple[str, str]]:
     paths = find_files(folder)
     if not os.path.isdir(os.path.join(folder, heart.folder)):
         paths = [os.path.join(folder, name) for name in sorted(os.listdir(folder)) if find_skill(name)] + paths
-    if paths:
-        return {relative_path(path, top): (path, top) for path in paths}
-    found = {}
-    for path in find_scattered_files(folder):  # named from its base at least: what it must say depends on its folders
-        kind = find_kind(path) or heart
-        base = path.removesuffix(f"/{open_room(kind.name).layout.find_skill(path)}")
-        wall = top if base == top or base.startswith(f"{top}/") else base
-        found[relative_path(path, wall)] = (path, wall)
-    return found
+    return dict(_name(path, top) for path in paths or find_scattered_files(folder))
 
 
 def _read_from_git(args: Namespace, cwd: str, env: Mapping[str, str]) -> Files:
