@@ -150,7 +150,7 @@ Hook = Literal[
     "after_commit",  # (cwd, env) -> None: git has made a commit
     "after_turn",  # (cwd, env, has_worked) -> None: of summary.py: an agent's turn ends
     "check_push",  # (files, cwd, now, env) -> list[Finding]: warnings about the (path, content) that a push brings
-    "check_together",  # (documents) -> list[Finding]: of files with fixed names, each good in itself
+    "check_together",  # (documents, *, is_all) -> list[Finding]: of files with fixed names
     # (context) -> (how many the doctor looks at, path -> its JSON text or None, paths of those that are over for long)
     "open_documents",  # raises without any
     "count_untracked",  # (work_tree, env) -> int: what there is of the row's `local` paths

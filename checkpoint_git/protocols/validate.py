@@ -92,10 +92,13 @@ def find_twins(paths: Iterable[str]) -> Iterator[Finding]:
             yield Finding("file/name-twice", "error", message, path, hint=hint)
 
 
-def check_together(documents: Iterable[Document]) -> list[Finding]:
-    """What files that have to fit each other say against each other; each of them was checked alone."""
-    fixed = [document for document in documents if document.value is not None and is_fixed(document.path)]
-    return [finding for check in find_hooks("check_together") for finding in check(fixed)] if len(fixed) > 1 else []
+def check_together(documents: Iterable[Document], *, is_all: bool = False) -> list[Finding]:
+    """What files that have to fit each other say against each other; each of them was checked alone. is_all: there are
+    no others, so that one without its other is wrong.
+    """
+    fixed = [document for document in documents if is_fixed(document.path)]
+    checks = find_hooks("check_together") if len(fixed) > 1 - is_all else ()
+    return [finding for check in checks for finding in check(fixed, is_all=is_all)]
 
 
 def unreadable_document(path: str, error: OSError) -> Document:

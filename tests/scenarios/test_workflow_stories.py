@@ -127,7 +127,11 @@ def test_a_fifo_in_the_place_of_a_result_is_not_waited_for(tmp_path: Path) -> No
     assert (answer["action"], answer["agent"]) == ("spawn", "PM")
 
 
-@pytest.mark.parametrize("content", ["", "null", "{}", "[]", '{"status": "failed"}', '{"status": "in_progress"}', "{"])
+NOTHING = ("", "null", "{}", "[]", "[null]", '{"status": null}', "{", '{"status": "In progress"}', '{"status": "todo"}')
+FAILURE = ('{"status": "failed"}', '"failed"', '{"success": "false"}', '{"result": "FAIL"}', '{"status": "timed out"}')
+
+
+@pytest.mark.parametrize("content", [*NOTHING, *FAILURE])
 def test_a_result_that_says_nothing_or_failure_ends_no_phase(tmp_path: Path, content: str) -> None:
     write_workflow(tmp_path, phase("VERIFICATION"), execution(task("a", "complete")))
     write_output(tmp_path, "memory/reports/verification.json", content)
@@ -361,3 +365,56 @@ def test_a_task_whose_result_is_a_folder_is_done_after_a_crash(tmp_path: Path) -
     answer = flow(tmp_path, "resume", "--yes")
     assert read_json(tmp_path / EXECUTION)["tasks"][0]["status"] == "complete"
     assert answer["action"] == "advance"
+
+
+def test_a_clone_takes_no_tasks_output_that_was_committed_before_the_task_began(repo: GitRepo, tmp_path: Path) -> None:
+    write_output(repo.path, "out.json", {"status": "complete"})
+    commit_at(repo, -90_000, "out.json")
+    row = task("a", "running", started_at=utc(-1800), output="./out.json")
+    write_workflow(repo.path, phase("IMPLEMENTATION"), execution(row))
+    repo.commit("state")
+    clone = tmp_path / "clone"
+    repo.git("clone", "-q", ".", str(clone))
+    assert flow(clone, "resume", "--yes")["tasks"] == ["a"]
+    (clone / "out.json").write_text('{"status": "complete", "new": true}')
+    (clone / EXECUTION).write_text(json.dumps(execution(row)))
+    assert flow(clone, "resume", "--yes")["action"] == "advance"
+
+
+def test_an_approval_of_nothing_approves_no_design_that_is_written_later(tmp_path: Path) -> None:
+    value = phase("ARCHITECTURE")
+    value["user_checkpoints"].append({"phase": "ARCHITECTURE", "approved_at": utc(-60), "results": {}})
+    write_workflow(tmp_path, value)
+    write_output(tmp_path, DESIGN)
+    assert flow(tmp_path, "resume", "--yes")["action"] == "ask_approval"
+    assert flow(tmp_path, "advance")["findings"][0]["code"] == "workflow/not-approved"
+
+
+@pytest.mark.parametrize(
+    ("missing", "code"), [(PHASE, "workflow/phase-missing"), (EXECUTION, "workflow/execution-missing")]
+)
+def test_a_missing_file_is_told_by_validate_and_by_the_doctor_without_checkpoints(
+    repo: GitRepo, missing: str, code: str
+) -> None:
+    write_workflow(repo.path, phase("IMPLEMENTATION"), execution(task("a")))
+    for verb in (["validate"], ["doctor", "--check", "workflow"]):
+        done = run_here(*verb, "--json", cwd=repo.path)
+        assert code not in done.stdout
+    (repo.path / missing).unlink()
+    for verb in (["validate"], ["validate", "--strict"], ["doctor", "--check", "workflow"]):
+        done = run_here(*verb, "--json", cwd=repo.path)
+        assert (
+            done.returncode,
+            [one["code"] for one in json.loads(done.stdout)["findings"] if one["level"] == "error"],
+        ) == (1, [code])
+    rest = PHASE if missing == EXECUTION else EXECUTION
+    assert run_here("validate", rest, cwd=repo.path).returncode == 0  # one that is named is looked at alone
+    (repo.path / rest).write_text("{")
+    assert code not in run_here("validate", cwd=repo.path).stdout
+
+
+def test_a_phases_output_that_is_no_result_is_placed_in_the_phase(tmp_path: Path) -> None:
+    flow(tmp_path, "start", "login")
+    write_output(tmp_path, "other.json", "null")
+    found = flow(tmp_path, "advance", "--yes", "--output", "other.json")["findings"][0]
+    assert (found["path"], found["message"]) == (PHASE, "the output other.json cannot be read: it contains null")

@@ -214,7 +214,7 @@ class Writer(NamedTuple):
             if verb in ("start", "done"):
                 named = output if output is not None else (tasks.find_task(execution, name) or {}).get("output")
                 found = store.read_output(self.place, named) if isinstance(named, str) else None
-                trouble = _find_output_trouble(found)
+                trouble = _find_output_trouble(found, "/tasks")
                 if trouble is not None and (verb == "done" or trouble.code == "workflow/output-outside"):
                     return trouble  # what is started need not be there yet
             return tasks.change_task(execution, verb, name, found, error=error, runner=runner, now=now)
@@ -334,7 +334,7 @@ def _find_result(
         raise CheckpointError(f"the result of {phase} is its tasks", "leave --output out")
     if wished is not None:
         found = judge_result(store.read_output(place, wished))
-        return found, _find_output_trouble(found)
+        return found, _find_output_trouble(found, _PHASE)
     if phase == PHASES[2]:
         rows = read_objects(execution, "tasks")
         left = sum(row.get("status") != "complete" for row in rows)
@@ -352,6 +352,6 @@ def _find_result(
     return OutputFile(), make_error("workflow/output-missing", f"{phase}: {why}", _PHASE, _FORCE)
 
 
-def _find_output_trouble(output: OutputFile | None) -> Finding | None:
+def _find_output_trouble(output: OutputFile | None, where: str) -> Finding | None:
     hint = "write it first, or name another file of the project with --output"
-    return output and rules.check_output(output, f"the task's output {output.path}", "/tasks", hint)
+    return output and rules.check_output(output, f"the output {output.path}", where, hint)

@@ -9,11 +9,12 @@ from checkpoint_git.protocols.validate import locate_findings
 from checkpoint_git.protocols.workflow import layout, rules
 
 
-def check_together(documents: Sequence[Document]) -> list[Finding]:
+def check_together(documents: Sequence[Document], *, is_all: bool) -> list[Finding]:
     found, by_path = [], {document.path: document for document in documents}
-    for path, execution in by_path.items():
-        phase = by_path.get(os.path.join(os.path.dirname(path), layout.PHASE + layout.SUFFIX))
-        if phase is not None and layout.find_skill(path) == layout.EXECUTION:
-            findings = rules.check_together(phase.value, execution.value)
-            found += locate_findings(findings, path, execution.text or "")
+    for folder in sorted({os.path.dirname(path) for path in by_path if layout.find_skill(path)}):
+        pair = [by_path.get(os.path.join(folder, file + layout.SUFFIX)) for file in layout.FILES]
+        there = [document for document in pair if document is not None]
+        if all(document.value is not None for document in there) and (is_all or len(there) == len(pair)):
+            findings = rules.check_together(*(document and document.value for document in pair))
+            found += locate_findings(findings, there[-1].path, there[-1].text or "")
     return found

@@ -57,8 +57,8 @@ def is_approved(phase: str, state: Mapping[str, Any], results: Mapping[str, str]
     if not results or noted.keys() & results.keys():
         return all(noted.get(path) == digest for path, digest in results.items())
     # the drafts were approved, and the result was made from them since
-    table = TABLE[phase]
-    return bool(table.drafts) and all(path.startswith(table.drafts) and path not in table.outputs for path in noted)
+    outputs, _, drafts, _ = TABLE[phase]
+    return bool(drafts and noted) and all(path.startswith(drafts) and path not in outputs for path in noted)
 
 
 def find_behind(state: Mapping[str, Any], execution: Mapping[str, Any]) -> tuple[str, ...]:

@@ -243,6 +243,10 @@ def find_recovery(state: State, now: int, session: str | None = None) -> list[St
             path = task.get("output")
             if session is None or not _is_under_way(task, session):
                 output = store.read_output(state.place, path) if isinstance(path, str) and path else OutputFile()
+                started = read_instant(task.get("started_at")) or (0, "")
+                if state.place.work_tree and output.digest and "digest" not in task:  # a clone gave it a new time
+                    is_older = store.find_committed_before(state.place, [os.path.normpath(path)], started[0])
+                    output = output._replace(written=0) if is_older else output
                 steps.append(plan_step(row, task, output, now))
     return steps
 

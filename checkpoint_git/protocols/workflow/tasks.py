@@ -1,5 +1,6 @@
 """The tasks in execution.json: what the verbs change, and what recovery does with those whose session is gone."""
 
+import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
@@ -14,13 +15,15 @@ Value = dict[str, Any]
 Verdict = Literal["orphan", "done", "failed"]
 
 _GRACE = 2  # seconds: file systems round what a clock says
-_UNFINISHED = ("pending", "running", "in_progress", "incomplete", "partial")
+_UNFINISHED = ("pending", "running", "in_progress", "incomplete", "partial", "not_started", "todo", "wip")
+_FAILED = "failed fail failing failure false no error errored rejected aborted crashed timeout timed_out"
 _SYNONYMS = {
     **dict.fromkeys(("complete", "completed", "done", "success", "succeeded", "ok", "passed"), "complete"),
-    **dict.fromkeys(("failed", "fail", "failure", "error", "rejected", "aborted"), "failed"),
+    **dict.fromkeys(_FAILED.split(), "failed"),
     **{word: word for word in (*_UNFINISHED, "blocked")},
 }
-_SAYING = ("status", "verdict", "outcome", "passed", "success")  # members of a result that may say how it ended
+# members of a result that may say how it ended
+_SAYING = ("status", "verdict", "outcome", "result", "passed", "success", "ok")
 _AGAIN = "checkpoint workflow task retry"
 RECOVER = "checkpoint workflow recover, if its session is gone"
 
@@ -46,7 +49,8 @@ def is_open(task: Mapping[str, Any]) -> bool:
 
 def read_status(said: Any) -> str:
     """One of ours for its synonyms, another word as it is; "" for none."""
-    return _SYNONYMS.get(said.strip().lower(), shorten(said.strip(), 60)) if isinstance(said, str) else ""
+    text = said.strip() if isinstance(said, str) else ""
+    return _SYNONYMS.get(re.sub(r"[ -]", "_", text.lower()), shorten(text, 60))
 
 
 def find_task(value: Value, name: str) -> Value | None:
@@ -159,9 +163,9 @@ def judge_result(output: OutputFile) -> OutputFile:
     said = output.value
     if output.state != "good" or said is None:
         return output
-    if said in ({}, [], "", False):
+    members = said if isinstance(said, dict) else {"status": said}
+    if said in ([], [None], "", False) or all(each is None for each in members.values()):
         return output._replace(state="unreadable", why="it says nothing")
-    members = said if isinstance(said, dict) else {}
     for key in _SAYING:
         status = "failed" if members.get(key) is False else read_status(members.get(key))
         if status in ("failed", "blocked"):

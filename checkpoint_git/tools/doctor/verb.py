@@ -11,12 +11,13 @@ from checkpoint_git.core.finding import LEVELS, Finding
 from checkpoint_git.core.outcome import Digest, Invocation, Line, Outcome, Rule, Style, Table
 from checkpoint_git.core.progress import show_progress
 from checkpoint_git.core.terminal_text import escape_controls, join_some, plural, quote_word, shorten
-from checkpoint_git.disk.discover import Place, find_place, find_repository, relative_path
+from checkpoint_git.disk.discover import Place, find_repository, relative_path
 from checkpoint_git.git.history.log import has_commits
 from checkpoint_git.git.repository import Repository, may_be_bare, read_repository
 from checkpoint_git.git.staged import read_committed
 from checkpoint_git.git.worktree import list_roots
 from checkpoint_git.protocols.check import Check, Context, run_checks
+from checkpoint_git.protocols.contract import find_project
 from checkpoint_git.protocols.digest import fold
 from checkpoint_git.protocols.typed_hints import type_hints
 from checkpoint_git.protocols.validate import iterate_checked
@@ -56,7 +57,7 @@ def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     roots = list_roots(top, invocation.env) if top and (args.all or os.path.abspath(invocation.cwd) == top) else []
     if args.all and top and not roots and not os.path.isdir(os.path.join(top, ".checkpoints")):
         return _conclude("no checkpoints in this repository", {"checks": [], "documents": 0}, [], [], args)
-    places = [find_place(folder) for folder in (roots if args.all and roots else [invocation.cwd])]
+    places = [find_project(folder) for folder in (roots if args.all and roots else [invocation.cwd])]
 
     def look(place: Place) -> Diagnosis:
         with show_progress(invocation) as tell:
