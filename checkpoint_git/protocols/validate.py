@@ -93,9 +93,7 @@ def find_twins(paths: Iterable[str]) -> Iterator[Finding]:
 
 
 def check_together(documents: Iterable[Document], *, is_all: bool = False) -> list[Finding]:
-    """What files that have to fit each other say against each other; each of them was checked alone. is_all: there are
-    no others, so that one without its other is wrong.
-    """
+    """What files that have to fit each other say against each other. is_all: one that is not among them is missing."""
     fixed = [document for document in documents if is_fixed(document.path)]
     checks = find_hooks("check_together") if len(fixed) > 1 - is_all else ()
     return [finding for check in checks for finding in check(fixed, is_all=is_all)]

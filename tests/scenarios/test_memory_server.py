@@ -183,6 +183,15 @@ def test_a_truncated_line_is_told_and_the_file_moved_aside_with_every_good_line_
     assert memory(repo, *START)["created"] is True
 
 
+def test_another_clients_broken_entity_is_a_warning_where_there_is_no_checkpoint(repo: GitRepo, graph: Path) -> None:
+    with graph.open("a") as stream:
+        stream.write('\n{"type":"entity","name":"x","entityType":"y","observations":[1,null]}')
+    answer = memory(repo, "load")
+    assert (answer["exists"], [one["code"] for one in answer["findings"]]) == (False, ["memory/graph-broken"])
+    assert memory(repo, "doctor", "--fix", "--yes")["findings"]
+    assert [one["code"] for one in memory(repo, "load")["findings"]] == ["memory/others"]
+
+
 def test_a_corrupted_checkpoint_is_copied_and_begun_afresh(repo: GitRepo, graph: Path) -> None:
     put_graph(graph, entity_line("phase:a", "phase:b", "a remark"))
     assert {finding["code"] for finding in memory(repo, "load", code=1)["findings"]} >= {"memory/no-initiative"}

@@ -258,3 +258,29 @@ def test_one_machine_goes_on_where_another_stopped_on_a_real_server(repo: GitRep
         assert done.returncode == 0, done.stderr
     done = run_here("memory", "load", "--json", cwd=clone.path)
     assert json.loads(done.stdout)["fields"]["phase"] == "ship"
+
+
+@pytest.mark.parametrize(
+    ("texts", "code"),
+    [
+        (("initiative:i",), "memory/no-timestamp"),
+        (("initiative:i", "timestamp:2026-01-09T10:30:00Z", "timestamp:2026-01-09T11:00:00Z"), "memory/interrupted"),
+        (("phase:a", "timestamp:2026-01-09T10:30:00Z"), "memory/no-initiative"),
+    ],
+)
+def test_the_command_that_a_finding_names_ends_it(
+    repo: GitRepo, graph: Path, texts: tuple[str, ...], code: str
+) -> None:
+    put_graph(graph, entity_line(*texts))
+    found = ask(repo, "load", code=int(code == "memory/no-initiative"))
+    (hint,) = [one["hint"] for one in found["findings"] if one["code"] == code]
+    words = hint.rpartition("checkpoint memory ")[2].replace("NAME", "mine").split()
+    ask(repo, *words)
+    assert code not in codes(ask(repo, "load"))
+
+
+def test_an_update_without_a_checkpoint_names_the_command_that_creates_one(repo: GitRepo, graph: Path) -> None:
+    put_graph(graph)
+    done = run_here("memory", "update", "phase=x", "--offline", cwd=repo.path)
+    assert "checkpoint memory save --initiative NAME" in done.stderr
+    ask(repo, "save", "--initiative", "mine")

@@ -10,7 +10,7 @@ from checkpoint_git.protocols.memory.entity import Entity, Reading, read_entity,
 STALE_DAYS = 7
 _AHEAD = 5 * 60  # seconds that two machines' clocks may differ by
 _SHOWN = 80
-_NAME_IT = "checkpoint memory update initiative=NAME; or start a new one, a copy is kept: checkpoint memory save"
+_NAME_IT = "checkpoint memory update initiative=NAME; or start a new one: checkpoint memory save --initiative NAME"
 
 
 def check(entity: Entity, now: int) -> list[Finding]:
@@ -32,7 +32,7 @@ def _check_fields(name: str, reading: Reading) -> Iterator[Finding]:
         if key == "timestamp":
             why = "an update was cut off, or made by a client that only adds"
             message = f'{why}: the newest timestamp counts, "{counts}"'
-            hint = "the next checkpoint memory update keeps one value of each field"
+            hint = "to keep one value of each field: checkpoint memory load --continue"
             yield Finding("memory/interrupted", "warning", message, name, hint=hint)
         else:
             message = f'{key} has several values: {shown}; "{counts}" was added last and counts'
@@ -45,7 +45,8 @@ def _check_age(name: str, reading: Reading, now: int) -> Iterator[Finding]:
     instant = read_stamp(reading.fields.get("timestamp"))
     if instant is None:
         message = "the checkpoint has no valid timestamp, so its age is unknown"
-        yield Finding("memory/no-timestamp", "warning", message, name, hint="checkpoint memory update stamps it")
+        hint = "to stamp it: checkpoint memory load --continue"
+        yield Finding("memory/no-timestamp", "warning", message, name, hint=hint)
         return
     age = now - instant[0]
     if age > STALE_DAYS * DAY:

@@ -127,11 +127,11 @@ def update_checkpoint(
         name = find_name(transport, home)
         before = load_entity(transport, name)
         if before is None:
-            raise CheckpointError(f'no checkpoint "{name}" to update', "`checkpoint memory save` creates one")
+            raise CheckpointError(f'no checkpoint "{name}"', "`checkpoint memory save --initiative NAME` creates one")
         _check_single(before)
         reading, wanted = read_entity(before), given.get("initiative")
         if reading.state == "corrupted" and not wanted:
-            hint = "name it: checkpoint memory update initiative=NAME; `checkpoint memory save` starts a new one"
+            hint = "name it: checkpoint memory update initiative=NAME"
             raise CheckpointError(f'the checkpoint "{name}" names no initiative', hint)
         if unknown := [key for key in given if given[key] is None and key not in reading.fields]:
             there = f"there are: {', '.join(reading.fields)}"

@@ -4,7 +4,6 @@ import argparse
 import json
 import os
 from collections.abc import Callable
-from contextlib import suppress
 from functools import partial
 from typing import Any
 
@@ -247,11 +246,13 @@ def _load(args: argparse.Namespace, invocation: Invocation) -> Outcome:
 
 def _nothing(args: argparse.Namespace, transport: Transport, home: Home) -> Outcome:
     data = {"entity": store.find_name(transport, home), "exists": False, "fields": {}, "options": []}
-    others = list[Entity]()
-    with suppress(UnavailableError):  # it takes long to list a large graph
+    others, findings = list[Entity](), graph.find_offline(args.offline)
+    try:
         others += [each for each in transport.read_graph() if read_entity(each).state in ("good", "interrupted")]
+    except (GraphError, UnavailableError) as error:  # others' entities are broken; a large graph takes long to list
+        warning = Finding("memory/graph-broken", "warning", error.message, hint=error.hint)
+        findings += [warning] if isinstance(error, GraphError) else []
     shown = ", ".join(f"{entity.name} ({read_entity(entity).fields['initiative']})" for entity in others[:5])
-    findings = graph.find_offline(args.offline)
     if others:
         message = f"the graph holds checkpoints of others: {escape_controls(shorten(shown, 400))}"
         hint = f"to use one of them here: git config checkpoint.memoryEntity {quote_word(others[0].name)}"

@@ -71,18 +71,18 @@ class Workflow:
         return self._writer().save(note).refused
 
     def add_tasks(self, *names: str) -> Findings:
-        return self._change_task("add", list(names))
+        return self._writer().change_task("add", list(names)).refused
 
     def start_task(self, name: str, output: str | None = None) -> Findings:
         """Runs a task, which is added where it is new. output: where its result will be."""
-        return self._change_task("start", [name], output)
+        return self._writer().change_task("start", [name], output).refused
 
     def finish_task(self, name: str, output: str | None = None) -> Findings:
-        return self._change_task("done", [name], output)
+        return self._writer().change_task("done", [name], output).refused
 
     def fail_task(self, name: str, error: str = "") -> Findings:
         """Counts an attempt that came to nothing."""
-        return self._change_task("fail", [name], None, error)
+        return self._writer().change_task("fail", [name], None, error).refused
 
     def recover(self) -> list[Step]:
         """Settles the tasks whose session is gone; what was done to each."""
@@ -97,6 +97,3 @@ class Workflow:
 
     def _writer(self) -> Writer:
         return Writer(open_place(self._path), self._now())
-
-    def _change_task(self, verb: str, names: list[str], output: str | None = None, error: str = "") -> Findings:
-        return self._writer().change_task(verb, names, output, error).refused

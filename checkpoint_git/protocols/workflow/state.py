@@ -17,10 +17,9 @@ from checkpoint_git.protocols.validate import check_document, unreadable_documen
 from checkpoint_git.protocols.workflow import layout, resume, rules, store
 from checkpoint_git.protocols.workflow.layout import DEFAULT_APPROVALS, TABLE, parse_approvals
 from checkpoint_git.protocols.workflow.resume import Facts, Plan
-from checkpoint_git.protocols.workflow.tasks import OutputFile, Step, judge_result, plan_step, task_name
+from checkpoint_git.protocols.workflow.tasks import GRACE, OutputFile, Step, judge_result, plan_step, task_name
 
 Value = Mapping[str, Any]  # of phase.json
-_GRACE = 2  # seconds: file systems round what a clock says
 
 
 class State(NamedTuple):
@@ -198,7 +197,7 @@ def _pick_earlier(place: Place, value: Value, found: Sequence[OutputFile]) -> se
     if isinstance(noted, dict):
         earlier = {each.path for each in found if each.digest and noted.get(each.path) == each.digest}
     else:
-        earlier = {each.path for each in found if each.written < started[0] - _GRACE and each.state != "outside"}
+        earlier = {each.path for each in found if each.written < started[0] - GRACE and each.state != "outside"}
     rest = [each.path for each in found if place.work_tree and each.digest and each.path not in earlier]
     return earlier | store.find_committed_before(place, rest, started[0]) if rest else earlier
 

@@ -3,10 +3,9 @@
 import hashlib
 import os
 import stat
-from collections.abc import Iterator, Sequence
+from collections.abc import Sequence
 from contextlib import suppress
 from fnmatch import fnmatchcase
-from itertools import islice
 
 from checkpoint_git.core import jsontext
 from checkpoint_git.core.errors import CheckpointError
@@ -89,18 +88,12 @@ def _digest(full: str, status: os.stat_result) -> str:
             return hashlib.file_digest(stream, "sha256").hexdigest()
     if not stat.S_ISDIR(status.st_mode):
         raise OSError("it is neither a file nor a folder")
-    parts = []
-    for path in islice(_files_below(full), _MOST_LISTED):
+    paths, parts = sorted(os.path.join(parent, name) for parent, _, names in os.walk(full) for name in names), []
+    for path in paths[:_MOST_LISTED]:
         inner = os.lstat(path)
         own = _digest(path, inner) if stat.S_ISREG(inner.st_mode) else ""
         parts.append(f"{os.path.relpath(path, full)}\0{own}")
     return hashlib.sha256("\n".join(sorted(parts)).encode("utf-8", "surrogateescape")).hexdigest()
-
-
-def _files_below(folder: str) -> Iterator[str]:
-    for parent, folders, names in os.walk(folder):
-        folders.sort()
-        yield from (os.path.join(parent, name) for name in sorted(names))
 
 
 def _full_path(place: Place, path: str) -> str:

@@ -1,6 +1,5 @@
 """The tasks in execution.json: what the verbs change, and what recovery does with those whose session is gone."""
 
-import re
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
@@ -14,7 +13,7 @@ from checkpoint_git.protocols.workflow.layout import MAX_ATTEMPTS
 Value = dict[str, Any]
 Verdict = Literal["orphan", "done", "failed"]
 
-_GRACE = 2  # seconds: file systems round what a clock says
+GRACE = 2  # seconds: file systems round what a clock says
 _UNFINISHED = ("pending", "running", "in_progress", "incomplete", "partial", "not_started", "todo", "wip")
 _FAILED = "failed fail failing failure false no error errored rejected aborted crashed timeout timed_out"
 _SYNONYMS = {
@@ -50,7 +49,7 @@ def is_open(task: Mapping[str, Any]) -> bool:
 def read_status(said: Any) -> str:
     """One of ours for its synonyms, another word as it is; "" for none."""
     text = said.strip() if isinstance(said, str) else ""
-    return _SYNONYMS.get(re.sub(r"[ -]", "_", text.lower()), shorten(text, 60))
+    return _SYNONYMS.get(text.lower().replace("-", "_").replace(" ", "_"), shorten(text, 60))
 
 
 def find_task(value: Value, name: str) -> Value | None:
@@ -194,7 +193,7 @@ def plan_step(row: int, task: Mapping[str, Any], output: OutputFile, now: int) -
     path, started = output.path, read_instant(task.get("started_at"))
     said = output.value if isinstance(output.value, dict) else {}
     status, error = read_status(said.get("status")) or "complete", said.get("error")
-    is_older = started is not None and output.written + _GRACE < started[0]
+    is_older = started is not None and output.written + GRACE < started[0]
     if output.state == "missing":
         reason = f"no output {path}" if path else "no output is named"
     elif output.state == "outside":

@@ -17,7 +17,7 @@ from checkpoint_git.git.repository import Repository, may_be_bare, read_reposito
 from checkpoint_git.git.staged import read_committed
 from checkpoint_git.git.worktree import list_roots
 from checkpoint_git.protocols.check import Check, Context, run_checks
-from checkpoint_git.protocols.contract import find_project
+from checkpoint_git.protocols.contract import find_files, find_project
 from checkpoint_git.protocols.digest import fold
 from checkpoint_git.protocols.typed_hints import type_hints
 from checkpoint_git.protocols.validate import iterate_checked
@@ -55,16 +55,15 @@ def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
         raise CheckpointError("--all looks at every folder", "name one with: checkpoint -C FOLDER doctor NAME")
     top = (find_repository(invocation.cwd) or ("",))[0]
     roots = list_roots(top, invocation.env) if top and (args.all or os.path.abspath(invocation.cwd) == top) else []
-    if args.all and top and not roots and not os.path.isdir(os.path.join(top, ".checkpoints")):
+    if args.all and top and not roots and not (find_files(top) or os.path.isdir(os.path.join(top, ".checkpoints"))):
         return _conclude("no checkpoints in this repository", {"checks": [], "documents": 0}, [], [], args)
-    places = [find_project(folder) for folder in (roots if args.all and roots else [invocation.cwd])]
+    places = [find_project(root) for root in (roots if args.all and roots else [invocation.cwd])]
 
     def look(place: Place) -> Diagnosis:
         with show_progress(invocation) as tell:
             return diagnose(place, invocation.now, skill, checks, env=invocation.env, tell=tell)
 
-    unread = [root for root in roots if root != places[0].root and not skill and not args.all]
-    others = [relative_path(root, places[0].top) for root in unread]
+    others = [] if skill or args.all else [relative_path(one, places[0].top) for one in roots if one != places[0].root]
     found = [look(each) for each in places]
     if not words:
         outcome = _report(_join(found), args, invocation.cwd)

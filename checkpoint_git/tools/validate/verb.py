@@ -165,10 +165,9 @@ def _name(path: str, top: str) -> tuple[str, tuple[str, str]]:
 
 def _find_in_folder(folder: str, top: str) -> dict[str, tuple[str, str]]:
     """Those of a project, else those right in a folder of checkpoints, else those of kinds that may be anywhere."""
-    heart = KINDS[0]
-    find_skill = open_room(heart.name).layout.find_skill
+    find_skill = open_room(KINDS[0].name).layout.find_skill
     paths = find_files(folder)
-    if not os.path.isdir(os.path.join(folder, heart.folder)):
+    if not os.path.isdir(os.path.join(folder, KINDS[0].folder)):
         paths = [os.path.join(folder, name) for name in sorted(os.listdir(folder)) if find_skill(name)] + paths
     return dict(_name(path, top) for path in paths or find_scattered_files(folder))
 
