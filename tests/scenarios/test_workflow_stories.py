@@ -418,3 +418,23 @@ def test_a_phases_output_that_is_no_result_is_placed_in_the_phase(tmp_path: Path
     write_output(tmp_path, "other.json", "null")
     found = flow(tmp_path, "advance", "--yes", "--output", "other.json")["findings"][0]
     assert (found["path"], found["message"]) == (PHASE, "the output other.json cannot be read: it contains null")
+
+
+def test_an_agents_own_words_for_a_tasks_status_are_read(tmp_path: Path) -> None:
+    rows = [task("a", "completed"), task("b", "Done"), task("c", "in-progress"), task("d", "todo")]
+    write_workflow(tmp_path, phase("IMPLEMENTATION"), execution(*rows))
+    answer = flow(tmp_path, "resume", "--yes")
+    assert (answer["action"], answer["tasks"]) == ("continue_tasks", ["c", "d"])
+    assert "workflow/unknown-task-status" not in [one["code"] for one in answer["findings"]]
+    assert "2/4 tasks" in run_here("prime", cwd=tmp_path).stdout
+    assert flow(tmp_path, "task", "start", "a")["findings"][0]["code"] == "workflow/task-complete"
+    for name in ("c", "d"):
+        flow(tmp_path, "task", "done", name)
+    assert [row["status"] for row in read_json(tmp_path / EXECUTION)["tasks"]] == [
+        "completed",
+        "Done",
+        *["complete"] * 2,
+    ]
+    assert flow(tmp_path, "resume", "--yes")["action"] == "advance"
+    assert flow(tmp_path, "advance")["following"] == "VERIFICATION"
+    assert flow(tmp_path, "validate")["valid"] is True

@@ -337,7 +337,7 @@ def _find_result(
         return found, _find_output_trouble(found, _PHASE)
     if phase == PHASES[2]:
         rows = read_objects(execution, "tasks")
-        left = sum(row.get("status") != "complete" for row in rows)
+        left = sum(tasks.read_status(row.get("status")) != "complete" for row in rows)
         why = f"{left} of {len(execution['tasks'])} tasks are not complete" if left else ""
         if not rows and not is_done:
             why = "no tasks are recorded, so none is complete"

@@ -24,6 +24,7 @@ LAST = PHASES[-1]
 TASK_STATUSES = ("pending", "running", "complete", "failed", "blocked")
 DEFAULT_APPROVALS = ("REQUIREMENTS", "ARCHITECTURE")
 MAX_ATTEMPTS = 3
+GRACE = 2  # seconds: file systems round what a clock says
 
 
 class Phase(NamedTuple):

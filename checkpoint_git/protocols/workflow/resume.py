@@ -7,7 +7,7 @@ from checkpoint_git.core.clock import read_loose_instant
 from checkpoint_git.core.terminal_text import plural, quote_path
 from checkpoint_git.protocols.document import read_objects
 from checkpoint_git.protocols.workflow.layout import LAST, PHASES, TABLE, next_phase
-from checkpoint_git.protocols.workflow.tasks import OutputFile, is_open, task_name
+from checkpoint_git.protocols.workflow.tasks import UNFINISHED, OutputFile, is_open, read_status, task_name
 
 Action = Literal["advance", "spawn", "ask_approval", "continue_tasks", "complete", "ask"]
 
@@ -141,8 +141,8 @@ def _plan_tasks(tasks: Sequence[Mapping[str, Any]], *, is_sent_back: bool) -> Pl
     agent = TABLE["IMPLEMENTATION"].agent
     if not tasks:
         return Plan("continue_tasks", "no tasks are recorded yet", agent)
-    open_tasks = tuple(task_name(task) for task in tasks if task.get("status") in ("pending", "running"))
-    rest = [task for task in tasks if task.get("status") != "complete"]
+    open_tasks = tuple(task_name(task) for task in tasks if read_status(task.get("status")) in UNFINISHED)
+    rest = [task for task in tasks if read_status(task.get("status")) != "complete"]
     if open_tasks:
         done = len(tasks) - len(rest)
         return Plan("continue_tasks", f"{done} of {len(tasks)} tasks are complete", agent, tasks=open_tasks)

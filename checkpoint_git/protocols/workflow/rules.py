@@ -12,7 +12,7 @@ from checkpoint_git.core.schema import Mismatch
 from checkpoint_git.protocols.mismatch import explain_mismatch, find_doubles, list_objects, quote
 from checkpoint_git.protocols.workflow import layout
 from checkpoint_git.protocols.workflow.resume import explain_behind, find_behind
-from checkpoint_git.protocols.workflow.tasks import OutputFile
+from checkpoint_git.protocols.workflow.tasks import UNFINISHED, OutputFile, read_status
 
 TOLERANCE = 5 * MINUTE  # how far a clock may be ahead
 _UNKNOWN_ZONE = 14 * HOUR  # how far a time without an offset may be from what it is taken for
@@ -135,7 +135,7 @@ def _check_tasks(value: dict[str, Any]) -> Iterator[Finding]:
         yield make_error("workflow/task-id-twice", message, where, "give one of them another id")
     for where, task in list_objects(value, "tasks"):
         status = task.get("status")
-        if isinstance(status, str) and status and status not in layout.TASK_STATUSES:
+        if (said := read_status(status)) and said not in (*layout.TASK_STATUSES, *UNFINISHED):
             message = f"status is {quote(status)}, which is none of {', '.join(layout.TASK_STATUSES)}"
             message += "; it is kept, and waits on you"
             yield make_warning("workflow/unknown-task-status", message, f"{where}/status")
@@ -153,7 +153,7 @@ def list_outputs(phase: dict[str, Any], execution: dict[str, Any]) -> list[tuple
     """(file, JSON Pointer, what it is called, path, digest) of every output that the two documents say is there."""
     rows = [(layout.PHASE, where, str(row.get("phase")), row) for where, row in list_objects(phase, "completed_phases")]
     for where, row in list_objects(execution, "tasks"):
-        if row.get("status") == "complete":
+        if read_status(row.get("status")) == "complete":
             rows.append((layout.EXECUTION, where, f"task {row.get('id')}", row))
     tasks = layout.relative_state_path(layout.EXECUTION)  # of IMPLEMENTATION, checked as what it is
     return [

@@ -17,7 +17,7 @@ from checkpoint_git.protocols.validate import check_document, unreadable_documen
 from checkpoint_git.protocols.workflow import layout, resume, rules, store
 from checkpoint_git.protocols.workflow.layout import DEFAULT_APPROVALS, TABLE, parse_approvals
 from checkpoint_git.protocols.workflow.resume import Facts, Plan
-from checkpoint_git.protocols.workflow.tasks import GRACE, OutputFile, Step, judge_result, plan_step, task_name
+from checkpoint_git.protocols.workflow.tasks import OutputFile, Step, judge_result, plan_step, read_status, task_name
 
 Value = Mapping[str, Any]  # of phase.json
 
@@ -197,7 +197,7 @@ def _pick_earlier(place: Place, value: Value, found: Sequence[OutputFile]) -> se
     if isinstance(noted, dict):
         earlier = {each.path for each in found if each.digest and noted.get(each.path) == each.digest}
     else:
-        earlier = {each.path for each in found if each.written < started[0] - GRACE and each.state != "outside"}
+        earlier = {each.path for each in found if each.written < started[0] - layout.GRACE and each.state != "outside"}
     rest = [each.path for each in found if place.work_tree and each.digest and each.path not in earlier]
     return earlier | store.find_committed_before(place, rest, started[0]) if rest else earlier
 
@@ -205,12 +205,9 @@ def _pick_earlier(place: Place, value: Value, found: Sequence[OutputFile]) -> se
 def find_results(place: Place, value: Value, tasks: Sequence[Any], phase: str) -> dict[str, str]:
     """What the user approves or rejects of a phase, path -> digest: its result, else its drafts; {} for nothing."""
     if phase == layout.PHASES[2]:
-        rows = [[task_name(task), task.get("status"), task.get("digest")] for task in tasks if isinstance(task, dict)]
-        if (
-            not rows
-            or any(row[1] != "complete" for row in rows)
-            or resume.is_sent_back(value, read_objects({"tasks": tasks}, "tasks"))
-        ):
+        known = read_objects({"tasks": tasks}, "tasks")
+        rows = [[task_name(task), read_status(task.get("status")), task.get("digest")] for task in known]
+        if not rows or any(row[1] != "complete" for row in rows) or resume.is_sent_back(value, known):
             return {}
         return {layout.relative_state_path(layout.EXECUTION): hashlib.sha256(repr(rows).encode()).hexdigest()}
     output = find_output(place, value, phase)

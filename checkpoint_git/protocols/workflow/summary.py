@@ -23,6 +23,7 @@ def is_present(place: Place) -> bool:
 def summarize(question: Question) -> Summary:
     from checkpoint_git.protocols.workflow import state, store  # most projects have no workflow
     from checkpoint_git.protocols.workflow.layout import PHASES
+    from checkpoint_git.protocols.workflow.tasks import read_status
 
     home = store.find_workflow_place(question.place.root)
     if question.reader == "completion":
@@ -39,7 +40,7 @@ def summarize(question: Question) -> Summary:
     found = state.load_state(home, question.now)
     findings = find_broken(found.documents) if found.phase else state.find_trouble(found, question.now)[:1]
     rows = [row for row in found.tasks if isinstance(row, dict)]
-    tasks = {"complete": sum(row.get("status") == "complete" for row in rows), "total": len(rows)}
+    tasks = {"complete": sum(read_status(row.get("status")) == "complete" for row in rows), "total": len(rows)}
     data: dict[str, Any] = {**found.data(), "tasks": tasks, "valid": not findings}
     text = f"workflow {found.workflow_id or '?'}: "
     if findings:

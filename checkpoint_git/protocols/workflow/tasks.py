@@ -7,19 +7,18 @@ from checkpoint_git.core.clock import read_instant, read_loose_instant, write_in
 from checkpoint_git.core.finding import Finding, make_error
 from checkpoint_git.core.terminal_text import quote_word, shorten
 from checkpoint_git.protocols.mismatch import quote
-from checkpoint_git.protocols.workflow.layout import MAX_ATTEMPTS
+from checkpoint_git.protocols.workflow.layout import GRACE, MAX_ATTEMPTS
 
 # Token values (jsontext): numbers are bytes, and whatever is not touched stays what it was.
 Value = dict[str, Any]
 Verdict = Literal["orphan", "done", "failed"]
 
-GRACE = 2  # seconds: file systems round what a clock says
-_UNFINISHED = ("pending", "running", "in_progress", "incomplete", "partial", "not_started", "todo", "wip")
+UNFINISHED = ("pending", "running", "in_progress", "incomplete", "partial", "not_started", "todo", "wip")
 _FAILED = "failed fail failing failure false no error errored rejected aborted crashed timeout timed_out"
 _SYNONYMS = {
     **dict.fromkeys(("complete", "completed", "done", "success", "succeeded", "ok", "passed"), "complete"),
     **dict.fromkeys(_FAILED.split(), "failed"),
-    **{word: word for word in (*_UNFINISHED, "blocked")},
+    **{word: word for word in (*UNFINISHED, "blocked")},
 }
 # members of a result that may say how it ended
 _SAYING = ("status", "verdict", "outcome", "result", "passed", "success", "ok")
@@ -43,7 +42,7 @@ def _read_count(value: Any) -> int:
 
 def is_open(task: Mapping[str, Any]) -> bool:
     """Whether something is left to be done; a status of somebody's own says nothing about that."""
-    return read_status(task.get("status")) in (*_UNFINISHED, "failed", "blocked")
+    return read_status(task.get("status")) in (*UNFINISHED, "failed", "blocked")
 
 
 def read_status(said: Any) -> str:
@@ -97,7 +96,7 @@ def _find_refusal(task: Value, verb: str, name: str) -> Finding | None:
     status, word = task.get("status"), quote_word(name)
     if status == "running" and verb in ("start", "retry"):
         return make_error("workflow/task-running", f"{quote(name)} is running already", "/tasks", RECOVER)
-    if status == "complete" and verb not in ("done", "retry"):
+    if read_status(status) == "complete" and verb not in ("done", "retry"):
         hint = f"to do it once more: {_AGAIN} {word}"
         return make_error("workflow/task-complete", f"{quote(name)} is complete already", "/tasks", hint)
     if verb == "start" and _read_count(task.get("attempts")) >= max_attempts(task):
@@ -169,7 +168,7 @@ def judge_result(output: OutputFile) -> OutputFile:
         status = "failed" if members.get(key) is False else read_status(members.get(key))
         if status in ("failed", "blocked"):
             return output._replace(state="failed", why=f"says {status}")
-        if status in _UNFINISHED:
+        if status in UNFINISHED:
             return output._replace(state="unreadable", why=f"it says {status}")
     return output
 
@@ -202,7 +201,7 @@ def plan_step(row: int, task: Mapping[str, Any], output: OutputFile, now: int) -
         reason = f"{path} is as it was before the attempt"
     elif output.state == "unreadable":
         reason = f"{path} cannot be read: {output.why}"
-    elif status in _UNFINISHED:
+    elif status in UNFINISHED:
         reason = f"{path} says {status}: it was not finished"
     else:
         verdict: Verdict = "failed" if status == "failed" else "done"
