@@ -68,7 +68,6 @@ _OUR_OWN = {
         "GRACE",
         "_MAX_SAFE",
     ),
-    "protocols.workflow.tasks": ("GRACE",),
     "tools.agents.hook_settings": ("_LONGEST_GAP",),
     "tools.doctor.deployed": ("LONGEST_SHOWN",),
     "tools.doctor.digest": ("_MOST",),

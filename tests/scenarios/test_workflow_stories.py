@@ -401,7 +401,7 @@ def test_a_missing_file_is_told_by_validate_and_by_the_doctor_without_checkpoint
         done = run_here(*verb, "--json", cwd=repo.path)
         assert code not in done.stdout
     (repo.path / missing).unlink()
-    for verb in (["validate"], ["validate", "--strict"], ["doctor", "--check", "workflow"]):
+    for verb in (["validate"], ["validate", "--strict"], ["doctor", "--check", "workflow"], ["doctor", "--all"]):
         done = run_here(*verb, "--json", cwd=repo.path)
         assert (
             done.returncode,
@@ -438,3 +438,21 @@ def test_an_agents_own_words_for_a_tasks_status_are_read(tmp_path: Path) -> None
     assert flow(tmp_path, "resume", "--yes")["action"] == "advance"
     assert flow(tmp_path, "advance")["following"] == "VERIFICATION"
     assert flow(tmp_path, "validate")["valid"] is True
+
+
+@pytest.mark.parametrize(
+    ("form", "is_done"), [("%Y-%m-%dT%H:%M:%S+0000", False), ("%Y-%m-%dT%H:%M:%S", True), ("%Y-%m-%dT%H:%MZ", False)]
+)
+def test_an_output_from_before_a_task_began_is_known_whatever_form_its_start_has(
+    tmp_path: Path, form: str, is_done: bool
+) -> None:
+    started = time.strftime(form, time.gmtime(time.time() - 600))
+    write_workflow(
+        tmp_path, phase("IMPLEMENTATION"), execution(task("a", "running", started_at=started, output="o.json"))
+    )
+    write_output(tmp_path, "o.json", {"status": "complete"})
+    os.utime(tmp_path / "o.json", (time.time() - 7200,) * 2)
+    assert (flow(tmp_path, "resume", "--yes")["action"] == "advance") is is_done  # without an offset it may be later
+    (tmp_path / EXECUTION).write_text(json.dumps(execution(task("a", "running", started_at=started, output="o.json"))))
+    os.utime(tmp_path / "o.json", (time.time() - 86_400,) * 2)
+    assert flow(tmp_path, "resume", "--yes")["tasks"] == ["a"]

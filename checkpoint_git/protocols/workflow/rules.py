@@ -6,16 +6,15 @@ from itertools import pairwise
 from posixpath import normpath
 from typing import Any
 
-from checkpoint_git.core.clock import DAY, HOUR, MINUTE, age_text, read_instant, read_loose_instant, write_instant
+from checkpoint_git.core.clock import DAY, MINUTE, age_text, read_instant, read_loose_instant, write_instant
 from checkpoint_git.core.finding import Finding, make_error, make_warning
 from checkpoint_git.core.schema import Mismatch
 from checkpoint_git.protocols.mismatch import explain_mismatch, find_doubles, list_objects, quote
 from checkpoint_git.protocols.workflow import layout
 from checkpoint_git.protocols.workflow.resume import explain_behind, find_behind
-from checkpoint_git.protocols.workflow.tasks import UNFINISHED, OutputFile, read_status
+from checkpoint_git.protocols.workflow.tasks import UNFINISHED, UNKNOWN_ZONE, OutputFile, read_status
 
 TOLERANCE = 5 * MINUTE  # how far a clock may be ahead
-_UNKNOWN_ZONE = 14 * HOUR  # how far a time without an offset may be from what it is taken for
 BEHIND = "workflow/tasks-behind"
 STALE_AFTER = 7 * DAY
 _INSTANT_HINT = "write it as 2026-03-31T14:00:00Z"
@@ -75,7 +74,7 @@ def _check_instants(value: dict[str, Any], now: int) -> Iterator[Finding]:
         instant, name = read_loose_instant(text), where.rpartition("/")[2]
         if instant is None:
             yield make_error("workflow/timestamp", f"{name} is {quote(text)}: invalid timestamp", where, _INSTANT_HINT)
-        elif instant[0] > now + (TOLERANCE if read_instant(text) else _UNKNOWN_ZONE):
+        elif instant[0] > now + (TOLERANCE if read_instant(text) else UNKNOWN_ZONE):
             message = f"{name} is {quote(text)}, and now is {write_instant(now)}: it is in the future"
             yield make_warning("workflow/in-future", message, where, "was a clock wrong?")
 
@@ -120,7 +119,7 @@ def _check_time_order(value: dict[str, Any]) -> Iterator[Finding]:
 
 def _is_before(text: Any, other: Any) -> bool:
     """Surely: of times without an offset nobody knows what they mean to the hour."""
-    margin = 0 if read_instant(text) and read_instant(other) else _UNKNOWN_ZONE
+    margin = 0 if read_instant(text) and read_instant(other) else UNKNOWN_ZONE
     first, second = read_loose_instant(text), read_loose_instant(other)
     return bool(first and second and (first[0] + margin, first[1]) < second)
 

@@ -14,7 +14,7 @@ from checkpoint_git.disk.discover import Place, relative_path
 from checkpoint_git.disk.process import is_running, is_session_running, read_ancestors, read_session_process
 from checkpoint_git.protocols.document import Document, read_objects
 from checkpoint_git.protocols.validate import check_document, unreadable_document
-from checkpoint_git.protocols.workflow import layout, resume, rules, store
+from checkpoint_git.protocols.workflow import layout, resume, rules, store, tasks
 from checkpoint_git.protocols.workflow.layout import DEFAULT_APPROVALS, TABLE, parse_approvals
 from checkpoint_git.protocols.workflow.resume import Facts, Plan
 from checkpoint_git.protocols.workflow.tasks import OutputFile, Step, judge_result, plan_step, read_status, task_name
@@ -239,9 +239,8 @@ def find_recovery(state: State, now: int, session: str | None = None) -> list[St
             path = task.get("output")
             if session is None or not _is_under_way(task, session):
                 output = store.read_output(state.place, path) if isinstance(path, str) and path else OutputFile()
-                started = read_instant(task.get("started_at")) or (0, "")
                 if state.place.work_tree and output.digest and "digest" not in task:  # a clone gave it a new time
-                    is_older = store.find_committed_before(state.place, [os.path.normpath(path)], started[0])
+                    is_older = store.find_committed_before(state.place, [output.path], tasks.earliest_start(task))
                     output = output._replace(written=0) if is_older else output
                 steps.append(plan_step(row, task, output, now))
     return steps

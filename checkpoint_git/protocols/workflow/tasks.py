@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, NamedTuple
 
-from checkpoint_git.core.clock import read_instant, read_loose_instant, write_instant
+from checkpoint_git.core.clock import HOUR, read_instant, read_loose_instant, write_instant
 from checkpoint_git.core.finding import Finding, make_error
 from checkpoint_git.core.terminal_text import quote_word, shorten
 from checkpoint_git.protocols.mismatch import quote
@@ -13,6 +13,7 @@ from checkpoint_git.protocols.workflow.layout import GRACE, MAX_ATTEMPTS
 Value = dict[str, Any]
 Verdict = Literal["orphan", "done", "failed"]
 
+UNKNOWN_ZONE = 14 * HOUR  # how far a time without an offset may be from what it is taken for
 UNFINISHED = ("pending", "running", "in_progress", "incomplete", "partial", "not_started", "todo", "wip")
 _FAILED = "failed fail failing failure false no error errored rejected aborted crashed timeout timed_out"
 _SYNONYMS = {
@@ -187,17 +188,21 @@ class Step(NamedTuple):
     digest: str = ""
 
 
+def earliest_start(task: Mapping[str, Any]) -> int:
+    loose = read_loose_instant(task.get("started_at"))
+    return 0 if loose is None else loose[0] - (UNKNOWN_ZONE if read_loose_instant(f"{task['started_at']}Z") else 0)
+
+
 def plan_step(row: int, task: Mapping[str, Any], output: OutputFile, now: int) -> Step:
     """task: one whose session is gone."""
     path, started = output.path, read_instant(task.get("started_at"))
     said = output.value if isinstance(output.value, dict) else {}
     status, error = read_status(said.get("status")) or "complete", said.get("error")
-    is_older = started is not None and output.written + GRACE < started[0]
     if output.state == "missing":
         reason = f"no output {path}" if path else "no output is named"
     elif output.state == "outside":
         reason = f"{path}: {output.why}"
-    elif output.digest == task["digest"] if "digest" in task else is_older:
+    elif output.digest == task["digest"] if "digest" in task else output.written + GRACE < earliest_start(task):
         reason = f"{path} is as it was before the attempt"
     elif output.state == "unreadable":
         reason = f"{path} cannot be read: {output.why}"
