@@ -2,14 +2,15 @@
 
 import os
 import re
-import tempfile
 from collections.abc import Mapping
 from typing import NamedTuple
 
 from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.git.isolated_dir import open_sealed
 from checkpoint_git.git.merges.conflicts import find_top
-from checkpoint_git.git.objects import Env, find_commit, read_blob, read_commit, read_tree
-from checkpoint_git.git.run import NO_HOOKS, run_git
+from checkpoint_git.git.merges.trees import write_blobs, write_tree
+from checkpoint_git.git.objects import Entry, Env, find_commit, read_blob, read_commit, read_tree
+from checkpoint_git.git.run import run_git
 
 # For an environment without a configured name, as a job of a forge mostly has none.
 FALLBACK_NAME, FALLBACK_EMAIL = "checkpoint-git", "checkpoint-git@localhost"
@@ -38,22 +39,17 @@ def write_repair(site: Site, contents: Mapping[str, bytes], message: str, env: E
     """The files must be as HEAD has them. Returns the commit's id. Raises CheckpointError: git refuses, HEAD moved."""
     cwd = site.work_tree or site.git_dir
     known = read_tree(cwd, site.head, env, list(contents))
-    entries = b""
-    for path, data in contents.items():
-        blob = run_git(["hash-object", "-w", "--stdin"], cwd, stdin=data, env=env).out.decode().strip()
-        mode = known[path].mode if path in known else "100644"
-        entries += f"{mode} {blob} 0\t".encode() + os.fsencode(path) + b"\0"
-    with tempfile.TemporaryDirectory(prefix="checkpoint-") as folder:
-        own = {**(os.environ if env is None else env), "GIT_INDEX_FILE": os.path.join(folder, "index")}
-        run_git([*NO_HOOKS, "read-tree", site.head], cwd, env=own)
-        run_git([*NO_HOOKS, "update-index", "-z", "--index-info"], cwd, stdin=entries, env=own)
-        tree = run_git([*NO_HOOKS, "write-tree"], cwd, env=own).out.decode().strip()
+    with open_sealed(cwd, env=env) as sealed:
+        blobs = zip(contents, write_blobs(sealed, list(contents.values())), strict=True)
+        files = {path: Entry(known[path].mode if path in known else "100644", blob) for path, blob in blobs}
+        tree = write_tree(sealed, site.head, files)
     signed = run_git(["config", "--type=bool", "--get", "commit.gpgSign"], cwd, env=env, check=False).out.strip()
     words = ["commit-tree", *(["-S"] if signed == b"true" else []), "-p", site.head, "-F", "-", tree]
     commit = run_git(words, cwd, stdin=message.encode("utf-8", "replace"), env=env).out.decode().strip()
     if site.work_tree:
         names = b"".join(os.fsencode(path) + b"\0" for path in contents)
-        run_git(["update-index", "-z", "--index-info"], cwd, stdin=entries, env=env)
+        entries = "".join(f"{mode} {blob} 0\t{path}\0" for path, (mode, blob) in files.items())
+        run_git(["update-index", "-z", "--index-info"], cwd, stdin=os.fsencode(entries), env=env)
         run_git(["checkout-index", "-f", "-u", "-z", "--stdin"], cwd, stdin=names, env=env)
     subject = message.partition("\n")[0]
     words = ["update-ref", "-m", f"checkpoint audit: {subject}", "HEAD", commit, site.head]
