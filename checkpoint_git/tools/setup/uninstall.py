@@ -28,7 +28,7 @@ from checkpoint_git.tools.setup.steps import (
 from checkpoint_git.tools.setup.survey import read_file, read_survey
 
 # Locks between writers: in a git directory, or in .checkpoints outside git.
-_LOCKS = ("checkpoint.lock", "checkpoint-restore.lock", ".lock")
+_LOCKS = ("checkpoint.lock", "checkpoint-restore.lock", "checkpoint-sync.lock", ".lock")
 _OWN_FOLDER = "checkpoint"  # in a git directory: caches, made again when they are next needed, and backups
 _BACKUPS = "backups"  # in it
 
