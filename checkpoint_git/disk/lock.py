@@ -3,15 +3,13 @@
 import errno
 import fcntl
 import os
-import time
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager, suppress
+from contextlib import ExitStack, contextmanager, suppress
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.disk.discover import Place
 
 DEFAULT_TIMEOUT = 30.0
-_SHORTEST_NAP, _LONGEST_NAP = 0.002, 0.05  # seconds
 _PATIENCE = 1.0  # seconds of waiting before the caller is told
 
 
@@ -37,15 +35,23 @@ def hold_lock(
 @contextmanager
 def hold_passing_lock(path: str, timeout: float = DEFAULT_TIMEOUT) -> Iterator[None]:
     """A lock whose file is gone afterwards: who waits for it meanwhile locks a new one."""
-    descriptor = _lock(path, timeout, lambda: None)
-    try:
-        yield
-    finally:
+    with hold_lock(path, timeout):
         try:
+            yield
+        finally:
             with suppress(FileNotFoundError):
                 os.unlink(path)
-        finally:
-            os.close(descriptor)
+
+
+@contextmanager
+def hold_turn(path: str, timeout: float) -> Iterator[None]:
+    """For what would only be in vain together: where no turn is to be had in time, or no such file, it goes on."""
+    with ExitStack() as turn:
+        with suppress(CheckpointError, OSError):
+            os.close(_open_lock(path))
+            if os.stat(path).st_uid == os.getuid():  # another user could hold it forever
+                turn.enter_context(hold_lock(path, timeout))
+        yield
 
 
 def _lock(path: str, timeout: float, on_wait: Callable[[], None]) -> int:
@@ -77,19 +83,25 @@ def _open_lock(path: str) -> int:
         raise CheckpointError(f"the lock file {path} could not be opened: {error.strerror}", hint) from None
 
 
+# The kernel wakes who has waited longest, which no look now and then would do.
 def _wait_for_lock(descriptor: int, path: str, timeout: float, on_wait: Callable[[], None]) -> None:
-    began = time.monotonic()
-    nap, told = _SHORTEST_NAP, False
-    while not _try_lock(descriptor, path):
-        waited = time.monotonic() - began
-        if waited >= timeout:
-            hint = "wait for it, or end it; a process that was killed holds no lock"
-            raise CheckpointError(f"another process has held {path} for {timeout:g} seconds", hint)
-        if waited >= _PATIENCE and not told:
-            told = True
-            on_wait()
-        time.sleep(nap)
-        nap = min(nap * 1.5, _LONGEST_NAP)
+    if _try_lock(descriptor, path):
+        return
+    import threading  # late: most locks are free
+
+    def wait() -> None:
+        with suppress(OSError):
+            fcntl.flock(descriptor, fcntl.LOCK_EX)
+
+    waiting = threading.Thread(target=wait, daemon=True)
+    waiting.start()
+    waiting.join(min(timeout, _PATIENCE))
+    if waiting.is_alive() and timeout > _PATIENCE:
+        on_wait()
+        waiting.join(timeout - _PATIENCE)
+    if waiting.is_alive() or not _try_lock(descriptor, path):
+        hint = "wait for it, or end it; a process that was killed holds no lock"
+        raise CheckpointError(f"another process has held {path} for {timeout:g} seconds", hint)
 
 
 def _try_lock(descriptor: int, path: str) -> bool:

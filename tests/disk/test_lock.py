@@ -5,13 +5,14 @@ import signal
 import subprocess
 import sys
 import time
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.disk.discover import Place
-from checkpoint_git.disk.lock import hold_lock, hold_passing_lock, lock_path
+from checkpoint_git.disk.lock import hold_lock, hold_passing_lock, hold_turn, lock_path
 
 HOLDER = (
     "import sys, time\n"
@@ -130,3 +131,41 @@ def test_a_lock_file_that_others_may_read_is_closed_to_them(tmp_path: Path) -> N
     (tmp_path / "lock").chmod(0o644)
     with hold_lock(str(tmp_path / "lock")):
         assert (tmp_path / "lock").stat().st_mode & 0o777 == 0o600
+
+
+def test_who_has_waited_longest_is_next(tmp_path: Path) -> None:
+    path, order = str(tmp_path / "lock"), list[int]()
+
+    def wait(number: int) -> None:
+        with hold_lock(path):
+            order.append(number)
+
+    with ThreadPoolExecutor(8) as pool, hold_lock(path):
+        for number in range(8):
+            pool.submit(wait, number)
+            time.sleep(0.05)
+    assert order == list(range(8))
+
+
+def test_a_turn_is_waited_for_and_never_in_the_way(tmp_path: Path) -> None:
+    holder = start_holder(tmp_path / "lock")
+    try:
+        began = time.monotonic()
+        with hold_turn(str(tmp_path / "lock"), 0.3):
+            assert 0.25 < time.monotonic() - began < 5
+    finally:
+        holder.kill()
+        holder.communicate()
+    for nowhere in ("", str(tmp_path / "missing/lock"), "/dev/null/lock"):
+        with hold_turn(nowhere, 5):
+            pass
+    with hold_turn(str(tmp_path / "lock"), 5), pytest.raises(CheckpointError), hold_lock(str(tmp_path / "lock"), 0):
+        pass
+
+
+def test_a_turn_that_another_user_could_hold_is_not_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    with hold_lock(str(tmp_path / "lock")):
+        monkeypatch.setattr(os, "getuid", lambda: os.stat(tmp_path).st_uid + 1)
+        began = time.monotonic()
+        with hold_turn(str(tmp_path / "lock"), 20):
+            assert time.monotonic() - began < 5

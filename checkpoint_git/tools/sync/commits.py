@@ -1,8 +1,10 @@
 """New commits made beside the index and the work tree, and the checked-out branch moved to them."""
 
 import os
+import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
+from contextlib import suppress
 from typing import NamedTuple
 
 from checkpoint_git.git.objects import Entry
@@ -22,30 +24,38 @@ class Draft(NamedTuple):
 
 # Commits come from one `git fast-import`, which gets everything in a file that is complete before git starts: a kill
 # leaves all of it or nothing.
-def write_commits(cwd: str, drafts: Sequence[Draft], ref: str, who: str, env: Mapping[str, str]) -> list[str]:
+def write_commits(
+    cwd: str, drafts: Sequence[Draft], refs: Sequence[str], who: str, env: Mapping[str, str]
+) -> list[str]:
+    """The last of the refs is for the last draft; the first keeps the others, which a prune would take."""
     from tempfile import TemporaryFile  # late: a sync that has nothing to send needs none
 
     words = ["fast-import", "--quiet", "--force", "--done"]
     with TemporaryFile() as stream:
-        stream.writelines(_describe(drafts, ref.encode(), who))
-        stream.seek(0)
-        # in a pack, which git keeps until the ref is there: a prune at the same time removes loose objects
-        with start_git(["-c", "fastimport.unpackLimit=0", *words], cwd, env=env, stdin=stream.fileno()) as process:
-            out, err = process.communicate()
-    ids = out.decode("ascii", "replace").split()
-    if process.returncode != 0 or len(ids) != len(drafts):
-        raise git_error(words, GitResult(process.returncode, out, err), cwd)
-    return ids
+        stream.writelines(_describe(drafts, refs, who))
+        for _ in range(_TRIES):
+            stream.seek(0)
+            # in a pack, which git keeps until the ref is there: a prune at the same time removes loose objects
+            with start_git(["-c", "fastimport.unpackLimit=0", *words], cwd, env=env, stdin=stream.fileno()) as process:
+                out, err = process.communicate()
+            ids = out.decode("ascii", "replace").split()
+            if process.returncode == 0 and len(ids) == len(drafts):
+                return ids
+            if not (pruned := re.search(rb"unable to write file (.*/pack-\w+)\.\w+: No such file", err)):
+                break  # and where a prune has removed its temporary file, it stops at another that it left behind
+            with suppress(OSError):
+                os.unlink(os.path.join(cwd, f"{os.fsdecode(pruned[1])}.keep"))
+    raise git_error(words, GitResult(process.returncode, out, err), cwd)
 
 
-def _describe(drafts: Sequence[Draft], ref: bytes, who: str) -> Iterator[bytes]:
+def _describe(drafts: Sequence[Draft], refs: Sequence[str], who: str) -> Iterator[bytes]:
     """In fast-import's language; drafts are marked from 1 on, new contents after them."""
     contents = {content for draft in drafts for _, content in draft.changes if isinstance(content, bytes)}
     marks = {content: mark for mark, content in enumerate(sorted(contents), len(drafts) + 1)}
     for content, mark in marks.items():
         yield b"blob\nmark :%d\ndata %d\n%b\n" % (mark, len(content), content)
     for number, draft in enumerate(drafts, 1):
-        message = draft.message.encode("utf-8", "replace")
+        message, ref = draft.message.encode("utf-8", "replace"), refs[-(number == len(drafts))].encode()
         yield b"reset %b\ncommit %b\nmark :%d\ncommitter %b\n" % (ref, ref, number, who.encode())
         yield b"data %d\n%b\n" % (len(message), message)
         for at, parent in enumerate(draft.parents):

@@ -9,6 +9,7 @@ from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.terminal_text import escape_controls
 from checkpoint_git.disk.discover import Place
 from checkpoint_git.git.driver_settings import DRIVER, Choices, read_driver_command
+from checkpoint_git.git.objects import blob_id
 from checkpoint_git.git.remotes import HEADS, check_branch, network_env
 from checkpoint_git.git.repository import read_all_settings
 from checkpoint_git.git.run import run_git
@@ -42,7 +43,9 @@ class Target(NamedTuple):
 
 
 class SyncContext(NamedTuple):
-    """local: the ref that HEAD names. env: for git. ends: as time.monotonic() has it."""
+    """local: the ref that HEAD names. env: for git. ends: as time.monotonic() has it. turn: what all clones of this
+    user on this machine that sync with that branch take in turn.
+    """
 
     place: Place
     top: str
@@ -54,6 +57,7 @@ class SyncContext(NamedTuple):
     who: str
     env: Mapping[str, str]
     ends: float
+    turn: str
     tell: Callable[[], None]
 
 
@@ -70,7 +74,10 @@ def open_context(
     rules = Rules(choices.narrative, choices.schema, wish.take, now)
     names, who = name_refs(target.remote, target.branch), find_identity(top, own, now)
     ends = time.monotonic() + wish.timeout
-    return SyncContext(place, top, target, names, local, rules, wish, who, own, ends, tell)
+    shared = blob_id(os.fsencode(f"{settings[f'remote.{target.remote}.url']}\0{target.branch}"), "")
+    folder = os.path.abspath(env.get("TMPDIR") or "/tmp")  # noqa: S108 # its name is known, and its owner is looked at
+    turn = os.path.join(folder, f"checkpoint-sync-{os.getuid()}-{shared}")
+    return SyncContext(place, top, target, names, local, rules, wish, who, own, ends, turn, tell)
 
 
 def read_branch(top: str, env: Mapping[str, str]) -> tuple[dict[str, str], str, dict[str, str]]:

@@ -11,7 +11,7 @@ from checkpoint_git.tools.sync import decide
 from checkpoint_git.tools.sync.commits import Change, Draft
 from checkpoint_git.tools.sync.decide import Read, Rules, Sides
 from checkpoint_git.tools.sync.files import Work, kind_of, skill_of
-from checkpoint_git.tools.sync.state import SENT, TAKEN_IN, WAITING
+from checkpoint_git.tools.sync.state import SENT, WAITING
 
 Entries = dict[str, Entry]  # files by their paths
 Side = bytes | Entry | None  # a file as one side has it: its content, git's, or none
@@ -134,14 +134,13 @@ def decide_all(work: Work, trees: Trees, ours: Mapping[str, Side], read: Read, r
 
 
 class Shape(NamedTuple):
-    """The commits of a sync. send goes to the branch, local is for the checked-out branch, partial is what was taken in
-    where something is left open: numbers of drafts, -1 for none. The last draft is the record of what is sent.
+    """The commits of a sync. send goes to the branch, local is for the checked-out branch: numbers of drafts, -1 for
+    none. The last draft is the record of what is sent.
     """
 
     drafts: list[Draft]
     send: int
     local: int
-    partial: int
 
 
 class Ground(NamedTuple):
@@ -154,10 +153,11 @@ class Ground(NamedTuple):
 
 
 def plan_commits(
-    plan: Plan, trees: Trees, common: Entries, ground: Ground | None, tip: str, older: tuple[str, ...], *, sent: bool
-) -> Shape:
+    plan: Plan, trees: Trees, common: Entries, ground: Ground | None, tip: str, older: tuple[str, ...],
+    queued: list[Change], *, sent: bool,
+) -> Shape:  # fmt: skip
     """ground: None where the checked-out branch stays as it is. common: the files of the merge base. older: records
-    still to be remembered. sent: a push is about to begin; else it waits.
+    still to be remembered. queued: what they alone hold. sent: a push is about to begin; else it waits.
     """
     drafts: list[Draft] = []
 
@@ -195,16 +195,12 @@ def plan_commits(
             local = shared if is_head and isinstance(shared, int) else -1
             if not is_head and to_head and isinstance(shared, int):
                 local = add((ground.head, shared), to_head, f"Merge synced checkpoints\n\n{message}")
-    partial = -1
-    start: str | int = send if send >= 0 else tip
-    left_open: list[Change] = [(path, trees.base.get(path)) for path in sorted(plan.open)]
-    if plan.open and start != "":
-        partial = add((start,), left_open, TAKEN_IN)
     if send >= 0:  # the record: from the commit to send to what this work tree holds and has taken in so far
         held: list[Change] = [(path, plan.ours[path]) for path in plan.decided]
-        said = [SENT if sent else WAITING, "", *(path for path, _ in to_tip)]
-        add((send, *older), [*held, *left_open], "\n".join(said))
-    return Shape(drafts, send, local, partial)
+        said = [SENT if sent else WAITING, "", *(path for path, _ in to_tip), *(path for path, _ in queued)]
+        left_open: list[Change] = [(path, trees.base.get(path)) for path in sorted(plan.open)]
+        add((send, *older), [*held, *left_open, *queued], "\n".join(said))
+    return Shape(drafts, send, local)
 
 
 def _describe(plan: Plan) -> str:

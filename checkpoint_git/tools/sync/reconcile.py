@@ -13,6 +13,7 @@ from checkpoint_git.git.objects import diff_trees, find_commit, read_bounded, re
 from checkpoint_git.git.run import run_git
 from checkpoint_git.tools.sync import plan as planning
 from checkpoint_git.tools.sync import state
+from checkpoint_git.tools.sync.commits import Change
 from checkpoint_git.tools.sync.context import SyncContext
 from checkpoint_git.tools.sync.files import Work, is_wanted, pathspecs, read_work, skill_of
 from checkpoint_git.tools.sync.plan import Entries, Ground, Plan, Shape, Side, Trees
@@ -23,9 +24,7 @@ _MOST_BYTES = 512 * 1024 * 1024  # of all contents that one sync reads
 
 
 class Comparison(NamedTuple):
-    """arrived: what an earlier attempt sent, and now is there. entries: the files of the base's commit, while
-    trees.base has what each file was made from.
-    """
+    """arrived: what an earlier attempt sent, and now is there. queued: what records alone hold, named as there."""
 
     memory: Memory
     tip: str
@@ -34,9 +33,7 @@ class Comparison(NamedTuple):
     ground: Ground | None
     shape: Shape
     arrived: list[str]
-    base: Base
-    entries: Entries
-    queued: dict[str, bytes | None]
+    queued: list[Change]
 
 
 def read_own(context: SyncContext) -> Work:
@@ -48,12 +45,8 @@ def read_own(context: SyncContext) -> Work:
     return read_work(context.place, context.top, context.env, with_ignored=with_ignored, is_asked=is_asked)
 
 
-def compare(
-    context: SyncContext, work: Work, *, is_there: bool = True, seen: str = "", lost: Comparison | None = None
-) -> Comparison:
-    """seen: a tip that is known from elsewhere; then the remote was not asked, and nothing is about to be sent. lost:
-    the comparison before, whose push came too late: what is known from it is not asked again.
-    """
+def compare(context: SyncContext, work: Work, *, is_there: bool = True, seen: str = "") -> Comparison:
+    """seen: a tip that is known from elsewhere; then the remote was not asked, and nothing is about to be sent."""
     top, env = context.top, context.env
     memory = state.read_memory(top, context.names, context.local, env)
     tip = seen or (memory.theirs if is_there else "")
@@ -62,15 +55,15 @@ def compare(
         push = f"git push -u {quote_word(escape_controls(remote))} {quote_word(escape_controls(branch))}"
         hint = f"{push}, or sync with a branch of its own: --branch checkpoints"
         raise CheckpointError(f"{escape_controls(remote)} has no branch {escape_controls(branch)} yet", hint)
-    queue = memory.queue if lost is None else None
-    older = state.list_older(queue, tip)
-    came_before: list[str] = []
-    arrived = state.find_arrived(top, queue, tip, env)
+    older, came_before = state.list_older(memory.queue, tip), list[str]()
+    waiting = _read_queued(context, memory.queue.record) if memory.queue else {}
+    arrived = state.find_arrived(top, memory.queue, tip, env)
     if arrived:
         memory = memory._replace(partial=arrived, partial_of=find_commit(top, f"{arrived}^1", env))
-        older, queue, came_before = (), None, read_sent(top, arrived, env)
+        older, came_before = (), read_sent(top, arrived, env)
+        waiting = {path: content for path, content in waiting.items() if path not in came_before}
     base = state.find_base(top, memory, tip, env)
-    entries = lost.entries if lost and lost.base.commit == base.commit else read_entries(top, base.commit, env)
+    entries = read_entries(top, base.commit, env)
     theirs, head = (read_differing(top, entries, base.commit, commit, env) for commit in (tip, memory.head))
     like = tip or memory.head or "0" * _ID_LENGTHS[read_object_format(top, env)]
     trees = Trees(entries, theirs, head, like)
@@ -80,15 +73,17 @@ def compare(
         # files that git put back to a version which the branch has left behind: a switch or a reset, nobody's change
         clean = planning.find_clean(work, trees)
         put_back = {path for path, blob in clean.items() if _had_blob(context, memory.met, path, blob)}
-    queued = lost.queued if lost else _read_queued(context, queue.record) if queue else {}
-    plan = _decide(context, work, trees, planning.find_ours(work, trees, queued, put_back))
+    ours = planning.find_ours(work, trees, waiting, put_back)
+    kept = {path: one for path, one in waiting.items() if one and ours.get(path) == one != work.contents.get(path)}
+    queued: list[Change] = [(f"{path}{state.QUEUED}", content) for path, content in kept.items()]
+    plan = _decide(context, work, trees, ours)
     is_whole = not plan.open and not context.wish.only and not work.sparse - work.contents.keys()
     ground = _find_ground(context, memory, tip, base) if is_whole else None
     common = entries
     if ground is not None and ground.head and ground.common != base.commit:
         common = read_differing(top, trees.theirs, tip, ground.common, env)
-    shape = planning.plan_commits(plan, trees, common, ground, tip, older, sent=not seen)
-    return Comparison(memory, tip, trees, plan, ground, shape, came_before, base, entries, queued)
+    shape = planning.plan_commits(plan, trees, common, ground, tip, older, queued, sent=not seen)
+    return Comparison(memory, tip, trees, plan, ground, shape, came_before, queued)
 
 
 def read_entries(top: str, commit: str, env: Mapping[str, str]) -> Entries:
@@ -124,15 +119,25 @@ def _had_blob(context: SyncContext, commit: str, path: str, blob: str) -> bool:
 
 
 def _read_queued(context: SyncContext, record: str) -> dict[str, bytes | None]:
-    paths = read_sent(context.top, record, context.env)
-    found = read_tree(context.top, record, context.env, paths) if paths else {}
-    contents = read_contents(context.top, [entry.blob for entry in found.values()], context.env)
-    return {path: contents[entry.blob] for path, entry in found.items() if path in paths}
+    names = read_waiting(context.top, record, context.env)
+    tree = read_tree(context.top, record, context.env, list(names.values())) if names else {}
+    found = {path: tree[name].blob for path, name in names.items() if name in tree}
+    contents = read_contents(context.top, found.values(), context.env)
+    return {path: contents[blob] for path, blob in found.items()}
+
+
+def read_waiting(top: str, record: str, env: Mapping[str, str]) -> dict[str, str]:
+    """By path, under which name the record holds what waits."""
+    names = {line.removesuffix(state.QUEUED): line for line in _read_body(top, record, env)}
+    return {path: name for path, name in names.items() if is_wanted(path)}
 
 
 def read_sent(top: str, record: str, env: Mapping[str, str]) -> list[str]:
-    body = run_git(["log", "-1", "--format=%b", record], top, env=env).out
-    return [path for path in os.fsdecode(body).split("\n") if path and is_wanted(path)]
+    return [path for path in _read_body(top, record, env) if is_wanted(path)]
+
+
+def _read_body(top: str, record: str, env: Mapping[str, str]) -> list[str]:
+    return os.fsdecode(run_git(["log", "-1", "--format=%b", record], top, env=env).out).split("\n")
 
 
 def _find_switched(context: SyncContext, memory: Memory, trees: Trees) -> Entries:

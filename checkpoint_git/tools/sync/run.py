@@ -4,12 +4,12 @@ import os
 import random
 import time
 from collections.abc import Callable, Mapping
-from contextlib import suppress
+from contextlib import ExitStack, suppress
 from typing import NamedTuple
 
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.disk.discover import Place
-from checkpoint_git.disk.lock import hold_lock, lock_path
+from checkpoint_git.disk.lock import hold_lock, hold_turn, lock_path
 from checkpoint_git.git.leases import FETCHED
 from checkpoint_git.git.objects import FILE_MODES, Entry, find_commit
 from checkpoint_git.git.remotes import HEADS, Reply, UnreachableError, fetch, push_commit, read_remote_ref
@@ -59,14 +59,15 @@ def sync(
     Raises CheckpointError without a repository, remote or branch, or where another sync of this work tree does not end.
     """
     context = open_context(place, wish, now, env, tell)
-    with hold_lock(os.path.join(place.git_dir or "", "checkpoint-sync.lock"), timeout=wish.timeout, on_wait=tell):
-        return _run(context)
+    own = os.path.join(place.git_dir or "", "checkpoint-sync.lock")
+    with hold_lock(own, timeout=wish.timeout, on_wait=tell), ExitStack() as turn:
+        turn.enter_context(hold_turn("" if wish.dry_run else context.turn, wish.timeout * 0.9))
+        return _run(context, turn.close)
 
 
-def _run(context: SyncContext) -> SyncResult:
+def _run(context: SyncContext, end_turn: Callable[[], None]) -> SyncResult:
     attempts = lost = unheard = 0
     reply = Reply("unknown", "")
-    found: Comparison | None = None
     remote, branch, _ = context.target
     ref, top = f"{HEADS}{branch}", context.top
     while True:
@@ -75,7 +76,7 @@ def _run(context: SyncContext) -> SyncResult:
             work = read_own(context)  # before the remote is asked: what comes after that, others race against
             seconds = _seconds_left(context)
             is_there = fetch(top, remote, [f"+{ref}:{context.names.theirs}", FETCHED], context.env, seconds)
-            found = compare(context, work, is_there=is_there, lost=found if reply.kind == "lost" else None)
+            found = compare(context, work, is_there=is_there)
         except UnreachableError as error:
             result = _queue_offline(context, error, was_sent=attempts > 0)
             break
@@ -83,17 +84,20 @@ def _run(context: SyncContext) -> SyncResult:
             result = _result(context, found, "planned", found.tip, found.plan.findings)
             break
         if found.shape.send < 0:
+            end_turn()
             result = _take_in(context, found, [])
             break
         is_over = attempts >= context.wish.attempts or unheard >= _MOST_UNHEARD
         if is_over or (attempts and time.monotonic() > context.ends):
             result = _give_up(context, found, reply)
             break
-        ids = write_commits(context.top, found.shape.drafts, context.names.queue, context.who, context.env)
+        names, drafts = context.names, found.shape.drafts
+        ids = write_commits(top, drafts, [names.made, names.queue], context.who, context.env)
         attempts += 1
         commit, seconds, hooks = ids[found.shape.send], _seconds_left(context), context.wish.hooks
         reply = push_commit(top, remote, ref, commit, found.tip, context.env, seconds, hooks=hooks)
         if reply.kind == "arrived":
+            end_turn()  # what is left to do is this clone's own
             result = _take_in(context, found, ids)
             break
         if reply.kind in ("refused", "hook"):
@@ -189,24 +193,27 @@ def _move(context: SyncContext, found: Comparison, ground: Ground, ids: list[str
 
 
 def _remember(context: SyncContext, found: Comparison, ids: list[str], there: str, missed: set[str], at: str) -> None:
-    names, memory, shape = context.names, found.memory, found.shape
+    names, memory = context.names, found.memory
     if not there:
         return
-    partial = ids[shape.partial] if shape.partial >= 0 and ids else ""
-    if missed or (found.plan.open and not partial):
+    partial = ""
+    if missed or found.plan.open:
         changes: list[Change] = [(path, found.trees.base.get(path)) for path in sorted(found.plan.open)]
         changes += [(path, found.plan.ours[path]) for path in sorted(missed)]
         draft = Draft((there,), changes, state.TAKEN_IN)
-        (partial,) = write_commits(context.top, [draft], names.partial, context.who, context.env)
-    updates = {names.synced: there}
-    had_partial = find_commit(context.top, names.partial, context.env) if memory.partial else ""
-    if partial or had_partial:
-        updates[names.partial] = partial
-    if ids or memory.queue is not None:
-        updates[names.queue] = ""
+        (partial,) = write_commits(context.top, [draft], [names.partial], context.who, context.env)
+    updates = {names.synced: there, names.partial: partial}
+    left = [(name, one) for name, one in found.queued if name.removesuffix(state.QUEUED) not in found.plan.decided]
+    if left:  # an earlier sync could not send it, and this one leaves it open
+        body = "\n".join(name for name, _ in left)
+        write_commits(
+            context.top, [Draft((), left, f"{state.WAITING}\n\n{body}")], [names.queue], context.who, context.env
+        )
+    elif ids or memory.queue is not None:
+        updates |= {names.queue: "", names.made: ""}
     if at:
         updates[names.head] = at
-    if (there, partial, at) != (memory.synced, had_partial, memory.was_at) or names.queue in updates:
+    if (there, partial, at) != (memory.synced, memory.partial, memory.was_at) or names.queue in updates:
         state.write_memory(context.top, updates, context.env)
 
 
@@ -220,7 +227,7 @@ def _queue_offline(context: SyncContext, error: UnreachableError, *, was_sent: b
     findings = [one for one in found.plan.findings if one.code != "sync/conflict"]
     is_kept = was_sent and memory.queue is not None
     if found.shape.send >= 0 and not is_kept and not context.wish.dry_run:
-        write_commits(top, found.shape.drafts, context.names.queue, context.who, env)
+        write_commits(top, found.shape.drafts, [context.names.made, context.names.queue], context.who, env)
     if found.shape.send >= 0 or memory.queue is not None:
         code, what = "sync/queued", "local changes wait in this clone"
         hint = "the next `checkpoint sync` that reaches the remote sends it"

@@ -13,6 +13,7 @@ Env = Mapping[str, str]
 _HOME = "refs/worktree/checkpoint"
 SENT, WAITING = "checkpoint sync: sent, not confirmed", "checkpoint sync: waiting to be sent"
 TAKEN_IN = "checkpoint sync: taken in"
+QUEUED = ".queued"  # behind a path in a record: what waits, where the work tree holds another version by now
 _MOST_OLDER = 4
 
 
@@ -22,15 +23,15 @@ class Names(NamedTuple):
     partial: str
     queue: str
     head: str
+    made: str
 
 
 class Queued(NamedTuple):
-    """record: the queue's own commit. commit: the one to send, "" where there was nothing to build it on. expected:
-    what the remote's branch named then. since: seconds since 1970. was_sent: a push of it was begun.
+    """record: the queue's own commit. expected: what the remote's branch named then. since: seconds since 1970.
+    was_sent: a push of it was begun.
     """
 
     record: str
-    commit: str
     expected: str
     since: int
     was_sent: bool
@@ -58,7 +59,8 @@ class Memory(NamedTuple):
 # tip as last fetched. `synced` is the last commit whose checkpoints this work tree has taken in; `partial` is used in
 # its place where some file was left undecided: its tree says, file by file, which version was taken in, its parent is
 # the commit that was met. `head` is where HEAD was then. `queue` is what is on its way: its tree is what the work tree
-# held, its first parent the commit to send, more parents are older ones that may still arrive.
+# held, its first parent the commit to send, more parents are older ones that may still arrive. `made` keeps the other
+# commits of a sync while it runs.
 def name_refs(remote: str, branch: str) -> Names:
     # Refs whose names cannot stand in each other's way, whatever the branch is called
     remote, branch = (name.replace("%", "%25").replace("/", "%2f") for name in (remote, branch))
@@ -78,7 +80,7 @@ def read_memory(cwd: str, names: Names, local: str, env: Env) -> Memory:
         record, parents, since, subject = rows[names.queue]
         sent, *older = parents.split(" ")
         expected = find_commit(cwd, f"{sent}^1", env) if sent else ""
-        queue = Queued(record, sent, expected, int(since or 0), subject == SENT, tuple(older))
+        queue = Queued(record, expected, int(since or 0), subject == SENT, tuple(older))
     seen, synced, partial, was_at = (
         commits.get(name, "") for name in (names.theirs, names.synced, names.partial, names.head)
     )
@@ -95,9 +97,7 @@ def list_older(queue: Queued | None, tip: str) -> tuple[str, ...]:
 def find_arrived(cwd: str, queue: Queued | None, tip: str, env: Env) -> str:
     if queue is None or not tip:
         return ""
-    if queue.commit and is_ancestor(cwd, queue.commit, tip, env):
-        return queue.record
-    for record in queue.older:
+    for record in (queue.record, *queue.older):
         sent = find_commit(cwd, f"{record}^1", env)
         if sent and is_ancestor(cwd, sent, tip, env):
             return record

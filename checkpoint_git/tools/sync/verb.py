@@ -12,7 +12,7 @@ from checkpoint_git.disk.discover import Place, find_or_plan_place
 from checkpoint_git.git.run import LAZY_FETCH
 from checkpoint_git.protocols.write import say_waiting
 from checkpoint_git.tools.sync.context import ATTEMPTS, TIMEOUT, Wish, open_context
-from checkpoint_git.tools.sync.reconcile import read_sent
+from checkpoint_git.tools.sync.reconcile import read_waiting
 from checkpoint_git.tools.sync.run import SyncResult, sync
 from checkpoint_git.tools.sync.state import read_memory
 
@@ -38,9 +38,8 @@ def run(args: Namespace, invocation: Invocation) -> Outcome:
     if args.attempts < 1 or not 1 <= args.timeout <= 86_400:
         numbers = f"--attempts {args.attempts} --timeout {args.timeout:g}"
         raise CheckpointError(f"{numbers}: not possible", "at least 1 of each; 86400 seconds at most")
-    wish = Wish(args.remote, args.branch, args.attempts, args.timeout, args.take or "")
-    wish = wish._replace(hooks=not args.no_verify, keep_branch=args.keep_branch, dry_run=args.dry_run)
-    wish = wish._replace(only=args.only, ignored=args.ignored)
+    wish = Wish(args.remote, args.branch, args.attempts, args.timeout, args.take or "", not args.no_verify)
+    wish = wish._replace(keep_branch=args.keep_branch, dry_run=args.dry_run, only=args.only, ignored=args.ignored)
     place = find_or_plan_place(invocation.cwd)  # the first sync of a clone brings the folder
     if args.status:
         return _show_status(place, wish, invocation)
@@ -94,7 +93,7 @@ def _show_status(place: Place, wish: Wish, invocation: Invocation) -> Outcome:
     blocks: list[Block] = [Line(f"{target.remote}/{target.branch}: {met}", "strong")]
     if memory.queue is None:
         return Outcome(data, [*blocks, Line("nothing waits from an earlier sync", "dim")])
-    data["waiting"] = read_sent(top, memory.queue.record, env)
+    data["waiting"] = list(read_waiting(top, memory.queue.record, env))
     data["waiting_since"] = write_instant(memory.queue.since)
     blocks += [Line(f"  waits: {path}", "warn") for path in data["waiting"]]
     count = len(data["waiting"])

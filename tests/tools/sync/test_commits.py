@@ -23,7 +23,7 @@ def test_commits_are_made_beside_the_index_and_build_on_one_another(repo: GitRep
         Draft((0,), [("code.txt", None), ("same.json", content)], "two\n\nfrom HEAD"),
         Draft((head, 1), [], "three"),
     ]
-    one, two, three = write_commits(str(repo.path), drafts, REF, WHO, os.environ)
+    one, two, three = write_commits(str(repo.path), drafts, [REF], WHO, os.environ)
     assert (repo.path / ".git/index").read_bytes() == index
     assert repo.git("rev-parse", f"{two}^", f"{three}^1", f"{three}^2", REF).split() == [one, head, two, three]
     entries = read_tree(str(repo.path), two)
@@ -47,7 +47,7 @@ def test_no_path_of_a_stranger_is_read_as_a_command(repo: GitRepo) -> None:
         Draft((head,), [(path, b"{}") for path in hostile], "one"),
         Draft((0,), [(path, None) for path in [*hostile, *(f"{path}x" for path in hostile)]], "two"),
     ]
-    one, two = write_commits(str(repo.path), drafts, REF, WHO, os.environ)
+    one, two = write_commits(str(repo.path), drafts, [REF], WHO, os.environ)
     assert sorted(read_tree(str(repo.path), one)) == sorted([*hostile, "code.txt"])
     assert sorted(read_tree(str(repo.path), two)) == ["code.txt"]
     assert "stolen" not in repo.git("for-each-ref")
@@ -86,5 +86,5 @@ def test_a_missing_object_is_said(repo: GitRepo) -> None:
 
 def test_sha256_repositories_work_alike(tmp_path_factory: pytest.TempPathFactory) -> None:
     repo = GitRepo.create(tmp_path_factory.mktemp("sha256"), "--object-format=sha256")
-    (commit,) = write_commits(str(repo.path), [Draft((), [("a.json", b"{}")], "one")], REF, WHO, os.environ)
+    (commit,) = write_commits(str(repo.path), [Draft((), [("a.json", b"{}")], "one")], [REF], WHO, os.environ)
     assert read_tree(str(repo.path), commit)["a.json"].blob == blob_id(b"{}", commit)

@@ -1,4 +1,5 @@
 import os
+import shutil
 from pathlib import Path
 
 import pytest
@@ -6,7 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.tools.sync.commits import Draft, write_commits
 from checkpoint_git.tools.sync.run import backoff
+from tests.support.repos import GitRepo
 from tests.tools.sync.clones import BUILD, QA, Clone, Hub, add_hook
 
 
@@ -467,6 +470,55 @@ def test_offline_it_waits_and_the_next_sync_sends_it_even_after_a_reset(hub: Hub
     assert "queue" not in ann.git("for-each-ref")
 
 
+def queue_and_restore(hub: Hub, ann: Clone) -> None:
+    """A change that only the queue of a clone still holds."""
+    ann.change(step="sprint-3")
+    os.rename(hub.path, hub.path.with_name("away"))
+    assert ann.sync().state == "offline"
+    ann.git("checkout", "-q", "--", ".")
+
+
+def test_what_waits_alone_in_the_queue_outlives_syncs_that_send_nothing(hub: Hub, ann: Clone) -> None:
+    queue_and_restore(hub, ann)
+    assert ann.sync().state == "offline"
+    ann.change(QA, step="sprint-4")
+    assert ann.sync().state == "offline"
+    os.rename(hub.path.with_name("away"), hub.path)
+    hub.hook("pre-receive", "exit 1")
+    assert ann.sync().state == "refused"
+    (hub.path / "hooks/pre-receive").unlink()
+    assert sorted([*(result := ann.sync()).sent, *result.merged]) == [BUILD, QA]
+    assert hub.load()["step"] == ann.load()["step"] == "sprint-3"
+
+
+def test_what_waits_alone_in_the_queue_outlives_a_sync_of_another_skill(hub: Hub, ann: Clone) -> None:
+    queue_and_restore(hub, ann)
+    os.rename(hub.path.with_name("away"), hub.path)
+    ann.change(QA, step="sprint-4")
+    assert ann.sync(only="qa").sent == [QA]
+    ann.sync()
+    assert hub.load()["step"] == ann.load()["step"] == "sprint-3"
+    assert "queue" not in ann.git("for-each-ref")
+
+
+@pytest.mark.parametrize(("side", "step"), [("ours", "sprint-3"), ("theirs", "sprint-4")])
+def test_what_waits_alone_in_the_queue_stays_a_conflict_until_somebody_decides(
+    hub: Hub, ann: Clone, bob: Clone, side: str, step: str
+) -> None:
+    queue_and_restore(hub, ann)
+    os.rename(hub.path.with_name("away"), hub.path)
+    bob.change(step="sprint-4")
+    bob.sync()
+    ann.change(QA, step="sprint-4")
+    for _ in range(2):
+        assert codes(ann.sync()) == ["sync/conflict"]
+        assert ann.load()["step"] == "sprint-2"
+    ann.sync(take=side)
+    assert hub.load()["step"] == ann.load()["step"] == step
+    assert codes(ann.sync()) == []
+    assert "queue" not in ann.git("for-each-ref")
+
+
 def test_offline_with_nothing_new_says_only_that(hub: Hub, ann: Clone) -> None:
     os.rename(hub.path, hub.path.with_name("away"))
     assert codes(ann.sync()) == ["sync/unreachable"]
@@ -604,3 +656,67 @@ def test_what_is_sent_is_in_a_pack_before_a_ref_names_it(ann: Clone) -> None:
     ann.change(step="packed")
     ann.sync()
     assert ann.git("count-objects").split()[0] == before
+
+
+PRUNES = ["gc --prune=now --quiet", "repack -adfq", "-c gc.pruneExpire=now maintenance run --quiet --task=gc"]
+
+
+def add_prune(clone: Clone, words: str) -> None:
+    """Prunes when the commits are written, and most refs are still where they were."""
+    script = f"unset GIT_DIR; cd '{clone.path}' && git {words} && git prune --expire=now"
+    add_hook(clone.path / ".git/hooks/pre-push", script)
+
+
+@pytest.mark.parametrize("words", PRUNES)
+def test_a_prune_beside_a_sync_takes_no_commit_that_the_branch_will_name(ann: Clone, bob: Clone, words: str) -> None:
+    ann.commit_code("mine")
+    bob.commit_code("theirs", "other.txt")
+    bob.git("push", "-q")
+    bob.change(QA, step="sprint-9")
+    bob.sync()
+    add_prune(ann, words)
+    ann.change(step="sprint-3")
+    result = ann.sync()
+    assert (result.state, result.branch_moved, codes(result)) == ("synced", True, [])
+    assert ann.git("fsck", "--connectivity-only", "--no-dangling") == ""
+    assert ann.status() == []
+    assert "made" not in ann.git("for-each-ref")
+
+
+@pytest.mark.parametrize("words", PRUNES)
+def test_a_prune_beside_a_sync_takes_nothing_of_what_is_left_to_decide(ann: Clone, bob: Clone, words: str) -> None:
+    bob.change(QA, step="sprint-9")
+    bob.sync()
+    add_prune(ann, words)
+    ann.change(QA, step="sprint-8")
+    ann.change(step="sprint-3")
+    result = ann.sync()
+    assert (result.state, result.sent, codes(result)) == ("synced", [BUILD], ["sync/conflict"])
+    assert ann.git("fsck", "--connectivity-only", "--no-dangling") == ""
+    ann.change(QA, step="sprint-9")
+    assert codes(ann.sync()) == []
+
+
+def test_a_prune_that_removes_what_git_is_writing_makes_it_write_again(
+    repo: GitRepo, monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    repo.write("a", "a\n")
+    repo.commit("first")
+    pack = f"{repo.path}/.git/objects/pack"
+    fake = tmp_path / "bin/git"
+    real = shutil.which("git")
+    add_hook(
+        fake,
+        f"""case "$*" in *fast-import*) ;; *) exec '{real}' "$@" ;; esac
+        '{real}' "$@" >'{tmp_path}/out'; code=$?
+        [ -e '{tmp_path}/seen' ] && {{ cat '{tmp_path}/out'; exit $code; }}
+        touch '{tmp_path}/seen'; name=$(ls '{pack}' | sed -n 's/[.]pack$//p')
+        touch "{pack}/$name.keep"; rm -f '{pack}'/pack-*.pack '{pack}'/pack-*.idx
+        echo "error: unable to write file .git/objects/pack/$name.pack: No such file or directory" >&2; exit 128""",
+    )
+    monkeypatch.setenv("PATH", f"{fake.parent}{os.pathsep}{os.environ['PATH']}")
+    draft = Draft((), [("a.json", b"{}")], "one")
+    (commit,) = write_commits(str(repo.path), [draft], ["refs/heads/made"], "Ada <a@example.org> 1 +0000", os.environ)
+    assert (tmp_path / "seen").exists()
+    assert repo.git("show", f"{commit}:a.json") == "{}"
+    assert [path for path in Path(pack).iterdir() if path.suffix == ".keep"] == []
