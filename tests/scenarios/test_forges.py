@@ -208,6 +208,79 @@ def test_what_is_left_to_a_person_is_told_and_the_rest_is_merged_all_the_same(
     assert b"::error" in done.stdout
 
 
+@NEEDS_MERGE_TREE
+def test_a_branch_called_head_becomes_nobodys_base(forge: GitRepo, api: Server, tmp_path: Path) -> None:
+    work = GitRepo(tmp_path / "work")
+    work.git("checkout", "-q", "topic")
+    work.write("planted.txt", "planted\n")
+    work.commit("planted")
+    work.git("push", "-q", str(forge.path), "HEAD:refs/heads/HEAD")
+    list_pulls(api, pull(1, "HEAD"), pull(2, "topic"))
+    premerge(forge, api, tmp_path)
+    assert parents(forge, "topic")[1] == forge.git("rev-parse", "refs/heads/main")
+    assert "planted.txt" not in forge.git("ls-tree", "-r", "--name-only", "refs/heads/topic")
+
+
+def plant(work: GitRepo, ran: Path) -> None:
+    """What a pull request could bring for somebody to run, read as settings or take for a repository."""
+    code, script = f"open({str(ran)!r}, 'a').write(__file__)\n", f"#!/bin/sh\necho $0 >>'{ran}'\n"
+    for name in ("venv", "subprocess", "sitecustomize", "usercustomize", "json", "os", "typing", "yaml", "jsonschema"):
+        work.write(f"{name}.py", code)
+    for name in ("checkpoint_git", "pip", "git", "encodings"):
+        work.write(f"{name}/__init__.py", code)
+        work.write(f"{name}/__main__.py", code)
+    for name in ("python3", "checkpoint", "bash", "curl", "git-lfs", "program"):
+        work.write(name, script)
+        (work.path / name).chmod(0o755)
+    work.write("x.pth", f"import os; {code}")
+    work.write("pip.conf", "[global]\nindex-url = http://127.0.0.1:1/\n")
+    work.write(".gitattributes", "* filter=x diff=x merge=x\n*.json merge=union\n")
+    work.write(".gitmodules", '[submodule "x"]\n\tpath = x\n\turl = ext::./program\n\tupdate = !./program\n')
+    work.write("nested/.checkpoints/build.checkpoint.json", checkpoint_text())
+    settings = f"[core]\n\tbare = false\n\tworktree = .\n\tfsmonitor = {work.path}/program\n\thooksPath = .\n"
+    for folder in ("bare", "nested", ".checkpoints"):  # each a git directory, for whoever looks for one from there
+        files = {"HEAD": "ref: refs/heads/main\n", "config": settings, "objects/x": "", "refs/x": ""}
+        for name, text in files.items():
+            work.write(f"{folder}/{name}", text)
+
+
+@NEEDS_MERGE_TREE
+def test_the_checks_run_and_obey_nothing_that_a_pull_request_brings(forge: GitRepo, tmp_path: Path) -> None:
+    work, ran = GitRepo(tmp_path / "work"), tmp_path / "ran"
+    work.git("checkout", "-q", "-b", "hostile", "main")
+    plant(work, ran)
+    work.write(PATH, checkpoint_text(status="::set-env name=A::b", progress_summary="##[add-mask]x ##vso[task.x]y"))
+    (work.path / ".checkpoints/env.checkpoint.json").symlink_to("/proc/self/environ")
+    (work.path / ".checkpoints/config.checkpoint.json").symlink_to("../.git/config")
+    work.commit("::set-output name=x::y ${{ github.token }}")
+    work.git("push", "-q", str(forge.path), "hostile")
+    env = surroundings(tmp_path, {"A_SECRET": TOKEN, "GITHUB_ACTIONS": "true"})
+    done = run_steps(
+        read_file("github", "checkpoints.yml"), job(forge, "hostile", tmp_path), env, {"github.base_ref": "main"}
+    )
+    assert done[0].returncode == 1
+    printed = b"".join(one.stdout + one.stderr for one in done).decode() + (tmp_path / "summary.md").read_text()
+    commands = {line.strip().partition(" ")[0] for line in printed.splitlines() if line.strip().startswith("::")}
+    assert commands <= {"::error", "::warning", "::notice"}
+    assert "##[" not in printed
+    assert "##vso[" not in printed
+    assert TOKEN not in printed
+    assert not ran.exists(), ran.read_text()
+
+
+@NEEDS_MERGE_TREE
+def test_no_tag_and_no_branch_of_a_pull_request_passes_for_the_base(forge: GitRepo, tmp_path: Path) -> None:
+    work = GitRepo(tmp_path / "work")
+    for name in ("origin/main", "refs/remotes/origin/main", "main", "remotes/origin/main", "heads/main"):
+        work.git("tag", name, "topic")
+    branches = [f"topic:refs/heads/{name}" for name in ("origin/main", "refs/remotes/origin/main")]
+    work.git("push", "-q", str(forge.path), "--tags", *branches)
+    env, repo = surroundings(tmp_path, {}), job(forge, "topic", tmp_path)
+    done = run_steps(read_file("github", "checkpoints.yml"), repo, env, {"github.base_ref": "main"})
+    assert done[-1].returncode == 1
+    assert b"merge/conflict" in done[-1].stdout
+
+
 def test_the_checks_annotate_what_a_pull_request_breaks(forge: GitRepo, tmp_path: Path) -> None:
     work = GitRepo(tmp_path / "work")
     work.git("checkout", "-q", "-b", "broken")
@@ -256,14 +329,26 @@ def test_gitlabs_jobs_do_the_same(forge: GitRepo, api: Server, tmp_path: Path) -
         for name in ("topic", HOSTILE)
     ]
     requests.append({**requests[0], "source_project_id": 8, "source_branch": "fork"})
+    requests.append({**requests[0], "source_branch": "HEAD"})
     for page, some in ((1, requests), (2, [])):
         address = f"/api/projects/7/merge_requests?state=opened&per_page=100&page={page}"
         api.paths[address] = reply(json.dumps(some).encode())
     named = {"CI_COMMIT_BRANCH": "main", "CHECKPOINT_PUSH_TOKEN": TOKEN, "CI_API_V4_URL": f"{api.url}/api"}
     assert run_gitlab(forge, "checkpoint-premerge", "main", tmp_path, named) == 0
     assert len(parents(forge, "topic")) == len(parents(forge, HOSTILE)) == 2
-    merge = {"CI_MERGE_REQUEST_TARGET_BRANCH_NAME": "main"}
+    merge = {"CI_MERGE_REQUEST_TARGET_BRANCH_NAME": "main", "CI_MERGE_REQUEST_PROJECT_ID": "7"}
     assert run_gitlab(forge, "checkpoints", "topic", tmp_path / "second", merge) == 0
+
+
+@NEEDS_MERGE_TREE
+def test_a_forks_pipeline_on_gitlab_compares_with_the_project_that_it_is_merged_into(
+    forge: GitRepo, tmp_path: Path
+) -> None:
+    fork = GitRepo.create(tmp_path / "fork.git", "--bare")
+    forge.git("push", "-q", str(fork.path), "topic", "topic:refs/heads/main")
+    target = {"CI_MERGE_REQUEST_PROJECT_ID": "7", "CI_MERGE_REQUEST_PROJECT_URL": str(forge.path).removesuffix(".git")}
+    merge = {"CI_MERGE_REQUEST_TARGET_BRANCH_NAME": "main", "CI_PROJECT_ID": "8", **target}
+    assert run_gitlab(fork, "checkpoints", "topic", tmp_path, merge) == 1
 
 
 def run_action(repo: GitRepo, tmp_path: Path, command: str, args: str = "") -> subprocess.CompletedProcess[bytes]:
