@@ -25,11 +25,15 @@ def hold_lock(
     path: str, timeout: float = DEFAULT_TIMEOUT, on_wait: Callable[[], None] = lambda: None
 ) -> Iterator[None]:
     """timeout: seconds. on_wait: called once, after a second of waiting. Raises CheckpointError when time is over."""
-    descriptor = _lock(path, timeout, on_wait)
-    try:
+    with ExitStack() as held:
+        while True:
+            held.callback(os.close, descriptor := _open_lock(path))
+            _wait_for_lock(descriptor, path, timeout, on_wait)
+            with suppress(FileNotFoundError):
+                if os.path.samestat(os.fstat(descriptor), os.stat(path)):
+                    break
+            held.close()  # the file was removed while we waited for its lock: a new one counts
         yield
-    finally:
-        os.close(descriptor)
 
 
 @contextmanager
@@ -52,20 +56,6 @@ def hold_turn(path: str, timeout: float) -> Iterator[None]:
             if os.stat(path).st_uid == os.getuid():  # another user could hold it forever
                 turn.enter_context(hold_lock(path, timeout))
         yield
-
-
-def _lock(path: str, timeout: float, on_wait: Callable[[], None]) -> int:
-    while True:
-        descriptor = _open_lock(path)
-        try:
-            _wait_for_lock(descriptor, path, timeout, on_wait)
-            with suppress(FileNotFoundError):
-                if os.path.samestat(os.fstat(descriptor), os.stat(path)):
-                    return descriptor
-        except BaseException:
-            os.close(descriptor)
-            raise
-        os.close(descriptor)  # the file was removed while we waited for its lock: a new one counts
 
 
 def _open_lock(path: str) -> int:

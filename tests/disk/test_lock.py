@@ -83,9 +83,8 @@ def test_the_lock_lies_in_the_git_directory_else_beside_the_checkpoints() -> Non
 def test_a_lock_file_is_removed_only_when_nobody_holds_it(tmp_path: Path) -> None:
     path = tmp_path / "lock"
     holder = start_holder(path)
-    remover = subprocess.Popen(
-        [sys.executable, "-c", f"from checkpoint_git.disk.lock import *\nwith hold_passing_lock({str(path)!r}): pass"]
-    )
+    remove = f"from checkpoint_git.disk.lock import hold_passing_lock as hold\nwith hold({str(path)!r}): pass"
+    remover = subprocess.Popen([sys.executable, "-c", remove])
     time.sleep(0.3)
     assert path.exists()
     holder.kill()

@@ -19,6 +19,7 @@ from checkpoint_git.disk.read import read_own
 from checkpoint_git.git import private_objects
 from checkpoint_git.git.objects import GITLINK, find_missing
 from checkpoint_git.git.objects import Entry as TreeEntry
+from checkpoint_git.git.run import run_git
 from checkpoint_git.protocols.restore import (
     artifacts,
     contents,
@@ -262,7 +263,7 @@ def _keep_in_git(
     blobs.update(one.blob for one in staged.values() if one.mode != GITLINK)
     env = private_objects.quiet_env(location.env)
     is_there = not find_missing(location.root, [commit, *sorted(blobs)], env)
-    if not (is_there and private_objects.has_whole_tree(location.root, commit, env)):
+    if not is_there or run_git(["ls-tree", "-r", commit], location.root, env=env, check=False).code:
         private_objects.remove_ref(location.root, ref, commit, location.env)
         raise private_objects.CutShortError
     return commit

@@ -8,7 +8,8 @@ from checkpoint_git.core.clock import write_instant
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.terminal_text import escape_controls
 from checkpoint_git.git.leases import FETCHED, SEEN, Claim, read_claims
-from checkpoint_git.git.private_objects import read_ref, write_commit
+from checkpoint_git.git.objects import find_commit
+from checkpoint_git.git.private_objects import write_commit
 from checkpoint_git.git.remotes import Reply, UnreachableError, fetch, push_commit
 from checkpoint_git.git.run import NO_HOOKS, run_git
 from checkpoint_git.tools.sync.run import backoff
@@ -43,7 +44,7 @@ def swap_claim(
             return others[0]
         ours, theirs = (held[one].commit if one in held else "" for one in (ref, seen))
         # a ref that nobody changes and that cannot be written is not contention: git says why
-        if _swap(top, ref, commit, ours, env, check=attempt > 5 and read_ref(top, ref, env) == ours):
+        if _swap(top, ref, commit, ours, env, check=attempt > 5 and find_commit(top, ref, env) == ours):
             reply = Reply("arrived", "")
             if remote and (commit or theirs):
                 reply = push_commit(top, remote, ref, commit, theirs, env, _PATIENCE)

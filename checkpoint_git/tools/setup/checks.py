@@ -169,9 +169,8 @@ def find_broken_driver(facts: SetupFacts) -> Iterator[Finding]:
     driver = setup.driver
     if driver is None:
         message = "merge.checkpoint.driver is a command that checkpoint-git did not write"
-        yield Finding(
-            "driver/broken", "warning", message, REPOSITORY, hint=f"unless this is intended: {replace_driver(setup)}"
-        )
+        hint = f"unless this is intended: {replace_driver(setup)}"
+        yield Finding("driver/broken", "warning", message, REPOSITORY, hint=hint)
         return
     again = "set it up with a Python that stays, such as one installed with pipx: checkpoint init"
     gone = f"the driver's file is gone: {driver.driver}" if driver.driver in setup.gone else ""
@@ -228,9 +227,8 @@ def find_unreachable_hooks(facts: SetupFacts) -> Iterator[Finding]:
         message = f"git does not run {len(hooks)} of our hooks as init wrote them, in {setup.folder.path}: {described}"
         by_framework = setup.framework_entry and [hook.name for hook in hooks] == ["pre-commit"]
         recipes = [recipe for hook in hooks if (recipe := _describe_work_by_hand(hook))]  # init leaves those alone
-        hint = "; ".join(recipes[:1]) or (
-            "as the framework's configuration says: pre-commit install" if by_framework else _INSTALL
-        )
+        usual = "as the framework's configuration says: pre-commit install" if by_framework else _INSTALL
+        hint = next(iter(recipes), usual)
         yield Finding("hooks/unreachable", "warning", message, REPOSITORY, hint=hint)
     ours = in_config or any(hook.state in ("ours", "block", "moved") for hook in setup.hooks)
     python, driver = setup.settings.get(driver_settings.PYTHON, ""), setup.driver

@@ -69,10 +69,9 @@ def removal_step(what: str, path: str, after: bytes | None, text: str = "", *, f
 
 def leave_hidden(steps: Sequence[Step], top: str, env: Mapping[str, str]) -> list[Step]:
     # The steps without new files where git tracks one that is not checked out: those would take its place
-    paths = {}
-    for step in steps:
-        if isinstance(step.change, WriteFile) and not os.path.lexists(step.change.path):
-            paths[step.change.path] = relative_path(os.path.realpath(step.change.path), os.path.realpath(top))
+    new = [step.change.path for step in steps if isinstance(step.change, WriteFile)]
+    real = os.path.realpath(top)
+    paths = {path: relative_path(os.path.realpath(path), real) for path in new if not os.path.lexists(path)}
     if not paths:
         return list(steps)
     words = ["--literal-pathspecs", "ls-files", "-t", "-z", "--", *paths.values()]

@@ -72,7 +72,9 @@ def open_context(
     driver = read_driver_command(settings.get(DRIVER, ""))
     choices = driver.choices if driver else Choices()
     rules = Rules(choices.narrative, choices.schema, wish.take, now)
-    names, who = name_refs(target.remote, target.branch), find_identity(top, own, now)
+    names, dated = name_refs(target.remote, target.branch), {**own, "GIT_COMMITTER_DATE": f"@{now} +0000"}
+    found = run_git(["var", "GIT_COMMITTER_IDENT"], top, env=dated, check=False).out.decode("utf-8", "replace").strip()
+    who = found or f"checkpoint <checkpoint@localhost> {now} +0000"  # as git writes it into a commit
     ends = time.monotonic() + wish.timeout
     shared = blob_id(os.fsencode(f"{settings[f'remote.{target.remote}.url']}\0{target.branch}"), "")
     folder = os.path.abspath(env.get("TMPDIR") or "/tmp")  # noqa: S108 # its name is known, and its owner is looked at
@@ -85,13 +87,6 @@ def read_branch(top: str, env: Mapping[str, str]) -> tuple[dict[str, str], str, 
     own = network_env(env)
     local = run_git(["symbolic-ref", "-q", "HEAD"], top, env=own, check=False).out
     return read_all_settings(top, own), os.fsdecode(local).strip(), own
-
-
-def find_identity(top: str, env: Mapping[str, str], now: int) -> str:
-    """As git writes it into a commit: "Ann <ann@example.org> 1767225600 +0000"."""
-    dated = {**env, "GIT_COMMITTER_DATE": f"@{now} +0000"}
-    found = run_git(["var", "GIT_COMMITTER_IDENT"], top, env=dated, check=False).out.decode("utf-8", "replace").strip()
-    return found or f"checkpoint <checkpoint@localhost> {now} +0000"
 
 
 def find_remote(settings: Mapping[str, str], wish: str, upstream: str = "") -> str:

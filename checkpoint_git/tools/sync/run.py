@@ -59,8 +59,7 @@ def sync(
     Raises CheckpointError without a repository, remote or branch, or where another sync of this work tree does not end.
     """
     context = open_context(place, wish, now, env, tell)
-    own = os.path.join(place.git_dir or "", "checkpoint-sync.lock")
-    with hold_lock(own, timeout=wish.timeout, on_wait=tell), ExitStack() as turn:
+    with hold_lock(os.path.join(place.git_dir or "", "checkpoint-sync.lock"), wish.timeout, tell), ExitStack() as turn:
         turn.enter_context(hold_turn("" if wish.dry_run else context.turn, wish.timeout * 0.9))
         return _run(context, turn.close)
 
@@ -91,8 +90,8 @@ def _run(context: SyncContext, end_turn: Callable[[], None]) -> SyncResult:
         if is_over or (attempts and time.monotonic() > context.ends):
             result = _give_up(context, found, reply)
             break
-        names, drafts = context.names, found.shape.drafts
-        ids = write_commits(top, drafts, [names.made, names.queue], context.who, context.env)
+        refs = [context.names.made, context.names.queue]
+        ids = write_commits(top, found.shape.drafts, refs, context.who, context.env)
         attempts += 1
         commit, seconds, hooks = ids[found.shape.send], _seconds_left(context), context.wish.hooks
         reply = push_commit(top, remote, ref, commit, found.tip, context.env, seconds, hooks=hooks)
@@ -123,13 +122,9 @@ def backoff(attempt: int, last_duration: float, jitter: float) -> float:
 
 def _wait(context: SyncContext, pause: float) -> None:
     # Waits, and looks now and then whether the branch has come to rest: then there is nobody left to wait for
-    over = min(time.monotonic() + pause, context.ends)
+    over, last = min(time.monotonic() + pause, context.ends), ""
     remote, branch, _ = context.target
-    last = ""
-    while (left := over - time.monotonic()) > 0:
-        if left <= LOOK_EVERY:
-            time.sleep(left)
-            return
+    while (left := over - time.monotonic()) > LOOK_EVERY:
         time.sleep(LOOK_EVERY * (0.75 + random.random() / 2))  # noqa: S311 (no secret)
         tip = ""
         with suppress(UnreachableError):
@@ -137,6 +132,7 @@ def _wait(context: SyncContext, pause: float) -> None:
         if tip and tip == last:
             return
         last = tip
+    time.sleep(max(left, 0))
 
 
 def _take_in(context: SyncContext, found: Comparison, ids: list[str]) -> SyncResult:
