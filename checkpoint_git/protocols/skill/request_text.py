@@ -49,7 +49,7 @@ _TRUNK = rf"(?i:{'|'.join(terms.TRUNKS)})(?![\w-])"
 # How a text is brought to plain words, in this order.
 _REWRITTEN: list[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]]] = [
     (re.compile(rf"`\s*({MARK}.)\s*`"), r"\1"),
-    (re.compile(rf"\[({MARK}.) \] "), r"\1: "),  # "[ABC-12] write the parser"
+    (re.compile(rf"\[ ?({MARK}.) \] "), r"\1: "),  # "[ABC-12] write the parser"
     (re.compile(r"`[^`]*`"), lambda code: " CI checks " if " checks" in code[0] else f" {_CODE} "),
     (re.compile(rf"{_CODE}\s*+(?:,|and|&|\+)?\s*+(?:and\s++)?(?={_CODE})"), ""),  # a list of them
     (re.compile(r"\[([^\[\]]*)\]\([^()]*\)"), r"\1"),  # a Markdown link
