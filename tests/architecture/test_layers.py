@@ -30,6 +30,7 @@ STARTED_BY_GIT = {
 CONTRACT = {
     "check",
     "contract",
+    "digest",
     "document",
     "fix",
     "merge_schema",
