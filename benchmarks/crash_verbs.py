@@ -139,6 +139,7 @@ def make_workflow(root: Path) -> None:
 
 def make_change(root: Path) -> None:
     make_project(root)
+    (root / "repo/.git/info").mkdir()  # as git's own template has it
     put(root / "repo", "docs/plan.md", "the plan, changed\n")
 
 

@@ -2,6 +2,7 @@
 
 import json
 from functools import partial
+from typing import Any
 
 import pytest
 
@@ -57,7 +58,7 @@ def test_a_token_is_not_sent(repo: GitRepo) -> None:
 
 
 # where a finding repeats it: as a value, as a name, and cut off behind 60 characters
-SPOTS = {
+SPOTS: dict[str, dict[str, Any]] = {
     "a value": {"status": f"{TOKEN} or postgres://ada:{LOGIN}@h/x"},
     "a name": {"skill_state": {f"postgres://ada:{LOGIN}@h/x": f"see {TOKEN}", TOKEN: TOKEN}},
     "a value that is cut off": {"status": "x " * 15 + f"postgres://ada:{LOGIN}{'-' * 40}@h/x"},
@@ -71,10 +72,10 @@ def test_no_finding_about_a_checkpoint_shows_its_token(repo: GitRepo, words: str
     if words == "mcp":
         world = World(str(repo.path), "")
         tools = [tool for tool in TOOLS if not tool.writes and {*tool.needs} <= {"skill"}]
-        said = "".join(
-            answer(each.name, each.verb, partial(each.run, {"skill": "build"} if each.needs else {}, world)).text
-            for each in tools
-        )
+        said = ""
+        for tool in tools:
+            asked = {"skill": "build"} if tool.needs else {}
+            said += answer(tool.name, tool.verb, partial(tool.run, asked, world)).text
     else:
         done = run_here(*words.split(), cwd=repo.path)
         said = done.stdout + done.stderr

@@ -103,7 +103,11 @@ def test_a_clone_has_no_points_and_what_is_copied_by_hand_is_foreign(work: GitRe
     work.git("clone", "-q", str(work.path), str(tmp_path / "clone"))
     assert ask(tmp_path / "clone", "list")["restore_points"] == []
     shutil.copytree(work.path / ".checkpoints", tmp_path / "clone/.checkpoints")
-    assert [one["state"] for one in ask(tmp_path / "clone", "list")["restore_points"]] == ["foreign"]
+    found = ask(tmp_path / "clone", "list")["restore_points"]
+    assert [one["state"] for one in found] == ["foreign"]
+    for verb in ("rollback", "verify", "diff", "drop"):
+        done = run_here("rp", verb, found[0]["id"], cwd=tmp_path / "clone")
+        assert (done.returncode, "is not in this clone's store" in done.stderr) == (2, True), verb
 
 
 def test_a_repository_that_is_moved_takes_its_points_along(work: GitRepo, tmp_path: Path) -> None:
