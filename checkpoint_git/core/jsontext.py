@@ -28,9 +28,7 @@ _LONGEST_INTEGER = 4_000  # digits: int() refuses a text of more than 4,300 (sys
 
 
 class JsonTextError(Exception):
-    """The text is not JSON as we accept it. code: "json/..." as a finding has it. version: in a merge the text's name
-    ("base", "ours", "theirs"), else "".
-    """
+    """Not JSON as we accept it. code: of a finding, "json/...". version: "base", "ours", "theirs" in a merge."""
 
     def __init__(self, code: str, message: str, text: str = "", offset: int = 0, hint: str = "") -> None:
         super().__init__(message)

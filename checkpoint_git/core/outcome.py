@@ -13,9 +13,7 @@ SESSIONS = ("CHECKPOINT_SESSION", "CLAUDE_CODE_SESSION_ID", "CLAUDE_SESSION_ID",
 
 
 class Invocation(NamedTuple):
-    """The world as a command may see it: fetched once, in cli, and handed down. now: seconds since 1970, UTC.
-    interactive: a person sits at a terminal and can be asked.
-    """
+    """The world as a command may see it. now: seconds since 1970, UTC. interactive: a user can be asked."""
 
     cwd: str
     env: Mapping[str, str]

@@ -20,9 +20,7 @@ class Copy(NamedTuple):
 
 
 def write_backup(git_dir: str, stamp: str, copies: Sequence[Copy]) -> str:
-    """The path of a folder with the copies: a new one, or that of a killed writer. Only its owner may read it: settings
-    hold secrets.
-    """
+    """The path of a folder with the copies, readable by its owner only. One that a killed writer began is used."""
     above = os.path.join(git_dir, FOLDER)
     atomic.make_folder(above)
     names = (f"{stamp}-{number}" if number else stamp for number in range(_MOST_OF_ONE_SECOND))

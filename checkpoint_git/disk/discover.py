@@ -131,9 +131,7 @@ def is_git_name(name: str) -> bool:
 
 
 def find_link(path: str, top: str) -> str:
-    """The first symbolic link on the way from top down to a path, itself included: relative to top, "" without one.
-    path: below top, or relative to it.
-    """
+    """The first symbolic link from top down to a path, itself included, relative to top; "" without one."""
     ways = accumulate(relative_path(path, top).split("/"), os.path.join)
     return next((way for way in ways if os.path.islink(os.path.join(top, way))), "")
 

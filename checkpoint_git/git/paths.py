@@ -36,9 +36,7 @@ class Fate(NamedTuple):
 
 # Paths are untrusted text: nothing outside the repository is ever looked at, no symbolic link is followed out of it.
 def find_state(path: str, root: str, top: str, budget: Iterator[int] | None = None) -> State:
-    """Of a path or pattern, relative to root (which holds .checkpoints) or to top, the repository's. budget: an item
-    for each folder entry.
-    """
+    """Of a path or pattern relative to root (which holds .checkpoints) or top. budget: an item a folder entry."""
     budget = iter(range(_MAX_WALK)) if budget is None else budget
     states = {_find_state_from(base, path, top, budget) for base in {root, top}}
     return "there" if "there" in states else "missing" if "missing" in states else "outside"

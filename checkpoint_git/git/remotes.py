@@ -144,9 +144,7 @@ def push_commit(
     cwd: str, remote: str, ref: str, commit: str, expected: str, env: Env = None, timeout: float = 0.0,
     *, hooks: bool = False,
 ) -> Reply:  # fmt: skip
-    """Compare and swap: only if the full ref still names `expected`, "" for one that must not exist yet. hooks: run
-    this clone's pre-push hook.
-    """
+    """Compare and swap: only if the full ref names `expected`, "" for a new one. hooks: run the pre-push hook."""
     words = ["push", "--porcelain", "--no-follow-tags", "--recurse-submodules=no"]
     words += [f"--force-with-lease={ref}:{expected}", "--end-of-options", remote, f"{commit}:{ref}"]
     return read_reply(_run(words, cwd, env, timeout, hooks=hooks))

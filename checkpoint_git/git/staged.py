@@ -10,9 +10,7 @@ from checkpoint_git.protocols.registry import KINDS, protocol_of, with_siblings
 
 
 class Files:
-    """(path, content), sorted by path, read one after the other: a branch may bring many. EFBIG in place of what is
-    larger than a checkpoint may be, which is not read.
-    """
+    """(path, content), sorted by path, read one by one. EFBIG in place of what is too large for a checkpoint."""
 
     def __init__(self, work_tree: str, entries: Sequence[objects.IndexEntry] = (), env: objects.Env = None) -> None:
         self._work_tree, self._env = work_tree, env

@@ -59,9 +59,7 @@ class Answer(NamedTuple):
 
 # Calls run in threads and write to no stream of the process. Whatever goes wrong is an answer.
 def run_verb(verb: str, options: Mapping[str, Any], operands: list[str], world: World) -> Reply:
-    """`checkpoint VERB --options -- OPERANDS`. options: True for a flag, a text, or a list of texts; None is left out.
-    Raises CheckpointError as the verb does.
-    """
+    """`checkpoint VERB --options -- OPERANDS`; an option of None is left out. Raises CheckpointError as it does."""
     module = load_verb(verb)
     words = ["--json"]
     for name, value in options.items():

@@ -81,9 +81,7 @@ async def _exit(agent: Agent, code: int) -> None:
 
 
 class _Relay:
-    """Stands between the transport and the server: lines that are not a message get an error response, and requests
-    are answered although the client has closed its end.
-    """
+    """Answers lines that are not a message with an error, and requests although the client closed its end."""
 
     def __init__(self, source: Any, target: Any) -> None:
         self._source, self._target = source, target

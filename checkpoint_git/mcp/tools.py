@@ -12,9 +12,7 @@ Arguments = Mapping[str, Any]
 
 
 class Tool(NamedTuple):
-    """call: the verb, and its first words. operands: the arguments that are given without a name. options: the names of
-    those that the command line calls otherwise.
-    """
+    """call: the verb's first words. operands: arguments without a name. options: what the command line renames."""
 
     name: str
     description: str

@@ -5,9 +5,7 @@ from checkpoint_git.core.jsonwrite import shared_ends
 
 
 def lays_out_theirs(base: "Node | None", ours: Node, theirs: Node) -> bool:
-    """Whether theirs is the document to write into: the only side that laid base out anew. Where that says nothing the
-    smaller text decides, because neither side may.
-    """
+    """Whether theirs is the document to write into: it alone laid base out anew, or else it is the smaller text."""
     anew = [base is not None and side.text != base.text and _is_laid_out_anew(base, side) for side in (ours, theirs)]
     return theirs.text < ours.text if anew[0] == anew[1] else anew[1]
 

@@ -22,9 +22,7 @@ def label_of(where: str) -> str:
 
 
 class Region:
-    """Consecutive lines that differ by side. sides: ours, base, theirs, with their line ends. wheres: of the conflicts;
-    places: where the lines stand, if it is elsewhere.
-    """
+    """Consecutive lines that differ by side. sides: ours, base, theirs. places: where they are, if not at wheres."""
 
     __slots__ = ("places", "sides", "wheres")
 

@@ -323,9 +323,7 @@ def merge_single_records(rule: "Schema", base: "Node | None", ours: Node, theirs
 
 
 def find_names(rule: "Schema", lists: "list[list[Node]]") -> "tuple[str, ...] | None":
-    """The members that identify an item, () for whole items, None for a list that can only be taken as a whole. lists:
-    the items in base, ours and theirs.
-    """
+    """The members that identify an item of base, ours and theirs; () for whole items, None for the list as a whole."""
     if rule.get("strategy") in KEYED:
         return key_names(rule)
     natural = find_natural_key(lists)

@@ -161,9 +161,7 @@ def _fix_members(holder: dict[str, Any], nodes: list[Node | None], entries: Sequ
 def _fix_items(
     holder: list[Any], nodes: list[Node | None], names: tuple[str, ...] | None, entries: Sequence[Entry]
 ) -> list[tuple[str, str]]:
-    """Items put back, removed or replaced, so that each is there as often and as the right versions have it. Returns
-    what could not be fixed.
-    """
+    """Puts items back as often and as the right versions have them. Returns what could not be fixed."""
     if names is None:
         return [(entry.where, CONTRADICTED) for entry in entries]
     items = [items_of(node) for node in nodes]

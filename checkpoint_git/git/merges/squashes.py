@@ -99,9 +99,7 @@ def _parse_log(out: bytes) -> Iterable[_Logged]:
 
 
 def read_reverts(cwd: str, ids: Iterable[str], head: str, env: Env = None) -> dict[str, str]:
-    """Of these commits, those that a commit of `head`'s history takes back by name, and which; the last word counts.
-    Only a commit that changes a checkpoint is heard.
-    """
+    """Which of these commits, that change checkpoints, `head`'s history reverts by name, and where it says so last."""
     wanted = set(ids)
     if not wanted:
         return {}

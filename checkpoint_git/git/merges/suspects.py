@@ -17,9 +17,7 @@ _MOST_VERSIONS = 20  # of a file after a merge are looked at
 
 
 def read_recent_merges(cwd: str, now: int, env: Env = None) -> list[str]:
-    """The merges of HEAD's history in the 90 days before `now`, newest first, of the newest 5,000 commits, 200 at most.
-    One git process.
-    """
+    """HEAD's merges of the 90 days before `now`, newest first; of the newest 5,000 commits, 200 at most."""
     words = [f"--max-count={MOST_COMMITS}", f"--since=@{max(now - DAYS * 86_400, 0)} +0000", "HEAD"]
     out = run_git(["rev-list", "--parents", *words, "--"], cwd, env=env, check=False).out
     rows = [line.split() for line in out.decode().splitlines()]

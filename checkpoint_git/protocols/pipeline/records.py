@@ -256,9 +256,7 @@ def plan_resume(
     fallback: bool = False,
     compare: Callable[[Record], Record] = lambda record: record,
 ) -> Resumption:
-    """phase: "" for how far the run is. compare: adds what else is known of a record, such as whether a repository has
-    its commits.
-    """
+    """phase: "" for how far the run is. compare: adds what is known besides, such as whether its commits are here."""
     present = {name.phase for name in run.names()}
     phases, passed, odd = [], list[str](), list[str]()
     before: Record | None = None

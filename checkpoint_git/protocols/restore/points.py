@@ -76,9 +76,7 @@ class CreatedPoint(NamedTuple):
 
 
 def plan_capture(workspace: Workspace, request: Request, claimed: frozenset[str] = frozenset()) -> Capture:
-    """Raises CheckpointError for a scope that is empty, outside, or all secret. claimed: files of databases that are
-    kept as such.
-    """
+    """Raises CheckpointError for a scope that is empty, outside, or all secret. claimed: files of databases."""
     if not request.asked:
         return Capture([], [], [], [])
     named = scope.read_scope(workspace.root, request.asked, workspace.cwd, request.plain, may_lack=request.may_lack)

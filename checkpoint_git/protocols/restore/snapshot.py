@@ -20,9 +20,7 @@ _END = "end of a turn"
 
 
 def take(start: str, label: str) -> str:
-    """The tree of what is there now, "" where there is none. It is kept under a label: the session, a blank, and what
-    comes next; without a label it is not.
-    """
+    """The tree of what is there now, "" for nothing; kept under a label, "SESSION NEXT", if there is one."""
     env = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")} | _AUTHOR
     words = ["rev-parse", "--show-toplevel", "--absolute-git-dir", "--revs-only", f"{REF}^{{tree}}"]
     top, git_dir, last, *_ = (_git(words, start, env) + "\n\n\n").split("\n")

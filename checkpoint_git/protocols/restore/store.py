@@ -147,9 +147,7 @@ def list_points(workspace: Workspace) -> list[Manifest]:
 
 
 def load_point(workspace: Workspace, word: str, *, foreign: bool = False) -> Manifest:
-    """word: an id, its beginning (with or without "chk_"), or "latest". foreign: also a point that this clone did not
-    make. Raises CheckpointError for an unknown point.
-    """
+    """word: an id, its beginning, or "latest". foreign: others' points too. Raises CheckpointError for none."""
     manifest = load_manifest(workspace, find_id(workspace, word))
     if manifest is None:
         hint = "`checkpoint restore-point list` shows those that are"

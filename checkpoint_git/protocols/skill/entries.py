@@ -145,9 +145,7 @@ def drop(
 
 
 def find_action(value: dict[str, Any], action: str | None, verb: str, end: str = "") -> int | Finding:
-    """The place of an action by its number, its id, or a part of its text; of the first one for None. verb, end: of the
-    command that names one.
-    """
+    """The place of an action by its number, id or part of its text; None for the first. verb, end: for the hint."""
     actions = views.read_list(value, "next_actions")
     if action is None:
         return 0

@@ -42,9 +42,7 @@ _RULES: dict[str, _Rule] = {
 
 
 class Head:
-    """The verb of a clause and its object. token: the reference that the verb governs, "" for none. is_doubtful: what
-    is asked of it may be more than its merge.
-    """
+    """A verb and its object. token: the reference it governs, or "". is_doubtful: it may ask for more than a merge."""
 
     is_doubtful = False
 

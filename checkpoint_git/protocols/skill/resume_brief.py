@@ -110,9 +110,7 @@ def _orient(value: dict[str, Any], skill: str, now: int, actions: list[Action]) 
 
 
 class Context(NamedTuple):
-    """primer: the lists of context_primer. decisions: blockers that need the user, to be asked about first. actions:
-    without those that have shipped.
-    """
+    """primer: the lists of context_primer. decisions: blockers that need the user. actions: those not merged."""
 
     primer: dict[str, list[str]]
     decisions: list[dict[str, Any]]

@@ -100,9 +100,7 @@ def advise_move(value: dict[str, Any], key: str, parent: str, meant: str) -> str
 
 
 def retype(finding: Finding, edit: Any, place: str) -> tuple[str, str]:
-    """(what to do, the edits as a shell takes them) about a finding of a refused update. edit: what it is about, and
-    place the pointer to what that wrote.
-    """
+    """(advice, edits as a shell takes them) about a finding of a refused update. place: the pointer that edit wrote."""
     import json
 
     from checkpoint_git.protocols.skill.changes import TEXTS, dump, name_text, path_text, typed_edit, untoken

@@ -52,9 +52,7 @@ class Changed(NamedTuple):
 # interruption_safe is false while the two files change, each at once: a kill in between leaves a state that can be
 # resumed, and that says so.
 class Writer(NamedTuple):
-    """Changes the workflow of a place. now: seconds since 1970. on_wait: called once when another process writes.
-    session: the caller's, "" where it is unknown.
-    """
+    """Changes a workflow. now: since 1970. on_wait: called once while another writes. session: "" if unknown."""
 
     place: Place
     now: int

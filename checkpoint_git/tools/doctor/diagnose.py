@@ -24,9 +24,7 @@ from checkpoint_git.tools.doctor.settings import (
 
 
 class Diagnosis(NamedTuple):
-    """documents: how many checkpoints there are. suppressed: what the project's settings keep from being reported.
-    over: paths of those that were complete long ago.
-    """
+    """documents: how many. suppressed: by the project's settings. over: paths of those that were complete long ago."""
 
     checks: list[Check]
     documents: int

@@ -40,9 +40,7 @@ class JudgedFile:
     def read_left(
         self, version: bytes | None, merge: str, cwd: str, env: Env, head: str = "HEAD"
     ) -> list[Entry] | None:
-        """find_left for the version of a commit, without what was lost and came back between the merge and that commit,
-        to be removed later.
-        """
+        """find_left for a commit's version, without what came back since the merge and was removed later."""
         left = self.find_left(version)
         if not left or all(entry.verdict != "lost" for entry in left):
             return left

@@ -62,9 +62,7 @@ class MergedFile(NamedTuple):
 
 
 class MergedTree(NamedTuple):
-    """Two commits merged. tree: an id. Where something remains it holds conflict markers or one side's content there,
-    and must not be committed.
-    """
+    """tree: an id; if anything remains, it has conflict markers or one side's content and must not be committed."""
 
     tree: str
     bases: tuple[str, ...]  # several after a criss-cross

@@ -20,9 +20,7 @@ ATTEMPTS, TIMEOUT = 200, 120.0
 
 
 class Wish(NamedTuple):
-    """remote, branch: "" for what the clone's settings say. timeout: seconds in all. only: a skill, "" for all.
-    ignored: also what git ignores.
-    """
+    """remote, branch: "" for the settings'. timeout: seconds. only: a skill. ignored: also what git ignores."""
 
     remote: str = ""
     branch: str = ""

@@ -134,9 +134,7 @@ def decide_all(work: Work, trees: Trees, ours: Mapping[str, Side], read: Read, r
 
 
 class Shape(NamedTuple):
-    """The commits of a sync. send goes to the branch, local is for the checked-out branch: numbers of drafts, -1 for
-    none. The last draft is the record of what is sent.
-    """
+    """Numbers of drafts, -1 for none: send for the branch, local for the checked-out one. The last is the record."""
 
     drafts: list[Draft]
     send: int

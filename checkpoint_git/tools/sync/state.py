@@ -27,9 +27,7 @@ class Names(NamedTuple):
 
 
 class Queued(NamedTuple):
-    """record: the queue's own commit. expected: what the remote's branch named then. since: seconds since 1970.
-    was_sent: a push of it was begun.
-    """
+    """record: the queue's commit. expected: the remote's then. since: since 1970. was_sent: a push was begun."""
 
     record: str
     expected: str
@@ -105,9 +103,7 @@ def find_arrived(cwd: str, queue: Queued | None, tip: str, env: Env) -> str:
 
 
 class Base(NamedTuple):
-    """commit: from which the files' base versions come, "" for none. of_head: the tip's merge base with HEAD, where it
-    was asked for, else "".
-    """
+    """commit: of the files' base versions. of_head: the tip's merge base with HEAD, if asked for. "" for none."""
 
     commit: str
     of_head: str

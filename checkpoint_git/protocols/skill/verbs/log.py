@@ -40,9 +40,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 class LogResult(NamedTuple):
-    """entries: newest first. is_cut: there are older ones. silent: how many commits among them changed only what is not
-    told. findings: why the log may lack something.
-    """
+    """entries: newest first. is_cut: older ones exist. silent: commits without a visible change among them."""
 
     skill: str
     path: str

@@ -33,9 +33,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 class UpdateResult(NamedTuple):
-    """clock_behind: updated_at stays ahead of this clock. understood: names and values that were taken for others.
-    removed: what no list has any more, by the list's path.
-    """
+    """clock_behind: updated_at is ahead of this clock. understood: corrected names and values. removed: by list."""
 
     written: Written
     clock_behind: bool
