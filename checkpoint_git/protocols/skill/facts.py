@@ -51,8 +51,9 @@ class SkillFacts:
 
     @cached_property
     def summaries(self) -> Sequence[DocumentSummary]:
-        context = self.context
-        return read_summaries(context.place, context.now, context.skill, context.tell)
+        place, skill = self.context.place, self.context.skill
+        is_there = skill or os.path.lexists(place.directory)  # else there is only what another protocol has
+        return read_summaries(place, self.context.now, skill, self.context.tell) if is_there else []
 
     @cached_property
     def paths(self) -> frozenset[str]:

@@ -63,7 +63,7 @@ def _looks_like_one(path: str) -> bool:
 
 def _list_names(place: Place) -> list[str]:
     try:
-        names = os.listdir(place.directory) if os.path.lexists(place.directory) else []  # only another protocol's files
+        names = os.listdir(place.directory)
     except OSError as error:
         hint = "check the folder's owner and permissions"
         raise CheckpointError(f"{place.directory} cannot be read: {error.strerror}", hint) from None

@@ -21,9 +21,8 @@ def is_present(place: Place) -> bool:
 
 
 def summarize(question: Question) -> Summary:
-    from checkpoint_git.protocols.workflow import state, store  # most projects have no workflow
+    from checkpoint_git.protocols.workflow import state, store, tasks  # most projects have no workflow
     from checkpoint_git.protocols.workflow.layout import PHASES
-    from checkpoint_git.protocols.workflow.tasks import read_status
 
     home = store.find_workflow_place(question.place.root)
     if question.reader == "completion":
@@ -40,8 +39,8 @@ def summarize(question: Question) -> Summary:
     found = state.load_state(home, question.now)
     findings = find_broken(found.documents) if found.phase else state.find_trouble(found, question.now)[:1]
     rows = [row for row in found.tasks if isinstance(row, dict)]
-    tasks = {"complete": sum(read_status(row.get("status")) == "complete" for row in rows), "total": len(rows)}
-    data: dict[str, Any] = {**found.data(), "tasks": tasks, "valid": not findings}
+    counts = {"complete": sum(tasks.read_status(row.get("status")) == "complete" for row in rows), "total": len(rows)}
+    data: dict[str, Any] = {**found.data(), "tasks": counts, "valid": not findings}
     text = f"workflow {found.workflow_id or '?'}: "
     if findings:
         text += "its state appears corrupted: checkpoint workflow resume"
@@ -51,6 +50,6 @@ def summarize(question: Question) -> Summary:
         age = f", {age_text(question.now - active[0])}" if active else ""
         text += f"{found.value['current_phase']} ({found.value['phase_status']}{age})"
         text += f", {len(found.completed)}/{len(PHASES)} phases"
-        text += f", {tasks['complete']}/{tasks['total']} tasks" if rows else ""
+        text += f", {counts['complete']}/{counts['total']} tasks" if rows else ""
         line = Line(f"{text}; checkpoint workflow status", "strong", "in_progress")
     return Summary({"workflow": data}, findings, lead=[line, Line("")], lines=[clean(line.text, 240)])
