@@ -18,10 +18,7 @@ _OUR_OWN = {
     "core.untrusted_text": ("_MOST_READ",),
     "disk.atomic": ("_TRIES",),
     "disk.backup": ("_MOST_OF_ONE_SECOND",),
-    "disk.lock": (
-        "_LONGEST_NAP",
-        "_PATIENCE",
-    ),
+    "disk.lock": ("_PATIENCE",),
     "protocols.memory.store": ("_TRIES",),
     "protocols.mismatch": ("_LONGEST_NAME",),
     "protocols.pipeline.records": ("_MOST_NAMED",),
