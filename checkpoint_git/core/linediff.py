@@ -9,9 +9,7 @@ _STYLES: dict[str, Style] = {"+": "good", "-": "bad", "@": "strong"}
 
 
 def diff_lines(before: bytes, after: bytes, path: str) -> list[str]:
-    """The lines of a diff that `git apply` takes, without line ends; [] where nothing differs. before: b"" for a file
-    that is not there yet. path: relative, as it stands in the header.
-    """
+    """Lines of a diff for `git apply`, without line ends. before: b"" for a new file. path: as in the header."""
     if before == after:
         return []
     from difflib import unified_diff

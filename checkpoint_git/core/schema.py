@@ -32,9 +32,7 @@ class Schema:
 
 
 class Mismatch(NamedTuple):
-    """One place where a value breaks its schema. message: jsonschema's words. where: JSON Pointer of the value, or of
-    the member that is missing. expected: what the keyword asks for.
-    """
+    """message: jsonschema's words. where: JSON Pointer of the value or missing member. expected: by the keyword."""
 
     where: str
     keyword: str

@@ -15,9 +15,7 @@ _PLAIN = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTT
 
 
 def read_content(path: str, boundary: str, most: int = MAX_BYTES) -> FileContent:
-    """A regular file's bytes, or the error of reading it: ELOOP where a link leaves the boundary folder, EFBIG, EISDIR
-    for what is not a file. Nothing is opened that could block.
-    """
+    """A regular file's bytes, or the error: ELOOP for a link out of the boundary, EFBIG, EISDIR. It never blocks."""
     try:
         if not os.path.islink(path):
             return read_plain(path, most)

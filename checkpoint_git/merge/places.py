@@ -301,9 +301,7 @@ def _merge_list(
 
 
 def merge_single_records(rule: "Schema", base: "Node | None", ours: Node, theirs: Node) -> "Fresh | None":
-    """The entries of a log that a side holds as one record instead of a list; None for two lists, for one record that
-    both have, and where an entry was changed.
-    """
+    """The entries of a log that one side holds as a single record; None if both or neither do, or one changed."""
     names = key_names(rule)
     old, left, right = [
         identify([node] if node and type(node.value) is dict else items_of(node), names)

@@ -21,9 +21,7 @@ class Skipped(NamedTuple):
 
 
 class RunState(NamedTuple):
-    """One run by the names of its files. phases: those that have a record, in order. attempts: all records. folder:
-    relative to the project where it is inside, else absolute.
-    """
+    """phases: with a record, in order. attempts: all records. folder: relative to the project if inside it."""
 
     ticket_id: str
     run_id: str

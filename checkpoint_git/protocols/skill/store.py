@@ -257,6 +257,8 @@ def keep_write(place: Place, shown: str, before: bytes | None, after: bytes | No
             for which, data in (("before", before), ("after", after), ("undone", mark)):
                 with open(os.open(_kept_path(place, shown, which), flags, 0o666), "wb") as stream:
                     stream.write(data or b"")
+                    stream.flush()
+                    os.fsync(stream.fileno())  # after a power failure undo must not find half of what it puts back
 
 
 def read_kept(place: Place, shown: str) -> tuple[bytes | None, bytes | None, bool] | None:

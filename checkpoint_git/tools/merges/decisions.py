@@ -81,9 +81,7 @@ class Asker:
         return sides.get(self._ask(" ".join(offers), [*sides, "e", "q"]))
 
     def ask_edited(self, case: Case, state: str, can_stage: bool) -> str:
-        """What to do with a file that was edited since the merge: "s"tage it, "m"erge it anew, "e" or "q" to leave it.
-        state: of the file, as the end of a sentence.
-        """
+        """An edited file: "s"tage, "m"erge anew, "e" or "q" to leave it. state: the end of a sentence about it."""
         if self.has_quit:
             return "q"
         self._say("", f"{case.path}: edited since the merge, {state}.")

@@ -67,9 +67,7 @@ class JudgedFile:
 
 
 class Schemas:
-    """The schemas that this clone's driver merges by, each read once. strict: raise CheckpointError where the clone's
-    private schema cannot be read; the driver merges without it.
-    """
+    """The schemas of this clone's driver. strict: raise CheckpointError if its private one cannot be read."""
 
     def __init__(self, choices: Choices, *, strict: bool = False) -> None:
         self.choices = choices

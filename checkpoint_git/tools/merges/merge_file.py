@@ -63,9 +63,7 @@ def tell_error(words: list[str], error: CheckpointError) -> Answer:
 
 
 def read_schema(option: str, path: str, root: dict[str, Any] | None = None) -> bytes:
-    """The bytes of a schema that an option names by its full path. root: as lint_schema takes it. Raises
-    CheckpointError where it would be misread: better now than at the next merge.
-    """
+    """A schema's bytes, by its full path. root: as for lint_schema. Raises CheckpointError if it would be misread."""
     shown = f"{option}: {quote_word(path)}"
     try:
         with open(path, "rb") as stream:

@@ -113,9 +113,7 @@ def _seconds_left(context: SyncContext) -> float:
 
 
 def backoff(attempt: int, last_duration: float, jitter: float) -> float:
-    """Seconds to wait. attempt: races lost in a row. last_duration: in seconds; the others take as long: it grows where
-    the machine or the remote is busy. jitter: between 0 and 1.
-    """
+    """Seconds to wait. attempt: races lost in a row. last_duration: seconds of the last one. jitter: 0 to 1."""
     turns = float(_GROWTH) ** min(attempt, _MOST_GROWN)
     return min(max(last_duration, _SHORTEST_TURN) * turns, _LONGEST_PAUSE) * jitter
 
