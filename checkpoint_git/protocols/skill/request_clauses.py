@@ -75,8 +75,10 @@ class Head:
             is_open = bool(terms.UNMERGED & {*behind}) and not rule.forbids & near
             return bool(rule.needs & near) and (near <= rule.only or is_open)
         needed = frozenset() if is_named and self.verb in terms.WHOLE else rule.needs
-        aims = {two for one, two in pairwise(behind) if one == "to"} if self.kind in terms.OF_AIMS else set()
-        if rule.forbids & near or (needed and not needed & near) or aims & terms.DEEDS - terms.AIMS:
+        aims, is_run = {two for one, two in pairwise(behind) if one == "to"}, terms.HURDLES & {*self._between}
+        beyond = terms.DEEDS - terms.AIMS if is_run or behind[-1:] == ["run"] else terms.DEEDS - terms.AIMS | {"run"}
+        is_beyond = self.kind in terms.OF_AIMS and (aims & beyond or terms.PURPOSES & {*behind})
+        if rule.forbids & near or (needed and not needed & near) or is_beyond:
             return False
         is_closed = bool(needed & {*behind[:5]} and not _APART & {*behind[:1]}) or self._ends_well()
         is_vague = "for" in behind and not _AWAITED & near  # "monitor #12 for any fix"

@@ -147,6 +147,8 @@ class _Reader:
         self._about: list[str] = []
         self._remains = False
         self._is_owed = False  # something remained before the first request
+        self._is_due = False  # something remained before this sentence, or leads behind the merge
+        self._is_ordered = False  # what this sentence has before a merge is done before it
         self._is_begun = False  # the request is to begin work: the sentences behind it are its details
         self._is_sentence = False  # a sentence is read that is not the first
         self._is_doubtful = False  # a request may ask for more than a merge
@@ -198,6 +200,8 @@ class _Reader:
             self._remains |= not words
         self._is_sentence, self._is_listed = joint == "sentence", False
         is_forbidden, clauses = False, [*split_clauses(words, joint)]
+        self._is_due = self._is_due if joint == "then" else self._remains
+        self._is_ordered = joint == "then" or len(clauses) > 2
         for at, clause in enumerate(clauses):  # "never review, approve or merge #12"
             is_forbidden = is_forbidden and "or" in {each.joint for each in clauses[at:]}
             is_forbidden = is_forbidden or phrase_at(clause.words, 0, terms.NOTS) != ""
@@ -263,7 +267,9 @@ class _Reader:
             self._about += self._text.references(head[:1]) if is_first else ()
         else:
             is_detail = self._is_listed or (self._is_begun and self._is_sentence)
-            self._remains |= not is_detail or goes_beyond(head) or bool(first & terms.AFTERWARDS)
+            is_beyond = goes_beyond(head) or bool(first & terms.AFTERWARDS)
+            self._is_due |= is_beyond or bool(first & terms.BUILDS)  # what is built may be for something else
+            self._remains |= not is_detail or is_beyond
 
     def _read_heading(self, token: str, detail: list[str], clause: Clause) -> None:
         """What stands behind a heading: how it is, a request about it, or the description of the work."""
@@ -287,7 +293,7 @@ class _Reader:
             found = Head([*head, *clause.gate], self._text)
         if found.token and (found.asks(is_gated=bool(clause.gate or condition)) or is_on_its_way(head)):
             if not self._asked:
-                self._is_owed = self._remains
+                self._is_owed = self._is_due if kind == "land" and self._is_ordered else self._remains
             asked = self._awaited if kind == "wait" else self._asked
             asked += self._text.references([found.token])
             self._is_doubtful |= found.is_doubtful or is_led or hides_work(head, kind)

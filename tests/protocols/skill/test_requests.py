@@ -278,7 +278,10 @@ def test_what_is_skipped_is_done_and_most_of_what_is_done_is_skipped(half: str) 
     assert len(skipped & done) >= 0.90 * len(done), done - skipped
 
 
-@pytest.mark.parametrize(("run", "least"), [(1, 0.83), (2, 0.90), (3, 0.95), (4, 0.85), (5, 0.85), (6, 0.92)])
+LEAST_RECALL = {1: 0.83, 2: 0.90, 3: 0.95, 4: 0.85, 5: 0.85, 6: 0.92, 7: 0.75}
+
+
+@pytest.mark.parametrize(("run", "least"), LEAST_RECALL.items())
 def test_what_was_first_met_in_a_test_is_skipped_only_if_done(run: int, least: float) -> None:
     rows = [row for row in FIRST_SIGHT if row["run"] == run and row["label"] != "unsure"]
     done = {row["text"] for row in rows if row["label"] == "done"}
@@ -383,6 +386,12 @@ def test_other_numbers_do_not_change_the_answer(row: dict[str, Any]) -> None:
         "Deploy and merge PR #12",
         "Copy the fixtures from PR #12",
         "Read PR #12",
+        "Write the docs, check the links, and merge PR #12",
+        "Tell the team, update the tracker, and merge PR #12",
+        "Run the migration and merge PR #12",
+        "Wait for PR #12 to merge to run the backfill",
+        "Aguardar merge do PR #12 para executar o deploy",
+        "Attendre le merge de #12 pour lancer la migration",
     ],
 )
 def test_work_beside_a_request_remains(text: str) -> None:
@@ -440,6 +449,9 @@ def test_work_beside_a_request_remains(text: str) -> None:
         "Ответить на замечания в PR #12",
         "解决 PR #12 的冲突",
         "PR #12 のコンフリクトを解消する",
+        "Push the CI correction, wait for every check to pass, and merge PR #12",
+        "Inspect the exact jobs and the count, then squash-merge PR #12",
+        "Wait for CI on PR #12 to run",
     ],
 )
 def test_a_request_in_other_words_or_another_language_is_read(text: str) -> None:
