@@ -48,13 +48,14 @@ def hold_passing_lock(path: str, timeout: float = DEFAULT_TIMEOUT) -> Iterator[N
 
 
 @contextmanager
-def hold_turn(path: str, timeout: float) -> Iterator[None]:
+def hold_turn(path: str, timeout: float, on_wait: Callable[[], None] = lambda: None) -> Iterator[None]:
     """For what would only be in vain together: where no turn is to be had in time, or no such file, it goes on."""
     with ExitStack() as turn:
         with suppress(CheckpointError, OSError):
-            os.close(_open_lock(path))
-            if os.stat(path).st_uid == os.getuid():  # another user could hold it forever
-                turn.enter_context(hold_lock(path, timeout))
+            os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600))
+            own = os.stat(path)
+            if (own.st_uid, own.st_nlink, own.st_mode & 0o77) == (os.getuid(), 1, 0):  # else others could hold it
+                turn.enter_context(hold_lock(path, timeout, on_wait))
         yield
 
 

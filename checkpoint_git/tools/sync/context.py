@@ -17,6 +17,7 @@ from checkpoint_git.tools.sync.decide import Rules, Take
 from checkpoint_git.tools.sync.state import Names, name_refs
 
 ATTEMPTS, TIMEOUT = 200, 120.0
+_IN_TURN = "CHECKPOINT_SYNC_TURN"  # set for the processes of a sync
 
 
 class Wish(NamedTuple):
@@ -41,9 +42,7 @@ class Target(NamedTuple):
 
 
 class SyncContext(NamedTuple):
-    """local: the ref that HEAD names. env: for git. ends: as time.monotonic() has it. turn: what all clones of this
-    user on this machine that sync with that branch take in turn.
-    """
+    """local: HEAD's ref. env: for git. ends: as time.monotonic(). turn: what this user's clones of a branch take."""
 
     place: Place
     top: str
@@ -76,7 +75,8 @@ def open_context(
     ends = time.monotonic() + wish.timeout
     shared = blob_id(os.fsencode(f"{settings[f'remote.{target.remote}.url']}\0{target.branch}"), "")
     folder = os.path.abspath(env.get("TMPDIR") or "/tmp")  # noqa: S108 # its name is known, and its owner is looked at
-    turn = os.path.join(folder, f"checkpoint-sync-{os.getuid()}-{shared}")
+    turn = "" if env.get(_IN_TURN) else os.path.join(folder, f"checkpoint-sync-{os.getuid()}-{shared}")
+    own[_IN_TURN] = "1"  # a hook of the push that syncs another clone would wait for its own push
     return SyncContext(place, top, target, names, local, rules, wish, who, own, ends, turn, tell)
 
 

@@ -60,7 +60,8 @@ def sync(
     """
     context = open_context(place, wish, now, env, tell)
     with hold_lock(os.path.join(place.git_dir or "", "checkpoint-sync.lock"), wish.timeout, tell), ExitStack() as turn:
-        turn.enter_context(hold_turn("" if wish.dry_run else context.turn, wish.timeout * 0.9))
+        patience = max(1.0, (context.ends - time.monotonic()) * 0.9)
+        turn.enter_context(hold_turn("" if wish.dry_run else context.turn, patience, tell))
         return _run(context, turn.close)
 
 

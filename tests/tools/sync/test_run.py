@@ -7,7 +7,9 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.disk.discover import plan_place
 from checkpoint_git.tools.sync.commits import Draft, write_commits
+from checkpoint_git.tools.sync.context import Wish, open_context
 from checkpoint_git.tools.sync.run import backoff
 from tests.support.repos import GitRepo
 from tests.tools.sync.clones import BUILD, QA, Clone, Hub, add_hook
@@ -720,3 +722,13 @@ def test_a_prune_that_removes_what_git_is_writing_makes_it_write_again(
     assert (tmp_path / "seen").exists()
     assert repo.git("show", f"{commit}:a.json") == "{}"
     assert [path for path in Path(pack).iterdir() if path.suffix == ".keep"] == []
+
+
+def test_a_sync_that_a_hook_of_another_ones_push_starts_waits_for_no_turn(hub: Hub, ann: Clone) -> None:
+    hub.hook("post-receive", 'echo "turn: $CHECKPOINT_SYNC_TURN" >said')
+    ann.change(QA, step="ann")
+    ann.sync()
+    assert (hub.path / "said").read_text() == "turn: 1\n"
+    place = plan_place(str(ann.path))
+    assert open_context(place, Wish(), 0, os.environ).turn != ""
+    assert open_context(place, Wish(), 0, {**os.environ, "CHECKPOINT_SYNC_TURN": "1"}).turn == ""
