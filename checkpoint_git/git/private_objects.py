@@ -5,7 +5,7 @@ import tempfile
 from collections.abc import Mapping, Sequence
 
 from checkpoint_git.core.errors import CheckpointError
-from checkpoint_git.git.objects import Entry, find_commit
+from checkpoint_git.git.objects import Entry
 from checkpoint_git.git.run import NO_HOOKS, GitResult, clean_env, git_error, quote_path, read_names, run_git
 
 # in git's own words, LC_ALL=C; the last three where a prune removes what was written, or the folder to write to
@@ -85,7 +85,7 @@ def create_ref(work_tree: str, ref: str, commit: str, env: Mapping[str, str]) ->
     result = run_git(words, work_tree, env={**quiet_env(env), **_AUTHOR}, check=False)
     if result.code == 0:
         return True
-    if find_commit(work_tree, ref, quiet_env(env)):
+    if read_ref(work_tree, ref, env):
         return False
     raise _explain(["update-ref"], result, work_tree)
 
@@ -94,6 +94,12 @@ def remove_ref(work_tree: str, ref: str, commit: str, env: Mapping[str, str]) ->
     """Returns False where the ref names another commit, or is gone."""
     words = [*_LASTING, *NO_HOOKS, "update-ref", "--no-deref", "-d", ref, commit]
     return run_git(words, work_tree, env=quiet_env(env), check=False).code == 0
+
+
+def read_ref(work_tree: str, ref: str, env: Mapping[str, str]) -> str:
+    """What it names, even where that object is gone."""
+    words = ["rev-parse", "--verify", "--quiet", "--end-of-options", ref]
+    return run_git(words, work_tree, env=quiet_env(env), check=False).out.decode().strip()
 
 
 def read_refs(work_tree: str, prefix: str, env: Mapping[str, str]) -> dict[str, str]:

@@ -48,9 +48,7 @@ def read_snapshots(workspace: Workspace) -> list[Snapshot]:
 def roll_back_point(
     workspace: Workspace, word: str, wanted: Wanted, leave: Leave, *, dry_run: bool, reason: str
 ) -> RolledBackPoint:
-    """As operations has it, also for automatic ones. Raises CheckpointError for an unknown one, for what no point could
-    keep, and where the result is not what was captured.
-    """
+    """As in operations, also for automatic points. Raises CheckpointError if unknown, or not what was captured."""
     if not word.startswith(AUTOMATIC):
         return operations.roll_back_point(workspace, word, wanted, leave, dry_run=dry_run, reason=reason)
     within = None if wanted.within and "" in wanted.within else wanted.within

@@ -92,7 +92,7 @@ def _copy(source: str, target: str) -> None:
     if os.path.isdir(source):
         shutil.copytree(source, target, symlinks=True)
     else:
-        shutil.copyfile(source, target)
+        shutil.copy2(source, target)
 
 
 def _list_files(path: str) -> list[str]:
@@ -170,6 +170,8 @@ def restore_index(workspace: Workspace, location: Location, covers: Callable[[st
             env["GIT_INDEX_FILE"] = copy = write_temporary(index, data, None, sync=True)
             if not data:  # nothing had ever been staged
                 os.unlink(copy)
+            else:  # git compares the content of files that are no older than the index
+                os.utime(copy, ns=(0, os.stat(source).st_mtime_ns))
             if covers:
                 staged = [one for one in _read_kept(workspace, location.folder) if covers(one.path)]
                 there = [one for one in read_index(workspace.root, env=env) if covers(one.path)]

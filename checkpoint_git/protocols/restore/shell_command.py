@@ -4,7 +4,7 @@ import os
 import re
 from collections.abc import Iterator, Sequence, Set
 from fnmatch import filter as match_names
-from itertools import islice
+from itertools import islice, pairwise
 
 from checkpoint_git.protocols.contract import load_document
 
@@ -16,6 +16,7 @@ _LOSSES: list[tuple[str, str]] = [(str(one["pattern"]), str(one["why"])) for one
 _LONGEST = 4_000  # characters of a simple command that are looked at
 MOST = 32_000  # of a whole one; an agent goes on without an answer that takes long
 _MOST_ENTRIES = 200_000  # folder entries that all patterns of a command are compared with; a folder is ten of them
+_START = 500  # of them that tell which command it is, or that two parts of one share
 _NEAR = 50  # words among which a command is looked for that another one runs
 _JOINTS = (";", "\n", "&&", "||", "|", "|&", ")")
 _GIT_OPTIONS = re.compile(r"\Agit(?: -C \S+| --no-pager| -P| --no-optional-locks| --literal-pathspecs)+ ")
@@ -115,7 +116,7 @@ def _drop_texts(command: str) -> str:
 
 def find_loss(command: str, depth: int = 3) -> str:
     """What it does that no restore point can undo, "" for nothing that is known to."""
-    command = _drop_texts(command[: 32 * MOST])
+    command = _drop_texts(command) if len(command) <= 32 * MOST else command
     command = command if len(command) > MOST else _set_variables(command)
     if len(command) > MOST:
         return f"a command of more than {MOST:,} characters cannot be judged"
@@ -168,8 +169,9 @@ def find_targets(command: str, here: str, depth: int = 3) -> list[str]:
         named = [target for sign, target in signs if target and sign in (">", ">|", "&>")]
         text = _join(rest)[:_LONGEST]
         if rest[:1] == ["find"] and "-name" in rest[:-1]:
-            at = rest.index("-name")
-            rest = [os.path.join(start, "**", rest[at + 1]) for start in rest[1:at] or ["."]]
+            at, is_not = rest.index("-name"), {"!", "-not"} & {*rest}
+            names = {"*"} if is_not else {name for word, name in pairwise(rest) if word == "-name"}
+            rest = [os.path.join(start, "**", name) for start in rest[1:at] or ["."] for name in sorted(names)]
         if re.fullmatch(_TABLE["deletes"], text):
             named += [*(word.removeprefix("of=") for word in rest), *(piped if "xargs" in rest else ())]
             named += [quoted for word in rest for quoted in re.findall(r"['\"]([^'\"]+)['\"]", word)]
@@ -194,8 +196,8 @@ def _expand(pattern: str, budget: Iterator[int]) -> list[str]:
         return [pattern] if os.path.lexists(pattern) else []
     above, last, found = "/".join(parts[:at]) or "/", parts[-1], list[str]()
     for top, folders, files in os.walk(above):  # which follows no links: they may lead round and round
-        folders[:] = [name for name in folders if last[0] == "." or name[0] != "."]
-        shown = [*folders, *(name for name in files if last[0] == "." or name[0] != ".")]
+        shown = [name for name in (*folders, *files) if last[0] == "." or name[0] != "."]
+        folders[:] = [name for name in folders if name != ".git" and not re.fullmatch(_TABLE["rebuilt"], name)]
         found += [os.path.join(top, name) for name in match_names(shown, last)]
         if len([*islice(budget, 10 + len(shown))]) < len(shown):
             return [above]
@@ -210,14 +212,22 @@ def _find_loss(words: Sequence[str], depth: int, *, is_piped: bool = False) -> s
     for at, name in enumerate(names[:_NEAR]):
         if "git" in names[:at] and name != "git":  # an argument of git
             continue
-        text = _ANY_OPTIONS.sub(r"git \2\1", _join([name, *rest[at + 1 :]])[:_LONGEST])
-        if loss := _match_loss(text):
+        texts = [_ANY_OPTIONS.sub(r"git \2\1", text) for text in _cut(_join([name, *rest[at + 1 :]]))]
+        if loss := next(filter(None, map(_match_loss, texts)), ""):
             return loss
-        if not is_piped and re.fullmatch(_TABLE["texts"], text):
+        if not is_piped and re.fullmatch(_TABLE["texts"], texts[0]):
             return ""
     # a word with a blank in it may be a command, but not where text is meant
     codes = [re.sub(r"\A[\w.-]+=!?", "", word) for word in rest if depth and re.search(r"\s", word)]
     return next(filter(None, (find_loss(code, depth - 1) for code in codes)), "")
+
+
+def _cut(text: str) -> Iterator[str]:
+    # what is too long to be matched at once, in parts that begin as it does and share a word or more
+    start = f"{text[:_START].rpartition(' ')[0]} " if len(text) > _LONGEST else ""
+    yield text[:_LONGEST]
+    for at in range(_LONGEST - _START, len(text) - _START, _LONGEST - 2 * _START):
+        yield start + text[at : at + _LONGEST - _START].partition(" ")[2]
 
 
 def _match_loss(text: str) -> str:

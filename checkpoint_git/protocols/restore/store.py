@@ -29,7 +29,6 @@ from checkpoint_git.disk.discover import check_way
 from checkpoint_git.disk.read import read_if_there, read_own, read_plain
 from checkpoint_git.disk.replace import remove_quietly
 from checkpoint_git.git import private_objects
-from checkpoint_git.git.objects import find_commit
 from checkpoint_git.protocols.registry import PROTOCOLS
 from checkpoint_git.protocols.restore import layout, rules
 from checkpoint_git.protocols.restore.contents import Entry, Location, read_entry
@@ -122,7 +121,7 @@ def read_entries(manifest: Manifest) -> list[Entry]:
 
 def locate(workspace: Workspace, point: str) -> Location:
     root, ref, env = workspace.root, layout.ref_name(point), workspace.env
-    commit = find_commit(root, ref, private_objects.quiet_env(env)) if workspace.git_dir else ""
+    commit = private_objects.read_ref(root, ref, env) if workspace.git_dir else ""
     folders = [layout.point_folder(base, point) for base in (workspace.base, os.path.join(root, layout.FOLDER))]
     return Location(root, folders[not os.path.lexists(folders[0])], env, commit)
 

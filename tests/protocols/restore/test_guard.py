@@ -757,6 +757,13 @@ HEAVY = {
     "texts without end": "cat <<'E'\n" * 500_000,
     "commands in commands": "sh -c 'a b' " * 500_000,
 }
+MANY = " ".join(f"a-file-with-a-long-name-{at:018}" for at in range(100))
+HIDDEN = {
+    "behind many names": f"rm -rf {MANY} .git",
+    "before many names": f"rm -rf .git {MANY}",
+    "an option behind many names": f"git push origin {MANY} --force",
+    "behind a long text": "cat >x <<'E'\n" + "a" * 1_000_000 + "\nE\n" + "true\n" * 6_000 + "rm -rf .git",
+}
 SPREADING = ("rm **/*.pyc", "rm " + "*/" * 60 + "x", "rm " + "**/" * 30 + "x", "rm " + "**/a/" * 30 + "x")
 
 
@@ -768,6 +775,40 @@ def test_a_command_that_is_too_long_to_be_judged_is_stopped_soon(work: GitRepo, 
     assert code == 2
     assert "more than 32,000 characters" in said
     assert time.process_time() - began < 5
+
+
+@pytest.mark.parametrize("name", HIDDEN)
+def test_a_loss_is_found_behind_much_else(work: GitRepo, name: str) -> None:
+    make_point(work, ".")
+    assert guard(work, "Bash", command=HIDDEN[name])[0] == 2
+    assert guard(work, "Bash", command=f"git add {MANY} {MANY}")[0] == 0
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "rm -rf */.data/x.db",
+        "find . -name '*.db' -delete",
+        "find . -name '*.log' -o -name '*.db' -delete",
+        "find . -type f ! -name '*.md' -delete",
+    ],
+)
+def test_an_ignored_file_below_a_hidden_folder_is_found(work: GitRepo, command: str) -> None:
+    work.write(".gitignore", ".data/\n")
+    work.write("app/.data/x.db", "ignored\n")
+    make_point(work, ".")
+    assert guard(work, "Bash", command=command)[0] == 2
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "python3 -c \"d = ['a', '.git']; d.remove('.git') if '.git' in d else None; print(d)\"",
+        "node -e \"fs.writeFileSync('names', fs.readdirSync('.').filter(x => x !== '.git'))\"",
+    ],
+)
+def test_code_that_only_names_the_repository_is_not_a_loss(command: str) -> None:
+    assert find_loss(command) == ""
 
 
 @pytest.mark.parametrize("command", SPREADING)

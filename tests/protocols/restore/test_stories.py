@@ -5,6 +5,7 @@ import os
 import shlex
 import shutil
 import subprocess
+import time
 from pathlib import Path
 
 import pytest
@@ -223,6 +224,35 @@ def test_what_was_staged_comes_back_for_a_part_alone(work: GitRepo) -> None:
     work.git("add", "new")
     ask(work, "rollback", point, "--index", "--scope", "new", "--scope", "a")
     assert [work.git("ls-files", "-s", path) == before[path] for path in ("a", "b", "new")] == [True, False, True]
+
+
+@pytest.mark.parametrize("scope", [(), ("--scope", "new")])
+def test_a_change_within_the_second_of_its_staging_still_shows_after_a_rollback(
+    work: GitRepo, scope: tuple[str, ...]
+) -> None:
+    point = ask(work, "create", ".")["checkpoint_id"]
+    work.write("new/c", "added\n")
+    work.write("b", "1\n")
+    work.git("add", ".")
+    work.write("b", "2\n")  # of the same size: only the index's own time tells that b is to be compared
+    now = os.stat(work.path / "b").st_mtime_ns
+    os.utime(work.path / ".git/index", ns=(now, now))
+    if not scope:
+        point = ask(work, "create", ".")["checkpoint_id"]
+    time.sleep(1.1)
+    ask(work, "rollback", point, "--index", *scope)
+    assert [work.git("show", ":b"), work.read("b")] == ["1", "2\n"]
+    assert work.git("diff", "--name-only") == "b"
+
+
+def test_a_point_whose_commit_is_gone_is_dropped_with_its_ref(work: GitRepo) -> None:
+    point = str(ask(work, "create", ".")["checkpoint_id"])
+    ref = next(line for line in work.git("for-each-ref", "--format=%(refname)").split("\n") if point in line)
+    commit = work.git("rev-parse", ref)
+    (work.path / ".git/objects" / commit[:2] / commit[2:]).unlink()
+    ask(work, "drop", point)
+    assert work.git("for-each-ref", ref) == ""
+    work.git("gc", "-q")
 
 
 def test_a_branch_that_another_work_tree_has_is_not_moved(work: GitRepo, tmp_path: Path) -> None:
