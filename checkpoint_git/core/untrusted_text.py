@@ -57,7 +57,7 @@ def may_hold_secret(data: bytes) -> bool:
         end = shape.find(b" ", at)
         words.append(data[at:end])
         if data[at - 3 : at] != b'  "':  # else it begins a line, and no name is before it
-            before.append(data[max(at - _LONGEST_NAME, 0) : at])
+            before.append(data[max(at - _LONGEST_NAME, 0) : at + 1])
     named = b"\n".join([*words, *before]).upper()
     if b"EARER " in named or any(map(named.replace(b":", b"=").replace(b" =", b"=").__contains__, _NAMES)):
         return True

@@ -6,7 +6,7 @@ import shlex
 from typing import Any
 
 import pytest
-from hypothesis import given
+from hypothesis import example, given
 from hypothesis import strategies as st
 
 from checkpoint_git.core import redact
@@ -38,11 +38,12 @@ def test_every_shape_is_suspected_wherever_it_is(secret: str, before: str, after
 
 PIECES = st.sampled_from([
     *SAMPLES, *(before + secret for before, secret in ANNOUNCED), "API_KEY", "secret", "bearer ", "BEARER ", "://",
-    "@", "=", ": ", " ", "-----BEGIN RSA PRIVATE KEY",
+    "@", "=", " =", "SECRET_KEY", "hx989mUfln7nySA5DF1S0", ": ", " ", "-----BEGIN RSA PRIVATE KEY",
     "\n", '"', "\\", "~", "/", "0a1b2c3d4e5f6071", "src/search/index.py", "x" * 13, "\u00e9",
 ])  # fmt: skip
 
 
+@example("SECRET_KEY =hx989mUfln7nySA5DF1S0", None)
 @given(st.lists(PIECES, max_size=8).map("".join), st.sampled_from([None, 2]))
 def test_what_holds_or_hides_a_secret_is_suspected_in_any_layout(text: str, indent: int | None) -> None:
     if redact.holds_secret(text) or redact.hide_tokens(text) != text:
