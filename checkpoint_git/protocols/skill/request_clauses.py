@@ -114,9 +114,7 @@ class Head:
         return {word for word in words if not word.endswith("ed") or word in terms.LANDED} <= terms.LIGHT | {"and"}
 
     def _governs(self, rule: _Rule) -> bool:
-        """Whether nothing but known words stands between the verb and the reference, and none that makes it a target:
-        "rebase onto #12", "merge main into #12".
-        """
+        """Whether only known words are between verb and reference, and none makes it a target: "rebase onto #1"."""
         words = self._between
         is_pull = self._text.is_named_pull(self.token) or not terms.PULLS.isdisjoint(words[-1:])
         names_it = is_pull and terms.OF_ANOTHER.isdisjoint(words)
@@ -326,6 +324,7 @@ def is_on_the_pull(head: Words) -> bool:
     words = [word.lower() for word in head]
     thing = [*takewhile(lambda word: word not in terms.PREPOSITIONS | terms.OF_MEANS | terms.GATES, words)]
     is_plain = not {*"-".join(words).split("-")} & (terms.ELSEWHERE | terms.AFTERWARDS) and not goes_beyond(head)
+    is_plain = is_plain and words[0] not in ("schedule", "cancel", "plan", "book")
     return is_plain and len(thing) > 1 and thing[-1] in terms.OF_THE_PULL
 
 

@@ -46,6 +46,9 @@ def _last_verb(slashed: "re.Match[str]") -> str:
 
 
 _TRUNK = rf"(?i:{'|'.join(terms.TRUNKS)})(?![\w-])"
+_ENDS = r"(?:[.,;:()]|$|(?:once|after|when|if|with)\b)"
+_TITLE = rf"(?:{'|'.join(terms.OF_TITLES)})(?:\([^()]*\))?!?: "  # "feat(ui): "
+_NO_CONTRAST = r"(?:only|just|without|before|forget|to)\b"
 # How a text is brought to plain words, in this order.
 _REWRITTEN: list[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]]] = [
     (re.compile(rf"`\s*({MARK}.)\s*`"), r"\1"),
@@ -56,16 +59,16 @@ _REWRITTEN: list[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]]] =
     (re.compile(r"https?://\S+|<!--[^<>]{0,200}-->|[*_\"\u201c\u201d«»]"), ""),
     (re.compile(r"(?m)^\s*+(?:[-•+]\s+|[A-Z]?\d+[.)]\s+|\[ ?\d*\]\s*|#+\s+)*+"), ""),
     (re.compile(r"\n"), " ; "),
-    (re.compile(rf"\ben ++(?={_TRUNK})|(?:→|⇒|[-=]>) *+(?={_TRUNK})"), "to "),  # not the Dutch "and"
-    (re.compile(r"\ben (?=\w+ant\b)"), "while "),
+    (re.compile(rf"\ben ++(?={_TRUNK})|(?:→|⇒|[-=]>) *+(?={_CODE}|{_TRUNK} *{_ENDS})"), "to "),  # not the Dutch "and"
+    (re.compile(r"\ben (?=(?:répond|attend|suiv|vérifi)ant\b)"), "while "),
     (re.compile(r"(?i)\bbased on (?=[^.;]{0,40}\b(?:feedback|review|comments)\b)"), "with "),
-    (re.compile(r"(?i)\berst (danach|dann)\b"), "later"),
+    (re.compile(r"(?i)(?<![,;] )(?<!und )\berst (?:danach|dann)\b"), "later"),
     (re.compile(r"(?i)\b(rebase|squash) and merge\b"), r"\1-merge"),
     (re.compile(r"(?i)\b(merge|approve|review|ci)(?: or (?:close|reject|decline)|/cd)\b"), r"\1"),
-    (re.compile(r"(?i)\beither (merge [^.;]{0,80}?),? or [^.;]*"), r"\1"),
+    (re.compile(r"(?i)\beither (merge [^.;]{0,80}?),? or [^.;,]*"), r"\1"),
     (re.compile(rf"(?i)(?<![\w/-])[a-z-]{{1,20}}(?:/[a-z-]{{1,20}})++(?=[^.;,:]{{0,30}}{MARK}|\.?$)"), _last_verb),
-    (re.compile(rf"({MARK}. +(?:[\u2014-] +)?)(?:{'|'.join(terms.OF_TITLES)})(?:\([^()]*\))?!?: [^.;,\u2014]*"), r"\1"),
-    (re.compile(r", (?:but |and )?not [^.;,:\u2014]*"), ""),  # a contrast
+    (re.compile(rf"({MARK}. +(?:[\u2014-] +)?){_TITLE}(?:(?! - )[^.;,\u2014])*"), r"\1"),
+    (re.compile(rf", (?:but |and )?not (?!{_NO_CONTRAST})(?:(?! but | and | - )[^.;,:\u2014])*"), ""),
     (re.compile(rf"({MARK}.) [\u2014-](?= {MARK}|#?\d)"), r"\1 and others "),  # a range names more
 ]
 
@@ -102,7 +105,7 @@ class RequestText:
     def _open_brackets(self, found: "re.Match[str]") -> str:
         bare = re.sub(f"{MARK}.", "", found[1])
         said = bare.lower().split()
-        is_title = re.match(r"\w++ (?:\d|was\b|is\b)|[A-Z][a-z]+ [A-Z][a-z]|\W", bare)  # "(Tag Propagation)"
+        is_title = re.match(r"\w++ (?:\d|was\b|is\b)|Tag [A-Z]\w*(?:tion|ment|ing)\Z", bare)  # a noun
         if {*said} & terms.THEN or ({*said[:1]} & terms.OPENING and not is_title):
             return f" ; {found[1]}"
         return f" {BRACKETED}{found[1]}" if bare != found[1] and not bare.strip(" ,/&+-") else " "
@@ -160,9 +163,7 @@ def find_segments(words: Sequence[str]) -> Iterator[tuple[list[str], str]]:
 
 
 def split_clauses(words: list[str], joint: str) -> Iterator[Clause]:
-    """Coordinate clauses: "and" and commas part them where a verb or a reference follows. A condition takes in what is
-    joined to it, up to a verb at the head of a clause.
-    """
+    """Coordinate clauses, parted where a verb or reference follows; a condition takes in what is joined to it."""
     clause, gate = list[str](), list[str]()
     in_gate = False
     for at, word in enumerate(words):
@@ -247,7 +248,7 @@ def soften(words: list[str]) -> list[str]:
 def _is_shared(words: Words) -> bool:
     """Whether words begin with a bare verb that has the object of the next: "retitle and merge #12"."""
     verb, joint = words[0], {*words[1:2]}
-    is_verb = verb.isalpha() and verb.lower() not in terms.BEYOND | terms.AFTERWARDS | terms.NOTS
+    is_verb = verb.isalpha() and verb.lower() not in terms.BEYOND | terms.AFTERWARDS | terms.NOTS | terms.OPENING
     joins = joint & (terms.JOINTS if verb.lower() in terms.DEEDS else terms.ANDS) - {"or"}
     return is_verb and bool(joins and phrase_at(words, 2, terms.VERBS)) and any(word[0] == MARK for word in words)
 

@@ -107,7 +107,9 @@ def find_resolution(resolution: str, merged: Mapping[str, object]) -> str | None
     """The first reference that answers a blocker's proposal, once all it rests on is merged; of "#12 or #13", any."""
     supports = find_supports(resolution)
     found = [one for one in supports if one in merged]
-    return found[0] if found and (found == supports or _OR.search(resolution)) else None
+    others = [start for named, start, _ in find_mentions(resolution) if named in supports[1:]]
+    is_choice = any(_OR.search(resolution[:start]) for start in others)
+    return found[0] if found and (found == supports or is_choice) else None
 
 
 def read_request(text: str, closed: Collection[str] = ()) -> Request:
@@ -132,7 +134,7 @@ _RESOLVED_BY = re.compile(
 _RESOLVES = re.compile(
     r"^\s+(?:will\s+|should\s+)?(?:fix|resolv|address|handl|cover|solv|unblock|clear)(?:es?|ed|s)?\b", re.IGNORECASE
 )
-_OR = re.compile(r"\b(?:or|ou|oder|или)\b|或|または", re.IGNORECASE)
+_OR = re.compile(r"(?:\b(?:or|ou|oder|или)\b|或|または)[^,;.]{0,40}$", re.IGNORECASE)
 _NEAR = 160  # characters around a reference in which words decide about it
 
 

@@ -56,13 +56,13 @@ def summarize_for_session(question: Question) -> Summary:
 
 
 def _find_gone(place: Place, document: Document, listed: Sequence[str], now: int) -> list[str]:
-    away = [entry for entry in listed[:_MOST_LISTED] if _may_be_gone(place, entry)]
-    if not away:
+    if not any(_may_be_gone(place, entry) for entry in listed[:_MOST_LISTED]):
         return []
     # for an hour git says the same of them, while HEAD, the index and the ignore rules are as they were
-    head, git_dir = read_head(place.git_dir or ""), place.git_dir or ""
+    git_dir = place.git_dir or ""
+    head = read_head(git_dir) if git_dir else ""
     marks = [f"{place.top}/.gitignore", f"{git_dir}/index", shared_path(place.top, "info/exclude")]
-    words = [str(now // HOUR), head, *map(mark_file, marks), place.root, document.path, *away]
+    words = [str(now // HOUR), head, *map(mark_file, marks), place.root, document.path, *_list_absent(place, listed)]
     cache, rules = f"{git_dir}/checkpoint/gone.json", make_digest(words, (document.text or "").encode())
     found = load_cache(cache, rules) if head else None
     if not isinstance(found, list):
@@ -74,6 +74,13 @@ def _find_gone(place: Place, document: Document, listed: Sequence[str], now: int
         if head:
             write_cache(cache, rules, found)
     return found
+
+
+def _list_absent(place: Place, listed: Sequence[str]) -> list[str]:
+    from checkpoint_git.protocols.skill.generated_files import find_readings
+
+    paths = (path for entry in listed for reading in find_readings(entry) for path in reading)
+    return [path for path in paths if not any(os.path.lexists(f"{base}/{path}") for base in {place.root, place.top})]
 
 
 def _may_be_gone(place: Place, entry: str) -> bool:

@@ -242,7 +242,16 @@ def test_a_resolution_that_only_mentions_something_does_not_rest_on_it(text: str
     assert find_supports(text) == []
 
 
-@pytest.mark.parametrize("text", ["PR #12 and PR #13", "Wait for #12 and #13", "Merge #12, then #13", "#12, #13"])
+@pytest.mark.parametrize(
+    "text",
+    [
+        "PR #12 and PR #13",
+        "Wait for #12 and #13",
+        "Merge #12, then #13",
+        "#12, #13",
+        "Merge #12, ask legal or finance, merge #13",
+    ],
+)
 def test_a_resolution_that_rests_on_two_needs_both(text: str) -> None:
     assert find_resolution(text, {"#12": "a merge"}) is None
     assert find_resolution(text, {"#13": "a merge"}) is None
@@ -386,6 +395,20 @@ def test_other_numbers_do_not_change_the_answer(row: dict[str, Any]) -> None:
         "Deploy and merge PR #12",
         "Copy the fixtures from PR #12",
         "Read PR #12",
+        "Merge #12, not only in the API but also port it to the SDK",
+        "Merge #12, but not without telling support and updating the runbook",
+        "Merge #12, not to forget: update the changelog",
+        "Either merge #12 or close it, then update the roadmap",
+        "Either merge #12 or #13, and write the migration guide",
+        "#12 mergen, erst danach die Doku schreiben",
+        "Fusionner #12 en mettant à jour la documentation",
+        "Merge #12 (Notify Legal)",
+        "Merge #12 (+ deploy to prod)",
+        "Merge #12 \u2192 develop onboarding",
+        "Merge #12 fix(ui): dark mode - deploy it",
+        "Revert and land #12",
+        "Backport and merge #12",
+        "Review #12; cancel the vendor review",
         "Write the docs, check the links, and merge PR #12",
         "Tell the team, update the tracker, and merge PR #12",
         "Run the migration and merge PR #12",
@@ -440,7 +463,6 @@ def test_work_beside_a_request_remains(text: str) -> None:
         "Either merge PR #12, or set the deploy branch to another",
         "Rebase PR #12 on main and remove any duplicate commit",
         "Drop the debug commit from PR #12 and merge it",
-        "Merge PR #12 (Tag Propagation)",
         "The search PR #12 still needs review",
         "PR #12 mergen, damit die Suche live geht",
         "Wachten tot PR #12 gemerged is",

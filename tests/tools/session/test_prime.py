@@ -201,6 +201,10 @@ def test_files_that_are_gone_are_asked_about_again_where_ignore_rules_the_index_
     assert "missing: 1\n|   b.py\n" in prime(work.path)
     work.write(path, checkpoint_text(updated_at=OLD, context_primer={"generated_files": ["c.py"]}))
     assert "missing: 1\n|   c.py\n" in prime(work.path)
+    work.write(path, checkpoint_text(updated_at=OLD, context_primer={"generated_files": ["d.py", "lib/{x,y}.py"]}))
+    assert "missing: 3\n" in prime(work.path)
+    work.write("lib/x.py", "x")
+    assert "missing: 2\n" in prime(work.path)
 
 
 def test_what_else_is_running_is_a_line_each(work: GitRepo) -> None:
