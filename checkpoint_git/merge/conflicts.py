@@ -174,9 +174,8 @@ def _count_alike(left: Sequence[str], right: Sequence[str]) -> int:
 
 
 class Sides(NamedTuple):
-    """A text with conflict markers taken apart: with all of ours kept, with all of theirs, and the base's parts.
-
-    whole_base: the same with all of base, None where a conflict shows none (git's style "merge").
+    """A text with conflict markers taken apart: with all of ours, with all of theirs, and the base's parts.
+    whole_base: with all of base, None where a conflict shows none (git's style "merge").
     """
 
     ours: str

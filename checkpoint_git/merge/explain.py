@@ -83,9 +83,7 @@ def _find_differences(where: str, left: Node | None, right: Node | None) -> Iter
 
 
 def _excuse_own(entries: list[Entry], merged: Merged, roots: Sides, schema: "Schema") -> list[Entry]:
-    """No result is blamed for what the schema's rules ask for. Where our merge has conflicts, both ways to decide all
-    of them count, and the entry is one that the user decided.
-    """
+    """No result is blamed for what the schema's rules ask for; where ours has conflicts, either decision counts."""
     texts = [merged.text]
     if merged.conflicts:
         texts = [decide(merged, {one.where: side for one in merged.conflicts}).text for side in (OURS, THEIRS)]

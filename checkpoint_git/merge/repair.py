@@ -119,9 +119,7 @@ def _fix_container(
 
 
 def _walk(nodes: list[Node | None], schema: "Schema", keys: Sequence[str]) -> _Step | None:
-    """The container that keys of the text lead to, in every version, and what the items of a list are known by. nodes:
-    of base, first, second, the text and the right versions.
-    """
+    """Where keys lead to, and what identifies items there. nodes: base, first, second, the text, right versions."""
     strategies = Strategies(schema)
     place = strategies.resolve(schema)
     for key in (*keys, None):

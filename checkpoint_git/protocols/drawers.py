@@ -16,9 +16,7 @@ class Layout(Protocol):
 
 
 class SkillLayout(Layout, Protocol):
-    """layout.py of the first protocol, whose files belong to a skill that a user or an agent names. DIRECTORY:
-    where they are. HISTORY: the folder in it for their past, as NAME.MARK.json.
-    """
+    """The first protocol's, whose files belong to named skills. HISTORY: in DIRECTORY, for NAME.MARK.json."""
 
     DIRECTORY: str
     HISTORY: str

@@ -15,10 +15,14 @@ _NAMES = re.compile(r"MAX|MOST|LONGEST|LARGEST|DEEPEST|LIMIT|SECONDS|TIMEOUT|PAT
 _DRAWN = ("cli.", "protocols.skill.page", "tools.report.page", "protocols.skill.verbs.", "tools.merges.decisions")
 _OUR_OWN = {
     "core.page": ("_LOOKED_AT",),
-    "core.untrusted_text": ("_MOST_READ",),
+    "core.untrusted_text": (
+        "_LONGEST_NAME",
+        "_MOST_READ",
+    ),
     "disk.atomic": ("_TRIES",),
     "disk.backup": ("_MOST_OF_ONE_SECOND",),
     "disk.lock": ("_PATIENCE",),
+    "protocols.digest": ("_MOST",),
     "protocols.memory.store": ("_TRIES",),
     "protocols.mismatch": ("_LONGEST_NAME",),
     "protocols.pipeline.records": ("_MOST_NAMED",),
@@ -39,12 +43,11 @@ _OUR_OWN = {
         "_MAX_STEPS",
     ),
     "protocols.skill.checks": (
-        "_GRACE",
+        "GRACE",
         "_LONGEST_ITEM",
     ),
     "protocols.skill.edit_completion": ("_MOST_ITEMS",),
     "protocols.skill.facts": ("_MOST_ASKED",),
-    "protocols.skill.file_facts": ("_GRACE",),
     "protocols.skill.generated_files": ("_MOST_WORDS",),
     "protocols.skill.history": ("_KEPT_VERSIONS",),
     "protocols.skill.names": ("_LONGEST",),
@@ -67,7 +70,6 @@ _OUR_OWN = {
     ),
     "tools.agents.hook_settings": ("_LONGEST_GAP",),
     "tools.doctor.deployed": ("LONGEST_SHOWN",),
-    "tools.doctor.digest": ("_MOST",),
     "tools.doctor.fix": ("_MOST_ROUNDS",),
     "tools.merges.audit_fix": ("_MOST_REFUSED",),
     "tools.merges.checks": (

@@ -18,9 +18,7 @@ class Told(NamedTuple):
 
 
 class Evidence(NamedTuple):
-    """That a reference is merged. commit: its full id. when: seconds since 1970. sure: False where the reference names
-    a repository, and no remote tells whether that is this one.
-    """
+    """commit: its full id. when: since 1970. sure: False if it names a repository that no remote tells is this one."""
 
     commit: str
     when: int

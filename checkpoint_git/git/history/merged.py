@@ -28,9 +28,8 @@ _WORTH = 5_000  # commits that git walks through in the time in which it starts
 
 
 def read_merged(work_tree: str, references: set[str], smallest: int = SMALLEST) -> dict[str, Evidence]:
-    """Reference -> evidence, for those that HEAD's history merged and did not take back. references: in
-    the spellings of core.references. In a shallow clone it is right as far as it goes. smallest: commits from which on
-    an index is kept.
+    """Reference -> evidence, for those that HEAD's history merged and did not revert; partial in a shallow clone.
+    references: as core.references spells them. smallest: commits from which on an index is kept.
     """
     found = _answer(work_tree, references, evidence.decide_merged, smallest)
     named = {reference for reference in found if "/" in reference}

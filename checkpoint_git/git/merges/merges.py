@@ -121,9 +121,7 @@ def read_touched(cwd: str, merge: Commit, env: Env = None) -> Touched:
 
 
 def read_touched_each(cwd: str, merges: Sequence[Commit], env: Env = None) -> Iterator[Touched | str]:
-    """What each merge touched, as many at a time as memory holds; a sentence where nothing is known of one. Raises
-    CheckpointError after the last where nothing is known of any.
-    """
+    """What each merge touched, or a sentence. Raises CheckpointError at the end if nothing is known of any."""
     missing = objects.find_missing(cwd, sorted({parent for merge in merges for parent in merge.parents}), env)
     touched = _read_in_parts(cwd, [merge for merge in merges if not missing & set(merge.parents)], env)
     errors = list[CheckpointError]()

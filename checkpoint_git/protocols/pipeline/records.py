@@ -227,9 +227,7 @@ class PhaseState(NamedTuple):
 
 
 class Resumption(NamedTuple):
-    """Whether a run can go on at a phase. phases: the earlier ones in order. warnings: what is odd about the records,
-    and no reason to stop; what was passed over for an older record first.
-    """
+    """phases: the earlier ones in order. warnings: no reasons to stop; first records passed over for older ones."""
 
     phase: str
     phases: list[PhaseState]

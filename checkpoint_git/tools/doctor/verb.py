@@ -11,7 +11,7 @@ from checkpoint_git.core.finding import LEVELS, Finding
 from checkpoint_git.core.outcome import Digest, Invocation, Line, Outcome, Rule, Style, Table
 from checkpoint_git.core.progress import show_progress
 from checkpoint_git.core.terminal_text import escape_controls, join_some, plural, quote_word, shorten
-from checkpoint_git.disk.discover import Place, find_repository, relative_path
+from checkpoint_git.disk.discover import Place, find_place, find_repository, relative_path
 from checkpoint_git.git.history.log import has_commits
 from checkpoint_git.git.repository import Repository, may_be_bare, read_repository
 from checkpoint_git.git.staged import read_committed
@@ -57,7 +57,8 @@ def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     roots = list_roots(top, invocation.env) if top and (args.all or os.path.abspath(invocation.cwd) == top) else []
     if args.all and top and not roots and not (find_files(top) or os.path.isdir(os.path.join(top, ".checkpoints"))):
         return _conclude("no checkpoints in this repository", {"checks": [], "documents": 0}, [], [], args)
-    places = [find_project(root) for root in (roots if args.all and roots else [invocation.cwd])]
+    find = find_place if skill else find_project
+    places = [find(root) for root in (roots if args.all and roots else [invocation.cwd])]
 
     def look(place: Place) -> Diagnosis:
         with show_progress(invocation) as tell:

@@ -52,9 +52,8 @@ class Plan(NamedTuple):
 def plan_repair(
     plain: Plain, audited: Sequence[AuditedMerge], schemas: Schemas, now: int, env: Mapping[str, str]
 ) -> Plan:
-    """What repairs the damage that still shows. audited: newest first, as compared with HEAD. env: the caller's; with
-    CHECKPOINT_SKILL set, only that skill's checkpoint is repaired. Raises CheckpointError where no commit can be made
-    now.
+    """What repairs the damage that still shows. audited: newest first, as compared with HEAD. env: CHECKPOINT_SKILL
+    limits it to that skill's checkpoint. Raises CheckpointError if no commit can be made now.
     """
     own = clean_env(env)
     site = read_site(plain.cwd, own)
