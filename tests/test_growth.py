@@ -16,7 +16,7 @@ from checkpoint_git.merge.file import merge_file
 from checkpoint_git.protocols.memory.transports.jsonl import GraphLine, _read_line, plan_repair
 from checkpoint_git.protocols.merge_schema import load_merge_schema
 from checkpoint_git.protocols.restore import shell_command
-from checkpoint_git.protocols.skill import generated_files, views
+from checkpoint_git.protocols.skill import document_summary, generated_files, views
 from checkpoint_git.protocols.validate import check_document
 from checkpoint_git.tools.doctor import deployed
 from checkpoint_git.tools.doctor.settings import read_settings_text
@@ -31,6 +31,7 @@ LOCAL: dict[str, list[Any]] = {
     "never": [],  # these three are bounded
     "look": [],
     "loss": [],
+    "word + _KEY_END": [word + document_summary._KEY_END for word in document_summary._KEY_WORDS],
     "joint": [claims._BEFORE_FIRST, claims._BETWEEN],
     "translate(head)": [],  # the standard library's, one part of a path at a time
     "translate(part)": [],

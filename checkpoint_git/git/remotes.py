@@ -36,7 +36,7 @@ _LOST = re.compile(
     rb"stale info|fetch first|non-fast-forward|failed to update ref|cannot lock ref|incorrect old value|already exists"
     rb"|but expected|[Uu]nable to create '[^']*\.lock': File exists|failed to lock"
     # `git prune --expire=now` removes the temporary files of every git that runs
-    rb"|unable to write file .*/pack-.*: No such file|unable to rename temporary|/tmp_(pack|idx|rev)_.*: No such file"
+    rb"|unable to write file [^:]{1,300}: No such file|unable to rename temporary|/tmp_[^:]{1,300}: No such file"
 )
 _NO_ROOM = b"exists; cannot create"  # a/b beside a branch a: no attempt will ever succeed
 _NOISE = re.compile(rb"^(To |error: failed to push some refs|hint: |fatal: the remote end hung up upon initial)")

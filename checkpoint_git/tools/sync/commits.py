@@ -41,7 +41,7 @@ def write_commits(
             ids = out.decode("ascii", "replace").split()
             if process.returncode == 0 and len(ids) == len(drafts):
                 return ids
-            if not (pruned := re.search(rb"unable to write file (.*/pack-\w+)\.\w+: No such file", err)):
+            if not (pruned := re.search(rb"to write file ([^:]{1,300}/pack-\w{1,80})\.\w{1,8}: No such file", err)):
                 break  # and where a prune has removed its temporary file, it stops at another that it left behind
             with suppress(OSError):
                 os.unlink(os.path.join(cwd, f"{os.fsdecode(pruned[1])}.keep"))

@@ -242,7 +242,7 @@ def test_an_action_that_asks_for_two_merges_is_one_finding_that_names_both() -> 
     (finding,) = found(checks.find_shipped_actions, world(documents=[document(next_actions=actions)], merged=MERGED))
     assert (finding.level, finding.where) == ("warning", "/next_actions/0")
     assert finding.message.startswith("next action asks for #12, already merged in ")
-    assert "; ABC-7, already merged in " in finding.message
+    assert ", and ABC-7, already merged in " in finding.message
 
 
 def test_a_blocker_that_waits_for_two_is_reported_once_both_are_merged() -> None:
