@@ -324,8 +324,7 @@ def is_on_the_pull(head: Words) -> bool:
     words = [word.lower() for word in head]
     thing = [*takewhile(lambda word: word not in terms.PREPOSITIONS | terms.OF_MEANS | terms.GATES, words)]
     is_plain = not {*"-".join(words).split("-")} & (terms.ELSEWHERE | terms.AFTERWARDS) and not goes_beyond(head)
-    is_plain = is_plain and words[0] not in ("schedule", "cancel", "plan", "book")
-    return is_plain and len(thing) > 1 and thing[-1] in terms.OF_THE_PULL
+    return is_plain and words[0] not in terms.ARRANGING and len(thing) > 1 and thing[-1] in terms.OF_THE_PULL
 
 
 def is_step(head: Words) -> bool:
