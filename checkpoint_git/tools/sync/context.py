@@ -42,7 +42,9 @@ class Target(NamedTuple):
 
 
 class SyncContext(NamedTuple):
-    """local: HEAD's ref. env: for git. ends: as time.monotonic(). turn: what this user's clones of a branch take."""
+    """local: HEAD's ref. env: for git. ends: as time.monotonic(). turn: what this user's clones of a branch take.
+    journal: of the files that are being written.
+    """
 
     place: Place
     top: str
@@ -55,6 +57,7 @@ class SyncContext(NamedTuple):
     env: Mapping[str, str]
     ends: float
     turn: str
+    journal: str
     tell: Callable[[], None]
 
 
@@ -77,7 +80,8 @@ def open_context(
     folder = os.path.abspath(env.get("TMPDIR") or "/tmp")  # noqa: S108 # its name is known, and its owner is looked at
     turn = "" if env.get(_IN_TURN) else os.path.join(folder, f"checkpoint-sync-{os.getuid()}-{shared}")
     own[_IN_TURN] = "1"  # a hook of the push that syncs another clone would wait for its own push
-    return SyncContext(place, top, target, names, local, rules, wish, who, own, ends, turn, tell)
+    journal = os.path.join(place.git_dir, "checkpoint", f"taking-{blob_id(os.fsencode(names.synced), '')}")
+    return SyncContext(place, top, target, names, local, rules, wish, who, own, ends, turn, journal, tell)
 
 
 def read_branch(top: str, env: Mapping[str, str]) -> tuple[dict[str, str], str, dict[str, str]]:

@@ -13,6 +13,7 @@ from checkpoint_git.disk import atomic
 from checkpoint_git.disk.discover import Place, find_link, is_git_name
 from checkpoint_git.disk.lock import hold_lock
 from checkpoint_git.disk.read import read_content
+from checkpoint_git.git.objects import is_id
 from checkpoint_git.git.run import run_git
 from checkpoint_git.git.staged import pathspecs as registry_pathspecs
 from checkpoint_git.protocols.contract import open_room, skill_layout
@@ -21,6 +22,7 @@ from checkpoint_git.protocols.registry import fixed_paths, protocol_of
 _SKILL = skill_layout()
 _HISTORY_FOLDER = f"{_SKILL.DIRECTORY}/{_SKILL.HISTORY}"
 _LONGEST_PATH = 1_000
+_LONGEST_JOURNAL = 64 * 1024 * 1024  # our own
 
 
 class Work(NamedTuple):
@@ -132,23 +134,35 @@ class Arrival(NamedTuple):
 Merge = Callable[[str, "bytes | None", bytes, bytes], "bytes | None"]
 
 
-# What another process writes meanwhile is merged, never lost.
+# What another process writes meanwhile is merged, never lost. The journal tells the sync after a killed one which files
+# have it: those were changed since from what came, the others from what was there before.
 def write_arrivals(
-    lock: str, top: str, arrivals: Iterable[Arrival], merge: Merge, tell: Callable[[], None]
+    lock: str, top: str, arrivals: Iterable[Arrival], merge: Merge, tell: Callable[[], None], journal: str, commit: str
 ) -> tuple[list[str], list[Finding]]:
     """(the paths that have it now, why others do not). merge: (path, base, as it is now, as it comes) -> content, None
-    for a conflict; asked where a file has changed since the sync read it.
+    for a conflict; asked where a file has changed since the sync read it. commit: what they come from.
     """
     taken: list[str] = []
     findings: list[Finding] = []
+    atomic.make_folder(os.path.dirname(journal))
     with hold_lock(lock, on_wait=tell):
-        for arrival in arrivals:
-            trouble = _write_arrival(top, arrival, merge)
-            if trouble:
-                findings.append(Finding("sync/not-written", "error", trouble, arrival.path, hint="run the sync again"))
-            else:
-                taken.append(arrival.path)
+        atomic.write_file(journal, f"{commit}\n".encode())
+        with open(journal, "ab", buffering=0) as notes:
+            for arrival in arrivals:
+                if trouble := _write_arrival(top, arrival, merge):
+                    hint = "run the sync again"
+                    findings.append(Finding("sync/not-written", "error", trouble, arrival.path, hint=hint))
+                else:
+                    notes.write(os.fsencode(arrival.path) + b"\0")
+                    taken.append(arrival.path)
     return taken, findings
+
+
+def read_journal(journal: str) -> tuple[str, set[str]]:
+    """The commit and the paths that a sync noted which did not come to its end; "" where none is known."""
+    content = read_content(journal, os.sep, most=_LONGEST_JOURNAL)
+    commit, _, paths = os.fsdecode(content if isinstance(content, bytes) else b"").partition("\n")
+    return commit if is_id(commit) else "", set(paths.split("\0"))
 
 
 def _write_arrival(top: str, arrival: Arrival, merge: Merge) -> str:

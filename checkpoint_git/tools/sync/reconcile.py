@@ -1,4 +1,4 @@
-"""The work tree and the branch compared, and what that comes to. It asks no remote and changes nothing."""
+"""The work tree and the branch compared, and what that comes to. It asks no remote and changes no file."""
 
 import os
 from collections.abc import Iterable, Mapping
@@ -7,15 +7,17 @@ from typing import NamedTuple
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.jsontext import MAX_BYTES
 from checkpoint_git.core.terminal_text import escape_controls, quote_word
+from checkpoint_git.disk.replace import remove_quietly
 from checkpoint_git.git.clone import read_operation
+from checkpoint_git.git.merges.bases import is_ancestor
 from checkpoint_git.git.merges.conflicts import read_as_stored
-from checkpoint_git.git.objects import diff_trees, find_commit, read_bounded, read_object_format, read_tree
+from checkpoint_git.git.objects import blob_id, diff_trees, find_commit, read_bounded, read_object_format, read_tree
 from checkpoint_git.git.run import run_git
 from checkpoint_git.tools.sync import plan as planning
 from checkpoint_git.tools.sync import state
-from checkpoint_git.tools.sync.commits import Change
+from checkpoint_git.tools.sync.commits import Change, Draft, write_commits
 from checkpoint_git.tools.sync.context import SyncContext
-from checkpoint_git.tools.sync.files import Work, is_wanted, pathspecs, read_work, skill_of
+from checkpoint_git.tools.sync.files import Work, is_wanted, pathspecs, read_journal, read_work, skill_of
 from checkpoint_git.tools.sync.plan import Entries, Ground, Plan, Shape, Side, Trees
 from checkpoint_git.tools.sync.state import Base, Memory
 
@@ -59,9 +61,9 @@ def compare(context: SyncContext, work: Work, *, is_there: bool = True, seen: st
     waiting = _read_queued(context, memory.queue.record) if memory.queue else {}
     arrived = state.find_arrived(top, memory.queue, tip, env)
     if arrived:
-        memory = memory._replace(partial=arrived, partial_of=find_commit(top, f"{arrived}^1", env))
         older, came_before = (), read_sent(top, arrived, env)
         waiting = {path: content for path, content in waiting.items() if path not in came_before}
+    memory = _settle(context, work, memory, arrived, tip)
     base = state.find_base(top, memory, tip, env)
     entries = read_entries(top, base.commit, env)
     theirs, head = (read_differing(top, entries, base.commit, commit, env) for commit in (tip, memory.head))
@@ -84,6 +86,33 @@ def compare(context: SyncContext, work: Work, *, is_there: bool = True, seen: st
         common = read_differing(top, trees.theirs, tip, ground.common, env)
     shape = planning.plan_commits(plan, trees, common, ground, tip, older, queued, sent=not seen)
     return Comparison(memory, tip, trees, plan, ground, shape, came_before, queued)
+
+
+# What a sync that was ended early had reached is written down first: what this one sends takes the queue's place.
+def _settle(context: SyncContext, work: Work, memory: Memory, arrived: str, tip: str) -> Memory:
+    top, env, names, found = context.top, context.env, context.names, memory
+    sent = find_commit(top, f"{arrived}^1", env) if arrived else ""
+    if sent and not (memory.partial_of and is_ancestor(top, sent, memory.partial_of, env)):
+        found = memory._replace(partial=arrived, partial_of=sent)
+    met, taken = read_journal(context.journal)
+    is_left = met != "" and is_ancestor(top, met, tip, env)
+    if is_left:
+        base = state.find_base(top, found, met, env).commit
+        older = read_entries(top, base, env)
+        newer = read_differing(top, older, base, met, env)
+        untouched: list[Change] = []
+        for path in sorted({*older, *newer} - taken):
+            content, new = work.contents.get(path), newer.get(path)
+            if older.get(path) != new and (content is None or new is None or blob_id(content, met) != new.blob):
+                untouched.append((path, older.get(path)))
+        drafts = [Draft((met,), untouched, state.TAKEN_IN)]
+        (partial,) = write_commits(top, drafts, [names.partial], context.who, env)
+        found = found._replace(partial=partial, partial_of=met)
+    if found != memory:
+        state.write_memory(top, {names.partial: found.partial}, env)
+    if is_left:
+        remove_quietly(context.journal)
+    return found
 
 
 def read_entries(top: str, commit: str, env: Mapping[str, str]) -> Entries:

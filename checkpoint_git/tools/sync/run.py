@@ -10,6 +10,7 @@ from typing import NamedTuple
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.disk.discover import Place
 from checkpoint_git.disk.lock import hold_lock, hold_turn, lock_path
+from checkpoint_git.disk.replace import remove_quietly
 from checkpoint_git.git.leases import FETCHED
 from checkpoint_git.git.objects import FILE_MODES, Entry, find_commit
 from checkpoint_git.git.remotes import HEADS, Reply, UnreachableError, fetch, push_commit, read_remote_ref
@@ -147,7 +148,8 @@ def _take_in(context: SyncContext, found: Comparison, ids: list[str]) -> SyncRes
         def merge(path: str, base: bytes | None, now: bytes, comes: bytes) -> bytes | None:
             return merge_contents(path, base, now, comes, context.rules)[0] if is_merged(path) else None
 
-        taken, troubles = write_arrivals(lock_path(context.place), context.top, arrivals, merge, context.tell)
+        lock, journal = lock_path(context.place), context.journal
+        taken, troubles = write_arrivals(lock, context.top, arrivals, merge, context.tell, journal, now_there)
         missed = {arrival.path for arrival in arrivals} - set(taken)
         findings += troubles
     moved = ""
@@ -210,6 +212,7 @@ def _remember(context: SyncContext, found: Comparison, ids: list[str], there: st
         updates[names.head] = at
     if (there, partial, at) != (memory.synced, memory.partial, memory.was_at) or names.queue in updates:
         state.write_memory(context.top, updates, context.env)
+    remove_quietly(context.journal)
 
 
 def _queue_offline(context: SyncContext, error: UnreachableError, *, was_sent: bool) -> SyncResult:

@@ -9,6 +9,7 @@ from checkpoint_git.tools.sync.files import (
     Arrival,
     find_path_trouble,
     kind_of,
+    read_journal,
     skill_of,
     write_arrivals,
 )
@@ -67,7 +68,9 @@ def test_nothing_is_written_behind_a_link(tmp_path: Path) -> None:
     (top / ".checkpoints").symlink_to(outside)
     path = ".checkpoints/build.checkpoint.json"
     lock = str(tmp_path / "lock")
-    taken, findings = write_arrivals(lock, str(top), [Arrival(path, None, b"{}")], lambda *_: None, lambda: None)
+    arrivals, journal = [Arrival(path, None, b"{}")], str(tmp_path / "own/journal")
+    taken, findings = write_arrivals(lock, str(top), arrivals, lambda *_: None, lambda: None, journal, "f" * 40)
+    assert read_journal(journal) == ("f" * 40, {""})
     assert taken == []
     assert [(one.code, one.path) for one in findings] == [("sync/not-written", path)]
     assert os.listdir(outside) == []

@@ -8,9 +8,9 @@ from hypothesis import strategies as st
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.disk.discover import plan_place
+from checkpoint_git.tools.sync import run as running
 from checkpoint_git.tools.sync.commits import Draft, write_commits
 from checkpoint_git.tools.sync.context import Wish, open_context
-from checkpoint_git.tools.sync.run import backoff
 from tests.support.repos import GitRepo
 from tests.tools.sync.clones import BUILD, QA, Clone, Hub, add_hook
 
@@ -426,6 +426,60 @@ def test_what_arrived_although_the_line_broke_is_not_sent_twice(hub: Hub, ann: C
     assert ann.status() == []
 
 
+def sync_and_die(clone: Clone, monkeypatch: pytest.MonkeyPatch, step: str) -> None:
+    """A sync that ends where this step of it would begin."""
+
+    def die(*_args: object) -> None:
+        raise KeyboardInterrupt
+
+    with monkeypatch.context() as patch:
+        patch.setattr(running, step, die)
+        with pytest.raises(KeyboardInterrupt):
+            clone.sync()
+
+
+def test_what_arrived_with_a_sync_that_was_killed_is_counted_once_whatever_hinders_the_next(
+    hub: Hub, ann: Clone, bob: Clone, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ann.change(cost={"total_usd": 5.0})
+    sync_and_die(ann, monkeypatch, "_take_in")
+    assert hub.load()["cost"]["total_usd"] == 5.0
+    bob.change(cost={"total_usd": 3.0})
+    bob.sync()
+    ann.change(cost={"total_usd": 12.0})
+    hub.hook("pre-receive", "exit 1")
+    assert ann.sync().state == "refused"
+    (hub.path / "hooks/pre-receive").unlink()
+    hub.path.rename(away := hub.path.with_name("away"))
+    assert ann.sync().state == "offline"
+    away.rename(hub.path)
+    ann.sync()
+    assert hub.load()["cost"]["total_usd"] == ann.load()["cost"]["total_usd"] == 1.0 + 4.0 + 2.0 + 7.0
+
+
+@pytest.mark.parametrize("more", [0.0, 7.0])
+@pytest.mark.parametrize("own", [0.0, 4.0])
+@pytest.mark.parametrize("deaths", ["write_arrivals", "_move", "_remember", "_move write_arrivals _move"])
+def test_a_sync_killed_while_it_takes_in_counts_what_came_once(
+    hub: Hub, ann: Clone, bob: Clone, monkeypatch: pytest.MonkeyPatch, deaths: str, own: float, more: float
+) -> None:
+    bob.change(cost={"total_usd": 3.0}, context_primer=primer("b"))
+    bob.sync()
+    ann.change(cost={"total_usd": 1.0 + own})
+    expected = 3.0 + own + more
+    for step in deaths.split():
+        sync_and_die(ann, monkeypatch, step)
+        bob.sync()
+        bob.change(cost={"total_usd": bob.load()["cost"]["total_usd"] + 100.0})
+        bob.sync()
+        expected += 100.0
+    ann.change(cost={"total_usd": ann.load()["cost"]["total_usd"] + more})
+    ann.sync()
+    assert ann.load()["cost"]["total_usd"] == hub.load()["cost"]["total_usd"] == expected
+    assert ann.load()["context_primer"]["key_decisions"] == ["b"]
+    assert not list((ann.path / ".git/checkpoint").glob("taking*"))
+
+
 def test_what_a_process_writes_while_a_sync_runs_is_kept(hub: Hub, ann: Clone, bob: Clone) -> None:
     bob.change(context_primer=primer("b"))
     bob.sync()
@@ -623,16 +677,16 @@ def test_in_the_middle_of_a_merge_the_branch_stays_and_what_is_unresolved_is_lef
 
 @given(st.integers(1, 10_000), st.floats(0, 600), st.floats(0, 1))
 def test_a_pause_is_never_long(lost: int, took: float, luck: float) -> None:
-    assert 0 <= backoff(lost, took, luck) <= 40
+    assert 0 <= running.backoff(lost, took, luck) <= 40
 
 
 @given(st.integers(1, 50), st.floats(0, 60), st.floats(0, 1))
 def test_who_lost_more_often_waits_no_shorter(lost: int, took: float, luck: float) -> None:
-    assert backoff(lost, took, luck) <= backoff(lost + 1, took, luck)
+    assert running.backoff(lost, took, luck) <= running.backoff(lost + 1, took, luck)
 
 
 def test_luck_spreads_those_who_lost_together() -> None:
-    assert backoff(3, 0.2, 0.1) < backoff(3, 0.2, 0.9)
+    assert running.backoff(3, 0.2, 0.1) < running.backoff(3, 0.2, 0.9)
 
 
 def test_ignored_checkpoints_go_to_a_named_branch_by_an_explicit_word_alone(ann: Clone) -> None:
