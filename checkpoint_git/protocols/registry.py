@@ -64,11 +64,7 @@ class Row:
     __slots__ = ("kinds", "local", "name", "noun", "package", "verbs")
 
     def __init__(
-        self,
-        name: str,
-        kinds: "tuple[Kind, ...]",
-        verbs: "dict[str, tuple[str, str]]",
-        local: "tuple[str, ...]" = (),
+        self, name: str, kinds: "tuple[Kind, ...]", verbs: "dict[str, tuple[str, str]]", local: "tuple[str, ...]" = ()
     ) -> None:
         self.name, self.package = name, _PACKAGES + name
         self.kinds, self.verbs, self.local = kinds, verbs, local

@@ -83,10 +83,7 @@ def read_changes(
 
 
 def find_changes(
-    documents: Sequence[Document],
-    states: Sequence[State],
-    since: int,
-    versions: Mapping[str, dict[str, Any]],
+    documents: Sequence[Document], states: Sequence[State], since: int, versions: Mapping[str, dict[str, Any]]
 ) -> list[Change]:
     """The checkpoints written since an instant, newest first. versions: by path, what they were then, where known."""
     values = {document.path: document.value or {} for document in documents}

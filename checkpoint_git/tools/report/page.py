@@ -62,12 +62,7 @@ def _drift(findings: Sequence[Finding], *, is_asked: bool) -> Section:
         ]
     counts = [plural(sum(one.level == level for one in findings), level) for level in _TONES]
     counted = ", ".join(count for count in counts if not count.startswith("0 "))
-    values = {
-        "groups": groups,
-        "tones": _TONES,
-        "left": len(findings) - len(shown),
-        "good": "" if findings else good,
-    }
+    values = {"groups": groups, "tones": _TONES, "left": len(findings) - len(shown), "good": "" if findings else good}
     return Section(_SECTIONS, "drift", "Out of date", values, ", ".join(filter(None, (counted, source))))
 
 
