@@ -22,7 +22,6 @@ from checkpoint_git.protocols.registry import fixed_paths, protocol_of
 _SKILL = skill_layout()
 _HISTORY_FOLDER = f"{_SKILL.DIRECTORY}/{_SKILL.HISTORY}"
 _LONGEST_PATH = 1_000
-_LONGEST_JOURNAL = 64 * 1024 * 1024  # our own
 
 
 class Work(NamedTuple):
@@ -160,7 +159,7 @@ def write_arrivals(
 
 def read_journal(journal: str) -> tuple[str, set[str]]:
     """The commit and the paths that a sync noted which did not come to its end; "" where none is known."""
-    content = read_content(journal, os.sep, most=_LONGEST_JOURNAL)
+    content = read_content(journal, os.sep)
     commit, _, paths = os.fsdecode(content if isinstance(content, bytes) else b"").partition("\n")
     return commit if is_id(commit) else "", set(paths.split("\0"))
 

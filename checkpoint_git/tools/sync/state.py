@@ -14,7 +14,7 @@ _HOME = "refs/worktree/checkpoint"
 SENT, WAITING = "checkpoint sync: sent, not confirmed", "checkpoint sync: waiting to be sent"
 TAKEN_IN = "checkpoint sync: taken in"
 QUEUED = ".queued"  # behind a path in a record: what waits, where the work tree holds another version by now
-_MOST_OLDER = 4
+_MOST_OLDER = 16
 
 
 class Names(NamedTuple):
