@@ -11,7 +11,7 @@ from typing import Any, TextIO
 from checkpoint_git.cli import parser, render
 from checkpoint_git.cli.parser import Request, UsageError, find_near, find_verb_at, list_names
 from checkpoint_git.cli.render.screen import encode_text, read_screen
-from checkpoint_git.cli.verbs import DEFAULT_VERB, MEANT_VERBS, SHORT_VERBS, VERBS, WITH_FINDINGS, load_verb
+from checkpoint_git.cli.verbs import DEFAULT_VERB, LONG_VERBS, MEANT_VERBS, SHORT_VERBS, VERBS, WITH_FINDINGS, load_verb
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.outcome import Answer, Invocation, Outcome
 from checkpoint_git.core.terminal_text import escape_controls, quote_word, shorten
@@ -56,6 +56,7 @@ def find_request(words: list[str], program: str = "checkpoint") -> Request:
     at = find_verb_at(words)
     if at is None:
         return Request(program, DEFAULT_VERB, words)
+    words = [*words[:at], *LONG_VERBS.get(words[at], words[at : at + 1]), *words[at + 1 :]]
     verb = words[at]
     if verb not in VERBS and verb not in SHORT_VERBS:
         near = MEANT_VERBS.get(verb) or find_near(verb, [name for name, (_, summary) in VERBS.items() if summary])

@@ -63,17 +63,17 @@ def load_verb(verb: str) -> Any:
 # sub-verbs with a module and a page of their own
 NESTED = {"restore-point guard": "guard", "audit explain": "explain-merge"}
 SHORT_VERBS = {"rp": "restore-point"}  # for hands that are in a hurry
+LONG_VERBS = {"list": ["status", "--short"], "ls": ["status", "--short"], "refs": ["show", "--tickets"]}
 _MEANT = {
     "update": "new add create start save edit set write",
     "reset": "rm delete remove",
     "done": "finish tick",
     "validate": "check lint",
     "init": "setup install",
-    "status --short": "list ls",
 }
 # what people type -> the command for it
 MEANT_VERBS = {word: verb for verb, words in _MEANT.items() for word in words.split()}
-MEANT_VERBS |= {"merge": "resolve", "history": "log", "fix": "doctor", "refs": "show --tickets"}
+MEANT_VERBS |= {"merge": "resolve", "history": "log", "fix": "doctor"}
 DEFAULT_VERB = "status"
 WITH_FINDINGS = frozenset(("validate", "doctor", "ci", "audit"))
 PLAIN_FORMATS = ("text", "json", "md")
