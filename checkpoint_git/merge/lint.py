@@ -25,26 +25,20 @@ _LITERAL = re.compile(r"\^[\w\s/:@#%&=!<>,;\"'~`-]*")  # "^" and letters that me
 
 # What the keywords may hold is said in one place, for editors and for this: the schema of schemas that use them.
 @cache
-def _read_vocabulary() -> dict[str, Any]:
-    found: dict[str, Any] = json.loads(files("checkpoint_git.merge").joinpath("x_merge_schema.json").read_text("utf-8"))
-    return found
+def _read_vocabulary() -> Any:
+    return json.loads(files("checkpoint_git.merge").joinpath("x_merge_schema.json").read_text("utf-8"))["$defs"]
 
 
 def _find_form(name: str) -> dict[str, Any] | None:
     """What the keyword of one strategy may hold, as a JSON Schema; None where there is no such strategy."""
-    for form in _read_vocabulary()["$defs"]["rule"]["oneOf"]:
-        strategy = form["properties"]["strategy"]
-        if name in strategy.get("enum", [strategy.get("const")]):
-            found: dict[str, Any] = form
-            return found
-    return None
+    forms = [(form["properties"]["strategy"], form) for form in _read_vocabulary()["rule"]["oneOf"]]
+    return next((form for named, form in forms if name in named.get("enum", [named.get("const")])), None)
 
 
 def _fits(value: Any, schema: dict[str, Any]) -> bool:
     if isinstance(value, bytes):  # a number's token: none but plain digits is read
         value = int(value) if value.isdigit() else None
-    whole = {**schema, "$defs": _read_vocabulary()["$defs"]}
-    return not explain(Schema(lambda: whole), value)
+    return not explain(Schema(lambda: {**schema, "$defs": _read_vocabulary()}), value)
 
 
 # The merge itself ignores what it does not understand, so that a mistake in a schema would show only as a bad merge:
@@ -191,5 +185,5 @@ def _lint_requirements(root: dict[str, Any]) -> Iterator[Finding]:
         return
     for number, requirement in enumerate(requirements):
         if not _fits(requirement, {"$ref": "#/$defs/requirement"}):
-            message = _read_vocabulary()["$defs"]["requirement"]["description"]
+            message = _read_vocabulary()["requirement"]["description"]
             yield _error("requirement", join_pointer(f"/{REQUIRE}", number), message)
