@@ -113,8 +113,7 @@ def read_past_conflicts(work_tree: str, path: str) -> Iterator[Unmerged]:
     for parents in dict.fromkeys(run_git(words, work_tree, check=False).out.decode().split("\n")):
         if len(parents.split()) == 2:
             ours, theirs = parents.split()
-            base = next(iter(read_base_ids(work_tree, [ours, theirs])), "")
-            commits = (ours, base, theirs)
+            commits = (ours, next(iter(read_base_ids(work_tree, [ours, theirs])), ""), theirs)
             contents = [read_files_at(work_tree, [path], commit=each)[path] if each else None for each in commits]
             yield make_unmerged(path, contents)
 
@@ -163,10 +162,12 @@ def read_as_checked_out(work_tree: str, path: str, data: bytes) -> bytes:
     return run_git(["cat-file", "--filters", f"--path={path}", blob], work_tree).out
 
 
-def merge_lines(
-    cwd: str, base: bytes, ours: bytes, theirs: bytes, *options: str, env: Env = None
-) -> tuple[bytes, bool] | None:
-    """The content, and whether it is clean; None for what git calls binary."""
+class TextMerge(NamedTuple):
+    data: bytes | None  # with conflict markers unless clean; None for what git calls binary
+    is_clean: bool
+
+
+def merge_lines(cwd: str, base: bytes, ours: bytes, theirs: bytes, *options: str, env: Env = None) -> TextMerge:
     from tempfile import TemporaryDirectory  # late: it brings shutil and all kinds of compression along
 
     with TemporaryDirectory(prefix="checkpoint-") as folder:
@@ -176,31 +177,23 @@ def merge_lines(
                 stream.write(data)
         words = ["merge-file", "-p", "-q", "-L", "ours", "-L", "base", "-L", "theirs", *options, *paths]
         result = run_git(words, cwd, env=env, check=False)
-    return None if result.code > 127 else (result.out, result.code == 0)
-
-
-class TextMerge(NamedTuple):
-    data: bytes | None  # with conflict markers unless clean; None for what git calls binary
-    is_clean: bool
+    return TextMerge(None if result.code > 127 else result.out, result.code == 0)
 
 
 def merge_as_text(cwd: str, base: bytes | None, ours: bytes, theirs: bytes, env: Env = None) -> TextMerge:
     """Git's line merge, as the driver takes it for what is not JSON: clean only where it makes a document."""
     merged = merge_lines(cwd, base or b"", ours, theirs, env=env)
-    if merged is None:
-        return TextMerge(None, False)
-    data, is_clean = merged
     try:
-        scan_tokens(decode(data))
+        scan_tokens(decode(merged.data or b""))
     except JsonTextError:
-        is_clean = False
-    return TextMerge(data, is_clean)
+        return merged._replace(is_clean=False)
+    return merged
 
 
 def read_line_merges(cwd: str, base: bytes, ours: bytes, theirs: bytes) -> tuple[bytes, bytes] | None:
     """Every conflict decided for ours, and for theirs; None for what git calls binary."""
-    with_ours, with_theirs = (merge_lines(cwd, base, ours, theirs, option) for option in ("--ours", "--theirs"))
-    return None if with_ours is None or with_theirs is None else (with_ours[0], with_theirs[0])
+    with_ours, with_theirs = (merge_lines(cwd, base, ours, theirs, option).data for option in ("--ours", "--theirs"))
+    return None if with_ours is None or with_theirs is None else (with_ours, with_theirs)
 
 
 def stage_path(work_tree: str, path: str, *, removed: bool = False) -> None:

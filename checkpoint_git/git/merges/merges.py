@@ -69,8 +69,7 @@ def read_merge(cwd: str, rev: str) -> Commit:
     """Raises CheckpointError where it is no merge, or its parents are not here."""
     (commit,) = read_commits(cwd, [objects.read_commit(cwd, rev)])
     if len(commit.parents) < 2:
-        count = "no parent" if not commit.parents else "one parent"
-        message = f"{escape_controls(rev)} is not a merge: it has {count}"
+        message = f"{escape_controls(rev)} is not a merge: it has {'one parent' if commit.parents else 'no parent'}"
         raise CheckpointError(message, "name a merge commit: git log --merges")
     missing = objects.find_missing(cwd, commit.parents)
     if missing:
@@ -236,11 +235,10 @@ class _Reader:
 
     def _make_row(self, old: str) -> _Row:
         new = self._renames.get(old, "")
-        found = [
+        *parents, result = [
             (self._blob_in(blobs, new) if new else "") or self._blob_in(blobs, old)
             for blobs in (*self._parents, self._result)
         ]
-        *parents, result = found
         before = self._known.get(old, "")
         changed = tuple(number for number, blob in enumerate(parents) if blob != before)
         return _Row(new or old, old, tuple(parents), result, changed)
@@ -296,15 +294,9 @@ def read_contents(cwd: str, blobs: Iterable[str], env: Env = None) -> dict[str, 
     return {one: data if isinstance(data, bytes) else one.encode().ljust(MAX_BYTES + 1, b"\0") for one, data in found}
 
 
-def read_blobs_at(cwd: str, paths: Sequence[str], env: Env = None, commit: str = "HEAD") -> dict[str, str]:
-    """The blobs of a commit or tree, "" for no file."""
-    found = objects.read_tree(cwd, commit, env, paths) if paths else {}
-    known = {path: entry.blob for path, entry in found.items() if entry.mode.startswith("100")}
-    return {path: known.get(path, "") for path in paths}
-
-
 def read_files_at(cwd: str, paths: Sequence[str], env: Env = None, commit: str = "HEAD") -> dict[str, bytes | None]:
     """The contents in a commit or tree, None for no file."""
-    blobs = read_blobs_at(cwd, paths, env, commit)
-    contents = read_contents(cwd, filter(None, blobs.values()), env)
-    return {path: contents.get(blob) for path, blob in blobs.items()}
+    found = objects.read_tree(cwd, commit, env, paths) if paths else {}
+    blobs = {path: entry.blob for path, entry in found.items() if entry.mode.startswith("100")}
+    contents = read_contents(cwd, blobs.values(), env)
+    return {path: contents.get(blobs.get(path, "")) for path in paths}

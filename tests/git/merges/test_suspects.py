@@ -4,7 +4,7 @@ from collections.abc import Iterator
 
 import pytest
 
-from checkpoint_git.git.merges.merges import read_blobs_at
+from checkpoint_git.git.merges.merges import read_files_at
 from checkpoint_git.git.merges.suspects import (
     read_later_versions,
     read_outside,
@@ -163,15 +163,11 @@ def test_commits_outside_of_heads_history_are_told(diverged: GitRepo) -> None:
     assert read_outside(str(diverged.path), [main, "0" * 40]) == {main, "0" * 40}, "nothing is known then"
 
 
-def test_heads_files_are_known_by_their_blobs(diverged: GitRepo) -> None:
+def test_heads_files_are_read_and_links_are_none(diverged: GitRepo) -> None:
     (diverged.path / ".checkpoints/link.checkpoint.json").symlink_to("build.checkpoint.json")
     diverged.commit("link")
-    found = read_blobs_at(str(diverged.path), [PATH, ".checkpoints/link.checkpoint.json", "nothing"])
-    assert found == {
-        PATH: diverged.git("rev-parse", f"HEAD:{PATH}"),
-        ".checkpoints/link.checkpoint.json": "",
-        "nothing": "",
-    }
+    found = read_files_at(str(diverged.path), [PATH, ".checkpoints/link.checkpoint.json", "nothing"])
+    assert found == {PATH: b"left\n", ".checkpoints/link.checkpoint.json": None, "nothing": None}
 
 
 def test_a_path_that_looks_like_magic_is_looked_up_as_it_stands(repo: GitRepo) -> None:
@@ -179,5 +175,4 @@ def test_a_path_that_looks_like_magic_is_looked_up_as_it_stands(repo: GitRepo) -
     for path in odd:
         repo.write(path, "odd\n")
     repo.commit("odd names")
-    blob = repo.git("rev-parse", f"HEAD:{odd[0]}")
-    assert read_blobs_at(str(repo.path), odd) == dict.fromkeys(odd, blob)
+    assert read_files_at(str(repo.path), odd) == dict.fromkeys(odd, b"odd\n")

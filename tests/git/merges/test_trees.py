@@ -94,9 +94,9 @@ def test_lines_are_merged_and_binary_content_is_refused(sides: GitRepo) -> None:
     with open_sealed(str(sides.path)) as sealed:
         assert merge_lines(sealed.cwd, b"1\n2\n3\n", b"0\n2\n3\n", b"1\n2\n4\n") == (b"0\n2\n4\n", True)
         conflict = merge_lines(sealed.cwd, b"1\n", b"2\n", b"3\n")
-        assert conflict is not None
-        assert (conflict[0][:13], conflict[1]) == (b"<<<<<<< ours\n", False)
-        assert merge_lines(sealed.cwd, b"\0001", b"\0002", b"\0003") is None
+        assert conflict.data is not None
+        assert (conflict.data[:13], conflict.is_clean) == (b"<<<<<<< ours\n", False)
+        assert merge_lines(sealed.cwd, b"\0001", b"\0002", b"\0003") == (None, False)
 
 
 def test_a_git_that_cannot_merge_so_is_named_with_the_version_that_can(
