@@ -270,8 +270,7 @@ def diff_trees(
 ) -> list[Change]:
     if old == new:
         return []
-    words = ["diff-tree", *_RAW, _RENAMES[renames], old, new, "--", *pathspecs]
-    return parse_changes(run_git(words, cwd, env=env).out)
+    return parse_changes(run_git(["diff-tree", *_RAW, _RENAMES[renames], old, new, "--", *pathspecs], cwd, env=env).out)
 
 
 def diff_tree_pairs(
@@ -307,16 +306,15 @@ def diff_parents(
     return parse_changes(run_git([*words, "--", *pathspecs], cwd, stdin=stdin, env=env).out)
 
 
-def diff_index(cwd: str, since: str, pathspecs: Sequence[str] = (), env: Env = None) -> list[Change]:
-    start = [since] if has_commit(cwd, since, env) else []
+def diff_index(cwd: str, since: str, pathspecs: Sequence[str] = ()) -> list[Change]:
+    start = [since] if has_commit(cwd, since) else []
     words = ["diff", "--cached", *_RAW[1:], "--no-renames", *start, "--", *pathspecs]
-    return parse_changes(run_git(words, cwd, env=env).out)
+    return parse_changes(run_git(words, cwd).out)
 
 
-def diff_work_tree(cwd: str, since: str, pathspecs: Sequence[str] = (), env: Env = None) -> list[Change]:
+def diff_work_tree(cwd: str, since: str, pathspecs: Sequence[str] = ()) -> list[Change]:
     # What is not checked out counts as there
-    words = ["diff", *_RAW[1:], "--no-renames", since, "--", *pathspecs]
-    return parse_changes(run_git(words, cwd, env=env).out)
+    return parse_changes(run_git(["diff", *_RAW[1:], "--no-renames", since, "--", *pathspecs], cwd).out)
 
 
 def parse_changes(out: bytes) -> list[Change]:

@@ -137,8 +137,7 @@ def _explain_list(context: ExplainContext, place: Place, sides: Sides) -> None:
     mark = len(context.entries)
     for identity in lists.numbers:
         _explain_item(context, place, lists, identity)
-    found = context.entries[mark:]
-    context.entries[mark:] = _excuse(context, rule, found, lists)
+    context.entries[mark:] = _excuse(context, rule, context.entries[mark:], lists)
     if rule.get("strategy") == "queue":
         _explain_order(context, place, sides, lists)
 

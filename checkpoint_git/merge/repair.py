@@ -49,15 +49,13 @@ def repair(past: Past, later: bytes, schema: "Schema", is_wanted: Callable[[Entr
     """
     variants = _merge_both_ways(past, schema)
     if past.result is None:
-        fixed, refused = _fix(past, later, schema, variants, is_wanted)
-        return Repaired(fixed, refused)
-    if whole and len(variants) == 1:
-        right, refused = variants[0], ()
-    else:
+        return Repaired(*_fix(past, later, schema, variants, is_wanted))
+    if not whole or len(variants) > 1:
         right, refused = _fix(past, past.result, schema, variants, is_wanted)
+    else:
+        right, refused = variants[0], ()
     merged = merge_file(past.result, later, right, schema)
-    touched = tuple((one.where, TOUCHED) for one in merged.conflicts)
-    return Repaired(decide_all(merged, OURS).data, (*refused, *touched))
+    return Repaired(decide_all(merged, OURS).data, (*refused, *((one.where, TOUCHED) for one in merged.conflicts)))
 
 
 def remake(past: Past, schema: "Schema") -> bytes | None:
