@@ -27,8 +27,7 @@ def attribute_body() -> bytes:
 
 
 def has_attributes(data: bytes) -> bool:
-    lines = [line.split() for line in data.splitlines()]
-    merged = {words[0] for words in lines if _OWN_MERGE in words[1:]}
+    merged = {words[0] for words in map(bytes.split, data.splitlines()) if _OWN_MERGE in words[1:]}
     return all(pattern.encode() in merged for pattern in attribute_patterns())
 
 
@@ -108,7 +107,6 @@ def read_shared_merge_attributes(top: str, names: Sequence[str], env: Mapping[st
             with open(os.path.join(folder, "HEAD"), "w", encoding="ascii") as stream:
                 stream.write("ref: refs/heads/none\n")
             options = [f"--git-dir={folder}", f"--work-tree={top}", "-c", f"core.attributesFile={os.devnull}"]
-            own = {**env, "GIT_ATTR_NOSYSTEM": "1"}
-            return read_attribute("merge", top, names, own, options, check=False)
+            return read_attribute("merge", top, names, {**env, "GIT_ATTR_NOSYSTEM": "1"}, options, check=False)
     except OSError:
         return {}

@@ -153,8 +153,7 @@ def find_conflicts(work_tree: str | None, git_dir: str | None, env: Mapping[str,
         operation = read_operation(git_dir)
         article = "an" if operation == "am" else "a"
         state = f"git is in the middle of {article} {operation}" if operation else "git stopped at a conflict"
-        message = f"{state}, with {plural(count, 'checkpoint')} to resolve"
-        yield Gap("merge/unresolved", message, "checkpoint resolve")
+        yield Gap("merge/unresolved", f"{state}, with {plural(count, 'checkpoint')} to resolve", "checkpoint resolve")
 
 
 def _may_be_unmerged(index: bytes) -> bool:
@@ -207,5 +206,4 @@ def _find_hidden(work_tree: str, config: bytes, env: Mapping[str, str]) -> Itera
     if hidden:
         folders = sorted({os.path.dirname(path) for path in hidden})
         message = f"the sparse checkout leaves out {plural(len(hidden), 'file')} of ours, in {folders[0]}"
-        fix = f"git sparse-checkout add {' '.join(map(quote_word, folders))}"
-        yield Gap("clone/sparse", message, fix)
+        yield Gap("clone/sparse", message, f"git sparse-checkout add {' '.join(map(quote_word, folders))}")

@@ -7,8 +7,7 @@ from contextlib import contextmanager
 from typing import NamedTuple
 
 from checkpoint_git.core.errors import CheckpointError
-from checkpoint_git.git.run import Env as Env
-from checkpoint_git.git.run import GitResult, clean_env, git_error, run_git
+from checkpoint_git.git.run import Env, GitResult, clean_env, git_error, run_git
 
 OBJECTS, OTHER_OBJECTS = "GIT_OBJECT_DIRECTORY", "GIT_ALTERNATE_OBJECT_DIRECTORIES"
 

@@ -22,8 +22,7 @@ class Push(NamedTuple):
 def parse_pushes(text: str) -> list[Push]:
     # A deletion sends nothing and is left out
     words = (line.split(" ") for line in text.split("\n"))
-    pushes = [Push(*four) for four in words if len(four) == 4]
-    return [push for push in pushes if not is_zero(push.local_id)]
+    return [Push(*four) for four in words if len(four) == 4 and not is_zero(four[1])]
 
 
 def is_zero(object_id: str) -> bool:
@@ -79,8 +78,7 @@ def read_losses_between(
     if not any(loss.how == "changed" for loss in losses):
         return losses
     commits = run_git(["rev-list", ends[1], f"^{ends[0]}", "--not", *known], work_tree, env=env).out.decode().split()
-    changes = diff_parents(work_tree, commits, specs, env, combined=True)
-    edited = {one.path for one in changes if any(one.before)}
+    edited = {one.path for one in diff_parents(work_tree, commits, specs, env, combined=True) if any(one.before)}
     return [loss for loss in losses if loss.how == "removed" or loss.path in edited]
 
 

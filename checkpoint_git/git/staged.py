@@ -56,8 +56,7 @@ def read_staged(work_tree: str) -> Staged:
 
 def read_staged_changes(work_tree: str, since: str = "HEAD") -> Staged:
     """Those that differ from the commit `since`; deleted ones are left out."""
-    changes = objects.diff_index(work_tree, since, pathspecs())
-    changed = with_siblings({one.path for one in changes})
+    changed = with_siblings({one.path for one in objects.diff_index(work_tree, since, pathspecs())})
     return sort_out(work_tree, [one for one in objects.read_index(work_tree, pathspecs()) if one.path in changed])
 
 
@@ -92,5 +91,4 @@ def read_losses(work_tree: str, pattern: str, *, staged: bool = False) -> list[L
 
 
 def find_losses(changes: Iterable[objects.Change]) -> list[Loss]:
-    losses = (Loss(one.path, "changed" if one.after else "removed") for one in changes if one.old)
-    return list(dict.fromkeys(losses))
+    return list(dict.fromkeys(Loss(one.path, "changed" if one.after else "removed") for one in changes if one.old))

@@ -71,8 +71,7 @@ def _read_default(cwd: str, branch: str, head: str, dirty: frozenset[str], env: 
         return None
     words = ["rev-list", "--left-right", "--count", f"{head}...{commit}", "--"]
     ahead, behind = run_git(words, cwd, env=env).out.decode().split()
-    name = target.removeprefix("refs/remotes/")
-    return Tracking(branch, head, name, commit, False, int(ahead), int(behind), dirty)
+    return Tracking(branch, head, target.removeprefix("refs/remotes/"), commit, False, int(ahead), int(behind), dirty)
 
 
 def read_diverged_files(cwd: str, tracking: Tracking, env: Mapping[str, str]) -> Touched:

@@ -88,8 +88,7 @@ class _Group(NamedTuple):
 def _find_standing(group: _Group, pairs: Pairs) -> Told | None:
     # an undone commit takes back all that its own history says: a reverted merge also cancels its branch's words
     later = [one.commit.id for one in (*group.reverts, *group.undone)]
-    standing = (one for one in group.merges if not any((one.commit.id, commit) in pairs for commit in later))
-    return next(standing, None)
+    return next((one for one in group.merges if not any((one.commit.id, commit) in pairs for commit in later)), None)
 
 
 def _group(told: Sequence[Told], wanted: frozenset[str]) -> dict[str, _Group]:

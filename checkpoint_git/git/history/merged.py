@@ -64,8 +64,7 @@ def _weigh(
     told = [Told(commit, find_claims(commit)) for commit in _read_commits(work_tree, sorted(ids))]
     if evidence.names_repositories(told):
         told = evidence.unqualify_all(told, read_own_names(work_tree))
-    pairs = read_pairs(work_tree, history, evidence.find_questions(told, wanted))
-    return decide(told, wanted, pairs)
+    return decide(told, wanted, read_pairs(work_tree, history, evidence.find_questions(told, wanted)))
 
 
 def _find_candidates(work_tree: str, history: History, wanted: Collection[str]) -> set[str]:

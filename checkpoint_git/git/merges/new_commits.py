@@ -76,5 +76,4 @@ def write_merge_commit(cwd: str, tree: str, parents: tuple[str, str], message: s
         asked = run_git(["-c", "user.useConfigOnly=true", "var", f"GIT_{who}_IDENT"], cwd, env=env, check=False)
         if asked.code != 0:
             own |= {f"GIT_{who}_NAME": FALLBACK_NAME, f"GIT_{who}_EMAIL": FALLBACK_EMAIL}
-    stdin = message.encode("utf-8", "replace")
-    return run_git([*words, "-F", "-"], cwd, env=own, stdin=stdin).out.decode().strip()
+    return run_git([*words, "-F", "-"], cwd, env=own, stdin=message.encode("utf-8", "replace")).out.decode().strip()

@@ -10,12 +10,12 @@ from checkpoint_git.core.jsontext import MAX_BYTES, JsonTextError
 from checkpoint_git.core.terminal_text import escape_controls, shorten
 from checkpoint_git.git.driver_settings import driver_command
 from checkpoint_git.git.history.history import is_shallow
-from checkpoint_git.git.isolated_dir import Env, Sealed, open_sealed
+from checkpoint_git.git.isolated_dir import Sealed, open_sealed
 from checkpoint_git.git.merges import trees
 from checkpoint_git.git.merges.bases import read_base_ids
 from checkpoint_git.git.merges.conflicts import merge_as_text, read_choices
 from checkpoint_git.git.merges.merges import UNSHALLOW, read_contents
-from checkpoint_git.git.objects import Entry, read_commit
+from checkpoint_git.git.objects import Entry, Env, read_commit
 from checkpoint_git.merge.conflicts import Clash, list_clashes
 from checkpoint_git.merge.file import merge_file
 from checkpoint_git.protocols.contract import open_room
