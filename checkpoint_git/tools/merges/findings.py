@@ -66,46 +66,36 @@ class AuditedMerge(NamedTuple):
         return [hit for file in self.files for hit in file.hits]
 
 
-# kind -> (code, what a merge to come does, what one that was made did, what it means)
-_KINDS: dict[Kind, tuple[str, str, str, str]] = {
-    "conflict": ("merge/conflict", "stops here", "stopped here", "a text merge conflicts in this checkpoint"),
-    "not-json": ("merge/not-json", "makes no JSON", "left no JSON", "what came out of the merge is not JSON"),
-    "duplicate-key": (
-        "merge/duplicate-key",
-        "writes a key twice",
-        "wrote a key twice",
-        "a key appears twice in one object; most readers drop one of them",
-    ),
-    "lost": ("merge/lost-entry", "loses an entry", "lost an entry", "an entry that a side had is gone"),
-    "duplicated": ("merge/duplicated", "duplicates an entry", "duplicated an entry", "an entry is there twice"),
-    "mixed-up": (
-        "merge/mixed-up",
-        "mixes up two records",
-        "mixed up two records",
-        "one record holds parts of two that do not belong together",
-    ),
-    "undecided": (
-        "merge/undecided",
-        "decides without asking",
-        "decided without asking",
-        "both sides changed what belongs together, and no decision was made",
-    ),
-    "differs": (
-        "merge/differs",
-        "differs from the rules",
-        "differed from the rules",
-        "the result differs from what the merge rules make of the same versions",
-    ),
+# kind -> (what a merge to come does, what one that was made did)
+_DOES: dict[Kind, tuple[str, str]] = {
+    "conflict": ("stops here", "stopped here"),
+    "not-json": ("makes no JSON", "left no JSON"),
+    "duplicate-key": ("writes a key twice", "wrote a key twice"),
+    "lost": ("loses an entry", "lost an entry"),
+    "duplicated": ("duplicates an entry", "duplicated an entry"),
+    "mixed-up": ("mixes up two records", "mixed up two records"),
+    "undecided": ("decides without asking", "decided without asking"),
+    "differs": ("differs from the rules", "differed from the rules"),
 }
-CODES: dict[Kind, str] = {kind: row[0] for kind, row in _KINDS.items()}
+# kind -> (code, what it means)
+CODES: dict[Kind, tuple[str, str]] = {
+    "conflict": ("merge/conflict", "a text merge conflicts in this checkpoint"),
+    "not-json": ("merge/not-json", "what came out of the merge is not JSON"),
+    "duplicate-key": ("merge/duplicate-key", "a key appears twice in one object; most readers drop one of them"),
+    "lost": ("merge/lost-entry", "an entry that a side had is gone"),
+    "duplicated": ("merge/duplicated", "an entry is there twice"),
+    "mixed-up": ("merge/mixed-up", "one record holds parts of two that do not belong together"),
+    "undecided": ("merge/undecided", "both sides changed what belongs together, and no decision was made"),
+    "differs": ("merge/differs", "the result differs from what the merge rules make of the same versions"),
+}
 NOT_AUDITED = "merge/not-audited"
 NOT_REPAIRED = "merge/not-repaired"
 
 
 def list_rules() -> list[Rule]:
-    rules = [Rule(row[0], "error", row[3], "checkpoint audit explain shows the whole merge") for row in _KINDS.values()]
+    hint = "checkpoint audit explain shows the whole merge"
     return [
-        *rules,
+        *(Rule(code, "error", meaning, hint) for code, meaning in CODES.values()),
         Rule(NOT_AUDITED, "warning", "a merge that cannot be checked in this clone", "git fetch --unshallow"),
         Rule(NOT_REPAIRED, "warning", "harm of a merge that could not be repaired automatically", "fix it by hand"),
     ]
@@ -133,14 +123,16 @@ def find_hit_findings(event: Event, hits: list[Hit], hint: str) -> list[Finding]
     for hit in hits:
         counts[hit.path, hit.kind, hit.meant] += 1
         if counts[hit.path, hit.kind, hit.meant] <= MOST_TOLD:
-            code, does, did, _ = _KINDS[hit.kind]
+            does, did = _DOES[hit.kind]
             meant = "; it seems to be meant" if hit.meant else ""
             message = f"{name} {did if event.commit else does}: {hit.said}{meant}"
-            found.append(Finding(code, _level(hit.meant), message, hit.path, hit.where, hit.line, hint=hint))
+            found.append(
+                Finding(CODES[hit.kind][0], _level(hit.meant), message, hit.path, hit.where, hit.line, hint=hint)
+            )
     for (path, kind, is_meant), count in counts.items():
         if count > MOST_TOLD:
             message = f"{name}: {count - MOST_TOLD} more of this kind here"
-            found.append(Finding(CODES[kind], _level(is_meant), message, path, hint="--json has all of them"))
+            found.append(Finding(CODES[kind][0], _level(is_meant), message, path, hint="--json has all of them"))
     return found
 
 
