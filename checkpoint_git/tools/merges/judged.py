@@ -8,7 +8,7 @@ from checkpoint_git.git.driver_settings import Choices
 from checkpoint_git.git.merges.merges import Versions
 from checkpoint_git.git.merges.suspects import read_later_versions
 from checkpoint_git.git.objects import Env
-from checkpoint_git.merge.explain import explain
+from checkpoint_git.merge.explain import VERSIONS, explain
 from checkpoint_git.merge.explanation import SAID_ONCE, Comparison, Entry, Explanation
 from checkpoint_git.merge.file import merge_bases
 from checkpoint_git.merge.places import AUTO
@@ -131,8 +131,7 @@ class Parents(NamedTuple):
 
 
 def say_entry(entry: Entry, parents: Parents) -> str:
-    note = f" ({entry.note})" if entry.note else ""
-    return f"{entry.name}: {_say_verdict(entry, parents)}{note}"
+    return f"{entry.name}: {_say_verdict(entry, parents)}" + (f" ({entry.note})" if entry.note else "")
 
 
 def _say_verdict(entry: Entry, parents: Parents) -> str:
@@ -220,12 +219,7 @@ def file_data(file: Versions, found: Explanation) -> dict[str, Any]:
 
 def _entry_data(entry: Entry) -> dict[str, Any]:
     """values: only the versions that have the entry, so that absent differs from null."""
-    versions = {"base": entry.base, "first": entry.first, "second": entry.second, "result": entry.result}
-    return {
-        "where": entry.where,
-        "name": entry.name,
-        "verdict": entry.verdict,
-        "side": entry.side or None,
-        "note": entry.note,
-        "values": {version: load(text) for version, text in versions.items() if text is not None},
-    }
+    data = entry._asdict()
+    versions = {version: data.pop(version) for version in VERSIONS}
+    values = {version: load(text) for version, text in versions.items() if text is not None}
+    return {**data, "side": entry.side or None, "values": values}
