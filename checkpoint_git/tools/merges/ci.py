@@ -91,8 +91,7 @@ def _verify(args: argparse.Namespace, invocation: Invocation) -> Outcome:
             if commit not in known:
                 message = f"commit {commit[:12]} has one parent: the other side of a squash is unknown"
                 findings.append(Finding(NOT_AUDITED, "note", message, hint=hint))
-    data = {"candidate": args.candidate, **outcome.data}
-    return outcome._replace(data=data, findings=[*outcome.findings, *findings])
+    return outcome._replace(data={"candidate": args.candidate, **outcome.data}, findings=[*outcome.findings, *findings])
 
 
 def _read_candidate(args: argparse.Namespace, cwd: str, env: dict[str, str]) -> AuditRange:

@@ -114,8 +114,7 @@ def _describe_merge(merge: AuditedMerge) -> Iterator[Line]:
     if not merge.bases:
         yield Line("  the parents have no common ancestor: all entries count as added", "dim")
     if len(merge.bases) > 1:
-        bases = f"{len(merge.bases)} merge bases: compared with the merge of those"
-        yield Line(f"  the parents have {bases}", "dim")
+        yield Line(f"  the parents have {len(merge.bases)} merge bases: compared with the merge of those", "dim")
     if merge.whole:
         yield Line(f"  {plural(merge.whole, 'checkpoint')} taken whole from the only parent that changed it", "dim")
     if not (merge.whole or merge.files or merge.crowded):
@@ -137,8 +136,7 @@ def _describe_file(file: Versions, found: Explanation) -> Iterator[Line]:
     for version, message in found.unreadable:
         yield Line(f"    {version} cannot be read: {message}", "warn")
     for entry in found.entries:
-        said = say_entry(entry, Parents(*file.parents))
-        yield Line(f"    {entry.verdict:11} {said}", _STYLE.get(entry.verdict, ""))
+        yield Line(f"    {entry.verdict:11} {say_entry(entry, Parents(*file.parents))}", _STYLE.get(entry.verdict, ""))
     if found.ours is not None:
         yield Line(f"    {describe_ours(found.ours)}", "dim")
 

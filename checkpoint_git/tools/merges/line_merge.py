@@ -62,8 +62,7 @@ def _say_kinds(kinds: Sequence[str]) -> str:
 
 
 def find_event(commit: Commit, squash: bool = False, names: Mapping[str, str] | None = None) -> Event:
-    known = names or {}
-    first, second = (known.get(parent, parent[:8]) for parent in (*commit.parents, *commit.parents)[:2])
+    first, second = ((names or {}).get(parent, parent[:8]) for parent in (*commit.parents, *commit.parents)[:2])
     more = len(commit.parents) - 2
     both = (first, f"{second} and {more} more" if more > 0 else second)
     return Event(commit.id, both, commit.subject, squash, commit.parents)
@@ -226,8 +225,7 @@ def _list_remaining(plain: Plain, event: Event, file: AuditedFile, data: bytes |
         return kept + [hit for hit in file.hits if not hit.entry and _is_still(judged.file.result, data, hit.where)]
     if left == judged.damaged:
         return file.hits
-    parents = find_parents(judged.file, event)
-    return [_make_hit(judged, entry, parents, False) for entry in left or ()]
+    return [_make_hit(judged, entry, find_parents(judged.file, event), False) for entry in left or ()]
 
 
 def _is_still(result: bytes | None, data: bytes | None, where: str) -> bool:

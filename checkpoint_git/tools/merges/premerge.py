@@ -1,7 +1,7 @@
 """A pull request merged as its forge would and as our rules say."""
 
 import re
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable
 from typing import Literal, NamedTuple
 
 from checkpoint_git.core.errors import CheckpointError
@@ -14,12 +14,11 @@ from checkpoint_git.git.merges.trees import merge_by_lines, open_plain
 from checkpoint_git.git.objects import Change, diff_trees
 from checkpoint_git.git.remotes import UnreachableError, push_commit, read_full_bases, read_remote_ref
 from checkpoint_git.protocols.write import find_new_errors
-from checkpoint_git.tools.merges.pull_request import LONGEST_NAME, Request, show_name
+from checkpoint_git.tools.merges.pull_request import LONGEST_NAME, Env, Request, show_name
 from checkpoint_git.tools.merges.tree_merge import MergedTree, UnrelatedError, merge_commits
 from checkpoint_git.version import __version__
 
 State = Literal["contained", "up-to-date", "mergeable", "merged", "conflicts", "invalid"]
-Env = Mapping[str, str]
 _UNSAFE_IN_NAME = re.compile(r"[^\w./+-]")
 
 

@@ -76,8 +76,7 @@ def describe_premerge(request: Request, done: Premerge) -> Outcome:
         for one in done.merged.remaining:
             findings += _find_remaining(request, one, documents.get(one.path))
     for error in done.errors:
-        message = f"the merge would not be valid though both sides are: {error.message}"
-        findings.append(error._replace(message=message))
+        findings.append(error._replace(message=f"the merge would not be valid though both sides are: {error.message}"))
     blocks = [*_describe(done), *(_advise(request) if findings else [])]
     return Outcome(_data(request, done), blocks, findings, int(bool(findings)), [_summarize(request, done)])
 

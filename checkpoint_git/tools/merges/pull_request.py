@@ -65,8 +65,7 @@ def _find_ref(branch: str | None, head: str, remote: str, cwd: str, env: Env) ->
     known = run_git([*words, spelled], cwd, env=env, check=False)
     if known.code != 0:  # then it is a branch that will be fetched, or nothing
         return "" if is_id(head) else f"{HEADS}{_short_name(head, remote)}"
-    lines = os.fsdecode(known.out).split("\n")
-    full = next((line for line in lines if line.startswith("refs/")), "")
+    full = next((line for line in os.fsdecode(known.out).split("\n") if line.startswith("refs/")), "")
     if full.startswith(tracked):
         return f"{HEADS}{full.removeprefix(tracked)}"
     return full if full.startswith(HEADS) else ""
@@ -104,10 +103,8 @@ def follow(request: Request, env: Env) -> Request:
 
 
 def _short_name(name: str, remote: str) -> str:
-    for start in (HEADS, f"refs/remotes/{remote}/", f"{remote}/"):
-        if name.startswith(start):
-            return name.removeprefix(start)
-    return name
+    starts = (HEADS, f"refs/remotes/{remote}/", f"{remote}/")
+    return name.removeprefix(next(filter(name.startswith, starts), ""))
 
 
 def show_name(name: str) -> str:

@@ -84,8 +84,7 @@ def read_audit(
         if known != before:
             newest = {one: known[one] for one in recent if one in known}
             write_cache(cache, rules, dict(islice({**newest, **known}.items(), _MOST_CACHED)))
-    asked = tuple(one for one in damages if is_asked(one.path))
-    return Audit(len(recent), cut - waiting, waiting, asked)
+    return Audit(len(recent), cut - waiting, waiting, tuple(one for one in damages if is_asked(one.path)))
 
 
 def _judge(

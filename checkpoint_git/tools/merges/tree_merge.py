@@ -157,8 +157,7 @@ def _join(
         if loss.path not in known:
             target = shorten(loss.target, _LONGEST_VALUE)
             where = f"moved it to {target}, where no checkpoint is" if target else "moved it away"
-            detail = f"{loss.mover} {where}, and the other side changed it"
-            remaining.append(Remaining(loss.path, "removed", detail))
+            remaining.append(Remaining(loss.path, "removed", f"{loss.mover} {where}, and the other side changed it"))
     remaining = sorted(dict.fromkeys(remaining), key=lambda one: (one.path, one.kind))
     return MergedTree(tree, tuple(bases), tuple(sorted(files, key=lambda file: file.path)), tuple(remaining))
 
