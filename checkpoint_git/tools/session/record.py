@@ -76,18 +76,15 @@ def write_unrecorded(git_dir: str, text: str) -> None:
 def read_unrecorded(place: Place) -> str:
     """Empty for nothing, or where a checkpoint was written since."""
     path = os.path.join(place.git_dir or "", FOLDER, _UNRECORDED)
-    try:
-        with open(path, encoding="utf-8", errors="replace") as stream:
-            return stream.read(1_000) if os.fstat(stream.fileno()).st_mtime_ns > read_written(place) else ""
-    except OSError:
-        return ""
+    with suppress(OSError), open(path, encoding="utf-8", errors="replace") as stream:
+        return stream.read(1_000) if os.fstat(stream.fileno()).st_mtime_ns > read_written(place) else ""
+    return ""
 
 
 def read_written(place: Place) -> int:
-    try:
+    with suppress(CheckpointError):  # the folder cannot be read
         return max((read_time(path) or 0 for path in find_files(place.root)), default=0)
-    except CheckpointError:  # the folder cannot be read
-        return 0
+    return 0
 
 
 def _touch(path: str) -> int:
@@ -102,10 +99,9 @@ def _touch(path: str) -> int:
 
 
 def read_time(path: str) -> int | None:
-    try:
+    with suppress(OSError):
         return os.lstat(path).st_mtime_ns
-    except OSError:
-        return None
+    return None
 
 
 def name_checkpoint(place: Place) -> str:
