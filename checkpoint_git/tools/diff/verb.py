@@ -49,23 +49,19 @@ def run(args: Namespace, invocation: Invocation) -> Outcome:
             what = " (new)" if changed.before is None else " (deleted)" if changed.after is None else ""
             blocks.append(Line(changed.path + what, "strong"))
             blocks += [Line(line, _STYLES.get(line[:1], ""), hang=4) for line in lines]
-    shown = [str(one["path"]) for one in files]
-    silent = [
-        name for name in args.names if not any(_is_named(path, [name], repository[0], invocation.cwd) for path in shown)
-    ]
-    _refuse_unknown(silent, repository[0], invocation.cwd)
+    _refuse_unknown(args.names, [str(one["path"]) for one in files], repository[0], invocation.cwd)
     return Outcome({"files": files}, blocks)
 
 
-def _refuse_unknown(names: list[str], top: str, cwd: str) -> None:
+def _refuse_unknown(names: list[str], shown: list[str], top: str, cwd: str) -> None:
     # a mistyped name would look like a checkpoint in which nothing changed
-    if names:
-        tracked = read_names(["ls-files", "-z", "--full-name", "--", *pathspecs()], top)
-        for name in names:
-            is_known = any(_is_named(path, [name], top, cwd) for path in tracked)
-            if not is_known and not os.path.lexists(os.path.join(cwd, name)):
-                hint = "commits are compared with --rev: checkpoint diff --rev A..B"
-                raise CheckpointError(f"{escape_controls(name)} names no checkpoint that git has", hint)
+    silent = [name for name in names if not any(_is_named(path, [name], top, cwd) for path in shown)]
+    tracked = read_names(["ls-files", "-z", "--full-name", "--", *pathspecs()], top) if silent else []
+    for name in silent:
+        is_known = any(_is_named(path, [name], top, cwd) for path in tracked)
+        if not is_known and not os.path.lexists(os.path.join(cwd, name)):
+            hint = "commits are compared with --rev: checkpoint diff --rev A..B"
+            raise CheckpointError(f"{escape_controls(name)} names no checkpoint that git has", hint)
 
 
 def _is_named(path: str, names: list[str], top: str, cwd: str) -> bool:
