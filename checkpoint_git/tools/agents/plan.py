@@ -58,16 +58,14 @@ def read_agent_steps(place: Place, wanted: Sequence[str], env: Mapping[str, str]
     found = find_agents(lambda sign: any(os.path.lexists(os.path.join(folder, sign)) for folder in folders))
     named = [name for name in AGENTS if name in wanted or (AUTO in wanted and name in found)]
     if not named:
-        return [
-            Step("skip", "agents", f"none found; name one of {', '.join(AGENTS)}: checkpoint init --agent {AGENTS[0]}")
-        ]
+        text = f"none found; name one of {', '.join(AGENTS)}: checkpoint init --agent {AGENTS[0]}"
+        return [Step("skip", "agents", text)]
     files = {path: _read_file(place.root, path) for path in list_paths()}
     asked = run_git(["config", COMMAND_SETTING], place.root, env=clean_env(env), check=False).out.decode().strip()
     command = asked or COMMANDS[0]
     if command not in COMMANDS:
         raise CheckpointError(f"{COMMAND_SETTING} is {quote_word(asked)}", f"expected: {' or '.join(COMMANDS)}")
-    steps = plan_agents(named, files, more, command)
-    return [_label(step, place.root, place.top) for step in steps]
+    return [_label(step, place.root, place.top) for step in plan_agents(named, files, more, command)]
 
 
 def read_agent_removal(folders: Sequence[str], top: str) -> list[Step]:

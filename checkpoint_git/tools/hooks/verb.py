@@ -100,8 +100,7 @@ def check_validity(question: Question, invocation: Invocation) -> list[Finding]:
         if isinstance(target, OSError) or _leads_out(path, target):
             shown = escape_controls(shorten(str(target) if isinstance(target, OSError) else os.fsdecode(target), 500))
             message = f"the file is a symbolic link out of the repository, to {shown}"
-            hint = "put a real file in its place"
-            findings.append(Finding("file/link-outside", "error", message, path, hint=hint))
+            findings.append(Finding("file/link-outside", "error", message, path, hint="put a real file in its place"))
     findings += [describe_loss("pipeline/append-only", loss.path, loss.how) for loss in question.losses]
     errors = []
     for finding in [*findings, *question.findings]:
@@ -166,8 +165,7 @@ def _ask_received(words: list[str], invocation: Invocation) -> Iterator[Question
         entries = [IndexEntry(one.path, one.mode, one.blob, 0) for one in arrivals if one.size >= 0]
         brought = {one.path for one in arrivals}
         if siblings := sorted(with_siblings(brought) - brought):  # they may contradict what is here already
-            there = read_tree(place, tip, env, siblings).items()
-            entries += [IndexEntry(path, *one, 0) for path, one in there]
+            entries += [IndexEntry(path, *one, 0) for path, one in read_tree(place, tip, env, siblings).items()]
         yield Question(names[tip], staged.sort_out(place, entries, env), findings=refused)
     for line, losses in received.read_received_losses(place, lines, tips, _APPEND_ONLY, env):
         yield Question(titles[line], losses=losses)

@@ -57,9 +57,8 @@ def _drift(findings: Sequence[Finding], *, is_asked: bool) -> Section:
     shown = sorted(findings, key=lambda one: [*_TONES].index(one.level))[:_MOST_FINDINGS]
     groups = [("", shown)]
     if len(shown) > _FEW_FINDINGS:
-        groups = [
-            (code, [one for one in shown if one.code == code]) for code in dict.fromkeys(one.code for one in shown)
-        ]
+        codes = dict.fromkeys(one.code for one in shown)
+        groups = [(code, [one for one in shown if one.code == code]) for code in codes]
     counts = [plural(sum(one.level == level for one in findings), level) for level in _TONES]
     counted = ", ".join(count for count in counts if not count.startswith("0 "))
     values = {"groups": groups, "tones": _TONES, "left": len(findings) - len(shown), "good": "" if findings else good}

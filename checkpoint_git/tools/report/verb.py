@@ -50,9 +50,8 @@ def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
         "sections": [section.anchor for section in page.sections],
     }
     if path is None:
-        return Outcome(
-            {**data, "html": text}, [Line(line, hang=-1) for line in text.rstrip("\n").split("\n")], exit_code=0
-        )
+        lines = [Line(line, hang=-1) for line in text.rstrip("\n").split("\n")]
+        return Outcome({**data, "html": text}, lines, exit_code=0)
     write_page(path, text, force=args.force)
     return Outcome(data, [Line(f"wrote {path} ({max(len(text) // 1024, 1)} KB)", "good")], exit_code=0)
 

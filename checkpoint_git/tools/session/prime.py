@@ -37,8 +37,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def answer(args: Namespace, invocation: Invocation) -> Answer:
-    told = read_hook_input(invocation.stdin)
-    lines = prime(invocation.cwd, invocation.now, invocation.env, args.budget, told)
+    lines = prime(invocation.cwd, invocation.now, invocation.env, args.budget, read_hook_input(invocation.stdin))
     text = "\n".join(lines)
     about = {"tokens": count_tokens(text), "lines": lines}
     return agent_hooks.make_answer(args.format, "prime", about, text, "prime")
@@ -65,8 +64,7 @@ def prime(
         lines += [clean(f"An earlier session left work that no checkpoint records: {left}", 400)]
     lines += [line for summary in summaries[1:] for line in summary.lines]
     lines += [line for summary in summaries for line in summary.details]
-    claims = find_claims(place.work_tree, place.git_dir, env, now)
-    lines[:0] = [clean(claim.line, 240) for claim in claims[:8]]
+    lines[:0] = [clean(claim.line, 240) for claim in find_claims(place.work_tree, place.git_dir, env, now)[:8]]
     gaps = list((find_gaps if lines else find_conflicts)(place.work_tree, place.git_dir, env))
     gaps += find_nested(place.work_tree, place.git_dir, env, cwd)
     lines += [clean(gap.line, 240) for gap in gaps]

@@ -30,8 +30,7 @@ def answer(args: Namespace, invocation: Invocation) -> Answer:
     text, block = remind(args.event, invocation.cwd, invocation.now, invocation.env, told, block=args.block)
     about = {"event": args.event, "reminder": text, "block": block}
     moment = "compact" if args.event == "precompact" else "block" if block else "remind"
-    said = f"checkpoint-git: {text}" if text else ""
-    return agent_hooks.make_answer(args.format, "session", about, said, moment)
+    return agent_hooks.make_answer(args.format, "session", about, f"checkpoint-git: {text}" if text else "", moment)
 
 
 def remind(

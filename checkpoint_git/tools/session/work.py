@@ -85,8 +85,7 @@ def _read_moves(git_dir: str, after: int) -> list[tuple[str, str, int]]:
 
 def _read_change(top: str, path: str) -> int:
     """When a file changed; of one that is gone, by its name or altogether, when the nearest folder did."""
-    time = read_time(os.path.join(top, path))
-    return time or (_read_change(top, os.path.dirname(path)) if path else 0)
+    return read_time(os.path.join(top, path)) or (_read_change(top, os.path.dirname(path)) if path else 0)
 
 
 def _read_committed(top: str, moves: list[tuple[str, str, int]], env: Mapping[str, str]) -> list[str]:

@@ -83,5 +83,4 @@ def _find_start_of_list(data: bytes, *, is_empty: bool) -> tuple[int, bytes] | N
 
 
 def _find_first(data: bytes) -> bytes:
-    lines = data.splitlines()
-    return next((line for line in lines if line.strip() and not line.lstrip().startswith(b"#")), b"")
+    return next((line for line in data.splitlines() if line.strip() and not line.lstrip().startswith(b"#")), b"")

@@ -101,8 +101,7 @@ def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     )
     result = init(invocation.cwd, options, invocation.env)
     if args.schemas and not result.bare:
-        place = find_or_plan_place(invocation.cwd)
-        result.steps.extend(schema.add_schemas(place, invocation, dry_run=args.dry_run))
+        result.steps.extend(schema.add_schemas(find_or_plan_place(invocation.cwd), invocation, dry_run=args.dry_run))
     steps = steps_data(result.steps)
     data = {"root": result.root, "work_tree": result.work_tree, "bare": result.bare, "dry_run": options.dry_run}
     lines = _describe(result, options, in_full=args.verbose or args.dry_run)
@@ -150,9 +149,8 @@ def _refuse_misplaced(options: Options, repository: Repository | None) -> None:
             raise CheckpointError("--ci: this is not a git repository", "run `git init` first")
     elif repository.bare and (options.ci or options.agents):
         option = "--ci" if options.ci else "--agent"
-        raise CheckpointError(
-            f"{option} writes files into a work tree; a bare repository has none", "run it in a clone"
-        )
+        what = f"{option} writes files into a work tree; a bare repository has none"
+        raise CheckpointError(what, "run it in a clone")
     if options.hooks == "config" and repository:
         check_git_version(repository.work_tree, CONFIGURED_HOOKS)
     if options.hooks == "update" and not (repository and repository.bare):
@@ -195,10 +193,8 @@ def _check_schema(path: str, cwd: str) -> str:
 
     read_schema("--merge-schema", full, load_merge_schema(".checkpoints/x.checkpoint.json"))
     if find_repository(os.path.dirname(full)):
-        raise CheckpointError(
-            f"--merge-schema: {full} is in a work tree, where a branch can change how it is merged",
-            "put the schema outside any repository, such as in ~/.config/checkpoint",
-        )
+        message = f"--merge-schema: {full} is in a work tree, where a branch can change how it is merged"
+        raise CheckpointError(message, "put the schema outside any repository, such as in ~/.config/checkpoint")
     return full
 
 

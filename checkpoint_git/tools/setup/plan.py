@@ -154,9 +154,8 @@ def plan_hooks(survey: Survey, wanted: Wanted) -> list[Step]:
         for name in names:
             steps += [_plan_setting(survey, *pair) for pair in settings.plan_hook(name, survey.shims[name]).items()]
         ours = (*survey.hooks, *survey.left_hooks)
-        return steps + [
-            step for hook in ours for step in _plan_hook_removal(survey, hook, "in git's configuration now")
-        ]
+        why = "in git's configuration now"
+        return steps + [step for hook in ours for step in _plan_hook_removal(survey, hook, why)]
     if survey.folder.place in ("outside", "nowhere") or (bare and survey.folder.place != "repository"):
         where = survey.folder.path or "(nothing)"
         text = f"core.hooksPath is {where}, which is not part of this repository; nothing was installed there"

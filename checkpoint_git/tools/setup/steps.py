@@ -130,7 +130,8 @@ def setup_lock(repository: Repository | None) -> Iterator[None]:
     with hold_passing_lock(os.path.join(repository.common_dir, _LOCK)):
         path = os.path.join(repository.git_dir, JOURNAL)
         remove_stray_files(repository.git_dir)
-        clear_folders(_read_journal(path, repository.work_tree))
+        left = filter(None, os.fsdecode(read_if_there(path) or b"").split("\0"))
+        clear_folders([each[0] + os.path.normpath(os.path.join(repository.work_tree, each[1:])) for each in left])
         remove_quietly(path)
         yield
 
@@ -209,8 +210,3 @@ def clear_folders(folders: Sequence[str]) -> None:
         remove_stray_files(folder[1:])
         if folder.startswith(_OURS):
             _remove_empty_folders(folder[1:], 1)
-
-
-def _read_journal(path: str, top: str) -> list[str]:
-    fields = os.fsdecode(read_if_there(path) or b"").split("\0")
-    return [field[0] + os.path.normpath(os.path.join(top, field[1:])) for field in fields if field]

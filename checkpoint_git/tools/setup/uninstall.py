@@ -111,8 +111,7 @@ def _plan_exclusion(repository: Repository, env: Mapping[str, str]) -> list[Step
         return []
     left = sum(count(repository.work_tree, env) for count in find_hooks("count_untracked"))
     if left:
-        text = f"it hides restore points ({left} left): drop them first, then uninstall again"
-        return [Step("keep", name, text)]
+        return [Step("keep", name, f"it hides restore points ({left} left): drop them first, then uninstall again")]
     return [removal_step(name, path, take_block(data) or None)]
 
 
