@@ -25,7 +25,7 @@ LOCAL_VARIABLES = frozenset((
 
 _CHUNK = 1 << 18  # bytes
 _PIPE = 1 << 20  # bytes
-_USAGE_ERROR = 129
+USAGE_ERROR = 129  # git's exit code
 # what git would start also to read, and an index written anew, which starts a hook: an unpacked archive may name any
 _QUIET = ("-c", "core.fsmonitor=false", "-c", "diff.autoRefreshIndex=false")
 # a hook on refs and on the index is for the user's own, and for no private one
@@ -167,7 +167,7 @@ def stream_git(words: Sequence[str], cwd: str, *, env: Mapping[str, str]) -> Ite
 def git_error(words: Sequence[str], result: GitResult, cwd: str) -> CheckpointError:
     said = result.err.strip().split(b"\n")[0].decode("utf-8", "replace")
     hint = next((text for sign, text in _KNOWN_TROUBLE if sign in result.err), "")
-    if result.code == _USAGE_ERROR and not hint:
+    if result.code == USAGE_ERROR and not hint:
         hint = f"git {_version_text(MINIMUM_VERSION)} or newer is needed"
     what = escape_controls(shorten(said, 300)) or f"exit code {result.code}"
     return CheckpointError(f"git {words[0]} failed in {escape_controls(cwd)}: {what}", hint)

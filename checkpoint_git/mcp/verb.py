@@ -7,9 +7,8 @@ from typing import NoReturn
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.outcome import Invocation
 from checkpoint_git.core.terminal_text import escape_controls
+from checkpoint_git.mcp.calls import OWNER, World
 from checkpoint_git.protocols.contract import skill_layout
-
-_OWNER = "CHECKPOINT_SKILL"
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -22,9 +21,9 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def answer(args: Namespace, invocation: Invocation) -> NoReturn:
     # Serving ends when the client goes
-    owner = invocation.env.get(_OWNER, "")
+    owner = invocation.env.get(OWNER, "")
     if args.skill is not None and owner and args.skill != owner:
-        message = f"--skill says {args.skill}, and {_OWNER} says {escape_controls(owner)}"
+        message = f"--skill says {args.skill}, and {OWNER} says {escape_controls(owner)}"
         raise CheckpointError(message, "leave one of the two out")
     owner = owner if args.skill is None else args.skill
     if owner or args.skill is not None:
@@ -32,11 +31,11 @@ def answer(args: Namespace, invocation: Invocation) -> NoReturn:
     project = os.path.abspath(os.path.join(invocation.cwd, args.project or ""))
     if not os.path.isdir(project):
         raise CheckpointError(f"--project {escape_controls(args.project)}: no such directory", "name one that exists")
-    from checkpoint_git.mcp import calls, server, tools  # without the SDK the command line says how to install it
+    from checkpoint_git.mcp import server, tools  # without the SDK the command line says how to install it
 
     if invocation.stdin.isatty():
         invocation.stderr.write("checkpoint: waiting for a client on standard input; Ctrl-D ends this\n")
     chosen = tools.choose_tools(read_only=args.read_only, minimal=args.tools == "minimal")
-    server.serve(calls.World(project, owner), chosen, invocation.stderr)
+    server.serve(World(project, owner), chosen, invocation.stderr)
     invocation.stderr.flush()
     os._exit(0)  # a thread may still read what nobody wants any more; nothing is being written

@@ -9,14 +9,13 @@ from checkpoint_git.git import isolated_dir
 from checkpoint_git.git.merges.bases import read_base_ids
 from checkpoint_git.git.merges.merges import Commit, read_commits
 from checkpoint_git.git.objects import Entry, Env, diff_trees, read_tree
-from checkpoint_git.git.run import check_git_version, fetching_env, git_error, run_git
+from checkpoint_git.git.run import USAGE_ERROR, check_git_version, fetching_env, git_error, run_git
 from checkpoint_git.git.staged import pathspecs
 from checkpoint_git.protocols.registry import is_merged
 
 OURS, BASE, THEIRS = 0, 1, 2
 _SIDE_OF_STAGE = {"1": BASE, "2": OURS, "3": THEIRS}
 _CONFLICT = "CONFLICT ("
-_USAGE_ERROR = 129
 
 
 class Unsettled(NamedTuple):
@@ -49,8 +48,8 @@ def merge_trees(sealed: isolated_dir.Sealed, ours: str, theirs: str) -> TreeMerg
     """
     isolated_dir.name_commits(sealed, {"ours": ours, "theirs": theirs})
     words = ["merge-tree", "--write-tree", "--messages", "-z", "ours", "theirs"]
-    result = isolated_dir.run_sealed(sealed, words, answers=(0, 1, _USAGE_ERROR))
-    if result.code == _USAGE_ERROR:
+    result = isolated_dir.run_sealed(sealed, words, answers=(0, 1, USAGE_ERROR))
+    if result.code == USAGE_ERROR:
         check_git_version(sealed.cwd, (2, 38))
     if not result.out.partition(b"\0")[0]:  # git answers 1 also where it has not merged at all
         raise git_error(words, result, "a merge in memory")

@@ -9,11 +9,10 @@ from checkpoint_git.core.terminal_text import join_some, plural
 from checkpoint_git.protocols.contract import find_hooks
 from checkpoint_git.tools.session import agent_hooks, record
 from checkpoint_git.tools.session.agent_hooks import HookInput, read_hook_input
-from checkpoint_git.tools.session.work import describe_work, find_work, has_gone_on, may_block
+from checkpoint_git.tools.session.work import SECOND, describe_work, find_work, has_gone_on, may_block
 
 FORMATS = agent_hooks.FORMATS  # what --format takes here
 tell_error = partial(agent_hooks.make_error_answer, "session")
-_SECOND = 10**9
 _PAUSE = 15 * 60  # seconds between two reminders at the end of a turn
 TAKERS = {"block": ("stop",)}
 _EVENTS = ("start", "stop", "precompact", "end")
@@ -54,7 +53,7 @@ def remind(
             after_turn(cwd, env, lambda since: has_gone_on(place, told.session, env, since))
         earlier = record.read_told(place.git_dir, told.session) or 0
         # once in a while at most, and never because of what it said itself
-        is_quiet = told.active or told.ended or 0 <= now - earlier // _SECOND < _PAUSE
+        is_quiet = told.active or told.ended or 0 <= now - earlier // SECOND < _PAUSE
         if not is_quiet and (work := find_work(place, told.session, env, earlier)):
             record.write_told(place.git_dir, told.session)
             return describe_work(work, record.name_checkpoint(place)), may_block(place, env, wish=block)

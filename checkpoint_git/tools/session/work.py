@@ -15,7 +15,7 @@ from checkpoint_git.tools.session.record import read_started, read_time, read_wr
 _OURS = tuple(own_folders())
 _LOG_BYTES = 1 << 16  # of the end of the log of HEAD
 _MOST_BYTES = 1 << 20  # of git's answers
-_SECOND = 10**9
+SECOND = 10**9  # in nanoseconds
 _ID = "([0-9a-f]{40}|[0-9a-f]{64})"
 # `OLD NEW NAME <MAIL> SECONDS ZONE<tab>MESSAGE`, what git writes into that log when somebody works; "pull", "checkout",
 # "reset" and "clone" bring others' work
@@ -48,7 +48,7 @@ def find_work(place: Place, session: str, env: Mapping[str, str], since: int = 0
     paths = {*changed, *_read_committed(top, moves, own)}
     times = {path: _read_change(top, path) for path in paths if not path.startswith(_OURS)}
     younger = tuple(path for path in sorted(times, key=lambda path: (-times[path], path)) if times[path] > after)
-    commits = sum(seconds * _SECOND > after for _, _, seconds in moves)
+    commits = sum(seconds * SECOND > after for _, _, seconds in moves)
     return Work(younger, commits, after, wrote > started) if younger else None
 
 
@@ -80,7 +80,7 @@ def _read_moves(git_dir: str, after: int) -> list[tuple[str, str, int]]:
         return []
     found = [match for line in lines if (match := _MOVE.match(line))]
     moves = [(match[1], match[2], int(match[3])) for match in found]
-    return [move for move in moves if (move[2] + 1) * _SECOND > after]
+    return [move for move in moves if (move[2] + 1) * SECOND > after]
 
 
 def _read_change(top: str, path: str) -> int:

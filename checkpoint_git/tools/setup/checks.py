@@ -17,7 +17,6 @@ from checkpoint_git.protocols.registry import is_merged
 from checkpoint_git.tools.setup.hook_files import HookFile, why_not_extend, write_recipe
 from checkpoint_git.tools.setup.survey import Installation, read_installation
 
-_DRIVER = "checkpoint"
 _COMMIT = f"git add :/{attributes.FILE} && git commit -m 'Merge checkpoints by meaning' -- :/{attributes.FILE}"
 _OWN_HOOKS = (
     'git config core.hooksPath "$(git rev-parse --path-format=absolute --git-common-dir)/hooks" && checkpoint init'
@@ -87,7 +86,7 @@ def find_inert_driver(facts: SetupFacts) -> Iterator[Finding]:
     """
     if facts.installation is not None and facts.installation.is_there:
         for path, value in sorted(facts.merge_attributes.items()):
-            if value != _DRIVER:
+            if value != attributes.DRIVER:
                 hint = _INSTALL
                 if {"work tree", "info"} <= facts.installation.attributes:  # init leaves others' lines alone
                     hint = "a line below ours says so: remove it from .git/info/attributes, or from .gitattributes"
@@ -138,7 +137,7 @@ def _find_overruled(facts: SetupFacts, setup: Installation) -> Iterator[Finding]
     # checkpoints that reach our driver in this clone alone: what is committed gives them to something else
     by_value: dict[str, list[str]] = {}
     for path, value in sorted(facts.shared_attributes.items()):
-        if value not in (_DRIVER, "unspecified") and facts.merge_attributes.get(path) == _DRIVER:
+        if value not in (attributes.DRIVER, "unspecified") and facts.merge_attributes.get(path) == attributes.DRIVER:
             by_value.setdefault(value, []).append(path)
     for value, paths in by_value.items():
         more = f" and {len(paths) - 1} more" if len(paths) > 1 else ""
