@@ -2,6 +2,7 @@
 
 import os
 from collections.abc import Iterable
+from contextlib import suppress
 from typing import Any
 
 from checkpoint_git import version
@@ -15,11 +16,10 @@ _MOST_BYTES = 16 * 1024 * 1024
 
 def load_cache(path: str, rules: str) -> Any:
     """What write_cache wrote under the same rules, else None. rules: one word; another makes the value worthless."""
-    try:
+    with suppress(OSError, ValueError, jsontext.JsonTextError):
         header, _, body = read_plain(path, _MOST_BYTES).partition(b"\n")
         return jsontext.load(body.decode()) if header == _header(rules, body) else None
-    except (OSError, ValueError, jsontext.JsonTextError):
-        return None
+    return None
 
 
 def write_cache(path: str, rules: str, value: Any) -> None:
@@ -54,11 +54,10 @@ def package_digest(folder: str = "") -> str:
 
 def mark_file(path: str) -> str:
     # time and size change with the content, and cost no reading
-    try:
+    with suppress(OSError):
         status = os.stat(path)
-    except OSError:
-        return path
-    return f"{path} {status.st_mtime_ns} {status.st_size}"
+        return f"{path} {status.st_mtime_ns} {status.st_size}"
+    return path
 
 
 def make_digest(words: Iterable[str], data: bytes = b"") -> str:

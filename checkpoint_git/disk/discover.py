@@ -46,8 +46,7 @@ def find_place(start: str, directory: str = _DIRECTORY) -> Place:
             return place
     is_sparse = repository is not None and os.path.isfile(os.path.join(repository[1], "info", "sparse-checkout"))
     hint = f"is it excluded from this sparse checkout? git sparse-checkout add {_DIRECTORY}; else {_MISSING_HINT}"
-    bounds = "up to the repository root" if top else "upward"
-    message = f"no {directory} folder found (searched from {start} {bounds})"
+    message = f"no {directory} folder found (searched from {start} {'up to the repository root' if top else 'upward'})"
     raise MissingPlaceError(message, hint if is_sparse else _MISSING_HINT)
 
 
@@ -59,10 +58,9 @@ def plan_place(start: str, directory: str = _DIRECTORY) -> Place:
 
 
 def find_or_plan_place(start: str) -> Place:
-    try:
+    with suppress(CheckpointError):
         return find_place(start)
-    except CheckpointError:
-        return plan_place(start)
+    return plan_place(start)
 
 
 def find_repository(start: str) -> tuple[str, str] | None:
@@ -101,8 +99,7 @@ def find_siblings(place: Place) -> list[tuple[str, Place]]:
             other = find_place(root)
             is_whole = other.root == root and os.path.samefile(other.git_dir or "", git_dir)
             if is_whole and not os.path.samefile(git_dir, place.git_dir or ""):
-                branch = _read_line(os.path.join(git_dir, "HEAD"))
-                found.append((branch.partition("ref: refs/heads/")[2], other))
+                found.append((_read_line(os.path.join(git_dir, "HEAD")).partition("ref: refs/heads/")[2], other))
     return found
 
 
@@ -162,11 +159,10 @@ def _read_git_dir(folder: str) -> str | None:
 
 def _read_line(path: str) -> str:
     """Of a file of git's that has one line; "" where there is none."""
-    try:
-        flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK  # a pipe is not waited for
-        with open(
-            path, encoding="utf-8", errors="surrogateescape", opener=lambda name, _: os.open(name, flags)
-        ) as file:
-            return file.read(4096).strip("\r\n").replace("\0", "")
-    except OSError:
-        return ""
+    flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK  # a pipe is not waited for
+    with (
+        suppress(OSError),
+        open(path, encoding="utf-8", errors="surrogateescape", opener=lambda name, _: os.open(name, flags)) as file,
+    ):
+        return file.read(4096).strip("\r\n").replace("\0", "")
+    return ""

@@ -3,6 +3,7 @@
 import os
 import re
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 
 from checkpoint_git.core.managed_block import Note, find_block, put_block, take_block
 from checkpoint_git.git.run import Env, run_git
@@ -100,13 +101,11 @@ def read_shared_merge_attributes(top: str, names: Sequence[str], env: Mapping[st
     from tempfile import TemporaryDirectory  # late, as most who ask for attributes need none
 
     # An empty git directory is asked: it has no info/attributes, which would overrule every file.
-    try:
-        with TemporaryDirectory(prefix="checkpoint-attributes-") as folder:
-            for name in ("objects", "refs"):
-                os.mkdir(os.path.join(folder, name))
-            with open(os.path.join(folder, "HEAD"), "w", encoding="ascii") as stream:
-                stream.write("ref: refs/heads/none\n")
-            options = [f"--git-dir={folder}", f"--work-tree={top}", "-c", f"core.attributesFile={os.devnull}"]
-            return read_attribute("merge", top, names, {**env, "GIT_ATTR_NOSYSTEM": "1"}, options, check=False)
-    except OSError:
-        return {}
+    with suppress(OSError), TemporaryDirectory(prefix="checkpoint-attributes-") as folder:
+        for name in ("objects", "refs"):
+            os.mkdir(os.path.join(folder, name))
+        with open(os.path.join(folder, "HEAD"), "w", encoding="ascii") as stream:
+            stream.write("ref: refs/heads/none\n")
+        options = [f"--git-dir={folder}", f"--work-tree={top}", "-c", f"core.attributesFile={os.devnull}"]
+        return read_attribute("merge", top, names, {**env, "GIT_ATTR_NOSYSTEM": "1"}, options, check=False)
+    return {}

@@ -136,11 +136,9 @@ def read_tag(work_tree: str | None, git_dir: str | None, path: str) -> str:
 
 
 def _read(path: str, limit: int = _LONGEST_CONFIG) -> bytes:
-    try:
-        with open(path, "rb") as stream:
-            return stream.read(limit)
-    except OSError:
-        return b""
+    with suppress(OSError), open(path, "rb") as stream:
+        return stream.read(limit)
+    return b""
 
 
 def find_conflicts(work_tree: str | None, git_dir: str | None, env: Mapping[str, str]) -> Iterator[Gap]:

@@ -125,11 +125,9 @@ class Database:
 
 def _read_whole(path: str) -> bytes | None:
     """None where there is no file, or a byte of it is not as it was written."""
-    try:
-        with open(os.open(path, os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK), "rb") as stream:
-            data = stream.read()
-    except OSError:
-        return None
+    data, flags = b"", os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
+    with suppress(OSError), open(os.open(path, flags), "rb") as stream:
+        data = stream.read()
     return data if len(data) >= _SMALLEST and data[_CHECKSUM] == _find_checksum(data) else None
 
 

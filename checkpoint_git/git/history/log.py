@@ -64,12 +64,10 @@ def environment() -> dict[str, str]:
 
 def read_boundary(work_tree: str, env: Mapping[str, str] | None = None) -> frozenset[str]:
     words = ["rev-parse", "--path-format=absolute", "--git-path", "shallow"]
-    result = run_git(words, work_tree, env=env or environment(), check=False)
-    try:
-        with open(os.fsdecode(result.out.removesuffix(b"\n")), encoding="ascii", errors="replace") as stream:
-            return frozenset(stream.read(1 << 24).split())
-    except OSError:
-        return frozenset()
+    path = os.fsdecode(run_git(words, work_tree, env=env or environment(), check=False).out).removesuffix("\n")
+    with suppress(OSError), open(path, encoding="ascii", errors="replace") as stream:
+        return frozenset(stream.read(1 << 24).split())
+    return frozenset()
 
 
 def read_words(work_tree: str, words: Sequence[str]) -> list[str]:

@@ -4,6 +4,7 @@ import os
 import time
 from _json import encode_basestring_ascii  # the C part of json: the whole of it costs more than all this
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any, NamedTuple, TextIO
 
 from checkpoint_git.core.errors import CheckpointError
@@ -32,18 +33,16 @@ class HookInput(NamedTuple):
 
 def read_hook_input(stdin: TextIO) -> HookInput:
     """What stdin says; the defaults for nothing, nonsense or too much. A terminal is not read."""
-    try:
+    data = b""
+    with suppress(OSError, ValueError):  # closed
         data = b"" if stdin.isatty() else _read_bytes(stdin)
-    except (OSError, ValueError):  # closed
-        data = b""
     if not data.strip():
         return HookInput()
     from checkpoint_git.core.jsontext import JsonTextError, decode, load
 
-    try:
+    with suppress(JsonTextError):
         return find_hook_input(load(decode(data)))
-    except JsonTextError:
-        return HookInput()
+    return HookInput()
 
 
 def find_hook_input(value: Any) -> HookInput:
