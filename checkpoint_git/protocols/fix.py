@@ -54,5 +54,4 @@ class Fixer(Protocol):
 
 
 def list_fixers() -> list[Fixer]:
-    parts = (load_part(row.package, "fixes") for row in PROTOCOLS)
-    return [cast(Fixer, part) for part in parts if part is not None]
+    return [cast(Fixer, part) for row in PROTOCOLS if (part := load_part(row.package, "fixes"))]

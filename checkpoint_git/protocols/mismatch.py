@@ -6,6 +6,7 @@ from typing import Any
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.schema import Mismatch
 from checkpoint_git.core.terminal_text import escape_controls, shorten
+from checkpoint_git.protocols.document import read_list
 
 OWN = "\x1aNAME"  # in the hint of a rule, which does not know whose checkpoint it looks at; nobody can type it
 _LONGEST_NAME = 40  # of a row's id in a message
@@ -62,9 +63,7 @@ def name_rows(findings: Iterable[Finding], document: Mapping[str, Any]) -> Itera
     for finding in findings:
         field, _, rest = finding.where[1:].partition("/")
         if field not in known:
-            rows = document.get(field)
-            rows = rows if isinstance(rows, list) else []
-            known[field] = [row.get("id") if isinstance(row, dict) else None for row in rows]
+            known[field] = [row.get("id") if isinstance(row, dict) else None for row in read_list(document, field)]
         number = rest.partition("/")[0]
         name = known[field][int(number)] if number.isdecimal() and int(number) < len(known[field]) else None
         if isinstance(name, str) and name.replace("-", "").replace("_", "").isalnum() and len(name) < _LONGEST_NAME:
@@ -80,8 +79,7 @@ def name_rows(findings: Iterable[Finding], document: Mapping[str, Any]) -> Itera
 
 def list_objects(value: Mapping[str, Any], field: str) -> Iterator[tuple[str, dict[str, Any]]]:
     """(where, item) of the objects in a list."""
-    items = value.get(field)
-    for at, item in enumerate(items if isinstance(items, list) else ()):
+    for at, item in enumerate(read_list(value, field)):
         if isinstance(item, dict):
             yield f"/{field}/{at}", item
 

@@ -128,10 +128,7 @@ def protocol_of(path: str) -> "str | None":
 
 
 def find_kind(path: str) -> "Kind | None":
-    for kind in KINDS:
-        if kind.owns(path):
-            return kind
-    return None
+    return next((kind for kind in KINDS if kind.owns(path)), None)
 
 
 def is_merged(path: str) -> bool:

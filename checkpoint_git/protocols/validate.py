@@ -148,10 +148,8 @@ _BYTE_ORDER_MARK = Finding(
 
 def _check_value(room: Room, value: Any, skill: str, size: int, now: int) -> list[Finding]:
     if not isinstance(value, dict):
-        shown = {list: "a list", type(None): "null", str: "a text", bool: str(value).lower()}.get(
-            type(value), "a number"
-        )
-        message = f"the document is {shown}, and a checkpoint is an object {{...}}"
+        names = {list: "a list", type(None): "null", str: "a text", bool: str(value).lower()}
+        message = f"the document is {names.get(type(value), 'a number')}, and a checkpoint is an object {{...}}"
         return [Finding("json/not-an-object", "error", message)]
     findings = room.rules.check(value, skill=skill, size=size, now=now)
     if not is_surely_valid(room.schema, value):
