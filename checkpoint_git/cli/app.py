@@ -223,8 +223,7 @@ def _report_error(words: list[str], error: CheckpointError, code: int = COULD_NO
     from checkpoint_git.cli.render import json
 
     try:
-        document = json.make_error(_find_verb(words), error.message, error.hint, **more)
-        _write(_stream("stdout"), json.write(document))
+        _write(_stream("stdout"), json.write(json.make_error(_find_verb(words), error.message, error.hint, **more)))
     except OSError:
         _silence_stdout()
     return code
@@ -254,8 +253,7 @@ def _write_log(words: list[str], error: Exception) -> str | None:
     import tempfile
     import traceback
 
-    head = f"checkpoint {__version__}, Python {sys.version}\n{words!r}\n\n"
-    text = head + "".join(traceback.format_exception(error))
+    text = f"checkpoint {__version__}, Python {sys.version}\n{words!r}\n\n" + "".join(traceback.format_exception(error))
     try:
         descriptor, path = tempfile.mkstemp(prefix="checkpoint-", suffix=".log")
         with open(descriptor, "wb") as stream:

@@ -214,8 +214,7 @@ def list_names(words: Sequence[str]) -> list[str]:
 
 def list_formats(verb: str, module: ModuleType, every: Sequence[str]) -> Sequence[str]:
     """All there are for verbs with findings, else its own FORMATS or the plain ones."""
-    own: Sequence[str] = getattr(module, "FORMATS", PLAIN_FORMATS)
-    return every if verb in WITH_FINDINGS else own
+    return every if verb in WITH_FINDINGS else getattr(module, "FORMATS", PLAIN_FORMATS)
 
 
 def build_parser(request: Request, module: ModuleType, formats: Sequence[str]) -> _Parser:
@@ -264,10 +263,9 @@ def parse(request: Request, module: ModuleType, formats: Sequence[str]) -> argpa
             parser.check_taken(args)
         skill, known = getattr(args, "skill", None), list_names(request.words) if parser.takes_text() else []
         if skill and known and skill not in known:  # it may be a part of the text
-            start = (
-                "" if skill_layout().find_name_trouble(skill) else f" (checkpoint update {quote_word(skill)} starts it)"
-            )
-            parser.error(f"{_UNKNOWN} {shorten(skill, 60)}{start}")
+            start = f" (checkpoint update {quote_word(skill)} starts it)"
+            is_name = not skill_layout().find_name_trouble(skill)
+            parser.error(f"{_UNKNOWN} {shorten(skill, 60)}{start if is_name else ''}")
         return args
     options, words = _split_raw(request.words)
     skill = next((word for word in words if not word.startswith("-")), None)

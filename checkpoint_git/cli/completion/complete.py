@@ -120,8 +120,7 @@ def _read_names(verb: str, wanted: Wanted, cwd: str) -> Iterator[Candidate]:
 def _read_refs(typed: str, cwd: str) -> Iterator[Candidate]:
     """The newest first; in a range the part after its dots."""
     shape = ["--format=%(refname:short)%09%(contents:subject)", "--sort=-creatordate", f"--count={_MOST_REFS}"]
-    words = ["for-each-ref", *shape, "refs/heads", "refs/tags", "refs/remotes"]
-    listed = run_git(words, cwd, check=False).out
+    listed = run_git(["for-each-ref", *shape, "refs/heads", "refs/tags", "refs/remotes"], cwd, check=False).out
     head = typed[: typed.rfind("..") + 2] if ".." in typed else ""
     yield Candidate(f"{head}HEAD", "what is checked out")
     for line in listed.decode("utf-8", "replace").splitlines():

@@ -63,8 +63,7 @@ def describe(finding: Finding, reason: str = "") -> dict[str, Any]:
         address = quote(finding.path.encode("utf-8", "surrogateescape"))
         place: dict[str, Any] = {"artifactLocation": {"uri": address, "uriBaseId": _ROOT}}
         if finding.line:
-            columns = {"startColumn": finding.column} if finding.column else {}
-            place["region"] = {"startLine": finding.line, **columns}
+            place["region"] = {"startLine": finding.line} | ({"startColumn": finding.column} if finding.column else {})
         result["locations"] = [{"physicalLocation": place}]
     return result
 
