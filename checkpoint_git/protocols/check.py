@@ -3,7 +3,7 @@
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import cached_property
 from types import ModuleType
-from typing import Any, Literal, NamedTuple, Protocol, TypeVar, cast
+from typing import Any, Literal, NamedTuple, TypeVar, cast
 
 from checkpoint_git.core import jsonplace
 from checkpoint_git.core.errors import CheckpointError
@@ -49,10 +49,6 @@ class Context:
         return cast(T, self._facts[kind])
 
 
-class _Facts(Protocol):
-    context: Context
-
-
 # A check takes facts and answers with findings. Facts are classes of cached properties, in the folder of the subject as
 # well; they are made once a context and read on first use, so that a check which does not run reads nothing.
 def fact(what: str, default: Any, *, needs_git: bool = True) -> Callable[[Callable[[Any], T]], "cached_property[T]"]:
@@ -61,8 +57,8 @@ def fact(what: str, default: Any, *, needs_git: bool = True) -> Callable[[Callab
     """
 
     def decorate(read: Callable[[Any], T]) -> "cached_property[T]":
-        def read_or_default(facts: _Facts) -> T:
-            context = facts.context
+        def read_or_default(facts: Any) -> T:
+            context: Context = facts.context
             if needs_git and context.place.work_tree is None:
                 message = "this is not a git repository: history, merge driver and hooks were not checked"
                 outside = Finding(NOT_LOOKED_AT, "note", message)
