@@ -115,9 +115,8 @@ def _judge_group(
 
 def _note_blend(context: ExplainContext, place: Place, leaves: dict[str, Sides], contested: list[str]) -> None:
     # the group's parts contradict each other: some say what one parent said, some what the other said
-    first, second = (
-        ", ".join(key for key in contested if judge(leaves[key])[:2] == ("decided", side)) for side in _PARENTS
-    )
+    taken = ([key for key in contested if judge(leaves[key])[:2] == ("decided", side)] for side in _PARENTS)
+    first, second = map(", ".join, taken)
     note = f"{first} from the first parent, {second} from the second"
     for key, sides in leaves.items():
         if key == contested[0]:
@@ -154,7 +153,9 @@ def _judge_whole(sides: Sides, items: list[list[Node]]) -> Judgement:
 
 def _explain_item(context: ExplainContext, place: Place, lists: Lists, identity: Identity) -> None:
     sides = lists.sides(identity)
-    below = _item_place(context, place, lists, identity)
+    item = next(node for node in reversed(sides) if node is not None)
+    name = item_name(place.name, item.value, lists.names)
+    below = Place(context.strategies.items(place.schema), join_pointer(place.where, lists.numbers[identity]), name)
     if sides.base is None and sides.first is None and sides.second is None:
         context.note(below, sides, _judge_new(context, lists, identity))
     elif sides.base is None and None not in sides[1:3] and not is_same(sides.first, sides.second):
@@ -166,12 +167,6 @@ def _explain_item(context: ExplainContext, place: Place, lists: Lists, identity:
             context.note(below, sides, Judgement("mixed-up", "", foreign))
         else:
             explain_place(context, below, sides)
-
-
-def _item_place(context: ExplainContext, place: Place, lists: Lists, identity: Identity) -> Place:
-    item = next(node for node in reversed(lists.sides(identity)) if node is not None)
-    name = item_name(place.name, item.value, lists.names)
-    return Place(context.strategies.items(place.schema), join_pointer(place.where, lists.numbers[identity]), name)
 
 
 def item_name(name: str, value: Any, names: tuple[str, ...]) -> str:

@@ -190,8 +190,7 @@ def _merge_group(
     chosen = _choose_side(context, rule, undecided, old, left, right)
     if chosen is not None:
         # a record comes whole; what one side alone wrote of a narrative stays, whichever is newer
-        alone = {} if "rank" in rule or "newest" in rule else results
-        return {**chosen, **alone}
+        return {**chosen, **({} if "rank" in rule or "newest" in rule else results)}
     pointer = join_pointer(where, next(key for key in left if not is_same(left[key], right[key])))
     name = f"{where}#{rule['name']}"
     choices: dict[str, Result | None] = {}

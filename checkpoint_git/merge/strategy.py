@@ -62,8 +62,7 @@ def merge_rule(schema: "Schema") -> "Schema":
 def key_names(rule: "Schema") -> "tuple[str, ...]":
     """The member names that identify an item, from "key": "/id" or ["/rubric", "/at"]; () for the whole item."""
     key = rule.get("key") or ()
-    pointers = (key,) if type(key) is str else key
-    return tuple(pointer[1:] for pointer in pointers)
+    return tuple(pointer[1:] for pointer in ((key,) if type(key) is str else key))
 
 
 def find_groups(schema: "Schema", *versions: "dict[str, Node]") -> "dict[str, list[str]]":
