@@ -6,6 +6,7 @@ import os
 import sys
 import time
 from collections.abc import Callable, Sequence
+from contextlib import suppress
 from typing import Any, TextIO
 
 from checkpoint_git.cli import parser, render
@@ -44,10 +45,8 @@ def _start(first: list[str], argv: Sequence[str] | None, program: str) -> int:
     if getattr(atexit, "_ncallbacks", lambda: 1)():  # a library wants to be called at the end; not known: assume so
         return code
     for stream in (sys.stdout, sys.stderr):
-        try:
+        with suppress(AttributeError, OSError, ValueError):  # closed, or the reader is gone
             stream.flush()
-        except (AttributeError, OSError, ValueError):  # closed, or the reader is gone
-            continue
     os._exit(code)
 
 
@@ -214,10 +213,9 @@ def _report_error(words: list[str], error: CheckpointError, code: int = COULD_NO
     renderer = _find_error_renderer(words)
     if renderer is not None:
         answer = renderer(words, error)
-        try:
+        with suppress(CheckpointError):  # stdout takes nothing
             return _print_answer(answer)
-        except CheckpointError:  # stdout takes nothing
-            return _print_error(error, answer.code)
+        return _print_error(error, answer.code)
     if not _wants_json(words):
         return _print_error(error, code)
     from checkpoint_git.cli.render import json

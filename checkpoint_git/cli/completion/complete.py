@@ -5,6 +5,7 @@ import os
 import shlex
 import time
 from collections.abc import Callable, Iterable, Iterator, Sequence
+from contextlib import suppress
 
 from checkpoint_git.cli import render
 from checkpoint_git.cli.completion.candidates import Candidate, Wanted, find_wanted, keep_fitting, shorten_help
@@ -51,11 +52,9 @@ def split_line(line: str) -> list[str]:
     """A line's words behind the program's name, the last one being typed; quotes may be open, git's words go too."""
     words = [line, ""]
     for end in ("x", "x'", 'x"'):
-        try:
+        with suppress(ValueError):
             words = shlex.split(line + end)
             break
-        except ValueError:
-            continue
     words[-1] = words[-1][:-1]
     named = [at for at, word in enumerate(words[:-1]) if os.path.basename(word) in _PROGRAMS]
     first = named[0] if named else 0
@@ -98,11 +97,10 @@ _MOST_REFS = 500
 def read_values(verb: str, wanted: Wanted, cwd: str) -> list[Candidate]:
     if not wanted.kind or not os.path.isdir(cwd):
         return []
-    try:
+    with suppress(Exception):  # a prompt is no place for errors: the command itself will report them
         reader = _READERS.get(wanted.kind)
         return list(reader(wanted.typed, cwd) if reader else _read_names(verb, wanted, cwd))
-    except Exception:  # a prompt is no place for errors: the command itself will report them
-        return []
+    return []
 
 
 def _read_names(verb: str, wanted: Wanted, cwd: str) -> Iterator[Candidate]:
