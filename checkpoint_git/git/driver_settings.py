@@ -119,8 +119,7 @@ def read_driver_command(command: str) -> Installed | None:
     if words[1:3] != ["-I", "-S"] or len(words) < 4 or not words[3].endswith("/driver.py"):
         return None
     options = dict(pairwise(words[4:]))
-    rules: tuple[Narrative, ...] = get_args(Narrative)
-    narrative: Narrative = next((rule for rule in rules if rule == options.get("--narrative")), "auto")
+    narrative: Narrative = next((rule for rule in get_args(Narrative) if rule == options.get("--narrative")), "auto")
     schemas = (options.get(name, "") for name in ("--merge-schema", "--schema"))
     return Installed(words[0], words[3], Choices(narrative, *schemas))
 

@@ -329,8 +329,7 @@ def parse_change(facts: bytes, fields: Iterator[bytes]) -> Change:
     pairs = zip(words[: parents + 1], words[parents + 1 : 2 * parents + 2], strict=True)
     # a file that the work tree has and the index does not has a mode and no id yet
     entries = [Entry(mode, blob) if mode.strip("0") else None for mode, blob in pairs]
-    is_renamed = parents == 1 and words[-1][:1] in ("R", "C")
-    came_from = os.fsdecode(next(fields, b"")) if is_renamed else ""
+    came_from = os.fsdecode(next(fields, b"")) if parents == 1 and words[-1][:1] in ("R", "C") else ""
     return Change(os.fsdecode(next(fields, b"")), tuple(entries[:-1]), entries[-1], came_from)
 
 

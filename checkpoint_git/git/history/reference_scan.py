@@ -62,9 +62,8 @@ def find_postings(block: bytes, messages: Sequence[bytes], first: int) -> list[l
     done = 0
     for at in (*(at for at, message in enumerate(messages) if len(message) > _LONG), len(messages)):
         if at > done:
-            for kept, found in zip(
-                postings, _find_short(b"\0".join((*messages[done:at], b"")), first + done), strict=True
-            ):
+            short = _find_short(b"\0".join((*messages[done:at], b"")), first + done)
+            for kept, found in zip(postings, short, strict=True):
                 kept += found
         if at < len(messages):
             postings[-1] += [key << NUMBER_BITS | (first + at) for key in find_bounded(messages[at][:MAX_MESSAGE])]
@@ -83,8 +82,7 @@ def _find_short(block: bytes, first: int) -> list[list[int]]:
         codes = {text: encode(text, 0) for text in set(before)}
         coded = zip(before, numbers, _places(between, first), strict=True)
         found.append([(codes[text] | int(number)) << NUMBER_BITS | at for text, number, at in coded])
-    reverts = _find_reverts(block)
-    return [*found, [key << NUMBER_BITS | (first + block.count(b"\0", 0, at)) for at, key in reverts]]
+    return [*found, [key << NUMBER_BITS | (first + block.count(b"\0", 0, at)) for at, key in _find_reverts(block)]]
 
 
 def _split(pattern: bytes, block: bytes, parts: int) -> list[list[bytes]]:

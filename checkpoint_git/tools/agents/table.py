@@ -113,8 +113,7 @@ def read_stamped(data: bytes) -> Stamped:
         return Stamped("foreign", data)
     text = _NEWLINES.sub(b"\n", data[: found.start()])
     notes = dict(word.split("=") for word in found[2].decode().split())
-    state: State = "ours" if _checksum(text).encode() == found[1] else "changed"
-    return Stamped(state, text, int(notes.get("folders", "0")))
+    return Stamped("ours" if _checksum(text).encode() == found[1] else "changed", text, int(notes.get("folders", "0")))
 
 
 def _checksum(text: bytes) -> str:

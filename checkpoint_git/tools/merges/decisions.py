@@ -180,8 +180,7 @@ def plan_file(case: Case, request: Request, now: int, asker: Asker | None) -> Re
             return _check(resolved, now)
         findings = [_find_undecided(case, conflict, now) for conflict in decided.remaining]
         # git's own text merge becomes ours, of which only true conflicts are left
-        action: Literal["leave", "write"] = "leave" if decided.merged.data == case.stored else "write"
-        return resolved._replace(findings=findings, action=action)
+        return resolved._replace(findings=findings, action="leave" if decided.merged.data == case.stored else "write")
     side = choose(conflicts[0])
     if side is None:
         return Resolved(case, conflicts, findings=[_find_undecided(case, conflicts[0], now)])
@@ -241,10 +240,8 @@ def _find_undecided(case: Case, conflict: Conflict, now: int) -> Finding:
     if case.merged is None:
         message = f"undecided: the whole file: {describe_sides(case)}"
     else:
-        ours, base, theirs = (
-            say_value(None if held is None else canonical_text(held.value)) for held in conflict.sides
-        )
+        values = (None if held is None else canonical_text(held.value) for held in conflict.sides)
+        ours, base, theirs = map(say_value, values)
         message = f"undecided at {', '.join(conflict.places)}: ours {ours}, theirs {theirs} (base {base})"
-    return Finding(
-        "resolve/undecided", "error", message, case.path, conflict.where, hint=_say_choices(case, conflict, now)
-    )
+    hint = _say_choices(case, conflict, now)
+    return Finding("resolve/undecided", "error", message, case.path, conflict.where, hint=hint)

@@ -123,12 +123,10 @@ def find_hit_findings(event: Event, hits: list[Hit], hint: str) -> list[Finding]
     for hit in hits:
         counts[hit.path, hit.kind, hit.meant] += 1
         if counts[hit.path, hit.kind, hit.meant] <= MOST_TOLD:
-            does, did = _DOES[hit.kind]
+            code, (does, did) = CODES[hit.kind][0], _DOES[hit.kind]
             meant = "; it seems to be meant" if hit.meant else ""
             message = f"{name} {did if event.commit else does}: {hit.said}{meant}"
-            found.append(
-                Finding(CODES[hit.kind][0], _level(hit.meant), message, hit.path, hit.where, hit.line, hint=hint)
-            )
+            found.append(Finding(code, _level(hit.meant), message, hit.path, hit.where, hit.line, hint=hint))
     for (path, kind, is_meant), count in counts.items():
         if count > MOST_TOLD:
             message = f"{name}: {count - MOST_TOLD} more of this kind here"

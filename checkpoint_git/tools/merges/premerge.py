@@ -109,9 +109,8 @@ def _is_same(versions: list[bytes]) -> bool:
 
 def _make_message(request: Request, count: int) -> str:
     # Names are untrusted: what services take for commands is left out of them
-    base, head = (
-        _UNSAFE_IN_NAME.sub("?", shorten(name, LONGEST_NAME)) for name in (request.base_name, request.head_name)
-    )
+    names = (request.base_name, request.head_name)
+    base, head = (_UNSAFE_IN_NAME.sub("?", shorten(name, LONGEST_NAME)) for name in names)
     return (
         f"Merge {base} into {head}\n\n"
         f"Both sides changed {plural(count, 'checkpoint')}; merged field by field, not as text.\n\n"
@@ -137,7 +136,6 @@ def _push(request: Request, commit: str, env: Env) -> None:
         raise MovedError(f"{branch} moved: {places}; nothing was pushed", hint)
     if now != commit:
         did = "refused" if reply.kind == "refused" else "did not confirm"
-        hint = (
-            f"{made}; run it again: it is safe to. May this job's identity push there? a protected branch has to let it"
-        )
+        asked = "May this job's identity push there? a protected branch has to let it"
+        hint = f"{made}; run it again: it is safe to. {asked}"
         raise CheckpointError(f"the remote {did} the push to {branch}: {reply.said}", hint)

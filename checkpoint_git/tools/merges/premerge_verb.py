@@ -160,6 +160,7 @@ def _advise(request: Request) -> list[Line]:
 
 def _data(request: Request, done: Premerge) -> dict[str, Any]:
     merged = done.merged
+    left = merged.remaining if merged else ()
     return {
         "action": "premerge",
         "state": done.state,
@@ -168,11 +169,9 @@ def _data(request: Request, done: Premerge) -> dict[str, Any]:
         "merge_bases": list(merged.bases) if merged else [],
         "merged": [file.path for file in merged.files] if merged else [],
         "plain": {"conflicts": list(done.plain_conflicts), "mixed_up": list(done.mixed_up)},
-        "remaining": [
-            {**one._asdict(), "clashes": [clash._asdict() for clash in one.clashes]} for one in merged.remaining
-        ] if merged else [],
+        "remaining": [{**one._asdict(), "clashes": [clash._asdict() for clash in one.clashes]} for one in left],
         "tree": merged.tree if merged and merged.is_clean else None,
         "commit": done.commit or None,
         "pushed": done.pushed,
         "dry_run": request.dry_run,
-    }  # fmt: skip
+    }

@@ -249,7 +249,6 @@ def _file_data(file: Resolved) -> dict[str, Any]:
 
 
 def _conflict_data(conflict: Conflict) -> dict[str, Any]:
-    sides = {
-        NAMES[side]: jsontext.load(jsonwrite.render(held.value)) for side, held in enumerate(conflict.sides) if held
-    }
+    held = {NAMES[side]: each.value for side, each in enumerate(conflict.sides) if each}
+    sides = {name: jsontext.load(jsonwrite.render(value)) for name, value in held.items()}
     return {"where": conflict.where, "places": list(conflict.places), **sides}

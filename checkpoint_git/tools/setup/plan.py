@@ -77,9 +77,8 @@ def plan_attributes(survey: Survey, wanted: Wanted) -> list[Step]:
     # git reads .gitattributes from the side that it stands on: on a branch older than our lines it would never start
     # the driver (measured). info/attributes counts on every branch and in every linked worktree.
     files = _attribute_files(survey)
-    named = [
-        f"{label}:{number}" for label, state in files for number in attributes.find_other_driver(state.data or b"")
-    ]
+    lines = ((label, attributes.find_other_driver(state.data or b"")) for label, state in files)
+    named = [f"{label}:{number}" for label, numbers in lines for number in numbers]
     if (named or survey.merge_attribute == attributes.OTHER_DRIVER) and not wanted.adopt:
         where = ", ".join(named) or "an attributes file"
         text = f"{where} gives checkpoints to the merge driver {attributes.OTHER_DRIVER}, so ours is not used"
