@@ -2,7 +2,7 @@
 
 import os
 import shlex
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from checkpoint_git.core.errors import CheckpointError
@@ -21,7 +21,7 @@ from checkpoint_git.git.worktree import read_changed
 from checkpoint_git.merge.repair import Past, Repaired, remake, repair
 from checkpoint_git.protocols.write import find_new_errors
 from checkpoint_git.tools.merges.findings import NOT_REPAIRED, AuditedFile, AuditedMerge, Event
-from checkpoint_git.tools.merges.judged import Schema, Schemas, key_of, list_damage
+from checkpoint_git.tools.merges.judged import Key, Schema, Schemas, key_of, list_damage
 
 SUBJECT = "Repair what merges did to checkpoints"
 _MOST_REFUSED = 10  # places of one file that are reported
@@ -102,17 +102,19 @@ def _plan_file(
 ) -> None:
     data, merges = before, list[str]()
     for event, file in files:
+        wanted = {key_of(hit.entry) for hit in file.hits if hit.entry and not hit.meant}
         hint = f"checkpoint audit explain {event.commit[:12]} -- {shlex.quote(path)}"
         if event.squash:
             hint = "look at both sides, and write what is missing"
-        repaired = _repair(file, data, schema)
+        repaired = _repair(file, data, schema, wanted)
         if isinstance(repaired, str):
             plan.refused.append(_refuse(path, "", repaired, hint))
             continue
         refused = repaired.refused
         if repaired.data != data:
-            refused = refused or tuple(_list_left(file, repaired.data))
             data = repaired.data
+            left = [] if refused else [one for one in list_damage(file.judged.explain(data)) if key_of(one) in wanted]
+            refused += tuple((one.where, f"{shorten(one.name, 80)} is as it was") for one in left)
             merges.append(event.commit)
         plan.refused.extend(_refuse(path, where, why, hint) for where, why in refused[:_MOST_REFUSED])
     errors = [] if data == before else find_new_errors(path, data, [before], now)
@@ -123,7 +125,7 @@ def _plan_file(
         plan.files.append(FileRepair(path, before, data, tuple(merges)))
 
 
-def _repair(file: AuditedFile, data: bytes, schema: Schema) -> Repaired | str:
+def _repair(file: AuditedFile, data: bytes, schema: Schema, wanted: set[Key]) -> Repaired | str:
     judged, versions = file.judged, file.judged.file
     if versions.first is None or versions.second is None:
         return "one side does not have the file: decide by hand"
@@ -131,18 +133,10 @@ def _repair(file: AuditedFile, data: bytes, schema: Schema) -> Repaired | str:
     if not judged.is_readable and data == versions.result:
         made = remake(past, schema)
         return "both sides changed the same fields: decide by hand" if made is None else Repaired(made, ())
-    wanted = {key_of(hit.entry) for hit in file.hits if hit.entry and not hit.meant}
     try:
         return repair(past, data, schema, lambda entry: key_of(entry) in wanted, whole=file.how == "lines")
     except JsonTextError as error:
         return f"it cannot be read as JSON: {error.message}"
-
-
-def _list_left(file: AuditedFile, after: bytes) -> Iterator[tuple[str, str]]:
-    wanted = {key_of(hit.entry) for hit in file.hits if hit.entry and not hit.meant}
-    for entry in list_damage(file.judged.explain(after)):
-        if key_of(entry) in wanted:
-            yield entry.where, f"{shorten(entry.name, 80)} is as it was"
 
 
 def write_plan(plan: Plan, on_wait: Callable[[], None]) -> str:
