@@ -12,14 +12,9 @@ from checkpoint_git.git.run import run_git
 from checkpoint_git.git.staged import pathspecs
 
 # Where clones keep the heads of pull requests, as servers name them and as people fetch them.
-_REFS = (
-    "refs/pull",
-    "refs/merge-requests",
-    "refs/remotes/*/pull/**",
-    "refs/remotes/*/pr/**",
-    "refs/remotes/*/merge-requests/**",
-)
-_NUMBERED = re.compile(r"/(pull|pr|merge-requests)/([1-9][0-9]{0,8})(?:/head)?$")
+_FOLDERS = ("pull", "pr", "merge-requests")
+_REFS = ("refs/pull", "refs/merge-requests", *(f"refs/remotes/*/{folder}/**" for folder in _FOLDERS))
+_NUMBERED = re.compile(rf"/({'|'.join(_FOLDERS)})/([1-9][0-9]{{0,8}})(?:/head)?$")
 _APPENDED = re.compile(r"\(#([1-9][0-9]{0,8})\)\s*$")
 _SEEN = re.compile(r"^See merge request [^\s!]{0,200}!([1-9][0-9]{0,8})\s*$", re.MULTILINE)
 _REVERTS = re.compile(r"This reverts commit ([0-9a-f]{40}(?:[0-9a-f]{24})?)\b")
