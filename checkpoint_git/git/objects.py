@@ -308,8 +308,7 @@ def diff_parents(
 
 def diff_index(cwd: str, since: str, pathspecs: Sequence[str] = ()) -> list[Change]:
     start = [since] if has_commit(cwd, since) else []
-    words = ["diff", "--cached", *_RAW[1:], "--no-renames", *start, "--", *pathspecs]
-    return parse_changes(run_git(words, cwd).out)
+    return parse_changes(run_git(["diff", "--cached", *_RAW[1:], "--no-renames", *start, "--", *pathspecs], cwd).out)
 
 
 def diff_work_tree(cwd: str, since: str, pathspecs: Sequence[str] = ()) -> list[Change]:

@@ -63,8 +63,7 @@ def read_arrivals(
     plain = sorted({path for path, _, _ in brought} - odd)
     told: set[tuple[str, str, str]] = set()
     for start in range(0, len(tips), _TIPS_AT_ONCE) if brought else ():
-        some = tips[start : start + _TIPS_AT_ONCE]
-        names = [(tip, path) for tip in some for path in plain]
+        names = [(tip, path) for tip in tips[start : start + _TIPS_AT_ONCE] for path in plain]
         headers = objects.read_headers(repository, [f"{tip}:{path}" for tip, path in names], env)
         for (tip, path), header in zip(names, headers, strict=True):
             modes = (*objects.FILE_MODES, objects.SYMLINK) if header.kind == "blob" else ()

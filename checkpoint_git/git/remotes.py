@@ -70,8 +70,7 @@ def network_env(env: Mapping[str, str]) -> dict[str, str]:
 def check_branch(cwd: str, name: str, *, is_new: bool = False) -> str:
     """Named "x" or "refs/heads/x". is_new: one that git itself would make. Raises CheckpointError for what is none."""
     short = name.removeprefix(HEADS)
-    fits = short.isprintable() and len(short) <= _LONGEST_BRANCH
-    fits = fits and short != "" and not short.startswith("refs/")
+    fits = short.isprintable() and 0 < len(short) <= _LONGEST_BRANCH and not short.startswith("refs/")
     fits = fits and not (is_new and (short in ("@", "HEAD") or short.startswith("-")))
     is_plain = short.isascii() and short.replace("-", "").replace("_", "").isalnum()  # most are: git need not be asked
     if not fits or not (is_plain or run_git(["check-ref-format", f"{HEADS}{short}"], cwd, check=False).code == 0):

@@ -117,8 +117,7 @@ def find_mixture(lists: Lists, item: Node) -> str:
 
 def is_like(left: dict[str, Node], right: dict[str, Node]) -> bool:
     # one is an edit of the other: they share at least half of what the smaller one holds
-    shared = sum(_holds(right, key, node) for key, node in left.items())
-    return 2 * shared >= min(len(left), len(right))
+    return 2 * sum(_holds(right, key, node) for key, node in left.items()) >= min(len(left), len(right))
 
 
 def is_reworded(lost: str, written: str) -> bool:

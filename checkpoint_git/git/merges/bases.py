@@ -27,8 +27,7 @@ class Graph(NamedTuple):
 
 def read_base_ids(cwd: str, commits: Sequence[str], env: Env = None, *, octopus: bool = False) -> list[str]:
     """Several after a criss-cross, none for unrelated histories."""
-    words = ["merge-base", *(["--octopus"] if octopus else []), "--all", *commits]
-    result = run_git(words, cwd, env=env, check=False)
+    result = run_git(["merge-base", *(["--octopus"] if octopus else []), "--all", *commits], cwd, env=env, check=False)
     return result.out.decode().split() if result.code == 0 else []
 
 

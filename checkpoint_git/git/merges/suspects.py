@@ -20,8 +20,7 @@ def read_recent_merges(cwd: str, now: int, env: Env = None) -> list[str]:
     """HEAD's merges of the 90 days before `now`, newest first; of the newest 5,000 commits, 200 at most."""
     words = [f"--max-count={MOST_COMMITS}", f"--since=@{max(now - DAYS * 86_400, 0)} +0000", "HEAD"]
     out = run_git(["rev-list", "--parents", *words, "--"], cwd, env=env, check=False).out
-    rows = [line.split() for line in out.decode().splitlines()]
-    return [row[0] for row in rows if len(row) > 2][:MOST_MERGES]
+    return [row[0] for row in map(str.split, out.decode().splitlines()) if len(row) > 2][:MOST_MERGES]
 
 
 class _Change(NamedTuple):

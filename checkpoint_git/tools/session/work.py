@@ -78,8 +78,7 @@ def _read_moves(git_dir: str, after: int) -> list[tuple[str, str, int]]:
             lines = stream.read(_LOG_BYTES).decode("utf-8", "replace").split("\n")
     except OSError:
         return []
-    found = [match for line in lines if (match := _MOVE.match(line))]
-    moves = [(match[1], match[2], int(match[3])) for match in found]
+    moves = [(match[1], match[2], int(match[3])) for line in lines if (match := _MOVE.match(line))]
     return [move for move in moves if (move[2] + 1) * SECOND > after]
 
 

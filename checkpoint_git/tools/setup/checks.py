@@ -240,8 +240,7 @@ def find_unreachable_hooks(facts: SetupFacts) -> Iterator[Finding]:
 def _describe_work_by_hand(hook: HookFile) -> str:
     if hook.state == "damaged":
         return f"remove our lines from {hook.path}, beginning and end marks too, then run `checkpoint init`"
-    is_closed = hook.state == "foreign" and why_not_extend(hook)
-    return write_recipe(hook.name, hook.path, hook.data) if is_closed else ""
+    return write_recipe(hook.name, hook.path, hook.data) if hook.state == "foreign" and why_not_extend(hook) else ""
 
 
 def _is_reached(hook: HookFile, setup: Installation) -> bool:
