@@ -206,12 +206,10 @@ def _excuse(context: ExplainContext, rule: "Schema", found: list[Entry], lists: 
     written = [entry for entry in found if entry.verdict == "edited" and entry.first is entry.second is None]
     if max(len(written), sum(entry.verdict == "lost" for entry in found)) > MOST_COMPARED:
         written = []
-    excused = []
-    for entry in found:
-        if entry.verdict == "lost" and entry.result is None:
-            entry = _excused(context, rule, entry, written, lists)
-        excused.append(entry)
-    return excused
+    return [
+        _excused(context, rule, entry, written, lists) if entry.verdict == "lost" and entry.result is None else entry
+        for entry in found
+    ]
 
 
 def _excused(context: ExplainContext, rule: "Schema", entry: Entry, written: list[Entry], lists: Lists) -> Entry:

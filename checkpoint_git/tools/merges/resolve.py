@@ -23,17 +23,14 @@ from checkpoint_git.protocols.write import Tell, say_waiting
 from checkpoint_git.tools.merges.decisions import TAKES, Asker, Request, Resolved, plan_file
 from checkpoint_git.tools.merges.unmerged import NAMES, Case, list_conflicts, read_case, read_marked_case
 
-# git's operation -> (what the two sides are in it, how it goes on)
-_OPERATIONS = {
-    "merge": ("a merge: ours is your branch, theirs the one that is merged into it", "git commit"),
-    "rebase": (
-        "a rebase: ours is the branch you rebase onto (upstream), theirs is your commit",
-        "git rebase --continue",
-    ),
-    "cherry-pick": ("a cherry-pick: ours is your branch, theirs the picked commit", "git cherry-pick --continue"),
-    "revert": ("a revert: ours is your branch, theirs the state before the reverted commit", "git revert --continue"),
-    "am": ("git am: ours is your branch, theirs the patch", "git am --continue"),
-    "": ("", "git commit"),
+# what the two sides are in git's operation
+_SIDES = {
+    "merge": "a merge: ours is your branch, theirs the one that is merged into it",
+    "rebase": "a rebase: ours is the branch you rebase onto (upstream), theirs is your commit",
+    "cherry-pick": "a cherry-pick: ours is your branch, theirs the picked commit",
+    "revert": "a revert: ours is your branch, theirs the state before the reverted commit",
+    "am": "git am: ours is your branch, theirs the patch",
+    "": "",
 }
 
 
@@ -90,7 +87,7 @@ def resolve(
     _check_wheres(cases, request)
     operation = read_operation(top.git_dir)
     if asker:
-        asker.preface = _OPERATIONS[operation][0]
+        asker.preface = _SIDES[operation]
     files = []
     for case in cases:
         planned = plan_file(case, request, now, asker)
@@ -178,7 +175,8 @@ def _apply(top: Top, planned: Resolved, on_wait: Tell) -> Resolved:
 
 
 def _make_outcome(result: ResolveResult, dry_run: bool) -> Outcome:
-    sides, go_on = _OPERATIONS[result.operation]
+    sides = _SIDES[result.operation]
+    go_on = "git commit" if result.operation in ("", "merge") else f"git {result.operation} --continue"
     if result.is_empty and result.operation in ("cherry-pick", "revert", "am"):
         go_on = f"git {result.operation} --skip (nothing is left of it to commit)"
     elif not result.operation and result.has_stash:
