@@ -6,8 +6,7 @@ from typing import TYPE_CHECKING, NamedTuple, NoReturn, Self
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.jsontext import MAX_BYTES
-from checkpoint_git.git.run import LACKING, run_git, start_git
-from checkpoint_git.git.run import Env as Env  # for who reads objects
+from checkpoint_git.git.run import LACKING, Env, run_git, start_git
 
 if TYPE_CHECKING:
     import subprocess

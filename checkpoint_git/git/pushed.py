@@ -4,8 +4,8 @@ from collections.abc import Iterable, Sequence
 from typing import NamedTuple
 
 from checkpoint_git.core.errors import CheckpointError
-from checkpoint_git.git.objects import Change, Env, diff_parents, diff_trees, has_commit, read_commit
-from checkpoint_git.git.run import run_git
+from checkpoint_git.git.objects import Change, diff_parents, diff_trees, has_commit, read_commit
+from checkpoint_git.git.run import Env, run_git
 from checkpoint_git.git.staged import Loss, Staged, find_losses, pathspecs, read_committed, sort_out, top_glob
 from checkpoint_git.protocols.registry import protocol_of, with_siblings
 

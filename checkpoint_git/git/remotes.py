@@ -16,8 +16,7 @@ from checkpoint_git.git.history.history import is_shallow
 from checkpoint_git.git.history.log import read_boundary
 from checkpoint_git.git.merges.bases import read_base_ids
 from checkpoint_git.git.merges.merges import UNSHALLOW
-from checkpoint_git.git.objects import Env
-from checkpoint_git.git.run import LAZY_FETCH, NO_HOOKS, GitResult, clean_env, run_git, start_git
+from checkpoint_git.git.run import LAZY_FETCH, NO_HOOKS, Env, GitResult, clean_env, run_git, start_git
 
 Kind = Literal["arrived", "lost", "refused", "hook", "unknown"]
 

@@ -6,13 +6,14 @@ from typing import Literal, NamedTuple
 
 from checkpoint_git.core.jsontext import MAX_BYTES
 from checkpoint_git.git import objects
+from checkpoint_git.git.run import Env
 from checkpoint_git.protocols.registry import KINDS, protocol_of, with_siblings
 
 
 class Files:
     """(path, content), sorted by path, read one by one. EFBIG in place of what is too large for a checkpoint."""
 
-    def __init__(self, work_tree: str, entries: Sequence[objects.IndexEntry] = (), env: objects.Env = None) -> None:
+    def __init__(self, work_tree: str, entries: Sequence[objects.IndexEntry] = (), env: Env = None) -> None:
         self._work_tree, self._env = work_tree, env
         self.entries = sorted(entries)
 
@@ -67,7 +68,7 @@ def read_committed(work_tree: str, rev: str, only: Collection[str] | None = None
     return sort_out(work_tree, wanted)
 
 
-def sort_out(work_tree: str, entries: Iterable[objects.IndexEntry], env: objects.Env = None) -> Staged:
+def sort_out(work_tree: str, entries: Iterable[objects.IndexEntry], env: Env = None) -> Staged:
     own = [entry for entry in entries if protocol_of(entry.path)]
     whole = [entry for entry in own if entry.stage == 0]
     return Staged(

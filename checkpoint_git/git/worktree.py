@@ -3,8 +3,8 @@
 import os
 from collections.abc import Iterable, Mapping, Sequence
 
-from checkpoint_git.git.objects import Env, read_index
-from checkpoint_git.git.run import clean_env, read_names
+from checkpoint_git.git.objects import read_index
+from checkpoint_git.git.run import Env, clean_env, read_names
 from checkpoint_git.git.staged import pathspecs
 from checkpoint_git.protocols.registry import KINDS
 

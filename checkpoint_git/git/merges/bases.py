@@ -5,8 +5,7 @@ from heapq import heappop, heappush
 from typing import NamedTuple
 
 from checkpoint_git.core.errors import CheckpointError
-from checkpoint_git.git.objects import Env
-from checkpoint_git.git.run import run_git
+from checkpoint_git.git.run import Env, run_git
 
 _FEW = 200  # merges whose bases git is asked for one by one: a walk through all of a long history costs as much
 _DEEPEST = 8  # how far merge bases of merge bases are followed

@@ -10,8 +10,8 @@ from checkpoint_git.git.attributes import read_attribute
 from checkpoint_git.git.driver_settings import JSON_DRIVER, Choices, read_driver_command
 from checkpoint_git.git.merges.bases import read_base_ids
 from checkpoint_git.git.merges.merges import read_contents, read_files_at
-from checkpoint_git.git.objects import FILE_MODES, GITLINK, Env, IndexEntry, blob_id, read_blob, read_index
-from checkpoint_git.git.run import read_names, run_git
+from checkpoint_git.git.objects import FILE_MODES, GITLINK, IndexEntry, blob_id, read_blob, read_index
+from checkpoint_git.git.run import Env, read_names, run_git
 from checkpoint_git.git.staged import pathspecs
 from checkpoint_git.protocols.registry import is_merged
 

@@ -11,8 +11,8 @@ from checkpoint_git.git import objects
 from checkpoint_git.git.history.history import is_shallow
 from checkpoint_git.git.history.log import read_boundary
 from checkpoint_git.git.merges.bases import Base, list_ids, read_all_bases
-from checkpoint_git.git.objects import Change, Entry, Env
-from checkpoint_git.git.run import run_git
+from checkpoint_git.git.objects import Change, Entry
+from checkpoint_git.git.run import Env, run_git
 from checkpoint_git.git.staged import pathspecs
 from checkpoint_git.protocols.registry import is_merged, protocol_of
 

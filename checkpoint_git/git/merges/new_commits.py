@@ -9,8 +9,8 @@ from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.git.isolated_dir import open_sealed
 from checkpoint_git.git.merges.conflicts import find_top
 from checkpoint_git.git.merges.trees import write_blobs, write_tree
-from checkpoint_git.git.objects import Entry, Env, find_commit, read_blob, read_commit, read_tree
-from checkpoint_git.git.run import run_git
+from checkpoint_git.git.objects import Entry, find_commit, read_blob, read_commit, read_tree
+from checkpoint_git.git.run import Env, run_git
 
 # For an environment without a configured name, as a job of a forge mostly has none.
 FALLBACK_NAME, FALLBACK_EMAIL = "checkpoint-git", "checkpoint-git@localhost"

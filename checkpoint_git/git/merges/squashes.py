@@ -7,8 +7,7 @@ from typing import NamedTuple
 
 from checkpoint_git.git.merges.bases import read_base_ids
 from checkpoint_git.git.merges.merges import Commit
-from checkpoint_git.git.objects import Env
-from checkpoint_git.git.run import run_git
+from checkpoint_git.git.run import Env, run_git
 from checkpoint_git.git.staged import pathspecs
 
 # Where clones keep the heads of pull requests, as servers name them and as people fetch them.

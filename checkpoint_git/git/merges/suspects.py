@@ -5,8 +5,8 @@ from typing import NamedTuple
 
 from checkpoint_git.git.merges.bases import read_bases_of_all
 from checkpoint_git.git.merges.merges import Commit, read_commits, read_contents
-from checkpoint_git.git.objects import Env, diff_tree_pairs, read_headers
-from checkpoint_git.git.run import run_git
+from checkpoint_git.git.objects import diff_tree_pairs, read_headers
+from checkpoint_git.git.run import Env, run_git
 from checkpoint_git.git.staged import pathspecs
 from checkpoint_git.protocols.registry import protocol_of
 

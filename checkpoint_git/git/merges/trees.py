@@ -8,8 +8,8 @@ from typing import NamedTuple
 from checkpoint_git.git import isolated_dir
 from checkpoint_git.git.merges.bases import read_base_ids
 from checkpoint_git.git.merges.merges import Commit, read_commits
-from checkpoint_git.git.objects import Entry, Env, diff_trees, read_tree
-from checkpoint_git.git.run import USAGE_ERROR, check_git_version, fetching_env, git_error, run_git
+from checkpoint_git.git.objects import Entry, diff_trees, read_tree
+from checkpoint_git.git.run import USAGE_ERROR, Env, check_git_version, fetching_env, git_error, run_git
 from checkpoint_git.git.staged import pathspecs
 from checkpoint_git.protocols.registry import is_merged
 

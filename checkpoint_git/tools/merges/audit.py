@@ -15,8 +15,8 @@ from checkpoint_git.git.merges.merges import UNSHALLOW, Commit, read_commits, re
 from checkpoint_git.git.merges.squashes import read_reverts, read_squashes
 from checkpoint_git.git.merges.suspects import read_outside, read_suspects
 from checkpoint_git.git.merges.trees import Plain, open_plain
-from checkpoint_git.git.objects import Env, find_commit, find_missing, read_commit
-from checkpoint_git.git.run import offline_env, run_git
+from checkpoint_git.git.objects import find_commit, find_missing, read_commit
+from checkpoint_git.git.run import Env, offline_env, run_git
 from checkpoint_git.protocols.write import say_waiting
 from checkpoint_git.tools.merges.audit_fix import Plan, plan_data, plan_repair, write_plan
 from checkpoint_git.tools.merges.findings import (

@@ -9,8 +9,8 @@ from checkpoint_git.git.merges.bases import is_ancestor
 from checkpoint_git.git.merges.conflicts import read_choices
 from checkpoint_git.git.merges.merges import read_commits
 from checkpoint_git.git.merges.trees import open_plain
-from checkpoint_git.git.objects import Env, has_commit, read_commit
-from checkpoint_git.git.run import clean_env, fetching_env, run_git
+from checkpoint_git.git.objects import has_commit, read_commit
+from checkpoint_git.git.run import Env, clean_env, fetching_env, run_git
 from checkpoint_git.git.staged import pathspecs
 from checkpoint_git.tools.merges import premerge_verb
 from checkpoint_git.tools.merges.audit import AuditRange, audit_range, make_outcome, read_squash

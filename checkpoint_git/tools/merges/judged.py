@@ -7,7 +7,7 @@ from checkpoint_git.core.terminal_text import say_value
 from checkpoint_git.git.driver_settings import Choices
 from checkpoint_git.git.merges.merges import Versions
 from checkpoint_git.git.merges.suspects import read_later_versions
-from checkpoint_git.git.objects import Env
+from checkpoint_git.git.run import Env
 from checkpoint_git.merge.explain import VERSIONS, explain
 from checkpoint_git.merge.explanation import SAID_ONCE, Comparison, Entry, Explanation
 from checkpoint_git.merge.file import merge_bases

@@ -15,7 +15,8 @@ from checkpoint_git.git.merges import trees
 from checkpoint_git.git.merges.bases import read_base_ids
 from checkpoint_git.git.merges.conflicts import merge_as_text, read_choices
 from checkpoint_git.git.merges.merges import UNSHALLOW, read_contents
-from checkpoint_git.git.objects import Entry, Env, read_commit
+from checkpoint_git.git.objects import Entry, read_commit
+from checkpoint_git.git.run import Env
 from checkpoint_git.merge.conflicts import Clash, list_clashes
 from checkpoint_git.merge.file import merge_file
 from checkpoint_git.protocols.contract import open_room
