@@ -50,17 +50,17 @@ class HookFile(NamedTuple):
     calls_us: bool = False  # git runs it, or a tool's or git's own settings, and that calls `checkpoint hook`
 
 
-def find_bundled(name: str, package: str = PACKAGE) -> str:
+def find_bundled(name: str) -> str:
     # An installed package carries the folder as _NAME; a checkout has it at its top.
-    folders = (os.path.join(package, f"_{name}"), os.path.join(os.path.dirname(package), name))
+    folders = (os.path.join(PACKAGE, f"_{name}"), os.path.join(os.path.dirname(PACKAGE), name))
     folder = next((folder for folder in folders if os.path.isdir(folder)), None)
     if folder is None:
-        raise CheckpointError(f"the {name} are missing from {package}", "install checkpoint-git again")
+        raise CheckpointError(f"the {name} are missing from {PACKAGE}", "install checkpoint-git again")
     return folder
 
 
-def load_shims(package: str = PACKAGE) -> dict[str, bytes]:
-    folder = find_bundled("hooks", package)
+def load_shims() -> dict[str, bytes]:
+    folder = find_bundled("hooks")
     paths = " ".join(shlex.quote(word) for word in pathspecs()).encode()
     shims = {}
     for name in (*HOOKS, *SERVER_HOOKS):
