@@ -235,7 +235,7 @@ def find_recovery(state: State, now: int, session: str | None = None) -> list[St
     """session: who asks; None where nothing that runs is left alone."""
     steps = []
     for row, task in enumerate(state.tasks):
-        if isinstance(task, dict) and task.get("status") == "running":
+        if isinstance(task, dict) and tasks.is_running(task):
             path = task.get("output")
             if session is None or not _is_under_way(task, session):
                 output = store.read_output(state.place, path) if isinstance(path, str) and path else OutputFile()
@@ -258,7 +258,7 @@ def _is_under_way(task: Value, session: str) -> bool:
 
 def find_busy(state: State, session: str) -> list[str]:
     """The tasks that another session runs now."""
-    rows = [task for task in state.tasks if isinstance(task, dict) and task.get("status") == "running"]
+    rows = [task for task in state.tasks if isinstance(task, dict) and tasks.is_running(task)]
     return [task_name(task) for task in rows if task.get("session") != session and _is_under_way(task, session)]
 
 

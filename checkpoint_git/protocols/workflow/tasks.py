@@ -14,7 +14,8 @@ Value = dict[str, Any]
 Verdict = Literal["orphan", "done", "failed"]
 
 UNKNOWN_ZONE = 14 * HOUR  # how far a time without an offset may be from what it is taken for
-UNFINISHED = ("pending", "running", "in_progress", "incomplete", "partial", "not_started", "todo", "wip")
+RUNNING = ("running", "in_progress", "wip", "started", "executing")
+UNFINISHED = (*RUNNING, "pending", "incomplete", "partial", "not_started", "todo")
 _FAILED = "failed fail failing failure false no error errored rejected aborted crashed timeout timed_out"
 _SYNONYMS = {
     **dict.fromkeys(("complete", "completed", "done", "success", "succeeded", "ok", "passed"), "complete"),
@@ -44,6 +45,10 @@ def _read_count(value: Any) -> int:
 def is_open(task: Mapping[str, Any]) -> bool:
     """Whether something is left to be done; a status of somebody's own says nothing about that."""
     return read_status(task.get("status")) in (*UNFINISHED, "failed", "blocked")
+
+
+def is_running(task: Mapping[str, Any]) -> bool:
+    return read_status(task.get("status")) in RUNNING
 
 
 def read_status(said: Any) -> str:
@@ -95,7 +100,7 @@ def change_task(
 
 def _find_refusal(task: Value, verb: str, name: str) -> Finding | None:
     status, word = task.get("status"), quote_word(name)
-    if status == "running" and verb in ("start", "retry"):
+    if is_running(task) and verb in ("start", "retry"):
         return make_error("workflow/task-running", f"{quote(name)} is running already", "/tasks", RECOVER)
     if read_status(status) == "complete" and verb not in ("done", "retry"):
         hint = f"to do it once more: {_AGAIN} {word}"

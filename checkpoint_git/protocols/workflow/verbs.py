@@ -102,7 +102,7 @@ def _status(args: argparse.Namespace, invocation: Invocation) -> Outcome:
         return Outcome(data, [], trouble)
     approvals = read_approvals(place, args.approvals, invocation.env)
     plan = find_plan(state, approvals, find_recovery(state, invocation.now))
-    data["action"], data["reason"] = plan.action, plan.reason
+    data = {**_plan_data(plan), **data}
     lines: list[Block] = [
         Line(f"workflow {state.workflow_id}: {data['phase']} ({data['phase_status']})", "strong"),
         *_past_lines(state),

@@ -823,6 +823,29 @@ def test_what_is_written_is_valid_json_of_two_spaces(folder: Path) -> None:
         assert text == json.dumps(json.loads(text), indent=2) + "\n"
 
 
+@pytest.mark.parametrize("word", ["in_progress", "In-Progress", "wip", "started", "executing"])
+def test_an_agents_own_word_for_a_running_task_is_recovered_like_it(folder: Path, word: str) -> None:
+    rows = [task("a", word, output="out/a.json"), task("b", word, output="out/b.json"), task("c")]
+    write_workflow(folder, phase("IMPLEMENTATION"), execution(*rows))
+    write_output(folder, "out/b.json")
+    assert run(folder, "task", "start", "a").codes == ["workflow/task-running"]
+    ran = run(folder, "resume", "--yes")
+    assert [row["verdict"] for row in ran.outcome.data["recovered"]] == ["orphan", "done"]
+    assert [(row["status"], row["attempts"]) for row in read_json(folder / EXECUTION)["tasks"][:2]] == [
+        ("pending", 1),
+        ("complete", 0),
+    ]
+    assert ran.outcome.data["tasks"] == ["a", "c"]
+
+
+def test_status_names_the_agent_and_what_the_user_chooses_from(folder: Path) -> None:
+    write_workflow(folder, phase("ARCHITECTURE"))
+    assert run(folder, "status").outcome.data["agent"] == "Architects"
+    write_output(folder, "memory/reports/designs/a.json")
+    data = run(folder, "status").outcome.data
+    assert (data["action"], data["options"]) == ("ask_approval", ["memory/reports/designs/a.json"])
+
+
 # beside the skills
 
 
