@@ -244,6 +244,12 @@ def test_a_server_that_misbehaves_is_a_warning(repo: GitRepo, tmp_path: Path, ho
     assert answer["findings"][0]["code"] == "memory/unavailable"
 
 
+def test_what_a_server_said_before_it_ended_is_its_error_and_not_its_last_line(repo: GitRepo, tmp_path: Path) -> None:
+    trace = "Error: Cannot find module 'zod'\\n  code: 'MODULE_NOT_FOUND'\\n}\\n\\nNode.js v22.1.0\\n"
+    configure(repo, write_server(tmp_path / "server.py", f'sys.stderr.write("{trace}")'))
+    assert "it said: Error: Cannot find module 'zod'" in memory(repo, "load")["findings"][0]["message"]
+
+
 def test_a_server_that_dies_in_the_middle_is_a_warning(script: str, repo: GitRepo, tmp_path: Path) -> None:
     graph = put_graph(tmp_path / "graph.jsonl")
     dying = f"""

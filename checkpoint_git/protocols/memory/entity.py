@@ -7,17 +7,8 @@ from typing import Any, NamedTuple
 from checkpoint_git.core.clock import read_instant, write_instant
 from checkpoint_git.protocols.memory.layout import ENTITY_TYPE
 
-KEYS = (
-    "initiative",
-    "milestone",
-    "phase",
-    "last_action",
-    "next_action",
-    "context_files",
-    "timestamp",
-    "session_duration",
-    "files_modified",
-)
+_STANDARD = ("initiative", "milestone", "phase", "last_action", "next_action", "context_files", "timestamp")
+KEYS = (*_STANDARD, "session_duration", "files_modified")
 OWNER = "repository"  # the field that says whose checkpoint it is
 FIELD = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
 _SKEW = 60  # seconds that another machine's clock may be ahead

@@ -57,7 +57,7 @@ def sync(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     path = _find_document(invocation.cwd, args.words[0] if args.words else "")
     data = _read_bytes(path)
     text, value = _parse(path, data)
-    document = check_shape(value)
+    document = check_shape(value, escape_controls(path))
     copy = ""
     with graph.open_checkpoint(args, invocation) as (transport, home):
         name = store.find_name(transport, home, _read_text(document, "initiative"))
@@ -114,23 +114,23 @@ def _is_other(
     return True
 
 
-def check_shape(document: Any) -> dict[str, Any]:
+def check_shape(document: Any, shown: str) -> dict[str, Any]:
+    """shown: the file's name, for messages."""
     if document is None:
         return {}
     if not isinstance(document, dict):
-        raise CheckpointError("the status file is not a mapping", "its top level holds active, sessions and resume")
+        raise CheckpointError(f"{shown}: it is not a mapping", "its top level holds active, sessions and resume")
     found = ", ".join(key for key in _OTHER_SHAPE if key in document)
     if found and "active" not in document:
-        message = f"this is a status file of another kind: it has {found}, and no active"
+        message = f"{shown}: a status file of another kind: it has {found}, and no active"
         raise CheckpointError(message, "sync needs active, sessions and resume; name such a file")
-    for key, kind in (("active", dict), ("resume", dict), ("sessions", list)):
-        if not isinstance(document.get(key), kind | None):
-            raise _unknown_form(key)
+    for field in FIELDS:
+        try:
+            _read_text(document, field)
+        except TypeError:
+            message = f"{shown}: {_place(field)} has an unknown form"
+            raise CheckpointError(message, f"fix it by hand: {_place(field)} is a text, or a list of texts") from None
     return document
-
-
-def _unknown_form(place: str) -> CheckpointError:
-    return CheckpointError(f"{place} in the status file has an unknown form", "fix it by hand")
 
 
 def compare(
@@ -167,28 +167,26 @@ def _place(field: str) -> str:
 
 
 def _read_text(document: Mapping[str, Any], field: str) -> str:
+    """Raises TypeError for an unknown form."""
     value = _find(document, field)
-    items = value if isinstance(value, list) else []
-    if isinstance(value, dict) or not all(isinstance(item, str | int | float) for item in items):
-        raise _unknown_form(_place(field))
-    if isinstance(value, list):
-        return _SEPARATORS.get(field, ", ").join(map(str, value)).strip()
-    if isinstance(value, bool):
-        return str(value).lower()
-    return "" if value is None else str(value).strip()
+    items = value if isinstance(value, list) else [] if value is None else [value]
+    if not all(isinstance(item, str | int | float) for item in items):
+        raise TypeError
+    texts = [str(item).lower() if isinstance(item, bool) else str(item) for item in items]
+    return _SEPARATORS.get(field, ", ").join(texts).strip()
 
 
 def _find(document: Mapping[str, Any], field: str) -> Any:
     value: Any = document
     for step in FIELDS[field]:
-        if value is None or (isinstance(step, int) and not value):
+        if value is None or (isinstance(step, int) and value == []):
             return None
         if isinstance(value, list) and isinstance(step, int):
             value = value[step]
-        elif isinstance(value, dict):
+        elif isinstance(value, dict) and isinstance(step, str):
             value = value.get(step)
         else:
-            raise _unknown_form(_place(field))
+            raise TypeError
     return value
 
 

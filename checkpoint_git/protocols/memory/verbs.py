@@ -1,12 +1,12 @@
 """`checkpoint memory`: where an initiative stands, kept in the graph of a memory server across sessions."""
 
 import argparse
-import json
 import os
 from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+from checkpoint_git.core import jsontext
 from checkpoint_git.core.clock import age_text, write_instant
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
@@ -136,24 +136,28 @@ def _split(word: str) -> tuple[str, str]:
 
 
 def _read_file(path: str, invocation: Invocation) -> dict[str, str]:
+    shown, hint = f"--fields {escape_controls(shorten(path, 200))}", 'a JSON object of texts: {"phase": "review"}'
     try:
         if path == "-":
             text = invocation.stdin.read(8 * store.MAX_VALUE)
         else:
             with open(os.path.join(invocation.cwd, path), encoding="utf-8") as stream:
                 text = stream.read(8 * store.MAX_VALUE)
-        value = json.loads(text)
+        value = jsontext.load(text)
         if isinstance(value, dict) and isinstance(value.get("observations"), list):  # a copy that was kept
             (entity,) = read_entities([value])
             fields = read_entity(entity).fields
             value = {key: fields[key] for key in fields if key not in ("timestamp", OWNER)}
-    except (OSError, ValueError, RecursionError) as error:
+    except jsontext.JsonTextError as error:
+        raise CheckpointError(f"{shown}:{error.line}: {escape_controls(error.message)}", hint) from None
+    except (OSError, ValueError) as error:
         why = (error.strerror if isinstance(error, OSError) else "") or escape_controls(str(error))
-        message = f"--fields {escape_controls(shorten(path, 200))} could not be read: {why}"
-        raise CheckpointError(message, 'a JSON object of texts: {"phase": "review"}') from None
-    if not isinstance(value, dict) or not all(isinstance(item, str) for item in value.values()):
-        raise CheckpointError("--fields is not a JSON object of texts", 'for example {"phase": "review"}')
-    return value
+        raise CheckpointError(f"{shown} could not be read: {why}", hint) from None
+    odd = [key for key, item in value.items() if not isinstance(item, str)] if isinstance(value, dict) else [""]
+    if odd:
+        what = f"/{escape_controls(shorten(odd[0], 60))} is not a text" if odd[0] else "it is not an object of texts"
+        raise CheckpointError(f"{shown}: {what}", hint)
+    return dict(value)
 
 
 def _describe_saved(saved: store.Saved, args: argparse.Namespace, invocation: Invocation) -> Outcome:

@@ -51,10 +51,20 @@ def test_the_last_session_is_the_one_that_is_written() -> None:
     assert sync.plan_document(DOCUMENT, found) == {("sessions", 1, "completed"): ["c", "d"]}
 
 
-@pytest.mark.parametrize("document", [["a"], "text", {"workflow": "w", "steps": []}, {"active": "x"}, {"sessions": {}}])
+@pytest.mark.parametrize(
+    "document",
+    [
+        ["a"],
+        "text",
+        {"workflow": "w", "steps": []},
+        {"active": "x"},
+        {"sessions": {}},
+        {"resume": {"next_action": {"a": 1}}},
+    ],
+)
 def test_a_document_of_another_shape_is_refused(document: Any) -> None:
-    with pytest.raises(CheckpointError):
-        sync.check_shape(document)
+    with pytest.raises(CheckpointError, match=r"^here\.yaml: "):
+        sync.check_shape(document, "here.yaml")
 
 
 BOTH = {"initiative": "i", "milestone": "M1"}

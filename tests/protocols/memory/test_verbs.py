@@ -117,6 +117,22 @@ def test_words_that_make_no_sense_are_refused(repo: GitRepo, graph: Path, words:
     assert graph.read_bytes() == before
 
 
+@pytest.mark.parametrize(
+    ("content", "fault"),
+    [
+        ('{"phase": "p",\n}', "f.json:2: "),
+        ('{"phase": "p", "phase": "q"}', "f.json:1: the key 'phase' appears twice"),
+        ('{"phase": "p", "note": 7}', "f.json: /note is not a text"),
+        ("[]", "f.json: it is not an object of texts"),
+    ],
+)
+def test_a_file_of_fields_that_cannot_be_used_is_named_with_its_fault(
+    repo: GitRepo, graph: Path, content: str, fault: str
+) -> None:
+    repo.write("f.json", content)
+    assert fault in memory(repo, "save", "--fields", "f.json", code=2)["error"]["message"]
+
+
 def test_a_skill_and_the_graph_carry_the_same_state(repo: GitRepo, graph: Path) -> None:
     repo.write(".checkpoints/build.checkpoint.json", checkpoint_text())
     saved = memory(repo, "save", "--from-skill", "build")

@@ -153,7 +153,8 @@ def _as_unavailable(done: str, words: Sequence[str], stderr: IO[str]) -> Iterato
         stderr.seek(0, 2)
         stderr.seek(max(0, stderr.tell() - 4096))
         lines = [line for line in stderr.read().splitlines() if line.strip()]
-        last = f"; it said: {escape_controls(shorten(lines[-1].strip(), _SHOWN_STDERR))}" if lines else ""
+        told = next((line for line in lines if "Error: " in line), "".join(lines[-1:]))  # node's last is its version
+        last = f"; it said: {escape_controls(shorten(told.strip(), _SHOWN_STDERR))}" if told else ""
         program = _shown(words[0]) + (" ..." if len(words) > 1 else "")  # the words after it may hold secrets
         message = f"the memory server could not be {done} ({program}): {reason}{last}"
         raise UnavailableError(message, _LATE_HINT if reason == _LATE else _SERVER_HINT) from None
