@@ -37,6 +37,12 @@ class Record(NamedTuple):
     def is_valid(self) -> bool:
         return not has_errors(self.findings)
 
+    @property
+    def place(self) -> str:
+        """Its path, with the line of its first error where that is known."""
+        line = next((finding.line for finding in self.findings if finding.level == "error"), 0)
+        return f"{self.path}:{line}" if line else self.path
+
     def messages(self, level: str) -> list[str]:
         return [finding.message for finding in self.findings if finding.level == level]
 
@@ -136,7 +142,7 @@ def compare_with_repository(record: Record, path: str) -> list[Finding]:
 
     repository = find_repository(path) if os.path.isdir(path) else None
     if repository is None:
-        raise CheckpointError(f"--repo {escape_controls(path)} is not inside a git repository", "name a work tree")
+        raise CheckpointError(f"--repo {escape_controls(path)} is not in a git work tree", "name a folder of one")
     assert record.value is not None
     commit_map, payload = record.value["repo_commit_map"], record.value["phase_payload"]
     work_tree, names = repository[0], _read_names(*repository)
@@ -171,7 +177,7 @@ _STRANGERS = {
     "elsewhere": (
         "pipeline/commit-elsewhere",
         "which is not an ancestor of HEAD",
-        "check out the pipeline's branch, or see whether it was rebased",
+        "check out its branch; was it rebased?",
     ),
 }
 

@@ -137,7 +137,7 @@ def _read(request: Request) -> Reply:
     record = found.record
     if not record.is_valid:
         hint = "no attempt at this phase is good: run the phase again" if args.fallback else _BROKEN_HINT
-        raise CheckpointError(f"{record.path}: {'; '.join(record.messages('error'))}", hint)
+        raise CheckpointError(f"{record.place}: {'; '.join(record.messages('error'))}", hint)
     members: dict[str, Any] = {"checkpoint_path": record.path, "checkpoint": record.value}
     if found.skipped:
         members |= {"fallback": True, "skipped": _skipped(found.skipped), "warnings": found.warnings}
@@ -159,7 +159,7 @@ def _validate(request: Request) -> Reply:
         "findings": [finding._asdict() for finding in record.findings],
     }
     if not record.is_valid:
-        members |= {"error": f"{record.path} is not valid: {members['errors'][0]}", "hint": _BROKEN_HINT}
+        members |= {"error": f"{record.place} is not valid: {members['errors'][0]}", "hint": _BROKEN_HINT}
     return Reply(record.is_valid, members)
 
 
@@ -234,12 +234,9 @@ def _next_attempt(request: Request) -> Reply:
     return Reply(True, {"next_attempt": records.next_attempt(request.run, phase)})
 
 
+_WRITTEN = ("attempt", "repo_commit_map", "artifact_paths", "timestamp", "non_blocking")
 ACTIONS = {
-    "write": Action(
-        _write,
-        (*_RUN, "phase", "payload"),
-        ("attempt", "repo_commit_map", "artifact_paths", "timestamp", "non_blocking"),
-    ),
+    "write": Action(_write, (*_RUN, "phase", "payload"), _WRITTEN),
     "read": Action(_read, (*_RUN, "phase"), ("attempt", "fallback")),
     "validate": Action(_validate, (*_RUN, "phase"), ("attempt", "repo")),
     "list": Action(_list, (), ("ticket_id", "run_id")),

@@ -352,6 +352,12 @@ def test_a_broken_newest_record_is_an_error_that_names_it(desk: Desk, text: str 
     assert "--fallback" in said.document["hint"]
 
 
+def test_a_broken_record_is_named_with_the_line_of_its_first_error(desk: Desk) -> None:
+    put_text(desk.base, "phase_1_implement_a1.yaml", "schema_version: '1.0.0'\na: [\n")
+    for verb in ("read", "validate"):
+        assert "/phase_1_implement_a1.yaml:" in desk.run(verb, "--phase", "implement").error
+
+
 def test_a_fallback_takes_the_newest_good_one_and_says_so(desk: Desk) -> None:
     put_record(desk.base)
     put_record(desk.base, attempt=2)
