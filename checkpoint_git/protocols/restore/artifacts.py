@@ -131,9 +131,9 @@ def _request_sqlite(workspace: Workspace, url: str) -> contents.Request:
     shown = escape_controls(shorten(url, 100))
     rest = url.partition(":")[2]
     named = rest.removeprefix("///")
-    if not rest.startswith("///") or not named or named == ":memory:" or "?" in named:
-        hint = "sqlite:///app.db; sqlite:////srv/work/app.db with an absolute path"
-        raise CheckpointError(f"{shown} names no database file", hint)
+    has_options = "?" in named and not os.path.isfile(os.path.join(workspace.cwd, named))
+    if not rest.startswith("///") or not named or named == ":memory:" or has_options:
+        raise CheckpointError(f"{shown} names no database file", "write sqlite:///app.db, or sqlite:////srv/app.db")
     path = layout.path_below(workspace.root, os.path.normpath(os.path.join(workspace.cwd, named)))
     if path is None or not is_plain_path(path):
         raise CheckpointError(f"{shown} is outside the workspace", "restore points stay inside it")

@@ -74,7 +74,7 @@ def answer(args: Namespace, invocation: Invocation) -> Answer:
 
 
 def tell_error(words: Sequence[str], error: CheckpointError) -> Answer:
-    return _stop(error.message)
+    return _stop(f"{error.message} ({error.hint})" if error.hint else error.message)
 
 
 def _stop(reason: str, needs: str = "") -> Answer:
@@ -148,7 +148,11 @@ def decide(call: Call, root: str, covers: Iterable[Cover], present: "Present") -
     if not call.path:
         covers = tuple(covers) if call.targets or call.fed else covers
         if call.fed and all(cover.client != call.fed for cover in covers):
-            hint = "create --database URL makes one" if call.fed == "psql" else "let the user run it"
+            hint = (
+                "checkpoint restore-point create --database URL makes one"
+                if call.fed == "psql"
+                else "let the user run it"
+            )
             return Verdict(False, f"{call.fed} may change a database that no live restore point holds: {hint}")
         whole = (cover for cover in covers if "" in cover.asked)
         newest = max(whole, key=lambda cover: (cover.point[:19], cover.began), default=None)  # marks are in no order
@@ -186,7 +190,8 @@ def decide(call: Call, root: str, covers: Iterable[Cover], present: "Present") -
 
 
 def _explain_secret(path: str) -> str:
-    return f"{path} looks like a secret by its name: only create {_quote(path)} --include {_quote(path)} keeps it"
+    command = f"checkpoint restore-point create {_quote(path)} --include {_quote(path)}"
+    return f"{path} looks like a secret by its name, which is kept only when asked: {command}"
 
 
 def _quote(path: str) -> str:

@@ -87,7 +87,16 @@ def plan_rollback(workspace: Workspace, manifest: store.Manifest, wanted: Wanted
     ignored = [path for path, why in _capture(job).left_out if why == "ignored by git" and job.covers(path)]
     stays = join_some([escape_controls(path) for path in ignored if not job.is_left_out(path.rstrip("/"))])
     told = [f"git ignores it now, so what the point lacks of it stays: {stays}"] if stays else []
-    return _plan(job), told + _find_untold(job)
+    plan = _plan(job)
+    _check_within(job, plan.found)
+    return plan, told + _find_untold(job)
+
+
+def _check_within(job: _Job, found: Iterable[ScopePath]) -> None:
+    for path in job.wanted.within or ():
+        if not artifacts.is_part_name(path) and not any(_is_below(one.path, [path]) for one in found):
+            message = f"{job.manifest.id} does not hold {escape_controls(path)}, and it is not there now"
+            raise CheckpointError(message, f"`checkpoint restore-point show {job.manifest.id}` lists what it holds")
 
 
 def roll_back(workspace: Workspace, manifest: store.Manifest, wanted: Wanted) -> RolledBack:
@@ -246,7 +255,9 @@ def _make_safety(job: _Job, branches: Mapping[str, str]) -> str:
     if job.wanted.within is None:
         asked, plain = _find_asked(job)
     else:
-        asked = [os.path.join(root, one.path) for one in _read_scope(job) if job.covers(one.path)]
+        found = [one for one in _read_scope(job) if job.covers(one.path)]
+        _check_within(job, found)
+        asked = [os.path.join(root, one.path) for one in found]
         plain = frozenset(asked)
     requests = []
     for one in job.artifacts:

@@ -87,14 +87,8 @@ def is_plain_path(path: str) -> bool:
 
 # A connection to PostgreSQL: what it is made of -> the variable by which the client programs learn it.
 CONNECTION = {
-    "host": "PGHOST",
-    "port": "PGPORT",
-    "user": "PGUSER",
+    **{name: f"PG{name.upper()}" for name in ("host", "port", "user", "sslmode", "sslrootcert", "sslcert", "sslkey")},
     "dbname": "PGDATABASE",
-    "sslmode": "PGSSLMODE",
-    "sslrootcert": "PGSSLROOTCERT",
-    "sslcert": "PGSSLCERT",
-    "sslkey": "PGSSLKEY",
 }
 
 

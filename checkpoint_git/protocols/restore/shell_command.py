@@ -233,4 +233,5 @@ def _cut(text: str) -> Iterator[str]:
 def _match_loss(text: str) -> str:
     # braces make several words of one, as a list does in a program
     texts = [text, re.sub(r"[\[\]{},]", " ", text).strip()] if "," in text else [text]
-    return next((why for loss, why in _LOSSES for text in texts if re.fullmatch(loss, text)), "")
+    found = ((re.fullmatch(loss, text), why) for loss, why in _LOSSES for text in texts)
+    return next((match.expand(why) for match, why in found if match), "")

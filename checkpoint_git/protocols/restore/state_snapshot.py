@@ -41,8 +41,8 @@ def parse_state(key: str, data: bytes) -> Any:
         raise CheckpointError(f"the state {key} is larger than {MAX_SIZE >> 20} MB", "keep large data in a file")
     try:
         return json.loads(data.decode("utf-8"), parse_constant=refuse_constant)
-    except (ValueError, RecursionError):
-        raise CheckpointError(f"the state {key} is not JSON", "write it as JSON in UTF-8") from None
+    except (ValueError, RecursionError) as error:
+        raise CheckpointError(f"the state {key} is not JSON: {error}", "write it as JSON in UTF-8") from None
 
 
 def _key_of(artifact: Artifact) -> str:

@@ -17,6 +17,7 @@ from checkpoint_git.protocols.restore.snapshot import drop_oldest
 from checkpoint_git.protocols.restore.state_snapshot import PREFIX
 
 _TABLE = load_document(__file__, "options.json")
+_HOW: dict[str, list[str]] = _TABLE["changes"]  # of a path -> what it is since, what a rollback does
 TAKERS: dict[str, list[str]] = {name.replace("-", "_"): verbs for name, verbs in _TABLE["taken_by"].items()}
 _SHOWN = 20
 
@@ -186,16 +187,6 @@ def _diff(args: argparse.Namespace, workspace: Workspace) -> Outcome:
     return Outcome(data, lines or [Line(f"nothing differs from {done.manifest.id}", "good")])
 
 
-# what became of a path -> (what it is since, what a rollback does)
-_HOW = {
-    "missing": ("deleted", "brought back"),
-    "changed": ("changed", "restored"),
-    "mode": ("another mode", "given its mode again"),
-    "kind": ("another kind", "restored"),
-    "links": ("no longer linked", "linked again"),
-}
-
-
 def _gc(args: argparse.Namespace, workspace: Workspace) -> Outcome:
     if not args.expired and args.keep is None:
         hint = "choose one: checkpoint restore-point gc --expired, or --keep N"
@@ -232,12 +223,12 @@ def _audit(args: argparse.Namespace, workspace: Workspace) -> Outcome:
         text = f"{len(lines)} records: the chain is {'broken' if findings else 'whole'}"
         return Outcome({"records": len(lines), "whole": not findings}, (), findings, summary=[Line(text)])
     records = [record for _, line in lines if (record := audit.parse_record(line))]
-    rows = [tuple(str(record.get(name, "")) for name in _AUDIT_COLUMNS) for record in records]
+    columns = ("at", "operation", "outcome", "checkpoint_id")
+    rows = [tuple(str(record.get(name, "")) for name in columns) for record in records]
     data: dict[str, Any] = {"log": layout.AUDIT_LOG, "records": records}
-    return Outcome(data, [Table(("at", "operation", "outcome", "restore point"), rows)])
+    return Outcome(data, [Table((*columns[:3], "restore point"), rows)])
 
 
-_AUDIT_COLUMNS = ("at", "operation", "outcome", "checkpoint_id")
 Action = Callable[[argparse.Namespace, Workspace], Outcome]
 # name -> what it does, its operands
 ACTIONS: dict[str, tuple[Action, Literal["any", "id", "ids", "none"]]] = {

@@ -745,6 +745,26 @@ def test_a_secret_is_covered_by_the_point_that_the_guard_names(work: GitRepo) ->
     assert guard(work, "Bash", command="rm .env") == (0, "")
 
 
+@pytest.mark.parametrize(
+    ("command", "named"),
+    [("git stash drop", "git stash drop deletes"), ("make && git -C . tag -d v1", "git tag -d deletes a ref")],
+)
+def test_a_loss_names_the_command_of_git(work: GitRepo, command: str, named: str) -> None:
+    code, said = guard(work, "Bash", command=command)
+    assert (code, named in said) == (2, True)
+
+
+def test_a_refusal_names_a_command_that_can_be_pasted(work: GitRepo) -> None:
+    work.write(".env", "KEY=1")
+    _, said = guard(work, "Write", file_path=".env")
+    assert "checkpoint restore-point create .env --include .env" in said
+    make_point(work, ".")
+    _, said = guard(work, "Bash", command="psql -f all.sql")
+    assert "checkpoint restore-point create --database URL" in said
+    done = run_here("restore-point", "guard", "--aut", "x", cwd=work.path)
+    assert (done.returncode, "--help" in done.stderr) == (2, True)
+
+
 def test_a_refusal_says_what_is_not_covered() -> None:
     call = read_call({"tool_name": "Edit", "tool_input": {"file_path": "/app/lib/x"}}, WORKSPACE)
     assert call is not None

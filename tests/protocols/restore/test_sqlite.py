@@ -123,6 +123,15 @@ def test_a_database_goes_back_and_the_rollback_can_be_taken_back(tmp_path: Path,
     assert read_money(path) == [0, 0]
 
 
+@pytest.mark.parametrize("name", ["a?b.db", "a#b.db", "a%20b c.db"])
+def test_a_database_of_any_name_goes_back(tmp_path: Path, name: str) -> None:
+    make_bank(tmp_path / name)
+    made = make(tmp_path, f"sqlite:///{name}")
+    spend(tmp_path / name)
+    go_back_to(tmp_path, made)
+    assert read_money(tmp_path / name) == [500, 500]
+
+
 @pytest.mark.parametrize("mode", ["wal", "delete"])
 def test_a_copy_is_consistent_while_processes_write(tmp_path: Path, mode: str) -> None:
     path = tmp_path / "app.db"

@@ -383,6 +383,25 @@ def test_only_a_part_goes_back_when_it_is_named(work: GitRepo) -> None:
     assert (work.read("src/a.py"), work.read("src/b.py")) == ("changed\n", "kept as it is now")
 
 
+@pytest.mark.parametrize("words", [("--scope", "src/typo.py"), ("--scope", "src/a.py", "--scope", "typo", "--dry-run")])
+def test_a_part_that_is_neither_in_the_point_nor_there_is_named(work: GitRepo, words: tuple[str, ...]) -> None:
+    point = make_point(work, "src")
+    work.write("src/a.py", "broken")
+    done = rp(work, "rollback", point, *words)
+    assert done.returncode == 2
+    assert f"{point} does not hold" in done.stderr
+    assert "typo" in done.stderr
+    assert work.read("src/a.py") == "broken"
+
+
+def test_a_state_that_is_not_json_is_named_with_its_line(work: GitRepo) -> None:
+    work.write("state.json", '{"a": 1,\n}')
+    done = rp(work, "create", "--state", "run=state.json")
+    assert done.returncode == 2
+    assert "the state run is not JSON" in done.stderr
+    assert "line 2" in done.stderr
+
+
 def test_a_dropped_point_is_gone_with_its_ref(work: GitRepo) -> None:
     point = make_point(work, "src")
     ask(work, "drop", point)
