@@ -9,10 +9,11 @@ from typing import Any
 from checkpoint_git.core.clock import DAY, MINUTE, age_text, read_instant, read_loose_instant, write_instant
 from checkpoint_git.core.finding import Finding, make_error, make_warning
 from checkpoint_git.core.schema import Mismatch
+from checkpoint_git.core.terminal_text import quote_word
 from checkpoint_git.protocols.mismatch import explain_mismatch, find_doubles, list_objects, quote
 from checkpoint_git.protocols.workflow import layout
 from checkpoint_git.protocols.workflow.resume import explain_behind, find_behind
-from checkpoint_git.protocols.workflow.tasks import UNFINISHED, UNKNOWN_ZONE, OutputFile, read_status
+from checkpoint_git.protocols.workflow.tasks import UNFINISHED, UNKNOWN_ZONE, OutputFile, read_status, task_name
 
 TOLERANCE = 5 * MINUTE  # how far a clock may be ahead
 BEHIND = "workflow/tasks-behind"
@@ -38,7 +39,7 @@ def describe(mismatch: Mismatch) -> Finding:
     code = _KEYWORDS.get(mismatch.keyword, "workflow/shape")
     if mismatch.keyword in ("enum", "type", "minLength"):
         code = _PLACES.get(place, code)
-    hint = "" if "/" in mismatch.where[1:] else "`checkpoint workflow resume` offers to archive it and start fresh"
+    hint = "correct it there; or start fresh: `checkpoint workflow resume` offers to archive the state"
     return make_error(code, explain_mismatch(mismatch), mismatch.where, hint)
 
 
@@ -148,18 +149,21 @@ def _check_tasks(value: dict[str, Any]) -> Iterator[Finding]:
             yield make_warning("workflow/attempts-used-up", message, f"{where}/attempts", hint)
 
 
-def list_outputs(phase: dict[str, Any], execution: dict[str, Any]) -> list[tuple[str, str, str, str, Any]]:
-    """(file, JSON Pointer, what it is called, path, digest) of every output that the two documents say is there."""
-    rows = [(layout.PHASE, where, str(row.get("phase")), row) for where, row in list_objects(phase, "completed_phases")]
-    for where, row in list_objects(execution, "tasks"):
-        if read_status(row.get("status")) == "complete":
-            rows.append((layout.EXECUTION, where, f"task {row.get('id')}", row))
-    tasks = layout.relative_state_path(layout.EXECUTION)  # of IMPLEMENTATION, checked as what it is
-    return [
-        (file, f"{where}/output", f"the output {quote(path)} of {whose}", path, row.get("digest"))
-        for file, where, whose, row in rows
-        if isinstance(path := row.get("output"), str) and (file, normpath(path)) != (layout.PHASE, tasks)
-    ]
+def list_outputs(phase: dict[str, Any], execution: dict[str, Any]) -> list[tuple[str, str, str, str, str, Any]]:
+    """Of every output that the two documents say is there: (file, JSON Pointer, what it is called, path, the verb that
+    does it again, digest).
+    """
+    rows = [(layout.PHASE, *one, str(one[1].get("phase")), "back ") for one in list_objects(phase, "completed_phases")]
+    tasks = [one for one in list_objects(execution, "tasks") if read_status(one[1].get("status")) == "complete"]
+    rows += [(layout.EXECUTION, *one, task_name(one[1]), "task retry ") for one in tasks]
+    own = layout.relative_state_path(layout.EXECUTION)  # of IMPLEMENTATION, checked as what it is
+    found = []
+    for file, where, row, name, verb in rows:
+        path = row.get("output")
+        if isinstance(path, str) and (file, normpath(path)) != (layout.PHASE, own):
+            what = f"the output {quote(path)} of {'' if file == layout.PHASE else 'task '}{name}"
+            found.append((file, f"{where}/output", what, path, verb + quote_word(name), row.get("digest")))
+    return found
 
 
 def check_output(output: OutputFile, what: str, where: str, hint: str, digest: Any = None) -> Finding | None:

@@ -118,9 +118,10 @@ def find_trouble(state: State, now: int) -> list[Finding]:
     found = [each._replace(level="error") if each.code == "workflow/in-future" else each for each in found]
     phase, execution = (document and (document.value or {}) for document in (state.phase, state.execution))
     outputs: dict[str, OutputFile] = {}
-    for file, where, what, path, digest in rules.list_outputs(state.value, execution or {}):
+    for file, where, what, path, verb, digest in rules.list_outputs(state.value, execution or {}):
         output = outputs[path] = outputs.get(path) or store.read_output(state.place, path)
-        finding = rules.check_output(output, what, where, "restore it from git, or do that work again", digest)
+        hint = f"bring it back (git restore {quote_path(path)}), or do it again: checkpoint workflow {verb}"
+        finding = rules.check_output(output, what, where, hint, digest)
         found += [_locate(state, file, finding)] if finding else []
     found += [_locate(state, layout.EXECUTION, each) for each in rules.check_together(phase, execution)]
     return [*found, *(_locate(state, layout.PHASE, each) for each in rules.check_age(state.value, now))]
@@ -235,14 +236,14 @@ def find_recovery(state: State, now: int, session: str | None = None) -> list[St
     """session: who asks; None where nothing that runs is left alone."""
     steps = []
     for row, task in enumerate(state.tasks):
-        if isinstance(task, dict) and tasks.is_running(task):
+        is_running = isinstance(task, dict) and tasks.is_running(task)
+        if is_running and (session is None or not _is_under_way(task, session)):
             path = task.get("output")
-            if session is None or not _is_under_way(task, session):
-                output = store.read_output(state.place, path) if isinstance(path, str) and path else OutputFile()
-                if state.place.work_tree and output.digest and "digest" not in task:  # a clone gave it a new time
-                    is_older = store.find_committed_before(state.place, [output.path], tasks.earliest_start(task))
-                    output = output._replace(written=0) if is_older else output
-                steps.append(plan_step(row, task, output, now))
+            output = store.read_output(state.place, path) if isinstance(path, str) and path else OutputFile()
+            if state.place.work_tree and output.digest and "digest" not in task:  # a clone gave it a new time
+                is_older = store.find_committed_before(state.place, [output.path], tasks.earliest_start(task))
+                output = output._replace(written=0) if is_older else output
+            steps.append(plan_step(row, task, output, now))
     return steps
 
 

@@ -217,7 +217,7 @@ def plan_step(row: int, task: Mapping[str, Any], output: OutputFile, now: int) -
         verdict: Verdict = "failed" if status == "failed" else "done"
         ended = write_instant(max(now, started[0] if started else 0))
         error = error if isinstance(error, str) else ""
-        reason = f"{path} is there" + (f" and says {status}" if said.get("status") else "")
+        reason = f"{path} is there" + (f" and says {status}" if read_status(said.get("status")) else "")
         attempts = _read_count(task.get("attempts"))
         return Step(row, task_name(task), verdict, status, reason, attempts, error, ended, output.digest)
     attempts = _read_count(task.get("attempts")) + 1

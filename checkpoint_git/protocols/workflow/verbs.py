@@ -35,14 +35,6 @@ _ENTRIES = ("start", "status", "resume", "validate")
 _TASK_VERBS = ("add", *tasks.CHANGES)
 _VERDICTS = {"orphan": "orphaned, one attempt counted", "done": "finished before the crash", "failed": "ended"}
 _CAUTION = "proceed with caution"
-_ACTIONS = {
-    "advance": "advance (checkpoint workflow advance)",
-    "spawn": "spawn {agent}",
-    "ask_approval": "ask for approval (checkpoint workflow approve {phase})",
-    "continue_tasks": "continue the tasks ({agent})",
-    "complete": "complete",
-    "ask": "ask the user",
-}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -341,7 +333,7 @@ def _plan_data(plan: Plan) -> dict[str, Any]:
 
 
 def _plan_lines(plan: Plan, phase: object) -> list[Block]:
-    action = _ACTIONS[plan.action].format(agent=plan.agent, phase=phase)
+    action = _TABLE["actions"][plan.action].format(agent=plan.agent, phase=phase)
     lines: list[Block] = [Line(f"{action}: {plan.reason}", "strong")]
     return lines + [Line(f"  {text}") for text in (*plan.options, *plan.tasks[:20])]
 

@@ -2,6 +2,7 @@
 
 import json
 import os
+import shlex
 import signal
 import subprocess
 import sys
@@ -836,6 +837,18 @@ def test_an_agents_own_word_for_a_running_task_is_recovered_like_it(folder: Path
         ("complete", 0),
     ]
     assert ran.outcome.data["tasks"] == ["a", "c"]
+
+
+@pytest.mark.parametrize("row", [task("t 1", "complete", output="out/t1.json"), task("t 1")])
+def test_the_hint_for_a_missing_output_does_that_work_again(folder: Path, row: dict[str, Any]) -> None:
+    write_workflow(folder, phase("IMPLEMENTATION"), execution(row))
+    if row["status"] == "pending":
+        (folder / OUTPUTS["REQUIREMENTS"]).unlink()
+    (finding,) = run(folder, "validate").outcome.findings
+    words = shlex.split(finding.hint.partition("again: checkpoint workflow ")[2])
+    assert words in (["back", "REQUIREMENTS"], ["task", "retry", "t 1"])
+    assert run(folder, *words).outcome.code == 0
+    assert run(folder, "validate").codes == []
 
 
 def test_status_names_the_agent_and_what_the_user_chooses_from(folder: Path) -> None:
