@@ -242,6 +242,7 @@ def _find_undecided(case: Case, conflict: Conflict, now: int) -> Finding:
     else:
         values = (None if held is None else canonical_text(held.value) for held in conflict.sides)
         ours, base, theirs = map(say_value, values)
-        message = f"undecided at {', '.join(conflict.places)}: ours {ours}, theirs {theirs} (base {base})"
+        places = ", ".join(conflict.places) if conflict.where else "the whole file"
+        message = f"undecided at {places}: ours {ours}, theirs {theirs} (base {base})"
     hint = _say_choices(case, conflict, now)
     return Finding("resolve/undecided", "error", message, case.path, conflict.where, hint=hint)

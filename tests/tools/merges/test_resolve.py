@@ -22,7 +22,7 @@ from tests.support.command import BIN, run_checkpoint
 from tests.support.repos import GitRepo, needs_git
 from tests.support.samples import checkpoint, checkpoint_text
 from tests.support.verbs import Ran, lines_of, run_verb
-from tests.support.workflows import execution, phase, task, write_workflow
+from tests.support.workflows import execution, phase, task, text_of, write_workflow
 
 # the step is asked for: ours says no later instant than the base
 ZDIFF3 = pytest.param("zdiff3", marks=needs_git(2, 35, feature="merge.conflictStyle=zdiff3"))
@@ -250,6 +250,12 @@ def test_a_file_that_git_left_as_ours_without_markers_is_not_taken_for_decided(r
     assert repo.read(PATH) == checkpoint_text(step="a")
     assert run(repo).codes == ["resolve/undecided"]
     assert unmerged(repo)
+
+
+def test_two_documents_of_different_things_are_one_conflict_of_the_whole_file(repo: GitRepo) -> None:
+    one, other = (text_of(phase(workflow_id=name)) for name in ("one", "other"))
+    ran = run(conflicted(repo, base=b"", ours=one, theirs=other, path="memory/state/phase.json"))
+    assert ran.outcome.findings[0].message.startswith("undecided at the whole file: ours ")
 
 
 @pytest.mark.parametrize("driver", [True, False])
