@@ -38,8 +38,8 @@ def test_a_failure_says_what_git_said_with_a_hint(tmp_path: Path) -> None:
 @pytest.mark.parametrize(
     ("words", "hint"),
     [
-        ("detected dubious ownership in repository at '/a'", "safe.directory"),
-        ("unsafe repository ('/a' is owned by someone else)", "safe.directory"),  # git 2.35.2 to 2.37
+        ("detected dubious ownership in repository at '/a b'", "--add safe.directory '/a b'"),
+        ("unsafe repository ('/a' is owned by someone else)", "--add safe.directory /a"),  # git 2.35.2 to 2.37
         ("cannot use bare repository '/a' (safe.bareRepository is 'explicit')", 'export GIT_DIR="$PWD"'),
     ],
 )
