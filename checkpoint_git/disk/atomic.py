@@ -2,7 +2,7 @@
 
 import os
 import stat
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager, suppress
 from functools import cache
 
@@ -22,8 +22,10 @@ def reporting(path: str) -> Iterator[None]:
         raise write_error(path, error) from None
 
 
-def write_file(path: str, data: bytes) -> None:
-    """Replaces a file's content at once, and returns when the disk has it; a file that exists keeps its mode."""
+def write_file(path: str, data: bytes, note: Callable[[], object] = lambda: None) -> None:
+    """Replaces a file's content at once, and returns when the disk has it; a file that exists keeps its mode. note: is
+    called as soon as the content is there, before the disk has it.
+    """
     with reporting(path):
         before = None
         with suppress(FileNotFoundError):
@@ -38,6 +40,7 @@ def write_file(path: str, data: bytes) -> None:
         except BaseException:
             remove_quietly(temporary)
             raise
+        note()
         sync_folder(os.path.dirname(path) or ".")
 
 

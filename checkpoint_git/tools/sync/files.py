@@ -4,6 +4,7 @@ import errno
 import os
 from collections.abc import Callable, Iterable, Mapping
 from contextlib import suppress
+from functools import partial
 from typing import NamedTuple
 
 from checkpoint_git.core.errors import CheckpointError
@@ -148,11 +149,11 @@ def write_arrivals(
         atomic.write_file(journal, f"{commit}\n".encode())
         with open(journal, "ab", buffering=0) as notes:
             for arrival in arrivals:
-                if trouble := _write_arrival(top, arrival, merge):
+                noted = partial(notes.write, os.fsencode(arrival.path) + b"\0")
+                if trouble := _write_arrival(top, arrival, merge, noted):
                     hint = "run the sync again"
                     findings.append(Finding("sync/not-written", "error", trouble, arrival.path, hint=hint))
                 else:
-                    notes.write(os.fsencode(arrival.path) + b"\0")
                     taken.append(arrival.path)
     return taken, findings
 
@@ -164,7 +165,7 @@ def read_journal(journal: str) -> tuple[str, set[str]]:
     return commit if is_id(commit) else "", set(paths.split("\0"))
 
 
-def _write_arrival(top: str, arrival: Arrival, merge: Merge) -> str:
+def _write_arrival(top: str, arrival: Arrival, merge: Merge, note: Callable[[], object]) -> str:
     full = os.path.join(top, arrival.path)
     if find_link(arrival.path, top):
         return "a symbolic link is in its place"
@@ -179,11 +180,13 @@ def _write_arrival(top: str, arrival: Arrival, merge: Merge) -> str:
         if becomes is None:
             return "it was changed meanwhile, and the two changes contradict each other"
     try:
+        if becomes is not None and becomes != now:
+            atomic.make_folder(os.path.dirname(full))
+            atomic.write_file(full, becomes, note)
+            return ""
         if becomes is None and now is not None:
             atomic.remove_file(full)
-        elif becomes is not None and becomes != now:
-            atomic.make_folder(os.path.dirname(full))
-            atomic.write_file(full, becomes)
+        note()
     except CheckpointError as error:
         return f"{error.message}; {error.hint}"
     return ""

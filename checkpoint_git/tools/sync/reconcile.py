@@ -101,9 +101,13 @@ def _settle(context: SyncContext, work: Work, memory: Memory, arrived: str, tip:
         older = read_entries(top, base, env)
         newer = read_differing(top, older, base, met, env)
         untouched: list[Change] = []
-        for path in sorted({*older, *newer} - taken):
-            content, new = work.contents.get(path), newer.get(path)
-            if older.get(path) != new and (content is None or new is None or blob_id(content, met) != new.blob):
+        for path in sorted({*older, *newer}):
+            old, new = (side[path].blob if path in side else "" for side in (older, newer))
+            content = work.contents.get(path)
+            held = "" if content is None else blob_id(content, met)
+            # a note outlives its file where the power fails between the two
+            is_taken = held != old if path in taken else held == new
+            if old != new and not is_taken:
                 untouched.append((path, older.get(path)))
         drafts = [Draft((met,), untouched, state.TAKEN_IN)]
         (partial,) = write_commits(top, drafts, [names.partial], context.who, env)

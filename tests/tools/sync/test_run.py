@@ -7,6 +7,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.disk import atomic
 from checkpoint_git.disk.discover import plan_place
 from checkpoint_git.tools.sync import run as running
 from checkpoint_git.tools.sync.commits import Draft, write_commits
@@ -427,13 +428,14 @@ def test_what_arrived_although_the_line_broke_is_not_sent_twice(hub: Hub, ann: C
 
 
 def sync_and_die(clone: Clone, monkeypatch: pytest.MonkeyPatch, step: str) -> None:
-    """A sync that ends where this step of it would begin."""
+    """A sync that ends where this step of it would begin; "sync_folder": before the disk knows a checkpoint's name."""
 
-    def die(*_args: object) -> None:
-        raise KeyboardInterrupt
+    def die(*args: object) -> None:
+        if step != "sync_folder" or str(args[0]).endswith(".checkpoints"):
+            raise KeyboardInterrupt
 
     with monkeypatch.context() as patch:
-        patch.setattr(running, step, die)
+        patch.setattr(atomic if step == "sync_folder" else running, step, die)
         with pytest.raises(KeyboardInterrupt):
             clone.sync()
 
@@ -459,7 +461,7 @@ def test_what_arrived_with_a_sync_that_was_killed_is_counted_once_whatever_hinde
 
 @pytest.mark.parametrize("more", [0.0, 7.0])
 @pytest.mark.parametrize("own", [0.0, 4.0])
-@pytest.mark.parametrize("deaths", ["write_arrivals", "_move", "_remember", "_move write_arrivals _move"])
+@pytest.mark.parametrize("deaths", ["write_arrivals", "sync_folder", "_move", "_remember", "_move sync_folder _move"])
 def test_a_sync_killed_while_it_takes_in_counts_what_came_once(
     hub: Hub, ann: Clone, bob: Clone, monkeypatch: pytest.MonkeyPatch, deaths: str, own: float, more: float
 ) -> None:
