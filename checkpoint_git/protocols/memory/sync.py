@@ -128,8 +128,7 @@ def check_shape(document: Any, shown: str) -> dict[str, Any]:
         try:
             _read_text(document, field)
         except TypeError:
-            message = f"{shown}: {_place(field)} has an unknown form"
-            raise CheckpointError(message, f"fix it by hand: {_place(field)} is a text, or a list of texts") from None
+            raise CheckpointError(f"{shown}: {_place(field)} has an unknown form", "write a text, or several") from None
     return document
 
 

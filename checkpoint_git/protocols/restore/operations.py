@@ -71,7 +71,7 @@ def choose_type(workspace: Workspace, scope: Sequence[str], kind: str | None, re
 
 _ARTIFACT_TYPES = {
     "state_snapshot": "name states with --state KEY=FILE; files beside them are kept in the same point without --type",
-    "database_savepoint": "a savepoint ends with its process: name the database with --database URL to have it copied",
+    "database_savepoint": "a savepoint cannot outlive its process: --database URL copies the database instead",
 }
 
 

@@ -118,7 +118,7 @@ def _explain_failure(name: str, said: bytes, env: Mapping[str, str]) -> Checkpoi
     text = said.decode("utf-8", "replace")
     if env.get("PGPASSWORD"):
         text = text.replace(env["PGPASSWORD"], "***")
-    lines = [line for line in text.splitlines() if line.strip()]
+    lines = [line.strip().removeprefix(f"{name}: ") for line in text.splitlines() if line.strip()]
     shown = escape_controls(shorten("; ".join(lines[:4]), 500)) or "it said nothing"
     hint = next((hint for sign, hint in _HINTS.items() if sign in text), "nothing was changed")
     return CheckpointError(f"{name}: {shown}", hint)

@@ -17,6 +17,7 @@ from checkpoint_git.protocols.workflow.tasks import OutputFile
 from checkpoint_git.protocols.write import set_apart
 
 START_HINT = "`checkpoint workflow start ID` begins one"
+_MOST_LISTED = 1_000
 _MOST_NAMES = 1_000
 
 
@@ -88,7 +89,7 @@ def _digest(full: str, status: os.stat_result) -> str:
     if not stat.S_ISDIR(status.st_mode):
         raise OSError("it is neither a file nor a folder")
     paths, parts = sorted(os.path.join(parent, name) for parent, _, names in os.walk(full) for name in names), []
-    for path in paths[:_MOST_NAMES]:
+    for path in paths[:_MOST_LISTED]:
         inner = os.lstat(path)
         own = _digest(path, inner) if stat.S_ISREG(inner.st_mode) else ""
         parts.append(f"{os.path.relpath(path, full)}\0{own}")
@@ -118,7 +119,7 @@ def read_outputs(place: Place, pattern: str) -> list[OutputFile]:
         except (OSError, ValueError):
             return []
     fitting = [each for each in names if fnmatchcase(each, name) and not each.startswith(".")]
-    found = (read_output(place, f"{folder}/{each}") for each in fitting[:_MOST_NAMES])
+    found = (read_output(place, f"{folder}/{each}") for each in fitting[:_MOST_LISTED])
     return [output for output in found if output.state != "missing"]
 
 

@@ -340,6 +340,7 @@ def test_a_server_that_does_not_answer_is_said(server: Server, tmp_path: Path, s
     done = run_here("rp", "create", "--database", f"postgresql://u@/x?host={tmp_path}", cwd=tmp_path)
     assert done.returncode == 2
     assert "psql: " in done.stderr
+    assert "psql: psql: " not in done.stderr
 
 
 def test_a_whole_point_is_made_and_verified_by_the_command(server: Server, shop: str, tmp_path: Path) -> None:
