@@ -3,6 +3,7 @@
 import argparse
 import os
 from collections.abc import Mapping, Sequence
+from contextlib import suppress
 from typing import Any, Literal, NamedTuple
 
 from checkpoint_git.core import yamledit, yamltext
@@ -66,7 +67,7 @@ def sync(args: argparse.Namespace, invocation: Invocation) -> Outcome:
         if _is_other(name, fields, document, args, invocation):
             fields = {}
         base_file = _find_base(invocation.cwd, name, path)
-        base = (load_cache(base_file, "memory") or {}) if fields and base_file else {}
+        base = _read_base(base_file) if fields else {}
         differences = compare(fields, document, base, to_document=args.to_document)
         for_document = plan_document(document, differences)
         for_checkpoint = plan_checkpoint(differences)
@@ -238,6 +239,22 @@ def _find_base(cwd: str, name: str, path: str) -> str:
     repository = find_repository(cwd)
     digest = make_digest([name, os.path.realpath(path)])
     return os.path.join(repository[1], "checkpoint", f"memory-sync-{digest[:16]}") if repository else ""
+
+
+def _read_base(file: str) -> dict[str, str]:
+    return (load_cache(file, "memory") or {}) if file else {}
+
+
+def find_newer(cwd: str, name: str, fields: Mapping[str, str]) -> list[Finding]:
+    """What the document near by, where there is one that can be read, would replace in the checkpoint."""
+    with suppress(CheckpointError):
+        path = _find_document(cwd, "")
+        document = check_shape(_parse(path, _read_bytes(path))[1], path)
+        found = compare(fields, document, _read_base(_find_base(cwd, name, path)), to_document=False)
+        shown, hint = relative_path(path, cwd), "to take over what the file says: checkpoint memory sync"
+        newer = [str(one) for one in found if one.winner == "document" and one.ours]
+        return [Finding("memory/sync-differs", "warning", text, shown, hint=hint) for text in newer]
+    return []
 
 
 def _find_document(cwd: str, named: str) -> str:

@@ -21,7 +21,7 @@ from checkpoint_git.protocols.memory.entity import KEYS, OWNER, Entity, Reading,
 from checkpoint_git.protocols.memory.layout import Home
 from checkpoint_git.protocols.memory.save_log import clear_log
 from checkpoint_git.protocols.memory.server import doctor, nothing_changed, repair_graph, setup
-from checkpoint_git.protocols.memory.sync import sync
+from checkpoint_git.protocols.memory.sync import find_newer, sync
 from checkpoint_git.protocols.memory.transports import GraphError, Transport, UnavailableError, read_entities
 from checkpoint_git.protocols.memory.triggers import Request
 
@@ -215,6 +215,7 @@ def _load(args: argparse.Namespace, invocation: Invocation) -> Outcome:
         }
         if reading.state in ("corrupted", "foreign"):
             return Outcome(data, _list_details(entity, reading)[1:], findings)
+        findings += find_newer(invocation.cwd, entity.name, reading.fields)
         data["options"] = [
             {"id": way, "label": label, "recommended": way == advised, "command": command}
             for way, label, command in _WAYS

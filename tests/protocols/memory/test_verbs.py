@@ -178,6 +178,20 @@ def test_a_dry_sync_changes_neither_side(repo: GitRepo, graph: Path) -> None:
     assert repo.read("WORKFLOW-STATUS.yaml") == 'active: {milestone: M2, initiative: "i"}\r\n'
 
 
+def test_load_names_what_the_status_file_says_otherwise_until_they_agree(repo: GitRepo, graph: Path) -> None:
+    put_graph(graph, entity_line(*SOUND, "timestamp:2999-01-01T00:00:00Z"))
+    document = "active:\n  initiative: login-2026\n  milestone: M2\n"
+    repo.write("WORKFLOW-STATUS.yaml", document)
+    (found,) = [each for each in memory(repo, "load")["findings"] if each["code"] == "memory/sync-differs"]
+    assert found["message"] == 'milestone: checkpoint "M1", active.milestone "M2"; the document wins'
+    memory(repo, *found["hint"].partition("checkpoint memory ")[2].split())
+    assert "memory/sync-differs" not in codes(memory(repo, "load"))
+    memory(repo, "update", "milestone=M3")  # the checkpoint went on: nothing of it would be replaced
+    assert "memory/sync-differs" not in codes(memory(repo, "load"))
+    repo.write("WORKFLOW-STATUS.yaml", "active: [")
+    assert memory(repo, "load")["exists"] is True
+
+
 def test_sync_begins_a_checkpoint_from_the_document(repo: GitRepo, graph: Path) -> None:
     repo.write("WORKFLOW-STATUS.yaml", "active:\n  initiative: login\n")
     before = repo.read("WORKFLOW-STATUS.yaml")
