@@ -14,7 +14,7 @@ from checkpoint_git.disk.discover import Place
 from checkpoint_git.protocols.document import Document
 from checkpoint_git.protocols.validate import FOREIGN, check_document, name_skill
 
-_NUMBERS = re.compile(r"[0-9]+")
+_NUMBERS = r"[0-9]+"
 
 Tell = Callable[[], None]  # called once when another process keeps us waiting
 Change = Callable[[dict[str, Any] | None], "dict[str, Any] | Finding"]
@@ -103,7 +103,7 @@ def find_new(before: Iterable[Finding], after: Iterable[Finding]) -> list[Findin
 
 def _identity(finding: Finding) -> tuple[str, str, str]:
     # without numbers: items move in their lists
-    return finding.code, _NUMBERS.sub("#", finding.where), _NUMBERS.sub("#", finding.message)
+    return finding.code, re.sub(_NUMBERS, "#", finding.where), re.sub(_NUMBERS, "#", finding.message)
 
 
 # Only errors that were not there before refuse a write, so that a broken file can be fixed step by step.

@@ -325,7 +325,7 @@ def _remove(container: Any, key: Any, edit: Edit) -> None:
         at = int(wanted) if is_index(str(wanted), items) else near
         hint, line = "name an item by its whole text or by its id", ""
         if at is not None:
-            called = (*ids_of(items[at]), *names_of(items[at])[1:])
+            called = (*ids_of(items[at]), *_inner_names(items[at]))
             name = next((each for each in called if find_index(items, each) == at), "")
             line = typed_edit(f"--{path}-=", name) if name.isprintable() and name else f"--{path}.{at}-="
             hint = "did you mean this"
@@ -354,29 +354,38 @@ def ids_of(item: Any) -> list[str]:
 
 def names_of(item: Any) -> list[str]:
     """An item as it is, then what names it in itself."""
-    inner = [item[name] for name in _TEXT_NAMES if name in item] if isinstance(item, dict) else []
-    return [str(plain(each)) for each in (item, *inner)]
+    return [str(plain(item)), *_inner_names(item)]
 
 
-def find_removed(before: Any, after: Any, where: str = "") -> Iterator[tuple[str, list[str]]]:
-    """The lists that lost entries, and what those say. One of which an id or a text is anywhere in after is no loss."""
-    for name, member in before.items() if isinstance(before, dict) else ():
+def _inner_names(item: Any) -> list[str]:
+    return [str(plain(item[name])) for name in _TEXT_NAMES if name in item] if isinstance(item, dict) else []
+
+
+def list_entries(value: Any, where: str = "") -> Iterator[tuple[str, list[list[str]]]]:
+    """The lists in an object, and what each of their entries says or is named by."""
+    for name, member in value.items() if isinstance(value, dict) else ():
         path = f"{where}.{name}".removeprefix(".")
         if isinstance(member, list):
-            texts = [names_of(entry)[1:] or list(_leaves(entry)) for entry in member]
-            there = set(_leaves(after))
-            lost = [each[-1] for each in texts if each and there.isdisjoint(each)]
-            yield from [(path, lost)] if lost else []
+            yield path, [_inner_names(entry) or _list_texts(entry) for entry in member]
         else:
-            yield from find_removed(member, after, path)
+            yield from list_entries(member, path)
 
 
-def _leaves(value: Any) -> Iterator[str]:
-    if isinstance(value, dict | list):
-        for member in value.values() if isinstance(value, dict) else value:
-            yield from _leaves(member)
-    elif isinstance(value, str | bytes):
-        yield plain(value)
+def find_removed(before: list[tuple[str, list[list[str]]]], after: Any) -> Iterator[tuple[str, list[str]]]:
+    """The lists of list_entries that lost entries, and what those say. One of which an id or a text is anywhere in
+    after is no loss.
+    """
+    there = set(_list_texts(after) if before else ())
+    for path, entries in before:
+        lost = [each[-1] for each in entries if each and there.isdisjoint(each)]
+        yield from [(path, lost)] if lost else []
+
+
+def _list_texts(value: Any) -> list[str]:
+    if isinstance(value, jsontext.CONTAINERS):
+        members = value.values() if isinstance(value, dict) else value
+        return [text for member in members for text in _list_texts(member)]
+    return [plain(value)] if isinstance(value, (str, bytes)) else []
 
 
 def find_item(items: Any, name: str) -> Any:

@@ -2,9 +2,7 @@
 
 import argparse
 import os
-import shlex
 from collections.abc import Iterator, Mapping, Sequence
-from copy import deepcopy
 from typing import Any, NamedTuple
 
 from checkpoint_git.core.clock import read_instant, write_instant
@@ -69,7 +67,8 @@ def update(
             if os.path.isfile(os.path.join(place.directory, changes.SCHEMA_FILE)):
                 changed = {"$schema": f"./{changes.SCHEMA_FILE}", **changed}
         meant, taken = understand(changed, edits, open_room("skill").schema.document, new_field=new_field, skill=skill)
-        before = deepcopy(value)
+        edited = {edit.field for edit in meant}
+        before = list(changes.list_entries({name: changed[name] for name in changed if name in edited}))
         asked.extend(one._replace(value=what.value) for one, what in zip(edits, meant, strict=True))
         places.extend(changes.apply_edits(changed, meant, is_new=value is None))
         removed.update(changes.find_removed(before, [changed, changes.FIRST_ACTION]))
@@ -82,7 +81,7 @@ def update(
     try:
         written = change_checkpoint(place, skill, change, now, on_wait)
     except EditError as error:
-        meant = [parse_edits(shlex.split(error.meant)) if edit.word == error.word else [edit] for edit in edits]
+        meant = [parse_edits(_split(error.meant)) if edit.word == error.word else [edit] for edit in edits]
         raise error.complete(spell(skill, [edit for each in meant for edit in each])) from None
     if written.refused:
         removed.clear()
@@ -105,11 +104,11 @@ def _retype(refused: list[Finding], edits: list[Edit], places: list[str], skill:
             if found and edits[found[-1]].action != "remove":
                 at = found[-1]
                 what, command = retype(finding, (meant[at] or [edits[at]])[-1], places[at])
-                meant[at] = parse_edits(shlex.split(command)) or meant[at]
+                meant[at] = parse_edits(_split(command)) or meant[at]
             elif command:
                 for at in found:  # what -= took away
                     meant[at] = []
-                more += [edit for edit in parse_edits(shlex.split(command)[1:]) if edit not in more]
+                more += [edit for edit in parse_edits(_split(command)[1:]) if edit not in more]
         except (LookupError, ValueError, CheckpointError):  # a hint without a line
             what = ""
         advice.append(what)
@@ -117,6 +116,12 @@ def _retype(refused: list[Finding], edits: list[Edit], places: list[str], skill:
     is_line = line.isprintable() and len(line) < _LONGEST and line != spell(skill, edits)
     pairs = zip(refused, advice, strict=True)
     return [each._replace(hint=f"{what}: {line}") if what and is_line else each for each, what in pairs]
+
+
+def _split(line: str) -> list[str]:
+    import shlex  # late: of most updates no line is given back
+
+    return shlex.split(line)
 
 
 def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
@@ -138,7 +143,7 @@ def _parse(words: list[str], skill: str) -> list[Edit]:
                 words = [*words[:at], error.start + words[at + 1], *words[at + 2 :]]
                 continue
             first = first or error
-            words = [*words[:at], *shlex.split(error.meant), *words[at + len(error.words) :]]
+            words = [*words[:at], *_split(error.meant), *words[at + len(error.words) :]]
             continue
         if not first:
             return edits
