@@ -11,18 +11,30 @@ CLOSING = ">>>>> end of data"
 MARK = "| "
 
 _MOST_READ = 4  # letters looked at for each that is wanted
-# One of these is in every token that redact knows by its shape, in a word of _SHORTEST characters or more: few files
-# are read by a regular expression.
-SIGNS = (
-    "ghp_", "gho_", "ghu_", "ghs_", "ghr_", "github_pat_", "glpat-", "glptt-", "glrt-", "gldt-", "webhooks/",
-    "glsoat-", "glcbt-", "glagent-", "xox", "xapp-", "sk_", "sk-", "rk_", "rk-", "whsec_", "AKIA", "ASIA", "AGPA",
-    "AIDA", "AROA", "ANPA", "AIza", "ya29.", "GOCSPX-", "npm_", "pypi-", "hf_", "dop_v1_", "lin_", "ntn_", "secret_",
-    "ATATT", "SG.", "key-", "AGE-SECRET", "eyJ", "dckr_", "hvs.", "hvb.", "hvr.", "hooks.slack", "AA", "SK",
+# How every token begins that redact knows by its shape, with no letter or digit before it, in a word of _SHORTEST
+# characters or more: few files are read by a regular expression.
+_SIGNS = (
+    b"ghp_", b"gho_", b"ghu_", b"ghs_", b"ghr_", b"github_pat_", b"glpat-", b"glptt-", b"glrt-", b"gldt-", b"glsoat-",
+    b"glcbt-", b"glagent-", b"xoxa-", b"xoxb-", b"xoxe-", b"xoxp-", b"xoxr-", b"xoxs-", b"xapp-", b"sk_", b"sk-",
+    b"rk_", b"rk-", b"whsec_", b"ya29.", b"npm_", b"pypi-", b"hf_", b"dop_v1_", b"lin_", b"ntn_", b"secret_", b"key-",
+    b"dckr_", b"hvs.", b"hvb.", b"hvr.", b"hooks.slack", b"webhooks/",
+)  # fmt: skip
+_CAPITALS = (
+    b"AKIA", b"ASIA", b"AGPA", b"AIDA", b"AROA", b"ANPA", b"AIza", b"GOCSPX-", b"ATATT", b"SG.", b"AGE-SECRET", b"eyJ",
+    b"AA", b"SK",
 )  # fmt: skip
 _SHORTEST = 14
+_LONG = b"x" * _SHORTEST
+_LEAST_VALUE = 16  # bytes, behind one of these names
 _NAMES = (b"KEY=", b"SECRET=", b"TOKEN=", b"PASSWORD=", b"PASSWD=", b"KEY_BASE=")  # in capitals, of values
 _LONGEST_NAME = 40  # bytes, of a name with all that may be between it and its value
-_SHAPE = bytes(120 if byte < 128 and (chr(byte).isalnum() or byte in b"_.+/=~-") else 32 for byte in range(256))
+_LONGEST_LOGIN = 3_072  # bytes: 500 letters, each of which JSON may write with six
+_MARKS = b"_.+/=~-"  # that may be in a token
+_IN_WORDS = _MARKS + b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+_OTHERS = bytes(range(256)).translate(None, _IN_WORDS)
+_SHAPE = bytes.maketrans(_IN_WORDS + _OTHERS, b"x" * len(_IN_WORDS) + b" " * len(_OTHERS))
+_PARTS = bytes.maketrans(_MARKS, b" " * len(_MARKS))
+_FIRST_PARTS = frozenset(sign.translate(_PARTS).split()[0] for sign in _SIGNS)
 
 
 def clean(text: str, limit: int) -> str:
@@ -32,10 +44,11 @@ def clean(text: str, limit: int) -> str:
     text = text[: limit * _MOST_READ]
     text = str(hide_secrets(text, text))
     if not (text.isascii() and text.isprintable()):
-        text = "".join(" " if letter.isspace() else letter for letter in text if _is_shown(letter))
+        hidden = {ord(letter): " " if letter.isspace() else None for letter in set(text) if not _is_shown(letter)}
+        text = text.translate(hidden)
     text = " ".join(text.split()).replace(">>>", "\u203a\u203a\u203a")
     # what looks like a tag or like an end of the fence is written with other brackets
-    return shorten(re.sub(r"<(?=[^\W\d_]|[/!?|<])", "\u2039", text), limit)
+    return shorten(re.sub(r"<(?=[^\W\d_]|[/!?|<])", "\u2039", text) if "<" in text else text, limit)
 
 
 def hide_secrets(value: Any, text: str) -> Any:
@@ -49,19 +62,43 @@ def hide_secrets(value: Any, text: str) -> Any:
 
 def may_hold_secret(data: bytes) -> bool:
     """False where no secret is. But for a block and a password in an address each is a long word, or in one."""
-    is_address = (b"://" in data or b":~1~1" in data) and (b"@" in data or b"..." in data)
-    if is_address or (b"-----BEGIN" in data and b"PRIVATE KEY" in data):
+    data = data.replace(b"\\/", b"/") if b"\\" in data else data  # as some write JSON
+    if _may_hold_login(data) or (b"-----BEGIN" in data and b"PRIVATE KEY" in data):
         return True
-    shape, words, before, end = data.translate(_SHAPE) + b" ", list[bytes](), list[bytes](), 0
-    while (at := shape.find(b"x" * _SHORTEST, end)) >= 0:
-        end = shape.find(b" ", at)
+    words, before, find, end = list[bytes](), list[bytes](), (data.translate(_SHAPE) + b" ").find, 0
+    while (at := find(_LONG, end)) >= 0:
+        end = find(b" ", at)
         words.append(data[at:end])
         if data[at - 3 : at] != b'  "':  # else it begins a line, and no name is before it
             before.append(data[max(at - _LONGEST_NAME, 0) : at + 1])
-    named = b"\n".join([*words, *before]).upper()
+            # after what JSON writes as \n or \u00e9 the word begins later
+            words += [data[at + 1 : end], data[at + 5 : end]] if data[at - 1 : at] == b"\\" else []
+    if not words:
+        return False
+    named = b"\n".join(before).upper()
     if b"EARER " in named or any(map(named.replace(b":", b"=").replace(b" =", b"=").__contains__, _NAMES)):
         return True
-    return any(map(b" ".join(words).decode().__contains__, SIGNS))
+    text = b" ".join([*words, b""])
+    named = text.upper() if b"=" in text else b""
+    if any(len(part.partition(b" ")[0]) >= _LEAST_VALUE for name in _NAMES for part in named.split(name)[1:]):
+        return True
+    signs = () if _FIRST_PARTS.isdisjoint(text.translate(_PARTS).split()) else _SIGNS
+    signs = signs if text.islower() else (*signs, *_CAPITALS)
+    return any(map(text.__contains__, signs)) and any(_may_begin_token(text, sign) for sign in signs)
+
+
+def _may_hold_login(data: bytes) -> bool:
+    parts = data.split(b"://")[1:] + (data.split(b":~1~1")[1:] if b"~" in data else [])
+    logins = (part[:_LONGEST_LOGIN].partition(b"/")[0].partition(b'"')[0] for part in parts)
+    return any(b"@" in login or b"..." in login for login in logins)
+
+
+def _may_begin_token(text: bytes, sign: bytes) -> bool:
+    """Whether a sign has no letter before it and enough of its word behind it. text: words, each with a space."""
+    at = text.find(sign)
+    while at >= 0 and (text[at - 1 : at].isalnum() or b" " in text[at : at + _SHORTEST]):
+        at = text.find(sign, at + 1)
+    return at >= 0
 
 
 # It knows nothing of what is quoted. A quoted line begins with a mark that its content cannot take away, and content
@@ -77,4 +114,4 @@ def count_tokens(text: str) -> int:
 
 def _is_shown(letter: str) -> bool:
     is_plain = letter.isprintable() and escape_controls(letter) == letter  # no format, no selector of a variant
-    return letter.isspace() or (is_plain and letter != "\u2800" and not "\ufe00" <= letter <= "\ufe0f")
+    return is_plain and letter != "\u2800" and not "\ufe00" <= letter <= "\ufe0f"

@@ -34,12 +34,12 @@ def check_document(path: str, data: bytes, *, now: int) -> Document:
             hint = advise_restore(path)
         finding = Finding(error.code, "error", message, path, "", error.line, error.column, hint)
         return Document(path, skill, None, data.decode("utf-8", "replace"), len(data), [finding])
-    findings = _check_value(room, value, skill, len(data), now)
+    findings, is_suspect = _check_value(room, value, skill, len(data), now), may_hold_secret(data)
     if not isinstance(value, dict):
         findings = [finding._replace(hint=advise_restore(path)) for finding in findings]
-    elif findings and not may_hold_secret(data):
+    elif findings and not is_suspect:
         findings = list(name_rows(findings, value))
-    findings += _find_secrets(value, "", is_skill=kind == "skill") if may_hold_secret(data) else []
+    findings += _find_secrets(value, "", is_skill=kind == "skill") if is_suspect else []
     if text.startswith(jsontext.BYTE_ORDER_MARK):
         findings.append(_BYTE_ORDER_MARK)
     located = locate_findings([name_skill(finding, path) for finding in findings], path, text)
