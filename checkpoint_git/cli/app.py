@@ -1,7 +1,6 @@
 """Run one command: find its verb, parse its arguments, render its outcome, and turn every error into an exit code."""
 
 import atexit
-import gc
 import os
 import sys
 import time
@@ -22,7 +21,6 @@ CLEAN, FINDINGS, COULD_NOT_RUN, BUG, INTERRUPTED = 0, 1, 2, 3, 130
 
 _OBEYED = ("##[", "##vso[")  # GitHub's and Azure's jobs obey these anywhere in a line of their logs
 _JOBS = frozenset({"GITHUB_ACTIONS", "TF_BUILD"})  # what these set in a job
-_MANY_OBJECTS = 200_000  # allocations between two runs of the garbage collector
 
 
 def main(argv: Sequence[str] | None = None) -> int:
@@ -39,15 +37,13 @@ def main_doctor(argv: Sequence[str] | None = None) -> int:
 def _start(first: list[str], argv: Sequence[str] | None, program: str) -> int:
     if argv is not None:
         return _run_and_report([*first, *argv], program)
-    # A process that lives for 50 ms needs no garbage collector, and os._exit saves it the teardown of its modules.
-    gc.set_threshold(_MANY_OBJECTS)
     code = _run_and_report([*first, *sys.argv[1:]], program)
     if getattr(atexit, "_ncallbacks", lambda: 1)():  # a library wants to be called at the end; not known: assume so
         return code
     for stream in (sys.stdout, sys.stderr):
         with suppress(AttributeError, OSError, ValueError):  # closed, or the reader is gone
             stream.flush()
-    os._exit(code)
+    os._exit(code)  # which saves the teardown of all modules
 
 
 def find_request(words: list[str], program: str = "checkpoint") -> Request:
