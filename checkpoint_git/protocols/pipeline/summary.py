@@ -7,15 +7,15 @@ from checkpoint_git.core.outcome import Block, Line, Table
 from checkpoint_git.core.untrusted_text import clean
 from checkpoint_git.disk.discover import Place, find_common_dir
 from checkpoint_git.protocols.contract import Question, Summary
-from checkpoint_git.protocols.pipeline import layout
 
+_BASE = ".claude/checkpoints"  # of layout.py, which most projects have no use for
 _MOST_SHOWN = 20
 _MOST_LINES = 3
 
 
 def is_present(place: Place) -> bool:
     # Whether the usual folder is there, or the repository's configuration may name another one
-    if os.path.isdir(os.path.join(place.top, layout.BASE)):
+    if os.path.isdir(os.path.join(place.top, _BASE)):
         return True
     if not place.git_dir:
         return False

@@ -7,6 +7,7 @@ from pathlib import Path
 import pytest
 
 from checkpoint_git.disk.discover import find_place
+from checkpoint_git.protocols.pipeline import layout, summary
 from checkpoint_git.protocols.pipeline.store import find_bases
 from checkpoint_git.protocols.pipeline.summary import is_present
 from checkpoint_git.tools.doctor import verb as doctor
@@ -123,3 +124,7 @@ def test_a_folder_that_a_branch_has_linked_elsewhere_is_not_the_projects(project
     (project / ".claude").mkdir()
     (project / ".claude/checkpoints").symlink_to(project.parent / "out")
     assert run_verb(status, cwd=project).outcome.data.get("pipelines", []) == []
+
+
+def test_a_look_at_a_project_knows_the_usual_folder() -> None:
+    assert summary._BASE == layout.BASE
