@@ -2,20 +2,23 @@
 
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Mapping
 from contextlib import suppress
-from typing import NamedTuple
+from typing import TYPE_CHECKING, NamedTuple
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.outcome import Invocation, Line, Outcome
 from checkpoint_git.core.terminal_text import join_some, plural, quote_path, quote_word
-from checkpoint_git.git.leases import Claim, find_claims
-from checkpoint_git.git.run import clean_env, find_common_dir, read_names, run_git
+from checkpoint_git.git.own_files import find_common_dir, find_unmerged, has_nested_folders
+
+if TYPE_CHECKING:
+    from checkpoint_git.git.leases import Claim
 
 _LONGEST_CONFIG = 1 << 20  # bytes
-# The call that driver_settings writes: what it starts, in quotes. git writes a configuration's value in quotes, with
-# escapes, where it holds ";", as ours does.
-_DRIVER = rb"(?m)^[ \t]*driver = \"test -x '([^'\"\\%]+)' && test -f '([^'\"\\%]+)' "
+_MOST_PACKED = 1 << 25  # bytes of packed refs that are read here rather than by git
+# How the call begins that driver_settings writes. git writes a configuration's value in quotes, with escapes, where it
+# holds ";", as ours does.
+_DRIVER = b"\n\tdriver = \"test -x '"
 _SPARSE = rb"(?im)^[ \t]*sparsecheckout[ \t]*=[ \t]*true\s*$"
 # What is in the git directory while an operation waits for its conflicts; the first that is there counts.
 _OPERATIONS = (
@@ -26,7 +29,6 @@ _OPERATIONS = (
     ("REVERT_HEAD", "revert"),
     ("MERGE_HEAD", "merge"),
 )
-_LONGEST_INDEX = 1 << 28  # bytes
 _NESTED = "clone/nested"
 
 
@@ -45,7 +47,7 @@ class Gap(NamedTuple):
         return f"{self.message} ({'see' if self.code == _NESTED else 'fix'}: {self.fix})"
 
 
-def add_gaps(outcome: Outcome, tree: WorkTree, invocation: Invocation, claims: list[Claim] | None = None) -> Outcome:
+def add_gaps(outcome: Outcome, tree: WorkTree, invocation: Invocation, claims: "list[Claim] | None" = None) -> Outcome:
     """And what is claimed."""
     where = (*tree, invocation.env)
     gaps = [*find_gaps(*where), *find_nested(*where, invocation.cwd)]
@@ -57,6 +59,24 @@ def add_gaps(outcome: Outcome, tree: WorkTree, invocation: Invocation, claims: l
     lines += [Line(claim.line, "dim", hang=2) for claim in claims]
     data = {**outcome.data, "clone": [gap._asdict() for gap in gaps], "claims": [claim.data for claim in claims]}
     return outcome._replace(data=data, summary=[*outcome.summary, *lines])
+
+
+def find_claims(work_tree: str | None, git_dir: str | None, env: Mapping[str, str], now: int) -> "list[Claim]":
+    """Those that are not over, each holder's once, as last seen; git is started only where there may be any."""
+    found: dict[tuple[str, str], Claim] = {}
+    if work_tree and _may_be_claimed(find_common_dir(git_dir or "")):
+        from checkpoint_git.git.leases import read_claims
+
+        with suppress(OSError, CheckpointError):  # a damaged ref: `claim` says so
+            found = {(one.name, one.holder): one for one in read_claims(work_tree, env) if now < one.ends}
+    return list(found.values())
+
+
+def _may_be_claimed(common: str) -> bool:
+    if any(os.path.isdir(os.path.join(common, name)) for name in ("refs/checkpoint", "reftable")):
+        return True
+    packed = _read(os.path.join(common, "packed-refs"), _MOST_PACKED)
+    return len(packed) == _MOST_PACKED or b" refs/checkpoint/" in packed
 
 
 # Every look at where the work is asks this, so it reads git's files first, and starts git only where those leave a
@@ -82,24 +102,12 @@ def read_operation(git_dir: str) -> str:
     found = next((name for file, name in _OPERATIONS if os.path.exists(os.path.join(git_dir, file))), "")
     if found or not os.path.isdir(os.path.join(find_common_dir(git_dir), "reftable")):
         return found
+    from checkpoint_git.git.run import run_git
+
     # such a repository (git 2.45) keeps what is a file elsewhere in its table
     words = ["--git-dir", git_dir, "rev-parse", "--quiet", "--verify"]
     asked = ((file, name) for file, name in _OPERATIONS if file.isupper())
     return next((name for file, name in asked if run_git([*words, file], git_dir, check=False).code == 0), "")
-
-
-def find_unmerged(work_tree: str, git_dir: str, env: Mapping[str, str]) -> list[str]:
-    """Files of ours that a merge, or what merges as it does (a stash, a patch), left unresolved in git's index."""
-    if not _may_be_unmerged(_read(os.path.join(git_dir, "index"), _LONGEST_INDEX)):
-        return []
-    from checkpoint_git.git.worktree import read_unmerged
-
-    return read_unmerged(work_tree, clean_env(env))
-
-
-def has_nested_folders(git_dir: str) -> bool:
-    """Whether git's index lists checkpoints below the top: to start git takes as long as all the rest of a run."""
-    return b"/.checkpoints/" in _read(os.path.join(git_dir, "index"), _LONGEST_INDEX)
 
 
 def find_nested(work_tree: str | None, git_dir: str | None, env: Mapping[str, str], cwd: str) -> Iterator[Gap]:
@@ -114,25 +122,6 @@ def find_nested(work_tree: str | None, git_dir: str | None, env: Mapping[str, st
         if folders:
             fix = f"checkpoint -C {quote_path(folders[0])} status"
             yield Gap(_NESTED, f"there are checkpoints below: {join_some(folders)}", fix)
-
-
-def find_unlisted(git_dir: str, paths: Sequence[str]) -> list[str]:
-    """The paths that git's index does not seem to list; asking git is sure, and takes a process."""
-    # a name in the index has its length in the 12 bits before it, and a NUL behind it (gitformat-index, versions 2, 3)
-    index = _read(os.path.join(git_dir, "index"), _LONGEST_INDEX)
-    names = {path: os.fsencode(path) for path in paths}
-    entries = {path: min(len(name), 0xFFF).to_bytes(2, "big") + name + b"\0" for path, name in names.items()}
-    return [path for path, entry in entries.items() if entry not in index]
-
-
-def read_tag(work_tree: str | None, git_dir: str | None, path: str) -> str:
-    """The letter that git has for a path: H in the index, M unmerged, S left out by a sparse checkout, else ""."""
-    if not (work_tree and git_dir and find_unlisted(git_dir, [path])):
-        return "H" if git_dir else ""
-    words = ["--literal-pathspecs", "ls-files", "-t", "-z", "--", path]
-    with suppress(CheckpointError):  # git is missing: what needs it says so
-        return run_git(words, work_tree, env=clean_env(os.environ), check=False).out[:1].decode()
-    return ""
 
 
 def _read(path: str, limit: int = _LONGEST_CONFIG) -> bytes:
@@ -154,29 +143,14 @@ def find_conflicts(work_tree: str | None, git_dir: str | None, env: Mapping[str,
         yield Gap("merge/unresolved", f"{state}, with {plural(count, 'checkpoint')} to resolve", "checkpoint resolve")
 
 
-def _may_be_unmerged(index: bytes) -> bool:
-    """Whether an entry of ours may have a stage; asking git is sure, and takes a process."""
-    from checkpoint_git.protocols.registry import KINDS
-
-    if index[4:8] == b"\0\0\0\4":  # names are shortened by what they share with the one before
-        return True
-    for ending in {kind.parts[-1] for kind in KINDS}:
-        tail, found = ending.encode() + b"\0", -1
-        while (found := index.find(tail, found + 1)) >= 0:
-            # backwards to where the two bytes before hold the stage and, in 12 bits, the length of the name from there
-            end = at = found + len(tail) - 1
-            while at > 2 and index[at - 1] and end - at < 0xFFF:
-                at -= 1
-                if index[at - 2] & 0x30 and (index[at - 2] & 0xF) << 8 | index[at - 1] == end - at:
-                    return True
-    return False
-
-
 def _find_missing_driver(work_tree: str, config: bytes, env: Mapping[str, str]) -> Iterator[Gap]:
-    found = re.search(_DRIVER, config) if b"driver = " in config else None
-    if found and os.access(found[1], os.X_OK) and os.path.isfile(found[2]):
+    # Python and the driver, in quotes: a pattern for them takes longer to compile than all the rest here
+    python, between, driver, *_ = [*config.partition(_DRIVER)[2].split(b"'"), b"", b""]
+    is_plain = between == b" && test -f " and not {*python, *driver}.intersection(b'"\\%\n\0')
+    if is_plain and os.access(python, os.X_OK) and os.path.isfile(driver):
         return
     from checkpoint_git.git.repository import read_all_settings
+    from checkpoint_git.git.run import clean_env
 
     try:
         command = read_all_settings(work_tree, clean_env(env)).get("merge.checkpoint.driver", "")
@@ -197,6 +171,7 @@ def _find_missing_driver(work_tree: str, config: bytes, env: Mapping[str, str]) 
 def _find_hidden(work_tree: str, config: bytes, env: Mapping[str, str]) -> Iterator[Gap]:
     if b"sparse" not in config.lower() or not re.search(_SPARSE, config):
         return
+    from checkpoint_git.git.run import clean_env, read_names
     from checkpoint_git.git.staged import pathspecs
 
     listed = read_names(["ls-files", "-t", "-z", "--", *pathspecs()], work_tree, env=clean_env(env), check=False)

@@ -8,17 +8,15 @@ from contextlib import suppress
 from typing import Any, NamedTuple
 
 from checkpoint_git.core.clock import DAY, read_instant, write_instant
-from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.outcome import Invocation
 from checkpoint_git.core.terminal_text import escape_controls, shorten
-from checkpoint_git.git.run import clean_env, find_common_dir, stream_git
+from checkpoint_git.git.run import clean_env, stream_git
 
 OURS = "refs/checkpoint/claims/"  # what the work trees of a clone share; on a remote, what its clones share
 SEEN = "refs/checkpoint/seen/"  # the remote's, as last fetched
 FETCHED = f"+{OURS}*:{SEEN}*"
 LONGEST = 7 * DAY
 _LAST = 253_402_300_799 - LONGEST  # the year 9999 ends a week later, and no later time can be written
-_MOST_PACKED = 1 << 25  # bytes of packed refs that are read here rather than by git
 _MARGIN = 60  # seconds by which two clocks may differ
 _FORM = "--format=%(refname)%00%(objectname)%00%(committerdate:unix)%00%(contents:subject)"
 _SUBJECT = r"claimed until (\S+) by (.+)"
@@ -59,20 +57,6 @@ def find_holder(work_tree: str, invocation: Invocation) -> str:
         user = pwd.getpwuid(os.getuid()).pw_name
     session = f" session {invocation.session}" if invocation.session else ""
     return escape_controls(f"{user}@{os.uname().nodename}:{os.path.realpath(work_tree)}{session}")
-
-
-def find_claims(work_tree: str | None, git_dir: str | None, env: Mapping[str, str], now: int) -> list[Claim]:
-    """Those that are not over, each holder's once, as last seen; git is started only where there may be any."""
-    common = find_common_dir(git_dir or "")
-    found: dict[tuple[str, str], Claim] = {}
-    with suppress(OSError, CheckpointError):  # a damaged ref: `claim` says so
-        if work_tree and not any(os.path.isdir(os.path.join(common, name)) for name in ("refs/checkpoint", "reftable")):
-            with open(os.path.join(common, "packed-refs"), "rb") as stream:
-                data = stream.read(_MOST_PACKED)
-                work_tree = work_tree if len(data) == _MOST_PACKED or b" refs/checkpoint/" in data else None
-        claims = read_claims(work_tree, env) if work_tree else []
-        found = {(one.name, one.holder): one for one in claims if now < one.ends}
-    return list(found.values())
 
 
 def read_claims(work_tree: str, env: Mapping[str, str]) -> list[Claim]:

@@ -203,13 +203,6 @@ def offline_env(env: Mapping[str, str]) -> dict[str, str]:
     return {**clean_env(env), **(_OFFLINE if env.get(LAZY_FETCH) != "0" else {}), "GIT_TERMINAL_PROMPT": "0"}
 
 
-def find_common_dir(git_dir: str) -> str:
-    """What all work trees share; disk.discover reads it too, but packages of one layer do not know one another."""
-    with suppress(OSError), open(os.path.join(git_dir, "commondir"), "rb") as stream:
-        return os.path.normpath(os.path.join(git_dir, os.fsdecode(stream.read(4096).replace(b"\0", b"").strip())))
-    return git_dir
-
-
 def read_bare_top(cwd: str, env: Mapping[str, str]) -> str | None:
     words = ["rev-parse", "--path-format=absolute", "--is-bare-repository", "--absolute-git-dir"]
     answer = run_git(words, cwd, env=env, check=False)

@@ -8,7 +8,7 @@ from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.terminal_text import quote_path
 from checkpoint_git.disk.discover import find_place, find_repository
-from checkpoint_git.git.clone import find_unlisted
+from checkpoint_git.git.own_files import find_unlisted
 from checkpoint_git.protocols.registry import find_kind
 
 # what is quoted is another's text, or a path

@@ -5,7 +5,7 @@ import pytest
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.disk.discover import find_place
-from checkpoint_git.git.clone import find_gaps, find_unlisted, read_operation
+from checkpoint_git.git.clone import find_gaps, read_operation
 from checkpoint_git.git.driver_settings import Choices, plan_settings
 from checkpoint_git.git.run import run_git
 from checkpoint_git.tools.setup.init import Options, init
@@ -68,14 +68,6 @@ def test_what_a_sparse_checkout_leaves_out_is_named(shared: GitRepo) -> None:
 def test_outside_git_nothing_is_missing(tmp_path: Path) -> None:
     (tmp_path / ".checkpoints").mkdir()
     assert gaps(tmp_path) == []
-
-
-def test_what_the_index_lists_needs_no_question_to_git(shared: GitRepo) -> None:
-    paths = [PATH, "build.checkpoint.json", ".checkpoints/new.checkpoint.json", "docs/page.md"]
-    assert find_unlisted(str(shared.path / ".git"), paths) == [paths[1], paths[2]]
-    shared.git("rm", "-q", "--cached", PATH)
-    assert find_unlisted(str(shared.path / ".git"), paths) == paths[:3]
-    assert find_unlisted(str(shared.path / "nowhere"), paths) == paths
 
 
 @pytest.mark.parametrize("version", [2, 4])

@@ -12,7 +12,6 @@ from checkpoint_git.git.run import (
     GitResult,
     check_git_version,
     clean_env,
-    find_common_dir,
     git_error,
     read_bare_top,
     run_git,
@@ -139,8 +138,3 @@ def test_a_verb_that_reads_does_not_start_the_monitor_that_a_repository_names(re
     done = run_checkpoint(*words, cwd=repo.path)
     assert done.returncode in (0, 1), done.stderr
     assert not (repo.path.parent / "ran").exists()
-
-
-def test_a_nul_in_the_name_of_the_common_folder_is_no_bug(tmp_path: Path) -> None:
-    (tmp_path / "commondir").write_bytes(b"a\0b\n")
-    assert find_common_dir(str(tmp_path)) == str(tmp_path / "ab")

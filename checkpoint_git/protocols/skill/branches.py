@@ -8,7 +8,7 @@ from typing import NamedTuple
 from checkpoint_git.core.clock import DAY
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.disk.cache import load_cache, make_digest, mark_file, write_cache
-from checkpoint_git.disk.discover import Place, find_common_dir, relative_path
+from checkpoint_git.disk.discover import Place, find_common_dir, find_siblings, relative_path
 from checkpoint_git.protocols.skill import layout
 from checkpoint_git.protocols.skill.shipped_actions import read_head
 from checkpoint_git.version import __version__
@@ -29,6 +29,11 @@ class BranchWork(NamedTuple):
     since: int
     base: str
     blob: str
+
+
+def has_others(place: Place, now: int) -> bool:
+    """Whether another work tree or a branch may be ahead of this one: what finds out which takes longer to import."""
+    return bool(find_siblings(place)) or any(find_branch_work(place, [], now))
 
 
 def find_branch_work(place: Place, known: Sequence[str], now: int) -> tuple[list[BranchWork], bool]:

@@ -8,11 +8,11 @@ from typing import Any
 from checkpoint_git.core.clock import DAY, HOUR, age_text
 from checkpoint_git.core.untrusted_text import clean
 from checkpoint_git.disk.cache import load_cache, make_digest, mark_file, write_cache
-from checkpoint_git.disk.discover import Place, find_siblings, shared_path
+from checkpoint_git.disk.discover import Place, shared_path
 from checkpoint_git.protocols.contract import Question, Summary
 from checkpoint_git.protocols.document import Document, find_broken
 from checkpoint_git.protocols.skill import next_action, store, views
-from checkpoint_git.protocols.skill.branches import find_branch_work
+from checkpoint_git.protocols.skill.branches import has_others
 from checkpoint_git.protocols.skill.next_action import FindProof, FindResolved, NextAction, Queue
 from checkpoint_git.protocols.skill.resume_brief import LOOK_AFTER, Context, Plan, find_context, plan_resume
 from checkpoint_git.protocols.skill.shipped_actions import read_head, read_shipped
@@ -41,7 +41,7 @@ def summarize_for_session(question: Question) -> Summary:
     if resumed and resumed.text is None:  # of which the outline alone was kept: read again, if it is still there
         resumed = [*store.check_files(store.read_files(place, only={resumed.path}), now), resumed][0]
     ahead, left = list[str](), ""
-    if find_siblings(place) or any(find_branch_work(place, [], now)):
+    if has_others(place, now):
         from checkpoint_git.protocols.skill.worktrees import find_ahead
 
         others, left = find_ahead(place, now)

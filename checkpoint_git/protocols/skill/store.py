@@ -139,7 +139,7 @@ def find_own_place(skill: str, cwd: str, env: Mapping[str, str]) -> Place:
 
 def check_index(place: Place, skill: str) -> None:
     """Raises CheckpointError for a checkpoint whose merge is not resolved, or that a sparse checkout leaves out."""
-    from checkpoint_git.git.clone import read_tag
+    from checkpoint_git.git.own_files import read_tag
 
     shown = layout.relative_checkpoint_path(place, skill)
     tag = read_tag(place.work_tree, place.git_dir, shown)
@@ -217,7 +217,7 @@ def _check_name(place: Place, skill: str) -> list[Finding]:
 
 def find_untracked(place: Place, paths: Sequence[str], env: Mapping[str, str], cwd: str = "") -> list[Finding]:
     """What the next clone will not have. paths: from place.top. cwd: where the hint is typed, "" for place.top."""
-    from checkpoint_git.git.clone import find_unlisted
+    from checkpoint_git.git.own_files import find_unlisted
 
     unsure = find_unlisted(place.git_dir, paths) if place.git_dir and place.work_tree else []
     if not unsure:

@@ -7,8 +7,7 @@ from functools import partial
 from checkpoint_git.core.outcome import Answer, Invocation
 from checkpoint_git.core.untrusted_text import clean, count_tokens, quote
 from checkpoint_git.disk.discover import find_repository
-from checkpoint_git.git.clone import find_conflicts, find_gaps, find_nested
-from checkpoint_git.git.leases import find_claims
+from checkpoint_git.git.clone import find_claims, find_conflicts, find_gaps, find_nested
 from checkpoint_git.protocols.contract import Question, read_summaries
 from checkpoint_git.tools.session import agent_hooks
 from checkpoint_git.tools.session.agent_hooks import HookInput, read_hook_input

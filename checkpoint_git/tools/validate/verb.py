@@ -12,7 +12,7 @@ from checkpoint_git.core.outcome import Invocation, Line, Outcome
 from checkpoint_git.core.terminal_text import plural
 from checkpoint_git.disk.discover import find_place, find_repository, is_inside, relative_path
 from checkpoint_git.disk.read import FileContent, read_content
-from checkpoint_git.git.clone import find_unmerged, has_nested_folders
+from checkpoint_git.git.own_files import find_unmerged, has_nested_folders
 from checkpoint_git.protocols.contract import find_files, find_scattered_files, open_room
 from checkpoint_git.protocols.document import Document
 from checkpoint_git.protocols.registry import KINDS, find_kind, fixed_paths, is_fixed, protocol_of

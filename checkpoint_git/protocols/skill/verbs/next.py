@@ -7,14 +7,13 @@ from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.outcome import Block, Glyph, Invocation, Line, Outcome
 from checkpoint_git.core.terminal_text import plural
 from checkpoint_git.disk.discover import Place, find_place
-from checkpoint_git.git.clone import add_gaps
-from checkpoint_git.git.leases import find_claims, find_holder
+from checkpoint_git.git.clone import add_gaps, find_claims
 from checkpoint_git.protocols.document import find_broken
+from checkpoint_git.protocols.skill.branches import has_others
 from checkpoint_git.protocols.skill.next_action import NextAction, Queue, Skipped, plan_queue
 from checkpoint_git.protocols.skill.shipped_actions import read_shipped
 from checkpoint_git.protocols.skill.store import iterate_documents
 from checkpoint_git.protocols.skill.views import outline
-from checkpoint_git.protocols.skill.worktrees import find_ahead
 
 _GLYPHS: dict[str, Glyph] = {"gate": "in_progress", "idle": "stale"}  # of the ranks that are not called as theirs
 
@@ -42,18 +41,25 @@ def run(args: Namespace, invocation: Invocation) -> Outcome:
     """The verb: exit code 1 when a checkpoint is broken, which may hide what matters more."""
     place = find_place(invocation.cwd)
     (actions, skipped), findings = next_actions(place, invocation.now)
-    holder = find_holder(place.top, invocation)
     claims = find_claims(place.work_tree, place.git_dir, invocation.env, invocation.now)
-    taken = {claim.name for claim in claims if claim.holder != holder}
-    actions.sort(key=lambda action: action.skill in taken)
+    if claims:
+        from checkpoint_git.git.leases import find_holder
+
+        holder = find_holder(place.top, invocation)
+        taken = {claim.name for claim in claims if claim.holder != holder}
+        actions.sort(key=lambda action: action.skill in taken)
     data: dict[str, Any] = actions[0].data if actions else dict.fromkeys(NextAction._fields)
     data["skipped"] = len(skipped)
     data["skipped_actions"] = [part._asdict() for part in skipped]
     if args.all:
         data["queue"] = [action.data for action in actions]
-    ahead = find_ahead(place, invocation.now, actions[0].skill)[0] if actions else []
-    wanted = {("done", text) for text in (actions[0].action, actions[0].then) if text} if actions else set()
-    data["done_elsewhere"] = [one.branch or one.work_tree for one in ahead if wanted.intersection(one.events)]
+    data["done_elsewhere"] = []
+    if actions and has_others(place, invocation.now):
+        from checkpoint_git.protocols.skill.worktrees import find_ahead
+
+        ahead = find_ahead(place, invocation.now, actions[0].skill)[0]
+        wanted = {("done", text) for text in (actions[0].action, actions[0].then) if text}
+        data["done_elsewhere"] = [one.branch or one.work_tree for one in ahead if wanted.intersection(one.events)]
     blocks: list[Block] = []
     for action in actions if args.all else actions[:1]:
         blocks += _lines(action)

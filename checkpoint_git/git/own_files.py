@@ -1,0 +1,77 @@
+"""What git's own files say of ours: to start git takes as long as all the rest of a run."""
+
+import os
+from collections.abc import Mapping, Sequence
+from contextlib import suppress
+
+from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.protocols.registry import KINDS
+
+_LONGEST = 1 << 28  # bytes
+
+
+def find_common_dir(git_dir: str) -> str:
+    """What all work trees share; disk.discover reads it too, but packages of one layer do not know one another."""
+    with suppress(OSError), open(os.path.join(git_dir, "commondir"), "rb") as stream:
+        return os.path.normpath(os.path.join(git_dir, os.fsdecode(stream.read(4096).replace(b"\0", b"").strip())))
+    return git_dir
+
+
+def find_unmerged(work_tree: str, git_dir: str, env: Mapping[str, str]) -> list[str]:
+    """Files of ours that a merge, or what merges as it does (a stash, a patch), left unresolved in git's index."""
+    if not _may_be_unmerged(_read_index(git_dir)):
+        return []
+    from checkpoint_git.git.run import clean_env
+    from checkpoint_git.git.worktree import read_unmerged
+
+    return read_unmerged(work_tree, clean_env(env))
+
+
+def has_nested_folders(git_dir: str) -> bool:
+    """Whether git's index lists checkpoints below the top."""
+    return b"/.checkpoints/" in _read_index(git_dir)
+
+
+def find_unlisted(git_dir: str, paths: Sequence[str]) -> list[str]:
+    """The paths that git's index does not seem to list; asking git is sure, and takes a process."""
+    # a name in the index has its length in the 12 bits before it, and a NUL behind it (gitformat-index, versions 2, 3)
+    index = _read_index(git_dir)
+    names = {path: os.fsencode(path) for path in paths}
+    entries = {path: min(len(name), 0xFFF).to_bytes(2, "big") + name + b"\0" for path, name in names.items()}
+    return [path for path, entry in entries.items() if entry not in index]
+
+
+def read_tag(work_tree: str | None, git_dir: str | None, path: str) -> str:
+    """The letter that git has for a path: H in the index, M unmerged, S left out by a sparse checkout, else ""."""
+    if not (work_tree and git_dir and find_unlisted(git_dir, [path])):
+        return "H" if git_dir else ""
+    from checkpoint_git.git.run import clean_env, run_git
+
+    words = ["--literal-pathspecs", "ls-files", "-t", "-z", "--", path]
+    with suppress(CheckpointError):  # git is missing: what needs it says so
+        return run_git(words, work_tree, env=clean_env(os.environ), check=False).out[:1].decode()
+    return ""
+
+
+def _may_be_unmerged(index: bytes) -> bool:
+    """Whether an entry of ours may have a stage; asking git is sure, and takes a process."""
+    if index[4:8] == b"\0\0\0\4":  # names are shortened by what they share with the one before
+        return True
+    for ending in {kind.parts[-1] for kind in KINDS}:
+        tail, found = ending.encode() + b"\0", -1
+        while (found := index.find(tail, found + 1)) >= 0:
+            # backwards to where the two bytes before hold the stage and, in 12 bits, the length of the name from there
+            end = at = found + len(tail) - 1
+            while at > 2 and index[at - 1] and end - at < 0xFFF:
+                at -= 1
+                if index[at - 2] & 0x30 and (index[at - 2] & 0xF) << 8 | index[at - 1] == end - at:
+                    return True
+    return False
+
+
+def _read_index(git_dir: str) -> bytes:
+    try:
+        with open(os.path.join(git_dir, "index"), "rb") as stream:
+            return stream.read(_LONGEST)
+    except OSError:
+        return b""
