@@ -12,10 +12,3 @@ def main() -> int:
     from checkpoint_git.cli import app
 
     return app.main()
-
-
-def main_doctor() -> int:
-    gc.set_threshold(_MANY_OBJECTS)
-    from checkpoint_git.cli import app
-
-    return app.main_doctor()

@@ -19,6 +19,7 @@ from checkpoint_git.version import __version__
 
 CLEAN, FINDINGS, COULD_NOT_RUN, BUG, INTERRUPTED = 0, 1, 2, 3, 130
 
+_DOCTOR = "checkpoint-doctor"
 _OBEYED = ("##[", "##vso[")  # GitHub's and Azure's jobs obey these anywhere in a line of their logs
 _JOBS = frozenset({"GITHUB_ACTIONS", "TF_BUILD"})  # what these set in a job
 
@@ -26,15 +27,9 @@ _JOBS = frozenset({"GITHUB_ACTIONS", "TF_BUILD"})  # what these set in a job
 def main(argv: Sequence[str] | None = None) -> int:
     """The `checkpoint` command. Without argv the process's own words are used, and it ends here; else the exit code."""
     name = os.path.basename(sys.argv[0] if sys.argv else "")
-    program = {"git-checkpoint": "git checkpoint", "__main__.py": "python -m checkpoint_git"}.get(name, "checkpoint")
-    return _start([], argv, program)
-
-
-def main_doctor(argv: Sequence[str] | None = None) -> int:
-    return _start(["doctor"], argv, "checkpoint-doctor")
-
-
-def _start(first: list[str], argv: Sequence[str] | None, program: str) -> int:
+    names = {"git-checkpoint": "git checkpoint", "__main__.py": "python -m checkpoint_git", _DOCTOR: _DOCTOR}
+    program = names.get(name, "checkpoint")
+    first = ["doctor"] if program == _DOCTOR else []
     if argv is not None:
         return _run_and_report([*first, *argv], program)
     code = _run_and_report([*first, *sys.argv[1:]], program)
@@ -63,7 +58,7 @@ def find_request(words: list[str], program: str = "checkpoint") -> Request:
             raise UsageError(f'"{shown}" is not a command but a checkpoint', f"write it as: {escape_controls(line)}")
         raise UsageError(f'"{shown}" is not a command', f"{meant}`{program} --help` lists the commands")
     verb = SHORT_VERBS.get(verb, verb)
-    if program == "checkpoint-doctor":
+    if program == _DOCTOR:
         return Request(program, verb, words[1:])
     own, nested, words = parser.find_nested(verb, words[:at] + words[at + 1 :])
     return Request(f"{program} {verb} {nested}".rstrip(), own, words)
