@@ -13,16 +13,10 @@ MARK = "| "
 _MOST_READ = 4  # letters looked at for each that is wanted
 # How every token begins that redact knows by its shape, with no letter or digit before it, in a word of _SHORTEST
 # characters or more: few files are read by a regular expression.
-_SIGNS = (
-    b"ghp_", b"gho_", b"ghu_", b"ghs_", b"ghr_", b"github_pat_", b"glpat-", b"glptt-", b"glrt-", b"gldt-", b"glsoat-",
-    b"glcbt-", b"glagent-", b"xoxa-", b"xoxb-", b"xoxe-", b"xoxp-", b"xoxr-", b"xoxs-", b"xapp-", b"sk_", b"sk-",
-    b"rk_", b"rk-", b"whsec_", b"ya29.", b"npm_", b"pypi-", b"hf_", b"dop_v1_", b"lin_", b"ntn_", b"secret_", b"key-",
-    b"dckr_", b"hvs.", b"hvb.", b"hvr.", b"hooks.slack", b"webhooks/",
-)  # fmt: skip
-_CAPITALS = (
-    b"AKIA", b"ASIA", b"AGPA", b"AIDA", b"AROA", b"ANPA", b"AIza", b"GOCSPX-", b"ATATT", b"SG.", b"AGE-SECRET", b"eyJ",
-    b"AA", b"SK",
-)  # fmt: skip
+_SIGNS = b"""ghp_ gho_ ghu_ ghs_ ghr_ github_pat_ glpat- glptt- glrt- gldt- glsoat- glcbt- glagent- xoxa- xoxb- xoxe-
+xoxp- xoxr- xoxs- xapp- sk_ sk- rk_ rk- whsec_ ya29. npm_ pypi- hf_ dop_v1_ lin_ ntn_ secret_ key- dckr_ hvs. hvb. hvr.
+hooks.slack webhooks/""".split()
+_CAPITALS = b"AKIA ASIA AGPA AIDA AROA ANPA AIza GOCSPX- ATATT SG. AGE-SECRET eyJ AA SK".split()
 _SHORTEST = 14
 _LONG = b"x" * _SHORTEST
 _LEAST_VALUE = 16  # bytes, behind one of these names
@@ -82,8 +76,8 @@ def may_hold_secret(data: bytes) -> bool:
     named = text.upper() if b"=" in text else b""
     if any(len(part.partition(b" ")[0]) >= _LEAST_VALUE for name in _NAMES for part in named.split(name)[1:]):
         return True
-    signs = () if _FIRST_PARTS.isdisjoint(text.translate(_PARTS).split()) else _SIGNS
-    signs = signs if text.islower() else (*signs, *_CAPITALS)
+    signs = [] if _FIRST_PARTS.isdisjoint(text.translate(_PARTS).split()) else _SIGNS
+    signs = signs if text.islower() else [*signs, *_CAPITALS]
     return any(map(text.__contains__, signs)) and any(_may_begin_token(text, sign) for sign in signs)
 
 

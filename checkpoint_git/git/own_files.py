@@ -7,7 +7,7 @@ from contextlib import suppress
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.protocols.registry import KINDS
 
-_LONGEST = 1 << 28  # bytes
+_LONGEST_INDEX = 1 << 28  # bytes
 
 
 def find_common_dir(git_dir: str) -> str:
@@ -72,6 +72,6 @@ def _may_be_unmerged(index: bytes) -> bool:
 def _read_index(git_dir: str) -> bytes:
     try:
         with open(os.path.join(git_dir, "index"), "rb") as stream:
-            return stream.read(_LONGEST)
+            return stream.read(_LONGEST_INDEX)
     except OSError:
         return b""

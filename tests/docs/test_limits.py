@@ -16,6 +16,7 @@ _DRAWN = ("cli.", "protocols.skill.page", "tools.report.page", "protocols.skill.
 _OUR_OWN = {
     "core.page": ("_LOOKED_AT",),
     "core.untrusted_text": (
+        "_LONGEST_LOGIN",
         "_LONGEST_NAME",
         "_MOST_READ",
     ),

@@ -372,9 +372,7 @@ def list_entries(value: Any, where: str = "") -> Iterator[tuple[str, list[list[s
 
 
 def find_removed(before: list[tuple[str, list[list[str]]]], after: Any) -> Iterator[tuple[str, list[str]]]:
-    """The lists of list_entries that lost entries, and what those say. One of which an id or a text is anywhere in
-    after is no loss.
-    """
+    """The lists that lost entries, and what those say. One of which an id or a text is anywhere in after is no loss."""
     there = set(_list_texts(after) if before else ())
     for path, entries in before:
         lost = [each[-1] for each in entries if each and there.isdisjoint(each)]

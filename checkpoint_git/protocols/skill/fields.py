@@ -17,7 +17,6 @@ from checkpoint_git.protocols.skill.views import read_objects
 
 Schema = Mapping[str, Any]
 _GLOBAL_OPTIONS = frozenset(["format", "help", "json", "new-field", "no-color", "quiet", "version"])
-_NO_END = float("inf")
 _BOOLEANS = {"true": True, "yes": True, "on": True, "false": False, "no": False, "off": False}
 _TYPES: dict[type, str] = {bytes: "number", bool: "boolean", list: "array", dict: "object", str: "string"}
 
@@ -166,7 +165,7 @@ def _read(value: Any, rules: Schema, held: Any, where: str, reader: _Reader) -> 
     if isinstance(value, list):
         inner = child_rules(reader.schema, rules, "")
         return [_read(item, inner, held, where, reader) for item in value]
-    if isinstance(value, bytes) and b"e" in value.lower() and abs(float(value)) == _NO_END:
+    if isinstance(value, bytes) and b"e" in value.lower() and abs(float(value)) == float("inf"):
         message = f"{quote(reader.edit.word)}: {quote(value.decode())} is not finite"
         raise CheckpointError(message, "give a smaller number")
     if not isinstance(value, dict):
