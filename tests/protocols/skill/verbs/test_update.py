@@ -291,6 +291,14 @@ def test_a_field_of_ones_own_is_written_where_it_is_asked_for_or_there_already(b
     assert (read(build)["mood"], read(build)["stp"]) == ("wild", "x")
 
 
+def test_an_entry_that_no_edit_touched_is_not_called_removed(build: Path, project: Path) -> None:
+    build.write_text(checkpoint_text(skill_state={"notes": ["Keep"], "flags": [{"name": True}, {"id": None}]}))
+    ran = run_verb(update, "build", "--step=sprint-3", cwd=project)
+    assert (ran.outcome.data["written"], ran.outcome.data["removed"]) == (True, {})
+    ran = run_verb(update, "build", "--skill_state.notes-=Keep", cwd=project)
+    assert ran.outcome.data["removed"]["skill_state.notes"] == ["Keep"]
+
+
 def test_no_edits_only_stamp(build: Path, project: Path) -> None:
     ran = run_verb(update, "build", cwd=project)
     assert ran.outcome.data["fields"] == []
