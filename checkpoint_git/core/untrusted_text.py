@@ -22,6 +22,7 @@ _LONG = b"x" * _SHORTEST
 _LEAST_VALUE = 16  # bytes, behind one of these names
 _NAMES = (b"KEY=", b"SECRET=", b"TOKEN=", b"PASSWORD=", b"PASSWD=", b"KEY_BASE=")  # in capitals, of values
 _LONGEST_NAME = 40  # bytes, of a name with all that may be between it and its value
+_MOST_LOGINS = 1_000  # addresses of a file that is not suspected anyway
 _LONGEST_LOGIN = 3_072  # bytes: 500 letters, each of which JSON may write with six
 _MARKS = b"_.+/=~-"  # that may be in a token
 _IN_WORDS = _MARKS + b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
@@ -73,8 +74,8 @@ def may_hold_secret(data: bytes) -> bool:
     if b"EARER " in named or any(map(named.replace(b":", b"=").replace(b" =", b"=").__contains__, _NAMES)):
         return True
     text = b" ".join([*words, b""])
-    named = text.upper() if b"=" in text else b""
-    if any(len(part.partition(b" ")[0]) >= _LEAST_VALUE for name in _NAMES for part in named.split(name)[1:]):
+    assigned = text.upper().split() if b"=" in text else []
+    if any(len(word.partition(name)[2]) >= _LEAST_VALUE for word in assigned for name in _NAMES):
         return True
     signs = [] if _FIRST_PARTS.isdisjoint(text.translate(_PARTS).split()) else _SIGNS
     signs = signs if text.islower() else [*signs, *_CAPITALS]
@@ -82,9 +83,9 @@ def may_hold_secret(data: bytes) -> bool:
 
 
 def _may_hold_login(data: bytes) -> bool:
-    parts = data.split(b"://")[1:] + (data.split(b":~1~1")[1:] if b"~" in data else [])
+    parts = data.split(b"://", _MOST_LOGINS)[1:] + (data.split(b":~1~1", _MOST_LOGINS)[1:] if b"~" in data else [])
     logins = (part[:_LONGEST_LOGIN].partition(b"/")[0].partition(b'"')[0] for part in parts)
-    return any(b"@" in login or b"..." in login for login in logins)
+    return len(parts) >= _MOST_LOGINS or any(b"@" in login or b"..." in login for login in logins)
 
 
 def _may_begin_token(text: bytes, sign: bytes) -> bool:

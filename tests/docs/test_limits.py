@@ -18,6 +18,7 @@ _OUR_OWN = {
     "core.untrusted_text": (
         "_LONGEST_LOGIN",
         "_LONGEST_NAME",
+        "_MOST_LOGINS",
         "_MOST_READ",
     ),
     "disk.atomic": ("_TRIES",),

@@ -45,6 +45,7 @@ PIECES = st.sampled_from([
 ])  # fmt: skip
 
 
+@example("API_KEY=abc1d2efgKEY=hij3k4lm", None)
 @example("https://ada:hx989mUfln7nySA5DF1S0@db.example.org", None)
 @example("SECRET_KEY =hx989mUfln7nySA5DF1S0", None)
 @given(st.lists(PIECES, max_size=8).map("".join), st.sampled_from([None, 2]))
