@@ -26,9 +26,8 @@ _JOBS = frozenset({"GITHUB_ACTIONS", "TF_BUILD"})  # what these set in a job
 
 def main(argv: Sequence[str] | None = None) -> int:
     """The `checkpoint` command. Without argv the process's own words are used, and it ends here; else the exit code."""
-    name = os.path.basename(sys.argv[0] if sys.argv else "")
     names = {"git-checkpoint": "git checkpoint", "__main__.py": "python -m checkpoint_git", _DOCTOR: _DOCTOR}
-    program = names.get(name, "checkpoint")
+    program = names.get(os.path.basename(sys.argv[0] if sys.argv else ""), "checkpoint")
     first = ["doctor"] if program == _DOCTOR else []
     if argv is not None:
         return _run_and_report([*first, *argv], program)

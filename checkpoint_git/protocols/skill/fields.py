@@ -150,8 +150,9 @@ def _unknown(name: str, where: str, reader: _Reader) -> CheckpointError:
         if name in [row.get("id") for row in read_objects(dict(reader.document), "progress_table")]:
             row = quote_word(f"--progress_table[{name}]{changes.name_text('progress_table', value)}")
             return EditError(edit.word, message, advice, row, more)
-    if near:
-        line = typed_edit(f"--{path}{operator}=", value).replace(name, near, 1)
+    if near and (is_typed or quote_word(name) == name):
+        line = typed_edit(f"--{path.replace(name, near, 1) if is_typed else path}{operator}=", value)
+        line = line if is_typed else line.replace(name, near, 1)
     elif is_typed:
         advice, more = "to keep it in a field of your own", f"; any name is taken with {flag}"
         line = typed_edit(f"--{own if where else f'skill_state.{path}'}{operator}=", value)

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, example, given, settings
 from hypothesis import strategies as st
 
 from checkpoint_git import CheckpointError, Checkpoints
@@ -146,6 +146,8 @@ WORD = st.tuples(
 
 
 @settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
+@example(["--status'", "status=x"])
+@example(['--blockers:json=[{"descr\'": 1}]'])
 @given(st.lists(WORD, min_size=1, max_size=4))
 def test_whatever_is_typed_is_written_or_refused(build: Path, project: Path, words: list[str]) -> None:
     before = checkpoint_text(blockers=[BLOCKER])
