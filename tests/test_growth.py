@@ -10,7 +10,7 @@ from typing import Any
 
 import pytest
 
-from checkpoint_git.core import jsonplace, redact
+from checkpoint_git.core import jsonplace, redact, untrusted_text
 from checkpoint_git.git.history import claims, reference_scan
 from checkpoint_git.merge.file import merge_file
 from checkpoint_git.protocols.memory.transports.jsonl import GraphLine, _read_line, plan_repair
@@ -173,6 +173,8 @@ CHECKS: dict[str, Callable[[int], Callable[[], object]]] = {
         lambda: read_settings_text('[[suppress]]\ncode = "a/b"\nreason = "x"\n' * n, "x", bool)
     ),
     "settings of a key with many parts": lambda n: lambda: read_settings_text("a" + ".a" * n + " = 1", "x", bool),
+    "words with signs of keys": lambda n: lambda: untrusted_text.may_hold_secret(b"aaaaaaaaaaaa-sk- " * n),
+    "addresses": lambda n: lambda: untrusted_text.may_hold_secret(b"://a \\n" * n),
     "announced secrets": lambda n: lambda: redact.redact("password=a " * n),
     "truncated lines of a graph": lambda n: lambda: plan_repair([GraphLine('{"type":"entity","na', None)] * n),
     "one entity of a graph again and again": lambda n: (
