@@ -54,6 +54,35 @@ _COUNTED = (
 _WORDS_BEFORE = 12
 
 
+# "PRs 17, 18 and 20-22", "#12-#15": what a list leaves out is written between its ends.
+_LISTED = (
+    r"\b[PM]Rs:? (?:[#!]?\d{1,6}(?:, (?:and )?| and | ?[&+/] ?| ?[-\u2013\u2014] ?| (?:through|thru|to) )){1,50}+"
+    r"[#!]?\d{1,6}+(?![\w-]|[.,]\d)"
+)
+_RANGE = (
+    r"(?<![\w/#!&.-])(?P<sign>[#!])(?P<first>\d{1,6}+)(?:-(?=[#!])|[\u2013\u2014~](?=[#!\d])|\.\.\.?(?=[#!]))"
+    r"[#!]?(?P<last>\d{1,6}+)(?![\w-]|[.,]\d)"
+)
+_LONGEST_RANGE = 30
+
+
+def spell_ranges(text: str) -> str:
+    """A text of a checkpoint with every pull request of its lists and ranges: "PRs 17-19" is "PRs #17/18/19"."""
+    return re.sub(_RANGE, _spell_range, re.sub(_LISTED, _sign_numbers, text))
+
+
+def _sign_numbers(listed: re.Match[str]) -> str:
+    sign = "#!"[listed[0][0] == "M"]
+    if not re.search(r"[#!]|\d\d", listed[0]):
+        return listed[0]  # "PRs 2 and 3" are steps of a plan
+    return re.sub(r"(?<![\d#!])(?=\d)", sign, re.sub(r" ?[-\u2013\u2014] ?| (?:through|thru|to) ", "-", listed[0]))
+
+
+def _spell_range(ends: re.Match[str]) -> str:
+    between = range(int(ends["first"]), int(ends["last"]) + 1)
+    return f"{ends['sign']}{'/'.join(map(str, between))}" if 1 < len(between) <= _LONGEST_RANGE else ends[0]
+
+
 def find_references(text: str) -> list[str]:
     return list(dict.fromkeys(mention.reference for mention in find_mentions(text)))
 

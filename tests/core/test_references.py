@@ -2,7 +2,7 @@
 
 import pytest
 
-from checkpoint_git.core.references import find_mentions, find_references, unqualify
+from checkpoint_git.core.references import find_mentions, find_references, spell_ranges, unqualify
 from tests.support.growth import assert_linear
 
 
@@ -30,6 +30,24 @@ from tests.support.growth import assert_linear
 )
 def test_a_reference_is_found_in_every_spelling(text: str, references: list[str]) -> None:
     assert find_references(text) == references
+
+
+@pytest.mark.parametrize(
+    ("text", "references"),
+    [
+        ("Merge #12-#15", ["#12", "#13", "#14", "#15"]),
+        ("Merge #12\u201315 and #20", ["#12", "#13", "#14", "#15", "#20"]),
+        ("Merge PRs 17 through 19 once green", ["#17", "#18", "#19"]),
+        ("Merge PRs 17, 18 and #20", ["#17", "#18", "#20"]),
+        ("Merge MRs 17 & 18", ["!17", "!18"]),
+        ("Merge #12\u2013#900", ["#12", "#900"]),
+        ("Merge #15\u2013#12", ["#15", "#12"]),
+        ("Build #12-#15-rc1", ["#12"]),
+        ("PRs 2 and 3 of the plan", []),
+    ],
+)
+def test_what_a_list_or_a_range_leaves_out_is_spelled(text: str, references: list[str]) -> None:
+    assert find_references(spell_ranges(text)) == references
 
 
 @pytest.mark.parametrize(

@@ -14,7 +14,7 @@ from checkpoint_git.core.clock import read_instant
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.jsontext import join_pointer
 from checkpoint_git.core.progress import Tell
-from checkpoint_git.core.references import MAX_TEXT, find_references
+from checkpoint_git.core.references import MAX_TEXT, find_references, spell_ranges
 from checkpoint_git.disk.cache import load_cache, make_digest, package_digest, write_cache
 from checkpoint_git.disk.discover import Place
 from checkpoint_git.protocols.document import Document
@@ -120,14 +120,14 @@ def _share(text: Any) -> str | None:
 
 
 # In every spelling of a reference a digit is behind one of these: most texts name none, and that is soon seen.
-_MAY_NAME = re.compile(r"[#!/-]\d|(?:PR|MR|GH|request)[ #!-]*\d", re.IGNORECASE)
+_MAY_NAME = re.compile(r"[#!/-]\d|(?:PR|MR|GH|request)s?[ #!-]*\d", re.IGNORECASE)
 
 
 def _find_passages(where: str, texts: Iterable[str]) -> tuple[Passage, ...]:
     """The texts that name references. where: of a text, with {} for its place in the list."""
     found = []
     for at, text in enumerate(texts):
-        references = find_references(text) if _MAY_NAME.search(text) else ()
+        references = find_references(spell_ranges(text)) if _MAY_NAME.search(text) else ()
         if references:
             found.append(Passage(where.format(at), text[:MAX_TEXT], tuple(references)))
     return tuple(found)

@@ -4,7 +4,7 @@ from collections.abc import Iterable, Mapping
 
 from checkpoint_git.core import jsontext
 from checkpoint_git.core.clock import read_instant
-from checkpoint_git.core.references import find_references
+from checkpoint_git.core.references import find_references, spell_ranges
 from checkpoint_git.core.terminal_text import join_some
 from checkpoint_git.git.history.claims import CLOSES_RULE
 from checkpoint_git.git.history.evidence import Evidence
@@ -44,7 +44,7 @@ def _read_version(data: bytes) -> tuple[int, set[str]]:
         return -1, set()
     instant = read_instant(value.get("updated_at")) if isinstance(value, dict) else None
     texts = (text for texts in list_requests(value) for text in texts) if instant else ()
-    return instant[0] if instant else -1, {one for text in texts for one in find_references(text)}
+    return instant[0] if instant else -1, {one for text in texts for one in find_references(spell_ranges(text))}
 
 
 def judge_texts(

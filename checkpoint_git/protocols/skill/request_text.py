@@ -2,7 +2,8 @@
 
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from itertools import takewhile
+from itertools import groupby, takewhile
+from operator import itemgetter
 from typing import NamedTuple
 
 from checkpoint_git.core.references import Mention, find_mentions
@@ -82,11 +83,11 @@ class RequestText:
         self._spelled: list[str] = []
         text = text.replace(MARK, " ").replace(BRACKETED, " ")
         pieces, last = [], 0
-        for mention in mentions:
-            if mention.start >= last:
-                token = self._add((mention.reference,), text[mention.start : mention.end])
-                pieces += [text[last : mention.start], f" {token} "]
-                last = mention.end
+        for (start, end), named in groupby(mentions, itemgetter(1, 2)):  # "#12/13" is two
+            if start >= last:
+                token = self._add(tuple(mention.reference for mention in named), text[start:end])
+                pieces += [text[last:start], f" {token} "]
+                last = end
         plain = _PLAN_STEP.sub("", "".join([*pieces, text[last:]]))
         plain = plain.replace("\u2019", "'").replace("\u2013", "\u2014")  # the typographic apostrophe and dash
         for signs, words in terms.CJK.items() if not plain.isascii() else ():

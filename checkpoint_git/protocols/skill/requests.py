@@ -10,7 +10,7 @@ import re
 from collections.abc import Collection, Mapping, Sequence
 from typing import Literal, NamedTuple, TypeVar
 
-from checkpoint_git.core.references import Mention, find_mentions
+from checkpoint_git.core.references import Mention, find_mentions, spell_ranges
 from checkpoint_git.protocols.skill import request_words as terms
 from checkpoint_git.protocols.skill.request_clauses import (
     Head,
@@ -66,6 +66,7 @@ class Request(NamedTuple):
 
 def find_uses(text: str, closed: Collection[str] = ()) -> list[Use]:
     """Every reference of a text with its strongest use, in the order named. closed: issues that a commit closed."""
+    text = spell_ranges(text)
     request = read_request(text, closed)
     roles: dict[str, Role] = dict.fromkeys(request.about, "about")
     roles.update(dict.fromkeys(request.waits, "waits"))
@@ -92,6 +93,7 @@ def asks_only_to_merge(text: str) -> bool:
 
 def find_supports(resolution: str) -> list[str]:
     """What a blocker's proposed resolution rests on: it asks for it, waits for it, or is fixed by it."""
+    resolution = spell_ranges(resolution)
     roles = {use.reference: use.role for use in find_uses(resolution)}
     found = (
         reference
@@ -105,6 +107,7 @@ def find_supports(resolution: str) -> list[str]:
 
 def find_resolution(resolution: str, merged: Mapping[str, object]) -> str | None:
     """The first reference that answers a blocker's proposal, once all it rests on is merged; of "#12 or #13", any."""
+    resolution = spell_ranges(resolution)
     supports = find_supports(resolution)
     found = [one for one in supports if one in merged]
     others = [start for named, start, _ in find_mentions(resolution) if named in supports[1:]]
@@ -114,7 +117,7 @@ def find_resolution(resolution: str, merged: Mapping[str, object]) -> str | None
 
 def read_request(text: str, closed: Collection[str] = ()) -> Request:
     """What a text asks for; of a text that is too long to be an action, only that something remains."""
-    mentions = find_own_mentions(text)
+    mentions = find_own_mentions(text := spell_ranges(text[: MAX_TEXT + 1]))
     if not mentions or len(text) > MAX_TEXT or len(mentions) > _MOST_MENTIONS or text.lstrip(" -*").startswith("[x]"):
         return Request()
     request = _Reader(text, mentions, closed).read()
