@@ -31,11 +31,11 @@ _RULES: dict[str, _Rule] = {
     "watch": _Rule(about=_CHECKED, forbids=terms.TO_LEARN),
     "work": _Rule(about=_CHECKED),
     "address": _Rule(about=terms.REVIEWED, needs=terms.REVIEWED, forbids=terms.LATER),
-    "ask": _Rule(about=terms.REVIEWERS | terms.APPROVAL | terms.LANDING, needs=terms.ASKED_FOR, forbids=terms.LATER),
+    "ask": _Rule(about=terms.REVIEWERS | terms.APPROVAL | terms.LANDING | terms.LOOKS, needs=terms.ASKED_FOR, forbids=terms.LATER),
     "obtain": _Rule(about=terms.APPROVAL | terms.HURDLES, needs=terms.APPROVAL | terms.HURDLES | terms.LANDED),
     "wait": _Rule(about=_CHECKED),
     "mark": _Rule(needs=frozenset(["ready", "reviewed", "approved"])),
-    "bring": _Rule(needs=terms.BROUGHT_TO),
+    "bring": _Rule(needs=terms.BROUGHT_TO | terms.ROLES),
     "follow": _Rule(needs=terms.NOUNS | terms.REVIEWED),
     "decide": _Rule(about=terms.LANDING),
 }
@@ -48,6 +48,7 @@ class Head:
 
     def __init__(self, words: Words, text: RequestText) -> None:
         self._words = [word.lower() for word in words]
+        self._names = {word.lower() for word in words[1:] if word.istitle()}  # whom one asks
         self._text = text
         self.verb = phrase_at(words, 0, terms.VERBS)
         self.kind = terms.VERBS.get(self.verb, "")
@@ -72,7 +73,8 @@ class Head:
         if self.kind == "work" and not is_named and self.verb not in terms.WORK_NEEDS_NO_NOUN:
             return False
         if rule.only:
-            is_open = bool(terms.UNMERGED & {*behind}) and not rule.forbids & near
+            is_checked = {"ci", "checks", "gates"} & {*behind[:3]} and not goes_beyond(behind)  # "#12 backend CI by hand"
+            is_open = bool(terms.UNMERGED & {*behind} or is_checked) and not rule.forbids & near
             return bool(rule.needs & near) and (near <= rule.only or is_open)
         needed = frozenset() if is_named and self.verb in terms.WHOLE else rule.needs
         aims, is_run = {two for one, two in pairwise(behind) if one == "to"}, terms.HURDLES & {*self._between}
@@ -86,9 +88,12 @@ class Head:
         is_vague = is_vague and self.kind in terms.OF_AIMS
         is_vague = is_vague or (self.kind == "address" and not is_closed and not (rule.needs | terms.FLAWS) & near)
         is_vague = is_vague or bool({"not", "no", "nicht", "niet", "pas", "não"} & {*behind})
+        is_vague = is_vague or (self.kind == "update" and {"with", ","} <= {*behind})
         is_vague = is_vague or self._names_more() or self._is_of_the_ticket()
-        self.is_doubtful = is_vague or not (is_closed or (is_named and self.kind not in terms.OF_AIMS))
-        return self._governs(rule) and (is_closed or self._is_titled())
+        is_titled = self._is_titled()
+        is_surely = is_closed or (self.kind == "work" and is_titled) or (is_named and self.kind not in terms.OF_AIMS)
+        self.is_doubtful = is_vague or not is_surely
+        return self._governs(rule) and (is_closed or is_titled)
 
     def _names_more(self) -> bool:
         """Whether more is named that has no number: "and the docs PR", "plus its companion", "and X checks"."""
@@ -124,7 +129,8 @@ class Head:
             is_target = {*words[-1:]} & terms.TARGETS and "auto" not in self.verb and self.kind != "wait"
             return (names_it or self._is_light(words)) and not is_target
         at = max(number for number, word in enumerate(words) if word in rule.about)
-        behind = [word for word in words[at + 1 :] if word not in terms.LANDING]
+        names = self._names if self.kind in ("ask", "obtain", "wait") else set()
+        behind = [word for word in words[at + 1 :] if word not in terms.LANDING | names]
         return not behind or (behind[0] in terms.PREPOSITIONS and self._is_light(behind[1:])) or self._is_light(words)
 
     def _ends_well(self) -> bool:
@@ -146,7 +152,8 @@ class Head:
                 or after[1].endswith(("ing", "ed", "ly"))
             )
         is_manner = first in terms.BEHIND | terms.HURDLES or first.endswith(("ly", "mente")) or "/" in first  # a branch
-        is_part = {*after[:3]} & terms.PARTS and not {*after[:2]} & _APART  # "#12 Windows CI"
+        phrase = [*takewhile(lambda word: word[0].isalnum() and word not in _AFTER_NOUNS, after[:6])]
+        is_part = ({*after[:3]} & terms.PARTS or {*phrase[-1:]} & terms.OF_ITS_STATE) and not {*after[:2]} & _APART  # "#12 Windows CI"
         return is_manner or not first[:1].isalnum() or bool(is_part)
 
     def _is_titled(self) -> bool:
@@ -183,7 +190,7 @@ def goes_beyond(words: Words) -> bool:
     is_read = terms.VERBS.get(words[0].lower()) in ("review", "address")  # for what it is read is none of the work
     ends = {"triggering", "which", *(("for", "by") if is_read else ())}
     is_landing = terms.VERBS.get(words[0].lower()) == "land"  # "merge #12 to deploy the parser" says what for
-    said = [*takewhile(lambda word: word not in ends, map(str.lower, words))]
+    said = [*takewhile(lambda word: word not in ends, (word.lower().removesuffix("'s") for word in words))]
     aims = (at for at, pair in enumerate(pairwise(said)) if is_landing and pair[0] == "to" and pair[1] in terms.DEEDS)
     said = said[: next(aims, None)]
     return any(phrase_at(said, at, terms.BEYOND) for at in range(len(said)))
@@ -207,7 +214,7 @@ def is_on_its_way(head: Words) -> bool:
     last, before = behind[-1] if behind else "", {*behind[:-1]}
     if terms.VERBS.get(last) in ("land", "review", "address") and before <= terms.LIGHT | terms.BEHIND:
         return True  # German and Dutch end so
-    if last in terms.APPROVAL:
+    if last in terms.APPROVAL and "," not in behind:
         return True  # "#12 merge decision"
     comma = behind.index(",") + 1 if "," in behind else len(behind)
     begins = behind[:1] in (["merge"], ["review"], ["squash"])
@@ -221,7 +228,7 @@ def leads_on(detail: Words, clause: Clause, kind: str) -> bool:
     """Whether what stands behind a dash begins the work that follows, and is not a title."""
     # Chinese and Japanese words tell no verb by its end
     is_verb = bool(detail) and (_has_infinitive(detail) or (detail[0][0] >= "\u3000" and ":" not in clause.words))
-    if phrase_at(detail, 0, terms.MORE) or is_verb:
+    if phrase_at(detail, 0, terms.MORE) or is_verb or "instead" in detail:
         return True
     detail = soften([*detail])
     first = {word.lower() for word in detail[:1]}
@@ -253,7 +260,7 @@ def hides_work(words: Words, kind: str) -> bool:
         before, behind = words[at - 1 : at], {*words[at + 2 : at + 3]}
         joins = joint.lower() in terms.ANDS - {"or"} or joint == ","
         is_branch = joint in terms.TRUNKS and {*before} <= terms.TARGETS
-        is_when = (joint.lower() in terms.WHEN or joint.endswith("ly")) and not {*before} & terms.ARTICLES
+        is_when = (joint.lower() in terms.WHEN or joint.endswith("ly")) and not {*before} & terms.DETERMINERS
         ends = at > named and (is_branch or is_when)
         is_word = after.replace("-", "").isalpha() and not after.isupper() and after.lower() not in known
         # what "for" and the like begin goes on with nouns; a verb has an object there, as a rule
@@ -261,7 +268,11 @@ def hides_work(words: Words, kind: str) -> bool:
         is_listed = after.istitle() or (is_list and behind <= terms.ANDS | terms.PREPOSITIONS | {","})
         acts_on = behind & terms.ARTICLES and not after.endswith(("ing", "ed", "ly"))  # "page the owner"
         is_listed = is_listed and joint in ("and", ",", "&", "+")
+        is_verb = after in terms.DEEDS | terms.MORE_VERBS or not after.isascii() or after.endswith(terms.OF_INFINITIVES)
+        names = "".join(behind).istitle() and not after.istitle()  # "mail Ada"
         is_noun = is_listed or (after.endswith(terms.OF_NOUNS) and after not in terms.DEEDS)
+        is_foreign = any(word.islower() and word.endswith(terms.OF_INFINITIVES) for word in words[at + 2 : at + 5])
+        is_noun = is_noun or not (is_verb or names or is_foreign or terms.FOREIGN & behind)
         if at and (joins or ends) and is_word and (acts_on or not is_noun):
             return True
     return False
@@ -279,6 +290,7 @@ def states_something(head: Words, joint: str) -> bool:
         return True
     if joint not in ("sentence", "start"):
         return False
+    is_verb = is_verb or words[0] in terms.MORE_VERBS or words[0].endswith(terms.OF_INFINITIVES)
     acting = {before for before, word in pairwise(words[1:9]) if word.endswith("s") and word.isascii()}
     if joint == "sentence" and not is_verb and acting - terms.ANDS - terms.LIGHT:
         return True  # "the parser rejects empty input"
@@ -300,12 +312,12 @@ _MERGING = _Step(only=terms.OF_A_MERGE)
 _CHECKING = _Step(needs=terms.HURDLES)
 _STEPS = {
     "land": _MERGING,
-    "review": _MERGING,
+    "review": _MERGING._replace(only=terms.OF_A_MERGE | {"branch", "history"} | terms.OF_THE_PULL),
     "mark": _MERGING,
     "publish": _Step(only=terms.PUBLISHED),
     "link": _Step(only=terms.PUBLISHED),
     "address": _Step(needs=terms.REVIEWED | terms.POINTERS - {"any"}, only=terms.POINTERS),
-    "update": _Step(needs=frozenset(["its", "body", "description"])),
+    "update": _Step(needs=frozenset(["title", "body", "description"])),
     "work": _Step(needs=terms.APPROVAL | frozenset(["ci", "checks", "gates", "self-review", "it"])),
     "obtain": _Step(needs=terms.APPROVAL | terms.HURDLES | terms.ROLES),
     "renew": _Step(needs=terms.HURDLES | terms.REVIEWED),
@@ -340,4 +352,6 @@ def is_step(head: Words) -> bool:
     said = {part for word in rest if word[0].isalnum() for part in word.split("/") if not part.endswith("ly")}
     if kind == "publish" and phrase != "push" and "codespan" in said and not {"pr", "mr", "pull"} & said:
         return False  # "create `develop`"
+    if kind == "verify" and terms.LANDED & said and said <= terms.LANDED | terms.COPULAS | terms.POINTERS | {"both", "all"}:
+        return True  # "confirm both merged"
     return bool(step.needs & said) or (bool(step.only) and said <= step.only) or (kind == "wait" and not rest)

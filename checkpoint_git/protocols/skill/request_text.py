@@ -47,8 +47,14 @@ def _last_verb(slashed: "re.Match[str]") -> str:
 
 
 _TRUNK = rf"(?i:{'|'.join(terms.TRUNKS)})(?![\w-])"
+# "Next: ABC-12 (a title)" asks to begin it, unless something is said of it.
+_BEGUN = re.compile(
+    rf"(?i)^[\W_]*(?:next(?: up| step| action| task)?|up next|start(?:ing)? with|now) ?(?:[:\u2014-]|->|\u2192) *(?={MARK}. *"
+    r"(?:$|[(\[:\u2014.<-]|[A-Z])(?![^.;]{0,200}\b(?:blocked|waits|waiting|deferred|parked|hold|done|merged|complete)\b))"
+)
 _ENDS = r"(?:[.,;:()]|$|(?:once|after|when|if|with)\b)"
 _TITLE = rf"(?:{'|'.join(terms.OF_TITLES)})(?:\([^()]*\))?!?: "  # "feat(ui): "
+_OF_THE_PULL = re.compile(r"(?i)\b(?:conflicts?|comments|feedback|review|checks?|ci|threads)\s*$")
 _NO_CONTRAST = r"(?:only|just|without|before|forget|to)\b"
 # How a text is brought to plain words, in this order.
 _REWRITTEN: list[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]]] = [
@@ -62,6 +68,7 @@ _REWRITTEN: list[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]]] =
     (re.compile(r"\n"), " ; "),
     (re.compile(rf"\ben ++(?={_TRUNK})|(?:→|⇒|[-=]>) *+(?={_CODE}|{_TRUNK} *{_ENDS})"), "to "),  # not the Dutch "and"
     (re.compile(r"\ben (?=(?:répond|attend|suiv|vérifi)ant\b)"), "while "),
+    (re.compile(r"\b(?=[a-f]*\d)(?=\d*[a-f])[0-9a-f]{7,40}\b"), f" {_CODE} "),  # a commit
     (re.compile(r"(?i)\bbased on (?=[^.;]{0,40}\b(?:feedback|review|comments)\b)"), "with "),
     (re.compile(r"(?i)(?<![,;] )(?<!und )\berst (?:danach|dann)\b"), "later"),
     (re.compile(r"(?i)\b(rebase|squash) and merge\b"), r"\1-merge"),
@@ -92,6 +99,8 @@ class RequestText:
         plain = plain.replace("\u2019", "'").replace("\u2013", "\u2014")  # the typographic apostrophe and dash
         for signs, words in terms.CJK.items() if not plain.isascii() else ():
             plain = plain.replace(signs, words)
+        if self._references and self._references[0][0][0].isalpha():
+            plain = _BEGUN.sub("begin ", plain)
         for pattern, spelled in _REWRITTEN:
             plain = pattern.sub(spelled, plain.strip())
         for _ in range(3):  # what stands in brackets explains, but for references alone
@@ -104,6 +113,10 @@ class RequestText:
         return MARK + chr(_FIRST + len(self._references) - 1)
 
     def _open_brackets(self, found: "re.Match[str]") -> str:
+        before = found.string[max(found.start() - 60, 0) : found.start()].rpartition(". ")[2]
+        within = found[1].strip()
+        if within.startswith(MARK) and within[2:].strip() and MARK not in before and _OF_THE_PULL.search(before):
+            return f" {within[:2]}"  # "the conflicts (#12 is behind)"
         bare = re.sub(f"{MARK}.", "", found[1])
         said = bare.lower().split()
         is_title = re.match(r"\w++ (?:\d|was\b|is\b)|Tag [A-Z]\w*(?:tion|ment|ing)\Z", bare)  # a noun

@@ -30,5 +30,5 @@ VERBS = {phrase: name[6:] for name, row in _ROWS.items() if name.startswith("VER
 LONGEST_PHRASE = max(phrase.count(" ") for phrase in VERBS) + 1
 DEEDS = _ROWS["AFTERWARDS"] | _ROWS["OTHER_VERBS"] | frozenset(VERBS)
 ACTS = frozenset(f"{verb}s" for verb in DEEDS)  # what somebody does
-OF_NOUNS = tuple(_ROWS.pop("OF_NOUNS"))
+OF_NOUNS, OF_INFINITIVES = (tuple(_ROWS.pop(name)) for name in ("OF_NOUNS", "OF_INFINITIVES"))
 globals().update(_ROWS)

@@ -231,7 +231,7 @@ class _Reader:
             self._waits += self._text.references(clause.gate)
             return
         references = self._text.references(head)
-        if detail and not references and not first & terms.OTHER_VERBS:
+        if detail and not references and (not first & terms.OTHER_VERBS or (first == {"plan"} and len(head) == 1)):
             said, names = cut_detail(soften(detail))[0], self._text.references(detail)
             is_bare = {word.lower() for word in said if word[0].isalnum()} <= terms.LIGHT - {*terms.VERBS}
             if names and is_bare and {word.lower() for word in head[:4]} & terms.INTRODUCTIONS:
@@ -249,9 +249,10 @@ class _Reader:
         if self._is_request(head, clause, condition) or (not references and is_step(head)):
             is_after = self._is_landed or ({*clause.gate[:1]} & terms.UPON and {*clause.gate} & terms.PAST_MERGE)
             follows = bool(is_after) and not references and kind in terms.PURSUED
+            follows = follows and terms.UNMERGED.isdisjoint(map(str.lower, head))  # "recheck that it is mergeable"
             was_landed, self._is_landed = self._is_landed, self._is_landed or kind == "land"
             is_before = clause.gate[:1] == ["before"] and not any("merg" in word for word in clause.gate)
-            follows = follows or (is_before and (kind == "wait" or "".join(clause.gate[1:2]).endswith("ing")))
+            follows = follows or (is_before and (kind == "wait" or (kind == "land" and "".join(clause.gate[1:2]).endswith("ing"))))
             self._is_listed = kind == "address" or (bool(detail) and kind == "work")
             if kind == "land":
                 self._asked += self._prepared or ([] if self._asked else self._about)
@@ -269,7 +270,8 @@ class _Reader:
         elif self._asked and not self._is_landed and not references and is_on_the_pull(head):
             return
         elif any(states_something(said, clause.joint) for said in (head, detail) if said):
-            self._about += self._text.references(head[:1]) if is_first else ()
+            is_checked = terms.HURDLES & {*map(str.lower, head)}  # "CI runs on #12; merge it"
+            self._about += self._text.references(head if is_checked else head[:1]) if is_first else ()
         else:
             is_detail = self._is_listed or (self._is_begun and self._is_sentence)
             is_beyond = goes_beyond(head) or bool(first & terms.AFTERWARDS)
@@ -305,6 +307,10 @@ class _Reader:
             self._is_begun = kind == "work" and found.verb not in terms.ENDINGS
             return True
         if head[0].lower() in ("blocked", "depends") and found.token:
+            on_review = clause.joint == "start" and terms.APPROVAL - {"merge", "landing"} & {*map(str.lower, head)}
+            if on_review and Head(["wait", "for", *head[2:]], self._text).asks(is_gated=False):
+                self._awaited += self._text.references(head)
+                return True
             self._waits += self._text.references(head)
             self._remains = True
             return True
