@@ -31,7 +31,9 @@ _RULES: dict[str, _Rule] = {
     "watch": _Rule(about=_CHECKED, forbids=terms.TO_LEARN),
     "work": _Rule(about=_CHECKED),
     "address": _Rule(about=terms.REVIEWED, needs=terms.REVIEWED, forbids=terms.LATER),
-    "ask": _Rule(about=terms.REVIEWERS | terms.APPROVAL | terms.LANDING | terms.LOOKS, needs=terms.ASKED_FOR, forbids=terms.LATER),
+    "ask": _Rule(
+        about=terms.REVIEWERS | terms.APPROVAL | terms.LANDING | terms.LOOKS, needs=terms.ASKED_FOR, forbids=terms.LATER
+    ),
     "obtain": _Rule(about=terms.APPROVAL | terms.HURDLES, needs=terms.APPROVAL | terms.HURDLES | terms.LANDED),
     "wait": _Rule(about=_CHECKED),
     "mark": _Rule(needs=frozenset(["ready", "reviewed", "approved"])),
@@ -48,7 +50,7 @@ class Head:
 
     def __init__(self, words: Words, text: RequestText) -> None:
         self._words = [word.lower() for word in words]
-        self._names = {word.lower() for word in words[1:] if word.istitle()}  # whom one asks
+        self._names = {word.lower() for word in words[1:] if word.removesuffix("'s").istitle()}  # whom one asks
         self._text = text
         self.verb = phrase_at(words, 0, terms.VERBS)
         self.kind = terms.VERBS.get(self.verb, "")
@@ -73,7 +75,8 @@ class Head:
         if self.kind == "work" and not is_named and self.verb not in terms.WORK_NEEDS_NO_NOUN:
             return False
         if rule.only:
-            is_checked = {"ci", "checks", "gates"} & {*behind[:3]} and not goes_beyond(behind)  # "#12 backend CI by hand"
+            # "#12 backend CI by hand"
+            is_checked = terms.CHECKED & {*behind[:3]} and not goes_beyond(behind)
             is_open = bool(terms.UNMERGED & {*behind} or is_checked) and not rule.forbids & near
             return bool(rule.needs & near) and (near <= rule.only or is_open)
         needed = frozenset() if is_named and self.verb in terms.WHOLE else rule.needs
@@ -129,7 +132,7 @@ class Head:
             is_target = {*words[-1:]} & terms.TARGETS and "auto" not in self.verb and self.kind != "wait"
             return (names_it or self._is_light(words)) and not is_target
         at = max(number for number, word in enumerate(words) if word in rule.about)
-        names = self._names if self.kind in ("ask", "obtain", "wait") else set()
+        names = self._names if self.kind in ("ask", "obtain", "wait", "address") else set()
         behind = [word for word in words[at + 1 :] if word not in terms.LANDING | names]
         return not behind or (behind[0] in terms.PREPOSITIONS and self._is_light(behind[1:])) or self._is_light(words)
 
@@ -153,8 +156,8 @@ class Head:
             )
         is_manner = first in terms.BEHIND | terms.HURDLES or first.endswith(("ly", "mente")) or "/" in first  # a branch
         phrase = [*takewhile(lambda word: word[0].isalnum() and word not in _AFTER_NOUNS, after[:6])]
-        is_part = ({*after[:3]} & terms.PARTS or {*phrase[-1:]} & terms.OF_ITS_STATE) and not {*after[:2]} & _APART  # "#12 Windows CI"
-        return is_manner or not first[:1].isalnum() or bool(is_part)
+        is_part = {*after[:3]} & terms.PARTS or {*phrase[-1:]} & terms.OF_ITS_STATE  # "#12 Windows CI"
+        return is_manner or not first[:1].isalnum() or (bool(is_part) and not {*after[:2]} & _APART)
 
     def _is_titled(self) -> bool:
         """Whether a title follows the reference: "land #12 timeline data model", and not "merge #12 slack the team"."""
@@ -352,6 +355,6 @@ def is_step(head: Words) -> bool:
     said = {part for word in rest if word[0].isalnum() for part in word.split("/") if not part.endswith("ly")}
     if kind == "publish" and phrase != "push" and "codespan" in said and not {"pr", "mr", "pull"} & said:
         return False  # "create `develop`"
-    if kind == "verify" and terms.LANDED & said and said <= terms.LANDED | terms.COPULAS | terms.POINTERS | {"both", "all"}:
+    if kind == "verify" and terms.LANDED & said and said <= terms.LANDED | terms.COPULAS | terms.POINTERS | terms.BOTH:
         return True  # "confirm both merged"
     return bool(step.needs & said) or (bool(step.only) and said <= step.only) or (kind == "wait" and not rest)

@@ -46,11 +46,16 @@ def _last_verb(slashed: "re.Match[str]") -> str:
     return next((verb for verb in verbs if terms.VERBS.get(verb) == "land"), verbs[0]) if is_one else slashed[0]
 
 
+def _part_pronoun(verb: "re.Match[str]") -> str:
+    """`aprobar it` of "aprobarla"."""
+    return f"{verb[1]} it" if verb[1].lower() in terms.VERBS else verb[0]
+
+
 _TRUNK = rf"(?i:{'|'.join(terms.TRUNKS)})(?![\w-])"
 # "Next: ABC-12 (a title)" asks to begin it, unless something is said of it.
 _BEGUN = re.compile(
-    rf"(?i)^[\W_]*(?:next(?: up| step| action| task)?|up next|start(?:ing)? with|now) ?(?:[:\u2014-]|->|\u2192) *(?={MARK}. *"
-    r"(?:$|[(\[:\u2014.<-]|[A-Z])(?![^.;]{0,200}\b(?:blocked|waits|waiting|deferred|parked|hold|done|merged|complete)\b))"
+    rf"^[\W_]*(?i:next(?: up| step| action| task)?|up next|start(?:ing)? with|now) ?(?:[:\u2014-]|->) *(?={MARK}. *"
+    r"(?:$|[(\[:\u2014.<-]|[A-Z])(?![^.;]{0,200}\b(?:blocked|waits|waiting|deferred|hold|done|merged|(?i:complete))\b))"
 )
 _ENDS = r"(?:[.,;:()]|$|(?:once|after|when|if|with)\b)"
 _TITLE = rf"(?:{'|'.join(terms.OF_TITLES)})(?:\([^()]*\))?!?: "  # "feat(ui): "
@@ -72,6 +77,8 @@ _REWRITTEN: list[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]]] =
     (re.compile(r"(?i)\bbased on (?=[^.;]{0,40}\b(?:feedback|review|comments)\b)"), "with "),
     (re.compile(r"(?i)(?<![,;] )(?<!und )\berst (?:danach|dann)\b"), "later"),
     (re.compile(r"(?i)\b(rebase|squash) and merge\b"), r"\1-merge"),
+    (re.compile(r"(?i)\bready-for-review\b"), "ready for review"),
+    (re.compile(r"(?i)\b(\w{2,20}[aei]r)l[ao]s?\b"), _part_pronoun),
     (re.compile(r"(?i)\b(merge|approve|review|ci)(?: or (?:close|reject|decline)|/cd)\b"), r"\1"),
     (re.compile(r"(?i)\beither (merge [^.;]{0,80}?),? or [^.;,]*"), r"\1"),
     (re.compile(rf"(?i)(?<![\w/-])[a-z-]{{1,20}}(?:/[a-z-]{{1,20}})++(?=[^.;,:]{{0,30}}{MARK}|\.?$)"), _last_verb),
@@ -244,7 +251,10 @@ def soften(words: list[str]) -> list[str]:
         named = [*takewhile(lambda word: word[0] != MARK, words[at : at + 7])]
         duty = next((each for each, word in enumerate(named) if word.lower() in terms.DUTIES), 0)
         is_sign = not words[at][0].isalnum() and words[at][0] != MARK and words[at] not in terms.KEPT_SIGNS
-        if is_sign or (words[at].endswith("ly") and phrase_at(words, at + 1, terms.VERBS)):  # a dash; "manually merge"
+        kind = terms.VERBS.get(phrase_at(words, at + 1, terms.VERBS), "")
+        is_manner = kind and words[at].endswith("ly")  # "manually merge"
+        is_manner = is_manner or (kind == "land" and "-" in words[at] and words[at].lower() not in terms.DEEDS)
+        if is_sign or is_manner:  # a dash; "bottom-up merge"
             at += 1
         elif phrase := phrase_at(words, at, terms.SOFTENERS):
             at += phrase.count(" ") + 1

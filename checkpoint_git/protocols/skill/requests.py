@@ -223,7 +223,9 @@ class _Reader:
         head, detail = cut_detail(soften(clause.words))
         first = {word.lower() for word in head[:1]}
         is_other = self._asked and clause.joint == "or" and first & terms.DECLINING  # "merge #12 or close it"
-        is_forbidden = phrase_at(head, 0, terms.NOTS) or terms.NEVER & {*map(str.lower, head)}
+        all_said = {*map(str.lower, head)}
+        is_forbidden = phrase_at(head, 0, terms.NOTS) != "" or not terms.NEVER.isdisjoint(all_said)
+        is_forbidden = is_forbidden or (bool(detail) and {"does", "not"} <= all_said)
         is_read = first == {"read"} and not self._asked and not self._text.references(clause.words)
         if is_other or is_forbidden or is_read:
             return
@@ -252,7 +254,8 @@ class _Reader:
             follows = follows and terms.UNMERGED.isdisjoint(map(str.lower, head))  # "recheck that it is mergeable"
             was_landed, self._is_landed = self._is_landed, self._is_landed or kind == "land"
             is_before = clause.gate[:1] == ["before"] and not any("merg" in word for word in clause.gate)
-            follows = follows or (is_before and (kind == "wait" or (kind == "land" and "".join(clause.gate[1:2]).endswith("ing"))))
+            is_before = is_before and (kind == "wait" or (kind == "land" and "".join(clause.gate[1:2]).endswith("ing")))
+            follows = follows or is_before
             self._is_listed = kind == "address" or (bool(detail) and kind == "work")
             if kind == "land":
                 self._asked += self._prepared or ([] if self._asked else self._about)
