@@ -4,7 +4,7 @@ from itertools import dropwhile, pairwise, takewhile
 from typing import NamedTuple
 
 from checkpoint_git.protocols.skill import request_words as terms
-from checkpoint_git.protocols.skill.request_text import MARK, Clause, RequestText, Words, phrase_at, soften
+from checkpoint_git.protocols.skill.request_text import MARK, Clause, RequestText, Words, may_act, phrase_at, soften
 
 
 class _Rule(NamedTuple):
@@ -196,7 +196,9 @@ def goes_beyond(words: Words) -> bool:
     said = [*takewhile(lambda word: word not in ends, (word.lower().removesuffix("'s") for word in words))]
     aims = (at for at, pair in enumerate(pairwise(said)) if is_landing and pair[0] == "to" and pair[1] in terms.DEEDS)
     said = said[: next(aims, None)]
-    return any(phrase_at(said, at, terms.BEYOND) for at in range(len(said)))
+    parts = {part for word in said if "-" in word for part in word.split("-")}
+    is_beyond = bool(terms.BEYOND & parts) and not parts & (terms.TRUNKS | {"please"})  # release-please, a tool
+    return is_beyond or any(phrase_at(said, at, terms.BEYOND) for at in range(len(said)))
 
 
 def is_on_its_way(head: Words) -> bool:
@@ -271,11 +273,8 @@ def hides_work(words: Words, kind: str) -> bool:
         is_listed = after.istitle() or (is_list and behind <= terms.ANDS | terms.PREPOSITIONS | {","})
         acts_on = behind & terms.ARTICLES and not after.endswith(("ing", "ed", "ly"))  # "page the owner"
         is_listed = is_listed and joint in ("and", ",", "&", "+")
-        is_verb = after in terms.DEEDS | terms.MORE_VERBS or not after.isascii() or after.endswith(terms.OF_INFINITIVES)
-        names = "".join(behind).istitle() and not after.istitle()  # "mail Ada"
         is_noun = is_listed or (after.endswith(terms.OF_NOUNS) and after not in terms.DEEDS)
-        is_foreign = any(word.islower() and word.endswith(terms.OF_INFINITIVES) for word in words[at + 2 : at + 5])
-        is_noun = is_noun or not (is_verb or names or is_foreign or terms.FOREIGN & behind)
+        is_noun = is_noun or not may_act(words, at + 1)
         if at and (joins or ends) and is_word and (acts_on or not is_noun):
             return True
     return False

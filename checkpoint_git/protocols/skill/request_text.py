@@ -219,10 +219,12 @@ def _parts(words: Words, at: int, *, in_gate: bool) -> bool:
         return False  # "once checks are green and review blockers are resolved", "until it merges or needs me"
     if in_gate and words[after] in ("lint", "build", "check") and words[after + 1 : after + 2] == [","]:
         return False  # "after tests, lint, and review"
+    if words[after] in terms.ADJECTIVES and {*words[max(at - 3, 0) : at]} & terms.COPULAS:
+        return False  # "it is green and clean"
     verb = words[after].lower().rpartition("-")[2]  # "hardware-validate"
     if phrase_at(words, after, terms.VERBS) or {verb, words[after].lower()} & terms.DEEDS:
         return True
-    return in_gate and not _goes_on(words[after:])
+    return in_gate and not _goes_on(words[after:]) and may_act(words, after)
 
 
 def _goes_on(words: Words) -> bool:
@@ -231,6 +233,18 @@ def _goes_on(words: Words) -> bool:
     is_noun = words[0] != first or first.endswith(terms.OF_NOUNS) or not first.isalpha()
     is_known = first in terms.KNOWN | terms.ROLES | terms.LIGHT
     return is_noun or is_known or bool({*map(str.lower, words[1:5])} & (terms.PREDICATES | terms.COPULAS))
+
+
+def may_act(words: Words, at: int) -> bool:
+    """Whether a word may be a verb that no table of requests has: it is seldom a noun, or has an object as verbs do."""
+    word, behind = words[at], words[at + 1 : at + 4]
+    is_verb = not word.isascii() or word.endswith(terms.OF_INFINITIVES) or word.lower() in terms.MORE_VERBS
+    acts_on = {*behind[:1]} & terms.ARTICLES and not word.endswith(("ing", "ed", "ly"))  # "page the owner"
+    names = "".join(behind[:1]).istitle() and not word.istitle()  # "mail Ada"
+    is_foreign = {*behind[:1]} & terms.FOREIGN or any(
+        each.islower() and each.endswith(terms.OF_INFINITIVES) for each in behind
+    )
+    return bool(is_verb or acts_on or names or is_foreign)
 
 
 def phrase_at(words: Words, at: int, phrases: "frozenset[str] | Mapping[str, str]") -> str:

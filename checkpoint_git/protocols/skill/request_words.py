@@ -29,6 +29,7 @@ _ROWS = _read_rows()
 VERBS = {phrase: name[6:] for name, row in _ROWS.items() if name.startswith("VERBS.") for phrase in row}
 LONGEST_PHRASE = max(phrase.count(" ") for phrase in VERBS) + 1
 DEEDS = _ROWS["AFTERWARDS"] | _ROWS["OTHER_VERBS"] | frozenset(VERBS)
+_ROWS["MORE_VERBS"] |= DEEDS
 ACTS = frozenset(f"{verb}s" for verb in DEEDS)  # what somebody does
 OF_NOUNS, OF_INFINITIVES = (tuple(_ROWS.pop(name)) for name in ("OF_NOUNS", "OF_INFINITIVES"))
 globals().update(_ROWS)

@@ -121,11 +121,14 @@ def read_request(text: str, closed: Collection[str] = ()) -> Request:
     if not mentions or len(text) > MAX_TEXT or len(mentions) > _MOST_MENTIONS or text.lstrip(" -*").startswith("[x]"):
         return Request()
     request = _Reader(text, mentions, closed).read()
+    if _FORBIDS.match(text):
+        return Request()
     is_question = text.rstrip(" *_`)").endswith("?")
     is_part = bool(_PART.search(text)) and not any({*"#!"} & {*one} for one in request.asked)
     return request._replace(remains=request.remains or is_question or is_part)
 
 
+_FORBIDS = re.compile(r"(?i)[^.;:]{0,80}\b(?:(?:does|do|did|must|may|shall) not|never|prohibited|forbidden)(?: \w+)?:")
 _PART = re.compile(r"\b(?:part|phase|step|slice|half)\s*\d", re.IGNORECASE)  # of a ticket, which has more of them
 
 _RESOLVED_BY = re.compile(
@@ -225,7 +228,6 @@ class _Reader:
         is_other = self._asked and clause.joint == "or" and first & terms.DECLINING  # "merge #12 or close it"
         all_said = {*map(str.lower, head)}
         is_forbidden = phrase_at(head, 0, terms.NOTS) != "" or not terms.NEVER.isdisjoint(all_said)
-        is_forbidden = is_forbidden or (bool(detail) and {"does", "not"} <= all_said)
         is_read = first == {"read"} and not self._asked and not self._text.references(clause.words)
         if is_other or is_forbidden or is_read:
             return
@@ -248,12 +250,14 @@ class _Reader:
         kind = terms.VERBS.get(phrase_at(head, 0, terms.VERBS), "")
         if self._asked and len(head) == 1 and kind in ("renew", "address") and terms.TROUBLE & {*clause.gate}:
             return  # "merge #12, rebase if needed"
+        if self._asked and len(head) == 1 and kind == "renew" and clause.joint == "and" and not self._is_landed:
+            return  # "retarget #12 and rebase"
         if self._is_request(head, clause, condition) or (not references and is_step(head)):
             is_after = self._is_landed or ({*clause.gate[:1]} & terms.UPON and {*clause.gate} & terms.PAST_MERGE)
             follows = bool(is_after) and not references and kind in terms.PURSUED
             follows = follows and terms.UNMERGED.isdisjoint(map(str.lower, head))  # "recheck that it is mergeable"
             was_landed, self._is_landed = self._is_landed, self._is_landed or kind == "land"
-            is_before = clause.gate[:1] == ["before"] and not any("merg" in word for word in clause.gate)
+            is_before = not terms.BEFORE.isdisjoint(clause.gate[:1]) and not any("merg" in word for word in clause.gate)
             is_before = is_before and (kind == "wait" or (kind == "land" and "".join(clause.gate[1:2]).endswith("ing")))
             follows = follows or is_before
             self._is_listed = kind == "address" or (bool(detail) and kind == "work")
