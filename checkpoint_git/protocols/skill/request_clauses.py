@@ -26,7 +26,7 @@ _RULES: dict[str, _Rule] = {
     "review": _Rule(about=terms.LANDING | terms.REMARKS, forbids=terms.TO_LEARN),
     "renew": _Rule(about=_CHECKED, forbids=frozenset(["from"])),
     "update": _Rule(about=_CHECKED),
-    "publish": _Rule(about=frozenset(["to", "link", "linked", "linking"]), forbids=terms.LATER),
+    "publish": _Rule(about=terms.PUSHED, forbids=terms.LATER),
     "verify": _Rule(needs=terms.GREEN, only=terms.SETTLING, forbids=frozenset(["remains", "unmerged"])),
     "watch": _Rule(about=_CHECKED, forbids=terms.TO_LEARN),
     "work": _Rule(about=_CHECKED),
@@ -107,14 +107,17 @@ class Head:
                 named = [*takewhile(lambda each: each not in terms.JOINTS, rest)]
                 if {*named[:1]} & (terms.DETERMINERS | terms.OTHERS) and {*named} & terms.OTHERS:
                     return True
-                is_list = self.kind == "work" and word in terms.ANDS and not (terms.OF_LISTS | {"to"}) & {*words[:at]}
+                # "ABC-12 search and filter"
+                is_title = self._text.is_ticket(self.token) and words[0] not in terms.BEHIND | terms.RELATIONS
+                is_list = self.kind == "work" and not is_title and word in terms.ANDS
+                is_list = is_list and not (terms.OF_LISTS | {"to"}) & {*words[:at]}
                 if is_list and not {*named[:1]} <= terms.KNOWN:
                     return True
         return False
 
     def _is_of_the_ticket(self) -> bool:
         """Whether a ticket itself is written or changed, and not its work done: "create ABC-12"."""
-        is_ticket = self._text.references([self.token])[0][0].isalpha()
+        is_ticket = self._text.is_ticket(self.token)
         return self.kind in ("publish", "update") and is_ticket and not {*self._between} & {"pr", "mr", "pull"}
 
     @staticmethod
@@ -156,6 +159,9 @@ class Head:
             )
         is_manner = first in terms.BEHIND | terms.HURDLES or first.endswith(("ly", "mente")) or "/" in first  # a branch
         phrase = [*takewhile(lambda word: word[0].isalnum() and word not in _AFTER_NOUNS, after[:6])]
+        is_log = self.kind == "update" and len(phrase) > 1 and phrase[-1] not in terms.KNOWN  # "#12 merge log"
+        if is_log:
+            return False
         is_part = {*after[:3]} & terms.PARTS or {*phrase[-1:]} & terms.OF_ITS_STATE  # "#12 Windows CI"
         return is_manner or not first[:1].isalnum() or (bool(is_part) and not {*after[:2]} & _APART)
 
@@ -269,11 +275,11 @@ def hides_work(words: Words, kind: str) -> bool:
         ends = at > named and (is_branch or is_when)
         is_word = after.replace("-", "").isalpha() and not after.isupper() and after.lower() not in known
         # what "for" and the like begin goes on with nouns; a verb has an object there, as a rule
-        is_list = kind in ("wait", "watch") or terms.OF_LISTS & {*words[:at]}
-        is_listed = after.istitle() or (is_list and behind <= terms.ANDS | terms.PREPOSITIONS | {","})
+        is_list = kind in ("wait", "watch") or bool(terms.OF_LISTS & {*words[:at]})
+        is_listed = after.istitle() or (is_list and after not in terms.MORE_VERBS and behind <= terms.ANDS | terms.PREPOSITIONS | {","})
         acts_on = behind & terms.ARTICLES and not after.endswith(("ing", "ed", "ly"))  # "page the owner"
         is_listed = is_listed and joint in ("and", ",", "&", "+")
-        is_noun = is_listed or (after.endswith(terms.OF_NOUNS) and after not in terms.DEEDS)
+        is_noun = is_listed or (after.endswith(terms.OF_NOUNS) and after not in terms.MORE_VERBS)
         is_noun = is_noun or not may_act(words, at + 1)
         if at and (joins or ends) and is_word and (acts_on or not is_noun):
             return True
@@ -327,7 +333,7 @@ _STEPS = {
     "watch": _CHECKING,
     "verify": _Step(needs=terms.HURDLES | terms.UNMERGED | terms.BRANCHES, only=terms.POINTERS),
     "run": _Step(needs=terms.HURDLES | terms.REVIEWED),
-    "ask": _Step(needs=frozenset(["review", "merge", "approve", "land"])),
+    "ask": _Step(needs=terms.ASKED_OF_IT),
     "bring": _Step(needs=frozenset(["green"])),
     "tidy": _Step(needs=terms.BRANCHES),
 }

@@ -78,6 +78,7 @@ _REWRITTEN: list[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]]] =
     (re.compile(r"(?i)(?<![,;] )(?<!und )\berst (?:danach|dann)\b"), "later"),
     (re.compile(r"(?i)\b(rebase|squash) and merge\b"), r"\1-merge"),
     (re.compile(r"(?i)\bready-for-review\b"), "ready for review"),
+    (re.compile(r"\bQA (?=(?:on|in|the|it)\b)"), "qa "),  # the verb
     (re.compile(r"(?i)\b(\w{2,20}[aei]r)l[ao]s?\b"), _part_pronoun),
     (re.compile(r"(?i)\b(merge|approve|review|ci)(?: or (?:close|reject|decline)|/cd)\b"), r"\1"),
     (re.compile(r"(?i)\beither (merge [^.;]{0,80}?),? or [^.;,]*"), r"\1"),
@@ -156,6 +157,9 @@ class RequestText:
         """Whether a reference is surely a pull request or a ticket: a bare #2 may number an issue or a list's item."""
         return not self._spelled[ord(token[1]) - _FIRST].startswith("#")
 
+    def is_ticket(self, token: str) -> bool:
+        return self.references([token])[0][0].isalpha()
+
 
 class Clause(NamedTuple):
     """words: without the condition behind them, which is `gate`. joint: "start", "sentence", "then", "and" or "or"."""
@@ -219,9 +223,11 @@ def _parts(words: Words, at: int, *, in_gate: bool) -> bool:
         return False  # "once checks are green and review blockers are resolved", "until it merges or needs me"
     if in_gate and words[after] in ("lint", "build", "check") and words[after + 1 : after + 2] == [","]:
         return False  # "after tests, lint, and review"
-    if words[after] in terms.ADJECTIVES and {*words[max(at - 3, 0) : at]} & terms.COPULAS:
+    ends = after + 1 == len(words) or words[after + 1] in terms.JOINTS
+    if ends and words[after] in terms.ADJECTIVES and {*words[max(at - 3, 0) : at]} & terms.COPULAS:
         return False  # "it is green and clean"
-    verb = words[after].lower().rpartition("-")[2]  # "hardware-validate"
+    is_noun = in_gate and {*map(str.lower, words[after + 1 : after + 2])} & terms.KNOWN  # "last-push approval"
+    verb = words[after].lower() if is_noun else words[after].lower().rpartition("-")[2]  # "hardware-validate"
     if phrase_at(words, after, terms.VERBS) or {verb, words[after].lower()} & terms.DEEDS:
         return True
     return in_gate and not _goes_on(words[after:]) and may_act(words, after)
@@ -230,7 +236,8 @@ def _parts(words: Words, at: int, *, in_gate: bool) -> bool:
 def _goes_on(words: Words) -> bool:
     """Whether a condition goes on behind "and": with a known word, a noun, or what is said of it: "and X pass"."""
     first = words[0].lower()
-    is_noun = words[0] != first or first.endswith(terms.OF_NOUNS) or not first.isalpha()
+    is_noun = words[0] != first or not first.isalpha()
+    is_noun = is_noun or (first.endswith(terms.OF_NOUNS) and first not in terms.MORE_VERBS)
     is_known = first in terms.KNOWN | terms.ROLES | terms.LIGHT
     return is_noun or is_known or bool({*map(str.lower, words[1:5])} & (terms.PREDICATES | terms.COPULAS))
 

@@ -259,8 +259,10 @@ class _Reader:
             was_landed, self._is_landed = self._is_landed, self._is_landed or kind == "land"
             is_before = not terms.BEFORE.isdisjoint(clause.gate[:1]) and not any("merg" in word for word in clause.gate)
             is_before = is_before and (kind == "wait" or (kind == "land" and "".join(clause.gate[1:2]).endswith("ing")))
-            follows = follows or is_before
-            self._is_listed = kind == "address" or (bool(detail) and kind == "work")
+            is_for = kind in terms.OF_AIMS and not terms.PURPOSES.isdisjoint(clause.gate[:1])
+            is_for = is_for or (clause.gate[:1] == ["so"] and goes_beyond(clause.gate))  # "so we can deploy"
+            follows = follows or is_before or is_for
+            self._is_listed = bool(detail) and kind in ("address", "work")
             if kind == "land":
                 self._asked += self._prepared or ([] if self._asked else self._about)
                 self._prepared = []
