@@ -19,6 +19,8 @@ class _Rule(NamedTuple):
 _CHECKED = terms.HURDLES | terms.REVIEWED | terms.APPROVAL
 _NOT_IN_A_NAME = terms.DEEDS | terms.OF_ANOTHER | terms.NOTS | terms.EFFECTS
 _AWAITED = _CHECKED | terms.LANDED | terms.GREEN
+# what is no further thing to merge: how it is merged, what it consists of
+_NO_MORE = terms.KNOWN - terms.LIGHT - terms.TRUNKS | terms.NOUNS | terms.BRANCHES | terms.PARTS | {*terms.VERBS}
 _APART = terms.RELATIONS - terms.REVIEWED
 _AFTER_NOUNS = (terms.PREPOSITIONS | terms.ANDS | terms.BEHIND) - terms.NOUNS - terms.FORGES
 _RULES: dict[str, _Rule] = {
@@ -99,20 +101,25 @@ class Head:
         return self._governs(rule) and (is_closed or is_titled)
 
     def _names_more(self) -> bool:
-        """Whether more is named that has no number: "and the docs PR", "plus its companion", "and X checks"."""
+        """Whether more is named that has no number: "and the docs PR", "plus its companion", "as well as the wiki"."""
         words = self._behind
         for at, word in enumerate(words):
-            if word in terms.JOINTS or words[at : at + 2] in (["along", "with"], ["together", "with"]):
-                rest = words[at + 1 :] if word in terms.JOINTS else words[at + 2 :]
-                named = [*takewhile(lambda each: each not in terms.JOINTS, rest)]
-                if {*named[:1]} & (terms.DETERMINERS | terms.OTHERS) and {*named} & terms.OTHERS:
-                    return True
-                # "ABC-12 search and filter"
-                is_title = self._text.is_ticket(self.token) and words[0] not in terms.BEHIND | terms.RELATIONS
-                is_list = self.kind == "work" and not is_title and word in terms.ANDS
-                is_list = is_list and not (terms.OF_LISTS | {"to"}) & {*words[:at]}
-                if is_list and not {*named[:1]} <= terms.KNOWN:
-                    return True
+            is_pair = " ".join(words[at : at + 2]) in terms.WITH_MORE
+            if not (is_pair or word in terms.JOINTS):
+                continue
+            named = [*takewhile(lambda each: each not in terms.NOT_NAMED, words[at + 1 + is_pair :])]
+            if {*named[:1]} & (terms.DETERMINERS | terms.OTHERS) and {*named} & terms.OTHERS:
+                return True
+            # "ABC-12 search and filter"; "on evidence and fixtures", "to make the parser and the docs visible"
+            is_title = self._text.is_ticket(self.token) and words[0] not in terms.BEHIND | terms.RELATIONS
+            behind = [*dropwhile(lambda each: each not in terms.TARGETS | terms.PREPOSITIONS, words[:at])]
+            is_part = bool(terms.OF_LISTS & {*words[:at]}) or not {*behind[1:]} <= terms.KNOWN | terms.TRUNKS
+            ends = {*named[:1], *(named[-1:] if self.kind != "work" else ())}  # "CI and accessibility checks" is more
+            is_part = is_part or not named or bool(ends & _NO_MORE) or word in terms.ORS
+            is_part = is_part or any(each[0] == MARK for each in named) or (word, *named) == (",", "codespan")
+            is_participle = word == "," and named[:1] and named[0].endswith(("ing", "ed", "ly"))
+            if not (is_title or is_part or is_participle):
+                return True
         return False
 
     def _is_of_the_ticket(self) -> bool:
@@ -227,6 +234,9 @@ def is_on_its_way(head: Words) -> bool:
         return True  # German and Dutch end so
     if last in terms.APPROVAL and "," not in behind:
         return True  # "#12 merge decision"
+    joined = {*[*dropwhile(lambda word: word not in terms.ANDS, behind)][1:]}
+    if terms.VERBS.get("".join(behind[:1])) and not joined <= terms.KNOWN | terms.TRUNKS | {*terms.VERBS}:
+        return False  # "#12 mergen und die Doku aktualisieren"
     comma = behind.index(",") + 1 if "," in behind else len(behind)
     begins = behind[:1] in (["merge"], ["review"], ["squash"])
     if begins or not {*behind[comma : comma + 1]} <= terms.KNOWN | terms.STATES:
@@ -276,11 +286,13 @@ def hides_work(words: Words, kind: str) -> bool:
         is_word = after.replace("-", "").isalpha() and not after.isupper() and after.lower() not in known
         # what "for" and the like begin goes on with nouns; a verb has an object there, as a rule
         is_list = kind in ("wait", "watch") or bool(terms.OF_LISTS & {*words[:at]})
-        is_listed = after.istitle() or (is_list and after not in terms.MORE_VERBS and behind <= terms.ANDS | terms.PREPOSITIONS | {","})
+        is_list = is_list and after.isascii() and after not in terms.MORE_VERBS
+        is_listed = after.istitle() or (is_list and behind <= terms.ANDS | terms.PREPOSITIONS | {","})
         acts_on = behind & terms.ARTICLES and not after.endswith(("ing", "ed", "ly"))  # "page the owner"
-        is_listed = is_listed and joint in ("and", ",", "&", "+")
-        is_noun = is_listed or (after.endswith(terms.OF_NOUNS) and after not in terms.MORE_VERBS)
-        is_noun = is_noun or not may_act(words, at + 1)
+        is_english = joint in ("and", ",", "&", "+") and terms.FOREIGN.isdisjoint(words)
+        is_noun = is_listed and joint in ("and", ",", "&", "+")
+        is_noun = is_noun or (after.endswith(terms.OF_NOUNS) and after not in terms.MORE_VERBS)
+        is_noun = is_noun or ((ends or is_english) and not may_act(words, at + 1))
         if at and (joins or ends) and is_word and (acts_on or not is_noun):
             return True
     return False
@@ -299,7 +311,8 @@ def states_something(head: Words, joint: str) -> bool:
     if joint not in ("sentence", "start"):
         return False
     is_verb = is_verb or words[0] in terms.MORE_VERBS or words[0].endswith(terms.OF_INFINITIVES)
-    acting = {before for before, word in pairwise(words[1:9]) if word.endswith("s") and word.isascii()}
+    following = zip(words[1:9], words[2:10], words[3:11], strict=False)
+    acting = {before for before, word, _ in following if word.endswith("s") and word not in terms.BEHIND}
     if joint == "sentence" and not is_verb and acting - terms.ANDS - terms.LIGHT:
         return True  # "the parser rejects empty input"
     clause = words[1 : next((at for at, word in enumerate(words) if word in ("that", "which")), 10)]
