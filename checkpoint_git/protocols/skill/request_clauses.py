@@ -95,7 +95,7 @@ class Head:
         is_vague = is_vague or bool({"not", "no", "nicht", "niet", "pas", "não"} & {*behind})
         is_vague = is_vague or (self.kind == "update" and {"with", ","} <= {*behind})
         is_vague = is_vague or self._names_more() or self._is_of_the_ticket()
-        is_titled = self._is_titled()
+        is_titled = self.kind != "update" and self._is_titled()
         is_surely = is_closed or (self.kind == "work" and is_titled) or (is_named and self.kind not in terms.OF_AIMS)
         self.is_doubtful = is_vague or not is_surely
         return self._governs(rule) and (is_closed or is_titled)
@@ -164,11 +164,11 @@ class Head:
                 or after[1] in terms.MANNER - terms.MORE - {"codespan"}
                 or after[1].endswith(("ing", "ed", "ly"))
             )
-        is_manner = first in terms.BEHIND | terms.HURDLES or first.endswith(("ly", "mente")) or "/" in first  # a branch
         phrase = [*takewhile(lambda word: word[0].isalnum() and word not in _AFTER_NOUNS, after[:6])]
-        is_log = self.kind == "update" and len(phrase) > 1 and phrase[-1] not in terms.KNOWN  # "#12 merge log"
-        if is_log:
-            return False
+        if self.kind == "update" and len(phrase) > 1 and phrase[-1] not in terms.KNOWN:
+            return False  # "#12 merge log"
+        is_manner = first in terms.BEHIND | terms.HURDLES or first.endswith(("ly", "mente")) or "/" in first  # a branch
+        is_manner = is_manner or (self.kind == "renew" and "onto" in after[1:3])  # "#12 features onto main"
         is_part = {*after[:3]} & terms.PARTS or {*phrase[-1:]} & terms.OF_ITS_STATE  # "#12 Windows CI"
         return is_manner or not first[:1].isalnum() or (bool(is_part) and not {*after[:2]} & _APART)
 

@@ -71,6 +71,7 @@ _REWRITTEN: list[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]]] =
     (re.compile(r"https?://\S+|<!--[^<>]{0,200}-->|[*_\"\u201c\u201d«»]"), ""),
     (re.compile(r"(?m)^\s*+(?:[-•+]\s+|[A-Z]?\d+[.)]\s+|\[ ?\d*\]\s*|#+\s+)*+"), ""),
     (re.compile(r"\n"), " ; "),
+    (re.compile(r"(?<=\d) *(?:→|[-=]>) *(?=v?\d)"), " to "),  # versions
     (re.compile(rf"\ben ++(?={_TRUNK})|(?:→|⇒|[-=]>) *+(?={_CODE}|{_TRUNK} *{_ENDS})"), "to "),  # not the Dutch "and"
     (re.compile(r"\ben (?=(?:répond|attend|suiv|vérifi)ant\b)"), "while "),
     (re.compile(r"\b(?=[a-f]*\d)(?=\d*[a-f])[0-9a-f]{7,40}\b"), f" {_CODE} "),  # a commit

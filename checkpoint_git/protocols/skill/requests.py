@@ -209,7 +209,8 @@ class _Reader:
         self._is_sentence, self._is_listed = joint == "sentence", False
         is_forbidden, clauses = False, [*split_clauses(words, joint)]
         self._is_due = self._is_due if joint == "then" else self._remains
-        self._is_ordered = joint == "then" or len(clauses) > 2
+        first = terms.VERBS.get(phrase_at(clauses[0].words, 0, terms.VERBS))
+        self._is_ordered = joint == "then" or len(clauses) > 2 or first in ("renew", "publish")
         for at, clause in enumerate(clauses):  # "never review, approve or merge #12"
             is_forbidden = is_forbidden and "or" in {each.joint for each in clauses[at:]}
             is_forbidden = is_forbidden or phrase_at(clause.words, 0, terms.NOTS) != ""
