@@ -112,8 +112,8 @@ class Head:
                 return True
             # "ABC-12 search and filter"; "on evidence and fixtures", "to make the parser and the docs visible"
             is_title = self._text.is_ticket(self.token) and words[0] not in terms.BEHIND | terms.RELATIONS
-            behind = [*dropwhile(lambda each: each not in terms.TARGETS | terms.PREPOSITIONS, words[:at])]
-            is_part = bool(terms.OF_LISTS & {*words[:at]}) or not {*behind[1:]} <= terms.KNOWN | terms.TRUNKS
+            behind = [*dropwhile(lambda each: each not in terms.LISTING, words[:at])]
+            is_part = not {*behind[1:]} <= terms.KNOWN | terms.TRUNKS
             ends = {*named[:1], *(named[-1:] if self.kind != "work" else ())}  # "CI and accessibility checks" is more
             is_part = is_part or not named or bool(ends & _NO_MORE) or word in terms.ORS
             is_part = is_part or any(each[0] == MARK for each in named) or (word, *named) == (",", "codespan")

@@ -26,6 +26,9 @@ LABELLED = json.loads(Path(__file__).with_name("request_labels.json").read_text(
 # Met once before anything was changed for them; docs/doctor.md has the figures of that first sight.
 FIRST_SIGHT = json.loads(Path(__file__).with_name("request_first_sight.json").read_text("utf-8"))
 
+# What requests are, what may be said behind them, and what more may be asked for: every combination is tried.
+GRID = json.loads(Path(__file__).with_name("request_grid.json").read_text("utf-8"))
+
 EVIDENCE = {reference: f"proof of {reference}" for reference in ("#12", "#13", "!12", "ABC-12", "acme/app#12")}
 
 
@@ -288,6 +291,7 @@ def test_what_is_skipped_is_done_and_most_of_what_is_done_is_skipped(half: str) 
 
 
 LEAST_RECALL = {1: 0.83, 2: 0.90, 3: 0.95, 4: 0.85, 5: 0.85, 6: 0.92, 7: 0.75}
+LEAST_RECALL |= {8: 0.92, 9: 0.90, 10: 0.80, 11: 0.72, 12: 0.82}
 
 
 @pytest.mark.parametrize(("run", "least"), LEAST_RECALL.items())
@@ -297,6 +301,49 @@ def test_what_was_first_met_in_a_test_is_skipped_only_if_done(run: int, least: f
     skipped = {row["text"] for row in rows if is_shipped(row["text"])}
     assert skipped - done == set()
     assert len(skipped & done) >= least * len(done), done - skipped
+
+
+@pytest.mark.parametrize("request_text", GRID["requests"])
+@pytest.mark.parametrize("reference", ["PR #12", "#12"])
+def test_work_that_is_joined_to_a_request_remains(request_text: str, reference: str) -> None:
+    asked = request_text.format(reference)
+    joined = [asked + joint.format(work) for joint in GRID["joined"] for work in GRID["deeds"]]
+    if "once" not in request_text:  # a condition goes on with nouns
+        joints = (" and {}", ", {}", " + {}", " as well as {}")
+        joined += [asked + joint.format(thing) for joint in joints for thing in GRID["things"]]
+    assert [text for text in joined if find_shipped(text, {"#12": "a merge"})] == []
+
+
+@pytest.mark.parametrize(
+    ("request_text", "joints", "works"),
+    [
+        ("PR #12 mergen", (" und {}", ", dann {}", "; {}"), ("die Doku aktualisieren", "Kunden informieren")),
+        ("PR #12 mergen", (" en {}", ", daarna {}", "; {}"), ("de docs bijwerken", "het team informeren")),
+        ("Fusionner la PR #12", (" et {}", ", puis {}", "; {}"), ("tester sur mobile", "prévenir l'équipe")),
+        ("Mergear PR #12", (" y {}", ", luego {}", "; {}"), ("avisar al equipo", "probar en un móvil")),
+        (
+            "等待 PR #12 CI",
+            ("\uff0c{}", "并{}", "\uff1b{}"),
+            ("更新文档", "通知团队"),
+        ),
+        (
+            "PR #12 리뷰 후 머지",
+            ("하고 {}", "한 뒤 {}"),
+            ("문서 업데이트",),
+        ),
+    ],
+)
+def test_work_that_is_joined_to_a_request_remains_in_every_language(
+    request_text: str, joints: tuple[str, ...], works: tuple[str, ...]
+) -> None:
+    assert is_shipped(request_text)
+    assert [text for joint in joints for work in works if is_shipped(text := request_text + joint.format(work))] == []
+
+
+def test_a_plain_request_is_read_whatever_it_says_of_when_and_why() -> None:
+    asked = [each.format(named) for each in GRID["requests"] for named in ("PR #12", "#12", "!12")]
+    texts = [f"{each} {tail}" for each in asked for tail in GRID["tails"]]
+    assert len([text for text in texts if not is_shipped(text)]) <= 0.03 * len(texts)
 
 
 WRAPS = ["**{}**", "- {}", "1. {}", "- [ ] {}", "* {}.", "TODO: {}", "Next: {}", "  {}  ", "Please {}"]
@@ -412,6 +459,15 @@ def test_other_numbers_do_not_change_the_answer(row: dict[str, Any]) -> None:
         "Wait for PR #12 to merge to run the backfill",
         "Aguardar merge do PR #12 para executar o deploy",
         "Attendre le merge de #12 pour lancer la migration",
+        "Review #12, answer the customer's comments",
+        "Merge #12, not #13 - write its tests instead",
+        "Document and merge #12 rollout notes",
+        "Phase 9 does not: publish it; merge #12",
+        "Update PR #12 merge log after the merge",
+        "Merge #12 so we can deploy",
+        "Next: ABC-12 is blocked by the vendor",
+        "Finish PR #12 controlled-release gates",
+        "Aguardar PR #12 antes de documentar",
     ],
 )
 def test_work_beside_a_request_remains(text: str) -> None:
@@ -471,6 +527,21 @@ def test_work_beside_a_request_remains(text: str) -> None:
         "Push the CI correction, wait for every check to pass, and merge PR #12",
         "Inspect the exact jobs and the count, then squash-merge PR #12",
         "Wait for CI on PR #12 to run",
+        "Next: ABC-12 (a title)",
+        "Next up: ABC-12 \u2014 a title [high]",
+        "Finish #12 retry budget for uploads",
+        "Resolve merge conflicts (PR #12 conflicts with main)",
+        "Rerun CI gate on #12",
+        "Hand off PR #12 for review",
+        "Re-request review from Grace on PR #12",
+        "Blocked on review of PR #12",
+        "CI is running on PR #12; merge when it passes",
+        "Monitor PR #12 exact head 2791b63 until checks pass",
+        "Revisar los comentarios de la PR #12 y aprobarla",
+        "PR #12 をレビューしてマージ",
+        "Merge PR #12; it is green and clean.",
+        "Retarget PR #12 to `main` and rebase.",
+        "Merge #12 and #13 back to back",
     ],
 )
 def test_a_request_in_other_words_or_another_language_is_read(text: str) -> None:
