@@ -8,7 +8,9 @@ from checkpoint_git.protocols.skill.request_text import MARK, Clause, RequestTex
 
 
 class _Rule(NamedTuple):
-    """When a verb with a reference for its object is a request that a merge answers."""
+    """When a verb is a request that a merge of its object answers or, without a reference, a step on the way to one:
+    "push the branch", "wait for CI".
+    """
 
     about: frozenset[str] = frozenset()  # nouns that may stand between them: "address the comments on #12"
     needs: frozenset[str] = frozenset()  # else one of these must stand near: "mark #12 ready"
@@ -16,33 +18,14 @@ class _Rule(NamedTuple):
     only: frozenset[str] = frozenset()  # nothing else may stand near
 
 
-_CHECKED = terms.HURDLES | terms.REVIEWED | terms.APPROVAL
+_RULES = {kind: _Rule(**fields) for kind, fields in terms.find_fields("RULES").items()}
+_STEPS = {kind: _Rule(**fields) for kind, fields in terms.find_fields("STEPS").items()}
 _NOT_IN_A_NAME = terms.DEEDS | terms.OF_ANOTHER | terms.NOTS | terms.EFFECTS
-_AWAITED = _CHECKED | terms.LANDED | terms.GREEN
+_AWAITED = terms.HURDLED | terms.LANDED | terms.GREEN
 # what is no further thing to merge: how it is merged, what it consists of
 _NO_MORE = terms.KNOWN - terms.LIGHT - terms.TRUNKS | terms.NOUNS | terms.BRANCHES | terms.PARTS | {*terms.VERBS}
 _APART = terms.RELATIONS - terms.REVIEWED
 _AFTER_NOUNS = (terms.PREPOSITIONS | terms.ANDS | terms.BEHIND) - terms.NOUNS - terms.FORGES
-_RULES: dict[str, _Rule] = {
-    "land": _Rule(about=terms.LANDING),
-    "review": _Rule(about=terms.LANDING | terms.REMARKS, forbids=terms.TO_LEARN),
-    "renew": _Rule(about=_CHECKED, forbids=frozenset(["from"])),
-    "update": _Rule(about=_CHECKED),
-    "publish": _Rule(about=terms.PUSHED, forbids=terms.LATER),
-    "verify": _Rule(needs=terms.GREEN, only=terms.SETTLING, forbids=frozenset(["remains", "unmerged"])),
-    "watch": _Rule(about=_CHECKED, forbids=terms.TO_LEARN),
-    "work": _Rule(about=_CHECKED),
-    "address": _Rule(about=terms.REVIEWED, needs=terms.REVIEWED, forbids=terms.LATER),
-    "ask": _Rule(
-        about=terms.REVIEWERS | terms.APPROVAL | terms.LANDING | terms.LOOKS, needs=terms.ASKED_FOR, forbids=terms.LATER
-    ),
-    "obtain": _Rule(about=terms.APPROVAL | terms.HURDLES, needs=terms.APPROVAL | terms.HURDLES | terms.LANDED),
-    "wait": _Rule(about=_CHECKED),
-    "mark": _Rule(needs=frozenset(["ready", "reviewed", "approved"])),
-    "bring": _Rule(needs=terms.BROUGHT_TO | terms.ROLES),
-    "follow": _Rule(needs=terms.NOUNS | terms.REVIEWED),
-    "decide": _Rule(about=terms.LANDING),
-}
 
 
 class Head:
@@ -320,36 +303,6 @@ def states_something(head: Words, joint: str) -> bool:
     is_past = not is_verb and any(word.endswith("ed") and word[:2] != "un" and len(word) > 4 for word in words[:5])
     is_settled = words[-1].rpartition("-")[2] in terms.SETTLED
     return bool(states or is_past or is_settled or words[0] in terms.LABELS | terms.STATED)
-
-
-class _Step(NamedTuple):
-    """When a verb without a reference is a step on the way to a merge: "push the branch", "wait for CI"."""
-
-    needs: frozenset[str] = frozenset()  # one of these must be said
-    only: frozenset[str] = frozenset()  # nothing else may be
-
-
-_MERGING = _Step(only=terms.OF_A_MERGE)
-_CHECKING = _Step(needs=terms.HURDLES)
-_STEPS = {
-    "land": _MERGING,
-    "review": _MERGING._replace(only=terms.OF_A_MERGE | {"branch", "history"} | terms.OF_THE_PULL),
-    "mark": _MERGING,
-    "publish": _Step(only=terms.PUBLISHED),
-    "link": _Step(only=terms.PUBLISHED),
-    "address": _Step(needs=terms.REVIEWED | terms.POINTERS - {"any"}, only=terms.POINTERS),
-    "update": _Step(needs=frozenset(["title", "body", "description"])),
-    "work": _Step(needs=terms.APPROVAL | frozenset(["ci", "checks", "gates", "self-review", "it"])),
-    "obtain": _Step(needs=terms.APPROVAL | terms.HURDLES | terms.ROLES),
-    "renew": _Step(needs=terms.HURDLES | terms.REVIEWED),
-    "wait": _CHECKING,
-    "watch": _CHECKING,
-    "verify": _Step(needs=terms.HURDLES | terms.UNMERGED | terms.BRANCHES, only=terms.POINTERS),
-    "run": _Step(needs=terms.HURDLES | terms.REVIEWED),
-    "ask": _Step(needs=terms.ASKED_OF_IT),
-    "bring": _Step(needs=frozenset(["green"])),
-    "tidy": _Step(needs=terms.BRANCHES),
-}
 
 
 def is_on_the_pull(head: Words) -> bool:

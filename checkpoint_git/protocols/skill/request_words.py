@@ -24,6 +24,16 @@ def _read_rows() -> dict[str, frozenset[str]]:
     return rows
 
 
+def find_fields(prefix: str) -> dict[str, dict[str, frozenset[str]]]:
+    """What rows such as RULES.land.about hold, by the kind of verb and the field."""
+    found: dict[str, dict[str, frozenset[str]]] = {}
+    for start, _, rest in (name.partition(".") for name in _ROWS):
+        if start == prefix:
+            kind, _, field = rest.partition(".")
+            found.setdefault(kind, {})[field] = _ROWS[f"{prefix}.{rest}"]
+    return found
+
+
 CJK: dict[str, str] = {}  # text -> the English words for it
 _ROWS = _read_rows()
 VERBS = {phrase: name[6:] for name, row in _ROWS.items() if name.startswith("VERBS.") for phrase in row}
