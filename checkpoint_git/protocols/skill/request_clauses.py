@@ -260,23 +260,23 @@ def hides_work(words: Words, kind: str) -> bool:
     """Whether "and", a comma or what only says when is followed by what may be a verb that no table knows."""
     known = terms.KNOWN | terms.ROLES | terms.ANDS
     named = next((at for at, word in enumerate(words) if word.startswith(MARK)), len(words))
-    for at, (joint, after) in enumerate(pairwise(words)):
-        before, behind = words[at - 1 : at], {*words[at + 2 : at + 3]}
-        joins = joint.lower() in terms.ANDS - {"or"} or joint == ","
-        is_branch = joint in terms.TRUNKS and {*before} <= terms.TARGETS
-        is_when = (joint.lower() in terms.WHEN or joint.endswith("ly")) and not {*before} & terms.DETERMINERS
+    for at, (joint, after) in enumerate(pairwise(words[1:]), 1):
+        before, behind = {*words[at - 1 : at]}, {*words[at + 2 : at + 3]}
+        is_branch = joint in terms.TRUNKS and before <= terms.TARGETS
+        is_when = (joint.lower() in terms.WHEN or joint.endswith("ly")) and not before & terms.DETERMINERS
         ends = at > named and (is_branch or is_when)
+        joins = joint.lower() in terms.ANDS - {"or"} or joint == ","
         is_word = after.replace("-", "").isalpha() and not after.isupper() and after.lower() not in known
+        if not (is_word and (joins or ends)):
+            continue
         # what "for" and the like begin goes on with nouns; a verb has an object there, as a rule
         is_list = kind in ("wait", "watch") or bool(terms.OF_LISTS & {*words[:at]})
         is_list = is_list and after.isascii() and after not in terms.MORE_VERBS
         is_listed = after.istitle() or (is_list and behind <= terms.ANDS | terms.PREPOSITIONS | {","})
-        acts_on = behind & terms.ARTICLES and not after.endswith(("ing", "ed", "ly"))  # "page the owner"
-        is_english = joint in ("and", ",", "&", "+") and terms.FOREIGN.isdisjoint(words)
-        is_noun = is_listed and joint in ("and", ",", "&", "+")
-        is_noun = is_noun or (after.endswith(terms.OF_NOUNS) and after not in terms.MORE_VERBS)
-        is_noun = is_noun or ((ends or is_english) and not may_act(words, at + 1))
-        if at and (joins or ends) and is_word and (acts_on or not is_noun):
+        is_english = joint in ("and", ",", "&", "+")
+        is_noun = (is_listed and is_english) or (after.endswith(terms.OF_NOUNS) and after not in terms.MORE_VERBS)
+        is_plain = ends or (is_english and terms.FOREIGN.isdisjoint(words))
+        if not is_noun and not (is_plain and not may_act(words, at + 1)):
             return True
     return False
 
