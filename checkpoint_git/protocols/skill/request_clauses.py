@@ -23,7 +23,7 @@ _STEPS = {kind: _Rule(**fields) for kind, fields in terms.find_fields("STEPS").i
 _NOT_IN_A_NAME = terms.DEEDS | terms.OF_ANOTHER | terms.NOTS | terms.EFFECTS
 _AWAITED = terms.HURDLED | terms.LANDED | terms.GREEN
 # what is no further thing to merge: how it is merged, what it consists of
-_NO_MORE = terms.KNOWN - terms.LIGHT - terms.TRUNKS | terms.NOUNS | terms.BRANCHES | terms.PARTS | {*terms.VERBS}
+_NO_MORE = terms.KNOWN - terms.LIGHT - terms.TRUNKS | terms.NOUNS | terms.BRANCHES | terms.PARTS
 _APART = terms.RELATIONS - terms.REVIEWED
 _AFTER_NOUNS = (terms.PREPOSITIONS | terms.ANDS | terms.BEHIND) - terms.NOUNS - terms.FORGES
 
