@@ -8,21 +8,25 @@ HIDDEN = "[redacted]"
 _KEY_BLOCK = re.compile(
     r"-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----.*?(?:-----END [^-]{0,60}-----|\Z)", re.DOTALL
 )
-# user:password@ and token@ of an address, also where a message cut it off, or a pointer spells it; the host stays
+# "://", also as a JSON pointer and JSON in a text, once or twice, spell it
+_SLASHES = r"(?:(?<=://)|(?<=:~1~1)|(?<=:\\/\\/)|(?<=:\\\\/\\\\/))"
+# user:password@ and token@ of an address, also where a message cut it off, or in another address; the host stays
 _ADDRESS = re.compile(
-    r"(?:(?<=://)|(?<=:~1~1))(?:[^\s/@?#\"'<>]{1,400}@(?!sha\d{3}:[0-9a-f]{16})"
+    _SLASHES + r"(?:[^\s/@?#\"'<>]{1,400}@(?!sha\d{3}:[0-9a-f]{16})"
     r"|[^\s/@:?#\"'<>\[]{0,100}:(?!\d)[^\s/@?#\"'<>]{1,400}?\.\.\.)"
+    r"|(?<=%3[Aa]%2[Ff]%2[Ff])(?:[^\s/@?#\"'<>&%]|%(?!2[Ff]|40)){1,400}%40"
 )
 _PREFIXED = re.compile(
     r"(?<![A-Za-z0-9])(?:"
     r"gh[pousr]_[A-Za-z0-9]{16,}"
     r"|github_pat_[A-Za-z0-9_]{16,}|dckr_[po]at_[A-Za-z0-9_-]{20,}|hv[sbr]\.[A-Za-z0-9_-]{24,}"
     r"|gl(?:pat|ptt|rt|dt|soat|cbt|agent)-[A-Za-z0-9_-]{12,}"
-    r"|xox[abeprs]-[A-Za-z0-9-]{10,}|xapp-[A-Za-z0-9-]{10,}"
+    r"|xox[a-z]-[A-Za-z0-9-]{10,}|xapp-[A-Za-z0-9-]{10,}"
     r"|[sr]k[-_](?:live|test|proj|ant|or|svcacct|admin)[-_][A-Za-z0-9_-]{8,}|sk-[A-Za-z0-9_-]{20,}"
     r"|whsec_[A-Za-z0-9+/=]{16,}"
     r"|A(?:KIA|SIA|GPA|IDA|ROA|NPA)[A-Z0-9]{16}"
     r"|AIza[A-Za-z0-9_-]{30,}|ya29\.[A-Za-z0-9_-]{20,}|GOCSPX-[A-Za-z0-9_-]{20,}"
+    r"|(?:gsk_|xai-|pplx-)[A-Za-z0-9]{30,}|glsa_[A-Za-z0-9_]{30,}|sh(?:pat|pss|pca|ppa)_[a-f0-9]{32}|dapi[a-f0-9]{32}"
     r"|npm_[A-Za-z0-9]{30,}|pypi-[A-Za-z0-9_-]{30,}|hf_[A-Za-z0-9]{20,}|dop_v1_[a-f0-9]{32,}"
     r"|lin_(?:api|oauth)_[A-Za-z0-9]{20,}|ntn_[A-Za-z0-9]{20,}|secret_[A-Za-z0-9]{30,}|ATATT[A-Za-z0-9_=-]{20,}"
     r"|hooks\.slack\.com/(?:services|workflows|triggers)/[A-Za-z0-9/_-]{20,}"
@@ -32,16 +36,24 @@ _PREFIXED = re.compile(
     r"|eyJ[A-Za-z0-9_-]{8,1000}\.[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*)?"
     r")"
 )
+# what a message left of one
+_CUT = re.compile(
+    r"(?<![A-Za-z0-9])(?:A(?:KIA|SIA|GPA|IDA|ROA|NPA)[A-Z0-9]{8,15}|(?:gh[pousr]_|github_pat_|dckr_[po]at_|hv[sbr]\.|sk-"
+    r"|gl(?:pat|ptt|rt|dt|soat|cbt|agent)-|whsec_|AIza|ya29\.|GOCSPX-|gsk_|xai-|pplx-|glsa_|npm_|pypi-|hf_|dop_v1_"
+    r"|ntn_|ATATT|SG\.|eyJ|shpat_|dapi)[A-Za-z0-9_.-]{8,60})\.\.\."
+)
 # a password in an address that is not on this machine; $NAME, <NAME> and the like stand for one
 _LOGIN = re.compile(
-    r"(?<=://)([^\s/@:?#\"'<>]{0,100}):([^\s/@:?#\"'<>${}*\[\]]{6,300})@(?!localhost|127\.|\[::1|sha\d{3}:[0-9a-f]{16})",
+    _SLASHES + r"([^\s/@:?#\"'<>]{0,100}):([^\s/@:?#\"'<>${}*\[\]]{6,300})"
+    r"@(?!localhost|127\.|\[::1|sha\d{3}:[0-9a-f]{16})",
     re.IGNORECASE,
 )
 # API_KEY=..., AccountKey: ..., Bearer ...: secrets where the value looks drawn at random and is neither called nor
 # asked for a member
 _ASSIGNED = re.compile(
     r"((?:(?:api|access|account|auth|bot|client|encryption|master|private|secret)[-_]?(?:key|secret|token)(?:_base)?"
-    r"|secret|password|passwd) ?[=:] ?\\?[\"']?|(?<![a-z])bearer )([A-Za-z0-9+/_~=-]{16,}+)(?!\(|\.\w)",
+    r"|secret|password|passwd) ?[=:] ?\\?[\"']?|(?<![a-z])bearer )"
+    r"([A-Za-z0-9+/_~=-]{16,}+(?!\(|\.\w)|[A-Za-z0-9+/_~=-]{11,15}(?=\.\.\.))",
     re.IGNORECASE,
 )
 # what samples have in a secret's place
@@ -78,10 +90,11 @@ def hide_tokens(text: str) -> str:
     """Only what has the shape of a key, a token or an address's password: nothing an agent has to know is lost."""
     if "-----BEGIN" in text:
         text = _KEY_BLOCK.sub(HIDDEN, text)
-    if "://" in text or ":~1~1" in text:
+    if "//" in text or "~1~1" in text or "\\/" in text or "%2" in text:
         text = _ADDRESS.sub(f"{HIDDEN}@", text)
     text = _ASSIGNED.sub(lambda found: found[1] + HIDDEN if _is_random(found[2]) else found[0], text)
-    return _PREFIXED.sub(HIDDEN, text)
+    text = _PREFIXED.sub(HIDDEN, text)
+    return _CUT.sub(HIDDEN, text) if "..." in text else text
 
 
 def hide_tokens_in(value: Any) -> Any:

@@ -13,13 +13,13 @@ MARK = "| "
 _MOST_READ = 4  # letters looked at for each that is wanted
 # How every token begins that redact knows by its shape, with no letter or digit before it, in a word of _SHORTEST
 # characters or more: few files are read by a regular expression.
-_SIGNS = b"""ghp_ gho_ ghu_ ghs_ ghr_ github_pat_ glpat- glptt- glrt- gldt- glsoat- glcbt- glagent- xoxa- xoxb- xoxe-
-xoxp- xoxr- xoxs- xapp- sk_ sk- rk_ rk- whsec_ ya29. npm_ pypi- hf_ dop_v1_ lin_ ntn_ secret_ key- dckr_ hvs. hvb. hvr.
-hooks.slack webhooks/""".split()
+_SIGNS = b"""ghp_ gho_ ghu_ ghs_ ghr_ github_pat_ glpat- glptt- glrt- gldt- glsoat- glcbt- glagent- xapp- sk_ sk- rk_
+rk- gsk_ xai- pplx- glsa_ shpat_ shpss_ shpca_ shppa_ whsec_ ya29. npm_ pypi- hf_ dop_v1_ lin_ ntn_ secret_ key- dckr_
+hvs. hvb. hvr. hooks.slack webhooks/""".split() + [b"xox%c-" % letter for letter in b"abcdefghijklmnopqrstuvwxyz"]
 _CAPITALS = b"AKIA ASIA AGPA AIDA AROA ANPA AIza GOCSPX- ATATT SG. AGE-SECRET eyJ AA SK".split()
 _SHORTEST = 14
 _LONG = b"x" * _SHORTEST
-_LEAST_VALUE = 16  # bytes, behind one of these names
+_LEAST_VALUE = 14  # bytes, with the dots where a message cut it off, behind one of these names
 _NAMES = (b"KEY=", b"SECRET=", b"TOKEN=", b"PASSWORD=", b"PASSWD=", b"KEY_BASE=")  # in capitals, of values
 _LONGEST_NAME = 40  # bytes, of a name with all that may be between it and its value
 _MOST_LOGINS = 1_000  # addresses of a file that is not suspected anyway
@@ -58,7 +58,8 @@ def hide_secrets(value: Any, text: str) -> Any:
 def may_hold_secret(data: bytes) -> bool:
     """False where no secret is. But for a block and a password in an address each is a long word, or in one."""
     data = data.replace(b"\\/", b"/") if b"\\" in data else data  # as some write JSON
-    if _may_hold_login(data) or (b"-----BEGIN" in data and b"PRIVATE KEY" in data):
+    is_coded = b"%40" in data  # an address in another one
+    if is_coded or _may_hold_login(data.replace(b"\\", b"")) or (b"-----BEGIN" in data and b"PRIVATE KEY" in data):
         return True
     words, before, find, end = list[bytes](), list[bytes](), (data.translate(_SHAPE) + b" ").find, 0
     while (at := find(_LONG, end)) >= 0:
@@ -77,7 +78,7 @@ def may_hold_secret(data: bytes) -> bool:
     assigned = text.upper().split() if b"=" in text else []
     if any(len(word.partition(name)[2]) >= _LEAST_VALUE for word in assigned for name in _NAMES):
         return True
-    signs = [] if _FIRST_PARTS.isdisjoint(text.translate(_PARTS).split()) else _SIGNS
+    signs = [b"dapi"] if _FIRST_PARTS.isdisjoint(text.translate(_PARTS).split()) else [b"dapi", *_SIGNS]
     signs = signs if text.islower() else [*signs, *_CAPITALS]
     return any(map(text.__contains__, signs)) and any(_may_begin_token(text, sign) for sign in signs)
 

@@ -3,6 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from checkpoint_git.core.redact import HIDDEN, hide_tokens, holds_secret, redact
+from checkpoint_git.core.terminal_text import shorten
 from checkpoint_git.core.untrusted_text import clean, may_hold_secret
 from tests.support.growth import assert_linear
 
@@ -25,6 +26,12 @@ SECRETS = [
     f"123456789:{'AA'}{LETTERS}a",
     f"{'S'}K{'0a1b2c3d' * 4}",
     f"{'ey'}JhbGciOiJIUzI1NiJ9.{'eyJ'}zdWIiOiIxIn0.{LETTERS}",
+    f"{'xo'}xc-123456789012-{LETTERS[:16]}",
+    f"{'gs'}k_{LETTERS}",
+    f"{'xa'}i-{LETTERS}{LETTERS}",
+    f"{'da'}pi{'0a1b2c3d' * 4}",
+    f"{'sh'}pat_{'0a1b2c3d' * 4}",
+    f"{'gl'}sa_{LETTERS}_0a1b2c3d",
     f"{LETTERS}{LETTERS}",
 ]
 
@@ -94,6 +101,34 @@ def test_what_is_quoted_for_a_model_holds_no_token(secret: str) -> None:
     for show in (hide_tokens, lambda text: clean(text, 200)):
         assert secret not in show(f"use {secret} then")
         assert HIDDEN in show(f"use {secret} then")
+
+
+SLASHES = ("://", ":~1~1", r":\/\/", r":\\/\\/")  # of an address, of a pointer, and of JSON in a text, twice
+
+
+@pytest.mark.parametrize("slashes", SLASHES)
+def test_an_address_shows_no_password_however_its_slashes_are_spelled(slashes: str) -> None:
+    text = f"see https{slashes}ada:s3cretPw@example.org now"
+    for show in (redact, hide_tokens, lambda text: clean(text, 200)):
+        assert show(text) == f"see https{slashes}{HIDDEN}@example.org now"
+    assert may_hold_secret(text.encode())
+    assert holds_secret(text)
+
+
+def test_an_address_in_an_address_shows_no_password() -> None:
+    for show in (redact, hide_tokens, lambda text: clean(text, 200)):
+        shown = show("https://x.org/?to=https%3A%2F%2Fada%3As3cretPw%40example.org%2Fa and https%3A%2F%2Fx.org%2Fb%40c")
+        assert shown == f"https://x.org/?to=https%3A%2F%2F{HIDDEN}@example.org%2Fa and https%3A%2F%2Fx.org%2Fb%40c"
+
+
+WHOLE = [one for one in SECRETS[:-1] if not {*"/:"} & {*one} and LETTERS[:9] in one]  # others are known by their end
+
+
+@pytest.mark.parametrize("secret", [*WHOLE, f"password={LETTERS[:22]}"])
+def test_what_a_message_left_of_a_token_is_hidden_too(secret: str) -> None:
+    for most in range(23, len(secret)):
+        for show in (redact, hide_tokens, lambda text: clean(text, 200)):
+            assert LETTERS[:8] not in show(f'invalid status "{shorten(secret, most)}"'), most
 
 
 @pytest.mark.parametrize("text", ["token: four bytes", "password=ask Ada", "https://example.org/a", "mail ada@x.org"])
