@@ -71,15 +71,19 @@ def roll_back_point(
     folders = sorted(above.union(blocking), reverse=True)
     rollback.check_ways(root, [*plan.remove, *folders], reached, [Entry(path, "folder") for path in blocking])
     done = RolledBackPoint(Manifest(meant.id, {"hash": f"git-tree:{meant.tree}"}), plan, None, (), ())
-    if dry_run or not changes:
-        return done if dry_run else done._replace(result=RolledBack(plan, "", False, proofs={"compared": True}))
+    if dry_run:
+        return done
+    typed = rollback.write_words(meant.id, Wanted(within))
+    if not changes:
+        with layout.lock(workspace):
+            end_journals(workspace, typed)  # of one that was killed behind its last file
+        return done._replace(result=RolledBack(plan, "", False, proofs={"compared": True}))
     kept = frozenset([*plan.remove, *(one.path for one in reached)])
     asked = frozenset(os.path.join(root, path) for path in kept)
     why = f"before rolling back to {meant.id}" + (f": {reason}" if reason else "")
     request = Request(sorted(asked), why, plain=asked, include=kept, made_for="rollback")
     safety = operations.create_point(workspace._replace(cwd=root), request, None, "30d").manifest.id
     details: dict[str, Any] = {"within": within, "reason": reason, "safety": safety, "removed": plan.remove}
-    typed = rollback.write_words(meant.id, Wanted(within))
     try:
         with layout.lock(workspace), operations.noted(workspace, "rollback", meant.id, details):
             if _find_changes(workspace, meant, within) != changes:

@@ -10,6 +10,7 @@ from pathlib import Path
 
 import pytest
 
+from checkpoint_git.protocols.restore import snapshot
 from checkpoint_git.protocols.restore.api import RestorePoints
 from tests.support.command import BIN, run_here
 from tests.support.repos import GitRepo, needs_git
@@ -514,6 +515,19 @@ def test_every_command_tells_of_a_rollback_that_was_cut_off_until_it_is_finished
     assert ask(work, "rollback", *words.split())["findings"] == []
     assert ask(work, "list")["findings"] == []
     assert work.read("a") == before
+
+
+def test_a_rollback_that_was_cut_off_behind_its_last_file_is_finished_by_its_hint(
+    work: GitRepo, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    snapshot.take(str(work.path), "s before Edit")
+    point, before = f"auto-{work.git('rev-parse', snapshot.REF)[:12]}", work.read("a")
+    work.write("a", "later\n")
+    kill_at(work, monkeypatch, "automatic.file_writes.sync_folders", point)
+    assert work.read("a") == before
+    hint = ask(work, "list")["findings"][0]["hint"]
+    ask(work, *shlex.split(hint.partition("checkpoint restore-point ")[2].partition(";")[0]))
+    assert ask(work, "list")["findings"] == []
 
 
 def test_a_rollback_that_was_cut_off_can_be_undone_instead(work: GitRepo, monkeypatch: pytest.MonkeyPatch) -> None:
