@@ -15,7 +15,8 @@ _MOST_READ = 4  # letters looked at for each that is wanted
 # characters or more: few files are read by a regular expression.
 _SIGNS = b"""ghp_ gho_ ghu_ ghs_ ghr_ github_pat_ glpat- glptt- glrt- gldt- glsoat- glcbt- glagent- xapp- sk_ sk- rk_
 rk- gsk_ xai- pplx- glsa_ shpat_ shpss_ shpca_ shppa_ whsec_ ya29. npm_ pypi- hf_ dop_v1_ lin_ ntn_ secret_ key- dckr_
-hvs. hvb. hvr. hooks.slack webhooks/""".split() + [b"xox%c-" % letter for letter in b"abcdefghijklmnopqrstuvwxyz"]
+hvs. hvb. hvr. hooks.slack webhooks/""".split()
+_SIGNS += [b"xox%c-" % letter for letter in b"abcdefghijklmnopqrstuvwxyz"]
 _CAPITALS = b"AKIA ASIA AGPA AIDA AROA ANPA AIza GOCSPX- ATATT SG. AGE-SECRET eyJ AA SK".split()
 _SHORTEST = 14
 _LONG = b"x" * _SHORTEST

@@ -30,9 +30,10 @@ def write_file(path: str, data: bytes, note: Callable[[], object] = lambda: None
         before = None
         with suppress(FileNotFoundError):
             before = os.lstat(path)
-        if before is not None and stat.S_ISLNK(before.st_mode):
-            what = f"{escape_controls(path)} is a symbolic link, and writing would follow it"
-            raise CheckpointError(what, "put a real file in its place")
+        if before is not None and not stat.S_ISREG(before.st_mode):
+            is_link = stat.S_ISLNK(before.st_mode)
+            what = "a symbolic link, and writing would follow it" if is_link else "not a regular file"
+            raise CheckpointError(f"{escape_controls(path)} is {what}", "put a real file in its place")
         _clear_once(os.path.dirname(path) or ".")
         temporary = write_temporary(path, data, before, sync=True)
         try:
@@ -163,7 +164,7 @@ def write_error(path: str, error: OSError) -> CheckpointError:
         errno.EROFS: "the file system is mounted read-only",
         **dict.fromkeys((errno.EACCES, errno.EPERM), "check the folder's owner and permissions"),
         **dict.fromkeys((errno.ENOTDIR, errno.EEXIST), "expected a directory, found a file"),
-        errno.EISDIR: "expected a file, found a directory",
+        errno.EISDIR: "move what is there to another place",
         errno.ENOENT: "its folder does not exist",
     }
     message = f"{escape_controls(path)} could not be written: {error.strerror or error}"

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.outcome import Invocation, Line, Outcome
 from checkpoint_git.core.terminal_text import join_some, plural, quote_path, quote_word
-from checkpoint_git.git.own_files import find_common_dir, find_unmerged, has_nested_folders
+from checkpoint_git.git.own_files import find_common_dir, find_unmerged, has_nested_folders, read_start
 
 if TYPE_CHECKING:
     from checkpoint_git.git.leases import Claim
@@ -75,7 +75,7 @@ def find_claims(work_tree: str | None, git_dir: str | None, env: Mapping[str, st
 def _may_be_claimed(common: str) -> bool:
     if any(os.path.isdir(os.path.join(common, name)) for name in ("refs/checkpoint", "reftable")):
         return True
-    packed = _read(os.path.join(common, "packed-refs"), _MOST_PACKED)
+    packed = read_start(os.path.join(common, "packed-refs"), _MOST_PACKED)
     return len(packed) == _MOST_PACKED or b" refs/checkpoint/" in packed
 
 
@@ -86,14 +86,14 @@ def find_gaps(work_tree: str | None, git_dir: str | None, env: Mapping[str, str]
     if git_dir is None or work_tree is None:
         return []
     common = find_common_dir(git_dir)
-    config = _read(os.path.join(common, "config"))
+    config = read_start(os.path.join(common, "config"), _LONGEST_CONFIG)
     message = "this clone is shallow: what was merged before it begins is unknown"
     cut = Gap("drift/history-partial", message, "git fetch --unshallow")
     return [
         *find_conflicts(work_tree, git_dir, env),
         *_find_missing_driver(work_tree, config, env),
         *([cut] if os.path.exists(os.path.join(common, "shallow")) else []),
-        *_find_hidden(work_tree, config + _read(os.path.join(git_dir, "config.worktree")), env),
+        *_find_hidden(work_tree, config + read_start(f"{git_dir}/config.worktree", _LONGEST_CONFIG), env),
     ]
 
 
@@ -122,12 +122,6 @@ def find_nested(work_tree: str | None, git_dir: str | None, env: Mapping[str, st
         if folders:
             fix = f"checkpoint -C {quote_path(folders[0])} status"
             yield Gap(_NESTED, f"there are checkpoints below: {join_some(folders)}", fix)
-
-
-def _read(path: str, limit: int = _LONGEST_CONFIG) -> bytes:
-    with suppress(OSError), open(path, "rb") as stream:
-        return stream.read(limit)
-    return b""
 
 
 def find_conflicts(work_tree: str | None, git_dir: str | None, env: Mapping[str, str]) -> Iterator[Gap]:

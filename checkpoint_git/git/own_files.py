@@ -12,9 +12,8 @@ _LONGEST_INDEX = 1 << 28  # bytes
 
 def find_common_dir(git_dir: str) -> str:
     """What all work trees share; disk.discover reads it too, but packages of one layer do not know one another."""
-    with suppress(OSError), open(os.path.join(git_dir, "commondir"), "rb") as stream:
-        return os.path.normpath(os.path.join(git_dir, os.fsdecode(stream.read(4096).replace(b"\0", b"").strip())))
-    return git_dir
+    line = read_start(os.path.join(git_dir, "commondir"), 4096).replace(b"\0", b"").strip()
+    return os.path.normpath(os.path.join(git_dir, os.fsdecode(line))) if line else git_dir
 
 
 def find_unmerged(work_tree: str, git_dir: str, env: Mapping[str, str]) -> list[str]:
@@ -70,8 +69,12 @@ def _may_be_unmerged(index: bytes) -> bool:
 
 
 def _read_index(git_dir: str) -> bytes:
-    try:
-        with open(os.path.join(git_dir, "index"), "rb") as stream:
-            return stream.read(_LONGEST_INDEX)
-    except OSError:
-        return b""
+    return read_start(os.path.join(git_dir, "index"), _LONGEST_INDEX)
+
+
+def read_start(path: str, most: int) -> bytes:
+    """Empty where there is none. A pipe in its place is not waited for."""
+    opener = lambda name, flags: os.open(name, flags | os.O_NONBLOCK)  # noqa: E731
+    with suppress(OSError), open(path, "rb", opener=opener) as stream:
+        return stream.read(most) or b""
+    return b""

@@ -12,6 +12,7 @@ import pytest
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.disk import atomic
+from tests.support.hostile import put_odd
 
 
 def names_in(folder: Path) -> list[str]:
@@ -50,12 +51,14 @@ def test_a_link_is_refused_and_its_target_untouched(tmp_path: Path) -> None:
     assert (tmp_path / "target").read_bytes() == b"precious"
 
 
-def test_a_folder_in_the_way_is_an_error_with_a_hint(tmp_path: Path) -> None:
-    (tmp_path / "a.json").mkdir()
-    with pytest.raises(CheckpointError) as caught:
+@pytest.mark.parametrize("kind", ["fifo", "folder", "socket"])
+def test_what_is_no_file_is_an_error_with_a_hint_and_stays(tmp_path: Path, kind: str) -> None:
+    put_odd(tmp_path / "a.json", kind)
+    with pytest.raises(CheckpointError, match="is not a regular file") as caught:
         atomic.write_file(str(tmp_path / "a.json"), b"x")
-    assert "found a directory" in caught.value.hint
+    assert caught.value.hint == "put a real file in its place"
     assert names_in(tmp_path) == ["a.json"]
+    assert not (tmp_path / "a.json").is_file()
 
 
 def test_a_missing_folder_is_an_error_with_a_hint(tmp_path: Path) -> None:

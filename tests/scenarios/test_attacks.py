@@ -53,6 +53,17 @@ def link(place: str, target: str = "secret") -> Callable[[GitRepo, Path], None]:
     return plant
 
 
+def pipe(place: str) -> Callable[[GitRepo, Path], None]:
+    """As an unpacked archive has one, in its .git too."""
+
+    def plant(repo: GitRepo, outside: Path) -> None:
+        (repo.path / place).parent.mkdir(parents=True, exist_ok=True)
+        (repo.path / place).unlink(missing_ok=True)
+        os.mkfifo(repo.path / place)
+
+    return plant
+
+
 def fields(**changes: Any) -> Callable[[GitRepo, Path], object]:
     return lambda repo, outside: repo.write(SKILL, checkpoint_text(**changes))
 
@@ -186,6 +197,8 @@ ATTACKS = (
         fields(context_primer={"key_decisions": [], "generated_files": ["../outside/secret"], "user_preferences": []}),
         READ,
     ),
+    Attack("what a session left is a pipe", pipe(".git/checkpoint/sessions/unrecorded.txt"), (*READ, "session start")),
+    Attack("a log of HEAD that is a pipe", pipe(".git/logs/HEAD"), ("session start", "session stop")),
     Attack("an array a hundred thousand deep", text(SKILL, "[" * 100_000), READ),
     Attack(
         "a number of a hundred thousand digits", text(SKILL, '{"a": ' + "9" * 100_000 + ', "b": 1e999999999}'), READ
@@ -202,10 +215,10 @@ ATTACKS = (
 
 @contextmanager
 def deadline(seconds: int) -> Iterator[None]:
-    """TimeoutError where the block does not end: what waits for a pipe waits for good."""
+    """Fails where the block does not end: what waits for a pipe waits for good. No handler of OSError hides it."""
 
     def stop(*_: object) -> None:
-        raise TimeoutError
+        pytest.fail(f"it takes more than {seconds} seconds")
 
     before = signal.signal(signal.SIGALRM, stop)
     signal.alarm(seconds)

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, NamedTuple
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.git.history.log import PLAIN_LOG, environment, has_commits, read_blocks, read_words
 from checkpoint_git.git.history.reference_scan import KINDS, MAX_RUN, NUMBER_BITS, find_postings
+from checkpoint_git.git.own_files import read_start
 from checkpoint_git.git.run import stream_git
 
 if TYPE_CHECKING:
@@ -181,14 +182,12 @@ def _find_common_dir(work_tree: str) -> str:
 
 
 def _read_depth(common: str) -> str:
-    try:
-        with open(os.path.join(common, "shallow"), "rb") as stream:
-            ends = stream.read()
-    except OSError:
+    ends = read_start(os.path.join(common, "shallow"), -1)
+    if not ends:
         return "whole"
     from hashlib import sha256
 
-    return sha256(ends).hexdigest()[:32] if ends else "whole"
+    return sha256(ends).hexdigest()[:32]
 
 
 def remove_index(path: str) -> None:

@@ -1,11 +1,11 @@
 """What became of the last save in the background: a file in the git directory, there while it goes on or has failed."""
 
 import os
-from contextlib import suppress
 from typing import NamedTuple
 
 from checkpoint_git.disk.atomic import has_ended
 from checkpoint_git.disk.discover import shared_path
+from checkpoint_git.disk.read import read_start
 from checkpoint_git.disk.replace import remove_quietly
 
 LOG = "checkpoint/memory-save.log"
@@ -20,11 +20,9 @@ class SaveLog(NamedTuple):
 
 
 def read_log(cwd: str) -> SaveLog:
-    with suppress(OSError), open(shared_path(cwd, LOG), "rb") as stream:
-        head, _, why = stream.read(4096).decode("utf-8", "replace").partition("\n")
-        process, _, occasion = head.partition(" ")
-        return SaveLog(process, occasion, why.strip() or ("it was cut off" if has_ended(process) else ""))
-    return SaveLog()
+    head, _, why = read_start(shared_path(cwd, LOG), 4096).decode("utf-8", "replace").partition("\n")
+    process, _, occasion = head.partition(" ")
+    return SaveLog(process, occasion, why.strip() or ("it was cut off" if has_ended(process) else ""))
 
 
 def clear_log(cwd: str) -> None:

@@ -1,11 +1,11 @@
 """What there is of pipeline records in a project: its runs, by the names of their files."""
 
 import os
-from contextlib import suppress
 
 from checkpoint_git.core.outcome import Block, Line, Table
 from checkpoint_git.core.untrusted_text import clean
 from checkpoint_git.disk.discover import Place, find_common_dir
+from checkpoint_git.disk.read import read_start
 from checkpoint_git.protocols.contract import Question, Summary
 
 _BASE = ".claude/checkpoints"  # of layout.py, which most projects have no use for
@@ -21,11 +21,7 @@ def is_present(place: Place) -> bool:
         return False
     # a linked worktree shares the configuration of the repository that it was made from
     files = (os.path.join(find_common_dir(place.git_dir), "config"), os.path.join(place.git_dir, "config.worktree"))
-    for path in files:
-        with suppress(OSError), open(path, "rb") as stream:
-            if b"pipelinedir" in stream.read(1 << 20).lower():
-                return True
-    return False
+    return any(b"pipelinedir" in read_start(path, 1 << 20).lower() for path in files)
 
 
 def summarize(question: Question) -> Summary:

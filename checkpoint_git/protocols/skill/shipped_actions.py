@@ -8,6 +8,7 @@ from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.disk.cache import load_cache, mark_file, write_cache
 from checkpoint_git.disk.discover import Place, find_common_dir
+from checkpoint_git.disk.read import read_start
 from checkpoint_git.protocols.document import Document
 from checkpoint_git.protocols.skill.next_action import Proof
 from checkpoint_git.protocols.skill.views import list_requests, text_field
@@ -121,8 +122,4 @@ def read_head(git_dir: str) -> str:
 
 
 def _read(path: str, most: int = 4096) -> str:
-    try:
-        with open(path, "rb") as stream:
-            return os.fsdecode(stream.read(most)).strip()
-    except OSError:
-        return ""
+    return os.fsdecode(read_start(path, most)).strip()

@@ -7,10 +7,11 @@ from collections.abc import Iterator
 from typing import Any
 
 from checkpoint_git.core.errors import CheckpointError
-from checkpoint_git.core.jsontext import JsonTextError, decode, load, scan_tokens
+from checkpoint_git.core.jsontext import MAX_BYTES, JsonTextError, decode, load, scan_tokens
 from checkpoint_git.core.outcome import Answer, Invocation
 from checkpoint_git.core.terminal_text import escape_controls, quote_word
 from checkpoint_git.disk.atomic import write_file
+from checkpoint_git.disk.read import open_plain
 from checkpoint_git.merge.conflicts import decide_all, list_clashes
 from checkpoint_git.merge.file import Merged, merge_file
 from checkpoint_git.merge.lint import lint_schema
@@ -66,8 +67,7 @@ def read_schema(option: str, path: str, root: dict[str, Any] | None = None) -> b
     """A schema's bytes, by its full path. root: as for lint_schema. Raises CheckpointError if it would be misread."""
     shown = f"{option}: {quote_word(path)}"
     try:
-        with open(path, "rb") as stream:
-            data = stream.read()
+        data = _read(path)
         found = lint_schema(load(decode(data)), root)
     except (OSError, JsonTextError) as error:
         raise CheckpointError(f"{shown} cannot be read: {error}", "give the path of a JSON Schema") from None
@@ -78,17 +78,22 @@ def read_schema(option: str, path: str, root: dict[str, Any] | None = None) -> b
 
 
 def _merge(paths: list[str], schema: dict[str, Any], marker_size: int) -> Merged:
-    versions = []
-    for path in paths:
-        with open(path, "rb") as stream:  # a path that cannot be read is told by its name
-            versions.append(stream.read())
-    ours, base, theirs = versions
+    ours, base, theirs = map(_read, paths)
     try:
         return merge_file(base, ours, theirs, schema, marker_size=marker_size)
     except JsonTextError as error:
         path = quote_word(paths[_LABELS.index(error.version)])
         hint = f"git merge-file {' '.join(map(quote_word, paths))} merges them as lines"
         raise CheckpointError(f"{path}: line {error.line}: {error.message}", hint) from None
+
+
+def _read(path: str) -> bytes:
+    real = os.path.realpath(path)
+    try:  # what a shell hands over, <(...), is a pipe, and its writer is there
+        with open(path, "rb") if real.startswith(("/dev/fd/", "/proc/")) else open_plain(real) as stream:
+            return stream.read(MAX_BYTES + 1)  # decode refuses what is longer
+    except OSError as error:
+        raise OSError(error.errno, error.strerror, path) from None
 
 
 def _relabel(text: str, labels: list[str], size: int) -> Iterator[str]:

@@ -12,6 +12,7 @@ from checkpoint_git.core.progress import show_progress
 from checkpoint_git.core.terminal_text import escape_controls
 from checkpoint_git.disk.atomic import write_file
 from checkpoint_git.disk.discover import Place, find_link, find_place, is_inside, relative_path
+from checkpoint_git.disk.read import read_start
 from checkpoint_git.git.history.steps import read_branch
 from checkpoint_git.protocols.contract import Question, read_summaries
 from checkpoint_git.protocols.registry import protocol_of
@@ -98,10 +99,6 @@ def write_page(path: str, text: str, *, force: bool) -> None:
     shown = escape_controls(path)
     if os.path.lexists(path) and not os.path.isfile(path):
         raise CheckpointError(f"{shown} is not a plain file", "name another one")
-    if os.path.exists(path) and not force:
-        is_ours = False
-        with suppress(OSError), open(path, "rb") as stream:
-            is_ours = _MARK in stream.read(_LOOKED_AT)
-        if not is_ours:
-            raise CheckpointError(f"{shown} already exists and is not a report", "name another file, or use --force")
+    if os.path.exists(path) and not force and _MARK not in read_start(path, _LOOKED_AT):
+        raise CheckpointError(f"{shown} already exists and is not a report", "name another file, or use --force")
     write_file(path, text.encode("utf-8"))

@@ -5,6 +5,7 @@ from contextlib import suppress
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.disk.discover import MissingPlaceError, Place, plan_place
+from checkpoint_git.disk.read import read_start
 from checkpoint_git.disk.replace import remove_quietly
 from checkpoint_git.protocols.contract import find_files, find_project
 from checkpoint_git.protocols.registry import protocol_of
@@ -76,9 +77,8 @@ def write_unrecorded(git_dir: str, text: str) -> None:
 def read_unrecorded(place: Place) -> str:
     """Empty for nothing, or where a checkpoint was written since."""
     path = os.path.join(place.git_dir or "", FOLDER, _UNRECORDED)
-    with suppress(OSError), open(path, encoding="utf-8", errors="replace") as stream:
-        return stream.read(1_000) if os.fstat(stream.fileno()).st_mtime_ns > read_written(place) else ""
-    return ""
+    is_new = (read_time(path) or 0) > read_written(place)
+    return read_start(path, 1_000).decode("utf-8", "replace") if is_new else ""
 
 
 def read_written(place: Place) -> int:

@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from checkpoint_git.core.terminal_text import plural
 from checkpoint_git.disk.discover import Place
+from checkpoint_git.disk.read import open_plain
 from checkpoint_git.git.run import clean_env, run_git, stream_git
 from checkpoint_git.protocols.registry import own_folders
 from checkpoint_git.tools.session.record import read_started, read_time, read_written
@@ -72,7 +73,7 @@ def describe_work(work: Work, name: str = "NAME") -> str:
 def _read_moves(git_dir: str, after: int) -> list[tuple[str, str, int]]:
     """(old, new, seconds) of HEAD's moves by somebody's work, from the end of git's own log. Seconds are cut off."""
     try:
-        with open(os.path.join(git_dir, "logs", "HEAD"), "rb") as stream:
+        with open_plain(os.path.join(git_dir, "logs", "HEAD")) as stream:
             size = stream.seek(0, os.SEEK_END)
             stream.seek(max(size - _LOG_BYTES, 0))
             lines = stream.read(_LOG_BYTES).decode("utf-8", "replace").split("\n")

@@ -7,7 +7,8 @@ from pathlib import Path
 import pytest
 
 from tests.merge.choosing import OURS, THEIRS, keep_side
-from tests.support.command import run_here
+from tests.support.command import BIN, run_here
+from tests.support.hostile import ODD_FILES, put_odd
 
 BASE = '{"name": "x", "deps": {"a": "1", "b": "2"}, "n": 1}\n'
 CLEAN = '{"name": "x", "deps": {"a": "1", "b": "3"}, "n": 1, "new": [1.0]}\n'
@@ -95,6 +96,32 @@ def test_what_cannot_be_done_exits_255_and_leaves_the_file(
     assert (ran.returncode, ran.stdout) == (255, "")
     assert said in ran.stderr
     assert (tmp_path / "ours").read_text() == texts.get("ours", OURS_TEXT)
+
+
+@pytest.mark.parametrize("kind", ODD_FILES)
+@pytest.mark.parametrize(
+    "words", ["odd base theirs", "ours odd theirs", "ours base odd", "--schema odd ours base base"]
+)
+def test_what_is_no_file_is_not_waited_for(tmp_path: Path, words: str, kind: str) -> None:
+    merge(tmp_path)
+    put_odd(tmp_path / "there", kind if kind != "link" else "folder")
+    (tmp_path / "odd").symlink_to("there")
+    done = run_here("merge-file", *words.split(), cwd=tmp_path)
+    assert done.returncode == 255
+    assert f"{tmp_path}/odd" in done.stderr
+    assert "checkpoint: :" not in done.stderr
+
+
+def test_a_device_without_end_is_not_read_to_its_end(tmp_path: Path) -> None:
+    merge(tmp_path)
+    assert "not a regular file" in run_here("merge-file", "ours", "base", "/dev/zero", cwd=tmp_path).stderr
+
+
+def test_what_a_shell_hands_over_is_read(tmp_path: Path) -> None:
+    merge(tmp_path)
+    words = f"{BIN}/checkpoint merge-file -p ours <(cat base) <(cat theirs)"
+    done = subprocess.run(["bash", "-c", words], cwd=tmp_path, capture_output=True, text=True, timeout=60, check=True)
+    assert json.loads(done.stdout)["new"] == [1.0]
 
 
 def test_a_new_file_has_an_empty_base_and_a_checkpoint_is_known_by_its_name(tmp_path: Path) -> None:
