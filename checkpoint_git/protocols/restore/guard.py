@@ -144,7 +144,7 @@ def decide(call: Call, root: str, covers: Iterable[Cover], present: "Present") -
     if call.reads:
         return Verdict(True)
     if any(f"{root}/".startswith(f"{os.path.realpath(one)}/") for one in call.targets):
-        return Verdict(False, "it deletes or overwrites the whole workspace, restore points included")
+        return Verdict(False, "by its words it may delete or overwrite the whole workspace, restore points included")
     if not call.path:
         covers = tuple(covers) if call.targets or call.fed else covers
         if call.fed and all(cover.client != call.fed for cover in covers):

@@ -178,6 +178,8 @@ def find_targets(command: str, here: str, depth: int = 3) -> list[str]:
         elif re.fullmatch(_TABLE["copies"], text):
             is_into = os.path.isdir(os.path.join(place, *rest[-1:]))
             named += [os.path.join(rest[-1], os.path.basename(one)) for one in rest[1:-1]] if is_into else rest[-1:]
+        elif re.fullmatch(_TABLE["unpacks"], text):  # of what it names it only reads the archive
+            named += [word for before, word in pairwise(rest) if not re.fullmatch("-?[A-Za-z]*[fo]|unzip", before)]
         elif not text.startswith("git ") and not re.fullmatch(_TABLE["texts"], text):
             codes = [word for word in rest if depth and re.search(r"[\s(]", word)]
             targets += [path for code in codes for path in find_targets(code, place, depth - 1)]

@@ -8,7 +8,7 @@ from typing import Any
 from checkpoint_git.core.clock import DAY, HOUR, age_text
 from checkpoint_git.core.untrusted_text import clean
 from checkpoint_git.disk.cache import load_cache, make_digest, mark_file, write_cache
-from checkpoint_git.disk.discover import Place, shared_path
+from checkpoint_git.disk.discover import Place, folders_upward, shared_path
 from checkpoint_git.protocols.contract import Question, Summary
 from checkpoint_git.protocols.document import Document, find_broken
 from checkpoint_git.protocols.skill import next_action, store, views
@@ -61,8 +61,12 @@ def _find_gone(place: Place, document: Document, listed: Sequence[str], now: int
     # for an hour git says the same of them, while HEAD, the index and the ignore rules are as they were
     git_dir = place.git_dir or ""
     head = read_head(git_dir) if git_dir else ""
-    marks = [f"{place.top}/.gitignore", f"{git_dir}/index", shared_path(place.top, "info/exclude")]
-    words = [str(now // HOUR), head, *map(mark_file, marks), place.root, document.path, *_list_absent(place, listed)]
+    absent, settings = _list_absent(place, listed), os.environ.get("XDG_CONFIG_HOME") or os.path.expanduser("~/.config")
+    full = {os.path.join(base, path) for path in absent[:_MOST_LISTED] for base in (place.root, place.top)}
+    above = {one for path in full for one in folders_upward(os.path.dirname(path), place.top)}
+    marks = [f"{git_dir}/index", shared_path(place.top, "info/exclude"), os.path.expanduser("~/.gitconfig")]
+    marks += [f"{settings}/git/config", f"{settings}/git/ignore", *sorted(f"{folder}/.gitignore" for folder in above)]
+    words = [str(now // HOUR), head, *map(mark_file, marks), place.root, document.path, *absent]
     cache, rules = f"{git_dir}/checkpoint/gone.json", make_digest(words, (document.text or "").encode())
     found = load_cache(cache, rules) if head else None
     if not isinstance(found, list):

@@ -660,7 +660,10 @@ def test_auto_makes_the_point_that_is_missing(work: GitRepo) -> None:
      "python3 -c \"import shutil; shutil.rmtree('data')\"", "python3 -c \"open('data/d', 'w')\"",
      "node -e \"require('fs').rmSync('data')\"", "find data -name 'm*' -exec rm {} +", "find . -name d -delete",
      "find . -name d | xargs rm", "curl -o data/d http://localhost/x", "sort --output=data/d src/a.py",
-     "patch data/d < p.diff", "pg_dump x -f data/d"],
+     "patch data/d < p.diff", "pg_dump x -f data/d", "tar xf x data/d", "tar -xzf x.tgz -C data", "tar x data/d < x",
+     "curl https://e/x | sudo tar -C data -xz", "tar --extract --file x data/d", "unzip -o x.zip data/d",
+     "unzip x.zip -d data", "jar xf x.jar data/d", "tar czf data/d src", "zip -r data/d src", "rsync -a x/d data",
+     "scp host:x/d data/d"],
 )  # fmt: skip
 def test_a_command_that_deletes_what_git_ignores_needs_a_point_that_holds_it(work: GitRepo, command: str) -> None:
     work.write(".gitignore", "data/\n*.log\n")
@@ -680,7 +683,9 @@ def test_a_command_that_deletes_what_git_ignores_needs_a_point_that_holds_it(wor
      "rm -f gone", "make 2> /dev/null", "t=$(mktemp -d); rm -r \"$t\"", "echo x >> data/d", "cd src && rm -f ../gone",
      "cd /tmp && rm -rf x", "echo x > ../y", "cp src/a.py ..", "mv src/a.py src/b.py", "git rm data/d",
      "python3 -c 'open(\"data/d\").read()'", "(cd data && ls); rm -f d", "rm -f \"$t/x\"", "ls > >(tee src/a.py)",
-     "python3 -c \"open('src/a.py', 'w')\"", "find src -name d -delete", "curl -o new http://localhost/x"],
+     "python3 -c \"open('src/a.py', 'w')\"", "find src -name d -delete", "curl -o new http://localhost/x",
+     "tar xf data/d", "tar czf new.tgz data", "tar -tf data/d", "unzip data/d src/a.py", "tar cf - data | gzip",
+     "rsync -a data/ ../copy", "tar xf data/d -C ../copy", "unzip -l data/d"],
 )  # fmt: skip
 def test_other_commands_need_only_a_point_of_the_workspace(work: GitRepo, command: str) -> None:
     work.write(".gitignore", "data/\n__pycache__/\nnode_modules/\nbuild/\n*.log\n")

@@ -153,3 +153,20 @@ def test_what_undo_keeps_waits_for_no_pipe(repo: GitRepo, place: Place) -> None:
     os.mkfifo(kept)
     store.keep_write(place, "build", b"old", b"new")
     assert store.read_kept(place, "build") is None
+
+
+def test_what_undo_keeps_is_on_the_disk_before_the_write_is_acknowledged(
+    repo: GitRepo, place: Place, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    flushed, flush = dict[int, bytes](), os.fsync
+
+    def note(descriptor: int) -> None:
+        flush(descriptor)
+        if stat.S_ISREG(os.fstat(descriptor).st_mode):
+            flushed[os.fstat(descriptor).st_ino] = Path(f"/dev/fd/{descriptor}").read_bytes()
+
+    monkeypatch.setattr(os, "fsync", note)
+    store.change_checkpoint(place, "build", set_step, NOW)
+    kept = list((repo.path / ".git/checkpoint/undo").iterdir())
+    assert len(kept) == 3
+    assert [path.name for path in kept if flushed.get(path.stat().st_ino) != path.read_bytes()] == []

@@ -184,17 +184,20 @@ def test_old_work_names_the_files_that_are_gone(work: GitRepo) -> None:
 def test_files_that_are_gone_are_asked_about_again_where_ignore_rules_the_index_or_the_checkpoint_changed(
     work: GitRepo,
 ) -> None:
-    path, primer = ".checkpoints/build.checkpoint.json", {"generated_files": ["a.py", "b.py"]}
+    path, primer = ".checkpoints/build.checkpoint.json", {"generated_files": ["a.py", "lib/b.py"]}
     work.write(path, checkpoint_text(updated_at=OLD, context_primer=primer))
     for _ in range(2):
-        assert "missing: 2\n|   a.py\n|   b.py\n" in prime(work.path)
+        assert "missing: 2\n|   a.py\n|   lib/b.py\n" in prime(work.path)
     assert (work.path / ".git/checkpoint/gone.json").exists()
     work.write(".gitignore", "a.py\n")
-    assert "missing: 1\n|   b.py\n" in prime(work.path)
+    assert "missing: 1\n|   lib/b.py\n" in prime(work.path)
     (work.path / ".git/info").mkdir(exist_ok=True)
-    work.write(".git/info/exclude", "b.py\n")
-    assert "missing:" not in prime(work.path)
-    work.write(".git/info/exclude", "")
+    for rules in (".git/info/exclude", "lib/.gitignore"):
+        work.write(rules, "b.py\n")
+        assert "missing:" not in prime(work.path)
+        (work.path / rules).unlink()
+        assert "missing: 1\n|   lib/b.py\n" in prime(work.path)
+    work.write(path, checkpoint_text(updated_at=OLD, context_primer={"generated_files": ["b.py"]}))
     work.write("b.py", "x")
     work.git("add", "b.py")
     (work.path / "b.py").unlink()
