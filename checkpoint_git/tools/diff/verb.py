@@ -99,13 +99,13 @@ def read_changes(top: str, staged: bool, rev: str) -> Iterator[Changed]:
         changes = objects.diff_index(top, since, pathspecs())
     else:
         changes = objects.diff_work_tree(top, since, pathspecs())
-    from_disk = not separator and not staged
-    for change in changes:
-        after = _read_file(change.path, top) if from_disk else _read_entry(change.after, top)
-        yield Changed(change.path, _read_entry(change.old, top), after)
+    from_disk, listed = not separator and not staged, {change.path: change for change in changes}
+    for path, change in listed.items():
+        after = _read_file(path, top) if from_disk else _read_entry(change.after, top)
+        yield Changed(path, _read_entry(change.old, top), after)
     if from_disk:  # a first checkpoint is not in the index yet
         words = ["ls-files", "-z", "--others", "--exclude-standard", "--full-name", "--", *pathspecs()]
-        for path in read_names(words, top):
+        for path in {*read_names(words, top)} - listed.keys():
             yield Changed(path, None, _read_file(path, top))
 
 

@@ -78,3 +78,8 @@ def test_a_name_that_git_has_nothing_of_is_refused(changed: GitRepo, name: str) 
     assert (ran.returncode, ran.stdout) == (2, "")
     assert f"{name} names no checkpoint that git has" in ran.stderr
     assert "checkpoint diff --rev A..B" in ran.stderr
+
+
+def test_one_that_was_taken_out_of_the_index_alone_is_compared_once(changed: GitRepo) -> None:
+    changed.git("rm", "-q", "--cached", PATH)
+    assert shown(changed) == ["-step: two", "+step: three"]
