@@ -282,7 +282,12 @@ _STATES = (DEEP, DIGITS, "\0", '{"tasks": {"a": 1}, "completed_phases": 5}', '{"
 ATTACKS = (
     Attack("texts of bidi letters", fields(project=BIDI, step=BIDI, next_actions=[BIDI]), (*FORMATS, *READ)),
     Attack("keys of bidi letters", fields(**{BIDI: BIDI}), (*FORMATS, *READ)),
-    Attack("texts that a forge obeys", fields(progress_summary=FORGE, step=FORGE, **{FORGE: 1}), FORMATS, NEVER),
+    Attack(
+        "texts that a forge obeys",
+        fields(progress_summary=FORGE, step=FORGE, next_actions=["x\n \t::error::y"], **{FORGE: 1}),
+        (*FORMATS, *READ),
+        (*NEVER, "\n \t::error"),
+    ),
     Attack(
         "a name that a forge obeys",
         text(".checkpoints/x,line=1::y%0A.checkpoint.json", "{"),

@@ -1,6 +1,7 @@
 """The page of a report as one HTML file that needs nothing else: no network, no script but its own."""
 
 import os
+import re
 from base64 import b64encode
 from collections.abc import Sequence
 from hashlib import sha256
@@ -86,7 +87,8 @@ def render(page: PageParts) -> str:
     )
     environment.filters.update(shorten=shorten, find_link=find_link, instant=_instant, quote=quote_word, words=words)
     policy = Markup(make_policy(read_own(__file__, "page.css"), read_own(__file__, "page.js")))  # noqa: S704  our own, and hashes look like secrets
-    return environment.get_template("tools/report/page.html").render(page=page, policy=policy)
+    text = environment.get_template("tools/report/page.html").render(page=page, policy=policy)
+    return re.sub(r"(?m)^([^\S\n]*)::", r"\1&#58;:", text)  # which the log of a forge's job would obey
 
 
 def _instant(at: int | str) -> str:
