@@ -3,7 +3,6 @@
 import errno
 import os
 import stat
-from contextlib import suppress
 from typing import BinaryIO
 
 from checkpoint_git.core.jsontext import MAX_BYTES
@@ -49,14 +48,6 @@ def read_plain(path: str, most: int = MAX_BYTES) -> bytes:
         return data
     finally:
         os.close(descriptor)
-
-
-def read_start(path: str, most: int) -> bytes:
-    """Empty where there is none. Links are followed, and a pipe is not waited for."""
-    opener = lambda name, flags: os.open(name, flags | os.O_NONBLOCK)  # noqa: E731
-    with suppress(OSError), open(path, "rb", opener=opener) as stream:
-        return stream.read(most) or b""
-    return b""
 
 
 def read_own(module: str, *names: str) -> str:
