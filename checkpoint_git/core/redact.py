@@ -36,8 +36,7 @@ _PREFIXED = re.compile(
     r"|eyJ[A-Za-z0-9_-]{8,1000}\.[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*)?"
     r")"
 )
-# what a message left of one
-_CUT = re.compile(
+_CUT = re.compile(  # what a message left of one
     r"(?<![A-Za-z0-9])(?:A(?:KIA|SIA|GPA|IDA|ROA|NPA)[A-Z0-9]{8,15}|(?:gh[pousr]_|github_pat_|dckr_[po]at_|hv[sbr]\.|sk-"
     r"|gl(?:pat|ptt|rt|dt|soat|cbt|agent)-|whsec_|AIza|ya29\.|GOCSPX-|gsk_|xai-|pplx-|glsa_|npm_|pypi-|hf_|dop_v1_"
     r"|ntn_|ATATT|SG\.|eyJ|shpat_|dapi)[A-Za-z0-9_.-]{8,60})\.\.\."

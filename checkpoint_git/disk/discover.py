@@ -160,9 +160,6 @@ def _read_git_dir(folder: str) -> str | None:
 def _read_line(path: str) -> str:
     """Of a file of git's that has one line; "" where there is none."""
     flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK  # a pipe is not waited for
-    with (
-        suppress(OSError),
-        open(path, encoding="utf-8", errors="surrogateescape", opener=lambda name, _: os.open(name, flags)) as file,
-    ):
-        return file.read(4096).strip("\r\n").replace("\0", "")
+    with suppress(OSError), open(path, "rb", opener=lambda name, _: os.open(name, flags)) as file:
+        return (file.read(4096) or b"").decode("utf-8", "surrogateescape").strip("\r\n").replace("\0", "")
     return ""

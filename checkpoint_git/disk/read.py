@@ -60,15 +60,15 @@ def open_plain(path: str) -> BinaryIO:
     """A regular file of any size, for reading. Raises OSError as read_plain does."""
     descriptor = os.open(path, _PLAIN)
     try:
-        _check_regular(descriptor)
+        _check_regular(descriptor, path)
     except OSError:
         os.close(descriptor)
         raise
     return open(descriptor, "rb")
 
 
-def _check_regular(descriptor: int) -> int:
+def _check_regular(descriptor: int, path: str | None = None) -> int:
     status = os.fstat(descriptor)
     if not stat.S_ISREG(status.st_mode):
-        raise OSError(errno.EISDIR, _IRREGULAR)
+        raise OSError(errno.EISDIR, _IRREGULAR, path)
     return status.st_size

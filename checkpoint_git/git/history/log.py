@@ -6,6 +6,7 @@ from contextlib import suppress
 from time import sleep
 
 from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.git.own_files import read_start
 from checkpoint_git.git.run import GitResult, git_error, offline_env, run_git, stream_git
 
 MAX_RECORD = 1 << 20  # bytes of one record that are kept
@@ -64,10 +65,9 @@ def environment() -> dict[str, str]:
 
 def read_boundary(work_tree: str, env: Mapping[str, str] | None = None) -> frozenset[str]:
     words = ["rev-parse", "--path-format=absolute", "--git-path", "shallow"]
-    path = os.fsdecode(run_git(words, work_tree, env=env or environment(), check=False).out).removesuffix("\n")
-    with suppress(OSError), open(path, encoding="ascii", errors="replace") as stream:
-        return frozenset(stream.read(1 << 24).split())
-    return frozenset()
+    result = run_git(words, work_tree, env=env or environment(), check=False)
+    ends = read_start(os.fsdecode(result.out.removesuffix(b"\n")), 1 << 24)
+    return frozenset(ends.decode("ascii", "replace").split())
 
 
 def read_words(work_tree: str, words: Sequence[str]) -> list[str]:

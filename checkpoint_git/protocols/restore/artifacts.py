@@ -80,7 +80,7 @@ def _read_state(workspace: Workspace, key: str, file: str) -> contents.Request:
     path = os.path.normpath(os.path.join(workspace.cwd, file))
     check_not_sensitive(path, file)
     try:
-        with open(path, "rb") as stream:
+        with open_plain(os.path.realpath(path)) as stream:
             data, mode = stream.read(MAX_SIZE + 1), os.fstat(stream.fileno()).st_mode
     except OSError as error:
         message = f"{escape_controls(file)} cannot be read: {error.strerror}"

@@ -15,7 +15,7 @@ from checkpoint_git.disk.replace import remove_quietly, write_temporary
 from checkpoint_git.git import private_objects
 from checkpoint_git.git.clone import read_operation
 from checkpoint_git.git.objects import Entry, IndexEntry, find_commit, read_headers, read_index
-from checkpoint_git.git.run import NO_HOOKS, run_git
+from checkpoint_git.git.run import NO_HOOKS, read_start, run_git
 from checkpoint_git.protocols.restore import layout
 from checkpoint_git.protocols.restore.contents import Location
 from checkpoint_git.protocols.restore.layout import Workspace
@@ -101,8 +101,7 @@ def _list_files(path: str) -> list[str]:
 
 
 def _read_ids(path: str) -> list[str]:
-    with open(path, "rb") as stream:
-        return [found.decode() for found in _ID.findall(stream.read(1 << 20))]
+    return [found.decode() for found in _ID.findall(read_start(path, 1 << 20))]
 
 
 def _kept_env(workspace: Workspace, folder: str) -> dict[str, str]:

@@ -97,8 +97,6 @@ def plan_path(place: Place, wished: str | None, cwd: str) -> str:
 def write_page(path: str, text: str, *, force: bool) -> None:
     """Writes the page whole or not at all. force: also over a file that is no page of ours. Raises CheckpointError."""
     shown = escape_controls(path)
-    if os.path.lexists(path) and not os.path.isfile(path):
-        raise CheckpointError(f"{shown} is not a plain file", "name another one")
     if os.path.exists(path) and not force and _MARK not in read_start(path, _LOOKED_AT):
         raise CheckpointError(f"{shown} already exists and is not a report", "name another file, or use --force")
     write_file(path, text.encode("utf-8"))

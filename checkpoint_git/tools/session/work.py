@@ -3,6 +3,7 @@
 import os
 import re
 from collections.abc import Mapping
+from contextlib import suppress
 from typing import NamedTuple
 
 from checkpoint_git.core.terminal_text import plural
@@ -72,14 +73,12 @@ def describe_work(work: Work, name: str = "NAME") -> str:
 
 def _read_moves(git_dir: str, after: int) -> list[tuple[str, str, int]]:
     """(old, new, seconds) of HEAD's moves by somebody's work, from the end of git's own log. Seconds are cut off."""
-    try:
-        with open_plain(os.path.join(git_dir, "logs", "HEAD")) as stream:
-            size = stream.seek(0, os.SEEK_END)
-            stream.seek(max(size - _LOG_BYTES, 0))
-            lines = stream.read(_LOG_BYTES).decode("utf-8", "replace").split("\n")
-    except OSError:
-        return []
-    moves = [(match[1], match[2], int(match[3])) for line in lines if (match := _MOVE.match(line))]
+    lines = list[str]()
+    with suppress(OSError), open_plain(os.path.join(git_dir, "logs", "HEAD")) as stream:
+        stream.seek(max(stream.seek(0, os.SEEK_END) - _LOG_BYTES, 0))
+        lines = stream.read(_LOG_BYTES).decode("utf-8", "replace").split("\n")
+    found = [match for line in lines if (match := _MOVE.match(line))]
+    moves = [(match[1], match[2], int(match[3])) for match in found]
     return [move for move in moves if (move[2] + 1) * SECOND > after]
 
 

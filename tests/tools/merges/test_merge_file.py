@@ -108,7 +108,7 @@ def test_what_is_no_file_is_not_waited_for(tmp_path: Path, words: str, kind: str
     (tmp_path / "odd").symlink_to("there")
     done = run_here("merge-file", *words.split(), cwd=tmp_path)
     assert done.returncode == 255
-    assert f"{tmp_path}/odd" in done.stderr
+    assert f"{tmp_path}/there" in done.stderr
     assert "checkpoint: :" not in done.stderr
 
 
