@@ -51,7 +51,7 @@ _LOGIN = re.compile(
 # asked for a member
 _ASSIGNED = re.compile(
     r"((?:(?:api|access|account|auth|bot|client|encryption|master|private|secret)[-_]?(?:key|secret|token)(?:_base)?"
-    r"|secret|password|passwd) ?[=:] ?\\?[\"']?|(?<![a-z])bearer )"
+    r"|secret|password|passwd) ?[=:] ?\\?[\"']?|(?<![a-z])(?:bearer|basic) )"
     r"([A-Za-z0-9+/_~=-]{16,}+(?!\(|\.\w)|[A-Za-z0-9+/_~=-]{11,15}(?=\.\.\.))",
     re.IGNORECASE,
 )

@@ -38,10 +38,10 @@ def clean(text: str, limit: int) -> str:
     terminal_text.escape_controls it leaves nothing of them: what reads it has no use for an escape.
     """
     text = text[: limit * _MOST_READ]
-    text = str(hide_secrets(text, text))
     if not (text.isascii() and text.isprintable()):
         hidden = {ord(letter): " " if letter.isspace() else None for letter in set(text) if not _is_shown(letter)}
         text = text.translate(hidden)
+    text = str(hide_secrets(text, text))  # only now: a letter that nobody sees may have been within a token
     text = " ".join(text.split()).replace(">>>", "\u203a\u203a\u203a")
     # what looks like a tag or like an end of the fence is written with other brackets
     return shorten(re.sub(r"<(?=[^\W\d_]|[/!?|<])", "\u2039", text) if "<" in text else text, limit)
@@ -73,6 +73,7 @@ def may_hold_secret(data: bytes) -> bool:
     if not words:
         return False
     named = b"\n".join(before).upper()
+    named = named.replace(b"BASIC ", b"BEARER ")
     if b"EARER " in named or any(map(named.replace(b":", b"=").replace(b" =", b"=").__contains__, _NAMES)):
         return True
     text = b" ".join([*words, b""])

@@ -131,6 +131,21 @@ def test_what_a_message_left_of_a_token_is_hidden_too(secret: str) -> None:
             assert LETTERS[:8] not in show(f'invalid status "{shorten(secret, most)}"'), most
 
 
+@pytest.mark.parametrize("secret", WHOLE)
+@pytest.mark.parametrize("unseen", ["\u200b", "\ufeff", "\x1b", "\u202e", "\U000e0041"])
+def test_a_token_with_a_letter_in_it_that_nobody_sees_is_not_put_together(secret: str, unseen: str) -> None:
+    for at in range(1, 12):
+        assert clean(f"use {secret[:at]}{unseen}{secret[at:]} then", 200) == f"use {HIDDEN} then"
+
+
+@pytest.mark.parametrize(
+    "text", ["basic knowledge-of-how-2-servers-and-3-clients", "a basic 2026-03-02T08:00:00Z date"]
+)
+def test_what_is_basic_is_no_secret(text: str) -> None:
+    assert hide_tokens(text) == text
+    assert not holds_secret(text)
+
+
 @pytest.mark.parametrize("text", ["token: four bytes", "password=ask Ada", "https://example.org/a", "mail ada@x.org"])
 def test_what_only_speaks_of_tokens_is_quoted_as_it_is(text: str) -> None:
     assert hide_tokens(text) == clean(text, 200) == text
@@ -143,6 +158,7 @@ def test_a_token_with_a_prefix_is_known_where_nothing_announces_it(secret: str) 
 
 ANNOUNCED = [
     ("Authorization: Bearer ", LETTERS[:24]),
+    ("Authorization: Basic ", "dXNlcjpwYXNzd29yZDEyMzQ1Njc4OTA="),
     ("curl -H 'authorization: bearer ", "8ac7242a-7f3c-4b0d-9e8f-7a6b5c4d3e2f"),
     ("API_KEY=", LETTERS[:20]),
     ("export MAPS_API_KEY='", "0a1b2c3d4e5f60718293a4b5c6d7e8f9"),

@@ -6,7 +6,7 @@ from typing import NamedTuple
 from checkpoint_git.disk.atomic import has_ended
 from checkpoint_git.disk.discover import shared_path
 from checkpoint_git.disk.replace import remove_quietly
-from checkpoint_git.git.run import read_start
+from checkpoint_git.git.own_files import read_start
 
 LOG = "checkpoint/memory-save.log"
 

@@ -5,7 +5,7 @@ import os
 from checkpoint_git.core.outcome import Block, Line, Table
 from checkpoint_git.core.untrusted_text import clean
 from checkpoint_git.disk.discover import Place, find_common_dir
-from checkpoint_git.git.run import read_start
+from checkpoint_git.git.own_files import read_start
 from checkpoint_git.protocols.contract import Question, Summary
 
 _BASE = ".claude/checkpoints"  # of layout.py, which most projects have no use for

@@ -15,7 +15,8 @@ from checkpoint_git.disk.replace import remove_quietly, write_temporary
 from checkpoint_git.git import private_objects
 from checkpoint_git.git.clone import read_operation
 from checkpoint_git.git.objects import Entry, IndexEntry, find_commit, read_headers, read_index
-from checkpoint_git.git.run import NO_HOOKS, read_start, run_git
+from checkpoint_git.git.own_files import read_start
+from checkpoint_git.git.run import NO_HOOKS, run_git
 from checkpoint_git.protocols.restore import layout
 from checkpoint_git.protocols.restore.contents import Location
 from checkpoint_git.protocols.restore.layout import Workspace

@@ -8,7 +8,7 @@ from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.disk.cache import load_cache, mark_file, write_cache
 from checkpoint_git.disk.discover import Place, find_common_dir
-from checkpoint_git.git.run import read_start
+from checkpoint_git.git.own_files import read_start
 from checkpoint_git.protocols.document import Document
 from checkpoint_git.protocols.skill.next_action import Proof
 from checkpoint_git.protocols.skill.views import list_requests, text_field

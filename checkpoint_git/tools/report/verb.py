@@ -13,7 +13,7 @@ from checkpoint_git.core.terminal_text import escape_controls
 from checkpoint_git.disk.atomic import write_file
 from checkpoint_git.disk.discover import Place, find_link, find_place, is_inside, relative_path
 from checkpoint_git.git.history.steps import read_branch
-from checkpoint_git.git.run import read_start
+from checkpoint_git.git.own_files import read_start
 from checkpoint_git.protocols.contract import Question, read_summaries
 from checkpoint_git.protocols.registry import protocol_of
 from checkpoint_git.tools.report.page import make_page, render

@@ -6,7 +6,7 @@ from contextlib import suppress
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.disk.discover import MissingPlaceError, Place, plan_place
 from checkpoint_git.disk.replace import remove_quietly
-from checkpoint_git.git.run import read_start
+from checkpoint_git.git.own_files import read_start
 from checkpoint_git.protocols.contract import find_files, find_project
 from checkpoint_git.protocols.registry import protocol_of
 
