@@ -12,6 +12,7 @@ from typing import IO, Literal, NamedTuple, cast
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.terminal_text import escape_controls, shorten
+from checkpoint_git.core.untrusted_text import hide_secrets
 from checkpoint_git.git.history.history import is_shallow
 from checkpoint_git.git.history.log import read_boundary
 from checkpoint_git.git.merges.bases import read_base_ids
@@ -173,7 +174,8 @@ def _reason(result: GitResult) -> str:
 
 
 def _shown(text: bytes) -> str:
-    return escape_controls(shorten(text.decode("utf-8", "replace").strip(), _LONGEST_REASON))
+    said = text.decode("utf-8", "replace").strip()
+    return escape_controls(shorten(str(hide_secrets(said, said)), _LONGEST_REASON))
 
 
 # No hook of this clone runs but pre-push, and no ref is written but what git keeps of remote branches. Whoever answers

@@ -98,6 +98,13 @@ def test_what_a_remote_says_is_quoted_without_its_control_characters() -> None:
     assert len(said) < 700
 
 
+def test_what_a_remote_prints_is_shown_without_passwords_and_tokens() -> None:
+    token = f"{'gh'}p_{'Ab1' * 12}"
+    err = f"remote: see https://ada:s3cret@h/x\nremote: {token} is not allowed\n".encode()
+    said = read_reply(GitResult(1, TO + b"!\tx\t[remote rejected] (pre-receive hook declined)\n", err)).said
+    assert said.endswith("see https://[redacted]@h/x / [redacted] is not allowed")
+
+
 def test_nobody_is_asked_for_a_password() -> None:
     window = {"SSH_ASKPASS": "/usr/bin/ssh-askpass", "DISPLAY": ":0"}
     env = network_env({"PATH": "/bin", "GIT_DIR": "/elsewhere", **window})

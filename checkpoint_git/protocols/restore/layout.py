@@ -114,10 +114,9 @@ def is_folder(root: str, path: str) -> bool:
 
 def read_status(path: str) -> os.stat_result | None:
     """Of a link itself; None where nothing is there. Raises OSError."""
-    try:
+    with suppress(FileNotFoundError, NotADirectoryError):
         return os.lstat(path)
-    except (FileNotFoundError, NotADirectoryError):
-        return None
+    return None
 
 
 def find_version(status: os.stat_result | None) -> Version:

@@ -263,13 +263,10 @@ def keep_write(place: Place, shown: str, before: bytes | None, after: bytes | No
 
 def read_kept(place: Place, shown: str) -> tuple[bytes | None, bytes | None, bool] | None:
     """(what the last write replaced, what it wrote, whether it took another one back), None where nothing is kept."""
-    kept = []
-    for which in ("before", "after", "undone"):
-        try:
-            kept.append(read_plain(_kept_path(place, shown, which)) or None)
-        except OSError:
-            return None
-    return kept[0], kept[1], kept[2] is not None
+    with suppress(OSError):
+        before, after, mark = (read_plain(_kept_path(place, shown, one)) for one in ("before", "after", "undone"))
+        return before or None, after or None, bool(mark)
+    return None
 
 
 def write_checkpoint(place: Place, skill: str, data: bytes) -> None:

@@ -88,8 +88,7 @@ def _merge(paths: list[str], schema: dict[str, Any], marker_size: int) -> Merged
 
 
 def _read(path: str) -> bytes:
-    real = os.path.realpath(path)
-    # what a shell hands over, <(...), is a pipe, and its writer is there
+    real = os.path.realpath(path)  # what a shell hands over, <(...), is a pipe, and its writer is there
     with open(path, "rb") if real.startswith(("/dev/fd/", "/proc/")) else open_plain(real) as stream:
         return stream.read(MAX_BYTES + 1)  # decode refuses what is longer
 
