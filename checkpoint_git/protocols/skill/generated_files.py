@@ -16,11 +16,14 @@ _PLAIN_WORD = re.compile(r"[\w./&+-]+")
 _MOST_WORDS = 5
 _BRACES = re.compile(r"\{([^{},]*,[^{}]*)\}")
 _PLACE = re.compile(r"(?::\d+(?:[-:]\d+)?|#L\d+(?:-L?\d+)?)$")  # a line in the file
-_GONE = re.compile(  # "(deleted)", "[removed in #12]"; "(removed dead code)" is no such note
-    r"[(\[](?:now |since )?(?:deleted|removed|retired)"
-    r"(?:[:,;][^()\[\]]*|\s+(?:in|by|with|at|on|since)\b[^()\[\]]*)?[)\]]",
+_GONE = re.compile(  # "(deleted)", "[removed in #12]", "- deleted since"; "(removed dead code)" is no such note
+    r"(?:[(\[]|[:,;]\s|(?<!\s)\s+(?:[\u2014\u2013]|--?)\s)(?:now |since |was )?(?:"
+    r"(?:deleted|removed|retired)(?:[)\].:,;]|$|\s+(?:in|by|with|at|on|since|after)\b)|"
+    r"(?:git-?ignored|local only|untracked|not (?:committed|tracked|in git))(?=[)\].:,;]|$))|^~~",  # or that no other clone has it
     re.IGNORECASE,
 )
+_LINK = re.compile(r"!?\[[^\[\]]*\]\(([^()\s]+)\)")  # of Markdown
+_MOVED = re.compile(r"(?:->|=>|\u2192|\b(?:moved|renamed) to|\bnow)\s+`?([^\s()\[\]`,;]+)")
 _NO_FILE = re.compile(r"n/?a\.?|none|-+|tbd|[a-z][\w+.-]*://.*", re.IGNORECASE)  # nothing, or an address
 _MAX_EXPANDED = 64
 _MAX_ENTRY = 1_000  # characters
@@ -35,9 +38,14 @@ def find_readings(entry: str) -> list[list[str]]:
     if not entry or len(entry) > _MAX_ENTRY or "\n" in entry or _NO_FILE.fullmatch(entry):
         return []
     if _GONE.search(entry):
-        return [[entry]]
-    bare = _PLACE.sub("", _NOTES.sub("", entry).strip("`"))
-    readings = [[entry], [bare], _split_joints(bare), _cut_comment(bare), _first_word(bare)]
+        return [[entry]] if entry[0] != "~" else []
+    bare = _LINK.sub(r"\1", _PLACE.sub("", _NOTES.sub("", entry).replace("`", "")), count=1)
+    readings = [[entry], [bare], _split_joints(bare), _cut_comment(bare), _first_word(bare), _MOVED.findall(entry)[-1:]]
+    readings += [[bare.replace("\\", "/")]] if "\\" in bare else []
+    if not bare.isascii():
+        from unicodedata import normalize
+
+        readings += [[normalize(form, bare)] for form in ("NFC", "NFD")]  # macOS writes names in its own way
     readings = [[path for part in reading for path in expand_braces(part)] for reading in readings if reading]
     return [reading for at, reading in enumerate(readings) if reading not in readings[:at]]
 
@@ -51,7 +59,9 @@ def choose_reading(readings: list[list[str]], is_there: Callable[[str], bool]) -
     if spaced is not None:
         return spaced
     likely = [reading for reading in readings if all(is_path_like(path) for path in reading)]
-    return min(likely, key=lambda reading: any(_PLACE.search(path) or "`" in path for path in reading), default=[])
+    return min(
+        likely, key=lambda reading: any(_PLACE.search(path) or {*"`\\"} & {*path} for path in reading), default=[]
+    )
 
 
 def is_path_like(path: str) -> bool:

@@ -54,12 +54,37 @@ def read(entry: str, *there: str) -> list[str]:
         ("src/x.ts [retired: nobody used it]", []),
         ("(deleted) src/x.ts", []),
         ("src/x.ts (removed dead code)", ["src/x.ts"]),
+        ("src/x.ts - deleted after the merge", []),
+        ("src/x.ts: removed", []),
+        ("~~src/x.ts~~", []),
+        ("notes/local.md (local only, gitignored)", []),
+        (".env.local (not committed)", []),
+        ("src/x.ts (sandbox; gitignored from the build)", ["src/x.ts"]),
+        ("src/x.ts, removed dead code", ["src/x.ts"]),
+        ("[the plan](docs/plan.md)", ["docs/plan.md"]),
+        ("src\\x.ts", ["src/x.ts"]),
         ("N/A", []),
         ("``", []),
     ],
 )
 def test_an_entry_that_names_nothing_there_is_read_as_a_person_would(entry: str, paths: list[str]) -> None:
     assert read(entry) == paths
+
+
+@pytest.mark.parametrize(
+    ("entry", "path"),
+    [
+        ("src/old.ts -> src/new.ts", "src/new.ts"),
+        ("src/old.ts \u2192 src/new.ts (2 callers)", "src/new.ts"),
+        ("src/old.ts (moved to src/new.ts)", "src/new.ts"),
+        ("`src/old.ts`, now `src/new.ts`", "src/new.ts"),
+        ("docs/pru\u0308fung.md (new)", "docs/pr\u00fcfung.md"),
+        ("docs/pr\u00fcfung.md", "docs/pru\u0308fung.md"),
+        ("src\\api\\x.ts", "src/api/x.ts"),
+    ],
+)
+def test_an_entry_is_read_as_what_is_there_in_another_spelling(entry: str, path: str) -> None:
+    assert read(entry, path) == [path]
 
 
 @pytest.mark.parametrize(
