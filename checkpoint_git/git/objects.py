@@ -238,9 +238,11 @@ def find_commit(cwd: str, rev: str, env: Env = None) -> str:
     return ""
 
 
-def read_tree(cwd: str, tree: str, env: Env = None, paths: Sequence[str] = ()) -> dict[str, Entry]:
-    """paths: literal, of files or folders; none of them means all."""
-    words = ["--literal-pathspecs", "ls-tree", "-r", "-z", "--full-tree", tree, "--", *paths]
+def read_tree(
+    cwd: str, tree: str, env: Env = None, paths: Sequence[str] = (), *, inside: bool = True
+) -> dict[str, Entry]:
+    """paths: literal, of files or folders; none of them means all. inside: the files in folders, in place of these."""
+    words = ["--literal-pathspecs", "ls-tree", *["-r"] * inside, "-z", "--full-tree", tree, "--", *paths]
     return {path: Entry(mode, blob) for (mode, _, blob), path in _list_files(words, cwd, env)}
 
 
@@ -305,9 +307,12 @@ def diff_parents(
     return parse_changes(run_git([*words, "--", *pathspecs], cwd, stdin=stdin, env=env).out)
 
 
-def diff_index(cwd: str, since: str, pathspecs: Sequence[str] = ()) -> list[Change]:
-    start = [since] if has_commit(cwd, since) else []
-    return parse_changes(run_git(["diff", "--cached", *_RAW[1:], "--no-renames", *start, "--", *pathspecs], cwd).out)
+def diff_index(
+    cwd: str, since: str, pathspecs: Sequence[str] = (), env: Env = None, *, renames: bool = False
+) -> list[Change]:
+    start = [since] if has_commit(cwd, since, env) else []
+    words = ["diff", "--cached", *_RAW[1:], _RENAMES[renames], *start, "--", *pathspecs]
+    return parse_changes(run_git(words, cwd, env=env).out)
 
 
 def diff_work_tree(cwd: str, since: str, pathspecs: Sequence[str] = ()) -> list[Change]:

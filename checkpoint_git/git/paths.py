@@ -2,19 +2,26 @@
 
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from fnmatch import translate
 from stat import S_ISDIR, S_ISLNK
 from typing import Literal, NamedTuple
 
-from checkpoint_git.git.history.history import fits, fixed_part, folders_of, is_shallow, read_removals
+from checkpoint_git.git.history.history import (
+    find_renamed_folders,
+    fits,
+    fixed_part,
+    folders_of,
+    is_shallow,
+    read_removals,
+)
 from checkpoint_git.git.history.log import has_commits
-from checkpoint_git.git.objects import read_tree
+from checkpoint_git.git.objects import GITLINK, diff_index, read_tree
 from checkpoint_git.git.run import clean_env, read_names
 from checkpoint_git.git.worktree import read_ignored
 
 State = Literal["there", "missing", "outside"]
-Kind = Literal["renamed", "deleted", "uncommitted", "ignored", "cut", "unknown"]
+Kind = Literal["renamed", "deleted", "uncommitted", "ignored", "cut", "unknown", ""]
 
 _GLOB = re.compile(r"[*?\[]")
 _PLAIN_PATH = re.compile(r"[\w.-][\w./ -]*[\w-]", re.ASCII).fullmatch
@@ -23,11 +30,14 @@ _MAX_WALK = 1_000_000  # folder entries that are looked at for all patterns; wha
 _MOST_PATTERNS = 100  # that are looked for; the rest counts as there
 _MAX_FOLLOWED = 5  # renames in a row
 _DEEPEST = 100  # folders of a path that are looked at one by one
+_MOST_FOLDERS = 1_000  # that may be submodules
 _FEW = 100  # paths that git itself looks for; more of them it compares one by one with every name it has
 
 
 class Fate(NamedTuple):
-    """uncommitted: HEAD has it. cut: a shallow clone does not know it, older history may. unknown: never committed."""
+    """uncommitted: HEAD has it. cut: a shallow clone does not know it, older history may. unknown: never committed.
+    "": in a submodule.
+    """
 
     kind: Kind
     detail: str = ""  # renamed: the new path, which exists. deleted: the commit, shortened
@@ -139,13 +149,17 @@ class Lookup:
 
 def read_fates(top: str, paths: Sequence[str], known: dict[str, str] | None = None) -> dict[str, Fate]:
     """Of paths, relative to top, that are gone; what is only not checked out is left out. known: see read_removals."""
-    if not paths:
-        return {}
-    env, few = clean_env(os.environ), [fixed_part(path) for path in paths]
+    env, is_born = clean_env(os.environ), bool(paths) and has_commits(top)
+    homes = _find_submodules(top, paths, env) if is_born and os.path.lexists(f"{top}/.gitmodules") else {}
+    # another repository has their history
+    fates = {path: Fate("") for path, home in homes.items() if os.path.lexists(f"{top}/{home}/.git")}
+    if not (paths := [path for path in paths if path not in homes]):
+        return fates
+    few = [fixed_part(path) for path in paths]
     few = few if len(paths) <= _FEW and all(few) else []
-    fates = dict.fromkeys(paths, Fate("unknown"))
+    fates.update(dict.fromkeys(paths, Fate("unknown")))
     fates.update(dict.fromkeys(read_ignored(top, paths, env), Fate("ignored")))
-    if not has_commits(top):
+    if not is_born:
         return fates
     fates.update(_read_removed(top, paths, known))
     files = read_tree(top, "HEAD", env, few)
@@ -153,13 +167,29 @@ def read_fates(top: str, paths: Sequence[str], known: dict[str, str] | None = No
     listed = read_names(["--literal-pathspecs", "ls-files", "-t", "-z", "--", *few], top, env=env, check=False)
     sparse = {name[2:] for name in listed if name.startswith("S ")}
     sparse.update({folder for name in sparse for folder in folders_of(name)})
-    for path in paths:
-        if _is_among(path, kept):
-            fates[path] = Fate("uncommitted")
+    held = [path for path in paths if _is_among(path, kept) and not _is_among(path, sparse)]
+    staged = {("", one.came_from): one.path for one in diff_index(top, "HEAD", env=env, renames=True)} if held else {}
+    staged |= find_renamed_folders(staged, {("", path.rstrip("/")) for path in held} - staged.keys())
+    for path in held:
+        new = staged.get(("", path.rstrip("/")), "")
+        new = f"{new}/" if new and path.endswith("/") else new
+        fates[path] = Fate("renamed", new, "a rename that is not committed") if new else Fate("uncommitted")
     unknown = [path for path, fate in fates.items() if fate.kind == "unknown"]
     if unknown and is_shallow(top):
         fates.update(dict.fromkeys(unknown, Fate("cut")))
     return {path: fate for path, fate in fates.items() if not _is_among(path, sparse)}
+
+
+def _find_submodules(top: str, paths: Sequence[str], env: Mapping[str, str]) -> dict[str, str]:
+    """Which paths are in one, and in which."""
+    above = {path: list(folders_of(path)) for path in paths}
+    folders = sorted({folder for each in above.values() for folder in each})[:_MOST_FOLDERS]
+    found = read_tree(top, "HEAD", env, folders, inside=False) if folders else {}
+    homes = (
+        (path, next((one for one in each if one in found and found[one].mode == GITLINK), ""))
+        for path, each in above.items()
+    )
+    return {path: home for path, home in homes if home}
 
 
 def _is_among(path: str, names: set[str]) -> bool:

@@ -11,8 +11,9 @@ _MOST = 20  # entries that are not folded further
 _SMALL = 3  # findings of one cause that have a line each, if there is room
 _ABOUT_NAMES = ("drift/file-missing", "drift/commit-unknown")  # the cause is about files, and several may list one
 # Codes, or the groups they begin with, by how much they help. Others rank where the blank is.
+_SETUP = ("install", "driver", "hooks")  # first whatever their level: the rest relies on it
 _ORDER = (
-    *("doctor", "install", "driver", "hooks", "diff", "merge", "drift/action-shipped", "drift/blocker-shipped"),
+    *("doctor", *_SETUP, "diff", "merge", "drift/action-shipped", "drift/blocker-shipped"),
     *("drift/stale-blocked", "upstream", "drift/stale-in-progress", "drift/file-missing", "drift/commit-unknown"),
     *("", "drift/project-dir", "skill", "content"),
 )
@@ -25,7 +26,7 @@ def fold(
     """Entries with their counts. over: paths of checkpoints completed long ago. name_all: what shows all of a code."""
     together: dict[tuple[str, str, str], list[Finding]] = {}
     for finding in findings:
-        together.setdefault((finding.level, finding.code, finding.cause), []).append(finding)
+        together.setdefault((finding.level, "" if finding.cause else finding.code, finding.cause), []).append(finding)
     aside = list[Finding]()
     for key, group in together.items():
         current = [one for one in group if not _is_over(one, over)]
@@ -62,7 +63,8 @@ def _begins(code: str, start: str) -> bool:
 def rank(finding: Finding) -> tuple[int, int]:
     """The smaller, the more it matters."""
     order = next((at for at, start in enumerate(_ORDER) if _begins(finding.code, start)), _ORDER.index(""))
-    return LEVELS.index(finding.level), order
+    is_first = any(_begins(finding.code, each) for each in _SETUP)
+    return 0 if is_first else LEVELS.index(finding.level), order
 
 
 def _fold_group(group: Sequence[Finding], singly: int, name_all: Callable[[str], str]) -> Iterator[tuple[Finding, int]]:
@@ -72,15 +74,18 @@ def _fold_group(group: Sequence[Finding], singly: int, name_all: Callable[[str],
         yield from ((one, 1) for one in group)
         return
     names = _name_files(group)
-    if first.cause and all(one.cause == first.cause for one in group):  # words that a number goes before
-        number = len({one.message for one in group}) if first.code in _ABOUT_NAMES else len(group)
+    number = len({one.message for one in group}) if first.code in _ABOUT_NAMES else len(group)
+    if number == 1:  # of which several checkpoints say the same
+        message = f"{first.message} ({join_some(names, 3)})"
+    elif first.cause and all(one.cause == first.cause for one in group):  # words that a number goes before
         message = f"{number} {first.cause}{f' ({join_some(names, 3)})' if names else ''}"
     else:
         where = f": {join_some(names[1:], 3)}" if names[1:] else ""
         lead = f"{names[0]}: " if names and not first.message.startswith(names[0]) else ""
         message = f"{lead}{first.message} (and {len(group) - 1} like it{where})"
     hint = shared or f"for the hint of each: {name_all(first.code)}"
-    yield Finding(first.code, first.level, message, hint=hint), len(group)
+    code = first.code if all(one.code == first.code for one in group) else ""
+    yield Finding(code, first.level, message, hint=hint), len(group)
 
 
 def _shared_fix(group: Sequence[Finding]) -> str:

@@ -150,6 +150,43 @@ def test_a_removal_that_is_not_committed_yet_is_said(repo: GitRepo) -> None:
     assert fates(repo, ["src/*.txt", "*/b.txt"]) == {"src/*.txt": Fate("uncommitted"), "*/b.txt": Fate("unknown")}
 
 
+def test_a_rename_that_is_only_staged_is_followed_and_a_staged_removal_said(repo: GitRepo) -> None:
+    for name in ("src/old/a.py", "src/old/b.py", "one.py", "gone.py"):
+        repo.write(name, f"{name} is long enough to be recognised\n" * 5)
+    repo.commit()
+    repo.git("mv", "src/old", "src/new")
+    repo.git("mv", "one.py", "two.py")
+    repo.git("rm", "-q", "gone.py")
+    assert fates(repo, ["src/old/", "src/old/*.py", "src/old/a.py", "one.py", "gone.py"]) == {
+        "src/old/": Fate("renamed", "src/new/"),
+        "src/old/*.py": Fate("renamed", "src/new/*.py"),
+        "src/old/a.py": Fate("renamed", "src/new/a.py"),
+        "one.py": Fate("renamed", "two.py"),
+        "gone.py": Fate("uncommitted"),
+    }
+
+
+def test_in_a_submodule_nothing_is_said_to_be_unknown_to_git(repo: GitRepo, tmp_path: Path) -> None:
+    repo.write("src/a.py", "a")
+    repo.write(".gitignore", "dist/\n")
+    repo.commit()
+    (tmp_path / "outer").mkdir()
+    outer = GitRepo(tmp_path / "outer")
+    outer.git("init", "-q", "-b", "main")
+    outer.git("-c", "protocol.file.allow=always", "submodule", "add", "-q", str(repo.path), "libs/sub")
+    outer.write(".gitignore", "dist/\n")
+    outer.commit()
+    paths = ["libs/sub/src/b.py", "libs/sub/*.md", "dist/x", "libs/nope.py"]
+    assert fates(outer, paths) == {
+        "libs/sub/src/b.py": Fate(""),
+        "libs/sub/*.md": Fate(""),
+        "dist/x": Fate("ignored"),
+        "libs/nope.py": Fate("unknown"),
+    }
+    outer.git("submodule", "deinit", "-q", "-f", "libs/sub")
+    assert fates(outer, paths) == {"dist/x": Fate("ignored"), "libs/nope.py": Fate("unknown")}
+
+
 def test_what_a_sparse_checkout_leaves_out_is_not_missing(repo: GitRepo) -> None:
     repo.write("in/a.txt", "a")
     repo.write("out/b.txt", "b")

@@ -87,10 +87,11 @@ def test_one_hint_for_all_is_printed_once() -> None:
     assert said(found) == [("2 not seen (.checkpoints)", "trust it")]
 
 
-def test_errors_and_setup_come_first_then_merged_work_then_housekeeping() -> None:
+def test_setup_and_errors_come_first_then_merged_work_then_housekeeping() -> None:
     ranked = [
-        finding("skill/timestamp", level="error"),
         finding("install/missing", ""),
+        finding("driver/inert", "", level="note"),
+        finding("skill/timestamp", level="error"),
         finding("merge/lost-entry"),
         finding("drift/action-shipped"),
         finding("drift/stale-blocked"),
@@ -145,6 +146,20 @@ def test_a_file_that_several_checkpoints_list_counts_once_and_a_checkpoint_for_i
     assert [message for message, _ in said(found)] == ["2 files moved: a/ -> b/ (api, web)"]
     found = [finding("drift/project-dir", skill, hint="it", cause="elsewhere") for skill in ("api", "web")]
     assert [message for message, _ in said(found)] == ["2 elsewhere (api, web)"]
+
+
+def test_a_file_that_several_checkpoints_list_is_told_in_its_own_words() -> None:
+    found = [
+        finding("drift/file-missing", one, "a.py was deleted", cause="listed files were deleted") for one in "abcd"
+    ]
+    assert [message for message, _ in said(found)] == ["a.py was deleted (a, b, c and 1 more)"]
+
+
+def test_one_cause_of_several_codes_is_one_line_without_a_code() -> None:
+    codes = ("drift/commit-unknown", "drift/file-missing", "drift/history-partial")
+    found = [finding(code, message=code, level="note", hint="git fetch --unshallow", cause="cut") for code in codes]
+    ((one, count),) = fold(found, frozenset(), name_all)
+    assert (one.code, one.message, one.hint, count) == ("", "3 cut (build)", "git fetch --unshallow", 3)
 
 
 def test_causes_that_are_too_many_for_a_screen_share_a_line_with_the_command_that_fixes_them() -> None:

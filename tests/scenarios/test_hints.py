@@ -276,7 +276,8 @@ HINTS = [
     Hint("git/untracked", then("git rm -rq --cached .checkpoints")),
     Hint("drift/project-dir", committed(project_dir="/nowhere/at all")),
     Hint("drift/stale-in-progress", committed(), "Half of it works."),
-    Hint("drift/stale-blocked", committed(status="blocked", blockers=[BLOCKER])),
+    Hint("drift/stale-blocked", committed(status="blocked", blockers=[BLOCKER]), answer="yes"),
+    Hint("drift/stale-blocked", committed(status="blocked", blockers=[])),
     Hint("drift/complete-but-moving", then("echo x >> docs/plan.md; git commit -qam more", status="complete")),
     Hint(
         "drift/file-missing", then('git mv "lib/it\'s.py" lib/new.py; git commit -qm mv', **primer("lib/it's.py (new)"))

@@ -119,11 +119,11 @@ def read_removals(work_tree: str, paths: Sequence[str], known: dict[str, str] | 
     removed = {name: known[name] for name in names if known[name]}
     renames, told = _read_renames(work_tree, set(removed.values()))
     unnamed = {(commit, path) for path, commit in removed.items() if (commit, path) not in renames}
-    renames |= _find_renamed_folders(renames, unnamed)
+    renames |= find_renamed_folders(renames, unnamed)
     return {path: Removal(one, renames.get((one, path), ""), told.get(one, one[:9])) for path, one in removed.items()}
 
 
-def _find_renamed_folders(
+def find_renamed_folders(
     renames: Mapping[tuple[str, str], str], asked: Collection[tuple[str, str]]
 ) -> dict[tuple[str, str], str]:
     """By commit and old name, of a folder or a pattern: where most of the files went that the commit renamed."""

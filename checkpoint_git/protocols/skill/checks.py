@@ -3,7 +3,6 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal
 
-from checkpoint_git.core import jsontext
 from checkpoint_git.core.clock import DAY, write_instant
 from checkpoint_git.core.finding import Finding, Level
 from checkpoint_git.core.terminal_text import join_some, plural, quote_word, shorten
@@ -24,6 +23,7 @@ from checkpoint_git.protocols.validate import find_twins
 _FILES = "context_primer.generated_files"
 _LONGEST_ITEM = 300  # characters of a command that names it
 _FEW_WORDS = 8  # of an action's beginning in a command
+_SHALLOW = "answers need the history that this shallow clone lacks"
 GRACE = DAY  # a session commits its files soon after it wrote its checkpoint
 
 
@@ -104,22 +104,26 @@ def _is_covered(facts: SkillFacts, summary: DocumentSummary, code: str) -> bool:
 def find_stale_work(facts: SkillFacts) -> Iterator[Finding]:
     """In progress, and not updated for more than 7 days."""
     hint = "continue it, or set --status=complete or failed; or record progress"
-    return _find_stale(facts, "in_progress", "checkpoints in progress", hint, '--progress_summary="..."')
+    for finding, summary in _find_stale(facts, "in_progress", "checkpoints in progress"):
+        command = _update(summary, '--progress_summary="..."')
+        yield finding._replace(hint=f"{hint}: {command}")
 
 
 @check("drift/stale-blocked", "warning", remedy="ask for the decision again")
 def find_stale_blocks(facts: SkillFacts) -> Iterator[Finding]:
     """Blocked for more than 3 days."""
-    hint = "ask for the decision again; once it is made"
-    return _find_stale(facts, "blocked", "blocked checkpoints", hint, "--status=in_progress")
+    for finding, summary in _find_stale(facts, "blocked", "blocked checkpoints"):
+        answers = (line for _, line in find_answers(summary.skill, facts.read_value(summary.path)))
+        command = next(answers, _update(summary, "--status=in_progress"))
+        yield finding._replace(hint=f"ask for the decision again; once it is made: {command}")
 
 
-def _find_stale(facts: SkillFacts, status: str, which: str, advice: str, edit: str) -> Iterator[Finding]:
+def _find_stale(facts: SkillFacts, status: str, which: str) -> Iterator[tuple[Finding, DocumentSummary]]:
     limit, code = facts.limits[status], f"drift/stale-{status.replace('_', '-')}"
     for summary, days in facts.find_aged(status):
         message = f"{summary.skill} is {status}, and was not updated for {days} days (limit: {limit})"
-        hint, cause = f"{advice}: {_update(summary, edit)}", f"{which} were not updated for more than {limit} days"
-        yield Finding(code, "warning", message, summary.path, "/updated_at", hint=hint, cause=cause)
+        cause = f"{which} were not updated for more than {limit} days"
+        yield Finding(code, "warning", message, summary.path, "/updated_at", cause=cause), summary
 
 
 @check("drift/complete-but-moving", "note", remedy="`checkpoint reset NAME`")
@@ -142,7 +146,7 @@ _FATES: dict[str, tuple[Level, str, str]] = {
     "deleted": ("warning", "was deleted in {told}", "remove the entry"),
     "uncommitted": ("warning", "is in HEAD, but not in the work tree", "remove the entry, or bring the file back"),
     "ignored": ("note", "is not here; git ignores it, so it is built on each machine", "leave out what can be rebuilt"),
-    "cut": ("note", "is missing, and this shallow clone does not know why", "git fetch --unshallow"),
+    "cut": ("note", "is missing, and this shallow clone does not know why", ""),
     "unknown": ("warning", "does not exist and was never committed", "fix the path, commit it, or remove the entry"),
     "outside": ("note", "is outside the repository, so no other clone has it", "keep it here, or remove the entry"),
     "": ("warning", "does not exist", "fix the path, or remove the entry"),
@@ -160,32 +164,37 @@ def find_missing_files(facts: SkillFacts) -> Iterator[Finding]:
         for file in facts.files.get(summary.path, ()):
             if file.state != "there":
                 fate = "outside" if file.state == "outside" else file.fate
-                groups.setdefault((file.at, fate, file.detail), []).append(file)
+                what = " -> ".join(name or "./" for name in find_move(file.path, file.detail))
+                groups.setdefault((file.at, fate, what if fate == "renamed" else file.detail), []).append(file)
         renamed = facts.find_renamed(summary)
-        for (at, fate, detail), group in groups.items():
+        for (at, fate, what), group in groups.items():
             level, text, advice = _FATES[fate]
-            command = _remove_file(summary, at)
-            if fate == "uncommitted":
-                command = f"git restore -- {_words(group)}"
+            command = "git fetch --unshallow" if fate == "cut" else _remove_file(summary, at)
+            if fate == "uncommitted":  # staged as deleted, maybe
+                command = f"git restore --staged --worktree -- {_words(group)}"
             elif fate == "renamed" and renamed[at][1]:
                 command = _fix(summary, "drift/file-missing")
             elif fate == "renamed":
-                is_listed = any(detail in (entry, entry.split(" ", 1)[0]) for entry in summary.listed)
+                others = {*summary.listed, *(entry.split(" ", 1)[0] for entry in summary.listed)}
+                is_listed = all(file.detail in others for file in group)
                 advice = "that is listed too; remove this entry" if is_listed else advice
+                detail = group[0].detail
                 is_only = sum(file.at == at for file in facts.files[summary.path]) == 1 and detail.isprintable()
                 new = quote_word(detail) if is_only and find_readings(detail)[:1] == [[detail]] else '"..."'
                 command = command if is_listed else _update(summary, f"--{_FILES}.{at}={new}")
-            hint = f"{advice}: {command}"
-            named = join_some([shorten(file.path, 120) for file in group])
-            subject = named if len(group) == 1 else f"each of {named}"
-            message = f"{subject} {text.format(detail=shorten(detail, 120), told=group[0].told)}"
+            hint = f"{advice}: {command}".removeprefix(": ")
+            subject, told = join_some([shorten(file.path, 120) for file in group]), group[0].told
+            says = text.format(detail=shorten(group[0].detail, 120), told=told)
+            if fate == "renamed" and len(group) > 1:
+                says = f"moved since {told}: {shorten(what, 240)}"
+            message = f"{'each of ' if len(group) > 1 else ''}{subject} {says}"
             where = f"/context_primer/generated_files/{at}"
-            cause = {"unknown": "listed files do not exist and were never committed"}.get(fate, "")
-            if fate == "renamed":
-                before, after = find_move(group[0].path, detail)
-                cause = f"files moved: {before or './'} -> {after or './'}"
-            elif fate == "deleted":
-                cause = f"listed files were deleted in {group[0].told}"
+            cause = {
+                "unknown": "listed files do not exist and were never committed",
+                "renamed": f"files moved: {what}",
+                "deleted": f"listed files were deleted in {told}",
+                "cut": _SHALLOW,
+            }.get(fate, "")
             yield Finding("drift/file-missing", level, message, summary.path, where, hint=hint, cause=cause)
 
 
@@ -282,8 +291,7 @@ def find_shipped_actions(facts: SkillFacts) -> Iterator[Finding]:
             continue
         does, do, hint, after = _USES[role]
         at, named = int(passage.where.rpartition("/")[2]), [use.reference for use in uses if use.role == role]
-        text, is_done = facts.read_text(summary.path), proof is not None and proof.sure
-        value = jsontext.load(text) if text is not None else {}
+        value, is_done = facts.read_value(summary.path), proof is not None and proof.sure
         actions = read_list(value, "next_actions")
         level: Level = "warning" if is_done and role == "asked" else "note"
         command = f"checkpoint done {quote_word(summary.skill)}"
@@ -323,8 +331,9 @@ def find_shipped_resolutions(facts: SkillFacts) -> Iterator[Finding]:
             hint = f"the work can continue; remove this entry: {_update(summary, f'--{place}-=')}"
         else:
             message = f"the blocker's proposed resolution {message}"
-            value, at = jsontext.load(facts.read_text(summary.path) or "{}"), int(place.split(".")[1])
-            answers = (line for one, line in find_answers(summary.skill, value) if one in value["blockers"][at:][:1])
+            value, at = facts.read_value(summary.path), int(place.split(".")[1])
+            blocker = read_list(value, "blockers")[at:][:1]
+            answers = (line for one, line in find_answers(summary.skill, value) if one in blocker)
             hint = f"check it, then mark the blocker resolved: {next(answers, '')}"
         yield Finding("drift/blocker-shipped", level, message, summary.path, passage.where, hint=hint)
 
@@ -345,7 +354,7 @@ def find_partial_history(facts: SkillFacts) -> Iterator[Finding]:
     """The clone is shallow, so merges may be missing."""
     if facts.references and facts.is_shallow:
         message = "this clone is shallow: merges before its first commit cannot be seen"
-        yield Finding("drift/history-partial", "note", message, hint="git fetch --unshallow")
+        yield Finding("drift/history-partial", "note", message, hint="git fetch --unshallow", cause=_SHALLOW)
 
 
 @check("drift/commit-unknown", "warning", remedy="correct the commit")
@@ -364,12 +373,12 @@ def find_unknown_commits(facts: SkillFacts) -> Iterator[Finding]:
                 hint = f"was it rebased, or is this another branch? {right}"
             elif facts.is_shallow:
                 level, trouble, where = "note", "not in this shallow clone", "this shallow clone"
-                hint = "to see whether it is real: git fetch --unshallow"
+                hint = "git fetch --unshallow"
             else:
                 trouble, where = "this repository has no such commit", "this repository"
                 hint = f"was it rebased away, or mistyped? {right}"
             message = f"{recorded.key} names {recorded.id[:12]}: {trouble}"
-            cause = f"recorded commits are not in {where}"
+            cause = _SHALLOW if where == "this shallow clone" else f"recorded commits are not in {where}"
             yield Finding("drift/commit-unknown", level, message, summary.path, recorded.where, hint=hint, cause=cause)
 
 
@@ -422,16 +431,15 @@ def find_misnamed_files(context: Context) -> Iterator[Finding]:
 @check("merge/unresolved", "error", remedy="`checkpoint resolve`")
 def find_unresolved(facts: SkillFacts) -> Iterator[Finding]:
     """Conflict markers, unmerged files, or an unfinished git operation."""
-    for path in facts.unmerged:
-        message = "a merge left this file unresolved: the index holds both sides"
-        yield Finding("merge/unresolved", "error", message, path, hint=f"checkpoint resolve {quote_word(path)}")
-    for summary in facts.summaries:
-        is_marked = summary.has_finding("json/conflict-markers") and summary.path not in facts.unmerged
-        if is_marked and not _is_covered(facts, summary, "json/conflict-markers"):
-            message = "conflict markers were left in the file, but git considers it resolved"
-            hint = f"checkpoint resolve {quote_word(summary.path)}"
-            yield Finding("merge/unresolved", "error", message, summary.path, hint=hint)
+    unmerged = dict.fromkeys(facts.unmerged, "a merge left this file unresolved: the index holds both sides")
+    marked = [one for one in facts.summaries if one.has_finding("json/conflict-markers")]
+    told = {one.path for one in marked if _is_covered(facts, one, "json/conflict-markers")}
+    resolved = "conflict markers were left in the file, but git considers it resolved"
+    for path, message in {**{one.path: resolved for one in marked}, **unmerged}.items():
+        if path not in told:
+            hint = f"checkpoint resolve {quote_word(path)}"
+            yield Finding("merge/unresolved", "error", message, path, hint=hint)
     if facts.operation:
         message = f"git is in the middle of a {facts.operation}"
-        hint = f"abort it, or finish it: git {facts.operation} --continue"
+        hint = f"abort it, or finish it once nothing is unmerged: git {facts.operation} --continue"
         yield Finding("merge/unresolved", "note", message, REPOSITORY, hint=hint)

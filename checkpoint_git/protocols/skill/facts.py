@@ -3,7 +3,7 @@
 import os
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from checkpoint_git.core import jsontext
 from checkpoint_git.core.clock import DAY
@@ -71,6 +71,10 @@ class SkillFacts:
         except (CheckpointError, jsontext.JsonTextError):
             return None
         return text
+
+    def read_value(self, path: str) -> dict[str, Any]:
+        value = jsontext.load(self.read_text(path) or "{}")
+        return value if isinstance(value, dict) else {}
 
     @property
     def limits(self) -> Mapping[str, int]:

@@ -150,7 +150,8 @@ def _diagnose_bare(
     facts.has_commits, facts.default_branch = False, None  # what is committed is the business of who commits
     findings = run_checks([check for check in chosen if check.code != "schema"], context)
     files = read_committed(folder, "HEAD").files if "schema" in codes and has_commits(folder) else ()
-    findings += [one for document in iterate_checked(files, invocation.now) for one in document.findings]
+    found = (one for document in iterate_checked(files, invocation.now) for one in document.findings)
+    findings += [one._replace(hint=f"in a clone: {one.hint}" if one.hint else "") for one in found]
     data = {"bare": folder, "checks": codes, "documents": len(files)}
     return _conclude(f"a bare repository, {plural(len(files), 'checkpoint')} at HEAD", data, findings, [], args)
 

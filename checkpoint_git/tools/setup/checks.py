@@ -63,7 +63,8 @@ def find_missing_installation(facts: SetupFacts) -> Iterator[Finding]:
     setup = facts.installation
     if setup is not None and not setup.is_there:  # nothing else is said about driver and hooks then
         message = "checkpoint-git is not set up in this clone: no merge driver, no hooks"
-        if "work tree" in setup.attributes:
+        place = facts.context.place
+        if "work tree" in setup.attributes and place.work_tree != place.git_dir:  # a bare one has no .gitattributes
             message = "this clone does not know the merge driver that .gitattributes names: git copies no configuration"
         yield Finding("install/missing", "warning", message, REPOSITORY, hint=_INSTALL)
 

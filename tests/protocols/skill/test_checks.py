@@ -132,6 +132,27 @@ def test_the_missing_paths_of_one_entry_are_told_together() -> None:
     assert "and 2 more" in finding.message
 
 
+def test_the_files_of_one_entry_that_moved_together_are_one_finding() -> None:
+    files = [NamedFile(0, f"lib/{one}.py", "missing", (), "renamed", f"src/{one}.py", "1a2b") for one in "ab"]
+    documents = [document(context_primer={"generated_files": ["lib/{a,b}.py"]})]
+    (finding,) = found(checks.find_missing_files, world(documents=documents, files={PATH: files}))
+    assert finding.message == "each of lib/a.py, lib/b.py moved since 1a2b: lib/ -> src/"
+    assert finding.hint.endswith(": checkpoint doctor build --fix=drift/file-missing")
+
+
+@pytest.mark.parametrize(
+    ("fate", "hint"),
+    [
+        ("cut", "git fetch --unshallow"),
+        ("uncommitted", ": git restore --staged --worktree -- docs/plan.md"),
+    ],
+)
+def test_the_hint_of_a_missing_file_ends_with_what_brings_it_back(fate: str, hint: str) -> None:
+    (finding,) = found(checks.find_missing_files, listed(fate=fate))
+    assert finding.hint.endswith(hint)
+    assert finding.hint.count(": ") == hint.count(": ")
+
+
 def step(when: int, *paths: str, subject: str = "change") -> Change:
     return Change("1a2b3c4d5e", when, subject, frozenset(paths))
 
@@ -418,7 +439,8 @@ def test_unmerged_files_and_markers_are_errors_and_an_operation_a_note() -> None
     assert told(read(checkpoint_text(), unmerged=[PATH], operation="merge")) == [error, note]
     marked = "<<<<<<< ours\n{}\n=======\n{}\n>>>>>>> theirs\n"
     assert told(read(marked)) == []  # the check of the schema reports it
-    assert told(read(marked, unmerged=[PATH])) == [error]
+    assert told(read(marked, unmerged=[PATH])) == []
+    assert told(read(marked, ("merge/unresolved",), unmerged=[PATH])) == [error]
     assert told(read(checkpoint_text())) == []
 
 

@@ -124,7 +124,7 @@ def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     data = {**_data(result), "worktrees": [one._asdict() for one in ahead], "not_compared": left}
     findings = [*errors, *result.drift]
     outcome = Outcome(data, [*_blocks(result, others), *elsewhere], findings, 1 if stops else 0)
-    if len(findings) > len({(one.code, one.cause or one) for one in findings}):
+    if len(findings) > len({one.cause or one for one in findings}):
         from checkpoint_git.protocols.digest import fold
 
         every = f"checkpoint resume --json {quote_word(args.skill)}"
