@@ -76,6 +76,19 @@ def read_changes(work_tree: str, since: int, paths: frozenset[str]) -> list[Chan
     return changes + ([head._replace(paths=frozenset(touched))] if touched else [])
 
 
+def read_unchanged(work_tree: str, asked: Sequence[tuple[str, str]]) -> frozenset[tuple[str, str]]:
+    """Of (commit, file) those that HEAD has with the content of that commit, under this name or another."""
+    names = [name for commit, path in asked for name in (f"{commit}:{path}", f"HEAD:{path}") if "\n" not in path]
+    asked = [one for one in asked if "\n" not in one[1]]
+    ids = [header.id for header in read_headers(work_tree, names, environment())]
+    pairs = dict(zip(asked, zip(ids[::2], ids[1::2], strict=True), strict=True))
+    found = {one for one, (old, new) in pairs.items() if old == new != ""}
+    for commit in sorted({commit for (commit, _), (old, _) in pairs.items() if not old})[:_FEW]:
+        words = ["diff-tree", "-r", "-z", "--raw", "--no-abbrev", "-M100%", "--diff-filter=R", commit, "HEAD"]
+        found |= {(commit, one.path) for one in parse_changes(run(words, work_tree, check=False).out)}
+    return frozenset(found)
+
+
 def read_strangers(work_tree: str, ids: Sequence[str]) -> dict[str, str]:
     """Which of the commit ids HEAD's history does not hold: id -> "unknown" to the repository, or "elsewhere" in it.
     ids: 7 hexadecimal digits or more. A tag counts as its commit; an id that several commits begin with is left out.

@@ -3,7 +3,7 @@
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Literal
 
-from checkpoint_git.core.clock import DAY, write_instant
+from checkpoint_git.core.clock import write_instant
 from checkpoint_git.core.finding import Finding, Level
 from checkpoint_git.core.terminal_text import join_some, plural, quote_word, shorten
 from checkpoint_git.disk.discover import relative_path
@@ -24,7 +24,6 @@ _FILES = "context_primer.generated_files"
 _LONGEST_ITEM = 300  # characters of a command that names it
 _FEW_WORDS = 8  # of an action's beginning in a command
 _SHALLOW = "answers need the history that this shallow clone lacks"
-GRACE = DAY  # a session commits its files soon after it wrote its checkpoint
 
 
 # the files themselves
@@ -233,29 +232,10 @@ def _where(files: Sequence[NamedFile]) -> str:
 
 
 def find_changed_files(summary: DocumentSummary, facts: SkillFacts) -> list[tuple[NamedFile, Change]]:
-    """The listed files that HEAD's line changed since the checkpoint was written, with the newest change. What came
-    after the step that brought in the checkpoint counts, but not that step itself. Of what came before it, and while
-    the checkpoint is not committed, only what is clearly later than updated_at: a session commits its files around the
-    time it writes.
-    """
-    written = summary.updated_at
-    if written is None:
-        return []
-    files = [file for file in facts.files.get(summary.path, ()) if file.state == "there"]
-    # checkpoints change with every session
-    watched = {name: file for file in files for name in file.names if name not in facts.paths}
-    own = facts.steps_by_path.get(summary.path, ())
-    committed = own[0] if own and facts.steps[own[0]].when >= written else 0
-
-    def is_news(at: int) -> bool:
-        since = written if at < committed else written + GRACE
-        return facts.steps[at].when > since and summary.path not in facts.steps[at].paths
-
-    changed: dict[str, tuple[NamedFile, Change]] = {}
-    for name, file in watched.items():
-        newest = next((at for at in facts.steps_by_path.get(name, ()) if is_news(at)), None)
-        if newest is not None:
-            changed.setdefault(file.path, (file, facts.steps[newest]))
+    """The listed files that HEAD's line changed since the checkpoint was written, with the newest change."""
+    start, touched = facts.touched.get(summary.path, ("", {}))
+    unchanged = facts.unchanged if touched else frozenset[tuple[str, str]]()
+    changed = {file.path: (file, step) for name, (file, step) in touched.items() if (start, name) not in unchanged}
     return sorted(changed.values(), key=lambda one: one[0].at)
 
 

@@ -25,6 +25,7 @@ from checkpoint_git.protocols.skill.document_summary import DocumentSummary, rea
 from checkpoint_git.protocols.skill.generated_files import choose_reading, find_readings, follow_moves, is_path_like
 from checkpoint_git.protocols.skill.views import STALE_AFTER
 
+GRACE = DAY  # a session commits its files soon after it wrote its checkpoint
 _MOST_ASKED = 1_000  # paths on one command line
 
 
@@ -145,12 +146,36 @@ class SkillFacts:
         return history.read_changes(self.context.place.top, min(written), watched)
 
     @cached_property
-    def steps_by_path(self) -> Mapping[str, Sequence[int]]:
-        by_path: dict[str, list[int]] = {}
+    def touched(self) -> Mapping[str, tuple[str, Mapping[str, tuple[NamedFile, history.Change]]]]:
+        """By checkpoint: the step that brought it in as it is ("" for none), and by git's names the listed files, each
+        with the newest step that touched it. What came after that first step counts, but not the step itself. Of what
+        came before it, and while the checkpoint is not committed, only what is clearly later than updated_at: a session
+        commits its files around the time it writes.
+        """
+        at_path: dict[str, list[int]] = {}
         for at, step in enumerate(self.steps):
             for path in step.paths:
-                by_path.setdefault(path, []).append(at)
-        return by_path
+                at_path.setdefault(path, []).append(at)
+        found, asked = {}, at_path.keys() - self.paths  # checkpoints change with every session
+        for one in self.summaries if asked else ():
+            files = [file for file in self.files.get(one.path, ()) if file.state == "there"]
+            watched = {name: file for file in files for name in file.names if name in asked}
+            own, written = at_path.get(one.path, [-1])[0], one.updated_at or 0
+            own = own if own >= 0 and self.steps[own].when >= written else -1
+            touched = dict[str, tuple[NamedFile, history.Change]]()
+            for name, file in watched.items() if one.updated_at is not None else ():
+                steps = (self.steps[at] for at in at_path[name] if at < own or self.steps[at].when > written + GRACE)
+                newest = next((step for step in steps if one.path not in step.paths and step.when > written), None)
+                touched |= {name: (file, newest)} if newest else {}
+            if touched:
+                found[one.path] = (self.steps[own].id if own >= 0 else "", touched)
+        return found
+
+    @fact("the content of the generated files", frozenset())
+    def unchanged(self) -> frozenset[tuple[str, str]]:
+        """Of what is touched, by the checkpoint's own step: what has the content that it had then, under any name."""
+        asked = {(start, name) for start, files in self.touched.values() if start for name in files}
+        return history.read_unchanged(self.context.place.top, sorted(asked))
 
     @cached_property
     def references(self) -> set[str]:

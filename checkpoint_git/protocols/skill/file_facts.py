@@ -8,10 +8,11 @@ from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.terminal_text import join_some, shorten
 from checkpoint_git.disk.discover import Place, is_inside
+from checkpoint_git.git.history.history import read_unchanged
 from checkpoint_git.git.run import clean_env, read_names, run_git
 from checkpoint_git.protocols.document import Document
-from checkpoint_git.protocols.skill.checks import GRACE, find_lost_projects, find_missing_files
-from checkpoint_git.protocols.skill.facts import NamedFile, make_facts
+from checkpoint_git.protocols.skill.checks import find_lost_projects, find_missing_files
+from checkpoint_git.protocols.skill.facts import GRACE, NamedFile, make_facts
 from checkpoint_git.protocols.skill.views import text_field
 
 _MOST_NAMES = 200  # listed files, folders and patterns that git is asked about: it compares each with every file
@@ -91,8 +92,9 @@ def _read_changed(
     here = read_names([*_STATUS, *specs], place.work_tree, env=env)
     newer = {record[3:] for record in here if _is_newer(top, record[3:], instant)}
     words = ["diff", "--name-only", "-z", "--no-renames", "--no-ext-diff", "--no-relative", start, "HEAD", "--", *specs]
-    committed = set(read_names(words, place.work_tree, env=env)) if start else set[str]()
-    return sorted((newer | committed) - {document.path})
+    committed = [(start, name) for name in read_names(words, place.work_tree, env=env)] if start else []
+    changed = {*committed} - (read_unchanged(place.work_tree, committed) if committed else frozenset())
+    return sorted((newer | {name for _, name in changed}) - {document.path})
 
 
 def _is_newer(top: str, name: str, instant: int) -> bool:

@@ -9,8 +9,10 @@ import pytest
 from checkpoint_git.disk.discover import find_place
 from checkpoint_git.git.run import read_names
 from checkpoint_git.protocols.document import Document
+from checkpoint_git.protocols.skill.checks import find_changed_documents
 from checkpoint_git.protocols.skill.facts import make_facts
 from checkpoint_git.protocols.skill.file_facts import read_drift
+from checkpoint_git.protocols.validate import check_document
 from tests.support.repos import GitRepo
 from tests.support.samples import checkpoint
 
@@ -57,3 +59,50 @@ def test_git_is_asked_about_few_of_many_listed_patterns(repo: GitRepo, monkeypat
     document = Document(".checkpoints/build.checkpoint.json", "build", value, None, 0, [])
     read_drift(find_place(str(repo.path)), document, 1_790_000_000, os.environ)
     assert 200 <= max(asked) < 230
+
+
+BODY = "long enough to be recognised\n" * 9
+
+
+def change(repo: GitRepo, how: str) -> str:
+    """The path that the checkpoint lists from then on."""
+    if how == "moved":
+        repo.git("mv", "lib/a.py", "lib/b.py")
+    elif how == "moved and edited":
+        repo.git("mv", "lib/a.py", "lib/b.py")
+        repo.write("lib/b.py", f"{BODY}more\n")
+    elif how == "edited and back":
+        repo.write("lib/a.py", "other\n")
+        repo.commit("edit")
+        repo.write("lib/a.py", BODY)
+    elif how == "removed and back":
+        (repo.path / "lib/a.py").unlink()
+        repo.commit("remove")
+        repo.write("lib/a.py", BODY)
+    else:
+        (repo.path / "lib/a.py").chmod(0o755)
+    repo.commit(how)
+    return "lib/b.py" if how.startswith("moved") else "lib/a.py"
+
+
+@pytest.mark.parametrize("how", ["moved", "moved and edited", "edited and back", "removed and back", "executable"])
+def test_a_listed_file_changed_if_its_content_did_for_doctor_and_resume(repo: GitRepo, how: str) -> None:
+    path, env = ".checkpoints/build.checkpoint.json", {**os.environ, "GIT_COMMITTER_DATE": "@1772400000 +0000"}
+
+    def list_file(name: str) -> str:
+        text = json.dumps(checkpoint(updated_at="2026-03-01T00:00:00Z", context_primer={"generated_files": [name]}))
+        repo.write(path, text)
+        return text
+
+    repo.write("lib/a.py", BODY)
+    list_file("lib/a.py")
+    repo.git("add", "-A")
+    assert repo.run("git", "commit", "-q", "-m", "begin", env=env).returncode == 0
+    text = list_file(change(repo, how))
+    document = check_document(path, text.encode(), now=1_790_000_000)
+    place = find_place(str(repo.path))
+    expected = ["drift/file-changed"] * (how == "moved and edited")
+    facts = make_facts(place, [document], 1_790_000_000, os.environ)
+    assert [one.code for one in find_changed_documents(facts)] == expected
+    found = read_drift(place, document, 1_790_000_000, os.environ)
+    assert [one.code for one in found if one.code == "drift/file-changed"] == expected
