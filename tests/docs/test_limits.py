@@ -44,12 +44,12 @@ _OUR_OWN = {
         "_LONGEST_INDEX",
         "_MAX_STEPS",
     ),
-    "protocols.skill.checks": (
-        "GRACE",
-        "_LONGEST_ITEM",
-    ),
+    "protocols.skill.checks": ("_LONGEST_ITEM",),
     "protocols.skill.edit_completion": ("_MOST_ITEMS",),
-    "protocols.skill.facts": ("_MOST_ASKED",),
+    "protocols.skill.facts": (
+        "GRACE",
+        "_MOST_ASKED",
+    ),
     "protocols.skill.generated_files": ("_MOST_WORDS",),
     "protocols.skill.history": ("_KEPT_VERSIONS",),
     "protocols.skill.names": ("_LONGEST",),

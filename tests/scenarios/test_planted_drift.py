@@ -59,8 +59,6 @@ SAFE = {
     ("driver/inert", ".checkpoints", ""),
     ("hooks/unreachable", ".checkpoints", ""),
 }
-# the file's new name came with a commit after the checkpoint: what is in it may be new too
-RENAMED_SINCE = ("note", "drift/file-changed", "files", f"{FILES}/1")
 BY_NAME = {"drift/project-dir": "moved-away", "drift/blocker-shipped": "unblocked", "content/unreviewed": "unreviewed"}
 
 
@@ -200,7 +198,7 @@ def test_each_kind_is_found_alone_too(drifted: GitRepo) -> None:
 def test_fix_mends_what_is_safe_once_and_for_all(drifted: GitRepo) -> None:
     before = {path.name: path.read_bytes() for path in (drifted.path / ".checkpoints").glob("*.json")}
     first = examine(drifted, "--fix")
-    assert places(first) == sorted([*without(_after_shift(PLANTED), SAFE), RENAMED_SINCE])
+    assert places(first) == without(_after_shift(PLANTED), SAFE)
     after = take_snapshot(drifted.path / ".checkpoints")
     second = examine(drifted, "--fix")
     assert second.outcome.data["fix"]["fixed"] == []
