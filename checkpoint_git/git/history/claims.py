@@ -50,9 +50,10 @@ _BRANCH_TICKET = r"(?<![A-Za-z0-9])(?P<prefix>[A-Za-z][A-Za-z0-9]{1,9})-(?P<numb
 _BRANCH_NUMBER = r"(?i)(?<![A-Za-z0-9])(?:pr|pull|gh)[/-](?P<number>\d{1,9})(?![A-Za-z0-9])"
 
 _UNFINISHED = r"(?i)^(?:\[?(?:wip|draft)\]?\b|fixup!|squash!|amend!|\w+\(wip\))"
-_SUFFIXES = r"(?P<items>(?:\s*\([^()]{1,200}\))+)\s*(?:\[[^\]]{0,40}\]\s*)*\.?$"
+_SUFFIXES = r"(?P<items>(?:\s*[(\uff08][^()\uff08\uff09]{1,200}[)\uff09])+)\s*(?:\[[^\]]{0,40}\]\s*)*\.?$"
 _SUFFIX_ITEM = rf"(?i)^(?:{_CLOSING}:?\s+)?(?:(?:PR|pull request|MR|merge request)\s+)?\S+$"
 _LEADING = r"^(?:\w[\w-]*(?:\([^)]*\))?!?:\s*)?\[?(?P<ticket>[A-Z][A-Z0-9]{1,9}-\d{1,7})\]?(?![\w-])(?P<rest>.*)$"
+_NUMBERED = r"^\[?(?P<ticket>#\d{1,9})\]?(?![\w/-])(?P<rest>.*)$"
 _SCOPE = r"^\w[\w-]*\((?P<ticket>[A-Z][A-Z0-9]{1,9}-\d{1,7})\)!?:(?P<rest>.*)$"
 _TAGGED = r"^(?P<rest>.*\S)\s+\[(?P<ticket>[A-Z][A-Z0-9]{1,9}-\d{1,7})\]$"
 _PARTLY = (
@@ -72,7 +73,7 @@ _NOT_CLOSED = (
 _BETWEEN = rf"(?i)^\s*(?:(?:,|&|and|;)\s*)+(?:the\s+)?(?:{_CLOSING}:?\s+)?(?:(?:issue|ticket|PR)\s+)?$"
 _BEFORE_FIRST = r"(?i)^(?:the\s+)?(?:(?:issues?|tickets?|PRs?)\s+|<|\[)?$"
 _TRAILERS = (
-    r"(?im)^(?:PR-URL|Pull-Request|Merge-Request|Reviewed-on|Merged-PR)\s*:\s*<?(?P<what>\S.*)$|"
+    r"(?im)^(?:PR-URL|Pull[- ]Request|Merge[- ]Request|Reviewed-on|Merged-PR)\s*:\s*<?(?P<what>\S.*)$|"
     r"^See merge request (?P<seen>\S+)\s*$"
 )
 _MAX_TITLE = 1_000  # characters
@@ -160,7 +161,8 @@ def _find_in_title(commit: Commit) -> dict[str, str]:
 def _listed_first(text: str) -> list[Mention]:
     listed, end = [], 0
     for mention in find_mentions(text):
-        if not re.match(_BETWEEN, text[end : mention.start]):
+        between = text[end : mention.start]
+        if not (between.isspace() or re.match(_BETWEEN, between)):  # bors writes "Merge #12 #13"
             break
         listed.append(mention)
         end = mention.end
@@ -202,20 +204,22 @@ def _find_told_by_merge(commit: Commit, subject: str) -> dict[str, str]:
 
 
 def _find_leading_ticket(commit: Commit, subject: str) -> dict[str, str]:
-    """Such as "ABC-12: search", "feat(ABC-12): search", "search [ABC-12]", unless it says that more is to come."""
-    matches = (re.match(pattern, subject) for pattern in (_SCOPE, _LEADING, _TAGGED) if "-" in subject)
-    match = next(filter(None, matches), None)
-    if not match or re.search(_PARTLY, match["rest"]):
+    """Such as "ABC-12: search", "feat(ABC-12): search", "search [ABC-12]", "#12 search", unless it says that more is to
+    come.
+    """
+    patterns = (*(_SCOPE, _LEADING, _TAGGED) * ("-" in subject), *(_NUMBERED,) * subject.startswith(("#", "[#")))
+    match = next(filter(None, (re.match(pattern, subject) for pattern in patterns)), None)
+    if not match or re.search(_PARTLY, match["rest"]) or (subject[0] in "#[" and re.match(_NOT_CLOSED, match["rest"])):
         return {}
     return dict.fromkeys(find_references(match["ticket"]), TICKET_RULE)
 
 
 def _find_suffix(commit: Commit, subject: str) -> dict[str, str]:
     """Such as "search (#12)", "search (ABC-3) (#12)", "search (PR #12, closes ABC-3)"; not "(refs #12)"."""
-    suffixes = re.search(_SUFFIXES, subject[-400:]) if "(" in subject else None
+    suffixes = re.search(_SUFFIXES, subject[-400:]) if "(" in subject or "\uff08" in subject else None
     if not suffixes or _is_unfinished(subject):
         return {}
-    named = [item for item in re.split("[(),]", suffixes["items"]) if re.match(_SUFFIX_ITEM, item.strip())]
+    named = [item for item in re.split("[(),\uff08\uff09]", suffixes["items"]) if re.match(_SUFFIX_ITEM, item.strip())]
     return dict.fromkeys((reference for item in named for reference in find_references(item)), SQUASH_RULE)
 
 

@@ -6,7 +6,7 @@ from checkpoint_git.core import jsontext
 from checkpoint_git.core.clock import read_instant
 from checkpoint_git.core.references import find_references, spell_ranges
 from checkpoint_git.core.terminal_text import join_some
-from checkpoint_git.git.history.claims import CLOSES_RULE
+from checkpoint_git.git.history.claims import CLOSES_RULE, TICKET_RULE
 from checkpoint_git.git.history.evidence import Evidence
 from checkpoint_git.git.history.history import read_versions
 from checkpoint_git.protocols.skill.document_summary import DocumentSummary
@@ -56,8 +56,9 @@ def judge_texts(
 
 
 def find_closed(merged: Merged) -> list[str]:
-    """What commits closed as issues: to fix, implement or close one of these is done."""
-    return [reference for reference, evidence in merged.items() if evidence.rule == CLOSES_RULE]
+    """What commits closed as issues, or are about by number: to fix, implement or close one of these is done."""
+    rules = (CLOSES_RULE, TICKET_RULE)
+    return [one for one, found in merged.items() if found.rule in (rules if "#" in one else rules[:1])]
 
 
 def judge_action(text: str, merged: Merged) -> Proof | None:

@@ -36,6 +36,7 @@ def merged_by(subject: str, body: str = "", parents: int = 1) -> set[str]:
         ("Merge GH-12", 2, {"#12"}),
         ("Merge MR !12", 2, {"!12"}),
         ("Land the search rewrite, #12", 2, {"#12"}),
+        ("Merge #12 #13 #14", 2, {"#12", "#13", "#14"}),
     ],
 )
 def test_the_subject_of_a_merge_commit_is_a_claim(subject: str, parents: int, references: set[str]) -> None:
@@ -53,6 +54,7 @@ def test_the_subject_of_a_merge_commit_is_a_claim(subject: str, parents: int, re
         ("feat: search (!12)", {"!12"}),
         ("feat: search (#12) [skip ci]", {"#12"}),
         ("fix: again (#12) (#15)", {"#12", "#15"}),
+        ("\u4fee\u590d\u767b\u5f55\uff08#12\uff09", {"#12"}),
     ],
 )
 def test_the_suffix_of_a_squash_merge_is_a_claim(subject: str, references: set[str]) -> None:
@@ -72,6 +74,11 @@ def test_a_subject_about_a_ticket_claims_it(subject: str) -> None:
     assert merged_by(subject) == {"ABC-3"}
 
 
+@pytest.mark.parametrize("subject", ["#12 search", "#12: search", "[#12] search", "#12 - search"])
+def test_a_subject_that_begins_with_a_number_claims_it(subject: str) -> None:
+    assert merged_by(subject) == {"#12"}
+
+
 @pytest.mark.parametrize(
     ("body", "references"),
     [
@@ -83,6 +90,7 @@ def test_a_subject_about_a_ticket_claims_it(subject: str) -> None:
         ("text\n\nPR-URL: https://github.com/acme/app/pull/12\nReviewed-By: Ada", {"acme/app#12"}),
         ("See merge request acme/app!12", {"acme/app!12"}),
         ("Pull-Request: #12", {"#12"}),
+        ("Merge request: !12", {"!12"}),
         ("Pull-Request: https://bitbucket.org/acme/app/pull-requests/12", {"acme/app#12"}),
         ("Closes-Bug: #12\nRelated-Bug: #13\nPartial-Bug: #14", {"#12"}),
         ("See merge request acme/tools/app!12", {"acme/tools/app!12"}),
@@ -107,6 +115,9 @@ def test_the_title_below_a_merge_commit_names_its_ticket() -> None:
         ("WIP: search (#12)", "", 1),
         ("fixup! search (#12)", "", 1),
         ("ABC-3: part 1 of search", "", 1),
+        ("#12: part 1 of search", "", 1),
+        ("#12 regression in the parser", "", 1),
+        ("#12-search", "", 1),
         ("ABC-3: start the search", "", 1),
         ("search as in ABC-3", "", 1),
         ("Merge branch 'main' into feature/ABC-3-search", "", 2),
