@@ -20,7 +20,7 @@ PRIMER = {
     "user_preferences": "User preferences",
 }
 QUESTION = "Continue from here, restart, or show the full checkpoint?"
-LOOK_AFTER = DAY  # seconds since the last write, from when on the listed files are looked at
+LOOK_AFTER = DAY  # seconds since the last write, from when on it is asked what changed
 
 
 class Answer(NamedTuple):

@@ -23,6 +23,7 @@ Describe = Callable[[Document, dict[str, Any]], str]  # a blocker
 _FEW = 64  # checkpoints that are kept whole; of more, the one to go on with is read again
 _MOST_LISTED = 100  # listed files looked at
 _NO_PATH = r"[*?\[{\0\s]"  # signs of patterns and sentences, which are listed too
+LOST = ("renamed", "deleted")  # fates that a commit decided; what is not there yet may be about to be written
 _FATES = {"renamed": " (now {0.detail})", "deleted": " (deleted in {0.told})"}
 _PLAIN = "in progress"  # the reason of what just goes on
 _SHORT, _MIDDLE, _LONG = 120, 240, 600  # letters
@@ -49,14 +50,14 @@ def summarize_for_session(question: Question) -> Summary:
     context = find_context(resumed, shipped.find_action)
     age = views.find_age((resumed and resumed.value) or {}, now)
     listed, is_old = context.primer["generated_files"], age is not None and age > LOOK_AFTER
-    gone = _find_gone(place, resumed, listed, now) if resumed and is_old else []
+    gone = _find_gone(place, resumed, listed, now, is_old=is_old) if resumed else []
     told = brief(documents, queue, plan, context, gone, now, shipped.find_proposal)
     elsewhere = _listed("Other work trees or branches are ahead of this one", ahead, 3)
     return told._replace(lines=[*told.lines, *elsewhere, *filter(None, [left])])
 
 
-def _find_gone(place: Place, document: Document, listed: Sequence[str], now: int) -> list[str]:
-    if not any(_may_be_gone(place, entry) for entry in listed[:_MOST_LISTED]):
+def _find_gone(place: Place, document: Document, listed: Sequence[str], now: int, *, is_old: bool) -> list[str]:
+    if not may_miss_files(place, listed):
         return []
     # for an hour git says the same of them, while HEAD, the index and the ignore rules are as they were
     git_dir = place.git_dir or ""
@@ -66,14 +67,15 @@ def _find_gone(place: Place, document: Document, listed: Sequence[str], now: int
     above = {one for path in full for one in folders_upward(os.path.dirname(path), place.top)}
     marks = [f"{git_dir}/index", shared_path(place.top, "info/exclude"), os.path.expanduser("~/.gitconfig")]
     marks += [f"{settings}/git/config", f"{settings}/git/ignore", *sorted(f"{folder}/.gitignore" for folder in above)]
-    words = [str(now // HOUR), head, *map(mark_file, marks), place.root, document.path, *absent]
+    words = [str(now // HOUR), str(is_old), head, *map(mark_file, marks), place.root, document.path, *absent]
     cache, rules = f"{git_dir}/checkpoint/gone.json", make_digest(words, (document.text or "").encode())
     found = load_cache(cache, rules) if head else None
     if not isinstance(found, list):
         from checkpoint_git.protocols.skill.facts import make_facts  # git is asked, as for the doctor
 
         files = make_facts(place, [document], 0, os.environ).files.get(document.path, ())
-        gone = [file for file in files if file.state == "missing" and file.fate not in ("ignored", "cut")]
+        fates = (*LOST, "uncommitted", "unknown", "") if is_old else LOST
+        gone = [file for file in files if file.state == "missing" and file.fate in fates]
         found = [file.path + _FATES.get(file.fate, "").format(file) for file in gone]
         if head:
             write_cache(cache, rules, found)
@@ -85,6 +87,11 @@ def _list_absent(place: Place, listed: Sequence[str]) -> list[str]:
 
     paths = (path for entry in listed for reading in find_readings(entry) for path in reading)
     return [path for path in paths if not any(os.path.lexists(f"{base}/{path}") for base in {place.root, place.top})]
+
+
+def may_miss_files(place: Place, listed: Sequence[str]) -> bool:
+    """Whether it is worth asking for them. listed: entries of generated_files."""
+    return any(_may_be_gone(place, entry) for entry in listed[:_MOST_LISTED])
 
 
 def _may_be_gone(place: Place, entry: str) -> bool:

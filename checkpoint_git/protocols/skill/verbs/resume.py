@@ -74,10 +74,21 @@ def resume(place: Place, skill: str, now: int, env: Mapping[str, str]) -> Resume
     plan = resume_brief.plan_resume(document, skill, now, lambda _, text: shipped.get(text))
     drift = [*resume_brief.find_contradictions(document), *findings]
     age = views.find_age(value, now)
-    if age is not None and age > resume_brief.LOOK_AFTER and plan.decision != "complete":
+    if plan.decision != "complete" and age is not None and age > resume_brief.LOOK_AFTER:
         from checkpoint_git.protocols.skill.file_facts import read_drift
 
         drift += read_drift(place, document, now, env)
+    elif plan.decision != "complete":
+        from checkpoint_git.protocols.skill.session_brief import LOST, may_miss_files
+
+        if may_miss_files(place, [*map(views.listed_path, views.read_primer(value, "generated_files"))]):
+            from checkpoint_git.protocols.skill.checks import find_missing_files
+            from checkpoint_git.protocols.skill.facts import make_facts
+
+            facts = make_facts(place, [document], now, env)
+            files = [one for one in facts.files.get(document.path, ()) if one.fate in LOST or one.state == "there"]
+            facts.files = {document.path: files}
+            drift += [*find_missing_files(facts), *facts.context.troubles]
     if drift:
         from checkpoint_git.protocols.check import locate_all
 

@@ -202,8 +202,19 @@ def test_a_name_that_no_skill_can_have_is_refused(project: Path, name: str) -> N
 # the files
 
 
-def test_within_a_day_no_file_is_looked_at(project: Path) -> None:
-    assert run_verb(resume, "build", cwd=project).outcome.findings == []
+def test_within_a_day_only_what_a_commit_moved_or_deleted_is_told(repo: GitRepo) -> None:
+    repo.write("docs/plan.md", "the plan, long enough to be recognised\n" * 9)
+    repo.write("docs/old.md", "old\n")
+    repo.write(FILE, checkpoint_text(**listing("docs/plan.md", "docs/old.md", "docs/next.md")))
+    repo.commit()
+    assert run_verb(resume, "build", cwd=repo.path).outcome.findings == []
+    repo.git("mv", "docs/plan.md", "plan.md")
+    repo.git("rm", "-q", "docs/old.md")
+    repo.commit()
+    said = messages(run_verb(resume, "build", cwd=repo.path))
+    assert "docs/plan.md is now called plan.md" in said
+    assert "docs/old.md was deleted in" in said
+    assert "docs/next.md" not in said
 
 
 def test_files_and_folders_that_vanished_are_told_after_a_day(repo: GitRepo) -> None:
