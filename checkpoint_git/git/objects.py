@@ -238,11 +238,9 @@ def find_commit(cwd: str, rev: str, env: Env = None) -> str:
     return ""
 
 
-def read_tree(
-    cwd: str, tree: str, env: Env = None, paths: Sequence[str] = (), *, inside: bool = True
-) -> dict[str, Entry]:
-    """paths: literal, of files or folders; none of them means all. inside: the files in folders, in place of these."""
-    words = ["--literal-pathspecs", "ls-tree", *["-r"] * inside, "-z", "--full-tree", tree, "--", *paths]
+def read_tree(cwd: str, tree: str, env: Env = None, paths: Sequence[str] = ()) -> dict[str, Entry]:
+    """paths: literal, of files or folders; none of them means all."""
+    words = ["--literal-pathspecs", "ls-tree", "-r", "-z", "--full-tree", tree, "--", *paths]
     return {path: Entry(mode, blob) for (mode, _, blob), path in _list_files(words, cwd, env)}
 
 

@@ -2,21 +2,15 @@
 
 import os
 import re
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from fnmatch import translate
 from stat import S_ISDIR, S_ISLNK
 from typing import Literal, NamedTuple
 
-from checkpoint_git.git.history.history import (
-    find_renamed_folders,
-    fits,
-    fixed_part,
-    folders_of,
-    is_shallow,
-    read_removals,
-)
+from checkpoint_git.git.history import history
+from checkpoint_git.git.history.history import fits, fixed_part, folders_of, is_shallow
 from checkpoint_git.git.history.log import has_commits
-from checkpoint_git.git.objects import GITLINK, diff_index, read_tree
+from checkpoint_git.git.objects import diff_index, read_tree
 from checkpoint_git.git.run import clean_env, read_names
 from checkpoint_git.git.worktree import read_ignored
 
@@ -30,7 +24,6 @@ _MAX_WALK = 1_000_000  # folder entries that are looked at for all patterns; wha
 _MOST_PATTERNS = 100  # that are looked for; the rest counts as there
 _MAX_FOLLOWED = 5  # renames in a row
 _DEEPEST = 100  # folders of a path that are looked at one by one
-_MOST_FOLDERS = 1_000  # that may be submodules
 _FEW = 100  # paths that git itself looks for; more of them it compares one by one with every name it has
 
 
@@ -149,11 +142,14 @@ class Lookup:
 
 def read_fates(top: str, paths: Sequence[str], known: dict[str, str] | None = None) -> dict[str, Fate]:
     """Of paths, relative to top, that are gone; what is only not checked out is left out. known: see read_removals."""
-    env, is_born = clean_env(os.environ), bool(paths) and has_commits(top)
-    homes = _find_submodules(top, paths, env) if is_born and os.path.lexists(f"{top}/.gitmodules") else {}
-    # another repository has their history
-    fates = {path: Fate("") for path, home in homes.items() if os.path.lexists(f"{top}/{home}/.git")}
-    if not (paths := [path for path in paths if path not in homes]):
+    env, fates, is_born = clean_env(os.environ), dict[str, Fate](), bool(paths) and has_commits(top)
+    if paths and os.path.lexists(f"{top}/.gitmodules"):
+        words = ["config", "-z", "--file", ".gitmodules", "--get-regexp", r"\.path$"]
+        links = {record.partition("\n")[2] for record in read_names(words, top, env=env, check=False)}
+        homes = {path: home for path in paths for home in folders_of(path) if home in links}
+        fates = {path: Fate("") for path, home in homes.items() if os.path.lexists(f"{top}/{home}/.git")}
+        paths = [path for path in paths if path not in homes]  # another repository has their history
+    if not paths:
         return fates
     few = [fixed_part(path) for path in paths]
     few = few if len(paths) <= _FEW and all(few) else []
@@ -169,7 +165,7 @@ def read_fates(top: str, paths: Sequence[str], known: dict[str, str] | None = No
     sparse.update({folder for name in sparse for folder in folders_of(name)})
     held = [path for path in paths if _is_among(path, kept) and not _is_among(path, sparse)]
     staged = {("", one.came_from): one.path for one in diff_index(top, "HEAD", env=env, renames=True)} if held else {}
-    staged |= find_renamed_folders(staged, {("", path.rstrip("/")) for path in held} - staged.keys())
+    staged |= history.find_renamed_folders(staged, {("", path.rstrip("/")) for path in held} - staged.keys())
     for path in held:
         new = staged.get(("", path.rstrip("/")), "")
         new = f"{new}/" if new and path.endswith("/") else new
@@ -178,18 +174,6 @@ def read_fates(top: str, paths: Sequence[str], known: dict[str, str] | None = No
     if unknown and is_shallow(top):
         fates.update(dict.fromkeys(unknown, Fate("cut")))
     return {path: fate for path, fate in fates.items() if not _is_among(path, sparse)}
-
-
-def _find_submodules(top: str, paths: Sequence[str], env: Mapping[str, str]) -> dict[str, str]:
-    """Which paths are in one, and in which."""
-    above = {path: list(folders_of(path)) for path in paths}
-    folders = sorted({folder for each in above.values() for folder in each})[:_MOST_FOLDERS]
-    found = read_tree(top, "HEAD", env, folders, inside=False) if folders else {}
-    homes = (
-        (path, next((one for one in each if one in found and found[one].mode == GITLINK), ""))
-        for path, each in above.items()
-    )
-    return {path: home for path, home in homes if home}
 
 
 def _is_among(path: str, names: set[str]) -> bool:
@@ -201,7 +185,7 @@ def _read_removed(top: str, paths: Sequence[str], known: dict[str, str] | None) 
     fates: dict[str, Fate] = {}
     names = {path: path for path in paths}
     for _ in range(_MAX_FOLLOWED):
-        removals = read_removals(top, sorted(set(names.values())), known)
+        removals = history.read_removals(top, sorted(set(names.values())), known)
         following: dict[str, str] = {}
         for path, name in names.items():
             removal = removals.get(name.rstrip("/"))

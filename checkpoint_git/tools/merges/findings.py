@@ -66,36 +66,27 @@ class AuditedMerge(NamedTuple):
         return [hit for file in self.files for hit in file.hits]
 
 
-# kind -> (what a merge to come does, what one that was made did)
-_DOES: dict[Kind, tuple[str, str]] = {
-    "conflict": ("stops here", "stopped here"),
-    "not-json": ("makes no JSON", "left no JSON"),
-    "duplicate-key": ("writes a key twice", "wrote a key twice"),
-    "lost": ("loses an entry", "lost an entry"),
-    "duplicated": ("duplicates an entry", "duplicated an entry"),
-    "mixed-up": ("mixes up two records", "mixed up two records"),
-    "undecided": ("decides without asking", "decided without asking"),
-    "differs": ("differs from the rules", "differed from the rules"),
+# kind -> what a merge to come does, what one that was made did, what it means
+_KINDS: dict[Kind, tuple[str, str, str]] = {
+    "conflict": ("stops here", "stopped here", "a text merge conflicts in this checkpoint"),
+    "not-json": ("makes no JSON", "left no JSON", "what came out of the merge is not JSON"),
+    "duplicate-key": ("writes a key twice", "wrote a key twice", "a key is in one object twice; most readers drop one"),
+    "lost": ("loses an entry", "lost an entry", "an entry that a side had is gone"),
+    "duplicated": ("duplicates an entry", "duplicated an entry", "an entry is there twice"),
+    "mixed-up": ("mixes up two records", "mixed up two records", "one record holds parts of two"),
+    "undecided": ("decides without asking", "decided without asking", "both sides changed what belongs together"),
+    "differs": ("differs from the rules", "differed from the rules", "the merge rules make something else of it"),
 }
-# kind -> (code, what it means)
-CODES: dict[Kind, tuple[str, str]] = {
-    "conflict": ("merge/conflict", "a text merge conflicts in this checkpoint"),
-    "not-json": ("merge/not-json", "what came out of the merge is not JSON"),
-    "duplicate-key": ("merge/duplicate-key", "a key appears twice in one object; most readers drop one of them"),
-    "lost": ("merge/lost-entry", "an entry that a side had is gone"),
-    "duplicated": ("merge/duplicated", "an entry is there twice"),
-    "mixed-up": ("merge/mixed-up", "one record holds parts of two that do not belong together"),
-    "undecided": ("merge/undecided", "both sides changed what belongs together, and no decision was made"),
-    "differs": ("merge/differs", "the result differs from what the merge rules make of the same versions"),
-}
+CODES: dict[Kind, str] = {kind: f"merge/{'lost-entry' if kind == 'lost' else kind}" for kind in _KINDS}
 NOT_AUDITED = "merge/not-audited"
 NOT_REPAIRED = "merge/not-repaired"
 
 
 def list_rules() -> list[Rule]:
-    hint = "checkpoint audit explain shows the whole merge"
+    shown = "checkpoint audit explain shows the whole merge"
+    rules = [Rule(CODES[kind], "error", meaning, shown) for kind, (_, _, meaning) in _KINDS.items()]
     return [
-        *(Rule(code, "error", meaning, hint) for code, meaning in CODES.values()),
+        *rules,
         Rule(NOT_AUDITED, "warning", "a merge that cannot be checked in this clone", "git fetch --unshallow"),
         Rule(NOT_REPAIRED, "warning", "harm of a merge that could not be repaired automatically", "fix it by hand"),
     ]
@@ -123,7 +114,7 @@ def find_hit_findings(event: Event, hits: list[Hit], hint: str) -> list[Finding]
     for hit in hits:
         counts[hit.path, hit.kind, hit.meant] += 1
         if counts[hit.path, hit.kind, hit.meant] <= MOST_TOLD:
-            code, (does, did) = CODES[hit.kind][0], _DOES[hit.kind]
+            code, (does, did, _) = CODES[hit.kind], _KINDS[hit.kind]
             meant = "; it seems to be meant" if hit.meant else ""
             message = f"{name} {did if event.commit else does}: {hit.said}{meant}"
             found.append(Finding(code, _level(hit.meant), message, hit.path, hit.where, hit.line, hint=hint))
