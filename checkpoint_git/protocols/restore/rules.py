@@ -86,10 +86,8 @@ def is_plain_path(path: str) -> bool:
 
 
 # A connection to PostgreSQL: what it is made of -> the variable by which the client programs learn it.
-CONNECTION = {
-    **{name: f"PG{name.upper()}" for name in ("host", "port", "user", "sslmode", "sslrootcert", "sslcert", "sslkey")},
-    "dbname": "PGDATABASE",
-}
+_PLAIN = ("host", "port", "user", "sslmode", "sslrootcert", "sslcert", "sslkey")
+CONNECTION = {**{name: f"PG{name.upper()}" for name in _PLAIN}, "dbname": "PGDATABASE"}
 
 
 def is_connection(value: Any) -> bool:
