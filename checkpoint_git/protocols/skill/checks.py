@@ -111,7 +111,12 @@ def find_stale_work(facts: SkillFacts) -> Iterator[Finding]:
 @check("drift/stale-blocked", "warning", remedy="ask for the decision again")
 def find_stale_blocks(facts: SkillFacts) -> Iterator[Finding]:
     """Blocked for more than 3 days."""
-    for finding, summary in _find_stale(facts, "blocked", "blocked checkpoints"):
+    is_told = "drift/blocker-shipped" in facts.context.codes  # that it can go on says more
+    told = (
+        {each.path for each in find_shipped_resolutions(facts)} if is_told and any(facts.find_aged("blocked")) else ()
+    )
+    stale = (one for one in _find_stale(facts, "blocked", "blocked checkpoints") if one[1].path not in told)
+    for finding, summary in stale:
         answers = (line for _, line in find_answers(summary.skill, facts.read_value(summary.path)))
         command = next(answers, _update(summary, "--status=in_progress"))
         yield finding._replace(hint=f"ask for the decision again; once it is made: {command}")

@@ -258,6 +258,17 @@ def test_an_open_blocker_whose_resolution_is_merged_is_told_and_a_resolved_one_n
     assert places(told) == [("warning", "/blockers/0/proposed_resolution")]
 
 
+def test_blocked_work_whose_blocker_is_merged_is_not_told_as_stale_too() -> None:
+    blocker = {"id": "b1", "description": "x", "needs": "external_dep", "proposed_resolution": "Merge #12"}
+    documents = [document(status="blocked", blockers=[blocker])]
+    both = ("drift/stale-blocked", "drift/blocker-shipped")
+    context = world(THEN + 9 * DAY, documents, both, merged=MERGED, proofs={PATH: MERGED})
+    assert found(checks.find_stale_blocks, context) == []
+    assert len(found(checks.find_shipped_resolutions, context)) == 1
+    alone = world(THEN + 9 * DAY, documents, both[:1], merged=MERGED, proofs={PATH: MERGED})
+    assert len(found(checks.find_stale_blocks, alone)) == 1
+
+
 def test_an_action_that_asks_for_two_merges_is_one_finding_that_names_both() -> None:
     actions = ["Merge #12, then review and land ABC-7", "Write"]
     (finding,) = found(checks.find_shipped_actions, world(documents=[document(next_actions=actions)], merged=MERGED))
