@@ -25,8 +25,7 @@ _EXAMPLES = ("", " next", ' update build --next+="Write the first test"')
 
 
 def overview(program: str, every: bool = False) -> str:
-    shown = TOPICS if every else GROUPS
-    lists = "".join(f"\n{title}:\n{_list(verbs)}" for title, verbs in shown.items())
+    lists = "".join(f"\n{title}:\n{_list(verbs)}" for title, verbs in (TOPICS if every else GROUPS).items())
     more = "" if every else f"More: {program} help --all, or {program} help TOPIC: {', '.join(TOPICS)}\n"
     text = (
         f"usage: {program} [COMMAND] [OPTIONS]\n\n"

@@ -359,8 +359,7 @@ def rewrite(node: Node, value: "Any") -> str:
 
 def render(value: "Any") -> str:
     """Two-space JSON with a final newline; numbers may be tokens or Python numbers."""
-    writer = Writer(Node("", 0, 0, 0, None, None))
-    return writer.pick(Fresh(to_tokens(value)), "", OURS) + "\n"
+    return Writer(Node("", 0, 0, 0, None, None)).pick(Fresh(to_tokens(value)), "", OURS) + "\n"
 
 
 def _plan_rewrite(node: "Node | None", value: "Any") -> "Any":
@@ -393,8 +392,7 @@ def _match_items(members: "list[Node]", values: "list[Any]") -> "list[tuple[Node
             if member is not None:
                 rest = rest[rest.index(member) + 1 :]
             continued.append(member)
-    matched = [*members[:head], *continued, *members[len(members) - tail :]]
-    return list(zip(matched, values, strict=True))
+    return list(zip([*members[:head], *continued, *members[len(members) - tail :]], values, strict=True))
 
 
 def shared_ends(lists: "Sequence[Sequence[Any]]") -> "tuple[int, int]":

@@ -29,8 +29,7 @@ class Arrival(NamedTuple):
 
 
 def parse_received(text: str) -> list[Received]:
-    words = (line.split(" ", 2) for line in text.split("\n"))
-    return [Received(*three) for three in words if len(three) == 3]
+    return [Received(*three) for three in (line.split(" ", 2) for line in text.split("\n")) if len(three) == 3]
 
 
 # It runs inside git's own hook, so the quarantine's variables reach every git that it starts. A whole push costs the

@@ -160,8 +160,7 @@ def _order_by_pairs(
     pairs = ((ours | theirs) - free) | {(item, other) for item, other in free if (other, item) in base}
     left, sorted_items = list(order), []
     while left:
-        ready = (item for item in left if not any((other, item) in pairs for other in left))
-        item = next(ready, _NOTHING)
+        item = next((item for item in left if not any((other, item) in pairs for other in left)), _NOTHING)
         if item is _NOTHING:
             return None
         left.remove(item)

@@ -63,8 +63,7 @@ def _begins(code: str, start: str) -> bool:
 def rank(finding: Finding) -> tuple[int, int]:
     """The smaller, the more it matters."""
     order = next((at for at, start in enumerate(_ORDER) if _begins(finding.code, start)), _ORDER.index(""))
-    is_first = any(_begins(finding.code, each) for each in _SETUP)
-    return 0 if is_first else LEVELS.index(finding.level), order
+    return 0 if any(_begins(finding.code, each) for each in _SETUP) else LEVELS.index(finding.level), order
 
 
 def _fold_group(group: Sequence[Finding], singly: int, name_all: Callable[[str], str]) -> Iterator[tuple[Finding, int]]:

@@ -61,8 +61,7 @@ def write_repair(site: Site, contents: Mapping[str, bytes], message: str, env: E
 
 def read_repaired(cwd: str, rev: str) -> list[str]:
     """The merges that a commit says it repaired, by their full ids; [] for any other commit."""
-    data = read_blob(cwd, read_commit(cwd, rev)) or b""
-    message = data.partition(b"\n\n")[2].decode("utf-8", "replace")
+    message = (read_blob(cwd, read_commit(cwd, rev)) or b"").partition(b"\n\n")[2].decode("utf-8", "replace")
     return list(dict.fromkeys(_TRAILERS.findall(message.rstrip("\n").rpartition("\n\n")[2])))
 
 

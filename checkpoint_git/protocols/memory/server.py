@@ -107,8 +107,7 @@ def _try(transport: Transport, home: layout.Home, invocation: Invocation, data: 
 
 def repair_graph(args: argparse.Namespace, invocation: Invocation) -> Outcome | None:
     """Moves a broken graph aside and keeps its readable lines, after asking; None where the file is sound."""
-    settings = graph.read_settings(invocation.cwd, args.entity)
-    path = graph.find_graph(settings, invocation.env)
+    path = graph.find_graph(graph.read_settings(invocation.cwd, args.entity), invocation.env)
     lines = read_lines(path) if path else []
     plan = plan_repair(lines)
     if not plan.faults:

@@ -235,8 +235,7 @@ def _load(args: argparse.Namespace, invocation: Invocation) -> Outcome:
         if choice == "resume":
             position = _find_position(invocation.cwd) or "no commit"
             noted = {"resumed_at": write_instant(invocation.now), "resumed_on": position}
-            keep = graph.make_keep(invocation)
-            saved = store.update_checkpoint(transport, home, noted, invocation.now, keep)
+            saved = store.update_checkpoint(transport, home, noted, invocation.now, graph.make_keep(invocation))
             findings += graph.find_copy(saved.copy, entity.name)
             data |= {"fields": saved.fields, "resumed": True, "options": []}
             next_action = shorten(saved.fields.get("next_action", "no next action is recorded"), _WIDTH)

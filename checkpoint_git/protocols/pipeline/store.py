@@ -109,8 +109,7 @@ def list_names(base: str, ticket_id: str, run_id: str, skipped: list[Skipped]) -
 
 def _list_folder(base: str, folder: str, skipped: list[Skipped]) -> list[str]:
     path = os.path.join(base, folder)
-    linked = os.path.islink(path) or os.path.islink(os.path.dirname(path))
-    if linked and not is_inside(path, base):
+    if (os.path.islink(path) or os.path.islink(os.path.dirname(path))) and not is_inside(path, base):
         skipped.append(Skipped(folder, "it is a symbolic link that leads out of the base"))
         return []
     try:

@@ -97,8 +97,7 @@ class Action(NamedTuple):
 
 def answer(args: Namespace, invocation: Invocation) -> Answer:
     action = ACTIONS[args.action]
-    base = store.find_base(args.base, invocation.cwd, invocation.env)
-    reply = action.act(Request(args, base, invocation))
+    reply = action.act(Request(args, store.find_base(args.base, invocation.cwd, invocation.env), invocation))
     return Answer(_document(reply), 0 if reply.success else 1)
 
 
@@ -145,8 +144,7 @@ def _read(request: Request) -> Reply:
 
 
 def _validate(request: Request) -> Reply:
-    args = request.args
-    phase = records.check_phase(args.phase)
+    phase = records.check_phase(request.args.phase)
     record = request.compare(
         records.read_newest(request.run, phase, request.invocation.now, attempt=request.attempt).record
     )

@@ -75,8 +75,7 @@ def write_entry(entry: Entry) -> dict[str, Any]:
         value["mode"] = f"{entry.mode:04o}"
     if entry.kind in ("file", "link"):
         value.update(size=entry.size, sha256=entry.sha256)
-    more = {"blob": entry.blob, "twin": entry.twin}
-    return {**value, **{key: text for key, text in more.items() if text}}
+    return {**value, **{key: text for key, text in {"blob": entry.blob, "twin": entry.twin}.items() if text}}
 
 
 def read_entry(value: Mapping[str, Any]) -> Entry:

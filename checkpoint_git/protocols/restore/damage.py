@@ -59,8 +59,7 @@ def _check_content(location: Location, manifest: Manifest, damaged: Sequence[str
 
 def find_unlogged(workspace: Workspace) -> Iterator[Manifest]:
     """The points of this work tree that the log lacks: it was removed, or its newest lines were."""
-    made = read_log(workspace.root).made
-    known = {*layout.list_ids(workspace.base)} - made.keys()
+    known = {*layout.list_ids(workspace.base)} - read_log(workspace.root).made.keys()
     for manifest in filter(None, (store.load_manifest(workspace, point) for point in sorted(known))):
         if not manifest.trouble and store.is_of_work_tree(workspace, manifest):
             yield manifest

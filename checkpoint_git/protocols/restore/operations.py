@@ -144,8 +144,7 @@ def _load_usable(workspace: Workspace, word: str, wanted: rollback.Wanted, leave
     if state == "dropped":
         raise CheckpointError(f"{point} was dropped", "`checkpoint restore-point list` shows the others")
     if state == "expired" and not leave.expired:
-        message = f"{point} expired at {value['expires_at']}"
-        raise CheckpointError(message, "--force rolls back to it anyway")
+        raise CheckpointError(f"{point} expired at {value['expires_at']}", "--force rolls back to it anyway")
     if manifest.trouble:
         return manifest  # the rollback refuses it
     if not store.is_of_work_tree(workspace, manifest) and not leave.here:

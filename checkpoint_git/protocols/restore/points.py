@@ -375,8 +375,7 @@ def restore_entries(
     holding = [entry for entry in entries if entry.kind in ("file", "link") and not entry.twin]
     with file_writes.workshop(location.folder) as work_folder:
         file_writes.make_folders(target, folders)
-        kept = file_mechanisms.read_contents(kind, location, holding)
-        for entry, content in zip(holding, kept, strict=True):
+        for entry, content in zip(holding, file_mechanisms.read_contents(kind, location, holding), strict=True):
             if content is None:
                 message = f"the content of {escape_controls(entry.path)} is lost"
                 raise file_mechanisms.LostError(message, "verify the point")

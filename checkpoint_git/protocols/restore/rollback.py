@@ -220,8 +220,7 @@ def _change_files(job: _Job, plan: Plan) -> None:
     # each path only while it is as it was planned with
     root = job.workspace.root
     watch = Watch(root, plan.found)
-    other_kinds = sorted((one.path for one in plan.restore if one.how == "kind"), reverse=True)
-    for path in [*plan.remove, *other_kinds]:
+    for path in [*plan.remove, *sorted((one.path for one in plan.restore if one.how == "kind"), reverse=True)]:
         file_writes.remove_path(root, path, watch.check)
         watch.forget(path)
     wanted = {one.path for one in plan.restore}

@@ -70,8 +70,7 @@ def _git(words: list[str], cwd: str, env: dict[str, str], must: bool = False) ->
     """What git prints; "" where it fails, if it need not work. subprocess would cost more than git."""
     source, target = os.pipe()
     actions = [(os.POSIX_SPAWN_OPEN, number, os.devnull, os.O_RDWR, 0) for number in (0, 2)]
-    settings = [word for setting in _QUIET for word in ("-c", setting)]
-    spawned = ["git", "-C", cwd, *settings, *words]
+    spawned = ["git", "-C", cwd, *[word for setting in _QUIET for word in ("-c", setting)], *words]
     pid = os.posix_spawnp("git", spawned, env, file_actions=[*actions, (os.POSIX_SPAWN_DUP2, target, 1)])
     os.close(target)
     with open(source, "rb") as stream:

@@ -271,8 +271,7 @@ def remove_folder(base: str, point: str) -> None:
 
 def clear_unfinished(workspace: Workspace) -> None:
     """What killed processes left: half-made points, and files beside those that they were about to replace."""
-    copies = os.path.join(workspace.root, layout.FOLDER)
-    for base in dict.fromkeys((workspace.base, copies)):
+    for base in dict.fromkeys((workspace.base, os.path.join(workspace.root, layout.FOLDER))):
         if not os.path.islink(base):
             _remove_unfinished(workspace, base)
             for folder in (base, *(layout.point_folder(base, point) for point in layout.list_ids(base))):

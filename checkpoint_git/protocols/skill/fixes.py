@@ -193,8 +193,7 @@ def _resolve_blockers(value: dict[str, Any], found: list[Finding], facts: FixFac
         blocker = blockers[at]
         if not isinstance(blocker, dict) or not views.is_open(blocker):
             continue
-        text = views.text_field(blocker, "proposed_resolution")
-        if reference := find_resolution(text, facts.merged):
+        if reference := find_resolution(views.text_field(blocker, "proposed_resolution"), facts.merged):
             evidence = facts.merged[reference]
             end = close_blocker(value, blocker, evidence.when)
             blocker["evidence"] = str(evidence)

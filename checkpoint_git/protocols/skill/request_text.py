@@ -195,8 +195,7 @@ def split_clauses(words: list[str], joint: str) -> Iterator[Clause]:
     for at, word in enumerate(words):
         if not in_gate and at and phrase_at(words, at, terms.GATES):
             in_gate = True
-        parts = at and _parts(words, at, in_gate=in_gate)
-        if parts:
+        if at and _parts(words, at, in_gate=in_gate):
             if any(each not in terms.JOINTS for each in clause):
                 yield Clause(clause, gate, joint)
                 joint = "and"

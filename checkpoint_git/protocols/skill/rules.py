@@ -102,8 +102,7 @@ def _check_header(value: dict[str, Any], now: int) -> list[Finding]:
             found.append(make_error("skill/updated-before-created", message, "/updated_at", hint))
         if changed and changed[0] > now + DAY:
             message = f"updated_at is {quote(updated)}, and now is {write_instant(now)}: it is in the future"
-            ahead = made is not None and made[0] > now
-            too = f" --created_at={write_instant(now)}" if ahead else ""
+            too = f" --created_at={write_instant(now)}" if (made is not None and made[0] > now) else ""
             hint = advise("if a clock was wrong, set it", "/updated_at", f"={write_instant(now)}{too}")
             found.append(make_warning("skill/updated-in-future", message, "/updated_at", hint))
     for key in _OPTIONAL_INSTANTS:
@@ -157,8 +156,7 @@ def _check_instant(text: Any, where: str, level: Level) -> list[Finding]:
         return []
     message = f"{name} is {quote(text)}: in local time"
     fraction = f".{instant[1]}" if instant[1] else ""
-    change = f"={write_instant(instant[0])[:-1]}{fraction}Z"
-    hint = advise("write it in UTC, ending in Z", where, change)
+    hint = advise("write it in UTC, ending in Z", where, f"={write_instant(instant[0])[:-1]}{fraction}Z")
     return [make_warning("skill/offset-timestamp", message, where, hint)]
 
 
@@ -270,8 +268,7 @@ def _check_lists(value: dict[str, Any]) -> Iterator[Finding]:
         yield make_warning("skill/complete-but-undecided", message, "/status", hint)
     for where, ticket in list_objects(value, "pm_refs"):
         for key, member in ticket.items():
-            is_long = isinstance(member, str) and len(member) > MAX_PM_TEXT
-            if is_long or (key in _TICKET_BODIES and member):
+            if (isinstance(member, str) and len(member) > MAX_PM_TEXT) or (key in _TICKET_BODIES and member):
                 message = f"the ticket has its text in {quote(key)}: store only ids and URLs"
                 place, is_needed = join_pointer(where, key), key in ("provider", "id")
                 what = f"{'shorten' if is_needed else 'remove'} it, since tickets may hold private data"

@@ -48,8 +48,7 @@ def list_misnamed(place: Place) -> list[str]:
         names = sorted(name for name in os.listdir(place.directory) if layout.is_nearly_a_name(name))
     except OSError:
         return []
-    paths = [os.path.join(place.directory, name) for name in names]
-    return [path for path in paths if _looks_like_one(path)]
+    return [path for path in [os.path.join(place.directory, name) for name in names] if _looks_like_one(path)]
 
 
 def _looks_like_one(path: str) -> bool:
@@ -91,8 +90,7 @@ def read_document(place: Place, skill: str, now: int) -> Document:
     data = read_skill(place, skill)
     if data is None:
         raise missing_checkpoint(place, skill)
-    path = layout.relative_checkpoint_path(place, skill)
-    return check_files([(path, data)], now)[0]
+    return check_files([(layout.relative_checkpoint_path(place, skill), data)], now)[0]
 
 
 def read_value(place: Place, skill: str, now: int) -> "dict[str, Any]":

@@ -49,8 +49,7 @@ _Version = tuple[str, FileContent, Ahead, bytes | None]
 def find_ahead(place: Place, now: int, skill: str | None = None) -> tuple[list[Ahead], str]:
     """Where others wrote later, finished or decided what is not known here; what was not compared, "" for nothing."""
     siblings = find_siblings(place)
-    known = [branch for branch, _ in siblings if branch]
-    everything, is_cut = find_branch_work(place, known, now)
+    everything, is_cut = find_branch_work(place, [branch for branch, _ in siblings if branch], now)
     work = [one for one in everything if skill in (None, layout.find_skill(one.path))]
     ours, found = dict(store.read_files(place)) if siblings or work else {}, list[Ahead]()
     trees = ((Ahead("", branch, other.top, "", "", None, []), other) for branch, other in siblings)

@@ -22,8 +22,7 @@ def run(args: Namespace, invocation: Invocation) -> Outcome:
     cwd, form = invocation.cwd, getattr(args, "format", "")
     place = find_place(cwd) if args.skill or args.since else find_project(cwd)
     asked = (args.skill, args.brief, args.since, args.short, args.worktrees)
-    question = Question(place, invocation.now, invocation.env, "status", form, *asked)
-    summaries = list(read_summaries(question))
+    summaries = list(read_summaries(Question(place, invocation.now, invocation.env, "status", form, *asked)))
     data: dict[str, Any] = {}
     for summary in summaries:
         data |= summary.data

@@ -68,8 +68,7 @@ def find_ours(
     ours: dict[str, Side] = {**work.contents, **{path: trees.base.get(path) for path in put_back}}
     for path, entry in trees.base.items():
         if path not in work.contents and path not in work.refused and path not in work.sparse:
-            is_gone = path in trees.head or _owner(path) in archived
-            ours[path] = None if is_gone else entry
+            ours[path] = None if (path in trees.head or _owner(path) in archived) else entry
     for path, content in queued.items():
         mine, base = ours.get(path), trees.base.get(path)
         is_back = mine == base or (isinstance(mine, bytes) and trees.find_id(mine) == trees.find_id(base))

@@ -223,8 +223,7 @@ def _queue_offline(context: SyncContext, error: UnreachableError, *, was_sent: b
         memory = memory._replace(theirs=seen or memory.head)
     found = compare(context, read_own(context), seen=memory.theirs)
     findings = [one for one in found.plan.findings if one.code != "sync/conflict"]
-    is_kept = was_sent and memory.queue is not None
-    if found.shape.send >= 0 and not is_kept and not context.wish.dry_run:
+    if found.shape.send >= 0 and not (was_sent and memory.queue is not None) and not context.wish.dry_run:
         write_commits(top, found.shape.drafts, [context.names.made, context.names.queue], context.who, env)
     if found.shape.send >= 0 or memory.queue is not None:
         code, what = "sync/queued", "local changes wait in this clone"
