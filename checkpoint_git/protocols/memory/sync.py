@@ -115,21 +115,20 @@ def _is_other(
     return True
 
 
-def check_shape(document: Any, shown: str) -> dict[str, Any]:
-    """shown: the file's name, for messages."""
+def check_shape(document: Any, path: str) -> dict[str, Any]:
     if document is None:
         return {}
     if not isinstance(document, dict):
-        raise CheckpointError(f"{shown}: it is not a mapping", "its top level holds active, sessions and resume")
+        raise CheckpointError(f"{path}: it is not a mapping", "its top level holds active, sessions and resume")
     found = ", ".join(key for key in _OTHER_SHAPE if key in document)
     if found and "active" not in document:
-        message = f"{shown}: a status file of another kind: it has {found}, and no active"
+        message = f"{path}: a status file of another kind: it has {found}, and no active"
         raise CheckpointError(message, "sync needs active, sessions and resume; name such a file")
     for field in FIELDS:
         try:
             _read_text(document, field)
         except TypeError:
-            raise CheckpointError(f"{shown}: {_place(field)} has an unknown form", "write a text, or several") from None
+            raise CheckpointError(f"{path}: {_place(field)} has an unknown form", "write a text, or several") from None
     return document
 
 

@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
-from checkpoint_git.core.terminal_text import escape_controls, plural
+from checkpoint_git.core.terminal_text import escape_controls, plural, quote_word
 from checkpoint_git.git import private_objects
 from checkpoint_git.protocols.contract import load_document
 from checkpoint_git.protocols.restore import artifacts, audit, damage, layout, points, rollback, store
@@ -216,8 +216,11 @@ def _remove(workspace: Workspace, manifest: Manifest) -> None:
         store.write_state(workspace, manifest, "dropped", "drop")
     ref, commit = layout.ref_name(manifest.id), store.locate(workspace, manifest.id).commit
     if commit and not private_objects.remove_ref(workspace.root, ref, commit, workspace.env):
-        hint = f"wait for other git commands, then try again; where none runs: rm .git/{ref}.lock"
-        raise CheckpointError(f"{ref} could not be removed", hint)
+        git = os.path.dirname(workspace.base)  # a git that was killed leaves its locks
+        names = ("packed-refs", *map(layout.ref_name, layout.list_ids(workspace.base)))
+        locks = [path for name in names if os.path.lexists(path := os.path.join(git, f"{name}.lock"))]
+        rm = f"; where none runs: rm {' '.join(map(quote_word, locks))}" if locks else ""
+        raise CheckpointError(f"{ref} could not be removed", f"wait for other git commands, then try again{rm}")
     for base in dict.fromkeys((os.path.join(workspace.root, layout.FOLDER), workspace.base)):
         store.remove_folder(base, manifest.id)
 

@@ -410,6 +410,20 @@ def test_a_dropped_point_is_gone_with_its_ref(work: GitRepo) -> None:
     assert not [name for name in os.listdir(work.path / ".checkpoints") if name.startswith(("chk_", ".new"))]
 
 
+@pytest.mark.parametrize("names", [("packed-refs",), ("refs/checkpoints/{0}", "refs/checkpoints/{1}")])
+def test_the_hint_of_a_drop_removes_the_locks_that_a_killed_git_left(work: GitRepo, names: tuple[str, ...]) -> None:
+    points = [make_point(work, "src"), make_point(work, "src")]
+    for name in names:
+        (work.path / ".git" / f"{name.format(*points)}.lock").write_text("")
+    done = rp(work, "drop", *points)
+    assert done.returncode == 2
+    command = done.stderr.partition("where none runs: ")[2]
+    assert command.startswith("rm ")
+    work.run("sh", "-c", command)
+    ask(work, "drop", *points)
+    assert work.git("for-each-ref", "refs/checkpoints") == ""
+
+
 def test_a_drop_that_was_cut_off_is_finished_by_the_next_clearing(work: GitRepo) -> None:
     point = make_point(work, "src")
     path = manifest_file(work.path, point)
