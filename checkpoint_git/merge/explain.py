@@ -1,7 +1,6 @@
 """What a merge that was made did to each entry of a document, found from the parents, their base and the result."""
 
 from collections.abc import Iterator
-from typing import TYPE_CHECKING
 
 from checkpoint_git.core.jsontext import JsonTextError, Node, decode, join_pointer, parse
 from checkpoint_git.core.jsonwrite import OURS, THEIRS
@@ -10,10 +9,8 @@ from checkpoint_git.merge.explain_places import explain_place
 from checkpoint_git.merge.explanation import THE_FILE, Comparison, Entry, ExplainContext, Explanation, Place
 from checkpoint_git.merge.file import Merged, merge_documents
 from checkpoint_git.merge.places import AUTO, is_same
+from checkpoint_git.merge.strategy import Schema
 from checkpoint_git.merge.verdict import FAILURES, OTHER, Sides, Verdict
-
-if TYPE_CHECKING:
-    from checkpoint_git.merge.strategy import Schema
 
 VERSIONS = ("base", "first", "second", "result")
 _BY_RULE = "as the schema merges it"

@@ -1,6 +1,6 @@
 """What a merge did to each place of a document: objects member by member, groups as one, lists item by item."""
 
-from typing import TYPE_CHECKING, Any, Literal
+from typing import Any, Literal
 
 from checkpoint_git.core.clock import read_instant
 from checkpoint_git.core.jsontext import Node, join_pointer, scan_tokens
@@ -10,11 +10,8 @@ from checkpoint_git.merge.explanation import SAID_ONCE, Entry, ExplainContext, P
 from checkpoint_git.merge.items import canonical_text, identify
 from checkpoint_git.merge.places import find_names, is_same, items_of, members_of, newer_side
 from checkpoint_git.merge.records import Identity, Items, Lists, find_foreign, find_mixture, is_reworded, make_lists
-from checkpoint_git.merge.strategy import find_groups, merge_rule
+from checkpoint_git.merge.strategy import Schema, find_groups, merge_rule
 from checkpoint_git.merge.verdict import OTHER, Judgement, Side, Sides, judge
-
-if TYPE_CHECKING:
-    from checkpoint_git.merge.strategy import Schema
 
 _PARENTS: tuple[Literal["first"], Literal["second"]] = ("first", "second")
 MOST_COMPARED = 50  # items that are gone, and items written in the merge: more are not searched for likenesses

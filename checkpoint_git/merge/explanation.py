@@ -1,15 +1,12 @@
 """What is said of a merge that was made: its entries with their verdicts, and the context in which they are found."""
 
-from typing import TYPE_CHECKING, NamedTuple
+from typing import NamedTuple
 
 from checkpoint_git.core.jsontext import join_pointer
 from checkpoint_git.merge.items import canonical_text
 from checkpoint_git.merge.records import list_texts
-from checkpoint_git.merge.strategy import Strategies
+from checkpoint_git.merge.strategy import Schema, Strategies
 from checkpoint_git.merge.verdict import DOUBTFUL, FAILURES, Judgement, Side, Sides, Verdict
-
-if TYPE_CHECKING:
-    from checkpoint_git.merge.strategy import Schema
 
 THE_FILE = "(the file)"
 SAID_ONCE = "one of several alike, and another is there"  # a copy is lost, and what it said is not

@@ -5,7 +5,7 @@ from checkpoint_git.core.jsonwrite import BASE, OURS, THEIRS, Alternatives, Buil
 from checkpoint_git.merge.items import merge_order
 from checkpoint_git.merge.layout import lays_out_theirs
 from checkpoint_git.merge.places import AUTO, CONFLICT, MergeContext, is_same, members_of, merge_place
-from checkpoint_git.merge.strategy import NONE, REQUIRE
+from checkpoint_git.merge.strategy import NONE, REQUIRE, Schema
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -13,7 +13,6 @@ if TYPE_CHECKING:
     from typing import Any, Protocol
 
     from checkpoint_git.core.jsonwrite import Result
-    from checkpoint_git.merge.strategy import Schema
 
     class Ancestor(Protocol):
         """A file's bytes in one of several merge bases, None where it has none; and the same in that one's bases."""

@@ -2,7 +2,7 @@
 
 from collections.abc import Callable, Sequence
 from copy import deepcopy
-from typing import TYPE_CHECKING, Any, NamedTuple
+from typing import Any, NamedTuple
 
 from checkpoint_git.core.jsontext import Node, decode, parse, split_pointer
 from checkpoint_git.core.jsonwrite import OURS, THEIRS, rewrite
@@ -13,11 +13,8 @@ from checkpoint_git.merge.file import merge_file
 from checkpoint_git.merge.items import canonical_text, find_repeated, identify, item_key
 from checkpoint_git.merge.places import find_names, items_of, members_of
 from checkpoint_git.merge.records import Identity
-from checkpoint_git.merge.strategy import Strategies, merge_rule
+from checkpoint_git.merge.strategy import Schema, Strategies, merge_rule
 from checkpoint_git.merge.verdict import FAILURES
-
-if TYPE_CHECKING:
-    from checkpoint_git.merge.strategy import Schema
 
 _Step = tuple[list[Node | None], tuple[str, ...] | None]
 

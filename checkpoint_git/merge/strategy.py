@@ -9,8 +9,7 @@ if TYPE_CHECKING:
 
     from checkpoint_git.core.jsontext import Node
 
-    Schema = dict[str, Any]
-
+Schema = dict[str, "Any"]
 KEYED = ("set", "log", "rows", "queue")  # lists whose items are known by a key
 STRATEGIES = ("atomic", "object", "max-time", "min-time", "max", "max-number", "newest", "sum", *KEYED, "group")
 

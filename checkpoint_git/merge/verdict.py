@@ -1,16 +1,13 @@
 """What a merge did to one place, judged from the place's four versions alone."""
 
-from typing import TYPE_CHECKING, Literal, NamedTuple
+from typing import Literal, NamedTuple
 
 from checkpoint_git.core.jsontext import Node
 from checkpoint_git.core.jsonwrite import OURS, value_of
 from checkpoint_git.core.terminal_text import join_some
 from checkpoint_git.merge.items import NATURAL_KEYS, canonical_text
 from checkpoint_git.merge.places import NEWEST, is_same, members_of, merge_single_records, newer_side
-from checkpoint_git.merge.strategy import LEAF_STRATEGIES
-
-if TYPE_CHECKING:
-    from checkpoint_git.merge.strategy import Schema
+from checkpoint_git.merge.strategy import LEAF_STRATEGIES, Schema
 
 Verdict = Literal[
     "agreed",  # both parents have it so

@@ -1,15 +1,13 @@
 """What `doctor --fix` changes in the files of a protocol that has a fixes.py."""
 
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, NamedTuple, Protocol, cast
+from typing import NamedTuple, Protocol, cast
 
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.disk.discover import Place
+from checkpoint_git.protocols.check import Context
 from checkpoint_git.protocols.contract import load_part
 from checkpoint_git.protocols.registry import PROTOCOLS
-
-if TYPE_CHECKING:
-    from checkpoint_git.protocols.check import Context
 
 
 class Done(NamedTuple):

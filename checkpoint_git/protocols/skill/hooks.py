@@ -1,19 +1,17 @@
 """What tools call of skill checkpoints: drift in a push, and their `$schema` for `init --schemas` and uninstall."""
 
 from collections.abc import Callable, Iterable, Mapping
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from checkpoint_git.core import jsontext
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.disk.discover import Place, plan_place
 from checkpoint_git.disk.read import FileContent
+from checkpoint_git.protocols.check import Context
 from checkpoint_git.protocols.registry import protocol_of
 from checkpoint_git.protocols.skill import layout, store
 from checkpoint_git.protocols.skill.changes import SCHEMA_FILE
-
-if TYPE_CHECKING:
-    from checkpoint_git.protocols.check import Context
 
 _REFERENCE = f"./{SCHEMA_FILE}"
 

@@ -4,7 +4,7 @@ import os
 from collections.abc import Callable, Mapping
 from contextlib import suppress
 from itertools import islice
-from typing import TYPE_CHECKING, Literal, NamedTuple, get_args
+from typing import Literal, NamedTuple, get_args
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.disk.cache import load_cache, make_digest, mark_file, package_digest, write_cache
@@ -14,9 +14,7 @@ from checkpoint_git.git.merges.merges import Commit, Touched, read_files_at, rea
 from checkpoint_git.git.merges.suspects import read_outside, read_recent_merges, read_suspects
 from checkpoint_git.git.objects import read_commit
 from checkpoint_git.git.run import offline_env
-
-if TYPE_CHECKING:
-    from checkpoint_git.tools.merges.judged import Schemas
+from checkpoint_git.tools.merges.judged import Schemas
 
 _CACHE = ("checkpoint", "merges")  # in git's common directory
 _MOST_CACHED = 5_000  # merges
