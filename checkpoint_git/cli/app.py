@@ -87,8 +87,7 @@ def _run_and_report(words: list[str], program: str) -> int:
         return _report_error(words, error)
     except OSError as error:  # one that no command expected, such as a full disk
         place = f"{error.filename}: " if isinstance(error.filename, str) else ""
-        message = f"{place}{error.strerror or error}"
-        return _report_error(words, CheckpointError(message, "fix that and try again"))
+        return _report_error(words, CheckpointError(f"{place}{error.strerror or error}", "fix that and try again"))
     except Exception as error:
         from checkpoint_git.disk.installation import find_missing
 

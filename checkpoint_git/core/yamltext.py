@@ -48,8 +48,7 @@ def decode(data: bytes) -> str:
     try:
         text = data.decode()
     except UnicodeDecodeError as error:
-        line = data.count(b"\n", 0, error.start) + 1
-        raise YamlTextError("yaml/not-utf8", "it is not UTF-8 text", line) from None
+        raise YamlTextError("yaml/not-utf8", "it is not UTF-8 text", data.count(b"\n", 0, error.start) + 1) from None
     return text.removeprefix("\ufeff").replace("\r\n", "\n")
 
 

@@ -80,8 +80,7 @@ def _complete_verb(verb: str, words: list[str], typed: str, cwd: str) -> Complet
         found = [Candidate(value, shorten_help(text)) for value, text in module.complete_words(named, typed, cwd)]
         return keep_fitting(found, typed), ""
     formats = list_formats(verb, module, tuple(render.FORMATS))
-    parser = build_parser(Request(f"checkpoint {verb}", verb, words), module, formats)
-    wanted = find_wanted(parser, words, typed)
+    wanted = find_wanted(build_parser(Request(f"checkpoint {verb}", verb, words), module, formats), words, typed)
     nested = [Candidate(name.split()[1]) for name in NESTED if name.startswith(f"{verb} ") and not wanted.words]
     found = [*wanted.given, *nested, *read_values(verb, wanted, cwd)]
     shell = next((one.value for one in found if one.value in (FILES, FOLDERS)), "")

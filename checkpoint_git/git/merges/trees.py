@@ -167,8 +167,7 @@ def open_plain(cwd: str, env: Env = None) -> Iterator[Plain]:
 
 def merge_by_lines(plain: Plain, first: str, second: str) -> TreeMerge:
     if plain.sealed.partial:
-        bases = read_base_ids(plain.cwd, (first, second), plain.env)
-        fetch_missing(plain.cwd, bases[:1], (first, second), plain.env)
+        fetch_missing(plain.cwd, read_base_ids(plain.cwd, (first, second), plain.env)[:1], (first, second), plain.env)
     return merge_trees(plain.sealed, first, second)
 
 

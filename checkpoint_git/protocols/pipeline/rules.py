@@ -29,8 +29,7 @@ def schema_for(phase: str) -> Schema:
     """The schema with the payload of one phase in it, so that a break is reported of that phase; "" for any payload."""
     document: dict[str, Any] = load_document(__file__, "schema.json")
     payload = {"$ref": f"#/$defs/{phase}"} if phase in layout.READ_PHASES else {"type": "object"}
-    properties = {**document["properties"], "phase_payload": payload}
-    return load_schema(json.dumps({**document, "properties": properties}))
+    return load_schema(json.dumps({**document, "properties": {**document["properties"], "phase_payload": payload}}))
 
 
 def describe(mismatch: Mismatch) -> Finding:

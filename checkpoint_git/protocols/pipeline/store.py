@@ -65,8 +65,7 @@ def read_base(base: str, top: str) -> list[RunState]:
         for run in list_runs(base, ticket, []):
             names = list_names(base, ticket, run, [])
             phases = list(dict.fromkeys(name.phase for name in names))
-            folder = relative_path(os.path.join(base, ticket, run), top)
-            runs.append(RunState(ticket, run, phases, len(names), folder))
+            runs.append(RunState(ticket, run, phases, len(names), relative_path(os.path.join(base, ticket, run), top)))
     return runs
 
 

@@ -228,8 +228,7 @@ def _resume(request: Request) -> Reply:
 
 
 def _next_attempt(request: Request) -> Reply:
-    phase = records.check_phase(request.args.phase)
-    return Reply(True, {"next_attempt": records.next_attempt(request.run, phase)})
+    return Reply(True, {"next_attempt": records.next_attempt(request.run, records.check_phase(request.args.phase))})
 
 
 _WRITTEN = ("attempt", "repo_commit_map", "artifact_paths", "timestamp", "non_blocking")

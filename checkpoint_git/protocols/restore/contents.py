@@ -45,8 +45,7 @@ def match_twins(entries: Iterable[Entry]) -> list[Entry]:
     """By path, the twins of each by the first name that is among them."""
     first = dict[str, str]()
     ordered = sorted(entries, key=lambda entry: entry.path)
-    leading = [first.setdefault(entry.twin or entry.path, entry.path) for entry in ordered]
-    pairs = zip(ordered, leading, strict=True)
+    pairs = zip(ordered, [first.setdefault(entry.twin or entry.path, entry.path) for entry in ordered], strict=True)
     return [entry._replace(twin="" if lead == entry.path else lead) for entry, lead in pairs]
 
 

@@ -173,8 +173,7 @@ def find_below(workspace: Workspace, path: str) -> str:
         return path
     below = layout.path_below(workspace.root, os.path.normpath(os.path.join(workspace.cwd, path)))
     if below is None:
-        message = f"{escape_controls(path)} is outside the workspace"
-        raise CheckpointError(message, "name a part of the point's scope")
+        raise CheckpointError(f"{escape_controls(path)} is outside the workspace", "name a part of the point's scope")
     return below
 
 

@@ -125,8 +125,7 @@ def match(root: str, pattern: str) -> list[str]:
             continue
         for start in before:
             names = _list_folder(root, start) if not start or layout.is_folder(root, start) else []
-            found = keep_matching(names, part)
-            level.update(_join(start, name) for name in found if part[0] == "." or name[0] != ".")
+            level.update(_join(start, name) for name in keep_matching(names, part) if part[0] == "." or name[0] != ".")
     return sorted(level)
 
 

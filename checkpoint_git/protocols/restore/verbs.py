@@ -217,8 +217,7 @@ def _audit(args: argparse.Namespace, workspace: Workspace) -> Outcome:
         raise CheckpointError(f"audit takes nothing or `verify`, not {' '.join(args.operands)!a}", _HELP)
     lines = audit.read_records(workspace.root)
     if args.operands:
-        missing = damage.find_unlogged(workspace)
-        unlogged = [damage.explain_unlogged(one)._replace(level="error") for one in missing]
+        unlogged = [damage.explain_unlogged(one)._replace(level="error") for one in damage.find_unlogged(workspace)]
         findings = [*audit.find_breaks(iter(lines)), *unlogged]
         text = f"{len(lines)} records: the chain is {'broken' if findings else 'whole'}"
         return Outcome({"records": len(lines), "whole": not findings}, (), findings, summary=[Line(text)])

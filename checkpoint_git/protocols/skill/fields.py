@@ -108,8 +108,7 @@ def _check_removal(edit: Edit, path: tuple[Step, ...], held: Any, rules: Schema)
         return
     first = typed_edit(f"--{name}-=", next(iter(changes.ids_of(held[0])), "")) if count else f"--{name}-="
     hint, more = ("remove one", f"; or all: --{name}:json='[]'") if count else ("say that it goes", "")
-    message = f"{quote(edit.word)} would remove all of {name} ({count or 1})"
-    raise EditError(edit.word, message, hint, first, more)
+    raise EditError(edit.word, f"{quote(edit.word)} would remove all of {name} ({count or 1})", hint, first, more)
 
 
 def _find_name(name: str, where: str, own: frozenset[str], reader: _Reader) -> tuple[str, ...]:

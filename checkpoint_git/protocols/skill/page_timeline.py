@@ -104,8 +104,7 @@ def _read_lives(place: Place, work_tree: str, skills: Sequence[str]) -> Lives:
                     yield step._replace(touches=touches)
 
         for skill in skills:
-            affordable = takewhile(lambda _: left >= 0, find_steps(skill))
-            entries = read_entries(affordable, Versions(load), skill, boundary)
+            entries = read_entries(takewhile(lambda _: left >= 0, find_steps(skill)), Versions(load), skill, boundary)
             by_skill[skill] = [entry for entry in entries if entry.events]
     return Lives(by_skill, len(steps) == _MOST_STEPS or left < 0, bool(boundary))
 

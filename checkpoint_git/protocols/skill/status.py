@@ -53,8 +53,7 @@ def status(
     for document in iterate_documents(place, now):
         if skill in (None, document.skill):
             broken += find_broken([document])
-        is_whole = in_full or document.skill == skill
-        documents.append(document._replace(text=None) if is_whole else outline(document))
+        documents.append(document._replace(text=None) if in_full or document.skill == skill else outline(document))
     shipped = read_shipped(place, documents)
     broken += shipped.findings
     # of all: tickets can lead to another's

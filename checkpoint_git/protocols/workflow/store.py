@@ -41,8 +41,7 @@ def has_state(place: Place) -> bool:
 def open_place(cwd: str) -> Place:
     place = find_workflow_place(cwd)
     if place is None or not has_state(place):
-        message = f"no workflow found: no {layout.DIRECTORY}/phase.json in {cwd} or above it"
-        raise CheckpointError(message, START_HINT)
+        raise CheckpointError(f"no workflow found: no {layout.DIRECTORY}/phase.json in {cwd} or above it", START_HINT)
     return place
 
 

@@ -136,8 +136,7 @@ def plan_agents(
             if step:
                 steps.setdefault(former, step)
         if agent.notes:
-            notes = rename_command(NOTES, command)
-            steps.setdefault(agent.notes, _plan_notes(notes, agent.notes, files[agent.notes]))
+            steps.setdefault(agent.notes, _plan_notes(rename_command(NOTES, command), agent.notes, files[agent.notes]))
         if agent.hooks:
             steps[agent.hooks.path] = _plan_hooks(agent.hooks, name, moments, files[agent.hooks.path])
     return list(steps.values())

@@ -38,8 +38,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 def answer(args: Namespace, invocation: Invocation) -> Answer:
     lines = prime(invocation.cwd, invocation.now, invocation.env, args.budget, read_hook_input(invocation.stdin))
     text = "\n".join(lines)
-    about = {"tokens": count_tokens(text), "lines": lines}
-    return agent_hooks.make_answer(args.format, "prime", about, text, "prime")
+    return agent_hooks.make_answer(args.format, "prime", {"tokens": count_tokens(text), "lines": lines}, text, "prime")
 
 
 def prime(

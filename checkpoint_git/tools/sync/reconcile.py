@@ -109,8 +109,7 @@ def _settle(context: SyncContext, work: Work, memory: Memory, arrived: str, tip:
             is_taken = held != old if path in taken else held == new
             if old != new and not is_taken:
                 untouched.append((path, older.get(path)))
-        drafts = [Draft((met,), untouched, state.TAKEN_IN)]
-        (partial,) = write_commits(top, drafts, [names.partial], context.who, env)
+        (partial,) = write_commits(top, [Draft((met,), untouched, state.TAKEN_IN)], [names.partial], context.who, env)
         found = found._replace(partial=partial, partial_of=met)
     if found != memory:
         state.write_memory(top, {names.partial: found.partial}, env)
@@ -120,8 +119,7 @@ def _settle(context: SyncContext, work: Work, memory: Memory, arrived: str, tip:
 
 
 def read_entries(top: str, commit: str, env: Mapping[str, str]) -> Entries:
-    found = read_tree(top, commit, env) if commit else {}
-    return {path: entry for path, entry in found.items() if is_wanted(path)}
+    return {path: entry for path, entry in (read_tree(top, commit, env) if commit else {}).items() if is_wanted(path)}
 
 
 def read_differing(top: str, entries: Entries, commit: str, other: str, env: Mapping[str, str]) -> Entries:

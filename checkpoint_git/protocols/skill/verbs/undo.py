@@ -56,5 +56,4 @@ def run(args: Namespace, invocation: Invocation) -> Outcome:
     done, again = ("restored", "revert it again") if brought_back else ("reverted", "restore it")
     what = f"{done} the last write ({', '.join(fields)})" if exists else "removed, as before its first write"
     line = f"{args.skill}: {what}; to {again}: checkpoint undo {quote_word(args.skill)}"
-    data = {"skill": args.skill, "path": path, "written": True, **undone._asdict()}
-    return Outcome(data, [Line(line, "good")])
+    return Outcome({"skill": args.skill, "path": path, "written": True, **undone._asdict()}, [Line(line, "good")])
