@@ -7,7 +7,7 @@ from functools import partial
 from types import ModuleType
 from typing import Any, NamedTuple, NoReturn
 
-from checkpoint_git.cli.verbs import NESTED, PLAIN_FORMATS, SHORT_VERBS, WITH_FINDINGS
+from checkpoint_git.cli.verbs import LONG_VERBS, NESTED, PLAIN_FORMATS, SHORT_VERBS, WITH_FINDINGS
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.terminal_text import escape_controls, quote_word, shorten
 from checkpoint_git.disk.discover import find_place
@@ -53,7 +53,7 @@ def find_verb_at(words: list[str]) -> int | None:
 
 def find_nested(verb: str, words: list[str]) -> tuple[str, str, list[str]]:
     """(the verb whose module and page it is, a sub-verb that has its own or "", the words without that)."""
-    verb, at = SHORT_VERBS.get(verb, verb), find_verb_at(words)
+    verb, at = LONG_VERBS.get(verb, [SHORT_VERBS.get(verb, verb)])[0], find_verb_at(words)
     if at is not None and (nested := NESTED.get(f"{verb} {words[at]}")):
         return nested, words[at], [*words[:at], *words[at + 1 :]]
     return verb, "", words

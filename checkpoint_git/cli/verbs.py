@@ -63,7 +63,7 @@ def load_verb(verb: str) -> Any:
 # sub-verbs with a module and a page of their own
 NESTED = {"restore-point guard": "guard", "audit explain": "explain-merge"}
 SHORT_VERBS = {"rp": "restore-point"}  # for hands that are in a hurry
-LONG_VERBS = {"list": ["status", "--short"], "ls": ["status", "--short"], "refs": ["show", "--tickets"]}
+LONG_VERBS = {"list": ["status", "--short"], "ls": ["status", "--short"], "refs": ["show", "--tickets=all"]}
 _MEANT = {
     "update": "new add create start save edit set write",
     "reset": "rm delete remove",

@@ -75,6 +75,14 @@ def test_the_first_word_that_is_no_global_option_names_the_verb(words: list[str]
     assert (request.verb, request.words) == (verb, rest)
 
 
+def test_another_name_for_a_command_takes_its_words(project: Path) -> None:
+    for words, verb in ((["ls", "build"], "status"), (["refs", "build"], "show"), (["rp", "list"], "restore-point")):
+        assert json.loads(run_checkpoint(*words, "--json", cwd=project).stdout)["command"] == verb
+        wrong = run_checkpoint(*words, "--bogus", "--json", cwd=project)
+        assert (wrong.returncode, json.loads(wrong.stdout)["command"]) == (2, verb)
+    assert run_checkpoint("refs", "build", cwd=project).returncode == 0
+
+
 def test_a_mistyped_verb_suggests_the_near_one(project: Path) -> None:
     done = run_checkpoint("statsu", cwd=project)
     assert done.returncode == 2

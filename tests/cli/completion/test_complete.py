@@ -59,6 +59,7 @@ def test_every_verb_offers_its_own_options_with_words_about_them(verb: str, repo
         (["show", ""], ["build"]),
         (["-C", ".", "resume", ""], ["build"]),
         (["rp", "veri"], ["verify"]),
+        (["refs", "b"], ["build"]),
         (["status", "--format=j"], ["--format=json"]),
         (["status", "--format", "j"], ["json"]),
         (["show", "--tickets=s"], ["--tickets=source"]),
