@@ -189,9 +189,9 @@ def sync_words(pace: str) -> list[str]:
     if not PACES[pace]:
         return [sys.executable, "-P", "-m", "checkpoint_git", "sync", "--json"]
     program = (
-        "import sys; from checkpoint_git.tools.sync import run as running; from checkpoint_git import cli; "
+        "import sys; from checkpoint_git.tools.sync import run as running; from checkpoint_git.cli import app; "
         f"running.backoff = {PACES[pace]}; running.LOOK_EVERY = 1e9; "
-        "sys.exit(cli.main(['sync', '--json']))"
+        "sys.exit(app.main(['sync', '--json']))"
     )
     return [sys.executable, "-P", "-c", program]
 

@@ -80,7 +80,7 @@ def test_outside_a_repository_there_is_nothing_to_sync(tmp_path: Path) -> None:
 
 def test_a_sync_of_valid_checkpoints_loads_no_library(ann: Clone) -> None:
     ann.change(step="sprint-3")
-    program = "import sys; from checkpoint_git import cli; cli.main(['sync']); print(sorted(sys.modules))"
+    program = "import sys; from checkpoint_git.cli import app; app.main(['sync']); print(sorted(sys.modules))"
     said = ann.run(sys.executable, "-c", program).stdout.decode()
     assert "synced with" in said
     assert not [name for name in ("'git'", "'jsonschema'", "'yaml'") if name in said]
