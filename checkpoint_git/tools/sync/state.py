@@ -87,9 +87,9 @@ def read_memory(cwd: str, names: Names, local: str, env: Env) -> Memory:
 
 def list_older(queue: Queued | None, tip: str) -> tuple[str, ...]:
     """The records that a new one must remember: sent, and able to arrive as long as the tip is what they expect."""
-    if queue is None or not queue.was_sent or queue.expected != tip:
+    if queue is None or queue.expected != tip:
         return ()
-    return (queue.record, *queue.older)[:_MOST_OLDER]
+    return (*([queue.record] if queue.was_sent else []), *queue.older)[:_MOST_OLDER]
 
 
 def find_arrived(cwd: str, queue: Queued | None, tip: str, env: Env) -> str:

@@ -459,6 +459,20 @@ def test_what_arrived_with_a_sync_that_was_killed_is_counted_once_whatever_hinde
     assert hub.load()["cost"]["total_usd"] == ann.load()["cost"]["total_usd"] == 1.0 + 4.0 + 2.0 + 7.0
 
 
+def test_what_a_killed_sync_sent_is_remembered_however_often_the_remote_does_not_answer(
+    hub: Hub, ann: Clone, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    ann.change(cost={"total_usd": 5.0})
+    sync_and_die(ann, monkeypatch, "_take_in")
+    hub.path.rename(away := hub.path.with_name("away"))
+    for total in (6.0, 7.0, 8.0):
+        ann.change(cost={"total_usd": total})
+        assert ann.sync().state == "offline"
+    away.rename(hub.path)
+    ann.sync()
+    assert hub.load()["cost"]["total_usd"] == ann.load()["cost"]["total_usd"] == 8.0
+
+
 @pytest.mark.parametrize("more", [0.0, 7.0])
 @pytest.mark.parametrize("own", [0.0, 4.0])
 @pytest.mark.parametrize("deaths", ["write_arrivals", "sync_folder", "_move", "_remember", "_move sync_folder _move"])
