@@ -36,8 +36,7 @@ class Work(NamedTuple):
 
 def kind_of(path: str) -> str:
     """The registry's kinds, and "history" for a skill's past; "" for what does not sync."""
-    kind = protocol_of(path)
-    if kind:
+    if kind := protocol_of(path):
         return kind if open_room(kind).layout.find_skill(path) else ""
     folder = path.rpartition("/")[0]
     is_past = folder == _HISTORY_FOLDER or folder.endswith(f"/{_HISTORY_FOLDER}")
@@ -49,10 +48,9 @@ def is_wanted(path: str) -> bool:
 
 
 def skill_of(path: str) -> str:
-    parts = path.split("/")
     kind = kind_of(path)
     if kind == "history":
-        return parts[-1].removesuffix(".json").rpartition(".")[0]
+        return path.rpartition("/")[2].removesuffix(".json").rpartition(".")[0]
     return _SKILL.find_skill(path) if kind == "skill" else ""
 
 
@@ -148,9 +146,13 @@ def write_arrivals(
     with hold_lock(lock, on_wait=tell):
         atomic.write_file(journal, f"{commit}\n".encode())
         with open(journal, "ab", buffering=0) as notes:
+
+            def note(path: str) -> None:
+                with suppress(OSError):  # a full disk: the file is there all the same
+                    notes.write(os.fsencode(path) + b"\0")
+
             for arrival in arrivals:
-                noted = partial(notes.write, os.fsencode(arrival.path) + b"\0")
-                if trouble := _write_arrival(top, arrival, merge, noted):
+                if trouble := _write_arrival(top, arrival, merge, partial(note, arrival.path)):
                     hint = "run the sync again"
                     findings.append(Finding("sync/not-written", "error", trouble, arrival.path, hint=hint))
                 else:

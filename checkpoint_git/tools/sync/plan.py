@@ -85,8 +85,7 @@ def _owner(path: str) -> str:
 def list_blobs(trees: Trees, ours: Mapping[str, Side]) -> set[str]:
     needed = set()
     for path in {*trees.base, *trees.theirs, *ours}:
-        base, theirs = trees.base.get(path), trees.theirs.get(path)
-        side = ours.get(path)
+        base, theirs, side = trees.base.get(path), trees.theirs.get(path), ours.get(path)
         mine = trees.find_id(side)
         if mine == trees.find_id(theirs) and not isinstance(side, Entry):
             continue

@@ -1,6 +1,7 @@
 """Which files sync, and which paths of a branch are refused, as values."""
 
 import os
+import resource
 from pathlib import Path
 
 import pytest
@@ -74,3 +75,18 @@ def test_nothing_is_written_behind_a_link(tmp_path: Path) -> None:
     assert taken == []
     assert [(one.code, one.path) for one in findings] == [("sync/not-written", path)]
     assert os.listdir(outside) == []
+
+
+def test_a_full_disk_that_takes_no_notes_hinders_no_file(tmp_path: Path) -> None:
+    (tmp_path / "old").write_bytes(b"{}")
+    arrivals = [Arrival("one", None, b"{}"), Arrival("two", None, b"{}"), Arrival("old", b"{}", None)]
+    journal, (soft, hard) = str(tmp_path / "journal"), resource.getrlimit(resource.RLIMIT_FSIZE)
+    resource.setrlimit(resource.RLIMIT_FSIZE, (42, hard))
+    try:
+        found = write_arrivals(
+            str(tmp_path / "lock"), str(tmp_path), arrivals, lambda *_: None, lambda: None, journal, "f" * 40
+        )
+    finally:
+        resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
+    assert found == (["one", "two", "old"], [])
+    assert (os.stat(journal).st_size, os.path.exists(tmp_path / "old")) == (42, False)
