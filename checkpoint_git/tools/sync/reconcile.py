@@ -105,8 +105,8 @@ def _settle(context: SyncContext, work: Work, memory: Memory, arrived: str, tip:
             old, new = (side[path].blob if path in side else "" for side in (older, newer))
             content = work.contents.get(path)
             held = "" if content is None else blob_id(content, met)
-            # a note outlives its file where the power fails between the two
-            is_taken = held != old if path in taken else held == new
+            # a note outlives its file where the power fails between the two; of what cannot be read it is all there is
+            is_taken = path in taken if path in work.refused else held != old if path in taken else held == new
             if old != new and not is_taken:
                 untouched.append((path, older.get(path)))
         (partial,) = write_commits(top, [Draft((met,), untouched, state.TAKEN_IN)], [names.partial], context.who, env)

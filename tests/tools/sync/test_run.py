@@ -496,6 +496,22 @@ def test_a_sync_killed_while_it_takes_in_counts_what_came_once(
     assert not list((ann.path / ".git/checkpoint").glob("taking*"))
 
 
+def test_what_cannot_be_read_counts_after_a_killed_sync_as_it_was_noted(
+    ann: Clone, bob: Clone, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (bob.path / QA).unlink()
+    bob.change(step="sprint-3")
+    bob.sync()
+    own = (ann.path / QA).read_bytes()
+    (ann.path / QA).unlink()
+    (ann.path / QA).symlink_to("../code.txt")
+    sync_and_die(ann, monkeypatch, "_remember")
+    assert codes(ann.sync()) == ["sync/not-readable"]
+    (ann.path / QA).unlink()
+    (ann.path / QA).write_bytes(own)
+    assert (ann.sync().brought, (ann.path / QA).exists()) == ([QA], False)
+
+
 def test_what_a_process_writes_while_a_sync_runs_is_kept(hub: Hub, ann: Clone, bob: Clone) -> None:
     bob.change(context_primer=primer("b"))
     bob.sync()
