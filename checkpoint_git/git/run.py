@@ -167,7 +167,7 @@ def stream_git(words: Sequence[str], cwd: str, *, env: Mapping[str, str]) -> Ite
 def git_error(words: Sequence[str], result: GitResult, cwd: str) -> CheckpointError:
     said = result.err.strip().split(b"\n")[0].decode("utf-8", "replace")
     hint = next((text for sign, text in _KNOWN_TROUBLE if sign in result.err), "")
-    if hint == _OTHER_OWNER and (named := said.partition("'")[2].partition("'")[0])[:1] == "/":
+    if hint == _OTHER_OWNER and (named := said.partition("'")[2].rpartition("'")[0])[:1] == "/":
         hint = hint.replace("PATH", quote_word(escape_controls(named)))
     if result.code == USAGE_ERROR and not hint:
         hint = f"git {_version_text(MINIMUM_VERSION)} or newer is needed"

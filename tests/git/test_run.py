@@ -1,6 +1,7 @@
 """The one door to git: what it answers, what it refuses, and what it keeps from the environment."""
 
 import os
+import shlex
 import subprocess
 from pathlib import Path
 
@@ -38,6 +39,7 @@ def test_a_failure_says_what_git_said_with_a_hint(tmp_path: Path) -> None:
     ("words", "hint"),
     [
         ("detected dubious ownership in repository at '/a b'", "--add safe.directory '/a b'"),
+        ("detected dubious ownership in repository at '/o'b'", "--add safe.directory " + shlex.quote("/o'b")),
         ("unsafe repository ('/a' is owned by someone else)", "--add safe.directory /a"),  # git 2.35.2 to 2.37
         ("cannot use bare repository '/a' (safe.bareRepository is 'explicit')", 'export GIT_DIR="$PWD"'),
     ],
