@@ -120,8 +120,7 @@ def check_shape(document: Any, path: str) -> dict[str, Any]:
         return {}
     if not isinstance(document, dict):
         raise CheckpointError(f"{path}: it is not a mapping", "its top level holds active, sessions and resume")
-    found = ", ".join(key for key in _OTHER_SHAPE if key in document)
-    if found and "active" not in document:
+    if "active" not in document and (found := ", ".join(key for key in _OTHER_SHAPE if key in document)):
         message = f"{path}: a status file of another kind: it has {found}, and no active"
         raise CheckpointError(message, "sync needs active, sessions and resume; name such a file")
     for field in FIELDS:
@@ -251,8 +250,9 @@ def find_newer(cwd: str, name: str, fields: Mapping[str, str]) -> list[Finding]:
         document = check_shape(_parse(path, _read_bytes(path))[1], path)
         found = compare(fields, document, _read_base(_find_base(cwd, name, path)), to_document=False)
         shown, hint = relative_path(path, cwd), "to take over what the file says: checkpoint memory sync"
-        newer = [str(one) for one in found if one.winner == "document" and one.ours]
-        return [Finding("memory/sync-differs", "warning", text, shown, hint=hint) for text in newer]
+        newer = [one for one in found if one.winner == "document" and one.ours]
+        newer = [one for one in newer if one.field == "initiative"] or newer  # of another one nothing is mixed in
+        return [Finding("memory/sync-differs", "warning", str(one), shown, hint=hint) for one in newer]
     return []
 
 

@@ -190,6 +190,9 @@ def test_load_names_what_the_status_file_says_otherwise_until_they_agree(repo: G
     assert "memory/sync-differs" not in codes(memory(repo, "load"))
     repo.write("WORKFLOW-STATUS.yaml", "active: [")
     assert memory(repo, "load")["exists"] is True
+    repo.write("WORKFLOW-STATUS.yaml", "active: {initiative: another, milestone: M9}")  # of which nothing is mixed in
+    found = [each["message"] for each in memory(repo, "load")["findings"] if each["code"] == "memory/sync-differs"]
+    assert found == ['initiative: checkpoint "login-2026", active.initiative "another"; the document wins']
 
 
 def test_sync_begins_a_checkpoint_from_the_document(repo: GitRepo, graph: Path) -> None:
