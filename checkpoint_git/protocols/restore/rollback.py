@@ -95,7 +95,9 @@ def plan_rollback(workspace: Workspace, manifest: store.Manifest, wanted: Wanted
 def _check_within(job: _Job, found: Iterable[ScopePath]) -> None:
     for path in job.wanted.within or ():
         if not artifacts.is_part_name(path) and not any(_is_below(one.path, [path]) for one in found):
-            message = f"{job.manifest.id} does not hold {escape_controls(path)}, and it is not there now"
+            is_there = os.path.lexists(os.path.join(job.workspace.root, path))  # git ignores it, say
+            why = "it stays as it is" if is_there else "it is not there now"
+            message = f"{job.manifest.id} does not hold {escape_controls(path)}, and {why}"
             raise CheckpointError(message, f"`checkpoint restore-point show {job.manifest.id}` lists what it holds")
 
 

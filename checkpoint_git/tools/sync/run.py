@@ -69,8 +69,7 @@ def sync(
 def _run(context: SyncContext, end_turn: Callable[[], None]) -> SyncResult:
     attempts = lost = unheard = 0
     reply = Reply("unknown", "")
-    remote, branch, _ = context.target
-    ref, top = f"{HEADS}{branch}", context.top
+    top, remote, ref = context.top, context.target.remote, f"{HEADS}{context.target.branch}"
     while True:
         began = time.monotonic()
         try:
@@ -259,5 +258,4 @@ def _result(context: SyncContext, found: Comparison, how: str, commit: str, find
     if how in ("offline", "refused", "contended"):
         waiting, sent, brought, merged = sorted({*sent, *merged}), [], [], []
     sent = sorted({*sent, *found.arrived} - {*merged, *waiting})
-    remote, branch, _ = context.target
-    return SyncResult(remote, branch, how, commit, sent, brought, merged, waiting, 0, 0, False, findings)
+    return SyncResult(*context.target[:2], how, commit, sent, brought, merged, waiting, 0, 0, False, findings)

@@ -394,6 +394,16 @@ def test_a_part_that_is_neither_in_the_point_nor_there_is_named(work: GitRepo, w
     assert work.read("src/a.py") == "broken"
 
 
+def test_of_a_part_that_git_ignores_a_rollback_says_that_it_stays(work: GitRepo) -> None:
+    point = make_point(work, "src")
+    work.write(".gitignore", "*.log\n")
+    work.write("src/a.log", "kept")
+    for words in ((), ("--dry-run",)):
+        done = rp(work, "rollback", point, "--scope", "src/a.log", *words)
+        assert (done.returncode, work.read("src/a.log")) == (2, "kept")
+        assert f"{point} does not hold src/a.log, and it stays as it is" in done.stderr
+
+
 def test_a_state_that_is_not_json_is_named_with_its_line(work: GitRepo) -> None:
     work.write("state.json", '{"a": 1,\n}')
     done = rp(work, "create", "--state", "run=state.json")
