@@ -75,9 +75,11 @@ class Head:
         is_vague = is_vague or ("merge" in behind[:1] and not {*behind[2:]}.isdisjoint({"rebase", *terms.APPROVAL}))
         is_vague = is_vague and self.kind in terms.OF_AIMS
         is_vague = is_vague or (self.kind == "address" and not is_closed and not (rule.needs | terms.FLAWS) & near)
-        is_vague = is_vague or bool({"not", "no", "nicht", "niet", "pas", "não"} & {*behind})
+        is_vague = is_vague or bool(terms.AGAINST & {*behind}) or (self.kind == "land" and behind[:1] == ["again"])
         is_vague = is_vague or (self.kind == "update" and {"with", ","} <= {*behind})
-        is_vague = is_vague or self._names_more() or self._is_of_the_ticket()
+        is_ticket = self._text.is_ticket(self.token) and not {*self._between} & {"pr", "mr", "pull"}  # "create ABC-12"
+        is_vague = is_vague or (is_ticket and (self.kind in ("publish", "update") or "remaining" in self._between))
+        is_vague = is_vague or self._names_more() or bool({*behind[-1:]} & terms.ALSO)
         is_titled = self.kind != "update" and self._is_titled()
         is_surely = is_closed or (self.kind == "work" and is_titled) or (is_named and self.kind not in terms.OF_AIMS)
         self.is_doubtful = is_vague or not is_surely
@@ -91,7 +93,9 @@ class Head:
             if not (is_pair or word in terms.JOINTS):
                 continue
             named = [*takewhile(lambda each: each not in terms.NOT_NAMED, words[at + 1 + is_pair :])]
-            if {*named[:1]} & (terms.DETERMINERS | terms.OTHERS) and {*named} & terms.OTHERS:
+            aim = words[at + 2 : at + 4] if {*words[at + 1 : at + 2]} & terms.TARGETS else []  # "and to the old branch"
+            is_other = {*named[:1]} & (terms.DETERMINERS | terms.OTHERS) and {*named} & terms.OTHERS
+            if is_other or (aim and not any(each[0] == MARK or each in terms.DEEDS for each in aim)):
                 return True
             # "ABC-12 search and filter"; "on evidence and fixtures", "to make the parser and the docs visible"
             is_title = self._text.is_ticket(self.token) and words[0] not in terms.BEHIND | terms.RELATIONS
@@ -104,11 +108,6 @@ class Head:
             if not (is_title or is_part or is_participle):
                 return True
         return False
-
-    def _is_of_the_ticket(self) -> bool:
-        """Whether a ticket itself is written or changed, and not its work done: "create ABC-12"."""
-        is_ticket = self._text.is_ticket(self.token)
-        return self.kind in ("publish", "update") and is_ticket and not {*self._between} & {"pr", "mr", "pull"}
 
     @staticmethod
     def _is_light(words: Words) -> bool:
@@ -142,11 +141,8 @@ class Head:
         if first in terms.ANDS or first == "/":
             return self._joins_a_noun(after)
         if first == ",":
-            return (
-                after[1:2] == []
-                or after[1] in terms.MANNER - terms.MORE - {"codespan"}
-                or after[1].endswith(("ing", "ed", "ly"))
-            )
+            word = "".join(after[1:2])
+            return not word or word in terms.MANNER - terms.MORE - {"codespan"} or word.endswith(("ing", "ed", "ly"))
         phrase = [*takewhile(lambda word: word[0].isalnum() and word not in _AFTER_NOUNS, after[:6])]
         if self.kind == "update" and len(phrase) > 1 and phrase[-1] not in terms.KNOWN:
             return False  # "#12 merge log"
@@ -224,8 +220,7 @@ def is_on_its_way(head: Words) -> bool:
     begins = behind[:1] in (["merge"], ["review"], ["squash"])
     if begins or not {*behind[comma : comma + 1]} <= terms.KNOWN | terms.STATES:
         return False  # "#12 mergen, Server einrichten", "#12 review notes"
-    phrases = (["in", "review"], ["up", "for"], ["on", "branch"], ["in", "flight"])
-    return behind[:2] in phrases or bool({*behind[:1]} & terms.STATES)
+    return phrase_at(behind, 0, terms.STATES) != ""
 
 
 def leads_on(detail: Words, clause: Clause, kind: str) -> bool:
@@ -240,7 +235,8 @@ def leads_on(detail: Words, clause: Clause, kind: str) -> bool:
     work = terms.AFTERWARDS | terms.NEEDED | (terms.OTHER_VERBS | {"revisit"} if kind in terms.OF_AIMS else frozenset())
     is_gated = not is_name and bool({"once", "after", "when"} & {*clause.gate[:1]})
     names = first & terms.DEEDS and any(word.startswith(MARK) for word in detail)  # "wait for #12 - rebase #13"
-    names = names or (clause.gate[:1] == ["while"] and any(word.startswith(MARK) for word in clause.gate))
+    meanwhile = {*clause.gate} - terms.KNOWN - terms.STATES if clause.gate[:1] == ["while"] else ()
+    names = names or any(word[0] == MARK or word in terms.DEEDS or word.endswith("ing") for word in meanwhile)
     said = {word.lower() for word in detail}
     owes = said & (terms.NEEDED | terms.UNDONE) and not said & (terms.HURDLES | terms.REVIEWED | terms.APPROVAL)
     return bool(names or owes or first & work or (is_gated and first - (terms.KNOWN - terms.RELATIONS) - terms.EFFECTS))
@@ -284,8 +280,10 @@ def hides_work(words: Words, kind: str) -> bool:
 def states_something(head: Words, joint: str) -> bool:
     """Whether a clause only says how something is, or what it does."""
     words = [word.lower() for word in head]
-    owes = any(one in terms.COPULAS and two in terms.UNDONE for one, two in pairwise(words))
-    if terms.NEEDED & {*words} or (owes and not terms.HURDLES & {*words}):
+    owes = any(one in terms.COPULAS and two in terms.TO_DO for one, two in pairwise(words))
+    owes = (owes and words[0] not in ("it", "ready")) or bool({"require", "requires", "required"} & {*words[1:]})
+    owes = owes and not (terms.HURDLES | terms.LANDED) & {*words} and not any(word[0] == MARK for word in words)
+    if owes or terms.NEEDED & {*words}:
         return words[0] in terms.EFFECTS  # "unblocks the remaining tests"
     is_verb = words[0] in terms.DEEDS and not "".join(words[1:2]).isdigit()  # "stage 3 is done"
     is_work = words[0] in terms.KEPT and (joint == "then" or not terms.MADE.isdisjoint(words[1:2] + words[-1:]))

@@ -46,9 +46,11 @@ def _last_verb(slashed: "re.Match[str]") -> str:
     return next((verb for verb in verbs if terms.VERBS.get(verb) == "land"), verbs[0]) if is_one else slashed[0]
 
 
-def _part_pronoun(verb: "re.Match[str]") -> str:
-    """`aprobar it` of "aprobarla"."""
-    return f"{verb[1]} it" if verb[1].lower() in terms.VERBS else verb[0]
+def _infinitive(participle: "re.Match[str]") -> str:
+    """`merge #12, update the docs` of "merge #12, updating the docs", which asks for as much."""
+    stem = participle[2].lower()
+    verbs = [verb for verb in (stem, f"{stem}e", stem[:-1]) if not {verb, f"{verb}s"} & terms.HOW_IT_LANDS]
+    return next((f"{participle[1]}{verb}" for verb in verbs if verb in terms.DEEDS), participle[0])
 
 
 _TRUNK = rf"(?i:{'|'.join(terms.TRUNKS)})(?![\w-])"
@@ -57,6 +59,7 @@ _BEGUN = re.compile(
     rf"^[\W_]*(?i:next(?: up| step| action| task)?|up next|start(?:ing)? with|now) ?(?:[:\u2014-]|->) *(?={MARK}. *"
     r"(?:$|[(\[:\u2014.<-]|[A-Z])(?![^.;]{0,200}\b(?:blocked|waits|waiting|deferred|hold|done|merged|(?i:complete))\b))"
 )
+_LONG_INFINITIVES = "|".join(verb for verb in terms.VERBS if verb.endswith(("ar", "er", "ir")))
 _ENDS = r"(?:[.,;:()]|$|(?:once|after|when|if|with)\b)"
 _TITLE = rf"(?:{'|'.join(terms.OF_TITLES)})(?:\([^()]*\))?!?: "  # "feat(ui): "
 _OF_THE_PULL = re.compile(r"(?i)\b(?:conflicts?|comments|feedback|review|checks?|ci|threads)\s*$")
@@ -68,7 +71,7 @@ _REWRITTEN: list[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]]] =
     (re.compile(r"`[^`]*`"), lambda code: " CI checks " if " checks" in code[0] else f" {_CODE} "),
     (re.compile(rf"{_CODE}\s*+(?:,|and|&|\+)?\s*+(?:and\s++)?(?={_CODE})"), ""),  # a list of them
     (re.compile(r"\[([^\[\]]*)\]\([^()]*\)"), r"\1"),  # a Markdown link
-    (re.compile(r"https?://\S+|<!--[^<>]{0,200}-->|[*_\"\u201c\u201d«»]"), ""),
+    (re.compile(r"https?://\S+|<!--[^<>]{0,200}-->|[*_\"\u201c\u201d«»\u300a-\u300f]"), ""),
     (re.compile(r"(?m)^\s*+(?:[-•+]\s+|[A-Z]?\d+[.)]\s+|\[ ?\d*\]\s*|#+\s+)*+"), ""),
     (re.compile(r"\n"), " ; "),
     (re.compile(r"(?<=\d) *(?:→|[-=]>) *(?=v?\d)"), " to "),  # versions
@@ -80,13 +83,14 @@ _REWRITTEN: list[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]]] =
     (re.compile(r"(?i)\b(rebase|squash) and merge\b"), r"\1-merge"),
     (re.compile(r"(?i)\bready-for-review\b"), "ready for review"),
     (re.compile(r"\bQA (?=(?:on|in|the|it)\b)"), "qa "),  # the verb
-    (re.compile(r"(?i)\b(\w{2,20}[aei]r)l[ao]s?\b"), _part_pronoun),
+    (re.compile(rf"(?i)\b({_LONG_INFINITIVES})l[ao]s?\b"), r"\1 it"),  # "aprobarla"
     (re.compile(r"(?i)\b(merge|approve|review|ci)(?: or (?:close|reject|decline)|/cd)\b"), r"\1"),
     (re.compile(r"(?i)\beither (merge [^.;]{0,80}?),? or [^.;,]*"), r"\1"),
     (re.compile(rf"(?i)(?<![\w/-])[a-z-]{{1,20}}(?:/[a-z-]{{1,20}})++(?=[^.;,:]{{0,30}}{MARK}|\.?$)"), _last_verb),
     (re.compile(rf"({MARK}. +(?:[\u2014-] +)?){_TITLE}(?:(?! - )[^.;,\u2014])*"), r"\1"),
     (re.compile(rf", (?:but |and )?not (?!{_NO_CONTRAST})(?:(?! but | and | - )[^.;,:\u2014])*"), ""),
     (re.compile(rf"({MARK}.) [\u2014-](?= {MARK}|#?\d)"), r"\1 and others "),  # a range names more
+    (re.compile(r"(?i)(\b(?:merge|land|squash|ship) [^.;,]{0,160}, )(\w{2,20})ing\b"), _infinitive),
 ]
 
 
@@ -105,7 +109,6 @@ class RequestText:
                 pieces += [text[last:start], f" {token} "]
                 last = end
         plain = _PLAN_STEP.sub("", "".join([*pieces, text[last:]]))
-        plain = plain.replace("\u2019", "'").replace("\u2013", "\u2014")  # the typographic apostrophe and dash
         for signs, words in terms.CJK.items() if not plain.isascii() else ():
             plain = plain.replace(signs, words)
         if self._references and self._references[0][0][0].isalpha():
@@ -129,7 +132,7 @@ class RequestText:
         bare = re.sub(f"{MARK}.", "", found[1])
         said = bare.lower().split()
         is_title = re.match(r"\w++ (?:\d|was\b|is\b)|Tag [A-Z]\w*(?:tion|ment|ing)\Z", bare)  # a noun
-        if {*said} & terms.THEN or ({*said[:1]} & terms.OPENING and not is_title):
+        if {*said} & terms.THEN or {*said[-1:]} & terms.LEFT or ({*said[:1]} & terms.OPENING and not is_title):
             return f" ; {found[1]}"
         return f" {BRACKETED}{found[1]}" if bare != found[1] and not bare.strip(" ,/&+-") else " "
 
@@ -179,7 +182,8 @@ def find_segments(words: Sequence[str]) -> Iterator[tuple[list[str], str]]:
         word = words[at]
         is_gate = words[at - 1] == "only" or " " in phrase_at(words, at, terms.GATES)  # "después de aprobar"
         then = "" if is_gate else phrase_at(words, at, terms.THEN)
-        if word in terms.SENTENCE_ENDS or word in terms.ARROWS or then:
+        is_picture = word[0] >= "\u2190" and not word[0].isalnum() and word not in terms.KEPT_SIGNS
+        if word in terms.SENTENCE_ENDS or word in terms.ARROWS or then or is_picture:
             yield segment, joint
             segment, joint = [], "sentence" if word in terms.SENTENCE_ENDS else "then"
         else:

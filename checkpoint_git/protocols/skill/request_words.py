@@ -27,10 +27,9 @@ def _read_rows() -> dict[str, frozenset[str]]:
 def find_fields(prefix: str) -> dict[str, dict[str, frozenset[str]]]:
     """What rows such as RULES.land.about hold, by the kind of verb and the field."""
     found: dict[str, dict[str, frozenset[str]]] = {}
-    for start, _, rest in (name.partition(".") for name in _ROWS):
+    for start, kind, field in (name.split(".") for name in _ROWS if name.count(".") == 2):
         if start == prefix:
-            kind, _, field = rest.partition(".")
-            found.setdefault(kind, {})[field] = _ROWS[f"{prefix}.{rest}"]
+            found.setdefault(kind, {})[field] = _ROWS[f"{prefix}.{kind}.{field}"]
     return found
 
 

@@ -118,14 +118,12 @@ def find_resolution(resolution: str, merged: Mapping[str, object]) -> str | None
 def read_request(text: str, closed: Collection[str] = ()) -> Request:
     """What a text asks for; of a text that is too long to be an action, only that something remains."""
     mentions = find_own_mentions(text := spell_ranges(text[: MAX_TEXT + 1]))
-    if not mentions or len(text) > MAX_TEXT or len(mentions) > _MOST_MENTIONS or text.lstrip(" -*").startswith("[x]"):
+    is_none = not mentions or len(text) > MAX_TEXT or len(mentions) > _MOST_MENTIONS
+    if is_none or text.lstrip(" -*").startswith("[x]") or _FORBIDS.match(text):
         return Request()
     request = _Reader(text, mentions, closed).read()
-    if _FORBIDS.match(text):
-        return Request()
-    is_question = text.rstrip(" *_`)").endswith("?")
     is_part = bool(_PART.search(text)) and not any({*"#!"} & {*one} for one in request.asked)
-    return request._replace(remains=request.remains or is_question or is_part)
+    return request._replace(remains=request.remains or is_part or bool(re.search(r"\?(?![^\s*_`)])", text)))
 
 
 _FORBIDS = re.compile(r"(?i)[^.;:]{0,80}\b(?:(?:does|do|did|must|may|shall) not|never|prohibited|forbidden)(?: \w+)?:")
@@ -168,9 +166,10 @@ class _Reader:
         words = self._text.words
         if self._names_its_work(words):
             return Request(self._text.references(words), remains=False)
-        for segment, joint in find_segments([word for word in words if word != BRACKETED]):
-            if any(word.isalnum() or word.startswith(MARK) or word[0].isalnum() for word in segment):
-                self._read_segment(segment, joint)
+        segments = find_segments([word for word in words if word != BRACKETED])
+        said = [each for each in segments if any(word[0] == MARK or word[0].isalnum() for word in each[0])]
+        for at, (segment, joint) in enumerate(said):
+            self._read_segment(segment, joint if at else "start")
         self._remains = self._remains or self._is_doubtful or bool(self._prepared)
         (self._waits if self._remains else self._asked).extend(self._awaited)
         asked, waits, about = (tuple(dict.fromkeys(found)) for found in (self._asked, self._waits, self._about))
@@ -227,7 +226,7 @@ class _Reader:
         head, detail = cut_detail(soften(clause.words))
         first = {word.lower() for word in head[:1]}
         is_other = self._asked and clause.joint == "or" and first & terms.DECLINING  # "merge #12 or close it"
-        all_said = {*map(str.lower, head)}
+        all_said = {*map(str.lower, [*head, *detail])}
         is_forbidden = phrase_at(head, 0, terms.NOTS) != "" or not terms.NEVER.isdisjoint(all_said)
         is_read = first == {"read"} and not self._asked and not self._text.references(clause.words)
         if is_other or is_forbidden or is_read:
@@ -262,6 +261,7 @@ class _Reader:
             is_before = is_before and (kind == "wait" or (kind == "land" and "".join(clause.gate[1:2]).endswith("ing")))
             is_for = kind in terms.OF_AIMS and not terms.PURPOSES.isdisjoint(clause.gate[:1])
             is_for = is_for or (clause.gate[:1] == ["so"] and goes_beyond(clause.gate))  # "so we can deploy"
+            is_for = is_for or (kind == "review" and {"merge"} < {*clause.gate, "merge"} <= terms.AFTER_THE_MERGE)
             follows = follows or is_before or is_for
             self._is_listed = bool(detail) and kind in ("address", "work")
             if kind == "land":
@@ -329,7 +329,6 @@ class _Reader:
             return True
         is_unmerged = {word.lower() for word in clause.gate} & terms.UNLESS and kind in ("follow", "verify", "bring")
         goes_on = self._asked and {*map(str.lower, head[1:])} <= terms.LIGHT | terms.BEHIND
-        if not found.token or not (is_unmerged or goes_on):
-            return False
-        self._asked += self._text.references([found.token])
-        return True
+        if is_asked := bool(found.token and (is_unmerged or goes_on)):
+            self._asked += self._text.references([found.token])
+        return is_asked
