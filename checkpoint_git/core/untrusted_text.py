@@ -21,10 +21,10 @@ _CAPITALS = b"AKIA ASIA AGPA AIDA AROA ANPA AIza GOCSPX- ATATT SG. AGE-SECRET ey
 _SHORTEST = 14
 _LONG = b"x" * _SHORTEST
 _LEAST_VALUE = 14  # bytes, with the dots where a message cut it off, behind one of these names
-_NAMES = (b"KEY=", b"SECRET=", b"TOKEN=", b"PASSWORD=", b"PASSWD=", b"KEY_BASE=")  # in capitals, of values
+_NAMES = (b"KEY=", b"SECRET=", b"TOKEN=", b"PASSWORD=", b"PASSWD=", b"_BASE=")  # in capitals, of values
 _LONGEST_NAME = 40  # bytes, of a name with all that may be between it and its value
 _MOST_LOGINS = 1_000  # addresses of a file that is not suspected anyway
-_LONGEST_LOGIN = 3_072  # bytes: 500 letters, each of which JSON may write with six
+_LONGEST_LOGIN = 6_144  # bytes: 500 letters, each of which JSON may write with twelve
 _MARKS = b"_.+/=~-"  # that may be in a token
 _IN_WORDS = _MARKS + b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 _OTHERS = bytes(range(256)).translate(None, _IN_WORDS)
@@ -59,8 +59,10 @@ def hide_secrets(value: Any, text: str) -> Any:
 def may_hold_secret(data: bytes) -> bool:
     """False where no secret is. But for a block and a password in an address each is a long word, or in one."""
     data = data.replace(b"\\/", b"/") if b"\\" in data else data  # as some write JSON
-    is_coded = b"%40" in data  # an address in another one
-    if is_coded or _may_hold_login(data.replace(b"\\", b"")) or (b"-----BEGIN" in data and b"PRIVATE KEY" in data):
+    is_spelled = b"\\u00" in data and any(b"\\u00%d" % digit in data for digit in range(2, 8))  # letters as numbers
+    if is_spelled or b"%40" in data or _may_hold_login(data.replace(b"\\", b"")):  # one address in another
+        return True
+    if b"-----BEGIN" in data and b"PRIVATE KEY" in data:
         return True
     words, before, find, end = list[bytes](), list[bytes](), (data.translate(_SHAPE) + b" ").find, 0
     while (at := find(_LONG, end)) >= 0:
@@ -70,8 +72,6 @@ def may_hold_secret(data: bytes) -> bool:
             before.append(data[max(at - _LONGEST_NAME, 0) : at + 1])
             # after what JSON writes as \n or \u00e9 the word begins later
             words += [data[at + 1 : end], data[at + 5 : end]] if data[at - 1 : at] == b"\\" else []
-    if not words:
-        return False
     named = b"\n".join(before).upper()
     named = named.replace(b"BASIC ", b"BEARER ")
     if b"EARER " in named or any(map(named.replace(b":", b"=").replace(b" =", b"=").__contains__, _NAMES)):

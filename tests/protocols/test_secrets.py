@@ -48,6 +48,8 @@ PIECES = st.sampled_from([
 @example("API_KEY=abc1d2efgKEY=hij3k4lm", None)
 @example("https://ada:hx989mUfln7nySA5DF1S0@db.example.org", None)
 @example("SECRET_KEY =hx989mUfln7nySA5DF1S0", None)
+@example("client-secret_base: hx989mUfln7nySA5DF1S0", None)
+@example("https://" + "\U0001f600" * 300 + "@db.example.org", None)
 @given(st.lists(PIECES, max_size=8).map("".join), st.sampled_from([None, 2]))
 def test_what_holds_or_hides_a_secret_is_suspected_in_any_layout(text: str, indent: int | None) -> None:
     if redact.holds_secret(text) or redact.hide_tokens(text) != text:
@@ -56,6 +58,8 @@ def test_what_holds_or_hides_a_secret_is_suspected_in_any_layout(text: str, inde
             written = json.dumps({"a": [text]}, indent=indent, ensure_ascii=is_ascii)
             assert may_hold_secret(written.encode())
             assert may_hold_secret(written.replace("/", "\\/").encode())  # as PHP writes it
+            for sign in "/:gA":  # any letter may be written as its number
+                assert may_hold_secret(written.replace(sign, f"\\u{ord(sign):04x}").encode())
 
 
 @pytest.mark.parametrize(
