@@ -72,8 +72,7 @@ def may_hold_secret(data: bytes) -> bool:
             before.append(data[max(at - _LONGEST_NAME, 0) : at + 1])
             # after what JSON writes as \n or \u00e9 the word begins later
             words += [data[at + 1 : end], data[at + 5 : end]] if data[at - 1 : at] == b"\\" else []
-    named = b"\n".join(before).upper()
-    named = named.replace(b"BASIC ", b"BEARER ")
+    named = b"\n".join(before).upper().replace(b"BASIC ", b"BEARER ")
     if b"EARER " in named or any(map(named.replace(b":", b"=").replace(b" =", b"=").__contains__, _NAMES)):
         return True
     text = b" ".join([*words, b""])

@@ -18,7 +18,7 @@ def find_common_dir(git_dir: str) -> str:
 
 def find_unmerged(work_tree: str, git_dir: str, env: Mapping[str, str]) -> list[str]:
     """Files of ours that a merge, or what merges as it does (a stash, a patch), left unresolved in git's index."""
-    if not _may_be_unmerged(_read_index(git_dir)):
+    if not (_is_packed(index := _read_index(git_dir)) or _may_be_unmerged(index)):
         return []
     from checkpoint_git.git.run import clean_env
     from checkpoint_git.git.worktree import read_unmerged
@@ -28,7 +28,7 @@ def find_unmerged(work_tree: str, git_dir: str, env: Mapping[str, str]) -> list[
 
 def has_nested_folders(git_dir: str) -> bool:
     """Whether git's index lists checkpoints below the top."""
-    return b"/.checkpoints/" in _read_index(git_dir)
+    return _is_packed(index := _read_index(git_dir)) or b"/.checkpoints/" in index
 
 
 def find_unlisted(git_dir: str, paths: Sequence[str]) -> list[str]:
@@ -54,8 +54,6 @@ def read_tag(work_tree: str | None, git_dir: str | None, path: str) -> str:
 
 def _may_be_unmerged(index: bytes) -> bool:
     """Whether an entry of ours may have a stage; asking git is sure, and takes a process."""
-    if index[4:8] == b"\0\0\0\4":  # names are shortened by what they share with the one before
-        return True
     for ending in {kind.parts[-1] for kind in KINDS}:
         tail, found = ending.encode() + b"\0", -1
         while (found := index.find(tail, found + 1)) >= 0:
@@ -66,6 +64,11 @@ def _may_be_unmerged(index: bytes) -> bool:
                 if index[at - 2] & 0x30 and (index[at - 2] & 0xF) << 8 | index[at - 1] == end - at:
                     return True
     return False
+
+
+def _is_packed(index: bytes) -> bool:
+    """Whether names are shortened by what they share with the one before, or most are in another file."""
+    return index[4:8] == b"\0\0\0\4" or b"link\0\0" in index
 
 
 def _read_index(git_dir: str) -> bytes:

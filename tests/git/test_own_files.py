@@ -1,6 +1,9 @@
+import os
 from pathlib import Path
 
-from checkpoint_git.git.own_files import find_common_dir, find_unlisted
+import pytest
+
+from checkpoint_git.git.own_files import find_common_dir, find_unlisted, find_unmerged, has_nested_folders
 from tests.support.repos import GitRepo
 from tests.support.samples import checkpoint_text
 
@@ -21,3 +24,27 @@ def test_what_the_index_lists_needs_no_question_to_git(repo: GitRepo) -> None:
 def test_a_nul_in_the_name_of_the_common_folder_is_no_bug(tmp_path: Path) -> None:
     (tmp_path / "commondir").write_bytes(b"a\0b\n")
     assert find_common_dir(str(tmp_path)) == str(tmp_path / "ab")
+
+
+@pytest.mark.parametrize("packing", [["--index-version", "4"], ["--split-index"]])
+def test_an_index_that_holds_not_all_names_in_full_is_left_to_git(repo: GitRepo, packing: list[str]) -> None:
+    repo.write("app/.a", "")
+    repo.write(f"app/{PATH}", checkpoint_text())
+    repo.commit()
+    assert has_nested_folders(str(repo.path / ".git"))
+    repo.git("update-index", *packing)
+    assert has_nested_folders(str(repo.path / ".git"))
+
+
+def test_a_conflict_in_an_index_that_is_split_is_found(repo: GitRepo) -> None:
+    repo.write(PATH, checkpoint_text())
+    repo.commit()
+    repo.git("checkout", "-qb", "theirs")
+    repo.write(PATH, checkpoint_text(step="theirs"))
+    repo.commit()
+    repo.git("checkout", "-q", "-")
+    repo.write(PATH, checkpoint_text(step="ours"))
+    repo.commit()
+    repo.git("merge", "-q", "theirs", check=False)
+    repo.git("update-index", "--split-index")
+    assert find_unmerged(str(repo.path), str(repo.path / ".git"), os.environ) == [PATH]
