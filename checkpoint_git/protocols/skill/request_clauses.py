@@ -78,7 +78,8 @@ class Head:
         is_vague = is_vague or bool(terms.AGAINST & {*behind}) or (self.kind == "land" and behind[:1] == ["again"])
         is_vague = is_vague or (self.kind == "update" and {"with", ","} <= {*behind})
         is_ticket = self._text.is_ticket(self.token) and not {*self._between} & {"pr", "mr", "pull"}  # "create ABC-12"
-        is_vague = is_vague or (is_ticket and (self.kind in ("publish", "update") or "remaining" in self._between))
+        is_vague = is_vague or bool(is_ticket and terms.OF_A_TICKET & {self.kind, *self._between, *behind[-1:]})
+        is_vague = is_vague or (self.kind in ("address", "work") and behind[:2] in (["in", "a"], ["in", "another"]))
         is_vague = is_vague or self._names_more() or bool({*behind[-1:]} & terms.ALSO)
         is_titled = self.kind != "update" and self._is_titled()
         is_surely = is_closed or (self.kind == "work" and is_titled) or (is_named and self.kind not in terms.OF_AIMS)
@@ -217,8 +218,7 @@ def is_on_its_way(head: Words) -> bool:
     if terms.VERBS.get("".join(behind[:1])) and not joined <= terms.KNOWN | terms.TRUNKS | {*terms.VERBS}:
         return False  # "#12 mergen und die Doku aktualisieren"
     comma = behind.index(",") + 1 if "," in behind else len(behind)
-    begins = behind[:1] in (["merge"], ["review"], ["squash"])
-    if begins or not {*behind[comma : comma + 1]} <= terms.KNOWN | terms.STATES:
+    if {"merge", "review", "squash"} & {*behind[:1]} or not {*behind[comma : comma + 1]} <= terms.KNOWN | terms.STATES:
         return False  # "#12 mergen, Server einrichten", "#12 review notes"
     return phrase_at(behind, 0, terms.STATES) != ""
 
