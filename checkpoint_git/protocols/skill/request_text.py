@@ -11,9 +11,9 @@ from checkpoint_git.protocols.skill import request_words as terms
 
 Words = Sequence[str]
 
-# A reference among the words: a control character, which no word begins with, and a letter that stands for its number.
+# A reference among the words: a control character, which no word begins with, and a letter for its number.
 MARK = "\x01"
-_FIRST = 0x4E00
+_FIRST = 0xA000  # the letters of the Yi: no table has one
 BRACKETED = "\x02"  # before references that stood alone in brackets
 _CODE = "codespan"  # in place of a code span
 _PIECE = re.compile(rf"{BRACKETED}|{MARK}.|\d\+(?!\S)|[^\W_](?:[\w'./@-]*\w)?|->|=>|--|[^\w\s]")

@@ -726,3 +726,11 @@ def test_whatever_words_stand_together_something_is_answered(words: list[str]) -
 @pytest.mark.parametrize("text", ["- revisar #12 \x01", "\x01 #12 \u201c changes while", "\x02 merge #12 \x01\x01"])
 def test_control_characters_of_a_text_are_not_taken_for_marks(text: str) -> None:
     assert all(use.reference == "#12" for use in find_uses(text))
+
+
+@pytest.mark.parametrize("count", [15, 120, 200])
+def test_an_action_that_names_many_references_needs_each_of_them(count: int) -> None:
+    names = [f"#{number}" for number in range(100, 100 + count)]
+    text = f"Merge {' then '.join(names)}"
+    assert is_shipped(text)
+    assert find_shipped(text, dict.fromkeys(names[:-1], "a merge")) is None
