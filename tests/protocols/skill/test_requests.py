@@ -226,6 +226,8 @@ def test_an_action_that_only_mentions_merged_work_is_not_shipped(text: str) -> N
         "Merge #12 this week, docs next week",
         "Address comments on #12 in a new PR",
         "Hand off #12 to Ada and brief her",
+        "Merge #12. The exporter hasn't been ported",
+        "Merge #12. The exporter port is next",
         "Review #12 after it merged",
         "Merge #12 \u2014 up next the parser",
         "Merge #12 \u274c",
