@@ -66,8 +66,7 @@ def read_arrivals(
         headers = objects.read_headers(repository, [f"{tip}:{path}" for tip, path in names], env)
         for (tip, path), header in zip(names, headers, strict=True):
             modes = (*objects.FILE_MODES, objects.SYMLINK) if header.kind == "blob" else ()
-            asked = ((path, mode, header.id) for mode in modes)
-            new = [one for one in asked if one in brought and one not in told]
+            new = [one for one in ((path, mode, header.id) for mode in modes) if one in brought and one not in told]
             told.update(new)
             if new:
                 yield tip, [Arrival(*one, header.size) for one in new]

@@ -72,7 +72,6 @@ def write_merge_commit(cwd: str, tree: str, parents: tuple[str, str], message: s
     words += [word for parent in parents for word in ("-p", parent)]
     own = dict(env)
     for who in ("AUTHOR", "COMMITTER"):  # git would guess from the machine what is not configured
-        asked = run_git(["-c", "user.useConfigOnly=true", "var", f"GIT_{who}_IDENT"], cwd, env=env, check=False)
-        if asked.code != 0:
+        if run_git(["-c", "user.useConfigOnly=true", "var", f"GIT_{who}_IDENT"], cwd, env=env, check=False).code != 0:
             own |= {f"GIT_{who}_NAME": FALLBACK_NAME, f"GIT_{who}_EMAIL": FALLBACK_EMAIL}
     return run_git([*words, "-F", "-"], cwd, env=own, stdin=message.encode("utf-8", "replace")).out.decode().strip()

@@ -143,8 +143,7 @@ def _request_sqlite(workspace: Workspace, url: str) -> contents.Request:
 
 def read_artifacts(manifest: Mapping[str, Any], within: Sequence[str] | None = None) -> list[contents.Artifact]:
     found = [contents.read_artifact(value) for value in manifest.get("parts", [])]
-    chosen = [one for one in found if within is None or one.name in within]
-    return sorted(chosen, key=lambda one: one.kind == "state")
+    return sorted([one for one in found if within is None or one.name in within], key=lambda one: one.kind == "state")
 
 
 def find_claimed(artifacts: Iterable[contents.Artifact | contents.Request]) -> frozenset[str]:

@@ -162,8 +162,7 @@ class DeployedFacts:
             return None
         claim, standing = deployed.claim, deployed.standing
         known = f" ({standing.id[:_SHORT]})" if standing.id and not standing.id.startswith(claim.text) else ""
-        running = f"what {deployed.url} runs, {claim.field} {shorten(claim.text, LONGEST_SHOWN)}{known},"
-        return running, claim, standing
+        return f"what {deployed.url} runs, {claim.field} {shorten(claim.text, LONGEST_SHOWN)}{known},", claim, standing
 
 
 @check("online/behind", "warning", remedy="deploy", when="online")

@@ -3,6 +3,7 @@
 import os
 import shlex
 from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.terminal_text import join_some, plural, quote_path, shorten
@@ -10,9 +11,11 @@ from checkpoint_git.disk.discover import relative_path
 from checkpoint_git.disk.read import read_content
 from checkpoint_git.protocols.check import REPOSITORY, Context, check, fact
 from checkpoint_git.protocols.registry import protocol_of
-from checkpoint_git.tools.merges.preview import FilePreview
 from checkpoint_git.tools.merges.recent_audit import MOST_DAMAGED, Audit, Harm, read_audit
 from checkpoint_git.tools.merges.upstream import Upstream, read_upstream
+
+if TYPE_CHECKING:
+    from checkpoint_git.tools.merges.preview import FilePreview
 
 _LONGEST_SUBJECT = 60
 _LONGEST_VALUE = 40

@@ -103,8 +103,7 @@ def follow(request: Request, env: Env) -> Request:
 
 
 def _short_name(name: str, remote: str) -> str:
-    starts = (HEADS, f"refs/remotes/{remote}/", f"{remote}/")
-    return name.removeprefix(next(filter(name.startswith, starts), ""))
+    return name.removeprefix(next(filter(name.startswith, (HEADS, f"refs/remotes/{remote}/", f"{remote}/")), ""))
 
 
 def show_name(name: str) -> str:

@@ -1,14 +1,16 @@
 """The next merge with the upstream, looked at before it happens; nothing is written and no server is asked."""
 
 from collections.abc import Callable, Mapping
-from typing import Literal, NamedTuple
+from typing import TYPE_CHECKING, Literal, NamedTuple
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.disk.discover import Place
 from checkpoint_git.git import upstream
 from checkpoint_git.git.attributes import DRIVER, read_attribute
 from checkpoint_git.git.run import offline_env
-from checkpoint_git.tools.merges.preview import FilePreview
+
+if TYPE_CHECKING:
+    from checkpoint_git.tools.merges.preview import FilePreview
 
 
 class Upstream(NamedTuple):

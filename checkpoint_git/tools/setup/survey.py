@@ -133,8 +133,7 @@ def read_hooks_folder(place: Repository) -> HooksFolder:
 
 
 def read_hooks(folder: str, names: Sequence[str], shims: Mapping[str, bytes]) -> tuple[HookFile, ...]:
-    stubs = os.path.join(folder, _HUSKY_STUBS, "h")
-    started_by_stub = os.path.basename(folder) == _HUSKY and os.path.exists(stubs)
+    started_by_stub = os.path.basename(folder) == _HUSKY and os.path.exists(os.path.join(folder, _HUSKY_STUBS, "h"))
     hooks = [_read_hook(name, os.path.join(folder, name), started_by_stub) for name in names if folder]
     return tuple(hook._replace(state=find_state(hook, shims[hook.name])) for hook in hooks)
 
