@@ -12,16 +12,7 @@ from checkpoint_git.merge.items import (
     identify,
     merge_order,
 )
-from checkpoint_git.merge.strategy import (
-    KEYED,
-    KEYWORD,
-    LEAF_STRATEGIES,
-    NONE,
-    Schema,
-    Strategies,
-    find_groups,
-    key_names,
-)
+from checkpoint_git.merge.strategy import KEYED, KEYWORD, LEAF_STRATEGIES, NONE, Strategies, find_groups, key_names
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -30,6 +21,7 @@ if TYPE_CHECKING:
 
     from checkpoint_git.core.jsonwrite import Result
     from checkpoint_git.merge.items import Identity, Items
+    from checkpoint_git.merge.strategy import Schema
 
     Leaves = dict[str, Node | None]  # the members of a group as one version has them
 

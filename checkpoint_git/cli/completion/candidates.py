@@ -36,7 +36,8 @@ _LONGEST_TEXT = 80
 def keep_fitting(candidates: Iterable[Candidate], typed: str) -> list[Candidate]:
     fitting = [one for one in candidates if one.value.startswith(typed) and len(one.value) <= _LONGEST]
     # what a shell takes as it stands: names are untrusted, and `$(...)` must not get onto a prompt
-    return list(reversed({one.value: one for one in reversed(fitting) if _SAFE.fullmatch(one.value)}.values()))
+    safe = {one.value: one for one in reversed(fitting) if _SAFE.fullmatch(one.value)}
+    return list(reversed(safe.values()))
 
 
 def shorten_help(text: str | None) -> str:

@@ -83,7 +83,8 @@ def _find_candidates(work_tree: str, history: History, wanted: Collection[str]) 
         places |= fresh
         ids = history.read_ids(fresh) - found
         doubtful = [(commit, history.tip) for commit in sorted(ids) if bytes.fromhex(commit) in history.excluded]
-        ids -= {commit for commit, _ in ({*doubtful} - read_pairs(work_tree, history, doubtful))}
+        strangers = {*doubtful} - read_pairs(work_tree, history, doubtful)
+        ids -= {commit for commit, _ in strangers}
         found |= ids
         fresh = {place for commit in ids for place in reverts.get(find_revert_key(commit), ())}
     return found

@@ -163,7 +163,8 @@ def plan_repair(lines: list[GraphLine]) -> Repair:
         fault = fault or ("" if line is lines[at - 1] else "not one JSON object")
         twice = places.get(str(value["name"])) if value and line.is_a("entity") else None
         if value and twice is not None:
-            texts = joined.setdefault(twice, dict.fromkeys((found.lines[twice].value or {})["observations"]))
+            first = found.lines[twice].value or {}
+            texts = joined.setdefault(twice, dict.fromkeys(first["observations"]))
             texts.update(dict.fromkeys(value["observations"]))
             fault = f'the entity "{shorten(escape_controls(value["name"]), 60)}" is there twice'
         elif value:
