@@ -253,23 +253,7 @@ class _Reader:
         if self._asked and len(head) == 1 and kind == "renew" and clause.joint == "and" and not self._is_landed:
             return  # "retarget #12 and rebase"
         if self._is_request(head, clause, condition) or (not references and is_step(head)):
-            is_after = self._is_landed or ({*clause.gate[:1]} & terms.UPON and {*clause.gate} & terms.PAST_MERGE)
-            follows = bool(is_after) and not references and kind in terms.PURSUED
-            follows = follows and terms.UNMERGED.isdisjoint(map(str.lower, head))  # "recheck that it is mergeable"
-            was_landed, self._is_landed = self._is_landed, self._is_landed or kind == "land"
-            is_before = not terms.BEFORE.isdisjoint(clause.gate[:1]) and not any("merg" in word for word in clause.gate)
-            is_before = is_before and (kind == "wait" or (kind == "land" and "".join(clause.gate[1:2]).endswith("ing")))
-            is_for = kind in terms.OF_AIMS and not terms.PURPOSES.isdisjoint(clause.gate[:1])
-            is_for = is_for or (clause.gate[:1] == ["so"] and goes_beyond(clause.gate))  # "so we can deploy"
-            is_for = is_for or (kind == "review" and {"merge"} < {*clause.gate, "merge"} <= terms.AFTER_THE_MERGE)
-            follows = follows or is_before or is_for
-            self._is_listed = bool(detail) and kind in ("address", "work")
-            if kind == "land":
-                self._asked += self._prepared or ([] if self._asked else self._about)
-                self._prepared = []
-                if not was_landed:  # what was to be done on the way is over with the merge
-                    self._remains = self._is_owed
-            self._remains = self._remains or follows or leads_on(detail, clause, kind)
+            self._take_request(clause, head, detail, kind)
             return
         if references and (kind or first & terms.PREPARING):
             self._prepared += references
@@ -287,6 +271,26 @@ class _Reader:
             is_beyond = goes_beyond(head) or bool(first & terms.AFTERWARDS)
             self._is_due |= is_beyond or bool(first & terms.BUILDS)  # what is built may be for something else
             self._remains |= not is_detail or is_beyond
+
+    def _take_request(self, clause: Clause, head: list[str], detail: list[str], kind: str) -> None:
+        """What a request that a merge answers, or a step on the way to it, leaves to do."""
+        is_after = self._is_landed or ({*clause.gate[:1]} & terms.UPON and {*clause.gate} & terms.PAST_MERGE)
+        follows = bool(is_after) and not self._text.references(head) and kind in terms.PURSUED
+        follows = follows and terms.UNMERGED.isdisjoint(map(str.lower, head))  # "recheck that it is mergeable"
+        was_landed, self._is_landed = self._is_landed, self._is_landed or kind == "land"
+        is_before = not terms.BEFORE.isdisjoint(clause.gate[:1]) and not any("merg" in word for word in clause.gate)
+        is_before = is_before and (kind == "wait" or (kind == "land" and "".join(clause.gate[1:2]).endswith("ing")))
+        is_for = kind in terms.OF_AIMS and not terms.PURPOSES.isdisjoint(clause.gate[:1])
+        is_for = is_for or (clause.gate[:1] == ["so"] and goes_beyond(clause.gate))  # "so we can deploy"
+        is_for = is_for or (kind == "review" and {"merge"} < {*clause.gate, "merge"} <= terms.AFTER_THE_MERGE)
+        follows = follows or is_before or is_for
+        self._is_listed = bool(detail) and kind in ("address", "work")
+        if kind == "land":
+            self._asked += self._prepared or ([] if self._asked else self._about)
+            self._prepared = []
+            if not was_landed:  # what was to be done on the way is over with the merge
+                self._remains = self._is_owed
+        self._remains = self._remains or follows or leads_on(detail, clause, kind)
 
     def _read_heading(self, token: str, detail: list[str], clause: Clause) -> None:
         """What stands behind a heading: how it is, a request about it, or the description of the work."""

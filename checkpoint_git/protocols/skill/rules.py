@@ -102,7 +102,7 @@ def _check_header(value: dict[str, Any], now: int) -> list[Finding]:
             found.append(make_error("skill/updated-before-created", message, "/updated_at", hint))
         if changed and changed[0] > now + DAY:
             message = f"updated_at is {quote(updated)}, and now is {write_instant(now)}: it is in the future"
-            too = f" --created_at={write_instant(now)}" if (made is not None and made[0] > now) else ""
+            too = f" --created_at={write_instant(now)}" if made is not None and made[0] > now else ""
             hint = advise("if a clock was wrong, set it", "/updated_at", f"={write_instant(now)}{too}")
             found.append(make_warning("skill/updated-in-future", message, "/updated_at", hint))
     for key in _OPTIONAL_INSTANTS:
