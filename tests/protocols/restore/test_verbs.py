@@ -405,7 +405,7 @@ def test_of_a_part_that_git_ignores_a_rollback_says_that_it_stays(work: GitRepo)
 
 
 def test_a_state_that_is_not_json_is_named_with_its_line(work: GitRepo) -> None:
-    work.write("state.json", '{"a": 1,\n}')
+    work.write("state.json", '{"a": 1\n"b": 2}')
     done = rp(work, "create", "--state", "run=state.json")
     assert done.returncode == 2
     assert "the state run is not JSON" in done.stderr
