@@ -38,7 +38,8 @@ _UNDONE = r"(?m)(?:\bThis (?:commit )?|^[ \t]*)[Rr]evert" + REVERTED_IDS
 _REVERTED_BELOW = r"(?im)^[ \t]*(?:This )?reverts (?:pull request |merge request |PR |MR )?(?P<what>\S+)"
 
 _MERGE_OF_NUMBER = (
-    r"(?i)^(?:Merge|Merged|Merges|Auto merge of|Land|Landed)\s+"
+    r"(?i)^(?:(?:chore|build|ci)(?:\(\w{1,20}\))?:\s*)?(?:(?:squash|rollup|auto|queue)[- ])?(?:merge[ds]?|land(?:ed)?)"
+    r"(?:\s+of)?(?::\s*|\s+)"
     r"(?P<kind>(?:PRs?|pull requests?|MRs?|merge requests?|GH)[\s-]*)?(?P<what>[#!]?\d.*)"
 )
 _MERGED_IN = r"(?i)^Merged in (?P<source>\S+) \(pull request #(?P<number>\d+)\)"
@@ -54,7 +55,7 @@ _SUFFIXES = r"(?P<items>(?:\s*[(\uff08][^()\uff08\uff09]{1,200}[)\uff09])+)\s*(?
 _SUFFIX_ITEM = rf"(?i)^(?:{_CLOSING}:?\s+)?(?:(?:PR|pull request|MR|merge request)\s+)?\S+$"
 _LEADING = r"^(?:\w[\w-]*(?:\([^)]*\))?!?:\s*)?\[?(?P<ticket>[A-Z][A-Z0-9]{1,9}-\d{1,7})\]?(?![\w-])(?P<rest>.*)$"
 _NUMBERED = r"^\[?(?P<ticket>#\d{1,9})\]?(?![\w/-])(?P<rest>.*)$"
-_SCOPE = r"^\w[\w-]*\((?P<ticket>[A-Z][A-Z0-9]{1,9}-\d{1,7})\)!?:(?P<rest>.*)$"
+_SCOPE = r"^\w[\w-]*\((?P<ticket>[A-Z][A-Z0-9]{1,9}-\d{1,7}|#\d{1,9})\)!?:(?P<rest>.*)$"
 _TAGGED = r"^(?P<rest>.*\S)\s+\[(?P<ticket>[A-Z][A-Z0-9]{1,9}-\d{1,7})\]$"
 _PARTLY = (
     r"(?i)\b(?:wip|part (?:of|one|two|three|\d+)|step \d|\d+\s*/\s*\d+|start(?:s|ed|ing)?|begin(?:s|ning)?|prepar\w+|"
@@ -139,7 +140,7 @@ def _is_unfinished(subject: str) -> bool:
 
 def _find_merged_number(commit: Commit, subject: str) -> dict[str, str]:
     """GitHub's "Merge pull request #12 from ...", Azure's "Merged PR 12: ...", bors' "Auto merge of #12 - ..."."""
-    match = re.match(_MERGE_OF_NUMBER, subject) if subject[:1] in "MmAaLl" else None
+    match = re.match(_MERGE_OF_NUMBER, subject) if subject[:1].lower() in "malcbsrq" else None
     first = re.match(r"(?P<sign>[#!]?)(?P<number>\d{1,9})(?!\w)", match["what"]) if match else None
     if not match or not first or not (first["sign"] or match["kind"]):
         return {}
@@ -207,7 +208,8 @@ def _find_leading_ticket(commit: Commit, subject: str) -> dict[str, str]:
     """Such as "ABC-12: search", "feat(ABC-12): search", "search [ABC-12]", "#12 search", unless it says that more is to
     come.
     """
-    patterns = (*(_SCOPE, _LEADING, _TAGGED) * ("-" in subject), *(_NUMBERED,) * subject.startswith(("#", "[#")))
+    may_name = "-" in subject or "(#" in subject
+    patterns = (*(_SCOPE, _LEADING, _TAGGED) * may_name, *(_NUMBERED,) * subject.startswith(("#", "[#")))
     match = next(filter(None, (re.match(pattern, subject) for pattern in patterns)), None)
     if not match or re.search(_PARTLY, match["rest"]) or (subject[0] in "#[" and re.match(_NOT_CLOSED, match["rest"])):
         return {}

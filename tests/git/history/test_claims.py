@@ -24,6 +24,13 @@ def merged_by(subject: str, body: str = "", parents: int = 1) -> set[str]:
         ("Merge PRs #12, #13 and #14", 2, {"#12", "#13", "#14"}),
         ("Merge #12", 2, {"#12"}),
         ("Auto merge of #12 - ada:search, r=grace", 2, {"#12"}),
+        ("Rollup merge of #12 - ada:search, r=grace", 1, {"#12"}),
+        ("Squash merge PR #12: search", 1, {"#12"}),
+        ("Squash-merge #12", 1, {"#12"}),
+        ("merge: PR #12 - search", 1, {"#12"}),
+        ("Merge: #12", 1, {"#12"}),
+        ("chore: merge PR #12 into release #9", 1, {"#12"}),
+        ("chore(release): merge pull request #12", 1, {"#12"}),
         ("Merged PR 12: search", 1, {"#12"}),
         ("Merged in feature/ABC-3-search (pull request #12)", 2, {"#12", "ABC-3"}),
         ("Merge branch 'feature/ABC-34-search' into main", 2, {"ABC-34"}),
@@ -74,7 +81,7 @@ def test_a_subject_about_a_ticket_claims_it(subject: str) -> None:
     assert merged_by(subject) == {"ABC-3"}
 
 
-@pytest.mark.parametrize("subject", ["#12 search", "#12: search", "[#12] search", "#12 - search"])
+@pytest.mark.parametrize("subject", ["#12 search", "#12: search", "[#12] search", "#12 - search", "fix(#12): search"])
 def test_a_subject_that_begins_with_a_number_claims_it(subject: str) -> None:
     assert merged_by(subject) == {"#12"}
 
@@ -116,6 +123,9 @@ def test_the_title_below_a_merge_commit_names_its_ticket() -> None:
         ("fixup! search (#12)", "", 1),
         ("ABC-3: part 1 of search", "", 1),
         ("#12: part 1 of search", "", 1),
+        ("feat(#12): start the search", "", 1),
+        ("Merge: 12 small fixes", "", 1),
+        ("chore: merge 12 branches", "", 1),
         ("#12 regression in the parser", "", 1),
         ("#12-search", "", 1),
         ("ABC-3: start the search", "", 1),
