@@ -112,6 +112,10 @@ def _run(words: list[str], program: str) -> int:
     if hasattr(module, "answer"):
         return _print_answer(module.answer(args, invocation))
     outcome: Outcome = module.run(args, invocation)
+    if outcome.findings:
+        from checkpoint_git.core.untrusted_text import hide_in_findings
+
+        outcome = hide_in_findings(outcome)
     if outcome.findings and request.verb not in WITH_FINDINGS:  # those do it themselves
         from checkpoint_git.protocols.typed_hints import type_hints
 

@@ -4,6 +4,8 @@ import re
 from collections.abc import Iterable
 from typing import Any
 
+from checkpoint_git.core.finding import Finding
+from checkpoint_git.core.outcome import Outcome
 from checkpoint_git.core.terminal_text import escape_controls, shorten
 
 OPENING = "<<<<< data"
@@ -25,6 +27,7 @@ _NAMES = (b"KEY=", b"SECRET=", b"TOKEN=", b"PASSWORD=", b"PASSWD=", b"_BASE=")  
 _LONGEST_NAME = 40  # bytes, of a name with all that may be between it and its value
 _MOST_LOGINS = 1_000  # addresses of a file that is not suspected anyway
 _LONGEST_LOGIN = 6_144  # bytes: 500 letters, each of which JSON may write with twelve
+_ANNOUNCING = ("pass", "pwd", "secret", "token", "key", "credential", "sig", "bearer", "basic")
 _MARKS = b"_.+/=~-"  # that may be in a token
 _IN_WORDS = _MARKS + b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 _OTHERS = bytes(range(256)).translate(None, _IN_WORDS)
@@ -54,6 +57,31 @@ def hide_secrets(value: Any, text: str) -> Any:
     from checkpoint_git.core.redact import hide_tokens_in  # late: it compiles large patterns
 
     return hide_tokens_in(value)
+
+
+def hide_in_value(text: str) -> str:
+    """A text that a message quotes alone: what it announces as a password is hidden too."""
+    lower = text.lower()
+    if not any(word in lower for word in _ANNOUNCING) and not may_hold_secret(text.encode("utf-8", "replace")):
+        return text
+    from checkpoint_git.core.redact import redact  # late: it compiles large patterns
+
+    return redact(text)
+
+
+def hide_in_findings(outcome: Outcome) -> Outcome:
+    digest = outcome.digest and outcome.digest._replace(
+        entries=[(_hide_in(finding), count) for finding, count in outcome.digest.entries]
+    )
+    return outcome._replace(findings=list(map(_hide_in, outcome.findings)), digest=digest)
+
+
+def _hide_in(finding: Finding) -> Finding:
+    # where its message hides a value, its hint does not repeat it
+    shown = finding.message, finding.where, finding.hint
+    message, where, hint = hide_secrets([*shown], "\n".join(shown))
+    hint = hide_in_value(hint) if "[redacted]" in message else hint
+    return finding._replace(message=message, where=where, hint=hint)
 
 
 def may_hold_secret(data: bytes) -> bool:

@@ -6,6 +6,7 @@ from typing import Any
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.schema import Mismatch
 from checkpoint_git.core.terminal_text import escape_controls, shorten
+from checkpoint_git.core.untrusted_text import hide_in_value
 from checkpoint_git.protocols.document import read_list
 
 OWN = "\x1aNAME"  # in the hint of a rule, which does not know whose checkpoint it looks at; nobody can type it
@@ -41,7 +42,7 @@ def explain_mismatch(mismatch: Mismatch) -> str:
 
 def quote(value: Any) -> str:
     if isinstance(value, str):
-        return f'"{escape_controls(shorten(value, 60))}"'
+        return f'"{escape_controls(shorten(hide_in_value(value), 60))}"'
     if isinstance(value, dict | list):
         return "an object" if isinstance(value, dict) else "a list"
     try:

@@ -6,6 +6,7 @@ from typing import Literal
 from checkpoint_git.core.clock import write_instant
 from checkpoint_git.core.finding import Finding, Level
 from checkpoint_git.core.terminal_text import join_some, plural, quote_word, shorten
+from checkpoint_git.core.untrusted_text import hide_in_value
 from checkpoint_git.disk.discover import relative_path
 from checkpoint_git.git.history.evidence import Evidence
 from checkpoint_git.git.history.history import Change
@@ -65,7 +66,7 @@ def find_lost_projects(facts: SkillFacts) -> Iterator[Finding]:
         path = summary.project_dir
         if path is None or path not in facts.absent_dirs or _is_covered(facts, summary, "skill/relative-project-dir"):
             continue
-        shown = shorten(path, 100)
+        shown = shorten(hide_in_value(path), 100)
         message = f"project_dir is {shown}, and this machine has no such folder"
         if not path.startswith("/"):
             message = f"project_dir is {shown}, which is not an absolute path of this machine"

@@ -7,6 +7,7 @@ from checkpoint_git.core.clock import DAY, ago_text
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.terminal_text import join_some, plural, quote_word, shorten
 from checkpoint_git.protocols.document import Document
+from checkpoint_git.protocols.mismatch import quote
 from checkpoint_git.protocols.skill import views
 from checkpoint_git.protocols.skill.next_action import Action, FindProof, know_nothing, split_actions
 from checkpoint_git.protocols.skill.store import VERSIONS
@@ -62,7 +63,7 @@ def plan_resume(document: Document | None, skill: str, now: int, find_proof: Fin
             found = document.findings[0].message if document.findings else "it is not a checkpoint"
             reason, why = "corrupt", f"{document.path} cannot be read as a checkpoint: {found}"
         else:
-            said = f"has the protocol_version {version!r}" if version is not None else "has no protocol_version"
+            said = f"has the protocol_version {quote(version)}" if version is not None else "has no protocol_version"
             reason, why = "incompatible", f"{document.path} {said}; this tool reads {' and '.join(VERSIONS)}"
         afresh = Answer("restart", f"checkpoint reset {word} && checkpoint update {word}")
         repair = Answer("fix", f"checkpoint validate {quote_word(document.path)}")

@@ -26,7 +26,7 @@ _OWN = (BAD, UNUSED)
 # name in [thresholds] -> the status it is about
 THRESHOLDS = {"in_progress_days": "in_progress", "blocked_days": "blocked", "complete_days": "complete"}
 VALIDATED = ("schema", "skill", "json", "file")  # what validate's findings begin with
-_ALWAYS_TOLD = (*VALIDATED, "workflow", "pipeline", "merge", "doctor")  # whose errors nothing silences
+_ALWAYS_TOLD = (*VALIDATED, "content", "workflow", "pipeline", "merge", "doctor")  # whose errors nothing silences
 _KEYS = ("thresholds", "suppress", *THRESHOLDS, "code", "path", "where", "contains", "reason", "until")
 
 

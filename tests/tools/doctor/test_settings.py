@@ -11,7 +11,18 @@ from checkpoint_git.tools.doctor.settings import Settings, find_unused, read_set
 
 PATH = ".checkpoints/doctor.toml"
 FOUND = Finding("drift/file-missing", "warning", "a/b.ts is missing", ".checkpoints/x.checkpoint.json", "/a/0", 3, 1)
-KNOWN = {"drift", "drift/", "drift/file-missing", "merge", "merge/unresolved", "schema", "driver", "driver/inert"}
+KNOWN = {
+    "content",
+    "content/secret",
+    "drift",
+    "drift/",
+    "drift/file-missing",
+    "merge",
+    "merge/unresolved",
+    "schema",
+    "driver",
+    "driver/inert",
+}
 START = read_instant("2026-06-30T00:00:00Z")
 assert START is not None
 JUNE_30 = START[0]
@@ -79,6 +90,7 @@ def test_until_may_be_a_date_of_toml() -> None:
         Finding("skill/missing-field", "error", "x", "p"),
         Finding("json/conflict-markers", "error", "x", "p"),
         Finding("file/link-outside", "error", "x", "p"),
+        Finding("content/secret", "error", "x", "p"),
     ],
 )
 def test_an_unusable_checkpoint_is_told_whatever_the_settings_say(finding: Finding) -> None:
