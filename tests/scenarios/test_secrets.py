@@ -35,6 +35,13 @@ def test_what_is_handed_on_shows_no_token(repo: GitRepo, words: str) -> None:
     assert "json" not in words or json.loads(done.stdout)
 
 
+def test_no_name_of_a_file_shows_a_token(repo: GitRepo) -> None:
+    repo.write(f".checkpoints/{TOKEN}.checkpoint.json", checkpoint_text(skill=TOKEN))
+    for words in ("show --public", "show --public --json", "prime"):
+        done = run_here(*words.split(), cwd=repo.path)
+        assert TOKEN not in done.stdout + done.stderr, words
+
+
 def test_a_spelling_with_escapes_hides_no_token(repo: GitRepo) -> None:
     repo.write(PATH, TEXT.replace("ghp_", "\\u0067hp_"))
     for words in ("resume build", "show build --public"):

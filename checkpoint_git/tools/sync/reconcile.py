@@ -111,9 +111,10 @@ def _settle(context: SyncContext, work: Work, memory: Memory, arrived: str, tip:
                 untouched.append((path, older.get(path)))
         (partial,) = write_commits(top, [Draft((met,), untouched, state.TAKEN_IN)], [names.partial], context.who, env)
         found = found._replace(partial=partial, partial_of=met)
+    is_tried = context.wish.dry_run
     if found != memory:
-        state.write_memory(top, {names.partial: found.partial}, env)
-    if is_left:
+        state.write_memory(top, {names.partial: (memory if is_tried else found).partial}, env)
+    if is_left and not is_tried:
         remove_quietly(context.journal)
     return found
 

@@ -13,6 +13,7 @@ from checkpoint_git.tools.sync import run as running
 from checkpoint_git.tools.sync.commits import Draft, write_commits
 from checkpoint_git.tools.sync.context import Wish, open_context
 from tests.support.repos import GitRepo
+from tests.support.snapshot import take_snapshot
 from tests.tools.sync.clones import BUILD, QA, Clone, Hub, add_hook
 
 
@@ -629,6 +630,25 @@ def test_a_dry_run_changes_nothing_on_either_side(hub: Hub, ann: Clone, bob: Clo
     result = ann.sync(dry_run=True)
     assert (result.state, result.sent, result.brought) == ("planned", [BUILD], [QA])
     assert (hub.git("rev-parse", "main"), ann.load(QA)["step"]) == (before, "sprint-2")
+
+
+@pytest.mark.parametrize("step", ["_take_in", "write_arrivals", "sync_folder", "_move", "_remember"])
+def test_a_dry_run_settles_nothing_that_a_killed_sync_left(
+    hub: Hub, ann: Clone, bob: Clone, monkeypatch: pytest.MonkeyPatch, step: str
+) -> None:
+    def look() -> object:
+        refs = [line for line in ann.git("for-each-ref").splitlines() if "/checkpoint/theirs/" not in line]
+        return refs, take_snapshot(ann.path / ".git/checkpoint"), take_snapshot(ann.path / ".checkpoints")
+
+    bob.change(cost={"total_usd": 3.0})
+    bob.sync()
+    ann.change(cost={"total_usd": 2.0})
+    sync_and_die(ann, monkeypatch, step)
+    before = look()
+    ann.sync(dry_run=True)
+    assert look() == before
+    ann.sync()
+    assert ann.load()["cost"]["total_usd"] == hub.load()["cost"]["total_usd"] == 4.0
 
 
 def test_a_full_disk_loses_nothing(hub: Hub, ann: Clone, bob: Clone) -> None:

@@ -40,15 +40,17 @@ def run(args: Namespace, invocation: Invocation) -> Outcome:
         if args.tickets:
             tickets += find_refs([document], None if args.tickets == "all" else args.tickets)
             continue
-        contents[document.skill] = document.value
+        names = [document.skill, document.path]
+        name, path = hide_secrets(names, document.path) if args.public else names
+        contents[name] = document.value
         if args.skill is not None:
             choices = [] if args.public else _list_choices(document, args, invocation)
             merged = _list_merged(place, document, args, invocation)
         text = (document.text or "").removeprefix(jsontext.BYTE_ORDER_MARK)
         if args.public:
-            contents[document.skill] = hide_secrets(public_view(document.value), text)
+            contents[name] = hide_secrets(public_view(document.value), text)
             text = str(hide_secrets(jsonwrite.render(public_view(jsontext.scan_tokens(text))), text))
-        blocks += [Line(document.path, "strong")] if args.skill is None else []
+        blocks += [Line(path, "strong")] if args.skill is None else []
         blocks += [Line(line.rstrip("\r"), hang=-1) for line in text.rstrip("\n").split("\n")]
     if args.tickets:
         headers = ("skill", "role", "provider", "id", "url")
