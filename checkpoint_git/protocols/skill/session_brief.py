@@ -9,6 +9,7 @@ from checkpoint_git.core.clock import DAY, HOUR, age_text
 from checkpoint_git.core.untrusted_text import clean
 from checkpoint_git.disk.cache import load_cache, make_digest, mark_file, write_cache
 from checkpoint_git.disk.discover import Place, folders_upward, shared_path
+from checkpoint_git.git.own_files import read_start
 from checkpoint_git.protocols.contract import Question, Summary
 from checkpoint_git.protocols.document import Document, find_broken
 from checkpoint_git.protocols.skill import next_action, store, views
@@ -24,6 +25,8 @@ _FEW = 64  # checkpoints that are kept whole; of more, the one to go on with is 
 _MOST_LISTED = 100  # listed files looked at
 _NO_PATH = r"[*?\[{\0\s]"  # signs of patterns and sentences, which are listed too
 LOST = ("renamed", "deleted")  # fates that a commit decided; what is not there yet may be about to be written
+_IGNORE_RULES = rb"(?i)excludesfile[ \t]*=([^\n]*)"
+_UNCLEAR = rb"(?i)\[include|excludesfile[ \t]*=[^\n]*[\"\\#;%]"
 _FATES = {"renamed": " (now {0.detail})", "deleted": " (deleted in {0.told})"}
 _PLAIN = "in progress"  # the reason of what just goes on
 _SHORT, _MIDDLE, _LONG = 120, 240, 600  # letters
@@ -65,11 +68,17 @@ def _find_gone(place: Place, document: Document, listed: Sequence[str], now: int
     absent, settings = _list_absent(place, listed), os.environ.get("XDG_CONFIG_HOME") or os.path.expanduser("~/.config")
     full = {os.path.join(base, path) for path in absent[:_MOST_LISTED] for base in (place.root, place.top)}
     above = {one for path in full for one in folders_upward(os.path.dirname(path), place.top)}
-    marks = [f"{git_dir}/index", shared_path(place.top, "info/exclude"), os.path.expanduser("~/.gitconfig")]
-    marks += [f"{settings}/git/config", f"{settings}/git/ignore", *sorted(f"{folder}/.gitignore" for folder in above)]
+    configs = [shared_path(place.top, "config"), os.path.expanduser("~/.gitconfig"), f"{settings}/git/config"]
+    text = b"\n".join(read_start(path, 1 << 20) for path in [*configs, f"{git_dir}/config.worktree", "/etc/gitconfig"])
+    head = "" if re.search(_UNCLEAR, text) else head  # git alone knows where those rules are
+    marks = [f"{git_dir}/index", shared_path(place.top, "info/exclude"), *configs, f"{settings}/git/ignore"]
+    rules = [os.path.expanduser(os.fsdecode(one.strip())) for one in re.findall(_IGNORE_RULES, text)]
+    marks += [os.path.join(place.top, path) for path in rules]
+    marks += sorted(f"{folder}/.gitignore" for folder in above)
     words = [str(now // HOUR), str(is_old), head, *map(mark_file, marks), place.root, document.path, *absent]
-    cache, rules = f"{git_dir}/checkpoint/gone.json", make_digest(words, (document.text or "").encode())
-    found = load_cache(cache, rules) if head else None
+    words += [value for name, value in sorted(os.environ.items()) if name.startswith("GIT_CONFIG")]
+    cache, digest = f"{git_dir}/checkpoint/gone.json", make_digest(words, (document.text or "").encode())
+    found = load_cache(cache, digest) if head else None
     if not isinstance(found, list):
         from checkpoint_git.protocols.skill.facts import make_facts  # git is asked, as for the doctor
 
@@ -78,7 +87,7 @@ def _find_gone(place: Place, document: Document, listed: Sequence[str], now: int
         gone = [file for file in files if file.state == "missing" and file.fate in fates]
         found = [file.path + _FATES.get(file.fate, "").format(file) for file in gone]
         if head:
-            write_cache(cache, rules, found)
+            write_cache(cache, digest, found)
     return found
 
 

@@ -210,6 +210,24 @@ def test_files_that_are_gone_are_asked_about_again_where_ignore_rules_the_index_
     assert "missing: 2\n" in prime(work.path)
 
 
+@pytest.mark.parametrize("place", [".git/config", "~/.gitconfig", "~/.config/git/config", "an included file", "quoted"])
+def test_ignore_rules_are_seen_at_once_wherever_the_configuration_puts_them(work: GitRepo, place: str) -> None:
+    work.write(".checkpoints/build.checkpoint.json", checkpoint_text(updated_at=OLD))
+    home, file = Path.home(), work.path / ".git/config"
+    text = "[core]\n\texcludesFile = " + ('"~/own rules"\n' if place == "quoted" else "~/own rules\n")
+    if place == "an included file":
+        (home / "more").write_text(text)
+        text = "[include]\n\tpath = ~/more\n"
+    file = home / place[2:] if place.startswith("~") else file
+    file.parent.mkdir(parents=True, exist_ok=True)
+    with file.open("a") as stream:
+        stream.write(text)
+    for rules, is_missing in (("", True), ("docs/plan.md\n", False), ("docs/other.md\n", True)):
+        (home / "own rules").write_text(rules)
+        for _ in range(2):
+            assert ("missing: 1" in prime(work.path)) is is_missing
+
+
 def test_what_else_is_running_is_a_line_each(work: GitRepo) -> None:
     run_checkpoint("workflow", "start", "login", cwd=work.path)
     run_checkpoint("restore-point", "create", ".checkpoints", cwd=work.path)
