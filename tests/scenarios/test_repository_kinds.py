@@ -1,10 +1,14 @@
 """The main story in repositories of other kinds: SHA-256, reftable, monitored, partial clones, linked worktrees."""
 
 import json
+import os
+import time
 from pathlib import Path
 
 import pytest
 
+from checkpoint_git.disk.discover import find_place
+from checkpoint_git.tools.session.work import find_work
 from tests.support.command import run_here
 from tests.support.repos import NEEDS_MERGE_TREE, GitRepo, needs_git
 from tests.support.samples import checkpoint
@@ -186,3 +190,51 @@ def test_worktrees_with_relative_paths_are_worktrees(repo: GitRepo) -> None:
     linked.git("branch", "-m", "linked", "main")
     merge_both(linked)
     look(linked)
+
+
+@pytest.fixture
+def table(tmp_path: Path) -> GitRepo:
+    """A repository with reftable and one checkpoint, and a linked work tree beside it, on the branch topic."""
+    repo = GitRepo.create(tmp_path / "table", "--ref-format=reftable")
+    decide(repo, "first")
+    repo.git("worktree", "add", "-q", "-b", "topic", "../linked")
+    return repo
+
+
+@REFTABLE
+def test_with_reftable_another_work_tree_is_shown_once_and_with_its_branch(table: GitRepo) -> None:
+    linked = GitRepo(table.path.parent / "linked")
+    for branch, decisions in (("topic", ["first", "second"]), ("other", ["first", "second", "third"])):
+        linked.git("checkout", "-q", "-B", branch)
+        decide(linked, *decisions)
+        found = json.loads(say(table, "status", "--worktrees", "--json"))["worktrees"]
+        assert [one["branch"] for one in found if one["work_tree"]] == [branch]
+        assert branch not in [one["branch"] for one in found if not one["work_tree"]]
+
+
+@REFTABLE
+def test_with_reftable_a_linked_work_tree_sees_at_once_what_its_new_head_has(table: GitRepo) -> None:
+    linked = GitRepo(table.path.parent / "linked")
+    table.git("branch", "ahead")
+    table.git("checkout", "-q", "ahead")
+    decide(table, "first", "ahead's")
+    table.git("checkout", "-q", "main")
+    ahead = [one["branch"] for one in json.loads(say(linked, "status", "--worktrees", "--json"))["worktrees"]]
+    assert ahead == ["ahead"]
+    linked.git("checkout", "-q", "--detach", "ahead")
+    linked.write(BUILD, json.dumps(checkpoint(context_primer={"key_decisions": ["first"]})))  # rotated away
+    assert json.loads(say(linked, "status", "--worktrees", "--json"))["worktrees"] == []
+
+
+@REFTABLE
+def test_with_reftable_a_commit_counts_as_work_of_a_session(table: GitRepo) -> None:
+    start = json.dumps({"session_id": "s", "source": "startup"}).encode()
+    assert run_here("session", "start", cwd=table.path, stdin=start).returncode == 0
+    later = time.time() + 5
+    os.utime(table.write("code.txt", "x"), (later, later))
+    table.git("add", "-A")
+    env = {**os.environ, "GIT_COMMITTER_DATE": f"@{later:.0f} +0000"}
+    table.run("git", "commit", "-qm", "work", env=env)
+    found = find_work(find_place(str(table.path)), "s", os.environ)
+    assert found
+    assert (found.files, found.commits) == (("code.txt",), 1)

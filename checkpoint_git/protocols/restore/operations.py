@@ -216,7 +216,7 @@ def _remove(workspace: Workspace, manifest: Manifest) -> None:
     ref, commit = layout.ref_name(manifest.id), store.locate(workspace, manifest.id).commit
     if commit and not private_objects.remove_ref(workspace.root, ref, commit, workspace.env):
         git = os.path.dirname(workspace.base)  # a git that was killed leaves its locks
-        names = ("packed-refs", *map(layout.ref_name, layout.list_ids(workspace.base)))
+        names = ("packed-refs", "reftable/tables.list", *map(layout.ref_name, layout.list_ids(workspace.base)))
         locks = [path for name in names if os.path.lexists(path := os.path.join(git, f"{name}.lock"))]
         rm = f"; where none runs: rm {' '.join(map(quote_word, locks))}" if locks else ""
         raise CheckpointError(f"{ref} could not be removed", f"wait for other git commands, then try again{rm}")

@@ -41,7 +41,8 @@ def find_branch_work(place: Place, known: Sequence[str], now: int) -> tuple[list
     git_dir = place.git_dir or os.devnull
     common = find_common_dir(git_dir)
     loose = [each for kind in ("refs/heads", "refs/remotes") for each in os.walk(os.path.join(common, kind))]
-    files = [os.path.join(common, name) for name in ("packed-refs", "reftable/tables.list")]
+    tables = [os.path.join(folder, "reftable/tables.list") for folder in {common: 0, git_dir: 0}]  # HEAD is in its own
+    files = [os.path.join(common, "packed-refs"), *tables]
     if sum(len(names) for _, _, names in loose) < 2 and not any(map(os.path.isfile, files)):
         return [], False  # there is one branch at most
     marks = [mark_file(path) for path in (*(folder for folder, _, _ in loose), *files)]

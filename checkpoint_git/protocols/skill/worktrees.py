@@ -48,7 +48,7 @@ _Version = tuple[str, FileContent, Ahead, bytes | None]
 
 def find_ahead(place: Place, now: int, skill: str | None = None) -> tuple[list[Ahead], str]:
     """Where others wrote later, finished or decided what is not known here; what was not compared, "" for nothing."""
-    siblings = find_siblings(place)
+    siblings = [(_find_branch(branch, other), other) for branch, other in find_siblings(place)]
     everything, is_cut = find_branch_work(place, [branch for branch, _ in siblings if branch], now)
     work = [one for one in everything if skill in (None, layout.find_skill(one.path))]
     ours, found = dict(store.read_files(place)) if siblings or work else {}, list[Ahead]()
@@ -72,6 +72,14 @@ def find_ahead(place: Place, now: int, skill: str | None = None) -> tuple[list[A
     left = [f"{plural(lacking, 'checkpoint')} (too many, too large, or missing in this clone)"] if lacking else []
     left += ["commits before the newest 500"] if is_cut else []
     return found, f"not compared, of other branches: {' and '.join(left)}" if left else ""
+
+
+def _find_branch(branch: str, place: Place) -> str:
+    if branch != ".invalid":  # what git 2.45 puts into the file where a table holds the refs
+        return branch
+    from checkpoint_git.git.history.steps import read_branch
+
+    return read_branch(place.top)
 
 
 def _read_branches(place: Place, work: Sequence[BranchWork]) -> Iterator[_Version]:

@@ -21,7 +21,9 @@ SECOND = 10**9  # in nanoseconds
 _ID = "([0-9a-f]{40}|[0-9a-f]{64})"
 # `OLD NEW NAME <MAIL> SECONDS ZONE<tab>MESSAGE`, what git writes into that log when somebody works; "pull", "checkout",
 # "reset" and "clone" bring others' work
-_MOVE = re.compile(rf"{_ID} {_ID} (?:[^\t]* )?([0-9]{{1,12}}) [^ \t]*\t(?:commit|merge|rebase|cherry-pick|revert|am)")
+_WORK = "(commit|merge|rebase|cherry-pick|revert|am)"
+_MOVE = re.compile(rf"{_ID} {_ID} (?:[^\t]* )?([0-9]{{1,12}}) [^ \t]*\t{_WORK}")
+_MOST_MOVES = 200
 
 
 class Work(NamedTuple):
@@ -44,7 +46,8 @@ def find_work(place: Place, session: str, env: Mapping[str, str], since: int = 0
     wrote = read_written(place)
     after = max(started, wrote, since)
     top, own = place.work_tree, clean_env(env)
-    moves = _read_moves(place.git_dir or "", after)
+    is_file = not os.path.isdir(os.path.join(place.git_dir or "", "reftable"))  # of git 2.45
+    moves = _read_moves(place.git_dir or "", after) if is_file else _ask_for_moves(top, after, own)
     status = ["status", "--porcelain", "-z", "--untracked-files=all", "--no-renames", "--ignore-submodules=all"]
     changed = [field[3:] for field in _ask(status, top, own) if len(field) > 3]
     paths = {*changed, *_read_committed(top, moves, own)}
@@ -80,6 +83,15 @@ def _read_moves(git_dir: str, after: int) -> list[tuple[str, str, int]]:
     found = [match for line in lines if (match := _MOVE.match(line))]
     moves = [(match[1], match[2], int(match[3])) for match in found]
     return [move for move in moves if (move[2] + 1) * SECOND > after]
+
+
+def _ask_for_moves(top: str, after: int, env: Mapping[str, str]) -> list[tuple[str, str, int]]:
+    form = "--format=%H %gd %gs%x00"
+    told = run_git(["log", "-g", f"-n{_MOST_MOVES}", "--date=unix", form, "HEAD"], top, env=env, check=False).out
+    found = re.findall(rf"(?:\A|\0\n){_ID} HEAD@\{{([0-9]{{1,12}})\}} {_WORK}?", told.decode("utf-8", "replace"))
+    olds = [old for old, _, _ in found[1:]] + ["0" * 40] * (len(found) < _MOST_MOVES)
+    moves = [(old, new, int(seconds)) for (new, seconds, work), old in zip(found, olds, strict=False) if work]
+    return [move for move in reversed(moves) if (move[2] + 1) * SECOND > after]
 
 
 def _read_change(top: str, path: str) -> int:
