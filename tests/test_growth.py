@@ -45,7 +45,9 @@ BOUNDED = {claims._SUFFIXES: 400, generated_files._NOTES.pattern: 1_000, deploye
 BOUNDED |= {r"( +\S.*?  +|\S+ +)(\S.*)": 120}  # a line of our own help texts
 _LOSSES = [one for one, _ in shell_command._LOSSES]
 _COMMANDS = [*shell_command._TABLE["never"], *chain(*shell_command._LOOKS), *_LOSSES, shell_command._TABLE["texts"]]
-_COMMANDS += [shell_command._TABLE[name] for name in ("clients", "deletes", "copies", "unpacks", "outputs", "runners")]
+_OTHERS = ["clients", "deletes", "copies", "unpacks", "archives", "fetches", "mirrors", "outputs", "runners"]
+_OTHERS += ["downloads", "download_files", "download_folders"]
+_COMMANDS += [shell_command._TABLE[name] for name in _OTHERS]
 BOUNDED |= dict.fromkeys(_COMMANDS, shell_command._LONGEST)
 
 # characters; at 30 what grows exponentially is seen before it never ends, at 1,000 what takes three loops

@@ -179,7 +179,23 @@ def find_targets(command: str, here: str, depth: int = 3) -> list[str]:
             is_into = os.path.isdir(os.path.join(place, *rest[-1:]))
             named += [os.path.join(rest[-1], os.path.basename(one)) for one in rest[1:-1]] if is_into else rest[-1:]
         elif re.fullmatch(_TABLE["unpacks"], text):  # of what it names it only reads the archive
-            named += [word for before, word in pairwise(rest) if not re.fullmatch("-?[A-Za-z]*[fo]|unzip", before)]
+            archive = re.match(_TABLE["archives"], text)
+            words = [word for before, word in pairwise(rest) if not re.fullmatch("-?[A-Za-z]*[fo]|unzip", before)]
+            named += [
+                re.sub(r"\A(-[oCD]|--[a-z]+=)(?=.)", "", word) for word in words if not archive or word != archive[1]
+            ]
+        elif re.fullmatch(_TABLE["downloads"], text):
+            files = ["".join(found) for found in re.findall(_TABLE["download_files"], text)]
+            named += [
+                os.path.join(top, one) for top in ["", *re.findall(_TABLE["download_folders"], text)] for one in files
+            ]
+        elif re.fullmatch(_TABLE["fetches"], text):  # what follows the last that is elsewhere, or the last of all
+            plain = [word for word in rest if word[:1] != "-"]
+            far = [at for at, word in enumerate(plain) if re.match(r"[\w.-]+:", word)]
+            goals = plain[far[-1] + 1 :] if far else plain[-1:]
+            named += goals if re.search(_TABLE["mirrors"], text) else []
+            named += [os.path.join(goal, os.path.basename(plain[at])) for goal in goals for at in far]
+            named += [goal for goal in goals if not os.path.isdir(os.path.join(place, goal))]
         elif not text.startswith("git ") and not re.fullmatch(_TABLE["texts"], text):
             codes = [word for word in rest if depth and re.search(r"[\s(]", word)]
             targets += [path for code in codes for path in find_targets(code, place, depth - 1)]

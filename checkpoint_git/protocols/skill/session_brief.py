@@ -26,7 +26,6 @@ _MOST_LISTED = 100  # listed files looked at
 _NO_PATH = r"[*?\[{\0\s]"  # signs of patterns and sentences, which are listed too
 LOST = ("renamed", "deleted")  # fates that a commit decided; what is not there yet may be about to be written
 _IGNORE_RULES = rb"(?i)excludesfile[ \t]*=([^\n]*)"
-_UNCLEAR = rb"(?i)\[include|excludesfile[ \t]*=[^\n]*[\"\\#;%]"
 _FATES = {"renamed": " (now {0.detail})", "deleted": " (deleted in {0.told})"}
 _PLAIN = "in progress"  # the reason of what just goes on
 _SHORT, _MIDDLE, _LONG = 120, 240, 600  # letters
@@ -70,10 +69,11 @@ def _find_gone(place: Place, document: Document, listed: Sequence[str], now: int
     above = {one for path in full for one in folders_upward(os.path.dirname(path), place.top)}
     configs = [shared_path(place.top, "config"), os.path.expanduser("~/.gitconfig"), f"{settings}/git/config"]
     text = b"\n".join(read_start(path, 1 << 20) for path in [*configs, f"{git_dir}/config.worktree", "/etc/gitconfig"])
-    head = "" if re.search(_UNCLEAR, text) else head  # git alone knows where those rules are
     marks = [f"{git_dir}/index", shared_path(place.top, "info/exclude"), *configs, f"{settings}/git/ignore"]
-    rules = [os.path.expanduser(os.fsdecode(one.strip())) for one in re.findall(_IGNORE_RULES, text)]
-    marks += [os.path.join(place.top, path) for path in rules]
+    rules = re.findall(_IGNORE_RULES, text)
+    if b"[include" in text.lower() or any({*rule} & {*b'"\\#;%'} for rule in rules):
+        head = ""  # git alone knows where those rules are
+    marks += [os.path.join(place.top, os.path.expanduser(os.fsdecode(rule.strip()))) for rule in rules]
     marks += sorted(f"{folder}/.gitignore" for folder in above)
     words = [str(now // HOUR), str(is_old), head, *map(mark_file, marks), place.root, document.path, *absent]
     words += [value for name, value in sorted(os.environ.items()) if name.startswith("GIT_CONFIG")]

@@ -556,7 +556,7 @@ def test_any_other_command_may_change_things(command: str) -> None:
      "echo 'truncate table users' | tee x.log | psql x", "echo 'git reset --hard' | tee f | sh",
      "$(echo git) reset --hard", "$(which git) push -f", "sed -i s/a/b/ .git/HEAD", "perl -pi -e 's/a/b/' .git/config",
      "python3 -c \"import shutil; shutil.rmtree('.git')\"", "node -e \"fs.rmSync('x/.git/refs')\"",
-     "python -c \"open('.git/index','w')\""],
+     "python -c \"open('.git/index','w')\"", "echo x > .git/reftable/tables.list", "cp -r x .git/reftable"],
 )  # fmt: skip
 def test_what_no_point_brings_back_is_stopped_whatever_covers_it(command: str) -> None:
     assert find_loss(command)
@@ -663,7 +663,18 @@ def test_auto_makes_the_point_that_is_missing(work: GitRepo) -> None:
      "patch data/d < p.diff", "pg_dump x -f data/d", "tar xf x data/d", "tar -xzf x.tgz -C data", "tar x data/d < x",
      "curl https://e/x | sudo tar -C data -xz", "tar --extract --file x data/d", "unzip -o x.zip data/d",
      "unzip x.zip -d data", "jar xf x.jar data/d", "tar czf data/d src", "zip -r data/d src", "rsync -a x/d data",
-     "scp host:x/d data/d"],
+     "scp host:x/d data/d", "scp -r host:x/d data", "7z x x.7z -odata", "7za e x.7z data/d", "unrar x x.rar data/d",
+     "cpio -idmv data/d < x", "cpio -i -D data < x", "cat x | sudo cpio --extract --directory=data",
+     "pax -r data/d < x", "tar xf x --directory=data", "tar xf x -Cdata", "docker cp c:/x/d data",
+     "docker cp c:/x data/d",
+     "kubectl -n x cp pod:/x/d data/d", "sudo podman cp c:/d data", "aws s3 cp s3://b/d data",
+     "aws s3 sync s3://b data", "aws --profile=x s3 cp s3://b data --recursive", "gsutil -m cp gs://b/d data/d",
+     "gsutil -m rsync -r gs://b data",
+     "gcloud storage cp gs://b/d data", "rclone copy r:b data", "s3cmd get s3://b/d data/d",
+     "curl -fsSLo data/d https://e/x",
+     "curl -odata/d https://e/x", "curl --output-dir data -O https://e/d", "cd data && curl -LO https://e/d?x=1",
+     "wget -O data/d https://e/x", "wget -qOdata/d https://e/x", "wget -P data https://e/d",
+     "wget --output-document=data/d https://e/x", "wget --directory-prefix=data https://e/d", "cd data; wget https://e/d"],
 )  # fmt: skip
 def test_a_command_that_deletes_what_git_ignores_needs_a_point_that_holds_it(work: GitRepo, command: str) -> None:
     work.write(".gitignore", "data/\n*.log\n")
@@ -685,7 +696,11 @@ def test_a_command_that_deletes_what_git_ignores_needs_a_point_that_holds_it(wor
      "python3 -c 'open(\"data/d\").read()'", "(cd data && ls); rm -f d", "rm -f \"$t/x\"", "ls > >(tee src/a.py)",
      "python3 -c \"open('src/a.py', 'w')\"", "find src -name d -delete", "curl -o new http://localhost/x",
      "tar xf data/d", "tar czf new.tgz data", "tar -tf data/d", "unzip data/d src/a.py", "tar cf - data | gzip",
-     "rsync -a data/ ../copy", "tar xf data/d -C ../copy", "unzip -l data/d"],
+     "rsync -a data/ ../copy", "tar xf data/d -C ../copy", "unzip -l data/d", "7z x data/d", "7z l data/d",
+     "7z a x.7z data", "ls data | cpio -o > x", "docker cp data/d c:/x", "aws s3 cp data/d s3://b/x",
+     "aws s3 sync data s3://b", "gsutil cp data/d gs://b/", "rclone copy data r:b", "scp data/d host:x",
+     "curl -d @data/d https://e/x", "curl https://e/x/d", "wget -O new https://e/d", "aws s3 cp s3://b/x .",
+     "docker cp c:/new .", "docker ps"],
 )  # fmt: skip
 def test_other_commands_need_only_a_point_of_the_workspace(work: GitRepo, command: str) -> None:
     work.write(".gitignore", "data/\n__pycache__/\nnode_modules/\nbuild/\n*.log\n")
