@@ -71,8 +71,8 @@ def _find_gone(place: Place, document: Document, listed: Sequence[str], now: int
     text = b"\n".join(read_start(path, 1 << 20) for path in [*configs, f"{git_dir}/config.worktree", "/etc/gitconfig"])
     marks = [f"{git_dir}/index", shared_path(place.top, "info/exclude"), *configs, f"{settings}/git/ignore"]
     rules = re.findall(_IGNORE_RULES, text)
-    if b"[include" in text.lower() or any({*rule} & {*b'"\\#;%'} for rule in rules):
-        head = ""  # git alone knows where those rules are
+    if b"[include" in text.lower() or any({*rule} & {*b'"\\#;%\0'} for rule in rules):
+        head, rules = "", []  # git alone knows where they are
     marks += [os.path.join(place.top, os.path.expanduser(os.fsdecode(rule.strip()))) for rule in rules]
     marks += sorted(f"{folder}/.gitignore" for folder in above)
     words = [str(now // HOUR), str(is_old), head, *map(mark_file, marks), place.root, document.path, *absent]
