@@ -115,7 +115,7 @@ class RestorePoints:
         operations.drop_points(self._workspace, checkpoint_ids, foreign=foreign)
 
     def gc(self, *, keep: int | None = None, dry_run: bool = False) -> Ids:
-        """Clears what has expired; keep: and all but so many of the newest."""
+        """Clears what has expired; keep: and your own points, except so many of the newest."""
         return [one.id for one in operations.collect_garbage(self._workspace, keep=keep, dry_run=dry_run)]
 
     @contextmanager

@@ -192,16 +192,18 @@ def drop_points(
 def collect_garbage(
     workspace: Workspace, *, expired: bool = True, keep: int | None = None, dry_run: bool = False
 ) -> list[Manifest]:
-    """The points that have expired, and all but the newest `keep`; also what a crash left of points that were being
-    dropped. Damaged ones, foreign ones and those of other work trees stay.
+    """The points that have expired; of those that the user asked for all but the newest `keep`, live ones first; also
+    what a crash left of points that were being dropped. Damaged ones, foreign ones and those of other work trees stay.
     """
     with _hold(workspace):
         store.clear_unfinished(workspace)
         own = [one for one in store.list_points(workspace) if store.is_of_work_tree(workspace, one)]
         own = [one for one in own if not one.trouble and not one.is_foreign]
-        doomed = {one.id for one in own if expired and store.find_state(one, workspace.now) == "expired"}
-        doomed.update(one.id for one in own if one.value["state"] == "dropped")
-        doomed.update(one.id for one in own[: max(len(own) - (len(own) if keep is None else keep), 0)])
+        states = {one.id: store.find_state(one, workspace.now) for one in own}
+        doomed = {point for point, state in states.items() if state == "dropped" or (expired and state == "expired")}
+        asked = [one.id for one in own if not one.value.get("made_for") and states[one.id] != "dropped"]
+        asked.sort(key=lambda point: states[point] != "expired")
+        doomed.update(() if keep is None else asked[: max(len(asked) - keep, 0)])
         gone = [one for one in own if one.id in doomed]
         for manifest in () if dry_run else gone:
             with noted(workspace, "gc", manifest.id, {"expired": manifest.value["expires_at"], "keep": keep}):

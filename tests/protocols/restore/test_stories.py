@@ -10,8 +10,9 @@ from pathlib import Path
 
 import pytest
 
-from checkpoint_git.protocols.restore import snapshot
+from checkpoint_git.protocols.restore import operations, snapshot
 from checkpoint_git.protocols.restore.api import RestorePoints
+from checkpoint_git.protocols.restore.layout import open_workspace
 from tests.support.command import BIN, run_here
 from tests.support.repos import GitRepo, needs_git
 from tests.support.restore_points import ask, fork
@@ -377,6 +378,20 @@ def test_points_are_named_by_a_part_of_their_id_compared_and_cleared(work: GitRe
     assert ask(work, "drop", ids[1], ids[2][4:])["dropped"] == ids[1:3]
     assert "takes a number" in refuse(work, "gc", "--keep", "x")
     assert os.listdir(work.path / ".checkpoints") == ids[3:]
+
+
+def test_keep_counts_what_the_user_made_and_live_ones_first(work: GitRepo) -> None:
+    old, lasting = (str(ask(work, "create", "a")["checkpoint_id"]) for _ in range(2))
+    brief = str(ask(work, "create", "a", "--expiry", "1m")["checkpoint_id"])
+    work.write("a", "broken\n")
+    safety = ask(work, "rollback", lasting)["safety_checkpoint_id"]
+    workspace = open_workspace(str(work.path), int(time.time()) + 120, dict(os.environ))
+    gone = operations.collect_garbage(workspace, expired=False, keep=2, dry_run=True)
+    assert {one.id for one in gone} == {brief}
+    gone = operations.collect_garbage(workspace, expired=False, keep=1)
+    assert {one.id for one in gone} == {old, brief}
+    assert [one["id"] for one in ask(work, "list")["restore_points"]] == [lasting, safety]
+    assert ask(work, "show", "latest")["id"] == lasting
 
 
 def test_a_typo_in_the_scope_is_an_error(work: GitRepo) -> None:
