@@ -83,8 +83,10 @@ def _read_state(workspace: Workspace, key: str, file: str) -> contents.Request:
         with open_plain(os.path.realpath(path)) as stream:
             data, mode = stream.read(MAX_SIZE + 1), os.fstat(stream.fileno()).st_mode
     except OSError as error:
-        message = f"{escape_controls(file)} cannot be read: {error.strerror}"
-        raise CheckpointError(message, "name a file that holds the state") from None
+        # of a pipe that a shell names in /dev/fd, realpath is the name of nothing
+        why = "it is not a regular file" if os.path.exists(path) and not os.path.isfile(path) else error.strerror
+        hint = f"name a file that holds the state, or --state {key}=- for standard input"
+        raise CheckpointError(f"{escape_controls(file)} cannot be read: {why}", hint) from None
     # it goes back there, unless that is outside the workspace or behind a link
     below = layout.path_below(workspace.root, path)
     full = os.path.join(os.path.realpath(workspace.root), below or "")

@@ -11,7 +11,7 @@ from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.protocols.restore import artifacts, layout, points, store
 from checkpoint_git.protocols.restore.contents import Means
 from checkpoint_git.protocols.restore.state_snapshot import request_state
-from tests.support.command import run_here
+from tests.support.command import BIN, run_here
 from tests.support.repos import GitRepo
 from tests.support.restore_points import create, folder_of, go_back, roll_back, run_script, workspace_of
 
@@ -235,3 +235,13 @@ def test_verify_and_show_tell_of_states(repo: GitRepo) -> None:
     found = run_here("rp", "verify", name, cwd=repo.path)
     assert found.returncode == 1
     assert "state:run" in found.stdout
+
+
+def test_a_pipe_is_refused_at_once_and_standard_input_named(repo: GitRepo) -> None:
+    os.mkfifo(repo.path / "pipe")
+    (repo.path / "link").symlink_to("pipe")
+    for name in ("pipe", "link", "/dev/zero", "/dev/stdin"):
+        words = [str(BIN / "checkpoint"), "rp", "create", "--state", f"run={name}"]
+        done = subprocess.run(words, cwd=repo.path, input=b"1", capture_output=True, timeout=30)
+        assert (done.returncode, b"not a regular file" in done.stderr) == (2, True), done.stderr
+        assert b"--state run=-" in done.stderr
