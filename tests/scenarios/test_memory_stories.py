@@ -3,6 +3,7 @@
 import json
 import os
 import shlex
+import shutil
 from collections.abc import Callable, Sequence
 from pathlib import Path
 from types import SimpleNamespace
@@ -11,6 +12,7 @@ from typing import Any, cast
 import pytest
 
 from checkpoint_git.core.outcome import Invocation
+from checkpoint_git.disk.cache import write_cache
 from checkpoint_git.protocols.memory import server
 from checkpoint_git.protocols.memory.entity import Entity
 from checkpoint_git.protocols.memory.layout import Home
@@ -97,6 +99,45 @@ def test_two_clones_of_one_remote_share_one(repo: GitRepo, graph: Path, tmp_path
     ask(repo, "save", "--initiative", "shop", "--phase", "build")
     ask(clone, "save", "--phase", "review")
     assert ask(repo, "load")["fields"]["phase"] == "review"
+
+
+def test_a_repository_that_is_moved_keeps_its_checkpoint_and_a_copy_gets_its_own(
+    repo: GitRepo, graph: Path, tmp_path: Path
+) -> None:
+    other = GitRepo.create(tmp_path / "other")
+    other.git("config", "checkpoint.memoryFile", str(graph))
+    ask(repo, "save", "--initiative", "shop", "--phase", "build")
+    ask(other, "save", "--initiative", "blog", "--phase", "draft")
+    for at, (old, initiative) in enumerate([(repo, "shop"), (other, "blog"), (GitRepo(tmp_path / "1"), "blog")]):
+        moved = GitRepo(old.path.rename(tmp_path / str(at)))
+        assert ask(moved, "load")["fields"]["initiative"] == initiative
+        ask(moved, "save", "--phase", "review")
+    copy = GitRepo(shutil.copytree(tmp_path / "2", tmp_path / "copy"))
+    assert not ask(copy, "load")["exists"]
+    ask(copy, "save", "--initiative", "copy", "--phase", "new")
+    assert [ask(GitRepo(tmp_path / name), "load")["fields"]["phase"] for name in "02"] == ["review", "review"]
+
+
+@pytest.mark.parametrize("noted", [b"", b"[]", b'{"folder":1,"marks":[1]}', b'{"folder":"/gone","marks":["../x", 7]}'])
+def test_what_a_repository_notes_of_itself_is_read_with_care(repo: GitRepo, graph: Path, noted: bytes) -> None:
+    write_cache(str(repo.path / ".git/checkpoint/memory-home"), "memory", json.loads(noted or b"null"))
+    ask(repo, "save", "--initiative", "shop", "--phase", "build")
+    assert ask(repo, "load")["fields"]["initiative"] == "shop"
+    assert b"../x" not in (repo.path / ".git/checkpoint/memory-home").read_bytes()
+
+
+def test_a_clone_finds_what_was_saved_before_there_was_a_remote(repo: GitRepo, graph: Path, tmp_path: Path) -> None:
+    first, clone = (GitRepo.create(tmp_path / name) for name in ("first", "clone"))
+    for one in (first, clone):
+        one.git("config", "checkpoint.memoryFile", str(graph))
+    ask(repo, "save", "--initiative", "blog", "--phase", "draft")
+    ask(first, "save", "--initiative", "shop", "--phase", "build")
+    for one in (first, clone):
+        one.git("remote", "add", "origin", "https://example.org/team/shop")
+    ask(first, "save", "--phase", "review")
+    assert ask(clone, "load")["fields"]["phase"] == "review"
+    ask(clone, "save", "--phase", "ship")
+    assert ask(first, "load")["fields"]["phase"] == "ship"
 
 
 def test_another_initiative_is_asked_about_and_the_old_one_kept(repo: GitRepo, graph: Path) -> None:

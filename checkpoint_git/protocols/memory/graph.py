@@ -14,7 +14,7 @@ from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.outcome import Invocation
 from checkpoint_git.core.terminal_text import escape_controls, quote_word, shorten
 from checkpoint_git.disk.backup import Copy, write_backup
-from checkpoint_git.disk.cache import write_cache
+from checkpoint_git.disk.cache import load_cache, write_cache
 from checkpoint_git.disk.discover import find_common_dir, find_repository, shared_path
 from checkpoint_git.disk.replace import remove_quietly
 from checkpoint_git.git.repository import read_all_settings
@@ -28,6 +28,8 @@ from checkpoint_git.protocols.memory.transports.jsonl import JsonlTransport, che
 
 _TIMEOUT = 20.0  # seconds; node itself starts in 1 s, a cold `npx -y` in 13 s
 _LONGEST = 600
+_HOME = "checkpoint/memory-home"  # in the git directory: where that was, and what the repository was called there
+_MOST_MOVES = 8
 SETUP = "`checkpoint memory setup` installs one and asks first; or: git config checkpoint.memoryCommand COMMAND"
 
 
@@ -63,7 +65,16 @@ def find_home(cwd: str) -> layout.Home:
     if repository is None:
         return layout.Home("")
     remote = run_git(["config", "remote.origin.url"], cwd, check=False).out.decode("utf-8", "replace")
-    return layout.Home("", layout.mark_repository(remote, find_common_dir(repository[1])))
+    folder = find_common_dir(repository[1])
+    *marks, own = layout.mark_repository(remote, folder)
+    path, by_folder = os.path.join(folder, _HOME), [own]
+    match known := load_cache(path, "memory"):
+        # a repository that was moved is the same one; where its folder is still there, this is a copy
+        case {"folder": str(before), "marks": [*old]} if before == folder or not os.path.lexists(before):
+            by_folder += [one for one in old if isinstance(one, str) and one != own and layout.MARK.fullmatch(one)]
+    if known != (value := {"folder": folder, "marks": by_folder[:_MOST_MOVES]}):
+        write_cache(path, "memory", value)
+    return layout.Home("", (*marks, *by_folder[:_MOST_MOVES]))
 
 
 def find_graph(settings: Settings, env: Mapping[str, str]) -> str:

@@ -16,6 +16,7 @@ STATUS_FILE = "WORKFLOW-STATUS.yaml"
 SERVER_PACKAGE = "@modelcontextprotocol/server-memory"
 SERVER_VERSION = "2026.8.31"  # that everything here was tried with
 FILE_VARIABLE = "MEMORY_FILE_PATH"
+MARK = re.compile(r"[\w.-]{1,40}-[0-9a-f]{8}", re.ASCII)  # of a repository
 _LONGEST_NAME = 200
 _COMMAND_HINT = "for example: git config checkpoint.memoryCommand 'node /path/to/index.js'"
 

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Mapping
+from contextlib import suppress
 from typing import NamedTuple
 
 from checkpoint_git.core.errors import CheckpointError
@@ -66,7 +67,13 @@ def find_name(transport: Transport, home: Home, initiative: str = "") -> str:
         return ENTITY
     there = read_entity(found[ENTITY]).fields
     if OWNER in there:
-        return ENTITY if there[OWNER] in home.marks else home.own_names[0]
+        if there[OWNER] in home.marks:
+            return ENTITY
+        # a clone's checkpoint has the name of that one's folder where it was made before there was a remote
+        with suppress(GraphError):  # which others' entities may cause: then there is none for now
+            of_clone = (one for one in transport.read_graph() if read_entity(one).fields.get(OWNER) in home.marks)
+            return next((one.name for one in of_clone if one.entity_type == ENTITY_TYPE), home.own_names[0])
+        return home.own_names[0]
     is_other = initiative and initiative.strip() != there.get("initiative", initiative).strip()
     return home.own_names[0] if is_other else ENTITY
 
