@@ -31,6 +31,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     first = ["doctor"] if program == _DOCTOR else []
     if argv is not None:
         return _run_and_report([*first, *argv], program)
+    if sys.getfilesystemencoding() != "utf-8" and "PYTHONUTF8" not in os.environ:
+        # words are UTF-8 in any locale, as for git and Python 3.15; else "ü" would be stored as two letters
+        os.execv(sys.executable, [sys.executable, "-X", "utf8", *sys.orig_argv[1:]])  # noqa: S606 - ourselves
     code = _run_and_report([*first, *sys.argv[1:]], program)
     if getattr(atexit, "_ncallbacks", lambda: 1)():  # a library wants to be called at the end; not known: assume so
         return code

@@ -2,6 +2,7 @@ import argparse
 import json
 import os
 import shlex
+import shutil
 import signal
 import subprocess
 import sys
@@ -18,7 +19,7 @@ from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.outcome import Invocation, Outcome
 from checkpoint_git.version import __version__
 from tests.support.command import BIN, run_checkpoint, run_on_terminal
-from tests.support.repos import GitRepo
+from tests.support.repos import GitRepo, environ_in
 from tests.support.samples import checkpoint_text
 
 FILE = ".checkpoints/build.checkpoint.json"
@@ -278,6 +279,16 @@ def test_findings_make_the_exit_code_unless_the_verb_says_otherwise(monkeypatch:
     ):
         make_verb(monkeypatch, lambda args, world, outcome=outcome: outcome)
         assert app.main(["probe", "-q"]) == code
+
+
+def test_words_are_utf8_in_any_locale(project: Path, tmp_path: Path) -> None:
+    make = ["localedef", "-i", "en_US", "-f", "ISO-8859-1", str(tmp_path / "latin")]
+    if not shutil.which(make[0]) or subprocess.run(make, capture_output=True).returncode:
+        pytest.skip("this system cannot make a locale")
+    env = {**environ_in(project), "LOCPATH": str(tmp_path), "LC_ALL": "latin"}
+    for at, words in enumerate(([str(BIN / "checkpoint")], [sys.executable, "-m", "checkpoint_git"])):
+        subprocess.run([*words, "workflow", "start", f"ü-{at}", "--fresh"], cwd=project, env=env, check=True)
+        assert f'"workflow_id": "ü-{at}"' in (project / "memory/state/phase.json").read_text("utf-8")
 
 
 def test_an_interrupted_process_ends_with_130(project: Path) -> None:

@@ -29,7 +29,7 @@ from checkpoint_git.protocols.memory.transports.jsonl import JsonlTransport, che
 _TIMEOUT = 20.0  # seconds; node itself starts in 1 s, a cold `npx -y` in 13 s
 _LONGEST = 600
 _HOME = "checkpoint/memory-home"  # in the git directory: where that was, and what the repository was called there
-_MOST_MOVES = 8
+_KEPT_MARKS = 8
 SETUP = "`checkpoint memory setup` installs one and asks first; or: git config checkpoint.memoryCommand COMMAND"
 
 
@@ -72,9 +72,9 @@ def find_home(cwd: str) -> layout.Home:
         # a repository that was moved is the same one; where its folder is still there, this is a copy
         case {"folder": str(before), "marks": [*old]} if before == folder or not os.path.lexists(before):
             by_folder += [one for one in old if isinstance(one, str) and one != own and layout.MARK.fullmatch(one)]
-    if known != (value := {"folder": folder, "marks": by_folder[:_MOST_MOVES]}):
+    if known != (value := {"folder": folder, "marks": by_folder[:_KEPT_MARKS]}):
         write_cache(path, "memory", value)
-    return layout.Home("", (*marks, *by_folder[:_MOST_MOVES]))
+    return layout.Home("", (*marks, *by_folder[:_KEPT_MARKS]))
 
 
 def find_graph(settings: Settings, env: Mapping[str, str]) -> str:
