@@ -118,6 +118,17 @@ def is_inside(path: str, boundary: str) -> bool:
     return real == wall or real.startswith(wall.rstrip(os.sep) + os.sep)
 
 
+def path_below(root: str, path: str) -> str | None:
+    """A normal absolute path relative to root, "" for root itself; None for one that is elsewhere."""
+    if not f"{path}/".startswith(f"{root.rstrip('/')}/"):
+        # links above root are another spelling of it, as /tmp is on macOS; links below it count as they are
+        real = os.path.realpath(root)
+        root = next((above for above in [*folders_upward(path)][::-1] if os.path.realpath(above) == real), "")
+        if not root:
+            return None
+    return path[len(root.rstrip("/")) + 1 :]
+
+
 _HIDDEN = dict.fromkeys([*range(0x200C, 0x2010), *range(0x202A, 0x202F), *range(0x206A, 0x2070), 0xFEFF])
 
 

@@ -14,6 +14,7 @@ from checkpoint_git.disk.discover import (
     find_repository,
     is_git_name,
     is_inside,
+    path_below,
     plan_place,
     relative_path,
 )
@@ -181,3 +182,20 @@ def test_relative_paths_use_slashes_and_leave_strangers_alone() -> None:
     assert relative_path("/r/a/b", "/r") == "a/b"
     assert relative_path("/other/b", "/r") == "/other/b"
     assert relative_path("/a", "/") == "a"
+
+
+def test_a_path_is_below_a_root_however_the_root_is_spelled(tmp_path: Path) -> None:
+    (tmp_path / "real/a").mkdir(parents=True)
+    (tmp_path / "real/loop").symlink_to(".")
+    for link in ("link", "other"):
+        (tmp_path / link).symlink_to("real")
+    for name in ("real", "link", "other"):
+        for spelled in ("real", "link", "other"):
+            root, path = str(tmp_path / name), str(tmp_path / spelled)
+            assert path_below(root, path) == ""
+            assert path_below(root, f"{path}/a/new") == "a/new"
+            assert path_below(root, f"{path}/loop/a") == "loop/a"  # which is refused later: it is behind a link
+        assert path_below(root, f"{root}s/a") is None
+        assert path_below(root, str(tmp_path)) is None
+    assert path_below(str(tmp_path / "real/a"), str(tmp_path / "link/loop/a/b")) == "b"
+    assert path_below("/", "/a") == "a"

@@ -9,6 +9,7 @@ from typing import Any, TextIO
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.terminal_text import escape_controls, shorten
+from checkpoint_git.disk.discover import path_below
 from checkpoint_git.disk.read import open_plain
 from checkpoint_git.protocols.restore import contents, layout, state_snapshot
 from checkpoint_git.protocols.restore.layout import Workspace
@@ -88,7 +89,7 @@ def _read_state(workspace: Workspace, key: str, file: str) -> contents.Request:
         hint = f"name a file that holds the state, or --state {key}=- for standard input"
         raise CheckpointError(f"{escape_controls(file)} cannot be read: {why}", hint) from None
     # it goes back there, unless that is outside the workspace or behind a link
-    below = layout.path_below(workspace.root, path)
+    below = path_below(workspace.root, path)
     full = os.path.join(os.path.realpath(workspace.root), below or "")
     goes_back = below is not None and is_plain_path(below) and os.path.realpath(full) == full and os.path.isfile(full)
     return request_state(key, data, below if goes_back else None, stat.S_IMODE(mode))
@@ -136,7 +137,7 @@ def _request_sqlite(workspace: Workspace, url: str) -> contents.Request:
     has_options = "?" in named and not os.path.isfile(os.path.join(workspace.cwd, named))
     if not rest.startswith("///") or not named or named == ":memory:" or has_options:
         raise CheckpointError(f"{shown} names no database file", "write sqlite:///app.db, or sqlite:////srv/app.db")
-    path = layout.path_below(workspace.root, os.path.normpath(os.path.join(workspace.cwd, named)))
+    path = path_below(workspace.root, os.path.normpath(os.path.join(workspace.cwd, named)))
     if path is None or not is_plain_path(path):
         raise CheckpointError(f"{shown} is outside the workspace", "restore points stay inside it")
     check_not_sensitive(path, url)

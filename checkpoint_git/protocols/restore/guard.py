@@ -12,7 +12,7 @@ from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.jsontext import JsonTextError, decode, load
 from checkpoint_git.core.outcome import Answer, Invocation
 from checkpoint_git.core.terminal_text import escape_controls, quote_word, shorten
-from checkpoint_git.disk.discover import find_common_dir, find_place, find_repository
+from checkpoint_git.disk.discover import find_common_dir, find_place, find_repository, path_below
 from checkpoint_git.protocols.contract import load_document
 from checkpoint_git.protocols.restore import layout
 from checkpoint_git.protocols.restore.rules import is_plain_path, is_sensitive
@@ -217,7 +217,7 @@ class Present:
         from checkpoint_git.protocols.restore.scope import read_scope
 
         for full in targets:
-            path = layout.path_below(self._root, full)
+            path = path_below(self._root, full)
             if path and is_plain_path(path):
                 found = read_scope(self._root, [full], plain=frozenset([full]))
                 files = [one.path for one in [*found.found, *found.secret] if one.kind in ("file", "link")]

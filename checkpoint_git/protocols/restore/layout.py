@@ -97,16 +97,6 @@ def list_ids(base: str) -> list[str]:
     return []
 
 
-def path_below(root: str, path: str) -> str | None:
-    # root may be spelled through a symbolic link, as /tmp is on macOS, and the path too: both spellings count
-    for wall in (root, os.path.realpath(root)):
-        if path == wall:
-            return ""
-        if path.startswith(f"{wall.rstrip('/')}/"):
-            return path[len(wall.rstrip("/")) + 1 :]
-    return None
-
-
 def is_folder(root: str, path: str) -> bool:
     full = os.path.join(root, path)
     return os.path.isdir(full) and not os.path.islink(full)

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.terminal_text import escape_controls, plural, quote_word
+from checkpoint_git.disk.discover import path_below
 from checkpoint_git.git import private_objects
 from checkpoint_git.protocols.contract import load_document
 from checkpoint_git.protocols.restore import artifacts, audit, damage, layout, points, rollback, store
@@ -171,7 +172,7 @@ def find_below(workspace: Workspace, path: str) -> str:
     """As the manifest spells it. Raises CheckpointError outside the workspace."""
     if artifacts.is_part_name(path):
         return path
-    below = layout.path_below(workspace.root, os.path.normpath(os.path.join(workspace.cwd, path)))
+    below = path_below(workspace.root, os.path.normpath(os.path.join(workspace.cwd, path)))
     if below is None:
         raise CheckpointError(f"{escape_controls(path)} is outside the workspace", "name a part of the point's scope")
     return below

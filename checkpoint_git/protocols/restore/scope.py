@@ -11,7 +11,7 @@ from typing import NamedTuple
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.terminal_text import escape_controls, join_some, shorten
-from checkpoint_git.disk.discover import find_link
+from checkpoint_git.disk.discover import find_link, path_below
 from checkpoint_git.disk.read import open_plain
 from checkpoint_git.protocols.restore import layout
 from checkpoint_git.protocols.restore.contents import Entry, Kind, ScopePath, match_twins
@@ -75,7 +75,7 @@ def _place(root: str, scope: str, cwd: str) -> str:
     shown = escape_controls(shorten(scope, 100))
     if not scope or "\0" in scope:
         raise CheckpointError(f'"{shown}" is not a path', "name files, folders or patterns inside the workspace")
-    path = layout.path_below(root, os.path.normpath(os.path.join(cwd, scope)))
+    path = path_below(root, os.path.normpath(os.path.join(cwd, scope)))
     if path is None:
         message, hint = f"is outside the workspace {escape_controls(root)}", "restore points stay inside it"
     elif path and not is_plain_path(path):

@@ -54,10 +54,12 @@ def read_output(place: Place, path: str) -> OutputFile:
     """A file of any size, or a folder with anything in it; only JSON of a size that is read is looked into."""
     value = None
     try:
+        if os.path.isabs(path):  # as agents like to write it
+            path = discover.path_below(place.root, os.path.normpath(path)) or path
         full = _full_path(place, path)
         status = os.stat(full)
         own = [os.path.realpath(layout.state_path(place, file)) for file in layout.FILES]
-        if any(f"{path}/".startswith(f"{os.path.realpath(full)}/") for path in own):
+        if any(f"{one}/".startswith(f"{os.path.realpath(full)}/") for one in own):
             raise ValueError("it is or holds the workflow's own state")
         digest = _digest(full, status)
         if stat.S_ISREG(status.st_mode) and status.st_size <= jsontext.MAX_BYTES and path.endswith(".json"):

@@ -1,5 +1,3 @@
-from pathlib import Path
-
 import pytest
 
 from checkpoint_git.core.errors import CheckpointError
@@ -18,14 +16,3 @@ def test_an_id_is_made_of_time_and_chance() -> None:
 def test_what_is_no_id_becomes_no_path(text: str) -> None:
     with pytest.raises(CheckpointError, match="is not the name of a restore point"):
         layout.point_folder("/w", text)
-
-
-def test_a_path_is_below_the_workspace_however_the_workspace_is_spelled(tmp_path: Path) -> None:
-    (tmp_path / "real").mkdir()
-    (tmp_path / "link").symlink_to("real")
-    root = str(tmp_path / "link")
-    assert layout.path_below(root, f"{root}/a/b") == "a/b"
-    assert layout.path_below(root, f"{tmp_path}/real/a") == "a"
-    assert layout.path_below(root, root) == ""
-    assert layout.path_below(root, f"{root}s/a") is None
-    assert layout.path_below("/", "/a") == "a"

@@ -394,6 +394,23 @@ def test_keep_counts_what_the_user_made_and_live_ones_first(work: GitRepo) -> No
     assert ask(work, "show", "latest")["id"] == lasting
 
 
+def test_the_workspace_may_be_named_through_a_link_above_it(work: GitRepo, tmp_path: Path) -> None:
+    link = tmp_path / "link"
+    link.symlink_to(work.path)
+    before = work.read("a")
+    work.write("state.json", "{}")
+    made = ask(work, "create", f"{link}/a", "--state", f"run={link}/state.json")
+    assert made["checkpoint"]["scope"] == {"files": ["a"], "state_keys": ["run"]}
+    work.write("a", "broken\n")
+    work.write("state.json", "[]")
+    ask(work, "rollback", "latest", "--scope", f"{link}/a")
+    assert (work.read("a"), work.read("state.json")) == (before, "[]")
+    ask(work, "rollback", "latest")
+    assert work.read("state.json") == "{}"
+    (work.path / "inner").symlink_to(".")
+    assert "link" in refuse(work, "create", "inner/a")
+
+
 def test_a_typo_in_the_scope_is_an_error(work: GitRepo) -> None:
     assert "does not exist" in refuse(work, "create", "a", "srcc")
     assert ask(work, "create", "srcc", "--absent")["checkpoint_created"]

@@ -586,6 +586,18 @@ def test_a_task_is_not_started_whose_output_would_lie_elsewhere(output: str, fol
     assert task_of(folder)["status"] == "pending"
 
 
+def test_an_output_may_be_named_by_its_absolute_path(folder: Path, tmp_path: Path) -> None:
+    write_workflow(folder, phase("IMPLEMENTATION"), execution(task(), task("t2", output=f"{folder}/memory/t2.json")))
+    (tmp_path / "link").symlink_to(folder)
+    for name, start in (("t1", f"{tmp_path}/link"), ("t2", str(folder))):
+        output = f"{start}/memory/{name}.json"
+        assert run(folder, "task", "start", name, "--output", output).outcome.code == 0
+        write_output(folder, f"memory/{name}.json")
+        assert run(folder, "task", "done", name).outcome.code == 0
+    assert run(folder, "validate").codes == []
+    assert [task_of(folder, name)["output"] for name in ("t1", "t2")] == ["memory/t1.json", "memory/t2.json"]
+
+
 def test_the_third_failure_is_the_last(folder: Path) -> None:
     write_workflow(folder, phase("IMPLEMENTATION"), execution(task("t1", "running", attempts=2)))
     run(folder, "task", "fail", "t1")
