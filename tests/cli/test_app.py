@@ -295,7 +295,7 @@ def test_an_interrupted_process_ends_with_130(project: Path) -> None:
     code = (
         "import signal, time; from checkpoint_git.cli import app;"
         "signal.signal(signal.SIGINT, signal.default_int_handler);"  # a shell's & may have run this suite
-        "app._run = lambda *_: (print('ready', flush=True), time.sleep(60)); app.main()"
+        "app._run = lambda *_: (print('ready', flush=True), [time.sleep(0.1) for _ in range(900)]); app.main()"
     )
     words = [sys.executable, "-c", code]
     with subprocess.Popen(words, cwd=project, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
