@@ -114,8 +114,7 @@ def folders_upward(start: str, top: str | None = None) -> Iterator[str]:
 
 def is_inside(path: str, boundary: str) -> bool:
     """All symbolic links followed."""
-    real, wall = os.path.realpath(path), os.path.realpath(boundary)
-    return real == wall or real.startswith(wall.rstrip(os.sep) + os.sep)
+    return f"{os.path.realpath(path)}/".startswith(f"{os.path.realpath(boundary).rstrip('/')}/")
 
 
 def path_below(root: str, path: str) -> str | None:

@@ -13,8 +13,6 @@ from checkpoint_git.protocols.memory.layout import Home, check_entity_name
 from checkpoint_git.protocols.memory.transports import Transport
 from checkpoint_git.protocols.memory.triggers import TRIGGERS, Request
 
-Findings = list[Finding]
-
 
 class MemoryCheckpoint:
     """An initiative's checkpoint in the graph of a memory server.
@@ -38,7 +36,7 @@ class MemoryCheckpoint:
         entity = self._load()
         return None if entity is None else read_entity(entity).fields
 
-    def validate(self) -> Findings:
+    def validate(self) -> list[Finding]:
         """What is wrong with the checkpoint: corrupted, cut off, outdated; [] also where there is none."""
         entity = self._load()
         return [] if entity is None else rules.check(entity, self._now())

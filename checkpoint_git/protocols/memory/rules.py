@@ -36,8 +36,9 @@ def _check_fields(name: str, reading: Reading) -> Iterator[Finding]:
             yield Finding("memory/interrupted", "warning", message, name, hint=hint)
         else:
             message = f'{key} has several values: {shown}; "{counts}" was added last and counts'
-            again = f"checkpoint memory update {key}=VALUE"
-            hint = f"a server does not record an older one that was set again; then: {again}"
+            hint = (
+                f"a server does not record an older one that was set again; then: checkpoint memory update {key}=VALUE"
+            )
             yield Finding("memory/several-values", "warning", message, name, hint=hint)
 
 

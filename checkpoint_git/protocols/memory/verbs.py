@@ -317,12 +317,9 @@ def _clear(args: argparse.Namespace, invocation: Invocation) -> Outcome:
         return cleared._replace(data=repaired.data | cleared.data, findings=[*repaired.findings, *cleared.findings])
 
 
-def _archive(args: argparse.Namespace, invocation: Invocation) -> Outcome:
-    return _delete(args, invocation, Request("manual", _read_given(args, invocation)))
-
-
-def _delete(args: argparse.Namespace, invocation: Invocation, final: Request | None = None) -> Outcome:
+def _delete(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     keep = graph.make_keep(invocation)
+    final = Request("manual", _read_given(args, invocation)) if args.action == "archive" else None
     with graph.open_checkpoint(args, invocation) as (transport, home):
         name = store.find_name(transport, home)
         entity = store.load_entity(transport, name)
@@ -353,7 +350,7 @@ VERBS = {
     "load": (_load, 0),
     "update": (_update, 1_000),
     "clear": (_clear, 0),
-    "archive": (_archive, 0),
+    "archive": (_delete, 0),
     "sync": (sync, 1),
     "doctor": (doctor, 0),
     "setup": (setup, 0),

@@ -145,9 +145,8 @@ def _check(run: Run, value: dict[str, Any], now: int) -> list[str]:
 
 
 def _path(run: Run, value: dict[str, Any]) -> str:
-    phase = value["phase"]
-    name = (value["ticket_id"], value["run_id"], run.phases[phase], phase, value["attempt_number"])
-    return RecordName(*name).path
+    ordinal = run.phases[value["phase"]]
+    return RecordName(value["ticket_id"], value["run_id"], ordinal, value["phase"], value["attempt_number"]).path
 
 
 def _create(run: Run, value: dict[str, Any]) -> bool:

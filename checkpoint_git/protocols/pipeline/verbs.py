@@ -76,6 +76,11 @@ class Request(NamedTuple):
         message = f'invalid --attempt "{escape_controls(shorten(text, 40))}": expected 1 to {layout.MAX_ATTEMPT}'
         raise CheckpointError(message, "or write --attempt auto")
 
+    def read_newest(self, *, fallback: bool = False) -> records.Found:
+        """The attempt in --attempt, else the newest."""
+        phase = records.check_phase(self.args.phase)
+        return records.read_newest(self.run, phase, self.invocation.now, attempt=self.attempt, fallback=fallback)
+
     def compare(self, record: Record) -> Record:
         if self.args.repo is None:
             return record
@@ -128,14 +133,11 @@ def _write(request: Request) -> Reply:
 
 
 def _read(request: Request) -> Reply:
-    args = request.args
-    phase = records.check_phase(args.phase)
-    found = records.read_newest(
-        request.run, phase, request.invocation.now, attempt=request.attempt, fallback=args.fallback
-    )
+    fallback = request.args.fallback
+    found = request.read_newest(fallback=fallback)
     record = found.record
     if not record.is_valid:
-        hint = "no attempt at this phase is good: run the phase again" if args.fallback else _BROKEN_HINT
+        hint = "no attempt at this phase is good: run the phase again" if fallback else _BROKEN_HINT
         raise CheckpointError(f"{record.place}: {'; '.join(record.messages('error'))}", hint)
     members: dict[str, Any] = {"checkpoint_path": record.path, "checkpoint": record.value}
     if found.skipped:
@@ -144,10 +146,7 @@ def _read(request: Request) -> Reply:
 
 
 def _validate(request: Request) -> Reply:
-    phase = records.check_phase(request.args.phase)
-    record = request.compare(
-        records.read_newest(request.run, phase, request.invocation.now, attempt=request.attempt).record
-    )
+    record = request.compare(request.read_newest().record)
     members: dict[str, Any] = {
         "is_valid": record.is_valid,
         "errors": record.messages("error"),
@@ -198,18 +197,11 @@ def _resume(request: Request) -> Reply:
         members: dict[str, Any] = {"run_id": run.run_id, "next_phase": plan.run_from or None, "completed_phases": over}
         return Reply(True, {**members, "phases": states, "warnings": plan.warnings})
     if plan.is_possible:
-        restored = {
-            value["phase"]: {key: member for key, member in value["phase_payload"].items() if key != "phase"}
-            for value in values
-        }
-        members = {
-            "resume_from": phase,
-            "completed_phases": [value["phase"] for value in values],
-            "restored": restored,
-            "checkpoints": values,
-            "warnings": plan.warnings,
-        }
-        return Reply(True, members)
+        payloads = {value["phase"]: dict(value["phase_payload"]) for value in values}
+        for payload in payloads.values():
+            payload.pop("phase", None)
+        members = {"resume_from": phase, "completed_phases": [*payloads], "restored": payloads}
+        return Reply(True, {**members, "checkpoints": values, "warnings": plan.warnings})
     lacking = [each for each in plan.phases if each.errors]
     reasons = "; ".join(f"{each.phase}: {error}" for each in lacking for error in each.errors)
     again = f"--ticket-id {quote_word(args.ticket_id)} --run-id {quote_word(args.run_id)}"

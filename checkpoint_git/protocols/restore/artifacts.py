@@ -40,7 +40,7 @@ def read_states(
     workspace: Workspace, given: Iterable[str], keys: Iterable[str], stdin: TextIO
 ) -> list[contents.Request]:
     """`--state KEY=FILE` ("-" is standard input). keys: of the scope, which must be given."""
-    pairs = [_split_pair(word, "--state") for word in given]
+    pairs = [split_pair(word, "--state") for word in given]
     names, files = [key for key, _ in pairs], [file for _, file in pairs]
     for key in keys:
         if key not in names:
@@ -69,7 +69,7 @@ def request_states(workspace: Workspace, states: Mapping[str, Any]) -> list[cont
     return requests
 
 
-def _split_pair(word: str, option: str) -> tuple[str, str]:
+def split_pair(word: str, option: str) -> tuple[str, str]:
     key, _, file = word.partition("=")
     if not file:
         shown = escape_controls(shorten(word, 60))
@@ -93,10 +93,6 @@ def _read_state(workspace: Workspace, key: str, file: str) -> contents.Request:
     full = os.path.join(os.path.realpath(workspace.root), below or "")
     goes_back = below is not None and is_plain_path(below) and os.path.realpath(full) == full and os.path.isfile(full)
     return request_state(key, data, below if goes_back else None, stat.S_IMODE(mode))
-
-
-def read_targets(cwd: str, given: Iterable[str]) -> dict[str, str]:
-    return {key: place_target(cwd, file) for key, file in (_split_pair(word, "--state-to") for word in given)}
 
 
 def place_target(cwd: str, file: str) -> str:

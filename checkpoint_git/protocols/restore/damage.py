@@ -103,8 +103,7 @@ def _check_record(workspace: Workspace, manifest: Manifest, log: Log, *, has_ref
     if manifest.id not in log.made:
         yield explain_unlogged(manifest)
     elif log.made[manifest.id] != manifest.value["digest"]:
-        message = "the manifest does not match the operation log"
-        yield _useless("restore/manifest", message, manifest)
+        yield _useless("restore/manifest", "the manifest does not match the operation log", manifest)
 
 
 def _check_script(location: Location, manifest: Manifest) -> Iterator[Finding]:

@@ -170,10 +170,9 @@ def decide(call: Call, root: str, covers: Iterable[Cover], present: "Present") -
             return Verdict(not lost, _explain_secret(secret[0]) if secret else "")
         reason = f"{call.tool} may delete or overwrite {lost[0][1]}, and no live restore point holds it as it is now"
         return Verdict(False, reason, f"{' '.join(map(_quote, lacks[:20]))} --type file_backup", lacks)
-    wall = root.rstrip("/") + "/"
-    if not call.path.startswith(wall):
+    path = path_below(root, call.path)
+    if not path:
         return Verdict(False, f"{call.path} is outside the workspace, where no restore point can cover it")
-    path = call.path[len(wall) :]
     if not is_plain_path(path):
         return Verdict(False, f"{path} belongs to git or to the restore points themselves")
     is_there, behind = present.exists(path), ""

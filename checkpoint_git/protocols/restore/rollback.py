@@ -207,15 +207,10 @@ def _find_asked(job: _Job) -> tuple[list[str], frozenset[str]]:
         for entry in job.entries
         # a folder that is still one is reached from what was asked for: named here, what git ignores in it would count
         if not (entry.kind == "folder" and layout.is_folder(root, entry.path))
-        and not _is_behind_own_link(root, entry.path, own)
+        # a folder of the scope that is a link today will itself be replaced
+        and not ((link := find_link(os.path.dirname(entry.path), root)) and _is_below(link, own))
     ]
     return list(dict.fromkeys([*there, *patterns, *held])), plain
-
-
-def _is_behind_own_link(root: str, path: str, own: set[str]) -> bool:
-    # a folder of the scope that is a link today will itself be replaced
-    link = find_link(os.path.dirname(path), root)
-    return link != "" and any(link == one or link.startswith(f"{one}/") or not one for one in own)
 
 
 def _change_files(job: _Job, plan: Plan) -> None:
@@ -260,10 +255,9 @@ def _make_safety(job: _Job, branches: Mapping[str, str]) -> str:
         _check_within(job, found)
         asked = [os.path.join(root, one.path) for one in found]
         plain = frozenset(asked)
-    requests = []
-    for one in job.artifacts:
-        request = artifacts.open_mechanism(one.kind).request_present(job.location, one, job.wanted.means)
-        requests += [request] if request else []
+    means = job.wanted.means
+    there = (artifacts.open_mechanism(one.kind).request_present(job.location, one, means) for one in job.artifacts)
+    requests = [request for request in there if request]
     if not asked and not requests and job.wanted.means.hand_over is not None:
         return ""  # states that only their owner knows: there is nothing to keep
     reason = f"before rolling back to {job.manifest.id}"

@@ -133,7 +133,8 @@ def _verify(args: argparse.Namespace, workspace: Workspace) -> Outcome:
 
 def _rollback(args: argparse.Namespace, workspace: Workspace) -> Outcome:
     within = None if args.scope is None else [operations.find_below(workspace, path) for path in args.scope]
-    means = Means(artifacts.read_targets(workspace.cwd, args.state_to or ()))
+    pairs = (artifacts.split_pair(word, "--state-to") for word in args.state_to or ())
+    means = Means({key: artifacts.place_target(workspace.cwd, file) for key, file in pairs})
     wanted = rollback.Wanted(within, means, args.index, args.operation)
     leave = operations.Leave(args.force, args.foreign, args.here)
     done = roll_back_point(workspace, args.operands[0], wanted, leave, dry_run=args.dry_run, reason=args.reason or "")

@@ -13,8 +13,6 @@ from checkpoint_git.protocols.workflow.state import Prospect, find_trouble, load
 from checkpoint_git.protocols.workflow.store import open_place, plan_workflow_place
 from checkpoint_git.protocols.workflow.tasks import Step
 
-Findings = list[Finding]
-
 
 class Workflow:
     """The phases and tasks of the workflow of one project.
@@ -55,7 +53,7 @@ class Workflow:
         place = open_place(self._path)
         return look_ahead(place, read_approvals(place, self._approvals, os.environ), self._now())
 
-    def advance(self, output: str | None = None, *, approved: bool = False, force: bool = False) -> Findings:
+    def advance(self, output: str | None = None, *, approved: bool = False, force: bool = False) -> list[Finding]:
         """Completes the current phase; after the last one the workflow is archived.
 
         approved: the user says so now. force: although the phase's result is not there.
@@ -64,23 +62,23 @@ class Workflow:
         approvals = read_approvals(writer.place, self._approvals, os.environ)
         return writer.advance(approvals, output, approved=approved, force=force).refused
 
-    def approve(self, phase: str) -> Findings:
+    def approve(self, phase: str) -> list[Finding]:
         return self._writer().approve(check_phase(phase)).refused
 
-    def save(self, note: str = "") -> Findings:
+    def save(self, note: str = "") -> list[Finding]:
         return self._writer().save(note).refused
 
-    def add_tasks(self, *names: str) -> Findings:
+    def add_tasks(self, *names: str) -> list[Finding]:
         return self._writer().change_task("add", list(names)).refused
 
-    def start_task(self, name: str, output: str | None = None) -> Findings:
+    def start_task(self, name: str, output: str | None = None) -> list[Finding]:
         """Runs a task, which is added where it is new. output: where its result will be."""
         return self._writer().change_task("start", [name], output).refused
 
-    def finish_task(self, name: str, output: str | None = None) -> Findings:
+    def finish_task(self, name: str, output: str | None = None) -> list[Finding]:
         return self._writer().change_task("done", [name], output).refused
 
-    def fail_task(self, name: str, error: str = "") -> Findings:
+    def fail_task(self, name: str, error: str = "") -> list[Finding]:
         """Counts an attempt that came to nothing."""
         return self._writer().change_task("fail", [name], None, error).refused
 
@@ -88,7 +86,7 @@ class Workflow:
         """Settles the tasks whose session is gone; what was done to each."""
         return list(self._writer().recover().steps)
 
-    def validate(self) -> Findings:
+    def validate(self) -> list[Finding]:
         """Everything that is wrong with the two files and what they refer to; [] where nothing is."""
         return find_trouble(load_state(open_place(self._path), self._now()), self._now())
 

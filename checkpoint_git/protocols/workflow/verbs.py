@@ -191,17 +191,13 @@ def _recover(args: argparse.Namespace, invocation: Invocation) -> Outcome:
 
 def _recovery_data(changed: Changed) -> dict[str, Any]:
     fields = ("id", "verdict", "status", "attempts", "reason")
-    return {
-        "recovered": [{field: getattr(step, field) for field in fields} for step in changed.steps],
-        "saved": list(changed.saved),
-    }
+    recovered = [{field: getattr(step, field) for field in fields} for step in changed.steps]
+    return {"recovered": recovered, "saved": list(changed.saved)}
 
 
 def _recovery_lines(changed: Changed) -> list[Block]:
-    lines: list[Block] = [
-        Line(f"{step.id}: {_VERDICTS[step.verdict]}; now {step.status} ({step.reason})", "warn")
-        for step in changed.steps
-    ]
+    texts = (f"{step.id}: {_VERDICTS[step.verdict]}; now {step.status} ({step.reason})" for step in changed.steps)
+    lines: list[Block] = [Line(text, "warn") for text in texts]
     return [*lines, _saved_line(changed)] if changed.saved else lines
 
 
