@@ -411,6 +411,22 @@ def test_the_workspace_may_be_named_through_a_link_above_it(work: GitRepo, tmp_p
     assert "link" in refuse(work, "create", "inner/a")
 
 
+def test_what_was_made_since_and_fits_a_pattern_of_the_scope_is_removed(work: GitRepo) -> None:
+    work.write("src/a.py", "a\n")
+    work.write("src/notes.md", "n\n")
+    ask(work, "create", "src/*.py", "a")
+    (work.path / "src/a.py").unlink()
+    for name in ("src/later.py", "src/later.md", "src/below/later.py"):
+        work.write(name, "later\n")
+    changes = [{"path": "src/a.py", "change": "deleted"}, {"path": "src/later.py", "change": "added"}]
+    assert ask(work, "diff", "latest")["changes"] == changes
+    done = ask(work, "rollback", "latest")
+    assert done["removed"] == ["src/later.py"]
+    assert sorted(os.listdir(work.path / "src")) == ["a.py", "below", "later.md", "notes.md"]
+    ask(work, "rollback", str(done["safety_checkpoint_id"]))
+    assert (work.read("src/later.py"), (work.path / "src/a.py").exists()) == ("later\n", False)
+
+
 def test_a_typo_in_the_scope_is_an_error(work: GitRepo) -> None:
     assert "does not exist" in refuse(work, "create", "a", "srcc")
     assert ask(work, "create", "srcc", "--absent")["checkpoint_created"]
