@@ -129,10 +129,12 @@ def _without_ignored(
     workspace: Workspace, asked: Sequence[str], found: Sequence[ScopePath]
 ) -> tuple[list[ScopePath], frozenset[str]]:
     # what git ignores stays out, unless it was named itself or is in an ignored folder that was
-    ignored = private_objects.read_ignored(workspace.root, workspace.env)
+    root, ignored = workspace.root, private_objects.read_ignored(workspace.root, workspace.env)
     folders = tuple(path for path in ignored if path.endswith("/"))
     files = frozenset(ignored).difference(folders)
-    named = tuple(f"{path}/" for path in asked if path and (path in files or f"{path}/".startswith(folders)))
+    within = [path for path in asked if path and (path in files or f"{path}/".startswith(folders))]
+    patterns = {path: scope.match(root, path) for path in within if not os.path.lexists(os.path.join(root, path))}
+    named = tuple(f"{each}/" for path in within for each in patterns.get(path) or [path])
     kept, left_out = list[ScopePath](), set[str]()
     for one in found:
         way = f"{one.path}/"

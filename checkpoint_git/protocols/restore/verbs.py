@@ -2,7 +2,7 @@
 
 import argparse
 from collections.abc import Callable
-from typing import Any, Literal
+from typing import Literal
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
@@ -139,6 +139,7 @@ def _rollback(args: argparse.Namespace, workspace: Workspace) -> Outcome:
     leave = operations.Leave(args.force, args.foreign, args.here)
     done = roll_back_point(workspace, args.operands[0], wanted, leave, dry_run=args.dry_run, reason=args.reason or "")
     plan, result, point = done.plan, done.result, done.manifest.id
+    what = "compared after the rollback" if result else "planned"
     data = {
         "checkpoint_id": point,
         "dry_run": args.dry_run,
@@ -155,9 +156,7 @@ def _rollback(args: argparse.Namespace, workspace: Workspace) -> Outcome:
         "hash": done.manifest.value["hash"],
         "hash_before": (result.hash_before or None) if result else None,
         "confidence": operations.find_confidence(result.proofs) if result else 0.0,
-        "evidence_anchors": operations.find_anchors(
-            done.manifest, "compared after the rollback" if result else "planned"
-        ),
+        "evidence_anchors": operations.find_anchors(done.manifest, what),
     }
     verb = "was" if result else "would be"
     lines: list[Block] = [Line(f"  {one.path}: {verb} {_HOW[one.how][1]}") for one in plan.restore[:_SHOWN]]
@@ -225,8 +224,7 @@ def _audit(args: argparse.Namespace, workspace: Workspace) -> Outcome:
     records = [record for _, line in lines if (record := audit.parse_record(line))]
     columns = ("at", "operation", "outcome", "checkpoint_id")
     rows = [tuple(str(record.get(name, "")) for name in columns) for record in records]
-    data: dict[str, Any] = {"log": layout.AUDIT_LOG, "records": records}
-    return Outcome(data, [Table((*columns[:3], "restore point"), rows)])
+    return Outcome({"log": layout.AUDIT_LOG, "records": records}, [Table((*columns[:3], "restore point"), rows)])
 
 
 Action = Callable[[argparse.Namespace, Workspace], Outcome]

@@ -427,6 +427,19 @@ def test_what_was_made_since_and_fits_a_pattern_of_the_scope_is_removed(work: Gi
     assert (work.read("src/later.py"), (work.path / "src/a.py").exists()) == ("later\n", False)
 
 
+def test_a_pattern_in_a_folder_that_git_ignores_names_what_it_matches(work: GitRepo) -> None:
+    for name in ("data/a.csv", "data/b.txt"):
+        work.write(name, "1\n")
+    assert ask(work, "create", "data/*.csv")["checkpoint"]["scope"]["files"] == ["data/a.csv"]
+    assert ask(work, "create", ".")["checkpoint"]["scope"]["files"] == [".gitignore", "a", "b"]
+    for name in ("data/a.csv", "data/b.txt", "data/new.csv"):
+        work.write(name, "2\n")
+    ids = [one["id"] for one in ask(work, "list")["restore_points"]]
+    assert ask(work, "rollback", ids[0])["removed"] == ["data/new.csv"]
+    assert ask(work, "create", "data/none", "--absent")["left_out"] == []
+    assert (work.read("data/a.csv"), work.read("data/b.txt")) == ("1\n", "2\n")
+
+
 def test_a_typo_in_the_scope_is_an_error(work: GitRepo) -> None:
     assert "does not exist" in refuse(work, "create", "a", "srcc")
     assert ask(work, "create", "srcc", "--absent")["checkpoint_created"]
