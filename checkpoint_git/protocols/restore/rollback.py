@@ -197,9 +197,9 @@ def _find_asked(job: _Job) -> tuple[list[str], frozenset[str]]:
     """(scopes, absolute; those of them that are names, however much `[id].py` looks like a pattern)"""
     root, scopes = job.workspace.root, job.manifest.value["scope"]["asked"]
     plain = frozenset(os.path.join(root, entry.path) for entry in job.entries)
-    asked = {path: os.path.join(root, path) for path in scopes}
-    there = [full for full in asked.values() if os.path.lexists(full)]
-    patterns = [full for path, full in asked.items() if full not in {*plain, *there} and match(root, path)]
+    there = [full for path in scopes if os.path.lexists(full := os.path.join(root, path))]
+    known = plain.union(there)
+    patterns = [full for path in scopes if (full := os.path.join(root, path)) not in known and match(root, path)]
     own = {*(entry.path for entry in job.entries), *scopes}
     # what the point holds belongs to its scope even where a pattern no longer finds it
     held = [
