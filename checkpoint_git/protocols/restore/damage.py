@@ -40,7 +40,8 @@ def read_log(root: str) -> Log:
 
 
 def _useless(code: str, message: str, manifest: Manifest) -> Finding:
-    hint = f"no rollback is possible: create a new one, then `checkpoint restore-point drop {manifest.id}`"
+    drop = f"checkpoint restore-point drop {'--foreign ' if manifest.is_foreign else ''}{manifest.id}"
+    hint = f"no rollback is possible: create a new one, then `{drop}`"
     return Finding(code, "error", message, _path_of(manifest), hint=hint)
 
 
@@ -142,8 +143,7 @@ def read_troubles(place: Place, env: Mapping[str, str], now: int, *, deep: bool)
         gone = [entry.path for entry, copy in copies if entry.blob in lost or not (entry.blob or os.path.lexists(copy))]
         findings += [one for one in _check_content(location, one, gone) if one.code == "restore/content"]
     findings += find_cut_off(workspace)
-    old = [one.id for one in manifests if find_state(one, now) in ("expired", "dropped")]
-    if old:
+    if old := [one.id for one in manifests if find_state(one, now) in ("expired", "dropped")]:
         message = f"{plural(len(old), 'restore point')} expired: {join_some(old)}"
         hint = "`checkpoint restore-point gc --expired` removes them"
         findings.append(Finding("restore/expired", "note", message, layout.FOLDER, hint=hint))

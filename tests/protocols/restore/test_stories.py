@@ -440,6 +440,16 @@ def test_a_pattern_in_a_folder_that_git_ignores_names_what_it_matches(work: GitR
     assert (work.read("data/a.csv"), work.read("data/b.txt")) == ("1\n", "2\n")
 
 
+def test_what_an_agent_made_by_hand_is_foreign_and_goes_by_the_hint(work: GitRepo) -> None:
+    work.write(".checkpoints/chk_20240115_150000_config/manifest.json", '{"reason": "by hand"}')
+    work.write(".audit/checkpoint-operations.log", "2024-01-15 created\n")
+    made = ask(work, "create", "a")["checkpoint_id"]
+    done = run_here("rp", "verify", "--foreign", "chk_20240115_150000_config", cwd=work.path)
+    words = done.stdout.partition("then `checkpoint ")[2].partition("`")[0].split()
+    assert run_here(*words, cwd=work.path).returncode == 0
+    assert [one["id"] for one in ask(work, "list")["restore_points"]] == [made]
+
+
 def test_a_typo_in_the_scope_is_an_error(work: GitRepo) -> None:
     assert "does not exist" in refuse(work, "create", "a", "srcc")
     assert ask(work, "create", "srcc", "--absent")["checkpoint_created"]
