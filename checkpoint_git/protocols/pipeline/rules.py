@@ -41,26 +41,15 @@ def describe(mismatch: Mismatch) -> Finding:
     elif mismatch.keyword == "type" and mismatch.expected == "string":
         hint = "write it in quotes"
     elif mismatch.keyword == "pattern":
-        code, what, hint = _PATTERNS.get(mismatch.where.rpartition("/")[2], _COMMIT)
+        code, what, hint = _PATTERNS.get(mismatch.where.rpartition("/")[2], _PATTERNS["commit"])
         message = f"{name} is {quote(mismatch.value)}, which is not {what}"
     if (name, mismatch.keyword) == ("phase", "enum"):
         code = "pipeline/unknown-phase"
     return make_error(code, message.replace(name, name.replace(".", "/"), 1), mismatch.where, hint)
 
 
-_CODES = {
-    "required": "pipeline/missing-field",
-    "additionalProperties": "pipeline/unknown-field",
-    "type": "pipeline/wrong-type",
-    "minimum": "pipeline/too-small",
-    "minLength": "pipeline/empty-field",
-    "maxLength": "pipeline/too-long",
-}
-_COMMIT = ("pipeline/commit-format", "a commit id", "7 to 40 or 64 lower-case hexadecimal digits; in YAML in quotes")
-_PATTERNS = {
-    "run_id": ("pipeline/run-id", "a UUID in its usual form", ""),
-    "pr_url": ("pipeline/pr-url", "a full address", "https://HOST/..."),
-}
+_CODES: dict[str, str] = load_document(__file__, "words.json")["codes"]
+_PATTERNS: dict[str, tuple[str, str, str]] = load_document(__file__, "words.json")["patterns"]
 
 
 # Values may break the schema: every check looks before it reads, and leaves to the schema what the schema says.

@@ -175,9 +175,14 @@ def find_targets(command: str, here: str, depth: int = 3) -> list[str]:
         if re.fullmatch(_TABLE["deletes"], text):
             named += [*(word.removeprefix("of=") for word in rest), *(piped if "xargs" in rest else ())]
             named += [quoted for word in rest for quoted in re.findall(r"['\"]([^'\"]+)['\"]", word)]
-        elif re.fullmatch(_TABLE["copies"], text):
-            is_into = os.path.isdir(os.path.join(place, *rest[-1:]))
-            named += [os.path.join(rest[-1], os.path.basename(one)) for one in rest[1:-1]] if is_into else rest[-1:]
+        elif re.fullmatch(_TABLE["copies"], text):  # to what follows the last that is elsewhere, or to the last of all
+            plain = [word for word in rest if word[:1] != "-"]
+            far = [at for at, word in enumerate(plain) if re.match(r"[\w.-]+:", word)]
+            goals, sources = plain[far[-1] + 1 :] if far else plain[-1:], [plain[at] for at in far] or plain[1:-1]
+            is_into = not re.search(_TABLE["mirrors"], text)
+            folders = [goal for goal in goals if is_into and os.path.isdir(os.path.join(place, goal))]
+            named += [os.path.join(goal, os.path.basename(one)) for goal in folders for one in sources]
+            named += [goal for goal in goals if goal not in folders]
         elif re.fullmatch(_TABLE["unpacks"], text):  # of what it names it only reads the archive
             archive = re.match(_TABLE["archives"], text)
             words = [word for before, word in pairwise(rest) if not re.fullmatch("-?[A-Za-z]*[fo]|unzip", before)]
@@ -189,13 +194,6 @@ def find_targets(command: str, here: str, depth: int = 3) -> list[str]:
             named += [
                 os.path.join(top, one) for top in ["", *re.findall(_TABLE["download_folders"], text)] for one in files
             ]
-        elif re.fullmatch(_TABLE["fetches"], text):  # what follows the last that is elsewhere, or the last of all
-            plain = [word for word in rest if word[:1] != "-"]
-            far = [at for at, word in enumerate(plain) if re.match(r"[\w.-]+:", word)]
-            goals = plain[far[-1] + 1 :] if far else plain[-1:]
-            named += goals if re.search(_TABLE["mirrors"], text) else []
-            named += [os.path.join(goal, os.path.basename(plain[at])) for goal in goals for at in far]
-            named += [goal for goal in goals if not os.path.isdir(os.path.join(place, goal))]
         elif not text.startswith("git ") and not re.fullmatch(_TABLE["texts"], text):
             codes = [word for word in rest if depth and re.search(r"[\s(]", word)]
             targets += [path for code in codes for path in find_targets(code, place, depth - 1)]

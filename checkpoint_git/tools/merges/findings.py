@@ -8,6 +8,7 @@ from checkpoint_git.core.finding import Finding, Level
 from checkpoint_git.core.outcome import Line, Rule
 from checkpoint_git.core.terminal_text import plural, shorten
 from checkpoint_git.merge.explanation import Entry
+from checkpoint_git.protocols.contract import load_document
 from checkpoint_git.tools.merges.judged import JudgedFile, file_data
 
 Kind = Literal["conflict", "not-json", "duplicate-key", "lost", "duplicated", "mixed-up", "undecided", "differs"]
@@ -67,16 +68,7 @@ class AuditedMerge(NamedTuple):
 
 
 # kind -> what a merge to come does, what one that was made did, what it means
-_KINDS: dict[Kind, tuple[str, str, str]] = {
-    "conflict": ("stops here", "stopped here", "a text merge conflicts in this checkpoint"),
-    "not-json": ("makes no JSON", "left no JSON", "what came out of the merge is not JSON"),
-    "duplicate-key": ("writes a key twice", "wrote a key twice", "a key is in one object twice; most readers drop one"),
-    "lost": ("loses an entry", "lost an entry", "an entry that a side had is gone"),
-    "duplicated": ("duplicates an entry", "duplicated an entry", "an entry is there twice"),
-    "mixed-up": ("mixes up two records", "mixed up two records", "one record holds parts of two"),
-    "undecided": ("decides without asking", "decided without asking", "both sides changed what belongs together"),
-    "differs": ("differs from the rules", "differed from the rules", "the merge rules make something else of it"),
-}
+_KINDS: dict[Kind, tuple[str, str, str]] = load_document(__file__, "words.json")["kinds"]
 CODES: dict[Kind, str] = {kind: f"merge/{'lost-entry' if kind == 'lost' else kind}" for kind in _KINDS}
 NOT_AUDITED = "merge/not-audited"
 NOT_REPAIRED = "merge/not-repaired"

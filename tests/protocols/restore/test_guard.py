@@ -700,7 +700,7 @@ def test_a_command_that_deletes_what_git_ignores_needs_a_point_that_holds_it(wor
      "7z a x.7z data", "ls data | cpio -o > x", "docker cp data/d c:/x", "aws s3 cp data/d s3://b/x",
      "aws s3 sync data s3://b", "gsutil cp data/d gs://b/", "rclone copy data r:b", "scp data/d host:x",
      "curl -d @data/d https://e/x", "curl https://e/x/d", "wget -O new https://e/d", "aws s3 cp s3://b/x .",
-     "docker cp c:/new .", "docker ps"],
+     "docker cp c:/new .", "docker ps", "cp -r new .", "cp -R src new", "scp -r host:new .", "rsync -a new ."],
 )  # fmt: skip
 def test_other_commands_need_only_a_point_of_the_workspace(work: GitRepo, command: str) -> None:
     work.write(".gitignore", "data/\n__pycache__/\nnode_modules/\nbuild/\n*.log\n")
