@@ -135,26 +135,33 @@ def _quieten(words: Sequence[str], cwd: str, env: dict[str, str]) -> tuple[Seque
     return [*words[:at], "--ignore-submodules=dirty", *words[at:]], {**env, "GIT_CONFIG_COUNT": str(count + len(keys))}
 
 
-def stream_git(words: Sequence[str], cwd: str, *, env: Mapping[str, str]) -> Iterator[bytes]:
-    """Chunk by chunk; closing the iterator ends git. Raises CheckpointError, where git failed after the last chunk."""
+def stream_git(
+    words: Sequence[str], cwd: str, *, env: Mapping[str, str], stdin: bytes = b""
+) -> Iterator[bytes]:
+    """Chunk by chunk; closing the iterator ends git. Raises CheckpointError, where git failed after the last chunk.
+    stdin: for what reads it to its end before it writes, such as `git log --stdin`.
+    """
     reading, writing = os.pipe()
     import fcntl
 
     with suppress(OSError):  # not every system has such pipes, and not every user may have large ones
         fcntl.fcntl(writing, getattr(fcntl, "F_SETPIPE_SZ", -1), _PIPE)
-    nothing, quiet = (os.open(os.devnull, flags | os.O_CLOEXEC) for flags in (os.O_RDONLY, os.O_WRONLY))
-    ends = ((nothing, 0), (writing, 1), (quiet, 2))
+    (asking, feeding), quiet = os.pipe(), os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC)
+    ends = ((asking, 0), (writing, 1), (quiet, 2))
     actions = [(os.POSIX_SPAWN_DUP2, *end) for end in ends]
     words, env = _quieten(words, cwd, dict(env))
     try:
         process = os.posix_spawnp("git", ["git", *_QUIET, "-C", cwd, *words], env, file_actions=actions)
     except OSError as error:
         os.close(reading)
+        os.close(feeding)
         raise GitMissingError(*_NO_GIT) from error
     finally:
         for descriptor, _ in ends:
             os.close(descriptor)
     try:
+        with suppress(BrokenPipeError), open(feeding, "wb") as stream:
+            stream.write(stdin)
         while chunk := os.read(reading, _CHUNK):
             yield chunk
     finally:

@@ -17,11 +17,11 @@ _NAP = 0.004  # seconds
 PLAIN_LOG = ("log", "-z", "--no-show-signature", "--no-color", "--no-notes", "--encoding=UTF-8")
 
 
-def read_blocks(work_tree: str, words: Sequence[str]) -> Iterator[bytes]:
+def read_blocks(work_tree: str, words: Sequence[str], stdin: bytes = b"") -> Iterator[bytes]:
     """What `git WORDS` prints, in blocks of whole NUL-ended records, cut beyond a limit; nothing without commits."""
     waiting: list[bytes] = []
     size = 0
-    for chunk in _read_chunks(work_tree, words):
+    for chunk in _read_chunks(work_tree, words, stdin):
         end = chunk.rfind(b"\0") + 1
         if not end:
             if size < MAX_RECORD:
@@ -41,11 +41,11 @@ def read_blocks(work_tree: str, words: Sequence[str]) -> Iterator[bytes]:
         yield rest if rest.endswith(b"\0") else rest + b"\0"
 
 
-def _read_chunks(work_tree: str, words: Sequence[str]) -> Iterator[bytes]:
+def _read_chunks(work_tree: str, words: Sequence[str], stdin: bytes) -> Iterator[bytes]:
     # Git writes a page at a time: to wake up for each costs more than all else, so a long answer is let gather
     read = 0
     try:
-        for chunk in stream_git(words, work_tree, env=environment()):
+        for chunk in stream_git(words, work_tree, env=environment(), stdin=stdin):
             yield chunk
             read += len(chunk)
             if read > _BLOCK and len(chunk) < _LITTLE:

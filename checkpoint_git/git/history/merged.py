@@ -18,7 +18,6 @@ _Answer = TypeVar("_Answer")
 _Decide = Callable[[Sequence[Told], frozenset[str], Pairs], dict[str, _Answer]]
 
 _MAX_SUBJECT = 1_000  # characters
-_AT_ONCE = 1_000  # commits that are asked for on one command line
 # Commits that are read for all references together: each costs as much as git takes to list forty subjects.
 _MOST_READ = 2_400
 _FEWEST = 12  # for one reference, however many are asked for
@@ -92,14 +91,14 @@ def _find_candidates(work_tree: str, history: History, wanted: Collection[str]) 
 
 def _read_commits(work_tree: str, ids: list[str]) -> list[Commit]:
     found: list[tuple[int, Commit]] = []
-    for at in range(0, len(ids), _AT_ONCE):
-        words = [*PLAIN_LOG, "--no-walk=unsorted", "--format=%H %ct %P%n%s%n%b", *ids[at : at + _AT_ONCE], "--"]
-        for block in read_blocks(work_tree, words):
-            for record in block.split(b"\0")[:-1]:
-                header, _, message = record[:MAX_MESSAGE].decode("utf-8", "replace").partition("\n")
-                subject, _, body = message.partition("\n")
-                commit, when, *parents = header.split()
-                found.append((int(when), Commit(commit, len(parents), subject[:_MAX_SUBJECT], body, int(when))))
+    # As arguments they would take git twice as long
+    words = [*PLAIN_LOG, "--stdin", "--no-walk=unsorted", "--format=%H %ct %P%n%s%n%b"]
+    for block in read_blocks(work_tree, words, "".join(f"{commit}\n" for commit in ids).encode()):
+        for record in block.split(b"\0")[:-1]:
+            header, _, message = record[:MAX_MESSAGE].decode("utf-8", "replace").partition("\n")
+            subject, _, body = message.partition("\n")
+            commit, when, *parents = header.split()
+            found.append((int(when), Commit(commit, len(parents), subject[:_MAX_SUBJECT], body, int(when))))
     found.sort(key=lambda dated: (-dated[0], -dated[1].parents, dated[1].id))
     return [commit for _, commit in found]
 
