@@ -11,7 +11,7 @@ from typing import Any
 import pytest
 
 from checkpoint_git.core import jsonplace, redact, untrusted_text
-from checkpoint_git.git.history import claims, reference_scan
+from checkpoint_git.git.history import claims
 from checkpoint_git.merge.file import merge_file
 from checkpoint_git.protocols.memory.transports.jsonl import GraphLine, _read_line, plan_repair
 from checkpoint_git.protocols.merge_schema import load_merge_schema
@@ -24,10 +24,10 @@ from tests.support.growth import assert_linear
 from tests.support.patterns import Use, find_uses, make_hostile, make_sequences
 from tests.support.samples import checkpoint, checkpoint_text
 
-_NUMBERED = [*reference_scan._NUMBERS, *(pattern for pattern, _ in reference_scan._CODED), reference_scan._REVERTS]
 # what stands in a local name: expression -> the patterns
 LOCAL: dict[str, list[Any]] = {
-    "pattern": [claims._SCOPE, claims._LEADING, claims._TAGGED, *_NUMBERED],
+    "pattern": [claims._SCOPE, claims._LEADING, claims._TAGGED],
+    "spelling": [rb" (?=\d)((?:2(?:1|))0*+(?:|\#|\-LL|/))(?= )"],
     "never": [],  # these three are bounded
     "look": [],
     "loss": [],

@@ -3,32 +3,25 @@
 import os
 import sqlite3
 import time
-from array import array
-from bisect import bisect_left
 from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from typing import NamedTuple
 from zlib import crc32
 
-from checkpoint_git.git.history.reference_scan import NUMBER_BITS
-
 if not hasattr(sqlite3.Connection, "serialize"):
     raise ImportError("SQLite was built without its deserialize interface")
 
-_FORMAT = 1  # another number makes every older file worthless
+_FORMAT = 2  # another number makes every older file worthless
 _SMALLEST = 512  # bytes of a database
 # SQLite leaves the header's "user version" to whoever owns the file: here it is the checksum of all other bytes.
 _CHECKSUM = slice(60, 64)
 _OLD = 600  # seconds after which a file that is still being written is taken for a killed process's
 _MOST_LINES = 4  # the newest are kept
-_BUCKET_BITS = 6 + NUMBER_BITS  # keys that differ in their last 6 bits share a row: neighbours are asked for together
 # A line is the history of one commit, its tip. A run is some of its commits, see index.Run.
 _TABLES = """
 CREATE TABLE line (line INTEGER PRIMARY KEY, tip TEXT, size INTEGER, last INTEGER, state TEXT);
 CREATE TABLE excluded (line INTEGER, id BLOB);
-CREATE TABLE commits (line INTEGER, run INTEGER, ids BLOB, PRIMARY KEY (line, run)) WITHOUT ROWID;
-CREATE TABLE names (line INTEGER, bucket INTEGER, run INTEGER, postings BLOB, PRIMARY KEY (line, bucket, run))
-    WITHOUT ROWID;
+CREATE TABLE run (line INTEGER, run INTEGER, ids BLOB, names BLOB, PRIMARY KEY (line, run)) WITHOUT ROWID;
 """
 
 
@@ -44,7 +37,6 @@ class Line(NamedTuple):
 class Database:
     def __init__(self, path: str) -> None:
         self._path = path
-        self._rows: dict[tuple[int, int, int], list[tuple[int, array[int]]]] = {}
         self._sql = sqlite3.connect(":memory:", isolation_level=None)
         data = _read_whole(path)
         if data is None:
@@ -64,16 +56,12 @@ class Database:
         return frozenset(row[0] for row in self._sql.execute("SELECT id FROM excluded WHERE line = ?", (line,)))
 
     def read_ids(self, line: int, run: int) -> bytes:
-        query = "SELECT ids FROM commits WHERE line = ? AND run = ?"
+        query = "SELECT ids FROM run WHERE line = ? AND run = ?"
         return bytes(*(self._sql.execute(query, (line, run)).fetchone() or ()))
 
-    def find(self, line: int, keys: range) -> list[tuple[int, "array[int]"]]:
-        """(run, sorted postings), among which those of some keys are."""
-        buckets = line, keys.start << NUMBER_BITS >> _BUCKET_BITS, (keys.stop - 1) << NUMBER_BITS >> _BUCKET_BITS
-        if buckets not in self._rows:
-            query = "SELECT run, postings FROM names WHERE line = ? AND bucket BETWEEN ? AND ?"
-            self._rows[buckets] = [(run, array("Q", data)) for run, data in self._sql.execute(query, buckets)]
-        return self._rows[buckets]
+    def read_names(self, line: int) -> Iterator[tuple[int, bytes]]:
+        """(run, what its commits name), the newest run first."""
+        yield from self._sql.execute("SELECT run, names FROM run WHERE line = ? ORDER BY run DESC", (line,))
 
     def add_line(self, tip: str, state: str, size: int) -> int:
         query = "INSERT INTO line (tip, size, last, state) VALUES (?, ?, 0, ?)"
@@ -85,7 +73,7 @@ class Database:
         return number
 
     def remove_line(self, line: int) -> None:
-        for table in ("names", "commits", "excluded", "line"):
+        for table in ("run", "excluded", "line"):
             self._sql.execute(f"DELETE FROM {table} WHERE line = ?", (line,))  # noqa: S608 (our own names)
         self._sql.execute("VACUUM")
 
@@ -95,12 +83,8 @@ class Database:
         self._sql.execute("DELETE FROM excluded WHERE line = ?", (number,))
         self._sql.executemany("INSERT INTO excluded VALUES (?, ?)", ((number, one) for one in excluded))
 
-    def add_run(self, line: int, run: int, ids: bytes, postings: "array[int]") -> None:
-        self._sql.execute("INSERT INTO commits VALUES (?, ?, ?)", (line, run, ids))
-        self._sql.execute("BEGIN")
-        rows = ((line, bucket, run, data) for bucket, data in _split(postings))
-        self._sql.executemany("INSERT INTO names VALUES (?, ?, ?, ?)", rows)
-        self._sql.execute("COMMIT")
+    def add_run(self, line: int, run: int, ids: bytes, names: bytes) -> None:
+        self._sql.execute("INSERT INTO run VALUES (?, ?, ?, ?)", (line, run, ids, names))
 
     def save(self) -> None:
         """No effect where that is not possible, or another process is doing it."""
@@ -134,12 +118,3 @@ def _read_whole(path: str) -> bytes | None:
 def _find_checksum(data: bytes | bytearray) -> bytes:
     view = memoryview(data)
     return crc32(view[_CHECKSUM.stop :], crc32(view[: _CHECKSUM.start], _FORMAT)).to_bytes(4, "big")
-
-
-def _split(postings: "array[int]") -> Iterator[tuple[int, bytes]]:
-    at, data = 0, memoryview(postings)
-    while at < len(postings):
-        bucket = postings[at] >> _BUCKET_BITS
-        end = bisect_left(postings, (bucket + 1) << _BUCKET_BITS, at)
-        yield bucket, data[at:end].tobytes()
-        at = end

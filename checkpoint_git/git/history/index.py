@@ -1,17 +1,15 @@
 """Which commits of HEAD's history name what: read with one `git log`, of a long history kept in a database."""
 
 import os
-from array import array
 from binascii import unhexlify
-from bisect import bisect_left
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
-from itertools import chain
-from typing import TYPE_CHECKING, NamedTuple
+from itertools import repeat
+from typing import TYPE_CHECKING, NamedTuple, TypeVar
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.git.history.log import PLAIN_LOG, environment, has_commits, read_blocks, read_words
-from checkpoint_git.git.history.reference_scan import KINDS, MAX_RUN, NUMBER_BITS, find_postings
+from checkpoint_git.git.history.reference_scan import find_names, find_reverts, prepare_search
 from checkpoint_git.git.own_files import read_start
 from checkpoint_git.git.run import stream_git
 
@@ -29,12 +27,13 @@ _LOOK_BACK = 500  # commits behind HEAD among which the end of a line is looked 
 
 _FORMAT = "--format=%m%H%n%B"
 
+_Key = TypeVar("_Key")
 Place = tuple[int, int]  # a run's number, negated, and a commit's in it: the newest commits come first
 
 
 class Run(NamedTuple):
     ids: bytes  # one after another
-    postings: "array[int]"  # see reference_scan, sorted
+    names: bytes  # see reference_scan.find_names
 
 
 class History(NamedTuple):
@@ -45,23 +44,38 @@ class History(NamedTuple):
     line: int = 0
     excluded: frozenset[bytes] = frozenset()  # ids among the runs that are, most of them, not part of the history
 
-    def find(self, keys: range) -> Iterator[tuple[int, Place]]:
-        """The names from some keys on, and where the commits are that hold them."""
-        rows = self.database.find(self.line, keys) if self.database else []
-        for number, postings in chain(rows, ((number, run.postings) for number, run in self.runs.items())):
-            first, end = (bisect_left(postings, key << NUMBER_BITS) for key in (keys.start, keys.stop))
-            for posting in postings[first:end]:
-                yield posting >> NUMBER_BITS, (-number, posting & (MAX_RUN - 1))
+    def find(self, references: Collection[str]) -> dict[str, list[Place]]:
+        """Where the commits are that name each, the newest first."""
+        return _find_places(self._read_names(), prepare_search(references))
 
-    def read_ids(self, places: Iterable[Place]) -> set[str]:
+    def find_reverts(self) -> dict[bytes, list[Place]]:
+        """Where the commits are that revert another, by what reference_scan.find_revert_key gives for that one."""
+        return _find_places(self._read_names(), find_reverts)
+
+    def _read_names(self) -> Iterator[tuple[int, bytes]]:
+        # The newest first
+        yield from ((number, self.runs[number].names) for number in sorted(self.runs, reverse=True))
+        yield from self.database.read_names(self.line) if self.database else ()
+
+    def read_ids(self, places: Iterable[Place]) -> dict[Place, str]:
         width = len(self.tip) // 2
         kept = {number: run.ids for number, run in self.runs.items()}
-        ids: set[str] = set()
+        ids: dict[Place, str] = {}
         for negated, at in places:
             if -negated not in kept and self.database:
                 kept[-negated] = self.database.read_ids(self.line, -negated)
-            ids.add(kept[-negated][at * width : (at + 1) * width].hex())
+            ids[negated, at] = kept[-negated][at * width : (at + 1) * width].hex()
         return ids
+
+
+def _find_places(
+    runs: Iterable[tuple[int, bytes]], search: Callable[[bytes], dict[_Key, list[int]]]
+) -> dict[_Key, list[Place]]:
+    places: dict[_Key, list[Place]] = {}
+    for number, names in runs:
+        for key, found in search(names).items():
+            places.setdefault(key, []).extend(zip(repeat(-number), sorted({*found})))
+    return places
 
 
 # The database is a cache: missing, damaged, foreign, read-only or on a full disk it costs time, never an answer.
@@ -147,23 +161,20 @@ def _extend(work_tree: str, database: "Database", line: "Line", tip: str, *, is_
 
 def _read_runs(work_tree: str, revisions: Sequence[str], left: list[bytes]) -> Iterator[Run]:
     """The commits that `git log` lists, in runs; those of the left side only as ids, added to `left`."""
-    ids, width = bytearray(), 0
-    postings: list[list[int]] = [[] for _ in range(KINDS)]
+    ids, names, width = bytearray(), list[bytes](), 0
     for block in read_blocks(work_tree, [*PLAIN_LOG, _FORMAT, *revisions, "--"]):
         records = block.split(b"\0")[:-1]
         width = records[0].index(b"\n") // 2
         if "--left-right" in revisions:
             left += [_hex_to_ids([record], width) for record in records if record.startswith(b"<")]
             records = [record for record in records if not record.startswith(b"<")]
-            block = b"\0".join((*records, b""))
-        for kept, found in zip(postings, find_postings(block, records, len(ids) // width), strict=True):
-            kept += found
+        names.append(find_names([record[2 + 2 * width :] for record in records]))
         ids += _hex_to_ids(records, width)
         if len(ids) >= _RUN * width:
-            yield Run(bytes(ids), array("Q", sorted(chain.from_iterable(postings))))
-            ids, postings = bytearray(), [[] for _ in range(KINDS)]
+            yield Run(bytes(ids), b"".join(names))
+            ids, names = bytearray(), []
     if ids:
-        yield Run(bytes(ids), array("Q", sorted(chain.from_iterable(postings))))
+        yield Run(bytes(ids), b"".join(names))
 
 
 def _hex_to_ids(records: Sequence[bytes], width: int) -> bytes:

@@ -10,7 +10,7 @@ from checkpoint_git.git.history.claims import Commit, find_claims
 from checkpoint_git.git.history.evidence import Evidence, Pair, Pairs, Told
 from checkpoint_git.git.history.index import SMALLEST, History, Place, read_history
 from checkpoint_git.git.history.log import PLAIN_LOG, environment, read_blocks
-from checkpoint_git.git.history.reference_scan import MAX_MESSAGE, REVERTS, find_keys, find_revert_key
+from checkpoint_git.git.history.reference_scan import MAX_MESSAGE, find_revert_key
 from checkpoint_git.git.refs import read_own_names
 from checkpoint_git.git.run import GitMissingError, stream_git
 
@@ -57,35 +57,36 @@ def _answer(work_tree: str, references: set[str], decide: _Decide[_Answer], smal
 def _weigh(
     work_tree: str, history: History | None, wanted: frozenset[str], decide: _Decide[_Answer]
 ) -> dict[str, _Answer]:
-    ids = _find_candidates(work_tree, history, wanted) if history else set()
-    if not history or not ids:
+    named = _find_candidates(work_tree, history, wanted) if history else {}
+    if not history or not named:
         return {}
-    told = [Told(commit, find_claims(commit)) for commit in _read_commits(work_tree, sorted(ids))]
+    told = [Told(commit, find_claims(commit)) for commit in _read_commits(work_tree, sorted(named))]
     if evidence.names_repositories(told):
         told = evidence.unqualify_all(told, read_own_names(work_tree))
     return decide(told, wanted, read_pairs(work_tree, history, evidence.find_questions(told, wanted)))
 
 
-def _find_candidates(work_tree: str, history: History, wanted: Collection[str]) -> set[str]:
-    # Those that name a reference, those that revert one of these, those that revert a revert, and so on
+def _find_candidates(work_tree: str, history: History, wanted: Collection[str]) -> dict[str, set[str]]:
+    """The ids of commits that name a reference, of those that revert one of these, and so on; and what each names."""
     most = max(_MOST_READ // len(wanted), _FEWEST)
+    naming = history.find(wanted)
     fresh: set[Place] = set()
-    for reference in wanted:
-        named = sorted({place for key in find_keys(reference) for _, place in history.find(range(key, key + 1))})
+    for named in naming.values():
         fresh.update(named if len(named) <= most else (*named[: most - most // 3], *named[-(most // 3) :]))
-    reverts: dict[int, list[Place]] = {}
-    for key, place in history.find(REVERTS) if fresh else ():
-        reverts.setdefault(key, []).append(place)
-    places: set[Place] = set()
-    found: set[str] = set()
-    while fresh := fresh - places:
-        places |= fresh
-        ids = history.read_ids(fresh) - found
-        doubtful = [(commit, history.tip) for commit in sorted(ids) if bytes.fromhex(commit) in history.excluded]
+    reverts = history.find_reverts() if fresh else {}
+    ids: dict[Place, str] = {}
+    found: dict[str, set[str]] = {}
+    while fresh := fresh - ids.keys():
+        read = history.read_ids(fresh)
+        doubtful = [(one, history.tip) for one in sorted({*read.values()}) if bytes.fromhex(one) in history.excluded]
         strangers = {*doubtful} - read_pairs(work_tree, history, doubtful)
-        ids -= {commit for commit, _ in strangers}
-        found |= ids
-        fresh = {place for commit in ids for place in reverts.get(find_revert_key(commit), ())}
+        commits = {*read.values()} - found.keys() - {commit for commit, _ in strangers}
+        ids |= read
+        found |= {commit: set() for commit in commits}
+        fresh = {place for commit in commits for place in reverts.get(find_revert_key(commit), ())}
+    for reference, places in naming.items():
+        for commit in [ids[place] for place in places if place in ids]:
+            found.get(commit, set()).add(reference)
     return found
 
 

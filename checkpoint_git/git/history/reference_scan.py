@@ -1,129 +1,110 @@
 """Where a commit's message may name a pull request, a ticket or a reverted commit; it knows no rule of evidence."""
 
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
 from itertools import accumulate, islice, repeat
 
 MAX_MESSAGE = 1 << 17  # bytes of one commit that are looked at
 MAX_KEYS = 1_000  # different names of one very long message; what it names beyond them is not looked up
-NUMBER_BITS = 17  # of a posting: which commit of its run
-MAX_RUN = 1 << NUMBER_BITS  # commits, more than a run ever holds
-
-# A key is 46 bits: its kind above, what is named below.
-_KIND_BITS = 44
-_TICKET, _LISTED, _REVERTED = (kind << _KIND_BITS for kind in (1, 2, 3))
-REVERTS = range(_REVERTED, 4 << _KIND_BITS)  # the keys of commits that are reverted
-_ID_DIGITS = 7  # hexadecimal digits of a commit's id, the fewest that a message shortens it to
+ID_DIGITS = 7  # hexadecimal digits of a commit's id, the fewest that a message shortens it to
 _LONG = 1 << 16  # bytes of a message from which on it is read by itself and MAX_KEYS holds
-# what stands before the dash of "pull-12", "pr-12" and "gh-12", as branches are called
-_NUMBERED_BRANCHES = (b"LL", b"PR", b"GH")
 
-# Every pattern begins with fixed bytes, which the scanner of `re` finds at the speed of memchr. They are texts here:
-# `re` compiles and keeps them when they are first used, and most processes use none.
-_DIGITS = rb"0*(\d{1,9})(?!\d)"
-_NUMBERS = (
-    rb"#" + _DIGITS,
-    rb"!" + _DIGITS,
-    *(word + rb"[Ss]?[-\s]*" + _DIGITS for word in (b"P[Rr]", b"pr", b"M[Rr]", b"G[Hh]", b"quest")),
-)
-# pull/12, issues/12, pr/12, gh/12, pullrequest/12, +/12; 13 of "#12/13"
-_PATH_NUMBER = rb"/(?<=([slrhtSLRHT0-9+])/)" + _DIGITS
-# the two characters before the dash tell most tickets apart; a date's month and day are none
-_TICKET_NUMBER = rb"-(?=\d)(?<=([A-Za-z0-9]{2})-)(?<![^A-Za-z0-9]\d\d-)(?<![^A-Za-z0-9]\d{4}-)0*(\d{1,7})(?!\d)"
 _IDS = r"[0-9a-fA-F]{7,64}(?:(?:\s*,\s*(?:and\s+)?|\s+(?:and\s+)?)[0-9a-fA-F]{7,64})*"
 REVERTED_IDS = r"s?:?\s+(?:commits?:?\s+)?(?P<ids>" + _IDS + r")\b"
-_REVERTS = rb"vert(?<=[Rr]evert)" + REVERTED_IDS.encode()
+_REVERTS = rb"vert(?<=[Rr]evert)" + REVERTED_IDS.encode()  # begins with fixed bytes: `re` finds them fast
 
-
-def find_keys(reference: str) -> list[int]:
-    at = max(reference.rfind(sign) for sign in "#!-")
-    number = int(reference[at + 1 :])
-    if reference[at] == "-":
-        return [_ticket_key(reference[max(at - 2, 0) : at].encode(), number), _LISTED | number]
-    branches = [_ticket_key(name, number) for name in _NUMBERED_BRANCHES] if number < 10**7 else []
-    return [number, _LISTED | number, *branches]
-
-
-def find_revert_key(commit: str) -> int:
-    return _REVERTED | int(commit[:_ID_DIGITS], 16)
+# Every name ends in its number, so one pass over a text that is turned round, in capitals, stops at digits alone and
+# finds all spellings: a name is its digits and what stands before them, both turned round. "#12" is "21#", "ABC-12" is
+# "21-CB" (two characters tell most tickets apart), "issues/12" is "21/S", the 13 of "#12/13" is "31/", and of "PR 12"
+# only "21" is kept. Digits that end another name are left there: of "#12-13", "31-" is kept and then "21#".
+_WORDS = rb"[-\s]*+S?(?:RP|RM|HG|TSEUQ)"
+_NAMES = (
+    rb"\d(?<!\d\d)\d*+(?:[#\0\1]|/(?:[SLRHT+]|(?=\d))|-(?:[A-Z][A-Z0-9]|"
+    rb"(?!(?:\d\d)?\d\d[^A-Z0-9])(?=\d[A-Z0-9])(?:(?!\d++(?:[#/-]|" + _WORDS + rb"))..|))|"  # no date's month or day
+    rb"(?=" + _WORDS + rb"))"
+)
+_CAPITALS = bytes.maketrans(b"abcdefghijklmnopqrstuvwxyz!", b"ABCDEFGHIJKLMNOPQRSTUVWXYZ#")
+_END = b"\n\x000\n"  # of a message; it is found as a name, "0" and a NUL
+_PATHS = (b"/S", b"/L", b"/R", b"/H", b"/T", b"/+")
+_BRANCHES = (b"-LL", b"-RP", b"-HG", b"-RM", b"-SR", b"-SH", b"-TS", b"-ST")  # of "pull-12", "prs-12" and the like
+_OF_NUMBERS = frozenset((b"#", b"", b"/", *_PATHS, *_BRANCHES))
 
 
 # One place for two readers: what an index is made of, and what is looked up in it. More is found here than the rules of
-# evidence accept, and less only where capitals are odd ("mr 12", "PULL REQUEST 12"): those cost a pass each.
-def find_postings(block: bytes, messages: Sequence[bytes], first: int) -> list[list[int]]:
-    """A number for every name in some messages: its key, and below that which message it is, counted from `first`.
-    block: the messages, each ended by a NUL. Long ones are read by themselves and within bounds. The numbers come in
-    KINDS lists, one for each way to spell a name: those of many blocks are sorted faster when they are kept apart.
-    """
-    half = _LONG // 2
-    if all(block.find(b"\0", at, at + half) >= 0 for at in range(0, len(block) - half, half)):  # none is long
-        return _find_short(block, first)
-    postings: list[list[int]] = [[] for _ in range(KINDS)]
-    done = 0
-    for at in (*(at for at, message in enumerate(messages) if len(message) > _LONG), len(messages)):
-        if at > done:
-            short = _find_short(b"\0".join((*messages[done:at], b"")), first + done)
-            for kept, found in zip(postings, short, strict=True):
-                kept += found
-        if at < len(messages):
-            postings[-1] += [key << NUMBER_BITS | (first + at) for key in find_bounded(messages[at][:MAX_MESSAGE])]
-        done = at + 1
-    return postings
+# evidence accept.
+def find_names(messages: Sequence[bytes]) -> bytes:
+    """The names in each, between blanks, up to the NUL of the message's end. Long messages are read within bounds."""
+    if max(map(len, messages), default=0) > _LONG:
+        return b"".join(find_names([one]) if len(one) <= _LONG else _find_bounded(one) for one in messages)
+    return b" %b " % b" ".join(_find_tokens(_END.join((*messages, b""))))
 
 
-def _find_short(block: bytes, first: int) -> list[list[int]]:
-    found: list[list[int]] = []
-    for pattern in _NUMBERS:
-        between, numbers = _split(pattern, block, 2)
-        places = _places(between, first)
-        found.append([int(number) << NUMBER_BITS | at for number, at in zip(numbers, places, strict=True)])
-    for pattern, encode in _CODED:
-        between, before, numbers = _split(pattern, block, 3)
-        codes = {text: encode(text, 0) for text in set(before)}
-        coded = zip(before, numbers, _places(between, first), strict=True)
-        found.append([(codes[text] | int(number)) << NUMBER_BITS | at for text, number, at in coded])
-    return [*found, [key << NUMBER_BITS | (first + block.count(b"\0", 0, at)) for at, key in _find_reverts(block)]]
+def _find_bounded(message: bytes) -> bytes:
+    return b" %b 0\0 " % b" ".join(islice(dict.fromkeys(_find_tokens(message[:MAX_MESSAGE])), MAX_KEYS))
 
 
-def _split(pattern: bytes, block: bytes, parts: int) -> list[list[bytes]]:
-    # What stands before each match, and the match's groups: lists of one length. No loop in Python is as fast
-    pieces = re.split(pattern, block) if re.search(pattern, block) else [block]
-    return [pieces[part:-1:parts] for part in range(parts)]
+def _find_tokens(text: bytes) -> list[bytes]:
+    text = re.sub(_REVERTS, _spell_ids, text)
+    return re.findall(_NAMES, text.translate(_CAPITALS)[::-1])[::-1]
 
 
-def _places(between: Sequence[bytes], first: int) -> Iterator[int]:
-    # Which message each match is in, from the texts before each: messages are counted by the NULs that end them
-    return islice(accumulate(map(bytes.count, between, repeat(b"\0")), initial=first), 1, None)
+def _spell_ids(revert: re.Match[bytes]) -> bytes:
+    # Behind it, as names: the commits that it reverts
+    ids = re.findall(r"[0-9a-fA-F]{7,}", revert["ids"].decode())
+    return b"".join([revert[0], *(b"\n\1%b\n" % find_revert_key(one) for one in ids)])
 
 
-def _find_reverts(block: bytes) -> Iterator[tuple[int, int]]:
-    for spot in re.finditer(_REVERTS, block):
-        for commit in re.finditer(rb"[0-9a-fA-F]{7,}", spot["ids"]):
-            yield spot.start(), _REVERTED | int(commit[0][:_ID_DIGITS], 16)
+def find_revert_key(commit: str) -> bytes:
+    return b"%d" % int(commit[:ID_DIGITS], 16)
 
 
-def find_bounded(message: bytes) -> list[int]:
-    """The keys of one message, whatever it holds: what it reverts, then what it names first."""
-    reverted = dict.fromkeys(key for _, key in _find_reverts(message))
-    named = dict.fromkeys(key for _, key in sorted(_find_named(message)))
-    return [*islice(reverted, MAX_KEYS), *islice(named, MAX_KEYS)]
+def prepare_search(references: Collection[str]) -> Callable[[bytes], dict[str, list[int]]]:
+    """A search of what find_names gave: in which messages each reference is named."""
+    asked: dict[bytes, list[tuple[frozenset[bytes], str]]] = {}
+    for reference in references:
+        digits, kind = _split(_find_tokens(reference.encode())[-1])
+        of_ticket = frozenset((kind, b"-" if kind[1:2].isdigit() else kind, b"/"))
+        kinds = of_ticket if kind.startswith(b"-") else _OF_NUMBERS
+        asked.setdefault(digits, []).append((kinds, reference))
+    endings = {re.escape(kind) for named in asked.values() for kinds, _ in named for kind in kinds}
+    spelling = rb" (?=\d)(%b0*+(?:%b))(?= )" % (_find_any(asked), b"|".join(sorted(endings)))
+
+    def search(names: bytes) -> dict[str, list[int]]:
+        pieces = re.split(spelling, names)
+        spelled: dict[bytes, list[int]] = {}
+        for token, at in zip(pieces[1::2], _count_ends(pieces[0::2]), strict=False):
+            spelled.setdefault(token, []).append(at)
+        found: dict[str, list[int]] = {}
+        for token, places in spelled.items():
+            digits, kind = _split(token)
+            for reference in [one for kinds, one in asked[digits] if kind in kinds]:
+                found.setdefault(reference, []).extend(places)
+        return found
+
+    return search
 
 
-def _find_named(message: bytes) -> Iterator[tuple[int, int]]:
-    for pattern in _NUMBERS:
-        for spot in re.finditer(pattern, message):
-            yield spot.start(), int(spot[1])
-    for pattern, encode in _CODED:
-        for spot in re.finditer(pattern, message):
-            yield spot.start(), encode(spot[1], int(spot[2]))
+def _split(token: bytes) -> tuple[bytes, bytes]:
+    kind = token.lstrip(b"0123456789")
+    return token.removesuffix(kind).rstrip(b"0"), kind
 
 
-def _ticket_key(ending: bytes, number: int) -> int:
-    return _TICKET | int.from_bytes(ending.upper(), "big") << 24 | number
+def _count_ends(pieces: Sequence[bytes]) -> Iterator[int]:
+    return accumulate(map(bytes.count, pieces, repeat(b"\0")))
 
 
-_CODED = (
-    (_PATH_NUMBER, lambda before, number: _LISTED | number if before.isdigit() else number),
-    (_TICKET_NUMBER, _ticket_key),
-)
-KINDS = len(_NUMBERS) + len(_CODED) + 1
+def find_reverts(names: bytes) -> dict[bytes, list[int]]:
+    """What find_revert_key gives for a commit -> which messages revert it."""
+    found: dict[bytes, list[int]] = {}
+    pieces = names.split(b"\1")
+    for before, at in zip(pieces[:-1], _count_ends(pieces), strict=False):
+        found.setdefault(before.rpartition(b" ")[2][::-1], []).append(at)
+    return found
+
+
+def _find_any(words: Iterable[bytes]) -> bytes:
+    """A pattern of any of some numbers, which is tried digit by digit."""
+    rests: dict[bytes, list[bytes]] = {}
+    for word in words:
+        rests.setdefault(word[:1], []).append(word[1:])
+    return b"(?:%b)" % b"|".join(digit + _find_any(rest) if digit else b"" for digit, rest in rests.items())

@@ -231,7 +231,7 @@ DAMAGES: dict[str, Callable[[Path], None]] = {
     "longer": damage_by(lambda data: data + b"x"),
     "foreign": damage_by(lambda data: b"something else" * 40),
     "zeroed": damage_by(lambda data: data[:100] + bytes(len(data) - 100)),
-    "another table": damage_by(lambda data: data.replace(b"postings", b"pOstings")),
+    "another table": damage_by(lambda data: data.replace(b"names", b"nAmes")),
     "another database": replace_by_database,
     "a folder": replace_by_folder,
     "unreadable": lambda path: path.chmod(0),

@@ -8,12 +8,10 @@ from checkpoint_git.git.history.claims import Commit, find_claims
 from checkpoint_git.git.history.reference_scan import (
     MAX_KEYS,
     MAX_MESSAGE,
-    MAX_RUN,
-    NUMBER_BITS,
-    find_bounded,
-    find_keys,
-    find_postings,
+    find_names,
     find_revert_key,
+    find_reverts,
+    prepare_search,
 )
 
 WORDS = """
@@ -29,38 +27,35 @@ GAPS = st.sampled_from(["", " ", " ", " ", "\n", "\n\n", "  ", "\t"])
 MESSAGES = st.lists(st.tuples(PIECES, GAPS), max_size=14).map(lambda parts: "".join(one + gap for one, gap in parts))
 
 
+def find(messages: list[bytes], *references: str) -> dict[str, list[int]]:
+    """In which messages each reference is named."""
+    return {reference: sorted({*at}) for reference, at in prepare_search(references)(find_names(messages)).items()}
+
+
 @given(message=MESSAGES, parents=st.integers(1, 2))
-def test_whatever_a_message_claims_is_found_under_its_keys(message: str, parents: int) -> None:
+def test_whatever_a_message_claims_is_found_in_it(message: str, parents: int) -> None:
     subject, _, body = message.partition("\n")
     claims = find_claims(Commit("a" * 40, parents, subject, body))
-    keys = set(find_bounded(message.encode()))
-    ascii_claims = [one for one in (*claims.merged, *claims.reverted) if message.isascii()]
-    for reference in ascii_claims:
-        assert keys.intersection(find_keys(reference)), reference
+    ascii_claims = {one for one in (*claims.merged, *claims.reverted) if message.isascii()}
+    assert find([b"", message.encode(), b""], "#999", *ascii_claims) == {one: [1] for one in ascii_claims}
+    reverts = find_reverts(find_names([b"", message.encode(), b""]))
     for commit in claims.undone:
-        assert find_revert_key(commit) in keys
+        assert 1 in reverts[find_revert_key(commit)]
 
 
-@given(messages=st.lists(MESSAGES, max_size=8), first=st.integers(0, 100))
-def test_many_messages_at_once_are_read_as_one_by_one(messages: list[str], first: int) -> None:
+@given(messages=st.lists(MESSAGES, max_size=8))
+def test_many_messages_at_once_are_read_as_one_by_one(messages: list[str]) -> None:
     records = [message.encode() for message in messages]
-    block = b"".join(record + b"\0" for record in records)
-    together = {posting for postings in find_postings(block, records, first) for posting in postings}
-    assert together == {
-        key << NUMBER_BITS | (first + at) for at, record in enumerate(records) for key in find_bounded(record)
-    }
+    assert find_names(records).split() == b"".join(find_names([record]) for record in records).split()
 
 
 @pytest.mark.parametrize("piece", [b"#%d ", b"ABC-%d ", b"#1/%d", b"PR %d", b"This reverts commit %09d "])
 def test_a_message_with_a_million_names_is_read_within_bounds(piece: bytes) -> None:
-    message = b"subject (#7) " + b"".join(piece % number for number in range(1_000_000))
-    records = [b"one (#5)", message, b"three (#6)"]
-    lists = find_postings(b"\0".join((*records, b"")), records, 0)
-    found = [posting for postings in lists for posting in postings]
-    assert len(found) <= 2 * MAX_KEYS + 2
-    named = {(posting >> NUMBER_BITS, posting & (MAX_RUN - 1)) for posting in found}
-    assert {(5, 0), (7, 1), (6, 2)} <= named
-    assert max(len(find_bounded(message[:MAX_MESSAGE])), 1) <= 2 * MAX_KEYS
+    message = b"subject (#7) " + b"".join(piece % number for number in range(10, 1_000_000))
+    names = find_names([b"one (#5)", message, b"three (#6)"])
+    assert len(names.split()) <= MAX_KEYS + 5
+    assert find([b"one (#5)", message, b"three (#6)"], "#5", "#7", "#6") == {"#5": [0], "#7": [1], "#6": [2]}
+    assert len(find_names([message[:MAX_MESSAGE]]).split()) <= MAX_KEYS + 1
 
 
 @pytest.mark.parametrize(
@@ -78,8 +73,27 @@ def test_a_message_with_a_million_names_is_read_within_bounds(piece: bytes) -> N
     ],
 )
 def test_each_spelling_leads_to_its_reference(reference: str, spelling: str) -> None:
-    assert set(find_keys(reference)).intersection(find_bounded(spelling.encode()))
+    assert find([spelling.encode()], reference) == {reference: [0]}
+
+
+@pytest.mark.parametrize("text", ["#12-13", "PR12-13", "PRs 12-13", "#12/13", "pr-12-13", "x12-34#12", "#12-PR13"])
+def test_a_name_is_found_before_another_that_ends_where_it_begins(text: str) -> None:
+    assert find([text.encode()], "#12") == {"#12": [0]}
+
+
+def test_zeros_before_a_number_do_not_count() -> None:
+    assert find([b"#0012 ABC-03", b"#120", b"#0"], "#12", "ABC-3", "#0") == {"#12": [0], "ABC-3": [0], "#0": [2]}
+
+
+def test_another_ticket_of_that_number_is_not_found() -> None:
+    assert find([b"XYZ-12 x86-12 OPS3-12", b"OPS2-12"], "ABC-12", "OPS2-12") == {"OPS2-12": [1]}
+
+
+def test_what_stands_for_the_end_of_a_message_counts_as_text_in_one() -> None:
+    messages = [b"\x010 0 #\x01268435455", b"0\n12 (#3)\n\n0", b"4 \x01" + b"1" * 9_000]
+    assert find(messages, "#3", "#12", "#4", "#0") == {"#3": [1]}
+    assert find_reverts(find_names(messages))[find_revert_key("fffffff")] == [0]
 
 
 def test_a_date_and_a_version_are_not_looked_up() -> None:
-    assert find_bounded(b"on 2024-01-12, 1.2-3") == []
+    assert find_names([b"on 2024-01-12, 1.2-3"]).split() == [b"0\0"]
