@@ -31,6 +31,7 @@ TRAILER_RULE = "a trailer that names the pull request"
 
 # Texts, not patterns: `re` compiles and keeps them when they are first used, and most answers need few of them.
 _CLOSING = r"(?:clos(?:e|es|ed)|fix(?:es|ed)?|resolv(?:e|es|ed)|implement(?:s|ed)|complet(?:e|es|ed))"
+_REVERTING = ("revert", "reapply", "re-apply", "reland", "re-land", "back", "roll")
 _REVERT = r"(?i)(?:revert(?:s|ed)?|back(?:s|ed)? out|roll(?:s|ed)? ?back)\b[:\s]"
 _RELAND = r"(?i)(?:reapply|re-apply|reland|re-land)\b"
 _QUOTED = r'(?i)(?:(?:Revert|Reapply) ")+'
@@ -108,9 +109,13 @@ def find_claims(commit: Commit) -> Claims:
     return Claims({ref: rule for ref, rule in merged.items() if ref not in reverted}, frozenset(reverted), undone)
 
 
+def may_revert(commit: Commit) -> bool:
+    return "evert" in commit.subject or "evert" in commit.body or commit.subject.lower().startswith(_REVERTING)
+
+
 def _read_revert(subject: str) -> tuple[int, str, str]:
     """(how often it reverts: odd takes back, even brings back, 0 is none; what it quotes; the rest of the subject)."""
-    if not subject.lower().startswith(("revert", "reapply", "re-apply", "reland", "re-land", "back", "roll")):
+    if not subject.lower().startswith(_REVERTING):
         return 0, "", subject
     quoted = re.match(_QUOTED, subject)
     if quoted and '"' in subject[quoted.end() :]:

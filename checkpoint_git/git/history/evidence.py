@@ -1,13 +1,14 @@
 """What the claims of many commits prove: which pull requests and tickets a history merged, and which it took back."""
 
 from bisect import bisect_left
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Mapping, Sequence, Set
 from typing import NamedTuple
 
 from checkpoint_git.core.clock import write_instant
 from checkpoint_git.core.references import unqualify
 from checkpoint_git.core.terminal_text import shorten
-from checkpoint_git.git.history.claims import TRAILER_RULE, Claims, Commit
+from checkpoint_git.git.history.claims import TRAILER_RULE, Claims, Commit, find_claims, may_revert
+from checkpoint_git.git.history.reference_scan import ID_DIGITS
 
 _MOST = 100  # commits that are weighed for one reference, and reverts of it
 
@@ -47,6 +48,25 @@ def unqualify_all(told: Iterable[Told], own: frozenset[str]) -> list[Told]:
         taken_back = frozenset(unqualify(reference, own) for reference in reverted)
         plain.append(Told(commit, Claims(named, taken_back, undone)))
     return plain
+
+
+# A claim that no revert touches is settled by the newest commit, so most of the others need not be read for it.
+def find_told(commits: Sequence[Commit], named: Mapping[str, Set[str]]) -> list[Told]:
+    """What commits claim, as far as it can make a difference. commits: the newest first, with whatever reverts one of
+    them. named: by their ids, the references that are asked for.
+    """
+    told = {one.id: Told(one, find_claims(one)) for one in commits if may_revert(one)}
+    undone = {name[:ID_DIGITS] for _, claims in told.values() for name in claims.undone}
+    told |= {one.id: Told(one, find_claims(one)) for one in commits if one.id[:ID_DIGITS] in undone}
+    touched = {reference for _, claims in told.values() for reference in (*claims.merged, *claims.reverted)}
+    doubtful = {unqualify(reference, frozenset()) for reference in touched}
+    settled: set[str] = set()
+    for commit in commits:
+        if commit.id not in told and (asked := named[commit.id] - settled):
+            claims = find_claims(commit)
+            told[commit.id] = Told(commit, claims)
+            settled.update(one for one in asked - doubtful if one in claims.merged and "/" not in one)
+    return [told[one.id] for one in commits if one.id in told]
 
 
 # Which of two commits came later is never taken from their clocks: whoever asks says which lies in whose history.

@@ -6,7 +6,7 @@ from typing import TypeVar
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.references import unqualify
 from checkpoint_git.git.history import evidence
-from checkpoint_git.git.history.claims import Commit, find_claims
+from checkpoint_git.git.history.claims import Commit
 from checkpoint_git.git.history.evidence import Evidence, Pair, Pairs, Told
 from checkpoint_git.git.history.index import SMALLEST, History, Place, read_history
 from checkpoint_git.git.history.log import PLAIN_LOG, environment, read_blocks
@@ -60,7 +60,7 @@ def _weigh(
     named = _find_candidates(work_tree, history, wanted) if history else {}
     if not history or not named:
         return {}
-    told = [Told(commit, find_claims(commit)) for commit in _read_commits(work_tree, sorted(named))]
+    told = evidence.find_told(_read_commits(work_tree, sorted(named)), named)
     if evidence.names_repositories(told):
         told = evidence.unqualify_all(told, read_own_names(work_tree))
     return decide(told, wanted, read_pairs(work_tree, history, evidence.find_questions(told, wanted)))

@@ -3,6 +3,8 @@
 from collections.abc import Sequence
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
 
 from checkpoint_git.git.history import evidence
 from checkpoint_git.git.history.claims import Commit, find_claims
@@ -122,3 +124,59 @@ def test_a_merge_request_that_a_trailer_names_was_merged_here_whoever_has_this_c
 def test_the_evidence_says_which_commit_and_which_rule() -> None:
     sentence = str(find_evidence([commit("search (#12)")], frozenset({"#12"}))["#12"])
     assert sentence.startswith('aaaaaaaaa "search (#12)", 1970-01-01 (the number of a squash merge')
+
+
+SUBJECTS = (
+    *(f"change (#{number})" for number in (1, 2, 3)),
+    *(f'Revert "change (#{number})"' for number in (1, 2)),
+    'Reapply "change (#1)"',
+    "Merge pull request #2 from ada/abc-1",
+    "change (acme/app#1)",
+    "ABC-1: change (other/lib#3)",
+    "Roll back ABC-1",
+    "WIP",
+)
+BODIES = (
+    "",
+    *(f"This reverts commit {name * 9}." for name in "abcdef"),
+    "Closes #1, #2 and ABC-1",
+    "PR-URL: https://github.com/acme/app/pull/2",
+    "Reverts acme/app#3",
+)
+ALL_WANTED = ("#1", "#2", "#3", "ABC-1", "acme/app#1", "other/lib#3")
+TEXTS = st.lists(st.tuples(st.sampled_from(SUBJECTS), st.sampled_from(BODIES), st.integers(1, 2)), max_size=6)
+
+
+@given(texts=TEXTS, own=st.sampled_from([frozenset[str](), frozenset({"acme/app"})]), data=st.data())
+def test_the_claims_that_are_left_out_decide_nothing(
+    texts: list[tuple[str, str, int]], own: frozenset[str], data: st.DataObject
+) -> None:
+    lines = [commit(*text, name=name) for text, name in zip(texts, "fedcba", strict=False)]
+    whole = evidence.unqualify_all([evidence.Told(one, find_claims(one)) for one in lines], own)
+    claimed = {one.id: {*claims.merged, *claims.reverted} for one, claims in whole}
+    named = {one: claims | data.draw(st.sets(st.sampled_from(ALL_WANTED))) for one, claims in claimed.items()}
+    few = evidence.unqualify_all(evidence.find_told(lines, named), own)
+    ids = [one.id for one in lines]
+    wanted = frozenset(ALL_WANTED)
+    older = (
+        data.draw(st.frozensets(st.sampled_from([(one, two) for one in ids for two in ids]))) if ids else frozenset()
+    )
+    for decide in (evidence.decide_merged, evidence.decide_taken_back):
+        answers = [decide(told, wanted, older & evidence.find_questions(told, wanted)) for told in (whole, few)]
+        assert answers[0] == answers[1]
+
+
+def test_a_claim_that_a_newer_commit_makes_is_not_weighed_again() -> None:
+    lines = [commit("two (#1)", name="b"), commit("one (#1)"), commit('Revert "x (#2)"', name="c")]
+    told = evidence.find_told(lines, {one.id: {"#1"} for one in lines})
+    assert [one.commit for one in told] == [lines[0], lines[2]]
+
+
+@pytest.mark.parametrize("revert", [("Out", f"This reverts commit {'b' * 9}."), ('Revert "two (#1)"', "")])
+def test_what_a_revert_may_touch_is_weighed_whole(revert: tuple[str, str]) -> None:
+    lines = [commit(*revert, name="c"), commit("two (#1)", name="b"), commit("one (#1)")]
+    told = evidence.find_told(lines, {one.id: {"#1"} for one in lines})
+    assert [one.commit for one in told] == lines
+    # the revert is on a branch that has only the second of them
+    older = frozenset({(lines[1].id, lines[0].id)})
+    assert evidence.decide_merged(told, frozenset({"#1"}), older)["#1"].subject == "one (#1)"
