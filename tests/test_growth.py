@@ -27,7 +27,7 @@ from tests.support.samples import checkpoint, checkpoint_text
 # what stands in a local name: expression -> the patterns
 LOCAL: dict[str, list[Any]] = {
     "pattern": [claims._SCOPE, claims._LEADING, claims._TAGGED],
-    "spelling": [rb" (?=\d)((?:2(?:1|))0*+(?:|\#|\-LL|/))(?= )"],
+    "spelling": [rb" ((?:2(?:1|))0*+(?:|\#|\-LL|/))(?= )"],
     "never": [],  # these three are bounded
     "look": [],
     "loss": [],

@@ -135,9 +135,7 @@ def _quieten(words: Sequence[str], cwd: str, env: dict[str, str]) -> tuple[Seque
     return [*words[:at], "--ignore-submodules=dirty", *words[at:]], {**env, "GIT_CONFIG_COUNT": str(count + len(keys))}
 
 
-def stream_git(
-    words: Sequence[str], cwd: str, *, env: Mapping[str, str], stdin: bytes = b""
-) -> Iterator[bytes]:
+def stream_git(words: Sequence[str], cwd: str, *, env: Mapping[str, str], stdin: bytes = b"") -> Iterator[bytes]:
     """Chunk by chunk; closing the iterator ends git. Raises CheckpointError, where git failed after the last chunk.
     stdin: for what reads it to its end before it writes, such as `git log --stdin`.
     """

@@ -18,10 +18,10 @@ _REVERTS = rb"vert(?<=[Rr]evert)" + REVERTED_IDS.encode()  # begins with fixed b
 # "21-CB" (two characters tell most tickets apart), "issues/12" is "21/S", the 13 of "#12/13" is "31/", and of "PR 12"
 # only "21" is kept. Digits that end another name are left there: of "#12-13", "31-" is kept and then "21#".
 _WORDS = rb"[-\s]*+S?(?:RP|RM|HG|TSEUQ)"
-_NAMES = (
-    rb"\d(?<!\d\d)\d*+(?:[#\0\1]|/(?:[SLRHT+]|(?=\d))|-(?:[A-Z][A-Z0-9]|"
-    rb"(?!(?:\d\d)?\d\d[^A-Z0-9])(?=\d[A-Z0-9])(?:(?!\d++(?:[#/-]|" + _WORDS + rb"))..|))|"  # no date's month or day
-    rb"(?=" + _WORDS + rb"))"
+_NAMES = rb"\d(?<!\d\d)\d*+(?:[#\0\1]|/(?:[SLRHT+]|(?=\d))|-(?:[A-Z][A-Z0-9]|%b(?:%b|))|(?=%b))" % (
+    rb"(?!(?:\d\d)?\d\d[^A-Z0-9])(?=\d[A-Z0-9])",  # not a date's month or day
+    rb"(?!\d++(?:[#/-]|%b)).." % _WORDS,
+    _WORDS,
 )
 _CAPITALS = bytes.maketrans(b"abcdefghijklmnopqrstuvwxyz!", b"ABCDEFGHIJKLMNOPQRSTUVWXYZ#")
 _END = b"\n\x000\n"  # of a message; it is found as a name, "0" and a NUL
@@ -66,8 +66,8 @@ def prepare_search(references: Collection[str]) -> Callable[[bytes], dict[str, l
         of_ticket = frozenset((kind, b"-" if kind[1:2].isdigit() else kind, b"/"))
         kinds = of_ticket if kind.startswith(b"-") else _OF_NUMBERS
         asked.setdefault(digits, []).append((kinds, reference))
-    endings = {re.escape(kind) for named in asked.values() for kinds, _ in named for kind in kinds}
-    spelling = rb" (?=\d)(%b0*+(?:%b))(?= )" % (_find_any(asked), b"|".join(sorted(endings)))
+    kinds = frozenset().union(*(kinds for named in asked.values() for kinds, _ in named))
+    spelling = rb" (%b0*+(?:%b))(?= )" % (_find_any(asked), b"|".join(map(re.escape, sorted(kinds))))
 
     def search(names: bytes) -> dict[str, list[int]]:
         pieces = re.split(spelling, names)
@@ -86,7 +86,7 @@ def prepare_search(references: Collection[str]) -> Callable[[bytes], dict[str, l
 
 def _split(token: bytes) -> tuple[bytes, bytes]:
     kind = token.lstrip(b"0123456789")
-    return token.removesuffix(kind).rstrip(b"0"), kind
+    return token.removesuffix(kind).rstrip(b"0") or b"0", kind
 
 
 def _count_ends(pieces: Sequence[bytes]) -> Iterator[int]:
