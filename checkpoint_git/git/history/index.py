@@ -2,10 +2,10 @@
 
 import os
 from binascii import unhexlify
-from collections.abc import Callable, Collection, Iterable, Iterator, Sequence
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from contextlib import suppress
 from itertools import repeat
-from typing import TYPE_CHECKING, NamedTuple, TypeVar
+from typing import TYPE_CHECKING, NamedTuple
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.git.history.log import PLAIN_LOG, environment, has_commits, read_blocks, read_words
@@ -27,7 +27,6 @@ _LOOK_BACK = 500  # commits behind HEAD among which the end of a line is looked 
 
 _FORMAT = "--format=%m%H%n%B"
 
-_Key = TypeVar("_Key")
 Place = tuple[int, int]  # a run's number, negated, and a commit's in it: the newest commits come first
 
 
@@ -44,13 +43,17 @@ class History(NamedTuple):
     line: int = 0
     excluded: frozenset[bytes] = frozenset()  # ids among the runs that are, most of them, not part of the history
 
-    def find(self, references: Collection[str]) -> dict[str, list[Place]]:
-        """Where the commits are that name each, the newest first."""
-        return _find_places(self._read_names(), prepare_search(references))
-
-    def find_reverts(self) -> dict[bytes, list[Place]]:
-        """Where the commits are that revert another, by what reference_scan.find_revert_key gives for that one."""
-        return _find_places(self._read_names(), find_reverts)
+    def find(self, references: Collection[str]) -> tuple[dict[str, list[Place]], dict[str, list[Place]]]:
+        """Where the commits are that name each, and by reference_scan.find_revert_key, where those are that revert a
+        commit. The newest first.
+        """
+        search = prepare_search(references)
+        naming, reverting = dict[str, list[Place]](), dict[str, list[Place]]()
+        for number, names in self._read_names():
+            for places, found in ((naming, search(names)), (reverting, find_reverts(names))):
+                for key, at in found.items():
+                    places.setdefault(key, []).extend(zip(repeat(-number), sorted({*at})))
+        return naming, reverting
 
     def _read_names(self) -> Iterator[tuple[int, bytes]]:
         # The newest first
@@ -66,16 +69,6 @@ class History(NamedTuple):
                 kept[-negated] = self.database.read_ids(self.line, -negated)
             ids[negated, at] = kept[-negated][at * width : (at + 1) * width].hex()
         return ids
-
-
-def _find_places(
-    runs: Iterable[tuple[int, bytes]], search: Callable[[bytes], dict[_Key, list[int]]]
-) -> dict[_Key, list[Place]]:
-    places: dict[_Key, list[Place]] = {}
-    for number, names in runs:
-        for key, found in search(names).items():
-            places.setdefault(key, []).extend(zip(repeat(-number), sorted({*found})))
-    return places
 
 
 # The database is a cache: missing, damaged, foreign, read-only or on a full disk it costs time, never an answer.

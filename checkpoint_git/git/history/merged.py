@@ -69,11 +69,10 @@ def _weigh(
 def _find_candidates(work_tree: str, history: History, wanted: Collection[str]) -> dict[str, set[str]]:
     """The ids of commits that name a reference, of those that revert one of these, and so on; and what each names."""
     most = max(_MOST_READ // len(wanted), _FEWEST)
-    naming = history.find(wanted)
+    naming, reverting = history.find(wanted)
     fresh: set[Place] = set()
     for named in naming.values():
         fresh.update(named if len(named) <= most else (*named[: most - most // 3], *named[-(most // 3) :]))
-    reverts = history.find_reverts() if fresh else {}
     ids: dict[Place, str] = {}
     found: dict[str, set[str]] = {}
     while fresh := fresh - ids.keys():
@@ -83,7 +82,7 @@ def _find_candidates(work_tree: str, history: History, wanted: Collection[str]) 
         commits = {*read.values()} - found.keys() - {commit for commit, _ in strangers}
         ids |= read
         found |= {commit: set() for commit in commits}
-        fresh = {place for commit in commits for place in reverts.get(find_revert_key(commit), ())}
+        fresh = {place for commit in commits for place in reverting.get(find_revert_key(commit), ())}
     for reference, places in naming.items():
         for commit in [ids[place] for place in places if place in ids]:
             found.get(commit, set()).add(reference)

@@ -51,21 +51,22 @@ def _find_tokens(text: bytes) -> list[bytes]:
 def _spell_ids(revert: re.Match[bytes]) -> bytes:
     # Behind it, as names: the commits that it reverts
     ids = re.findall(r"[0-9a-fA-F]{7,}", revert["ids"].decode())
-    return b"".join([revert[0], *(b"\n\1%b\n" % find_revert_key(one) for one in ids)])
+    return b"".join([revert[0], *(b"\n\1%b\n" % find_revert_key(one).encode() for one in ids)])
 
 
-def find_revert_key(commit: str) -> bytes:
-    return b"%d" % int(commit[:ID_DIGITS], 16)
+def find_revert_key(commit: str) -> str:
+    return str(int(commit[:ID_DIGITS], 16))
 
 
 def prepare_search(references: Collection[str]) -> Callable[[bytes], dict[str, list[int]]]:
     """A search of what find_names gave: in which messages each reference is named."""
     asked: dict[bytes, list[tuple[frozenset[bytes], str]]] = {}
     for reference in references:
-        digits, kind = _split(_find_tokens(reference.encode())[-1])
-        of_ticket = frozenset((kind, b"-" if kind[1:2].isdigit() else kind, b"/"))
-        kinds = of_ticket if kind.startswith(b"-") else _OF_NUMBERS
-        asked.setdefault(digits, []).append((kinds, reference))
+        at = max(reference.rfind(sign) for sign in "#!-")
+        before = reference[max(at - 2, 0) : at][::-1].encode()
+        of_ticket = frozenset((b"/", b"-" + before, b"-" if before[:1].isdigit() else b"/"))
+        kinds = of_ticket if reference[at] == "-" else _OF_NUMBERS
+        asked.setdefault(reference[:at:-1].encode(), []).append((kinds, reference))
     kinds = frozenset().union(*(kinds for named in asked.values() for kinds, _ in named))
     spelling = rb" (%b0*+(?:%b))(?= )" % (_find_any(asked), b"|".join(map(re.escape, sorted(kinds))))
 
@@ -93,12 +94,12 @@ def _count_ends(pieces: Sequence[bytes]) -> Iterator[int]:
     return accumulate(map(bytes.count, pieces, repeat(b"\0")))
 
 
-def find_reverts(names: bytes) -> dict[bytes, list[int]]:
+def find_reverts(names: bytes) -> dict[str, list[int]]:
     """What find_revert_key gives for a commit -> which messages revert it."""
-    found: dict[bytes, list[int]] = {}
+    found: dict[str, list[int]] = {}
     pieces = names.split(b"\1")
     for before, at in zip(pieces[:-1], _count_ends(pieces), strict=False):
-        found.setdefault(before.rpartition(b" ")[2][::-1], []).append(at)
+        found.setdefault(before.rpartition(b" ")[2][::-1].decode(), []).append(at)
     return found
 
 
