@@ -25,18 +25,21 @@ _URL_NUMBER = (
 )
 _URL_TICKET = r"/(?:browse|issue|issues|ticket|tickets|story)/(?P<ticket>[A-Za-z][A-Za-z0-9]{1,9}-\d{1,7})(?![\w-])"
 
-_NUMBER_END = r"(?!_*[^\W_]|[.,]\d|-\d)"  # "_" ends emphasis, too
+# Chinese, Japanese and Korean have no blank between a reference and a word; "_" ends emphasis.
+_SPACELESS = r"\u1100-\u11ff\u2e80-\uffef"
+_NUMBER_END = rf"(?!_*[^\W_{_SPACELESS}]|[.,]\d|-\d)"
 _NAMED = re.compile(
-    r"(?<![\w/#!&.-])(?P<repository>[\w.-]+(?:/[\w.-]+)+)?"
+    rf"(?<![^\W{_SPACELESS}])(?<![/#!&.-])(?P<repository>[\w.-]+(?:/[\w.-]+)+)?"
     r"(?P<sign>[#!])(?P<number>\d{1,9})(?P<more>(?:/[#!]?\d{1,9})*)" + _NUMBER_END
 )
 _SPOKEN = re.compile(
-    r"(?<![^\W_])(?<!\w_)(?<![/-])(?P<kind>PR|pull[ -]request|pull(?=/\d)|GH|MR|merge[ -]request)"
+    rf"(?<![^\W_{_SPACELESS}])(?<!\w_)(?<![/-])(?P<kind>PR|pull[ -]request|pull(?=/\d)|GH|MR|merge[ -]request)"
     r"(?:[ -]|(?<=pull)/|[ ]?(?P<sign>[#!])|)(?P<number>\d{1,9})(?P<more>(?:/[#!]\d{1,9})*)" + _NUMBER_END,
     re.IGNORECASE,
 )
 _TICKET = re.compile(
-    r"(?<![\w/.#-])(?P<prefix>[A-Z][A-Z0-9]{1,9})-(?P<number>\d{1,7})(?P<more>(?:/\d{1,7})*)(?![\w-]|\.\d)"
+    rf"(?<![^\W{_SPACELESS}])(?<![/.#-])(?P<prefix>[A-Z][A-Z0-9]{{1,9}})-(?P<number>\d{{1,7}})"
+    rf"(?P<more>(?:/\d{{1,7}})*)(?![^\W{_SPACELESS}]|-|\.\d)"
 )
 
 # Spelled like a ticket, yet a standard, a format or a weakness.
@@ -73,7 +76,8 @@ def spell_ranges(text: str) -> str:
 
 def _sign_numbers(listed: re.Match[str]) -> str:
     sign = "#!"[listed[0][0] == "M"]
-    if not re.search(r"[#!]|\d\d", listed[0]):
+    is_range = " thr" in listed[0] and not listed.string.startswith(" of", listed.end())
+    if not is_range and not re.search(r"[#!]|\d\d", listed[0]):
         return listed[0]  # "PRs 2 and 3" are steps of a plan
     return re.sub(r"(?<![\d#!])(?=\d)", sign, re.sub(r" ?[-\u2013\u2014] ?| (?:through|thru|to) ", "-", listed[0]))
 

@@ -26,6 +26,8 @@ from tests.support.growth import assert_linear
         ("acme/app#4 waits", ["acme/app#4"]),
         ("#12 again #12", ["#12"]),
         ("#007", ["#7"]),
+        ("PR #12\u306e\u30ec\u30d3\u30e5\u30fc\u3001\u5408\u5e76#13\u540e", ["#12", "#13"]),
+        ("PR #12\ub97c \uba38\uc9c0, ABC-12\u3092\u5b9f\u88c5", ["#12", "ABC-12"]),
     ],
 )
 def test_a_reference_is_found_in_every_spelling(text: str, references: list[str]) -> None:
@@ -38,6 +40,8 @@ def test_a_reference_is_found_in_every_spelling(text: str, references: list[str]
         ("Merge #12-#15", ["#12", "#13", "#14", "#15"]),
         ("Merge #12\u201315 and #20", ["#12", "#13", "#14", "#15", "#20"]),
         ("Merge PRs 17 through 19 once green", ["#17", "#18", "#19"]),
+        ("Merge PRs 7 through 9 once green", ["#7", "#8", "#9"]),
+        ("PRs 1 through 3 of the plan", []),
         ("Merge PRs 17, 18 and #20", ["#17", "#18", "#20"]),
         ("Merge MRs 17 & 18", ["!17", "!18"]),
         ("Merge #12\u2013#900", ["#12", "#900"]),
