@@ -4,7 +4,16 @@ from itertools import dropwhile, pairwise, takewhile
 from typing import NamedTuple
 
 from checkpoint_git.protocols.skill import request_words as terms
-from checkpoint_git.protocols.skill.request_text import MARK, Clause, RequestText, Words, may_act, phrase_at, soften
+from checkpoint_git.protocols.skill.request_text import (
+    MARK,
+    Clause,
+    RequestText,
+    Words,
+    may_act,
+    owes,
+    phrase_at,
+    soften,
+)
 
 
 class _Rule(NamedTuple):
@@ -51,6 +60,9 @@ class Head:
         if is_closed and self._is_light(self._words[1:-1]):
             self.is_doubtful = is_gated
             return True
+        if self.kind == "add":  # "add tests to PR #12"
+            is_part = self._between[-1:] == ["to"] and terms.LINKS.isdisjoint(self._between)
+            return is_part and self._text.is_named_pull(self.token) and not self._behind
         rule = _RULES.get(self.kind)
         if rule is None or self.verb.startswith("auto"):
             return self._is_noun_phrase()
@@ -67,7 +79,9 @@ class Head:
         needed = frozenset() if is_named and self.verb in terms.WHOLE else rule.needs
         aims, is_run = {two for one, two in pairwise(behind) if one == "to"}, terms.HURDLES & {*self._between}
         beyond = terms.DEEDS - terms.AIMS if is_run or behind[-1:] == ["run"] else terms.DEEDS - terms.AIMS | {"run"}
-        is_beyond = self.kind in terms.OF_AIMS and (aims & beyond or terms.PURPOSES & {*behind})
+        is_beyond = self.kind in terms.OF_AIMS and (
+            aims & beyond or (aims - terms.AIMS - terms.KNOWN and self.kind == "wait") or terms.PURPOSES & {*behind}
+        )
         if rule.forbids & near or (needed and not needed & near) or is_beyond:
             return False
         is_closed = bool(needed & {*behind[:5]} and not _APART & {*behind[:1]}) or self._ends_well()
@@ -80,6 +94,7 @@ class Head:
         is_ticket = self._text.is_ticket(self.token) and not {*self._between} & {"pr", "mr", "pull"}  # "create ABC-12"
         is_vague = is_vague or bool(is_ticket and terms.OF_A_TICKET & {self.kind, *self._between, *behind[-1:]})
         is_vague = is_vague or (self.kind in ("address", "work") and behind[:2] in (["in", "a"], ["in", "another"]))
+        is_vague = is_vague or any(word == "," and owes(behind[at + 1 :]) for at, word in enumerate(behind))
         is_vague = is_vague or self._names_more() or bool({*behind[-1:]} & terms.ALSO)
         is_titled = self.kind != "update" and self._is_titled()
         is_surely = is_closed or (self.kind == "work" and is_titled) or (is_named and self.kind not in terms.OF_AIMS)
@@ -103,7 +118,7 @@ class Head:
             behind = [*dropwhile(lambda each: each not in terms.LISTING, words[:at])]
             is_part = not {*behind[1:]} <= terms.KNOWN | terms.TRUNKS
             ends = {*named[:1], *(named[-1:] if self.kind != "work" else ())}  # "CI and accessibility checks" is more
-            is_part = is_part or not named or bool(ends & _NO_MORE) or word in terms.ORS
+            is_part = is_part or not named or bool(ends & (_NO_MORE | terms.GREEN)) or word in terms.ORS
             is_part = is_part or any(each[0] == MARK for each in named) or (word, *named) == (",", "codespan")
             is_participle = word == "," and named[:1] and named[0].endswith(("ing", "ed", "ly"))
             if not (is_title or is_part or is_participle):
@@ -120,13 +135,15 @@ class Head:
         is_pull = self._text.is_named_pull(self.token) or not terms.PULLS.isdisjoint(words[-1:])
         names_it = is_pull and terms.OF_ANOTHER.isdisjoint(words)
         if not rule.about & {*words}:
+            if self.kind == "wait":
+                words = [word for word in words if word not in self._names]  # "wait for Ada on #12"
             if self._behind[:2] in (["into", "a"], ["into", "one"]):  # "merge #12 and #13 into one plan"
                 return False
             is_target = {*words[-1:]} & terms.TARGETS and "auto" not in self.verb and self.kind != "wait"
             return (names_it or self._is_light(words)) and not is_target
         at = max(number for number, word in enumerate(words) if word in rule.about)
         names = self._names if self.kind in ("ask", "obtain", "wait", "address") else set()
-        behind = [word for word in words[at + 1 :] if word not in terms.LANDING | names]
+        behind = [word for word in words[at + 1 :] if word not in terms.LANDING | terms.ENDING | names]
         return not behind or (behind[0] in terms.PREPOSITIONS and self._is_light(behind[1:])) or self._is_light(words)
 
     def _ends_well(self) -> bool:
@@ -172,7 +189,7 @@ class Head:
         at = next((number for number, word in enumerate(words) if word.startswith(MARK)), 0)
         if words[0] in ("auto-merge", "automerge"):
             return True
-        if words[0] in ("ci", "checks") and {*words} - {words[at]} <= terms.SETTLING:
+        if words[0] in ("ci", "checks", "green", "passing") and {*words} - {words[at]} <= terms.SETTLING:
             return True  # "CI green on #12"
         found = [number for number, word in enumerate(words[:at]) if word in terms.APPROVAL]
         if not found or words[0] in terms.OTHER_VERBS or {*words[:at]} & terms.RELATIONS:
@@ -205,14 +222,15 @@ def is_on_its_way(head: Words) -> bool:
     if at == len(words) or not (is_named or all(word in terms.LIGHT for word in words[:at])):
         return False
     behind = words[at + 1 :]
-    if {*behind[:1]} & terms.PAST or ({*behind[:1]} & terms.COPULAS and terms.PAST & {*behind[:4]}):
+    is_past = {*behind[:1]} & terms.COPULAS and terms.PAST & {*behind[:4]} and terms.PASSIVE.isdisjoint(behind[:4])
+    if {*behind[:1]} & terms.PAST or is_past:
         return False
-    while behind and behind[0] in terms.COPULAS:
-        behind = behind[1:]
+    is_status = terms.SAID & {*behind} and {*behind} <= terms.STATUS | terms.TRUNKS  # "#12 has conflicts with main"
+    behind = [*dropwhile((terms.COPULAS | terms.PASSIVE).__contains__, behind)]  # "#12 needs to be merged"
     last, before = behind[-1] if behind else "", {*behind[:-1]}
     if terms.VERBS.get(last) in ("land", "review", "address") and before <= terms.LIGHT | terms.BEHIND:
         return True  # German and Dutch end so
-    if last in terms.APPROVAL and "," not in behind:
+    if (last in terms.APPROVAL and "," not in behind) or is_status:
         return True  # "#12 merge decision"
     joined = {*[*dropwhile(lambda word: word not in terms.ANDS, behind)][1:]}
     if terms.VERBS.get("".join(behind[:1])) and not joined <= terms.KNOWN | terms.TRUNKS | {*terms.VERBS}:
@@ -238,8 +256,14 @@ def leads_on(detail: Words, clause: Clause, kind: str) -> bool:
     meanwhile = {*clause.gate} - terms.KNOWN - terms.STATES if clause.gate[:1] == ["while"] else ()
     names = names or any(word[0] == MARK or word in terms.DEEDS or word.endswith("ing") for word in meanwhile)
     said = {word.lower() for word in detail}
-    owes = said & (terms.NEEDED | terms.UNDONE) and not said & (terms.HURDLES | terms.REVIEWED | terms.APPROVAL)
-    return bool(names or owes or first & work or (is_gated and first - (terms.KNOWN - terms.RELATIONS) - terms.EFFECTS))
+    leaves = said & (terms.NEEDED | terms.UNDONE) and not said & (terms.HURDLES | terms.REVIEWED | terms.APPROVAL)
+    return bool(
+        names
+        or leaves
+        or owes(detail)
+        or first & work
+        or (is_gated and first - (terms.KNOWN - terms.RELATIONS) - terms.EFFECTS)
+    )
 
 
 def _has_infinitive(words: Words) -> bool:
@@ -280,10 +304,8 @@ def hides_work(words: Words, kind: str) -> bool:
 def states_something(head: Words, joint: str) -> bool:
     """Whether a clause only says how something is, or what it does."""
     words = [word.lower() for word in head]
-    owes = any(one in terms.COPULAS and two in terms.TO_DO for one, two in pairwise(words))
-    owes = (owes and words[0] not in ("it", "ready")) or bool({"require", "requires", "required"} & {*words[1:]})
-    owes = owes and not (terms.HURDLES | terms.LANDED) & {*words} and not any(word[0] == MARK for word in words)
-    if owes or terms.NEEDED & {*words}:
+    requires = {"require", "requires", "required"} & {*words[1:]} and not (terms.HURDLES | terms.LANDED) & {*words}
+    if ((requires or owes(words)) and not any(word[0] == MARK for word in words)) or terms.NEEDED & {*words}:
         return words[0] in terms.EFFECTS  # "unblocks the remaining tests"
     is_verb = words[0] in terms.DEEDS and not "".join(words[1:2]).isdigit()  # "stage 3 is done"
     is_work = words[0] in terms.KEPT and (joint == "then" or not terms.MADE.isdisjoint(words[1:2] + words[-1:]))

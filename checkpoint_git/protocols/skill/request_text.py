@@ -2,7 +2,7 @@
 
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
-from itertools import groupby, takewhile
+from itertools import groupby, pairwise, takewhile
 from operator import itemgetter
 from typing import NamedTuple
 
@@ -53,10 +53,12 @@ def _infinitive(participle: "re.Match[str]") -> str:
     return next((f"{participle[1]}{verb}" for verb in verbs if verb in terms.DEEDS), participle[0])
 
 
+_WHO = r"(?!(?i:x|done|blocked|cancel|defer|hold|not?|wip|after|later|post|won)\b)[A-Za-z][\w@ -]{0,20}"
 _TRUNK = rf"(?i:{'|'.join(terms.TRUNKS)})(?![\w-])"
 # "Next: ABC-12 (a title)" asks to begin it, unless something is said of it.
 _BEGUN = re.compile(
-    rf"^[\W_]*(?i:next(?: up| step| action| task)?|up next|start(?:ing)? with|now) ?(?:[:\u2014-]|->) *(?={MARK}. *"
+    r"^[\W_]*(?i:next(?: up| step| action| task| ticket| item)?|up next|start(?:ing)? with|now) ?(?:[:\u2014-]|->) *"
+    rf"(?={MARK}. *"
     r"(?:$|[(\[:\u2014.<-]|[A-Z])(?![^.;]{0,200}\b(?:blocked|waits|waiting|deferred|hold|done|merged|(?i:complete))\b))"
 )
 _LONG_INFINITIVES = "|".join(verb for verb in terms.VERBS if verb.endswith(("ar", "er", "ir")))
@@ -72,7 +74,12 @@ _REWRITTEN: list[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]]] =
     (re.compile(rf"{_CODE}\s*+(?:,|and|&|\+)?\s*+(?:and\s++)?(?={_CODE})"), ""),  # a list of them
     (re.compile(r"\[([^\[\]]*)\]\([^()]*\)"), r"\1"),  # a Markdown link
     (re.compile(r"https?://\S+|<!--[^<>]{0,200}-->|[*_\"\u201c\u201d«»\u300a-\u300f]"), ""),
-    (re.compile(r"(?m)^\s*+(?:[-•+]\s+|[A-Z]?\d+[.)]\s+|\[ ?\d*\]\s*|#+\s+)*+"), ""),
+    (re.compile(r"(?m)^\s*+(?:[-•+]\s+|[A-Z]?\d+[.)]\s+|\[ ?\d*\]\s*|#+\s+|(?i:please|todo:|next:)\s+)*+"), ""),
+    (re.compile(rf"(?m)^(?:\[{_WHO}\]|\({_WHO}\)|@[\w-]+)[:,]? +(?:to )?(?=\w)"), ""),  # "[Ada] ", "@ada to"
+    (re.compile(rf"^({MARK}.) *(?:[|·•→⇒]|[-=]>) *(?!{_TRUNK})"), r"\1 : "),
+    (re.compile(rf"^({MARK}.) +\((?=(?:{'|'.join(terms.IN_BRACKETS)})\b)([^()]*)\)"), r"\1 \2"),  # "#12 (needs review)"
+    (re.compile(r"(?i)^(?:the )?(?:(?:only|last|final|next|remaining) )+(?:\w+ ){0,2}(?:is|are) (?:to )?"), ""),
+    (re.compile(rf"(?i)\b(check|verify|confirm|see) (?:if|whether) (?=[^.;,]{{0,20}}{MARK})"), r"\1 that "),
     (re.compile(r"\n"), " ; "),
     (re.compile(r"(?<=\d) *(?:→|[-=]>) *(?=v?\d)"), " to "),  # versions
     (re.compile(rf"\ben ++(?={_TRUNK})|(?:→|⇒|[-=]>) *+(?={_CODE}|{_TRUNK} *{_ENDS})"), "to "),  # not the Dutch "and"
@@ -82,6 +89,14 @@ _REWRITTEN: list[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]]] =
     (re.compile(r"(?i)(?<![,;] )(?<!und )\berst (?:danach|dann)\b"), "later"),
     (re.compile(r"(?i)\b(rebase|squash) and merge\b"), r"\1-merge"),
     (re.compile(r"(?i)\bready-for-review\b"), "ready for review"),
+    (
+        re.compile(rf"(?i)\b(?:get|bring|push|see|carry) +({MARK}.) +(?:in|home|through)(?= *(?:[.,;:(\u2014]|$))"),
+        r"merge \1",
+    ),
+    (
+        re.compile(rf"(?i)\b(?:add|put|send|submit) +({MARK}.) +(?:to|in|into|on) the (?:merge )?(?:queue|train)\b"),
+        r"merge \1",
+    ),
     (re.compile(r"\bQA (?=(?:on|in|the|it)\b)"), "qa "),  # the verb
     (re.compile(rf"(?i)\b({_LONG_INFINITIVES})l[ao]s?\b"), r"\1 it"),  # "aprobarla"
     (re.compile(r"(?i)\b(merge|approve|review|ci)(?: or (?:close|reject|decline)|/cd)\b"), r"\1"),
@@ -132,8 +147,11 @@ class RequestText:
         bare = re.sub(f"{MARK}.", "", found[1])
         said = bare.lower().split()
         is_title = re.match(r"\w++ (?:\d|was\b|is\b)|Tag [A-Z]\w*(?:tion|ment|ing)\Z", bare)  # a noun
-        if {*said} & terms.THEN or {*said[-1:]} & terms.LEFT or ({*said[:1]} & terms.OPENING and not is_title):
+        is_more = {*said} & terms.THEN or ({*said[:1]} & terms.OPENING and not is_title)
+        if is_more or {*said[-1:]} & terms.ALSO or owes(_PIECE.findall(found[1])):
             return f" ; {found[1]}"
+        if {*said[-1:]} & terms.OF_A_TICKET and before[-2:-1] == MARK and self.is_ticket(before[-2:]):
+            return f" {found[1]}"  # "ABC-12 (backend only)"
         return f" {BRACKETED}{found[1]}" if bare != found[1] and not bare.strip(" ,/&+-") else " "
 
     def _join_lists(self, words: list[str]) -> list[str]:
@@ -182,13 +200,18 @@ def find_segments(words: Sequence[str]) -> Iterator[tuple[list[str], str]]:
         word = words[at]
         is_gate = words[at - 1] == "only" or " " in phrase_at(words, at, terms.GATES)  # "después de aprobar"
         then = "" if is_gate else phrase_at(words, at, terms.THEN)
+        after = at + then.count(" ") + 1
+        is_last = then in terms.AFTER and {*words[after : after + 1]} <= terms.SENTENCE_ENDS
+        if is_last and (terms.DASHES & {*segment} or not any(each[0] == MARK for each in segment)):
+            then, word = "", "afterwards"  # "Ada ports it after that"
         is_picture = word[0] >= "\u2190" and not word[0].isalnum() and word not in terms.KEPT_SIGNS
         if word in terms.SENTENCE_ENDS or word in terms.ARROWS or then or is_picture:
             yield segment, joint
-            segment, joint = [], "sentence" if word in terms.SENTENCE_ENDS else "then"
+            is_sign = is_picture and not then and word not in terms.ARROWS and any(each[0] == MARK for each in segment)
+            segment, joint = [], "sentence" if word in terms.SENTENCE_ENDS or is_sign else "then"
         else:
             segment.append(word)
-        at += then.count(" ") + 1
+        at = after
     yield segment, joint
 
 
@@ -292,6 +315,19 @@ def soften(words: list[str]) -> list[str]:
         else:
             break
     return words[at:]
+
+
+def owes(words: Words) -> bool:
+    """Whether words say that more is to be done: "docs to follow", "the rollout is next", "Ada will port it"."""
+    said = [word.lower() for word in words if word[0] == MARK or word[0].isalnum()]
+    duty = next((at for at, word in enumerate(said) if word in terms.WILL), 0)
+    acts = duty and {*said[duty + 1 : duty + 2]} & (terms.MORE_VERBS | {"be"}) and said[0] not in terms.POINTING
+    is_due = acts or any(one in terms.COPULAS and two in terms.TO_DO for one, two in pairwise(said))
+    is_due = is_due and said[0] not in terms.COPULAS | {"it", "it's", "ready"}
+    is_left = len(said) > 1 and (
+        {*said[1:]} & {"needs", "requires"} or {*said[-1:]} & terms.LEFT or "a follow-up" in " ".join(said)
+    )
+    return bool(is_due or is_left) and terms.ON_THE_WAY.isdisjoint(said)
 
 
 def _is_shared(words: Words) -> bool:

@@ -255,8 +255,11 @@ class _Reader:
         if self._is_request(head, clause, condition) or (not references and is_step(head)):
             self._take_request(clause, head, detail, kind)
             return
-        if references and (kind or first & terms.PREPARING):
-            self._prepared += references
+        if references and (
+            kind or {part for word in first for part in (word, word.rpartition("-")[2])} & terms.PREPARING
+        ):
+            is_before = clause.gate[:1] == ["before"] and "merg" in "".join(clause.gate[1:2])
+            (self._asked if is_before else self._prepared).extend(references)
             return
         is_first = clause.joint == "start"
         if references and ((len(head) == 1 and (detail or is_first)) or (detail and is_first)):
@@ -290,7 +293,7 @@ class _Reader:
             self._prepared = []
             if not was_landed:  # what was to be done on the way is over with the merge
                 self._remains = self._is_owed
-        self._remains = self._remains or follows or leads_on(detail, clause, kind)
+        self._remains = self._remains or follows or leads_on(detail or cut_detail(clause.gate)[1], clause, kind)
 
     def _read_heading(self, token: str, detail: list[str], clause: Clause) -> None:
         """What stands behind a heading: how it is, a request about it, or the description of the work."""
@@ -300,6 +303,9 @@ class _Reader:
         else:
             self._about += self._text.references([token])
             self._read_clause(first, [])
+            is_doubtful = self._asked or self._remains or not terms.POINTERS.isdisjoint(first.words)
+            if not is_doubtful and first.words and is_step(soften(first.words)):
+                self._asked += self._text.references([token])  # "#12: resolve the conflicts"
         for each in more:
             self._read_clause(each, [])
 
@@ -307,7 +313,7 @@ class _Reader:
         """Whether a merge answers the clause; notes its references."""
         if goes_beyond(head):
             return False
-        is_led = head[1:2] == ["to"] and not phrase_at(head, 0, terms.VERBS)  # "Ada to merge", "Pretend to merge"
+        is_led = head[1:2] == ["to"] and head[0][0] != MARK and not phrase_at(head, 0, terms.VERBS)  # "Ada to merge"
         found = Head(head[2:] if is_led and head[0].lower() not in terms.OTHER_VERBS else head, self._text)
         kind = found.kind
         if clause.gate[:1] == ["before"] and not found.token:  # "get approval before merging #12"
@@ -317,7 +323,9 @@ class _Reader:
                 self._is_owed = self._is_due if kind == "land" and self._is_ordered else self._remains
             asked = self._awaited if kind == "wait" else self._asked
             asked += self._text.references([found.token])
-            self._is_doubtful |= found.is_doubtful or is_led or hides_work(head, kind)
+            self._is_doubtful |= (
+                found.is_doubtful or (is_led and head[0].lower() in terms.CATENATIVE) or hides_work(head, kind)
+            )
             self._is_begun = kind == "work" and found.verb not in terms.ENDINGS
             return True
         if head[0].lower() in ("blocked", "depends") and found.token:

@@ -199,7 +199,6 @@ def test_an_action_that_only_mentions_merged_work_is_not_shipped(text: str) -> N
         "Merge PR #12 after review, then keep the gates as they are",
         "Merge #12 by Monday and mail Ada",
         "Review PR #12 for security, paint the fence",
-        "Ada to merge #12",
         "Merge #12 now disable v1",
         "Merge #12. Preserve a backup of the database first.",
         "Merge the search PR (#12) and deploy",
@@ -590,6 +589,8 @@ def test_work_beside_a_request_remains(text: str) -> None:
         "Merge PR #12; it is green and clean.",
         "Retarget PR #12 to `main` and rebase.",
         "Merge #12 and #13 back to back",
+        "Ada to merge #12",
+        "Next ticket: ABC-12 \u2014 the parser",
     ],
 )
 def test_a_request_in_other_words_or_another_language_is_read(text: str) -> None:
@@ -630,6 +631,7 @@ def test_a_verb_that_no_table_knows_is_work_that_remains(text: str) -> None:
     "text",
     [
         "Refuse to merge #12",
+        "Decide to merge #12",
         "Pretend to merge #12",
         "Update PR #12's issue list",
         "Merge #12 — Docs bijwerken",
