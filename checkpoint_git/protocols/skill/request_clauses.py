@@ -133,7 +133,8 @@ class Head:
         """Whether only known words are between verb and reference, and none makes it a target: "rebase onto #1"."""
         words = self._between
         is_pull = self._text.is_named_pull(self.token) or not terms.PULLS.isdisjoint(words[-1:])
-        names_it = is_pull and terms.OF_ANOTHER.isdisjoint(words)
+        others = terms.OF_ANOTHER - (terms.OF_TITLES if self.kind == "land" else frozenset())  # "merge the docs PR #12"
+        names_it = is_pull and others.isdisjoint(words)
         if not rule.about & {*words}:
             if self.kind == "wait":
                 words = [word for word in words if word not in self._names]  # "wait for Ada on #12"

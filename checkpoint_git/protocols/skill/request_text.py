@@ -1,5 +1,6 @@
 """A text that may ask for something, taken apart: words, references as tokens, clauses and conditions. Pure."""
 
+import os
 import re
 from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from itertools import groupby, pairwise, takewhile
@@ -53,6 +54,7 @@ def _infinitive(participle: "re.Match[str]") -> str:
     return next((f"{participle[1]}{verb}" for verb in verbs if verb in terms.DEEDS), participle[0])
 
 
+_INFINITIVES = "|".join(verb for verb in terms.VERBS if verb.endswith(("ar", "er", "ir")))
 _WHO = r"(?!(?i:x|done|blocked|cancel|defer|hold|not?|wip|after|later|post|won)\b)[A-Za-z][\w@ -]{0,20}"
 _TRUNK = rf"(?i:{'|'.join(terms.TRUNKS)})(?![\w-])"
 # "Next: ABC-12 (a title)" asks to begin it, unless something is said of it.
@@ -61,52 +63,31 @@ _BEGUN = re.compile(
     rf"(?={MARK}. *"
     r"(?:$|[(\[:\u2014.<-]|[A-Z])(?![^.;]{0,200}\b(?:blocked|waits|waiting|deferred|hold|done|merged|(?i:complete))\b))"
 )
-_LONG_INFINITIVES = "|".join(verb for verb in terms.VERBS if verb.endswith(("ar", "er", "ir")))
-_ENDS = r"(?:[.,;:()]|$|(?:once|after|when|if|with)\b)"
-_TITLE = rf"(?:{'|'.join(terms.OF_TITLES)})(?:\([^()]*\))?!?: "  # "feat(ui): "
 _OF_THE_PULL = re.compile(r"(?i)\b(?:conflicts?|comments|feedback|review|checks?|ci|threads)\s*$")
-_NO_CONTRAST = r"(?:only|just|without|before|forget|to)\b"
-# How a text is brought to plain words, in this order.
-_REWRITTEN: list[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]]] = [
-    (re.compile(rf"`\s*({MARK}.)\s*`"), r"\1"),
-    (re.compile(rf"\[ ?({MARK}.) \] "), r"\1: "),  # "[ABC-12] write the parser"
-    (re.compile(r"`[^`]*`"), lambda code: " CI checks " if " checks" in code[0] else f" {_CODE} "),
-    (re.compile(rf"{_CODE}\s*+(?:,|and|&|\+)?\s*+(?:and\s++)?(?={_CODE})"), ""),  # a list of them
-    (re.compile(r"\[([^\[\]]*)\]\([^()]*\)"), r"\1"),  # a Markdown link
-    (re.compile(r"https?://\S+|<!--[^<>]{0,200}-->|[*_\"\u201c\u201d«»\u300a-\u300f]"), ""),
-    (re.compile(r"(?m)^\s*+(?:[-•+]\s+|[A-Z]?\d+[.)]\s+|\[ ?\d*\]\s*|#+\s+|(?i:please|todo:|next:)\s+)*+"), ""),
-    (re.compile(rf"(?m)^(?:\[{_WHO}\]|\({_WHO}\)|@[\w-]+)[:,]? +(?:to )?(?=\w)"), ""),  # "[Ada] ", "@ada to"
-    (re.compile(rf"^({MARK}.) *(?:[|·•→⇒]|[-=]>) *(?!{_TRUNK})"), r"\1 : "),
-    (re.compile(rf"^({MARK}.) +\((?=(?:{'|'.join(terms.IN_BRACKETS)})\b)([^()]*)\)"), r"\1 \2"),  # "#12 (needs review)"
-    (re.compile(r"(?i)^(?:the )?(?:(?:only|last|final|next|remaining) )+(?:\w+ ){0,2}(?:is|are) (?:to )?"), ""),
-    (re.compile(rf"(?i)\b(check|verify|confirm|see) (?:if|whether) (?=[^.;,]{{0,20}}{MARK})"), r"\1 that "),
-    (re.compile(r"\n"), " ; "),
-    (re.compile(r"(?<=\d) *(?:→|[-=]>) *(?=v?\d)"), " to "),  # versions
-    (re.compile(rf"\ben ++(?={_TRUNK})|(?:→|⇒|[-=]>) *+(?={_CODE}|{_TRUNK} *{_ENDS})"), "to "),  # not the Dutch "and"
-    (re.compile(r"\ben (?=(?:répond|attend|suiv|vérifi)ant\b)"), "while "),
-    (re.compile(r"\b(?=[a-f]*\d)(?=\d*[a-f])[0-9a-f]{7,40}\b"), f" {_CODE} "),  # a commit
-    (re.compile(r"(?i)\bbased on (?=[^.;]{0,40}\b(?:feedback|review|comments)\b)"), "with "),
-    (re.compile(r"(?i)(?<![,;] )(?<!und )\berst (?:danach|dann)\b"), "later"),
-    (re.compile(r"(?i)\b(rebase|squash) and merge\b"), r"\1-merge"),
-    (re.compile(r"(?i)\bready-for-review\b"), "ready for review"),
-    (
-        re.compile(rf"(?i)\b(?:get|bring|push|see|carry) +({MARK}.) +(?:in|home|through)(?= *(?:[.,;:(\u2014]|$))"),
-        r"merge \1",
-    ),
-    (
-        re.compile(rf"(?i)\b(?:add|put|send|submit) +({MARK}.) +(?:to|in|into|on) the (?:merge )?(?:queue|train)\b"),
-        r"merge \1",
-    ),
-    (re.compile(r"\bQA (?=(?:on|in|the|it)\b)"), "qa "),  # the verb
-    (re.compile(rf"(?i)\b({_LONG_INFINITIVES})l[ao]s?\b"), r"\1 it"),  # "aprobarla"
-    (re.compile(r"(?i)\b(merge|approve|review|ci)(?: or (?:close|reject|decline)|/cd)\b"), r"\1"),
-    (re.compile(r"(?i)\beither (merge [^.;]{0,80}?),? or [^.;,]*"), r"\1"),
-    (re.compile(rf"(?i)(?<![\w/-])[a-z-]{{1,20}}(?:/[a-z-]{{1,20}})++(?=[^.;,:]{{0,30}}{MARK}|\.?$)"), _last_verb),
-    (re.compile(rf"({MARK}. +(?:[\u2014-] +)?){_TITLE}(?:(?! - )[^.;,\u2014])*"), r"\1"),
-    (re.compile(rf", (?:but |and )?not (?!{_NO_CONTRAST})(?:(?! but | and | - )[^.;,:\u2014])*"), ""),
-    (re.compile(rf"({MARK}.) [\u2014-](?= {MARK}|#?\d)"), r"\1 and others "),  # a range names more
-    (re.compile(r"(?i)(\b(?:merge|land|squash|ship) [^.;,]{0,160}, )(\w{2,20})ing\b"), _infinitive),
-]
+
+
+def _read_rewrites() -> Iterator[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]]]:
+    """The rules of request_rewrites.txt."""
+    given = {name: "|".join(getattr(terms, name)) for name in ("OF_TITLES", "IN_BRACKETS")}
+    given |= {
+        "REF": f"{MARK}.",
+        "CODE": _CODE,
+        "TRUNK": _TRUNK,
+        "WHO": _WHO,
+        "␠": " ",
+        "LONG_INFINITIVES": _INFINITIVES,
+    }
+    functions = {"last_verb": _last_verb, "infinitive": _infinitive}
+    with open(f"{os.path.dirname(__file__)}/request_rewrites.txt", encoding="utf-8") as stream:
+        rules = [line.rstrip("\n").partition(" ==>") for line in stream if line[0] != "#"]
+    for rule, _, spelled in rules:
+        pattern, spelled = (
+            re.sub(r"%(\w+?)(?![A-Z_])|␠", lambda name: given[name[1] or name[0]], each) for each in (rule, spelled[1:])
+        )
+        yield re.compile(pattern), functions.get(spelled, spelled)
+
+
+_REWRITTEN = [*_read_rewrites()]
 
 
 class RequestText:
@@ -308,6 +289,15 @@ def soften(words: list[str]) -> list[str]:
             at += phrase.count(" ") + 1
         elif _is_shared(words[at : at + 12]):
             at += 2
+        elif is_person(who) and terms.VERBS.get(acts[:-1] if acts in terms.ACTS else "") in terms.ASSIGNED:
+            return [acts[:-1], *words[start + 2 :]]  # "Ada reviews #12"
+        elif (
+            duty == 1
+            and acts != "to"
+            and is_person(who)
+            and {terms.VERBS.get(word.lower()) for word in words[at + 2 : at + 4]} & terms.ASSIGNED
+        ):
+            at += 2  # "Ada will review #12"
         elif duty and terms.ROLES & {*map(str.lower, words[at : at + duty])} and not phrase_at(words, at, terms.VERBS):
             at += duty + 1  # "the human owner must"
         elif who.lower() in terms.ROLES and acts in terms.ACTS and of != "of":  # but not "team reviews of #12"
@@ -321,6 +311,7 @@ def owes(words: Words) -> bool:
     """Whether words say that more is to be done: "docs to follow", "the rollout is next", "Ada will port it"."""
     said = [word.lower() for word in words if word[0] == MARK or word[0].isalnum()]
     duty = next((at for at, word in enumerate(said) if word in terms.WILL), 0)
+    duty = duty or int(said[1:2] == ["to"] and said[0] not in terms.MORE_VERBS)  # "Ada to port it"
     acts = duty and {*said[duty + 1 : duty + 2]} & (terms.MORE_VERBS | {"be"}) and said[0] not in terms.POINTING
     is_due = acts or any(one in terms.COPULAS and two in terms.TO_DO for one, two in pairwise(said))
     is_due = is_due and said[0] not in terms.COPULAS | {"it", "it's", "ready"}
@@ -328,6 +319,14 @@ def owes(words: Words) -> bool:
         {*said[1:]} & {"needs", "requires"} or {*said[-1:]} & terms.LEFT or "a follow-up" in " ".join(said)
     )
     return bool(is_due or is_left) and terms.ON_THE_WAY.isdisjoint(said)
+
+
+def is_person(word: str) -> bool:
+    return (
+        word.istitle()
+        and word.isalpha()
+        and not {word.lower()} & (terms.KNOWN | terms.DEEDS | terms.NOTS | terms.NEEDED)
+    )
 
 
 def _is_shared(words: Words) -> bool:
