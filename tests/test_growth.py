@@ -16,7 +16,7 @@ from checkpoint_git.merge.file import merge_file
 from checkpoint_git.protocols.memory.transports.jsonl import GraphLine, _read_line, plan_repair
 from checkpoint_git.protocols.merge_schema import load_merge_schema
 from checkpoint_git.protocols.restore import shell_command
-from checkpoint_git.protocols.skill import document_summary, generated_files, views
+from checkpoint_git.protocols.skill import document_summary, generated_files, request_text, views
 from checkpoint_git.protocols.validate import check_document
 from checkpoint_git.tools.doctor import deployed
 from checkpoint_git.tools.doctor.settings import read_settings_text
@@ -24,9 +24,10 @@ from tests.support.growth import assert_linear
 from tests.support.patterns import Use, find_uses, make_hostile, make_sequences
 from tests.support.samples import checkpoint, checkpoint_text
 
+_REWRITTEN = [pattern.pattern for pattern, _ in request_text._REWRITTEN]
 # what stands in a local name: expression -> the patterns
 LOCAL: dict[str, list[Any]] = {
-    "pattern": [claims._SCOPE, claims._LEADING, claims._TAGGED],
+    "pattern": [claims._SCOPE, claims._LEADING, claims._TAGGED, *_REWRITTEN],
     "spelling": [rb" ((?:2(?:1|))0*+(?:|\#|\-LL|/))(?= )"],
     "never": [],  # these three are bounded
     "look": [],

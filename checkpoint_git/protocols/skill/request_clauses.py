@@ -79,9 +79,8 @@ class Head:
         needed = frozenset() if is_named and self.verb in terms.WHOLE else rule.needs
         aims, is_run = {two for one, two in pairwise(behind) if one == "to"}, terms.HURDLES & {*self._between}
         beyond = terms.DEEDS - terms.AIMS if is_run or behind[-1:] == ["run"] else terms.DEEDS - terms.AIMS | {"run"}
-        is_beyond = self.kind in terms.OF_AIMS and (
-            aims & beyond or (aims - terms.AIMS - terms.KNOWN and self.kind == "wait") or terms.PURPOSES & {*behind}
-        )
+        unknown = aims & beyond or (self.kind == "wait" and aims - terms.AIMS - terms.KNOWN)
+        is_beyond = self.kind in terms.OF_AIMS and (unknown or terms.PURPOSES & {*behind})
         if rule.forbids & near or (needed and not needed & near) or is_beyond:
             return False
         is_closed = bool(needed & {*behind[:5]} and not _APART & {*behind[:1]}) or self._ends_well()
@@ -258,13 +257,8 @@ def leads_on(detail: Words, clause: Clause, kind: str) -> bool:
     names = names or any(word[0] == MARK or word in terms.DEEDS or word.endswith("ing") for word in meanwhile)
     said = {word.lower() for word in detail}
     leaves = said & (terms.NEEDED | terms.UNDONE) and not said & (terms.HURDLES | terms.REVIEWED | terms.APPROVAL)
-    return bool(
-        names
-        or leaves
-        or owes(detail)
-        or first & work
-        or (is_gated and first - (terms.KNOWN - terms.RELATIONS) - terms.EFFECTS)
-    )
+    follows = first & work or (is_gated and first - (terms.KNOWN - terms.RELATIONS) - terms.EFFECTS)
+    return bool(names or leaves or follows or owes(detail))
 
 
 def _has_infinitive(words: Words) -> bool:

@@ -35,11 +35,6 @@ def _is_step_of_a_plan(text: str, mention: Mention) -> bool:
     return bool(len(spelled[1]) == 1 or heads or numbered)
 
 
-_PLAN_STEP = re.compile(
-    r"(?:(?<![\w.])v?\d++(?:\.\d++)++\s++)?\b[Pp][Rr]s? \d{1,2}(?:\.\d)?(?=\s*(?:[(:,.;]|(?:is|from|branch)\b))"
-)
-
-
 def _last_verb(slashed: "re.Match[str]") -> str:
     """The one of "rebase/merge" that says it."""
     verbs = slashed[0].lower().split("/")
@@ -54,9 +49,6 @@ def _infinitive(participle: "re.Match[str]") -> str:
     return next((f"{participle[1]}{verb}" for verb in verbs if verb in terms.DEEDS), participle[0])
 
 
-_INFINITIVES = "|".join(verb for verb in terms.VERBS if verb.endswith(("ar", "er", "ir")))
-_WHO = r"(?!(?i:x|done|blocked|cancel|defer|hold|not?|wip|after|later|post|won)\b)[A-Za-z][\w@ -]{0,20}"
-_TRUNK = rf"(?i:{'|'.join(terms.TRUNKS)})(?![\w-])"
 # "Next: ABC-12 (a title)" asks to begin it, unless something is said of it.
 _BEGUN = re.compile(
     r"^[\W_]*(?i:next(?: up| step| action| task| ticket| item)?|up next|start(?:ing)? with|now) ?(?:[:\u2014-]|->) *"
@@ -67,24 +59,12 @@ _OF_THE_PULL = re.compile(r"(?i)\b(?:conflicts?|comments|feedback|review|checks?
 
 
 def _read_rewrites() -> Iterator[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]]]:
-    """The rules of request_rewrites.txt."""
-    given = {name: "|".join(getattr(terms, name)) for name in ("OF_TITLES", "IN_BRACKETS")}
-    given |= {
-        "REF": f"{MARK}.",
-        "CODE": _CODE,
-        "TRUNK": _TRUNK,
-        "WHO": _WHO,
-        "␠": " ",
-        "LONG_INFINITIVES": _INFINITIVES,
-    }
     functions = {"last_verb": _last_verb, "infinitive": _infinitive}
     with open(f"{os.path.dirname(__file__)}/request_rewrites.txt", encoding="utf-8") as stream:
         rules = [line.rstrip("\n").partition(" ==>") for line in stream if line[0] != "#"]
     for rule, _, spelled in rules:
-        pattern, spelled = (
-            re.sub(r"%(\w+?)(?![A-Z_])|␠", lambda name: given[name[1] or name[0]], each) for each in (rule, spelled[1:])
-        )
-        yield re.compile(pattern), functions.get(spelled, spelled)
+        pattern = re.sub(r"%([A-Z_]+)", lambda row: "|".join(getattr(terms, row[1])), rule)
+        yield re.compile(pattern), functions.get(spelled[1:], spelled[1:].replace("␠", " "))
 
 
 _REWRITTEN = [*_read_rewrites()]
@@ -104,7 +84,7 @@ class RequestText:
                 token = self._add(tuple(mention.reference for mention in named), text[start:end])
                 pieces += [text[last:start], f" {token} "]
                 last = end
-        plain = _PLAN_STEP.sub("", "".join([*pieces, text[last:]]))
+        plain = "".join([*pieces, text[last:]])
         for signs, words in terms.CJK.items() if not plain.isascii() else ():
             plain = plain.replace(signs, words)
         if self._references and self._references[0][0][0].isalpha():
@@ -289,18 +269,11 @@ def soften(words: list[str]) -> list[str]:
             at += phrase.count(" ") + 1
         elif _is_shared(words[at : at + 12]):
             at += 2
-        elif is_person(who) and terms.VERBS.get(acts[:-1] if acts in terms.ACTS else "") in terms.ASSIGNED:
-            return [acts[:-1], *words[start + 2 :]]  # "Ada reviews #12"
-        elif (
-            duty == 1
-            and acts != "to"
-            and is_person(who)
-            and {terms.VERBS.get(word.lower()) for word in words[at + 2 : at + 4]} & terms.ASSIGNED
-        ):
-            at += 2  # "Ada will review #12"
         elif duty and terms.ROLES & {*map(str.lower, words[at : at + duty])} and not phrase_at(words, at, terms.VERBS):
             at += duty + 1  # "the human owner must"
-        elif who.lower() in terms.ROLES and acts in terms.ACTS and of != "of":  # but not "team reviews of #12"
+        elif duty == 1 and acts != "to" and any(_may_do(who, word) for word in words[at + 2 : at + 4]):
+            at += 2  # "Ada will review #12"
+        elif acts in terms.ACTS and _may_do(who, acts[:-1]) and of != "of":  # but not "team reviews of #12"
             return [acts[:-1], *words[start + 2 :]]  # "the owner merges #12"
         else:
             break
@@ -321,12 +294,11 @@ def owes(words: Words) -> bool:
     return bool(is_due or is_left) and terms.ON_THE_WAY.isdisjoint(said)
 
 
-def is_person(word: str) -> bool:
-    return (
-        word.istitle()
-        and word.isalpha()
-        and not {word.lower()} & (terms.KNOWN | terms.DEEDS | terms.NOTS | terms.NEEDED)
-    )
+def _may_do(who: str, verb: str) -> bool:
+    """Whether a word names somebody whose deed is asked for: "the owner", and "Ada" where it is a merge or a review."""
+    is_known = who.lower() in terms.KNOWN | terms.DEEDS | terms.NOTS | terms.NEEDED
+    is_name = who.istitle() and who.isalpha() and not is_known
+    return who.lower() in terms.ROLES or (is_name and terms.VERBS.get(verb.lower()) in terms.ASSIGNED)
 
 
 def _is_shared(words: Words) -> bool:

@@ -224,7 +224,7 @@ class _Reader:
         if lasts and clause.words and is_step(clause.words):  # "watch the queue until #12 is through"
             clause = clause._replace(words=["wait", "for", *clause.gate[1:]], gate=[])
         head, detail = cut_detail(soften(clause.words))
-        first = {word.lower() for word in head[:1]}
+        first = {part for word in head[:1] for part in (word.lower(), word.lower().rpartition("-")[2])}
         is_other = self._asked and clause.joint == "or" and first & terms.DECLINING  # "merge #12 or close it"
         all_said = {*map(str.lower, [*head, *detail])}
         is_forbidden = phrase_at(head, 0, terms.NOTS) != "" or not terms.NEVER.isdisjoint(all_said)
@@ -255,9 +255,7 @@ class _Reader:
         if self._is_request(head, clause, condition) or (not references and is_step(head)):
             self._take_request(clause, head, detail, kind)
             return
-        if references and (
-            kind or {part for word in first for part in (word, word.rpartition("-")[2])} & terms.PREPARING
-        ):
+        if references and (kind or first & terms.PREPARING):
             is_before = clause.gate[:1] == ["before"] and "merg" in "".join(clause.gate[1:2])
             (self._asked if is_before else self._prepared).extend(references)
             return
@@ -303,8 +301,8 @@ class _Reader:
         else:
             self._about += self._text.references([token])
             self._read_clause(first, [])
-            is_doubtful = self._asked or self._remains or not terms.POINTERS.isdisjoint(first.words)
-            if not is_doubtful and first.words and is_step(soften(first.words)):
+            said = soften(first.words)
+            if said and is_step(said) and not (self._asked or self._remains or terms.POINTERS & {*said}):
                 self._asked += self._text.references([token])  # "#12: resolve the conflicts"
         for each in more:
             self._read_clause(each, [])
@@ -314,7 +312,8 @@ class _Reader:
         if goes_beyond(head):
             return False
         is_led = head[1:2] == ["to"] and head[0][0] != MARK and not phrase_at(head, 0, terms.VERBS)  # "Ada to merge"
-        found = Head(head[2:] if is_led and head[0].lower() not in terms.OTHER_VERBS else head, self._text)
+        is_led = is_led and head[0].lower() not in terms.OTHER_VERBS | terms.CATENATIVE
+        found = Head(head[2:] if is_led else head, self._text)
         kind = found.kind
         if clause.gate[:1] == ["before"] and not found.token:  # "get approval before merging #12"
             found = Head([*head, *clause.gate], self._text)
@@ -323,9 +322,7 @@ class _Reader:
                 self._is_owed = self._is_due if kind == "land" and self._is_ordered else self._remains
             asked = self._awaited if kind == "wait" else self._asked
             asked += self._text.references([found.token])
-            self._is_doubtful |= (
-                found.is_doubtful or (is_led and head[0].lower() in terms.CATENATIVE) or hides_work(head, kind)
-            )
+            self._is_doubtful |= found.is_doubtful or hides_work(head, kind)
             self._is_begun = kind == "work" and found.verb not in terms.ENDINGS
             return True
         if head[0].lower() in ("blocked", "depends") and found.token:
