@@ -4,16 +4,7 @@ from itertools import dropwhile, pairwise, takewhile
 from typing import NamedTuple
 
 from checkpoint_git.protocols.skill import request_words as terms
-from checkpoint_git.protocols.skill.request_text import (
-    MARK,
-    Clause,
-    RequestText,
-    Words,
-    may_act,
-    owes,
-    phrase_at,
-    soften,
-)
+from checkpoint_git.protocols.skill.request_text import MARK, Clause, RequestText, Words, acts, owes, phrase_at, soften
 
 
 class _Rule(NamedTuple):
@@ -222,8 +213,7 @@ def is_on_its_way(head: Words) -> bool:
     if at == len(words) or not (is_named or all(word in terms.LIGHT for word in words[:at])):
         return False
     behind = words[at + 1 :]
-    is_past = {*behind[:1]} & terms.COPULAS and terms.PAST & {*behind[:4]} and terms.PASSIVE.isdisjoint(behind[:4])
-    if {*behind[:1]} & terms.PAST or is_past:
+    if {*behind[:1]} & terms.PAST or (terms.PAST & {*behind[:4]} and terms.PASSIVE.isdisjoint(behind[:4])):
         return False
     is_status = terms.SAID & {*behind} and {*behind} <= terms.STATUS | terms.TRUNKS  # "#12 has conflicts with main"
     behind = [*dropwhile((terms.COPULAS | terms.PASSIVE).__contains__, behind)]  # "#12 needs to be merged"
@@ -291,7 +281,7 @@ def hides_work(words: Words, kind: str) -> bool:
         is_english = joint in ("and", ",", "&", "+")
         is_noun = (is_listed and is_english) or (after.endswith(terms.OF_NOUNS) and after not in terms.MORE_VERBS)
         is_plain = ends or (is_english and terms.FOREIGN.isdisjoint(words))
-        if not is_noun and not (is_plain and not may_act(words, at + 1)):
+        if not is_noun and not (is_plain and not acts(words, at + 1)):
             return True
     return False
 
@@ -341,6 +331,4 @@ def is_step(head: Words) -> bool:
     said = {part for word in rest if word[0].isalnum() for part in word.split("/") if not part.endswith("ly")}
     if kind == "publish" and phrase != "push" and "codespan" in said and not {"pr", "mr", "pull"} & said:
         return False  # "create `develop`"
-    if kind == "verify" and terms.LANDED & said and said <= terms.LANDED | terms.COPULAS | terms.POINTERS | terms.BOTH:
-        return True  # "confirm both merged"
     return bool(step.needs & said) or (bool(step.only) and said <= step.only) or (kind == "wait" and not rest)

@@ -55,7 +55,6 @@ _BEGUN = re.compile(
     rf"(?={MARK}. *"
     r"(?:$|[(\[:\u2014.<-]|[A-Z])(?![^.;]{0,200}\b(?:blocked|waits|waiting|deferred|hold|done|merged|(?i:complete))\b))"
 )
-_OF_THE_PULL = re.compile(r"(?i)\b(?:conflicts?|comments|feedback|review|checks?|ci|threads)\s*$")
 
 
 def _read_rewrites() -> Iterator[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]]]:
@@ -102,9 +101,6 @@ class RequestText:
 
     def _open_brackets(self, found: "re.Match[str]") -> str:
         before = found.string[max(found.start() - 60, 0) : found.start()].rpartition(". ")[2]
-        within = found[1].strip()
-        if within.startswith(MARK) and within[2:].strip() and MARK not in before and _OF_THE_PULL.search(before):
-            return f" {within[:2]}"  # "the conflicts (#12 is behind)"
         bare = re.sub(f"{MARK}.", "", found[1])
         said = bare.lower().split()
         is_title = re.match(r"\w++ (?:\d|was\b|is\b)|Tag [A-Z]\w*(?:tion|ment|ing)\Z", bare)  # a noun
@@ -218,7 +214,7 @@ def _parts(words: Words, at: int, *, in_gate: bool) -> bool:
     verb = words[after].lower() if is_noun else words[after].lower().rpartition("-")[2]  # "hardware-validate"
     if phrase_at(words, after, terms.VERBS) or {verb, words[after].lower()} & terms.DEEDS:
         return True
-    return in_gate and not _goes_on(words[after:]) and may_act(words, after)
+    return in_gate and not _goes_on(words[after:]) and acts(words, after)
 
 
 def _goes_on(words: Words) -> bool:
@@ -230,7 +226,7 @@ def _goes_on(words: Words) -> bool:
     return is_noun or is_known or bool({*map(str.lower, words[1:5])} & (terms.PREDICATES | terms.COPULAS))
 
 
-def may_act(words: Words, at: int) -> bool:
+def acts(words: Words, at: int) -> bool:
     """Whether a word may be a verb that no table of requests has: it is seldom a noun, or has an object as verbs do."""
     word, behind = words[at], words[at + 1 : at + 4]
     is_verb = not word.isascii() or word.endswith(terms.OF_INFINITIVES) or word.lower() in terms.MORE_VERBS
@@ -285,8 +281,8 @@ def owes(words: Words) -> bool:
     said = [word.lower() for word in words if word[0] == MARK or word[0].isalnum()]
     duty = next((at for at, word in enumerate(said) if word in terms.WILL), 0)
     duty = duty or int(said[1:2] == ["to"] and said[0] not in terms.MORE_VERBS)  # "Ada to port it"
-    acts = duty and {*said[duty + 1 : duty + 2]} & (terms.MORE_VERBS | {"be"}) and said[0] not in terms.POINTING
-    is_due = acts or any(one in terms.COPULAS and two in terms.TO_DO for one, two in pairwise(said))
+    is_deed = duty and {*said[duty + 1 : duty + 2]} & (terms.MORE_VERBS | {"be"}) and said[0] not in terms.POINTING
+    is_due = is_deed or any(one in terms.COPULAS and two in terms.TO_DO for one, two in pairwise(said))
     is_due = is_due and said[0] not in terms.COPULAS | {"it", "it's", "ready"}
     is_left = len(said) > 1 and (
         {*said[1:]} & {"needs", "requires"} or {*said[-1:]} & terms.LEFT or "a follow-up" in " ".join(said)

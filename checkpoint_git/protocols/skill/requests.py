@@ -119,14 +119,13 @@ def read_request(text: str, closed: Collection[str] = ()) -> Request:
     """What a text asks for; of a text that is too long to be an action, only that something remains."""
     mentions = find_own_mentions(text := spell_ranges(text[: MAX_TEXT + 1]))
     is_none = not mentions or len(text) > MAX_TEXT or len(mentions) > _MOST_MENTIONS
-    if is_none or text.lstrip(" -*").startswith("[x]") or _FORBIDS.match(text):
+    if is_none or text.lstrip(" -*").startswith("[x]"):
         return Request()
     request = _Reader(text, mentions, closed).read()
     is_part = bool(_PART.search(text)) and not any({*"#!"} & {*one} for one in request.asked)
     return request._replace(remains=request.remains or is_part or bool(re.search(r"\?(?![^\s*_`)])", text)))
 
 
-_FORBIDS = re.compile(r"(?i)[^.;:]{0,80}\b(?:(?:does|do|did|must|may|shall) not|never|prohibited|forbidden)(?: \w+)?:")
 _PART = re.compile(r"\b(?:part|phase|step|slice|half)\s*\d", re.IGNORECASE)  # of a ticket, which has more of them
 
 _RESOLVED_BY = re.compile(
@@ -248,10 +247,11 @@ class _Reader:
                 self._read_clause(clause._replace(words=detail), condition)
                 return
         kind = terms.VERBS.get(phrase_at(head, 0, terms.VERBS), "")
-        if self._asked and len(head) == 1 and kind in ("renew", "address") and terms.TROUBLE & {*clause.gate}:
-            return  # "merge #12, rebase if needed"
-        if self._asked and len(head) == 1 and kind == "renew" and clause.joint == "and" and not self._is_landed:
-            return  # "retarget #12 and rebase"
+        # "merge #12, rebase if needed", "retarget #12 and rebase"
+        is_moot = kind == "renew" and clause.joint == "and" and not self._is_landed
+        is_moot = is_moot or (kind in ("renew", "address") and not terms.TROUBLE.isdisjoint(clause.gate))
+        if is_moot and self._asked and len(head) == 1:
+            return
         if self._is_request(head, clause, condition) or (not references and is_step(head)):
             self._take_request(clause, head, detail, kind)
             return
