@@ -110,7 +110,7 @@ class Head:
             ends = {*named[:1], *(named[-1:] if self.kind != "work" else ())}  # "CI and accessibility checks" is more
             is_part = is_part or not named or bool(ends & (_NO_MORE | terms.GREEN)) or word in terms.ORS
             is_part = is_part or any(each[0] == MARK for each in named) or (word, *named) == (",", "codespan")
-            is_participle = word == "," and named[:1] and named[0].endswith(("ing", "ed", "ly"))
+            is_participle = word == "," and named[:1] and named[0].endswith(("ing", "ed", "ly", "ée", "é"))
             if not (is_title or is_part or is_participle):
                 return True
         return False
@@ -144,7 +144,8 @@ class Head:
             of_it = [*dropwhile(lambda word: word in terms.LIGHT - terms.NOUNS, after[2:])]
             named = [*takewhile(lambda word: word[0].isalnum() and word not in _AFTER_NOUNS, of_it)]
             ends = {*named[-1:], *(named[:1] if self.kind == "review" else ())}  # "#12's cache design" is read to learn
-            is_own = self.kind == "land" or (bool(ends) and ends <= terms.NOUNS | terms.PARTS)
+            is_own = self.kind == "land" or (self.kind == "work" and not self._text.is_ticket(self.token))
+            is_own = is_own or (bool(ends) and ends <= terms.NOUNS | terms.PARTS)
             more = of_it[len(named) :]
             return is_own and (not {*more[:1]} & terms.ANDS or self._joins_a_noun(more)) and not _APART & {*after[2:5]}
         if first in terms.ANDS or first == "/":
@@ -240,9 +241,12 @@ def leads_on(detail: Words, clause: Clause, kind: str) -> bool:
     detail = soften([*detail])
     first = {word.lower() for word in detail[:1]}
     is_name = any(word[0].isupper() for word in detail[:1])  # "HTML partials"
+    is_name = is_name or any(word.endswith("ed") for word in detail[1:3])  # "lint fix pushed"
     work = terms.AFTERWARDS | terms.NEEDED | (terms.OTHER_VERBS | {"revisit"} if kind in terms.OF_AIMS else frozenset())
     is_gated = not is_name and bool({"once", "after", "when"} & {*clause.gate[:1]})
-    names = first & terms.DEEDS and any(word.startswith(MARK) for word in detail)  # "wait for #12 - rebase #13"
+    is_same = detail[1:2] in (["on"], ["onto"]) or detail[:1] == ["resolve"]  # "rebase on #13", "resolve #13"
+    is_named = any(word.startswith(MARK) for word in detail)
+    names = first & terms.DEEDS and is_named and not is_same  # "wait for #12 - rebase #13"
     meanwhile = {*clause.gate} - terms.KNOWN - terms.STATES if clause.gate[:1] == ["while"] else ()
     names = names or any(word[0] == MARK or word in terms.DEEDS or word.endswith("ing") for word in meanwhile)
     said = {word.lower() for word in detail}
@@ -315,7 +319,9 @@ def is_on_the_pull(head: Words) -> bool:
     words = [word.lower() for word in head]
     thing = [*takewhile(lambda word: word not in terms.PREPOSITIONS | terms.OF_MEANS | terms.GATES, words)]
     is_plain = not {*"-".join(words).split("-")} & (terms.ELSEWHERE | terms.AFTERWARDS) and not goes_beyond(head)
-    return is_plain and words[0] not in terms.ARRANGING and len(thing) > 1 and thing[-1] in terms.OF_THE_PULL
+    is_it = words[1:2] == ["it"] and words[0] in terms.RESHAPING  # "reduce it to one commit"
+    is_part = words[0] not in terms.ARRANGING and len(thing) > 1 and thing[-1] in terms.OF_THE_PULL
+    return is_plain and (is_part or is_it)
 
 
 def is_step(head: Words) -> bool:

@@ -208,7 +208,7 @@ def _parts(words: Words, at: int, *, in_gate: bool) -> bool:
     if in_gate and words[after] in ("lint", "build", "check") and words[after + 1 : after + 2] == [","]:
         return False  # "after tests, lint, and review"
     ends = after + 1 == len(words) or words[after + 1] in terms.JOINTS
-    if ends and words[after] in terms.ADJECTIVES and {*words[max(at - 3, 0) : at]} & terms.COPULAS:
+    if ends and words[after].rpartition("-")[2] in terms.ADJECTIVES and {*words[max(at - 3, 0) : at]} & terms.COPULAS:
         return False  # "it is green and clean"
     is_noun = in_gate and {*map(str.lower, words[after + 1 : after + 2])} & terms.KNOWN  # "last-push approval"
     verb = words[after].lower() if is_noun else words[after].lower().rpartition("-")[2]  # "hardware-validate"

@@ -270,13 +270,15 @@ class _Reader:
         else:
             is_detail = self._is_listed or (self._is_begun and self._is_sentence)
             is_beyond = goes_beyond(head) or bool(first & terms.AFTERWARDS)
-            self._is_due |= is_beyond or bool(first & terms.BUILDS)  # what is built may be for something else
+            # what is built may be for something else
+            self._is_due |= goes_beyond(head) or bool(first & (terms.BUILDS | terms.OUTWARD))
             self._remains |= not is_detail or is_beyond
 
     def _take_request(self, clause: Clause, head: list[str], detail: list[str], kind: str) -> None:
         """What a request that a merge answers, or a step on the way to it, leaves to do."""
         is_after = self._is_landed or ({*clause.gate[:1]} & terms.UPON and {*clause.gate} & terms.PAST_MERGE)
         follows = bool(is_after) and not self._text.references(head) and kind in terms.PURSUED
+        follows = follows and (kind != "verify" or len(head) > 1)  # "merge and confirm"
         follows = follows and terms.UNMERGED.isdisjoint(map(str.lower, head))  # "recheck that it is mergeable"
         was_landed, self._is_landed = self._is_landed, self._is_landed or kind == "land"
         is_before = not terms.BEFORE.isdisjoint(clause.gate[:1]) and not any("merg" in word for word in clause.gate)
@@ -290,7 +292,10 @@ class _Reader:
             self._asked += self._prepared or ([] if self._asked else self._about)
             self._prepared = []
             if not was_landed:  # what was to be done on the way is over with the merge
-                self._remains = self._is_owed
+                is_other = clause.joint == "sentence" and self._text.references(
+                    head
+                )  # "Rebase #13. Tell Ada. Merge #12."
+                self._remains = self._is_owed or bool(is_other and self._is_due)
         self._remains = self._remains or follows or leads_on(detail or cut_detail(clause.gate)[1], clause, kind)
 
     def _read_heading(self, token: str, detail: list[str], clause: Clause) -> None:

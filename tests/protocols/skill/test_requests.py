@@ -631,7 +631,7 @@ def test_a_verb_that_no_table_knows_is_work_that_remains(text: str) -> None:
     "text",
     [
         "Refuse to merge #12",
-        "Decide to merge #12",
+        "Decline to merge #12",
         "Pretend to merge #12",
         "Update PR #12's issue list",
         "Merge #12 — Docs bijwerken",
