@@ -25,6 +25,7 @@ from tests.support.patterns import Use, find_uses, make_hostile, make_sequences
 from tests.support.samples import checkpoint, checkpoint_text
 
 _REWRITTEN = [pattern.pattern for pattern, _ in request_text._REWRITTEN]
+_REWRITTEN += [pattern.pattern for pattern in request_text.PATTERNS.values()]
 # what stands in a local name: expression -> the patterns
 LOCAL: dict[str, list[Any]] = {
     "pattern": [claims._SCOPE, claims._LEADING, claims._TAGGED, *_REWRITTEN],

@@ -63,6 +63,7 @@ class Head:
         if self.kind == "work" and not is_named and self.verb not in terms.WORK_NEEDS_NO_NOUN:
             return False
         if rule.only:
+            near = {*self._between, *takewhile(lambda word: word not in terms.ORS, behind)}  # "merged or coordinated"
             # "#12 backend CI by hand"
             is_checked = terms.CHECKED & {*behind[:3]} and not goes_beyond(behind)
             is_open = bool(terms.UNMERGED & {*behind} or is_checked) and not rule.forbids & near
@@ -241,12 +242,10 @@ def leads_on(detail: Words, clause: Clause, kind: str) -> bool:
     detail = soften([*detail])
     first = {word.lower() for word in detail[:1]}
     is_name = any(word[0].isupper() for word in detail[:1])  # "HTML partials"
-    is_name = is_name or any(word.endswith("ed") for word in detail[1:3])  # "lint fix pushed"
     work = terms.AFTERWARDS | terms.NEEDED | (terms.OTHER_VERBS | {"revisit"} if kind in terms.OF_AIMS else frozenset())
     is_gated = not is_name and bool({"once", "after", "when"} & {*clause.gate[:1]})
     is_same = detail[1:2] in (["on"], ["onto"]) or detail[:1] == ["resolve"]  # "rebase on #13", "resolve #13"
-    is_named = any(word.startswith(MARK) for word in detail)
-    names = first & terms.DEEDS and is_named and not is_same  # "wait for #12 - rebase #13"
+    names = first & terms.DEEDS and not is_same and MARK in {word[0] for word in detail}  # "wait for #12 - rebase #13"
     meanwhile = {*clause.gate} - terms.KNOWN - terms.STATES if clause.gate[:1] == ["while"] else ()
     names = names or any(word[0] == MARK or word in terms.DEEDS or word.endswith("ing") for word in meanwhile)
     said = {word.lower() for word in detail}

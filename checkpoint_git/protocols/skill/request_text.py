@@ -49,12 +49,7 @@ def _infinitive(participle: "re.Match[str]") -> str:
     return next((f"{participle[1]}{verb}" for verb in verbs if verb in terms.DEEDS), participle[0])
 
 
-# "Next: ABC-12 (a title)" asks to begin it, unless something is said of it.
-_BEGUN = re.compile(
-    r"^[\W_]*(?i:next(?: up| step| action| task| ticket| item)?|up next|start(?:ing)? with|now) ?(?:[:\u2014-]|->) *"
-    rf"(?={MARK}. *"
-    r"(?:$|[(\[:\u2014.<-]|[A-Z])(?![^.;]{0,200}\b(?:blocked|waits|waiting|deferred|hold|done|merged|(?i:complete))\b))"
-)
+PATTERNS: dict[str, re.Pattern[str]] = {}  # those of request_rewrites.txt that have a name
 
 
 def _read_rewrites() -> Iterator[tuple[re.Pattern[str], str | Callable[[re.Match[str]], str]]]:
@@ -62,8 +57,11 @@ def _read_rewrites() -> Iterator[tuple[re.Pattern[str], str | Callable[[re.Match
     with open(f"{os.path.dirname(__file__)}/request_rewrites.txt", encoding="utf-8") as stream:
         rules = [line.rstrip("\n").partition(" ==>") for line in stream if line[0] != "#"]
     for rule, _, spelled in rules:
-        pattern = re.sub(r"%([A-Z_]+)", lambda row: "|".join(getattr(terms, row[1])), rule)
-        yield re.compile(pattern), functions.get(spelled[1:], spelled[1:].replace("␠", " "))
+        pattern = re.compile(re.sub(r"%([A-Z_]+)", lambda row: "|".join(getattr(terms, row[1])), rule))
+        if spelled.isupper():
+            PATTERNS[spelled.strip()] = pattern
+        else:
+            yield pattern, functions.get(spelled[1:], spelled[1:].replace("␠", " "))
 
 
 _REWRITTEN = [*_read_rewrites()]
@@ -87,7 +85,7 @@ class RequestText:
         for signs, words in terms.CJK.items() if not plain.isascii() else ():
             plain = plain.replace(signs, words)
         if self._references and self._references[0][0][0].isalpha():
-            plain = _BEGUN.sub("begin ", plain)
+            plain = PATTERNS["BEGUN"].sub("begin ", plain)
         for pattern, spelled in _REWRITTEN:
             plain = pattern.sub(spelled, plain.strip())
         for _ in range(3):  # what stands in brackets explains, but for references alone
@@ -208,7 +206,10 @@ def _parts(words: Words, at: int, *, in_gate: bool) -> bool:
     if in_gate and words[after] in ("lint", "build", "check") and words[after + 1 : after + 2] == [","]:
         return False  # "after tests, lint, and review"
     ends = after + 1 == len(words) or words[after + 1] in terms.JOINTS
-    if ends and words[after].rpartition("-")[2] in terms.ADJECTIVES and {*words[max(at - 3, 0) : at]} & terms.COPULAS:
+    is_state = words[after].rpartition("-")[2] in terms.ADJECTIVES and terms.BEFORE_STATES & {
+        *words[max(at - 3, 0) : at]
+    }
+    if ends and is_state:
         return False  # "it is green and clean"
     is_noun = in_gate and {*map(str.lower, words[after + 1 : after + 2])} & terms.KNOWN  # "last-push approval"
     verb = words[after].lower() if is_noun else words[after].lower().rpartition("-")[2]  # "hardware-validate"
@@ -222,8 +223,8 @@ def _goes_on(words: Words) -> bool:
     first = words[0].lower()
     is_noun = words[0] != first or not first.isalpha()
     is_noun = is_noun or (first.endswith(terms.OF_NOUNS) and first not in terms.MORE_VERBS)
-    is_known = first in terms.KNOWN | terms.ROLES | terms.LIGHT
-    return is_noun or is_known or bool({*map(str.lower, words[1:5])} & (terms.PREDICATES | terms.COPULAS))
+    is_noun = is_noun or first in terms.KNOWN | terms.ROLES
+    return is_noun or bool({*map(str.lower, words[1:5])} & (terms.PREDICATES | terms.COPULAS))
 
 
 def acts(words: Words, at: int) -> bool:
@@ -232,10 +233,10 @@ def acts(words: Words, at: int) -> bool:
     is_verb = not word.isascii() or word.endswith(terms.OF_INFINITIVES) or word.lower() in terms.MORE_VERBS
     acts_on = {*behind[:1]} & terms.ARTICLES and not word.endswith(("ing", "ed", "ly"))  # "page the owner"
     names = "".join(behind[:1]).istitle() and not word.istitle()  # "mail Ada"
-    is_foreign = {*behind[:1]} & terms.FOREIGN or any(
-        each.islower() and each.endswith(terms.OF_INFINITIVES) for each in behind
+    foreign = {*behind[:1]} & terms.FOREIGN or any(
+        one.islower() and one.endswith(terms.OF_INFINITIVES) for one in behind
     )
-    return bool(is_verb or acts_on or names or is_foreign)
+    return bool(is_verb or acts_on or names or foreign)
 
 
 def phrase_at(words: Words, at: int, phrases: "frozenset[str] | Mapping[str, str]") -> str:
@@ -284,16 +285,13 @@ def owes(words: Words) -> bool:
     is_deed = duty and {*said[duty + 1 : duty + 2]} & (terms.MORE_VERBS | {"be"}) and said[0] not in terms.POINTING
     is_due = is_deed or any(one in terms.COPULAS and two in terms.TO_DO for one, two in pairwise(said))
     is_due = is_due and said[0] not in terms.COPULAS | {"it", "it's", "ready"}
-    is_left = len(said) > 1 and (
-        {*said[1:]} & {"needs", "requires"} or {*said[-1:]} & terms.LEFT or "a follow-up" in " ".join(said)
-    )
+    is_left = len(said) > 1 and ({*said[1:]} & terms.NEEDS or {*said[-1:]} & terms.LEFT)
     return bool(is_due or is_left) and terms.ON_THE_WAY.isdisjoint(said)
 
 
 def _may_do(who: str, verb: str) -> bool:
     """Whether a word names somebody whose deed is asked for: "the owner", and "Ada" where it is a merge or a review."""
-    is_known = who.lower() in terms.KNOWN | terms.DEEDS | terms.NOTS | terms.NEEDED
-    is_name = who.istitle() and who.isalpha() and not is_known
+    is_name = who.isalpha() and who.istitle() and who.lower() not in terms.NO_NAMES
     return who.lower() in terms.ROLES or (is_name and terms.VERBS.get(verb.lower()) in terms.ASSIGNED)
 
 

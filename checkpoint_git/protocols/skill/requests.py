@@ -25,6 +25,7 @@ from checkpoint_git.protocols.skill.request_clauses import (
 from checkpoint_git.protocols.skill.request_text import (
     BRACKETED,
     MARK,
+    PATTERNS,
     Clause,
     RequestText,
     Words,
@@ -99,8 +100,8 @@ def find_supports(resolution: str) -> list[str]:
         reference
         for reference, start, end in find_mentions(resolution)
         if roles.get(reference, "mentioned") != "mentioned"
-        or _RESOLVED_BY.search(resolution[max(start - _NEAR, 0) : start])
-        or _RESOLVES.match(resolution[end : end + _NEAR])
+        or PATTERNS["RESOLVED_BY"].search(resolution[max(start - _NEAR, 0) : start])
+        or PATTERNS["RESOLVES"].match(resolution[end : end + _NEAR])
     )
     return [*dict.fromkeys(found)]
 
@@ -111,7 +112,7 @@ def find_resolution(resolution: str, merged: Mapping[str, object]) -> str | None
     supports = find_supports(resolution)
     found = [one for one in supports if one in merged]
     others = [start for named, start, _ in find_mentions(resolution) if named in supports[1:]]
-    is_choice = any(_OR.search(resolution[:start]) for start in others)
+    is_choice = any(PATTERNS["OR"].search(resolution[:start]) for start in others)
     return found[0] if found and (found == supports or is_choice) else None
 
 
@@ -122,22 +123,10 @@ def read_request(text: str, closed: Collection[str] = ()) -> Request:
     if is_none or text.lstrip(" -*").startswith("[x]"):
         return Request()
     request = _Reader(text, mentions, closed).read()
-    is_part = bool(_PART.search(text)) and not any({*"#!"} & {*one} for one in request.asked)
+    is_part = bool(PATTERNS["PART"].search(text)) and not any({*"#!"} & {*one} for one in request.asked)
     return request._replace(remains=request.remains or is_part or bool(re.search(r"\?(?![^\s*_`)])", text)))
 
 
-_PART = re.compile(r"\b(?:part|phase|step|slice|half)\s*\d", re.IGNORECASE)  # of a ticket, which has more of them
-
-_RESOLVED_BY = re.compile(
-    r"\b(?:fix(?:ed|es)?|resolv(?:ed|es)|address(?:ed|es)|handl(?:ed|es)|cover(?:ed|s)|solv(?:ed|es)|deliver(?:ed|s)|"
-    r"land(?:s|ed)?|ship(?:s|ped)?|unblock(?:ed|s)|cleared|done|included|comes|arrives)"
-    r"\s+(?:by|in|with|via|through|once|when|as part of)\s+(?:[\w-]+\s+){0,3}$",
-    re.IGNORECASE,
-)
-_RESOLVES = re.compile(
-    r"^\s+(?:will\s+|should\s+)?(?:fix|resolv|address|handl|cover|solv|unblock|clear)(?:es?|ed|s)?\b", re.IGNORECASE
-)
-_OR = re.compile(r"(?:\b(?:or|ou|oder|или)\b|或|または)[^,;.]{0,40}$", re.IGNORECASE)
 _NEAR = 160  # characters around a reference in which words decide about it
 
 
@@ -270,8 +259,9 @@ class _Reader:
         else:
             is_detail = self._is_listed or (self._is_begun and self._is_sentence)
             is_beyond = goes_beyond(head) or bool(first & terms.AFTERWARDS)
-            # what is built may be for something else
-            self._is_due |= goes_beyond(head) or bool(first & (terms.BUILDS | terms.OUTWARD))
+            self._is_due |= goes_beyond(head) or bool(
+                first & (terms.BUILDS | terms.OUTWARD)
+            )  # built for something else
             self._remains |= not is_detail or is_beyond
 
     def _take_request(self, clause: Clause, head: list[str], detail: list[str], kind: str) -> None:
@@ -288,14 +278,12 @@ class _Reader:
         is_for = is_for or (kind == "review" and {"merge"} < {*clause.gate, "merge"} <= terms.AFTER_THE_MERGE)
         follows = follows or is_before or is_for
         self._is_listed = bool(detail) and kind in ("address", "work")
-        if kind == "land":
+        if kind == "land" or (kind == "ask" and {"merged", "landed"} & {*head[1:]}):  # "get it merged"
             self._asked += self._prepared or ([] if self._asked else self._about)
             self._prepared = []
             if not was_landed:  # what was to be done on the way is over with the merge
-                is_other = clause.joint == "sentence" and self._text.references(
-                    head
-                )  # "Rebase #13. Tell Ada. Merge #12."
-                self._remains = self._is_owed or bool(is_other and self._is_due)
+                is_other = self._is_due and clause.joint == "sentence" and self._text.references(head)
+                self._remains = self._is_owed or bool(is_other)  # "Rebase #13. Tell Ada. Merge #12."
         self._remains = self._remains or follows or leads_on(detail or cut_detail(clause.gate)[1], clause, kind)
 
     def _read_heading(self, token: str, detail: list[str], clause: Clause) -> None:
