@@ -76,8 +76,7 @@ def spell_ranges(text: str) -> str:
 
 def _sign_numbers(listed: re.Match[str]) -> str:
     sign = "#!"[listed[0][0] == "M"]
-    is_range = " thr" in listed[0] and not listed.string.startswith(" of", listed.end())
-    if not is_range and not re.search(r"[#!]|\d\d", listed[0]):
+    if not re.search(r"[#!]|\d\d| thr", listed[0]) or re.match(r"\D*\d \w+ \d of\b", listed.string[listed.start() :]):
         return listed[0]  # "PRs 2 and 3" are steps of a plan
     return re.sub(r"(?<![\d#!])(?=\d)", sign, re.sub(r" ?[-\u2013\u2014] ?| (?:through|thru|to) ", "-", listed[0]))
 

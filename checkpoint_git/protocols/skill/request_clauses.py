@@ -129,9 +129,8 @@ class Head:
         if not rule.about & {*words}:
             if self.kind == "wait":
                 words = [word for word in words if word not in self._names]  # "wait for Ada on #12"
-            if self._behind[:2] in (["into", "a"], ["into", "one"]):  # "merge #12 and #13 into one plan"
-                return False
             is_target = {*words[-1:]} & terms.TARGETS and "auto" not in self.verb and self.kind != "wait"
+            is_target = is_target or self._behind[:2] in (["into", "a"], ["into", "one"])  # "merge #12 into one plan"
             return (names_it or self._is_light(words)) and not is_target
         at = max(number for number, word in enumerate(words) if word in rule.about)
         names = self._names if self.kind in ("ask", "obtain", "wait", "address") else set()
@@ -180,10 +179,9 @@ class Head:
         """Such as "user decision on #12", "review of #12", "auto-merge enabled on #12"."""
         words = self._words
         at = next((number for number, word in enumerate(words) if word.startswith(MARK)), 0)
-        if words[0] in ("auto-merge", "automerge"):
+        is_checked = words[0] in ("ci", "checks", "green", "passing") and {*words} - {words[at]} <= terms.SETTLING
+        if is_checked or words[0] in ("auto-merge", "automerge"):  # "CI green on #12"
             return True
-        if words[0] in ("ci", "checks", "green", "passing") and {*words} - {words[at]} <= terms.SETTLING:
-            return True  # "CI green on #12"
         found = [number for number, word in enumerate(words[:at]) if word in terms.APPROVAL]
         if not found or words[0] in terms.OTHER_VERBS or {*words[:at]} & terms.RELATIONS:
             return False
@@ -208,10 +206,8 @@ def is_on_its_way(head: Words) -> bool:
     """Whether a clause says that a reference is about to land: "#12 is green", "#12 needs review", "#12: merge"."""
     words = [word.lower() for word in head]
     at = next((number for number, word in enumerate(words) if word.startswith(MARK)), len(words))
-    # "the search PR #12", "ACME-APP #12"
-    is_named = _NOT_IN_A_NAME.isdisjoint(words[2 * (words[0] in terms.ARTICLES) : at]) and all(
-        word[0] < "\u3000" for word in words[:at]
-    )
+    named = words[2 * (words[0] in terms.ARTICLES) : at]  # "the search PR #12", "ACME-APP #12"
+    is_named = _NOT_IN_A_NAME.isdisjoint(named) and all(word[0] < "\u3000" for word in words[:at])
     if at == len(words) or not (is_named or all(word in terms.LIGHT for word in words[:at])):
         return False
     behind = words[at + 1 :]
@@ -241,9 +237,8 @@ def leads_on(detail: Words, clause: Clause, kind: str) -> bool:
         return True
     detail = soften([*detail])
     first = {word.lower() for word in detail[:1]}
-    is_name = any(word[0].isupper() for word in detail[:1])  # "HTML partials"
     work = terms.AFTERWARDS | terms.NEEDED | (terms.OTHER_VERBS | {"revisit"} if kind in terms.OF_AIMS else frozenset())
-    is_gated = not is_name and bool({"once", "after", "when"} & {*clause.gate[:1]})
+    is_gated = {"once", "after", "when"} & {*clause.gate[:1]} and first == {*detail[:1]}  # and not "HTML partials"
     is_same = detail[1:2] in (["on"], ["onto"]) or detail[:1] == ["resolve"]  # "rebase on #13", "resolve #13"
     names = first & terms.DEEDS and not is_same and MARK in {word[0] for word in detail}  # "wait for #12 - rebase #13"
     meanwhile = {*clause.gate} - terms.KNOWN - terms.STATES if clause.gate[:1] == ["while"] else ()
@@ -259,9 +254,8 @@ def _has_infinitive(words: Words) -> bool:
     *before, last = [word for word in words if word[0].isalpha()] or [""]
     first = [*before, last][0].lower()
     is_romance = first.endswith(("er", "ir", "re", "ar")) and bool({*words[1:2]} & terms.FOREIGN)
-    is_last = bool(before) and before[0].istitle() and last.islower() and last not in terms.KNOWN
-    is_german = is_last and last.endswith(("en", "ern", "eln")) and not last.endswith("een")
-    return is_german or is_romance or first.endswith(("ть", "ти"))
+    is_last = bool(before) and last.islower() and last not in terms.KNOWN and last.endswith(("en", "ern", "eln"))
+    return (is_last and before[0].istitle()) or is_romance or first.endswith(("ть", "ти"))
 
 
 def hides_work(words: Words, kind: str) -> bool:
@@ -295,13 +289,13 @@ def states_something(head: Words, joint: str) -> bool:
     requires = {"require", "requires", "required"} & {*words[1:]} and not (terms.HURDLES | terms.LANDED) & {*words}
     if ((requires or owes(words)) and not any(word[0] == MARK for word in words)) or terms.NEEDED & {*words}:
         return words[0] in terms.EFFECTS  # "unblocks the remaining tests"
-    is_verb = words[0] in terms.DEEDS and not "".join(words[1:2]).isdigit()  # "stage 3 is done"
     is_work = words[0] in terms.KEPT and (joint == "then" or not terms.MADE.isdisjoint(words[1:2] + words[-1:]))
     if words[0] in terms.EFFECTS and not is_work:  # "preserve a backup first" is work
         return True
     if joint not in ("sentence", "start"):
         return False
-    is_verb = is_verb or words[0] in terms.MORE_VERBS or words[0].endswith(terms.OF_INFINITIVES)
+    is_verb = words[0] in terms.MORE_VERBS and not "".join(words[1:2]).isdigit()  # "stage 3 is done"
+    is_verb = is_verb or words[0].endswith(terms.OF_INFINITIVES)
     following = zip(words[1:9], words[2:10], words[3:11], strict=False)
     acting = {before for before, word, _ in following if word.endswith("s") and word not in terms.BEHIND}
     if joint == "sentence" and not is_verb and acting - terms.ANDS - terms.LIGHT:

@@ -57,11 +57,11 @@ def _read_rewrites() -> Iterator[tuple[re.Pattern[str], str | Callable[[re.Match
     with open(f"{os.path.dirname(__file__)}/request_rewrites.txt", encoding="utf-8") as stream:
         rules = [line.rstrip("\n").partition(" ==>") for line in stream if line[0] != "#"]
     for rule, _, spelled in rules:
-        pattern = re.compile(re.sub(r"%([A-Z_]+)", lambda row: "|".join(getattr(terms, row[1])), rule))
+        pattern = re.sub(r"%([A-Z_]+)", lambda row: "|".join(getattr(terms, row[1])), rule)
         if spelled.isupper():
-            PATTERNS[spelled.strip()] = pattern
+            PATTERNS[spelled.strip()] = re.compile(pattern)
         else:
-            yield pattern, functions.get(spelled[1:], spelled[1:].replace("␠", " "))
+            yield re.compile(pattern), functions.get(spelled[1:], spelled[1:].replace("␠", " "))
 
 
 _REWRITTEN = [*_read_rewrites()]
@@ -175,8 +175,7 @@ def split_clauses(words: list[str], joint: str) -> Iterator[Clause]:
     clause, gate = list[str](), list[str]()
     in_gate = False
     for at, word in enumerate(words):
-        if not in_gate and at and phrase_at(words, at, terms.GATES):
-            in_gate = True
+        in_gate = in_gate or bool(at and phrase_at(words, at, terms.GATES))
         if at and _parts(words, at, in_gate=in_gate):
             if any(each not in terms.JOINTS for each in clause):
                 yield Clause(clause, gate, joint)
@@ -206,9 +205,7 @@ def _parts(words: Words, at: int, *, in_gate: bool) -> bool:
     if in_gate and words[after] in ("lint", "build", "check") and words[after + 1 : after + 2] == [","]:
         return False  # "after tests, lint, and review"
     ends = after + 1 == len(words) or words[after + 1] in terms.JOINTS
-    is_state = words[after].rpartition("-")[2] in terms.ADJECTIVES and terms.BEFORE_STATES & {
-        *words[max(at - 3, 0) : at]
-    }
+    is_state = words[after].rpartition("-")[2] in terms.ADJECTIVES and terms.LINKING & {*words[max(at - 3, 0) : at]}
     if ends and is_state:
         return False  # "it is green and clean"
     is_noun = in_gate and {*map(str.lower, words[after + 1 : after + 2])} & terms.KNOWN  # "last-push approval"
@@ -282,16 +279,15 @@ def owes(words: Words) -> bool:
     said = [word.lower() for word in words if word[0] == MARK or word[0].isalnum()]
     duty = next((at for at, word in enumerate(said) if word in terms.WILL), 0)
     duty = duty or int(said[1:2] == ["to"] and said[0] not in terms.MORE_VERBS)  # "Ada to port it"
-    is_deed = duty and {*said[duty + 1 : duty + 2]} & (terms.MORE_VERBS | {"be"}) and said[0] not in terms.POINTING
+    is_deed = duty and {*said[duty + 1 : duty + 2]} & (terms.MORE_VERBS | {"be"})
     is_due = is_deed or any(one in terms.COPULAS and two in terms.TO_DO for one, two in pairwise(said))
-    is_due = is_due and said[0] not in terms.COPULAS | {"it", "it's", "ready"}
     is_left = len(said) > 1 and ({*said[1:]} & terms.NEEDS or {*said[-1:]} & terms.LEFT)
-    return bool(is_due or is_left) and terms.ON_THE_WAY.isdisjoint(said)
+    return bool((is_due and said[0] not in terms.POINTING) or is_left) and terms.ON_THE_WAY.isdisjoint(said)
 
 
 def _may_do(who: str, verb: str) -> bool:
     """Whether a word names somebody whose deed is asked for: "the owner", and "Ada" where it is a merge or a review."""
-    is_name = who.isalpha() and who.istitle() and who.lower() not in terms.NO_NAMES
+    is_name = who.isalpha() and who.istitle() and who.lower() not in terms.NO_NAMES | terms.MORE_VERBS
     return who.lower() in terms.ROLES or (is_name and terms.VERBS.get(verb.lower()) in terms.ASSIGNED)
 
 

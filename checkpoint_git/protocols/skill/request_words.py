@@ -41,6 +41,4 @@ DEEDS = _ROWS["AFTERWARDS"] | _ROWS["OTHER_VERBS"] | frozenset(VERBS)
 _ROWS["MORE_VERBS"] |= DEEDS
 ACTS = frozenset(f"{verb}s" for verb in DEEDS)  # what somebody does
 OF_NOUNS, OF_INFINITIVES = (tuple(_ROWS.pop(name)) for name in ("OF_NOUNS", "OF_INFINITIVES"))
-NO_NAMES = DEEDS | _ROWS["KNOWN"] | _ROWS["NOTS"] | _ROWS["NEEDED"]
-INFINITIVES = frozenset(verb for verb in VERBS if verb.endswith(("ar", "er", "ir")))
 globals().update(_ROWS)

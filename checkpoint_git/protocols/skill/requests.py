@@ -119,8 +119,7 @@ def find_resolution(resolution: str, merged: Mapping[str, object]) -> str | None
 def read_request(text: str, closed: Collection[str] = ()) -> Request:
     """What a text asks for; of a text that is too long to be an action, only that something remains."""
     mentions = find_own_mentions(text := spell_ranges(text[: MAX_TEXT + 1]))
-    is_none = not mentions or len(text) > MAX_TEXT or len(mentions) > _MOST_MENTIONS
-    if is_none or text.lstrip(" -*").startswith("[x]"):
+    if not mentions or len(text) > MAX_TEXT or len(mentions) > _MOST_MENTIONS or text.lstrip(" -*").startswith("[x]"):
         return Request()
     request = _Reader(text, mentions, closed).read()
     is_part = bool(PATTERNS["PART"].search(text)) and not any({*"#!"} & {*one} for one in request.asked)
@@ -236,11 +235,10 @@ class _Reader:
                 self._read_clause(clause._replace(words=detail), condition)
                 return
         kind = terms.VERBS.get(phrase_at(head, 0, terms.VERBS), "")
-        # "merge #12, rebase if needed", "retarget #12 and rebase"
-        is_moot = kind == "renew" and clause.joint == "and" and not self._is_landed
+        is_moot = kind == "renew" and clause.joint == "and" and not self._is_landed  # "retarget #12 and rebase"
         is_moot = is_moot or (kind in ("renew", "address") and not terms.TROUBLE.isdisjoint(clause.gate))
         if is_moot and self._asked and len(head) == 1:
-            return
+            return  # "merge #12, rebase if needed"
         if self._is_request(head, clause, condition) or (not references and is_step(head)):
             self._take_request(clause, head, detail, kind)
             return
