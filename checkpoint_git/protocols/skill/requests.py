@@ -255,7 +255,7 @@ class _Reader:
             is_checked = terms.HURDLES & {*map(str.lower, head)}  # "CI runs on #12; merge it"
             self._about += self._text.references(head if is_checked else head[:1]) if is_first else ()
         else:
-            is_detail = self._is_listed or (self._is_begun and self._is_sentence)
+            is_detail = (self._is_listed or (self._is_begun and self._is_sentence)) and terms.LEFT.isdisjoint(head[-1:])
             is_beyond = goes_beyond(head) or bool(first & terms.AFTERWARDS)
             self._is_due |= goes_beyond(head) or bool(
                 first & (terms.BUILDS | terms.OUTWARD)

@@ -515,6 +515,16 @@ def test_other_numbers_do_not_change_the_answer(row: dict[str, Any]) -> None:
         "Next: ABC-12 is blocked by the vendor",
         "Finish PR #12 controlled-release gates",
         "Aguardar PR #12 antes de documentar",
+        "Continue ABC-12; docs are left",
+        "Rebase #12. Update ABC-13 Jira \u2192 Done. Review+merge #14.",
+        "Merge #12. Ada needs to port the exporter.",
+        "Merge #12 \u2014 Ada to port the exporter",
+        "Let Ada know PR #12 is merged",
+        "Add a link to PR #12",
+        "Add PR #12 to the changelog",
+        "Exporter must wait for PR #12",
+        "PR #12 has a regression",
+        "PR #12 needs to be deployed to staging",
     ],
 )
 def test_work_beside_a_request_remains(text: str) -> None:
@@ -591,6 +601,15 @@ def test_work_beside_a_request_remains(text: str) -> None:
         "Merge #12 and #13 back to back",
         "Ada to merge #12",
         "Next ticket: ABC-12 \u2014 the parser",
+        "Verify #12 is merged or coordinated",
+        "Ask the owner to merge #12 \u2014 or confirm it's already merged.",
+        "Update PR #12 body to include the counts, a list of files and the open items.",
+        "Rebase PR #12 and reduce it to one commit",
+        "Rerun CI gate \u2460\u2013\u2465 on #12",
+        "Prove the tree, close the reviewer loop, and merge PR #12.",
+        "Verify PR #12, then merge if green and review-clean.",
+        "Ada will review PR #12",
+        "Merge the docs PR #12",
     ],
 )
 def test_a_request_in_other_words_or_another_language_is_read(text: str) -> None:
