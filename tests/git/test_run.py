@@ -17,6 +17,7 @@ from checkpoint_git.git.run import (
     read_bare_top,
     run_git,
     start_git,
+    stream_git,
 )
 from tests.support.command import run_checkpoint
 from tests.support.repos import GitRepo
@@ -27,6 +28,14 @@ def test_output_and_input_are_bytes(repo: GitRepo) -> None:
     result = run_git(["hash-object", "--stdin"], str(repo.path), stdin=b"\xff\x00")
     assert result.code == 0
     assert len(result.out.strip()) == 40
+
+
+def test_what_a_stream_is_given_may_be_more_than_a_pipe_holds(repo: GitRepo) -> None:
+    data, env = b"x" * 3_000_000, clean_env(os.environ)
+    words = ["hash-object", "--stdin"]
+    assert b"".join(stream_git(words, str(repo.path), env=env, stdin=data)) == run_git(words, ".", stdin=data).out
+    assert b"".join(stream_git(["rev-parse", "--git-dir"], str(repo.path), env=env, stdin=data)) == b".git\n"
+    assert b"".join(stream_git(words, str(repo.path), env=env)) == run_git(words, ".").out
 
 
 def test_a_failure_says_what_git_said_with_a_hint(tmp_path: Path) -> None:
