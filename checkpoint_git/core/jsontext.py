@@ -158,7 +158,7 @@ def parse(text: str) -> Node:
     """Raises JsonTextError as load does."""
     value = _scan(_scan_tokens, text)
     _refuse_depth(text, value)
-    start = _skip_space(text, _first(text))
+    start = skip_space(text, _first(text))
     return _node_at(text, start, start, value, len(text) < _LAZY_BELOW)
 
 
@@ -171,7 +171,7 @@ def _first(text: str) -> int:
     return 1 if text.startswith(BYTE_ORDER_MARK) else 0
 
 
-def _skip_space(text: str, at: int) -> int:
+def skip_space(text: str, at: int) -> int:
     end = len(text)
     while at < end and text[at] in _SPACE:
         at += 1
@@ -180,12 +180,12 @@ def _skip_space(text: str, at: int) -> int:
 
 def _scan(scan: "Callable[[str, int], tuple[Any, int]]", text: str) -> "Any":
     try:
-        value, end = scan(text, _skip_space(text, _first(text)))
+        value, end = scan(text, skip_space(text, _first(text)))
     except RecursionError:
         raise _too_deep(text, 0) from None
     except _FAULTS as error:
         raise _explained(text, error) from None
-    if _skip_space(text, end) != len(text):
+    if skip_space(text, end) != len(text):
         raise _explained(text, None)
     return value
 

@@ -1,6 +1,7 @@
 """Places found in a text without a tree: the tree's own answer is the measure."""
 
 import json
+import tracemalloc
 from typing import Any
 
 from hypothesis import given, settings
@@ -58,3 +59,14 @@ def test_a_missing_place_is_found_at_its_nearest_parent() -> None:
     text = '{\n  "a": {"b": 1}\n}'
     assert _locate(text, "/a/missing/deep") == (2, 3)
     assert _locate(text, "/nothing") == (1, 1)
+
+
+def test_places_in_a_text_of_brackets_take_little_memory() -> None:
+    text = '{"x": [' + "[]," * 100_000 + '[]], "y": 1}'
+    tracemalloc.start()
+    try:
+        assert jsonplace.locate_all(text, ["", "/y", "/x/99999"]) == [(1, 1), (1, 300013), (1, 300005)]
+        peak = tracemalloc.get_traced_memory()[1]
+    finally:
+        tracemalloc.stop()
+    assert peak < 40 * len(text)

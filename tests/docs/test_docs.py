@@ -32,7 +32,7 @@ FENCED = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
 def read_codes() -> set[str]:
     """Every finding code that the package's source spells out, or a table beside a module."""
     codes = set()
-    tables = [table for file in module_files().values() if (table := file.with_suffix(".json")).exists()]
+    tables = {table for file in module_files().values() for table in file.parent.glob("*.json")}
     for file in [*module_files().values(), *tables]:
         source = file.read_text("utf-8")
         codes |= {code for code in LITERAL_CODE.findall(source) if code.partition("/")[0] in FOLDERS_OF_CODES}

@@ -182,11 +182,7 @@ def _describe_saved(saved: store.Saved, args: argparse.Namespace, invocation: In
 
 _WIDTH = 200  # characters of a value in the summary
 _CHOICES = {"r": "resume", "f": "fresh", "d": "details"}
-_WAYS = (
-    ("resume", "Resume where I left off", "checkpoint memory load --continue"),
-    ("fresh", "Start fresh", "checkpoint memory load --fresh"),
-    ("details", "Show details", "checkpoint memory load --details"),
-)
+_WAYS: list[tuple[str, str, str]] = load_document(__file__, "words.json")["ways"]
 
 
 def _load(args: argparse.Namespace, invocation: Invocation) -> Outcome:

@@ -147,7 +147,7 @@ def find_moving_completions(facts: SkillFacts) -> Iterator[Finding]:
 
 
 # fate -> level, what the message says of the file, what to do; the command after it removes the entry
-_FATES: dict[str, tuple[Level, str, str]] = load_document(__file__, "fates.json")["fates"]
+_FATES: dict[str, tuple[Level, str, str]] = load_document(__file__, "words.json")["fates"]
 
 
 @check("drift/file-missing", "warning", remedy="write the new name, or remove the entry", fix="safe")
@@ -247,11 +247,7 @@ def _describe_changes(changed: Sequence[tuple[NamedFile, Change]]) -> str:
 
 
 # how an action uses a reference -> what one and what several actions do, hint for the only action, for another one
-_USES = {
-    "asked": ("asks for", "ask for", "record what is left", "once the rest is done"),
-    "waits": ("waits for", "wait for", "the work can continue: record what is next", "the work can continue; after it"),
-    "about": ("is about", "are about", "if it is done, record what is next", "if it is done"),
-}
+_USES: dict[str, tuple[str, str, str, str]] = load_document(__file__, "words.json")["uses"]
 
 
 @check("drift/action-shipped", "warning", remedy="`checkpoint done NAME`", fix="safe")

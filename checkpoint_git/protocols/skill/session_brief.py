@@ -21,7 +21,7 @@ from checkpoint_git.protocols.skill.views import describe_blocker, text_field, w
 
 Describe = Callable[[Document, dict[str, Any]], str]  # a blocker
 
-_FEW = 64  # checkpoints that are kept whole; of more, the one to go on with is read again
+_FEW, _LARGE = 64, 1 << 20  # checkpoints, and bytes of one, that are kept whole; what goes on is read again
 _MOST_LISTED = 100  # listed files looked at
 _NO_PATH = r"[*?\[{\0\s]"  # signs of patterns and sentences, which are listed too
 LOST = ("renamed", "deleted")  # fates that a commit decided; what is not there yet may be about to be written
@@ -34,7 +34,7 @@ _SHORT, _MIDDLE, _LONG = 120, 240, 600  # letters
 def summarize_for_session(question: Question) -> Summary:
     place, now = question.place, question.now
     documents = [
-        document if at < _FEW else views.outline(document)
+        document if at < _FEW and document.size < _LARGE else views.outline(document)
         for at, document in enumerate(store.iterate_documents(place, now))
     ]
     shipped = read_shipped(place, documents)

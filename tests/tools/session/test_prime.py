@@ -11,10 +11,12 @@ import pytest
 
 from checkpoint_git.core.clock import write_instant
 from checkpoint_git.disk.cache import load_cache
+from checkpoint_git.protocols.document import Document
+from checkpoint_git.protocols.skill import views
 from checkpoint_git.protocols.skill.shipped_actions import FILE, read_head
 from checkpoint_git.tools.session.record import FOLDER
 from checkpoint_git.version import __version__
-from tests.support.command import BIN, run_checkpoint
+from tests.support.command import BIN, run_checkpoint, run_here
 from tests.support.repos import GitRepo
 from tests.support.samples import checkpoint_text
 
@@ -226,6 +228,21 @@ def test_ignore_rules_are_seen_at_once_wherever_the_configuration_puts_them(work
         (home / "own rules").write_text(rules)
         for _ in range(2):
             assert ("missing: 1" in prime(work.path)) is is_missing
+
+
+def test_large_checkpoints_are_not_kept_all_at_once(work: GitRepo, monkeypatch: pytest.MonkeyPatch) -> None:
+    cut, outline = list[str](), views.outline
+
+    def note(document: Document) -> Document:
+        cut.append(document.skill)
+        return outline(document)
+
+    monkeypatch.setattr(views, "outline", note)
+    for name, size in (("build", 0), ("large", 1 << 20), ("more", 1 << 20)):
+        text = checkpoint_text(skill=name, progress_summary=f"It is {'x' * size}")
+        work.write(f".checkpoints/{name}.checkpoint.json", text)
+    assert "build" in run_here("prime", cwd=work.path).stdout
+    assert cut == ["large", "more"]
 
 
 def test_what_else_is_running_is_a_line_each(work: GitRepo) -> None:
