@@ -111,7 +111,7 @@ def advise_restore(path: str) -> str:
     """Of a file that cannot be used; what git tracks of it may be."""
     skill = open_room(protocol_of(path) or "skill").layout.find_skill(path) if protocol_of(path) == "skill" else ""
     away = f", or archive it: checkpoint reset {quote_word(skill)}; or" if skill else ", or"
-    return f"edit it{away} restore git's version: git restore -- {quote_path(path)}"
+    return f"edit it{away} bring it back from git: git restore -- {quote_path(path)}"
 
 
 def describe_unmerged(path: str) -> Finding:
