@@ -237,7 +237,8 @@ def leads_on(detail: Words, clause: Clause, kind: str) -> bool:
         return True
     detail = soften([*detail])
     first = {word.lower() for word in detail[:1]}
-    work = terms.AFTERWARDS | terms.NEEDED | (terms.OTHER_VERBS | {"revisit"} if kind in terms.OF_AIMS else frozenset())
+    work = terms.OUTWARD if kind in terms.LISTED else terms.AFTERWARDS  # "fix the lint of #12: run the formatter"
+    work = work | terms.NEEDED | (terms.OTHER_VERBS | {"revisit"} if kind in terms.OF_AIMS else frozenset())
     is_gated = {"once", "after", "when"} & {*clause.gate[:1]} and first == {*detail[:1]}  # and not "HTML partials"
     is_same = detail[1:2] in (["on"], ["onto"]) or detail[:1] == ["resolve"]  # "rebase on #13", "resolve #13"
     names = first & terms.DEEDS and not is_same and MARK in {word[0] for word in detail}  # "wait for #12 - rebase #13"

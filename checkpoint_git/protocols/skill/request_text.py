@@ -218,9 +218,8 @@ def _parts(words: Words, at: int, *, in_gate: bool) -> bool:
 def _goes_on(words: Words) -> bool:
     """Whether a condition goes on behind "and": with a known word, a noun, or what is said of it: "and X pass"."""
     first = words[0].lower()
-    is_noun = words[0] != first or not first.isalpha()
+    is_noun = words[0] != first or not first.isalpha() or first in terms.KNOWN | terms.ROLES
     is_noun = is_noun or (first.endswith(terms.OF_NOUNS) and first not in terms.MORE_VERBS)
-    is_noun = is_noun or first in terms.KNOWN | terms.ROLES
     return is_noun or bool({*map(str.lower, words[1:5])} & (terms.PREDICATES | terms.COPULAS))
 
 

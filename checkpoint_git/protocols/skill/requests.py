@@ -275,7 +275,7 @@ class _Reader:
         is_for = is_for or (clause.gate[:1] == ["so"] and goes_beyond(clause.gate))  # "so we can deploy"
         is_for = is_for or (kind == "review" and {"merge"} < {*clause.gate, "merge"} <= terms.AFTER_THE_MERGE)
         follows = follows or is_before or is_for
-        self._is_listed = bool(detail) and kind in ("address", "work")
+        self._is_listed = bool(detail) and kind in terms.LISTED
         if kind == "land" or (kind == "ask" and {"merged", "landed"} & {*head[1:]}):  # "get it merged"
             self._asked += self._prepared or ([] if self._asked else self._about)
             self._prepared = []
