@@ -29,7 +29,7 @@ _URL_TICKET = r"/(?:browse|issue|issues|ticket|tickets|story)/(?P<ticket>[A-Za-z
 _SPACELESS = r"\u1100-\u11ff\u2e80-\uffef"
 _NUMBER_END = rf"(?!_*[^\W_{_SPACELESS}]|[.,]\d|-\d)"
 _NAMED = re.compile(
-    rf"(?<![^\W{_SPACELESS}])(?<![/#!&.-])(?P<repository>[\w.-]+(?:/[\w.-]+)+)?"
+    rf"(?<![^\W{_SPACELESS}])(?<![/#!&.-])(?:(?<!\w)(?P<repository>[\w.-]+(?:/[\w.-]+)+))?"
     r"(?P<sign>[#!])(?P<number>\d{1,9})(?P<more>(?:/[#!]?\d{1,9})*)" + _NUMBER_END
 )
 _SPOKEN = re.compile(
