@@ -361,6 +361,13 @@ def test_work_that_is_joined_to_a_request_remains(request_text: str, reference: 
     assert [text for text in joined if find_shipped(text, {"#12": "a merge"})] == []
 
 
+@pytest.mark.parametrize("request_text", GRID["requests"])
+def test_what_is_said_to_be_left_behind_a_request_remains(request_text: str) -> None:
+    joints = ("; {}", ". {}.", " \u2014 {}", " ({})", ": {}", " - {}")
+    texts = [request_text.format("PR #12") + joint.format(left) for joint in joints for left in GRID["left"]]
+    assert [text for text in texts if find_shipped(text, {"#12": "a merge"})] == []
+
+
 @pytest.mark.parametrize(
     ("request_text", "joints", "works"),
     [
