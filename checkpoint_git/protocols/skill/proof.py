@@ -1,12 +1,13 @@
 """What merges prove to a checkpoint: only those that came after it had begun to ask for them."""
 
+import re
 from collections.abc import Iterable, Mapping
 
 from checkpoint_git.core import jsontext
 from checkpoint_git.core.clock import read_instant
 from checkpoint_git.core.references import find_references, spell_ranges
 from checkpoint_git.core.terminal_text import join_some
-from checkpoint_git.git.history.claims import CLOSES_RULE, TICKET_RULE
+from checkpoint_git.git.history.claims import CLOSES_RULE, MERGE_RULE, SQUASH_RULE, TICKET_RULE
 from checkpoint_git.git.history.evidence import Evidence
 from checkpoint_git.git.history.history import read_versions
 from checkpoint_git.protocols.skill.document_summary import DocumentSummary
@@ -14,6 +15,8 @@ from checkpoint_git.protocols.skill.next_action import Proof
 from checkpoint_git.protocols.skill.requests import find_resolution, find_shipped, find_uses
 from checkpoint_git.protocols.skill.views import list_requests
 
+_MERGING = (MERGE_RULE, SQUASH_RULE)
+_APART = re.compile(r"Merged (?:in|PR) |Merge pull request #\d+ in |Pull request #")  # Azure's and Bitbucket's merges
 _MOST_PATHS = 200  # checkpoints whose earlier versions are looked at
 
 Merged = Mapping[str, Evidence]  # by reference
@@ -56,9 +59,16 @@ def judge_texts(
 
 
 def find_closed(merged: Merged) -> list[str]:
-    """What commits closed as issues, or are about by number: to fix, implement or close one of these is done."""
-    rules = (CLOSES_RULE, TICKET_RULE)
-    return [one for one, found in merged.items() if found.rule in (rules if "#" in one else rules[:1])]
+    """What commits closed as issues, are about by number, or merged under one: to fix, implement or close it is done."""
+    numbered = ((one, found, one.rpartition("#")[2]) for one, found in merged.items())
+    return [
+        one
+        for one, found, number in numbered
+        if found.rule == CLOSES_RULE
+        or ("#" in one and found.rule == TICKET_RULE)
+        # the first numbers may count a list, and some forges number issues by themselves
+        or (number.isdecimal() and len(number) > 1 and found.rule in _MERGING and not _APART.match(found.subject))
+    ]
 
 
 def judge_action(text: str, merged: Merged) -> Proof | None:
