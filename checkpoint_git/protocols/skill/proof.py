@@ -59,7 +59,7 @@ def judge_texts(
 
 
 def find_closed(merged: Merged) -> list[str]:
-    """What commits closed as issues, are about by number, or merged under one: to fix, implement or close it is done."""
+    """What commits closed as issues, are about by number, or merged by it: to fix, implement or close it is done."""
     numbered = ((one, found, one.rpartition("#")[2]) for one, found in merged.items())
     return [
         one
