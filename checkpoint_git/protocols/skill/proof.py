@@ -16,7 +16,7 @@ from checkpoint_git.protocols.skill.requests import find_resolution, find_shippe
 from checkpoint_git.protocols.skill.views import list_requests
 
 _MERGING = (MERGE_RULE, SQUASH_RULE)
-_APART = re.compile(r"Merged (?:in|PR) |Merge pull request #\d+ in |Pull request #")  # Azure's and Bitbucket's merges
+_APART = re.compile(r"Merged (?:in|PR) |Merge pull request #\d+ in |Pull request #")  # they number issues apart
 _MOST_PATHS = 200  # checkpoints whose earlier versions are looked at
 
 Merged = Mapping[str, Evidence]  # by reference
@@ -59,25 +59,23 @@ def judge_texts(
 
 
 def find_closed(merged: Merged) -> list[str]:
-    """What commits closed as issues, are about by number, or merged by it: to fix, implement or close it is done."""
-    numbered = ((one, found, one.rpartition("#")[2]) for one, found in merged.items())
+    """What to fix, implement or close is done: commits closed it, are about it, or merged it (#9 may count a list)."""
     return [
         one
-        for one, found, number in numbered
+        for one, found in merged.items()
         if found.rule == CLOSES_RULE
         or ("#" in one and found.rule == TICKET_RULE)
-        # the first numbers may count a list, and some forges number issues by themselves
-        or (number.isdecimal() and len(number) > 1 and found.rule in _MERGING and not _APART.match(found.subject))
+        or (re.search(r"#\d\d", one) and found.rule in _MERGING and not _APART.match(found.subject))
     ]
 
 
 def judge_action(text: str, merged: Merged) -> Proof | None:
     """What the history proves of a next action, None for nothing."""
     shipped = find_shipped(text, merged, closed := find_closed(merged))
-    uses = [use for use in find_uses(text, closed) if use.role != "mentioned" and use.reference in merged]
-    if not uses:
+    uses = find_uses(text, closed)
+    names = [use.reference for use in uses if use.role != "mentioned" and use.reference in merged]
+    if not names:
         return None
-    names = [use.reference for use in uses]
     is_sure = shipped is not None and all(merged[name].sure for name in names)
     note = f"{join_some(names)} {'is' if len(names) == 1 else 'are'} merged"
     return Proof(is_sure, note, str(shipped or merged[names[0]]))

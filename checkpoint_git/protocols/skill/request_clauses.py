@@ -129,7 +129,8 @@ class Head:
         if not rule.about & {*words}:
             if self.kind == "wait":
                 words = [word for word in words if word not in self._names]  # "wait for Ada on #12"
-            is_target = {*words[-1:]} & terms.TARGETS and "auto" not in self.verb and self.kind != "wait"
+            targets = {*terms.TARGETS, *(("with",) if self.kind == "renew" else ())}
+            is_target = targets & {*words[-1:]} and "auto" not in self.verb and self.kind != "wait"
             is_target = is_target or self._behind[:2] in (["into", "a"], ["into", "one"])  # "merge #12 into one plan"
             return (names_it or self._is_light(words)) and not is_target
         at = max(number for number, word in enumerate(words) if word in rule.about)
@@ -246,8 +247,9 @@ def leads_on(detail: Words, clause: Clause, kind: str) -> bool:
     names = names or any(word[0] == MARK or word in terms.DEEDS or word.endswith("ing") for word in meanwhile)
     said = {word.lower() for word in detail}
     leaves = said & (terms.NEEDED | terms.UNDONE) and not said & (terms.HURDLES | terms.REVIEWED | terms.APPROVAL)
+    is_late = terms.VERBS.get("".join(first)) in terms.TO_SEE and goes_beyond(detail)  # "verify production"
     follows = first & work or (is_gated and first - (terms.KNOWN - terms.RELATIONS) - terms.EFFECTS)
-    return bool(names or leaves or follows or owes(detail))
+    return bool(names or leaves or follows or is_late or owes(detail))
 
 
 def _has_infinitive(words: Words) -> bool:

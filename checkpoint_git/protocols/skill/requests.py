@@ -229,7 +229,7 @@ class _Reader:
                 self._asked += self._text.references(said)  # "held for review: #12"
                 return
             kind = terms.VERBS.get(phrase_at(soften(detail), 0, terms.VERBS), "")
-            is_blocked = kind == "obtain" and ":" not in clause.words and not states_something(head, "start")
+            is_blocked = kind in ("obtain", "wait") and ":" not in clause.words and not states_something(head, "start")
             self._remains |= is_blocked and not first & terms.INTRODUCTIONS  # "the parity gate - needs #12 merged"
             if names or kind:
                 self._read_clause(clause._replace(words=detail), condition)
@@ -243,7 +243,7 @@ class _Reader:
             self._take_request(clause, head, detail, kind)
             return
         if references and (kind or first & terms.PREPARING):
-            is_before = clause.gate[:1] == ["before"] and "merg" in "".join(clause.gate[1:2])
+            is_before = clause.gate[:1] == ["before"] and "merg" in "".join(clause.gate[1:2]) and kind != "renew"
             (self._asked if is_before else self._prepared).extend(references)
             return
         is_first = clause.joint == "start"
@@ -274,7 +274,8 @@ class _Reader:
         is_for = kind in terms.OF_AIMS and not terms.PURPOSES.isdisjoint(clause.gate[:1])
         is_for = is_for or (clause.gate[:1] == ["so"] and goes_beyond(clause.gate))  # "so we can deploy"
         is_for = is_for or (kind == "review" and {"merge"} < {*clause.gate, "merge"} <= terms.AFTER_THE_MERGE)
-        follows = follows or is_before or is_for
+        is_late = kind in terms.TO_SEE and {*clause.gate[:1]} & terms.UPON and goes_beyond(clause.gate)
+        follows = follows or is_before or is_for or bool(is_late)
         self._is_listed = bool(detail) and kind in terms.LISTED
         if kind == "land" or (kind == "ask" and {"merged", "landed"} & {*head[1:]}):  # "get it merged"
             self._asked += self._prepared or ([] if self._asked else self._about)

@@ -673,6 +673,51 @@ def test_what_may_be_another_request_is_not_taken_for_a_name_or_a_title(text: st
     assert not is_shipped(text)
 
 
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Wait for CI on #12 \u2192 green (lint and types)",
+        "Wait for CI on #12. Auto-merge is enabled and lands it.",
+        "Review PR #12 opened by the release bot.",
+        "Review this PR (#12) and merge",
+        "Review and merge #12 \u2014 it is the only action left",
+        "Merge #12 \u2014 independent of the others.",
+        "Merge Pull Request: once CI is green, merge PR #12",
+        "Watch CI workflows on PR #12",
+        "Watch #12's CI, then address anything reported",
+        "Verify #12 merged; if the queue stalled, check its run",
+        "Wait for the checks of #12 to start",
+        "Poll CI on PR #12 and merge",
+        "Let CI finish on #12, then merge it",
+        "#12 needs approval from Ada",
+        "Get two approvals on #12",
+        "Rendere pronta e mergiare PR #12",
+        "Crear PR #12 para la b\u00fasqueda",
+        "\u5be9\u67e5 PR #12",
+    ],
+)
+def test_what_is_said_around_a_merge_is_over_with_it(text: str) -> None:
+    assert find_shipped(text, EVIDENCE)
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "Monitor #12 after deploy",
+        "Merge #12 \u2014 verify prod",
+        "Sync the branch with #12",
+        "Rebase onto #12 before merge",
+        "The importer \u2014 waits for #12",
+        "Promote #12 to the next milestone",
+        "PR #12 needs review as an honest report",
+        "Merge #12. Auto-merge is enabled, but the docs must be written",
+        "Merge #12 \u2014 it is the only action left, then deploy",
+    ],
+)
+def test_what_comes_behind_a_merge_or_uses_it_is_left(text: str) -> None:
+    assert find_shipped(text, EVIDENCE) is None
+
+
 @pytest.mark.parametrize("text", ["Fix #12", "Implement #12", "Close #12", "Resolve issue #12", "Close #12: a crash"])
 def test_to_fix_or_close_an_issue_is_done_once_a_commit_closed_it(text: str) -> None:
     assert find_shipped(text, EVIDENCE, ["#12"])
