@@ -23,7 +23,7 @@ _URL_NUMBER = (
     r"https?://[^/]+/(?P<repository>[^\s?#]+?)(?:/-)?/"
     r"(?P<kind>pull|pulls|pull-requests|pullrequest|issues|merge_requests|\+)/(?P<number>\d{1,9})(?!\d)"
 )
-_URL_TICKET = r"/(?:browse|issue|issues|ticket|tickets|story)/(?P<ticket>[A-Za-z][A-Za-z0-9]{1,9}-\d{1,7})(?![\w-])"
+_URL_TICKET = r"/(?:browse|issues?|tickets?|story)/(?P<prefix>[A-Za-z][A-Za-z0-9]{1,9})-(?P<number>\d{1,7})(?![\w-])"
 
 # Chinese, Japanese and Korean have no blank between a reference and a word; "_" ends emphasis.
 _SPACELESS = r"\u1100-\u11ff\u2e80-\uffef"
@@ -111,7 +111,7 @@ def unqualify(reference: str, own: frozenset[str], *, any_owner: bool = False) -
     """
     at = max(reference.rfind("#"), reference.rfind("!"))
     named = f"/{repository_path(reference[:at])}" if at > 0 else ""
-    if any_owner:
+    if named and any_owner:
         named, own = f"/{named.rpartition('/')[2]}", frozenset(f"/{one.rpartition('/')[2]}" for one in own)
     # a remote may be reached below another folder, or by a name without its owner
     is_own = any(f"/{one}".endswith(named) or named.endswith(f"/{one.lstrip('/')}") for one in own)
@@ -130,7 +130,7 @@ def _read_url(match: re.Match[str]) -> list[str]:
         sign = "!" if number["kind"] == "merge_requests" else "#"
         return [f"{number['repository'].lower()}{sign}{int(number['number'])}"]
     ticket = re.search(_URL_TICKET, match[0])
-    return [ticket["ticket"].upper()] if ticket else []
+    return [f"{ticket['prefix'].upper()}-{int(ticket['number'])}"] if ticket else []
 
 
 def _read_spoken(match: re.Match[str]) -> list[str]:

@@ -22,6 +22,7 @@ from tests.support.growth import assert_linear
         ("see https://github.com/Acme/App/pull/77/files.", ["acme/app#77"]),
         ("(https://gitlab.com/g/sub/app/-/merge_requests/5)", ["g/sub/app!5"]),
         ("https://acme.atlassian.net/browse/ABC-9", ["ABC-9"]),
+        ("https://acme.atlassian.net/browse/abc-009", ["ABC-9"]),
         ("https://linear.app/acme/issue/ENG-42/some-title-12", ["ENG-42"]),
         ("acme/app#4 waits", ["acme/app#4"]),
         ("#12 again #12", ["#12"]),
@@ -101,3 +102,4 @@ def test_a_repository_with_a_name_of_a_remote_is_ours_and_another_is_not() -> No
     assert unqualify("acme/other#12", own, any_owner=True) == "acme/other#12"
     assert unqualify("acme/other!12", frozenset()) == "!12"
     assert unqualify("ABC-1", own) == "ABC-1"
+    assert unqualify("ABC-1", frozenset(), any_owner=True) == "ABC-1"

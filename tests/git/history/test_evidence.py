@@ -121,6 +121,10 @@ def test_a_merge_request_that_a_trailer_names_was_merged_here_whoever_has_this_c
     assert not find_evidence([merge], frozenset({"!12"}), frozenset({"ada/other"}))
 
 
+def test_a_ticket_that_a_trailer_names_is_no_repositorys() -> None:
+    assert found(commit("search", "Reviewed-on: ABC-12"), wanted="ABC-12")
+
+
 def test_the_evidence_says_which_commit_and_which_rule() -> None:
     sentence = str(find_evidence([commit("search (#12)")], frozenset({"#12"}))["#12"])
     assert sentence.startswith('aaaaaaaaa "search (#12)", 1970-01-01 (the number of a squash merge')
