@@ -49,9 +49,9 @@ def _find_tokens(text: bytes) -> list[bytes]:
 
 
 def _spell_ids(revert: re.Match[bytes]) -> bytes:
-    # Behind it, as names: the commits that it reverts
+    # Before it, as names: the commits that it reverts. What follows it may go on with a ticket's number
     ids = re.findall(r"[0-9a-fA-F]{7,}", revert["ids"].decode())
-    return b"".join([revert[0], *(b"\n\1%b\n" % find_revert_key(one).encode() for one in ids)])
+    return b"".join([*(b"\n\1%b\n" % find_revert_key(one).encode() for one in ids), revert[0]])
 
 
 def find_revert_key(commit: str) -> str:

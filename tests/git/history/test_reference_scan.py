@@ -18,8 +18,8 @@ WORDS = """
 # ! / - : , . ( ) [ ] " ' _ 1 7 12 012 13 2024 #12 !12 #12/13 ABC-12 ABC-12/13 abc-12 x86-64 UTF-8 pr/12 pull/12
 pull-12 gh-12 GH-12 GH12 PR pr PR12 MR PRs Pull Request request requests pull requests merge Merge Merged Land
 Auto of branch into from in ada/abc-34 origin/pull/12/head https://github.com/acme/app/pull/12 acme/app#12
-https://gitlab.com/acme/app/-/merge_requests/12 https://host/browse/ABC-12 Closes closes Fixes: Closes-Bug: and
-See Revert revert Reverts: Reapply This reverts commit commits abcdef1 ABCDEF1234567 PR-URL: Pull-Request:
+https://gitlab.com/acme/app/-/merge_requests/12 https://host/browse/ABC-12 https://host/browse/ABC-012 Closes closes Fixes: Closes-Bug: and
+See Revert revert Reverts: Reapply This reverts commit commits abcdef1 ABCDEF1234567 DEADBEEF-12 PR-URL: Pull-Request:
 Reviewed-on: Merge-Request: \u00e4 \u0661\u0662 wip
 """
 PIECES = st.sampled_from(WORDS.split())
@@ -41,6 +41,10 @@ def test_whatever_a_message_claims_is_found_in_it(message: str, parents: int) ->
     reverts = find_reverts(find_names([b"", message.encode(), b""]))
     for commit in claims.undone:
         assert 1 in reverts[find_revert_key(commit)]
+
+
+def test_a_ticket_that_begins_like_a_commits_id_is_found_where_a_revert_names_it() -> None:
+    assert find([b"Revert DEADBEEF-12", b"ABC-12"], "DEADBEEF-12") == {"DEADBEEF-12": [0]}
 
 
 @given(messages=st.lists(MESSAGES, max_size=8))
