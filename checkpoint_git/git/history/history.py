@@ -51,7 +51,7 @@ def read_versions(work_tree: str, paths: Sequence[str], since: int) -> Iterator[
         yield from ((one.path, data) for one, data in zip(found, contents, strict=True) if isinstance(data, bytes))
 
 
-_STEP = rb"(?s)\n?\x01(?P<id>[0-9a-f]{40,64}) (?P<when>\d+) (?P<subject>.*)"
+_STEP = rb"(?s)\n?\x01(?P<id>[0-9a-f]{40,64}) (?P<when>\d*) (?P<subject>.*)"
 
 
 def read_changes(work_tree: str, since: int, paths: frozenset[str]) -> list[Change]:
@@ -70,7 +70,7 @@ def read_changes(work_tree: str, since: int, paths: frozenset[str]) -> list[Chan
             if step:
                 changes += [head._replace(paths=frozenset(touched))] if touched else []
                 subject = step["subject"].decode("utf-8", "replace")[:_MAX_SUBJECT]
-                head, touched = Change(step["id"].decode(), int(step["when"]), subject, frozenset()), set()
+                head, touched = Change(step["id"].decode(), int(step["when"] or 0), subject, frozenset()), set()
             elif (name := os.fsdecode(record.removeprefix(b"\n"))) in paths:
                 touched.add(name)
     return changes + ([head._replace(paths=frozenset(touched))] if touched else [])
@@ -212,7 +212,7 @@ def _read_renames(work_tree: str, commits: Collection[str]) -> tuple[dict[tuple[
         header = re.fullmatch(_STEP, fields[at])
         if header:
             commit, subject = header["id"].decode(), header["subject"].decode("utf-8", "replace")
-            told[commit] = f'{commit[:9]} "{shorten(subject, 80)}", {write_instant(int(header["when"]))[:10]}'
+            told[commit] = f'{commit[:9]} "{shorten(subject, 80)}", {write_instant(int(header["when"] or 0))[:10]}'
         if re.fullmatch(rb"\n?R\d*", fields[at]) and at + 2 < len(fields):
             renames[commit, os.fsdecode(fields[at + 1])] = os.fsdecode(fields[at + 2])
             at += 2

@@ -90,17 +90,17 @@ def _find_candidates(work_tree: str, history: History, wanted: Collection[str]) 
 
 
 def _read_commits(work_tree: str, ids: list[str]) -> list[Commit]:
-    found: list[tuple[int, Commit]] = []
+    found: list[Commit] = []
     # As arguments they would take git twice as long
-    words = [*PLAIN_LOG, "--stdin", "--no-walk=unsorted", "--format=%H %ct %P%n%s%n%b"]
+    words = [*PLAIN_LOG, "--stdin", "--no-walk=unsorted", "--format=%H,%ct,%P%n%s%n%b"]
     for block in read_blocks(work_tree, words, "".join(f"{commit}\n" for commit in ids).encode()):
         for record in block.split(b"\0")[:-1]:
             header, _, message = record[:MAX_MESSAGE].decode("utf-8", "replace").partition("\n")
             subject, _, body = message.partition("\n")
-            commit, when, *parents = header.split()
-            found.append((int(when), Commit(commit, len(parents), subject[:_MAX_SUBJECT], body, int(when))))
-    found.sort(key=lambda dated: (-dated[0], -dated[1].parents, dated[1].id))
-    return [commit for _, commit in found]
+            commit, when, parents = header.split(",")
+            date = int(when or 0)  # a damaged commit has none
+            found.append(Commit(commit, len(parents.split()), subject[:_MAX_SUBJECT], body, date))
+    return sorted(found, key=lambda commit: (-commit.when, -commit.parents, commit.id))
 
 
 def read_pairs(work_tree: str, history: History, pairs: Collection[Pair]) -> Pairs:

@@ -55,6 +55,17 @@ def test_more_references_than_git_filters_itself_give_the_same_answer(busy: GitR
     assert merged(busy, *many) == {"#12", "ABC-7", "#40"}
 
 
+def test_a_commit_without_a_date_is_read_as_any_other(busy: GitRepo) -> None:
+    busy.git("mv", "search.py", "s.py")
+    headers = f"tree {busy.git('write-tree')}\nparent {busy.git('rev-parse', 'HEAD')}\nauthor A <a> 1 +0000\n"
+    words = ("git", "hash-object", "-t", "commit", "-w", "--literally", "--stdin")
+    damaged = busy.run(*words, stdin=f"{headers}committer A\n\nmore (#41)\n".encode()).stdout.decode().strip()
+    busy.git("reset", "-q", "--soft", damaged)
+    assert read_merged(str(busy.path), {"#41"})["#41"].when == 0
+    assert removals(busy, ["search.py"]) == {"search.py": Removal(damaged, "s.py")}
+    assert [change.id for change in read_changes(str(busy.path), 0, frozenset({"s.py"}))] == [damaged]
+
+
 def test_the_evidence_names_commit_subject_and_rule(busy: GitRepo) -> None:
     sentence = str(read_merged(str(busy.path), {"#12"})["#12"])
     assert "Merge pull request #12" in sentence
