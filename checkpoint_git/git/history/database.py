@@ -99,11 +99,12 @@ class Database:
                 if time.time() - os.stat(temporary).st_mtime > _OLD:
                     os.unlink(temporary)
             return
-        try:
+        with suppress(OSError):
             with open(descriptor, "wb") as stream:
                 stream.write(data)
             os.replace(temporary, self._path)
-        except OSError:
+            return
+        with suppress(OSError):  # another process, that makes the index anew, may have removed it
             os.unlink(temporary)
 
 

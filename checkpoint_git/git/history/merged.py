@@ -95,8 +95,7 @@ def _read_commits(work_tree: str, ids: list[str]) -> list[Commit]:
     words = [*PLAIN_LOG, "--stdin", "--no-walk=unsorted", "--format=%H,%ct,%P%n%s%n%b"]
     for block in read_blocks(work_tree, words, "".join(f"{commit}\n" for commit in ids).encode()):
         for record in block.split(b"\0")[:-1]:
-            header, _, message = record[:MAX_MESSAGE].decode("utf-8", "replace").partition("\n")
-            subject, _, body = message.partition("\n")
+            header, subject, body, *_ = [*record[:MAX_MESSAGE].decode("utf-8", "replace").split("\n", 2), "", ""]
             commit, when, parents = header.split(",")
             date = int(when or 0)  # a damaged commit has none
             found.append(Commit(commit, len(parents.split()), subject[:_MAX_SUBJECT], body, date))

@@ -335,6 +335,21 @@ def test_a_process_that_is_killed_leaves_an_answer_and_an_index_that_is_whole(re
         file(repo).unlink(missing_ok=True)
 
 
+def test_an_index_that_another_process_removes_meanwhile_is_no_trouble(
+    repo: GitRepo, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    repo.commit("search (#1)")
+    replace = os.replace
+
+    def lose(old: str, new: str) -> None:
+        remove_index(new)
+        replace(old, new)
+
+    monkeypatch.setattr("os.replace", lose)
+    assert warm(repo).keys() == {"#1"}
+    assert not file(repo).exists()
+
+
 def test_a_python_without_sqlite_answers_too(repo: GitRepo, monkeypatch: pytest.MonkeyPatch) -> None:
     repo.commit("search (#1)")
     monkeypatch.setitem(sys.modules, "checkpoint_git.git.history.database", None)

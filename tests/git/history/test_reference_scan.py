@@ -18,9 +18,9 @@ WORDS = """
 # ! / - : , . ( ) [ ] " ' _ 1 7 12 012 13 2024 #12 !12 #12/13 ABC-12 ABC-12/13 abc-12 x86-64 UTF-8 pr/12 pull/12
 pull-12 gh-12 GH-12 GH12 PR pr PR12 MR PRs Pull Request request requests pull requests merge Merge Merged Land
 Auto of branch into from in ada/abc-34 origin/pull/12/head https://github.com/acme/app/pull/12 acme/app#12
-https://gitlab.com/acme/app/-/merge_requests/12 https://host/browse/ABC-12 https://host/browse/ABC-012 Closes closes Fixes: Closes-Bug: and
+https://gitlab.com/acme/app/-/merge_requests/12 https://host/browse/ABC-12 Closes closes Fixes: Closes-Bug: and
 See Revert revert Reverts: Reapply This reverts commit commits abcdef1 ABCDEF1234567 DEADBEEF-12 PR-URL: Pull-Request:
-Reviewed-on: Merge-Request: \u00e4 \u0661\u0662 wip
+https://host/browse/ABC-012 Reviewed-on: Merge-Request: \u00e4 \u0661\u0662 wip
 """
 PIECES = st.sampled_from(WORDS.split())
 GAPS = st.sampled_from(["", " ", " ", " ", "\n", "\n\n", "  ", "\t"])
