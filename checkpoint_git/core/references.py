@@ -21,7 +21,7 @@ _URL = re.compile(r"https?://[^\s<>\"'`]*[^\s<>\"'`.,;:!?)\]}]")
 # Seldom needed, so texts: `re` compiles and keeps them when they are first used.
 _URL_NUMBER = (
     r"https?://[^/]+/(?P<repository>[^\s?#]+?)(?:/-)?/"
-    r"(?P<kind>pull|pulls|pull-requests|pullrequest|issues|merge_requests|\+)/(?P<number>\d{1,9})(?!\d)"
+    r"(?P<kind>pull|pulls|pull-requests|pullrequest|issues|merge_requests|\+)/(?P<number>\d{1,9})(?![0-9A-Za-z])"
 )
 _URL_TICKET = r"/(?:browse|issues?|tickets?|story)/(?P<prefix>[A-Za-z][A-Za-z0-9]{1,9})-(?P<number>\d{1,7})(?![\w-])"
 

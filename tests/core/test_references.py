@@ -71,6 +71,7 @@ def test_what_a_list_or_a_range_leaves_out_is_spelled(text: str, references: lis
         "#",
         "",
         "https://example.org/a/b",
+        "https://example.org/a/b/pull/12c-1",
     ],
 )
 def test_what_only_looks_like_a_reference_is_none(text: str) -> None:
