@@ -176,19 +176,18 @@ def find_targets(command: str, here: str, depth: int = 3) -> list[str]:
             named += [*(word.removeprefix("of=") for word in rest), *(piped if "xargs" in rest else ())]
             named += [quoted for word in rest for quoted in re.findall(r"['\"]([^'\"]+)['\"]", word)]
         elif re.fullmatch(_TABLE["copies"], text):  # to what follows the last that is elsewhere, or to the last of all
-            plain = [word for word in rest if word[:1] != "-"]
+            plain = [word for word in rest if word[:1] != "-"] + re.findall(_TABLE["into"], text)
             far = [at for at, word in enumerate(plain) if re.match(r"[\w.-]+:", word)]
             goals, sources = plain[far[-1] + 1 :] if far else plain[-1:], [plain[at] for at in far] or plain[1:-1]
+            sources += [one.rpartition(":")[2] for one in sources if ":" in one]  # host:app.db is app.db here
             is_into = not re.search(_TABLE["mirrors"], text)
             folders = [goal for goal in goals if is_into and os.path.isdir(os.path.join(place, goal))]
             named += [os.path.join(goal, os.path.basename(one)) for goal in folders for one in sources]
             named += [goal for goal in goals if goal not in folders]
         elif re.fullmatch(_TABLE["unpacks"], text):  # of what it names it only reads the archive
-            archive = re.match(_TABLE["archives"], text)
+            archive = re.findall(_TABLE["archives"], text)[:1]
             words = [word for before, word in pairwise(rest) if not re.fullmatch("-?[A-Za-z]*[fo]|unzip", before)]
-            named += [
-                re.sub(r"\A(-[oCD]|--[a-z]+=)(?=.)", "", word) for word in words if not archive or word != archive[1]
-            ]
+            named += [re.sub(r"\A(-[oCD]|--[a-z]+=)(?=.)", "", word) for word in words if word not in archive]
         elif re.fullmatch(_TABLE["downloads"], text):
             files = ["".join(found) for found in re.findall(_TABLE["download_files"], text)]
             named += [

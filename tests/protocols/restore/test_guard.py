@@ -666,7 +666,8 @@ def test_auto_makes_the_point_that_is_missing(work: GitRepo) -> None:
      "scp host:x/d data/d", "scp -r host:x/d data", "7z x x.7z -odata", "7za e x.7z data/d", "unrar x x.rar data/d",
      "cpio -idmv data/d < x", "cpio -i -D data < x", "cat x | sudo cpio --extract --directory=data",
      "pax -r data/d < x", "tar xf x --directory=data", "tar xf x -Cdata", "docker cp c:/x/d data",
-     "docker cp c:/x data/d",
+     "docker cp c:/x data/d", "docker cp c:d data", "scp -P 22 host:d data/", "kubectl cp n/pod:d data",
+     "cp -t data src/d", "mv -ft data src/d", "install --target-directory=data -m 644 src/d",
      "kubectl -n x cp pod:/x/d data/d", "sudo podman cp c:/d data", "aws s3 cp s3://b/d data",
      "aws s3 sync s3://b data", "aws --profile=x s3 cp s3://b data --recursive", "gsutil -m cp gs://b/d data/d",
      "gsutil -m rsync -r gs://b data",
@@ -700,7 +701,8 @@ def test_a_command_that_deletes_what_git_ignores_needs_a_point_that_holds_it(wor
      "7z a x.7z data", "ls data | cpio -o > x", "docker cp data/d c:/x", "aws s3 cp data/d s3://b/x",
      "aws s3 sync data s3://b", "gsutil cp data/d gs://b/", "rclone copy data r:b", "scp data/d host:x",
      "curl -d @data/d https://e/x", "curl https://e/x/d", "wget -O new https://e/d", "aws s3 cp s3://b/x .",
-     "docker cp c:/new .", "docker ps", "cp -r new .", "cp -R src new", "scp -r host:new .", "rsync -a new ."],
+     "docker cp c:/new .", "docker ps", "cp -r new .", "cp -R src new", "scp -r host:new .", "rsync -a new .",
+     "cp -pt src data/d", "cp --target-directory=src new", "rsync -rt data/d new", "scp host:new src/"],
 )  # fmt: skip
 def test_other_commands_need_only_a_point_of_the_workspace(work: GitRepo, command: str) -> None:
     work.write(".gitignore", "data/\n__pycache__/\nnode_modules/\nbuild/\n*.log\n")
