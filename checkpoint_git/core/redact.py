@@ -10,9 +10,9 @@ _KEY_BLOCK = re.compile(
 )
 # "://", also as a JSON pointer and JSON in a text, once or twice, spell it
 _SLASHES = r"(?:(?<=://)|(?<=:~1~1)|(?<=:\\/\\/)|(?<=:\\\\/\\\\/))"
-# user:password@ and token@ of an address, also where a message cut it off, or in another address; the host stays
+# user:password@ and token@ of an address, also where a message cut it off, or in another; host and ssh's user stay
 _ADDRESS = re.compile(
-    _SLASHES + r"(?:[^\s/@?#\"'<>]{1,400}@(?!sha\d{3}:[0-9a-f]{16})"
+    _SLASHES + r"(?:(?!git@|(?<=ssh://)[\w.-]{1,32}@)[^\s/@?#\"'<>]{1,400}@(?!sha\d{3}:[0-9a-f]{16})"
     r"|[^\s/@:?#\"'<>\[]{0,100}:(?!\d)[^\s/@?#\"'<>]{1,400}?\.\.\.)"
     r"|(?<=%3[Aa]%2[Ff]%2[Ff])(?:[^\s/@?#\"'<>&%]|%(?!2[Ff]|40)){1,400}%40"
 )

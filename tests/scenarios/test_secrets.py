@@ -42,6 +42,20 @@ def test_no_name_of_a_file_shows_a_token(repo: GitRepo) -> None:
         assert TOKEN not in done.stdout + done.stderr, words
 
 
+def test_checkpoints_with_tokens_in_their_names_are_all_shown(repo: GitRepo) -> None:
+    for name in (TOKEN, TOKEN[:-1] + "3"):
+        repo.write(f".checkpoints/{name}.checkpoint.json", checkpoint_text(skill=name))
+    shown = json.loads(run_here("show", "--public", "--json", cwd=repo.path).stdout)
+    assert list(shown["checkpoints"]) == ["[redacted]", "[redacted] 2"]
+
+
+def test_an_address_of_ssh_stays_whole_in_a_hint_that_repeats_it(repo: GitRepo) -> None:
+    repo.write(PATH, checkpoint_text())
+    text = "clone ssh://git@example.org/x"
+    done = run_here("update", "build", "--status=donee", f"--progress_summary={text}", cwd=repo.path)
+    assert f"'--progress_summary={text}'" in done.stdout + done.stderr
+
+
 def test_a_spelling_with_escapes_hides_no_token(repo: GitRepo) -> None:
     repo.write(PATH, TEXT.replace("ghp_", "\\u0067hp_"))
     for words in ("resume build", "show build --public"):

@@ -40,16 +40,17 @@ def run(args: Namespace, invocation: Invocation) -> Outcome:
         if args.tickets:
             tickets += find_refs([document], None if args.tickets == "all" else args.tickets)
             continue
-        names = [document.skill, document.path]
-        name, path = hide_secrets(names, document.path) if args.public else names
-        contents[name] = document.value
         if args.skill is not None:
             choices = [] if args.public else _list_choices(document, args, invocation)
             merged = _list_merged(place, document, args, invocation)
+        name, path, shown = document.skill, document.path, document.value
         text = (document.text or "").removeprefix(jsontext.BYTE_ORDER_MARK)
         if args.public:
-            contents[name] = hide_secrets(public_view(document.value), text)
+            name, path = hide_secrets([name, path], path)
+            name = f"{name} {len(contents) + 1}" if name in contents else name  # several with a token look alike
+            shown = hide_secrets(public_view(shown), text)
             text = str(hide_secrets(jsonwrite.render(public_view(jsontext.scan_tokens(text))), text))
+        contents[name] = shown
         blocks += [Line(path, "strong")] if args.skill is None else []
         blocks += [Line(line.rstrip("\r"), hang=-1) for line in text.rstrip("\n").split("\n")]
     if args.tickets:
