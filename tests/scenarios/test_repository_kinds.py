@@ -227,7 +227,14 @@ def test_with_reftable_a_linked_work_tree_sees_at_once_what_its_new_head_has(tab
 
 
 @REFTABLE
-def test_with_reftable_a_commit_counts_as_work_of_a_session(table: GitRepo) -> None:
+@pytest.mark.parametrize("is_signed", [False, True])
+def test_with_reftable_a_commit_counts_as_work_of_a_session(table: GitRepo, *, is_signed: bool) -> None:
+    signer = table.path.parent / "signer"
+    signer.write_text("#!/bin/sh\ncat > /dev/null\nprintf '\\n[GNUPG:] SIG_CREATED \\n' >&2\necho x\n")
+    signer.chmod(0o755)
+    table.git("config", "gpg.program", str(signer))
+    table.git("config", "commit.gpgSign", str(is_signed).lower())
+    table.git("config", "log.showSignature", "true")
     start = json.dumps({"session_id": "s", "source": "startup"}).encode()
     assert run_here("session", "start", cwd=table.path, stdin=start).returncode == 0
     later = time.time() + 5
