@@ -118,6 +118,20 @@ def test_a_repository_that_is_moved_keeps_its_checkpoint_and_a_copy_gets_its_own
     assert [ask(GitRepo(tmp_path / name), "load")["fields"]["phase"] for name in "02"] == ["review", "review"]
 
 
+def test_a_clone_of_a_repository_that_was_moved_does_not_hide_its_checkpoint(
+    repo: GitRepo, graph: Path, tmp_path: Path
+) -> None:
+    repo.commit()
+    ask(repo, "save", "--initiative", "shop", "--phase", "build")
+    moved = GitRepo(repo.path.rename(tmp_path / "moved"))
+    moved.git("clone", "-q", str(moved.path), "../clone")
+    clone = GitRepo(tmp_path / "clone")
+    clone.git("config", "checkpoint.memoryFile", str(graph))
+    ask(clone, "save", "--initiative", "blog", "--phase", "draft")
+    assert ask(moved, "load")["fields"]["initiative"] == "shop"
+    assert ask(clone, "load")["fields"]["initiative"] == "blog"
+
+
 @pytest.mark.parametrize("noted", [b"", b"[]", b'{"folder":1,"marks":[1]}', b'{"folder":"/gone","marks":["../x", 7]}'])
 def test_what_a_repository_notes_of_itself_is_read_with_care(repo: GitRepo, graph: Path, noted: bytes) -> None:
     write_cache(str(repo.path / ".git/checkpoint/memory-home"), "memory", json.loads(noted or b"null"))

@@ -61,14 +61,14 @@ def find_name(transport: Transport, home: Home, initiative: str = "") -> str:
     if home.name or not home.marks:
         return home.name or ENTITY
     found = {entity.name: entity for entity in transport.open_nodes([*home.own_names, ENTITY])}
+    there = read_entity(found[ENTITY]).fields if ENTITY in found else {}
+    if there.get(OWNER) in home.marks:
+        return ENTITY  # first: a clone of a repository that was moved may have made one with its name
     if own := next((name for name in home.own_names if name in found), ""):
         return own
     if ENTITY not in found or read_entity(found[ENTITY]).state == "foreign":
         return ENTITY
-    there = read_entity(found[ENTITY]).fields
     if OWNER in there:
-        if there[OWNER] in home.marks:
-            return ENTITY
         # a clone's checkpoint has the name of that one's folder where it was made before there was a remote
         with suppress(GraphError):  # which others' entities may cause: then there is none for now
             of_clone = (one for one in transport.read_graph() if read_entity(one).fields.get(OWNER) in home.marks)
