@@ -61,8 +61,7 @@ def hide_secrets(value: Any, text: str) -> Any:
 
 def hide_in_value(text: str) -> str:
     """A text that a message quotes alone: what it announces as a password is hidden too."""
-    lower = text.lower()
-    if not any(word in lower for word in _ANNOUNCING) and not may_hold_secret(text.encode("utf-8", "replace")):
+    if not any(map(text.lower().__contains__, _ANNOUNCING)) and not may_hold_secret(text.encode("utf-8", "replace")):
         return text
     from checkpoint_git.core.redact import redact  # late: it compiles large patterns
 

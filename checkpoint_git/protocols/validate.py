@@ -52,7 +52,9 @@ def _find_secrets(value: Any, where: str, *, is_skill: bool) -> Iterator[Finding
 
     if isinstance(value, dict | list):
         for key, item in value.items() if isinstance(value, dict) else enumerate(value):
-            yield from _find_secrets(item, jsontext.join_pointer(where, str(key)), is_skill=is_skill)
+            is_key = holds_secret(str(key))
+            is_typed = is_skill and not (is_key or {*str(key)} & {*"./~"})  # a command can name it
+            yield from _find_secrets(key if is_key else item, jsontext.join_pointer(where, str(key)), is_skill=is_typed)
     elif isinstance(value, str) and holds_secret(value):
         words = f"--{where[1:].replace('/', '.')}=[removed]"
         hint = f"checkpoint update {OWN} {quote_word(words)}" if is_skill else "remove it from the file"

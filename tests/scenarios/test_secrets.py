@@ -78,6 +78,15 @@ def test_a_token_is_not_sent(repo: GitRepo) -> None:
     assert TOKEN not in sent
 
 
+def test_a_token_that_is_a_name_is_found_and_no_hint_adds_another_field(repo: GitRepo) -> None:
+    held = {TOKEN: {"x": 1}, "a": {TOKEN: TOKEN}, "b/c": TOKEN, "d.e": [TOKEN], "f g": [TOKEN]}
+    repo.write(PATH, checkpoint_text(skill_state=held))
+    found = json.loads(run_here("validate", "--json", cwd=repo.path).stdout)["findings"]
+    assert [one["code"] for one in found] == ["content/secret"] * 5
+    by_hand = "remove it from the file"
+    assert [one["hint"] for one in found] == [*[by_hand] * 4, "checkpoint update build '--skill_state.f g.0=[removed]'"]
+
+
 # where a finding repeats it: as a value, as a name, and cut off behind 60 characters
 SPOTS: dict[str, dict[str, Any]] = {
     "a value": {"status": f"{TOKEN} or postgres://ada:{LOGIN}@h/x"},
@@ -112,5 +121,5 @@ def test_no_check_repeats_a_password_of_what_it_finds_invalid(repo: GitRepo, ver
     fields = announced if spot == "an announced password" else {"blockers": [password]}
     repo.write(PATH, checkpoint_text(**SPOTS.get(spot, fields)))
     done = run_here(*verb.split(), "--format", form, cwd=repo.path)
-    assert "redacted" in done.stdout
+    assert "redacted" in done.stdout or spot == "a name"
     assert not [secret for secret in (TOKEN, LOGIN) if secret in done.stdout + done.stderr]

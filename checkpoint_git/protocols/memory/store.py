@@ -73,9 +73,8 @@ def find_name(transport: Transport, home: Home, initiative: str = "") -> str:
         with suppress(GraphError):  # which others' entities may cause: then there is none for now
             of_clone = (one for one in transport.read_graph() if read_entity(one).fields.get(OWNER) in home.marks)
             return next((one.name for one in of_clone if one.entity_type == ENTITY_TYPE), home.own_names[0])
-        return home.own_names[0]
     is_other = initiative and initiative.strip() != there.get("initiative", initiative).strip()
-    return home.own_names[0] if is_other else ENTITY
+    return home.own_names[0] if is_other or OWNER in there else ENTITY
 
 
 def load_entity(transport: Transport, name: str) -> Entity | None:
