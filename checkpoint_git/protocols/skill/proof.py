@@ -15,7 +15,6 @@ from checkpoint_git.protocols.skill.next_action import Proof
 from checkpoint_git.protocols.skill.requests import find_resolution, find_shipped, find_uses
 from checkpoint_git.protocols.skill.views import list_requests
 
-_MERGING = (MERGE_RULE, SQUASH_RULE)
 _APART = re.compile(r"Merged (?:in|PR) |Merge pull request #\d+ in |Pull request #")  # they number issues apart
 _MOST_PATHS = 200  # checkpoints whose earlier versions are looked at
 
@@ -65,7 +64,7 @@ def find_closed(merged: Merged) -> list[str]:
         for one, found in merged.items()
         if found.rule == CLOSES_RULE
         or ("#" in one and found.rule == TICKET_RULE)
-        or (re.search(r"#\d\d", one) and found.rule in _MERGING and not _APART.match(found.subject))
+        or (re.search(r"#\d\d", one) and found.rule in (MERGE_RULE, SQUASH_RULE) and not _APART.match(found.subject))
     ]
 
 

@@ -146,7 +146,8 @@ class Head:
             named = [*takewhile(lambda word: word[0].isalnum() and word not in _AFTER_NOUNS, of_it)]
             ends = {*named[-1:], *(named[:1] if self.kind == "review" else ())}  # "#12's cache design" is read to learn
             is_own = self.kind == "land" or (self.kind == "work" and not self._text.is_ticket(self.token))
-            is_own = is_own or (bool(ends) and ends <= terms.NOUNS | terms.PARTS)
+            is_fixed = self.kind == "address" and not ends & terms.NOT_OF_A_TITLE
+            is_own = is_own or (bool(ends) and (is_fixed or ends <= terms.NOUNS | terms.PARTS))
             more = of_it[len(named) :]
             return is_own and (not {*more[:1]} & terms.ANDS or self._joins_a_noun(more)) and not _APART & {*after[2:5]}
         if first in terms.ANDS or first == "/":
