@@ -259,7 +259,7 @@ def find_shipped_actions(facts: SkillFacts) -> Iterator[Finding]:
         from checkpoint_git.protocols.skill.requests import asks_only_to_merge, find_uses
 
         proof = judge_action(passage.text, merged)
-        uses = [one for one in find_uses(passage.text, find_closed(merged)) if one.reference in merged]
+        uses = [one for one in find_uses(passage.text, find_closed(merged, passage.text)) if one.reference in merged]
         role = next((role for role in _USES if any(use.role == role for use in uses)), "")
         if not role:
             continue

@@ -57,20 +57,21 @@ def judge_texts(
     return {text: proof for text in actions if (proof := judge_action(text, merged))}, resolved
 
 
-def find_closed(merged: Merged) -> list[str]:
-    """What to fix, implement or close is done: commits closed it, are about it, or merged it (#9 may count a list)."""
+def find_closed(merged: Merged, text: str) -> list[str]:
+    """What to fix or implement is done: commits closed it, are about it, or merged it (#9 may count a list)."""
+    merges = () if "clos" in text.lower() else (MERGE_RULE, SQUASH_RULE)  # "close #12" asks for no merge
     return [
         one
         for one, found in merged.items()
         if found.rule == CLOSES_RULE
         or ("#" in one and found.rule == TICKET_RULE)
-        or (re.search(r"#\d\d", one) and found.rule in (MERGE_RULE, SQUASH_RULE) and not _APART.match(found.subject))
+        or (found.rule in merges and re.search(r"#\d\d", one) and not _APART.match(found.subject))
     ]
 
 
 def judge_action(text: str, merged: Merged) -> Proof | None:
     """What the history proves of a next action, None for nothing."""
-    shipped = find_shipped(text, merged, closed := find_closed(merged))
+    shipped = find_shipped(text, merged, closed := find_closed(merged, text))
     uses = find_uses(text, closed)
     names = [use.reference for use in uses if use.role != "mentioned" and use.reference in merged]
     if not names:

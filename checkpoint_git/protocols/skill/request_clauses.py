@@ -49,7 +49,7 @@ class Head:
         is_closed = self._text.closed.issuperset(self._text.references([self.token]))
         is_closed = is_closed and self._words[0] in terms.CLOSING and not self._behind
         if is_closed and self._is_light(self._words[1:-1]):
-            self.is_doubtful = is_gated
+            self.is_doubtful = is_gated and not self._text.is_named_pull(self.token)
             return True
         if self.kind == "add":  # "add tests to PR #12"
             is_part = self._between[-1:] == ["to"] and terms.LINKS.isdisjoint(self._between)

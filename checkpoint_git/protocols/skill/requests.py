@@ -257,9 +257,8 @@ class _Reader:
         else:
             is_detail = (self._is_listed or (self._is_begun and self._is_sentence)) and terms.LEFT.isdisjoint(head[-1:])
             is_beyond = goes_beyond(head) or bool(first & terms.AFTERWARDS)
-            self._is_due |= goes_beyond(head) or bool(
-                first & (terms.BUILDS | terms.OUTWARD)
-            )  # built for something else
+            is_for_more = first & (terms.BUILDS | terms.OUTWARD)  # built for something else
+            self._is_due |= goes_beyond(head) or bool(is_for_more)
             self._remains |= not is_detail or is_beyond
 
     def _take_request(self, clause: Clause, head: list[str], detail: list[str], kind: str) -> None:

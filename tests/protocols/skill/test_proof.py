@@ -43,6 +43,17 @@ def test_a_number_that_issues_do_not_share_or_that_may_count_a_list_proves_no_wo
     assert find_proof(f"Merge {reference}", subject, rule, reference)
 
 
+def test_to_close_a_pull_request_is_not_done_by_its_merge() -> None:
+    assert not find_proof("Close PR #64", "Add retries (#64)", SQUASH_RULE)
+    assert not find_proof("Close #64", "Merge pull request #64 from ada/retries", MERGE_RULE)
+    assert find_proof("Close #64", "Add retries", CLOSES_RULE)
+
+
+def test_what_is_done_by_its_name_needs_no_doubt_where_its_number_is_merged() -> None:
+    text = "Finish PR #64 only after its checks pass"
+    assert find_proof(text, "Add retries (#64)", SQUASH_RULE)
+
+
 @pytest.mark.parametrize("text", ["Implement #64 and deploy it", "Start #64, then write the docs", "Reopen #64"])
 def test_what_is_left_beside_it_is_left(text: str) -> None:
     assert not find_proof(text, "Add retries (#64)", SQUASH_RULE)
