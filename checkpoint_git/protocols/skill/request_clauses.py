@@ -167,8 +167,9 @@ class Head:
         """Whether a title follows the reference: "land #12 timeline data model", and not "merge #12 slack the team"."""
         title = self._behind
         begins = bool(title) and title[0][0].isalpha() and title[0] not in terms.ANDS | terms.AFTERWARDS
-        excluded = terms.NOT_OF_A_TITLE - (terms.OF_PARTS if self.kind == "review" else frozenset())
-        return begins and not {*title[1:2]} & terms.ARTICLES and not {*title[:8]} & excluded
+        is_own = self.kind == "work" and self._text.is_named_pull(self.token) and not self._text.is_ticket(self.token)
+        kept = terms.OF_PARTS if self.kind == "review" else terms.WITHIN if is_own else frozenset[str]()
+        return begins and not {*title[1:2]} & terms.ARTICLES and not {*title[:8]} & (terms.NOT_OF_A_TITLE - kept)
 
     @staticmethod
     def _joins_a_noun(after: Words) -> bool:

@@ -16,7 +16,6 @@ Words = Sequence[str]
 MARK = "\x01"
 _FIRST = 0xA000  # the letters of the Yi: no table has one
 BRACKETED = "\x02"  # before references that stood alone in brackets
-_CODE = "codespan"  # in place of a code span
 _PIECE = re.compile(rf"{BRACKETED}|{MARK}.|\d\+(?!\S)|[^\W_](?:[\w'./@-]*\w)?|->|=>|--|[^\w\s]")
 
 

@@ -273,7 +273,7 @@ class _Reader:
         is_for = kind in terms.OF_AIMS and not terms.PURPOSES.isdisjoint(clause.gate[:1])
         is_for = is_for or (clause.gate[:1] == ["so"] and goes_beyond(clause.gate))  # "so we can deploy"
         is_for = is_for or (kind == "review" and {"merge"} < {*clause.gate, "merge"} <= terms.AFTER_THE_MERGE)
-        is_late = kind in terms.TO_SEE and {*clause.gate[:1]} & terms.UPON and goes_beyond(clause.gate)
+        is_late = kind in terms.TO_SEE and {*clause.gate[:1]} & terms.UPON and (is_after or goes_beyond(clause.gate))
         follows = follows or is_before or is_for or bool(is_late)
         self._is_listed = bool(detail) and kind in terms.LISTED
         if kind == "land" or (kind == "ask" and {"merged", "landed"} & {*head[1:]}):  # "get it merged"
