@@ -718,6 +718,8 @@ def test_what_is_said_around_a_merge_is_over_with_it(text: str) -> None:
         "Promote #12 to the next milestone",
         "Fix PR #12's leftovers",
         "Finish PR #12 rollout",
+        "Review PR #12 opened by Ada and port it",
+        "Merge #12. Self-merge is allowed only after QA",
         "Finish ABC-12 docs",
         "Monitor PR #12 when it lands",
         "Fix PR #12's regression",
