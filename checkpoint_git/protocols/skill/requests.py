@@ -46,9 +46,7 @@ _MOST_MENTIONS = 200
 
 
 class Use(NamedTuple):
-    """How a text uses a reference. asked: a merge of it answers a request. waits: something else waits for it. about:
-    the text's heading. mentioned: anything else, and no reason to say anything.
-    """
+    """asked: a merge answers a request. waits: something waits for it. about: the heading. mentioned: all else."""
 
     reference: str
     role: Role
@@ -229,8 +227,9 @@ class _Reader:
                 self._asked += self._text.references(said)  # "held for review: #12"
                 return
             kind = terms.VERBS.get(phrase_at(soften(detail), 0, terms.VERBS), "")
-            is_blocked = kind in ("obtain", "wait") and ":" not in clause.words and not states_something(head, "start")
-            self._remains |= is_blocked and not first & terms.INTRODUCTIONS  # "the parity gate - needs #12 merged"
+            is_blocked = kind == "obtain" or detail[:1] == ["waits"]  # "the parity gate - needs #12 merged"
+            is_open = ":" in clause.words or states_something(head, "start")
+            self._remains |= is_blocked and not (is_open or first & terms.INTRODUCTIONS)
             if names or kind:
                 self._read_clause(clause._replace(words=detail), condition)
                 return
