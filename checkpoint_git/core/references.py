@@ -25,21 +25,21 @@ _URL_NUMBER = (
 )
 _URL_TICKET = r"/(?:browse|issues?|tickets?|story)/(?P<prefix>[A-Za-z][A-Za-z0-9]{1,9})-(?P<number>\d{1,7})(?![\w-])"
 
-# Chinese, Japanese and Korean have no blank between a reference and a word; "_" ends emphasis.
-_SPACELESS = r"\u1100-\u11ff\u2e80-\uffef"
-_NUMBER_END = rf"(?!_*[^\W_{_SPACELESS}]|[.,]\d|-\d)"
+# Letters of languages that part words by blanks: beside others, such as Chinese, a reference begins and ends. Ranges
+# are short, and only words of either case, since long ones take `re` milliseconds. "_" ends emphasis, too.
+_LETTERS = r"0-9A-Za-z\u00aa\u00b5\u00ba\u00c0-\u00d6\u00d8-\u00f6\u00f8-\u058f"
+_NUMBER_END = rf"(?!_*[{_LETTERS}]|[.,]\d|-\d)"
 _NAMED = re.compile(
-    rf"(?<![^\W{_SPACELESS}])(?<![/#!&.-])(?:(?<!\w)(?P<repository>[\w.-]+(?:/[\w.-]+)+))?"
+    rf"(?<![_{_LETTERS}])(?<![/#!&.-])(?:(?<!\w)(?P<repository>[\w.-]+(?:/[\w.-]+)+))?"
     r"(?P<sign>[#!])(?P<number>\d{1,9})(?P<more>(?:/[#!]?\d{1,9})*)" + _NUMBER_END
 )
 _SPOKEN = re.compile(
-    rf"(?<![^\W_{_SPACELESS}])(?<!\w_)(?<![/-])(?P<kind>PR|pull[ -]request|pull(?=/\d)|GH|MR|merge[ -]request)"
-    r"(?:[ -]|(?<=pull)/|[ ]?(?P<sign>[#!])|)(?P<number>\d{1,9})(?P<more>(?:/[#!]\d{1,9})*)" + _NUMBER_END,
-    re.IGNORECASE,
+    rf"(?<![{_LETTERS}])(?<!\w_)(?<![/-])(?P<kind>(?i:PR|pull[ -]request|pull(?=/\d)|GH|MR|merge[ -]request))"
+    r"(?:[ -]|(?<=(?i:pull))/|[ ]?(?P<sign>[#!])|)(?P<number>\d{1,9})(?P<more>(?:/[#!]\d{1,9})*)" + _NUMBER_END
 )
 _TICKET = re.compile(
-    rf"(?<![^\W{_SPACELESS}])(?<![/.#-])(?P<prefix>[A-Z][A-Z0-9]{{1,9}})-(?P<number>\d{{1,7}})"
-    rf"(?P<more>(?:/\d{{1,7}})*)(?![^\W{_SPACELESS}]|-|\.\d)"
+    rf"(?<![_{_LETTERS}])(?<![/.#-])(?P<prefix>[A-Z][A-Z0-9]{{1,9}})-(?P<number>\d{{1,7}})"
+    rf"(?P<more>(?:/\d{{1,7}})*)(?![_{_LETTERS}]|-|\.\d)"
 )
 
 # Spelled like a ticket, yet a standard, a format or a weakness.
