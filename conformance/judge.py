@@ -26,6 +26,9 @@ def data_of(text: Any) -> bytes:
 def judge(vector: Vector, answer: Answer) -> str:
     """What is wrong with the answer, "" for nothing."""
     ((kind, expected),) = vector["expect"].items()
+    if kind == "one_of":
+        faults = [judge({**vector, "expect": lawful}, answer) for lawful in expected]
+        return "" if "" in faults else "; or: ".join(faults)
     if kind == "kept":
         return _judge_kept(vector, answer, expected)
     if kind == "conflict":
@@ -132,11 +135,18 @@ def keep_side(text: str, side: str) -> str:
 
 def swapped(vector: Vector) -> Vector:
     """The same with the sides exchanged, which must not matter."""
-    (kind, expected), *_ = vector["expect"].items()
-    if kind == "conflict":
-        expected = {"ours": expected["theirs"], "theirs": expected["ours"]}
     ours, theirs = vector["theirs"], vector["ours"]
-    return vector | {"id": f"{vector['id']}/swapped", "ours": ours, "theirs": theirs, "expect": {kind: expected}}
+    expect = _swap_expected(vector["expect"])
+    return vector | {"id": f"{vector['id']}/swapped", "ours": ours, "theirs": theirs, "expect": expect}
+
+
+def _swap_expected(expect: dict[str, Any]) -> dict[str, Any]:
+    ((kind, expected),) = expect.items()
+    if kind == "conflict":
+        return {kind: {"ours": expected["theirs"], "theirs": expected["ours"]}}
+    if kind == "one_of":
+        return {kind: [_swap_expected(lawful) for lawful in expected]}
+    return expect
 
 
 def both_ways(vectors: list[Vector]) -> list[Vector]:

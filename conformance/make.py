@@ -246,7 +246,6 @@ def make_order() -> Iterator[Vector]:
             ("AB", "ABXY", "ABX"),
             ("AB", "XYAB", "YAB"),
             ("ABCD", "BACD", "ABXCD"),
-            ("", "AB", "BC"),
             ("", "ABC", "AC"),
             ("M", "AMZ", "MZ"),
             ("ABCD", "BCD", "ABDC"),
@@ -264,6 +263,148 @@ def make_lists(name: str, schema: Value, base: list[str], whole: bool = False) -
         reordered = all(sorted(side) == sorted(base) and side != base for side in (ours, theirs))
         if is_possible(made["expect"]["list"]["before"]) and not (whole and reordered and ours != theirs):
             yield made
+
+
+# sequence: lists whose items have no key
+
+
+def in_list(items: Value) -> Value:
+    return {"list": items}
+
+
+def sequence(
+    name: str, about: str, base: Value, ours: Value, theirs: Value, expect: Value, schema: Value = None
+) -> Vector:
+    return vector(f"sequence/{name}", about, map(in_list, (base, ours, theirs)), expect, schema)
+
+
+def with_items(base: Value, *changes: tuple[int, Value]) -> Value:
+    """Return a list with other values at some indices."""
+    found = list(base)
+    for index, value in changes:
+        found[index] = value
+    return found
+
+
+def either(*lists: Value, ours: Value, theirs: Value) -> Value:
+    """Expect one of several lists, or a conflict whose choices are the sides."""
+    lawful = [clean(in_list(items)) for items in lists]
+    return {"one_of": [*lawful, conflict(in_list(ours), in_list(theirs))]}
+
+
+EXAMPLES: dict[str, Value] = {
+    "arguments": ["-y", "server@1.0.0", "/data", "--port", "8080"],
+    "lines": ["import os\n", "\n", "def run():\n", "    pass\n", "\n"],
+    "steps": [["build", 1], ["test", 1], ["build", 1], ["deploy", 2], ["report", 0]],
+    "cells": [{"kind": kind, "source": [text]} for kind, text in zip("ttctc", "abcde", strict=True)],
+    "numbers": [12.5, 0, 0, 7, 0],
+}
+
+
+def make_sequence() -> Iterator[Vector]:
+    for kind, base in EXAMPLES.items():
+        yield from make_edits(kind, base)
+    yield from make_additions()
+    yield from make_moves()
+    yield from make_tuples()
+
+
+def make_edits(kind: str, base: Value) -> Iterator[Vector]:
+    """Each pair of items, edited or removed by one side each; and the same item, edited by both."""
+    mine: Value
+    yours: Value
+    mine, yours = (1000, 2000) if kind == "numbers" else ("MINE", "YOURS")
+    for one, other in itertools.product(range(len(base)), repeat=2):
+        ours, theirs = with_items(base, (one, mine)), with_items(base, (other, yours))
+        if one == other:
+            about = f"{kind}: item {one}, edited by both"
+            yield sequence(f"{kind}-both-{one}", about, base, ours, theirs, conflict(in_list(ours), in_list(theirs)))
+            continue
+        both = with_items(base, (one, mine), (other, yours))
+        about = f"{kind}: item {one} edited here, item {other} there"
+        yield sequence(f"{kind}-edits-{one}-{other}", about, base, ours, theirs, clean(in_list(both)))
+        if base.count(base[other]) == 1:
+            theirs = base[:other] + base[other + 1 :]
+            both = [item for index, item in enumerate(ours) if index != other]
+            about = f"{kind}: item {one} edited here, item {other} removed there"
+            yield sequence(f"{kind}-removal-{one}-{other}", about, base, ours, theirs, clean(in_list(both)))
+
+
+def make_additions() -> Iterator[Vector]:
+    base = ["A", "B", "C"]
+    for one, other in itertools.product(range(len(base) + 1), repeat=2):
+        ours, theirs = [*base[:one], "X", "Y", *base[one:]], [*base[:other], "M", "N", *base[other:]]
+        about = f"two items added at {one} here, and at {other} there"
+        if one != other:
+            low, high = sorted((one, other))
+            first, second = (["X", "Y"], ["M", "N"]) if one < other else (["M", "N"], ["X", "Y"])
+            both = [*base[:low], *first, *base[low:high], *second, *base[high:]]
+            yield sequence(f"additions-{one}-{other}", about, base, ours, theirs, clean(in_list(both)))
+            continue
+        runs = [[*base[:one], *run, *base[one:]] for run in (["X", "Y", "M", "N"], ["M", "N", "X", "Y"])]
+        expect = either(*runs, ours=ours, theirs=theirs)
+        yield sequence(f"additions-{one}-{other}", about, base, ours, theirs, expect)
+
+    base = ["-e", "A=1"]
+    ours, theirs = [*base, "-e", "B=2"], [*base, "-e", "C=3"]
+    expect = either([*ours, "-e", "C=3"], [*theirs, "-e", "B=2"], ours=ours, theirs=theirs)
+    yield sequence("flags", "a flag that both add, each with a value of its own", base, ours, theirs, expect)
+
+    ours, theirs = ["lint", "build"], ["build", "lint"]
+    expect = either(["lint", "build", "lint"], ours=ours, theirs=theirs)
+    yield sequence("twice", "one text that both add, at two places", ["build"], ours, theirs, expect)
+
+    expect = either(["A", "B", "C"], ["A", "B", "B", "C"], ours=["A", "B"], theirs=["B", "C"])
+    yield sequence("overlap", "additions that share an item", [], ["A", "B"], ["B", "C"], expect)
+
+    expect = clean(in_list(["A", "X", "Y"]))
+    yield sequence("more", "the same addition, and more of it on one side", ["A"], ["A", "X"], ["A", "X", "Y"], expect)
+
+    ours, theirs = ["X", "Y"], ["Z"]
+    expect = conflict(in_list(ours), in_list(theirs))
+    yield sequence("part", "one item that both replaced, by two items and by one", ["A"], ours, theirs, expect)
+
+
+def make_moves() -> Iterator[Vector]:
+    base = ["A", "B", "C", "D"]
+    for place in (0, 1, 3):
+        moved = [item for item in base if item != "C"]
+        moved.insert(place, "C")
+        for edited in base:
+            theirs = [item if item != edited else "NEW" for item in base]
+            both = [item if item != edited else "NEW" for item in moved]
+            about = f"C moved to {place} here, {edited} edited there"
+            name = f"move-{place}-{edited}"
+            yield sequence(name, about, base, moved, theirs, either(both, ours=moved, theirs=theirs))
+    ours, theirs = ["C", "A", "B", "D"], ["A", "B", "D", "C"]
+    expect = conflict(in_list(ours), in_list(theirs))
+    yield sequence("moves", "one item, moved to two places", base, ours, theirs, expect)
+
+
+def make_tuples() -> Iterator[Vector]:
+    by_position = {
+        "strategy": place({"strategy": "tuple"}),
+        "prefix": {"properties": {"list": {"prefixItems": [{}, {}, {}]}}},
+        "length": {"properties": {"list": {"minItems": 3, "maxItems": 3}}},
+    }
+    base = ["A", "A", "B"]
+    for name, schema in by_position.items():
+        ours, theirs = ["A", "B", "B"], ["B", "A", "A"]
+        expect = clean(in_list(["B", "B", "A"]))
+        yield sequence(f"tuple-{name}", "by position, as the schema says", base, ours, theirs, expect, schema)
+        expect = conflict(in_list(["X", "A", "B"]), in_list(["Y", "A", "B"]))
+        versions = (base, ["X", "A", "B"], ["Y", "A", "B"])
+        yield sequence(f"tuple-{name}-both", "one position that both changed", *versions, expect, schema)
+
+    as_sequence = place({"strategy": "sequence"})
+    expect = clean(in_list([1, 5, 2, 3, 4]))
+    about = "numbers in order, as the schema says"
+    yield sequence("numbers-inserted", about, [1, 2, 3], [1, 5, 2, 3], [1, 2, 3, 4], expect, as_sequence)
+
+    unique = {"properties": {"list": {"uniqueItems": True}}}
+    expect = {"list": {"at": "/list", "items": ["A", "X", "Y", "Z"], "before": []}}
+    about = "a set, as the schema says: what both added is there once"
+    yield sequence("set", about, ["A"], ["A", "X", "Y"], ["Z", "X", "A"], expect, unique)
 
 
 # queue, log, values: what a schema can say
@@ -546,6 +687,7 @@ PROFILES: dict[str, tuple[str, Callable[[], Iterator[Vector]]]] = {
     "core": ("objects and single values; no schema", make_core),
     "keyed": ("lists of records that a member tells apart", make_keyed),
     "order": ("lists of values: what stays, and in which order", make_order),
+    "sequence": ("lists whose items have no key: their order counts", make_sequence),
     "choices": ("conflicts: only what conflicts, and every choice is a document", make_choices),
     "format": ("bytes that nobody changed", make_format),
     "text": ("input that is no JSON", make_text),

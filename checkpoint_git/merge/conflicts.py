@@ -7,6 +7,7 @@ from checkpoint_git.core.jsontext import JsonTextError, split_pointer
 from checkpoint_git.core.jsonwrite import BASE, OURS, SIDES, THEIRS, Built, Choice, Entry, value_of
 from checkpoint_git.merge.file import Merged, placed_choices, write_result
 from checkpoint_git.merge.markers import label_of, say_side, split_lines
+from checkpoint_git.merge.sequence import PART
 
 if TYPE_CHECKING:
     from checkpoint_git.core.jsonwrite import Result
@@ -21,7 +22,8 @@ class Held(NamedTuple):
 
 class Conflict(NamedTuple):
     """where: JSON Pointer, its name. places: all that is decided with it (a group has several). sides: what ours, base
-    and theirs hold; of a group an object of its members, as far as the sides disagree on them.
+    and theirs hold; of a group an object of its members, as far as the sides disagree on them; of a part of a list the
+    list of its items.
     """
 
     where: str
@@ -114,9 +116,18 @@ def _describe(choice: Choice, placed: Sequence[tuple[str, Choice]]) -> Conflict:
         for place, member in placed
         if member.group == choice.group and _held(member, OURS) != _held(member, THEIRS)
     ]
+    if choice.group.endswith(PART):
+        ours, base, theirs = (_held_items(placed, choice.group, side) for side in SIDES)
+        return Conflict(choice.where, (choice.where,), (ours, base, theirs))
     ours, base, theirs = (_held_all(disputed, side) for side in SIDES)
     places = dict.fromkeys([choice.where, *(place for place, _ in disputed)])
     return Conflict(choice.where, tuple(places), (ours, base, theirs))
+
+
+def _held_items(placed: Sequence[tuple[str, Choice]], group: str, side: int) -> Held | None:
+    held = [_held(choice, side) for _, choice in placed if choice.group == group]
+    items = [item.value for item in held if item is not None]
+    return Held(items) if items else None
 
 
 def _held_all(members: Sequence[tuple[str, Choice]], side: int) -> Held | None:

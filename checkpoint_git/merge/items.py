@@ -88,6 +88,24 @@ def find_natural_key(lists: "list[list[Node]]", names: "tuple[str, ...]" = NATUR
     return ""
 
 
+def find_stable_key(lists: "list[list[Node]]") -> str:
+    """Return the first member by which every item of every list is known, and which no side seems to have edited: none
+    both lost values of it and gained others. Where base has no list, only a title can be one. "" where there is none.
+    """
+    base, ours, theirs = [[item.value for item in items] for items in lists]
+    first = next((value for value in (*base, *ours, *theirs) if type(value) is dict), None)
+    if first is None:
+        return ""
+    for name in first if base else TITLE_KEYS:
+        if not all(_is_keyed_by(values, name) for values in (base, ours, theirs)):
+            continue
+        known = {value[name] for value in base}
+        sides = [{value[name] for value in side} for side in (ours, theirs)]
+        if not base or all(side >= known or side <= known for side in sides):
+            return str(name)
+    return ""
+
+
 def _is_keyed_by(values: "list[Any]", name: str) -> bool:
     if not all(type(value) is dict and name in value and type(value[name]) not in CONTAINERS for value in values):
         return False
@@ -100,6 +118,7 @@ def merge_order(
     theirs: "Iterable[Any]",
     rank: "Callable[[Any], Any]",
     whole_runs: bool = False,
+    may_choose: bool = True,
 ) -> "tuple[list[Any], list[Any] | None]":
     """One order of all identities in ours and theirs; and theirs' order, where both sides moved items of base, each in
     its own way. What both sides hold are the anchors, in the order of the side that moved them. An item that one side
@@ -132,7 +151,7 @@ def merge_order(
     known = set(survivors)
     moved = [[item for item in side if item in known] for side in (mine, yours)]
     both_moved = moved[0] != moved[1] and survivors not in moved
-    if both_moved and whole_runs:
+    if both_moved and (whole_runs or (not may_choose and _contradict(moved, survivors))):
         return laid_out(mine)[1], laid_out(yours)[1]
     found = [laid_out(anchors) for anchors in (mine, yours)]
     if not both_moved and moved[0] != moved[1]:
@@ -144,6 +163,13 @@ def merge_order(
     if (misplaced or both_moved) and len(order) <= _MOST_COMPARED:
         order = _order_by_pairs(order, (ours_list, theirs_list), survivors) or order
     return order, None
+
+
+def _contradict(moved: "list[list[Any]]", survivors: "list[Any]") -> bool:
+    # whether no order of base's items has the moves of both sides
+    if len(survivors) > _MOST_COMPARED:
+        return True
+    return _order_by_pairs(survivors, (moved[0], moved[1]), survivors) is None
 
 
 def _order_by_pairs(

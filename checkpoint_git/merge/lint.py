@@ -17,7 +17,7 @@ _ONE = ("items", "additionalProperties")
 _MANY = ("properties", "patternProperties", "$defs", "definitions")
 # Where it may hold schemas that the merge never follows, for whether they hold depends on the value.
 _IGNORED = (
-    "anyOf", "oneOf", "allOf", "not", "if", "then", "else", "prefixItems", "contains", "dependentSchemas",
+    "anyOf", "oneOf", "allOf", "not", "if", "then", "else", "contains", "dependentSchemas",
     "dependencies", "propertyNames", "unevaluatedItems", "unevaluatedProperties", "additionalItems",
 )  # fmt: skip
 _LITERAL = re.compile(r"\^[\w\s/:@#%&=!<>,;\"'~`-]*")  # "^" and letters that mean themselves
@@ -80,6 +80,9 @@ def _lint_place(schema: Any, where: str, root: dict[str, Any]) -> Iterator[Findi
 def _children(schema: dict[str, Any], where: str) -> Iterator[tuple[Any, str]]:
     for name in _ONE:
         yield schema.get(name), join_pointer(where, name)
+    first = schema.get("prefixItems")
+    for index, below in enumerate(first if isinstance(first, list) else []):
+        yield below, join_pointer(join_pointer(where, "prefixItems"), index)
     for name in _MANY:
         named = schema.get(name)
         if isinstance(named, dict):

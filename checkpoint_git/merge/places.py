@@ -5,14 +5,24 @@ from checkpoint_git.core.jsontext import CONTAINERS, Node, join_pointer
 from checkpoint_git.core.jsonwrite import Built, Choice, Entry, Fresh, shared_ends
 from checkpoint_git.merge.items import (
     NATURAL_KEYS,
-    TITLE_KEYS,
     canonical_rank,
     find_natural_key,
     find_repeated,
+    find_stable_key,
     identify,
     merge_order,
 )
-from checkpoint_git.merge.strategy import KEYED, KEYWORD, LEAF_STRATEGIES, NONE, Strategies, find_groups, key_names
+from checkpoint_git.merge.strategy import (
+    KEYED,
+    KEYWORD,
+    LEAF_STRATEGIES,
+    NONE,
+    ORDERED,
+    Strategies,
+    find_groups,
+    key_names,
+    list_strategy,
+)
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -259,36 +269,113 @@ def _merge_list(
     context: MergeContext, schema: "Schema", where: str, base: "Node | None", ours: Node, theirs: Node
 ) -> "Result":
     rule = schema.get(KEYWORD) or NONE
+    strategy = list_strategy(schema)
     whole = [items_of(side) for side in (base, ours, theirs)]
+    if strategy in ORDERED:
+        return _merge_ordered(context, schema, where, base, ours, theirs)
     names = find_names(rule, whole)
+    if names is None and strategy == "set" and not _hold_containers(whole):
+        names = ()
     if names is None:
-        return Choice(where, ours, base, theirs)
-    head, tail = shared_ends([[item.value for item in items] for items in whole])  # nothing to merge in those
+        return _merge_ordered(context, schema, where, base, ours, theirs)
+
+    # nothing is to be merged in what all begin and end with
+    head, tail = shared_ends([[item.value for item in items] for items in whole])
     parts = [items[head : len(items) - tail] for items in whole]
     repeated = find_repeated(parts, names)
     old, left, right = [identify(items, names, repeated) for items in parts]
+    if "strategy" not in rule and not (left.keys() >= old.keys() and right.keys() >= old.keys()):
+        from checkpoint_git.merge.sequence import follow_renames  # many merges never come here
+
+        found = [follow_renames(old, side, other, names[0]) for side, other in ((left, right), (right, left))]
+        left, right = found
+    return _merge_identified(context, schema, where, (base, ours, theirs), (old, left, right), head, tail)
+
+
+def _hold_containers(lists: "list[list[Node]]") -> bool:
+    return any(type(item.value) in CONTAINERS for items in lists for item in items)
+
+
+def _merge_ordered(
+    context: MergeContext, schema: "Schema", where: str, base: "Node | None", ours: Node, theirs: Node
+) -> "Result":
+    # a list whose items have no key: their order counts
+    from checkpoint_git.merge import sequence  # many merges never come here
+
+    whole = [items_of(side) for side in (base, ours, theirs)]
+    strategy = list_strategy(schema)
+
+    def merge_item(number: int, was: "Node | None", mine: "Node | None", yours: "Node | None") -> "Result | None":
+        place = context.strategies.item_at(schema, number)
+        return merge_place(context, place, f"{where}/{number}", was, mine, yours)
+
+    if sequence.is_tuple(strategy, whole):
+        return _assemble(ours, sequence.merge_by_position(merge_item, *whole), theirs)
+    if base is None or strategy == "tuple":
+        return Choice(where, ours, base, theirs)
+
+    head, tail = shared_ends([[item.value for item in items] for items in whole])
+    old, left, right = [items[head : len(items) - tail] for items in whole]
+    mine = sequence.Version(old, left)
+    yours = sequence.Version(old, right)
+    is_moved = bool(mine.moved or yours.moved)
+    if is_moved and not sequence.have_repeated(whole):
+        if sequence.may_mix_up(mine, yours):
+            return Choice(where, ours, base, theirs)
+        identified = sequence.identify_by_alignment(old, mine, yours)
+        return _merge_identified(context, schema, where, (base, ours, theirs), identified, head, tail)
+    if is_moved and sequence.moved_apart(mine, yours):
+        return Choice(where, ours, base, theirs)
+
+    entries = sequence.SequenceMerge(where, head, old, mine, yours, merge_item).merge()
+    own = [Entry(None, item, item) for item in whole[1]]
+    return _assemble(ours, [*own[:head], *entries, *own[len(own) - tail :]], theirs)
+
+
+# versions: the lists of base, ours and theirs. identified: what is between the first `head` items and the last `tail`,
+# which are the same in all of them.
+def _merge_identified(
+    context: MergeContext,
+    schema: "Schema",
+    where: str,
+    versions: "tuple[Node | None, Node, Node]",
+    identified: "tuple[Items, Items, Items]",
+    head: int,
+    tail: int,
+) -> "Result":
+    rule = schema.get(KEYWORD) or NONE
+    base, ours, theirs = versions
+    old, left, right = identified
     kept = {identity for identity in old if _stays(identity, old, left, right)}
     sides = [[identity for identity in side if identity not in old or identity in kept] for side in (left, right)]
-    rank = _ranking(rule, left, right)
-    is_queue = rule.get("strategy") == "queue"
     survivors = [identity for identity in old if identity in kept]
-    order, other = merge_order(survivors, sides[0], sides[1], rank, whole_runs=is_queue)
+    order, other = merge_order(
+        survivors,
+        sides[0],
+        sides[1],
+        _ranking(rule, left, right),
+        whole_runs=rule.get("strategy") == "queue",
+        may_choose="strategy" in rule,
+    )
     place = context.strategies.items(schema)
     merged: dict[Identity, Result | None] = {}
     for number, identity in enumerate(order, head):
-        at, was, mine, yours = f"{where}/{number}", old.get(identity), left.get(identity), right.get(identity)
+        pointer = f"{where}/{number}"
+        was, mine, yours = old.get(identity), left.get(identity), right.get(identity)
         if was is not None or (mine is not None and yours is not None and "added" in rule):
-            merged[identity] = merge_place(context, place, at, was, mine, yours)
+            merged[identity] = merge_place(context, place, pointer, was, mine, yours)
         elif mine is not None and yours is not None and not is_same(mine, yours):
-            merged[identity] = Choice(at, mine, None, yours)
+            merged[identity] = Choice(pointer, mine, None, yours)
         else:
             merged[identity] = mine or yours
-    own = [Entry(None, item, item) for item in whole[1]]
+
+    own = [Entry(None, item, item) for item in items_of(ours)]
+    longest = max(len(own), len(items_of(theirs)))
 
     def assembled(identities: "list[Identity]") -> "Result":
         middle = [Entry(None, merged[identity], left.get(identity) or right.get(identity)) for identity in identities]
         entries = [*own[:head], *middle, *own[len(own) - tail :]]
-        most = max(len(whole[1]), len(whole[2]), int(rule["limit"])) if "limit" in rule else len(entries)
+        most = max(longest, int(rule["limit"])) if "limit" in rule else len(entries)
         if len(entries) > most:
             is_new = [*[False] * head, *(identity not in old for identity in identities), *[False] * tail]
             _cut_oldest(entries, is_new, rule.get("sort", "")[1:], most)
@@ -320,24 +407,11 @@ def merge_single_records(rule: "Schema", base: "Node | None", ours: Node, theirs
 
 
 def find_names(rule: "Schema", lists: "list[list[Node]]") -> "tuple[str, ...] | None":
-    """The members that identify an item of base, ours and theirs; () for whole items, None for the list as a whole."""
+    """The members that identify an item of base, ours and theirs; () for whole items, None where none do."""
     if rule.get("strategy") in KEYED:
         return key_names(rule)
-    natural = find_natural_key(lists)
-    if natural:
-        return (natural,)
-    if all(type(item.value) not in CONTAINERS for items in lists for item in items):
-        return ()
-    titled = find_natural_key(lists, TITLE_KEYS)
-    candidates: tuple[tuple[str, ...], ...] = ((), (titled,)) if titled else ((),)
-    return next((names for names in candidates if not _may_edit_one_twice(lists, names)), None)
-
-
-def _may_edit_one_twice(lists: "list[list[Node]]", names: "tuple[str, ...]") -> bool:
-    # items known by these cannot stand for themselves where both sides may have edited one, each in its own way
-    old, left, right = [identify(items, names) for items in lists]
-    edited_by_both = any(identity not in left and identity not in right for identity in old)
-    return edited_by_both and any(identity not in old for side in (left, right) for identity in side)
+    natural = find_natural_key(lists) or find_stable_key(lists)
+    return (natural,) if natural else None
 
 
 def _stays(identity: "Identity", old: "Items", left: "Items", right: "Items") -> bool:

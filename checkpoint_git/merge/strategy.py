@@ -11,7 +11,9 @@ if TYPE_CHECKING:
 
 Schema = dict[str, "Any"]
 KEYED = ("set", "log", "rows", "queue")  # lists whose items are known by a key
-STRATEGIES = ("atomic", "object", "max-time", "min-time", "max", "max-number", "newest", "sum", *KEYED, "group")
+ORDERED = ("sequence", "tuple")  # lists whose items are known by where they are
+VALUES = ("max-time", "min-time", "max", "max-number", "newest", "sum")
+STRATEGIES = ("atomic", "object", *VALUES, *KEYED, *ORDERED, "group")
 
 KEYWORD = "x-merge"
 REQUIRE = "x-merge-require"
@@ -50,12 +52,31 @@ class Strategies:
         items = schema.get("items")
         return self.resolve(items) if type(items) is dict else NONE
 
+    def item_at(self, schema: "Schema", index: int) -> "Schema":
+        """Return what holds for the item at an index of a list that has a schema for each of the first."""
+        first = schema.get("prefixItems")
+        if type(first) is list and index < len(first):
+            return self.resolve(first[index]) if type(first[index]) is dict else NONE
+        return self.items(schema)
+
 
 # The keyword is on the subschema that also validates the place. The schema came with this package or was named by the
 # clone's owner; it is never a file of a branch being merged, because a branch could then change how it is merged.
 def merge_rule(schema: "Schema") -> "Schema":
     """{"strategy": ..., ...}; {} where the structural default holds."""
     return schema.get(KEYWORD) or NONE
+
+
+def list_strategy(schema: "Schema") -> str:
+    """Return how a list merges by its schema: by what `x-merge` says, else by keywords that say what the list is. ""
+    where its items have to tell.
+    """
+    named = merge_rule(schema).get("strategy")
+    if named:
+        return str(named)
+    if schema.get("prefixItems") or ("maxItems" in schema and schema["maxItems"] == schema.get("minItems")):
+        return "tuple"
+    return "set" if schema.get("uniqueItems") is True else ""
 
 
 def key_names(rule: "Schema") -> "tuple[str, ...]":

@@ -224,12 +224,12 @@ WITHOUT_IDS = [
     ({"status": "done"}, {"steps": ["look", "run"]}, {"status": "done", "steps": ["look", "run"]}),
     ({"status": "done"}, {"status": "skipped"}, None),
     ({"content": "write it"}, {"content": "write all"}, None),
-    ({"content": "write it"}, {"status": "done"}, None),
+    ({"content": "write it"}, {"status": "done"}, {"content": "write it", "status": "done"}),
 ]
 
 
 @pytest.mark.parametrize(("ours", "theirs", "expected"), WITHOUT_IDS)
-def test_tasks_without_ids_merge_by_what_they_are_called(ours: Any, theirs: Any, expected: Any) -> None:
+def test_tasks_without_ids_merge_by_what_they_are(ours: Any, theirs: Any, expected: Any) -> None:
     sides = [
         json.dumps({"tasks": [{**TASKS[0], **change}, TASKS[1], {**TASKS[0], "content": name}]}, indent=1)
         for change, name in ((ours, "from here"), (theirs, "from there"))

@@ -1,0 +1,141 @@
+"""Lists whose items have no key, in documents without a schema: every row holds with the sides swapped, too."""
+
+import json
+from typing import Any
+
+from checkpoint_git.merge.conflicts import list_conflicts
+from checkpoint_git.merge.file import Merged
+from tests.support.merging import merge_texts
+
+PORT = ["serve", "--port", "8080"]
+CELLS = [{"kind": "code", "source": [text]} for text in "abc"]
+
+# what it is about, base, ours, theirs; the merged list, or the places of the conflicts
+ROWS: list[tuple[str, Any, Any, Any, Any]] = [
+    ("a port that both changed", PORT, [*PORT[:2], "9090"], [*PORT[:2], "7070"], {"/list/2"}),
+    ("neighbours", ["-y", "a@1", "/data"], ["-y", "a@2", "/data"], ["-y", "a@1", "/home"], ["-y", "a@2", "/home"]),
+    ("equal numbers", [0, 0, 0], [5, 0, 0], [0, 5, 0], [5, 5, 0]),
+    ("a size", [800, 600], [1024, 600], [1280, 600], {"/list/0"}),
+    ("one more number", [255, 128, 0], [255, 128, 0, 64], [255, 64, 0], [255, 64, 0, 64]),
+    ("flags with values", ["-e", "A"], ["-e", "A", "-e", "B"], ["-e", "A", "-e", "C"], {"/list/2"}),
+    ("additions at one place", ["a"], ["a", "y", "z"], ["a", "b"], ["a", "b", "y", "z"]),
+    ("one text at two places", ["b"], ["l", "b"], ["b", "l"], ["l", "b", "l"]),
+    ("an addition, and more of it", ["a"], ["a", "x"], ["a", "x", "y"], ["a", "x", "y"]),
+    ("removed here, edited there", ["a", "b", "c"], ["a", "c"], ["a", "B", "c"], {"/list/1"}),
+    ("removed here, the next edited there", ["a", "b", "c"], ["b", "c"], ["a", "B", "c"], ["B", "c"]),
+    ("added inside what the other removed", ["a", "b", "c"], ["c"], ["a", "x", "b", "c"], {"/list/0"}),
+    ("replaced by two here, by one there", ["a"], ["x", "y"], ["z"], {"/list/0"}),
+    ("moved here, edited there", ["a", "b", "c"], ["c", "a", "b"], ["a", "b", "C"], ["C", "a", "b"]),
+    ("moved to two places", ["a", "b", "c", "d"], ["c", "a", "b", "d"], ["a", "b", "d", "c"], {"/list"}),
+    ("moves of two items", ["a", "b", "c", "d"], ["b", "a", "c", "d"], ["a", "b", "d", "c"], ["b", "a", "d", "c"]),
+    ("two cells", CELLS, [{**CELLS[0], "run": 1}, *CELLS[1:]], [*CELLS[1:]], {"/list/0"}),
+    (
+        "a cell before an edited one",
+        CELLS,
+        [{"kind": "text", "source": ["new"]}, *CELLS],
+        [{**CELLS[0], "run": 1}, *CELLS[1:]],
+        [{"kind": "text", "source": ["new"]}, {**CELLS[0], "run": 1}, *CELLS[1:]],
+    ),
+    (
+        "two lines of one cell",
+        CELLS,
+        [{**CELLS[0], "source": ["A"]}, *CELLS[1:]],
+        [{**CELLS[0], "run": 1}, *CELLS[1:]],
+        [{"kind": "code", "source": ["A"], "run": 1}, *CELLS[1:]],
+    ),
+    ("a list that both began", None, ["--port", "1"], ["--port", "2"], {"/list"}),
+    ("coordinates that both began", None, [10, 20], [10, 21], {"/list"}),
+]
+
+
+def merged(base: Any, ours: Any, theirs: Any, schema: Any = None) -> Merged:
+    texts = [json.dumps({} if items is None else {"list": items}, indent=2) for items in (base, ours, theirs)]
+    return merge_texts(texts[0], texts[1], texts[2], schema)
+
+
+def test_a_list_without_keys_is_merged_by_what_each_side_touched() -> None:
+    wrong = []
+    for about, base, ours, theirs, expected in ROWS:
+        for sides in ((ours, theirs), (theirs, ours)):
+            result = merged(base, *sides)
+            found: Any = {conflict.where for conflict in list_conflicts(result)}
+            if not found:
+                found = json.loads(result.text)["list"]
+            if found != expected:
+                wrong.append((about, sides, found))
+    assert wrong == []
+
+
+def test_taking_one_side_of_a_part_takes_all_of_its_items() -> None:
+    result = merged(["a", "b"], ["x", "y", "z", "b"], ["q", "b"])
+    (conflict,) = list_conflicts(result)
+    assert conflict.sides[0] is not None
+    assert conflict.sides[2] is not None
+    assert (conflict.sides[0].value, conflict.sides[2].value) == (["x", "y", "z"], ["q"])
+
+
+# the name of the member that tells records apart, base, ours, theirs, merged
+TASK = {"taskId": 4, "title": "plan", "score": 3}
+OTHER = {"taskId": 5, "title": "build", "score": 3}
+PLUGIN = {"name": "lint", "version": 1, "source": "./lint"}
+RECORDS: list[tuple[str, Any, Any, Any, Any]] = [
+    (
+        "any member that is there once",
+        [TASK, OTHER],
+        [{**TASK, "score": 8}, OTHER],
+        [{**TASK, "title": "plan it"}, OTHER, {"taskId": 6, "title": "ship", "score": 1}],
+        [{"taskId": 4, "title": "plan it", "score": 8}, OTHER, {"taskId": 6, "title": "ship", "score": 1}],
+    ),
+    (
+        "renamed here, edited there",
+        [PLUGIN],
+        [{**PLUGIN, "name": "lint-2"}],
+        [{**PLUGIN, "version": 2}],
+        [{"name": "lint-2", "version": 2, "source": "./lint"}],
+    ),
+    (
+        "replaced here, edited there",
+        [PLUGIN],
+        [{"name": "format", "version": 7, "source": "./format"}],
+        [{**PLUGIN, "version": 2}],
+        {"/list/1"},
+    ),
+    (
+        "one title, begun on both sides",
+        None,
+        [{"title": "Write docs", "done": False}],
+        [{"title": "Write docs", "done": True}, {"title": "Ship", "done": False}],
+        {"/list/0"},
+    ),
+]
+
+
+def test_records_are_known_by_a_member_that_no_side_edits() -> None:
+    wrong = []
+    for about, base, ours, theirs, expected in RECORDS:
+        for sides in ((ours, theirs), (theirs, ours)):
+            result = merged(base, *sides)
+            found: Any = {conflict.where for conflict in list_conflicts(result)}
+            if not found:
+                found = json.loads(result.text)["list"]
+            if found != expected:
+                wrong.append((about, sides, found))
+    assert wrong == []
+
+
+def test_a_schema_says_whether_a_list_is_read_by_position_in_order_or_as_a_set() -> None:
+    def read(schema: dict[str, Any], base: Any, ours: Any, theirs: Any) -> Any:
+        result = merged(base, ours, theirs, {"properties": {"list": schema}})
+        return None if result.conflicts else json.loads(result.text)["list"]
+
+    as_tuple = (["A", "A", "B"], ["A", "B", "B"], ["B", "A", "A"])
+    assert read({"x-merge": {"strategy": "tuple"}}, *as_tuple) == ["B", "B", "A"]
+    assert read({"prefixItems": [{}, {}, {}]}, *as_tuple) == ["B", "B", "A"]
+    assert read({"minItems": 3, "maxItems": 3}, *as_tuple) == ["B", "B", "A"]
+    assert read({"x-merge": {"strategy": "tuple"}}, ["A"], ["A", "B"], ["C"]) is None
+    sums = {"prefixItems": [{}, {"x-merge": {"strategy": "sum"}}]}
+    assert read(sums, ["a", 1], ["a", 3], ["a", 2]) == ["a", 4]
+
+    assert read({"x-merge": {"strategy": "sequence"}}, [1, 2], [5, 2], [1, 5]) == [5, 5]
+    assert read({"x-merge": {"strategy": "sequence"}}, [1, 2], [0, 1, 2], [1, 2, 3]) == [0, 1, 2, 3]
+    assert read({"uniqueItems": True}, ["A"], ["A", "X"], ["X", "A"]) in (["A", "X"], ["X", "A"])
