@@ -190,11 +190,10 @@ def make_conflict(root: Path) -> None:
     subprocess.run(["git", "merge", "-q", "side"], cwd=repo, capture_output=True, check=False)
 
 
-def make_memory(root: Path) -> None:
+def make_broken_graph(root: Path) -> None:
     make_project(root)
     others = {"type": "entity", "name": "else", "entityType": "person", "observations": ["x"]}
-    (root / "graph.jsonl").write_text(json.dumps(others) + "\n")
-    git(root / "repo", "config", "checkpoint.memoryCommand", "false")
+    (root / "graph.jsonl").write_text(json.dumps(others) + '\n{"type":"entity","na')
     git(root / "repo", "config", "checkpoint.memoryFile", str(root / "graph.jsonl"))
 
 
@@ -295,12 +294,6 @@ def make_expired_point(root: Path) -> None:
     time.sleep(1.1)
 
 
-def make_remembered(root: Path) -> None:
-    make_memory(root)
-    run_self(root / "repo", *_SAVE)
-    put(root / "repo", "WORKFLOW-STATUS.yaml", "active:\n  initiative: other\n  milestone: M2\n")
-
-
 def make_driver_files(root: Path) -> None:
     make_set_up(root)
     for name, changes in (("O", {}), ("A", {"step": "ours"}), ("B", {"project": "theirs"})):
@@ -323,8 +316,7 @@ _RECORD = ("pipeline", "write", "--base", "@ROOT@/repo/records", "--ticket-id", 
 _PAYLOAD = json.dumps({"iteration_count": 2, "issue_fingerprints": ["foo:12"], "last_clean_sha": "a1b2c3d"})
 _WRITE: Words = (*_RECORD, "--phase", "local_review", "--payload", _PAYLOAD, "--timestamp", "2026-03-02T09:30:00Z")
 _WRITE = (*_WRITE, "--repo-commit-map", '{"web": "a1b2c3d"}', "--artifact-paths", '["src/foo.py"]')
-_SAVE: Words = ("memory", "save", "--offline", "--initiative", "login", "--milestone", "M1", "--phase", "design")
-_SAVE = (*_SAVE, "--next-action", "Write", "--last-action", "Read")
+_REPAIR: Words = ("memory", "doctor", "--fix", "--yes")
 _NOTE = (("note", "build", "And then"),)
 _START = ("workflow", "start", "login")
 # phase.json says first that a write is under way (interruption_safe), and last that it is over
@@ -338,12 +330,9 @@ _STATE_POINT: Words = ("restore-point", "create", "--state", "run=state.json", "
 _DATABASE: Words = ("restore-point", "create", "--database", "sqlite:///data.db", "--reason", "before")
 _POINT_OF_DOCS: Words = ("restore-point", "create", "docs")
 _EXPIRED: Words = ("restore-point", "gc", "--expired")
-_MEMORY: Words = ("memory", "--offline")
-_LOAD: Words = (*_MEMORY, "load", "--to-skill", "build")
 _TURN = (("point", "s end of a turn"),)
 _FRESH: Words = ("workflow", "resume", "--fresh")
-_COPIES = ("./graph.jsonl", "repo/.git/checkpoint/backups/")  # each run keeps a copy of what it clears
-_ARCHIVE: Words = (*_MEMORY, "archive", "--yes")
+_COPIES = ("./graph.jsonl.broken-",)  # each repair keeps a copy
 _SAVED: Words = ("workflow", "save", "--note", "after")
 _AGENTS: Words = ("init", "--agent", "claude,codex,gemini,cursor,generic", "--agent-guard", "--ci", "gitlab")
 _PATTERNS: Words = ("init", "data/*.json", "--schema", "schema.json")
@@ -399,7 +388,7 @@ VERBS = (
         uses_git=True,
         loose=_LOG,
     ),
-    Verb("memory save", _SAVE, make_memory, (_SAVE,)),
+    Verb("memory doctor fix", _REPAIR, make_broken_graph, (_REPAIR,), loose=_COPIES),
     Verb("resolve", ("resolve", "--take", "theirs"), make_conflict, (("resolve", "--take", "theirs"),), uses_git=True),
     Verb("doctor fix", ("doctor", "--fix"), make_moved_file, (("doctor", "--fix"),), codes=(0, 1)),
     Verb("report", ("report",), make_project, (("report",),), codes=(0, 1)),
@@ -441,12 +430,6 @@ VERBS = (
         loose=_LOG,
         uses_git=True,
     ),
-    Verb("memory update", (*_MEMORY, "update", "phase=build"), make_remembered, ((*_MEMORY, "update", "phase=build"),)),
-    Verb("memory sync", (*_MEMORY, "sync", "--yes"), make_remembered, ((*_MEMORY, "sync", "--yes"),)),
-    Verb("memory clear", (*_MEMORY, "clear", "--yes"), make_remembered, ((*_MEMORY, "clear", "--yes"),)),
-    # it saves, and then clears: in between the graph is neither as before nor as after
-    Verb("memory archive", _ARCHIVE, make_remembered, (_ARCHIVE,), codes=(0, 2), loose=_COPIES),
-    Verb("memory load", _LOAD, make_remembered, (_LOAD,)),
     *(
         Verb(f"workflow task {words[0]}", ("workflow", "task", *words), make_tasks(*tasks), (_SAVED,), loose=_STATE)
         for words, tasks in (

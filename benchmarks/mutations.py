@@ -38,8 +38,8 @@ from checkpoint_git.git.history.claims import Commit, find_claims
 from checkpoint_git.git.history.database import Database, Line
 from checkpoint_git.merge.file import merge_file
 from checkpoint_git.protocols.contract import open_room
+from checkpoint_git.protocols.memory.graph_file import _read_line, plan_repair
 from checkpoint_git.protocols.memory.transports import entity_json, read_entities
-from checkpoint_git.protocols.memory.transports.jsonl import _read_line, plan_repair
 from checkpoint_git.protocols.merge_schema import load_merge_schema
 from checkpoint_git.protocols.restore import audit, guard, store
 from checkpoint_git.protocols.validate import check_document

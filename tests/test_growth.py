@@ -13,7 +13,7 @@ import pytest
 from checkpoint_git.core import jsonplace, redact, untrusted_text
 from checkpoint_git.git.history import claims
 from checkpoint_git.merge.file import merge_file
-from checkpoint_git.protocols.memory.transports.jsonl import GraphLine, _read_line, plan_repair
+from checkpoint_git.protocols.memory.graph_file import GraphLine, _read_line, plan_repair
 from checkpoint_git.protocols.merge_schema import load_merge_schema
 from checkpoint_git.protocols.restore import shell_command
 from checkpoint_git.protocols.skill import document_summary, generated_files, request_text, views

@@ -4,6 +4,7 @@ import os
 import subprocess
 from collections.abc import Iterator
 from contextlib import suppress
+from typing import NamedTuple
 
 from checkpoint_git.core.outcome import SESSIONS
 
@@ -33,6 +34,42 @@ def is_session_running(session: str) -> bool:
 def _is_of(number: str, session: str) -> bool:
     with open(f"{_PROC}/{number}/environ", "rb") as stream:
         return not {os.fsencode(f"{name}={session}") for name in SESSIONS}.isdisjoint(stream.read().split(b"\0"))
+
+
+class Command(NamedTuple):
+    """A process of this user. env: {} where it cannot be read."""
+
+    number: int
+    words: list[str]
+    env: dict[str, str]
+
+
+def read_own_commands() -> list[Command]:
+    """Return what this user's processes were started with; [] where neither /proc nor ps shows it."""
+    if os.path.isdir(_PROC):
+        numbers = [name for name in os.listdir(_PROC) if name.isdecimal()]
+        return [command for number in numbers if (command := _read_command(number)) is not None]
+
+    words = ["ps", "-u", str(os.getuid()), "-o", "pid=", "-o", "args="]
+    try:
+        printed = subprocess.run(words, capture_output=True, text=True, errors="replace", check=False).stdout
+    except OSError:
+        return []
+    rows = [line.split() for line in printed.splitlines()]
+    return [Command(int(row[0]), row[1:], {}) for row in rows if row and row[0].isdecimal()]
+
+
+def _read_command(number: str) -> Command | None:
+    try:
+        # In this order: a process that is just being started has both at once, or neither
+        with open(f"{_PROC}/{number}/cmdline", "rb") as stream:
+            words = os.fsdecode(stream.read()).rstrip("\0").split("\0")
+        with open(f"{_PROC}/{number}/environ", "rb") as stream:  # another user's is not shown
+            environ = os.fsdecode(stream.read())
+    except OSError:
+        return None
+    pairs = (text.partition("=") for text in environ.split("\0"))
+    return Command(int(number), words, {name: value for name, _, value in pairs})
 
 
 def is_running(process: str) -> bool:

@@ -52,3 +52,13 @@ def test_without_proc_the_process_of_a_named_session_is_unknown(source: str) -> 
     if source != "/proc":
         assert process.read_session_process("a-session") == ""
         assert not process.is_session_running("a-session")
+
+
+def test_a_process_is_listed_with_its_words_and_where_it_can_be_known_its_environment(source: str) -> None:
+    with subprocess.Popen(["sleep", "61"], env={**os.environ, "MARK": "a=b"}) as started:
+        try:
+            (found,) = [command for command in process.read_own_commands() if command.number == started.pid]
+        finally:
+            started.kill()
+    assert found.words == ["sleep", "61"]
+    assert found.env.get("MARK") == ("a=b" if source == "/proc" else None)

@@ -167,8 +167,8 @@ ATTACKS = (
         "a workflow's state from outside", workflow_link("secret"), ("workflow status", "workflow resume", "doctor")
     ),
     Attack("a workflow's state without end", workflow_link("/dev/zero"), ("workflow status", "workflow validate")),
-    Attack("a status file from outside", link("WORKFLOW-STATUS.yaml"), ("memory sync --dry-run --offline",)),
-    Attack("a status file that is a pipe", link("WORKFLOW-STATUS.yaml", "pipe"), ("memory sync --dry-run --offline",)),
+    Attack("a status file from outside", link("WORKFLOW-STATUS.yaml"), ("memory sync --dry-run",)),
+    Attack("a status file that is a pipe", link("WORKFLOW-STATUS.yaml", "pipe"), ("memory sync --dry-run",)),
     Attack("a record from outside", record_link("secret"), RECORDS),
     Attack("a record that is a pipe", record_link("pipe"), RECORDS),
     Attack(

@@ -18,6 +18,7 @@ from tests.architecture.imports import ROOT
 from tests.support import restore_points, workflows
 from tests.support.command import run_here
 from tests.support.hostile import make_hostile, take_marks
+from tests.support.memory import serve_files
 from tests.support.records import SHORT_RUN, TICKET, put_record
 from tests.support.repos import GitRepo, copy_built
 from tests.support.samples import checkpoint_text
@@ -71,13 +72,13 @@ CALLS: dict[str, list[list[str]]] = {
     "pipeline list": [["pipeline list --base .claude/checkpoints"]],
     "pipeline resume": [[f"pipeline resume {RUN}"]],
     "pipeline next-attempt": [[f"pipeline next-attempt {RUN} --phase implement"]],
-    "memory save": [[SAVE], [f"{SAVE} --offline"]],
-    "memory load": [[f"{SAVE} --offline", "memory load --offline"]],
-    "memory update": [[f"{SAVE} --offline", "memory update phase=x --offline"]],
-    "memory clear": [[f"{SAVE} --offline", "memory clear --yes --offline"]],
-    "memory archive": [[f"{SAVE} --offline", "memory archive --yes --offline"]],
-    "memory sync": [[f"{SAVE} --offline", "memory sync --yes --offline"]],
-    "memory doctor": [["memory doctor"], [f"{SAVE} --offline", "memory doctor --offline"]],
+    "memory save": [[SAVE], [SAVE]],
+    "memory load": [["memory load"], [SAVE, "memory load"]],
+    "memory update": [["memory update phase=x"], [SAVE, "memory update phase=x"]],
+    "memory clear": [["memory clear --yes"], [SAVE, "memory clear --yes"]],
+    "memory archive": [["memory archive --yes"], [SAVE, "memory archive --yes"]],
+    "memory sync": [["memory sync --yes"], [SAVE, "memory sync --yes"]],
+    "memory doctor": [["memory doctor"], [SAVE, "memory doctor"]],
     "memory setup": [["memory setup --yes"]],
     "restore-point create": [["rp create docs"], ["rp create docs --type git_stash"], ["rp create --database sqlite:///data.db"]],
     "restore-point show": [["rp show latest"]],
@@ -226,6 +227,8 @@ def test_a_command_does_no_more_than_its_row_says(row: str, tmp_path: Path, monk
         root, files, started = tmp_path / str(number) / "copy", dict[str, bytes](), set[str]()
         with monkeypatch.context() as patch:
             repo = prepare(build_tame, root, patch)
+            if number and row.startswith("memory "):  # first with a server that fails, then with one that answers
+                serve_files(patch)
 
             def before(files: dict[str, bytes] = files, started: set[str] = started, root: Path = root) -> None:
                 files |= read_files(root)

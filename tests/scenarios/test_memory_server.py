@@ -18,8 +18,8 @@ import pytest
 from checkpoint_git import MemoryCheckpoint
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.protocols.memory.entity import Entity
+from checkpoint_git.protocols.memory.graph_file import graph_lock
 from checkpoint_git.protocols.memory.transports import UnavailableError
-from checkpoint_git.protocols.memory.transports.jsonl import graph_lock
 from checkpoint_git.protocols.memory.transports.stdio import open_server
 from tests.support.command import BIN, run_checkpoint, run_here
 from tests.support.memory import (
@@ -309,11 +309,16 @@ def test_a_server_that_does_not_start_is_named_without_its_words(repo: GitRepo, 
         assert "s3cret" not in said
 
 
-def test_what_is_written_without_a_server_is_read_by_the_server(repo: GitRepo, graph: Path) -> None:
-    answer = memory(repo, *START, "--offline")
-    assert [finding["code"] for finding in answer["findings"]] == ["memory/offline"]
-    assert memory(repo, "load")["fields"]["initiative"] == "login-2026"
-    assert others_are_whole(graph)
+def test_a_graph_is_not_repaired_while_a_server_may_write_to_it(repo: GitRepo, graph: Path, script: str) -> None:
+    broken = graph.read_text() + '\n{"type":"entity","name":"half'
+    with start_server(script, graph):
+        graph.write_text(broken)
+        for words in (("doctor", "--fix", "--yes"), ("clear", "--yes"), ("load", "--fresh", "--yes")):
+            error = memory(repo, *words, code=2)["error"]
+            assert "is running (process " in error["message"], words
+            assert "checkpoint memory doctor --fix" in error["hint"]
+        assert graph.read_text() == broken
+    assert memory(repo, "doctor", "--fix", "--yes")["kept"] == 3
 
 
 def test_setup_installs_the_version_that_everything_was_tried_with(repo: GitRepo, script: str, tmp_path: Path) -> None:

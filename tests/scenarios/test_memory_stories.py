@@ -26,6 +26,7 @@ from tests.support.memory import (
     find_script,
     put_graph,
     read_observations,
+    serve_files,
 )
 from tests.support.repos import GitRepo
 
@@ -38,14 +39,15 @@ SEED = (
 
 
 @pytest.fixture
-def graph(repo: GitRepo, tmp_path: Path) -> Path:
+def graph(repo: GitRepo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     path = tmp_path / "graph.jsonl"
-    repo.git("config", "checkpoint.memoryFile", str(path))
+    configure(repo, "stand-in", path)
+    serve_files(monkeypatch)
     return path
 
 
 def ask(repo: GitRepo, *words: str, code: int = 0, stdin: bytes = b"") -> dict[str, Any]:
-    return ask_json(repo.path, "memory", *words, "--offline", code=code, stdin=stdin)
+    return ask_json(repo.path, "memory", *words, code=code, stdin=stdin)
 
 
 def codes(answer: dict[str, Any]) -> list[str]:
@@ -54,7 +56,7 @@ def codes(answer: dict[str, Any]) -> list[str]:
 
 def test_the_seeds_example_is_loaded_in_the_seeds_words(repo: GitRepo, graph: Path) -> None:
     put_graph(graph, entity_line(*SEED))
-    said = run_here("memory", "load", "--offline", cwd=repo.path).stdout
+    said = run_here("memory", "load", cwd=repo.path).stdout
     assert "Last session you were working on M1-skill-centralization of plugin-perfect-alignment-2026" in said
     for part in ("Last:", "Next:", "Resume from checkpoint?", "Resume where I left off", "Start fresh", "Show details"):
         assert part in said
@@ -74,14 +76,14 @@ def test_an_agent_that_only_adds_observations_is_read_by_the_newest(repo: GitRep
 def test_a_minimal_checkpoint_of_the_seed_is_shown_and_completed_by_the_hint(repo: GitRepo, graph: Path) -> None:
     put_graph(graph, entity_line("milestone:M1", "phase:complete", "timestamp:2026-01-09T10:00:00Z"))
     answer = ask(repo, "load", code=1)
-    assert (answer["fields"]["milestone"], codes(answer)[1]) == ("M1", "memory/no-initiative")
+    assert (answer["fields"]["milestone"], codes(answer)[0]) == ("M1", "memory/no-initiative")
     ask(repo, "update", "initiative=shop")
     assert ask(repo, "load")["fields"]["milestone"] == "M1"
 
 
 def test_two_repositories_on_one_graph_keep_their_own(repo: GitRepo, graph: Path, tmp_path: Path) -> None:
     other = GitRepo.create(tmp_path / "other")
-    other.git("config", "checkpoint.memoryFile", str(graph))
+    configure(other, "stand-in", graph)
     ask(repo, "save", "--initiative", "shop", "--phase", "build")
     ask(other, "save", "--initiative", "blog", "--phase", "draft")
     ask(repo, "save", "--phase", "review")
@@ -95,7 +97,7 @@ def test_two_clones_of_one_remote_share_one(repo: GitRepo, graph: Path, tmp_path
     repo.git("remote", "add", "origin", "git@example.org:team/shop.git")
     clone = GitRepo.create(tmp_path / "clone")
     clone.git("remote", "add", "origin", "https://user@example.org/team/shop")
-    clone.git("config", "checkpoint.memoryFile", str(graph))
+    configure(clone, "stand-in", graph)
     ask(repo, "save", "--initiative", "shop", "--phase", "build")
     ask(clone, "save", "--phase", "review")
     assert ask(repo, "load")["fields"]["phase"] == "review"
@@ -105,7 +107,7 @@ def test_a_repository_that_is_moved_keeps_its_checkpoint_and_a_copy_gets_its_own
     repo: GitRepo, graph: Path, tmp_path: Path
 ) -> None:
     other = GitRepo.create(tmp_path / "other")
-    other.git("config", "checkpoint.memoryFile", str(graph))
+    configure(other, "stand-in", graph)
     ask(repo, "save", "--initiative", "shop", "--phase", "build")
     ask(other, "save", "--initiative", "blog", "--phase", "draft")
     for at, (old, initiative) in enumerate([(repo, "shop"), (other, "blog"), (GitRepo(tmp_path / "1"), "blog")]):
@@ -126,7 +128,7 @@ def test_a_clone_of_a_repository_that_was_moved_does_not_hide_its_checkpoint(
     moved = GitRepo(repo.path.rename(tmp_path / "moved"))
     moved.git("clone", "-q", str(moved.path), "../clone")
     clone = GitRepo(tmp_path / "clone")
-    clone.git("config", "checkpoint.memoryFile", str(graph))
+    configure(clone, "stand-in", graph)
     ask(clone, "save", "--initiative", "blog", "--phase", "draft")
     assert ask(moved, "load")["fields"]["initiative"] == "shop"
     assert ask(clone, "load")["fields"]["initiative"] == "blog"
@@ -143,7 +145,7 @@ def test_what_a_repository_notes_of_itself_is_read_with_care(repo: GitRepo, grap
 def test_a_clone_finds_what_was_saved_before_there_was_a_remote(repo: GitRepo, graph: Path, tmp_path: Path) -> None:
     first, clone = (GitRepo.create(tmp_path / name) for name in ("first", "clone"))
     for one in (first, clone):
-        one.git("config", "checkpoint.memoryFile", str(graph))
+        configure(one, "stand-in", graph)
     ask(repo, "save", "--initiative", "blog", "--phase", "draft")
     ask(first, "save", "--initiative", "shop", "--phase", "build")
     for one in (first, clone):
@@ -174,7 +176,7 @@ def test_a_broken_graph_is_repaired_by_what_the_message_names(repo: GitRepo, gra
     found = ask(repo, "doctor", code=1)
     assert "memory/graph-broken" in codes(found)
     assert "checkpoint memory doctor --fix" in json.dumps(found)
-    run_here("memory", "doctor", "--fix", "--yes", "--offline", cwd=repo.path)
+    run_here("memory", "doctor", "--fix", "--yes", cwd=repo.path)
     assert "memory/graph-broken" not in codes(ask(repo, "doctor"))
     assert ask(repo, "load")["fields"]["milestone"] == "M1-skill-centralization"
     assert set(OTHERS[:2]) <= set(graph.read_text("utf-8").splitlines())
@@ -182,7 +184,7 @@ def test_a_broken_graph_is_repaired_by_what_the_message_names(repo: GitRepo, gra
 
 def test_an_entity_that_is_stored_twice_is_told_and_repaired(repo: GitRepo, graph: Path) -> None:
     put_graph(graph, entity_line(*SEED), entity_line(*SEED[:3]))
-    done = run_here("memory", "save", "--offline", "--phase", "x", cwd=repo.path)
+    done = run_here("memory", "save", "--phase", "x", cwd=repo.path)
     assert done.returncode == 2
     assert "times" in done.stderr
     ask(repo, "clear", "--yes")
@@ -196,7 +198,7 @@ def test_what_is_no_file_in_the_graphs_place_is_named_with_the_way_out(
 ) -> None:
     put(graph)
     for words in (("load",), ("doctor",), ("doctor", "--fix"), ("clear", "--yes")):
-        done = run_here("memory", *words, "--offline", cwd=repo.path)
+        done = run_here("memory", *words, cwd=repo.path)
         assert (done.returncode, f"{graph} cannot be used: " in done.stderr) == (2, True), done.stderr
     assert "name another one: git config checkpoint.memoryFile PATH" in done.stderr
     repo.git("config", "checkpoint.memoryFile", f"{graph}.other")
@@ -206,7 +208,7 @@ def test_what_is_no_file_in_the_graphs_place_is_named_with_the_way_out(
 def test_a_graph_that_is_sound_needs_no_repair(repo: GitRepo, graph: Path) -> None:
     put_graph(graph, entity_line(*SEED))
     before = graph.read_bytes()
-    done = run_here("memory", "doctor", "--fix", "--offline", cwd=repo.path)
+    done = run_here("memory", "doctor", "--fix", cwd=repo.path)
     assert (done.returncode, "nothing to fix" in done.stdout, graph.read_bytes()) == (0, True, before)
 
 
@@ -227,7 +229,7 @@ def test_what_sync_overwrites_in_the_checkpoint_comes_back_by_the_hint(repo: Git
     ask(repo, "save", "--initiative", "shop", "--next-action", "n" * 300)
     repo.write("WORKFLOW-STATUS.yaml", "active:\n  initiative: shop\nresume:\n  next_action: other\n")
     answer = ask(repo, "sync")
-    assert codes(answer)[1:] == ["memory/sync-differs", "memory/backup"]
+    assert codes(answer) == ["memory/sync-differs", "memory/backup"]
     assert ask(repo, "load")["fields"]["next_action"] == "other"
     ask(repo, *shlex.split(answer["findings"][-1]["hint"].partition("checkpoint memory ")[2]))
     assert ask(repo, "load")["fields"]["next_action"] == "n" * 300
@@ -248,11 +250,11 @@ def test_wrong_words_name_what_to_give_instead(repo: GitRepo, graph: Path) -> No
         ("sync", "missing.yaml"): "missing.yaml could not be read: No such file or directory",
         ("sync", ".git"): ".git could not be read: it is not a regular file",
     }.items():
-        done = run_here("memory", *words, "--offline", cwd=repo.path)
+        done = run_here("memory", *words, cwd=repo.path)
         assert (done.returncode, said in done.stderr) == (2, True), done.stderr
 
 
-def test_a_missing_folder_above_the_graph_is_made(repo: GitRepo, tmp_path: Path) -> None:
+def test_a_missing_folder_above_the_graph_is_made(repo: GitRepo, graph: Path, tmp_path: Path) -> None:
     repo.git("config", "checkpoint.memoryFile", str(tmp_path / "a b/c/graph.jsonl"))
     ask(repo, "save", "--initiative", "shop")
     assert ask(repo, "load")["fields"]["initiative"] == "shop"
@@ -336,6 +338,6 @@ def test_the_command_that_a_finding_names_ends_it(
 
 def test_an_update_without_a_checkpoint_names_the_command_that_creates_one(repo: GitRepo, graph: Path) -> None:
     put_graph(graph)
-    done = run_here("memory", "update", "phase=x", "--offline", cwd=repo.path)
+    done = run_here("memory", "update", "phase=x", cwd=repo.path)
     assert "checkpoint memory save --initiative NAME" in done.stderr
     ask(repo, "save", "--initiative", "mine")

@@ -48,7 +48,7 @@ SHOWN = (
 )
 FORMATS = (*MACHINE, *SHOWN)
 FLOW = ("workflow status", "workflow resume", "workflow validate", "workflow recover", "status", "prime", "doctor")
-OTHERS = (*SET_UP, *POINTS, "status", "memory sync --dry-run --offline")
+OTHERS = (*SET_UP, *POINTS, "status", "memory sync --dry-run")
 USED = tuple(f"restore-point {verb} {MANIFEST['id']} --foreign" for verb in ("verify", "diff", "rollback", "drop"))
 MADE = ("restore-point create docs --reason x", "restore-point verify latest")
 TREES = ("validate --rev odd", "sync --branch states", "ci verify --base main --head odd", "diff main odd", "audit odd")
@@ -394,7 +394,7 @@ ATTACKS = (
     *(Attack(f"a phase {at}", flow("phase.json", content), FLOW) for at, content in enumerate(_STATES)),
     *(Attack(f"tasks {at}", flow("execution.json", content), FLOW) for at, content in enumerate(_STATES)),
     *(
-        Attack(f"a status file {at}", text("WORKFLOW-STATUS.yaml", content), ("memory sync --dry-run --offline",))
+        Attack(f"a status file {at}", text("WORKFLOW-STATUS.yaml", content), ("memory sync --dry-run",))
         for at, content in enumerate(_YAML)
     ),
     Attack(

@@ -3,14 +3,17 @@
 import json
 import shlex
 import sys
-from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager, contextmanager
 from pathlib import Path
+from typing import Any
+
+import pytest
 
 from checkpoint_git.protocols.memory.entity import Entity, Steps
+from checkpoint_git.protocols.memory.graph_file import graph_lock
 from checkpoint_git.protocols.memory.layout import SERVER_PACKAGE, SERVER_VERSION, server_script
-from checkpoint_git.protocols.memory.transports import GraphError
-from checkpoint_git.protocols.memory.transports.jsonl import graph_lock
+from checkpoint_git.protocols.memory.transports import BROKEN_HINT, TOOLS, GraphError, entity_json, read_entities, stdio
 from checkpoint_git.protocols.memory.transports.stdio import StdioTransport, open_server
 from tests.support.npm import install_packages
 from tests.support.repos import GitRepo
@@ -106,3 +109,70 @@ class MemoryTransport:
     @contextmanager
     def exclusive(self) -> Iterator[None]:
         yield
+
+
+class FileServer:
+    """A reference server's habits on a graph's file, without a process: it reads the file at every call, writes all of
+    it, and refuses every call while one line is broken.
+    """
+
+    server, tools = "stand-in 1", TOOLS
+
+    def __init__(self, path: Path, lock: Callable[[], AbstractContextManager[None]]) -> None:
+        self._path, self.exclusive = path, lock
+
+    def _load(self, kind: str) -> list[dict[str, Any]]:
+        text = self._path.read_text("utf-8", "surrogateescape") if self._path.exists() else ""
+        try:
+            values = [json.loads(line) for line in text.split("\n") if line.strip()]
+            return [value for value in values if value["type"] == kind]
+        except (ValueError, LookupError, TypeError):
+            raise GraphError("the server refused: a line of its graph is broken", BROKEN_HINT) from None
+
+    def _store(self, entities: Sequence[Mapping[str, Any]], relations: Sequence[Mapping[str, Any]]) -> None:
+        lines = (json.dumps(value, ensure_ascii=False, separators=(",", ":")) for value in (*entities, *relations))
+        self._path.write_text("\n".join(lines), "utf-8")
+
+    def read_graph(self) -> list[Entity]:
+        return read_entities(self._load("entity"))
+
+    def open_nodes(self, names: Sequence[str]) -> list[Entity]:
+        return read_entities([row for row in self._load("entity") if row["name"] in names], self._load("relation"))
+
+    def create_entities(self, entities: Sequence[Entity]) -> list[str]:
+        rows = self._load("entity")
+        taken = {row["name"] for row in rows}
+        new = [entity for entity in entities if entity.name not in taken]
+        rows += [{"type": "entity", **entity_json(entity)} for entity in new]
+        self._store(rows, self._load("relation"))
+        return [entity.name for entity in new]
+
+    def change_observations(self, name: str, steps: Steps) -> None:
+        rows, gone = self._load("entity"), {*steps.leftovers, *steps.delete}
+        row = next((row for row in rows if row["name"] == name), None)
+        if row is None:
+            raise GraphError(f"no entity named {name}", "")
+        kept = [text for text in row["observations"] if text not in gone]
+        row["observations"] = list(dict.fromkeys([*kept, *steps.add]))
+        self._store(rows, self._load("relation"))
+
+    def delete_entities(self, names: Sequence[str]) -> None:
+        entities = [row for row in self._load("entity") if row["name"] not in names]
+        relations = [row for row in self._load("relation") if not {row["from"], row["to"]} & {*names}]
+        self._store(entities, relations)
+
+
+def serve_files(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Lets a FileServer answer in place of whatever command is configured, in this process."""
+
+    @contextmanager
+    def open_file(
+        words: Sequence[str],
+        env: Mapping[str, str],
+        cwd: str,
+        lock: Callable[[], AbstractContextManager[None]],
+        timeout: float,
+    ) -> Iterator[FileServer]:
+        yield FileServer(Path(env["MEMORY_FILE_PATH"]), lock)
+
+    monkeypatch.setattr(stdio, "open_server", open_file)

@@ -73,7 +73,6 @@ def _restorable(repo: GitRepo) -> None:
 
 def _document(repo: GitRepo) -> None:
     repo.git("config", "checkpoint.memoryFile", str(repo.path.parent / "memory.jsonl"))
-    repo.git("config", "checkpoint.memoryBackend", "jsonl")
     repo.write("WORKFLOW-STATUS.yaml", "active:\n  name: one\n  phase: two\nsessions: []\nresume: {}\n")
     repo.commit("a status file")
 

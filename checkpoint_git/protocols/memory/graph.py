@@ -21,10 +21,10 @@ from checkpoint_git.git.repository import read_all_settings
 from checkpoint_git.git.run import run_git
 from checkpoint_git.protocols.memory import layout
 from checkpoint_git.protocols.memory.entity import Entity, read_entity
+from checkpoint_git.protocols.memory.graph_file import check_graph_file, graph_lock
 from checkpoint_git.protocols.memory.store import Keep
 from checkpoint_git.protocols.memory.summary import NOTE
 from checkpoint_git.protocols.memory.transports import Transport, UnavailableError, entity_json
-from checkpoint_git.protocols.memory.transports.jsonl import JsonlTransport, check_graph_file, graph_lock
 
 _TIMEOUT = 20.0  # seconds; node itself starts in 1 s, a cold `npx -y` in 13 s
 _LONGEST = 600
@@ -84,15 +84,8 @@ def find_graph(settings: Settings, env: Mapping[str, str]) -> str:
 
 
 @contextmanager
-def open_graph(settings: Settings, cwd: str, env: Mapping[str, str], *, offline: bool = False) -> Iterator[Transport]:
-    """The graph for the length of a `with` block. offline: its file directly. Raises UnavailableError."""
-    folder = layout.cache_folder(env)
-    if offline:
-        graph = find_graph(settings, env)
-        if not graph:
-            raise CheckpointError("the path of the graph's file is unknown", "git config checkpoint.memoryFile PATH")
-        yield JsonlTransport(graph, folder)
-        return
+def open_graph(settings: Settings, cwd: str, env: Mapping[str, str]) -> Iterator[Transport]:
+    """Start the configured server, for the length of a `with` block. Raise UnavailableError where none answers."""
     from checkpoint_git.protocols.memory.transports.stdio import open_server
 
     if not settings.command:
@@ -100,7 +93,7 @@ def open_graph(settings: Settings, cwd: str, env: Mapping[str, str], *, offline:
     server = layout.read_command(settings.command, settings.file, env)
     if server.graph:
         check_graph_file(server.graph)
-    lock = graph_lock(server.graph or settings.command, folder)
+    lock = graph_lock(server.graph or settings.command, layout.cache_folder(env))
     with open_server(server.words, server.env, cwd, lock, settings.timeout) as transport:
         yield transport
 
@@ -108,7 +101,7 @@ def open_graph(settings: Settings, cwd: str, env: Mapping[str, str], *, offline:
 @contextmanager
 def open_checkpoint(args: argparse.Namespace, invocation: Invocation) -> Iterator[tuple[Transport, layout.Home]]:
     settings = read_settings(invocation.cwd, args.entity)
-    with open_graph(settings, invocation.cwd, invocation.env, offline=args.offline) as transport:
+    with open_graph(settings, invocation.cwd, invocation.env) as transport:
         yield transport, settings.home
 
 
@@ -124,11 +117,6 @@ def remember(cwd: str, entity: Entity | None) -> None:
         return
     keys = ("initiative", "milestone", "phase", "next_action", "timestamp")
     write_cache(path, "memory", {"entity": entity.name, **{key: fields[key][:500] for key in keys if key in fields}})
-
-
-def find_offline(offline: bool) -> list[Finding]:
-    message = "the graph's file was used directly: a server that runs at the same time may overwrite what was written"
-    return [Finding("memory/offline", "warning", message)] if offline else []
 
 
 def keep_copy(entity: Entity, cwd: str, env: Mapping[str, str], now: int) -> str:

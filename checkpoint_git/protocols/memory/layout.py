@@ -4,7 +4,7 @@ import hashlib
 import os
 import re
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from checkpoint_git.core.errors import CheckpointError
@@ -16,6 +16,7 @@ STATUS_FILE = "WORKFLOW-STATUS.yaml"
 SERVER_PACKAGE = "@modelcontextprotocol/server-memory"
 SERVER_VERSION = "2026.8.31"  # that everything here was tried with
 FILE_VARIABLE = "MEMORY_FILE_PATH"
+SERVER_FILE = "server-memory/dist/index.js"
 MARK = re.compile(r"[\w.-]{1,40}-[0-9a-f]{8}", re.ASCII)  # of a repository
 _LONGEST_NAME = 200
 _COMMAND_HINT = "for example: git config checkpoint.memoryCommand 'node /path/to/index.js'"
@@ -80,10 +81,17 @@ def read_command(command: str, graph: str, env: Mapping[str, str]) -> Server:
     path = check_graph_path(graph or added.get(FILE_VARIABLE, "") or env.get(FILE_VARIABLE, ""))
     if path:
         added[FILE_VARIABLE] = path
-    else:  # the reference server's own choice: beside its program
-        script = next((word for word in words if word.endswith("server-memory/dist/index.js")), "")
-        path = os.path.join(os.path.dirname(script), "memory.jsonl") if os.path.isabs(script) else ""
+    else:
+        path = find_default_graph(words)
     return Server(tuple(words), added, path)
+
+
+def find_default_graph(words: Sequence[str]) -> str:
+    """Return where the reference server keeps its graph unless it is told: beside its program. "" is unknown."""
+    for word in words:
+        if word.endswith(SERVER_FILE) and os.path.isabs(word):
+            return os.path.join(os.path.dirname(word), "memory.jsonl")
+    return ""
 
 
 def check_graph_path(path: str) -> str:

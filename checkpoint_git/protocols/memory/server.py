@@ -18,9 +18,9 @@ from checkpoint_git.disk.discover import find_repository
 from checkpoint_git.git.run import clean_env, run_git
 from checkpoint_git.protocols.memory import graph, layout, rules, store
 from checkpoint_git.protocols.memory.entity import Entity
+from checkpoint_git.protocols.memory.graph_file import find_servers, graph_lock, plan_repair, read_lines, salvage
 from checkpoint_git.protocols.memory.save_log import read_log
 from checkpoint_git.protocols.memory.transports import BROKEN_HINT, TOOLS, GraphError, Transport, UnavailableError
-from checkpoint_git.protocols.memory.transports.jsonl import graph_lock, plan_repair, read_lines, salvage
 
 _INSTALL_TIMEOUT = 300.0  # seconds
 _PACKAGE = f"{layout.SERVER_PACKAGE}@{layout.SERVER_VERSION}"
@@ -32,7 +32,7 @@ def doctor(args: argparse.Namespace, invocation: Invocation) -> Outcome:
         return repair_graph(args, invocation) or Outcome({"entity": args.entity}, [nothing])
     settings = graph.read_settings(invocation.cwd, args.entity)
     data: dict[str, Any] = {"entity": settings.home.name or layout.ENTITY, "available": False, "proved": False}
-    findings = [*graph.find_offline(args.offline), *_examine(args, settings, invocation, data)]
+    findings = list(_examine(settings, invocation, data))
     log = read_log(invocation.cwd)
     if log.why:
         message = f"the last save in the background failed: {escape_controls(shorten(log.why.splitlines()[0], 200))}"
@@ -41,17 +41,15 @@ def doctor(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     lines: list[Block] = []
     if data["available"]:
         known = data.get("graph") or "known to the server"
-        lines.append(Line(f"server:  {data.get('server') or 'none, the file directly'}"))
+        lines.append(Line(f"server:  {data['server']}"))
         lines.append(Line(f"graph:   {known} ({data.get('entities', 0)} entities)"))
     if data["proved"]:
         lines.append(Line("a trial checkpoint was written, read back, changed and deleted", "good"))
     return Outcome(data, lines, findings, None if has_errors(findings) else 0)
 
 
-def _examine(
-    args: argparse.Namespace, settings: graph.Settings, invocation: Invocation, data: dict[str, Any]
-) -> Iterator[Finding]:
-    if not settings.command and not args.offline:
+def _examine(settings: graph.Settings, invocation: Invocation, data: dict[str, Any]) -> Iterator[Finding]:
+    if not settings.command:
         yield Finding("memory/not-configured", "error", "no memory server is configured", hint=graph.SETUP)
         return
     path = data["graph"] = graph.find_graph(settings, invocation.env)
@@ -67,7 +65,7 @@ def _examine(
         yield Finding("memory/graph-broken", "error", message, path, line=at, hint=BROKEN_HINT)
         return
     try:
-        with graph.open_graph(settings, invocation.cwd, invocation.env, offline=args.offline) as transport:
+        with graph.open_graph(settings, invocation.cwd, invocation.env) as transport:
             data["available"] = True
             yield from _try(transport, settings.home, invocation, data)
     except UnavailableError as error:
@@ -106,17 +104,24 @@ def _try(transport: Transport, home: layout.Home, invocation: Invocation, data: 
 
 
 def repair_graph(args: argparse.Namespace, invocation: Invocation) -> Outcome | None:
-    """Moves a broken graph aside and keeps its readable lines, after asking; None where the file is sound."""
-    path = graph.find_graph(graph.read_settings(invocation.cwd, args.entity), invocation.env)
+    """Move a broken graph aside and keep its readable lines, after asking. Return None where the file is sound.
+
+    Raise CheckpointError where a server runs: it may have read the file already, and write over the repaired one.
+    """
+    settings = graph.read_settings(invocation.cwd, args.entity)
+    path = graph.find_graph(settings, invocation.env)
     lines = read_lines(path) if path else []
     plan = plan_repair(lines)
     if not plan.faults:
         return None
+    _check_stopped(path, settings, invocation)
+
     at, fault = plan.faults[0]
     count = plural(len(plan.faults), "broken line")
     question = f"{path}: {count} of {len(lines)} (line {at}: {fault}). Repair the file?"
     if not graph.is_confirmed(f"{question} A copy of it is kept", invocation, yes=args.yes):
         return nothing_changed(path)
+
     aside = f"{path}.broken-{write_stamp(invocation.now)}-{os.getpid()}"
     with graph_lock(path, layout.cache_folder(invocation.env))():
         plan = salvage(path, aside)
@@ -124,6 +129,18 @@ def repair_graph(args: argparse.Namespace, invocation: Invocation) -> Outcome | 
     message = f"the graph's file was repaired: {count}, {plan.lost} dropped, {plural(kept, 'line')} kept"
     finding = Finding("memory/graph-broken", "warning", message, path, hint=f"the file as it was: {aside}")
     return Outcome({"graph": path, "aside": aside, "kept": kept}, (), [finding], 0)
+
+
+def _check_stopped(path: str, settings: graph.Settings, invocation: Invocation) -> None:
+    command: tuple[str, ...] = ()
+    if settings.command:
+        command = layout.read_command(settings.command, settings.file, invocation.env).words
+    running = find_servers(path, command)
+    if running:
+        shown = ", ".join(str(number) for number in running[:5])
+        message = f"a memory server that may use {escape_controls(path)} is running (process {shown})"
+        hint = "close the agents that use it, or end the process; then: checkpoint memory doctor --fix"
+        raise CheckpointError(message, hint)
 
 
 def nothing_changed(name: str) -> Outcome:

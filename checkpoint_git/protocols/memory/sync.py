@@ -96,7 +96,7 @@ def _describe(args: argparse.Namespace, path: str, differences: list[Difference]
         lines = [Line("checkpoint and document are the same", "good")]
     elif args.dry_run:
         lines.append(Line("nothing was changed: this was a dry run", "dim"))
-    return Outcome(data, lines, [*graph.find_offline(args.offline), *conflicts, *copies], 0)
+    return Outcome(data, lines, [*conflicts, *copies], 0)
 
 
 def _is_other(

@@ -175,7 +175,7 @@ def _describe_saved(saved: store.Saved, args: argparse.Namespace, invocation: In
     lines: list[Block] = [Line(f"{name}: {what}", "good")]
     lines += [Line(f"  {key}: {shorten(fields[key], 100)}") for key in saved.changed if key in fields]
     more = ", and a new one was started" if saved.fresh else ""
-    findings = [*graph.find_copy(saved.copy, name, more), *graph.find_offline(args.offline)]
+    findings = graph.find_copy(saved.copy, name, more)
     instant = read_stamp(saved.changed.get("timestamp")) or (0, "")
     return Outcome(data, lines, [*findings, *rules.check(saved.entity, instant[0])], 0)
 
@@ -190,7 +190,7 @@ def _load(args: argparse.Namespace, invocation: Invocation) -> Outcome:
         raise CheckpointError("--continue, --fresh and --details exclude one another", "choose one")
     if args.fresh:
         return _clear(args, invocation)
-    findings = graph.find_offline(args.offline)
+    findings: list[Finding] = []
     with graph.open_checkpoint(args, invocation) as (transport, home):
         entity = store.load_entity(transport, store.find_name(transport, home))
         graph.remember(invocation.cwd, entity)
@@ -246,7 +246,8 @@ def _load(args: argparse.Namespace, invocation: Invocation) -> Outcome:
 
 def _nothing(args: argparse.Namespace, transport: Transport, home: Home) -> Outcome:
     data = {"entity": store.find_name(transport, home), "exists": False, "fields": {}, "options": []}
-    others, findings = list[Entity](), graph.find_offline(args.offline)
+    others: list[Entity] = []
+    findings: list[Finding] = []
     try:
         others += [each for each in transport.read_graph() if read_entity(each).state in ("good", "interrupted")]
     except (GraphError, UnavailableError) as error:  # others' entities are broken; a large graph takes long to list
@@ -337,7 +338,7 @@ def _delete(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     graph.remember(invocation.cwd, None)
     data = {"entity": name, "deleted": True, "copy": copy, "final": read_entity(entity).fields}
     lines: list[Block] = [Line(f"{name}: deleted", "good"), Line(f"  a copy is kept in {copy}", "dim")]
-    return Outcome(data, lines, graph.find_offline(args.offline))
+    return Outcome(data, lines)
 
 
 # verb -> (what it does, how many words may follow it)

@@ -1,15 +1,28 @@
-"""`checkpoint memory` without a server: on the graph's file directly."""
+"""`checkpoint memory` with a stand-in for the server, in this process."""
 
+import argparse
 import json
+import os
+from collections.abc import Sequence
 from pathlib import Path
-from typing import Any
+from types import SimpleNamespace
+from typing import Any, cast
 
 import pytest
 
 from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.core.outcome import Invocation, Line
+from checkpoint_git.protocols.memory import verbs
 from checkpoint_git.protocols.memory.verbs import read_commit_fields
-from tests.support.command import run_checkpoint, run_here, run_on_terminal
-from tests.support.memory import entity_line, others_are_whole, put_graph, read_observations
+from tests.support.command import run_here
+from tests.support.memory import (
+    configure,
+    entity_line,
+    others_are_whole,
+    put_graph,
+    read_observations,
+    serve_files,
+)
 from tests.support.repos import GitRepo
 from tests.support.samples import checkpoint_text
 
@@ -17,15 +30,16 @@ SOUND = ("initiative:login-2026", "milestone:M1", "phase:design", "next_action:W
 
 
 @pytest.fixture
-def graph(repo: GitRepo, tmp_path: Path) -> Path:
+def graph(repo: GitRepo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     path = put_graph(tmp_path / "graph.jsonl")
-    repo.git("config", "checkpoint.memoryFile", str(path))
+    configure(repo, "stand-in", path)
+    serve_files(monkeypatch)
     return path
 
 
 def memory(repo: GitRepo, *words: str, code: int = 0) -> dict[str, Any]:
-    """`checkpoint memory WORDS --offline --json`, which must end with this code; its answer."""
-    done = run_here("memory", *words, "--offline", "--json", cwd=repo.path)
+    """`checkpoint memory WORDS --json`, which must end with this code; its answer."""
+    done = run_here("memory", *words, "--json", cwd=repo.path)
     assert done.returncode == code, done.stdout + done.stderr
     value: dict[str, Any] = json.loads(done.stdout)
     return value
@@ -37,7 +51,7 @@ def codes(answer: dict[str, Any]) -> set[str]:
 
 def test_load_shows_the_context_and_offers_three_ways(repo: GitRepo, graph: Path) -> None:
     put_graph(graph, entity_line(*SOUND, "timestamp:2999-01-01T00:00:00Z"))
-    said = run_checkpoint("memory", "load", "--offline", cwd=repo.path).stdout
+    said = run_here("memory", "load", cwd=repo.path).stdout
     assert "working on M1 of login-2026" in said
     assert "Next:        Write the tests" in said
     answer = memory(repo, "load")
@@ -49,12 +63,12 @@ def test_an_old_checkpoint_is_told_and_a_fresh_start_suggested(repo: GitRepo, gr
     put_graph(graph, entity_line(*SOUND, "timestamp:2020-01-01T00:00:00Z"))
     answer = memory(repo, "load")
     assert "memory/outdated" in codes(answer)
-    assert "Start fresh (recommended)" in run_checkpoint("memory", "load", "--offline", cwd=repo.path).stdout
+    assert "Start fresh (recommended)" in run_here("memory", "load", cwd=repo.path).stdout
 
 
 def test_details_show_every_field_and_remark_without_obeying_them(repo: GitRepo, graph: Path) -> None:
     put_graph(graph, entity_line(*SOUND, "timestamp:2020-01-01T00:00:00Z", "own:\x1b[31mred", "a remark"))
-    said = run_checkpoint("memory", "load", "--details", "--offline", cwd=repo.path).stdout
+    said = run_here("memory", "load", "--details", cwd=repo.path).stdout
     assert "own: \\x1b[31mred" in said
     assert "a remark" in said
 
@@ -81,7 +95,7 @@ def test_update_takes_a_field_away_but_not_the_initiative(repo: GitRepo, graph: 
     put_graph(graph, entity_line(*SOUND, "timestamp:2020-01-01T00:00:00Z"))
     assert "phase" not in memory(repo, "update", "phase=")["fields"]
     memory(repo, "update", "initiative=", code=2)
-    assert "there are: initiative" in run_here("memory", "update", "nosuch=", "--offline", cwd=repo.path).stderr
+    assert "there are: initiative" in run_here("memory", "update", "nosuch=", cwd=repo.path).stderr
     memory(repo, "update", code=2)
 
 
@@ -204,24 +218,32 @@ def test_sync_begins_a_checkpoint_from_the_document(repo: GitRepo, graph: Path) 
 
 
 def test_setup_asks_before_anything_is_downloaded(repo: GitRepo) -> None:
-    done = run_checkpoint("memory", "setup", cwd=repo.path)
+    done = run_here("memory", "setup", cwd=repo.path)
     assert done.returncode == 2
     assert "--yes" in done.stderr or "not found" in done.stderr
     assert repo.exit_code("config", "checkpoint.memoryCommand") == 1
 
 
-@pytest.mark.parametrize(
-    ("answer", "said"),
-    [(b"r", "next: Write the tests"), (b"d", "own: thing"), (b"f", "deleted"), (b"x", "nothing?")],
-)
-def test_a_person_at_a_terminal_is_asked_once_how_to_go_on(
-    repo: GitRepo, graph: Path, answer: bytes, said: str
-) -> None:
-    put_graph(graph, entity_line(*SOUND, "timestamp:2999-01-01T00:00:00Z", "own:thing"))
-    output = run_on_terminal("memory", "load", "--offline", cwd=repo.path, answer=answer + b"\n")
-    assert said in output
-    assert output.count("Resume from checkpoint?") == 1
-    assert ("initiative-checkpoint" in graph.read_text()) == (answer != b"f")
+def test_a_person_at_a_terminal_is_asked_once_how_to_go_on(repo: GitRepo, graph: Path) -> None:
+    args = argparse.Namespace(action="load", words=[], entity=None, strict=False, **dict.fromkeys(verbs.TAKERS))
+    args.resume = args.fresh = args.details = False
+    wrong = []
+    for answer, expected in (("r", "next: Write the tests"), ("d", "own: thing"), ("f", "deleted"), ("x", "")):
+        put_graph(graph, entity_line(*SOUND, "timestamp:2999-01-01T00:00:00Z", "own:thing"))
+        shown: list[str] = []
+
+        def ask(question: str, blocks: Sequence[Any] = (), answer: str = answer, shown: list[str] = shown) -> str:
+            shown += [*(block.text for block in blocks), question]
+            return answer
+
+        asked = SimpleNamespace(cwd=str(repo.path), env=os.environ, now=1_800_000_000, interactive=True, ask=ask)
+        outcome = verbs.run(args, cast(Invocation, asked))
+        shown += [block.text for block in outcome.blocks if isinstance(block, Line)]
+        text = "\n".join(shown)
+        is_there = "initiative-checkpoint" in graph.read_text()
+        if expected not in text or text.count("Resume from checkpoint?") != 1 or is_there == (answer == "f"):
+            wrong.append((answer, text))
+    assert wrong == []
 
 
 @pytest.mark.parametrize("value", ["0", "-3", "soon", "601", "nan", "inf"])

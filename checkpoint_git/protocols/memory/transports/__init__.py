@@ -1,4 +1,4 @@
-"""The ways to a graph and what each offers: a running server (stdio.py), or the server's file (jsonl.py)."""
+"""What a way to a graph offers; stdio.py is the one to a running server."""
 
 from collections.abc import Iterable, Sequence
 from contextlib import AbstractContextManager
@@ -32,7 +32,7 @@ class Transport(Protocol):
         """The names of the entities that were created: one that exists is left as it is and not among them."""
 
     def change_observations(self, name: str, steps: Steps) -> None:
-        """One write where the transport can; else a kill leaves some steps. Raises GraphError for a missing entity."""
+        """Does one step after the other, so a kill leaves some of them. Raises GraphError for a missing entity."""
 
     def delete_entities(self, names: Sequence[str]) -> None:
         """Deletes entities with their relations; a missing one is not an error."""

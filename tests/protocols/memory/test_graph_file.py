@@ -6,25 +6,21 @@ from pathlib import Path
 import pytest
 
 from checkpoint_git.core.errors import CheckpointError
-from checkpoint_git.protocols.memory.entity import Entity, Steps
-from checkpoint_git.protocols.memory.transports import GraphError
-from checkpoint_git.protocols.memory.transports.jsonl import (
-    JsonlTransport,
+from checkpoint_git.disk.process import Command
+from checkpoint_git.protocols.memory import graph_file
+from checkpoint_git.protocols.memory.graph_file import (
     check_graph_file,
+    find_servers,
     plan_repair,
     read_lines,
     salvage,
 )
-from tests.support.memory import OTHERS, entity_line, put_graph
+from tests.support.memory import OTHERS, entity_line, put_graph, read_observations
 
 ODD = '{"type":"entity", "name":"odd",  "extra":1, "entityType":"x", "observations":["\\u00e9"]}'
 NO_TEXTS, TWICE = "observations that are not texts", 'the entity "Ada" is there twice'
 SPLIT = "not one JSON object"
 STRANGE = '{"type":"something else"}'
-
-
-def open_graph(path: Path) -> JsonlTransport:
-    return JsonlTransport(str(path), str(path.parent / "locks"))
 
 
 def printed(*values: object, indent: int | None = 2, between: str = "\n") -> str:
@@ -78,8 +74,6 @@ def test_a_graph_in_utf_16_is_repaired_and_not_emptied(tmp_path: Path, encoding:
     repair = plan_repair(read_lines(str(path)))
     assert ([line.value for line in repair.lines], repair.lost) == ([VALUE, RELATION], 0)
     assert repair.faults[0][0] == 1
-    with pytest.raises(GraphError):
-        JsonlTransport(str(path), str(tmp_path)).read_graph()
 
 
 def test_an_object_of_many_lines_and_long_texts_is_read_whole(tmp_path: Path) -> None:
@@ -89,52 +83,6 @@ def test_an_object_of_many_lines_and_long_texts_is_read_whole(tmp_path: Path) ->
     assert [line.value for line in plan_repair(read_lines(str(path))).lines] == [long, RELATION]
 
 
-def test_every_verb_keeps_the_bytes_of_others_lines(tmp_path: Path) -> None:
-    path = put_graph(tmp_path / "graph.jsonl", ODD, STRANGE)
-    transport = open_graph(path)
-    assert transport.create_entities([Entity("e", "checkpoint", ("a:1",)), Entity("Ada", "x", ())]) == ["e"]
-    transport.change_observations("e", Steps((), ["a:2"], ["a:1", "never there"]))
-    assert transport.open_nodes(["e"])[0].observations == ("a:2",)
-    transport.delete_entities(["e", "never there"])
-    assert path.read_text("utf-8").splitlines() == [OTHERS[0], OTHERS[1], ODD, STRANGE, OTHERS[2]]
-
-
-def test_a_graph_that_is_not_there_is_empty_and_begun_by_the_first_write(tmp_path: Path) -> None:
-    transport = open_graph(tmp_path / "new" / "graph.jsonl")
-    assert transport.read_graph() == []
-    transport.create_entities([Entity("e", "checkpoint", ("a:b:c\n",))])
-    assert transport.read_graph() == [Entity("e", "checkpoint", ("a:b:c\n",))]
-
-
-def test_observations_of_an_entity_that_is_not_there_are_an_error(tmp_path: Path) -> None:
-    with pytest.raises(GraphError):
-        open_graph(tmp_path / "graph.jsonl").change_observations("e", Steps(add=["a:1"]))
-
-
-def test_an_entity_comes_with_its_relations(tmp_path: Path) -> None:
-    found = open_graph(put_graph(tmp_path / "graph.jsonl")).open_nodes(["Ada"])
-    assert found[0].relations == (json.loads(OTHERS[2]),)
-
-
-def test_a_deleted_entity_takes_its_relations_along(tmp_path: Path) -> None:
-    path = put_graph(tmp_path / "graph.jsonl")
-    open_graph(path).delete_entities(["checkpoint"])
-    assert path.read_text("utf-8").splitlines() == [OTHERS[0]]
-
-
-def test_a_broken_line_stops_every_verb_and_changes_nothing(tmp_path: Path) -> None:
-    path = put_graph(tmp_path / "graph.jsonl", '{"type":"entity","na')
-    before = path.read_bytes()
-    graph = open_graph(path)
-    with pytest.raises(GraphError, match="line 3"):
-        graph.read_graph()
-    with pytest.raises(GraphError, match="line 3"):
-        graph.create_entities([Entity("e", "checkpoint", ())])
-    with pytest.raises(GraphError, match="line 3"):
-        graph.delete_entities(["Ada"])
-    assert path.read_bytes() == before
-
-
 def test_a_broken_file_is_moved_aside_whole(tmp_path: Path) -> None:
     path = put_graph(tmp_path / "graph.jsonl", '{"half', entity_line("a:1"))
     before = path.read_bytes()
@@ -142,11 +90,6 @@ def test_a_broken_file_is_moved_aside_whole(tmp_path: Path) -> None:
     assert (len(repair.lines), repair.lost, repair.faults) == (4, 1, [(3, "not JSON")])
     assert (tmp_path / "aside").read_bytes() == before
     assert [line.text for line in read_lines(str(path))] == [*OTHERS[:2], entity_line("a:1"), OTHERS[2]]
-
-
-def test_a_relative_graph_is_refused() -> None:
-    with pytest.raises(CheckpointError, match="relative"):
-        JsonlTransport("graph.jsonl", "/tmp")  # noqa: S108 - nothing is written there
 
 
 @pytest.mark.parametrize(
@@ -182,20 +125,48 @@ def test_every_line_that_stops_a_server_is_repaired(tmp_path: Path, line: str, k
 def test_an_entity_that_is_there_twice_loses_nothing(tmp_path: Path) -> None:
     path = put_graph(tmp_path / "graph.jsonl", entity_line("a:1", "b:1"), entity_line("a:1", "b:2"))
     salvage(str(path), str(tmp_path / "aside"))
-    assert open_graph(path).open_nodes(["initiative-checkpoint"])[0].observations == ("a:1", "b:1", "b:2")
+    assert read_observations(path) == ["a:1", "b:1", "b:2"]
 
 
 @pytest.mark.parametrize("half", ["d800", "dbff", "dc00", "dd00", "dfff"])
-def test_half_of_a_surrogate_pair_stays_what_it_is_when_its_entity_is_changed(tmp_path: Path, half: str) -> None:
-    path = put_graph(tmp_path / "graph.jsonl", entity_line("a:1").replace("a:1", f"a:\\u{half}"))
-    open_graph(path).change_observations("initiative-checkpoint", Steps(add=["b:é"]))
-    assert open_graph(path).open_nodes(["initiative-checkpoint"])[0].observations == (f"a:{chr(int(half, 16))}", "b:é")
+def test_half_of_a_surrogate_pair_stays_what_it_is_in_a_line_that_is_repaired(tmp_path: Path, half: str) -> None:
+    texts = entity_line("a:1", "b:é").replace("a:1", f"a:\\u{half}")
+    path = put_graph(tmp_path / "graph.jsonl", f"[{texts}]")
+    salvage(str(path), str(tmp_path / "aside"))
+    assert read_observations(path) == [f"a:{chr(int(half, 16))}", "b:é"]
 
 
 def test_a_graph_that_is_no_file_is_refused_and_a_missing_folder_made(tmp_path: Path) -> None:
     os.mkfifo(tmp_path / "fifo")
     for name in ("fifo", "."):
         with pytest.raises(CheckpointError, match="not a regular file"):
-            open_graph(tmp_path / name).read_graph()
+            read_lines(str(tmp_path / name))
     check_graph_file(str(tmp_path / "new" / "folder" / "graph.jsonl"))
     assert (tmp_path / "new" / "folder").is_dir()
+
+
+SCRIPT = "/x/node_modules/@modelcontextprotocol/server-memory/dist/index.js"
+OWN = {"MEMORY_FILE_PATH": "/graph.jsonl"}
+
+
+def test_a_server_that_runs_is_known_by_its_program_and_its_graph(monkeypatch: pytest.MonkeyPatch) -> None:
+    rows = [
+        (["node", SCRIPT], OWN, True),
+        (["node", SCRIPT], {"MEMORY_FILE_PATH": "/other.jsonl"}, False),
+        (["node", SCRIPT], {}, True),  # ps shows no environment
+        (["node", SCRIPT], {"HOME": "/"}, False),  # its graph is beside its program
+        (["node", SCRIPT], {"MEMORY_FILE_PATH": "graph.jsonl"}, True),
+        (["node", "/home/ada/.npm/_npx/1/node_modules/.bin/mcp-server-memory"], OWN, True),
+        (["/usr/bin/my-memory", "--quiet"], OWN, True),
+        (["python3", "my-memory", "--quiet"], OWN, True),
+        (["my-memory"], OWN, False),
+        (["vim", "server-memory.md"], OWN, False),
+        ([""], {}, False),
+    ]
+    wrong = []
+    for words, env, is_found in rows:
+        commands = [Command(7, words, env)]
+        monkeypatch.setattr(graph_file, "read_own_commands", lambda commands=commands: commands)
+        if find_servers("/graph.jsonl", ["/opt/my-memory", "--quiet"]) != [7] * is_found:
+            wrong.append((words, env))
+    assert wrong == []
