@@ -86,11 +86,11 @@ def list_objects(value: Mapping[str, Any], field: str) -> Iterator[tuple[str, di
 
 
 def find_doubles(value: Mapping[str, Any], field: str) -> Iterator[tuple[str, Any, str]]:
-    """(where its id is, the id, where the first one is) of every item whose id an earlier one has."""
-    first: dict[tuple[type, Any], str] = {}
-    for where, item in list_objects(value, field):
-        identity = item.get("id")
+    """Yield, for every item whose id an earlier one has: where its id is, the id, where the first one is."""
+    first: dict[tuple[type, Any], int] = {}
+    for index, item in enumerate(read_list(value, field)):
+        identity = item.get("id") if isinstance(item, dict) else None
         if isinstance(identity, (str, int, float)):
-            seen = first.setdefault((type(identity), identity), where)
-            if seen != where:
-                yield f"{where}/id", identity, seen
+            seen = first.setdefault((type(identity), identity), index)
+            if seen != index:
+                yield f"/{field}/{index}/id", identity, f"/{field}/{seen}"
