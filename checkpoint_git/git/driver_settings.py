@@ -102,6 +102,7 @@ def driver_command(python: str, package: str, choices: Choices, *, base: bool = 
 # `git mergetool` names the conflicted file in $MERGED. The index has all versions, so BASE, LOCAL and REMOTE are not
 # asked for; -E and -P keep modules that lie in the work tree from being imported, whatever PYTHONPATH holds.
 _MERGETOOL_WORDS = ' -E -P -m checkpoint_git resolve -- "$MERGED"'
+_OLDER_MERGETOOL_WORDS = ' -P -m checkpoint_git resolve -- "$MERGED"'  # as the first builds wrote it
 
 
 def mergetool_command(python: str) -> str:
@@ -131,9 +132,17 @@ def foreign_sections(settings: Mapping[str, str]) -> tuple[str, ...]:
         command, name = settings.get(f"{section}driver"), settings.get(f"{section}name") or _OWN_NAME
         is_ours = read_driver_command(command) if command else name.startswith(_OWN_NAME)
         taken += [] if is_ours else [section]
-    mergetool = settings.get(MERGETOOL)
-    is_ours = mergetool.endswith(_MERGETOOL_WORDS) if mergetool else MERGETOOL_TRUST not in settings
-    return (*taken, *([] if is_ours else ["mergetool.checkpoint."]))
+    if not _is_own_mergetool(settings):
+        taken.append("mergetool.checkpoint.")
+    return tuple(taken)
+
+
+def _is_own_mergetool(settings: Mapping[str, str]) -> bool:
+    """Whether the merge tool under our name is ours, of any version, or is not there."""
+    command = settings.get(MERGETOOL)
+    if not command:
+        return MERGETOOL_TRUST not in settings
+    return command.endswith((_MERGETOOL_WORDS, _OLDER_MERGETOOL_WORDS))
 
 
 def find_own_settings(settings: Mapping[str, str]) -> list[str]:

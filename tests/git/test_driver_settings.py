@@ -102,3 +102,8 @@ def test_a_foreign_merge_tool_under_our_name_is_not_ours_to_remove(theirs: dict[
 def test_a_merge_tool_of_another_interpreter_is_still_ours() -> None:
     planned = plan_settings("/gone/python", "/c", Choices())
     assert {MERGETOOL, MERGETOOL_TRUST} <= set(find_own_settings(planned))
+
+
+def test_a_merge_tool_of_the_first_builds_is_still_ours() -> None:
+    planned = {MERGETOOL: "'/p' -P -m checkpoint_git resolve -- \"$MERGED\"", MERGETOOL_TRUST: "true"}
+    assert (foreign_sections(planned), set(find_own_settings(planned))) == ((), {MERGETOOL, MERGETOOL_TRUST})
