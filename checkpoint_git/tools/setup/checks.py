@@ -199,29 +199,56 @@ def find_unreachable_hooks(facts: SetupFacts) -> Iterator[Finding]:
     that names nothing on this machine, or are elsewhere than `core.hooksPath`.
     """
     setup = facts.installation
-    if setup is None or not setup.is_there or setup.settings.get(driver_settings.HOOKS) == "none":
+    if setup is None or not setup.is_there:
+        return
+    choice = setup.settings.get(driver_settings.HOOKS)
+    if choice == "none":
         return
     hooks = [hook for hook in setup.hooks if not _is_reached(hook, setup)]
-    in_config = setup.settings.get(driver_settings.HOOKS) == "config"
-    if not in_config and setup.folder.place in ("outside", "nowhere") and (hooks or not setup.hooks):
-        where = setup.folder.path or "nowhere"
-        message = f"core.hooksPath leads to {where}, outside this repository: git runs none of our hooks"
-        hint = f'call `checkpoint hook NAME "$@"` from the hooks there, or use this clone\'s own: {_OWN_HOOKS}'
-        yield Finding("hooks/unreachable", "warning", message, REPOSITORY, hint=hint)
+    in_config = choice == "config"
+    is_elsewhere = not in_config and setup.folder.place in ("outside", "nowhere")
+    if is_elsewhere and (hooks or not setup.hooks):
+        yield _describe_elsewhere(setup)
     elif hooks:
-        described = ", ".join(f"{hook.name} ({_HOOK_STATES[hook.state]})" for hook in hooks)
-        message = f"git does not run {len(hooks)} of our hooks as init wrote them, in {setup.folder.path}: {described}"
-        by_framework = setup.framework_entry and [hook.name for hook in hooks] == ["pre-commit"]
-        recipes = [recipe for hook in hooks if (recipe := _describe_work_by_hand(hook))]  # init leaves those alone
-        usual = "as the framework's configuration says: pre-commit install" if by_framework else _INSTALL
-        hint = next(iter(recipes), usual)
-        yield Finding("hooks/unreachable", "warning", message, REPOSITORY, hint=hint)
-    ours = in_config or any(hook.state in ("ours", "block", "moved") for hook in setup.hooks)
-    python, driver = setup.settings.get(driver_settings.PYTHON, ""), setup.driver
-    if ours and python in setup.gone and not (driver and driver.python in setup.gone):  # else driver/broken has said so
-        message = f"the hooks' interpreter is gone: {python}; they only work where `checkpoint` is on PATH"
-        level: Level = "note" if _is_on_path(facts) else "warning"
-        yield Finding("hooks/unreachable", level, message, REPOSITORY, hint=_INSTALL)
+        yield _describe_unreached(hooks, setup)
+
+    if in_config or any(hook.state in ("ours", "block", "moved") for hook in setup.hooks):
+        yield from _find_gone_interpreter(setup, facts)
+
+
+def _describe_elsewhere(setup: Installation) -> Finding:
+    where = setup.folder.path or "nowhere"
+    message = f"core.hooksPath leads to {where}, outside this repository: git runs none of our hooks"
+    own = f"use this clone's own: {_OWN_HOOKS}"
+    hint = f'call `checkpoint hook NAME "$@"` from the hooks there, or {own}'
+    return Finding("hooks/unreachable", "warning", message, REPOSITORY, hint=hint)
+
+
+def _describe_unreached(hooks: list[HookFile], setup: Installation) -> Finding:
+    described = ", ".join(f"{hook.name} ({_HOOK_STATES[hook.state]})" for hook in hooks)
+    where = setup.folder.path
+    message = f"git does not run {len(hooks)} of our hooks as init wrote them, in {where}: {described}"
+
+    hint = _INSTALL
+    if setup.framework_entry and [hook.name for hook in hooks] == ["pre-commit"]:
+        hint = "as the framework's configuration says: pre-commit install"
+    for hook in hooks:
+        by_hand = _describe_work_by_hand(hook)  # init leaves these alone
+        if by_hand:
+            hint = by_hand
+            break
+    return Finding("hooks/unreachable", "warning", message, REPOSITORY, hint=hint)
+
+
+def _find_gone_interpreter(setup: Installation, facts: SetupFacts) -> Iterator[Finding]:
+    python = setup.settings.get(driver_settings.PYTHON, "")
+    if python not in setup.gone:
+        return
+    if setup.driver and setup.driver.python in setup.gone:
+        return  # driver/broken reports it
+    message = f"the hooks' interpreter is gone: {python}; they only work where `checkpoint` is on PATH"
+    level: Level = "note" if _is_on_path(facts) else "warning"
+    yield Finding("hooks/unreachable", level, message, REPOSITORY, hint=_INSTALL)
 
 
 def _describe_work_by_hand(hook: HookFile) -> str:

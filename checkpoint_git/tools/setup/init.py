@@ -139,22 +139,38 @@ def init(cwd: str, options: Options, env: Mapping[str, str]) -> InitResult:
 
 
 def _refuse_misplaced(options: Options, repository: Repository | None) -> None:
-    odd = next((each for each in options.patterns if not _PATTERN.fullmatch(each)), None)
-    if odd is not None or (options.json_schema is not None and not options.patterns):
-        what = "--schema needs a PATTERN" if odd is None else f'"{escape_controls(odd)}" is not a pattern of JSON files'
-        hint = "name files as .gitattributes does: checkpoint init 'data/**/*.json'"
-        raise CheckpointError(what, f"{hint}; to start a checkpoint: checkpoint update NAME")
+    _check_patterns(options)
     if repository is None:
         if options.ci:
             raise CheckpointError("--ci: this is not a git repository", "run `git init` first")
-    elif repository.bare and (options.ci or options.agents):
-        option = "--ci" if options.ci else "--agent"
-        what = f"{option} writes files into a work tree; a bare repository has none"
-        raise CheckpointError(what, "run it in a clone")
+    elif repository.bare:
+        _check_bare(options)
+
     if options.hooks == "config" and repository:
         check_git_version(repository.work_tree, CONFIGURED_HOOKS)
     if options.hooks == "update" and not (repository and repository.bare):
-        raise CheckpointError("--hooks update is for bare repositories", "here: native, pre-commit or none")
+        hint = "here: native, pre-commit or none"
+        raise CheckpointError("--hooks update is for bare repositories", hint)
+
+
+def _check_patterns(options: Options) -> None:
+    message = ""
+    if options.json_schema is not None and not options.patterns:
+        message = "--schema needs a PATTERN"
+    for pattern in options.patterns:
+        if not _PATTERN.fullmatch(pattern):
+            message = f'"{escape_controls(pattern)}" is not a pattern of JSON files'
+            break
+    if message:
+        hint = "name files as .gitattributes does: checkpoint init 'data/**/*.json'"
+        raise CheckpointError(message, f"{hint}; to start a checkpoint: checkpoint update NAME")
+
+
+def _check_bare(options: Options) -> None:
+    if options.ci or options.agents:
+        option = "--ci" if options.ci else "--agent"
+        message = f"{option} writes files into a work tree; a bare repository has none"
+        raise CheckpointError(message, "run it in a clone")
 
 
 def find_wanted(survey: Survey, options: Options, cwd: str, copies: Sequence[Step] = ()) -> plan.Wanted:

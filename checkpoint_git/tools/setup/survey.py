@@ -160,21 +160,47 @@ def _read_hook(name: str, path: str, started_by_stub: bool) -> HookFile:
 def _mark_called(
     hooks: tuple[HookFile, ...], place: Repository, settings: Mapping[str, str], shims: Mapping[str, bytes]
 ) -> tuple[HookFile, ...]:
-    # Those that call us by lefthook's configuration, or by git's own: there as init writes them now, or by hand
-    planned = (driver_settings.plan_hook(name, shim) for name, shim in shims.items())
-    ours = {next(iter(wanted)): wanted.items() for wanted in planned}
-    keys = [key for key in settings if key.startswith("hook.") and key.endswith(".command")]
-    on = [key for key in keys if settings.get(f"{key.removesuffix('command')}enabled") != "false"]
-    calls = " ".join(settings[key] for key in on if settings.items() >= ours.get(key, set()))
-    calls = calls if calls and check_git_version(place.work_tree) >= CONFIGURED_HOOKS else ""
-    names = [] if place.bare else filter(_LEFTHOOK.fullmatch, os.listdir(place.work_tree))
-    jobs = b" ".join(read_file(os.path.join(place.work_tree, name)).data or b"" for name in names)
+    """Return the hooks, those marked that call us by lefthook's configuration, or by git's own."""
+    configured = _read_configured_calls(place, settings, shims)
+    jobs = _read_lefthook_jobs(place)
     marked = []
     for hook in hooks:
         call = f"checkpoint hook {hook.name}"
         by_lefthook = LEFTHOOK_SIGN in (hook.data or b"") and call.encode() in jobs
-        marked.append(hook._replace(calls_us=hook.calls_us or by_lefthook or call in calls))
+        by_git = call in configured
+        marked.append(hook._replace(calls_us=hook.calls_us or by_lefthook or by_git))
     return tuple(marked)
+
+
+def _read_configured_calls(place: Repository, settings: Mapping[str, str], shims: Mapping[str, bytes]) -> str:
+    """Return the commands of the hooks in git's configuration that run, "" where git is too old for any.
+
+    One of ours counts only if it is there as init writes it now; one written by hand always does.
+    """
+    ours: dict[str, Mapping[str, str]] = {}
+    for name, shim in shims.items():
+        wanted = driver_settings.plan_hook(name, shim)
+        ours[next(iter(wanted))] = wanted
+
+    commands = []
+    for key, command in settings.items():
+        if not (key.startswith("hook.") and key.endswith(".command")):
+            continue
+        is_enabled = settings.get(f"{key.removesuffix('command')}enabled") != "false"
+        is_current = settings.items() >= ours.get(key, {}).items()
+        if is_enabled and is_current:
+            commands.append(command)
+
+    if not commands or check_git_version(place.work_tree) < CONFIGURED_HOOKS:
+        return ""
+    return " ".join(commands)
+
+
+def _read_lefthook_jobs(place: Repository) -> bytes:
+    if place.bare:
+        return b""
+    names = [name for name in os.listdir(place.work_tree) if _LEFTHOOK.fullmatch(name)]
+    return b" ".join(read_file(os.path.join(place.work_tree, name)).data or b"" for name in names)
 
 
 class Installation(NamedTuple):
