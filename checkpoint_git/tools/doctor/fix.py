@@ -21,6 +21,7 @@ from checkpoint_git.protocols.write import Tell, hold_place, say_waiting
 from checkpoint_git.tools.doctor.catalog import SAFE, list_checks
 from checkpoint_git.tools.doctor.diagnose import Diagnosis
 from checkpoint_git.tools.setup.init import plan_repairs
+from checkpoint_git.tools.setup.plan import plan_leftovers
 from checkpoint_git.tools.setup.steps import (
     RemoveFile,
     RemoveSettings,
@@ -93,11 +94,13 @@ def plan_fix(found: Diagnosis, codes: set[str], env: Mapping[str, str]) -> Plan:
 
 def show(found: Diagnosis, codes: set[str], invocation: Invocation) -> Fixes:
     plan, place = plan_fix(found, codes, invocation.env), found.context.place
+    repository = read_repository(place.root, invocation.env)
+    steps = [*plan.steps, *(plan_leftovers(repository) if repository else [])]
     changes = [{"path": fix.path, "diff": diff_lines(fix.before, fix.after, fix.path)} for fix in plan.files]
-    changes += [change for step in plan.steps if (change := _show_step(step, place))]
-    data = {"dry_run": True, "fixed": _files_data(plan.files), "steps": steps_data(plan.steps), "changes": changes}
+    changes += [change for step in steps if (change := _show_step(step, place))]
+    data = {"dry_run": True, "fixed": _files_data(plan.files), "steps": steps_data(steps), "changes": changes}
     blocks: list[Block] = [Line(f"{fix.path}: would fix: {one.text}", "good") for fix in plan.files for one in fix.done]
-    blocks += [*describe_steps(plan.steps, dry_run=True), *plan.describe_left()]
+    blocks += [*describe_steps(steps, dry_run=True), *plan.describe_left()]
     blocks += show_diff(line for change in changes for line in change.get("diff", ()))
     blocks += [Line(str(change["command"]), "strong", hang=-1) for change in changes if "command" in change]
     return Fixes(data, blocks or [Line("there is nothing to fix", "dim")], plan.refused)
@@ -138,14 +141,19 @@ def fix(
     # one fix can bring out what another hid, so it looks again after each round
     place = found.context.place
     rounds: list[Applied] = []
-    with setup_lock(read_repository(place.root, invocation.env)):
+    leftovers: list[Step] = []
+    repository = read_repository(place.root, invocation.env)
+    with setup_lock(repository):
         plan = plan_fix(found, codes, invocation.env)
         while (plan.files or plan.steps) and len(rounds) < _MOST_ROUNDS:
             rounds.append(apply_plan(place, plan, invocation.now, say_waiting(invocation.stderr)))
             found = look()
             plan = plan_fix(found, codes, invocation.env)
+        if repository:
+            leftovers = plan_leftovers(repository)  # nobody wants a backup of a cache
+            apply_steps(leftovers, repository)
     files = [fix for applied in rounds for fix in applied.files]
-    steps = [step for applied in rounds for step in applied.steps]
+    steps = [step for applied in rounds for step in applied.steps] + leftovers
     backups = [relative_path(applied.backup, place.top) for applied in rounds if applied.backup]
     changed = sorted({path for applied in rounds for path in applied.changed})
     data = {

@@ -125,6 +125,7 @@ def init(cwd: str, options: Options, env: Mapping[str, str]) -> InitResult:
             wanted = find_wanted(survey, options, cwd, copies)
             # a bare repository gets what a server needs: the drivers, their attributes and one hook that checks pushes
             steps += [*copies, *(step for part in _REPAIRS["install/missing"] for step in part(survey, wanted))]
+            steps += plan.plan_leftovers(survey.place)
         if survey and not bare:
             steps += forge_files.plan_forges(survey.place.work_tree, options.ci, env)
             steps = leave_hidden(steps, survey.place.work_tree, env)

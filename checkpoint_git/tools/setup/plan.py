@@ -8,12 +8,22 @@ from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.managed_block import Note, has_block, has_new_folder, is_damaged
 from checkpoint_git.core.terminal_text import shorten
 from checkpoint_git.disk.discover import Place
+from checkpoint_git.disk.leftovers import find_leftovers
 from checkpoint_git.disk.read import read_own
 from checkpoint_git.git import attributes
 from checkpoint_git.git import driver_settings as settings
+from checkpoint_git.git.repository import Repository
 from checkpoint_git.tools.setup import framework, hook_files
 from checkpoint_git.tools.setup.hook_files import SERVER_HOOKS, HookFile
-from checkpoint_git.tools.setup.steps import RemoveSettings, Step, WriteFile, WriteSetting, removal_step, write_step
+from checkpoint_git.tools.setup.steps import (
+    RemoveFile,
+    RemoveSettings,
+    Step,
+    WriteFile,
+    WriteSetting,
+    removal_step,
+    write_step,
+)
 from checkpoint_git.tools.setup.survey import FileState, Survey
 
 README = "README.md"  # in .checkpoints
@@ -44,6 +54,19 @@ def plan_uninstall(survey: Survey) -> list[Step]:
         steps += _plan_attributes_removal(label, state)
     keys = settings.find_own_settings(survey.settings)
     return [*steps, Step("remove", ", ".join(keys), "", RemoveSettings(keys))] if keys else steps
+
+
+def plan_leftovers(repository: Repository) -> list[Step]:
+    """Return the steps that remove what earlier versions cached in the git directories of this work tree."""
+    return [
+        Step(
+            "remove",
+            f".git/{found.name}",
+            "a cache of an earlier version",
+            RemoveFile(found.path, found.name.count("/")),
+        )
+        for found in find_leftovers((repository.common_dir, repository.git_dir))
+    ]
 
 
 def plan_settings(survey: Survey, wanted: Wanted) -> list[Step]:

@@ -14,6 +14,7 @@ from checkpoint_git.tools.doctor import verb as doctor
 from checkpoint_git.tools.doctor.diagnose import diagnose
 from checkpoint_git.tools.setup.init import Options, init
 from checkpoint_git.tools.setup.steps import JOURNAL
+from tests.disk.test_leftovers import CACHES, STATE, plant
 from tests.support.repos import GitRepo
 from tests.support.samples import checkpoint_text
 from tests.support.verbs import NOON, Ran, run_verb, seconds
@@ -212,3 +213,18 @@ def test_a_look_at_one_check_does_not_call_suppressions_idle(project: GitRepo) -
     assert "doctor/suppression-unused" in examine(project.path).codes
     assert "doctor/suppression-unused" not in examine(project.path, "--check", "content").codes
     assert "doctor/suppression-unused" not in examine(project.path, "build").codes
+
+
+def test_fix_removes_what_earlier_versions_cached_without_a_backup(project: GitRepo) -> None:
+    project.write(BUILD, text(project.path))
+    project.write(SHIP, text(project.path, "ship"))
+    project.commit("plain")
+    folder = project.path / ".git" / "checkpoint"
+    plant(project.path / ".git", CACHES | STATE)
+    planned = examine(project.path, "--fix", "--dry-run")
+    assert "would remove: .git/checkpoint/merges" in planned.text
+    assert (folder / "merges").is_file()
+    done = examine(project.path, "--fix")
+    assert "removed: .git/checkpoint/merges (a cache of an earlier version)" in done.text
+    assert {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()} >= STATE
+    assert not (folder / "merges").exists()

@@ -13,6 +13,7 @@ from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.git import driver_settings
 from checkpoint_git.tools.setup import init as verb
 from checkpoint_git.tools.setup.init import InitResult, Options, init
+from tests.disk.test_leftovers import CACHES, STATE, plant
 from tests.support.repos import GitRepo
 from tests.support.samples import checkpoint, checkpoint_text
 from tests.support.verbs import run_verb
@@ -559,3 +560,25 @@ def test_schemas_can_be_planned_before_the_first_init(repo: GitRepo) -> None:
     ran = run_verb(verb, "--schemas", "--dry-run", cwd=repo.path, env=dict(os.environ))
     assert ".checkpoints/schemas/skill.schema.json" in [step["what"] for step in ran.outcome.data["steps"]]
     assert not (repo.path / ".checkpoints").exists()
+
+
+def test_what_earlier_versions_cached_goes_from_both_git_directories_and_state_stays(repo: GitRepo) -> None:
+    _init(repo)
+    repo.commit("begin")
+    repo.git("worktree", "add", "-q", "../linked")
+    linked, common = GitRepo(repo.path.parent / "linked"), repo.path / ".git"
+    git_dirs = [common, common / "worktrees" / "linked"]
+    for git_dir in git_dirs:
+        plant(git_dir, CACHES | STATE)
+
+    def list_files(git_dir: Path) -> set[str]:
+        folder = git_dir / "checkpoint"
+        return {str(path.relative_to(folder)) for path in folder.rglob("*") if path.is_file()}
+
+    planned = _init(linked, Options(dry_run=True))
+    assert _deed(planned, ".git/checkpoint/merges") == "remove"
+    assert list_files(common) == CACHES | STATE
+    _init(linked)
+    assert [list_files(git_dir) for git_dir in git_dirs] == [STATE, STATE]
+    assert not any((git_dir / "checkpoint" / "history").is_dir() for git_dir in git_dirs)
+    assert run_verb(verb, cwd=linked.path, env=dict(os.environ)).text.splitlines()[0] == "already set up"
