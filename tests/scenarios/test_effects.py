@@ -222,7 +222,6 @@ def run_last(calls: Sequence[str], repo: GitRepo, before: Callable[[], object]) 
 @pytest.mark.parametrize("row", [row for row in ROWS if row not in ("mcp", "hook", "complete", "merge-driver")])
 def test_a_command_does_no_more_than_its_row_says(row: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     starts, connects, writes = ROWS[row]
-    monkeypatch.setattr("checkpoint_git.tools.validate.verb._FEWEST", 0)  # of so few files it caches nothing else
     for number, calls in enumerate(CALLS.get(row, [[row]])):
         root, files, started = tmp_path / str(number) / "copy", dict[str, bytes](), set[str]()
         with monkeypatch.context() as patch:

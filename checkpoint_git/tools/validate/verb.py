@@ -3,7 +3,7 @@
 import os
 from argparse import ArgumentParser, Namespace
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from checkpoint_git.core.errors import CheckpointError
@@ -14,13 +14,10 @@ from checkpoint_git.disk.discover import find_place, find_repository, is_inside,
 from checkpoint_git.disk.read import FileContent, read_content
 from checkpoint_git.git.own_files import find_unmerged, has_nested_folders
 from checkpoint_git.protocols.contract import find_files, find_scattered_files, open_room
-from checkpoint_git.protocols.document import Document
 from checkpoint_git.protocols.registry import KINDS, find_kind, fixed_paths, is_fixed, protocol_of
 from checkpoint_git.protocols.validate import check_together, describe_unmerged, find_twins, iterate_checked
 
 Files = Iterable[tuple[str, FileContent]]
-
-_FEWEST = 50  # files that are checked anyway: for so few a cache costs more than it saves
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -42,7 +39,7 @@ def run(args: Namespace, invocation: Invocation) -> Outcome:
         files = read_paths(args.paths, invocation.cwd) if args.paths else _read_project(invocation.cwd, invocation.env)
     fixed = []
     repository = find_repository(invocation.cwd)
-    for document in _check_each(files, repository[1] if repository else "", invocation.now):
+    for document in iterate_checked(files, invocation.now):
         findings += document.findings
         fixed += [document] if is_fixed(document.path) else []
         checked.append({"path": document.path, "valid": document.is_valid})
@@ -65,32 +62,6 @@ def run(args: Namespace, invocation: Invocation) -> Outcome:
 
         findings = type_hints(findings, invocation.cwd)
     return Outcome(data, [summary], findings, int(is_failed))
-
-
-def _check_each(files: Files, git_dir: str, now: int) -> Iterator[Document]:
-    """As iterate_checked. The document of a file that is known to be valid, by its name and content, has no value:
-    files of fixed names, which are compared with each other, are always read.
-    """
-    path, rules, known, valid, fresh = os.path.join(git_dir, "checkpoint", "valid.json"), "", set[str](), [], 0
-    for at, (name, content) in enumerate(files):
-        if at == _FEWEST and git_dir:
-            from checkpoint_git.disk.cache import load_cache, make_digest, package_digest, write_cache
-
-            rules = package_digest()
-            found = load_cache(path, rules)
-            # after the clock was set back none holds: what is in the future depends on it
-            known = set(found["valid"]) if isinstance(found, dict) and found["now"] <= now else known
-        key = make_digest([rules, name], content) if rules and isinstance(content, bytes) and not is_fixed(name) else ""
-        if key in known:
-            yield Document(name, "", None, None, 0, [])
-        else:
-            (document,) = iterate_checked([(name, content)], now)
-            yield document
-            key = "" if document.findings else key
-            fresh += key != ""
-        valid += [key] if key else []
-    if fresh * 20 > len(valid):
-        write_cache(path, rules, {"now": now, "valid": valid})
 
 
 def _choose(found: Iterable[str], paths: list[str], cwd: str, top: str) -> list[str]:

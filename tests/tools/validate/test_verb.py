@@ -7,8 +7,6 @@ from pathlib import Path
 import pytest
 
 from checkpoint_git.core.errors import CheckpointError
-from checkpoint_git.protocols import validate
-from checkpoint_git.protocols.document import Document
 from checkpoint_git.tools.validate import verb
 from tests.support.command import run_checkpoint
 from tests.support.repos import GitRepo
@@ -18,7 +16,6 @@ from tests.support.workflows import execution, phase
 
 BAD = checkpoint_text(status="done")
 WARNED = checkpoint_text(project_dir="here")
-CACHE = ".git/checkpoint/valid.json"
 
 
 def test_a_valid_place_is_clean(project: Path) -> None:
@@ -64,70 +61,14 @@ def test_a_file_of_another_name_is_a_finding(project: Path) -> None:
     assert run_verb(verb, "state.json", cwd=project).codes == ["skill/file-name"]
 
 
-@pytest.fixture
-def known(repo: GitRepo, monkeypatch: pytest.MonkeyPatch) -> GitRepo:
-    """Thirty checkpoints that were checked once; a cache is worth it from the second file on."""
-    monkeypatch.setattr(verb, "_FEWEST", 1)
-    for at in range(30):
-        repo.write(f".checkpoints/skill-{at:02}.checkpoint.json", checkpoint_text(skill=f"skill-{at:02}"))
-    assert run_verb(verb, cwd=repo.path).codes == []
-    assert (repo.path / CACHE).exists()
-    return repo
-
-
-def count_checked(monkeypatch: pytest.MonkeyPatch, repo: GitRepo, *words: str) -> int:
-    checked = list[str]()
-    check = validate.check_document
-
-    def count(path: str, data: bytes, *, now: int) -> Document:
-        checked.append(path)
-        return check(path, data, now=now)
-
-    monkeypatch.setattr(validate, "check_document", count)
-    assert run_verb(verb, *words, cwd=repo.path).text == "30 checkpoints: 0 errors, 0 warnings"
-    return len(checked)
-
-
-def test_a_file_that_is_known_to_be_valid_is_not_checked_again(known: GitRepo, monkeypatch: pytest.MonkeyPatch) -> None:
-    assert count_checked(monkeypatch, known) == 1
-
-
-def test_a_known_file_is_known_in_the_index_too(known: GitRepo, monkeypatch: pytest.MonkeyPatch) -> None:
-    known.git("add", "-A")
-    assert count_checked(monkeypatch, known, "--staged") == 1
-
-
-@pytest.mark.parametrize("damage", [b"", b"{}", b"\xff"])
-def test_a_damaged_cache_of_valid_files_only_costs_time(
-    known: GitRepo, monkeypatch: pytest.MonkeyPatch, damage: bytes
-) -> None:
-    (known.path / CACHE).write_bytes(damage)
-    assert count_checked(monkeypatch, known) == 30
-
-
-def test_another_version_of_the_package_knows_no_file(known: GitRepo, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("checkpoint_git.disk.cache.package_digest", lambda: "another")
-    assert count_checked(monkeypatch, known) == 30
-
-
-def test_known_files_are_reported_when_they_change_take_another_name_or_come_from_the_future(known: GitRepo) -> None:
-    folder = known.path / ".checkpoints"
-    (folder / "skill-07.checkpoint.json").write_text(checkpoint_text(skill="skill-07", status="done"))
-    assert run_verb(verb, cwd=known.path).codes == ["skill/unknown-status"]
-    assert run_verb(verb, cwd=known.path).codes == ["skill/unknown-status"]  # what has a finding is never known
-    (folder / "skill-07.checkpoint.json").write_bytes((folder / "skill-08.checkpoint.json").read_bytes())
-    assert run_verb(verb, cwd=known.path).codes == ["skill/file-name"]
-    (folder / "skill-07.checkpoint.json").unlink()
-    assert run_verb(verb, cwd=known.path, now="2020-01-01T00:00:00Z").codes == ["skill/updated-in-future"] * 29
-
-
-def test_known_files_are_still_compared_by_their_names_and_with_each_other(known: GitRepo) -> None:
-    known.write(".checkpoints/Skill-07.checkpoint.json", checkpoint_text(skill="Skill-07"))
-    known.write("memory/state/phase.json", json.dumps(phase()))
-    known.write("memory/state/execution.json", json.dumps(execution()))
-    assert run_verb(verb, cwd=known.path).codes == ["file/name-twice"]
-    known.write("memory/state/execution.json", json.dumps(execution(workflow_id="another")))
-    assert run_verb(verb, cwd=known.path).codes == ["workflow/two-workflows", "file/name-twice"]
+def test_files_are_compared_by_their_names_and_with_each_other(repo: GitRepo) -> None:
+    for skill in ("build", "Build"):
+        repo.write(f".checkpoints/{skill}.checkpoint.json", checkpoint_text(skill=skill))
+    repo.write("memory/state/phase.json", json.dumps(phase()))
+    repo.write("memory/state/execution.json", json.dumps(execution()))
+    assert run_verb(verb, cwd=repo.path).codes == ["file/name-twice"]
+    repo.write("memory/state/execution.json", json.dumps(execution(workflow_id="another")))
+    assert run_verb(verb, cwd=repo.path).codes == ["workflow/two-workflows", "file/name-twice"]
 
 
 def test_the_index_is_checked_and_not_the_work_tree(repo: GitRepo) -> None:
