@@ -1,10 +1,5 @@
-"""What the doctor keeps of a checkpoint: a slim value in place of the document, so that ten thousand fit.
+"""What the doctor keeps of a checkpoint: a slim value in place of the document, so that ten thousand fit."""
 
-Those without a finding are cached in the git directory by the content of their file and the version of this package.
-"""
-
-import json
-import os
 import re
 import sys
 from collections.abc import Iterable, Sequence
@@ -15,10 +10,9 @@ from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.jsontext import join_pointer
 from checkpoint_git.core.progress import Tell
 from checkpoint_git.core.references import MAX_TEXT, find_references, spell_ranges
-from checkpoint_git.disk.cache import load_cache, make_digest, package_digest, write_cache
 from checkpoint_git.disk.discover import Place
 from checkpoint_git.protocols.document import Document
-from checkpoint_git.protocols.skill import layout, store, views
+from checkpoint_git.protocols.skill import store, views
 from checkpoint_git.protocols.skill.rules import MAX_SIZE
 
 MAX_MERGED = 50  # entries of a list of merged pull requests
@@ -171,51 +165,20 @@ def _names_commit(key: str) -> bool:
 
 
 _PACE = 100  # checkpoints between two updates of the progress line
-_FEWEST = 200  # checkpoints that are worth a cache
 
 
 def read_summaries(place: Place, now: int, skill: str = "", tell: Tell = lambda what: None) -> list[DocumentSummary]:
-    """The summary of every checkpoint, or of one skill's; no document is held longer than it is read. now: seconds
-    since 1970. tell: called with how many were read. Raises CheckpointError where the skill has none.
+    """Return the summary of every checkpoint, or of one skill's, and hold no document longer than it takes to read it.
+
+    now: seconds since 1970. tell: called with how many were read. Raises CheckpointError where the skill has none.
     """
     if skill:
         return [summarize_document(store.read_document(place, skill, now))]
+
     total = len(store.list_skills(place))
-    path = os.path.join(place.git_dir, "checkpoint", "sheets.json") if place.git_dir and total >= _FEWEST else ""
-    found = load_cache(path, package_digest()) if os.path.exists(path) else None
-    # after the clock was set back no row holds: what is in the future depends on it
-    known = found["rows"] if isinstance(found, dict) and found.get("now", now + 1) <= now else {}
-    summaries, keys, fresh = list[DocumentSummary](), list[str](), 0
-    for name, content in store.read_files(place):
-        keys.append(make_digest([name], content) if path and isinstance(content, bytes) else "")
-        row = known.pop(keys[-1], None)
-        fresh += row is None
-        new = summarize_document(store.check_files([(name, content)], now)[0]) if row is None else _parse_row(name, row)
-        summaries.append(new)
+    summaries = list[DocumentSummary]()
+    for document in store.iterate_documents(place, now):
+        summaries.append(summarize_document(document))
         if len(summaries) % _PACE == 0:
             tell(f"looking at checkpoints: {len(summaries)} of {total}")
-    if path and fresh * 20 > len(summaries):
-        # each as JSON, parsed when its file turns up: ten thousand texts are smaller than their values
-        rows = {
-            key: json.dumps([one.size, *one[4:]], separators=(",", ":"))
-            for key, one in zip(keys, summaries, strict=True)
-            if key and not one.findings
-        }
-        write_cache(path, package_digest(), {"now": now, "rows": rows})
     return summaries
-
-
-def _parse_row(name: str, row: str) -> DocumentSummary:
-    size, *fields = _freeze(json.loads(row))
-    read = DocumentSummary(name, layout.find_skill(name), size, (), *fields)
-    return read._replace(
-        status=_share(read.status),
-        project_dir=_share(read.project_dir),
-        actions=tuple([Passage(*one) for one in read.actions]),
-        resolutions=tuple([Passage(*one) for one in read.resolutions]),
-        recorded=tuple([Recorded(*one) for one in read.recorded]),
-    )
-
-
-def _freeze(items: list[Any]) -> tuple[Any, ...]:
-    return tuple([_freeze(item) if type(item) is list else item for item in items])
