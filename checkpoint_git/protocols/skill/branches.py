@@ -7,15 +7,11 @@ from typing import NamedTuple
 
 from checkpoint_git.core.clock import DAY
 from checkpoint_git.core.errors import CheckpointError
-from checkpoint_git.disk.cache import load_cache, make_digest, mark_file, write_cache
 from checkpoint_git.disk.discover import Place, find_common_dir, find_siblings, relative_path
 from checkpoint_git.protocols.skill import layout
-from checkpoint_git.protocols.skill.shipped_actions import read_head
-from checkpoint_git.version import __version__
 
 _DAYS = 30  # older commits are left aside: the walk through the history ends there
 _MOST_COMMITS = 500
-_CACHE = "2"  # the shape of what is kept
 
 
 class BranchWork(NamedTuple):
@@ -31,31 +27,28 @@ class BranchWork(NamedTuple):
     blob: str
 
 
-def has_others(place: Place, now: int) -> bool:
-    """Whether another work tree or a branch may be ahead of this one: what finds out which takes longer to import."""
-    return bool(find_siblings(place)) or any(find_branch_work(place, [], now))
+def has_others(place: Place) -> bool:
+    """Whether there is another work tree or branch that may be ahead of this one; git's files say so, no process is
+    started.
+    """
+    return bool(find_siblings(place)) or _has_branches(place)
+
+
+def _has_branches(place: Place) -> bool:
+    git_dir = place.git_dir or os.devnull
+    common = find_common_dir(git_dir)
+    tables = [os.path.join(folder, "reftable", "tables.list") for folder in (common, git_dir)]
+    if any(os.path.isfile(path) for path in (os.path.join(common, "packed-refs"), *tables)):
+        return True
+
+    folders = [os.path.join(common, "refs", kind) for kind in ("heads", "remotes")]
+    return sum(len(names) for folder in folders for _, _, names in os.walk(folder)) > 1
 
 
 def find_branch_work(place: Place, known: Sequence[str], now: int) -> tuple[list[BranchWork], bool]:
-    """The newest first, and whether that is not all. known: local branches that are read elsewhere. Cached."""
-    git_dir = place.git_dir or os.devnull
-    common = find_common_dir(git_dir)
-    loose = [each for kind in ("refs/heads", "refs/remotes") for each in os.walk(os.path.join(common, kind))]
-    tables = [os.path.join(folder, "reftable/tables.list") for folder in {common: 0, git_dir: 0}]  # HEAD is in its own
-    files = [os.path.join(common, "packed-refs"), *tables]
-    if sum(len(names) for _, _, names in loose) < 2 and not any(map(os.path.isfile, files)):
-        return [], False  # there is one branch at most
-    marks = [mark_file(path) for path in (*(folder for folder, _, _ in loose), *files)]
-    words = [__version__, _CACHE, str(now // DAY), read_head(git_dir), place.directory, *known, *marks]
-    path, rules = os.path.join(git_dir, "checkpoint", "branches.json"), make_digest(words)
-    cached = load_cache(path, rules)
-    if cached is None:
-        cached = _read_branch_work(place, known, now)
-        write_cache(path, rules, cached)
-    return [BranchWork(*each) for each in cached[0]], cached[1]
-
-
-def _read_branch_work(place: Place, known: Sequence[str], now: int) -> tuple[list[BranchWork], bool]:
+    """The newest first, and whether that is not all. known: local branches that are read elsewhere."""
+    if not _has_branches(place):
+        return [], False
     from checkpoint_git.git.history.log import PLAIN_LOG, environment, read_blocks
     from checkpoint_git.git.objects import parse_change, parse_changes, read_tree
 

@@ -44,7 +44,7 @@ def summarize_for_session(question: Question) -> Summary:
     if resumed and resumed.text is None:  # of which the outline alone was kept: read again, if it is still there
         resumed = [*store.check_files(store.read_files(place, only={resumed.path}), now), resumed][0]
     ahead, left = list[str](), ""
-    if has_others(place, now):
+    if has_others(place):
         from checkpoint_git.protocols.skill.worktrees import find_ahead
 
         others, left = find_ahead(place, now)

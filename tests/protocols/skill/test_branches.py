@@ -5,6 +5,8 @@ from typing import Any
 
 import pytest
 
+from checkpoint_git.disk.discover import find_place
+from checkpoint_git.protocols.skill.branches import has_others
 from tests.support.command import ask_json, run_here
 from tests.support.repos import GitRepo
 from tests.support.samples import checkpoint
@@ -118,13 +120,16 @@ def test_a_branch_nobody_touched_for_a_month_is_left_aside(ann: GitRepo, monkeyp
     assert ahead(ann) == []
 
 
-def test_branches_are_read_once_while_nothing_moves(
-    ann: GitRepo, ben: GitRepo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    assert run_here("prime", cwd=ben.path).returncode == 0
-    monkeypatch.setenv("GIT_TRACE", str(tmp_path / "trace"))
-    assert run_here("prime", cwd=ben.path).returncode == 0
-    assert " log " not in (tmp_path / "trace").read_text()
+def test_a_repository_with_one_branch_has_no_others(repo: GitRepo) -> None:
+    write(repo)
+    place = find_place(str(repo.path))
+    assert not has_others(place)
+    repo.commit()
+    assert not has_others(place)
+    repo.git("branch", "topic/a")
+    assert has_others(place)
+    repo.git("pack-refs", "--all")
+    assert has_others(place)
 
 
 def test_branches_with_what_head_has_take_no_place_of_one_that_is_ahead(ann: GitRepo) -> None:

@@ -54,7 +54,7 @@ def run(args: Namespace, invocation: Invocation) -> Outcome:
     if args.all:
         data["queue"] = [action.data for action in actions]
     data["done_elsewhere"] = []
-    if actions and has_others(place, invocation.now):
+    if actions and has_others(place):
         from checkpoint_git.protocols.skill.worktrees import find_ahead
 
         ahead = find_ahead(place, invocation.now, actions[0].skill)[0]
