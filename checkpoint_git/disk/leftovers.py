@@ -7,7 +7,16 @@ from typing import NamedTuple
 FOLDER = "checkpoint"  # in a git directory; what else is in it is state: backups, undo, sessions, notes
 
 # All were caches, so nothing is lost with them.
-FILES = ("branches.json", "history.sqlite", "history.sqlite.tmp", "merges", "primed.json", "sheets.json", "valid.json")
+FILES = (
+    "branches.json",
+    "gone.json",
+    "history.sqlite",
+    "history.sqlite.tmp",
+    "merges",
+    "primed.json",
+    "sheets.json",
+    "valid.json",
+)
 FOLDERS = ("history",)
 
 

@@ -204,7 +204,7 @@ def test_a_tool_that_says_it_only_reads_changes_no_file(project: Path) -> None:
     assert read_files(project) == before
 
 
-_MEMORY = ("removed.json", "gone.json")
+_MEMORY = ("removed.json",)
 
 
 def read_files(project: Path) -> dict[Path, bytes]:

@@ -5,18 +5,16 @@ import re
 from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
-from checkpoint_git.core.clock import DAY, HOUR, age_text
+from checkpoint_git.core.clock import DAY, age_text
 from checkpoint_git.core.untrusted_text import clean
-from checkpoint_git.disk.cache import load_cache, make_digest, mark_file, write_cache
-from checkpoint_git.disk.discover import Place, folders_upward, shared_path
-from checkpoint_git.git.own_files import read_start
+from checkpoint_git.disk.discover import Place
 from checkpoint_git.protocols.contract import Question, Summary
 from checkpoint_git.protocols.document import Document, find_broken
 from checkpoint_git.protocols.skill import next_action, store, views
 from checkpoint_git.protocols.skill.branches import has_others
 from checkpoint_git.protocols.skill.next_action import FindProof, FindResolved, NextAction, Queue
 from checkpoint_git.protocols.skill.resume_brief import LOOK_AFTER, Context, Plan, find_context, plan_resume
-from checkpoint_git.protocols.skill.shipped_actions import read_head, read_shipped
+from checkpoint_git.protocols.skill.shipped_actions import read_shipped
 from checkpoint_git.protocols.skill.views import describe_blocker, text_field, waits_on_user
 
 Describe = Callable[[Document, dict[str, Any]], str]  # a blocker
@@ -25,7 +23,6 @@ _FEW, _LARGE = 64, 1 << 20  # checkpoints, and bytes of one, that are kept whole
 _MOST_LISTED = 100  # listed files looked at
 _NO_PATH = r"[*?\[{\0\s]"  # signs of patterns and sentences, which are listed too
 LOST = ("renamed", "deleted")  # fates that a commit decided; what is not there yet may be about to be written
-_IGNORE_RULES = rb"(?i)excludesfile[ \t]*=([^\n]*)"
 _FATES = {"renamed": " (now {0.detail})", "deleted": " (deleted in {0.told})"}
 _PLAIN = "in progress"  # the reason of what just goes on
 _SHORT, _MIDDLE, _LONG = 120, 240, 600  # letters
@@ -61,41 +58,12 @@ def summarize_for_session(question: Question) -> Summary:
 def _find_gone(place: Place, document: Document, listed: Sequence[str], now: int, *, is_old: bool) -> list[str]:
     if not may_miss_files(place, listed):
         return []
-    # for an hour git says the same of them, while HEAD, the index and the ignore rules are as they were
-    git_dir = place.git_dir or ""
-    head = read_head(git_dir) if git_dir else ""
-    absent, settings = _list_absent(place, listed), os.environ.get("XDG_CONFIG_HOME") or os.path.expanduser("~/.config")
-    full = {os.path.join(base, path) for path in absent[:_MOST_LISTED] for base in (place.root, place.top)}
-    above = {one for path in full for one in folders_upward(os.path.dirname(path), place.top)}
-    configs = [shared_path(place.top, "config"), os.path.expanduser("~/.gitconfig"), f"{settings}/git/config"]
-    text = b"\n".join(read_start(path, 1 << 20) for path in [*configs, f"{git_dir}/config.worktree", "/etc/gitconfig"])
-    marks = [f"{git_dir}/index", shared_path(place.top, "info/exclude"), *configs, f"{settings}/git/ignore"]
-    rules = re.findall(_IGNORE_RULES, text)
-    if b"[include" in text.lower() or any({*rule} & {*b'"\\#;%\0'} for rule in rules):
-        head, rules = "", []  # git alone knows where they are
-    marks += [os.path.join(place.top, os.path.expanduser(os.fsdecode(rule.strip()))) for rule in rules]
-    marks += sorted(f"{folder}/.gitignore" for folder in above)
-    words = [str(now // HOUR), str(is_old), head, *map(mark_file, marks), place.root, document.path, *absent]
-    words += [value for name, value in sorted(os.environ.items()) if name.startswith("GIT_CONFIG")]
-    cache, digest = f"{git_dir}/checkpoint/gone.json", make_digest(words, (document.text or "").encode())
-    found = load_cache(cache, digest) if head else None
-    if not isinstance(found, list):
-        from checkpoint_git.protocols.skill.facts import make_facts  # git is asked, as for the doctor
+    from checkpoint_git.protocols.skill.facts import make_facts  # git is asked, as for the doctor
 
-        files = make_facts(place, [document], 0, os.environ).files.get(document.path, ())
-        fates = (*LOST, "uncommitted", "unknown", "") if is_old else LOST
-        gone = [file for file in files if file.state == "missing" and file.fate in fates]
-        found = [file.path + _FATES.get(file.fate, "").format(file) for file in gone]
-        if head:
-            write_cache(cache, digest, found)
-    return found
-
-
-def _list_absent(place: Place, listed: Sequence[str]) -> list[str]:
-    from checkpoint_git.protocols.skill.generated_files import find_readings
-
-    paths = (path for entry in listed for reading in find_readings(entry) for path in reading)
-    return [path for path in paths if not any(os.path.lexists(f"{base}/{path}") for base in {place.root, place.top})]
+    files = make_facts(place, [document], now, os.environ).files.get(document.path, ())
+    fates = (*LOST, "uncommitted", "unknown", "") if is_old else LOST
+    gone = [file for file in files if file.state == "missing" and file.fate in fates]
+    return [file.path + _FATES.get(file.fate, "").format(file) for file in gone]
 
 
 def may_miss_files(place: Place, listed: Sequence[str]) -> bool:
