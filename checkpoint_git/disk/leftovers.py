@@ -14,6 +14,7 @@ FILES = (
     "history.sqlite.tmp",
     "merges",
     "primed.json",
+    "removed.json",
     "sheets.json",
     "valid.json",
 )

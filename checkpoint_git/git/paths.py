@@ -28,8 +28,8 @@ _FEW = 100  # paths that git itself looks for; more of them it compares one by o
 
 
 class Fate(NamedTuple):
-    """uncommitted: HEAD has it. cut: a shallow clone does not know it, older history may. unknown: never committed.
-    "": in a submodule.
+    """uncommitted: HEAD has it. cut: a shallow clone does not know it, older history may. unknown: no commit that was
+    read removed it. "": in a submodule.
     """
 
     kind: Kind
@@ -140,8 +140,11 @@ class Lookup:
         return self._plain[folder]
 
 
-def read_fates(top: str, paths: Sequence[str], known: dict[str, str] | None = None) -> dict[str, Fate]:
-    """Of paths, relative to top, that are gone; what is only not checked out is left out. known: see read_removals."""
+def read_fates(top: str, paths: Sequence[str], since: int = 0) -> dict[str, Fate]:
+    """Return what happened to paths that are gone; what is only not checked out is left out.
+
+    paths: relative to top. since: seconds since 1970; what removed a path is looked for in commits from then on.
+    """
     env, fates, is_born = clean_env(os.environ), dict[str, Fate](), bool(paths) and has_commits(top)
     if paths and os.path.lexists(f"{top}/.gitmodules"):
         words = ["config", "-z", "--file", ".gitmodules", "--get-regexp", r"\.path$"]
@@ -157,7 +160,7 @@ def read_fates(top: str, paths: Sequence[str], known: dict[str, str] | None = No
     fates.update(dict.fromkeys(read_ignored(top, paths, env), Fate("ignored")))
     if not is_born:
         return fates
-    fates.update(_read_removed(top, paths, known))
+    fates.update(_read_removed(top, paths, since))
     files = read_tree(top, "HEAD", env, few)
     kept = {*files, *(folder for file in files for folder in folders_of(file))}
     listed = read_names(["--literal-pathspecs", "ls-files", "-t", "-z", "--", *few], top, env=env, check=False)
@@ -180,12 +183,12 @@ def _is_among(path: str, names: set[str]) -> bool:
     return path.rstrip("/") in names or (fixed_part(path) != path and any(fits(name, path) for name in names))
 
 
-def _read_removed(top: str, paths: Sequence[str], known: dict[str, str] | None) -> dict[str, Fate]:
+def _read_removed(top: str, paths: Sequence[str], since: int) -> dict[str, Fate]:
     # How git lost the paths: followed through renames as long as the new name is gone too
     fates: dict[str, Fate] = {}
     names = {path: path for path in paths}
     for _ in range(_MAX_FOLLOWED):
-        removals = history.read_removals(top, sorted(set(names.values())), known)
+        removals = history.read_removals(top, sorted(set(names.values())), since)
         following: dict[str, str] = {}
         for path, name in names.items():
             removal = removals.get(name.rstrip("/"))

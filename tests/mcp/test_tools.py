@@ -204,12 +204,9 @@ def test_a_tool_that_says_it_only_reads_changes_no_file(project: Path) -> None:
     assert read_files(project) == before
 
 
-_MEMORY = ("removed.json",)
-
-
 def read_files(project: Path) -> dict[Path, bytes]:
-    """All that lies in a project, its git directory too, but for what is remembered of files that are gone."""
-    return {path: path.read_bytes() for path in project.rglob("*") if path.is_file() and path.name not in _MEMORY}
+    """Return every file of a project with its content, those of its git directory too."""
+    return {path: path.read_bytes() for path in project.rglob("*") if path.is_file()}
 
 
 def test_what_takes_the_place_of_something_is_called_destructive() -> None:

@@ -111,25 +111,13 @@ class Removal(NamedTuple):
 _HEADER = rb"\n?\x01(?P<id>[0-9a-f]{40,64})"
 
 
-def read_removals(work_tree: str, paths: Sequence[str], known: dict[str, str] | None = None) -> dict[str, Removal]:
-    """The newest commit, of the last 20,000, that removed each path, or the last file that a pattern stands for. paths:
-    relative to the work tree, any number.
-    known: what earlier calls found for HEAD as it was then, under "" that commit; it is brought up to date.
+def read_removals(work_tree: str, paths: Sequence[str], since: int = 0) -> dict[str, Removal]:
+    """Return the newest commit, of the last 20,000, that removed each path, or the last file that a pattern stands for.
+
+    paths: relative to the work tree, any number. since: seconds since 1970; older commits are not read.
     """
     names = [name for path in paths if (name := path.rstrip("/"))]
-    tip = "".join(read_words(work_tree, ["rev-parse", "--verify", "--quiet", "HEAD^{commit}"])) if names else ""
-    if not tip:
-        return {}
-    known = {} if known is None else known
-    before = known.pop("", "")
-    if before != tip:
-        old = {**known}
-        known.clear()
-        if before and run(["merge-base", "--is-ancestor", before, tip], work_tree, check=False).code == 0:
-            known.update({**old, **_read_removed_in(work_tree, [*old], before)})
-    fresh = [name for name in names if name not in known]
-    known.update({"": tip, **dict.fromkeys(fresh, ""), **_read_removed_in(work_tree, fresh)})
-    removed = {name: known[name] for name in names if known[name]}
+    removed = _read_removed_in(work_tree, names, since) if names else {}
     renames, told = _read_renames(work_tree, set(removed.values()))
     unnamed = {(commit, path) for path, commit in removed.items() if (commit, path) not in renames}
     renames |= find_renamed_folders(renames, unnamed)
@@ -167,14 +155,12 @@ def fixed_part(path: str) -> str:
     return path[: sign.start()].rpartition("/")[0] if sign else path
 
 
-def _read_removed_in(work_tree: str, paths: Sequence[str], after: str = "") -> dict[str, str]:
+def _read_removed_in(work_tree: str, paths: Sequence[str], since: int) -> dict[str, str]:
     # A folder counts as removed where its last file went; reading ends once all is known
-    if not paths:
-        return {}
-    known = [f"^{after}"] if after else []
-    words = ["--literal-pathspecs", *PLAIN_LOG, "--diff-filter=D", "--no-renames", "--name-only", "--no-ext-diff"]
-    too_deep = read_words(work_tree, ["rev-list", f"--skip={_MAX_DEPTH}", "--max-count=1", "HEAD", *known, "--"])
-    words += ["--no-relative", "--format=%x01%H", "HEAD", *known, *(f"^{commit}" for commit in too_deep), "--"]
+    age = f"--max-age={since}"
+    words = ["--literal-pathspecs", *PLAIN_LOG, "--diff-filter=D", "--no-renames", "--name-only", "--no-ext-diff", age]
+    too_deep = read_words(work_tree, ["rev-list", f"--skip={_MAX_DEPTH}", "--max-count=1", age, "HEAD", "--"])
+    words += ["--no-relative", "--format=%x01%H", "HEAD", *(f"^{commit}" for commit in too_deep), "--"]
     wanted, specs = set(paths), [fixed_part(path) for path in paths]
     patterns = [path for path in paths if fixed_part(path) != path]
     removed: dict[str, str] = {}

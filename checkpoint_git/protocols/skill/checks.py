@@ -187,7 +187,7 @@ def find_missing_files(facts: SkillFacts) -> Iterator[Finding]:
             message = f"{'each of ' if len(group) > 1 else ''}{subject} {says}"
             where = f"/context_primer/generated_files/{at}"
             cause = {
-                "unknown": "listed files do not exist and were never committed",
+                "unknown": "listed files do not exist, and no commit since the checkpoint began had them",
                 "renamed": f"files moved: {what}",
                 "deleted": f"listed files were deleted in {told}",
                 "cut": _SHALLOW,

@@ -9,8 +9,7 @@ from checkpoint_git.core import jsontext
 from checkpoint_git.core.clock import DAY
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
-from checkpoint_git.disk.cache import load_cache, make_digest, mark_file, write_cache
-from checkpoint_git.disk.discover import Place, find_common_dir, relative_path
+from checkpoint_git.disk.discover import Place, relative_path
 from checkpoint_git.git import paths, worktree
 from checkpoint_git.git.clone import read_operation
 from checkpoint_git.git.history import history
@@ -101,8 +100,13 @@ class SkillFacts:
         files = {one.path: list(_read_listed(one, lookup)) for one in self.summaries if one.listed}
         every = [file for listed in files.values() for file in listed]
         missing = {name for file in every if file.state == "missing" for name in file.names}
-        fates = _read_fates(place, sorted(missing)) if missing else {}
+        fates = paths.read_fates(place.top, sorted(missing), self._find_start()) if place.git_dir and missing else {}
         return {path: [_with_fate(file, fates, place) for file in listed] for path, listed in files.items()}
+
+    def _find_start(self) -> int:
+        """Return when the oldest checkpoint began, in seconds since 1970: what it lists was there around that time."""
+        begun = [summary.created_at or 0 for summary in self.summaries if summary.listed]
+        return max(0, min(begun, default=0) - GRACE)
 
     def find_renamed(self, summary: DocumentSummary) -> dict[int, tuple[str, str]]:
         """Index of generated_files -> (entry, it with the new names of its files, "" where it cannot name them)."""
@@ -223,20 +227,6 @@ def make_facts(place: Place, documents: Sequence[Document], now: int, env: Mappi
     facts = Context(place, now, env).facts(SkillFacts)
     facts.summaries = [summarize_document(document) for document in documents]
     return facts
-
-
-def _read_fates(place: Place, missing: Sequence[str]) -> dict[str, paths.Fate]:
-    # Most of the paths are missing the next time too, and git takes long to find out what no commit removed
-    if not place.git_dir:
-        return {}
-    shallow = mark_file(os.path.join(find_common_dir(place.git_dir), "shallow"))
-    path, rules = os.path.join(place.git_dir, "checkpoint", "removed.json"), make_digest([shallow])
-    before = load_cache(path, rules)
-    known = dict[str, str](before if isinstance(before, dict) else {})
-    fates = paths.read_fates(place.top, missing, known)
-    if known != before:
-        write_cache(path, rules, known)
-    return fates
 
 
 def _read_listed(summary: DocumentSummary, lookup: paths.Lookup) -> Iterator[NamedFile]:

@@ -23,9 +23,9 @@ def merged(repo: GitRepo, *references: str) -> set[str]:
     return set(read_merged(str(repo.path), set(references)))
 
 
-def removals(repo: GitRepo, paths: list[str], known: dict[str, str] | None = None) -> dict[str, Removal]:
+def removals(repo: GitRepo, paths: list[str]) -> dict[str, Removal]:
     """Without what is told of the commits."""
-    found = read_removals(str(repo.path), paths, known)
+    found = read_removals(str(repo.path), paths)
     return {path: removal._replace(told="") for path, removal in found.items()}
 
 
@@ -286,23 +286,17 @@ def test_paths_that_look_like_options_or_patterns_are_names(repo: GitRepo) -> No
     }
 
 
-def test_what_removed_a_path_is_brought_up_to_date_and_found_anew_where_history_was_rewritten(repo: GitRepo) -> None:
-    def read(known: dict[str, str]) -> dict[str, Removal]:
-        return removals(repo, ["a.py", "b/", "never.py", "/"], known)
-
+def test_what_removed_a_path_is_found_in_heads_history_alone(repo: GitRepo) -> None:
+    paths = ["a.py", "b/", "never.py", "/"]
+    assert removals(repo, paths) == {}
     for name in ("a.py", "b/b.py", "c.py"):
         repo.write(name, f"{name}\n" * 20)
-    begun = repo.commit("begin")
-    known: dict[str, str] = {}
-    assert read(known) == {}
-    assert known == {"": begun, "a.py": "", "b": "", "never.py": ""}
+    repo.commit("begin")
+    assert removals(repo, paths) == {}
     repo.git("rm", "-q", "a.py")
     first = repo.commit("remove one")
     repo.git("rm", "-q", "-r", "b")
     second = repo.commit("remove a folder")
-    assert read(known) == {"a.py": Removal(first), "b": Removal(second)} == read({})
-    assert read({"": second, "a.py": begun}) == {"a.py": Removal(begun), "b": Removal(second)}  # it is believed
+    assert removals(repo, paths) == {"a.py": Removal(first), "b": Removal(second)}
     repo.git("reset", "-q", "--hard", first)
-    assert read(known) == {"a.py": Removal(first)}
-    for lost in ("0" * 40, "--all", second):
-        assert read({"": lost, "never.py": begun}) == {"a.py": Removal(first)}
+    assert removals(repo, paths) == {"a.py": Removal(first)}

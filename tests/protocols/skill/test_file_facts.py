@@ -19,24 +19,19 @@ from tests.support.samples import checkpoint
 VALUE = {"context_primer": {"generated_files": ["gone.py", "never.py"]}}
 
 
-def test_what_is_remembered_of_missing_files_changes_no_answer(repo: GitRepo, tmp_path: Path) -> None:
+def test_missing_files_have_the_fate_that_git_knows(repo: GitRepo, tmp_path: Path) -> None:
     def read_fates(work_tree: Path) -> list[str]:
         document = Document("build", "build.checkpoint.json", VALUE, None, 0, [])
         facts = make_facts(find_place(str(work_tree)), [document], 0, os.environ)
         return [file.fate for files in facts.files.values() for file in files]
 
-    memory = repo.path / ".git/checkpoint/removed.json"
     repo.write(".checkpoints/README.md", "")
     repo.write("gone.py", "1")
     repo.commit("begin")
     (repo.path / "gone.py").unlink()
     assert read_fates(repo.path) == ["uncommitted", "unknown"]
     repo.commit("remove it")
-    for _ in range(2):
-        assert read_fates(repo.path) == ["deleted", "unknown"]
-    memory.write_bytes(memory.read_bytes().replace(b"never", b"fever"))
     assert read_fates(repo.path) == ["deleted", "unknown"]
-    assert b"never" in memory.read_bytes()
     clone = tmp_path / "shallow"
     subprocess.run(["git", "clone", "-q", "--depth=1", f"file://{repo.path}", str(clone)], check=True)
     assert read_fates(clone) == ["cut", "cut"]
@@ -106,3 +101,27 @@ def test_a_listed_file_changed_if_its_content_did_for_doctor_and_resume(repo: Gi
     assert [one.code for one in find_changed_documents(facts)] == expected
     found = read_drift(place, document, 1_790_000_000, os.environ)
     assert [one.code for one in found if one.code == "drift/file-changed"] == expected
+
+
+def test_what_removed_a_file_is_looked_for_since_the_oldest_checkpoint_began(
+    repo: GitRepo, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    for name, day in (("old.py", "2026-03-01"), ("new.py", "2026-03-20")):
+        monkeypatch.setenv("GIT_COMMITTER_DATE", f"{day}T12:00:00Z")
+        repo.write(name, "1")
+        repo.commit("add")
+        (repo.path / name).unlink()
+        repo.commit("remove")
+    repo.write(".checkpoints/README.md", "")
+
+    def read_fates(*begun: str) -> set[tuple[str, str]]:
+        primer = {"generated_files": ["old.py", "new.py"]}
+        documents = [
+            Document(f"{at}.checkpoint.json", "build", checkpoint(created_at=when, context_primer=primer), None, 0, [])
+            for at, when in enumerate(begun)
+        ]
+        facts = make_facts(find_place(str(repo.path)), documents, 0, os.environ)
+        return {(file.path, file.fate) for files in facts.files.values() for file in files}
+
+    assert read_fates("2026-03-10T12:00:00Z") == {("old.py", "unknown"), ("new.py", "deleted")}
+    assert read_fates("2026-03-10T12:00:00Z", "2026-03-02T11:00:00Z") == {("old.py", "deleted"), ("new.py", "deleted")}
