@@ -8,7 +8,7 @@ STAMP := $(VENV)/.up-to-date
 JOBS ?= auto
 
 .DEFAULT_GOAL := help
-.PHONY: help test demo lint format types wheel-test release-check docs bench picture clean
+.PHONY: help test test-deep demo lint format types wheel-test release-check docs bench picture clean
 
 help: ## this list
 	@echo 'make WHAT, where WHAT is one of'
@@ -16,7 +16,10 @@ help: ## this list
 	    printf '  %-12s %s\n' "$$name" "$$text"; done
 
 test: $(STAMP) ## run the tests; TESTS='tests/merge tests/core' runs some, and takes any word of pytest
-	@$(BIN)/python -m pytest -n $(JOBS) $(TESTS)
+	@$(BIN)/python -m pytest -n $(JOBS) --costs $(TESTS)
+
+test-deep: $(STAMP) ## run the long tests too: kills, laws at full count, growth, all agents; TESTS as above
+	@$(BIN)/python -m pytest -n $(JOBS) --costs -m 'not wheel' --hypothesis-profile=deep $(TESTS)
 
 demo: $(INSTALLED) ## two lines of work on one checkpoint, merged, guarded and resumed in a scratch repository
 	@$(BIN)/python -m demo

@@ -5,13 +5,25 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from hypothesis import settings as hypothesis_settings
 
+from tests.support.costs import Costs
+from tests.support.examples import register_profiles
 from tests.support.repos import BARE_MUST_BE_NAMED, GitRepo
 from tests.support.samples import checkpoint_text
 
-hypothesis_settings.register_profile("untimed", deadline=None)  # a busy machine is not a fault of ours
-hypothesis_settings.load_profile("untimed")
+register_profiles()
+
+
+def pytest_addoption(parser: pytest.Parser) -> None:
+    """Adds --costs."""
+    parser.addoption("--costs", action="store_true", help="print the ten dearest tests and the CPU seconds in all")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Measures what the tests cost where somebody asks."""
+    if config.getoption("--costs"):
+        config.pluginmanager.register(Costs(config), "costs")
+
 
 # what git, we, an agent in whose session the tests run, a forge's job and PostgreSQL's programs read
 OUTSIDE = ("GIT_", "CHECKPOINT_", "XDG_", "CLAUDE", "CODEX_", "GITHUB_", "PG")

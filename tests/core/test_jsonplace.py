@@ -4,10 +4,11 @@ import json
 import tracemalloc
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from checkpoint_git.core import jsonplace, jsontext
+from tests.support.examples import examples
 
 VALUES = st.recursive(
     st.one_of(
@@ -32,7 +33,7 @@ def pointers_in(value: Any, where: str = "") -> list[str]:
     return [where, *(pointer for pointers in below for pointer in pointers)]
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(VALUES, st.sampled_from([None, 1, "\t"]), st.sampled_from(["", "\ufeff", "\n "]))
 def test_every_place_is_where_the_tree_says(value: Any, indent: "int | str | None", lead: str) -> None:
     text = lead + json.dumps(value, indent=indent) + "\n"

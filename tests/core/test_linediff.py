@@ -2,10 +2,11 @@
 
 from pathlib import Path
 
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 from checkpoint_git.core.linediff import diff_lines
+from tests.support.examples import examples
 from tests.support.repos import GitRepo
 
 LINES = st.lists(st.sampled_from(["a", "b", "c", "", "  x", "\\ no", "- y", "+ z"]), max_size=30)
@@ -42,7 +43,7 @@ def test_a_diff_shows_a_few_lines_around_each_change() -> None:
     ]
 
 
-@settings(max_examples=60, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@examples(60, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(before=TEXTS.filter(bool), after=TEXTS.filter(bool))
 def test_git_applies_every_diff_and_gets_the_other_text(repo: GitRepo, before: str, after: str) -> None:
     lines = diff_lines(before.encode(), after.encode(), "file")

@@ -16,6 +16,7 @@ from jsonschema import Draft202012Validator
 import checkpoint_git.protocols.skill as room
 from checkpoint_git.core.schema import MOST_ERRORS, Schema, explain, is_surely_valid, load_schema
 from checkpoint_git.protocols.contract import open_room
+from tests.support.examples import examples
 from tests.support.samples import checkpoint
 
 SCHEMA_TEXT = (Path(room.__file__).parent / "schema.json").read_text("utf-8")
@@ -73,7 +74,7 @@ def test_the_full_sample_is_surely_valid() -> None:
     assert explain(SCHEMA, FULL) == []
 
 
-@settings(max_examples=600, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@examples(600, suppress_health_check=[HealthCheck.too_slow])
 @given(st.data())
 def test_what_is_surely_valid_is_valid_to_jsonschema(data: st.DataObject) -> None:
     path = data.draw(st.sampled_from(places_in(FULL)))
@@ -81,7 +82,7 @@ def test_what_is_surely_valid_is_valid_to_jsonschema(data: st.DataObject) -> Non
     assert is_surely_valid(SCHEMA, changed) == VALIDATOR.is_valid(changed)
 
 
-@settings(max_examples=300, deadline=None)
+@examples(300)
 @given(JUNK)
 def test_junk_is_judged_as_jsonschema_does(junk: Any) -> None:
     assert is_surely_valid(SCHEMA, junk) == VALIDATOR.is_valid(junk)
@@ -176,7 +177,7 @@ SMALL_SCHEMAS = [
 
 
 @pytest.mark.parametrize("document", SMALL_SCHEMAS, ids=json.dumps)
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(value=JUNK)
 def test_a_keyword_is_never_judged_more_kindly_than_by_jsonschema(document: dict[str, Any], value: Any) -> None:
     schema = load_schema(json.dumps(document))

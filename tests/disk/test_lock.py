@@ -56,9 +56,8 @@ def test_a_kill_releases_the_lock(tmp_path: Path) -> None:
     holder = start_holder(tmp_path / "lock")
     os.kill(holder.pid, signal.SIGKILL)
     holder.communicate()
-    began = time.monotonic()
     with hold_lock(str(tmp_path / "lock"), 5):
-        assert time.monotonic() - began < 2
+        pass
 
 
 def test_the_end_of_the_block_releases_the_lock(tmp_path: Path) -> None:
@@ -149,9 +148,9 @@ def test_who_has_waited_longest_is_next(tmp_path: Path) -> None:
 def test_a_turn_is_waited_for_and_never_in_the_way(tmp_path: Path) -> None:
     holder = start_holder(tmp_path / "lock")
     try:
-        began = time.monotonic()
-        with hold_turn(str(tmp_path / "lock"), 0.3):
-            assert 0.25 < time.monotonic() - began < 5
+        waited: list[str] = []
+        with hold_turn(str(tmp_path / "lock"), 1.3, lambda: waited.append("waited")):
+            assert waited == ["waited"]
     finally:
         holder.kill()
         holder.communicate()
@@ -165,6 +164,6 @@ def test_a_turn_is_waited_for_and_never_in_the_way(tmp_path: Path) -> None:
 def test_a_turn_that_another_user_could_hold_is_not_waited_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     with hold_lock(str(tmp_path / "lock")):
         monkeypatch.setattr(os, "getuid", lambda: os.stat(tmp_path).st_uid + 1)
-        began = time.monotonic()
-        with hold_turn(str(tmp_path / "lock"), 20):
-            assert time.monotonic() - began < 5
+        waited: list[str] = []
+        with hold_turn(str(tmp_path / "lock"), 20, lambda: waited.append("waited")):
+            assert waited == []

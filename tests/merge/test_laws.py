@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from checkpoint_git.core.finding import has_errors
@@ -12,13 +12,14 @@ from checkpoint_git.protocols.validate import check_document
 from tests.merge.choosing import OURS, THEIRS, keep_side
 from tests.merge.operations import Operation, Value, apply_operations, histories, start, text_of
 from tests.merge.schemas import skill_schema
+from tests.support.examples import examples
 from tests.support.merging import merge_texts
 
 SCHEMA = skill_schema()
 DECLARED = ("updated_at", "cost", "recently_done")
 OVERTAKEN = '"in_progress"'  # of a row that the other side completed
 NOW = 1_790_000_000
-many = settings(max_examples=150, deadline=None)
+many = examples(150)
 
 one_history = histories("x")
 ours_history = histories("o")

@@ -9,13 +9,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 from hypothesis import strategies as st
 
 import checkpoint_git.protocols.skill as room
 from checkpoint_git.core.clock import DAY
 from checkpoint_git.protocols.document import Document
 from checkpoint_git.protocols.validate import check_document, unreadable_document
+from tests.support.examples import examples
 from tests.support.samples import checkpoint, checkpoint_text
 from tests.support.verbs import NOON, seconds
 
@@ -131,7 +132,7 @@ def containers_in(value: Any) -> list[Any]:
     return [value, *(found for child in children if isinstance(child, (dict, list)) for found in containers_in(child))]
 
 
-@settings(max_examples=400, deadline=None, suppress_health_check=[HealthCheck.too_slow])
+@examples(400, suppress_health_check=[HealthCheck.too_slow])
 @given(st.data())
 def test_nothing_in_a_document_makes_the_checks_fail(data: st.DataObject) -> None:
     value = copy.deepcopy(
@@ -152,7 +153,7 @@ def test_nothing_in_a_document_makes_the_checks_fail(data: st.DataObject) -> Non
     assert all(finding.line >= 1 and finding.column >= 1 for finding in document.findings)
 
 
-@settings(max_examples=200, deadline=None)
+@examples(200)
 @given(st.binary(max_size=60))
 def test_no_bytes_make_the_checks_fail(data: bytes) -> None:
     assert check(data).findings

@@ -1,11 +1,17 @@
-"""Every regular expression of the package, found in its source, and hostile inputs made from its own parts."""
+r"""The regular expressions of the package, and whether one of them can be made to try a text in too many ways.
+
+A pattern backtracks without end where two of its repeats can share one text between them in many ways: `\s*\s*x`,
+`(a+)+b`, `(a|aa)+b`. may_backtrack finds such neighbours in the parsed pattern; it runs nothing.
+"""
 
 import ast
 import importlib
 import pkgutil
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from functools import cache
 from pathlib import Path
+from types import ModuleType
 from typing import Any, NamedTuple
 
 import checkpoint_git
@@ -15,168 +21,204 @@ parser: Any = importlib.import_module("re._parser")
 
 _FUNCTIONS = frozenset(("compile", "match", "fullmatch", "search", "finditer", "findall", "sub", "subn", "split"))
 _LONG = 16  # times: what may be repeated as often as that is repeated without end here
-_PICK = "aA0 ./-_\n\"'`(#é\x01"  # what a class is tried with, as far as it is in it
-_TAILS = ("", "\x00", "\n!", "x", " ")
+_MOST_WAYS = 200  # through the branches of one pattern: more are not looked at
+_ALPHABET = [chr(number) for number in range(256)] + ["\u0660", "\u2028", "\u4e2d", "\U0001f600"]
+
+Items = list[tuple[Any, Any]]  # what re's parser makes of a pattern: an operation's code and its value
 
 
 class Use(NamedTuple):
-    """One pattern and how it is used. where: module and line."""
+    """A pattern and the module that has it."""
 
-    where: str
+    module: str
     pattern: str | bytes
     flags: int
-    how: str  # a function of `re`
+
+    def parse(self) -> Items:
+        """Return the pattern as `re` reads it."""
+        text = self.pattern if isinstance(self.pattern, str) else self.pattern.decode("latin-1")
+        return list(parser.parse(text, self.flags & ~re.UNICODE if isinstance(self.pattern, bytes) else self.flags))
 
 
-def find_uses(given: dict[str, list[Any]]) -> Iterator[Use]:
-    """given: the patterns of an expression that a module's own names do not explain, by its source."""
+def find_uses() -> list[Use]:
+    """Return every pattern that a module has compiled or writes as a literal in a call of `re`."""
+    found: dict[Use, None] = {}
     root = Path(checkpoint_git.__file__).parent
     for info in pkgutil.walk_packages([str(root)], "checkpoint_git."):
         if info.name.endswith("__main__"):
             continue
         module = importlib.import_module(info.name)
-        assert module.__file__
-        tree = ast.parse(Path(module.__file__).read_text())
-        yield from _uses_of(tree, vars(module), f"{info.name.removeprefix('checkpoint_git.')}", given)
+        name = info.name.removeprefix("checkpoint_git.")
+
+        for pattern in _compiled_in(vars(module).values()):
+            found[Use(name, pattern.pattern, pattern.flags)] = None
+        for literal in _literals_in(module):
+            found[Use(name, literal, 0)] = None
+    return list(found)
 
 
-def _uses_of(tree: ast.Module, names: dict[str, Any], where: str, given: dict[str, list[Any]]) -> Iterator[Use]:
-    parents = {child: node for node in ast.walk(tree) for child in ast.iter_child_nodes(node)}
-    methods: dict[str, set[str]] = {}
-    for node in ast.walk(tree):
-        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name) and node.attr in _FUNCTIONS:
-            methods.setdefault(node.value.id, set()).add(node.attr)
-    for node in ast.walk(tree):
+def _compiled_in(values: Iterable[object], depth: int = 3) -> Iterator[re.Pattern[Any]]:
+    for value in values:
+        if isinstance(value, re.Pattern):
+            yield value
+        elif depth and isinstance(value, (list, tuple, set, frozenset)):
+            yield from _compiled_in(value, depth - 1)
+        elif depth and isinstance(value, dict):
+            yield from _compiled_in([*value, *value.values()], depth - 1)
+
+
+def _literals_in(module: ModuleType) -> Iterator[str | bytes]:
+    assert module.__file__
+    for node in ast.walk(ast.parse(Path(module.__file__).read_text())):
         match node:
-            case ast.Call(func=ast.Attribute(value=ast.Name(id="re"), attr=how)) if how in _FUNCTIONS:
-                pass
-            case _:
-                continue
-        for pattern in _evaluate(node.args[0], names, given):
-            flags = [*node.args[1:], *(each.value for each in node.keywords)] if how == "compile" else node.args[3:]
-            flag = next((value for each in flags for value in _evaluate(each, names, {"": []}) if value), 0)
-            hows = {how}
-            if how == "compile":
-                above = parents[node]
-                if isinstance(above, ast.Attribute):
-                    hows = {above.attr}
-                elif isinstance(above, ast.Assign) and isinstance(above.targets[0], ast.Name):
-                    hows = methods.get(above.targets[0].id, {"finditer"})
-                else:
-                    hows = {"finditer"}
-            for each in sorted(hows):
-                yield Use(f"{where}:{node.lineno}", pattern, int(flag), each)
+            case ast.Call(
+                func=ast.Attribute(value=ast.Name(id="re"), attr=name), args=[ast.Constant(value=literal), *_]
+            ) if name in _FUNCTIONS:
+                assert isinstance(literal, (str, bytes))
+                yield literal
 
 
-def _evaluate(node: ast.expr, names: dict[str, Any], given: dict[str, list[Any]]) -> list[Any]:
-    source = ast.unparse(node)
-    if source in given:
-        return given[source]
-    try:
-        return [eval(source, {**names})]  # noqa: S307  # the package's own text
-    except NameError as error:
-        raise AssertionError(f"{source}: what does it stand for? {error}") from None
+# the rule
 
 
-# hostile inputs
+class Part(NamedTuple):
+    """A piece of a pattern. chars: what it can hold, of the alphabet; firsts: what it can begin with."""
+
+    chars: frozenset[str]
+    firsts: frozenset[str]
+    varies: bool  # how much of a text it takes is open: the engine tries again with less
+    is_endless: bool
+    is_required: bool  # it takes one character at least, or looks whether something is there
 
 
-def make_hostile(use: Use) -> list[tuple[str, str, str]]:
-    """(before, pump, behind) of texts in which the pump is repeated."""
-    text = use.pattern if isinstance(use.pattern, str) else use.pattern.decode("latin-1")
-    tree = parser.parse(text, use.flags)
-    loops = list(dict.fromkeys(_find_loops(list(tree), "")))
-    whole = _sample(list(tree))
-    pumps = list(dict.fromkeys(pump for _, pump in loops if pump))[:14]
-    found = []
-    for before, pump in loops:
-        found += [("", pump, ""), (before, pump, ""), ("", before + pump, "")]
-    found += [(first * 3, second, "") for first in pumps for second in pumps]
-    found += [("", first + second, "") for first in pumps for second in pumps if first != second]
-    found += [("", whole, ""), ("", whole[: len(whole) // 2 + 1], "")]
-    tails = [*_TAILS, whole[-1:]]
-    texts = [(before, pump, tail) for before, pump, _ in dict.fromkeys(found) if pump for tail in (*tails, "x" + pump)]
-    return list(dict.fromkeys(texts))
+_END = Part(frozenset(), frozenset(), varies=False, is_endless=False, is_required=True)
 
 
-def make_sequences(use: Use) -> list[tuple[str, str, str, str]]:
-    """(before, first pump, between, second pump): two loops of a pattern that follow one another."""
-    assert isinstance(use.pattern, str)
-    loops = list(dict.fromkeys(_find_loops(list(parser.parse(use.pattern, use.flags)), "")))
-    found = []
-    for before, _ in loops:
-        for later, pump in loops:
-            first = later[len(before) :] if later.startswith(before) else ""
-            for last, _ in loops:
-                between = last[len(later) :] if last.startswith(later) else ""
-                found += [(before, first, between, pump), (before, first, "", between), (before, first, between, "v")]
-    return [one for one in dict.fromkeys(found) if one[1] and one[3]]
-
-
-def _find_loops(items: list[Any], before: str) -> Iterator[tuple[str, str]]:
-    # (what must stand before it, what it repeats)
+def may_backtrack(items: Items) -> bool:
+    """Return whether two repeats can share a text in many ways, and something behind them can fail."""
+    if any(_is_shared(row, "is_endless") for row in _spread(items)):
+        return True
     for code, value in items:
-        match code:
-            case op.MAX_REPEAT | op.MIN_REPEAT | op.POSSESSIVE_REPEAT:
-                _, most, body = value
-                if most == op.MAXREPEAT or most >= _LONG:
-                    for sample in _samples(list(body)):
-                        yield before, sample
-                yield from _find_loops(list(body), before)
-            case op.SUBPATTERN:
-                yield from _find_loops(list(value[3]), before)
-            case op.ATOMIC_GROUP:
-                yield from _find_loops(list(value), before)
-            case op.BRANCH:
-                for branch in value[1]:
-                    yield from _find_loops(list(branch), before)
-            case op.ASSERT | op.ASSERT_NOT:
-                yield from _find_loops(list(value[1]), before)
-        before += _sample([(code, value)])
+        for body in _bodies(code, value):
+            if code in (op.MAX_REPEAT, op.MIN_REPEAT) and _is_endless(value[1]) and _can_share_with_itself(body):
+                return True
+            if may_backtrack(body):
+                return True
+    return False
 
 
-def _samples(items: list[Any]) -> list[str]:
-    # several, where a single class or a choice is repeated
-    if len(items) == 1:
-        code, value = items[0]
-        if code == op.IN or code == op.ANY or code == op.NOT_LITERAL:
-            return _pick(items[0], 6)
-        if code == op.BRANCH:
-            return [sample for branch in value[1] for sample in _samples(list(branch))]
-        if code == op.SUBPATTERN:
-            return _samples(list(value[3]))
-    return [_sample(items), _sample(items, 1)]
+def _can_share_with_itself(body: Items) -> bool:
+    # a loop's body follows itself, where all that varies is a repeat
+    rows = _spread(body)
+    return any(_is_shared([*row, *following, _END], "varies") for row in rows for following in rows)
 
 
-def _sample(items: list[Any], more: int = 0) -> str:
-    text = ""
+def _is_shared(row: list[Part], kind: str) -> bool:
+    for index, first in enumerate(row):
+        if not getattr(first, kind):
+            continue
+
+        common = first.chars
+        for place in range(index + 1, len(row)):
+            part = row[place]
+            is_followed = any(later.is_required for later in row[place + 1 :])
+            if getattr(part, kind) and common & part.firsts and is_followed:
+                return True
+            if part.is_required and part.chars:
+                common &= part.chars
+            if not common:
+                break
+    return False
+
+
+def _spread(items: Items) -> list[list[Part]]:
+    """Return the ways through a pattern, one for each choice of branches."""
+    rows: list[list[Part]] = [[]]
+    for code, value in items:
+        ways = _ways(code, value)
+        rows = [[*row, *way] for row in rows for way in ways][:_MOST_WAYS]
+    return rows
+
+
+def _ways(code: Any, value: Any) -> list[list[Part]]:
+    match code:
+        case op.MAX_REPEAT | op.MIN_REPEAT | op.POSSESSIVE_REPEAT:
+            least, most, body = value
+            varies = least < most and code != op.POSSESSIVE_REPEAT
+            is_endless = varies and _is_endless(most)
+            return [[Part(_chars(list(body)), _firsts(list(body)), varies, is_endless, is_required=least > 0)]]
+        case op.SUBPATTERN:
+            return _spread(list(value[3]))
+        case op.BRANCH:
+            ways = [way for branch in value[1] for way in _spread(list(branch))]
+            firsts = [_firsts(list(branch)) for branch in value[1]]
+            every = frozenset[str]().union(*firsts)
+            if [] in ways or sum(map(len, firsts)) > len(every):
+                is_required = all(any(part.is_required for part in way) for way in ways)
+                ways.append([Part(_chars([(code, value)]), every, True, is_endless=False, is_required=is_required)])
+            return ways
+        case op.AT | op.ASSERT | op.ASSERT_NOT:
+            return [[_END]]
+        case op.ATOMIC_GROUP:
+            return [[_END._replace(chars=_chars(list(value)), firsts=_firsts(list(value)))]]
+    chars = _chars([(code, value)])
+    return [[_END._replace(chars=chars, firsts=chars)]]
+
+
+def _firsts(items: Items) -> frozenset[str]:
+    return frozenset[str]().union(*(_firsts_of(way) for way in _spread(items)))
+
+
+def _firsts_of(way: list[Part]) -> frozenset[str]:
+    found: set[str] = set()
+    for part in way:
+        found |= part.firsts
+        if part.is_required and part.chars:
+            break
+    return frozenset(found)
+
+
+def _bodies(code: Any, value: Any) -> list[Items]:
+    match code:
+        case op.MAX_REPEAT | op.MIN_REPEAT | op.POSSESSIVE_REPEAT:
+            return [list(value[2])]
+        case op.SUBPATTERN:
+            return [list(value[3])]
+        case op.ATOMIC_GROUP:
+            return [list(value)]
+        case op.BRANCH:
+            return [list(branch) for branch in value[1]]
+        case op.ASSERT | op.ASSERT_NOT:
+            return [list(value[1])]
+    return []
+
+
+def _is_endless(most: Any) -> bool:
+    return bool(most == op.MAXREPEAT or most >= _LONG)
+
+
+def _chars(items: Items) -> frozenset[str]:
+    found: set[str] = set()
     for code, value in items:
         match code:
             case op.LITERAL:
-                text += chr(value)
+                found.add(chr(value))
             case op.IN | op.ANY | op.NOT_LITERAL:
-                text += next(iter(_pick((code, value), 1)), "a")
-            case op.MAX_REPEAT | op.MIN_REPEAT | op.POSSESSIVE_REPEAT:
-                text += _sample(list(value[2]), more) * max(min(value[0], 70), min(more, value[1]))
-            case op.SUBPATTERN:
-                text += _sample(list(value[3]), more)
-            case op.ATOMIC_GROUP:
-                text += _sample(list(value), more)
-            case op.BRANCH:
-                text += _sample(list(value[1][0]), more)
-            case op.ASSERT if value[0] == -1:  # what stands before it has to be so
-                text += "" if text.endswith(_sample(list(value[1]))) else _sample(list(value[1]))
+                found |= _matching(_spell(code, value))
+            case op.ASSERT | op.ASSERT_NOT | op.AT:
+                pass
             case op.GROUPREF:
-                text += "a"
-    return text
+                found.update(_ALPHABET)
+            case _:
+                for body in _bodies(code, value):
+                    found |= _chars(body)
+    return frozenset(found)
 
 
-def _pick(item: tuple[Any, Any], most: int) -> list[str]:
-    code, value = item
-    spelled = re.compile(_spell(code, value), re.DOTALL)
-    own = [chr(each[1]) for each in value if each[0] == op.LITERAL] if code == op.IN else []
-    own += [chr(each[1][0]) for each in value if each[0] == op.RANGE] if code == op.IN else []
-    return [each for each in dict.fromkeys([*own[:1], *_PICK, *own]) if spelled.fullmatch(each)][:most]
+@cache
+def _matching(spelled: str) -> frozenset[str]:
+    pattern = re.compile(spelled)
+    return frozenset(char for char in _ALPHABET if pattern.fullmatch(char))
 
 
 _CATEGORIES = {

@@ -5,13 +5,14 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from checkpoint_git.core import jsonwrite
 from checkpoint_git.core.jsontext import load, to_tokens
 from checkpoint_git.protocols.skill.rotation import find_merged, history_document, plan_rotation
 from tests.merge.schemas import skill_schema
+from tests.support.examples import examples
 from tests.support.merging import merge_texts
 from tests.support.samples import checkpoint
 
@@ -158,7 +159,7 @@ PRS: st.SearchStrategy[list[Any]] = st.lists(ENTRIES, max_size=9)
 DECISIONS = st.lists(st.one_of(st.text(max_size=3), NUMBERS.map("as in #{}".format)), max_size=30)
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(PRS, ITEMS, ITEMS, DECISIONS, st.lists(NUMBERS, max_size=4), st.sets(NUMBERS))
 def test_what_stays_and_what_moves_are_together_what_there_was(
     prs: list[Any], runs: list[Any], superseded: list[Any], decisions: list[str], named: list[int], reverted: set[int]
@@ -222,7 +223,7 @@ STATES = st.dictionaries(
 )
 
 
-@settings(max_examples=150, deadline=None)
+@examples(150)
 @given(st.dictionaries(PARTS, JSON), STATES)
 def test_a_value_that_breaks_the_schema_breaks_no_rotation(parts: dict[str, Any], state: dict[str, Any]) -> None:
     value = {"skill_state": state, **parts}
@@ -253,7 +254,7 @@ def entries_of(value: dict[str, Any]) -> list[str]:
     return [repr(item) for read in PLACES.values() for item in read({"superseded": [], **value})]
 
 
-@settings(max_examples=60, deadline=None)
+@examples(60)
 @given(st.sets(NUMBERS), NEW, NEW, st.booleans(), st.booleans(), st.sets(NUMBERS, max_size=2))
 def test_whatever_two_branches_rotate_no_entry_is_lost_when_they_merge(
     numbers: set[int], added: list[str], also: list[str], ours_rotates: bool, theirs_rotates: bool, named: set[int]

@@ -5,7 +5,7 @@ import json
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from checkpoint_git.core.clock import write_instant
@@ -16,6 +16,7 @@ from checkpoint_git.merge.file import Merged
 from checkpoint_git.protocols.merge_schema import load_merge_schema
 from checkpoint_git.protocols.validate import check_document
 from checkpoint_git.protocols.workflow.layout import PHASES
+from tests.support.examples import examples
 from tests.support.merging import merge_texts
 from tests.support.verbs import seconds
 from tests.support.workflows import execution, phase, task, text_of
@@ -198,7 +199,7 @@ def check_law(path: str, base: Value, ours: Value, theirs: Value) -> None:
 
 
 @given(before=phase_steps, ours=phase_steps, theirs=phase_steps)
-@settings(max_examples=300, deadline=None)
+@examples(300)
 def test_two_valid_phases_never_become_an_invalid_one(
     before: list[tuple[str, int]], ours: list[tuple[str, int]], theirs: list[tuple[str, int]]
 ) -> None:
@@ -239,7 +240,7 @@ def apply_task_steps(state: Value, steps: list[tuple[str, str, int]], name: str)
 
 
 @given(before=task_steps, ours=task_steps, theirs=task_steps)
-@settings(max_examples=300, deadline=None)
+@examples(300)
 def test_two_valid_executions_never_become_an_invalid_one(
     before: list[tuple[str, str, int]], ours: list[tuple[str, str, int]], theirs: list[tuple[str, str, int]]
 ) -> None:
