@@ -13,6 +13,7 @@ from checkpoint_git.merge.file import merge_file
 from conformance import make
 from conformance.__main__ import HERE, answer, main, read_profiles, read_vectors
 from conformance.judge import Answer, Vector, both_ways, data_of, judge
+from tests.support.rows import rows
 
 PROFILES = list(read_profiles())
 
@@ -26,20 +27,20 @@ def merged(vector: Vector) -> Answer:
     return Answer(min(len(result.conflicts), 127), result.data)
 
 
-@pytest.mark.parametrize("profile", PROFILES)
+@rows("profile", PROFILES)
 def test_our_merge_answers_every_vector_as_expected_both_ways(profile: str) -> None:
     found = {vector["id"]: judge(vector, merged(vector)) for vector in both_ways(read_vectors(profile))}
     assert {name: why for name, why in found.items() if why} == {}
 
 
-@pytest.mark.parametrize("profile", PROFILES)
+@rows("profile", PROFILES)
 def test_the_files_are_those_that_are_made(profile: str) -> None:
     entry, data = read_profiles()[profile], (HERE / "vectors" / f"{profile}.json").read_bytes()
     assert (len(read_vectors(profile)), hashlib.sha256(data).hexdigest()) == (entry["vectors"], entry["sha256"])
     assert read_vectors(profile) == json.loads(json.dumps(list(make.PROFILES[profile][1]())))
 
 
-@pytest.mark.parametrize("profile", PROFILES)
+@rows("profile", PROFILES)
 def test_to_take_a_side_whole_passes_no_profile(profile: str) -> None:
     vectors = both_ways(read_vectors(profile))
     for code in (0, 1):

@@ -4,11 +4,10 @@ import json
 from pathlib import Path
 from typing import Any, get_args
 
-import pytest
-
 from checkpoint_git.protocols import contract, drawers, fix
 from checkpoint_git.protocols.registry import KINDS, PROTOCOLS, schema_path
 from tests.architecture.imports import ROOT
+from tests.support.rows import rows
 
 ROOMS = [(kind.name, kind.package) for kind in KINDS]
 DRAWERS = ("layout.py", "schema.json", "rules.py", "store.py", "README.md")
@@ -37,25 +36,25 @@ def parameters(function: Any) -> list[tuple[str, Any]]:
     return [(each.name, each.kind) for each in inspect.signature(function).parameters.values()]
 
 
-@pytest.mark.parametrize(("name", "home"), [(row.name, row.package) for row in PROTOCOLS])
+@rows(("name", "home"), [(row.name, row.package) for row in PROTOCOLS])
 def test_a_room_has_its_drawers(name: str, home: str) -> None:
     missing = [drawer for drawer in DRAWERS if not (folder_of(home) / drawer).is_file()]
     assert not missing, f"the room of {name} lacks {missing}"
 
 
-@pytest.mark.parametrize("drawer", sorted(PROMISES))
-@pytest.mark.parametrize(("name", "home"), ROOMS)
+@rows("drawer", sorted(PROMISES))
+@rows(("name", "home"), ROOMS)
 def test_a_drawer_keeps_what_the_contract_promises(name: str, home: str, drawer: str) -> None:
     broken = find_broken_promises(importlib.import_module(f"{home}.{drawer}"), PROMISES[drawer])
     assert not broken, f"{name}/{drawer}.py: {broken}"
 
 
-@pytest.mark.parametrize(("name", "home"), ROOMS)
+@rows(("name", "home"), ROOMS)
 def test_a_room_opens_with_a_compiled_schema(name: str, home: str) -> None:
     assert contract.open_room(name).schema.document["$schema"] == "https://json-schema.org/draft/2020-12/schema"
 
 
-@pytest.mark.parametrize(("name", "folder", "parts"), [(kind.name, kind.folder, kind.parts) for kind in KINDS])
+@rows(("name", "folder", "parts"), [(kind.name, kind.folder, kind.parts) for kind in KINDS])
 def test_the_merge_driver_finds_the_schema_of_a_kind(name: str, folder: str, parts: tuple[str, ...]) -> None:
     found = schema_path(f"{folder}/{'some'.join(parts)}")
     assert found is not None

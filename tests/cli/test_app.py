@@ -20,6 +20,7 @@ from checkpoint_git.core.outcome import Invocation, Outcome
 from checkpoint_git.version import __version__
 from tests.support.command import BIN, run_checkpoint, run_on_terminal
 from tests.support.repos import GitRepo, environ_in
+from tests.support.rows import rows
 from tests.support.samples import checkpoint_text
 
 FILE = ".checkpoints/build.checkpoint.json"
@@ -59,7 +60,7 @@ def watch_verb(monkeypatch: pytest.MonkeyPatch, **names: Any) -> list[tuple[argp
 # finding the verb
 
 
-@pytest.mark.parametrize(
+@rows(
     ("words", "verb", "rest"),
     [
         ([], "status", []),

@@ -2,11 +2,12 @@ import pytest
 
 from checkpoint_git.cli.app import main
 from checkpoint_git.cli.parser import find_meant
+from tests.support.rows import rows
 
 OPTIONS = ["--brief", "--since", "--format", "-C"]
 
 
-@pytest.mark.parametrize(
+@rows(
     ("message", "meant"),
     [
         ("unrecognized arguments: --brif", "--brief"),

@@ -12,6 +12,7 @@ from checkpoint_git.cli import help_text
 from checkpoint_git.cli.app import main
 from checkpoint_git.cli.verbs import VERBS, load_verb
 from tests.support.repos import GitRepo
+from tests.support.rows import rows
 
 FAMILIES = [verb for verb in VERBS if getattr(load_verb(verb), "TAKERS", None)]
 PAGES = [(verb, page.head.split()[0]) for verb in FAMILIES for page in help_text.read_pages(verb)[1:]]
@@ -58,7 +59,7 @@ def test_a_sub_verb_has_a_help_of_its_own(
     assert read_lines(verb, sub_verb)
 
 
-@pytest.mark.parametrize("verb", [verb for verb in VERBS if verb != "completion"])  # a line for each shell
+@rows("verb", [verb for verb in VERBS if verb != "completion"])  # a line for each shell
 def test_examples_are_read_alike_by_bash_zsh_and_fish(verb: str) -> None:
     for page in help_text.read_pages(verb):
         for line in read_lines(verb, page.head.split(" ")[0]):

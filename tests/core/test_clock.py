@@ -7,6 +7,7 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from checkpoint_git.core import clock
+from tests.support.rows import rows
 
 NOT_INSTANTS = [
     None, 5, "", "2026-03-31", "2026-13-45T00:00:00Z", "2026-02-29T00:00:00Z", "2026-01-01T24:00:00Z",
@@ -15,7 +16,7 @@ NOT_INSTANTS = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize("text", NOT_INSTANTS)
+@rows("text", NOT_INSTANTS)
 def test_what_is_no_rfc_3339_instant_is_none(text: object) -> None:
     assert clock.read_instant(text) is None
 
@@ -38,9 +39,7 @@ def test_writing_and_reading_agree_with_the_calendar(moment: datetime.datetime) 
     assert clock.read_instant(text) == (seconds, "")
 
 
-@pytest.mark.parametrize(
-    ("seconds", "text"), [(0, "now"), (59, "now"), (60, "1m"), (7300, "2h"), (3 * 86400, "3d"), (-7300, "in 2h")]
-)
+@rows(("seconds", "text"), [(0, "now"), (59, "now"), (60, "1m"), (7300, "2h"), (3 * 86400, "3d"), (-7300, "in 2h")])
 def test_ages_are_said_in_the_largest_unit(seconds: int, text: str) -> None:
     assert clock.age_text(seconds) == text
 
@@ -65,9 +64,7 @@ def test_a_plain_instant_is_one_as_it_would_be_written(parts: list[tuple[str, ..
         assert clock.is_plain_instant(text) == plain, text
 
 
-@pytest.mark.parametrize(
-    ("seconds", "text"), [(0, "just now"), (59, "just now"), (3_600, "1h ago"), (-172_800, "in 2d")]
-)
+@rows(("seconds", "text"), [(0, "just now"), (59, "just now"), (3_600, "1h ago"), (-172_800, "in 2d")])
 def test_how_long_ago_reads_as_people_say_it(seconds: int, text: str) -> None:
     assert clock.ago_text(seconds) == text
 

@@ -2,14 +2,14 @@
 
 from fractions import Fraction
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from checkpoint_git.core.decimals import decimal_token, read_decimal
+from tests.support.rows import rows
 
 
-@pytest.mark.parametrize(
+@rows(
     ("token", "value"),
     [(b"1.50", (150, 2)), (b"-0.5", (-5, 1)), (b"1e2", (100, 0)), (b"1E-2", (1, 2)), (b"2.5e1", (25, 0))],
 )
@@ -17,7 +17,7 @@ def test_a_number_is_read_without_rounding(token: bytes, value: tuple[int, int])
     assert read_decimal(token) == value
 
 
-@pytest.mark.parametrize("token", [b"1e400000000", b"9" * 2000, b"1e99999", "1", None, True])
+@rows("token", [b"1e400000000", b"9" * 2000, b"1e99999", "1", None, True])
 def test_what_is_no_number_or_too_large_to_add_is_refused(token: object) -> None:
     assert read_decimal(token) is None
 

@@ -11,6 +11,7 @@ from hypothesis import strategies as st
 
 from checkpoint_git.core import jsontext, jsonwrite
 from checkpoint_git.core.jsontext import JsonTextError, Node
+from tests.support.rows import rows
 
 REFUSED = [
     ("", "json/syntax", 1, 1),
@@ -36,8 +37,8 @@ REFUSED = [
 ]
 
 
-@pytest.mark.parametrize(("text", "code", "line", "column"), REFUSED, ids=[repr(case[0][:18]) for case in REFUSED])
-@pytest.mark.parametrize("read", [jsontext.load, jsontext.parse])
+@rows(("text", "code", "line", "column"), REFUSED)
+@rows("read", [jsontext.load, jsontext.parse])
 def test_what_is_not_strict_json_is_refused_with_its_place(
     read: Any, text: str, code: str, line: int, column: int | None
 ) -> None:

@@ -3,9 +3,8 @@
 import copy
 from typing import Any
 
-import pytest
-
 from checkpoint_git.core import jsontext, jsonwrite
+from tests.support.rows import rows
 
 
 def change(text: str, edit: Any) -> str:
@@ -43,7 +42,7 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("before", "edit", "after"), CASES)
+@rows(("before", "edit", "after"), CASES)
 def test_a_change_takes_the_style_around_it(before: str, edit: Any, after: str) -> None:
     assert change(before, edit) == after
 

@@ -15,6 +15,7 @@ from checkpoint_git.core.managed_block import (
     remove_block,
     take_block,
 )
+from tests.support.rows import rows
 
 LINES = st.lists(st.sampled_from([b"", b"a b", b"# note", b"\xff\xfe", b"x" * 200]), max_size=6)
 FILES = st.builds(
@@ -25,7 +26,7 @@ FILES = st.builds(
 )
 
 
-@pytest.mark.parametrize("data", [b"a\r", b"a\n\r", b"a\r\nb\r", b"a\r\nb", b"\r", b"a\rb"])
+@rows("data", [b"a\r", b"a\n\r", b"a\r\nb\r", b"a\r\nb", b"\r", b"a\rb"])
 def test_a_file_that_ends_in_a_lone_carriage_return_keeps_it(data: bytes) -> None:
     assert remove_block(put_block(data, b"ours\n")) == data
 
@@ -70,7 +71,7 @@ def test_what_follows_an_unended_line_and_our_block_keeps_a_line_of_its_own() ->
     assert remove_block(put_block(b"a", b"ours\n") + b"b\n") == b"a\nb\n"
 
 
-@pytest.mark.parametrize(
+@rows(
     "data",
     [
         b"# >>> checkpoint-git >>>\n",
@@ -86,7 +87,7 @@ def test_damaged_marks_are_never_guessed_at(data: bytes) -> None:
         remove_block(data)
 
 
-@pytest.mark.parametrize("before", [b"", b"# Notes\n", b"no end", b"a\r\nb\r\n", b"\xef\xbb\xbf# Notes\n"])
+@rows("before", [b"", b"# Notes\n", b"no end", b"a\r\nb\r\n", b"\xef\xbb\xbf# Notes\n"])
 def test_in_markdown_the_marks_are_comments_and_come_out_again(before: bytes) -> None:
     after = put_block(before, b"## Ours\n", comment=MARKDOWN)
     assert b"<!-- >>> checkpoint-git" in after

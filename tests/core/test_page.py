@@ -3,6 +3,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from checkpoint_git.core.page import MAX_TEXT, find_link, show
+from tests.support.rows import rows
 
 
 @given(st.text(max_size=300))
@@ -24,7 +25,7 @@ def test_a_text_is_cut_after_it_was_searched_for_secrets() -> None:
     assert len(show("y" * 10_000_000)) == MAX_TEXT
 
 
-@pytest.mark.parametrize(
+@rows(
     "address",
     [
         "javascript:alert(1)",

@@ -6,6 +6,7 @@ from checkpoint_git.core.redact import HIDDEN, hide_tokens, holds_secret, redact
 from checkpoint_git.core.terminal_text import shorten
 from checkpoint_git.core.untrusted_text import clean, may_hold_secret
 from tests.support.growth import assert_linear_time
+from tests.support.rows import rows
 
 LETTERS = "aB3dE5gH7jK9mN1pQ2rS4tU6vW8xY0zA"
 # put together here, so that no scanner takes this file for a leak
@@ -36,13 +37,13 @@ SECRETS = [
 ]
 
 
-@pytest.mark.parametrize("secret", SECRETS)
+@rows("secret", SECRETS)
 def test_what_looks_like_a_token_is_replaced_wherever_it_stands(secret: str) -> None:
     assert redact(f"use {secret}, then go on") == f"use {HIDDEN}, then go on"
     assert secret not in redact(f'{{"header": "{secret}"}}')
 
 
-@pytest.mark.parametrize(
+@rows(
     ("text", "shown"),
     [
         ("password=hunter22 ok", f"password={HIDDEN} ok"),
@@ -65,7 +66,7 @@ def test_what_is_announced_as_a_secret_is_replaced_and_the_rest_stays(text: str,
     assert redact(text) == shown
 
 
-@pytest.mark.parametrize(
+@rows(
     "text",
     [
         "Sprint 1 delivered auth + session middleware. All tests pass.",
@@ -101,7 +102,7 @@ def test_a_hostile_text_is_read_in_linear_time(piece: str) -> None:
     assert_linear_time(lambda size: redact(piece * size), 2_000)
 
 
-@pytest.mark.parametrize("secret", [*SECRETS[:-1], "https://ada:pw@example.org/x"])
+@rows("secret", [*SECRETS[:-1], "https://ada:pw@example.org/x"])
 def test_what_is_quoted_for_a_model_holds_no_token(secret: str) -> None:
     for show in (hide_tokens, lambda text: clean(text, 200)):
         assert secret not in show(f"use {secret} then")
@@ -111,7 +112,7 @@ def test_what_is_quoted_for_a_model_holds_no_token(secret: str) -> None:
 SLASHES = ("://", ":~1~1", r":\/\/", r":\\/\\/")  # of an address, of a pointer, and of JSON in a text, twice
 
 
-@pytest.mark.parametrize("slashes", SLASHES)
+@rows("slashes", SLASHES)
 def test_an_address_shows_no_password_however_its_slashes_are_spelled(slashes: str) -> None:
     text = f"see https{slashes}ada:s3cretPw@example.org now"
     for show in (redact, hide_tokens, lambda text: clean(text, 200)):
@@ -129,15 +130,15 @@ def test_an_address_in_an_address_shows_no_password() -> None:
 WHOLE = [one for one in SECRETS[:-1] if not {*"/:"} & {*one} and LETTERS[:9] in one]  # others are known by their end
 
 
-@pytest.mark.parametrize("secret", [*WHOLE, f"password={LETTERS[:22]}"])
+@rows("secret", [*WHOLE, f"password={LETTERS[:22]}"])
 def test_what_a_message_left_of_a_token_is_hidden_too(secret: str) -> None:
     for most in range(23, len(secret)):
         for show in (redact, hide_tokens, lambda text: clean(text, 200)):
             assert LETTERS[:8] not in show(f'invalid status "{shorten(secret, most)}"'), most
 
 
-@pytest.mark.parametrize("secret", WHOLE)
-@pytest.mark.parametrize("unseen", ["\u200b", "\ufeff", "\x1b", "\u202e", "\U000e0041"])
+@rows("secret", WHOLE)
+@rows("unseen", ["\u200b", "\ufeff", "\x1b", "\u202e", "\U000e0041"])
 def test_a_token_with_a_letter_in_it_that_nobody_sees_is_not_put_together(secret: str, unseen: str) -> None:
     for at in range(1, 12):
         assert clean(f"use {secret[:at]}{unseen}{secret[at:]} then", 200) == f"use {HIDDEN} then"
@@ -151,7 +152,7 @@ def test_what_is_basic_is_no_secret(text: str) -> None:
     assert not holds_secret(text)
 
 
-@pytest.mark.parametrize("text", ["token: four bytes", "password=ask Ada", "https://example.org/a", "mail ada@x.org"])
+@rows("text", ["token: four bytes", "password=ask Ada", "https://example.org/a", "mail ada@x.org"])
 def test_what_only_speaks_of_tokens_is_quoted_as_it_is(text: str) -> None:
     assert hide_tokens(text) == clean(text, 200) == text
 
@@ -176,7 +177,7 @@ ANNOUNCED = [
 ]
 
 
-@pytest.mark.parametrize(("before", "secret"), ANNOUNCED)
+@rows(("before", "secret"), ANNOUNCED)
 def test_a_value_that_looks_random_is_a_secret_where_a_name_announces_it(before: str, secret: str) -> None:
     text = f"{before}{secret}"
     assert may_hold_secret(text.encode())
@@ -184,7 +185,7 @@ def test_a_value_that_looks_random_is_a_secret_where_a_name_announces_it(before:
     assert hide_tokens(text) == f"{before}{HIDDEN}"
 
 
-@pytest.mark.parametrize(
+@rows(
     "address",
     [
         "postgres://app:S3cretPw@db.internal/prod",
@@ -198,7 +199,7 @@ def test_a_password_in_an_address_is_a_secret(address: str) -> None:
     assert holds_secret(f"see {address} now")
 
 
-@pytest.mark.parametrize(
+@rows(
     "text",
     [
         "Bearer authentication-middleware-2 of 3",

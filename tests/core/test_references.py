@@ -4,9 +4,10 @@ import pytest
 
 from checkpoint_git.core.references import find_mentions, find_references, spell_ranges, unqualify
 from tests.support.growth import assert_linear_time
+from tests.support.rows import rows
 
 
-@pytest.mark.parametrize(
+@rows(
     ("text", "references"),
     [
         ("Merge #12", ["#12"]),
@@ -37,7 +38,7 @@ def test_a_reference_is_found_in_every_spelling(text: str, references: list[str]
     assert find_references(text) == references
 
 
-@pytest.mark.parametrize(
+@rows(
     ("text", "references"),
     [
         ("Merge #12-#15", ["#12", "#13", "#14", "#15"]),
@@ -57,7 +58,7 @@ def test_what_a_list_or_a_range_leaves_out_is_spelled(text: str, references: lis
     assert find_references(spell_ranges(text)) == references
 
 
-@pytest.mark.parametrize(
+@rows(
     "text",
     [
         "step #2 of sprint #3",

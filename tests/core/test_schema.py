@@ -17,6 +17,7 @@ import checkpoint_git.protocols.skill as room
 from checkpoint_git.core.schema import MOST_ERRORS, Schema, explain, is_surely_valid, load_schema
 from checkpoint_git.protocols.contract import open_room
 from tests.support.examples import examples
+from tests.support.rows import rows
 from tests.support.samples import checkpoint
 
 SCHEMA_TEXT = (Path(room.__file__).parent / "schema.json").read_text("utf-8")
@@ -188,7 +189,7 @@ def test_a_keyword_is_never_judged_more_kindly_than_by_jsonschema(document: dict
 HOSTILE = ["'); import os; os.abort()  # \\n", '"); import os; os.abort()', "\n    import os; os.abort()", "{0}", "\\"]
 
 
-@pytest.mark.parametrize("text", HOSTILE)
+@rows("text", HOSTILE)
 def test_text_in_a_schema_is_never_run(text: str) -> None:
     document = {
         "required": [text],
@@ -252,7 +253,7 @@ def test_what_is_explained_is_what_jsonschema_finds(data: st.DataObject) -> None
     assert found == {"".join(f"/{str(key).replace('~', '~0').replace('/', '~1')}" for key in path) for path in expected}
 
 
-@pytest.mark.parametrize(
+@rows(
     ("schema", "value", "wheres"),
     [
         ({"items": False}, [1, 2], [""]),

@@ -2,12 +2,11 @@
 
 import shlex
 
-import pytest
-
 from checkpoint_git.core.terminal_text import escape_controls, quote_word, shorten
+from tests.support.rows import rows
 
 
-@pytest.mark.parametrize(
+@rows(
     ("text", "shown"),
     [
         ("plain é ✅", "plain é ✅"),
@@ -34,9 +33,7 @@ def test_a_long_text_is_cut_with_a_sign() -> None:
     assert shorten("abcdef", 6) == "abcdef"
 
 
-@pytest.mark.parametrize(
-    "text", ["build", "a b", "$(reboot)", "`id`", "a;id", "two words; $(x)", "it's", "a&b", "größe", "a\nb", ""]
-)
+@rows("text", ["build", "a b", "$(reboot)", "`id`", "a;id", "two words; $(x)", "it's", "a&b", "größe", "a\nb", ""])
 def test_a_strangers_name_in_a_command_stays_one_word(text: str) -> None:
     assert shlex.split(f"checkpoint show {quote_word(text)}") == ["checkpoint", "show", text]
 
@@ -48,6 +45,6 @@ def test_a_plain_name_needs_no_quotes() -> None:
     ]
 
 
-@pytest.mark.parametrize("code", [0x34F, 0x115F, 0x1160, 0x17B4, 0x180B, 0x3164, 0xFFA0, 0x1BCA0, 0x1D173])
+@rows("code", [0x34F, 0x115F, 0x1160, 0x17B4, 0x180B, 0x3164, 0xFFA0, 0x1BCA0, 0x1D173])
 def test_a_letter_that_shows_nothing_is_shown(code: int) -> None:
     assert escape_controls(chr(code)).isascii()

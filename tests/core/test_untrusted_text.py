@@ -1,10 +1,10 @@
 """Strangers' words stay inside the fence, whatever they are."""
 
-import pytest
 from hypothesis import example, given
 from hypothesis import strategies as st
 
 from checkpoint_git.core.untrusted_text import CLOSING, MARK, OPENING, clean, count_tokens, quote
+from tests.support.rows import rows
 
 TEXTS = st.text() | st.lists(
     st.sampled_from(
@@ -31,7 +31,7 @@ def test_between_the_two_lines_of_the_fence_every_line_is_marked(texts: list[str
     assert len(lines) == len(texts) + 2
 
 
-@pytest.mark.parametrize(
+@rows(
     ("text", "shown"),
     [
         ("plain é ✅", "plain é ✅"),

@@ -5,6 +5,7 @@ from hypothesis import strategies as st
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.yamledit import set_values
 from checkpoint_git.core.yamltext import load
+from tests.support.rows import rows
 
 TEXT = """\
 # status, kept by hand
@@ -32,7 +33,7 @@ flow: {a: 1, b: []}
 """
 
 
-@pytest.mark.parametrize(
+@rows(
     ("path", "value", "before", "after"),
     [
         (("active", "initiative"), "pass keys", "login   # the name", "pass keys   # the name"),
@@ -58,9 +59,7 @@ def test_one_value_changes_and_every_other_byte_stays(
     assert set_values(TEXT, {path: value}) == TEXT.replace(before, after, 1)
 
 
-@pytest.mark.parametrize(
-    "text", ["", "# only a remark\n", "a: 1", "active: {}\n", "active:\n", "active: null\n", "sessions: []\n"]
-)
+@rows("text", ["", "# only a remark\n", "a: 1", "active: {}\n", "active:\n", "active: null\n", "sessions: []\n"])
 def test_what_is_missing_is_made(text: str) -> None:
     changes: dict[tuple[str | int, ...], str | list[str]] = {
         ("active", "phase"): "p",

@@ -10,6 +10,7 @@ from hypothesis import strategies as st
 
 from checkpoint_git.core.yamltext import MAX_BYTES, YamlTextError, decode, load, locate_all
 from tests.support.repos import GitRepo
+from tests.support.rows import rows
 
 LAUGHS = "a: &a [x, x]\n" + "".join(
     f"{b}: &{b} [*{a}, *{a}, *{a}]\n" for a, b in zip("abcdefgh", "bcdefghi", strict=True)
@@ -39,7 +40,7 @@ REFUSED = {
 }
 
 
-@pytest.mark.parametrize(("text", "code"), REFUSED.values(), ids=list(REFUSED))
+@rows(("text", "code"), REFUSED.values())
 def test_what_is_dangerous_or_unclear_is_refused(text: str, code: str) -> None:
     with pytest.raises(YamlTextError) as caught:
         load(text)
@@ -121,8 +122,8 @@ def nested(depth: int, innermost: str) -> str:
     return "".join(f"{'  ' * at}a:\n" for at in range(depth)) + innermost.replace("@", "  " * depth)
 
 
-@pytest.mark.parametrize("innermost", ["@a: 1\n", "@a:\n@- b\n", "@a: []\n", "@a:\n@  b: 1\n"])
-@pytest.mark.parametrize("depth", [1, 16, 17, 18, 19, 20, 21, 22, 500, 5000])
+@rows("innermost", ["@a: 1\n", "@a:\n@- b\n", "@a: []\n", "@a:\n@  b: 1\n"])
+@rows("depth", [1, 16, 17, 18, 19, 20, 21, 22, 500, 5000])
 def test_what_is_nested_deeper_than_the_limit_is_refused(depth: int, innermost: str) -> None:
     try:
         answer = repr(load(nested(depth, innermost)))

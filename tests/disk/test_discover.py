@@ -19,6 +19,7 @@ from checkpoint_git.disk.discover import (
     relative_path,
 )
 from tests.support.repos import GitRepo
+from tests.support.rows import rows
 
 
 def test_the_nearest_folder_upward_is_found(repo: GitRepo) -> None:
@@ -109,7 +110,7 @@ def test_the_first_link_on_the_way_is_found(tmp_path: Path) -> None:
     assert find_link("", str(tmp_path)) == ""
 
 
-@pytest.mark.parametrize(
+@rows(
     "name",
     [
         *(".git", ".GIT", ".Git", "git~1", "GIT~1", "git~12", ".git.", ".git ", ".git . ", "git~1.", ".git::$DATA"),
@@ -122,7 +123,7 @@ def test_git_is_known_in_any_spelling(name: str) -> None:
         check_way(f"a/{name}/b", "/nowhere")
 
 
-@pytest.mark.parametrize("name", [".github", ".gitignore", "git", "agit~1", ".git-x", "x.git", "..git", "git1"])
+@rows("name", [".github", ".gitignore", "git", "agit~1", ".git-x", "x.git", "..git", "git1"])
 def test_a_name_like_gits_is_an_ordinary_one(name: str) -> None:
     assert not is_git_name(name)
     check_way(f"a/{name}/b", "/nowhere")

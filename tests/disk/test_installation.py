@@ -9,6 +9,7 @@ import pytest
 from checkpoint_git.disk import installation
 from checkpoint_git.disk.installation import find_missing
 from checkpoint_git.version import __version__
+from tests.support.rows import rows
 
 
 def test_by_pip_it_is_this_interpreters_pip(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -67,6 +68,6 @@ def test_an_environment_in_a_cache_is_started_again_from_where_it_came(
     assert shlex.split(error.hint) == [*start, source, "--with", "mcp", "checkpoint-git"]
 
 
-@pytest.mark.parametrize("name", ["checkpoint_git.mcp.nothing", "xml", "", None])
+@rows("name", ["checkpoint_git.mcp.nothing", "xml", "", None])
 def test_a_module_that_no_package_brings_is_a_bug_of_ours(name: str | None) -> None:
     assert find_missing(ImportError("x", name=name)) is None

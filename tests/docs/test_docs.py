@@ -4,8 +4,6 @@ import sys
 from collections.abc import Iterator
 from pathlib import Path
 
-import pytest
-
 from checkpoint_git.cli import help_text, render
 from checkpoint_git.cli.app import find_request
 from checkpoint_git.cli.parser import list_formats, parse
@@ -15,6 +13,7 @@ from docs import console
 from tests.architecture.imports import ROOT, module_files
 from tests.support.command import run_checkpoint
 from tests.support.repos import GitRepo
+from tests.support.rows import rows
 
 LITERAL_CODE = re.compile(r'"((?:[a-z]+)/[a-z]+(?:-[a-z0-9]+)*)"')
 ROOM_CODE = re.compile(r'(?:_error|_warning|yield make)\(\s*"([a-z]+(?:-[a-z0-9]+)*)"')
@@ -103,7 +102,7 @@ def find_commands(line: str) -> Iterator[list[str]]:
             yield words[words.index("checkpoint") + 1 :]
 
 
-@pytest.mark.parametrize(
+@rows(
     ("line", "commands"),
     [
         ("checkpoint next   # a comment", [["next"]]),

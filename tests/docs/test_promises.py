@@ -2,9 +2,8 @@
 
 import re
 
-import pytest
-
 from tests.architecture.imports import ROOT
+from tests.support.rows import rows
 
 PAGE = (ROOT / "docs/promises.md").read_text().split("\n## What each command does\n")[0]
 ROWS = [line for line in PAGE.splitlines() if line.startswith("| ")]
@@ -15,7 +14,7 @@ def test_there_are_promises() -> None:
     assert len(PROMISES) > 40
 
 
-@pytest.mark.parametrize("row", PROMISES)
+@rows("row", PROMISES)
 def test_a_promise_names_a_test_that_is_there(row: str) -> None:
     named = re.findall(r"`(tests/[\w/]+\.py)::(test_\w+)`", row)
     assert named, row

@@ -2,10 +2,9 @@
 
 import re
 
-import pytest
-
 from tests.architecture.imports import ROOT, module_files
 from tests.architecture.test_words import read_texts
+from tests.support.rows import rows
 
 PAGE = (ROOT / "docs/troubleshooting.md").read_text("utf-8")
 MESSAGES = re.findall(r"^### `(.*)`$", PAGE, re.MULTILINE)
@@ -43,6 +42,6 @@ def test_the_page_explains_many_messages() -> None:
     assert len(set(MESSAGES)) == len(MESSAGES)
 
 
-@pytest.mark.parametrize("message", MESSAGES)
+@rows("message", MESSAGES)
 def test_a_message_that_is_explained_is_one_that_is_printed(message: str) -> None:
     assert find_unknown(message, PRINTED) == []

@@ -7,6 +7,7 @@ import pytest
 
 from docs import console
 from tests.architecture.imports import ROOT
+from tests.support.rows import rows
 
 PAGE = (ROOT / "docs/tutorial.md").read_text("utf-8")
 
@@ -19,7 +20,7 @@ def test_a_newcomer_who_follows_the_tutorial_sees_what_it_shows(tmp_path: Path) 
         assert console.is_as_shown(example.shown, said), f"$ {example.command}\n{said}"
 
 
-@pytest.mark.parametrize(
+@rows(
     ("shown", "printed", "same"),
     [
         ("saved at 2026-01-01T10:00:00Z\n", "saved at 2026-11-21T17:38:06Z\n", True),

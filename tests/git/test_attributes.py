@@ -16,6 +16,7 @@ from checkpoint_git.git.attributes import (
 )
 from checkpoint_git.git.run import clean_env
 from tests.support.repos import GitRepo
+from tests.support.rows import rows
 
 OTHER = b".checkpoints/*.json merge=opchain-checkpoint text\n"
 
@@ -39,7 +40,7 @@ def test_the_other_driver_is_found_by_line_and_comments_are_none() -> None:
     assert found == [3]
 
 
-@pytest.mark.parametrize(
+@rows(
     "data",
     [OTHER, OTHER.rstrip(), b"a b\n" + OTHER + b"c d\n", OTHER + OTHER, OTHER.replace(b"\n", b"\r\n"), b"", b"a b"],
 )

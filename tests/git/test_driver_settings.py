@@ -18,12 +18,13 @@ from checkpoint_git.git.driver_settings import (
     plan_settings,
     read_driver_command,
 )
+from tests.support.rows import rows
 
 ODD = ["/a/b", "/a b/it's", '/a"b', "/100%/%A %%", "/$HOME/`x`", "/ä/ü", "/a;b&c|d"]
 
 
-@pytest.mark.parametrize("folder", ODD)
-@pytest.mark.parametrize("base", [True, False])
+@rows("folder", ODD)
+@rows("base", [True, False])
 def test_a_command_is_read_back_as_it_was_meant(folder: str, base: bool) -> None:
     choices = Choices("newest", f"{folder}/schema.json")
     found = read_driver_command(driver_command(f"{folder}/python", folder, choices, base=base))
@@ -43,7 +44,7 @@ def test_the_paths_of_git_stay_unquoted_for_git_quotes_them() -> None:
     assert " %O %A %B %L %P; case $? in 0) exit 0;; 3) exit 1;; esac; " in driver_command("/p", "/c", Choices())
 
 
-@pytest.mark.parametrize("command", ["", "mine %A", "node merge.mjs %O %A %B; case $? in", "'unended; case $? in x"])
+@rows("command", ["", "mine %A", "node merge.mjs %O %A %B; case $? in", "'unended; case $? in x"])
 def test_another_command_is_not_taken_for_ours(command: str) -> None:
     assert read_driver_command(command) is None
 

@@ -7,6 +7,7 @@ import pytest
 from checkpoint_git.git.pushed import Push, is_zero, parse_pushes, read_new_losses
 from checkpoint_git.git.run import run_git
 from tests.support.repos import GitRepo
+from tests.support.rows import rows
 
 ZERO = "0" * 40
 
@@ -16,7 +17,7 @@ def test_every_line_of_a_push_is_read_but_deletions() -> None:
     assert parse_pushes(text) == [Push("refs/heads/a", "1" * 40, "refs/heads/b", ZERO)]
 
 
-@pytest.mark.parametrize("text", ["", "\n", "a b c\n", "a b c d e\n"])
+@rows("text", ["", "\n", "a b c\n", "a b c d e\n"])
 def test_other_lines_are_none(text: str) -> None:
     assert parse_pushes(text) == []
 

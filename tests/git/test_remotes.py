@@ -16,6 +16,7 @@ from checkpoint_git.git.remotes import (
 )
 from checkpoint_git.git.run import GitResult
 from tests.support.repos import GitRepo
+from tests.support.rows import rows
 
 TO = b"To git://host/x\n"
 
@@ -49,7 +50,7 @@ def test_a_remote_is_configured_or_an_address(repo: GitRepo) -> None:
     assert "known are: hub" in caught.value.hint
 
 
-@pytest.mark.parametrize(
+@rows(
     ("code", "out", "err", "kind"),
     [
         (0, TO + b" \tabc:refs/heads/main\ta..b\nDone\n", b"", "arrived"),

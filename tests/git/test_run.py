@@ -21,6 +21,7 @@ from checkpoint_git.git.run import (
 )
 from tests.support.command import run_checkpoint
 from tests.support.repos import GitRepo
+from tests.support.rows import rows
 from tests.support.samples import checkpoint_text
 
 
@@ -44,7 +45,7 @@ def test_a_failure_says_what_git_said_with_a_hint(tmp_path: Path) -> None:
     assert "git init" in caught.value.hint
 
 
-@pytest.mark.parametrize(
+@rows(
     ("words", "hint"),
     [
         ("detected dubious ownership in repository at '/a b'", "--add safe.directory '/a b'"),

@@ -10,6 +10,7 @@ from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.mcp.calls import Reply, World
 from checkpoint_git.mcp.tools import TOOLS, Tool, choose_tools
 from tests.support.command import run_checkpoint
+from tests.support.rows import rows
 from tests.support.samples import checkpoint_text
 
 BY_NAME = {tool.name: tool for tool in TOOLS}
@@ -26,7 +27,7 @@ def read_build(project: Path) -> dict[str, Any]:
     return value
 
 
-@pytest.mark.parametrize("tool", TOOLS, ids=lambda tool: tool.name)
+@rows("tool", TOOLS)
 def test_a_tool_is_described_as_clients_want_it(tool: Tool) -> None:
     assert re.fullmatch(r"[a-z_]{1,40}", tool.name)
     assert 20 < len(tool.description) < 400

@@ -26,6 +26,7 @@ from tests.merge.schemas import skill_schema
 from tests.merge.test_laws import many, merged_of, ours_history, sides, theirs_history
 from tests.support.merging import merge_texts
 from tests.support.repos import needs_git
+from tests.support.rows import rows
 from tests.support.samples import checkpoint_text
 
 SIZE = 7
@@ -53,7 +54,7 @@ def test_a_conflict_on_the_order_shows_both_orders() -> None:
     assert [side and side.value for side in found.sides] == [["c", "a", "b"], ["a", "b", "c"], ["b", "a", "c"]]
 
 
-@pytest.mark.parametrize(
+@rows(
     ("where", "named"),
     [("/step", True), ("/progress_summary", True), ("", True), ("/", True), ("/ste", False), ("/step/x", False)],
 )

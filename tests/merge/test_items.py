@@ -2,9 +2,8 @@
 
 import itertools
 
-import pytest
-
 from checkpoint_git.merge.items import merge_order
+from tests.support.rows import rows
 
 
 def arrangements(items: str) -> list[tuple[str, ...]]:
@@ -34,8 +33,8 @@ def is_possible(pairs: set[tuple[str, str]], items: list[str]) -> bool:
     return not left
 
 
-@pytest.mark.parametrize("whole_runs", [False, True])
-@pytest.mark.parametrize(("items", "part"), [("abc", 1), ("abcd", 41)])
+@rows("whole_runs", [False, True])
+@rows(("items", "part"), [("abc", 1), ("abcd", 41)])
 def test_every_small_triple_merges_the_same_from_both_sides_and_keeps_orders_that_nobody_contradicts(
     items: str, part: int, whole_runs: bool
 ) -> None:

@@ -4,11 +4,10 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-import pytest
-
 from tests.merge.choosing import OURS, THEIRS, keep_side
 from tests.merge.schemas import skill_schema
 from tests.support.merging import merge_texts
+from tests.support.rows import rows
 
 SCHEMA = skill_schema()
 
@@ -38,7 +37,7 @@ LAYOUTS: dict[str, Callable[[Any], str]] = {
 }
 
 
-@pytest.mark.parametrize("name", LAYOUTS)
+@rows("name", LAYOUTS)
 def test_a_side_that_only_lays_the_file_out_anew_is_heard_from_either_side(name: str) -> None:
     anew = LAYOUTS[name]
     texts = [
@@ -52,7 +51,7 @@ def step_of(text: str) -> Any:
     return json.loads(text.removeprefix("\ufeff"))["step"]
 
 
-@pytest.mark.parametrize("name", LAYOUTS)
+@rows("name", LAYOUTS)
 def test_a_conflict_in_a_file_laid_out_anew_has_the_sides_that_git_gave(name: str) -> None:
     ours, theirs = plain({**CHANGED, "step": "u"}), LAYOUTS[name](CHANGED)
     for sides in ((ours, theirs), (theirs, ours)):

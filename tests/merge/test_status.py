@@ -5,12 +5,11 @@ import json
 from collections.abc import Callable, Iterator
 from typing import Any
 
-import pytest
-
 from checkpoint_git.merge.conflicts import Conflict, decide_each
 from tests.merge.choosing import OURS, THEIRS, keep_side
 from tests.merge.schemas import skill_schema
 from tests.support.merging import merge_texts
+from tests.support.rows import rows
 
 SCHEMA = skill_schema()
 STATUSES = ("in_progress", "blocked", "complete", "failed")
@@ -51,7 +50,7 @@ def choose(sides: dict[str, int]) -> Callable[[Conflict], int]:
     return lambda conflict: sides[conflict.where]
 
 
-@pytest.mark.parametrize("base", STATES, ids=str)
+@rows("base", STATES)
 def test_no_merge_and_no_choice_leaves_work_in_progress_without_a_next_action(base: State) -> None:
     found = [each for ours, theirs in itertools.product(STATES, STATES) for each in find_invalid(base, ours, theirs)]
     assert found == []

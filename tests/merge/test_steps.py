@@ -12,6 +12,7 @@ from checkpoint_git.merge.file import Merged
 from checkpoint_git.merge.lint import lint_schema
 from checkpoint_git.merge.steps import is_lawful
 from tests.support.merging import merge_texts
+from tests.support.rows import rows
 
 STEPS = ["plan", "build", "ship"]
 LAW = {"steps": "/done", "key": "/step", "at": "/at", "order": STEPS, "current": "/step", "status": "/status",
@@ -54,7 +55,7 @@ def test_the_schema_is_clean() -> None:
     assert lint_schema(SCHEMA) == []
 
 
-@pytest.mark.parametrize(
+@rows(
     ("value", "lawful"),
     [
         (record(0, "plan"), True),
@@ -113,7 +114,7 @@ def test_records_of_two_things_are_one_conflict() -> None:
     assert clean(base, base, {**base, "name": "other"})["name"] == "other"
 
 
-@pytest.mark.parametrize(("ours", "theirs", "greater"), [(2, 3, 3), (10, 9, 10), (1.5, 1, 1.5), (1e2, 99, 1e2)])
+@rows(("ours", "theirs", "greater"), [(2, 3, 3), (10, 9, 10), (1.5, 1, 1.5), (1e2, 99, 1e2)])
 def test_the_greater_number_counts(ours: float, theirs: float, greater: float) -> None:
     base = record(0, "plan", count=0)
     assert clean(base, {**base, "count": ours}, {**base, "count": theirs})["count"] == greater
@@ -124,7 +125,7 @@ def test_what_is_no_number_is_a_conflict() -> None:
     assert len(merge(base, {**base, "count": "many"}, {**base, "count": 3}).conflicts) == 1
 
 
-@pytest.mark.parametrize(
+@rows(
     ("schema", "code", "where"),
     [
         ({"x-merge": {"strategy": "rows", "key": "/id", "added": "yes"}}, "bad-option", "/x-merge/added"),

@@ -24,6 +24,7 @@ from checkpoint_git.net.health import (
     show_url,
 )
 from tests.net.servers import Handler, Server, drip, raw, redirect, reply, self_signed, serving
+from tests.support.rows import rows
 
 GOOD = reply(b'{"version": "1.2.0", "ok": true}')
 START = b"HTTP/1.1 200 OK\r\nContent-Type: application/json\r\n"
@@ -233,7 +234,7 @@ def login_of(parts: SplitResult) -> str:
     return parts.netloc.rpartition("@")[0]
 
 
-@pytest.mark.parametrize(
+@rows(
     ("url", "address"),
     [
         ("https://app.example", ("https://app.example/api/health", "")),
@@ -249,7 +250,7 @@ def test_a_url_is_taken_apart(url: str, address: tuple[str, str]) -> None:
     assert (show_url(parse_url(url)), login_of(parse_url(url))) == address
 
 
-@pytest.mark.parametrize(
+@rows(
     "url",
     [
         "",
@@ -330,10 +331,8 @@ def test_a_proxy_that_speaks_something_else_is_refused(url: str) -> None:
     )
 
 
-@pytest.mark.parametrize(
-    "url", ["http://ada:secret@[x", "ada:secret@proxy:port", "http:///ada:secret@x", "http:/ada:secret@x"]
-)
-@pytest.mark.parametrize("scheme", ["http", "https"])
+@rows("url", ["http://ada:secret@[x", "ada:secret@proxy:port", "http:///ada:secret@x", "http:/ada:secret@x"])
+@rows("scheme", ["http", "https"])
 def test_a_proxy_that_cannot_be_read_is_named_without_its_login(url: str, scheme: str) -> None:
     answer = read_health(f"{scheme}://127.0.0.1:9", {"all_proxy": url}, 2)
     assert answer.trouble == "unreachable"

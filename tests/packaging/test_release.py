@@ -14,6 +14,7 @@ import yaml
 from packaging.requirements import Requirement
 
 from tests.architecture.imports import ROOT
+from tests.support.rows import rows
 
 SOURCE = "https://github.com/owner/name"
 WORKFLOWS = sorted((ROOT / ".github/workflows").glob("*.yml"))
@@ -90,19 +91,15 @@ def test_a_workflow_is_one_and_every_action_is_named_by_its_commit(path: Any) ->
     assert [name for name in used if not re.search(r"@[0-9a-f]{40}$", name)] == []
 
 
-def steps() -> list[Any]:
+def steps() -> list[str]:
     found = []
     for path in WORKFLOWS:
-        for name, job in yaml.safe_load(path.read_text())["jobs"].items():
-            found += [
-                pytest.param(step["run"], id=f"{path.stem} {name} {step['run'][:40]!a}")
-                for step in job["steps"]
-                if "run" in step
-            ]
+        for job in yaml.safe_load(path.read_text())["jobs"].values():
+            found += [step["run"] for step in job["steps"] if "run" in step]
     return found
 
 
-@pytest.mark.parametrize("script", steps())
+@rows("script", steps())
 def test_a_step_is_a_script_and_its_targets_are_there(script: str) -> None:
     assert subprocess.run(["bash", "-n"], input=script, text=True, timeout=60).returncode == 0
     makefile = (ROOT / "Makefile").read_text()

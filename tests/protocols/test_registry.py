@@ -13,6 +13,7 @@ from checkpoint_git.protocols.registry import (
     schema_path,
 )
 from tests.support.repos import GitRepo
+from tests.support.rows import rows
 
 # path -> the kind it belongs to
 PATHS: dict[str, str | None] = {
@@ -56,7 +57,7 @@ TABLE_PATHS: dict[str, str | None] = {
 }
 
 
-@pytest.mark.parametrize(("path", "kind"), PATHS.items())
+@rows(("path", "kind"), PATHS.items())
 def test_a_path_belongs_to_the_kind_that_its_folder_and_name_say(path: str, kind: str | None) -> None:
     assert protocol_of(path) == kind
 

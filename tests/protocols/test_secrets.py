@@ -16,13 +16,14 @@ from tests.core.test_redact import ANNOUNCED
 from tests.core.test_redact import SECRETS as SAMPLES
 from tests.support.command import run_here
 from tests.support.repos import GitRepo
+from tests.support.rows import rows
 from tests.support.samples import checkpoint, checkpoint_text
 
 PATH = ".checkpoints/build.checkpoint.json"
 SECRETS = SAMPLES[:-1]  # the last is a shape that no key announces
 
 
-@pytest.mark.parametrize("secret", [*SECRETS, "-----BEGIN RSA PRIVATE KEY-----\nMII\n-----END RSA PRIVATE KEY-----"])
+@rows("secret", [*SECRETS, "-----BEGIN RSA PRIVATE KEY-----\nMII\n-----END RSA PRIVATE KEY-----"])
 def test_a_key_is_an_error_at_its_place_and_is_not_in_the_finding(secret: str) -> None:
     value = checkpoint(skill_state={"a/b": [{"deep": f"use {secret} here"}]})
     found = check_document(PATH, json.dumps(value).encode(), now=0).findings
@@ -62,7 +63,7 @@ def test_what_holds_or_hides_a_secret_is_suspected_in_any_layout(text: str, inde
                 assert may_hold_secret(written.replace(sign, f"\\u{ord(sign):04x}").encode())
 
 
-@pytest.mark.parametrize(
+@rows(
     "text",
     [
         "",
@@ -82,9 +83,7 @@ def test_few_texts_without_a_secret_are_suspected(text: str) -> None:
     assert not may_hold_secret(json.dumps({"a": text}).encode())
 
 
-@pytest.mark.parametrize(
-    "text", ["see task-test-framework", "key-value pairs, sk-learn", "secret_name is set", "eyJ is a start"]
-)
+@rows("text", ["see task-test-framework", "key-value pairs, sk-learn", "secret_name is set", "eyJ is a start"])
 def test_ordinary_words_are_no_keys(text: str) -> None:
     found = check_document(PATH, checkpoint_text(progress_summary=text).encode(), now=0).findings
     assert "content/secret" not in [finding.code for finding in found]

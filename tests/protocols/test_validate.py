@@ -17,6 +17,7 @@ from checkpoint_git.core.clock import DAY
 from checkpoint_git.protocols.document import Document
 from checkpoint_git.protocols.validate import check_document, unreadable_document
 from tests.support.examples import examples
+from tests.support.rows import rows
 from tests.support.samples import checkpoint, checkpoint_text
 from tests.support.verbs import NOON, seconds
 
@@ -32,14 +33,14 @@ def check(data: bytes | str, path: str = PATH) -> Document:
     return check_document(path, data.encode() if isinstance(data, str) else data, now=NOW)
 
 
-@pytest.mark.parametrize("path", VALID, ids=lambda path: path.name.removesuffix(".checkpoint.json"))
+@rows("path", VALID)
 def test_a_valid_example_has_no_findings(path: Path) -> None:
     document = check(path.read_bytes(), f".checkpoints/{path.name}")
     assert document.findings == []
     assert document.is_valid
 
 
-@pytest.mark.parametrize("folder", INVALID, ids=lambda folder: folder.name)
+@rows("folder", INVALID)
 def test_an_invalid_example_has_exactly_the_findings_it_names(folder: Path) -> None:
     (path,) = folder.glob("*.checkpoint.json")
     found = check(path.read_bytes(), f".checkpoints/{path.name}").findings
@@ -101,7 +102,7 @@ def test_numbers_without_end_are_ordinary_input() -> None:
     assert [finding.code for finding in check(text).findings] == ["skill/over-budget"]
 
 
-@pytest.mark.parametrize(
+@rows(
     ("code", "number"),
     [
         ("file/missing", errno.ENOENT),

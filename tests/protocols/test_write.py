@@ -4,13 +4,12 @@ import json
 from pathlib import Path
 from typing import Any
 
-import pytest
-
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.disk.discover import plan_place
 from checkpoint_git.protocols.document import Document
 from checkpoint_git.protocols.validate import check_document
 from checkpoint_git.protocols.write import find_new, find_new_errors, hold_place, plan_write
+from tests.support.rows import rows
 from tests.support.samples import checkpoint_text
 from tests.support.verbs import NOON, seconds
 
@@ -92,7 +91,7 @@ def test_a_new_warning_is_reported_and_written() -> None:
     assert (written.refused, codes(written.arisen)) == ([], ["skill/relative-project-dir"])
 
 
-@pytest.mark.parametrize("text", ["", "null", "[1]", "{", GOOD + "}"])
+@rows("text", ["", "null", "[1]", "{", GOOD + "}"])
 def test_a_file_that_is_no_object_is_refused_with_what_is_wrong_with_it(text: str) -> None:
     before = read(text)
     written = plan_write(PATH, before, step("a"), NOW)

@@ -5,6 +5,7 @@ import pytest
 from checkpoint_git.cli.completion.complete import Completed, complete, split_line
 from checkpoint_git.cli.verbs import VERBS
 from tests.support.repos import GitRepo
+from tests.support.rows import rows
 
 
 @pytest.fixture
@@ -23,7 +24,7 @@ def values(completed: Completed) -> list[str]:
     return [one.value for one in completed[0]]
 
 
-@pytest.mark.parametrize(
+@rows(
     ("line", "words"),
     [
         ("checkpoint ", [""]),

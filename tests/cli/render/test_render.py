@@ -12,6 +12,7 @@ from checkpoint_git.cli.render.narrow import fit, wrap
 from checkpoint_git.cli.render.screen import THEMES, Screen, cut, encode_text, measure, read_screen
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.outcome import Digest, Line, Outcome, Table
+from tests.support.rows import rows
 
 PLAIN = Screen()
 RICH = Screen(width=80, colour=True, glyphs=True)
@@ -104,7 +105,7 @@ def test_a_sign_stands_behind_the_indentation() -> None:
     assert render(Line("  b1", glyph="blocked"), screen=Screen(glyphs=True)) == "  🚫 b1\n"
 
 
-@pytest.mark.parametrize(
+@rows(
     ("text", "shown"),
     [
         ("\x1b[2Jgone", "\\x1b[2Jgone"),
@@ -344,7 +345,7 @@ def test_nobody_is_notified_by_a_name_in_a_strangers_text() -> None:
     )
 
 
-@pytest.mark.parametrize(
+@rows(
     ("text", "shown"),
     [("- x", "\\- x"), ("1. x", "1\\. x"), ("2) x", "2\\) x"), ("---", "\\---"), ("===", "\\==="), ("+", "\\+"),
      ("# x", "\\# x"), ("-x", "-x"), ("1.5", "1.5"), ("> x", "&gt; x")],
@@ -403,7 +404,7 @@ def test_no_color_takes_the_colours_and_leaves_the_signs(env: dict[str, str]) ->
     assert not read_screen(Terminal(), {}, colour=False).colour
 
 
-@pytest.mark.parametrize(("wished", "code"), [("", "32"), ("colorblind", "34"), ("dark", "32"), ("nonsense", "32")])
+@rows(("wished", "code"), [("", "32"), ("colorblind", "34"), ("dark", "32"), ("nonsense", "32")])
 def test_colours_follow_the_theme_that_is_wished_for(wished: str, code: str) -> None:
     assert read_screen(Terminal(), {"CHECKPOINT_COLORS": wished}).theme["good"] == code
 

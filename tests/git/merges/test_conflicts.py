@@ -21,6 +21,7 @@ from checkpoint_git.git.merges.conflicts import (
 )
 from tests.scenarios.driven import drive
 from tests.support.repos import GitRepo
+from tests.support.rows import rows
 
 PATH = ".checkpoints/build.checkpoint.json"
 
@@ -57,7 +58,7 @@ def test_a_link_is_no_file() -> None:
     assert [mode for mode in modes if Version(mode, "", b"").is_file] == ["100644", "100755"]
 
 
-@pytest.mark.parametrize("removed", [False, True])
+@rows("removed", [False, True])
 def test_staging_ends_the_conflict_of_one_file(unmerged: GitRepo, removed: bool) -> None:
     stage_path(str(unmerged.path), PATH, removed=removed)
     assert list(read_stages(str(unmerged.path))) == ["notes.txt"]

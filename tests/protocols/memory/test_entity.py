@@ -1,4 +1,3 @@
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -16,6 +15,7 @@ from checkpoint_git.protocols.memory.entity import (
     write,
     write_all,
 )
+from tests.support.rows import rows
 
 NAME = "initiative-checkpoint"
 NOW = 1_800_000_000
@@ -45,7 +45,7 @@ def test_a_field_is_what_stands_behind_the_first_colon() -> None:
     assert reading.loose == ["a remark"]
 
 
-@pytest.mark.parametrize(
+@rows(
     ("observations", "state"),
     [
         (SOUND, "good"),
@@ -113,7 +113,7 @@ def test_a_timestamp_is_later_than_the_one_before(ahead: int, fraction: str) -> 
     assert (read_instant(next_stamp(before, NOW)) or (0, "")) > (read_instant(before) or (0, ""))
 
 
-@pytest.mark.parametrize("before", ["nonsense", "", "2020-01-01T00:00:00Z", "2999-01-01T00:00:00Z"])
+@rows("before", ["nonsense", "", "2020-01-01T00:00:00Z", "2999-01-01T00:00:00Z"])
 def test_a_timestamp_is_the_clocks_where_nothing_is_near(before: str) -> None:
     assert next_stamp(before, NOW) == write_instant(NOW)
 

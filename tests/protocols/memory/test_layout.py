@@ -2,6 +2,7 @@ import pytest
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.protocols.memory import layout
+from tests.support.rows import rows
 
 
 def test_a_command_is_split_as_a_shell_splits_and_runs_in_none() -> None:
@@ -10,7 +11,7 @@ def test_a_command_is_split_as_a_shell_splits_and_runs_in_none() -> None:
     assert server.env == {"MODE": "x", "MEMORY_FILE_PATH": "/g.jsonl"}
 
 
-@pytest.mark.parametrize(
+@rows(
     ("command", "file", "env", "graph"),
     [
         ("s", "/a.jsonl", {"MEMORY_FILE_PATH": "/b.jsonl"}, "/a.jsonl"),
@@ -39,7 +40,7 @@ def test_a_command_without_a_program_is_refused(command: str) -> None:
         layout.read_command(command, "", {})
 
 
-@pytest.mark.parametrize("name", ["", " ", "a\nb", "x" * 300])
+@rows("name", ["", " ", "a\nb", "x" * 300])
 def test_what_cannot_be_a_name_is_none(name: str) -> None:
     with pytest.raises(CheckpointError):
         layout.check_entity_name(name)

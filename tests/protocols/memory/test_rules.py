@@ -1,11 +1,10 @@
 import json
 from pathlib import Path
 
-import pytest
-
 import checkpoint_git.protocols.memory.rules as rules
 from checkpoint_git.core.clock import DAY, read_instant
 from checkpoint_git.protocols.memory.entity import KEYS, Entity
+from tests.support.rows import rows
 
 STAMP = "2026-01-09T12:00:00Z"
 NOW = (read_instant(STAMP) or (0, ""))[0]
@@ -15,7 +14,7 @@ def codes(*observations: str, now: int = NOW, entity_type: str = "checkpoint") -
     return [finding.code for finding in rules.check(Entity("e", entity_type, observations), now)]
 
 
-@pytest.mark.parametrize(
+@rows(
     ("observations", "found"),
     [
         (("initiative:i", f"timestamp:{STAMP}"), []),
@@ -36,9 +35,7 @@ def test_what_is_wrong_has_a_code(observations: tuple[str, ...], found: list[str
     assert codes(*observations) == found
 
 
-@pytest.mark.parametrize(
-    ("later", "found"), [(7 * DAY, []), (7 * DAY + 1, ["memory/outdated"]), (-DAY, ["memory/ahead"]), (-60, [])]
-)
+@rows(("later", "found"), [(7 * DAY, []), (7 * DAY + 1, ["memory/outdated"]), (-DAY, ["memory/ahead"]), (-60, [])])
 def test_a_checkpoint_is_outdated_after_seven_days(later: int, found: list[str]) -> None:
     assert codes("initiative:i", f"timestamp:{STAMP}", now=NOW + later) == found
 

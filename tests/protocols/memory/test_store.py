@@ -17,6 +17,7 @@ from checkpoint_git.protocols.memory.store import (
 )
 from checkpoint_git.protocols.memory.triggers import Request
 from tests.support.memory import MemoryTransport
+from tests.support.rows import rows
 
 NAME = "initiative-checkpoint"
 
@@ -92,7 +93,7 @@ OURS = Home("", ("app-1", "app-2"))
 THEIRS = ("initiative:theirs", "repository:other-3")
 
 
-@pytest.mark.parametrize(
+@rows(
     ("there", "initiative", "name"),
     [
         ({}, "", ENTITY),

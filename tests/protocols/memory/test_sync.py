@@ -4,6 +4,7 @@ import pytest
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.protocols.memory import sync
+from tests.support.rows import rows
 
 DOCUMENT: dict[str, Any] = {
     "active": {"initiative": "i", "milestone": "M1", "phase": 2},
@@ -51,7 +52,7 @@ def test_the_last_session_is_the_one_that_is_written() -> None:
     assert sync.plan_document(DOCUMENT, found) == {("sessions", 1, "completed"): ["c", "d"]}
 
 
-@pytest.mark.parametrize(
+@rows(
     "document",
     [
         ["a"],
@@ -70,7 +71,7 @@ def test_a_document_of_another_shape_is_refused(document: Any) -> None:
 BOTH = {"initiative": "i", "milestone": "M1"}
 
 
-@pytest.mark.parametrize(
+@rows(
     ("ours", "theirs", "winner", "is_lost"),
     [
         ("M2", "M1", "checkpoint", False),

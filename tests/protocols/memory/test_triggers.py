@@ -2,6 +2,7 @@ import pytest
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.protocols.memory.triggers import TRIGGERS, Request, plan_fields
+from tests.support.rows import rows
 
 STAMP = "2026-01-09T12:00:00Z"
 BEFORE = {"initiative": "i", "milestone": "M1", "phase": "design", "last_action": "old", "next_action": "old"}
@@ -38,7 +39,7 @@ def test_an_idle_session_was_at_its_next_action() -> None:
     assert plan_fields(Request("idle", {}), {"initiative": "i", "next_action": "n"}, STAMP)["interrupted_action"] == "n"
 
 
-@pytest.mark.parametrize("trigger", sorted(TRIGGERS))
+@rows("trigger", sorted(TRIGGERS))
 def test_nothing_is_saved_without_an_initiative(trigger: str) -> None:
     with pytest.raises(CheckpointError, match="initiative"):
         plan_fields(Request(trigger, {}), {}, STAMP)

@@ -2,17 +2,17 @@
 
 import uuid
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from checkpoint_git.protocols.pipeline import layout
+from tests.support.rows import rows
 
 NAMESPACE = uuid.UUID("e176b05f-f761-5a9d-9a51-ac6d5a3566ee")
 RUN = "4fa2159f-9c61-5f8b-9ae5-28692b46cbd7"
 
 
-@pytest.mark.parametrize(
+@rows(
     ("short", "full"),
     [
         ("a1b2c3d4", RUN),
@@ -38,29 +38,29 @@ def test_run_ids_are_what_the_uuid_module_makes_of_them(run_id: str) -> None:
     assert layout.normalize_run_id(run_id) == reference(run_id)
 
 
-@pytest.mark.parametrize("spelling", [RUN.upper(), f"{{{RUN}}}", f"urn:uuid:{RUN}", RUN.replace("-", "")])
+@rows("spelling", [RUN.upper(), f"{{{RUN}}}", f"urn:uuid:{RUN}", RUN.replace("-", "")])
 def test_every_spelling_of_a_uuid_becomes_its_usual_form(spelling: str) -> None:
     assert layout.normalize_run_id(spelling) == RUN
 
 
-@pytest.mark.parametrize(
+@rows(
     "ticket", ["", " ", ".", "..", "a/b", "x/..", "a\\b", "a\0b", "a\nb", "~", ".git", ".GIT", "x" * 65, "\ud800", " a"]
 )
 def test_a_ticket_that_could_be_a_path_or_nothing_is_refused(ticket: str) -> None:
     assert layout.find_ticket_trouble(ticket)
 
 
-@pytest.mark.parametrize("ticket", ["OMN-2144", "x" * 64, "a.b", "Ä-1", "2026", "...", "a b"])
+@rows("ticket", ["OMN-2144", "x" * 64, "a.b", "Ä-1", "2026", "...", "a b"])
 def test_other_tickets_are_taken(ticket: str) -> None:
     assert layout.find_ticket_trouble(ticket) == ""
 
 
-@pytest.mark.parametrize("base", ["relative", "", "/a/../b", "/a/..", "/a\0b", "~/x"])
+@rows("base", ["relative", "", "/a/../b", "/a/..", "/a\0b", "~/x"])
 def test_a_base_is_absolute_and_leads_straight_down(base: str) -> None:
     assert layout.find_base_trouble(base)
 
 
-@pytest.mark.parametrize(
+@rows(
     ("name", "found"),
     [
         ("phase_1_implement_a1.yaml", ("implement", 1)),
@@ -78,7 +78,7 @@ def test_the_numberings_of_both_kinds_of_pipelines_are_read(name: str, found: tu
     assert parsed.path == f"OMN-1/{RUN}/{name}"
 
 
-@pytest.mark.parametrize(
+@rows(
     "name",
     [
         *(

@@ -14,6 +14,7 @@ from checkpoint_git.protocols.pipeline.validate import Record, check_record
 from checkpoint_git.protocols.validate import check_document
 from checkpoint_git.tools.validate import verb as validate
 from tests.support.records import RECORD_FIELDS, RUN, TICKET, put_record, record
+from tests.support.rows import rows
 from tests.support.verbs import NOON, run_verb, seconds
 
 EXAMPLES = Path(__file__).parents[2] / "examples/pipeline"
@@ -28,7 +29,7 @@ def check_example(folder: Path) -> Record:
     return check_record(f"{TICKET}/{RUN}/{path.name}", path.read_bytes(), now=NOW)
 
 
-@pytest.mark.parametrize("folder", VALID, ids=lambda folder: folder.name)
+@rows("folder", VALID)
 def test_a_valid_example_has_no_findings(folder: Path) -> None:
     found = check_example(folder)
     assert found.findings == []
@@ -36,7 +37,7 @@ def test_a_valid_example_has_no_findings(folder: Path) -> None:
     assert set(found.value) == set(RECORD_FIELDS)
 
 
-@pytest.mark.parametrize("folder", INVALID, ids=lambda folder: folder.name)
+@rows("folder", INVALID)
 def test_an_invalid_example_has_exactly_the_findings_it_names(folder: Path) -> None:
     found = check_example(folder).findings
     assert [
@@ -46,7 +47,7 @@ def test_an_invalid_example_has_exactly_the_findings_it_names(folder: Path) -> N
     assert all(each.message and each.message.isprintable() for each in found)
 
 
-@pytest.mark.parametrize("folder", INVALID, ids=lambda folder: folder.name)
+@rows("folder", INVALID)
 def test_a_brief_look_comes_to_the_same_judgement(folder: Path) -> None:
     (path,) = folder.glob("*.yaml")
     brief = check_record(f"{TICKET}/{RUN}/{path.name}", path.read_bytes(), now=NOW, brief=True)
@@ -101,7 +102,7 @@ def test_any_values_in_the_fields_are_judged_without_a_crash(changes: dict[str, 
     assert found.is_valid == check_record(PATH, json.dumps(value).encode(), now=NOW, brief=True).is_valid
 
 
-@pytest.mark.parametrize(
+@rows(
     ("text", "utc"),
     [
         ("2026-03-02T10:30:00+01:00", "2026-03-02T09:30:00Z"),
@@ -117,7 +118,7 @@ def test_instants_are_kept_in_utc(text: str, utc: str | None) -> None:
     assert rules.to_utc(text) == utc
 
 
-@pytest.mark.parametrize(
+@rows(
     "change",
     [
         {"artifact_paths": [1] * 40_000},

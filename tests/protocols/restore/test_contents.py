@@ -1,6 +1,5 @@
-import pytest
-
 from checkpoint_git.protocols.restore.contents import Entry, compare_entries, hash_contents, read_entry, write_entry
+from tests.support.rows import rows
 
 FILE = Entry("src/a", "file", 0o644, 2, "ab" * 32, "cd" * 20)
 
@@ -10,7 +9,7 @@ def test_an_entry_survives_the_manifest_with_bytes_that_are_no_text() -> None:
     assert read_entry(write_entry(entry)) == entry
 
 
-@pytest.mark.parametrize(
+@rows(
     "other",
     [
         FILE._replace(path="src/b"),
@@ -32,7 +31,7 @@ def test_names_cannot_be_joined_to_the_hash_of_others() -> None:
     assert hash_contents([Entry("a file", "folder")]) != hash_contents([Entry("a", "folder"), Entry("file", "folder")])
 
 
-@pytest.mark.parametrize(
+@rows(
     ("now", "how"),
     [([], "missing"), ([FILE._replace(sha256="0")], "changed"), ([FILE._replace(mode=0)], "mode"),
      ([Entry("src/a", "folder")], "kind")],

@@ -2,6 +2,7 @@ import pytest
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.protocols.restore import layout
+from tests.support.rows import rows
 
 
 def test_an_id_is_made_of_time_and_chance() -> None:
@@ -12,7 +13,7 @@ def test_an_id_is_made_of_time_and_chance() -> None:
     assert layout.is_id("chk_20260115_143022_a7b3c9")
 
 
-@pytest.mark.parametrize("text", ["", "chk_1", "../chk_20260115_143022_a7b3c9", "chk_20260115_143022_a7b3c9/x", "-x"])
+@rows("text", ["", "chk_1", "../chk_20260115_143022_a7b3c9", "chk_20260115_143022_a7b3c9/x", "-x"])
 def test_what_is_no_id_becomes_no_path(text: str) -> None:
     with pytest.raises(CheckpointError, match="is not the name of a restore point"):
         layout.point_folder("/w", text)

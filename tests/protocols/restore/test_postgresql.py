@@ -17,6 +17,7 @@ from checkpoint_git.protocols.restore.rules import is_connection
 from tests.support.command import run_here
 from tests.support.postgres import Server
 from tests.support.restore_points import create, go_back, roll_back, run_script, workspace_of
+from tests.support.rows import rows
 
 pytestmark = pytest.mark.xdist_group("postgresql")  # one server, and not one in each process
 PASSWORD = "s3cret"  # noqa: S105 - of a server that lives as long as these tests
@@ -390,7 +391,7 @@ def test_a_stranger_s_details_are_refused(server: Server, shop: str, tmp_path: P
 # URLs and programs, without a server
 
 
-@pytest.mark.parametrize(
+@rows(
     ("url", "name", "password"),
     [
         ("postgresql://u:hush@h:5433/d", "postgresql://u@h:5433/d", "hush"),
@@ -408,7 +409,7 @@ def test_a_url_is_named_without_its_password(url: str, name: str, password: str 
     assert is_connection(connection)
 
 
-@pytest.mark.parametrize(
+@rows(
     "url",
     [
         "postgresql://u:hush@h",
@@ -428,9 +429,7 @@ def test_a_url_that_is_not_understood_is_refused_without_showing_it(url: str) ->
     assert "hush" not in caught.value.message + caught.value.hint
 
 
-@pytest.mark.parametrize(
-    "value", [None, {}, {"dbname": 1}, {"dbname": "d", "options": "x"}, {"dbname": "a=b"}, {"dbname": "d", "x": "y"}]
-)
+@rows("value", [None, {}, {"dbname": 1}, {"dbname": "d", "options": "x"}, {"dbname": "a=b"}, {"dbname": "d", "x": "y"}])
 def test_a_stranger_s_connection_is_refused(value: object) -> None:
     assert not is_connection(value)
 

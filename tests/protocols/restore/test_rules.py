@@ -3,9 +3,10 @@ import pytest
 from checkpoint_git.core.clock import DAY, HOUR, MINUTE
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.protocols.restore.rules import is_expired, is_plain_path, is_sensitive, read_expiry
+from tests.support.rows import rows
 
 
-@pytest.mark.parametrize(
+@rows(
     ("text", "seconds"),
     [("30m", 30 * MINUTE), ("24h", 24 * HOUR), ("7d", 7 * DAY), ("2w", 14 * DAY), (" 1D ", DAY)],
 )
@@ -18,7 +19,7 @@ def test_no_expiry_is_never(text: str | None) -> None:
     assert read_expiry(text, 1_000) is None
 
 
-@pytest.mark.parametrize("text", ["", "0d", "-1d", "1", "1y", "d", "1.5h", "99999999w", "\uff11d", "1d\n2d"])
+@rows("text", ["", "0d", "-1d", "1", "1y", "d", "1.5h", "99999999w", "\uff11d", "1d\n2d"])
 def test_another_expiry_is_refused(text: str) -> None:
     with pytest.raises(CheckpointError, match="is not an expiry"):
         read_expiry(text, 1_000)
@@ -35,7 +36,7 @@ def test_a_damaged_expiry_counts_as_over() -> None:
     assert is_expired("soon", 0)
 
 
-@pytest.mark.parametrize(
+@rows(
     "name",
     [".env", ".env.local", "a/.ENV", "prod.env", "credentials", "credentials.json", "x/secrets.yaml", "server.pem",
      "tls.key", "id_rsa", "id_ed25519", ".netrc", ".git-credentials", "service-account-prod.json"],
@@ -44,7 +45,7 @@ def test_names_that_hold_secrets_are_known(name: str) -> None:
     assert is_sensitive(name)
 
 
-@pytest.mark.parametrize(
+@rows(
     "name",
     ["keyboard.keys.py", "environment.py", ".env.example", "id_rsa.pub", "src/keys.py", "monkey", "secretary.py"],
 )
@@ -56,13 +57,11 @@ def test_a_folder_is_not_secret_by_its_name() -> None:
     assert not is_sensitive("secrets/readme.txt")
 
 
-@pytest.mark.parametrize(
-    "path", ["/etc/passwd", "../x", "a/../../x", ".git/config", "a/.git/hooks/x", "", "a//b", "a\0b", "."]
-)
+@rows("path", ["/etc/passwd", "../x", "a/../../x", ".git/config", "a/.git/hooks/x", "", "a//b", "a\0b", "."])
 def test_a_path_that_leads_out_is_not_plain(path: str) -> None:
     assert not is_plain_path(path)
 
 
-@pytest.mark.parametrize("path", ["a", "a b/c\nd", "-rf", ".github/x", "..a/b"])
+@rows("path", ["a", "a b/c\nd", "-rf", ".github/x", "..a/b"])
 def test_a_path_below_the_workspace_is_plain(path: str) -> None:
     assert is_plain_path(path)

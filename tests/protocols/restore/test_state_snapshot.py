@@ -14,6 +14,7 @@ from checkpoint_git.protocols.restore.state_snapshot import request_state
 from tests.support.command import BIN, run_here
 from tests.support.repos import GitRepo
 from tests.support.restore_points import create, folder_of, go_back, roll_back, run_script, workspace_of
+from tests.support.rows import rows
 
 
 def make(root: Path, *states: Any, asked: tuple[str, ...] = ()) -> points.CreatedPoint:
@@ -81,13 +82,13 @@ def test_a_part_of_a_point_goes_back_alone(repo: GitRepo) -> None:
     assert (repo.read("a"), repo.read("run.json")) == ("1", "[]")
 
 
-@pytest.mark.parametrize("key", ["", "a/b", "..", ".hidden", "a b", "-x", "x" * 65, "ä", "a\n"])
+@rows("key", ["", "a/b", "..", ".hidden", "a b", "-x", "x" * 65, "ä", "a\n"])
 def test_a_key_is_a_name_and_no_path(key: str) -> None:
     with pytest.raises(CheckpointError, match="not a key of a state"):
         request_state(key, b"{}")
 
 
-@pytest.mark.parametrize("data", [b"", b"{", b"NaN", b"\xff", b"{} {}", b"[" * 100_000])
+@rows("data", [b"", b"{", b"NaN", b"\xff", b"{} {}", b"[" * 100_000])
 def test_a_state_that_is_no_json_is_refused(data: bytes) -> None:
     with pytest.raises(CheckpointError, match="is not JSON"):
         request_state("run", data)

@@ -9,6 +9,7 @@ from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.protocols.restore import layout, store
 from tests.support.repos import GitRepo
 from tests.support.restore_points import NOW, create, load, manifest_file, workspace_of
+from tests.support.rows import rows
 
 
 def test_a_manifest_that_was_edited_is_not_relied_on(full_work: GitRepo) -> None:
@@ -31,7 +32,7 @@ def make(work: GitRepo, kind: str = "git_stash", expires: int | None = None) -> 
     return create(workspace_of(work.path), ["src"], "why", kind, expires).manifest
 
 
-@pytest.mark.parametrize(
+@rows(
     ("data", "trouble"),
     [
         (b"{", "its manifest is not JSON"),

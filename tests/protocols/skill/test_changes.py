@@ -8,6 +8,7 @@ from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.jsontext import to_tokens
 from checkpoint_git.protocols.skill import changes, rules
 from checkpoint_git.protocols.skill.changes import Edit, Step, apply_edit, parse_edits
+from tests.support.rows import rows
 from tests.support.samples import checkpoint
 from tests.support.verbs import NOON, seconds
 
@@ -37,7 +38,7 @@ def test_a_new_checkpoint_that_gets_actions_or_another_status_needs_no_first_act
         assert value["next_actions"] == left
 
 
-@pytest.mark.parametrize(
+@rows(
     ("word", "version"),
     [
         ("--cost.total_usd:json=1", "1.1"),
@@ -58,7 +59,7 @@ def test_a_version_that_an_edit_sets_stays() -> None:
     assert value["protocol_version"] == "1.0"
 
 
-@pytest.mark.parametrize(
+@rows(
     ("created", "updated", "stamped", "behind"),
     [
         ("2026-03-01T08:00:00Z", "2026-03-02T09:30:00Z", NOON, False),
@@ -91,7 +92,7 @@ def test_ten_are_kept_and_the_next_one_comes_first() -> None:
     assert value["recently_done"] == [{"text": "a", "at": NOON}, *(str(at) for at in range(9))]
 
 
-@pytest.mark.parametrize(
+@rows(
     ("fields", "next_action", "complete", "code"),
     [
         ({"next_actions": []}, None, True, "done/no-action"),
@@ -130,7 +131,7 @@ def refuse(word: str, **changes: Any) -> CheckpointError:
     return caught.value
 
 
-@pytest.mark.parametrize(
+@rows(
     ("word", "path", "action", "value"),
     [
         ("--step=sprint-3", ["step"], "replace", "sprint-3"),
@@ -154,7 +155,7 @@ def test_brackets_hold_any_name() -> None:
     assert parse("--rows[v1.5=x+:y].c=z").path == (Step("rows"), Step("v1.5=x+:y", bracketed=True), Step("c"))
 
 
-@pytest.mark.parametrize(
+@rows(
     ("word", "hint"),
     [
         ("--a++=x", "--a+="),
@@ -214,7 +215,7 @@ def test_a_bracketed_name_in_an_object_is_a_key_letter_by_letter() -> None:
     assert apply("--skill_state[merged_prs+]:json=[]")["skill_state"]["merged_prs+"] == []
 
 
-@pytest.mark.parametrize(
+@rows(
     ("word", "hint"),
     [
         ("--progress_table[sprint-9].status=complete", "--progress_table+:json"),

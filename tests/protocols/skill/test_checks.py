@@ -23,6 +23,7 @@ from checkpoint_git.tools.doctor.catalog import choose_checks
 from tests.support.contexts import found, give, make_context
 from tests.support.growth import assert_linear
 from tests.support.repos import GitRepo
+from tests.support.rows import rows
 from tests.support.samples import checkpoint, checkpoint_text
 
 WRITTEN = read_instant("2026-03-02T09:30:00Z")
@@ -101,7 +102,7 @@ def listed(**changes: Any) -> Context:
     return world(files={PATH: [file]})
 
 
-@pytest.mark.parametrize(
+@rows(
     ("fate", "detail", "level", "says"),
     [
         ("renamed", "docs/road.md", "warning", "now called docs/road.md"),
@@ -234,7 +235,7 @@ def test_an_action_is_named_in_a_command_by_few_words_that_no_other_action_has()
     assert names == {"0": ["After #12: deploy to the moon"], "1": ["After #12: tell Ada"], "2": ["2"], "3": ["ABC-7"]}
 
 
-@pytest.mark.parametrize(
+@rows(
     ("actions", "says"),
     [
         (["Merge #12 and deploy"], "record what is left: checkpoint update"),
@@ -291,7 +292,7 @@ def test_a_blocker_that_waits_for_two_is_reported_once_both_are_merged() -> None
     ]
 
 
-@pytest.mark.parametrize(
+@rows(
     ("blockers", "command"),
     [
         ([{"id": "b"}], "checkpoint unblock build b"),
@@ -367,7 +368,7 @@ def test_recorded_commits_are_found_by_the_name_of_their_field() -> None:
     ]
 
 
-@pytest.mark.parametrize("key", ["sha", "merge_sha", "mergeSha", "mergeSHA", "mergeCommit", "commitHash", "SHA"])
+@rows("key", ["sha", "merge_sha", "mergeSha", "mergeSHA", "mergeCommit", "commitHash", "SHA"])
 def test_a_document_is_walked_for_every_style_of_key(key: str) -> None:
     assert [one.id for one in document(skill_state={key: "ABCDEF1"}).recorded] == ["ABCDEF1"]
 

@@ -11,6 +11,7 @@ from checkpoint_git.protocols.skill.fixes import FIXES, Fixed, FixFacts, fix_val
 from checkpoint_git.protocols.skill.generated_files import follow_moves
 from checkpoint_git.protocols.skill.views import listed_path
 from checkpoint_git.tools.doctor.catalog import list_checks
+from tests.support.rows import rows
 from tests.support.samples import checkpoint
 from tests.support.verbs import seconds
 
@@ -58,7 +59,7 @@ def test_what_is_done_keeps_its_order_by_time_and_no_new_entry_is_dropped() -> N
     assert texts == [*(f"old {day}" for day in range(20, 12, -1)), "Merge #13", "Merge #12"]
 
 
-@pytest.mark.parametrize(
+@rows(
     "action",
     [
         "Merge #12, then deploy",
@@ -83,9 +84,7 @@ def test_an_action_that_is_not_wholly_proven_stays(action: Any) -> None:
     assert mended.value["next_actions"] == ["Write", action]
 
 
-@pytest.mark.parametrize(
-    "action", ["Ship #12", "Land PR 12", "Review #12 and merge", "Get #12 approved", "PR #12: merge"]
-)
+@rows("action", ["Ship #12", "Land PR 12", "Review #12 and merge", "Get #12 approved", "PR #12: merge"])
 def test_an_action_that_only_asks_to_merge_or_review_is_moved(action: str) -> None:
     assert mend(checkpoint(next_actions=["Write", action]), *shipped(1)).value["next_actions"] == ["Write"]
 
@@ -112,7 +111,7 @@ def renamed(entry: Any, old: str = "a/old.ts", new: str = "a/new.ts", *others: A
     return mended.value["context_primer"]["generated_files"][0]
 
 
-@pytest.mark.parametrize(
+@rows(
     ("entry", "after"),
     [
         ("a/old.ts", "a/new.ts"),
@@ -125,7 +124,7 @@ def test_a_renamed_file_gets_its_new_name_and_keeps_its_notes(entry: Any, after:
     assert renamed(entry) == after
 
 
-@pytest.mark.parametrize(
+@rows(
     ("entry", "moves", "after"),
     [
         ("a/{x,y}.ts (all)", [("a/x.ts", "b/x.ts"), ("a/y.ts", "b/y.ts")], "b/{x,y}.ts (all)"),
@@ -141,12 +140,12 @@ def test_braces_and_patterns_follow_a_move_of_all_their_files(
     assert follow_moves(entry, moves, ()) == (after or "")
 
 
-@pytest.mark.parametrize("entry", ["a/{old,older}.ts", "a/old.ts and a/old.ts", 3, {"path": 3}])
+@rows("entry", ["a/{old,older}.ts", "a/old.ts and a/old.ts", 3, {"path": 3}])
 def test_an_entry_that_cannot_be_rewritten_for_certain_stays(entry: Any) -> None:
     assert renamed(entry) == entry
 
 
-@pytest.mark.parametrize("new", ["a file.ts", "a/{x}.ts", "b/*.ts", "x; rm -rf"])
+@rows("new", ["a file.ts", "a/{x}.ts", "b/*.ts", "x; rm -rf"])
 def test_a_new_name_that_would_be_read_as_something_else_is_not_written(new: str) -> None:
     assert renamed("a/old.ts", "a/old.ts", new) == "a/old.ts"
 

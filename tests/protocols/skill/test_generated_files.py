@@ -1,7 +1,5 @@
 """Entries of generated_files as people write them."""
 
-import pytest
-
 from checkpoint_git.protocols.skill.generated_files import (
     choose_reading,
     expand_braces,
@@ -10,13 +8,14 @@ from checkpoint_git.protocols.skill.generated_files import (
     follow_moves,
 )
 from tests.support.growth import assert_linear
+from tests.support.rows import rows
 
 
 def read(entry: str, *there: str) -> list[str]:
     return choose_reading(find_readings(entry), lambda path: path in there)
 
 
-@pytest.mark.parametrize(
+@rows(
     ("entry", "paths"),
     [
         ("src/x.ts", ["src/x.ts"]),
@@ -71,7 +70,7 @@ def test_an_entry_that_names_nothing_there_is_read_as_a_person_would(entry: str,
     assert read(entry) == paths
 
 
-@pytest.mark.parametrize(
+@rows(
     ("entry", "path"),
     [
         ("src/old.ts -> src/new.ts", "src/new.ts"),
@@ -87,7 +86,7 @@ def test_an_entry_is_read_as_what_is_there_in_another_spelling(entry: str, path:
     assert read(entry, path) == [path]
 
 
-@pytest.mark.parametrize(
+@rows(
     "entry",
     [
         "docs/a:12",
@@ -110,7 +109,7 @@ def test_braces_that_would_grow_too_much_stay_as_they_are() -> None:
     assert expand_braces("a/{b}.ts") == ["a/{b}.ts"]
 
 
-@pytest.mark.parametrize("piece", ["{", "{a,", "(", "((", " + ", "{a,b}", "[", " (a)"])
+@rows("piece", ["{", "{a,", "(", "((", " + ", "{a,b}", "[", " (a)"])
 def test_a_hostile_entry_has_few_readings_and_one_that_is_too_long_has_none(piece: str) -> None:
     longest = 1_000 // len(piece)
     for length in (1, 20, 100, longest):
@@ -128,7 +127,7 @@ def test_a_path_with_blanks_is_not_cut_while_its_first_word_is_no_path_either() 
 # files that moved
 
 
-@pytest.mark.parametrize(
+@rows(
     ("entry", "moves", "after"),
     [
         ("lib/{a,b}.py (new)", [("lib/a.py", "src/a.py"), ("lib/b.py", "src/b.py")], "src/{a,b}.py (new)"),
@@ -148,7 +147,7 @@ def test_an_entry_follows_its_files_where_it_can_name_them_all(
     assert follow_moves(entry, moves, {"listed.py"}) == after
 
 
-@pytest.mark.parametrize(
+@rows(
     ("old", "new", "move"),
     [
         ("lib/x/a.py", "src/x/a.py", ("lib/", "src/")),

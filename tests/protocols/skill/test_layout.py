@@ -5,19 +5,18 @@ import pytest
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.disk.discover import Place
 from checkpoint_git.protocols.skill import layout
+from tests.support.rows import rows
 
 PLACE = Place("/r/sub", "/r/sub/.checkpoints", "/r", "/r/.git")
 
 
-@pytest.mark.parametrize(
-    "name", ["build", "oc-app-architect", "v1.5", "Über-prüfung", "a b", "x" * 128, "0", "con-man"]
-)
+@rows("name", ["build", "oc-app-architect", "v1.5", "Über-prüfung", "a b", "x" * 128, "0", "con-man"])
 def test_an_ordinary_name_is_a_name(name: str) -> None:
     layout.check_skill_name(name)
     assert layout.checkpoint_path(PLACE, name) == f"/r/sub/.checkpoints/{name}.checkpoint.json"
 
 
-@pytest.mark.parametrize(
+@rows(
     "name",
     [
         "", " ", "../x", "..", ".", "/etc/passwd", "a/b", "a\\b", "C:x", ".hidden", "-x", "~root", "a\x00b", "a\nb",

@@ -1,7 +1,5 @@
 """Which known field an unknown one was probably meant to be."""
 
-import pytest
-
 from checkpoint_git.protocols.skill.names import (
     KNOWN,
     ROOT,
@@ -12,9 +10,10 @@ from checkpoint_git.protocols.skill.names import (
     is_misplaced_operator,
 )
 from tests.support.growth import assert_linear
+from tests.support.rows import rows
 
 
-@pytest.mark.parametrize(
+@rows(
     ("key", "meant"),
     [
         ("nextActions", "next_actions"),
@@ -41,7 +40,7 @@ def test_swapped_letters_count_in_short_names_too() -> None:
     assert find_near_miss("lable", KNOWN["progress_table"]) == "label"
 
 
-@pytest.mark.parametrize(
+@rows(
     ("name", "parent", "meant"),
     [
         ("decision", "", "context_primer.key_decisions"),
@@ -61,7 +60,7 @@ def test_a_word_means_a_field_where_it_means_one_alone(name: str, parent: str, m
     assert find_meaning(name, parent) == meant
 
 
-@pytest.mark.parametrize(
+@rows(
     ("text", "choice"),
     [("done", "complete"), ("In-Progress", "in_progress"), ("todo", "not_started"), ("skip", "skipped"), ("x", "")],
 )
@@ -69,17 +68,17 @@ def test_a_synonym_of_a_choice_is_taken_for_it(text: str, choice: str) -> None:
     assert find_choice(text, ["not_started", "in_progress", "complete", "skipped"]) == choice
 
 
-@pytest.mark.parametrize("key", ["merged_prs+", "a:json", "a+:json", "--step", "a=b"])
+@rows("key", ["merged_prs+", "a:json", "a+:json", "--step", "a=b"])
 def test_a_part_of_an_update_is_an_operator(key: str) -> None:
     assert is_misplaced_operator(key)
 
 
-@pytest.mark.parametrize("key", ["step", "a-b", "c++x", "json", "field"])
+@rows("key", ["step", "a-b", "c++x", "json", "field"])
 def test_an_ordinary_key_is_none(key: str) -> None:
     assert not is_misplaced_operator(key)
 
 
-@pytest.mark.parametrize(
+@rows(
     ("name", "there", "meant"),
     [
         ("builds", "build", "build"),

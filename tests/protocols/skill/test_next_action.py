@@ -5,6 +5,7 @@ import pytest
 from checkpoint_git.protocols.skill.next_action import RANKS, FindProof, FindResolved, Skipped, find_rank, plan_queue
 from checkpoint_git.protocols.skill.views import describe_blocker
 from tests.support.documents import broken, decision, document, proving
+from tests.support.rows import rows
 from tests.support.samples import checkpoint
 
 UNSTARTED = [{"id": "a", "label": "A", "status": "not_started"}]
@@ -147,7 +148,7 @@ def test_what_may_be_done_stays_and_says_what_of_it_is_merged() -> None:
     assert (action.shown, action.shown_then) == (action.action, "Merge #1, then deploy (#1 is merged)")
 
 
-@pytest.mark.parametrize("skill", [skill for skill in OF_EVERY_RANK if skill != "idle"])
+@rows("skill", [skill for skill in OF_EVERY_RANK if skill != "idle"])
 def test_shipped_actions_are_passed_over_at_every_rank(skill: str) -> None:
     changes = {**OF_EVERY_RANK[skill], "next_actions": ["Merge #1", "Merge #2", "Go on"]}
     queue = plan_queue([document(skill, **changes)], shipped("Merge #1", "Merge #2"))
@@ -170,7 +171,7 @@ def test_complete_work_whose_queue_all_shipped_is_done() -> None:
     assert len(queue.skipped) == 1
 
 
-@pytest.mark.parametrize(
+@rows(
     "changes",
     [
         {"next_actions": "Write"},

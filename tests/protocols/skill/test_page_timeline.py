@@ -5,6 +5,7 @@ from checkpoint_git.git.history.steps import Commit
 from checkpoint_git.protocols.skill.history import Entry
 from checkpoint_git.protocols.skill.life import Event
 from checkpoint_git.protocols.skill.page_timeline import Kind, Lives, Mark, draw_lanes, find_ticks, list_changes
+from tests.support.rows import rows
 
 
 def mark(at: int, text: str, *kinds: Kind) -> Mark:
@@ -34,7 +35,7 @@ def test_ticks_are_whole_hours_days_and_mondays(start: int, span: int, labels: l
     assert [label for _, label in find_ticks(start, start + span)] == labels
 
 
-@pytest.mark.parametrize("span", [0, 1, HOUR, 20 * DAY, 400 * DAY, 60_000 * DAY])
+@rows("span", [0, 1, HOUR, 20 * DAY, 400 * DAY, 60_000 * DAY])
 def test_there_are_never_many_ticks(span: int) -> None:
     assert len(find_ticks(5_000, 5_000 + span)) <= 6
 

@@ -5,6 +5,7 @@ import pytest
 from checkpoint_git.git.history.claims import CLOSES_RULE, MERGE_RULE, SQUASH_RULE, TICKET_RULE
 from checkpoint_git.git.history.evidence import Evidence
 from checkpoint_git.protocols.skill.proof import judge_action
+from tests.support.rows import rows
 
 
 def find_proof(text: str, subject: str, rule: str, reference: str = "#64") -> bool:
@@ -12,8 +13,8 @@ def find_proof(text: str, subject: str, rule: str, reference: str = "#64") -> bo
     return proof is not None and proof.sure
 
 
-@pytest.mark.parametrize("text", ["Implement #64 (retries)", "Fix #64: a crash", "Start #64", "Resolve #64"])
-@pytest.mark.parametrize(
+@rows("text", ["Implement #64 (retries)", "Fix #64: a crash", "Start #64", "Resolve #64"])
+@rows(
     ("subject", "rule"),
     [
         ("Add retries (#64)", SQUASH_RULE),
@@ -26,7 +27,7 @@ def test_work_on_a_number_is_done_once_that_number_is_merged_or_closed(text: str
     assert find_proof(text, subject, rule)
 
 
-@pytest.mark.parametrize(
+@rows(
     ("subject", "rule", "reference"),
     [
         ("Merged PR 64: retries", MERGE_RULE, "#64"),

@@ -1,7 +1,5 @@
 from typing import Any
 
-import pytest
-
 from checkpoint_git.core.clock import DAY
 from checkpoint_git.protocols.skill.next_action import Action
 from checkpoint_git.protocols.skill.resume_brief import (
@@ -11,6 +9,7 @@ from checkpoint_git.protocols.skill.resume_brief import (
     plan_resume,
 )
 from tests.support.documents import NOW, broken, decision, document, proving
+from tests.support.rows import rows
 from tests.support.samples import checkpoint_text
 
 
@@ -29,7 +28,7 @@ def test_the_orientation_is_the_protocols_five_lines() -> None:
     )
 
 
-@pytest.mark.parametrize(
+@rows(
     ("changes", "now", "reasons"),
     [
         ({"status": "blocked", "blockers": [decision()]}, NOW, ("blocked",)),
@@ -60,7 +59,7 @@ def test_a_missing_checkpoint_is_a_fresh_start() -> None:
     assert (plan.decision, plan.reasons, plan.orientation) == ("start_fresh", ("missing",), ())
 
 
-@pytest.mark.parametrize("data", [b"null", b"[]", b"{", b"\xff", b'{"a": 1, "a": 2}', b"<<<<<<< ours\n"])
+@rows("data", [b"null", b"[]", b"{", b"\xff", b'{"a": 1, "a": 2}', b"<<<<<<< ours\n"])
 def test_a_corrupt_checkpoint_is_a_fresh_start_that_says_why(data: bytes) -> None:
     plan = plan_resume(broken(data=data), "bad", NOW)
     assert (plan.decision, plan.reasons) == ("start_fresh", ("corrupt",))
@@ -68,7 +67,7 @@ def test_a_corrupt_checkpoint_is_a_fresh_start_that_says_why(data: bytes) -> Non
     assert plan.answers[0].command.startswith("checkpoint reset bad")
 
 
-@pytest.mark.parametrize("version", ["2.0", 1.0, None, ...])
+@rows("version", ["2.0", 1.0, None, ...])
 def test_an_incompatible_version_is_a_fresh_start_that_says_why(version: Any) -> None:
     plan = plan_resume(document(protocol_version=version), "build", NOW)
     assert (plan.decision, plan.reasons) == ("start_fresh", ("incompatible",))
@@ -103,7 +102,7 @@ OPEN = {"id": "sprint-2", "label": "Sprint 2", "status": "in_progress"}
 SKIPPED = {"id": "sprint-3", "label": "Sprint 3", "status": "skipped"}
 
 
-@pytest.mark.parametrize(
+@rows(
     ("changes", "codes"),
     [
         ({}, []),
@@ -132,7 +131,7 @@ def test_open_rows_of_complete_work_are_named_as_far_as_there_is_room() -> None:
     assert finding.message == "the status is complete, and 6 of 7 rows are not: r0, r1, r2, r3 and 2 more"
 
 
-@pytest.mark.parametrize("primer", [None, [], "x", {"key_decisions": "x"}, {"generated_files": [1, {"path": "a"}]}])
+@rows("primer", [None, [], "x", {"key_decisions": "x"}, {"generated_files": [1, {"path": "a"}]}])
 def test_a_context_of_the_wrong_type_does_no_harm(primer: Any) -> None:
     context = find_context(document(context_primer=primer))
     assert context.primer["key_decisions"] == []

@@ -4,7 +4,6 @@ import json
 from collections.abc import Callable
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -14,6 +13,7 @@ from checkpoint_git.protocols.skill.rotation import find_merged, history_documen
 from tests.merge.schemas import skill_schema
 from tests.support.examples import examples
 from tests.support.merging import merge_texts
+from tests.support.rows import rows
 from tests.support.samples import checkpoint
 
 
@@ -69,7 +69,7 @@ def test_superseded_heads_move() -> None:
 # what is closed and stays
 
 
-@pytest.mark.parametrize(
+@rows(
     "changes",
     [
         {"next_actions": ["Write the docs of #2", "Rest"]},
@@ -78,7 +78,7 @@ def test_superseded_heads_move() -> None:
         {"progress_table": [{"id": "s", "label": "Follow up on ada/tidepool#2", "status": "in_progress"}]},
     ],
 )
-@pytest.mark.parametrize("entry", [2, "#2", "ada/tidepool#2", {"number": 2, "title": "search"}, {"pr": "#2"}])
+@rows("entry", [2, "#2", "ada/tidepool#2", {"number": 2, "title": "search"}, {"pr": "#2"}])
 def test_an_entry_that_something_open_names_stays(changes: dict[str, Any], entry: Any) -> None:
     state = {"merged_prs": [{"number": 1, "title": "after #2"}, entry, "#22"]}
     rotation = plan_rotation(to_tokens(checkpoint(skill_state=state, **changes)))

@@ -2,12 +2,11 @@
 
 from typing import Any
 
-import pytest
-
 from checkpoint_git.core.clock import DAY
 from checkpoint_git.protocols.mismatch import OWN
 from checkpoint_git.protocols.skill import rules
 from tests.support.growth import assert_linear
+from tests.support.rows import rows
 from tests.support.samples import checkpoint
 from tests.support.verbs import NOON, seconds
 
@@ -25,14 +24,14 @@ def test_the_sample_breaks_no_rule() -> None:
     assert find() == []
 
 
-@pytest.mark.parametrize("field", ["project", "project_dir", "phase", "step", "progress_summary"])
+@rows("field", ["project", "project_dir", "phase", "step", "progress_summary"])
 def test_a_required_text_of_spaces_is_empty(field: str) -> None:
     changes: dict[str, Any] = {field: "  "}
     assert ("skill/empty-field", f"/{field}") in find(**changes)
 
 
-@pytest.mark.parametrize("value", [None, 7, True, [], {}, "", "x"])
-@pytest.mark.parametrize("field", sorted(checkpoint()))
+@rows("value", [None, 7, True, [], {}, "", "x"])
+@rows("field", sorted(checkpoint()))
 def test_a_rule_leaves_a_wrong_type_to_the_schema(field: str, value: Any) -> None:
     assert all(code.startswith("skill/") for code, _ in find(**{field: value}))
 
@@ -46,7 +45,7 @@ def test_the_file_is_named_after_its_skill() -> None:
     assert find(skill="other", skill_state={}) == [("skill/file-name", "/skill")]
 
 
-@pytest.mark.parametrize(
+@rows(
     ("changes", "where"),
     [
         ({"merged_prs+": []}, "/merged_prs+"),
@@ -80,7 +79,7 @@ def test_fields_inside_lists_are_spelled_too() -> None:
 # instants
 
 
-@pytest.mark.parametrize(
+@rows(
     ("text", "message"),
     [
         ("2026-13-45T00:00:00Z", "it is not on the calendar"),
@@ -118,7 +117,7 @@ def test_a_day_ahead_is_allowed_and_a_second_more_is_not() -> None:
 # limits
 
 
-@pytest.mark.parametrize(
+@rows(
     ("changes", "code"),
     [
         ({"progress_summary": "x" * rules.MAX_SUMMARY}, None),
@@ -157,7 +156,7 @@ def test_ids_of_two_types_are_two_ids() -> None:
     assert find(progress_table=rows) == []
 
 
-@pytest.mark.parametrize("status", ["in_progress", "blocked", "complete", "failed"])
+@rows("status", ["in_progress", "blocked", "complete", "failed"])
 def test_only_running_work_needs_a_plan(status: str) -> None:
     done = [{"text": "plan", "at": NOON}]
     found = find(status=status, next_actions=[], progress_table=[], context_primer={}, recently_done=done)

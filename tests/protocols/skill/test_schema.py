@@ -5,12 +5,12 @@ import re
 from pathlib import Path
 from typing import Any
 
-import pytest
 from jsonschema import Draft202012Validator
 
 import checkpoint_git.protocols.skill as room
 from checkpoint_git.merge.strategy import STRATEGIES
 from checkpoint_git.protocols.skill import fields, names
+from tests.support.rows import rows
 
 SCHEMA = json.loads((Path(room.__file__).parent / "schema.json").read_text("utf-8"))
 OPTIONS = {
@@ -49,7 +49,7 @@ def test_the_schema_is_valid_json_schema() -> None:
     Draft202012Validator.check_schema(SCHEMA)
 
 
-@pytest.mark.parametrize(("path", "schema"), ANNOTATED, ids=[path for path, _ in ANNOTATED])
+@rows(("path", "schema"), ANNOTATED)
 def test_a_merge_strategy_is_one_that_the_engine_knows(path: str, schema: dict[str, Any]) -> None:
     rule = schema["x-merge"]
     assert rule["strategy"] in STRATEGIES
@@ -67,7 +67,7 @@ def test_references_stay_in_the_document_and_patterns_are_plain_beginnings() -> 
             assert all(re.fullmatch(r"\^[a-z_]+", pattern) for pattern in schema["patternProperties"])
 
 
-@pytest.mark.parametrize(
+@rows(
     ("place", "rule"),
     [
         (("updated_at",), {"strategy": "max-time"}),
@@ -94,7 +94,6 @@ def test_references_stay_in_the_document_and_patterns_are_plain_beginnings() -> 
         (("skill_state", "last_run"), {"strategy": "group", "name": "last_run", "newest": "/last_run/at"}),
         (("skill_state", "run_history"), {"strategy": "log"}),
     ],
-    ids="/".join,
 )
 def test_a_place_merges_as_the_protocol_needs(place: tuple[str, ...], rule: dict[str, Any]) -> None:
     assert at(*place) == rule

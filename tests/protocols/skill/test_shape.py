@@ -13,6 +13,7 @@ from checkpoint_git.protocols.mismatch import OWN
 from checkpoint_git.protocols.skill import shape
 from checkpoint_git.protocols.skill.changes import parse_edits
 from checkpoint_git.protocols.skill.shape import describe, empty_field
+from tests.support.rows import rows
 from tests.support.samples import checkpoint
 
 
@@ -20,7 +21,7 @@ def find(**changes: Any) -> list[Finding]:
     return [describe(mismatch) for mismatch in explain(open_room("skill").schema, checkpoint(**changes))]
 
 
-@pytest.mark.parametrize(
+@rows(
     ("changes", "code", "where", "message"),
     [
         ({"status": ...}, "skill/missing-field", "/status", "status is missing"),

@@ -10,6 +10,7 @@ from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.protocols.skill.since import Event, find_changes, find_events, read_since
 from checkpoint_git.protocols.skill.state import find_states
 from tests.support.documents import NOW, document, seconds
+from tests.support.rows import rows
 from tests.support.samples import checkpoint
 
 SINCE = seconds("2026-03-02T00:00:00Z")
@@ -132,7 +133,7 @@ def test_a_time_may_be_so_long_ago(text: str, seconds: int) -> None:
     assert read_since(text, 2_000_000) == 2_000_000 - seconds
 
 
-@pytest.mark.parametrize("text", ["", "d", "yesterday", "2", "2 d", "-2d", "\u0662d", "99999d", "2m"])
+@rows("text", ["", "d", "yesterday", "2", "2 d", "-2d", "\u0662d", "99999d", "2m"])
 def test_any_other_text_is_refused_with_what_to_try(text: str) -> None:
     with pytest.raises(CheckpointError) as caught:
         read_since(text, 2_000_000)

@@ -2,7 +2,6 @@
 
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -23,12 +22,13 @@ from checkpoint_git.protocols.skill.views import (
     outline,
 )
 from tests.support.documents import NOW, broken, decision, document, proving
+from tests.support.rows import rows
 from tests.support.samples import checkpoint
 
 ODD: list[Any] = [None, 0, 1.5, True, "", "x", [], {}, [[]], [None], {"a": 1}]
 
 
-@pytest.mark.parametrize("odd", ODD)
+@rows("odd", ODD)
 def test_an_odd_value_has_no_parts(odd: Any) -> None:
     value = {"blockers": odd, "next_actions": odd}
     assert views.open_blockers(value) == ([odd[0]] if odd == [{"a": 1}] else [])
@@ -44,7 +44,7 @@ def test_the_public_part_has_no_private_state_and_no_field_of_ones_own() -> None
     assert list(public) == [key for key in checkpoint() if key != "skill_state"]
 
 
-@pytest.mark.parametrize(
+@rows(
     ("fields", "is_open"),
     [
         ({}, True),
@@ -81,7 +81,7 @@ def test_a_superseded_narrative_is_reviewed_when_it_is_marked_so() -> None:
 WRITTEN = (read_instant("2026-03-02T09:30:00Z") or (0, ""))[0]
 
 
-@pytest.mark.parametrize(
+@rows(
     ("field", "text", "at_gate"),
     [
         ("step", "sprint-2-review", True),
@@ -119,7 +119,7 @@ def test_work_is_unstarted_when_there_are_rows_and_none_was_begun() -> None:
     assert not is_unstarted(checkpoint(progress_table=[]))
 
 
-@pytest.mark.parametrize(
+@rows(
     ("status", "age", "stale"),
     [
         ("in_progress", 7 * DAY, False),
@@ -138,7 +138,7 @@ def test_an_age_needs_an_instant() -> None:
     assert find_age(checkpoint(updated_at="2026-03-02T10:30:00+01:00"), WRITTEN) == 0
 
 
-@pytest.mark.parametrize(
+@rows(
     ("cost", "over"),
     [
         ({"total_usd": 2.5, "budget_usd": 2}, True),
@@ -154,9 +154,7 @@ def test_over_budget_is_a_total_above_its_budget(cost: Any, over: bool) -> None:
     assert bool(describe_budget(checkpoint(cost=cost))) == over
 
 
-@pytest.mark.parametrize(
-    ("total", "told"), [(12.5, "12.5"), (9, "9"), (10**400, "10000000000000000..."), (float("inf"), "inf")]
-)
+@rows(("total", "told"), [(12.5, "12.5"), (9, "9"), (10**400, "10000000000000000..."), (float("inf"), "inf")])
 def test_by_how_much_the_budget_was_exceeded_is_told(total: float, told: str) -> None:
     assert describe_budget(checkpoint(cost={"total_usd": total, "budget_usd": 1})) == f"over budget ({told} of 1 USD)"
 

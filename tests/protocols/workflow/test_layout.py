@@ -1,15 +1,15 @@
 """Names of a workflow's files and archives."""
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from checkpoint_git.protocols.workflow.layout import archive_name, archive_order, find_skill
+from tests.support.rows import rows
 
 INSTANT = "2026-03-02T12:00:00Z"
 
 
-@pytest.mark.parametrize(
+@rows(
     ("path", "file"),
     [("memory/state/phase.json", "phase"), ("execution.json", "execution"), ("phase", ""), ("x.json", ""), ("", "")],
 )
@@ -31,6 +31,6 @@ def test_an_archives_name_is_one_plain_part_of_a_path_and_says_its_instant(name:
 NO_ARCHIVES = ["", "mine", "_20260302T120000Z", "w_20260302", "w_20260302T120000Z-", "w_20260302T120000Z-x"]
 
 
-@pytest.mark.parametrize("name", [*NO_ARCHIVES, "w_2026030aT120000Z"])
+@rows("name", [*NO_ARCHIVES, "w_2026030aT120000Z"])
 def test_what_is_named_otherwise_is_no_archive(name: str) -> None:
     assert archive_order(name) == ("", 0)

@@ -2,12 +2,11 @@
 
 from typing import Any
 
-import pytest
-
 from checkpoint_git.protocols.workflow.layout import PHASES
 from checkpoint_git.protocols.workflow.resume import Facts, Plan, find_behind, is_approved, plan_resume
 from checkpoint_git.protocols.workflow.rules import STALE_AFTER, check_age
 from checkpoint_git.protocols.workflow.tasks import OutputFile
+from tests.support.rows import rows
 from tests.support.verbs import seconds
 from tests.support.workflows import OUTPUTS, phase, task
 
@@ -53,8 +52,8 @@ TABLE: list[tuple[str, Facts, str, str]] = [
 ]
 
 
-@pytest.mark.parametrize("status", ["in_progress", "pending", "complete"])
-@pytest.mark.parametrize(("name", "facts", "action", "agent"), TABLE)
+@rows("status", ["in_progress", "pending", "complete"])
+@rows(("name", "facts", "action", "agent"), TABLE)
 def test_the_table_says_what_to_do_whether_the_phase_was_begun_or_called_complete(
     name: str, facts: Facts, action: str, agent: str, status: str
 ) -> None:
@@ -70,14 +69,14 @@ def test_designs_that_wait_for_approval_are_presented_again_and_the_architects_a
     assert plan(phase("ARCHITECTURE"), facts._replace(waits=False)).action == "spawn"
 
 
-@pytest.mark.parametrize("name", PHASES)
+@rows("name", PHASES)
 def test_a_result_that_waits_for_approval_is_confirmed_again(name: str) -> None:
     facts = Facts(valid(name), tasks=[task("a", "complete")], waits=True)
     assert plan(phase(name), facts).action == "ask_approval"
     assert plan(phase(name), facts._replace(waits=False)).action in ("advance", "complete")
 
 
-@pytest.mark.parametrize(
+@rows(
     ("noted", "there", "holds"),
     [
         ({"a": "1"}, {"a": "1"}, True),
@@ -111,7 +110,7 @@ def test_a_result_that_says_failed_is_asked_about() -> None:
     assert (found.action, "v.json says failed" in found.reason) == ("ask", True)
 
 
-@pytest.mark.parametrize("name", PHASES)
+@rows("name", PHASES)
 def test_a_failed_phase_is_asked_about(name: str) -> None:
     assert plan(approved(name, "failed"), Facts(valid(name))).action == "ask"
 

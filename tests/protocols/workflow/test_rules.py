@@ -15,6 +15,7 @@ from checkpoint_git.protocols.document import Document
 from checkpoint_git.protocols.validate import check_document
 from checkpoint_git.protocols.workflow.layout import PHASES
 from tests.architecture.imports import ROOT
+from tests.support.rows import rows
 from tests.support.verbs import NOON, seconds
 from tests.support.workflows import execution, phase, task, text_of
 
@@ -34,12 +35,12 @@ def check(path: Path) -> Document:
     return check_document(f"memory/state/{path.name}", path.read_bytes(), now=seconds(NOON))
 
 
-@pytest.mark.parametrize("path", VALID, ids=lambda path: path.parent.name)
+@rows("path", VALID)
 def test_a_valid_example_has_no_findings(path: Path) -> None:
     assert check(path).findings == []
 
 
-@pytest.mark.parametrize("path", INVALID, ids=lambda path: path.parent.name)
+@rows("path", INVALID)
 def test_an_invalid_example_has_exactly_the_findings_it_names(path: Path) -> None:
     found = check(path).findings
     assert [

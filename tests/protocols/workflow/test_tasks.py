@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from checkpoint_git.protocols.workflow.tasks import OutputFile, Step, plan_step
+from tests.support.rows import rows
 from tests.support.verbs import seconds
 from tests.support.workflows import task
 
@@ -34,7 +35,7 @@ def test_the_last_attempt_fails() -> None:
     assert recovered(OutputFile(PATH), attempts=b"2", max_attempts=b"3").status == "failed"
 
 
-@pytest.mark.parametrize(
+@rows(
     ("said", "status"),
     [
         ({}, "complete"),

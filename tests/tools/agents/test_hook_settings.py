@@ -16,6 +16,7 @@ from checkpoint_git.tools.agents.hook_settings import (
     write_recipe,
 )
 from checkpoint_git.tools.agents.table import TABLE, AgentName, Hooks, Moment
+from tests.support.rows import rows
 
 EVERY: tuple[Moment, ...] = ("prime", "stop", "precompact", "guard")
 WITH_HOOKS: dict[AgentName, Hooks] = {name: agent.hooks for name, agent in TABLE.items() if agent.hooks}
@@ -70,8 +71,8 @@ SETTINGS = [
 ]
 
 
-@pytest.mark.parametrize("agent", WITH_HOOKS)
-@pytest.mark.parametrize("before", SETTINGS)
+@rows("agent", WITH_HOOKS)
+@rows("before", SETTINGS)
 def test_what_was_put_in_comes_out_to_the_byte(before: bytes, agent: AgentName) -> None:
     after = add(before, agent)
     assert after != before
@@ -79,7 +80,7 @@ def test_what_was_put_in_comes_out_to_the_byte(before: bytes, agent: AgentName) 
     assert is_reversible(before, after, WITH_HOOKS[agent])
 
 
-@pytest.mark.parametrize("agent", WITH_HOOKS)
+@rows("agent", WITH_HOOKS)
 def test_a_file_of_our_own_leaves_nothing(agent: AgentName) -> None:
     after = add(None, agent)
     assert after.endswith(b"}\n")
@@ -146,7 +147,7 @@ def test_a_hook_that_somebody_wrote_by_hand_is_enough_and_stays() -> None:
     assert remove(after) == by_hand
 
 
-@pytest.mark.parametrize(
+@rows(
     ("data", "why"),
     [
         (b'{\n  // mine\n  "a": 1\n}', "not plain JSON"),

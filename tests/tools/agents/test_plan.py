@@ -9,6 +9,7 @@ from checkpoint_git.tools.agents.plan import (
 from checkpoint_git.tools.agents.table import AGENTS, TABLE, AgentName
 from checkpoint_git.tools.setup.steps import RemoveFile, Step, WriteFile
 from checkpoint_git.tools.setup.survey import FileState
+from tests.support.rows import rows
 
 
 def files(**given: FileState) -> dict[str, FileState]:
@@ -33,7 +34,7 @@ def test_signs_tell_which_agents_are_used() -> None:
     assert find_agents(lambda sign: False) == []
 
 
-@pytest.mark.parametrize("name", AGENTS)
+@rows("name", AGENTS)
 def test_a_second_time_everything_is_there_and_uninstall_takes_it_all(name: AgentName) -> None:
     before = files()
     steps = plan_agents([name], before, more=("guard",))
@@ -125,7 +126,7 @@ def test_older_notes_of_ours_are_renewed_and_removed(newline: bytes) -> None:
         assert apply(notes, plan_agents_removal(notes))["AGENTS.md"].data == b"# Agents" + newline
 
 
-@pytest.mark.parametrize("name", AGENTS)
+@rows("name", AGENTS)
 def test_what_may_not_be_written_is_not_removed_either(name: AgentName) -> None:
     after = apply(files(), plan_agents([name], files()))
     blocked = {path: file._replace(blocked="its folder is read-only") for path, file in after.items()}

@@ -19,18 +19,19 @@ from checkpoint_git.tools.agents.table import (
     read_stamped,
     render_stamped,
 )
+from tests.support.rows import rows
 
 WORDS = {"PATH"}  # what is in the place of a verb would, in prose
 
 
-@pytest.mark.parametrize("text", [*TEXTS.values(), NOTES])
+@rows("text", [*TEXTS.values(), NOTES])
 def test_every_command_that_is_named_exists(text: str) -> None:
     verbs = set(re.findall(r"(?:`checkpoint |run\(\S+ \[\"|exec \"\$@\" )([a-z][a-z-]*)", text)) - WORDS
     assert verbs or "snapshot.py" in text
     assert sorted(verbs - {*VERBS, *SHORT_VERBS}) == []
 
 
-@pytest.mark.parametrize("kind", ["SKILL.md", "command", "command-skill", "rule"])
+@rows("kind", ["SKILL.md", "command", "command-skill", "rule"])
 def test_front_matter_is_yaml_with_a_description(kind: str) -> None:
     text = TEXTS[kind]
     assert text.startswith("---\n")
@@ -40,7 +41,7 @@ def test_front_matter_is_yaml_with_a_description(kind: str) -> None:
         assert re.fullmatch(r"[a-z0-9-]{1,64}", members["name"])
 
 
-@pytest.mark.parametrize("kind", ["command", "command-skill", "prompt", "toml"])
+@rows("kind", ["command", "command-skill", "prompt", "toml"])
 def test_every_word_that_the_command_offers_has_a_row(kind: str) -> None:
     text = TEXTS[kind]
     rows = set(re.findall(r"^\| (?:none, or )?`([a-z]+)`", text, re.MULTILINE))
@@ -69,7 +70,7 @@ def test_the_skill_is_short_and_every_reference_in_it_is_there() -> None:
     assert set(re.findall(r"\((references/[^)]+)\)", skill)) == {*SKILL_FILES} - {"SKILL.md"}
 
 
-@pytest.mark.parametrize("text", TEXTS.values())
+@rows("text", TEXTS.values())
 def test_no_text_teaches_a_task_whose_result_would_be_lost(text: str) -> None:
     told = [line for line in text.splitlines() if "task start" in line]
     assert all("--output" in line for line in told)
@@ -104,9 +105,7 @@ def test_every_agent_has_a_sign_and_something_to_get() -> None:
     assert all(agent.files or agent.notes for agent in TABLE.values())
 
 
-@pytest.mark.parametrize(
-    "word", ["in_progress", "skill_state", "context_primer", "user_decision", "next_actions", "resume"]
-)
+@rows("word", ["in_progress", "skill_state", "context_primer", "user_decision", "next_actions", "resume"])
 def test_the_protocol_says_what_it_is_about(word: str) -> None:
     assert any(word in TEXTS[path] for path in SKILL_FILES)
 

@@ -15,6 +15,7 @@ from checkpoint_git.tools.doctor.catalog import choose_checks
 from checkpoint_git.tools.doctor.checks import DeployedFacts
 from checkpoint_git.tools.doctor.deployed import FIELDS, Claim, Deployed, describe_answer, find_claims
 from tests.support.contexts import give, make_context
+from tests.support.rows import rows
 
 HEAD = "a" * 40
 OTHER = "b" * 40
@@ -36,7 +37,7 @@ def complete(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(checks, "is_shallow", lambda top: False)
 
 
-@pytest.mark.parametrize(
+@rows(
     ("text", "start", "tags"),
     [
         ("abc1234", "abc1234", ("abc1234", "vabc1234")),
@@ -56,7 +57,7 @@ def test_a_version_names_a_commit_or_a_tag(text: str, start: str, tags: tuple[st
     assert find_claims({"version": text}) == [Claim("version", text.strip(), start, tags)]
 
 
-@pytest.mark.parametrize(
+@rows(
     "value",
     [
         "", " ", "-x", "--all", "HEAD^", "HEAD~1", "a..b", "main@{1}", "a:b", "x y", "../x", "a//b", "a/", "a/.b",
@@ -102,7 +103,7 @@ def test_nothing_is_said_where_head_is_deployed() -> None:
     assert found(id=HEAD) == []
 
 
-@pytest.mark.parametrize(
+@rows(
     ("facts", "code", "level", "words"),
     [
         ({"trouble": "not-configured"}, "online/not-configured", "note", "no health URL"),

@@ -26,6 +26,7 @@ from checkpoint_git.git.driver_settings import (
 from checkpoint_git.tools.doctor.driver_trial import prove_driver
 from checkpoint_git.tools.doctor.trial_repository import check_room, open_trial
 from tests.support.repos import GitRepo
+from tests.support.rows import rows
 
 PACKAGE = str(Path(checkpoint_git.__file__).parent)
 
@@ -43,7 +44,7 @@ def test_an_interpreter_that_is_gone_is_told_by_the_fallback_that_ran() -> None:
     assert proof.said
 
 
-@pytest.mark.parametrize(
+@rows(
     ("command", "clean", "conflict"),
     [
         ("true", "lost", "contradict"),
@@ -126,7 +127,7 @@ def configured(**changes: str) -> dict[str, str]:
     return plan_settings(sys.executable, PACKAGE, Choices()) | {keys[name]: text for name, text in changes.items()}
 
 
-@pytest.mark.parametrize("command", ["false", "true", "cp %B %A", "echo nonsense > %A", "no-such-program %A"])
+@rows("command", ["false", "true", "cp %B %A", "echo nonsense > %A", "no-such-program %A"])
 def test_a_driver_for_bases_that_does_wrong_is_found_in_a_criss_cross_merge(command: str) -> None:
     proof = prove_driver(configured(base=command))
     assert not proof.clean

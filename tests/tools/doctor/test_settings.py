@@ -1,6 +1,5 @@
 """The doctor's settings: what may be silenced, what never, and what is wrong with the settings themselves."""
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -8,6 +7,7 @@ from checkpoint_git.core.clock import DAY, read_instant
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.tools.doctor.catalog import is_code
 from checkpoint_git.tools.doctor.settings import Settings, find_unused, read_settings_text, split_findings
+from tests.support.rows import rows
 
 PATH = ".checkpoints/doctor.toml"
 FOUND = Finding("drift/file-missing", "warning", "a/b.ts is missing", ".checkpoints/x.checkpoint.json", "/a/0", 3, 1)
@@ -54,7 +54,7 @@ def test_a_finding_is_silenced_with_its_reason() -> None:
     assert (silent[0].finding, silent[0].reason) == (FOUND, "built in CI")
 
 
-@pytest.mark.parametrize(
+@rows(
     ("fields", "expected"),
     [
         ({"code": "drift"}, False),
@@ -83,7 +83,7 @@ def test_until_may_be_a_date_of_toml() -> None:
     assert told(text, now=JUNE_30 + DAY)
 
 
-@pytest.mark.parametrize(
+@rows(
     "finding",
     [
         Finding("merge/unresolved", "error", "x", "p"),
@@ -108,7 +108,7 @@ def test_an_error_of_the_installation_may_be_silenced() -> None:
     assert not told(entry(code="driver/inert"), Finding("driver/inert", "error", "x", "p"))
 
 
-@pytest.mark.parametrize(
+@rows(
     ("text", "line", "says"),
     [
         ("x = \n", 1, "not TOML"),

@@ -2,7 +2,6 @@ import re
 from pathlib import Path
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -13,6 +12,7 @@ from checkpoint_git.core.page import PageParts, Section, show
 from checkpoint_git.protocols.contract import Summary
 from checkpoint_git.tools.report.page import make_page, render
 from tests.support.html import main_part, read
+from tests.support.rows import rows
 
 TEMPLATES = sorted(Path(checkpoint_git.__file__).parent.rglob("*.html"))
 EMPTY: dict[str, Any] = {"message": "", "tone": "", "actions": [], "left": 0, "skipped": [], "skipped_left": 0}
@@ -50,7 +50,7 @@ def test_any_attribute_stays_one_attribute(text: str) -> None:
     assert cells[0]["data-head"] == show(text.capitalize())
 
 
-@pytest.mark.parametrize("template", TEMPLATES, ids=lambda path: path.stem)
+@rows("template", TEMPLATES)
 def test_no_template_turns_the_escaping_off_and_every_attribute_is_quoted(template: Path) -> None:
     source = template.read_text("utf-8")
     assert not re.search(r"\bsafe\b|autoescape|forceescape|Markup|=\{\{|=\{%", source)

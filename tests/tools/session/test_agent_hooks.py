@@ -4,11 +4,11 @@ import subprocess
 import sys
 from typing import Any
 
-import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from checkpoint_git.tools.session.agent_hooks import HookInput, find_hook_input, read_hook_input
+from tests.support.rows import rows
 
 CLAUDE_START = {
     "session_id": "0f3c-aa",
@@ -28,7 +28,7 @@ GEMINI_STOP = {
 CURSOR_STOP = {"conversation_id": "c/../1", "generation_id": "g", "status": "aborted", "loop_count": 2}
 
 
-@pytest.mark.parametrize(
+@rows(
     ("value", "found"),
     [
         (CLAUDE_START, HookInput("0f3c-aa", "compact")),
@@ -55,7 +55,7 @@ def test_any_json_gives_an_answer_whose_name_is_no_path(value: Any) -> None:
     assert found.session.replace("-", "").isalnum() or set(found.session) == {"-"}
 
 
-@pytest.mark.parametrize("text", ["", "  \n", "{", "not json", "[" * 5000, '{"a": 1, "a": 2}', "\ufeff{}", "NaN"])
+@rows("text", ["", "  \n", "{", "not json", "[" * 5000, '{"a": 1, "a": 2}', "\ufeff{}", "NaN"])
 def test_nonsense_is_an_empty_answer(text: str) -> None:
     assert read_hook_input(io.StringIO(text)) == HookInput()
 

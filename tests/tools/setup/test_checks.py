@@ -26,6 +26,7 @@ from checkpoint_git.tools.setup.init import Options, init
 from checkpoint_git.tools.setup.survey import HooksFolder, Installation
 from tests.support.contexts import PLACE, found, give, make_context
 from tests.support.repos import GitRepo
+from tests.support.rows import rows
 from tests.support.samples import checkpoint_text
 
 PATH = ".checkpoints/build.checkpoint.json"
@@ -94,7 +95,7 @@ def test_outside_git_nothing_is_said_about_git() -> None:
     assert [(one.level, one.code) for one in outside.troubles] == [("note", "doctor/not-looked-at")]
 
 
-@pytest.mark.parametrize(
+@rows(
     ("value", "says"),
     [
         ("union", "not JSON"),
@@ -144,7 +145,7 @@ def test_anothers_driver_under_our_name_is_a_warning() -> None:
 # hooks
 
 
-@pytest.mark.parametrize("state", ["missing", "foreign", "not-executable", "outdated", "damaged"])
+@rows("state", ["missing", "foreign", "not-executable", "outdated", "damaged"])
 def test_hooks_that_git_does_not_run_are_told_together(state: State) -> None:
     hooks = (*HEALTHY.hooks[:1], *(hook._replace(state=state) for hook in HEALTHY.hooks[1:]))
     (finding,) = found(find_unreachable_hooks, world(hooks=hooks))

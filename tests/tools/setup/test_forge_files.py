@@ -22,6 +22,7 @@ from checkpoint_git.tools.setup.uninstall import uninstall
 from tests.architecture.imports import ROOT
 from tests.support.command import run_here
 from tests.support.repos import GitRepo
+from tests.support.rows import rows
 from tests.support.snapshot import take_snapshot
 
 FILES = {path: data for forge in FORGES for path, data in forge_files(forge, "main", "1.2.3").items()}
@@ -49,14 +50,14 @@ EVERY_SCRIPT = [script for path in WORKFLOWS for script in scripts(load(path))] 
 )
 
 
-@pytest.mark.parametrize("name", sorted(COMMANDS))
+@rows("name", sorted(COMMANDS))
 def test_every_command_is_one_that_the_command_line_takes(name: str) -> None:
     request = find_request(shlex.split(COMMANDS[name]))
     args = parse(request, load_verb(request.verb), tuple(FORMATS))
     assert args.format == "text"
 
 
-@pytest.mark.parametrize("name", sorted(COMMANDS))
+@rows("name", sorted(COMMANDS))
 def test_every_command_stands_in_a_file_of_each_forge(name: str) -> None:
     for forge in FORGES:
         assert any(COMMANDS[name].encode() in data for data in forge_files(forge, "main", "1").values()), (
@@ -85,7 +86,7 @@ def test_no_expression_is_ever_part_of_a_script() -> None:
     assert not [script for script in EVERY_SCRIPT if "${{" in script]
 
 
-@pytest.mark.parametrize("script", EVERY_SCRIPT)
+@rows("script", EVERY_SCRIPT)
 def test_every_script_is_one_that_a_shell_can_read(script: str) -> None:
     done = subprocess.run(["bash", "-n"], input=script, capture_output=True, text=True, timeout=20)
     assert done.stderr == ""
@@ -181,7 +182,7 @@ def test_a_plain_branch_can_stand_in_a_list(name: str) -> None:
     assert PLAIN_BRANCH.fullmatch(name)
 
 
-@pytest.mark.parametrize("name", ["", "a*", "it's", "a b", "!main", "-x", "é", "a\nb", "${{ x }}", "[a]", "a" * 300])
+@rows("name", ["", "a*", "it's", "a b", "!main", "-x", "é", "a\nb", "${{ x }}", "[a]", "a" * 300])
 def test_a_branch_with_letters_that_mean_more_cannot(name: str) -> None:
     assert not PLAIN_BRANCH.fullmatch(name)
 

@@ -21,6 +21,7 @@ from checkpoint_git.tools.setup.framework import (
 from checkpoint_git.tools.setup.init import Options, init
 from tests.support.command import BIN
 from tests.support.repos import GitRepo
+from tests.support.rows import rows
 from tests.support.samples import checkpoint_text
 
 MANIFEST = ".pre-commit-hooks.yaml"
@@ -54,7 +55,7 @@ NOT_PLAIN = {
 }
 
 
-@pytest.mark.parametrize("name", PLAIN)
+@rows("name", PLAIN)
 def test_an_entry_goes_in_and_out_to_the_byte(name: str) -> None:
     before = PLAIN[name].encode()
     after = add_entry(before)
@@ -65,7 +66,7 @@ def test_an_entry_goes_in_and_out_to_the_byte(name: str) -> None:
     assert remove_entry(after) == before
 
 
-@pytest.mark.parametrize("name", NOT_PLAIN)
+@rows("name", NOT_PLAIN)
 def test_a_file_written_in_another_way_is_left_to_its_owner(name: str) -> None:
     assert add_entry(NOT_PLAIN[name].encode()) is None
 
@@ -130,7 +131,7 @@ def test_the_framework_accepts_the_manifest_and_our_own_configuration(repo: GitR
         assert _run(repo, *words).returncode == 0
 
 
-@pytest.mark.parametrize(
+@rows(
     "path",
     [
         PATH,

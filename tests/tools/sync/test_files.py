@@ -4,8 +4,6 @@ import os
 import resource
 from pathlib import Path
 
-import pytest
-
 from checkpoint_git.tools.sync.files import (
     Arrival,
     find_path_trouble,
@@ -14,9 +12,10 @@ from checkpoint_git.tools.sync.files import (
     skill_of,
     write_arrivals,
 )
+from tests.support.rows import rows
 
 
-@pytest.mark.parametrize(
+@rows(
     ("path", "kind", "skill"),
     [
         (".checkpoints/build.checkpoint.json", "skill", "build"),
@@ -32,7 +31,7 @@ def test_a_path_tells_its_kind_and_its_skill(path: str, kind: str, skill: str) -
     assert (kind_of(path), skill_of(path)) == (kind, skill)
 
 
-@pytest.mark.parametrize(
+@rows(
     "path",
     [
         ".git/.checkpoints/a.checkpoint.json",

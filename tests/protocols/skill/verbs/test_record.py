@@ -14,6 +14,7 @@ from checkpoint_git.mcp.calls import World
 from checkpoint_git.mcp.tools import choose_tools
 from checkpoint_git.protocols.skill import entries
 from tests.support.command import run_here
+from tests.support.rows import rows
 from tests.support.samples import checkpoint, checkpoint_text
 
 
@@ -425,7 +426,7 @@ def test_every_command_that_a_screen_prints_for_a_blocker_runs(
     assert len(shown["decisions"]) == (2 if needs == "user_decision" else 0)
 
 
-@pytest.mark.parametrize(
+@rows(
     ("options", "answer", "meant"),
     [
         (["1 GB", "2 GB", "4 GB"], "2", "2 GB"),

@@ -12,6 +12,7 @@ from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.protocols.skill.verbs import reset, update
 from checkpoint_git.protocols.write import set_apart
 from tests.support.repos import GitRepo
+from tests.support.rows import rows
 from tests.support.verbs import run_verb
 
 ARCHIVE = ".checkpoints/history/build.20260302T120000Z.json"
@@ -26,7 +27,7 @@ def test_the_file_moves_to_history_with_every_line_a_column_further_right(build:
     assert not build.exists()
 
 
-@pytest.mark.parametrize(
+@rows(
     ("content", "kept"),
     [
         (b'{"a": 1e400}', b' {"a": 1e400}'),
