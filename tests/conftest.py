@@ -1,5 +1,6 @@
 """The hermetic seal: a test that would read the user's git configuration or ask somebody fails loudly."""
 
+import itertools
 import os
 from collections.abc import Iterator
 from pathlib import Path
@@ -45,10 +46,24 @@ def identity() -> Iterator[None]:
         yield
 
 
+@pytest.fixture(scope="session")
+def homes(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
+    """New empty folders, one after another: mktemp would look through all that are there each time."""
+    folder = tmp_path_factory.mktemp("homes")
+
+    def make() -> Iterator[Path]:
+        for number in itertools.count():
+            home = folder / str(number)
+            home.mkdir()
+            yield home
+
+    return make()
+
+
 @pytest.fixture(autouse=True)
-def hermetic_seal(monkeypatch: pytest.MonkeyPatch, tmp_path_factory: pytest.TempPathFactory) -> None:
+def hermetic_seal(monkeypatch: pytest.MonkeyPatch, homes: Iterator[Path]) -> None:
     """Every test runs with an empty home, no system git configuration, no editor and nothing inherited that is read."""
-    home = tmp_path_factory.mktemp("home")
+    home = next(homes)
     for name in list(os.environ):
         if name.startswith(OUTSIDE) or name in ("NO_COLOR", "FORCE_COLOR", "COLUMNS"):
             monkeypatch.delenv(name)

@@ -49,7 +49,10 @@ class GitRepo:
         """A new repository on branch main at path, which is made."""
         path.mkdir(parents=True, exist_ok=True)
         repo = cls(path)
-        repo.git("init", "-q", "-b", "main", *options)
+        if options or (path / ".git").exists() or (path / "HEAD").exists():
+            repo.git("init", "-q", "-b", "main", *options)
+        else:
+            copy_built(_build_empty, path)
         return repo
 
     def run(
@@ -89,7 +92,18 @@ class GitRepo:
         """Everything staged and committed; the new commit's id."""
         self.git("add", "-A")
         self.git("commit", "-q", "--allow-empty", "-m", message)
-        return self.git("rev-parse", "HEAD")
+        return self._read_head() or self.git("rev-parse", "HEAD")
+
+    def _read_head(self) -> str:
+        """Return HEAD's commit as its files say, without a process; "" where they are not the usual ones."""
+        head = self.path / ".git/HEAD"
+        if not head.is_file():
+            return ""
+        text = head.read_text().strip()
+        if not text.startswith("ref: "):
+            return text
+        branch = self.path / ".git" / text.removeprefix("ref: ")
+        return branch.read_text().strip() if branch.is_file() else ""
 
     def diverge(self, base: Mapping[str, str], left: Mapping[str, str], right: Mapping[str, str]) -> "GitRepo":
         """Files committed on main, and branches left and right from there, one commit each; left is checked out."""
@@ -113,4 +127,13 @@ def copy_built(build: Callable[[Path], object], *targets: Path) -> None:
         _BUILT[build] = folder
     for number, target in enumerate(targets):
         shutil.copytree(Path(_BUILT[build].name) / str(number), target, symlinks=True, dirs_exist_ok=True)
-        GitRepo(target).exit_code("update-index", "-q", "--refresh")  # a copy has inodes of its own
+        if (target / ".git/index").exists():
+            GitRepo(target).exit_code("update-index", "-q", "--refresh")  # a copy has inodes of its own
+
+
+def _build_empty(folder: Path) -> None:
+    repo = GitRepo(folder / "0")
+    repo.path.mkdir()
+    repo.git("init", "-q", "-b", "main", "--template=")
+    (repo.path / ".git/hooks").mkdir()
+    (repo.path / ".git/info").mkdir()
