@@ -9,7 +9,7 @@ from checkpoint_git.cli.render.markdown import cut_page
 from checkpoint_git.cli.render.screen import Screen
 from checkpoint_git.core.finding import Finding, Level
 from checkpoint_git.core.outcome import Outcome
-from tests.support.command import run_checkpoint
+from tests.support.command import run_here
 from tests.support.repos import GitRepo
 from tests.support.samples import checkpoint_text
 
@@ -54,10 +54,10 @@ def test_the_page_gets_what_the_annotations_say_and_only_with_them(repo: GitRepo
     repo.write(PATH, checkpoint_text(status="nearly|**`"))
     repo.commit()
     env = {"GITHUB_STEP_SUMMARY": str(page)}
-    run_checkpoint(verb, cwd=repo.path, env=env)
+    run_here(verb, cwd=repo.path, env=env)
     assert not page.exists()
     for _ in range(2):
-        done = run_checkpoint(verb, "--format", "github", cwd=repo.path, env=env)
+        done = run_here(verb, "--format", "github", cwd=repo.path, env=env)
         assert f"::error file={PATH},line=10" in done.stdout
     text = page.read_text()
     assert text.count(f"### checkpoint {verb}") == 2
@@ -66,6 +66,6 @@ def test_the_page_gets_what_the_annotations_say_and_only_with_them(repo: GitRepo
 
 def test_a_page_that_cannot_be_written_changes_no_answer(repo: GitRepo) -> None:
     repo.write(PATH, checkpoint_text())
-    done = run_checkpoint("validate", "--format", "github", cwd=repo.path, env={"GITHUB_STEP_SUMMARY": "/"})
+    done = run_here("validate", "--format", "github", cwd=repo.path, env={"GITHUB_STEP_SUMMARY": "/"})
     assert done.returncode == 0
     assert "summary could not be written" in done.stderr

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from checkpoint_git.cli.render.screen import measure
-from tests.support.command import run_checkpoint, run_on_terminal
+from tests.support.command import run_here, run_on_terminal
 from tests.support.repos import GitRepo
 from tests.support.samples import checkpoint_text
 
@@ -71,14 +71,14 @@ def test_decisions_come_first_and_what_counts_is_never_cut(crowd: GitRepo, width
 
 
 def test_a_pipe_gets_whole_lines_without_signs(crowd: GitRepo) -> None:
-    said = run_checkpoint("status", cwd=crowd.path, env={"COLUMNS": "40"}).stdout
+    said = run_here("status", cwd=crowd.path, env={"COLUMNS": "40"}).stdout
     assert STEP in said
     assert "\u26d4" not in said
     assert "\x1b" not in said
 
 
 def test_markdown_has_whole_tables_and_no_markup_of_a_strangers(crowd: GitRepo) -> None:
-    said = run_checkpoint("status", "--format", "md", cwd=crowd.path).stdout
+    said = run_here("status", "--format", "md", cwd=crowd.path).stdout
     tables = [line for line in said.splitlines() if line.startswith("|")]
     # a row has as many borders that are not escaped as its table's header
     assert {len(re.findall(r"(?<!\\)\|", line)) for line in tables} == {6, 8}
@@ -97,6 +97,6 @@ def test_every_answer_is_one_document_for_programs(crowd: GitRepo) -> None:
         ["show", "--tickets"],
         ["rotate"],
     ):
-        done = run_checkpoint(*words, "--json", cwd=crowd.path)
+        done = run_here(*words, "--json", cwd=crowd.path)
         assert json.loads(done.stdout)["command"] == words[0]
         assert done.stderr == ""

@@ -15,7 +15,7 @@ import pytest
 
 from checkpoint_git.protocols.validate import check_document
 from checkpoint_git.tools.setup.init import Options, init
-from tests.support.command import BIN, open_terminal, run_checkpoint
+from tests.support.command import BIN, open_terminal, run_here
 from tests.support.repos import GitRepo
 from tests.support.workflows import OUTPUTS, execution, phase, read_json, task, text_of, write_output, write_workflow
 
@@ -134,7 +134,7 @@ def test_a_kill_at_any_instant_leaves_a_whole_state_and_loses_nothing_that_was_a
     write_workflow(tmp_path, recent("IMPLEMENTATION"), execution(*(task(name, "running") for name in names)))
     chance = random.Random(20261121)  # noqa: S311 (the same instants on every run)
     began = time.monotonic()
-    assert run_checkpoint("workflow", "save", cwd=tmp_path).returncode == 0
+    assert run_here("workflow", "save", cwd=tmp_path).returncode == 0
     length = time.monotonic() - began
     acknowledged = set()
     for name in names:
@@ -148,7 +148,7 @@ def test_a_kill_at_any_instant_leaves_a_whole_state_and_loses_nothing_that_was_a
         found = read_state(tmp_path)
         assert {each for each in acknowledged if found[each] != "complete"} == set()
         assert set(found.values()) <= {"running", "complete"}
-    assert run_checkpoint("workflow", "save", cwd=tmp_path).returncode == 0
+    assert run_here("workflow", "save", cwd=tmp_path).returncode == 0
     assert read_json(tmp_path / PHASE)["interruption_safe"] is True
     assert sorted(path.name for path in (tmp_path / "memory/state").iterdir()) == [
         ".lock", "execution.json", "phase.json"
@@ -183,13 +183,13 @@ def test_a_write_that_fails_says_so_and_leaves_a_whole_state(tmp_path: Path) -> 
     assert "could not be written" in done.stderr
     assert read_state(tmp_path)["t1"] == "running"
     assert not [path for path in (tmp_path / "memory/state").iterdir() if path.name.endswith(".tmp")]
-    assert run_checkpoint("workflow", "task", "done", "t1", cwd=tmp_path).returncode == 0
+    assert run_here("workflow", "task", "done", "t1", cwd=tmp_path).returncode == 0
     assert read_json(tmp_path / PHASE)["interruption_safe"] is True
 
 
 def test_a_file_where_the_folder_should_be_is_an_error_with_a_hint(tmp_path: Path) -> None:
     (tmp_path / "memory").write_text("x")
-    done = run_checkpoint("workflow", "start", "login", cwd=tmp_path)
+    done = run_here("workflow", "start", "login", cwd=tmp_path)
     assert done.returncode == 2
     assert "Traceback" not in done.stderr
     assert "expected a directory, found a file" in done.stderr
@@ -213,7 +213,7 @@ EVERY_VERB = [
 
 def test_every_answer_is_json_with_its_version(tmp_path: Path) -> None:
     for words in EVERY_VERB:
-        done = run_checkpoint("workflow", *words, "--json", cwd=tmp_path)
+        done = run_here("workflow", *words, "--json", cwd=tmp_path)
         assert json.loads(done.stdout)["schema_version"] == 1, words
         assert done.stderr == ""
 
@@ -232,17 +232,17 @@ def tracked(repo: GitRepo) -> GitRepo:
 
 def test_two_branches_of_one_workflow_merge(tracked: GitRepo) -> None:
     tracked.git("checkout", "-q", "-b", "side")
-    assert run_checkpoint("workflow", "task", "done", "a", cwd=tracked.path).returncode == 0
+    assert run_here("workflow", "task", "done", "a", cwd=tracked.path).returncode == 0
     tracked.commit("a is done")
     tracked.git("checkout", "-q", "main")
     for words in (("task", "add", "c"), ("task", "start", "b"), ("save", "--note", "here")):
-        assert run_checkpoint("workflow", *words, cwd=tracked.path).returncode == 0
+        assert run_here("workflow", *words, cwd=tracked.path).returncode == 0
     tracked.commit("b runs")
     tracked.git("merge", "-q", "--no-edit", "side")
     rows = {row["id"]: row["status"] for row in read_json(tracked.path / EXECUTION)["tasks"]}
     assert rows == {"a": "complete", "b": "running", "c": "pending"}
     assert read_json(tracked.path / PHASE)["saved"]["note"] == "here"
-    assert run_checkpoint("workflow", "validate", cwd=tracked.path).returncode == 0
+    assert run_here("workflow", "validate", cwd=tracked.path).returncode == 0
 
 
 def test_the_driver_merges_below_a_folder_too_and_leaves_files_of_the_same_name_alone(tracked: GitRepo) -> None:
@@ -263,19 +263,19 @@ def test_a_commit_of_a_broken_state_is_stopped_and_one_of_a_good_state_is_not(tr
 
 
 def test_checkpoint_diff_shows_a_task_by_its_id(tracked: GitRepo) -> None:
-    run_checkpoint("workflow", "task", "done", "a", cwd=tracked.path)
-    assert "+tasks[a].status: complete" in run_checkpoint("diff", EXECUTION, cwd=tracked.path).stdout
+    run_here("workflow", "task", "done", "a", cwd=tracked.path)
+    assert "+tasks[a].status: complete" in run_here("diff", EXECUTION, cwd=tracked.path).stdout
 
 
 def test_a_conflict_is_decided_with_resolve(tracked: GitRepo) -> None:
     tracked.git("checkout", "-q", "-b", "side")
-    run_checkpoint("workflow", "task", "done", "a", cwd=tracked.path)
+    run_here("workflow", "task", "done", "a", cwd=tracked.path)
     tracked.commit("done")
     tracked.git("checkout", "-q", "main")
     tracked.write(EXECUTION, text_of(execution(task("a", "failed", attempts=3), task("b"))))
     tracked.commit("failed")
     assert tracked.exit_code("merge", "-q", "side") == 1
-    done = run_checkpoint("resolve", EXECUTION, "--take", "theirs", cwd=tracked.path)
+    done = run_here("resolve", EXECUTION, "--take", "theirs", cwd=tracked.path)
     assert done.returncode == 0, done.stdout + done.stderr
     assert read_json(tracked.path / EXECUTION)["tasks"][0]["status"] == "complete"
     assert tracked.git("diff", "--name-only", "--diff-filter=U") == ""
@@ -285,23 +285,23 @@ def test_validate_takes_the_files_by_name_from_the_index_and_from_a_commit(track
     write_output(tracked.path, OUTPUTS["VERIFICATION"])
     tracked.write(EXECUTION, text_of(execution(task("a"), task("a"))))
     for words in ((EXECUTION,), (str(tracked.path / EXECUTION),)):
-        assert "workflow/task-id-twice" in run_checkpoint("validate", *words, cwd=tracked.path).stdout
-    assert run_checkpoint("validate", "--staged", cwd=tracked.path).returncode == 0
+        assert "workflow/task-id-twice" in run_here("validate", *words, cwd=tracked.path).stdout
+    assert run_here("validate", "--staged", cwd=tracked.path).returncode == 0
     tracked.git("add", ".")
-    assert run_checkpoint("validate", "--staged", cwd=tracked.path).returncode == 1
-    assert run_checkpoint("validate", "--rev", "HEAD", cwd=tracked.path).returncode == 0
+    assert run_here("validate", "--staged", cwd=tracked.path).returncode == 1
+    assert run_here("validate", "--rev", "HEAD", cwd=tracked.path).returncode == 0
 
 
 def test_validate_looks_at_a_workflow_beside_the_checkpoints_without_them_and_outside_git(
     tracked: GitRepo, tmp_path: Path
 ) -> None:
     tracked.write(EXECUTION, text_of(execution(task("a"), task("a"))))
-    assert "workflow/task-id-twice" in run_checkpoint("validate", cwd=tracked.path).stdout
+    assert "workflow/task-id-twice" in run_here("validate", cwd=tracked.path).stdout
     outside = tmp_path / "outside"
     outside.mkdir()
     write_workflow(outside, phase("VERIFICATION", "nearly"))
     for words in ((), (PHASE,), (".",)):
-        done = run_checkpoint("validate", *words, cwd=outside)
+        done = run_here("validate", *words, cwd=outside)
         assert done.returncode == 1, words
         assert f"{PHASE}:" in done.stdout
 
@@ -316,5 +316,5 @@ def test_init_again_brings_an_older_block_up_to_date_and_uninstall_takes_all_of_
     assert repo.git("check-attr", "merge", "--", PHASE).endswith("unspecified")
     init(str(repo.path), Options(), os.environ)
     assert repo.git("check-attr", "merge", "--", PHASE).endswith("checkpoint")
-    assert run_checkpoint("uninstall", cwd=repo.path).returncode == 0
+    assert run_here("uninstall", cwd=repo.path).returncode == 0
     assert repo.git("status", "--porcelain") == ""

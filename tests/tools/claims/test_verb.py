@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from tests.support.command import run_checkpoint
+from tests.support.command import run_here
 from tests.support.repos import GitRepo
 from tests.tools.sync.clones import Clone, Hub
 
@@ -18,7 +18,7 @@ def ask(place: GitRepo | Path, *words: str, session: str = "") -> tuple[int, dic
     """The exit code and the document of a command."""
     cwd = place if isinstance(place, Path) else place.path
     env = {**os.environ, "CHECKPOINT_SESSION": session}
-    done = run_checkpoint(*words, "--json", cwd=cwd, env=env)
+    done = run_here(*words, "--json", cwd=cwd, env=env)
     return done.returncode, json.loads(done.stdout)
 
 
@@ -63,7 +63,7 @@ def test_what_one_work_tree_has_claimed_another_cannot(ann: Clone, tree: GitRepo
 
 
 def test_a_claim_of_a_name_that_has_no_checkpoint_says_so(ann: Clone) -> None:
-    said = [run_checkpoint("claim", name, cwd=ann.path).stdout for name in ("typo", "build")]
+    said = [run_here("claim", name, cwd=ann.path).stdout for name in ("typo", "build")]
     assert [f"found no checkpoint {name} here" in text for name, text in zip(("typo", "build"), said, strict=True)] == [
         True,
         False,
@@ -124,7 +124,7 @@ def test_two_sessions_in_a_folder_with_a_long_path_are_two_holders(tmp_path: Pat
 
 def test_the_printed_release_names_the_remote_that_was_asked_for(ann: Clone, hub: Hub) -> None:
     ann.git("remote", "add", "other", str(hub.path))
-    said = run_checkpoint("claim", "build", "--remote", "other", cwd=ann.path).stdout
+    said = run_here("claim", "build", "--remote", "other", cwd=ann.path).stdout
     assert "checkpoint release build --remote other" in said
 
 
@@ -140,7 +140,7 @@ def test_a_claim_from_a_year_that_no_clock_has_is_shown_and_can_be_released(seco
 def test_a_holder_from_a_remote_cannot_speak_to_the_terminal(hub: Hub, ann: Clone) -> None:
     plant(hub, f"claimed until {instant(600)} by \x1b[31mzoe\u202e")
     for words in (["claim", "build"], ["status"], ["next"]):
-        said = run_checkpoint(*words, cwd=ann.path)
+        said = run_here(*words, cwd=ann.path)
         assert "zoe" in said.stdout + said.stderr
         assert not {"\x1b", "\u202e"}.intersection(said.stdout + said.stderr)
 
@@ -150,8 +150,8 @@ def test_status_next_resume_and_prime_show_what_is_claimed(ann: Clone, tree: Git
     for words in (["status"], ["next"], ["resume", "build"]):
         (claim,) = ask(tree, *words)[1]["claims"]
         assert (claim["name"], claim["holder"].endswith("ann session one")) == ("build", True)
-        assert "build is claimed by " in run_checkpoint(*words, cwd=tree.path).stdout
-    assert "build is claimed by " in run_checkpoint("prime", cwd=tree.path).stdout
+        assert "build is claimed by " in run_here(*words, cwd=tree.path).stdout
+    assert "build is claimed by " in run_here("prime", cwd=tree.path).stdout
     ask(ann, "release", "build", session="one")
     assert ask(tree, "status")[1]["claims"] == []
 
@@ -181,10 +181,10 @@ def test_packed_claims_are_seen_too(ann: Clone, tree: GitRepo) -> None:
 
 def test_a_remote_that_does_not_answer_or_take_it_leaves_nothing_behind(hub: Hub, ann: Clone) -> None:
     hub.hook("pre-receive", "echo no claims here >&2; exit 1")
-    done = run_checkpoint("claim", "build", cwd=ann.path)
+    done = run_here("claim", "build", cwd=ann.path)
     assert (done.returncode, "does not take claims" in done.stderr, "--remote ." in done.stderr) == (2, True, True)
     ann.git("remote", "set-url", "origin", str(hub.path.parent / "gone"))
-    done = run_checkpoint("claim", "build", cwd=ann.path)
+    done = run_here("claim", "build", cwd=ann.path)
     assert (done.returncode, "gave no answer" in done.stderr, "--remote ." in done.stderr) == (2, True, True)
     assert ann.git("for-each-ref", "refs/checkpoint") == ""
     assert ask(ann, "claim", "build", "--remote", ".")[0] == 0
@@ -193,7 +193,7 @@ def test_a_remote_that_does_not_answer_or_take_it_leaves_nothing_behind(hub: Hub
 @pytest.mark.parametrize("words", [["build", "--for", "0m"], ["build", "--for", "8d"], ["build", "--for", "soon"],
                                    ["../build"], ["a..b"], ["build", "--remote", "nowhere"]])  # fmt: skip
 def test_what_cannot_be_claimed_is_refused(words: list[str], ann: Clone) -> None:
-    done = run_checkpoint("claim", *words, cwd=ann.path)
+    done = run_here("claim", *words, cwd=ann.path)
     assert (done.returncode, done.stdout) == (2, "")
     assert len(done.stderr.splitlines()) == 2
 
@@ -217,6 +217,6 @@ def test_a_ref_that_cannot_be_written_is_not_called_contention(ann: Clone) -> No
 def test_a_holder_has_the_same_name_without_the_variables_of_a_login(ann: Clone) -> None:
     mine = ask(ann, "claim", "build", "--remote", ".")[1]["claim"]["holder"]
     env = {key: value for key, value in os.environ.items() if key not in ("USER", "LOGNAME")}
-    done = run_checkpoint("claim", "build", "--remote", ".", "--json", cwd=ann.path, env=env)
+    done = run_here("claim", "build", "--remote", ".", "--json", cwd=ann.path, env=env)
     assert json.loads(done.stdout)["claim"]["holder"] == mine
     assert not mine.startswith(f"{os.getuid()}@")

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from checkpoint_git.tools.setup.init import Options, init
-from tests.support.command import run_checkpoint
+from tests.support.command import run_here
 from tests.support.repos import GitRepo, environ_in
 from tests.support.samples import checkpoint_text
 from tests.support.snapshot import take_snapshot
@@ -23,7 +23,7 @@ def bare(tmp_path: Path) -> GitRepo:
 
 def examine(bare: GitRepo, *words: str) -> dict[str, Any]:
     """What the doctor says, as data."""
-    done = run_checkpoint("doctor", "--json", *words, cwd=bare.path)
+    done = run_here("doctor", "--json", *words, cwd=bare.path)
     assert done.stderr == ""
     said: dict[str, Any] = json.loads(done.stdout)
     return said
@@ -46,7 +46,7 @@ def test_a_repository_that_is_set_up_is_well(bare: GitRepo, hooks: Any) -> None:
 
 def test_one_that_is_not_says_so_and_nothing_of_a_work_tree(bare: GitRepo) -> None:
     assert codes(examine(bare)) == ["install/missing"]
-    done = run_checkpoint("doctor", cwd=bare.path)
+    done = run_here("doctor", cwd=bare.path)
     assert done.returncode == 0
     assert "a bare repository, 0 checkpoints at HEAD: 1 warning" in done.stdout
 
@@ -87,7 +87,7 @@ def test_that_no_hooks_were_wanted_is_no_finding(bare: GitRepo) -> None:
 
 
 def test_what_needs_a_work_tree_is_refused_with_a_hint(bare: GitRepo) -> None:
-    done = run_checkpoint("doctor", "--fix", cwd=bare.path)
+    done = run_here("doctor", "--fix", cwd=bare.path)
     assert done.returncode == 2
     assert "or `checkpoint init`" in done.stderr
 
@@ -96,8 +96,8 @@ def test_a_commit_can_be_validated_in_a_bare_repository(bare: GitRepo, repo: Git
     repo.write(PATH, checkpoint_text(status="nearly"))
     repo.commit()
     repo.git("push", "-q", str(bare.path), "main")
-    done = run_checkpoint("validate", "--rev", "main", cwd=bare.path)
+    done = run_here("validate", "--rev", "main", cwd=bare.path)
     assert done.returncode == 1
     assert f"{PATH}:10" in done.stdout
-    done = run_checkpoint("validate", "--staged", cwd=bare.path)
+    done = run_here("validate", "--staged", cwd=bare.path)
     assert done.returncode == 2

@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from checkpoint_git.tools.session.record import FOLDER
-from tests.support.command import run_checkpoint
+from tests.support.command import run_here
 from tests.support.repos import GitRepo
 from tests.support.samples import checkpoint_text
 
@@ -30,7 +30,7 @@ def worked(repo: GitRepo) -> GitRepo:
 def call(repo: GitRepo, *words: str, **more: Any) -> str:
     """What the verb says to a hook of the session; it ends well."""
     stdin = json.dumps({"session_id": "s", "cwd": str(repo.path), **more}).encode()
-    done = run_checkpoint("session", *words, cwd=repo.path, stdin=stdin)
+    done = run_here("session", *words, cwd=repo.path, stdin=stdin)
     assert (done.returncode, done.stderr) == (0, "")
     return done.stdout
 
@@ -84,7 +84,7 @@ def test_it_never_goes_on_because_of_itself(worked: GitRepo, more: dict[str, Any
 
 
 def test_a_written_checkpoint_silences_it(worked: GitRepo) -> None:
-    run_checkpoint("update", "build", "--step=sprint-3", cwd=worked.path)
+    run_here("update", "build", "--step=sprint-3", cwd=worked.path)
     assert [call(worked, event) for event in ("stop", "precompact")] == ["", ""]
 
 
@@ -104,5 +104,5 @@ def test_without_checkpoints_or_git_it_is_silent(repo: GitRepo, tmp_path: Path, 
 def test_trouble_is_one_line_and_stops_nothing(repo: GitRepo, tmp_path: Path) -> None:
     (repo.path / ".checkpoints").symlink_to(tmp_path)
     for words, code in ((("stop",), 0), (("stop", "--strict"), 2), (("dance",), 0), ((), 0)):
-        done = run_checkpoint("session", *words, cwd=repo.path)
+        done = run_here("session", *words, cwd=repo.path)
         assert (done.returncode, done.stdout, done.stderr.count("\n")) == (code, "", 1)

@@ -17,7 +17,7 @@ from checkpoint_git.tools.setup.steps import (
     clear_folders,
     find_folders,
 )
-from tests.support.command import BIN, run_checkpoint
+from tests.support.command import BIN, run_here
 from tests.support.repos import GitRepo
 from tests.support.snapshot import take_snapshot
 
@@ -80,9 +80,9 @@ def test_nothing_is_left_of_an_init_that_was_killed(repo: GitRepo, again: bool) 
     (repo.path / ".git" / f".{JOURNAL}.{find_dead_process()}-01234567.tmp").write_text("half")
     (repo.path / ".git" / JOURNAL).write_text("\0".join([*(f"+{folder}" for folder in folders), "=."]))
     if again:
-        assert run_checkpoint("init", *EVERYBODY, cwd=repo.path).returncode == 0
+        assert run_here("init", *EVERYBODY, cwd=repo.path).returncode == 0
         assert not (repo.path / ".git" / JOURNAL).exists()
-    run_checkpoint("uninstall", cwd=repo.path)
+    run_here("uninstall", cwd=repo.path)
     assert take_snapshot(repo.path) == before
 
 
@@ -91,5 +91,5 @@ def test_inits_at_once_wait_for_each_other(repo: GitRepo) -> None:
     command = [str(BIN / "checkpoint"), "init", *EVERYBODY]
     running = [subprocess.Popen(command, cwd=repo.path, stdout=subprocess.DEVNULL) for _ in range(3)]
     assert [process.wait(120) for process in running] == [0, 0, 0]
-    run_checkpoint("uninstall", cwd=repo.path)
+    run_here("uninstall", cwd=repo.path)
     assert take_snapshot(repo.path) == before

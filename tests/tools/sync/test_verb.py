@@ -6,13 +6,13 @@ import sys
 import time
 from pathlib import Path
 
-from tests.support.command import BIN, run_checkpoint
+from tests.support.command import BIN, run_here
 from tests.tools.sync.clones import BUILD, Clone, Hub, add_hook
 
 
 def test_the_answer_as_json_names_what_went_where(hub: Hub, ann: Clone) -> None:
     ann.change(step="sprint-3")
-    done = run_checkpoint("sync", "--json", cwd=ann.path)
+    done = run_here("sync", "--json", cwd=ann.path)
     answer = json.loads(done.stdout)
     assert (done.returncode, answer["command"], answer["state"], answer["sent"]) == (0, "sync", "synced", [BUILD])
     assert (answer["remote"], answer["branch"], answer["commit"]) == ("origin", "main", hub.git("rev-parse", "main"))
@@ -20,17 +20,17 @@ def test_the_answer_as_json_names_what_went_where(hub: Hub, ann: Clone) -> None:
 
 def test_a_person_is_told_the_same(ann: Clone) -> None:
     ann.change(step="sprint-3")
-    said = run_checkpoint("sync", cwd=ann.path).stdout
+    said = run_here("sync", cwd=ann.path).stdout
     assert "synced with origin/main" in said
     assert f"sent: {BUILD}" in said
 
 
 def test_what_waits_is_shown_without_asking_the_remote(hub: Hub, ann: Clone) -> None:
-    assert run_checkpoint("sync", "--status", cwd=ann.path).returncode == 0
+    assert run_here("sync", "--status", cwd=ann.path).returncode == 0
     os.rename(hub.path, hub.path.with_name("away"))
     ann.change(step="sprint-3")
-    assert run_checkpoint("sync", cwd=ann.path).returncode == 1
-    done = run_checkpoint("sync", "--status", "--json", cwd=ann.path)
+    assert run_here("sync", cwd=ann.path).returncode == 1
+    done = run_here("sync", "--status", "--json", cwd=ann.path)
     assert (done.returncode, json.loads(done.stdout)["waiting"]) == (1, [BUILD])
     assert "1 checkpoint file waits" in done.stdout
 
@@ -38,9 +38,9 @@ def test_what_waits_is_shown_without_asking_the_remote(hub: Hub, ann: Clone) -> 
 def test_what_was_not_sent_is_never_said_to_be_sent(hub: Hub, ann: Clone) -> None:
     hub.hook("pre-receive", "exit 1")
     ann.change(step="sprint-3")
-    refused = run_checkpoint("sync", cwd=ann.path).stdout
+    refused = run_here("sync", cwd=ann.path).stdout
     os.rename(hub.path, hub.path.with_name("away"))
-    offline = run_checkpoint("sync", cwd=ann.path).stdout
+    offline = run_here("sync", cwd=ann.path).stdout
     for said in (refused, offline):
         assert f"waits: {BUILD}" in said
         assert f"sent: {BUILD}" not in said
@@ -48,34 +48,34 @@ def test_what_was_not_sent_is_never_said_to_be_sent(hub: Hub, ann: Clone) -> Non
 
 def test_a_sync_that_leaves_something_open_does_not_say_that_nothing_is_new(hub: Hub, ann: Clone) -> None:
     ann.write(BUILD, "{")
-    done = run_checkpoint("sync", cwd=ann.path)
+    done = run_here("sync", cwd=ann.path)
     assert (done.returncode, "nothing new" in done.stdout) == (1, False)
     assert "conflict" not in done.stdout
 
 
 def test_a_detached_head_is_named_as_what_it_is(ann: Clone) -> None:
     ann.git("checkout", "-q", "--detach")
-    done = run_checkpoint("sync", cwd=ann.path)
+    done = run_here("sync", cwd=ann.path)
     assert (done.returncode, "detached" in done.stderr) == (2, True)
 
 
 def test_a_branch_that_follows_none_needs_a_name_and_settings_can_give_it(hub: Hub, ann: Clone) -> None:
     ann.git("switch", "-q", "-c", "side")
-    done = run_checkpoint("sync", cwd=ann.path)
+    done = run_here("sync", cwd=ann.path)
     assert (done.returncode, "--branch" in done.stderr) == (2, True)
     ann.git("config", "checkpoint.syncBranch", "checkpoints")
-    assert run_checkpoint("sync", cwd=ann.path).returncode == 0
+    assert run_here("sync", cwd=ann.path).returncode == 0
     assert hub.git("rev-parse", "--verify", "checkpoints")
 
 
 def test_names_that_could_be_options_or_paths_are_refused(ann: Clone) -> None:
     for branch in ("-x", "a..b", "x:y", "a b", "/x", "x.lock", "HEAD", "@", "refs/tags/x"):
-        assert run_checkpoint("sync", f"--branch={branch}", cwd=ann.path).returncode == 2
-    assert run_checkpoint("sync", "--remote=--upload-pack=true", cwd=ann.path).returncode == 2
+        assert run_here("sync", f"--branch={branch}", cwd=ann.path).returncode == 2
+    assert run_here("sync", "--remote=--upload-pack=true", cwd=ann.path).returncode == 2
 
 
 def test_outside_a_repository_there_is_nothing_to_sync(tmp_path: Path) -> None:
-    assert run_checkpoint("sync", cwd=tmp_path).returncode == 2
+    assert run_here("sync", cwd=tmp_path).returncode == 2
 
 
 def test_a_sync_of_valid_checkpoints_loads_no_library(ann: Clone) -> None:

@@ -8,7 +8,7 @@ import pytest
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.tools.validate import verb
-from tests.support.command import run_checkpoint
+from tests.support.command import run_here
 from tests.support.repos import GitRepo
 from tests.support.samples import checkpoint_text
 from tests.support.verbs import run_verb
@@ -165,7 +165,7 @@ def records(tmp_path: Path) -> Path:
     for _ in range(2):
         words = ["write", "--ticket-id", "T-1", "--run-id", "a1b2c3d4", "--phase", "implement"]
         words += ["--timestamp", "2026-03-01T09:00:00Z"]
-        done = run_checkpoint("pipeline", *words, "--base", str(base), "--payload", json.dumps(payload), cwd=tmp_path)
+        done = run_here("pipeline", *words, "--base", str(base), "--payload", json.dumps(payload), cwd=tmp_path)
         assert done.returncode == 0, done.stdout
     return base
 
