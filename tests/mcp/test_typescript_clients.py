@@ -12,6 +12,8 @@ from tests.support.agents import PATIENCE
 from tests.support.command import BIN
 from tests.support.npm import install_packages
 
+pytestmark = pytest.mark.deep  # needs Node.js and packages of its registry
+
 _PACKAGES = ("@modelcontextprotocol/sdk@1.32.2", "@modelcontextprotocol/client@2.4.0")
 _SCRIPT = Path(__file__).parent / "client.mjs"
 

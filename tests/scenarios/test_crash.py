@@ -13,6 +13,7 @@ from checkpoint_git.disk.replace import write_temporary
 
 EVERY = {"update": 1, "workflow start": 3, "memory save": 3, "pipeline write": 2, "resolve": 5, "init": 15, "sync": 11}
 EVERY |= {"doctor fix": 4, "memory sync": 4, "claim": 3, "agent points back": 58, "restore first": 9}
+QUICK = ("update", "workflow start", "memory save", "pipeline write", "resolve")
 BY_NAME = {verb.name: verb for verb in VERBS}
 
 
@@ -22,7 +23,9 @@ def in_its_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     load_package()
 
 
-@pytest.mark.parametrize("name", EVERY)
+@pytest.mark.parametrize(
+    "name", [*QUICK, *(pytest.param(name, marks=pytest.mark.deep) for name in EVERY if name not in QUICK)]
+)
 def test_whenever_a_command_dies_nothing_is_broken_lost_or_left(tmp_path: Path, name: str) -> None:
     deaths = list(run_deaths(BY_NAME[name], WAYS, tmp_path / "stage", EVERY[name]))
     assert len(deaths) > 8

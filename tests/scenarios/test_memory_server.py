@@ -34,6 +34,8 @@ from tests.support.memory import (
 )
 from tests.support.repos import GitRepo
 
+pytestmark = pytest.mark.deep  # needs Node.js and packages of its registry
+
 START = ("save", "--initiative", "login-2026", "--milestone", "M1", "--phase", "design")
 
 

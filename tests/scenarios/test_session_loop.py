@@ -17,6 +17,8 @@ from tests.support.command import BIN, run_here
 from tests.support.repos import GitRepo
 
 WITH_HOOKS = [name for name, agent in TABLE.items() if agent.hooks]
+# one agent in every run, the others in deep ones
+SAMPLED = [WITH_HOOKS[0], *(pytest.param(name, marks=pytest.mark.deep) for name in WITH_HOOKS[1:])]
 AT_THE_END: tuple[Moment, ...] = ("stop", "precompact", "end")
 
 
@@ -81,11 +83,12 @@ class OpenCodeSession:
         assert (self._process.returncode, err, len(json.loads(out))) == (0, "", 2)
 
 
-@pytest.mark.parametrize("agent", WITH_HOOKS)
+@pytest.mark.parametrize("agent", SAMPLED)
 def test_ten_sessions_with_kills_lose_no_word(repo: GitRepo, agent: AgentName) -> None:
     lose_no_word(repo, agent, lambda name: Session(repo, agent, name))
 
 
+@pytest.mark.deep
 @pytest.mark.skipif(shutil.which("node") is None, reason="OpenCode's plugins are JavaScript")
 def test_ten_sessions_of_opencode_lose_no_word(repo: GitRepo) -> None:
     lose_no_word(repo, "opencode", lambda name: OpenCodeSession(repo, name))

@@ -129,6 +129,7 @@ def read_state(root: Path) -> dict[str, str]:
     return {row["id"]: row["status"] for row in read_json(root / EXECUTION)["tasks"]}
 
 
+@pytest.mark.deep
 def test_a_kill_at_any_instant_leaves_a_whole_state_and_loses_nothing_that_was_acknowledged(tmp_path: Path) -> None:
     names = [f"t{number:03}" for number in range(KILLS)]
     write_workflow(tmp_path, recent("IMPLEMENTATION"), execution(*(task(name, "running") for name in names)))

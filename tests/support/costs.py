@@ -52,6 +52,9 @@ class Costs:
         self.workers += getattr(node, "workeroutput", {}).get("cpu", 0.0)
 
     def pytest_terminal_summary(self, terminalreporter: pytest.TerminalReporter) -> None:
+        if hasattr(self.config, "workerinput"):
+            return
+
         total = spent() if not self.workers else self.workers + sum(os.times()[:2])
         dearest = sorted(self.tests.items(), key=lambda pair: -pair[1])
 

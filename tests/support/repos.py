@@ -134,6 +134,6 @@ def copy_built(build: Callable[[Path], object], *targets: Path) -> None:
 def _build_empty(folder: Path) -> None:
     repo = GitRepo(folder / "0")
     repo.path.mkdir()
-    repo.git("init", "-q", "-b", "main", "--template=")
-    (repo.path / ".git/hooks").mkdir()
-    (repo.path / ".git/info").mkdir()
+    repo.git("init", "-q", "-b", "main")
+    for sample in (repo.path / ".git/hooks").glob("*.sample"):
+        sample.unlink()

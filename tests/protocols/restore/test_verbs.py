@@ -521,7 +521,7 @@ def kill_after(work: GitRepo, seconds: float, *words: str) -> None:
     process.wait()
 
 
-@pytest.mark.parametrize("at", range(1, 9))
+@pytest.mark.parametrize("at", [4, *(pytest.param(at, marks=pytest.mark.deep) for at in (1, 2, 3, 5, 6, 7, 8))])
 def test_a_kill_at_any_time_leaves_a_tree_that_the_same_command_finishes(work: GitRepo, at: int) -> None:
     for number in range(30):
         work.write(f"src/{number}", f"{number}\n" * 20)

@@ -127,7 +127,9 @@ INSTALLS += [
 ]
 
 
-@pytest.mark.parametrize("script", INSTALLS)
+@pytest.mark.parametrize(
+    "script", [INSTALLS[0], *(pytest.param(line, marks=pytest.mark.deep) for line in INSTALLS[1:])]
+)
 def test_an_installation_runs_nothing_of_what_is_checked_out(script: str, tmp_path: Path) -> None:
     checkout = tmp_path / "checkout"
     for name in ("venv.py", "pip.py", "ensurepip.py", "subprocess.py", "sitecustomize.py", "logging.py"):
