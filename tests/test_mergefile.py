@@ -12,6 +12,7 @@ import pytest
 
 import checkpoint_git
 from tests.merge.choosing import OURS, THEIRS, keep_side
+from tests.support.rows import rows
 from tests.support.samples import checkpoint_text
 
 DRIVER = Path(checkpoint_git.__file__).parent / "driver.py"
@@ -120,8 +121,8 @@ UNREADABLE = {
 }
 
 
-@pytest.mark.parametrize("side", ["base", "ours", "theirs"])
-@pytest.mark.parametrize("kind", UNREADABLE)
+@rows("side", ["base", "ours", "theirs"])
+@rows("kind", UNREADABLE)
 def test_what_is_not_json_goes_to_gits_text_merge_and_both_sides_stay_on_disk(
     tmp_path: Path, kind: str, side: str
 ) -> None:

@@ -9,6 +9,7 @@ from checkpoint_git.cli.app import main
 from checkpoint_git.cli.parser import Request, build_parser
 from checkpoint_git.cli.verbs import MEANT_VERBS, VERBS, load_verb
 from tests.support.command import run_checkpoint
+from tests.support.rows import rows
 
 LISTED = [verb for verb, (_, summary) in VERBS.items() if summary]
 
@@ -59,8 +60,8 @@ PAGES = [*([*verb.split(), "--help"] for verb in (*VERBS, "restore-point guard")
 PAGES += [["help", topic] for topic in help_text.TOPICS]
 
 
-@pytest.mark.parametrize("words", PAGES, ids=" ".join)
-@pytest.mark.parametrize("columns", [50, 80])
+@rows("words", PAGES)
+@rows("columns", [50, 80])
 def test_a_help_fits_the_terminal_except_for_commands(
     words: list[str], columns: int, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
@@ -70,7 +71,7 @@ def test_a_help_fits_the_terminal_except_for_commands(
     assert [line for line in long if not re.match("  (checkpoint|git|eval|check-jsonschema|    --)", line)] == []
 
 
-@pytest.mark.parametrize("words", PAGES, ids=" ".join)
+@rows("words", PAGES)
 def test_a_help_says_each_thing_once(
     words: list[str], capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

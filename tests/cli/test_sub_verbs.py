@@ -36,8 +36,8 @@ def test_every_sub_verb_has_a_page_and_every_page_a_sub_verb() -> None:
         assert [name for family, name in PAGES if family == verb] == list(expected)
 
 
-@pytest.mark.parametrize(("verb", "sub_verb"), PAGES)
-@pytest.mark.parametrize("columns", [50, 80])
+@rows(("verb", "sub_verb"), PAGES)
+@rows("columns", [50, 80])
 def test_a_sub_verb_has_a_help_of_its_own(
     verb: str, sub_verb: str, columns: int, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -36,7 +36,7 @@ def test_a_tool_is_described_as_clients_want_it(tool: Tool) -> None:
     assert {*tool.options, *tool.operands} - {"skill"} <= set(tool.takes)
 
 
-@pytest.mark.parametrize(
+@rows(
     ("tool", "words", "asked"),
     [
         ("checkpoint_status", ["status"], {}),

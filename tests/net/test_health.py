@@ -65,7 +65,7 @@ def test_nothing_of_ours_is_told_to_the_server(server: Server) -> None:
     assert names == {b"Host", b"Accept", b"Accept-Encoding", b"User-Agent", b"Connection"}
 
 
-@pytest.mark.parametrize(
+@rows(
     ("handler", "why"),
     [
         (reply(b"", "204 No Content"), "204"),

@@ -9,6 +9,7 @@ import pytest
 from checkpoint_git import CheckpointError, Checkpoints
 from tests.support.command import ask_json, run_here
 from tests.support.repos import GitRepo
+from tests.support.rows import rows
 from tests.support.samples import checkpoint, checkpoint_text
 
 PATH = ".checkpoints/build.checkpoint.json"
@@ -184,7 +185,7 @@ def test_the_line_for_a_misplaced_field_moves_what_it_says(build: GitRepo, chang
     assert [leaf for leaf in leaves(changes) if leaf not in kept] == []
 
 
-@pytest.mark.parametrize(
+@rows(
     ("typed", "line"),
     [
         ("note", 'note build "..."'),

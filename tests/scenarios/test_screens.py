@@ -9,6 +9,7 @@ import pytest
 from tests.support.command import run_here, run_on_terminal
 from tests.support.histories import merge_notes
 from tests.support.repos import GitRepo
+from tests.support.rows import rows
 
 LONG = "Which region should the service run in when it goes to production in the first week of the next quarter?"
 TO_COPY = re.compile(r"\s*(checkpoint|git|mv|sh|rm) ")
@@ -60,8 +61,8 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return repo.path
 
 
-@pytest.mark.parametrize("columns", [50, 80])
-@pytest.mark.parametrize("words", COMMANDS, ids=" ".join)
+@rows("columns", [50, 80])
+@rows("words", COMMANDS)
 def test_a_screen_fits_the_terminal(words: list[str], columns: int, project: Path) -> None:
     said = run_on_terminal(*words, cwd=project, env={"COLUMNS": str(columns), "NO_COLOR": "1"})
     shown = [line.rpartition("\x1b[K")[2] for line in said.replace("\r\n", "\n").split("\n")]

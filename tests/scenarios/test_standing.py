@@ -9,6 +9,7 @@ import pytest
 from checkpoint_git.cli.render.screen import measure
 from tests.support.command import run_here, run_on_terminal
 from tests.support.repos import GitRepo
+from tests.support.rows import rows
 from tests.support.samples import checkpoint_text
 
 LONG = "Write down what the evaluation of the second sprint found, and what of it is still to be mended before release"
@@ -49,8 +50,8 @@ def lines_on(width: int, *words: str, repo: GitRepo) -> list[str]:
 LOOKS = [["status"], ["next", "--all"], ["status", "--brief"], ["status", "--since=2026-03-01"]]
 
 
-@pytest.mark.parametrize("width", [30, 40, 60, 80, 200])
-@pytest.mark.parametrize("words", LOOKS)
+@rows("width", [30, 40, 60, 80, 200])
+@rows("words", LOOKS)
 def test_nothing_is_wider_than_the_terminal_but_a_word_or_a_command_that_is(
     crowd: GitRepo, words: list[str], width: int
 ) -> None:

@@ -46,14 +46,14 @@ def test_an_empty_line_offers_every_verb_that_is_listed(repo: GitRepo) -> None:
     assert values(complete([""], str(repo.path))) == [verb for verb, (_, summary) in VERBS.items() if summary]
 
 
-@pytest.mark.parametrize("verb", sorted(verb for verb, (_, summary) in VERBS.items() if summary))
+@rows("verb", sorted(verb for verb, (_, summary) in VERBS.items() if summary))
 def test_every_verb_offers_its_own_options_with_words_about_them(verb: str, repo: GitRepo) -> None:
     found = complete([verb, "--"], str(repo.path))[0]
     assert {"--format", "--json"} <= {one.value for one in found}
     assert all(one.text for one in found if one.value != "--")
 
 
-@pytest.mark.parametrize(
+@rows(
     ("words", "expected"),
     [
         (["update", "b"], ["build"]),

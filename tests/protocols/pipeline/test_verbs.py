@@ -17,6 +17,7 @@ from checkpoint_git.protocols.pipeline.layout import PHASES, READ_PHASES
 from checkpoint_git.protocols.pipeline.store import PHASES_SETTING, SETTING, read_setting
 from tests.support.records import PAYLOADS, RUN, SHORT_RUN, TICKET, put_record, put_text, record
 from tests.support.repos import GitRepo
+from tests.support.rows import rows
 from tests.support.verbs import NOON, seconds
 
 FIRST = f"{TICKET}/{RUN}/phase_1_implement_a1.yaml"
@@ -164,7 +165,7 @@ def test_a_payload_that_claims_another_phase_is_refused(desk: Desk) -> None:
     assert desk.write("implement", phase="implement").code == 0
 
 
-@pytest.mark.parametrize(
+@rows(
     ("words", "named"),
     [
         (["--repo-commit-map", '{"web": "xyz"}'], "repo_commit_map/web"),

@@ -12,23 +12,25 @@ from hypothesis import strategies as st
 
 from checkpoint_git import CheckpointError, Checkpoints
 from tests.support.command import run_here
+from tests.support.rows import rows
 from tests.support.samples import checkpoint_text
 
 WRITES: list[dict[str, Any]] = json.loads(Path(__file__).with_name("writes.json").read_text("utf-8"))
 BLOCKER = {"id": "b1", "description": "Which region?", "needs": "user_decision"}
+WRITTEN = checkpoint_text(blockers=[BLOCKER])
 LINE = re.compile(r"(checkpoint [a-z]+ build.*?)(?:;|, with no|, or =|$)")
-IDS = [" ".join(write["typed"]) for write in WRITES]
 
 
 @pytest.fixture
 def build(project: Path) -> Path:
     path = project / ".checkpoints/build.checkpoint.json"
-    path.write_text(checkpoint_text(blockers=[BLOCKER]), "utf-8")
+    path.write_text(WRITTEN, "utf-8")
     return path
 
 
-@pytest.mark.parametrize("write", WRITES, ids=IDS)
+@rows("write", WRITES)
 def test_nothing_typed_is_unfindable(build: Path, project: Path, write: dict[str, Any]) -> None:
+    build.write_text(WRITTEN, "utf-8")
     before = build.read_bytes()
     ran = run_here("update", "build", "--json", *write["typed"], cwd=project)
     document = json.loads(ran.stdout)
@@ -86,7 +88,7 @@ def test_what_was_understood_is_printed_unless_the_help_promises_the_name(build:
     assert "took in-progress for in_progress" in ran.stdout
 
 
-@pytest.mark.parametrize("write", [write for write in WRITES if ":json" not in write["typed"][0]], ids=lambda _: "")
+@rows("write", [write for write in WRITES if ":json" not in write["typed"][0]])
 def test_the_api_gives_the_same_answers(build: Path, project: Path, write: dict[str, Any]) -> None:
     word = write["typed"][-1].removeprefix("--")
     path, equals, value = word.partition("=")
@@ -95,6 +97,7 @@ def test_the_api_gives_the_same_answers(build: Path, project: Path, write: dict[
     field, values = path.rstrip("+-"), {path.rstrip("+-"): [value]}
     arguments: dict[str, Any] = {"replace": {field: value}} if field == path else {}
     arguments |= {"append": values} if path.endswith("+") else {"remove": values} if path.endswith("-") else {}
+    build.write_text(WRITTEN, "utf-8")
     before, seen = build.read_bytes(), None
     try:
         result = Checkpoints(project).update("build", **arguments)
