@@ -7,6 +7,9 @@ INSTALLED := $(VENV)/.installed
 STAMP := $(VENV)/.up-to-date
 JOBS ?= auto
 
+# pytest keeps what it made of each test file: without that, every run reads them all anew
+export PYTHONDONTWRITEBYTECODE :=
+
 .DEFAULT_GOAL := help
 .PHONY: help test test-deep demo lint format types wheel-test release-check docs bench picture clean
 

@@ -1,6 +1,7 @@
 """The messages that docs/troubleshooting.md explains are messages that the package prints."""
 
 import re
+from functools import cache
 
 from tests.architecture.imports import ROOT, module_files
 from tests.architecture.test_words import read_texts
@@ -16,13 +17,11 @@ VARYING = re.compile(
 )
 
 
+@cache
 def read_printed() -> list[str]:
     printed = [text for file in module_files().values() for _, text in read_texts(file.read_text("utf-8"))]
     printed += [file.read_text("utf-8") for file in (ROOT / "checkpoint_git").rglob("*.json")]
     return printed + [file.read_text("utf-8") for file in (ROOT / "hooks").iterdir() if file.is_file()]
-
-
-PRINTED = read_printed()
 
 
 def find_unknown(message: str, printed: list[str]) -> list[str]:
@@ -44,4 +43,4 @@ def test_the_page_explains_many_messages() -> None:
 
 @rows("message", MESSAGES)
 def test_a_message_that_is_explained_is_one_that_is_printed(message: str) -> None:
-    assert find_unknown(message, PRINTED) == []
+    assert find_unknown(message, read_printed()) == []
