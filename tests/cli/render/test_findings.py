@@ -1,5 +1,6 @@
 """Findings for services: SARIF by its official schema and with lasting fingerprints, annotations by their weight."""
 
+import gzip
 import json
 from functools import cache
 from pathlib import Path
@@ -15,7 +16,7 @@ from checkpoint_git.cli.render.screen import Screen
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.outcome import Digest, Outcome, Rule
 
-SCHEMA = Path(__file__).parents[2] / "examples" / "sarif" / "sarif-schema-2.1.0.json"
+SCHEMA = Path(__file__).parents[2] / "examples" / "sarif" / "sarif-schema-2.1.0.json.gz"
 BAD = Finding("drift/x", "warning", "nothing was written for 9 days", "a b%/ü.json", "/rows/3", 6, 3, "mend it")
 RULES = (Rule("drift/x", "warning", "looks at x", "mend x"), Rule("drift/y", "note", "looks at y", "mend y"))
 LEVELS = st.sampled_from(["error", "warning", "note"])
@@ -25,7 +26,7 @@ FINDINGS = st.builds(Finding, TEXTS, LEVELS, TEXTS, TEXTS, TEXTS, st.integers(0,
 
 @cache
 def validator() -> Any:
-    return jsonschema.Draft7Validator(json.loads(SCHEMA.read_text("utf-8")))
+    return jsonschema.Draft7Validator(json.loads(gzip.decompress(SCHEMA.read_bytes())))
 
 
 def sarif(*findings: Finding, suppressed: tuple[dict[str, Any], ...] = ()) -> dict[str, Any]:
