@@ -41,7 +41,7 @@ def list_contenders() -> list[Contender]:
         Contender("git log --format=%s", ["git", "log", "--format=%s"]),
         Contender("git log --merges -p --cc", ["git", "log", "--merges", "-p", "--cc"]),
         Contender("audit", [CHECKPOINT, "audit"]),
-        Contender("explain-merge --range HEAD", [CHECKPOINT, "explain-merge", "--range", "HEAD"]),
+        Contender("audit HEAD --all", [CHECKPOINT, "audit", "--range", "HEAD"]),
     ]
 
 

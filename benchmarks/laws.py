@@ -23,7 +23,7 @@ from checkpoint_git.protocols.validate import check_document
 from tests.merge.choosing import OURS, THEIRS, keep_side
 from tests.merge.operations import KINDS, Operation, Value, apply_operations, start, text_of
 from tests.merge.test_items import is_kept
-from tests.support.merging import TAKEN, explain_texts, merge_texts
+from tests.support.merging import TAKEN, judge_texts, merge_texts
 
 PATH = ".checkpoints/build.checkpoint.json"
 NOW = 1_790_000_000
@@ -209,10 +209,10 @@ def check_validity(case: Case, merge: Merge) -> Iterator[str]:
             yield f"{'clean result' if not case.one.conflicts else f'side {side} chosen'}: {errors[0]}"
 
 
-def check_explanation(case: Case, merge: Merge) -> Iterator[str]:
-    """`audit explain` finds nothing lost, duplicated, mixed up, back or written anew, whatever side is chosen."""
+def check_verdicts(case: Case, merge: Merge) -> Iterator[str]:
+    """`audit --all` finds nothing lost, duplicated, mixed up, back or written anew, whatever side is chosen."""
     for side in (OURS, THEIRS):
-        found = explain_texts(*case.texts, keep_side(case.one.text, side), SCHEMA)
+        found = judge_texts(*case.texts, keep_side(case.one.text, side), SCHEMA)
         wrong = [entry for entry in found.entries if entry.verdict not in ("decided", *TAKEN)]
         if wrong:
             yield f"{wrong[0].verdict}: {wrong[0].name}"
@@ -230,7 +230,7 @@ LAWS: dict[str, Callable[[Case, Merge], Iterator[str]]] = {
     "an order that nobody contradicts is kept": check_order,
     "a limit takes the oldest": check_limit,
     "costs add up": check_costs,
-    "explain-merge finds nothing lost": check_explanation,
+    "the judge finds nothing lost": check_verdicts,
     "results are valid, each side of conflicts too": check_validity,
 }
 

@@ -34,7 +34,7 @@ def main() -> int:
 
 def _words(*more: str) -> list[str]:
     script = str(Path(sys.executable).parent / "checkpoint")
-    return [script, "ci", "premerge", "--base", "theirs", "--head", "ours", *more]
+    return [script, "ci", "merge", "--base", "theirs", "--head", "ours", *more]
 
 
 if __name__ == "__main__":

@@ -7,7 +7,7 @@ from functools import partial
 from types import ModuleType
 from typing import Any, NamedTuple, NoReturn
 
-from checkpoint_git.cli.verbs import LONG_VERBS, NESTED, PLAIN_FORMATS, SHORT_VERBS, WITH_FINDINGS
+from checkpoint_git.cli.verbs import FORMER, LONG_VERBS, NESTED, PLAIN_FORMATS, SHORT_VERBS, WITH_FINDINGS
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.terminal_text import escape_controls, quote_word, shorten
 from checkpoint_git.disk.discover import find_place
@@ -54,8 +54,13 @@ def find_verb_at(words: list[str]) -> int | None:
 def find_nested(verb: str, words: list[str]) -> tuple[str, str, list[str]]:
     """(the verb whose module and page it is, a sub-verb that has its own or "", the words without that)."""
     verb, at = LONG_VERBS.get(verb, [SHORT_VERBS.get(verb, verb)])[0], find_verb_at(words)
-    if at is not None and (nested := NESTED.get(f"{verb} {words[at]}")):
-        return nested, words[at], [*words[:at], *words[at + 1 :]]
+    if at is None:
+        return verb, "", words
+    spelled = f"{verb} {words[at]}"
+    if spelled in NESTED:
+        return NESTED[spelled], words[at], [*words[:at], *words[at + 1 :]]
+    if spelled in FORMER:
+        return verb, "", [*words[:at], FORMER[spelled], *words[at + 1 :]]
     return verb, "", words
 
 

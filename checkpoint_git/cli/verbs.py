@@ -15,7 +15,6 @@ _TOOLS = {
     "init": ("tools.setup.init", "set this repository up: folder, merge driver, hooks"),
     "uninstall": ("tools.setup.uninstall", "remove what init added"),
     "audit": ("tools.merges.audit", "find and repair what past merges lost or duplicated"),
-    "explain-merge": ("tools.merges.explain_merge", ""),  # typed as `audit explain`
     "merge-file": ("tools.merges.merge_file", "merge three versions of any JSON file"),
     "ci": ("tools.merges.ci", "CI helpers for pull requests: merge, verify"),
     "claim": ("tools.claims.verb:CLAIM", "reserve a checkpoint for this session"),
@@ -61,9 +60,12 @@ def load_verb(verb: str) -> Any:
 
 
 # sub-verbs with a module and a page of their own
-NESTED = {"restore-point guard": "guard", "audit explain": "explain-merge"}
+NESTED = {"restore-point guard": "guard"}
+# former sub-verbs, which jobs and scripts still call -> the word for them now
+FORMER = {"audit explain": "--all", "ci premerge": "merge"}
 SHORT_VERBS = {"rp": "restore-point"}  # for hands that are in a hurry
 LONG_VERBS = {"list": ["status", "--short"], "ls": ["status", "--short"], "refs": ["show", "--tickets=all"]}
+LONG_VERBS["explain-merge"] = ["audit", "--all"]  # its former name
 _MEANT = {
     "update": "new add create start save edit set write",
     "reset": "rm delete remove",

@@ -38,7 +38,7 @@ def test_what_people_type_leads_to_a_command() -> None:
         (["help", "merge"], 0, "  audit  "),
         (["help", "done"], 0, "usage: checkpoint done "),
         (["help", "restore-point", "guard"], 0, "usage: checkpoint restore-point guard "),
-        (["help", "audit", "explain"], 0, "usage: checkpoint audit explain "),
+        (["help", "audit", "explain"], 0, "usage: checkpoint audit "),
         (["help", "workflow", "start"], 0, "usage: checkpoint workflow start ID "),
         (["help", "--all"], 0, "  completion  "),
         (["--help", "--all"], 0, "  completion  "),

@@ -32,7 +32,7 @@ def test_every_sub_verb_has_a_page_and_every_page_a_sub_verb() -> None:
     for verb in FAMILIES:
         module = load_verb(verb)
         known = getattr(module, "VERBS", None) or getattr(module, "ACTIONS", None)
-        expected = known or {"ci": ["premerge", "verify"], "session": ["start", "stop", "precompact", "end"]}[verb]
+        expected = known or {"ci": ["merge", "verify"], "session": ["start", "stop", "precompact", "end"]}[verb]
         assert [name for family, name in PAGES if family == verb] == list(expected)
 
 
@@ -147,14 +147,14 @@ def test_the_value_of_an_option_is_not_taken_for_the_sub_verb(
 @pytest.mark.parametrize(
     "words", [["audit", "--json", "explain"], ["-C", ".", "audit", "explain", "--json"], ["explain-merge", "--json"]]
 )
-def test_a_sub_verb_with_a_module_of_its_own_is_found_behind_global_options(
+def test_a_former_spelling_is_found_behind_global_options(
     words: list[str], repo: GitRepo, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     repo.commit()
     monkeypatch.chdir(repo.path)
     assert main(words) == 2
     said = json.loads(capsys.readouterr().out)
-    assert (said["command"], said["error"]["message"]) == ("explain-merge", "HEAD is not a merge: it has no parent")
+    assert (said["command"], said["error"]["message"]) == ("audit", "HEAD is not a merge: it has no parent")
 
 
 @pytest.mark.parametrize("option", [["--retries", "0"], ["--no-push"]])
@@ -164,3 +164,22 @@ def test_an_option_of_another_sub_verb_is_refused_whatever_its_value(
     monkeypatch.chdir(repo.path)
     assert main(["ci", "verify", "--base", "main", *option]) == 2
     assert "ci verify takes no --" in capsys.readouterr().err
+
+
+@pytest.mark.parametrize(
+    "words",
+    [
+        ["audit", "explain", "--range", "HEAD"],
+        ["explain-merge", "--range", "HEAD"],
+        ["ci", "premerge", "--base", "HEAD"],
+        ["ci", "--json", "premerge", "--base=HEAD", "--head", "HEAD", "--no-push"],
+    ],
+)
+def test_former_spellings_do_what_the_new_ones_do(
+    words: list[str], repo: GitRepo, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    repo.commit()
+    monkeypatch.chdir(repo.path)
+    assert main([*words, "--json"]) == 0
+    said = json.loads(capsys.readouterr().out)
+    assert said["merges"] == [] if words[0] != "ci" else (said["action"], said["state"]) == ("premerge", "contained")

@@ -83,7 +83,7 @@ _OUR_OWN = {
         "MOST_TOLD",
         "_LONGEST_NAME",
     ),
-    "tools.merges.premerge_verb": ("_MOST_NAMED",),
+    "tools.merges.premerge_report": ("_MOST_NAMED",),
     "tools.merges.tree_merge": ("_LONGEST_VALUE",),
     "tools.merges.unmerged": (
         "_LONGEST_LEAF",

@@ -8,7 +8,7 @@ import pytest
 from checkpoint_git.merge.file import Merged
 from tests.merge.choosing import OURS, THEIRS, keep_side
 from tests.merge.schemas import skill_schema
-from tests.support.merging import TAKEN, explain_texts, merge_texts
+from tests.support.merging import TAKEN, judge_texts, merge_texts
 
 ABSENT = object()
 CONFLICT = object()
@@ -260,7 +260,7 @@ def test_the_newest_policy_never_restores_the_bases_summary_over_the_one_that_wa
         merged = merge_texts(head(), left, right, skill_schema(), narrative="newest")
         value = json.loads(merged.text)
         assert [value[key] for key in HEAD] == ["q", "s2", "failed", "B"]
-        found = explain_texts(head(), left, right, merged.text, skill_schema(), "newest")
+        found = judge_texts(head(), left, right, merged.text, skill_schema(), "newest")
         assert [entry.name for entry in found.entries if entry.verdict not in TAKEN] == []
 
 

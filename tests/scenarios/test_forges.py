@@ -388,7 +388,7 @@ def test_the_action_installs_no_release_by_its_name_where_it_may_write(tmp_path:
     bash = shutil.which("bash") or "bash"
     done = subprocess.run([bash, "-ec", install["run"]], env=env, cwd=tmp_path, capture_output=True, text=True)
     assert (done.returncode, done.stderr) == (2, "")
-    assert done.stdout.startswith("::error::version: ci premerge runs the commit of this action")
+    assert done.stdout.startswith("::error::version: ci merge runs the commit of this action")
     assert list(tmp_path.iterdir()) == []
 
 

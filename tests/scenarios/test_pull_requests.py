@@ -16,7 +16,7 @@ from checkpoint_git.cli.render.screen import Screen
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.outcome import Line
 from checkpoint_git.tools.merges.premerge import Premerge, premerge
-from checkpoint_git.tools.merges.premerge_verb import describe_premerge
+from checkpoint_git.tools.merges.premerge_report import describe_premerge
 from checkpoint_git.tools.merges.pull_request import Request
 from tests.scenarios.driven import PATH
 from tests.support.beside import merge_plainly

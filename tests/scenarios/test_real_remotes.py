@@ -125,7 +125,7 @@ def diverge(ann: Clone) -> None:
 
 
 def premerge(clone: Clone, remote: str = "origin") -> Any:
-    words = ("premerge", "--remote", remote, "--base", "origin/main", "--head", "origin/topic", "--push")
+    words = ("merge", "--remote", remote, "--base", "origin/main", "--head", "origin/topic", "--push")
     return run_verb(ci, *words, cwd=clone.path, env=dict(os.environ)).outcome
 
 

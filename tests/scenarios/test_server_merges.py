@@ -9,7 +9,7 @@ import pytest
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.git.merges.merges import UNSHALLOW
-from checkpoint_git.tools.merges import audit, explain_merge
+from checkpoint_git.tools.merges import audit
 from checkpoint_git.tools.merges import ci as ci
 from tests.merge.schemas import skill_schema
 from tests.scenarios.driven import drive
@@ -210,7 +210,7 @@ def test_where_lines_stop_it_is_said_what_the_rules_make_of_it(server: Server) -
     (found,) = verify(server, "--base", "main", "--head", "topic").outcome.findings
     assert (found.code, found.level, found.path) == ("merge/conflict", "error", PATH)
     assert "the merge rules make one document of both sides" in found.message
-    assert "checkpoint ci premerge" in found.hint
+    assert "checkpoint ci merge" in found.hint
     server.branch("other", changed(set_field(step="sprint-8")))
     server.commit(changed(log_run(9), set_field(step="sprint-9")))
     (found,) = verify(server, "--base", "main", "--head", "other").outcome.findings
@@ -444,7 +444,7 @@ def test_a_repair_is_known_by_its_trailer(server: Server) -> None:
     look(server, "--fix")
     assert server.repo.git("log", "-1", "--format=%(trailers:key=Checkpoint-Repairs,valueonly)").strip() == merge
     with pytest.raises(CheckpointError, match="not a merge: it repaired what merges did") as raised:
-        run_verb(explain_merge, "HEAD", cwd=server.repo.path)
+        run_verb(audit, "HEAD", "--all", cwd=server.repo.path)
     assert merge[:12] in raised.value.hint
 
 

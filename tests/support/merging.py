@@ -2,10 +2,9 @@
 
 from typing import Any
 
-from checkpoint_git.merge.explain import explain
-from checkpoint_git.merge.explanation import Explanation
 from checkpoint_git.merge.file import Merged, merge_file
 from checkpoint_git.merge.places import AUTO
+from checkpoint_git.tools.merges.judge import Judged, judge_merge
 
 TAKEN = ("first", "second", "combined", "limited", "moved")  # verdicts by which nothing of either parent went missing
 
@@ -25,14 +24,14 @@ def merge_texts(
     return merge_file(data, ours.encode(), theirs.encode(), schema or {}, **options)
 
 
-def explain_texts(
+def judge_texts(
     base: str | None,
     first: str | None,
     second: str | None,
     result: str | None,
     schema: dict[str, Any],
     narrative: str = AUTO,
-) -> Explanation:
-    """The explanation of a merge of texts."""
+) -> Judged:
+    """judge_merge for texts."""
     versions = [None if text is None else text.encode() for text in (base, first, second, result)]
-    return explain(versions[0], versions[1], versions[2], versions[3], schema, narrative)
+    return judge_merge(versions[0], versions[1], versions[2], versions[3], schema, narrative)

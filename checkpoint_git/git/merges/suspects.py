@@ -5,22 +5,21 @@ from typing import NamedTuple
 
 from checkpoint_git.git.merges.bases import read_bases_of_all
 from checkpoint_git.git.merges.merges import Commit, read_commits, read_contents
-from checkpoint_git.git.objects import diff_tree_pairs, read_headers
+from checkpoint_git.git.objects import diff_tree_pairs, find_missing, read_headers
 from checkpoint_git.git.run import Env, run_git
 from checkpoint_git.git.staged import pathspecs
 from checkpoint_git.protocols.registry import protocol_of
 
-MOST_MERGES = 200
-MOST_COMMITS = 5_000  # of HEAD's history are looked through for merges
-DAYS = 90
+MOST_MERGES = 20
+DAYS = 30
 _MOST_VERSIONS = 20  # of a file after a merge are looked at
 
 
 def read_recent_merges(cwd: str, now: int, env: Env = None) -> list[str]:
-    """HEAD's merges of the 90 days before `now`, newest first; of the newest 5,000 commits, 200 at most."""
-    words = [f"--max-count={MOST_COMMITS}", f"--since=@{max(now - DAYS * 86_400, 0)} +0000", "HEAD"]
-    out = run_git(["rev-list", "--parents", *words, "--"], cwd, env=env, check=False).out
-    return [row[0] for row in map(str.split, out.decode().splitlines()) if len(row) > 2][:MOST_MERGES]
+    """Return the ids of HEAD's last merges, newest first: of 30 days before `now`, 20 at most."""
+    since = max(now - DAYS * 86_400, 0)
+    words = ["rev-list", "--merges", f"--max-count={MOST_MERGES}", f"--since=@{since} +0000"]
+    return run_git([*words, "HEAD", "--"], cwd, env=env, check=False).out.decode().split()
 
 
 class _Change(NamedTuple):
@@ -29,35 +28,51 @@ class _Change(NamedTuple):
     result: str
 
 
-# A merge that took every checkpoint as the only parent that changed it has it is never a suspect, and as a rule that is
-# nearly all of them.
+# Nearly every merge took each checkpoint as the only parent that changed it has it.
 def read_suspects(cwd: str, ids: Sequence[str], env: Env = None) -> list[Commit]:
-    merges = read_commits(cwd, ids, env)
+    """Return the merges that may have damaged a checkpoint, and those that lack a parent here."""
+    commits = read_commits(cwd, ids, env)
+    missing = find_missing(cwd, sorted({one for commit in commits for one in commit.parents}), env)
+    merges = [commit for commit in commits if not missing & set(commit.parents)]
+    suspects = {commit.id for commit in commits} - {merge.id for merge in merges}
+
+    # what no parent has, and an octopus, calls for a look without a question to the merge base
     changes = _read_changes(cwd, merges, env)
-    # What no parent has, and an octopus, calls for a look without a question to the merge base.
-    suspects = {
-        merge.id
-        for merge in merges
-        for change in changes[merge.id]
-        if len(change.parents) != 2 or change.result not in change.parents or "\n" in change.path
-    }
-    open_merges = [merge for merge in merges if merge.id not in suspects and changes[merge.id]]
-    questions: dict[str, dict[str, str]] = {}  # merge -> BASE:PATH -> the blob that must stand there
-    found = read_bases_of_all(cwd, [merge.parents for merge in open_merges], env)
-    for merge, bases in zip(open_merges, found, strict=True):
+    for merge in merges:
+        if any(_is_telling(change) for change in changes[merge.id]):
+            suspects.add(merge.id)
+
+    asked = [merge for merge in merges if merge.id not in suspects and changes[merge.id]]
+    suspects |= _compare_with_bases(cwd, asked, changes, env)
+    return [commit for commit in commits if commit.id in suspects]
+
+
+def _is_telling(change: _Change) -> bool:
+    is_strange = len(change.parents) != 2 or change.result not in change.parents
+    return is_strange or "\n" in change.path
+
+
+def _compare_with_bases(cwd: str, merges: Sequence[Commit], changes: dict[str, list[_Change]], env: Env) -> set[str]:
+    """Return the merges that took a parent's checkpoint which the other parent changed too."""
+    suspects: set[str] = set()
+    questions: dict[str, dict[str, str]] = {}  # merge -> BASE:PATH -> the blob that must be there
+    found = read_bases_of_all(cwd, [merge.parents for merge in merges], env)
+    for merge, bases in zip(merges, found, strict=True):
         if len(bases) != 1:
             suspects.add(merge.id)
             continue
         questions[merge.id] = {
-            f"{bases[0]}:{change.path}": change.parents[1 if change.result == change.parents[0] else 0]
+            f"{bases[0]}:{change.path}": change.parents[int(change.result == change.parents[0])]
             for change in changes[merge.id]
         }
-    names = sorted({name for asked in questions.values() for name in asked})
-    known = {name: header.id for name, header in zip(names, read_headers(cwd, names, env), strict=True)}
-    for one, asked in questions.items():
-        if any(known[name] != blob for name, blob in asked.items()):
-            suspects.add(one)
-    return [merge for merge in merges if merge.id in suspects]
+
+    names = sorted({name for blobs in questions.values() for name in blobs})
+    headers = read_headers(cwd, names, env)
+    known = {name: header.id for name, header in zip(names, headers, strict=True)}
+    for merge_id, blobs in questions.items():
+        if any(known[name] != blob for name, blob in blobs.items()):
+            suspects.add(merge_id)
+    return suspects
 
 
 def _read_changes(cwd: str, merges: list[Commit], env: Env) -> dict[str, list[_Change]]:

@@ -18,10 +18,10 @@ from checkpoint_git.git.merges.new_commits import TRAILER, Site, read_site, writ
 from checkpoint_git.git.merges.trees import Plain
 from checkpoint_git.git.run import clean_env
 from checkpoint_git.git.worktree import read_changed
-from checkpoint_git.merge.repair import Past, Repaired, remake, repair
 from checkpoint_git.protocols.write import find_new_errors
-from checkpoint_git.tools.merges.findings import NOT_REPAIRED, AuditedFile, AuditedMerge, Event
-from checkpoint_git.tools.merges.judged import Key, Schema, Schemas, key_of, list_damage
+from checkpoint_git.tools.merges.audited_file import AuditedFile, Key, key_of
+from checkpoint_git.tools.merges.findings import NOT_REPAIRED, AuditedMerge, Event
+from checkpoint_git.tools.merges.repair import Refusal, Repaired, remake, repair
 
 SUBJECT = "Repair what merges did to checkpoints"
 _MOST_REFUSED = 10  # places of one file that are reported
@@ -49,9 +49,7 @@ class Plan(NamedTuple):
         return list(dict.fromkeys(merge for file in self.files for merge in file.merges))
 
 
-def plan_repair(
-    plain: Plain, audited: Sequence[AuditedMerge], schemas: Schemas, now: int, env: Mapping[str, str]
-) -> Plan:
+def plan_repair(plain: Plain, audited: Sequence[AuditedMerge], now: int, env: Mapping[str, str]) -> Plan:
     """What repairs the damage that still shows. audited: newest first, as compared with HEAD. env: CHECKPOINT_SKILL
     limits it to that skill's checkpoint. Raises CheckpointError if no commit can be made now.
     """
@@ -60,11 +58,12 @@ def plan_repair(
     operation = read_operation(site.git_dir)
     if operation and site.work_tree:
         raise CheckpointError(f"a {operation} waits to be finished here", "finish or abort it, then repair")
+
     damaged: dict[str, list[tuple[Event, AuditedFile]]] = {}
-    for one in reversed(audited):
-        for file in one.files:
+    for merge in reversed(audited):
+        for file in merge.files:
             if any(not hit.meant for hit in file.hits):
-                damaged.setdefault(file.judged.file.path, []).append((one.event, file))
+                damaged.setdefault(file.file.path, []).append((merge.event, file))
     dirty = read_changed(site.work_tree, list(damaged), own) if site.work_tree else set()
     contents = read_files_at(plain.cwd, list(damaged), plain.env, site.head)
     owner = env.get("CHECKPOINT_SKILL", "")
@@ -80,7 +79,7 @@ def plan_repair(
         elif before is None:
             plan.refused.append(_refuse_gone(path, *files[-1]))
         else:
-            _plan_file(plan, path, before, files, schemas.load(path), now)
+            _plan_file(plan, path, before, files, now)
     return plan
 
 
@@ -88,35 +87,43 @@ def _refuse(path: str, where: str, why: str, hint: str) -> Finding:
     return Finding(NOT_REPAIRED, "warning", f"not repaired: {why}", path, where, hint=hint)
 
 
-def _refuse_gone(path: str, event: Event, file: AuditedFile) -> Finding:
-    versions = file.judged.file
-    hint = f"checkpoint audit explain {event.commit[:12]} -- {shlex.quote(path)}"
+def _refuse_gone(path: str, event: Event, audited: AuditedFile) -> Finding:
+    versions = audited.file
+    hint = _show(path, event)
     if versions.first is None or versions.second is None:
-        side = event.parents[versions.parents[1 if versions.first is None else 0] - 1]
-        hint = f"git checkout {side[:12]} -- {shlex.quote(path)} restores it, to keep or remove in a commit"
+        holder = versions.parents[1 if versions.first is None else 0]
+        checkout = f"git checkout {event.parents[holder - 1][:12]} -- {shlex.quote(path)}"
+        hint = f"{checkout} restores it, to keep or remove in a commit"
     return _refuse(path, "", "the merge dropped the file: decide by hand", hint)
 
 
+def _show(path: str, event: Event) -> str:
+    return f"checkpoint audit --all {event.commit[:12]} -- {shlex.quote(path)}"
+
+
 def _plan_file(
-    plan: Plan, path: str, before: bytes, files: Sequence[tuple[Event, AuditedFile]], schema: Schema, now: int
+    plan: Plan,
+    path: str,
+    before: bytes,
+    files: Sequence[tuple[Event, AuditedFile]],
+    now: int,
 ) -> None:
     data, merges = before, list[str]()
-    for event, file in files:
-        wanted = {key_of(hit.entry) for hit in file.hits if hit.entry and not hit.meant}
-        hint = f"checkpoint audit explain {event.commit[:12]} -- {shlex.quote(path)}"
-        if event.squash:
-            hint = "look at both sides, and write what is missing"
-        repaired = _repair(file, data, schema, wanted)
+    for event, audited in files:
+        wanted = {key_of(hit.entry) for hit in audited.hits if hit.entry and not hit.meant}
+        hint = "look at both sides, and write what is missing" if event.squash else _show(path, event)
+        repaired = _repair(audited, data, wanted)
         if isinstance(repaired, str):
             plan.refused.append(_refuse(path, "", repaired, hint))
             continue
+
         refused = repaired.refused
         if repaired.data != data:
             data = repaired.data
-            left = [] if refused else [one for one in list_damage(file.judged.explain(data)) if key_of(one) in wanted]
-            refused += tuple((one.where, f"{shorten(one.name, 80)} is as it was") for one in left)
             merges.append(event.commit)
-        plan.refused.extend(_refuse(path, where, why, hint) for where, why in refused[:_MOST_REFUSED])
+            refused = refused or _list_remaining(audited, data, wanted)
+        plan.refused.extend(_refuse(path, *refusal, hint) for refusal in refused[:_MOST_REFUSED])
+
     errors = [] if data == before else find_new_errors(path, data, [before], now)
     if errors:
         why = f"the result would be invalid: {errors[0].message}"
@@ -125,16 +132,26 @@ def _plan_file(
         plan.files.append(FileRepair(path, before, data, tuple(merges)))
 
 
-def _repair(file: AuditedFile, data: bytes, schema: Schema, wanted: set[Key]) -> Repaired | str:
-    judged, versions = file.judged, file.judged.file
-    if versions.first is None or versions.second is None:
+def _list_remaining(audited: AuditedFile, data: bytes, wanted: set[Key]) -> tuple[Refusal, ...]:
+    remaining = [entry for entry in audited.judge.judge(data).damage if key_of(entry) in wanted]
+    return tuple((e.where, f"{shorten(e.name, 80)} is as it was") for e in remaining)
+
+
+def _repair(audited: AuditedFile, data: bytes, wanted: set[Key]) -> Repaired | str:
+    """Return the repaired file, or why it cannot be repaired."""
+    judge, result = audited.judge, audited.file.result
+    if audited.file.first is None or audited.file.second is None:
         return "one side does not have the file: decide by hand"
-    past = Past(judged.base, versions.first, versions.second, versions.result if judged.is_readable else None)
-    if not judged.is_readable and data == versions.result:
-        made = remake(past, schema)
-        return "both sides changed the same fields: decide by hand" if made is None else Repaired(made, ())
+    if not audited.is_readable and data == result:
+        made = remake(judge)
+        if made is None:
+            return "both sides changed the same fields: decide by hand"
+        return Repaired(made, ())
+
+    readable = result if audited.is_readable else None
+    is_whole = audited.how == "lines"
     try:
-        return repair(past, data, schema, lambda entry: key_of(entry) in wanted, whole=file.how == "lines")
+        return repair(judge, readable, data, lambda e: key_of(e) in wanted, whole=is_whole)
     except JsonTextError as error:
         return f"it cannot be read as JSON: {error.message}"
 

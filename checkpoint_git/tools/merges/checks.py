@@ -9,13 +9,17 @@ from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.terminal_text import join_some, plural, quote_path, shorten
 from checkpoint_git.disk.discover import relative_path
 from checkpoint_git.disk.read import read_content
+from checkpoint_git.git.merges.suspects import read_recent_merges
+from checkpoint_git.git.run import offline_env
 from checkpoint_git.protocols.check import REPOSITORY, Context, check, fact
 from checkpoint_git.protocols.registry import protocol_of
-from checkpoint_git.tools.merges.recent_audit import MOST_DAMAGED, Audit, Harm, read_audit
 from checkpoint_git.tools.merges.upstream import Upstream, read_upstream
 
 if TYPE_CHECKING:
+    from checkpoint_git.tools.merges.audited_file import AuditedFile
+    from checkpoint_git.tools.merges.findings import AuditedMerge
     from checkpoint_git.tools.merges.preview import FilePreview
+    from checkpoint_git.tools.merges.verdict import Verdict
 
 _LONGEST_SUBJECT = 60
 _LONGEST_VALUE = 40
@@ -25,10 +29,31 @@ class MergeFacts:
     def __init__(self, context: Context) -> None:
         self.context = context
 
-    @fact("the latest merges", Audit())
-    def audit(self) -> Audit:
-        context = self.context
-        return read_audit(context.place, context.now, context.env, self._read_present, self._is_asked)
+    @fact("the latest merges", ())
+    def merges(self) -> "Sequence[AuditedMerge]":
+        """HEAD's last merges with the damage that HEAD and the work tree still show."""
+        top, env = self.context.place.top, offline_env(self.context.env)
+        recent = read_recent_merges(top, self.context.now, env)
+        if not recent:
+            return ()
+        # It judges documents, which few runs need.
+        from checkpoint_git.tools.merges.audit_range import audit_recent
+
+        merges = audit_recent(top, recent, env)
+        return [merge._replace(files=list(self._keep_present(merge))) for merge in merges]
+
+    def _keep_present(self, merge: "AuditedMerge") -> "Iterator[AuditedFile]":
+        from checkpoint_git.tools.merges.audited_file import find_lasting
+
+        for audited in merge.files:
+            if not self._is_asked(audited.file.path):
+                continue
+            data = self._read_present(audited.file.path)
+            if data is not None:
+                parents = merge.event.name_parents(audited.file)
+                audited.hits = find_lasting(audited, data, parents, lambda: ())
+            if audited.hits:
+                yield audited
 
     @fact("the upstream", None)
     def upstream(self) -> Upstream | None:
@@ -37,7 +62,7 @@ class MergeFacts:
 
     def _read_present(self, path: str) -> bytes | None:
         top = self.context.place.top
-        data = read_content(os.path.join(top, path), top) if self._is_asked(path) else None
+        data = read_content(os.path.join(top, path), top)
         return data if isinstance(data, bytes) else None
 
     def _is_asked(self, path: str) -> bool:
@@ -57,34 +82,53 @@ def find_lost_entries(facts: MergeFacts) -> Iterator[Finding]:
 
     See [recent merges](#recent-merges).
     """
-    return _find_damages(facts, "merge/lost-entry", "lost", "lost")
+    return _find_damage(facts, "merge/lost-entry", "lost")
 
 
 @check("merge/duplicated", "warning", remedy="remove one of the two")
 def find_duplicated_entries(facts: MergeFacts) -> Iterator[Finding]:
     """A row or key that a recent merge duplicated."""
-    return _find_damages(facts, "merge/duplicated", "duplicated", "duplicated")
+    return _find_damage(facts, "merge/duplicated", "duplicated")
 
 
-@check("merge/mixed-up", "warning", remedy="fix it by hand: `checkpoint audit explain COMMIT`")
+@check("merge/mixed-up", "warning", remedy="fix it by hand: `checkpoint audit --all COMMIT`")
 def find_mixed_up_records(facts: MergeFacts) -> Iterator[Finding]:
     """A record or file that a recent merge mixed up from two."""
-    return _find_damages(facts, "merge/mixed-up", "mixed-up", "mixed up")
+    return _find_damage(facts, "merge/mixed-up", "mixed-up")
 
 
-def _find_damages(facts: MergeFacts, code: str, harm: Harm, verb: str) -> Iterator[Finding]:
-    for damage in (damage for damage in facts.audit.damages if damage.harm == harm):
-        commit, count = damage.commit[:12], len(damage.entries)
-        first, second = (parent[:8] for parent in damage.parents)
-        merge = f'merge {commit} of {first} and {second} ("{shorten(damage.subject, _LONGEST_SUBJECT)}")'
-        entries = join_some([said for _, said in damage.entries], 3, "; ")
-        message = f"{merge} {verb} {'an entry' if count == 1 else f'{count} entries'}: {entries}"
-        hint = f"to see all that it did: checkpoint audit explain {commit} -- {shlex.quote(damage.path)}"
-        if damage.keeper:
-            hint = f"it is still in git show {shlex.quote(f'{damage.keeper[:12]}:{damage.path}')}"
-        if harm != "mixed-up":
-            hint += f"; to put it back in a commit: checkpoint audit {damage.parents[0][:12]}..{commit} --fix"
-        yield Finding(code, "warning", message, damage.path, damage.entries[0][0], hint=hint)
+def _find_damage(facts: MergeFacts, code: str, verdict: "Verdict") -> Iterator[Finding]:
+    for merge in facts.merges:
+        for audited in merge.files:
+            finding = _make_damage(merge, audited, code, verdict)
+            if finding:
+                yield finding
+
+
+def _make_damage(merge: "AuditedMerge", audited: "AuditedFile", code: str, verdict: "Verdict") -> Finding | None:
+    """Make one finding of all that a merge did to a file in one way."""
+    hits = [hit for hit in audited.hits if hit.entry and hit.entry.verdict == verdict]
+    if not hits:
+        return None
+    event, path = merge.event, audited.file.path
+    commit, word = event.commit[:12], shlex.quote(path)
+    first, second = (event.parents[number - 1] for number in audited.file.parents)
+
+    title = f"merge {commit} of {first[:8]} and {second[:8]}"
+    subject = shorten(event.subject, _LONGEST_SUBJECT)
+    did = verdict.replace("-", " ")
+    what = "an entry" if len(hits) == 1 else f"{len(hits)} entries"
+    entries = join_some([hit.said for hit in hits], 3, "; ")
+    message = f'{title} ("{subject}") {did} {what}: {entries}'
+
+    hint = f"to see all that it did: checkpoint audit --all {commit} -- {word}"
+    if verdict == "lost":
+        keeper = second if hits[0].side == "second" else first
+        hint = f"it is still in git show {shlex.quote(f'{keeper[:12]}:{path}')}"
+    if verdict != "mixed-up":
+        repair = f"checkpoint audit {first[:12]}..{commit} --fix"
+        hint = f"{hint}; to put it back in a commit: {repair}"
+    return Finding(code, "warning", message, path, hits[0].where, hint=hint)
 
 
 @check("merge/not-audited", "note", remedy="`git fetch --unshallow`")
@@ -93,14 +137,13 @@ def find_unaudited_merges(facts: MergeFacts) -> Iterator[Finding]:
 
     A shallow or partial clone lacks their objects.
     """
-    audit = facts.audit
-    if audit.cut:
-        message = f"{plural(audit.cut, 'recent merge')} could not be audited: not all that was merged is in this clone"
-        hint = "fetch the rest: git fetch --unshallow; in a partial clone: GIT_NO_LAZY_FETCH=0 checkpoint audit"
+    count = sum(bool(merge.reason) for merge in facts.merges)
+    if count:
+        lacking = "not all that was merged is in this clone"
+        message = f"{plural(count, 'recent merge')} could not be audited: {lacking}"
+        partial = "in a partial clone: GIT_NO_LAZY_FETCH=0 checkpoint audit"
+        hint = f"fetch the rest: git fetch --unshallow; {partial}"
         yield Finding("merge/not-audited", "note", message, REPOSITORY, hint=hint)
-    if audit.waiting:
-        message = f"{plural(audit.waiting, 'older merge')} not audited: a run stops after {MOST_DAMAGED} damaged ones"
-        yield Finding("merge/not-audited", "note", message, REPOSITORY, hint="all of them: checkpoint audit")
 
 
 def _list_previews(facts: MergeFacts) -> "list[tuple[Upstream, FilePreview]]":

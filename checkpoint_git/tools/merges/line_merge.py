@@ -1,245 +1,178 @@
-"""Line-based merges that a server made or would make: each file compared with what the rules make of it."""
+"""Merges made line by line, as servers make them: foreseen, or made again to see what was by hand."""
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Any
+from collections.abc import Iterable, Iterator, Sequence
 
 from checkpoint_git.core.errors import CheckpointError
-from checkpoint_git.core.jsonplace import locate_all
-from checkpoint_git.core.jsontext import JsonTextError, decode, scan_tokens, split_pointer
 from checkpoint_git.core.terminal_text import join_some
 from checkpoint_git.git.merges.conflicts import read_line_merges
-from checkpoint_git.git.merges.merges import Commit, Versions, read_files_at, read_touched, read_touched_each
+from checkpoint_git.git.merges.merges import (
+    Commit,
+    Touched,
+    Versions,
+    read_files_at,
+    read_touched,
+    read_touched_each,
+)
 from checkpoint_git.git.merges.suspects import read_later_versions
 from checkpoint_git.git.merges.trees import Plain, find_stopped, is_dropped, merge_by_lines
-from checkpoint_git.merge.explanation import THE_FILE, Entry
-from checkpoint_git.merge.file import merge_bases, merge_file
+from checkpoint_git.git.run import Env
 from checkpoint_git.protocols.registry import is_merged
-from checkpoint_git.tools.merges.findings import AuditedFile, AuditedMerge, Event, Hit, How, Kind
-from checkpoint_git.tools.merges.judged import JudgedFile, Parents, Schemas, key_of, list_damage, place_of, say_entry
-
-_SIDES = ("the base branch", "the head branch")  # of a merge that is foreseen, and of a squash
-_KINDS: dict[str, Kind] = {"lost": "lost", "duplicated": "duplicated", "mixed-up": "mixed-up"}
-_KINDS_OF_TEXT: dict[str, Kind] = {"duplicated": "duplicate-key", "mixed-up": "not-json"}  # where it is not JSON
+from checkpoint_git.tools.merges.audited_file import (
+    AuditedFile,
+    Hit,
+    How,
+    Schemas,
+    find_hits,
+    find_lasting,
+    key_of,
+    place_lines,
+)
+from checkpoint_git.tools.merges.findings import AuditedMerge, Event
 
 
 def predict_line_merge(plain: Plain, first: str, second: str, names: tuple[str, str], schemas: Schemas) -> AuditedMerge:
+    """Return what a server's merge of two commits would do to their checkpoints."""
     made = merge_by_lines(plain, first, second)
-    touched = read_touched(plain.cwd, Commit(made.tree, made.tree, (first, second), ""), plain.env)
+    commit = Commit(made.tree, made.tree, (first, second), "")
+    touched = read_touched(plain.cwd, commit, plain.env)
     event = Event("", names)
     stopped = find_stopped(made)
+
     files = []
     for file in touched.files:
-        judged = schemas.judge(file)
+        audited = schemas.audit(file)
+        audited.how = "foreseen"
         kinds = stopped.pop(file.path, None) or stopped.pop(file.old_path, None)
-        parents = find_parents(file, event)
-        hits = [_find_stop(judged, kinds)] if kinds is not None else find_hits(judged, "foreseen", parents)
-        files.append(AuditedFile(judged, "foreseen", hits))
+        if kinds is None:
+            audited.hits = find_hits(audited, event.name_parents(file))
+        else:
+            audited.hits = [_make_stop(audited, kinds)]
+        files.append(audited)
     if stopped:
-        nothing = JudgedFile(Versions("", "", (), None, None, None, (1, 2)), {})
-        hits = [Hit("conflict", path, "", "", _say_kinds(kinds)) for path, kinds in stopped.items()]
-        files.append(AuditedFile(nothing, "foreseen", hits))
-    others = sum(not is_merged(one.path) for one in made.unsettled)
-    return AuditedMerge(event, files, touched.whole, tuple(touched.crowded), others, bases=touched.bases)
+        files.append(_list_stops(stopped))
+
+    others = sum(not is_merged(file.path) for file in made.unsettled)
+    crowded = tuple(touched.crowded)
+    return AuditedMerge(event, files, touched.whole, crowded, others, bases=touched.bases)
 
 
-def _find_stop(judged: JudgedFile, kinds: Sequence[str]) -> Hit:
-    file = judged.file
-    ours = None if None in (file.first, file.second) else judged.explain(file.first).ours
-    where = ""
-    if ours is None:
-        said = _say_kinds(kinds)
-    elif ours.clean:
+def _list_stops(stopped: dict[str, tuple[str, ...]]) -> AuditedFile:
+    # files of which git has no three versions
+    audited = AuditedFile(Versions("", "", (), None, None, None, (1, 2)), {})
+    audited.how = "foreseen"
+    audited.hits = [Hit("conflict", path, "", "", _describe_stop(kinds)) for path, kinds in stopped.items()]
+    return audited
+
+
+def _make_stop(audited: AuditedFile, kinds: Sequence[str]) -> Hit:
+    path, merged = audited.file.path, audited.judge.merged
+    if merged is None:
+        return Hit("conflict", path, "", "", _describe_stop(kinds))
+    if not merged.conflicts:
         said = "the merge rules make one document of both sides"
-    else:
-        where = ours.conflicts[0]
-        places = join_some([place or "/" for place in ours.conflicts], 3)
-        said = f"by the merge rules only {places} would be left to decide"
-    return Hit("conflict", file.path, where, "", said)
+        return Hit("conflict", path, "", "", said)
+    places = [conflict.where for conflict in merged.conflicts]
+    shown = join_some([place or "/" for place in places], 3)
+    said = f"by the merge rules only {shown} would be left to decide"
+    return Hit("conflict", path, places[0], "", said)
 
 
-def _say_kinds(kinds: Sequence[str]) -> str:
+def _describe_stop(kinds: Sequence[str]) -> str:
     return f"decide by hand ({', '.join(kinds)})" if any(kinds) else "decide by hand"
 
 
-def find_event(commit: Commit, squash: bool = False, names: Mapping[str, str] | None = None) -> Event:
-    first, second = ((names or {}).get(parent, parent[:8]) for parent in (*commit.parents, *commit.parents)[:2])
-    more = len(commit.parents) - 2
-    both = (first, f"{second} and {more} more" if more > 0 else second)
-    return Event(commit.id, both, commit.subject, squash, commit.parents)
+Events = Sequence[tuple[Commit, Event]]
 
 
-def find_parents(file: Versions, event: Event) -> Parents:
-    return Parents(*file.parents, names=_SIDES if event.squash or not event.commit else ("", ""))
+def audit_merges(
+    cwd: str, events: Events, schemas: Schemas, env: Env, plain: Plain | None = None
+) -> Iterator[AuditedMerge]:
+    """Yield what merges did to the checkpoints that they touched, in a few git processes for all.
 
-
-# How a file was made is found by merging it by lines again. Where nobody had a say in it, whatever differs from the
-# rules is reported; where the user resolved it, only what no rule allows, and what picking sides cannot explain is
-# marked as meant.
-def audit_merges(plain: Plain, events: Sequence[tuple[Commit, Event]], schemas: Schemas) -> Iterator[AuditedMerge]:
-    """Each commit's parents are the sides, also of a squash that names only one."""
-    found = read_touched_each(plain.cwd, [commit for commit, _ in events], plain.env)
+    Each commit's parents are the sides, also of a squash that names only one.
+    plain: where each merge is made again line by line, which says how its result was made. Where
+    nobody had a say in it, whatever differs from the rules is a hit; where somebody resolved it,
+    only what no rule allows. None: nobody asks, and only damage is a hit.
+    """
+    found = read_touched_each(cwd, [commit for commit, _ in events], env)
     for (commit, event), touched in zip(events, found, strict=True):
         if isinstance(touched, str):
             yield AuditedMerge(event, [], reason=touched)
             continue
-        judged = [schemas.judge(file) for file in touched.files if not _is_our_merge(file, schemas)]
+        files = [file for file in map(schemas.audit, touched.files) if file.is_suspect]
         if event.squash:  # what the branch did not touch, the commit changed on its own account
-            judged = [one for one in judged if one.file.second != one.base]
-        judged = [one for one in judged if one.damaged or one.found.ours is None or not one.found.ours.same]
-        files = []
-        for one, how in zip(judged, _find_ways(plain, commit, [one.file for one in judged]), strict=True):
-            hits = find_hits(one, how, find_parents(one.file, event))
-            files.append(AuditedFile(one, how, _mark_meant(plain.cwd, one, hits) if how == "hand" else hits))
-        yield AuditedMerge(event, files, touched.whole, tuple(touched.crowded), bases=touched.bases)
+            files = [file for file in files if file.file.second != file.base]
+        if plain is not None:
+            _find_ways(plain, commit, files)
+        for file in files:
+            file.hits = find_hits(file, event.name_parents(file.file))
+            if plain is not None and file.how == "hand":
+                file.hits = _mark_meant(cwd, file)
+        yield gather(event, touched, files)
 
 
-def _is_our_merge(file: Versions, schemas: Schemas) -> bool:
-    # Byte for byte: then there is nothing to explain, which costs twice as much
-    if file.first is None or file.second is None or file.result is None:
-        return False
-    schema, narrative = schemas.load(file.path), schemas.choices.narrative
-    try:
-        merged = merge_file(merge_bases(file.bases, schema), file.first, file.second, schema, narrative=narrative)
-    except JsonTextError:
-        return False
-    return not merged.conflicts and merged.data == file.result
+def gather(event: Event, touched: Touched, files: list[AuditedFile]) -> AuditedMerge:
+    crowded = tuple(touched.crowded)
+    return AuditedMerge(event, files, touched.whole, crowded, bases=touched.bases)
 
 
-def _find_ways(plain: Plain, commit: Commit, files: Sequence[Versions]) -> list[How]:
-    """Unknown where git cannot make the merge again, or it has more than two parents."""
-    try:
-        made = merge_by_lines(plain, *commit.parents) if files and len(commit.parents) == 2 else None
-    except CheckpointError:
-        made = None
+def _find_ways(plain: Plain, commit: Commit, files: Iterable[AuditedFile]) -> None:
+    """Find how each result was made; that is unknown where git cannot make the merge again."""
+    made = None
+    if len(commit.parents) == 2 and files:
+        try:
+            made = merge_by_lines(plain, *commit.parents)
+        except CheckpointError:
+            made = None
     if made is None:
-        return ["unknown"] * len(files)
+        for audited in files:
+            audited.how = "unknown"
+        return
+
     stopped = find_stopped(made)
-    decided: How = "hand"
-    if any(file.path in stopped for file in files) and is_dropped(plain.cwd, commit, plain.env):
-        decided = "dropped"
-    results = read_files_at(plain.cwd, [one.path for one in files if one.path not in stopped], plain.env, made.tree)
-    return [
-        decided if file.path in stopped else "lines" if results[file.path] == file.result else "changed"
-        for file in files
-    ]
+    paths = [audited.file.path for audited in files]
+    resolved: How = "hand"
+    if any(path in stopped for path in paths) and is_dropped(plain.cwd, commit, plain.env):
+        resolved = "dropped"
+    clean = [path for path in paths if path not in stopped]
+    results = read_files_at(plain.cwd, clean, plain.env, made.tree)
+    for audited in files:
+        path = audited.file.path
+        if path in stopped:
+            audited.how = resolved
+        else:
+            audited.how = "lines" if results[path] == audited.file.result else "changed"
 
 
-def _mark_meant(cwd: str, judged: JudgedFile, hits: Sequence[Hit]) -> Sequence[Hit]:
-    """Losses that no picking of sides brings about, by hunks or of the whole file: a user wrote the file so."""
-    file = judged.file
-    if not any(hit.kind == "lost" for hit in hits) or file.result in (file.first, file.second):
+def _mark_meant(cwd: str, audited: AuditedFile) -> Sequence[Hit]:
+    """Mark losses that no picking of sides brings about: somebody wrote the file so."""
+    file, hits = audited.file, audited.hits
+    if file.result in (file.first, file.second) or not any(hit.kind == "lost" for hit in hits):
         return hits
-    both = read_line_merges(cwd, judged.base or b"", file.first or b"", file.second or b"")
-    explained = [judged.explain(data) for data in both or ()]
-    if both is None or any(found.unreadable for found in explained):
+    picked = read_line_merges(cwd, audited.base or b"", file.first or b"", file.second or b"")
+    found = [audited.judge.judge(data) for data in picked or ()]
+    if picked is None or any(judged.unreadable for judged in found):
         return hits
-    picked = {key_of(entry) for found in explained for entry in list_damage(found)}
+    keys = {key_of(entry) for judged in found for entry in judged.damage}
     return [
-        hit._replace(meant=True) if hit.entry and hit.kind == "lost" and key_of(hit.entry) not in picked else hit
+        hit._replace(meant=True) if hit.entry and hit.kind == "lost" and key_of(hit.entry) not in keys else hit
         for hit in hits
     ]
 
 
-def find_hits(judged: JudgedFile, how: How, parents: Parents) -> Sequence[Hit]:
-    unreadable = {version for version, _ in judged.found.unreadable}
-    if unreadable & {"base", "first", "second"}:
-        return []
-    hits = [_make_hit(judged, entry, parents, how in ("changed", "dropped")) for entry in judged.damaged]
-    if how in ("lines", "foreseen") and not unreadable:
-        hits += [*_find_strange(judged, parents, hits), *_find_followed(judged, parents)]
-    return _place_lines(judged.file.second if how == "foreseen" else judged.file.result, hits)
+def keep_lasting(cwd: str, merge: AuditedMerge, head: str, env: Env) -> AuditedMerge:
+    """Leave out what was brought back before `head`, a full id."""
+    paths = [audited.file.path for audited in merge.files]
+    contents = read_files_at(cwd, paths, env, head)
+    for audited in merge.files:
+        path = audited.file.path
+        later = contents[path]
 
+        def read_between(path: str = path) -> Sequence[bytes]:
+            return read_later_versions(cwd, merge.event.commit, path, env, head)
 
-def _make_hit(judged: JudgedFile, entry: Entry, parents: Parents, is_meant: bool) -> Hit:
-    path = judged.file.path
-    if entry.name == THE_FILE and not judged.is_readable:
-        return Hit(_KINDS_OF_TEXT[entry.verdict], path, "", "", entry.note, entry=entry)
-    is_meant = is_meant and entry.verdict != "duplicated"
-    said = say_entry(entry, parents)
-    return Hit(_KINDS[entry.verdict], path, place_of(entry), entry.name, said, entry.side, is_meant, entry=entry)
-
-
-def _find_strange(judged: JudgedFile, parents: Parents, known: Sequence[Hit]) -> Iterator[Hit]:
-    ours = judged.found.ours
-    if ours is None or ours.same:
-        return
-    for where in ours.differences if ours.clean else ours.conflicts:
-        if any(_is_related(hit.where, where) for hit in known):
-            continue
-        near = [entry for entry in judged.found.entries if _is_related(entry.where, where)]
-        notable = [entry for entry in near if entry.verdict not in ("first", "second", "combined")] or near
-        said = "; ".join(say_entry(entry, parents) for entry in notable[:3]) or f"at {where or '/'}"
-        name = where.lstrip("/").replace("/", ".")
-        yield Hit("differs" if ours.clean else "undecided", judged.file.path, where, name, said)
-
-
-def _find_followed(judged: JudgedFile, parents: Parents) -> Iterator[Hit]:
-    """A checkpoint that one side moved to where none is, as an archive is, and the other changed. Lines follow the
-    rename: what the other side wrote is in the archive, and the checkpoint is gone.
-    """
-    file = judged.file
-    if file.result is not None or (file.first is None) == (file.second is None):
-        return
-    if judged.base not in (None, file.first, file.second):
-        removed, changed = ("first", "second") if file.first is None else ("second", "first")
-        who = f"{parents.name(removed)} archived or moved the file, {parents.name(changed)} changed it"
-        yield Hit("undecided", file.path, "", "", f"{who}, and that change is in no checkpoint any more")
-
-
-def _is_related(left: str, right: str) -> bool:
-    return f"{left}/".startswith(f"{right}/") or f"{right}/".startswith(f"{left}/")
-
-
-def _place_lines(data: bytes | None, hits: Sequence[Hit]) -> Sequence[Hit]:
-    if data is None or not hits:
-        return hits
-    try:
-        text = decode(data)
-        scan_tokens(text)
-    except JsonTextError as error:
-        return [hit._replace(line=error.line) for hit in hits]
-    places = locate_all(text, [hit.where for hit in hits])
-    return [hit._replace(line=line) for hit, (line, _) in zip(hits, places, strict=True)]
-
-
-def keep_remaining(plain: Plain, audited: AuditedMerge, head: str) -> AuditedMerge:
-    """Leaves out what was brought back before `head`, a full id."""
-    contents = read_files_at(plain.cwd, [file.judged.file.path for file in audited.files], plain.env, head)
-    files = []
-    for file in audited.files:
-        data = contents[file.judged.file.path]
-        hits = _list_remaining(plain, audited.event, file, data, head) if file.hits else []
-        if hits:
-            files.append(file._replace(hits=_place_lines(data, hits)))
-    return audited._replace(files=files)
-
-
-def _list_remaining(plain: Plain, event: Event, file: AuditedFile, data: bytes | None, head: str) -> Sequence[Hit]:
-    judged, merge = file.judged, event.commit
-    if judged.file.result is None and data is None:
-        return [] if read_later_versions(plain.cwd, merge, judged.file.path, plain.env, head) else file.hits
-    left = judged.read_left(data, merge, plain.cwd, plain.env, head)
-    if judged.is_readable:
-        keys = {key_of(entry) for entry in left or ()}
-        kept = [hit for hit in file.hits if hit.entry and key_of(hit.entry) in keys]
-        return kept + [hit for hit in file.hits if not hit.entry and _is_still(judged.file.result, data, hit.where)]
-    if left == judged.damaged:
-        return file.hits
-    return [_make_hit(judged, entry, find_parents(judged.file, event), False) for entry in left or ()]
-
-
-def _is_still(result: bytes | None, data: bytes | None, where: str) -> bool:
-    if data is None or result is None:
-        return False
-    before = _find_value(result, where)
-    return data == result or (before is not None and before == _find_value(data, where))
-
-
-def _find_value(data: bytes, where: str) -> tuple[Any] | None:
-    try:
-        value = scan_tokens(decode(data))
-        for key in split_pointer(where):
-            value = value[int(key)] if isinstance(value, list) else value[key]
-    except (JsonTextError, LookupError, TypeError, ValueError):
-        return None
-    return (value,)
+        if audited.hits:
+            parents = merge.event.name_parents(audited.file)
+            audited.hits = find_lasting(audited, later, parents, read_between)
+            audited.hits = place_lines(later, audited.hits)
+    return merge._replace(files=[audited for audited in merge.files if audited.hits])

@@ -114,7 +114,7 @@ def _make_message(request: Request, count: int) -> str:
     return (
         f"Merge {base} into {head}\n\n"
         f"Both sides changed {plural(count, 'checkpoint')}; merged field by field, not as text.\n\n"
-        f"Made by checkpoint-git {__version__}: checkpoint ci premerge\n"
+        f"Made by checkpoint-git {__version__}: checkpoint ci merge\n"
     )
 
 

@@ -10,7 +10,7 @@ from checkpoint_git.git.merges.merges import Versions
 from checkpoint_git.merge.conflicts import Clash, list_clashes
 from checkpoint_git.merge.file import merge_bases, merge_file
 from checkpoint_git.protocols.write import find_new_errors
-from checkpoint_git.tools.merges.judged import Schemas
+from checkpoint_git.tools.merges.audited_file import Schemas
 
 _NAMES = {"base": "the common base", "ours": "this branch's version", "theirs": "theirs"}
 

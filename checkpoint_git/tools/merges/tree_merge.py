@@ -21,7 +21,7 @@ from checkpoint_git.merge.conflicts import Clash, list_clashes
 from checkpoint_git.merge.file import merge_file
 from checkpoint_git.protocols.contract import load_document, open_room
 from checkpoint_git.protocols.registry import attribute_patterns, is_merged, protocol_of
-from checkpoint_git.tools.merges.judged import Schemas
+from checkpoint_git.tools.merges.audited_file import Schemas
 
 Kind = Literal["checkpoint", "text", "too-large", "record", "file", "binary", "removed", "renamed", "mode", "type"]
 

@@ -91,7 +91,7 @@ def test_branches_are_offered_where_a_commit_may_stand(repo: GitRepo) -> None:
     repo.commit("first")
     repo.git("branch", "topic")
     assert values(complete(["validate", "--rev", "to"], str(repo.path))) == ["topic"]
-    assert values(complete(["explain-merge", "--range", "topic..t"], str(repo.path))) == ["topic..topic"]
+    assert values(complete(["audit", "topic..t"], str(repo.path))) == ["topic..topic"]
 
 
 @pytest.mark.parametrize(

@@ -1,14 +1,20 @@
 """What the doctor says about past merges and the next pull, as values."""
 
+import json
+from typing import Any
+
 import pytest
 
 from checkpoint_git.core.finding import Finding
+from checkpoint_git.git.merges.merges import Ancestor, Versions
 from checkpoint_git.merge.conflicts import Clash
 from checkpoint_git.protocols.check import run_checks
+from checkpoint_git.protocols.merge_schema import load_merge_schema
 from checkpoint_git.tools.doctor.catalog import choose_checks
+from checkpoint_git.tools.merges.audited_file import AuditedFile, find_hits
 from checkpoint_git.tools.merges.checks import MergeFacts
+from checkpoint_git.tools.merges.findings import AuditedMerge, Event
 from checkpoint_git.tools.merges.preview import FilePreview
-from checkpoint_git.tools.merges.recent_audit import Audit, Damage, Harm
 from checkpoint_git.tools.merges.upstream import Upstream
 from tests.support.contexts import give, make_context
 
@@ -19,65 +25,80 @@ OTHER = ".checkpoints/audit.checkpoint.json"
 # past merges
 
 FIRST, SECOND = "1" * 40, "2" * 40
-LOST = Damage("c" * 40, (FIRST, SECOND), "Merge main", PATH, "lost", (("/blockers", "blockers[b]: gone"),), SECOND)
 
 
-def audited(audit: Audit) -> list[Finding]:
-    context = give(make_context(), MergeFacts, audit=audit)
-    return run_checks(
-        choose_checks(["merge/lost-entry", "merge/duplicated", "merge/mixed-up", "merge/not-audited"]), context
-    )
+def merged(result: dict[str, Any], path: str = PATH, subject: str = "Merge main") -> AuditedMerge:
+    """A merge to which each side added a blocker; its result is given."""
+    base, first, second = (text_of({"status": "in_progress", "blockers": blockers}) for blockers in ([], [ONE], [TWO]))
+    file = Versions(path, "", (Ancestor(base, ()),), first, second, text_of(result), (1, 2))
+    audited = AuditedFile(file, load_merge_schema(PATH))
+    event = Event("c" * 40, ("11111111", "22222222"), subject, parents=(FIRST, SECOND))
+    audited.hits = find_hits(audited, event.name_parents(file))
+    return AuditedMerge(event, [audited])
 
 
-def damaged(*damages: Damage) -> list[Finding]:
-    return audited(Audit(1, damages=damages))
+def text_of(value: dict[str, Any]) -> bytes:
+    return json.dumps(value, indent=2).encode()
+
+
+ONE = {"id": "one", "description": "the first of the blockers", "needs": "code_fix"}
+TWO = {"id": "two", "description": "another blocker of the second", "needs": "user_decision"}
+LOST: dict[str, Any] = {"status": "in_progress", "blockers": [ONE]}
+CODES = ["merge/lost-entry", "merge/duplicated", "merge/mixed-up", "merge/not-audited"]
+
+
+def audited(*merges: AuditedMerge) -> list[Finding]:
+    return run_checks(choose_checks(CODES), give(make_context(), MergeFacts, merges=merges))
 
 
 def test_without_damage_there_is_nothing_to_say() -> None:
-    assert audited(Audit()) == []
+    assert audited() == audited(merged({"status": "in_progress", "blockers": [ONE, TWO]})) == []
 
 
 @pytest.mark.parametrize(
-    ("harm", "code"), [("lost", "merge/lost-entry"), ("duplicated", "merge/duplicated"), ("mixed-up", "merge/mixed-up")]
+    ("result", "code"),
+    [
+        (LOST, "merge/lost-entry"),
+        ({"blockers": [ONE, TWO, TWO], "status": "in_progress"}, "merge/duplicated"),
+        ({"blockers": [ONE, {**TWO, "description": ONE["description"]}], "status": "in_progress"}, "merge/mixed-up"),
+    ],
 )
-def test_every_kind_of_harm_has_its_code(harm: Harm, code: str) -> None:
-    (found,) = damaged(LOST._replace(harm=harm))
-    assert (found.code, found.level, found.path, found.where) == (code, "warning", PATH, "/blockers")
+def test_every_kind_of_damage_has_its_code(result: dict[str, Any], code: str) -> None:
+    (found,) = audited(merged(result))
+    assert (found.code, found.level, found.path) == (code, "warning", PATH)
+    assert found.where.startswith("/blockers")
 
 
 def test_a_loss_names_the_merge_its_parents_the_entry_and_who_has_it() -> None:
-    (found,) = damaged(LOST)
-    assert found.message == (
-        'merge cccccccccccc of 11111111 and 22222222 ("Merge main") lost an entry: blockers[b]: gone'
-    )
+    (found,) = audited(merged(LOST))
+    said = "blockers[two]: "
+    assert found.message.startswith(f'merge cccccccccccc of 11111111 and 22222222 ("Merge main") lost an entry: {said}')
+    assert found.where == "/blockers"
     assert found.hint.startswith(f"it is still in git show {'2' * 12}:{PATH}; ")
     assert found.hint.endswith(f": checkpoint audit {'1' * 12}..{'c' * 12} --fix")
-    (found,) = damaged(LOST._replace(harm="mixed-up", keeper=""))
-    assert found.hint == f"to see all that it did: checkpoint audit explain {'c' * 12} -- {PATH}"
+    (found,) = audited(merged({"status": "in_progress", "blockers": [ONE, {**TWO, "description": ONE["description"]}]}))
+    assert found.hint == f"to see all that it did: checkpoint audit --all {'c' * 12} -- {PATH}"
 
 
 def test_many_losses_in_one_file_are_one_finding() -> None:
-    (found,) = damaged(LOST._replace(entries=tuple((f"/{number}", f"entry {number}") for number in range(5))))
-    assert " lost 5 entries: entry 0; entry 1; entry 2; and 2 more" in found.message
-    assert found.where == "/0"
+    merge = merged(LOST)
+    merge.files[0].hits = list(merge.files[0].hits) * 5
+    (found,) = audited(merge)
+    assert " lost 5 entries: blockers[two]: " in found.message
+    assert found.message.endswith("; and 2 more")
 
 
 def test_a_strangers_path_is_one_word_of_the_command() -> None:
-    (found,) = damaged(LOST._replace(path=".checkpoints/$(touch x).checkpoint.json", subject="s" * 500))
+    (found,) = audited(merged(LOST, ".checkpoints/$(touch x).checkpoint.json", "s" * 500))
     assert f"git show '{'2' * 12}:.checkpoints/$(touch x).checkpoint.json'" in found.hint
-    assert len(found.message) < 200
+    assert len(found.message) < 300
 
 
 def test_a_shallow_clone_says_how_many_merges_it_cannot_judge() -> None:
-    (found,) = audited(Audit(3, cut=2))
+    unknown = AuditedMerge(Event("c" * 40, ("a", "b")), [], reason="it is not here")
+    (found,) = audited(unknown, unknown)
     assert (found.code, found.level) == ("merge/not-audited", "note")
     assert found.message.startswith("2 recent merges could not be audited")
-
-
-def test_merges_that_one_run_does_not_reach_are_counted_with_the_command_that_does() -> None:
-    (found,) = audited(Audit(50, waiting=30))
-    assert (found.code, found.level, found.hint) == ("merge/not-audited", "note", "all of them: checkpoint audit")
-    assert found.message.startswith("30 older merges not audited")
 
 
 # the next pull

@@ -41,7 +41,7 @@ class Forge(NamedTuple):
         named = [] if "--head" in words else ["--head", "origin/topic"]
         based = [] if "--base" in words else ["--base", "origin/main"]
         where = cwd or self.clone.path
-        return run_verb(ci, "premerge", *based, *named, *words, cwd=where, env={**os.environ, **(env or {})})
+        return run_verb(ci, "merge", *based, *named, *words, cwd=where, env={**os.environ, **(env or {})})
 
     def hook(self, name: str, script: str) -> None:
         """A hook of the forge."""
@@ -158,11 +158,11 @@ def test_a_branch_alone_means_what_the_remote_has_it_at(forge: Forge) -> None:
     """A job may have checked out anything: here a trial merge of the pull request, in which nothing is left to do."""
     new = forge.add("topic", "topic", decided("head's", "more"))
     forge.clone.git("checkout", "-q", "--detach", "origin/main")
-    ran = run_verb(ci, "premerge", "--base=origin/main", "--branch=topic", "--push", cwd=forge.clone.path,
+    ran = run_verb(ci, "merge", "--base=origin/main", "--branch=topic", "--push", cwd=forge.clone.path,
                    env={**os.environ})  # fmt: skip
     assert (ran.outcome.data["pushed"], ran.outcome.data["head"]["commit"]) == (True, new)
     with pytest.raises(CheckpointError, match="has no branch none to fetch"):
-        run_verb(ci, "premerge", "--base=origin/main", "--branch=none", cwd=forge.clone.path, env={**os.environ})
+        run_verb(ci, "merge", "--base=origin/main", "--branch=none", cwd=forge.clone.path, env={**os.environ})
 
 
 @pytest.mark.parametrize("remote", [".", "./"])
@@ -226,9 +226,7 @@ def test_a_remote_that_is_none_is_refused(forge: Forge, remote: str) -> None:
 @pytest.mark.parametrize("rev", ["--output=x", "-1", "no-such", "origin/topic:x", "a..b", "\x1b[31m", ""])
 def test_a_revision_that_is_none_is_refused(forge: Forge, rev: str) -> None:
     with pytest.raises(CheckpointError) as caught:
-        run_verb(
-            ci, "premerge", "--base=origin/main", f"--head={rev or '..'}", cwd=forge.clone.path, env={**os.environ}
-        )
+        run_verb(ci, "merge", "--base=origin/main", f"--head={rev or '..'}", cwd=forge.clone.path, env={**os.environ})
     assert caught.value.message.isprintable()
     assert caught.value.hint
 
@@ -285,7 +283,7 @@ def test_a_branch_that_is_gone_is_not_made_again(forge: Forge) -> None:
 
 def test_a_refusal_is_told_in_the_servers_words_escaped(forge: Forge) -> None:
     forge.hook("pre-receive", "printf 'protected branch: \\033[31mask the owner\\n' >&2; exit 1")
-    done = run_checkpoint("ci", "premerge", "--base=origin/main", "--head=origin/topic", "--push", cwd=forge.clone.path)
+    done = run_checkpoint("ci", "merge", "--base=origin/main", "--head=origin/topic", "--push", cwd=forge.clone.path)
     assert done.returncode == 2
     said = "[remote rejected] (pre-receive hook declined) / protected branch: \\x1b[31mask the owner"
     assert f"refused the push to topic: {said}" in done.stderr
@@ -392,7 +390,7 @@ def test_a_clone_without_blobs_fetches_what_it_needs(forge: Forge, tmp_path: Pat
 def test_the_answer_is_appended_to_the_jobs_page(forge: Forge, tmp_path: Path) -> None:
     page = tmp_path / "summary.md"
     page.write_text("before\n")
-    words = ["ci", "premerge", "--base=origin/main", "--head=origin/clash", "--format=github"]
+    words = ["ci", "merge", "--base=origin/main", "--head=origin/clash", "--format=github"]
     done = run_checkpoint(*words, cwd=forge.clone.path, env={"GITHUB_STEP_SUMMARY": str(page)})
     assert done.returncode == 1
     assert done.stdout.startswith(f"::error file={PATH},line=4,col=3,title=premerge/conflict::both sides changed")
@@ -401,7 +399,7 @@ def test_the_answer_is_appended_to_the_jobs_page(forge: Forge, tmp_path: Path) -
 
 
 def test_a_page_that_cannot_be_written_costs_no_merge(forge: Forge, tmp_path: Path) -> None:
-    words = ["ci", "premerge", "--base=origin/main", "--head=origin/topic", "--push", "--json"]
+    words = ["ci", "merge", "--base=origin/main", "--head=origin/topic", "--push", "--json"]
     done = run_checkpoint(*words, cwd=forge.clone.path, env={"GITHUB_STEP_SUMMARY": str(tmp_path / "no/such")})
     assert (done.returncode, json.loads(done.stdout)["pushed"]) == (0, True)
     assert "could not be written" in done.stderr
@@ -414,7 +412,7 @@ def test_options_of_another_verb_are_refused(forge: Forge) -> None:
 
 def test_without_a_base_nothing_is_guessed(forge: Forge) -> None:
     with pytest.raises(CheckpointError, match="target branch is unknown"):
-        run_verb(ci, "premerge", cwd=forge.clone.path, env={**os.environ})
+        run_verb(ci, "merge", cwd=forge.clone.path, env={**os.environ})
 
 
 # what is left to a person

@@ -13,7 +13,7 @@ import pytest
 from checkpoint_git.disk.discover import find_place
 from checkpoint_git.git.driver_settings import Choices
 from checkpoint_git.git.merges.merges import Ancestor, Versions
-from checkpoint_git.tools.merges.judged import Schemas
+from checkpoint_git.tools.merges.audited_file import Schemas
 from checkpoint_git.tools.merges.preview import FilePreview, preview_file
 from checkpoint_git.tools.merges.upstream import Upstream, read_upstream
 from tests.scenarios.driven import PATH, drive

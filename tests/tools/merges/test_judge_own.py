@@ -7,8 +7,8 @@ from hypothesis import given, settings
 
 from checkpoint_git.core.jsonwrite import OURS, THEIRS
 from checkpoint_git.merge.conflicts import decide
-from checkpoint_git.merge.explanation import Explanation
 from checkpoint_git.protocols.merge_schema import load_merge_schema
+from checkpoint_git.tools.merges.judge import Judged
 from tests.protocols.workflow.test_merge import (
     EXECUTION,
     PHASE,
@@ -18,15 +18,15 @@ from tests.protocols.workflow.test_merge import (
     phase_steps,
     task_steps,
 )
-from tests.support.merging import explain_texts, merge_texts
+from tests.support.merging import judge_texts, merge_texts
 from tests.support.workflows import execution, phase, task, text_of
 
 Value = dict[str, Any]
 
 
-def explained(path: str, base: Value, first: Value, second: Value, result: str | Value) -> Explanation:
+def explained(path: str, base: Value, first: Value, second: Value, result: str | Value) -> Judged:
     text = result if isinstance(result, str) else text_of(result)
-    return explain_texts(text_of(base), text_of(first), text_of(second), text, load_merge_schema(path))
+    return judge_texts(text_of(base), text_of(first), text_of(second), text, load_merge_schema(path))
 
 
 def check_own_merge(path: str, base: Value, ours: Value, theirs: Value) -> None:

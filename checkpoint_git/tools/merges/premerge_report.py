@@ -1,4 +1,4 @@
-"""`checkpoint ci premerge`: what happened to a pull request, for the user, a program and a forge's page."""
+"""`checkpoint ci merge`: what happened to a pull request, for the user, a program and a forge's page."""
 
 import argparse
 import shlex

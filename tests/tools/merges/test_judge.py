@@ -10,14 +10,13 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from checkpoint_git.merge.conflicts import list_conflicts
-from checkpoint_git.merge.explain import explain
-from checkpoint_git.merge.explanation import Explanation
-from checkpoint_git.merge.verdict import FAILURES
+from checkpoint_git.tools.merges.judge import Judged, judge_merge
+from checkpoint_git.tools.merges.verdict import FAILURES
 from tests.merge.choosing import OURS, THEIRS, keep_side
 from tests.merge.operations import Operation, Value, apply_operations, histories, start, text_of
 from tests.merge.schemas import skill_schema
 from tests.merge.test_corpus import CASES, NEEDS_CORPUS, read_case
-from tests.support.merging import TAKEN, explain_texts, merge_texts
+from tests.support.merging import TAKEN, judge_texts, merge_texts
 
 SCHEMA = skill_schema()
 Told = list[tuple[str, str, str]]
@@ -27,12 +26,12 @@ R1, R2, R3 = ({"at": f"2026-03-0{day}T00:00:00Z", "verdict": "PASS"} for day in 
 
 def tell(base: Any, first: Any, second: Any, result: Any) -> Told:
     """(verdict, name, side) of every entry."""
-    found = explain_texts(json.dumps(base), json.dumps(first), json.dumps(second), json.dumps(result), SCHEMA)
+    found = judge_texts(json.dumps(base), json.dumps(first), json.dumps(second), json.dumps(result), SCHEMA)
     return [(entry.verdict, entry.name, entry.side) for entry in found.entries]
 
 
-def whole(base: Value, first: Value, second: Value, result: str) -> Explanation:
-    return explain_texts(text_of(base), text_of(first), text_of(second), result, SCHEMA)
+def whole(base: Value, first: Value, second: Value, result: str) -> Judged:
+    return judge_texts(text_of(base), text_of(first), text_of(second), result, SCHEMA)
 
 
 # single values
@@ -87,7 +86,7 @@ def test_absence_is_a_value(base: Value, first: Value, second: Value, result: Va
 
 
 def test_what_both_parents_agree_on_is_only_counted() -> None:
-    found = explain_texts('{"a": 1, "b": 1}', '{"a": 2, "b": 1}', '{"a": 2, "b": 1}', '{"a": 2, "b": 1}', SCHEMA)
+    found = judge_texts('{"a": 1, "b": 1}', '{"a": 2, "b": 1}', '{"a": 2, "b": 1}', '{"a": 2, "b": 1}', SCHEMA)
     assert (found.entries, found.agreed) == ((), 1)
 
 
@@ -124,14 +123,14 @@ def test_a_head_of_two_states_is_a_blend() -> None:
     assert ("mixed-up", "step", "both") in tell(base, first, second, head("s1", "C"))
 
 
-def test_a_head_set_aside_is_not_gone() -> None:
-    base, first, second = head("s0", "A"), head("s1", "B"), head("s2", "C")
-    told = tell(base, first, second, {**first, "superseded": [{**second, "updated_at": "x"}]})
-    assert [verdict for verdict, _, _ in told if verdict not in TAKEN] == ["edited"]
-    second["updated_at"] = "x"
-    told = tell({**base, "updated_at": "x"}, {**first, "updated_at": "x"}, second,
-                {**first, "updated_at": "x", "superseded": [second]})  # fmt: skip
+def test_a_head_that_a_newer_one_replaced_and_that_is_kept_is_not_gone() -> None:
+    early, middle, late = (f"2026-03-0{day}T00:00:00Z" for day in (1, 2, 3))
+    base, older = {**head("s0", "A"), "updated_at": early}, {**head("s1", "B"), "updated_at": middle}
+    newer = {**head("s2", "C"), "updated_at": late}
+    told = tell(base, newer, older, {**newer, "superseded": [older]})
     assert {verdict for verdict, _, _ in told} <= set(TAKEN)
+    told = tell(base, newer, older, older)
+    assert [verdict for verdict, name, _ in told if name in ("step", "progress_summary")] == ["decided", "decided"]
 
 
 def state(run: Any, passes: int) -> Value:
@@ -267,19 +266,19 @@ def test_an_order_that_one_side_made_is_lost_where_the_old_one_stands() -> None:
 
 def test_conflict_markers_in_the_result_are_a_blend() -> None:
     marked = '{\n<<<<<<< ours\n"a": 1\n=======\n"a": 2\n>>>>>>> theirs\n}'
-    found = explain_texts("{}", '{"a": 1}', '{"a": 2}', marked, SCHEMA)
+    found = judge_texts("{}", '{"a": 1}', '{"a": 2}', marked, SCHEMA)
     assert [(entry.verdict, entry.name) for entry in found.entries] == [("mixed-up", "(the file)")]
     assert found.has_failed
     assert found.unreadable[0][0] == "result"
 
 
 def test_a_key_that_stands_twice_is_doubled() -> None:
-    found = explain_texts("{}", '{"a": 1}', '{"a": 2}', '{"a": 1, "a": 2}', SCHEMA)
+    found = judge_texts("{}", '{"a": 1}', '{"a": 2}', '{"a": 1, "a": 2}', SCHEMA)
     assert [entry.verdict for entry in found.entries] == ["duplicated"]
 
 
 def test_a_parent_that_cannot_be_read_is_said_and_nothing_is_guessed() -> None:
-    found = explain(b"\xff", b"{}", b"{}", b"{}", SCHEMA)
+    found = judge_merge(b"\xff", b"{}", b"{}", b"{}", SCHEMA)
     assert (found.entries, found.unreadable[0][0], found.has_failed) == ((), "base", False)
 
 
@@ -292,7 +291,7 @@ def test_files_may_be_absent_on_any_side() -> None:
 
 def tell_files(*versions: bytes | None) -> list[str]:
     base, first, second, result = versions
-    return [entry.verdict for entry in explain(base, first, second, result, SCHEMA).entries]
+    return [entry.verdict for entry in judge_merge(base, first, second, result, SCHEMA).entries]
 
 
 def test_the_result_is_compared_with_our_own_merge() -> None:
@@ -311,18 +310,18 @@ def test_the_result_is_compared_with_our_own_merge() -> None:
 # laws
 
 
-def explained_choices(base: str | None, first: str, second: str, narrative: str = "conflict") -> list[Explanation]:
+def explained_choices(base: str | None, first: str, second: str, narrative: str = "conflict") -> list[Judged]:
     """Our own merge of two sides, explained with each side of its conflicts chosen."""
     merged = merge_texts(base, first, second, SCHEMA, narrative)
     chosen = [keep_side(merged.text, side) for side in (OURS, THEIRS)]
     assert merged.conflicts or chosen[0] == chosen[1]
-    found = [explain_texts(base, first, second, text, SCHEMA, narrative) for text in chosen]
+    found = [judge_texts(base, first, second, text, SCHEMA, narrative) for text in chosen]
     if not merged.conflicts and narrative == "conflict":
         assert found[0].count("decided") == 0
     return found
 
 
-def unexpected(found: list[Explanation]) -> list[tuple[str, str]]:
+def unexpected(found: list[Judged]) -> list[tuple[str, str]]:
     return [(entry.verdict, entry.name) for each in found for entry in each.entries
             if entry.verdict not in (*TAKEN, "decided")]  # fmt: skip
 

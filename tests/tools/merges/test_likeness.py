@@ -6,7 +6,8 @@ from typing import Any
 import pytest
 
 from checkpoint_git.core.jsontext import Node, parse
-from checkpoint_git.merge.records import find_foreign, find_mixture, is_like, is_reworded, is_telling, make_lists
+from checkpoint_git.tools.merges.likeness import find_foreign, find_mixture, is_like, is_reworded, is_telling
+from checkpoint_git.tools.merges.lists import make_lists
 
 FIRST = {"id": "a", "text": "the first of two sentences", "owner": "Ann with a long name 1"}
 SECOND = {"id": "b", "text": "quite another sentence here", "owner": "Ben with a long name 2"}
@@ -28,7 +29,7 @@ def test_sentences_dates_and_large_values_are_a_record_s_own(value: Any, telling
 
 def test_a_row_that_has_another_row_s_sentence_is_found() -> None:
     parents = nodes(FIRST, SECOND)
-    lists = make_lists([parents, parents, parents, nodes({**FIRST, "text": SECOND["text"]}, SECOND)], ("id",))
+    lists = make_lists([parents] * 3 + [nodes({**FIRST, "text": SECOND["text"]}, SECOND)] + [parents] * 2, ("id",))
     identity = next(iter(lists.result))
     assert find_foreign(lists, identity) == 'its text is that of "b"'
     assert find_foreign(lists, list(lists.result)[1]) == ""
@@ -36,7 +37,7 @@ def test_a_row_that_has_another_row_s_sentence_is_found() -> None:
 
 def test_a_record_made_of_two_that_have_little_in_common_is_a_mixture() -> None:
     blend = nodes({"text": FIRST["text"], "owner": SECOND["owner"]})
-    lists = make_lists([[], nodes(FIRST), nodes(SECOND), blend], ())
+    lists = make_lists([[], nodes(FIRST), nodes(SECOND), blend, [], []], ())
     assert find_mixture(lists, blend[0]) == "text from one record, owner from another"
     assert find_mixture(lists, nodes(FIRST)[0]) == ""
     assert find_mixture(lists, nodes({"text": "written by hand in the merge"})[0]) == ""

@@ -1,4 +1,4 @@
-"""checkpoint audit explain: what real merges in real repositories did."""
+"""checkpoint audit --all: what real merges in real repositories did."""
 
 import json
 from pathlib import Path
@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from checkpoint_git.core.errors import CheckpointError
-from checkpoint_git.tools.merges import explain_merge
+from checkpoint_git.tools.merges import audit
 from tests.scenarios.driven import PATH, branch_with, drive
 from tests.support.command import run_checkpoint
 from tests.support.repos import GitRepo
@@ -48,7 +48,7 @@ def entries(ran: Ran) -> list[tuple[str, str]]:
 
 def test_the_drivers_own_merge_loses_nothing(diverged: GitRepo) -> None:
     merge(diverged)
-    ran = run_verb(explain_merge, cwd=diverged.path)
+    ran = run_verb(audit, "--all", cwd=diverged.path)
     assert ran.outcome.exit_code == 0
     assert [verdict for verdict, _ in entries(ran)] == ["first", "first", "second"]
     assert "the checkpoint driver makes the same of these versions" in ran.text
@@ -56,7 +56,7 @@ def test_the_drivers_own_merge_loses_nothing(diverged: GitRepo) -> None:
 
 def test_an_entry_that_a_side_added_and_nobody_has_now_is_lost(diverged: GitRepo) -> None:
     merge(diverged, text(R1, R2, step="sprint-3"))
-    ran = run_verb(explain_merge, cwd=diverged.path)
+    ran = run_verb(audit, "--all", cwd=diverged.path)
     assert ran.outcome.exit_code == 1
     assert ran.outcome.data["counts"]["lost"] == 1
     (lost,) = [line for line in ran.text.splitlines() if line.lstrip().startswith("lost")]
@@ -67,7 +67,7 @@ def test_an_entry_that_a_side_added_and_nobody_has_now_is_lost(diverged: GitRepo
 
 def test_values_are_there_for_programs_and_absent_is_left_out(diverged: GitRepo) -> None:
     merge(diverged, text(R1, R2, step="sprint-3"))
-    (found,) = run_verb(explain_merge, "HEAD", cwd=diverged.path).outcome.data["merges"]
+    (found,) = run_verb(audit, "--all", "HEAD", cwd=diverged.path).outcome.data["merges"]
     (lost,) = [entry for entry in found["files"][0]["entries"] if entry["verdict"] == "lost"]
     assert (lost["side"], lost["values"]) == ("second", {"second": R3})
     assert found["files"][0]["driver"]["differences"] == ("/skill_state/run_history",)
@@ -85,10 +85,10 @@ def test_single_files_of_a_merge_can_be_asked_for(diverged: GitRepo) -> None:
     (diverged.path / other).unlink()
     merge(diverged, text(R1, R2, step="sprint-3"))
     for paths in ([PATH], [other], [f"./{other}", PATH]):
-        (found,) = run_verb(explain_merge, "HEAD", "--", *paths, cwd=diverged.path).outcome.data["merges"]
+        (found,) = run_verb(audit, "--all", "HEAD", "--", *paths, cwd=diverged.path).outcome.data["merges"]
         assert [file["path"] for file in found["files"]] == sorted(path.removeprefix("./") for path in paths)
     with pytest.raises(CheckpointError, match="did nothing at readme"):
-        run_verb(explain_merge, "HEAD", "readme", cwd=diverged.path)
+        run_verb(audit, "--all", "HEAD", "readme", cwd=diverged.path)
 
 
 def test_a_decision_fails_only_when_strict(diverged: GitRepo) -> None:
@@ -97,16 +97,16 @@ def test_a_decision_fails_only_when_strict(diverged: GitRepo) -> None:
     diverged.commit("another step")
     diverged.git("checkout", "-q", "left")
     merge(diverged, text(R1, R2, R3, step="sprint-3"))
-    ran = run_verb(explain_merge, cwd=diverged.path)
+    ran = run_verb(audit, "--all", cwd=diverged.path)
     assert ran.outcome.exit_code == 0
     assert ("decided", "step") in entries(ran)
     assert "would ask for a decision: /step" in ran.text
-    assert run_verb(explain_merge, "--strict", cwd=diverged.path).outcome.exit_code == 1
+    assert run_verb(audit, "--all", "--strict", cwd=diverged.path).outcome.exit_code == 1
 
 
 def test_conflict_markers_that_were_committed_fail(diverged: GitRepo) -> None:
     merge(diverged, "<<<<<<< ours\n{}\n=======\n{}\n>>>>>>> theirs\n")
-    ran = run_verb(explain_merge, cwd=diverged.path)
+    ran = run_verb(audit, "--all", cwd=diverged.path)
     assert (ran.outcome.exit_code, entries(ran)) == (1, [("mixed-up", "(the file)")])
 
 
@@ -116,11 +116,11 @@ def test_a_range_tells_every_merge_of_checkpoints(diverged: GitRepo) -> None:
     branch_with(diverged, "more", text(R1, R3, {**R3, "verdict": "FAIL"}), "right")
     diverged.git("checkout", "-q", "left")
     merge(diverged, text(R1, R2, R3, step="sprint-3"), "more")
-    ran = run_verb(explain_merge, "--range", "main..left", cwd=diverged.path)
+    ran = run_verb(audit, "--all", "main..left", cwd=diverged.path)
     assert [found["commit"] for found in ran.outcome.data["merges"]] == [diverged.git("rev-parse", "HEAD"), first]
     assert ran.outcome.exit_code == 1
-    assert run_verb(explain_merge, "--range", f"main..{first}", cwd=diverged.path).outcome.exit_code == 0
-    ran = run_verb(explain_merge, "--range", "main", cwd=diverged.path)
+    assert run_verb(audit, "--all", f"main..{first}", cwd=diverged.path).outcome.exit_code == 0
+    ran = run_verb(audit, "--all", "main..main", cwd=diverged.path)
     assert (ran.outcome.exit_code, ran.outcome.data["merges"]) == (0, [])
 
 
@@ -137,7 +137,7 @@ def test_a_criss_cross_is_compared_with_the_merge_of_its_bases(repo: GitRepo) ->
         repo.write(PATH, text(R1, R2, R3, step=step))
         repo.commit("on")
     merge(repo, other="left")
-    ran = run_verb(explain_merge, cwd=repo.path)
+    ran = run_verb(audit, "--all", cwd=repo.path)
     assert "the parents have 2 merge bases" in ran.text
     assert (ran.outcome.exit_code, entries(ran)) == (0, [("first", "step")])
 
@@ -149,7 +149,7 @@ def test_a_merge_of_unrelated_histories_is_told_without_a_base(diverged: GitRepo
     diverged.git("checkout", "-q", "left")
     diverged.git("merge", "-q", "--no-commit", "--allow-unrelated-histories", "-s", "ours", "other")
     diverged.commit("joined")
-    ran = run_verb(explain_merge, cwd=diverged.path)
+    ran = run_verb(audit, "--all", cwd=diverged.path)
     assert "no common ancestor" in ran.text
     assert ran.outcome.exit_code == 1
     assert [verdict for verdict, _ in entries(ran)] == ["decided", "first", "lost"]
@@ -159,9 +159,9 @@ def test_an_octopus_with_three_changes_of_one_file_is_not_explained(diverged: Gi
     branch_with(diverged, "third", text(R1, step="x"))
     tree = diverged.git("rev-parse", "left^{tree}")
     commit = diverged.git("commit-tree", tree, "-p", "left", "-p", "right", "-p", "third", "-m", "octopus")
-    ran = run_verb(explain_merge, commit, cwd=diverged.path)
+    ran = run_verb(audit, "--all", commit, cwd=diverged.path)
     assert ran.outcome.exit_code == 0
-    assert "more than two parents changed it: not explained" in ran.text
+    assert "more than two parents changed it: not judged" in ran.text
 
 
 def test_the_schema_that_this_clone_merges_by_is_used(diverged: GitRepo, tmp_path: Path) -> None:
@@ -176,11 +176,11 @@ def test_the_schema_that_this_clone_merges_by_is_used(diverged: GitRepo, tmp_pat
     branch_with(diverged, "one", checkpoint_text(skill_state={"seen": 2}))
     branch_with(diverged, "two", checkpoint_text(skill_state={"seen": 3}))
     merge(diverged, other="one")
-    ran = run_verb(explain_merge, cwd=diverged.path)
+    ran = run_verb(audit, "--all", cwd=diverged.path)
     assert (ran.outcome.exit_code, entries(ran)) == (0, [("combined", "skill_state.seen")])
     schema.write_text("{")
     with pytest.raises(CheckpointError, match="cannot be read"):
-        run_verb(explain_merge, cwd=diverged.path)
+        run_verb(audit, "--all", cwd=diverged.path)
 
 
 def test_a_shallow_clone_fails_with_a_hint_and_a_range_says_what_it_cannot_tell(
@@ -189,11 +189,11 @@ def test_a_shallow_clone_fails_with_a_hint_and_a_range_says_what_it_cannot_tell(
     merge(diverged)
     diverged.git("clone", "-q", "--depth", "1", "--branch", "left", f"file://{diverged.path}", str(tmp_path / "clone"))
     with pytest.raises(CheckpointError) as caught:
-        run_verb(explain_merge, cwd=tmp_path / "clone")
+        run_verb(audit, "--all", cwd=tmp_path / "clone")
     assert "--unshallow" in caught.value.hint
-    ran = run_verb(explain_merge, "--range", "HEAD", cwd=tmp_path / "clone")
+    ran = run_verb(audit, "--range", "HEAD", cwd=tmp_path / "clone")
     assert ran.outcome.exit_code == 0
-    assert "cannot be explained: this clone was cut off there" in ran.text
+    assert "cannot be judged: this clone was cut off there" in ran.text
 
 
 def test_text_from_a_checkpoint_reaches_the_terminal_escaped(diverged: GitRepo) -> None:

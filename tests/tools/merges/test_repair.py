@@ -10,11 +10,10 @@ import pytest
 from hypothesis import HealthCheck, given, settings
 
 from checkpoint_git.git.merges.merges import Ancestor, Versions
-from checkpoint_git.merge.explanation import Entry
-from checkpoint_git.merge.repair import CONTRADICTED, TOUCHED, Past, Repaired, remake, repair
-from checkpoint_git.tools.merges.findings import Hit
-from checkpoint_git.tools.merges.judged import JudgedFile, Parents, key_of, list_damage
-from checkpoint_git.tools.merges.line_merge import find_hits
+from checkpoint_git.tools.merges.audited_file import AuditedFile, Hit, find_hits, find_lasting, key_of
+from checkpoint_git.tools.merges.judge import Entry, MergeJudge
+from checkpoint_git.tools.merges.repair import CONTRADICTED, TOUCHED, Repaired, remake, repair
+from checkpoint_git.tools.merges.wording import Parents
 from tests.merge.operations import Operation, Value, apply_operations, histories, start, text_of
 from tests.merge.schemas import skill_schema
 from tests.support.merging import merge_texts
@@ -31,8 +30,12 @@ def everything(_: Entry) -> bool:
 
 
 def mend(base: Value, first: Value, second: Value, result: Value, later: Value | None = None) -> Repaired:
-    past = Past(data_of(base), data_of(first), data_of(second), data_of(result))
-    return repair(past, data_of(result if later is None else later), SCHEMA, everything, whole=False)
+    now = data_of(result if later is None else later)
+    return repair(judge_of(base, first, second), data_of(result), now, everything)
+
+
+def judge_of(base: Value, first: Value, second: Value) -> MergeJudge:
+    return MergeJudge(data_of(base), data_of(first), data_of(second), SCHEMA)
 
 
 def changed(**paths: Any) -> Value:
@@ -42,13 +45,13 @@ def changed(**paths: Any) -> Value:
     return value
 
 
-def judged(base: Value, first: Value, second: Value, result: str) -> JudgedFile:
+def judged(base: Value, first: Value, second: Value, result: str) -> AuditedFile:
     versions = (text_of(version).encode() for version in (base, first, second))
     old, left, right = versions
     file = Versions(
         ".checkpoints/build.checkpoint.json", "", (Ancestor(old, ()),), left, right, result.encode(), (1, 2)
     )
-    return JudgedFile(file, SCHEMA)
+    return AuditedFile(file, SCHEMA)
 
 
 # single places
@@ -122,8 +125,8 @@ def test_only_wanted_entries_are_mended() -> None:
     second = start()
     second["next_actions"].append("one")
     second["blockers"].append({"id": "b9", "description": "two"})
-    past = Past(data_of(start()), data_of(start()), data_of(second), data_of(start()))
-    repaired = repair(past, data_of(start()), SCHEMA, lambda entry: entry.name.startswith("blockers"), whole=False)
+    now, judge = data_of(start()), judge_of(start(), start(), second)
+    repaired = repair(judge, now, now, lambda entry: entry.name.startswith("blockers"))
     value = json.loads(repaired.data)
     assert (value["next_actions"], value["blockers"]) == (start()["next_actions"], second["blockers"])
 
@@ -131,12 +134,11 @@ def test_only_wanted_entries_are_mended() -> None:
 def test_a_result_that_is_no_json_is_made_anew_where_nothing_contradicts() -> None:
     second = start()
     second["next_actions"].append("one")
-    past = Past(data_of(start()), data_of(changed(iteration=1)), data_of(second), None)
-    made = json.loads(remake(past, SCHEMA) or b"")
+    made = json.loads(remake(judge_of(start(), changed(iteration=1), second)) or b"")
     assert (made["skill_state"]["iteration"], made["next_actions"][-1]) == (1, "one")
     first = start()
     first["step"], second["step"] = "a", "b"
-    assert remake(Past(data_of(start()), data_of(first), data_of(second), None), SCHEMA) is None
+    assert remake(judge_of(start(), first, second)) is None
 
 
 def test_bytes_that_nobody_touched_stay() -> None:
@@ -146,8 +148,7 @@ def test_bytes_that_nobody_touched_stay() -> None:
         text_of(value).replace("1.25", "1.250").replace('"count": 3', '"count"  :  3').encode()
         for value in (start(), second)
     )
-    past = Past(odd, odd, added, odd)
-    repaired = repair(past, odd, SCHEMA, everything, whole=False)
+    repaired = repair(MergeJudge(odd, odd, added, SCHEMA), odd, odd, everything)
     assert b'"total_usd": 1.250' in repaired.data
     assert b'"count"  :  3' in repaired.data
     assert b'"one"' in repaired.data
@@ -187,7 +188,8 @@ def test_lines_are_silent_exactly_where_they_do_what_the_rules_do(
     if result is None:
         return
     file = judged(base, first, second, result)
-    hits = find_hits(file, "lines", Parents(1, 2))
+    file.how = "lines"
+    hits = find_hits(file, Parents(1, 2))
     right = merge_texts(text_of(base), text_of(first), text_of(second), SCHEMA)
     is_right = not right.conflicts and file.is_readable and json.loads(result) == json.loads(right.text)
     assert bool(hits) != is_right
@@ -209,15 +211,16 @@ def test_a_side_taken_whole_is_mended_and_what_came_later_stays(
     first, second = apply_operations(base, ours), apply_operations(base, theirs)
     now = apply_operations(first, later[:3])
     file = judged(base, first, second, text_of(first))
-    past = Past(data_of(base), data_of(first), data_of(second), data_of(first))
+    file.hits = find_hits(file, Parents(1, 2))
 
     def mend_left(data: bytes) -> bytes:
         """What an audit does: it mends the harm that still stands."""
-        keys = {key_of(entry) for entry in file.find_left(data) or ()}
-        return repair(past, data, SCHEMA, lambda entry: key_of(entry) in keys, whole=False).data
+        hits = find_lasting(file, data, Parents(1, 2), lambda: ())
+        keys = {key_of(hit.entry) for hit in hits if hit.entry}
+        return repair(file.judge, data_of(first), data, lambda entry: key_of(entry) in keys).data
 
     repaired = mend_left(data_of(now))
-    assert bool(list_damage(file.found)) or repaired == data_of(now)
+    assert bool(file.found.damage) or repaired == data_of(now)
     assert mend_left(repaired) == repaired, "a second repair finds nothing to do"
     before, after = scalars(now), scalars(json.loads(repaired))
     changing = scalars(base) | {json.dumps(value) for value in replaced(now)}
@@ -230,8 +233,8 @@ def test_what_a_full_list_loses_to_a_repair_is_not_newer_than_what_it_keeps() ->
     base = start()
     second = apply_operations(base, [Operation("record", 4, "t00")])
     now = apply_operations(base, [Operation("record", 8, "l00")])
-    past = Past(data_of(base), data_of(base), data_of(second), data_of(base))
-    done = json.loads(repair(past, data_of(now), SCHEMA, lambda entry: True, whole=False).data)["recently_done"]
+    repaired = repair(judge_of(base, base, second), data_of(base), data_of(now), everything)
+    done = json.loads(repaired.data)["recently_done"]
     assert len(done) == MOST_DONE
     gone = [entry["at"] for entry in now["recently_done"] if entry not in done]
     assert max(gone) < min(entry["at"] for entry in done)

@@ -1,0 +1,140 @@
+"""A range of history audited: the damage of its merges that is still there."""
+
+from collections.abc import Sequence
+from contextlib import suppress
+from typing import NamedTuple
+
+from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.core.outcome import Invocation
+from checkpoint_git.core.progress import follow
+from checkpoint_git.core.terminal_text import escape_controls, shorten
+from checkpoint_git.git.merges.conflicts import read_choices
+from checkpoint_git.git.merges.merges import UNSHALLOW, Commit, read_commits, read_cut_ends
+from checkpoint_git.git.merges.squashes import read_reverts, read_squashes
+from checkpoint_git.git.merges.suspects import read_outside, read_suspects
+from checkpoint_git.git.merges.trees import Plain
+from checkpoint_git.git.objects import find_commit, read_commit
+from checkpoint_git.git.run import Env, run_git
+from checkpoint_git.tools.merges.audited_file import AuditedFile, Schemas
+from checkpoint_git.tools.merges.findings import AuditedMerge, make_event
+from checkpoint_git.tools.merges.line_merge import Events, audit_merges, keep_lasting
+
+
+class AuditRange(NamedTuple):
+    revisions: str  # as rev-list takes them, no option among them
+    head: str  # with which what the merges did is compared
+    ahead: bool = False  # the range is no part of HEAD's history
+    squash: Commit | None = None  # one commit, its sides its parents
+    names: tuple[str, str] = ("", "")
+    options: tuple[str, ...] = ()  # more words for rev-list
+
+
+class AuditResult(NamedTuple):
+    merges: int  # in the range
+    squashes: set[str]
+    audited: list[AuditedMerge]  # those with something to report, newest first
+    reverted: int  # damaging ones that a later commit reverted as a whole
+    end: str  # a commit before which a shallow clone knows nothing of the range, "" for none
+
+
+def read_tips(cwd: str, env: Env, revisions: str) -> list[str]:
+    """Return the ids that a range ends at. Raises CheckpointError where it names no commit."""
+    run_git(["rev-parse", "--git-dir"], cwd, env=env)
+    ids: list[str] = []
+    if revisions and not revisions.startswith("-"):
+        words = ["rev-parse", "--revs-only", revisions]
+        result = run_git(words, cwd, env=env, check=False)
+        ids = result.out.decode().split() if result.code == 0 else []
+    tips = [read_commit(cwd, one, env) for one in ids if not one.startswith("^")]
+    if not tips:
+        message = f"invalid range {escape_controls(shorten(revisions, 80))!r}"
+        raise CheckpointError(message, "give one such as main~20..main, or a branch")
+    return tips
+
+
+def read_range(cwd: str, env: Env, revisions: str) -> AuditRange:
+    tips = read_tips(cwd, env, revisions)
+    head = find_commit(cwd, "HEAD", env)
+    ahead = not head or bool(read_outside(cwd, tips, env))
+    return AuditRange(revisions, tips[0] if ahead else head, ahead)
+
+
+def read_squash(cwd: str, env: Env, rev: str, base: str | None, head: str) -> AuditRange:
+    """Return one commit that holds a branch's work without naming it. base: None for its parent."""
+    (commit,) = read_commits(cwd, [read_commit(cwd, rev, env)], env)
+    if base is None and not commit.parents:
+        message = f"{escape_controls(rev)} has no parent"
+        raise CheckpointError(message, "name what it is based on: --base REF")
+    first = commit.parents[0] if base is None else read_commit(cwd, base, env)
+    sides = (first, read_commit(cwd, head, env))
+    asked = read_range(cwd, env, commit.id)
+    return asked._replace(squash=commit._replace(parents=sides), names=(base or first[:8], head))
+
+
+def audit_range(plain: Plain, asked: AuditRange, schemas: Schemas, invocation: Invocation, strict: bool) -> AuditResult:
+    """strict: what somebody seems to have meant counts too."""
+    cwd, env = plain.cwd, plain.env
+    merges, squashes, ends = 0, set[str](), list[Commit]()
+    if asked.squash is not None:
+        squashes = {asked.squash.id}
+        event = make_event(asked.squash, squash=True, names=asked.names)
+        events: Events = [(asked.squash, event)]
+    else:
+        ids = list_merges(cwd, asked, env)
+        apart = read_squashes(cwd, [*asked.options, asked.revisions], asked.head, env)
+        ends = read_cut_ends(cwd, asked.revisions)
+        merges, squashes = len(ids), {commit.id for commit in apart}
+        events = [(commit, make_event(commit)) for commit in read_suspects(cwd, ids, env)]
+        events += [(commit, make_event(commit, squash=True)) for commit in apart]
+
+    each = audit_merges(cwd, events, schemas, env, plain)
+    found = follow(each, "auditing merges", len(events), invocation)
+    reported = [merge for merge in found if merge.is_reported]
+    lasting = [keep_lasting(cwd, merge, asked.head, env) for merge in reported]
+    damaging = [merge.event.commit for merge in lasting if merge.hits]
+    reverts = read_reverts(cwd, damaging, asked.head, env)
+    audited = [m for m in lasting if m.is_reported and m.event.commit not in reverts]
+
+    cut = [tell_cut(commit) for commit in ends if len(commit.parents) > 1]
+    end = next((commit.id for commit in ends if len(commit.parents) == 1), "")
+    if strict:  # what somebody seems to have meant counts too
+        for file in (file for merge in audited for file in merge.files):
+            file.hits = [hit._replace(meant=False) for hit in file.hits]
+    return AuditResult(merges + len(cut), squashes, audited + cut, len(reverts), end)
+
+
+def audit_recent(cwd: str, ids: Sequence[str], env: Env) -> list[AuditedMerge]:
+    """Return what merges of HEAD's history did and HEAD still shows; none of them is made again."""
+    schemas, head = Schemas(read_choices(cwd)), read_commit(cwd, "HEAD", env)
+    events = [(commit, make_event(commit)) for commit in read_suspects(cwd, ids, env)]
+    merges: list[AuditedMerge] = []
+    with suppress(CheckpointError):  # which ends the merges where none can be judged
+        merges.extend(keep_lasting(cwd, merge, head, env) for merge in audit_merges(cwd, events, schemas, env))
+    return [merge for merge in merges if merge.is_reported]
+
+
+def list_merges(cwd: str, asked: AuditRange, env: Env) -> list[str]:
+    words = ["rev-list", "--merges", *asked.options, "--end-of-options", asked.revisions, "--"]
+    return run_git(words, cwd, env=env).out.decode().split()
+
+
+def tell_cut(commit: Commit) -> AuditedMerge:
+    return AuditedMerge(make_event(commit), [], reason=f"this clone was cut off there; {UNSHALLOW}")
+
+
+def keep_paths(found: AuditResult, paths: Sequence[str]) -> AuditResult:
+    """Leave out all files but these; no paths for all."""
+    if not paths:
+        return found
+    audited = [
+        merge._replace(
+            files=[file for file in merge.files if is_named(file, paths)],
+            crowded=tuple(path for path in merge.crowded if path in paths),
+        )
+        for merge in found.audited
+    ]
+    return found._replace(audited=[merge for merge in audited if merge.is_reported])
+
+
+def is_named(file: AuditedFile, paths: Sequence[str]) -> bool:
+    return file.file.path in paths or file.file.old_path in paths

@@ -1,0 +1,338 @@
+"""One file of a merge: the judge's verdict on it as hits to report, and which of them last."""
+
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from functools import cached_property
+from typing import Any, Literal, NamedTuple
+
+from checkpoint_git.core.jsonplace import locate_all
+from checkpoint_git.core.jsontext import JsonTextError, decode, load, scan_tokens, split_pointer
+from checkpoint_git.git.driver_settings import Choices
+from checkpoint_git.git.merges.merges import Versions
+from checkpoint_git.merge.file import merge_bases
+from checkpoint_git.merge.places import AUTO
+from checkpoint_git.merge.strategy import Schema
+from checkpoint_git.protocols.merge_schema import load_merge_schema
+from checkpoint_git.protocols.registry import protocol_of
+from checkpoint_git.tools.merges.judge import ONE_OF_SEVERAL, THE_FILE, Entry, Judged, MergeJudge
+from checkpoint_git.tools.merges.wording import Parents, say_entry
+
+Kind = Literal[
+    "conflict",
+    "not-json",
+    "duplicate-key",
+    "lost",
+    "duplicated",
+    "mixed-up",
+    "undecided",
+    "differs",
+]
+How = Literal["foreseen", "lines", "hand", "changed", "dropped", "unknown"]
+Key = tuple[str, str | None, str | None, str | None]
+
+_DAMAGE: dict[str, Kind] = {"lost": "lost", "duplicated": "duplicated", "mixed-up": "mixed-up"}
+_DAMAGE_OF_TEXT: dict[str, Kind] = {"duplicated": "duplicate-key", "mixed-up": "not-json"}
+
+
+class Hit(NamedTuple):
+    kind: Kind
+    path: str
+    where: str  # a JSON Pointer
+    name: str  # of the entry, "" for the file
+    said: str  # what happened
+    side: str = ""  # whose entry it is: "first", "second", "both" or ""
+    meant: bool = False  # somebody seems to have wanted it so
+    line: int = 0  # in the file, from 1; 0 where unknown
+    entry: Entry | None = None  # None where the whole result is compared
+
+
+class AuditedFile:
+    """One file of a merge.
+
+    base: the merge base's version; of several bases their merge.
+    how: how its result was made; None where nobody asked.
+    hits: what is reported of it.
+    """
+
+    def __init__(self, file: Versions, schema: Schema, narrative: str = AUTO) -> None:
+        self.file = file
+        self.base = merge_bases(file.bases, schema)
+        self.judge = MergeJudge(self.base, file.first, file.second, schema, narrative)
+        self.how: How | None = None
+        self.hits: Sequence[Hit] = ()
+
+    @cached_property
+    def found(self) -> Judged:
+        return self.judge.judge(self.file.result)
+
+    @property
+    def is_readable(self) -> bool:
+        return not any(version == "result" for version, _ in self.found.unreadable)
+
+    @property
+    def is_by_rules(self) -> bool:
+        """The result is, byte for byte, what the merge rules make: there is nothing to look for."""
+        merged = self.judge.merged
+        if merged is None or merged.conflicts:
+            return False
+        return merged.data == self.file.result
+
+    @property
+    def is_suspect(self) -> bool:
+        """It is damaged, or at least not what the merge rules make."""
+        if self.is_by_rules:
+            return False
+        return bool(self.found.damage) or self.found.ours is None or not self.found.ours.same
+
+
+class Schemas:
+    """The schemas of this clone's driver. strict: raise CheckpointError for an unreadable one."""
+
+    def __init__(self, choices: Choices, *, strict: bool = False) -> None:
+        self.choices = choices
+        self._strict = strict
+        self._known: dict[str | None, Schema] = {}
+
+    def load(self, path: str) -> Schema:
+        owner = protocol_of(path)
+        if owner not in self._known:
+            schema = load_merge_schema(path, self.choices.schema, strict=self._strict)
+            self._known[owner] = schema
+        return self._known[owner]
+
+    def audit(self, file: Versions) -> AuditedFile:
+        return AuditedFile(file, self.load(file.path), self.choices.narrative)
+
+
+def key_of(entry: Entry) -> Key:
+    """Return what tells an entry's damage from any other, whatever else the file holds."""
+    if entry.verdict != "lost":
+        return (entry.name, entry.verdict, entry.note, None)
+    return (entry.name, entry.base, entry.first, entry.second)
+
+
+# hits
+
+
+def find_hits(audited: AuditedFile, parents: Parents) -> list[Hit]:
+    """Return what is to be reported of a file.
+
+    Where nobody had a say in the result, it is held against the rules place by place.
+    """
+    unreadable = {version for version, _ in audited.found.unreadable}
+    if unreadable - {"result"}:
+        return []
+
+    is_free = audited.how in ("changed", "dropped")
+    hits = [make_hit(audited, entry, parents, is_free) for entry in audited.found.damage]
+    if audited.how in ("lines", "foreseen") and not unreadable:
+        hits += _find_strange(audited, parents, hits)
+        hits += _find_followed(audited, parents)
+    file = audited.file
+    return place_lines(file.second if audited.how == "foreseen" else file.result, hits)
+
+
+def make_hit(audited: AuditedFile, entry: Entry, parents: Parents, is_free: bool = False) -> Hit:
+    """is_free: somebody changed the result without need, so that a loss seems to be meant."""
+    path = audited.file.path
+    if entry.name == THE_FILE and not audited.is_readable:
+        return Hit(_DAMAGE_OF_TEXT[entry.verdict], path, "", "", entry.note, entry=entry)
+    return Hit(
+        _DAMAGE[entry.verdict],
+        path,
+        _place_of(entry),
+        entry.name,
+        say_entry(entry, parents),
+        entry.side,
+        meant=is_free and entry.verdict != "duplicated",
+        entry=entry,
+    )
+
+
+def _place_of(entry: Entry) -> str:
+    # of an item that is gone, its list
+    if entry.verdict == "lost" and entry.result is None and entry.item is not None:
+        return entry.where.rpartition("/")[0]
+    return entry.where
+
+
+def _find_strange(audited: AuditedFile, parents: Parents, known: Sequence[Hit]) -> Iterator[Hit]:
+    ours = audited.found.ours
+    if ours is None or ours.same:
+        return
+    kind: Kind = "differs" if ours.clean else "undecided"
+    places = ours.differences if ours.clean else ours.conflicts
+    told = _find_related(places, [(hit.where, hit) for hit in known])
+    related = _find_related(places, [(entry.where, entry) for entry in audited.found.entries])
+    for where in places:
+        if told[where]:
+            continue
+        near: list[Entry] = related[where]
+        notable = [e for e in near if e.verdict not in ("first", "second", "combined")] or near
+        said = "; ".join(say_entry(entry, parents) for entry in notable[:3])
+        name = where.lstrip("/").replace("/", ".")
+        yield Hit(kind, audited.file.path, where, name, said or f"at {where or '/'}")
+
+
+def _find_related(places: Sequence[str], values: Iterable[tuple[str, Any]]) -> dict[str, list[Any]]:
+    """Return the values whose pointer is at, above or below each place."""
+    related: dict[str, list[Any]] = {place: [] for place in places}
+    below: dict[str, list[str]] = {}
+    for place in related:
+        for pointer in _list_prefixes(place):
+            below.setdefault(pointer, []).append(place)
+
+    for where, value in values:
+        targets = below.get(where) or [above for above in _list_prefixes(where) if above in related]
+        for place in targets:
+            related[place].append(value)
+    return related
+
+
+def _list_prefixes(pointer: str) -> list[str]:
+    keys = pointer.split("/")
+    return ["/".join(keys[:end]) for end in range(1, len(keys) + 1)]
+
+
+def _find_followed(audited: AuditedFile, parents: Parents) -> Iterator[Hit]:
+    # One side moved the checkpoint to where none is, as an archive is, and the other changed it.
+    # Lines follow the rename: the change is in the archive, and the checkpoint is gone.
+    file = audited.file
+    if file.result is not None or (file.first is None) == (file.second is None):
+        return
+    if audited.base in (None, file.first, file.second):
+        return
+    mover, other = ("first", "second") if file.first is None else ("second", "first")
+    both = f"{parents.name(mover)} archived or moved the file, {parents.name(other)} changed it"
+    said = f"{both}, and that change is in no checkpoint any more"
+    yield Hit("undecided", file.path, "", "", said)
+
+
+def place_lines(data: bytes | None, hits: Sequence[Hit]) -> list[Hit]:
+    """Give each hit its line in a version of the file."""
+    if data is None or not hits:
+        return list(hits)
+    try:
+        text = decode(data)
+        scan_tokens(text)
+    except JsonTextError as error:
+        return [hit._replace(line=error.line) for hit in hits]
+    places = locate_all(text, [hit.where for hit in hits])
+    return [hit._replace(line=line) for hit, (line, _) in zip(hits, places, strict=True)]
+
+
+# what lasts
+
+
+def find_lasting(
+    audited: AuditedFile,
+    later: bytes | None,
+    parents: Parents,
+    read_between: Callable[[], Sequence[bytes]],
+) -> Sequence[Hit]:
+    """Return the hits that a later version of the file still shows.
+
+    Damage that was repaired once is none any more, whatever the file became after that.
+    read_between: returns the versions between the merge and the later one.
+    """
+    result = audited.file.result
+    if later is None:
+        was_back = result is not None or bool(read_between())
+        return [] if was_back else audited.hits
+    if audited.is_readable:
+        entries = _find_lasting_entries(audited, later, read_between)
+        keys = {key_of(entry) for entry in entries}
+        return [
+            hit
+            for hit in audited.hits
+            if (key_of(hit.entry) in keys if hit.entry else _is_still(result, later, hit.where))
+        ]
+
+    found = audited.judge.judge(later)
+    if any(version == "result" for version, _ in found.unreadable):
+        return audited.hits
+    # what is missing by now went missing in the repair
+    lasting = _find_lasting_entries(audited, later, read_between)
+    return [make_hit(audited, entry, parents) for entry in lasting]
+
+
+def _find_lasting_entries(
+    audited: AuditedFile, later: bytes, read_between: Callable[[], Sequence[bytes]]
+) -> list[Entry]:
+    damage = _list_visible(audited.judge.judge(later))
+    if audited.is_readable:
+        known = {key_of(entry) for entry in audited.found.damage}
+        damage = [entry for entry in damage if key_of(entry) in known]
+    if not any(entry.verdict == "lost" for entry in damage):
+        return damage
+
+    for version in read_between():
+        found = audited.judge.judge(version)
+        if not found.unreadable:
+            keys = {key_of(entry) for entry in found.entries}
+            damage = [e for e in damage if e.verdict != "lost" or key_of(e) in keys]
+    return damage
+
+
+def _list_visible(found: Judged) -> list[Entry]:
+    if any(version == "result" for version, _ in found.unreadable):
+        return []
+    return [entry for entry in found.damage if entry.note != ONE_OF_SEVERAL]
+
+
+def _is_still(result: bytes | None, later: bytes, where: str) -> bool:
+    if result is None:
+        return False
+    before = _find_value(result, where)
+    return later == result or (before is not None and before == _find_value(later, where))
+
+
+def _find_value(data: bytes, where: str) -> tuple[Any] | None:
+    try:
+        value = scan_tokens(decode(data))
+        for key in split_pointer(where):
+            value = value[int(key)] if isinstance(value, list) else value[key]
+    except (JsonTextError, LookupError, TypeError, ValueError):
+        return None
+    return (value,)
+
+
+# for programs
+
+
+def file_data(audited: AuditedFile) -> dict[str, Any]:
+    file, found = audited.file, audited.found
+    return {
+        "path": file.path,
+        "old_path": file.old_path or None,
+        "parents": list(file.parents),
+        "agreed": found.agreed,
+        "unreadable": [{"version": version, "message": message} for version, message in found.unreadable],
+        "entries": [_entry_data(entry) for entry in found.entries],
+        "driver": None if found.ours is None else found.ours._asdict(),
+        "made_by": audited.how,
+        "hits": [_hit_data(hit) for hit in audited.hits],
+    }
+
+
+def _entry_data(entry: Entry) -> dict[str, Any]:
+    """values: only the versions that have the entry, so that absent differs from null."""
+    versions = {
+        "base": entry.base,
+        "first": entry.first,
+        "second": entry.second,
+        "result": entry.result,
+    }
+    return {
+        "where": entry.where,
+        "name": entry.name,
+        "verdict": entry.verdict,
+        "side": entry.side or None,
+        "note": entry.note,
+        "values": {name: load(text) for name, text in versions.items() if text is not None},
+    }
+
+
+def _hit_data(hit: Hit) -> dict[str, Any]:
+    data = hit._asdict()
+    del data["entry"]
+    return data

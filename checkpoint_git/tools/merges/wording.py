@@ -1,0 +1,111 @@
+"""What became of an entry in a merge, in words."""
+
+from typing import NamedTuple
+
+from checkpoint_git.core.terminal_text import say_value
+from checkpoint_git.tools.merges.judge import Comparison, Entry
+from checkpoint_git.tools.merges.verdict import OTHER
+
+_ORDINALS = {1: "first", 2: "second", 3: "third"}
+
+
+class Parents(NamedTuple):
+    """Which parents of the merge are meant by "first" and "second", counted from 1.
+
+    names: what they are called instead, where the sides are no parents of a commit.
+    """
+
+    first: int
+    second: int
+    names: tuple[str, str] = ("", "")
+
+    def name(self, side: str) -> str:
+        if side == "both":
+            return "both sides" if self.names[0] else "both parents"
+        name = self.names[0] if side == "first" else self.names[1]
+        if name:
+            return name
+        number = self.first if side == "first" else self.second
+        return f"the {_ORDINALS.get(number, f'{number}th')} parent"
+
+
+def say_entry(entry: Entry, parents: Parents) -> str:
+    text = f"{entry.name}: {_say_verdict(entry, parents)}"
+    return f"{text} ({entry.note})" if entry.note else text
+
+
+def _say_verdict(entry: Entry, parents: Parents) -> str:
+    first, second, result = (say_value(v) for v in (entry.first, entry.second, entry.result))
+    value = say_value(entry.second if entry.first is None else entry.first)
+    # the name of an item that is known by all that it holds says already what it is
+    is_shown = entry.result is not None and not _is_named(entry, entry.result)
+    subject = f"{result} is " if is_shown else ""
+    match entry.verdict:
+        case "first" | "second":
+            return _say_taken(entry, parents.name(entry.verdict))
+        case "lost":
+            return _say_lost(entry, parents)
+        case "combined":
+            return f"{result}, made of {first} and {second}"
+        case "decided":
+            kept, other = (first, second) if entry.side == "first" else (second, first)
+            winner, loser = parents.name(entry.side), parents.name(OTHER[entry.side])
+            return f"{kept} of {winner} was kept, {other} of {loser} was not"
+        case "limited":
+            return f"{value} was cut off at the end of a full list"
+        case "moved":
+            return f"{value} is in another place"
+        case "edited" if entry.result is None:
+            return f"{value} was changed in the merge"
+        case "edited":
+            return f"{subject}no parent's: written in the merge"
+        case "resurrected":
+            return f"{subject}back, though {parents.name(entry.side)} removed it"
+        case "duplicated" if entry.result is None:
+            return "something is there twice"
+        case "duplicated":
+            return f"{result} is there again"
+        case _:
+            return "no document" if entry.result is None else f"{result} is made of two records"
+
+
+def _say_taken(entry: Entry, parent: str) -> str:
+    value = entry.first if entry.verdict == "first" else entry.second
+    if value is None:
+        return f"removed, as by {parent}"
+    if _is_named(entry, value):
+        return f"from {parent}"
+    if entry.base is None:
+        return f"{say_value(value)}, from {parent}"
+    return f"{say_value(value)}, as {parent} changed it"
+
+
+def _say_lost(entry: Entry, parents: Parents) -> str:
+    rest = "" if entry.result is None else f"; {say_value(entry.result)} was kept"
+    if entry.side == "both" and entry.first != entry.second:
+        first, second = say_value(entry.first), say_value(entry.second)
+        return f"{first} of {parents.name('first')} and {second} of the other are gone{rest}"
+    value = entry.second if entry.side == "second" else entry.first
+    if entry.base is not None and value == entry.base:
+        return f"{say_value(value)}, which {parents.name('both')} kept, is gone{rest}"
+    if _is_named(entry, value):
+        return f"gone, though {parents.name(entry.side)} added it"
+    return f"{say_value(value)} of {parents.name(entry.side)} is gone{rest}"
+
+
+def _is_named(entry: Entry, value: str | None) -> bool:
+    known = entry.name.partition("[")[2].removesuffix("]").removesuffix("...")
+    return bool(value and known) and (value or "").strip('"').startswith(known)
+
+
+def describe_ours(ours: Comparison) -> str:
+    if not ours.clean:
+        return f"the checkpoint driver would ask for a decision: {_join(ours.conflicts)}"
+    if ours.same:
+        return "the checkpoint driver makes the same of these versions"
+    places = _join(ours.differences)
+    return f"the checkpoint driver merges these versions cleanly, with another result at {places}"
+
+
+def _join(places: tuple[str, ...]) -> str:
+    return ", ".join(place or "/" for place in places)
