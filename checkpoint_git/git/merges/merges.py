@@ -6,7 +6,6 @@ from typing import NamedTuple
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.jsontext import MAX_BYTES
-from checkpoint_git.core.terminal_text import escape_controls
 from checkpoint_git.git import objects
 from checkpoint_git.git.history.history import is_shallow
 from checkpoint_git.git.history.log import read_boundary
@@ -18,6 +17,9 @@ from checkpoint_git.protocols.registry import is_merged, protocol_of
 
 UNSHALLOW = "fetch the rest of the history: git fetch --unshallow"
 AT_ONCE = 64  # merges whose files are in memory at once
+MOST_MERGES = 20  # recent ones
+DAYS = 30
+_MOST_VERSIONS = 20  # of a file after a merge are looked at
 
 
 class Commit(NamedTuple):
@@ -65,37 +67,32 @@ def read_commits(cwd: str, ids: Sequence[str], env: Env = None) -> list[Commit]:
     return commits
 
 
-def read_merge(cwd: str, rev: str) -> Commit:
-    """Raises CheckpointError where it is no merge, or its parents are not here."""
-    (commit,) = read_commits(cwd, [objects.read_commit(cwd, rev)])
-    if len(commit.parents) < 2:
-        message = f"{escape_controls(rev)} is not a merge: it has {'one parent' if commit.parents else 'no parent'}"
-        raise CheckpointError(message, "name a merge commit: git log --merges")
-    missing = objects.find_missing(cwd, commit.parents)
-    if missing:
-        parent = next(parent for parent in commit.parents if parent in missing)
-        hint = UNSHALLOW if is_shallow(cwd) else "the repository is damaged: git fsck"
-        raise CheckpointError(f"{escape_controls(rev)}: its parent {parent[:12]} is not in this repository", hint)
-    return commit
+def read_recent_merges(cwd: str, now: int, env: Env = None) -> list[str]:
+    """Return the ids of HEAD's last merges, newest first: of 30 days before `now`, 20 at most."""
+    since = max(now - DAYS * 86_400, 0)
+    words = ["rev-list", "--merges", f"--max-count={MOST_MERGES}", f"--since=@{since} +0000"]
+    return run_git([*words, "HEAD", "--"], cwd, env=env, check=False).out.decode().split()
 
 
-def read_merges(cwd: str, revisions: str) -> list[Commit]:
-    """The merges in a range such as "main~20..main", newest first, that could have done something to a checkpoint."""
-    result = run_git(["rev-list", "--merges", "--end-of-options", revisions, "--"], cwd, check=False)
-    if result.code != 0:
-        message = f"invalid range {escape_controls(revisions)!r}"
-        raise CheckpointError(message, "give one such as main~20..main, or a branch")
-    merges = read_commits(cwd, result.out.decode().split())
+def read_touching_merges(cwd: str, ids: Sequence[str], env: Env = None) -> list[Commit]:
+    """Return the merges among whose parents and result a checkpoint differs, or that lack a parent here."""
+    merges = read_commits(cwd, ids, env)
     parents = sorted({parent for merge in merges for parent in merge.parents})
-    trees = {commit.id: commit.tree for commit in read_commits(cwd, parents)}
-    pairs = {}
+    missing = objects.find_missing(cwd, parents, env)
+    known = [parent for parent in parents if parent not in missing]
+    trees = {commit.id: commit.tree for commit in read_commits(cwd, known, env)}
+
+    pairs: dict[str, set[tuple[str, str]]] = {}
     for merge in merges:
-        first, *others = (trees[parent] for parent in merge.parents)
-        pairs[merge.id] = {(first, tree) for tree in (*others, merge.tree)}
-    changes = objects.diff_tree_pairs(cwd, {pair for some in pairs.values() for pair in some}, pathspecs())
+        if not missing.intersection(merge.parents):
+            first, *others = (trees[parent] for parent in merge.parents)
+            pairs[merge.id] = {(first, tree) for tree in (*others, merge.tree)}
+    every = {pair for some in pairs.values() for pair in some}
+    changes = objects.diff_tree_pairs(cwd, every, pathspecs(), env)
+
     # git 2.36.0 forgets the paths after the first pair of trees
-    touching = {pair for pair, some in changes.items() if any(protocol_of(change.path) for change in some)}
-    return [merge for merge in merges if not touching.isdisjoint(pairs[merge.id])]
+    touching = {pair for pair, some in changes.items() if any(protocol_of(one.path) for one in some)}
+    return [merge for merge in merges if merge.id not in pairs or touching & pairs[merge.id]]
 
 
 def read_cut_ends(cwd: str, revisions: str) -> list[Commit]:
@@ -205,6 +202,19 @@ class _Row(NamedTuple):
     result: str  # blob
     changed: tuple[int, ...]  # which parents
 
+    @property
+    def is_crowded(self) -> bool:
+        return len(self.changed) > 2
+
+    def choose_parents(self) -> tuple[int, int]:
+        """Of an octopus the two parents count that changed the file, or one and another."""
+        if len(self.parents) == 2 or not self.changed:
+            return 0, 1
+        first = self.changed[0]
+        unchanged = next(number for number in range(len(self.parents)) if number != first)
+        second = self.changed[1] if len(self.changed) == 2 else unchanged
+        return min(first, second), max(first, second)
+
 
 class _Reader:
     """The files of one merge, from how each of its trees differs from the same reference. Blobs: "" for no file."""
@@ -244,22 +254,35 @@ class _Reader:
         return _Row(new or old, old, tuple(parents), result, changed)
 
     def list_blobs(self) -> list[str]:
-        below = [self._blob_in(self._others[one], row.old_path) for row in self._rows for one in list_ids(self.bases)]
-        own = [blob for row in self._rows for blob in (*row.parents, row.result)]
-        return [blob for blob in (*own, *below) if blob]
+        """Return the contents to be read: of the files that call for a word."""
+        found = set[str]()
+        for row in self._list_open():
+            found.update((*row.parents, row.result))
+            found.update(self._blob_in(self._others[one], row.old_path) for one in list_ids(self.bases))
+        return sorted(found - {""})
 
     def fill(self, contents: dict[str, bytes]) -> Touched:
-        files = [self._fill_row(row, contents) for row in self._rows if len(row.changed) <= 2]
-        crowded = sorted(row.path for row in self._rows if len(row.changed) > 2)
-        open_files = sorted((file for file in files if not _is_whole(file)), key=lambda file: file.path)
-        return Touched(open_files, len(files) - len(open_files), crowded, [base.id for base in self.bases])
+        files = sorted((self._fill_row(row, contents) for row in self._list_open()), key=lambda file: file.path)
+        crowded = sorted(row.path for row in self._rows if row.is_crowded)
+        whole = len(self._rows) - len(crowded) - len(files)
+        return Touched(files, whole, crowded, [base.id for base in self.bases])
+
+    def _list_open(self) -> list[_Row]:
+        return [row for row in self._rows if not (row.is_crowded or self._is_whole(row))]
+
+    def _is_whole(self, row: _Row) -> bool:
+        # whether the merge took a file as the only parent that changed it has it, or as both have it
+        one, other = row.choose_parents()
+        first, second = row.parents[one], row.parents[other]
+        base = self._known.get(row.old_path, "") if self.bases else None
+        if first == second:
+            return row.result == first
+        if len(self.bases) > 1 or base not in (first, second):
+            return False
+        return row.result == (second if first == base else first)
 
     def _fill_row(self, row: _Row, contents: dict[str, bytes]) -> Versions:
-        # Of an octopus the two parents count that changed the file, or one and another
-        one, other = 0, 1
-        if len(row.parents) > 2 and row.changed:
-            unchanged = next(number for number in range(len(row.parents)) if number != row.changed[0])
-            one, other = sorted((row.changed[0], row.changed[1] if len(row.changed) == 2 else unchanged))
+        one, other = row.choose_parents()
         old_path = row.old_path if row.old_path != row.path else ""
         bases = self._list_ancestors(self.bases, row.old_path, contents)
         first, second = (contents.get(row.parents[number]) for number in (one, other))
@@ -277,14 +300,26 @@ def _blob_of(entry: Entry | None) -> str:
     return entry.blob if entry is not None and entry.is_file else ""
 
 
-def _is_whole(file: Versions) -> bool:
-    # whether the merge took a file as the only parent that changed it has it, or as both have it
-    if file.first == file.second:
-        return file.result == file.first
-    base = file.bases[0].data if file.bases else None
-    if len(file.bases) > 1 or base not in (file.first, file.second):
-        return False
-    return file.result == (file.second if file.first == base else file.first)
+def read_outside(cwd: str, ids: Iterable[str], env: Env = None) -> set[str]:
+    """Return the commits that are not in HEAD's history; all of them if one is not here at all."""
+    asked = sorted(set(ids))
+    if not asked:
+        return set()
+    stdin = "".join(f"{one}\n" for one in asked).encode()
+    result = run_git(["rev-list", "--stdin", "--not", "HEAD"], cwd, stdin=stdin, env=env, check=False)
+    return set(asked if result.code else result.out.decode().split()) & set(asked)
+
+
+def read_later_versions(cwd: str, merge: str, path: str, env: Env = None, head: str = "HEAD") -> list[bytes]:
+    """Return what a file was between a merge and `head`, after the merge; newest first, 20 at most."""
+    words = ["log", "-z", "--format=", "--raw", "-m", "--full-history", "--no-renames", "--full-index"]
+    words += ["--no-ext-diff", "--no-relative", "--no-color", "--no-show-signature", "--ancestry-path"]
+    out = run_git([*words, f"{merge}..{head}", "--", f":(top,literal){path}"], cwd, env=env).out
+    records = [field.lstrip(b"\n") for field in out.split(b"\0")]
+    blobs = dict.fromkeys(record.split()[3].decode() for record in records if record.startswith(b":"))
+    present = [blob for blob in blobs if blob.strip("0")][:_MOST_VERSIONS]
+    contents = read_contents(cwd, present, env)
+    return [contents[blob] for blob in present]
 
 
 def read_contents(cwd: str, blobs: Iterable[str], env: Env = None) -> dict[str, bytes]:

@@ -16,6 +16,7 @@ from checkpoint_git.git.merges.merges import (
     read_commits,
     read_cut_ends,
     read_touched_each,
+    read_touching_merges,
 )
 from checkpoint_git.git.merges.new_commits import read_repaired
 from checkpoint_git.git.run import Env, fetching_env
@@ -51,7 +52,7 @@ def show_entries(args: argparse.Namespace, paths: Sequence[str], invocation: Inv
     is_range = args.every is not None or ".." in revisions or len(tips) > 1
     if is_range:
         ids = list_merges(cwd, AuditRange(revisions, tips[0]), env)
-        commits = read_commits(cwd, ids, env)
+        commits = read_touching_merges(cwd, ids, env)
     else:
         commits = [_read_merge(cwd, revisions, tips[0], env)]
 

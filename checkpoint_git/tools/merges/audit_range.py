@@ -9,9 +9,15 @@ from checkpoint_git.core.outcome import Invocation
 from checkpoint_git.core.progress import follow
 from checkpoint_git.core.terminal_text import escape_controls, shorten
 from checkpoint_git.git.merges.conflicts import read_choices
-from checkpoint_git.git.merges.merges import UNSHALLOW, Commit, read_commits, read_cut_ends
+from checkpoint_git.git.merges.merges import (
+    UNSHALLOW,
+    Commit,
+    read_commits,
+    read_cut_ends,
+    read_outside,
+    read_touching_merges,
+)
 from checkpoint_git.git.merges.squashes import read_reverts, read_squashes
-from checkpoint_git.git.merges.suspects import read_outside, read_suspects
 from checkpoint_git.git.merges.trees import Plain
 from checkpoint_git.git.objects import find_commit, read_commit
 from checkpoint_git.git.run import Env, run_git
@@ -84,7 +90,7 @@ def audit_range(plain: Plain, asked: AuditRange, schemas: Schemas, invocation: I
         apart = read_squashes(cwd, [*asked.options, asked.revisions], asked.head, env)
         ends = read_cut_ends(cwd, asked.revisions)
         merges, squashes = len(ids), {commit.id for commit in apart}
-        events = [(commit, make_event(commit)) for commit in read_suspects(cwd, ids, env)]
+        events = [(commit, make_event(commit)) for commit in read_touching_merges(cwd, ids, env)]
         events += [(commit, make_event(commit, squash=True)) for commit in apart]
 
     each = audit_merges(cwd, events, schemas, env, plain)
@@ -106,7 +112,7 @@ def audit_range(plain: Plain, asked: AuditRange, schemas: Schemas, invocation: I
 def audit_recent(cwd: str, ids: Sequence[str], env: Env) -> list[AuditedMerge]:
     """Return what merges of HEAD's history did and HEAD still shows; none of them is made again."""
     schemas, head = Schemas(read_choices(cwd)), read_commit(cwd, "HEAD", env)
-    events = [(commit, make_event(commit)) for commit in read_suspects(cwd, ids, env)]
+    events = [(commit, make_event(commit)) for commit in read_touching_merges(cwd, ids, env)]
     merges: list[AuditedMerge] = []
     with suppress(CheckpointError):  # which ends the merges where none can be judged
         merges.extend(keep_lasting(cwd, merge, head, env) for merge in audit_merges(cwd, events, schemas, env))

@@ -9,7 +9,7 @@ from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.terminal_text import join_some, plural, quote_path, shorten
 from checkpoint_git.disk.discover import relative_path
 from checkpoint_git.disk.read import read_content
-from checkpoint_git.git.merges.suspects import read_recent_merges
+from checkpoint_git.git.merges.merges import read_recent_merges
 from checkpoint_git.git.run import offline_env
 from checkpoint_git.protocols.check import REPOSITORY, Context, check, fact
 from checkpoint_git.protocols.registry import protocol_of

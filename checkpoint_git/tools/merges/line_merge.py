@@ -10,10 +10,10 @@ from checkpoint_git.git.merges.merges import (
     Touched,
     Versions,
     read_files_at,
+    read_later_versions,
     read_touched,
     read_touched_each,
 )
-from checkpoint_git.git.merges.suspects import read_later_versions
 from checkpoint_git.git.merges.trees import Plain, find_stopped, is_dropped, merge_by_lines
 from checkpoint_git.git.run import Env
 from checkpoint_git.protocols.registry import is_merged

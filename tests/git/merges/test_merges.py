@@ -7,12 +7,19 @@ import pytest
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.git.merges.bases import read_bases
 from checkpoint_git.git.merges.merges import (
+    Commit,
     Versions,
+    read_commits,
     read_cut_ends,
-    read_merge,
-    read_merges,
+    read_files_at,
+    read_later_versions,
+    read_outside,
+    read_recent_merges,
     read_touched,
+    read_touched_each,
+    read_touching_merges,
 )
+from checkpoint_git.git.objects import read_commit
 from tests.support.repos import GitRepo
 
 PATH = ".checkpoints/build.checkpoint.json"
@@ -43,9 +50,20 @@ def diverged(repo: GitRepo) -> GitRepo:
     return repo.diverge({PATH: "base\n", "readme": "x\n"}, left={PATH: "left\n"}, right={PATH: "right\n"})
 
 
+def commit_of(cwd: str, rev: str) -> Commit:
+    (commit,) = read_commits(cwd, [read_commit(cwd, rev)])
+    return commit
+
+
+def find_merges(repo: GitRepo, revisions: str) -> list[str]:
+    """Those that touch checkpoints."""
+    ids = repo.git("rev-list", "--merges", revisions).split()
+    return [commit.id for commit in read_touching_merges(str(repo.path), ids)]
+
+
 def touched(repo: GitRepo, rev: str = "HEAD") -> list[Versions]:
     cwd = str(repo.path)
-    return read_touched(cwd, read_merge(cwd, rev)).files
+    return read_touched(cwd, commit_of(cwd, rev)).files
 
 
 def test_a_merge_has_every_version_of_a_file_that_both_sides_changed(diverged: GitRepo) -> None:
@@ -60,7 +78,7 @@ def test_a_file_taken_whole_from_the_only_side_that_changed_it_is_counted(diverg
     branch(diverged, "more", "right", audit="new\n")
     diverged.git("checkout", "-q", "left")
     merge(diverged, "more", build="both\n")
-    found = read_touched(str(diverged.path), read_merge(str(diverged.path), "HEAD"))
+    found = read_touched(str(diverged.path), commit_of(str(diverged.path), "HEAD"))
     assert ([file.path for file in found.files], found.whole) == ([PATH], 1)
 
 
@@ -84,7 +102,7 @@ def test_what_both_parents_had_and_the_merge_lost_is_seen(diverged: GitRepo) -> 
     commit = merge(diverged, "twin", build="base\n")
     (file,) = touched(diverged)
     assert (file.first, file.second, file.result) == (b"left\n", b"left\n", b"base\n")
-    assert [found.id for found in read_merges(str(diverged.path), "left")] == [commit]
+    assert find_merges(diverged, "left") == [commit]
 
 
 def test_merges_that_touch_no_checkpoint_are_left_out_of_a_range(diverged: GitRepo) -> None:
@@ -94,8 +112,8 @@ def test_merges_that_touch_no_checkpoint_are_left_out_of_a_range(diverged: GitRe
     diverged.commit("more")
     merge(diverged, "docs")
     commit = merge(diverged, "right", build="both\n")
-    assert [found.id for found in read_merges(str(diverged.path), "main..left")] == [commit]
-    assert read_merges(str(diverged.path), "left..main") == []
+    assert find_merges(diverged, "main..left") == [commit]
+    assert find_merges(diverged, "left..main") == []
 
 
 def test_a_file_renamed_on_one_side_is_one_file(diverged: GitRepo) -> None:
@@ -147,7 +165,7 @@ def test_a_criss_cross_has_several_bases_and_what_is_below_them(diverged: GitRep
     (file,) = touched(diverged)
     assert sorted(base.data or b"" for base in file.bases) == [b"left\n", b"right\n"]
     assert [[below.data for below in base.below] for base in file.bases] == [[], [b"base\n"]]
-    assert len(read_bases(str(diverged.path), read_merge(str(diverged.path), "HEAD").parents)) == 2
+    assert len(read_bases(str(diverged.path), commit_of(str(diverged.path), "HEAD").parents)) == 2
 
 
 def test_an_octopus_is_told_where_two_parents_changed_a_file(diverged: GitRepo) -> None:
@@ -156,7 +174,7 @@ def test_an_octopus_is_told_where_two_parents_changed_a_file(diverged: GitRepo) 
     tree = diverged.git("rev-parse", "left^{tree}")
     parents = [word for name in ("main", "left", "right", "third") for word in ("-p", name)]
     commit = diverged.git("commit-tree", tree, *parents, "-m", "octopus")
-    found = read_touched(str(diverged.path), read_merge(str(diverged.path), commit))
+    found = read_touched(str(diverged.path), commit_of(str(diverged.path), commit))
     assert [(file.path, file.parents, file.first, file.second, file.result) for file in found.files] == [
         (PATH, (2, 3), b"left\n", b"right\n", b"left\n"),
         (OTHER, (1, 4), None, b"new\n", None),
@@ -169,26 +187,8 @@ def test_an_octopus_in_which_more_than_two_changed_a_file_is_said(diverged: GitR
     tree = diverged.git("rev-parse", "left^{tree}")
     parents = [word for name in ("left", "right", "third") for word in ("-p", name)]
     commit = diverged.git("commit-tree", tree, *parents, "-m", "octopus")
-    found = read_touched(str(diverged.path), read_merge(str(diverged.path), commit))
+    found = read_touched(str(diverged.path), commit_of(str(diverged.path), commit))
     assert (found.files, found.crowded) == ([], [PATH])
-
-
-@pytest.mark.parametrize(("rev", "said"), [("left", "it has one parent"), ("main", "it has no parent")])
-def test_a_commit_that_is_no_merge_is_refused(diverged: GitRepo, rev: str, said: str) -> None:
-    with pytest.raises(CheckpointError, match=said):
-        read_merge(str(diverged.path), rev)
-
-
-@pytest.mark.parametrize("rev", ["nonsense", "--all", "HEAD:readme", ""])
-def test_what_names_no_commit_is_refused(diverged: GitRepo, rev: str) -> None:
-    with pytest.raises(CheckpointError):
-        read_merge(str(diverged.path), rev)
-
-
-@pytest.mark.parametrize("revisions", ["nonsense", "--all", "a..b", "-n1", ""])
-def test_what_is_no_range_is_refused(diverged: GitRepo, revisions: str) -> None:
-    with pytest.raises(CheckpointError, match="invalid range"):
-        read_merges(str(diverged.path), revisions)
 
 
 def test_a_shallow_clone_says_what_it_lacks(diverged: GitRepo, tmp_path: Path) -> None:
@@ -196,9 +196,9 @@ def test_a_shallow_clone_says_what_it_lacks(diverged: GitRepo, tmp_path: Path) -
     shallow = tmp_path / "shallow"
     diverged.git("clone", "-q", "--depth", "1", "--branch", "left", f"file://{diverged.path}", str(shallow))
     with pytest.raises(CheckpointError) as caught:
-        read_merge(str(shallow), "HEAD")
+        list(read_touched_each(str(shallow), [commit_of(str(shallow), "HEAD")]))
     assert "--unshallow" in caught.value.hint
-    assert read_merges(str(shallow), "HEAD") == []
+    assert read_touching_merges(str(shallow), [commit]) == [commit_of(str(shallow), "HEAD")], "nothing is known of it"
     assert [found.id for found in read_cut_ends(str(shallow), "HEAD") if len(found.parents) > 1] == [commit]
     assert read_cut_ends(str(diverged.path), "HEAD") == []
 
@@ -208,7 +208,7 @@ def test_a_shallow_clone_that_ends_at_the_parents_does_not_guess_a_base(diverged
     shallow = tmp_path / "shallow"
     diverged.git("clone", "-q", "--depth", "2", "--branch", "left", f"file://{diverged.path}", str(shallow))
     with pytest.raises(CheckpointError, match="not in this clone"):
-        read_touched(str(shallow), read_merge(str(shallow), "HEAD"))
+        read_touched(str(shallow), commit_of(str(shallow), "HEAD"))
 
 
 def test_a_bare_repository_and_another_folder_will_do(
@@ -219,7 +219,7 @@ def test_a_bare_repository_and_another_folder_will_do(
     diverged.git("clone", "-q", "--bare", str(diverged.path), str(bare))
     for cwd, git_dir in ((bare, bare), (diverged.path / ".checkpoints", diverged.path / ".git")):
         monkeypatch.setenv("GIT_DIR", str(git_dir))
-        found = read_touched(str(cwd), read_merge(str(cwd), "left"))
+        found = read_touched(str(cwd), commit_of(str(cwd), "left"))
         assert [file.result for file in found.files] == [b"both\n"]
 
 
@@ -229,3 +229,64 @@ def test_a_symbolic_link_counts_as_no_file(diverged: GitRepo) -> None:
     diverged.commit("link")
     merge(diverged, "right")
     assert all(file.first is None for file in touched(diverged))
+
+
+# the last merges
+
+DAY = 86_400
+NOW = 1_772_452_800
+
+
+def test_the_last_merges_are_found_newest_first_and_old_ones_left_alone(
+    diverged: GitRepo, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    cwd = str(diverged.path)
+    assert read_recent_merges(cwd, NOW) == []
+    monkeypatch.setenv("GIT_COMMITTER_DATE", f"@{NOW - DAY} +0000")
+    one = merge(diverged, "right", build="both\n")
+    branch(diverged, "more", "right", readme="y\n")
+    diverged.git("checkout", "-q", "left")
+    two = merge(diverged, "more")
+    assert read_recent_merges(cwd, NOW) == [two, one]
+    assert read_recent_merges(cwd, NOW + 30 * DAY) == []
+
+
+# what came later
+
+
+def test_the_versions_after_a_merge_are_those_of_its_descendants(diverged: GitRepo) -> None:
+    commit = merge(diverged, "right", build="merged\n")
+    diverged.git("checkout", "-q", "-b", "aside", "left~1")
+    diverged.write(PATH, "aside\n")
+    diverged.commit("aside")
+    diverged.git("checkout", "-q", "left")
+    for text in ("one\n", "two\n"):
+        diverged.write(PATH, text)
+        diverged.commit(text)
+    diverged.run("git", "merge", "-q", "--no-commit", "aside")
+    diverged.write(PATH, "three\n")
+    diverged.commit("three")
+    assert read_later_versions(str(diverged.path), commit, PATH) == [b"three\n", b"two\n", b"one\n"]
+    assert read_later_versions(str(diverged.path), commit, OTHER) == []
+
+
+def test_commits_outside_of_heads_history_are_told(diverged: GitRepo) -> None:
+    main, right = diverged.git("rev-parse", "main", "right").split()
+    assert read_outside(str(diverged.path), []) == set()
+    assert read_outside(str(diverged.path), [main, right]) == {right}
+    assert read_outside(str(diverged.path), [main, "0" * 40]) == {main, "0" * 40}, "nothing is known then"
+
+
+def test_heads_files_are_read_and_links_are_none(diverged: GitRepo) -> None:
+    (diverged.path / ".checkpoints/link.checkpoint.json").symlink_to("build.checkpoint.json")
+    diverged.commit("link")
+    found = read_files_at(str(diverged.path), [PATH, ".checkpoints/link.checkpoint.json", "nothing"])
+    assert found == {PATH: b"left\n", ".checkpoints/link.checkpoint.json": None, "nothing": None}
+
+
+def test_a_path_that_looks_like_magic_is_looked_up_as_it_stands(repo: GitRepo) -> None:
+    odd = [":x/.checkpoints/build.checkpoint.json", ":(top)/.checkpoints/build.checkpoint.json"]
+    for path in odd:
+        repo.write(path, "odd\n")
+    repo.commit("odd names")
+    assert read_files_at(str(repo.path), odd) == dict.fromkeys(odd, b"odd\n")

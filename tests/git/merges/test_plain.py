@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from checkpoint_git.git.merges.merges import Commit, read_files_at, read_merge, read_touched
+from checkpoint_git.git.merges.merges import Commit, read_commits, read_files_at, read_touched
 from checkpoint_git.git.merges.trees import find_stopped, is_dropped, merge_by_lines, open_plain
 from tests.scenarios.driven import drive
 from tests.support.repos import NEEDS_MERGE_TREE, GitRepo
@@ -18,6 +18,11 @@ def diverged(repo: GitRepo) -> GitRepo:
     """Left changed the first line and right the last; left is checked out."""
     sides = {"left": {PATH: "left\n" + LINES}, "right": {PATH: LINES + "right\n"}}
     return repo.diverge({PATH: LINES, "code": "base\n"}, **sides)
+
+
+def commit_of(repo: GitRepo) -> Commit:
+    (commit,) = read_commits(str(repo.path), [repo.git("rev-parse", "HEAD")])
+    return commit
 
 
 def ids(repo: GitRepo) -> tuple[str, str]:
@@ -68,11 +73,11 @@ def test_no_attribute_has_a_say(lines: str, diverged: GitRepo, tmp_path: Path) -
 def test_a_side_that_was_thrown_away_is_known_by_its_other_files(diverged: GitRepo) -> None:
     diverged.git("merge", "-q", "-s", "ours", "-m", "ours", "right")
     top = str(diverged.path)
-    assert not is_dropped(top, read_merge(top, "HEAD")), "only its checkpoint is gone"
+    assert not is_dropped(top, commit_of(diverged)), "only its checkpoint is gone"
     diverged.git("reset", "-q", "--hard", "HEAD^")
     diverged.git("checkout", "-q", "right")
     diverged.write("code", "right\n")
     diverged.commit("code too")
     diverged.git("checkout", "-q", "left")
     diverged.git("merge", "-q", "-s", "ours", "-m", "ours", "right")
-    assert is_dropped(top, read_merge(top, "HEAD"))
+    assert is_dropped(top, commit_of(diverged))

@@ -207,3 +207,18 @@ def test_text_from_a_checkpoint_reaches_the_terminal_escaped(diverged: GitRepo) 
 
 def test_outside_a_repository_it_could_not_run(tmp_path: Path) -> None:
     assert run_checkpoint("explain-merge", cwd=tmp_path).returncode == 2
+
+
+@pytest.mark.parametrize(
+    ("rev", "said"),
+    [
+        ("left", "it has one parent"),
+        ("main", "it has no parent"),
+        ("nonsense", "invalid range"),
+        ("HEAD:readme", "invalid range"),
+        ("a..b", "invalid range"),
+    ],
+)
+def test_what_is_no_merge_is_refused(rev: str, said: str, diverged: GitRepo) -> None:
+    with pytest.raises(CheckpointError, match=said):
+        run_verb(audit, "--all", rev, cwd=diverged.path)
