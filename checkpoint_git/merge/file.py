@@ -218,6 +218,8 @@ def _enforce_items(requirement: "Any", root: Built, context: MergeContext) -> No
     if not all(_may_be(entries.get(field), expected) for field, expected in conditions.items()):
         return
     sides = [members_of(node) for node in (context.ours, context.base, context.theirs)]
+    if all(_is_empty(side.get(name)) for side in sides):
+        return  # no decision can fill what no version has
     if any(
         _is_empty(side.get(name)) and all(key in side and side[key].value == value for key, value in conditions.items())
         for side in (sides[0], sides[2])

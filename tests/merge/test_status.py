@@ -67,3 +67,11 @@ def test_a_question_about_the_head_takes_the_actions_with_it() -> None:
     merged = merge_texts(text(("blocked", ["A"])), text(("complete", [])), text(("in_progress", ["A"])), SCHEMA)
     assert [conflict.where for conflict in merged.conflicts] == ["/status"]
     assert json.loads(keep_side(merged.text, THEIRS)) == json.loads(text(("in_progress", ["A"])))
+
+
+def test_a_head_in_conflict_asks_for_no_actions_that_no_version_has() -> None:
+    states = (("in_progress", ABSENT), ("blocked", ABSENT), ("complete", ABSENT))
+    base, ours, theirs = map(text, states)
+    merged = merge_texts(base, ours, theirs, SCHEMA)
+    assert [conflict.where for conflict in merged.conflicts] == ["/status"]
+    assert json.loads(keep_side(merged.text, THEIRS)) == json.loads(text(("complete", ABSENT)))

@@ -86,6 +86,8 @@ def _judge(commit: Commit, touched: Touched | str, schemas: Schemas, paths: Sequ
     if isinstance(touched, str):
         return AuditedMerge(event, [], reason=touched)
     files = [schemas.audit(file) for file in touched.files]
+    for audited in files:
+        audited.release_trees()
     if not paths:
         return gather(event, touched, files)
     crowded = [path for path in touched.crowded if path in paths]

@@ -14,6 +14,7 @@ from checkpoint_git.merge.strategy import Schema
 from checkpoint_git.protocols.merge_schema import load_merge_schema
 from checkpoint_git.protocols.registry import protocol_of
 from checkpoint_git.tools.merges.judge import ONE_OF_SEVERAL, THE_FILE, Entry, Judged, MergeJudge
+from checkpoint_git.tools.merges.verdict import Sides
 from checkpoint_git.tools.merges.wording import Parents, say_entry
 
 Kind = Literal[
@@ -63,6 +64,13 @@ class AuditedFile:
     @cached_property
     def found(self) -> Judged:
         return self.judge.judge(self.file.result)
+
+    def release_trees(self) -> None:
+        """Keep what is shown of the file, and let go of its parsed versions: a range has many."""
+        nothing = Sides(None, None, None, None)
+        entries = tuple(entry._replace(sides=nothing, item=None) for entry in self.found.entries)
+        self.found = self.found._replace(entries=entries)
+        del self.judge
 
     @property
     def is_readable(self) -> bool:

@@ -8,12 +8,14 @@ from typing import Literal, NamedTuple, TextIO
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.jsonwrite import BASE, OURS, THEIRS
 from checkpoint_git.core.leaflines import list_leaves
-from checkpoint_git.core.terminal_text import escape_controls, say_value, shorten
+from checkpoint_git.core.terminal_text import escape_controls, join_some, say_value, shorten
 from checkpoint_git.merge.conflicts import Conflict, Held, decide_each, is_about
 from checkpoint_git.merge.items import canonical_text
 from checkpoint_git.protocols.registry import is_merged
 from checkpoint_git.protocols.validate import check_document, check_text
+from checkpoint_git.tools.merges.judge import THE_FILE, judge_merge
 from checkpoint_git.tools.merges.unmerged import NAMES, Case, describe_sides, find_newest, list_conflicts
+from checkpoint_git.tools.merges.wording import Parents, say_entry
 
 Take = Literal["ours", "theirs", "newest", "base"]
 TAKES: tuple[Take, ...] = ("ours", "theirs", "newest", "base")
@@ -155,6 +157,7 @@ def plan_file(case: Case, request: Request, now: int, asker: Asker | None) -> Re
     if case.edited and not request.take:
         is_valid = _is_valid(case, now)
         state = "and is a valid checkpoint now" if is_valid else "and is not a valid checkpoint yet"
+        state += _describe_damage(case)
         answer = asker.ask_edited(case, state, is_valid) if asker else ""
         if answer == "s":
             return Resolved(case, data=case.stored, action="stage")
@@ -189,6 +192,19 @@ def plan_file(case: Case, request: Request, now: int, asker: Asker | None) -> Re
     passed_over = other.data or None if other and version and side != BASE else None
     resolved = Resolved(case, conflicts, {"": side}, passed_over=passed_over)
     return resolved._replace(action="stage") if version is None else _check(resolved._replace(data=version.data), now)
+
+
+def _describe_damage(case: Case) -> str:
+    """Return what an edited file lacks of its merge, as the end of a sentence; "" for nothing."""
+    if case.merged is None or case.stored is None:
+        return ""
+    ours, base, theirs = (version.data if version else None for version in case.unmerged.sides)
+    schema = case.merged.context.strategies.root
+    damage = judge_merge(base, ours, theirs, case.stored, schema, case.merged.context.narrative).damage
+    if not damage or damage[0].name == THE_FILE:
+        return ""
+    parents = Parents(1, 2, ("ours", "theirs"))
+    return f", but {join_some([say_entry(entry, parents) for entry in damage], 3, '; ')}"
 
 
 def _is_valid(case: Case, now: int, data: bytes | None = None) -> bool:

@@ -11,19 +11,65 @@ from checkpoint_git.core.jsontext import JsonTextError, decode, scan_tokens
 from checkpoint_git.core.outcome import Invocation, Line, Outcome, Style
 from checkpoint_git.core.terminal_text import join_some, plural, quote_path
 from checkpoint_git.git.remotes import network_env
-from checkpoint_git.protocols.contract import load_document
 from checkpoint_git.tools.merges.premerge import MovedError, Premerge, State, premerge
 from checkpoint_git.tools.merges.pull_request import Request, follow, read_request
 from checkpoint_git.tools.merges.tree_merge import Kind, Remaining
 
 _MOST_NAMED = 20  # paths in one line
 
-_TABLE = load_document(__file__, "premerge.json")
 # kind of what remains -> the finding's code, and what to type for it in a merge on one's own machine
-_WAYS: dict[Kind, tuple[str, str]] = _TABLE["ways"]
+_WAYS: dict[Kind, tuple[str, str]] = {
+    "checkpoint": (
+        "premerge/conflict",
+        "take ours or theirs, in a merge on your machine: checkpoint resolve {path}{where} --take ours",
+    ),
+    "text": ("premerge/no-json", "write it as JSON in a merge on your machine, then git add {path}"),
+    "too-large": (
+        "premerge/too-large",
+        "checkpoint rotate, on the branch that has it, moves what is closed into history",
+    ),
+    "record": ("premerge/record", ""),
+    "file": (
+        "premerge/file",
+        "settle the marked lines in a merge on your machine, then git add {path}",
+    ),
+    "binary": (
+        "premerge/file",
+        "git checkout --ours {path}, or --theirs, then git add {path}, in a merge on your machine",
+    ),
+    "removed": (
+        "premerge/removed",
+        "git checkout {changed} -- {path} keeps it, git rm {path} does not, in a merge on your machine",
+    ),
+    "renamed": (
+        "premerge/renamed",
+        "git add the name that shall stay and git rm the other, in a merge on your machine",
+    ),
+    "mode": (
+        "premerge/mode",
+        "chmod +x or chmod -x {path}, then git add {path}, in a merge on your machine",
+    ),
+    "type": (
+        "premerge/type",
+        "keep one of the two in a merge on your machine, then git add {path}",
+    ),
+}
 _MOVED = "git checkout {changed} -- {path} after git merge brings it back; git merge itself says nothing of it"
 
-_SAID: dict[State, tuple[str, Style]] = _TABLE["said"]
+_SAID: dict[State, tuple[str, Style]] = {
+    "contained": ("nothing to do: {base} has all of {head} already", "good"),
+    "up-to-date": ("nothing to do: {head} has all of {base} already", "good"),
+    "mergeable": (
+        "nothing to do: {head} merges with {base} as it is, and no checkpoint is harmed",
+        "good",
+    ),
+    "merged": ("{head} {did}", "good"),
+    "conflicts": ("{head} does not merge with {base}: {count} to decide by hand", "bad"),
+    "invalid": (
+        "{head} was not merged with {base}: a checkpoint would not be valid any more",
+        "bad",
+    ),
+}
 
 
 def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:

@@ -18,14 +18,20 @@ from checkpoint_git.git.merges import conflicts as index
 from checkpoint_git.git.merges.conflicts import Top, Unmerged
 from checkpoint_git.git.objects import read_index
 from checkpoint_git.merge.conflicts import Conflict, is_about
-from checkpoint_git.protocols.contract import load_document
 from checkpoint_git.protocols.registry import is_merged, own_folders
 from checkpoint_git.protocols.write import Tell, say_waiting
 from checkpoint_git.tools.merges.decisions import TAKES, Asker, Request, Resolved, plan_file
 from checkpoint_git.tools.merges.unmerged import NAMES, Case, list_conflicts, read_case, read_marked_case
 
 # what the two sides are in git's operation
-_SIDES: dict[str, str] = load_document(__file__, "words.json")["sides"]
+_SIDES = {
+    "merge": "a merge: ours is your branch, theirs the one that is merged into it",
+    "rebase": "a rebase: ours is the branch you rebase onto (upstream), theirs is your commit",
+    "cherry-pick": "a cherry-pick: ours is your branch, theirs the picked commit",
+    "revert": "a revert: ours is your branch, theirs the state before the reverted commit",
+    "am": "git am: ours is your branch, theirs the patch",
+    "": "",
+}
 
 
 class ResolveResult(NamedTuple):

@@ -19,7 +19,7 @@ from checkpoint_git.git.objects import Entry, read_commit
 from checkpoint_git.git.run import Env
 from checkpoint_git.merge.conflicts import Clash, list_clashes
 from checkpoint_git.merge.file import merge_file
-from checkpoint_git.protocols.contract import load_document, open_room
+from checkpoint_git.protocols.contract import open_room
 from checkpoint_git.protocols.registry import attribute_patterns, is_merged, protocol_of
 from checkpoint_git.tools.merges.audited_file import Schemas
 
@@ -27,7 +27,12 @@ Kind = Literal["checkpoint", "text", "too-large", "record", "file", "binary", "r
 
 _PACKAGE = os.path.dirname(os.path.dirname(os.path.dirname(os.path.abspath(__file__))))
 # a word in git's name of a conflict -> what we call it; the first that fits, else "type"
-_KINDS: list[tuple[str, Kind]] = load_document(__file__, "premerge.json")["kinds"]
+_KINDS: tuple[tuple[str, Kind], ...] = (
+    ("rename", "renamed"),
+    ("modify/delete", "removed"),
+    ("binary", "binary"),
+    ("content", "file"),
+)
 _WEIGHTS: tuple[Kind, ...] = ("removed", "renamed", "type", "binary", "file")  # of several, the first that is there
 _CONTENT_ALONE = frozenset(("contents", "content", "binary"))
 _LONGEST_VALUE = 200  # characters of one side's value

@@ -433,6 +433,17 @@ def test_a_file_resolved_by_hand_is_left_alone_off_a_terminal(repo: GitRepo) -> 
     assert repo.read(PATH) == checkpoint_text(step="by hand")
 
 
+def test_what_a_resolution_by_hand_lost_is_told(repo: GitRepo) -> None:
+    blocker = {"id": "b1", "description": "which region?", "type": "user_decision", "needs": "an answer"}
+    conflicted(repo, theirs=checkpoint_text(step="theirs", blockers=[blocker]))
+    repo.write(PATH, checkpoint_text(step="by hand"))
+    (found,) = run(repo).outcome.findings
+    assert found.message.endswith("a valid checkpoint now, but " + found.message.rpartition("but ")[2])
+    assert "blockers[b1]: " in found.message
+    assert "of theirs is gone" in found.message
+    assert "blockers[b1]: " in run(repo, answer="e\n").stderr
+
+
 def test_a_file_resolved_by_hand_can_be_staged_as_it_is(repo: GitRepo) -> None:
     conflicted(repo)
     repo.write(PATH, checkpoint_text(step="by hand"))
