@@ -230,6 +230,7 @@ class _Walk:
         self.roots = roots
         self.entries: list[Entry] = []
         self.agreed = 0
+        self._elsewhere: dict[tuple[str, str], str] = {}
         self.judge_place(_Place(self.strategies.resolve(schema), "", ""), roots)
 
     @cached_property
@@ -390,12 +391,19 @@ class _Walk:
                 note = f"rewritten as {shorten(other.result or '', 60)}"
                 return entry._replace(verdict="edited", note=note)
 
-        holder = entry.where.rpartition("/")[0]
-        places = self.sentences.get(text, [])
-        for where in places:
-            if not where.startswith(f"{holder}/"):
-                return entry._replace(verdict="moved", note=f"it is at {where} now")
-        return entry._replace(note=ONE_OF_SEVERAL) if places else entry
+        if text not in self.sentences:
+            return entry
+        where = self._find_elsewhere(text, entry.where.rpartition("/")[0])
+        if where:
+            return entry._replace(verdict="moved", note=f"it is at {where} now")
+        return entry._replace(note=ONE_OF_SEVERAL)
+
+    def _find_elsewhere(self, text: str, holder: str) -> str:
+        # found once for all the copies of a text that a list lost
+        if (text, holder) not in self._elsewhere:
+            places = (where for where in self.sentences[text] if not where.startswith(f"{holder}/"))
+            self._elsewhere[text, holder] = next(places, "")
+        return self._elsewhere[text, holder]
 
     def _judge_order(self, place: _Place, sides: Sides, lists: Lists) -> None:
         # whether the result keeps an order that a parent gave to the items that all versions have
