@@ -10,7 +10,7 @@ from functools import cached_property
 from typing import Any, Literal, NamedTuple
 
 from checkpoint_git.core.clock import read_instant
-from checkpoint_git.core.jsontext import JsonTextError, Node, decode, join_pointer, parse, scan_tokens
+from checkpoint_git.core.jsontext import CONTAINERS, JsonTextError, Node, decode, join_pointer, parse, scan_tokens
 from checkpoint_git.core.jsonwrite import OURS, THEIRS
 from checkpoint_git.core.terminal_text import shorten
 from checkpoint_git.merge.conflicts import decide_all
@@ -331,7 +331,7 @@ class _Walk:
     def _judge_list(self, place: _Place, sides: Sides) -> None:
         rule = merge_rule(place.schema)
         versions = [items_of(node) for node in sides]
-        names = find_names(rule, versions[:3])
+        names = _find_names(rule, versions[:3])
         if names is None:
             self.note(place, sides, _judge_whole_list(sides, versions))
             return
@@ -417,6 +417,14 @@ class _Walk:
             self.note(name, sides, Judgement("lost", side, "the old order is kept"))
         elif base not in (first, second) and first != second and result in (first, second):
             self.note(name, sides, Judgement("decided", "first" if result == first else "second"))
+
+
+def _find_names(rule: Schema, versions: list[list[Node]]) -> tuple[str, ...] | None:
+    """Return the members that identify an item; () where items stand for themselves, None where nothing does."""
+    names = find_names(rule, versions)
+    if names is None and all(type(item.value) not in CONTAINERS for items in versions for item in items):
+        return ()
+    return names
 
 
 def _find_container(sides: Sides) -> type | None:
