@@ -77,36 +77,47 @@ def read_squash(cwd: str, env: Env, rev: str, base: str | None, head: str) -> Au
     return asked._replace(squash=commit._replace(parents=sides), names=(base or first[:8], head))
 
 
+class _Found(NamedTuple):
+    """The merges of a range that call for a look. ends: where a shallow clone was cut off."""
+
+    events: Events
+    merges: int = 0
+    squashes: frozenset[str] = frozenset()
+    ends: Sequence[Commit] = ()
+
+
+def _find_events(cwd: str, asked: AuditRange, env: Env) -> _Found:
+    if asked.squash is not None:
+        event = make_event(asked.squash, squash=True, names=asked.names)
+        return _Found([(asked.squash, event)], squashes=frozenset([asked.squash.id]))
+
+    ids = list_merges(cwd, asked, env)
+    squashes = read_squashes(cwd, [*asked.options, asked.revisions], asked.head, env)
+    events = [(commit, make_event(commit)) for commit in read_touching_merges(cwd, ids, env)]
+    events += [(commit, make_event(commit, squash=True)) for commit in squashes]
+    ends = read_cut_ends(cwd, asked.revisions)
+    return _Found(events, len(ids), frozenset(commit.id for commit in squashes), ends)
+
+
 def audit_range(plain: Plain, asked: AuditRange, schemas: Schemas, invocation: Invocation, strict: bool) -> AuditResult:
     """strict: what somebody seems to have meant counts too."""
     cwd, env = plain.cwd, plain.env
-    merges, squashes, ends = 0, set[str](), list[Commit]()
-    if asked.squash is not None:
-        squashes = {asked.squash.id}
-        event = make_event(asked.squash, squash=True, names=asked.names)
-        events: Events = [(asked.squash, event)]
-    else:
-        ids = list_merges(cwd, asked, env)
-        apart = read_squashes(cwd, [*asked.options, asked.revisions], asked.head, env)
-        ends = read_cut_ends(cwd, asked.revisions)
-        merges, squashes = len(ids), {commit.id for commit in apart}
-        events = [(commit, make_event(commit)) for commit in read_touching_merges(cwd, ids, env)]
-        events += [(commit, make_event(commit, squash=True)) for commit in apart]
-
-    each = audit_merges(cwd, events, schemas, env, plain)
-    found = follow(each, "auditing merges", len(events), invocation)
-    reported = [merge for merge in found if merge.is_reported]
+    found = _find_events(cwd, asked, env)
+    each = audit_merges(cwd, found.events, schemas, env, plain)
+    merges = follow(each, "auditing merges", len(found.events), invocation)
+    reported = [merge for merge in merges if merge.is_reported]
     lasting = [keep_lasting(cwd, merge, asked.head, env) for merge in reported]
+
     damaging = [merge.event.commit for merge in lasting if merge.hits]
     reverts = read_reverts(cwd, damaging, asked.head, env)
-    audited = [m for m in lasting if m.is_reported and m.event.commit not in reverts]
-
-    cut = [tell_cut(commit) for commit in ends if len(commit.parents) > 1]
-    end = next((commit.id for commit in ends if len(commit.parents) == 1), "")
-    if strict:  # what somebody seems to have meant counts too
+    audited = [merge for merge in lasting if merge.is_reported and merge.event.commit not in reverts]
+    if strict:
         for file in (file for merge in audited for file in merge.files):
             file.hits = [hit._replace(meant=False) for hit in file.hits]
-    return AuditResult(merges + len(cut), squashes, audited + cut, len(reverts), end)
+
+    cut = [tell_cut(commit) for commit in found.ends if len(commit.parents) > 1]
+    end = next((commit.id for commit in found.ends if len(commit.parents) == 1), "")
+    return AuditResult(found.merges + len(cut), set(found.squashes), audited + cut, len(reverts), end)
 
 
 def audit_recent(cwd: str, ids: Sequence[str], env: Env) -> list[AuditedMerge]:

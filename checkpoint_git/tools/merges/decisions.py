@@ -10,6 +10,7 @@ from checkpoint_git.core.jsonwrite import BASE, OURS, THEIRS
 from checkpoint_git.core.leaflines import list_leaves
 from checkpoint_git.core.terminal_text import escape_controls, join_some, say_value, shorten
 from checkpoint_git.merge.conflicts import Conflict, Held, decide_each, is_about
+from checkpoint_git.merge.file import Merged
 from checkpoint_git.merge.items import canonical_text
 from checkpoint_git.protocols.registry import is_merged
 from checkpoint_git.protocols.validate import check_document, check_text
@@ -153,45 +154,74 @@ def plan_file(case: Case, request: Request, now: int, asker: Asker | None) -> Re
     if case.blocked:
         code, todo = ("not-valid", "edit the file") if case.reason else ("not-a-file", "keep the version you want")
         return _leave(case, (), f"resolve/{code}", case.blocked, f"{todo}, then: git add -- {case.typed}")
+
     conflicts = list_conflicts(case)
     if case.edited and not request.take:
-        is_valid = _is_valid(case, now)
-        state = "and is a valid checkpoint now" if is_valid else "and is not a valid checkpoint yet"
-        state += _describe_damage(case)
-        answer = asker.ask_edited(case, state, is_valid) if asker else ""
-        if answer == "s":
-            return Resolved(case, data=case.stored, action="stage")
-        if answer != "m":
-            message = f"the file was edited since the merge, {state}"
-            hint = f"{'stage' if is_valid else 'edit it until it is, then stage'} it: git add -- {case.typed}"
-            hint += f"; or merge it again, which keeps a copy: checkpoint resolve {case.typed} --take ours"
-            return _leave(case, conflicts, "resolve/edited", message, hint)
+        planned = _plan_edited(case, conflicts, now, asker)
+        if planned is not None:
+            return planned
     asked = [conflict for conflict in conflicts if request.covers(conflict)]
-    if request.take == "newest" and asked and find_newest(case) is None:
-        message = "neither side is newer: updated_at is equal, or missing on one side"
-        return _leave(case, conflicts, "resolve/no-newest", message, _say_choices(case, asked[0], now))
-    if request.take == "base" and asked and case.unmerged.sides[BASE] is None:
-        message = "both sides added the file: they have no common version"
-        return _leave(case, conflicts, "resolve/no-base", message, _say_choices(case, asked[0], now))
+    trouble = _find_trouble(case, request) if asked else None
+    if trouble is not None:
+        code, message = trouble
+        return _leave(case, conflicts, code, message, _say_choices(case, asked[0], now))
+
     # all was decided, and not into what can be staged: who decides now decides anew
     is_stuck = all(conflict.where in case.chosen for conflict in conflicts) and not _is_valid(case, now)
     choose = _make_chooser(case, request, asker, is_stuck and bool(request.take or asker))
     if case.merged is not None:
-        decided = decide_each(case.merged, choose, case.size)
-        resolved = Resolved(case, decided.conflicts, decided.sides, data=decided.merged.data)
-        if not decided.remaining:
-            return _check(resolved, now)
-        findings = [_find_undecided(case, conflict, now) for conflict in decided.remaining]
-        # git's own text merge becomes ours, of which only true conflicts are left
-        return resolved._replace(findings=findings, action="leave" if decided.merged.data == case.stored else "write")
+        return _decide_places(case, case.merged, choose, now)
+    return _decide_whole(case, conflicts, choose, now)
+
+
+def _plan_edited(case: Case, conflicts: Sequence[Conflict], now: int, asker: Asker | None) -> Resolved | None:
+    """Return what becomes of a file that was edited since the merge; None to merge it again."""
+    is_valid = _is_valid(case, now)
+    state = "and is a valid checkpoint now" if is_valid else "and is not a valid checkpoint yet"
+    state += _describe_damage(case)
+    answer = asker.ask_edited(case, state, is_valid) if asker else ""
+    if answer == "s":
+        return Resolved(case, data=case.stored, action="stage")
+    if answer == "m":
+        return None
+    message = f"the file was edited since the merge, {state}"
+    hint = f"{'stage' if is_valid else 'edit it until it is, then stage'} it: git add -- {case.typed}"
+    hint += f"; or merge it again, which keeps a copy: checkpoint resolve {case.typed} --take ours"
+    return _leave(case, conflicts, "resolve/edited", message, hint)
+
+
+def _find_trouble(case: Case, request: Request) -> tuple[str, str] | None:
+    """Return the code and the message where the side that was asked for is not known."""
+    if request.take == "newest" and find_newest(case) is None:
+        return "resolve/no-newest", "neither side is newer: updated_at is equal, or missing on one side"
+    if request.take == "base" and case.unmerged.sides[BASE] is None:
+        return "resolve/no-base", "both sides added the file: they have no common version"
+    return None
+
+
+def _decide_places(case: Case, merged: Merged, choose: Callable[[Conflict], int | None], now: int) -> Resolved:
+    decided = decide_each(merged, choose, case.size)
+    resolved = Resolved(case, decided.conflicts, decided.sides, data=decided.merged.data)
+    if not decided.remaining:
+        return _check(resolved, now)
+    findings = [_find_undecided(case, conflict, now) for conflict in decided.remaining]
+    # git's own text merge becomes ours, of which only true conflicts are left
+    return resolved._replace(findings=findings, action="leave" if decided.merged.data == case.stored else "write")
+
+
+def _decide_whole(
+    case: Case, conflicts: Sequence[Conflict], choose: Callable[[Conflict], int | None], now: int
+) -> Resolved:
     side = choose(conflicts[0])
     if side is None:
         return Resolved(case, conflicts, findings=[_find_undecided(case, conflicts[0], now)])
+
     version = case.unmerged.sides[side]
-    other = case.unmerged.sides[{OURS: THEIRS, THEIRS: OURS}.get(side, BASE)]
-    passed_over = other.data or None if other and version and side != BASE else None
-    resolved = Resolved(case, conflicts, {"": side}, passed_over=passed_over)
-    return resolved._replace(action="stage") if version is None else _check(resolved._replace(data=version.data), now)
+    if version is None:
+        return Resolved(case, conflicts, {"": side}, action="stage")
+    other = None if side == BASE else case.unmerged.sides[THEIRS if side == OURS else OURS]
+    passed_over = (other.data or None) if other else None
+    return _check(Resolved(case, conflicts, {"": side}, data=version.data, passed_over=passed_over), now)
 
 
 def _describe_damage(case: Case) -> str:

@@ -151,13 +151,15 @@ def _mark_meant(cwd: str, audited: AuditedFile) -> Sequence[Hit]:
         return hits
     picked = read_line_merges(cwd, audited.base or b"", file.first or b"", file.second or b"")
     found = [audited.judge.judge(data) for data in picked or ()]
-    if picked is None or any(judged.unreadable for judged in found):
+    if not found or any(judged.unreadable for judged in found):
         return hits
+
     keys = {key_of(entry) for judged in found for entry in judged.damage}
-    return [
-        hit._replace(meant=True) if hit.entry and hit.kind == "lost" and key_of(hit.entry) not in keys else hit
-        for hit in hits
-    ]
+    marked = []
+    for hit in hits:
+        is_meant = hit.kind == "lost" and hit.entry is not None and key_of(hit.entry) not in keys
+        marked.append(hit._replace(meant=True) if is_meant else hit)
+    return marked
 
 
 def keep_lasting(cwd: str, merge: AuditedMerge, head: str, env: Env) -> AuditedMerge:

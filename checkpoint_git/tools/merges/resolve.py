@@ -175,24 +175,14 @@ def _apply(top: Top, planned: Resolved, on_wait: Tell) -> Resolved:
 
 
 def _make_outcome(result: ResolveResult, dry_run: bool) -> Outcome:
-    sides = _SIDES[result.operation]
-    go_on = "git commit" if result.operation in ("", "merge") else f"git {result.operation} --continue"
-    if result.is_empty and result.operation in ("cherry-pick", "revert", "am"):
-        go_on = f"git {result.operation} --skip (nothing is left of it to commit)"
-    elif not result.operation and result.has_stash:
-        go_on += "; a popped stash is still there: git stash drop"
-    start = [Line(f"{path}: nothing to resolve, it is not unmerged") for path in result.skipped]
-    if not (result.files or result.skipped):
-        start.append(Line("nothing to resolve: no checkpoint is unmerged"))
-    elif result.files and sides and not result.explained:
-        start.append(Line(sides, "dim"))
     findings = [finding for file in result.files for finding in file.findings]
     end = [line for file in result.files if file.action != "leave" for line in _describe(file, dry_run)]
     if not (result.left or dry_run) and any(file.is_staged for file in result.files):
-        end.append(Line(f"all conflicts resolved; finish with: {go_on}", "good"))
+        end.append(Line(f"all conflicts resolved; finish with: {_find_next_step(result)}", "good"))
     elif result.left and not findings:
         end.append(Line(f"still unmerged: {len(result.left)} (git status lists them)", "warn"))
-    hidden = [path for path in result.left for own in own_folders() if f"/{path}".partition(f"/{own}")[2][:1] == "."]
+
+    hidden = any(_is_archive(path) for path in result.left)
     if hidden and result.operation:
         how = f"git {result.operation} --abort, then the same with --strategy recursive -X no-renames"
         end.append(Line(f"git took an archive for a rename, and open work may be in it: {how}", "warn"))
@@ -203,7 +193,31 @@ def _make_outcome(result: ResolveResult, dry_run: bool) -> Outcome:
         "not_unmerged": result.skipped,
         "still_unmerged": result.left,
     }
-    return Outcome(data, start, findings, exit_code=int(bool(hidden)) or None, summary=end)
+    return Outcome(data, _introduce(result), findings, exit_code=int(hidden) or None, summary=end)
+
+
+def _introduce(result: ResolveResult) -> list[Line]:
+    sides = _SIDES[result.operation]
+    lines = [Line(f"{path}: nothing to resolve, it is not unmerged") for path in result.skipped]
+    if not (result.files or result.skipped):
+        lines.append(Line("nothing to resolve: no checkpoint is unmerged"))
+    elif result.files and sides and not result.explained:
+        lines.append(Line(sides, "dim"))
+    return lines
+
+
+def _find_next_step(result: ResolveResult) -> str:
+    operation = result.operation
+    if result.is_empty and operation in ("cherry-pick", "revert", "am"):
+        return f"git {operation} --skip (nothing is left of it to commit)"
+    if not operation and result.has_stash:
+        return "git commit; a popped stash is still there: git stash drop"
+    return "git commit" if operation in ("", "merge") else f"git {operation} --continue"
+
+
+def _is_archive(path: str) -> bool:
+    # a file below one of our folders whose name begins with a dot
+    return any(f"/{path}".partition(f"/{own}")[2][:1] == "." for own in own_folders())
 
 
 def _describe(file: Resolved, dry_run: bool) -> list[Line]:

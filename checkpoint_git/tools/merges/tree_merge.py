@@ -133,34 +133,51 @@ def _join(
     cwd: str, sealed: Sealed, merged: trees.TreeMerge, bases: Sequence[str], schemas: Schemas, is_driven: bool, env: Env
 ) -> MergedTree:
     mine = [file for file in merged.unsettled if _is_mine(file)]
+    paths = {file.path for file in mine}
     contents = read_contents(cwd, [side.blob for file in mine for side in file.sides if side], env)
-    files, remaining = [], list(_list_others(merged, {file.path for file in mine}))
+    files, remaining = [], list(_list_others(merged, paths))
     made: dict[str, tuple[str, bytes]] = {}
     for file in mine:
-        ours, base, theirs = (None if side is None else contents[side.blob] for side in file.sides)
-        data, left = _merge_contents(file.path, base, ours or b"", theirs or b"", schemas, sealed)
-        modes = ["" if side is None else side.mode for side in file.sides]
-        mode = _merge_modes(*modes)
-        if not mode and left is None:
-            left = Remaining(file.path, "mode", _MODE)
+        merged_file, mode, left = _merge_one(file, contents, schemas, sealed)
+        files.append(merged_file)
         remaining += [left] if left else []
-        files.append(MergedFile(file.path, (ours, base, theirs), data))
-        if data is not None:
-            made[file.path] = (mode or modes[trees.OURS], data)
+        if merged_file.data is not None:
+            made[file.path] = (mode, merged_file.data)
+
+    tree = _write_made(sealed, merged.tree, made)
+    if is_driven:
+        driven = [path for path in merged.texts - paths if is_merged(path)]
+        files += _read_driven(cwd, sealed, merged.tree, driven, env)
+    known = {left.path for left in remaining}
+    losses = trees.read_rename_losses(sealed, bases, merged.tree)
+    remaining += [_tell_rename(loss) for loss in losses if loss.path not in known]
+    remaining = sorted(dict.fromkeys(remaining), key=lambda left: (left.path, left.kind))
+    return MergedTree(tree, tuple(bases), tuple(sorted(files, key=lambda file: file.path)), tuple(remaining))
+
+
+def _merge_one(
+    file: trees.Unsettled, contents: Mapping[str, bytes], schemas: Schemas, sealed: Sealed
+) -> tuple[MergedFile, str, Remaining | None]:
+    """Return the file, its mode, and what it leaves to the user."""
+    ours, base, theirs = (None if side is None else contents[side.blob] for side in file.sides)
+    data, left = _merge_contents(file.path, base, ours or b"", theirs or b"", schemas, sealed)
+    modes = ["" if side is None else side.mode for side in file.sides]
+    mode = _merge_modes(*modes)
+    if not mode and left is None:
+        left = Remaining(file.path, "mode", _MODE)
+    return MergedFile(file.path, (ours, base, theirs), data), mode or modes[trees.OURS], left
+
+
+def _write_made(sealed: Sealed, tree: str, made: Mapping[str, tuple[str, bytes]]) -> str:
     blobs = trees.write_blobs(sealed, [data for _, data in made.values()])
     entries = {path: Entry(mode, blob) for (path, (mode, _)), blob in zip(made.items(), blobs, strict=True)}
-    tree = trees.write_tree(sealed, merged.tree, entries)
-    if is_driven:
-        driven = merged.texts - {file.path for file in mine}
-        files += _read_driven(cwd, sealed, merged.tree, [path for path in driven if is_merged(path)], env)
-    known = {one.path for one in remaining}
-    for loss in trees.read_rename_losses(sealed, bases, merged.tree):
-        if loss.path not in known:
-            target = shorten(loss.target, _LONGEST_VALUE)
-            where = f"moved it to {target}, where no checkpoint is" if target else "moved it away"
-            remaining.append(Remaining(loss.path, "removed", f"{loss.mover} {where}, and the other side changed it"))
-    remaining = sorted(dict.fromkeys(remaining), key=lambda one: (one.path, one.kind))
-    return MergedTree(tree, tuple(bases), tuple(sorted(files, key=lambda file: file.path)), tuple(remaining))
+    return trees.write_tree(sealed, tree, entries)
+
+
+def _tell_rename(loss: trees.RenameLoss) -> Remaining:
+    target = shorten(loss.target, _LONGEST_VALUE)
+    where = f"moved it to {target}, where no checkpoint is" if target else "moved it away"
+    return Remaining(loss.path, "removed", f"{loss.mover} {where}, and the other side changed it")
 
 
 def _is_mine(file: trees.Unsettled) -> bool:
