@@ -21,6 +21,7 @@ from checkpoint_git.tools.merges.audited_file import (
     AuditedFile,
     Hit,
     How,
+    Key,
     Schemas,
     find_hits,
     find_lasting,
@@ -146,20 +147,29 @@ def _find_ways(plain: Plain, commit: Commit, files: Iterable[AuditedFile]) -> No
 
 def _mark_meant(cwd: str, audited: AuditedFile) -> Sequence[Hit]:
     """Mark losses that no picking of sides brings about: somebody wrote the file so."""
-    file, hits = audited.file, audited.hits
-    if file.result in (file.first, file.second) or not any(hit.kind == "lost" for hit in hits):
+    hits = audited.hits
+    if not any(hit.kind == "lost" for hit in hits):
         return hits
-    picked = read_line_merges(cwd, audited.base or b"", file.first or b"", file.second or b"")
-    found = [audited.judge.judge(data) for data in picked or ()]
-    if not found or any(judged.unreadable for judged in found):
+    keys = _find_picked_damage(cwd, audited)
+    if keys is None:
         return hits
-
-    keys = {key_of(entry) for judged in found for entry in judged.damage}
     marked = []
     for hit in hits:
         is_meant = hit.kind == "lost" and hit.entry is not None and key_of(hit.entry) not in keys
         marked.append(hit._replace(meant=True) if is_meant else hit)
     return marked
+
+
+def _find_picked_damage(cwd: str, audited: AuditedFile) -> set[Key] | None:
+    """Return what is damaged where one side is picked for every conflict; None where that is unknown."""
+    file = audited.file
+    if file.result in (file.first, file.second):
+        return None
+    picked = read_line_merges(cwd, audited.base or b"", file.first or b"", file.second or b"")
+    found = [audited.judge.judge(data) for data in picked or ()]
+    if not found or any(judged.unreadable for judged in found):
+        return None
+    return {key_of(entry) for judged in found for entry in judged.damage}
 
 
 def keep_lasting(cwd: str, merge: AuditedMerge, head: str, env: Env) -> AuditedMerge:

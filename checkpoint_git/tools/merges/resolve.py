@@ -176,16 +176,12 @@ def _apply(top: Top, planned: Resolved, on_wait: Tell) -> Resolved:
 
 def _make_outcome(result: ResolveResult, dry_run: bool) -> Outcome:
     findings = [finding for file in result.files for finding in file.findings]
-    end = [line for file in result.files if file.action != "leave" for line in _describe(file, dry_run)]
-    if not (result.left or dry_run) and any(file.is_staged for file in result.files):
-        end.append(Line(f"all conflicts resolved; finish with: {_find_next_step(result)}", "good"))
-    elif result.left and not findings:
-        end.append(Line(f"still unmerged: {len(result.left)} (git status lists them)", "warn"))
-
+    changed = [file for file in result.files if file.action != "leave"]
+    end = [line for file in changed for line in _describe(file, dry_run)]
+    end += _summarize(result, dry_run, bool(findings))
     hidden = any(_is_archive(path) for path in result.left)
-    if hidden and result.operation:
-        how = f"git {result.operation} --abort, then the same with --strategy recursive -X no-renames"
-        end.append(Line(f"git took an archive for a rename, and open work may be in it: {how}", "warn"))
+    if hidden:
+        end += _warn_of_archive(result.operation)
     data = {
         "dry_run": dry_run,
         "operation": result.operation,
@@ -206,6 +202,14 @@ def _introduce(result: ResolveResult) -> list[Line]:
     return lines
 
 
+def _summarize(result: ResolveResult, dry_run: bool, has_findings: bool) -> list[Line]:
+    if not (result.left or dry_run) and any(file.is_staged for file in result.files):
+        return [Line(f"all conflicts resolved; finish with: {_find_next_step(result)}", "good")]
+    if result.left and not has_findings:
+        return [Line(f"still unmerged: {len(result.left)} (git status lists them)", "warn")]
+    return []
+
+
 def _find_next_step(result: ResolveResult) -> str:
     operation = result.operation
     if result.is_empty and operation in ("cherry-pick", "revert", "am"):
@@ -213,6 +217,13 @@ def _find_next_step(result: ResolveResult) -> str:
     if not operation and result.has_stash:
         return "git commit; a popped stash is still there: git stash drop"
     return "git commit" if operation in ("", "merge") else f"git {operation} --continue"
+
+
+def _warn_of_archive(operation: str) -> list[Line]:
+    if not operation:
+        return []
+    how = f"git {operation} --abort, then the same with --strategy recursive -X no-renames"
+    return [Line(f"git took an archive for a rename, and open work may be in it: {how}", "warn")]
 
 
 def _is_archive(path: str) -> bool:

@@ -35,38 +35,47 @@ def say_entry(entry: Entry, parents: Parents) -> str:
 
 
 def _say_verdict(entry: Entry, parents: Parents) -> str:
-    first, second, result = (say_value(v) for v in (entry.first, entry.second, entry.result))
     value = say_value(entry.second if entry.first is None else entry.first)
-    # the name of an item that is known by all that it holds says already what it is
-    is_shown = entry.result is not None and not _is_named(entry, entry.result)
-    subject = f"{result} is " if is_shown else ""
     match entry.verdict:
         case "first" | "second":
             return _say_taken(entry, parents.name(entry.verdict))
         case "lost":
             return _say_lost(entry, parents)
-        case "combined":
-            return f"{result}, made of {first} and {second}"
         case "decided":
-            kept, other = (first, second) if entry.side == "first" else (second, first)
-            winner, loser = parents.name(entry.side), parents.name(OTHER[entry.side])
-            return f"{kept} of {winner} was kept, {other} of {loser} was not"
+            return _say_decided(entry, parents)
+        case "combined":
+            first, second = say_value(entry.first), say_value(entry.second)
+            return f"{say_value(entry.result)}, made of {first} and {second}"
         case "limited":
             return f"{value} was cut off at the end of a full list"
         case "moved":
             return f"{value} is in another place"
         case "edited" if entry.result is None:
             return f"{value} was changed in the merge"
+    return _say_result(entry, parents)
+
+
+def _say_result(entry: Entry, parents: Parents) -> str:
+    # what is in the result, and is no parent's as it is there
+    result = say_value(entry.result)
+    # the name of an item that is known by all that it holds says already what it is
+    is_shown = entry.result is not None and not _is_named(entry, entry.result)
+    subject = f"{result} is " if is_shown else ""
+    match entry.verdict:
         case "edited":
             return f"{subject}no parent's: written in the merge"
         case "resurrected":
             return f"{subject}back, though {parents.name(entry.side)} removed it"
-        case "duplicated" if entry.result is None:
-            return "something is there twice"
         case "duplicated":
-            return f"{result} is there again"
-        case _:
-            return "no document" if entry.result is None else f"{result} is made of two records"
+            return "something is there twice" if entry.result is None else f"{result} is there again"
+    return "no document" if entry.result is None else f"{result} is made of two records"
+
+
+def _say_decided(entry: Entry, parents: Parents) -> str:
+    first, second = say_value(entry.first), say_value(entry.second)
+    kept, other = (first, second) if entry.side == "first" else (second, first)
+    winner, loser = parents.name(entry.side), parents.name(OTHER[entry.side])
+    return f"{kept} of {winner} was kept, {other} of {loser} was not"
 
 
 def _say_taken(entry: Entry, parent: str) -> str:
