@@ -4,7 +4,8 @@ from checkpoint_git.core.jsontext import JsonTextError, Node, decode, join_point
 from checkpoint_git.core.jsonwrite import BASE, OURS, THEIRS, Alternatives, Built, Choice, Entry, Writer, picked
 from checkpoint_git.merge.items import merge_order
 from checkpoint_git.merge.layout import lays_out_theirs
-from checkpoint_git.merge.places import AUTO, CONFLICT, MergeContext, is_same, members_of, merge_place
+from checkpoint_git.merge.nodes import is_same, members_of
+from checkpoint_git.merge.places import AUTO, CONFLICT, MergeContext, merge_place
 from checkpoint_git.merge.strategy import NONE, REQUIRE, Schema
 
 TYPE_CHECKING = False

@@ -2,7 +2,7 @@
 
 from checkpoint_git.core.clock import read_instant
 from checkpoint_git.core.jsonwrite import OURS, THEIRS, Choice, value_of
-from checkpoint_git.merge.places import is_same, members_of
+from checkpoint_git.merge.nodes import is_same, members_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -16,7 +16,9 @@ from checkpoint_git.core.terminal_text import shorten
 from checkpoint_git.merge.conflicts import decide_all
 from checkpoint_git.merge.file import Merged, merge_documents
 from checkpoint_git.merge.items import canonical_text, identify
-from checkpoint_git.merge.places import AUTO, find_names, is_same, items_of, members_of
+from checkpoint_git.merge.lists import find_names
+from checkpoint_git.merge.nodes import is_same, items_of, members_of
+from checkpoint_git.merge.places import AUTO
 from checkpoint_git.merge.strategy import Schema, Strategies, find_groups, merge_rule
 from checkpoint_git.tools.merges.likeness import (
     find_foreign,

@@ -25,7 +25,7 @@ from checkpoint_git.merge.conflicts import (
     split_sides,
 )
 from checkpoint_git.merge.file import Merged, merge_file
-from checkpoint_git.merge.places import newer_side
+from checkpoint_git.merge.nodes import newer_side
 from checkpoint_git.protocols.merge_schema import load_merge_schema
 
 NAMES = {OURS: "ours", BASE: "base", THEIRS: "theirs"}
