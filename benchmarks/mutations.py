@@ -11,7 +11,6 @@ import argparse
 import hashlib
 import io
 import json
-import os
 import random
 import re
 import string
@@ -35,7 +34,6 @@ from checkpoint_git.core.schema import explain, is_surely_valid
 from checkpoint_git.core.terminal_text import escape_controls
 from checkpoint_git.git import leases
 from checkpoint_git.git.history.claims import Commit, find_claims
-from checkpoint_git.git.history.database import Database, Line
 from checkpoint_git.merge.file import merge_file
 from checkpoint_git.protocols.contract import open_room
 from checkpoint_git.protocols.memory.graph_file import _read_line, plan_repair
@@ -344,7 +342,7 @@ def read_claim(data: bytes, luck: random.Random) -> str:
 
 def read_commit(data: bytes, luck: random.Random) -> str:
     subject, _, body = data.decode("utf-8", "replace").partition("\n")
-    claims = find_claims(Commit("a" * 40, luck.randrange(3), subject, body, NOW))
+    claims = find_claims(Commit("a" * 40, ("b" * 40,) * luck.randrange(3), subject, body, NOW))
     return "" if all(map(str.isprintable, claims.merged)) else f"a reference that steers a terminal: {claims.merged}"
 
 
@@ -425,16 +423,6 @@ def read_graph(data: bytes, luck: random.Random) -> str:
         return f"a repaired graph is broken: {again.faults[:2]}"
     _ = [entity_json(one) for one in read_entities([line.value for line in repair.lines])]
     return ""
-
-
-def read_index(data: bytes, luck: random.Random) -> str:
-    """Either the file is as it was, or nothing of it is used."""
-    path = os.path.join(_scratch(), "mutated.sqlite")
-    Path(path).write_bytes(data)
-    database = Database(path)
-    lines = database.list_lines("whole")
-    found = [(line, database.read_ids(line.number, 1), [*database.read_names(line.number)]) for line in lines]
-    return "" if not found or data == _index()[0] else "a damaged index is read"
 
 
 # --- the seeds ------------------------------------------------------------------------------------------------------
@@ -549,17 +537,6 @@ def _graphs() -> Sequence[bytes]:
     return ["\n".join(json.dumps(one, ensure_ascii=False) for one in (entity, other, edge)).encode()]
 
 
-@cache
-def _index() -> Sequence[bytes]:
-    path = os.path.join(_scratch(), "history.sqlite")
-    database = Database(path)
-    number = database.add_line("a" * 40, "whole", 2)
-    database.add_run(number, 1, b"\1" * 40, b" 21# 0\0 0\0 ")
-    database.move_line(Line(number, "a" * 40, 2, 1), [b"\2" * 20])
-    database.save()
-    return [Path(path).read_bytes()]
-
-
 READERS = {
     "json": Reader(_skills, read_json),
     "yaml": Reader(_records, read_yaml),
@@ -576,7 +553,6 @@ READERS = {
     "hook": Reader(_hooks, read_hook),
     "guard": Reader(_hooks, read_tool_call),
     "memory": Reader(_graphs, read_graph),
-    "index": Reader(_index, read_index),
 }
 
 

@@ -56,7 +56,7 @@ class Checkpoints:
         return status(self.place, self._now(), skill, None if since is None else read_since(since, self._now()))
 
     def next(self) -> NextResult:
-        """queue.actions[0] matters most; queue.skipped is what the history shows as done."""
+        """queue.actions[0] matters most; queue.skipped is what merges finished."""
         return next_actions(self.place, self._now())
 
     def log(self, skill: str, limit: int = 0, since: str | None = None) -> LogResult:

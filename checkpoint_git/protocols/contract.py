@@ -90,6 +90,7 @@ class Question(NamedTuple):
     since: str | None = None
     short: bool = False
     worktrees: bool = False
+    merged: bool = False
 
     @property
     def is_narrow(self) -> bool:

@@ -54,7 +54,6 @@ _OUR_OWN = {
     "protocols.skill.generated_files": ("_MOST_WORDS",),
     "protocols.skill.history": ("_KEPT_VERSIONS",),
     "protocols.skill.names": ("_LONGEST",),
-    "protocols.skill.request_words": ("LONGEST_PHRASE",),
     "protocols.skill.rotation": (
         "KEPT_DECISIONS",
         "KEPT_RUNS",

@@ -118,7 +118,7 @@ def build_healthy(repo: GitRepo) -> None:
     state = {"verified_for_sha": head[:12], "merged_prs": [{"number": at, "merge_sha": head} for at in range(40)]}
     truths: list[dict[str, Any]] = [
         {},
-        {"next_actions": ["Merge #9001", "Write about #340", "Follow up on ABC-60"]},
+        {"next_actions": ["Merge #9001", "Write about #9002", "Follow up on ABC-60"]},
         {"next_actions": ["Land #380 again", "Finish #390", "Finish ABC-90"]},
         {"status": "blocked", "blockers": [blocker], "updated_at": ago(2)},
         {"status": "blocked", "blockers": [{**blocker, "resolved": True}, {**blocker, "id": "b2"}]},

@@ -2,9 +2,7 @@
 
 import hashlib
 import json
-import sqlite3
 from collections.abc import Callable
-from contextlib import closing
 from pathlib import Path
 from typing import Any
 
@@ -54,7 +52,6 @@ MADE = ("restore-point create docs --reason x", "restore-point verify latest")
 TREES = ("validate --rev odd", "sync --branch states", "ci verify --base main --head odd", "diff main odd", "audit odd")
 BRANCH = (*READ, "sync --status", "sync --dry-run", "audit")
 CLAIM = (*READ, "status --json", "claim build --remote .")
-INDEX = ("next", "doctor", "status")
 SYNCED = ("sync --dry-run", "sync --status", "sync", "claim build", "release build")
 MERGED = ("resolve --dry-run", "resolve --take ours", "audit", "validate")
 
@@ -140,7 +137,7 @@ def branch(name: str) -> Plant:
 
 
 def put_many_commits(repo: GitRepo, content: str) -> None:
-    """As many as have an index."""
+    """Two thousand of one message."""
     head, size = repo.git("rev-parse", "HEAD"), len(content.encode())
     commits = [
         f"commit refs/heads/main\ncommitter Ada <a@b> {1_780_000_000 + at} +0000\ndata {size}\n{content}\n"
@@ -152,21 +149,6 @@ def put_many_commits(repo: GitRepo, content: str) -> None:
 def long_references(repo: GitRepo, outside: Path) -> None:
     put_many_commits(repo, f"Improve (#{DIGITS[:40]}) ABC-{DIGITS}")
     fields(next_actions=[f"Merge #{DIGITS[:40]}", f"ABC-{DIGITS}", "Merge #5"])(repo, outside)
-
-
-def index_of(script: str) -> Plant:
-    """A long history whose index came with the repository."""
-
-    def plant(repo: GitRepo, outside: Path) -> None:
-        put_many_commits(repo, "Improve (#5)")
-        fields(next_actions=["Merge #5"])(repo, outside)
-        run_here("doctor", cwd=repo.path)
-        (index,) = (repo.path / ".git/checkpoint").glob("*.sqlite")
-        with closing(sqlite3.connect(index)) as connection:
-            for (table,) in connection.execute("select name from sqlite_master where type='table'").fetchall():
-                connection.executescript(script.replace("TABLE_NAME", table))
-
-    return plant
 
 
 def sealed(*entries: dict[str, Any], **changes: Any) -> Plant:
@@ -329,7 +311,7 @@ ATTACKS = (
     Attack("outputs of a workflow", outputs, FLOW),
     *(Attack(f"an instant {at}", fields(updated_at=one, created_at=one), READ) for at, one in enumerate(_INSTANTS)),
     *(Attack(f"the start of a workflow {at}", phase_of(started_at=one), FLOW) for at, one in enumerate(_INSTANTS)),
-    Attack("references of forty digits", long_references, INDEX),
+    Attack("references of forty digits", long_references, READ),
     *(Attack(f"a commit's date {at}", commit_of(date), (*READ, "audit")) for at, date in enumerate(_DATES)),
     Attack("an author who steers a terminal", commit_of("1 +0000", f"{STEERING} <a@b>"), (*READ, *FORMATS)),
     Attack(
@@ -347,20 +329,6 @@ ATTACKS = (
     *(
         Attack(f"an entry that is a {mode}", odd_tree("evil.checkpoint.json", mode), TREES)
         for mode in ("160000", "120000")
-    ),
-    Attack("an index without tables", index_of("drop table TABLE_NAME"), INDEX),
-    Attack(
-        "an index of other columns",
-        index_of("drop table TABLE_NAME; create table TABLE_NAME (x); insert into TABLE_NAME values (zeroblob(9))"),
-        INDEX,
-    ),
-    Attack(
-        "an index that never ends",
-        index_of(
-            "drop table TABLE_NAME; create view TABLE_NAME as"
-            " with recursive c(x) as (select 1 union all select x + 1 from c) select * from c"
-        ),
-        INDEX,
     ),
     Attack("a point's file outside", foreign(path="../outside/secret", kind="file", mode=420, hash="0" * 64), USED),
     Attack("a point's hook of git", foreign(path=".GIT/hooks/pre-commit", kind="file", mode=493, hash="0" * 64), USED),

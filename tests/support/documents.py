@@ -1,12 +1,12 @@
 """Documents for the pure checks, made from values."""
 
 import json
-from collections.abc import Mapping
 from typing import Any
 
 from checkpoint_git.core.clock import read_instant
+from checkpoint_git.git.history.reference_facts import Fact, State
 from checkpoint_git.protocols.document import Document
-from checkpoint_git.protocols.skill.next_action import FindProof, Proof
+from checkpoint_git.protocols.skill.merged_work import Known, Work
 from checkpoint_git.protocols.validate import check_document
 from tests.support.samples import checkpoint
 
@@ -37,6 +37,11 @@ def decision(**changes: Any) -> dict[str, Any]:
     return {"id": "b1", "description": "Which region?", "needs": "user_decision", **changes}
 
 
-def proving(texts: Mapping[str, str], *, sure: bool = True) -> FindProof:
-    """What finds the proof of the actions that have these texts: text -> evidence."""
-    return lambda path, text: Proof(sure, "#1 is merged", texts[text]) if text in texts else None
+def facts_of(*references: str, state: State = "merged", at: int = NOW) -> Known:
+    """What the history says of references: the same of all."""
+    return {reference: Fact(reference, state, at, "abc1234" * 6, "a rule") for reference in references}
+
+
+def work_of(skill: str, *references: str, state: State = "merged") -> Work:
+    """The same for one skill's document."""
+    return {f".checkpoints/{skill}.checkpoint.json": facts_of(*references, state=state)}

@@ -1,41 +1,52 @@
-"""What one commit's message claims: which pull requests and tickets it merged, which it took back. Pure."""
+"""What one commit's message says of pull requests and tickets: merged, closed, reverted or only named. Pure."""
 
 import re
 from bisect import bisect_left
 from typing import NamedTuple
 
-from checkpoint_git.core.references import MAX_TEXT, Mention, find_mentions, find_references
-from checkpoint_git.git.history.reference_scan import REVERTED_IDS
+from checkpoint_git.core.references import MAX_TEXT, find_mentions, find_references
 
 
 class Commit(NamedTuple):
     id: str  # its full hash
-    parents: int  # how many
+    parents: tuple[str, ...]
     subject: str
     body: str  # the message below the subject
     when: int = 0  # seconds since 1970
 
 
 class Claims(NamedTuple):
-    merged: dict[str, str]  # reference -> the rule that makes it evidence
-    reverted: frozenset[str]  # references that it takes back
-    undone: tuple[str, ...]  # ids (whole or shortened) of commits that it reverts
+    """The references are as the message spells them, perhaps with a repository in front.
+
+    merged: reference -> the rule, see below. closed, named: tickets are never merged, they are closed or named.
+    reverted: references that the commit takes back. undone: ids of commits that it reverts, whole or shortened.
+    """
+
+    merged: dict[str, str]
+    closed: frozenset[str]
+    named: frozenset[str]
+    reverted: frozenset[str]
+    undone: tuple[str, ...]
 
 
 MERGE_RULE = "the subject of a merge commit"
 SQUASH_RULE = "the number of a squash merge"
-TICKET_RULE = "the ticket that the subject is about"
-CLOSES_RULE = "a closing keyword"
 TRAILER_RULE = "a trailer that names the pull request"
-
+RELAND_RULE = "a revert of its revert"
+CLOSES_RULE = "a closing keyword"
+REVERT_RULE = "a commit that reverts it"
+NAMED_RULE = "commits that name it"
 
 # Texts, not patterns: `re` compiles and keeps them when they are first used, and most answers need few of them.
 _CLOSING = r"(?:clos(?:e|es|ed)|fix(?:es|ed)?|resolv(?:e|es|ed)|implement(?:s|ed)|complet(?:e|es|ed))"
+
 _REVERTING = ("revert", "reapply", "re-apply", "reland", "re-land", "back", "roll")
 _REVERT = r"(?i)(?:revert(?:s|ed)?|back(?:s|ed)? out|roll(?:s|ed)? ?back)\b[:\s]"
 _RELAND = r"(?i)(?:reapply|re-apply|reland|re-land)\b"
 _QUOTED = r'(?i)(?:(?:Revert|Reapply) ")+'
-_UNDONE = r"(?m)(?:\bThis (?:commit )?|^[ \t]*)[Rr]evert" + REVERTED_IDS
+_ID = r"[0-9a-fA-F]{7,64}"
+_IDS = rf"{_ID}(?:(?:\s*,\s*(?:and\s+)?|\s+(?:and\s+)?){_ID})*"
+_UNDONE = rf"(?m)(?:\bThis (?:commit )?|^[ \t]*)[Rr]everts?:?\s+(?:commits?:?\s+)?(?P<ids>{_IDS})\b"
 _REVERTED_BELOW = r"(?im)^[ \t]*(?:This )?reverts (?:pull request |merge request |PR |MR )?(?P<what>\S+)"
 
 _MERGE_OF_NUMBER = (
@@ -43,6 +54,7 @@ _MERGE_OF_NUMBER = (
     r"(?:\s+of)?(?::\s*|\s+)"
     r"(?P<kind>(?:PRs?|pull requests?|MRs?|merge requests?|GH)[\s-]*)?(?P<what>[#!]?\d.*)"
 )
+_FIRST_NUMBER = r"(?P<sign>[#!]?)(?P<number>\d{1,9})(?!\w)"
 _MERGED_IN = r"(?i)^Merged in (?P<source>\S+) \(pull request #(?P<number>\d+)\)"
 _MERGE_OF_BRANCH = r"(?i)^Merge (?:remote-tracking )?(?:branch(?:es)?|commit|tag)?\s*+(?P<source>.+)"
 _NUMBERED_TITLE = r"(?i)^Pull request #(?P<number>\d{1,9}): "
@@ -53,20 +65,17 @@ _BRANCH_NUMBER = r"(?i)(?<![A-Za-z0-9])(?:pr|pull|gh)[/-](?P<number>\d{1,9})(?![
 
 _UNFINISHED = r"(?i)^(?:\[?(?:wip|draft)\]?\b|fixup!|squash!|amend!|\w+\(wip\))"
 _SUFFIXES = r"(?P<items>(?:\s*[(\uff08][^()\uff08\uff09]{1,200}[)\uff09])+)\s*(?:\[[^\]]{0,40}\]\s*)*\.?$"
-_SUFFIX_ITEM = rf"(?i)^(?:{_CLOSING}:?\s+)?(?:(?:PR|pull request|MR|merge request)\s+)?\S+$"
-_LEADING = r"^(?:\w[\w-]*(?:\([^)]*\))?!?:\s*)?\[?(?P<ticket>[A-Z][A-Z0-9]{1,9}-\d{1,7})\]?(?![\w-])(?P<rest>.*)$"
-_NUMBERED = r"^\[?(?P<ticket>#\d{1,9})\]?(?![\w/-])(?P<rest>.*)$"
-_SCOPE = r"^\w[\w-]*\((?P<ticket>[A-Z][A-Z0-9]{1,9}-\d{1,7}|#\d{1,9})\)!?:(?P<rest>.*)$"
-_TAGGED = r"^(?P<rest>.*\S)\s+\[(?P<ticket>[A-Z][A-Z0-9]{1,9}-\d{1,7})\]$"
+_SUFFIX_ITEM = r"(?i)^(?:(?:PR|pull request|MR|merge request)\s+)?\S+$"
 _PARTLY = (
     r"(?i)\b(?:wip|part (?:of|one|two|three|\d+)|step \d|\d+\s*/\s*\d+|start(?:s|ed|ing)?|begin(?:s|ning)?|prepar\w+|"
     r"scaffold\w*|first (?:step|pass|cut)|follow[- ]?ups?|refs?|see|towards?|revert\w*)\b"
 )
 
-_CLOSED_BELOW = rf"(?i)(?<![\w-]){_CLOSING}(?:-(?:bug|issue|task))?:?\s+"
+_TYPE = r"(?i)^fix(?:\([^()]{0,60}\))?!?:"  # a conventional commit's: "fix: ABC-3 x" closes nothing
+_CLOSED = rf"(?i)(?<![\w-]){_CLOSING}(?:-(?:bug|issue|task))?:?\s+"
 _NOT_CLOSING = (
-    r"(?i)(?:\b(?:not|partially|partly|should|would|will|may|might|could|to|before|without|never|if|once|helps?|almost)|n't)"
-    r"\s+(?:(?:also|yet|fully|only)\s+)?$"
+    r"(?i)(?:\b(?:not|partially|partly|should|would|will|may|might|could|to|before|without|never|if|once|helps?|almost)"
+    r"|n't)\s+(?:(?:also|yet|fully|only)\s+)?$"
 )
 _NOT_CLOSED = (
     r"(?i)^(?:'s)?\s+(?:regression|fallout|follow|aftermath|breakage|leftover|review|comment|typo|conflict|part\b|"
@@ -78,43 +87,63 @@ _TRAILERS = (
     r"(?im)^(?:PR-URL|Pull[- ]Request|Merge[- ]Request|Reviewed-on|Merged-PR)\s*:\s*<?(?P<what>\S.*)$|"
     r"^See merge request (?P<seen>\S+)\s*$"
 )
-_MAX_TITLE = 1_000  # characters
-_NEAR = 60  # characters around a reference in which words decide about it
-
 # A dependency bot's message quotes another project's release notes, closing keywords and all.
 _BOT = r"(?im)dependabot|renovate(?:\[bot\]|-bot)|^Bumps \["
 
+_MAX_TITLE = 1_000  # characters
+_NEAR = 60  # characters around a reference in which words decide about it
 
-# A claim is what a tool or the user writes when work lands (a merge commit's subject, the number that a squash merge
-# appends, a closing keyword); that a number is mentioned claims nothing.
+
+# A claim is what a tool or the user writes when work lands: a merge commit's subject, the number that a squash merge
+# appends, a closing keyword. A message that only mentions a number names it.
 def find_claims(commit: Commit) -> Claims:
-    texts = (commit.subject[:MAX_TEXT], commit.body[:MAX_TEXT])
-    listed = [match["ids"] for text in texts if "evert" in text for match in re.finditer(_UNDONE, text)]
-    undone = tuple(dict.fromkeys(one.lower() for ids in listed for one in re.findall(r"[0-9a-fA-F]{7,64}", ids)))
-    depth, quoted, rest = _read_revert(commit.subject)
-    merged = _find_in_subject(commit, rest)
-    reverted: set[str] = set()
-    if depth % 2 or (not depth and "evert" in commit.body and not re.search(_BOT, commit.body)):
-        for below in re.finditer(_REVERTED_BELOW, commit.body):
-            reverted.update(find_references(below["what"]))
+    """Return what a commit's message says of each reference in it."""
+    subject, body = commit.subject[:MAX_TEXT], commit.body[:MAX_TEXT]
+    if body and re.search(_BOT, body):
+        body = ""
+    depth, quoted, rest = _read_revert(subject)
+
+    merged, closed = dict[str, str](), set[str]()
+    if not _is_unfinished(rest):
+        merged.update(_find_merged(commit._replace(subject=rest, body=body)))
+        closed.update(_find_closed(re.sub(_TYPE, "", rest)))
+    closed.update(_find_closed(body))
+
+    reverted = set[str]()
     if depth % 2:
         reverted.update(find_references(quoted))
     elif depth:
-        merged.update(dict.fromkeys(find_references(quoted), "a revert of its revert"))
-    if commit.body and not re.search(_BOT, commit.body):
-        found = _find_closed(commit, commit.body)
-        for match in re.finditer(_TRAILERS, commit.body):
-            found.update(dict.fromkeys(find_references(match["what"] or match["seen"]), TRAILER_RULE))
-        merged = {**found, **merged}
-    return Claims({ref: rule for ref, rule in merged.items() if ref not in reverted}, frozenset(reverted), undone)
+        merged.update(dict.fromkeys(find_references(quoted), RELAND_RULE))
+    if depth % 2 or (not depth and "evert" in body):
+        for match in re.finditer(_REVERTED_BELOW, body):
+            reverted.update(find_references(match["what"]))
+
+    merged = {reference: rule for reference, rule in merged.items() if is_pull_request(reference)}
+    for reference in reverted:
+        merged.pop(reference, None)
+    named = {*find_references(f"{subject}\n{body}"), *_find_branch_names(commit)}
+    return Claims(merged, frozenset(closed - reverted), frozenset(named), frozenset(reverted), _find_undone(commit))
 
 
-def may_revert(commit: Commit) -> bool:
-    return "evert" in commit.subject or "evert" in commit.body or commit.subject.lower().startswith(_REVERTING)
+def is_pull_request(reference: str) -> bool:
+    """Return whether it may be a pull request, which is merged; a ticket such as ABC-12 is not."""
+    return "#" in reference or "!" in reference
+
+
+def _find_undone(commit: Commit) -> tuple[str, ...]:
+    ids = list[str]()
+    for text in (commit.subject[:MAX_TEXT], commit.body[:MAX_TEXT]):
+        if "evert" in text:
+            for match in re.finditer(_UNDONE, text):
+                ids += re.findall(_ID, match["ids"].lower())
+    return tuple(dict.fromkeys(ids))
 
 
 def _read_revert(subject: str) -> tuple[int, str, str]:
-    """(how often it reverts: odd takes back, even brings back, 0 is none; what it quotes; the rest of the subject)."""
+    """Return (how often it reverts, what it quotes, the rest of the subject).
+
+    An odd number takes back, an even one brings back, 0 is neither.
+    """
     if not subject.lower().startswith(_REVERTING):
         return 0, "", subject
     quoted = re.match(_QUOTED, subject)
@@ -131,131 +160,117 @@ def _read_revert(subject: str) -> tuple[int, str, str]:
     return 0, "", subject
 
 
-def _find_in_subject(commit: Commit, subject: str) -> dict[str, str]:
-    if _is_unfinished(subject):
-        return {}
-    found = next(filter(None, (find(commit, subject) for find in _SUBJECT_RULES)), dict[str, str]())
-    return {**_find_suffix(commit, subject), **found}
-
-
 def _is_unfinished(subject: str) -> bool:
     lower = subject.lower()
     return any(sign in lower for sign in ("wip", "draft", "!")) and bool(re.match(_UNFINISHED, subject))
 
 
-def _find_merged_number(commit: Commit, subject: str) -> dict[str, str]:
-    """GitHub's "Merge pull request #12 from ...", Azure's "Merged PR 12: ...", bors' "Auto merge of #12 - ..."."""
-    match = re.match(_MERGE_OF_NUMBER, subject) if subject[:1].lower() in "malcbsrq" else None
-    first = re.match(r"(?P<sign>[#!]?)(?P<number>\d{1,9})(?!\w)", match["what"]) if match else None
+def _find_merged(commit: Commit) -> dict[str, str]:
+    merged = dict[str, str]()
+    for match in re.finditer(_TRAILERS, commit.body):
+        merged.update(dict.fromkeys(find_references(match["what"] or match["seen"]), TRAILER_RULE))
+    merged.update(dict.fromkeys(_find_suffix(commit.subject), SQUASH_RULE))
+
+    for find in (_find_merged_number, _find_merged_in, _find_numbered_title, _find_merged_branch, _find_in_own_words):
+        found = find(commit)
+        if found:
+            # The first line below the subject that a forge writes is the title of the pull request.
+            title = commit.body.strip().partition("\n")[0][:_MAX_TITLE]
+            if not _is_unfinished(title) and not _read_revert(title)[0]:
+                merged.update(dict.fromkeys(_find_suffix(title), SQUASH_RULE))
+            merged.update(dict.fromkeys(found, MERGE_RULE))
+            break
+    return merged
+
+
+def _find_merged_number(commit: Commit) -> list[str]:
+    """Read GitHub's "Merge pull request #12 from ...", Azure's "Merged PR 12: ...", bors' "Auto merge of #12 - ..."."""
+    match = re.match(_MERGE_OF_NUMBER, commit.subject)
+    first = re.match(_FIRST_NUMBER, match["what"]) if match else None
     if not match or not first or not (first["sign"] or match["kind"]):
-        return {}
+        return []
     rest = re.split(_INTO, match["what"][first.end() :], maxsplit=1)[0]
-    source = re.search(r"\bfrom\s+(\S+)", rest)
-    also = [mention.reference for mention in _listed_first(rest)]
-    names = [f"{first['sign'] or '#'}{int(first['number'])}", *also, *(_find_in_branch(source[1]) if source else [])]
-    return {**_find_in_title(commit), **dict.fromkeys(names, MERGE_RULE)}
+    return [f"{first['sign'] or '#'}{int(first['number'])}", *_listed_first(rest)]
 
 
-def _find_in_title(commit: Commit) -> dict[str, str]:
-    # The first line below a merge commit's subject is the title of the pull request
-    title = commit.body.strip().partition("\n")[0][:_MAX_TITLE]
-    if _is_unfinished(title) or _read_revert(title)[0]:
-        return {}
-    return {**_find_leading_ticket(commit, title), **_find_suffix(commit, title)}
-
-
-def _listed_first(text: str) -> list[Mention]:
-    listed, end = [], 0
+def _listed_first(text: str) -> list[str]:
+    listed, end = list[str](), 0
     for mention in find_mentions(text):
         between = text[end : mention.start]
         if not (between.isspace() or re.match(_BETWEEN, between)):  # bors writes "Merge #12 #13"
             break
-        listed.append(mention)
+        listed.append(mention.reference)
         end = mention.end
     return listed
 
 
-def _find_merged_in(commit: Commit, subject: str) -> dict[str, str]:
-    """Bitbucket's "Merged in feature/search (pull request #12)"."""
-    match = re.match(_MERGED_IN, subject) if subject[:1] in "Mm" else None
-    return dict.fromkeys([f"#{int(match['number'])}", *_find_in_branch(match["source"])], MERGE_RULE) if match else {}
+def _find_merged_in(commit: Commit) -> list[str]:
+    """Read Bitbucket's "Merged in feature/search (pull request #12)"."""
+    match = re.match(_MERGED_IN, commit.subject)
+    return [f"#{int(match['number'])}"] if match else []
 
 
-def _find_merged_branch(commit: Commit, subject: str) -> dict[str, str]:
-    # What the merged branch is called after. Neither what it was merged into nor where it came from has landed
-    match = re.match(_MERGE_OF_BRANCH, subject) if commit.parents > 1 else None
-    source = re.split(_INTO, match["source"], maxsplit=1)[0] if match else ""
-    return dict.fromkeys(_find_in_branch(re.sub(_OF_REMOTE, "", source)), MERGE_RULE) if source else {}
+def _find_numbered_title(commit: Commit) -> list[str]:
+    """Read Bitbucket's "Pull request #12: search", with "Merge in ACME/app from ..." below."""
+    match = re.match(_NUMBERED_TITLE, commit.subject)
+    return [f"#{int(match['number'])}"] if match and commit.body.lstrip().startswith("Merge in ") else []
 
 
-def _find_numbered_title(commit: Commit, subject: str) -> dict[str, str]:
-    """Bitbucket's "Pull request #12: search", with "Merge in ACME/app from ..." below."""
-    match = re.match(_NUMBERED_TITLE, subject) if commit.body.lstrip().startswith("Merge in ") else None
-    return {**_find_in_title(commit), f"#{int(match['number'])}": MERGE_RULE} if match else {}
+def _find_merged_branch(commit: Commit) -> list[str]:
+    """Read the number of a merged branch such as pr/12, and Gitea's "Merge pull request 'search' (#12) from ..."."""
+    return _find_branch_names(commit) if len(commit.parents) > 1 else []
 
 
-def _find_in_branch(source: str) -> list[str]:
-    tickets = (f"{match['prefix'].upper()}-{int(match['number'])}" for match in re.finditer(_BRANCH_TICKET, source))
-    numbers = (f"#{int(match['number'])}" for match in re.finditer(_BRANCH_NUMBER, source))
+def _find_branch_names(commit: Commit) -> list[str]:
+    """Read what the merged branch is called after. What it was merged into is not merged."""
+    match = re.match(_MERGE_OF_BRANCH, commit.subject) or re.match(_MERGED_IN, commit.subject)
+    if match is None:
+        return []
+    source = re.split(_INTO, match["source"], maxsplit=1)[0]
+    source = re.sub(_OF_REMOTE, "", source)
+    tickets = [f"{one['prefix'].upper()}-{int(one['number'])}" for one in re.finditer(_BRANCH_TICKET, source)]
+    numbers = [f"#{int(one['number'])}" for one in re.finditer(_BRANCH_NUMBER, source)]
     return [*tickets, *numbers, *find_references(source)]
 
 
-def _find_told_by_merge(commit: Commit, subject: str) -> dict[str, str]:
-    # A merge commit with words of its own: what it names, unless it says that it is only part of that
-    if commit.parents < 2 or subject.lower().startswith("merge "):
-        return {}
-    named = re.split(_INTO, subject, maxsplit=1)[0]
-    whole = (mention for mention in find_mentions(named) if not re.search(_PARTLY, named[: mention.start]))
-    return dict.fromkeys((mention.reference for mention in whole), MERGE_RULE)
+def _find_in_own_words(commit: Commit) -> list[str]:
+    """Read a merge commit with words of its own, such as "Land the search, #12", unless it is only a part."""
+    if len(commit.parents) < 2 or commit.subject.lower().startswith("merge "):
+        return []
+    text = re.split(_INTO, commit.subject, maxsplit=1)[0]
+    return [mention.reference for mention in find_mentions(text) if not re.search(_PARTLY, text[: mention.start])]
 
 
-def _find_leading_ticket(commit: Commit, subject: str) -> dict[str, str]:
-    """Such as "ABC-12: search", "feat(ABC-12): search", "search [ABC-12]", "#12 search", unless it says that more is to
-    come.
-    """
-    may_name = "-" in subject or "(#" in subject
-    patterns = (*(_SCOPE, _LEADING, _TAGGED) * may_name, *(_NUMBERED,) * subject.startswith(("#", "[#")))
-    match = next(filter(None, (re.match(pattern, subject) for pattern in patterns)), None)
-    if not match or re.search(_PARTLY, match["rest"]) or (subject[0] in "#[" and re.match(_NOT_CLOSED, match["rest"])):
-        return {}
-    return dict.fromkeys(find_references(match["ticket"]), TICKET_RULE)
-
-
-def _find_suffix(commit: Commit, subject: str) -> dict[str, str]:
-    """Such as "search (#12)", "search (ABC-3) (#12)", "search (PR #12, closes ABC-3)"; not "(refs #12)"."""
+def _find_suffix(subject: str) -> list[str]:
+    """Read "search (#12)", "search (ABC-3) (#12)", "search (PR #12)"; not "(refs #12)" or "(closes #12)"."""
     suffixes = re.search(_SUFFIXES, subject[-400:]) if "(" in subject or "\uff08" in subject else None
     if not suffixes or _is_unfinished(subject):
-        return {}
-    named = [item for item in re.split("[(),\uff08\uff09]", suffixes["items"]) if re.match(_SUFFIX_ITEM, item.strip())]
-    return dict.fromkeys((reference for item in named for reference in find_references(item)), SQUASH_RULE)
+        return []
+    found = list[str]()
+    for group in re.split("[()\uff08\uff09]", suffixes["items"]):
+        items = [item.strip() for item in group.split(",")]
+        if re.match(_SUFFIX_ITEM, items[0]):
+            found += find_references(group)
+    return found
 
 
-def _find_closed(_: Commit, text: str) -> dict[str, str]:
-    """Such as "Closes #12 and #13", "Fixes: ABC-3", "resolves acme/app#4"; not "does not fix #12"."""
-    text = text[:MAX_TEXT]
-    spans = (keyword.span() for keyword in re.finditer(_CLOSED_BELOW, text))
-    ends = [end for start, end in spans if not re.search(_NOT_CLOSING, text[max(start - _NEAR, 0) : start])]
+def _find_closed(text: str) -> set[str]:
+    """Read "Closes #12 and #13", "Fixes: ABC-3", "resolves acme/app#4"; not "does not fix #12"."""
+    ends = list[int]()
+    for keyword in re.finditer(_CLOSED, text):
+        if not re.search(_NOT_CLOSING, text[max(keyword.start() - _NEAR, 0) : keyword.start()]):
+            ends.append(keyword.end())
     mentions = find_mentions(text) if ends else []  # most texts close nothing
-    listed, done = list[str](), 0  # how many mentions are behind us: a list that an earlier keyword began goes on here
-    for at in ends:
+    closed = set[str]()
+    done = 0  # how many mentions are behind us: a list that an earlier keyword began goes on here
+    for end in ends:
         joint = _BEFORE_FIRST
-        for index in range(bisect_left(mentions, at, key=lambda one: one.start), len(mentions)):
+        for index in range(bisect_left(mentions, end, key=lambda mention: mention.start), len(mentions)):
             mention = mentions[index]
-            is_far = mention.start >= at and not re.match(joint, text[at : min(mention.start, at + _NEAR)])
-            if is_far or index < done:
+            is_next = mention.start < end or re.match(joint, text[end : min(mention.start, end + _NEAR)])
+            if index < done or not is_next:
                 break
             if not re.match(_NOT_CLOSED, text[mention.end : mention.end + _NEAR]):
-                listed.append(mention.reference)
-            at, joint, done = mention.end, _BETWEEN, index + 1
-    return dict.fromkeys(listed, CLOSES_RULE)
-
-
-_SUBJECT_RULES = (
-    _find_merged_number,
-    _find_merged_in,
-    _find_numbered_title,
-    _find_merged_branch,
-    _find_told_by_merge,
-    _find_closed,
-    _find_leading_ticket,
-)
+                closed.add(mention.reference)
+            end, joint, done = mention.end, _BETWEEN, index + 1
+    return closed

@@ -3,20 +3,16 @@
 import os
 import re
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from contextlib import suppress
 from fnmatch import fnmatchcase
 from typing import NamedTuple
 
 from checkpoint_git.core.clock import write_instant
-from checkpoint_git.core.errors import CheckpointError
-from checkpoint_git.core.jsontext import MAX_BYTES
 from checkpoint_git.core.terminal_text import shorten
 from checkpoint_git.git.history.log import PLAIN_LOG, environment, has_commits, read_blocks, read_words, run
-from checkpoint_git.git.objects import Blobs, parse_changes, read_headers
+from checkpoint_git.git.objects import parse_changes, read_headers
 
 _MAX_SUBJECT = 1_000  # characters
 _MAX_STEPS = 20_000  # of HEAD's own line, whose changes are looked at
-_MOST_VERSIONS = 2_000  # of files, that are read
 _MAX_DEPTH = 20_000  # commits behind HEAD in which a path that is gone is looked for
 _FEW = 100  # paths that git itself looks for; more of them it compares one by one with every name it meets
 
@@ -38,17 +34,6 @@ class Change(NamedTuple):
     when: int  # seconds since 1970
     subject: str
     paths: frozenset[str]  # what it changed, with "/"
-
-
-def read_versions(work_tree: str, paths: Sequence[str], since: int) -> Iterator[tuple[str, bytes]]:
-    """(path, content) of what HEAD's own line had since an instant, newest first, as far as it is here."""
-    words = [*PLAIN_LOG, f"--max-count={_MAX_STEPS}", "--first-parent", "-m", "--raw", "--no-abbrev", "--no-renames"]
-    words += ["--no-ext-diff", "--no-relative", f"--since=@{max(since, 0)} +0000", "--format=", "HEAD", "--"]
-    out = run([*words, *(f":(top,literal){path}" for path in paths)], work_tree, check=False).out
-    found = [one for one in parse_changes(out) if one.after and one.after.is_file][:_MOST_VERSIONS]
-    with suppress(CheckpointError), Blobs(work_tree, environment(), MAX_BYTES) as blobs:  # a partial clone lacks some
-        contents = blobs.read_all([one.after.blob for one in found if one.after])
-        yield from ((one.path, data) for one, data in zip(found, contents, strict=True) if isinstance(data, bytes))
 
 
 _STEP = rb"(?s)\n?\x01(?P<id>[0-9a-f]{40,64}) (?P<when>\d*) (?P<subject>.*)"

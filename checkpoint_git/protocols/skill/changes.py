@@ -15,6 +15,7 @@ from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.terminal_text import quote_word
 from checkpoint_git.protocols.mismatch import OWN, quote
 from checkpoint_git.protocols.skill import names
+from checkpoint_git.protocols.skill.merged_work import FIELD, with_goals
 from checkpoint_git.protocols.skill.views import read_list
 
 KEPT_DONE = 10
@@ -479,13 +480,30 @@ def apply_edits(value: dict[str, Any], edits: list[Edit], *, is_new: bool) -> li
     """All edits in turn, and what follows from them; where each wrote. is_new: the value comes from scaffold. The
     version becomes 1.1 only when a field that 1.1 added is written and no edit sets the version itself.
     """
-    places = [apply_edit(value, edit) for edit in edits]
+    places = [apply_edit(value, add_goals(edit)) for edit in edits]
     fields = {edit.field for edit in edits}
-    if value.get("protocol_version") == "1.0" and fields & names.ADDED_IN_1_1 and "protocol_version" not in fields:
-        value["protocol_version"] = "1.1"
+    if fields & names.ADDED_IN_1_1 and "protocol_version" not in fields:
+        _raise_version(value)
     if is_new and value.get("status") == "in_progress" and "next_actions" not in fields:
         value["next_actions"] = [FIRST_ACTION]
     return places
+
+
+def _raise_version(value: dict[str, Any]) -> None:
+    if value.get("protocol_version") == "1.0":
+        value["protocol_version"] = "1.1"
+
+
+def add_goals(edit: Edit) -> Edit:
+    """Return an edit that appends a next action with done_when_merged, where its text is nothing but a merge."""
+    is_new_action = edit.field == "next_actions" and len(edit.path) == 1 and edit.action == "append"
+    return edit._replace(value=with_goals(edit.value)) if is_new_action and isinstance(edit.value, str) else edit
+
+
+def describe_goals(action: Any) -> str:
+    """Return what a new action with done_when_merged waits for, "" for another."""
+    goals = action.get(FIELD) if isinstance(action, dict) else None
+    return f"it is skipped once {' and '.join(goals)} {'is' if len(goals) == 1 else 'are'} merged" if goals else ""
 
 
 def stamp(value: dict[str, Any], now: int) -> bool:
@@ -533,7 +551,7 @@ def take_action(value: dict[str, Any], at: int, next_action: str | None, complet
     """Takes an action off the queue. next_action: put first in it."""
     action = value["next_actions"].pop(at)
     if next_action:
-        value["next_actions"].insert(0, next_action)
+        value["next_actions"].insert(0, with_goals(next_action))
     if complete:
         value["status"] = "complete"
     return action

@@ -1,30 +1,31 @@
 """What the doctor checks in skill checkpoints: are they valid, and do they still agree with time, files and history?"""
 
-from collections.abc import Iterator, Mapping, Sequence
-from typing import Literal
+from collections.abc import Iterator, Sequence
+from typing import TYPE_CHECKING
 
 from checkpoint_git.core.clock import write_instant
 from checkpoint_git.core.finding import Finding, Level
 from checkpoint_git.core.terminal_text import join_some, plural, quote_word, shorten
 from checkpoint_git.core.untrusted_text import hide_in_value
 from checkpoint_git.disk.discover import relative_path
-from checkpoint_git.git.history.evidence import Evidence
 from checkpoint_git.git.history.history import Change
 from checkpoint_git.protocols.check import REPOSITORY, Context, check
 from checkpoint_git.protocols.contract import load_document
 from checkpoint_git.protocols.mismatch import OWN
-from checkpoint_git.protocols.skill import layout, store
+from checkpoint_git.protocols.skill import layout, merged_work, store
 from checkpoint_git.protocols.skill.document_summary import DocumentSummary, Passage
 from checkpoint_git.protocols.skill.facts import NamedFile, SkillFacts
 from checkpoint_git.protocols.skill.generated_files import find_move, find_readings
 from checkpoint_git.protocols.skill.rules import MAX_SIZE
 from checkpoint_git.protocols.skill.shape import advise
-from checkpoint_git.protocols.skill.views import action_done_when, find_answers, read_list
+from checkpoint_git.protocols.skill.views import find_answers, read_list
 from checkpoint_git.protocols.validate import find_twins
+
+if TYPE_CHECKING:
+    from checkpoint_git.git.history.reference_facts import Fact
 
 _FILES = "context_primer.generated_files"
 _LONGEST_ITEM = 300  # characters of a command that names it
-_FEW_WORDS = 8  # of an action's beginning in a command
 _SHALLOW = "answers need the history that this shallow clone lacks"
 
 
@@ -113,12 +114,7 @@ def find_stale_work(facts: SkillFacts) -> Iterator[Finding]:
 @check("drift/stale-blocked", "warning", remedy="ask for the decision again")
 def find_stale_blocks(facts: SkillFacts) -> Iterator[Finding]:
     """Blocked for more than 3 days."""
-    is_told = "drift/blocker-shipped" in facts.context.codes  # that it can go on says more
-    told = (
-        {each.path for each in find_shipped_resolutions(facts)} if is_told and any(facts.find_aged("blocked")) else ()
-    )
-    stale = (one for one in _find_stale(facts, "blocked", "blocked checkpoints") if one[1].path not in told)
-    for finding, summary in stale:
+    for finding, summary in _find_stale(facts, "blocked", "blocked checkpoints"):
         answers = (line for _, line in find_answers(summary.skill, facts.read_value(summary.path)))
         command = next(answers, _update(summary, "--status=in_progress"))
         yield finding._replace(hint=f"ask for the decision again; once it is made: {command}")
@@ -246,87 +242,102 @@ def _describe_changes(changed: Sequence[tuple[NamedFile, Change]]) -> str:
 # merged work
 
 
-# how an action uses a reference -> what one and what several actions do, hint for the only action, for another one
-_USES: dict[str, tuple[str, str, str, str]] = load_document(__file__, "words.json")["uses"]
+_STATES = {"closed": " closed", "lost": " merged, but not in HEAD"}
+_FEW_ACTIONS = 5  # of one checkpoint that are listed
+_FEW_CHECKPOINTS = 5  # that have a note each
 
 
 @check("drift/action-shipped", "warning", remedy="`checkpoint done NAME`", fix="safe")
 def find_shipped_actions(facts: SkillFacts) -> Iterator[Finding]:
-    """A next action whose pull request or ticket is already merged."""
-    for summary, passage, merged in _find_passages(facts, "actions"):
-        from checkpoint_git.protocols.skill.entries import find_action
-        from checkpoint_git.protocols.skill.proof import find_closed, judge_action
-        from checkpoint_git.protocols.skill.requests import asks_only_to_merge, find_uses
+    """A next action whose `done_when_merged` is merged.
 
-        proof = judge_action(passage.text, merged)
-        uses = [one for one in find_uses(passage.text, find_closed(merged, passage.text)) if one.reference in merged]
-        role = next((role for role in _USES if any(use.role == role for use in uses)), "")
-        if not role:
-            continue
-        does, do, hint, after = _USES[role]
-        at, named = int(passage.where.rpartition("/")[2]), [use.reference for use in uses if use.role == role]
-        value, is_done = facts.read_value(summary.path), proof is not None and proof.sure
-        actions = read_list(value, "next_actions")
-        level: Level = "warning" if is_done and role == "asked" else "note"
-        command = f"checkpoint done {quote_word(summary.skill)}"
-        if len(actions) == 1 and summary.status == "in_progress":  # it needs another one
-            hint = "mark it done; record what is next" if is_done else hint
-            command = f'{command} --next "..."' if is_done else _update(summary, '--next_actions.0="..."')
-        else:
-            hint = "mark it done" if is_done else after
-            names = (*named, " ".join(passage.text.split(" ")[:_FEW_WORDS]))  # what only this one has, else its number
-            usable = (name for name in names if name.isprintable() and name[:1] not in ("", "-"))
-            own = next((name for name in usable if find_action(value, name, "done") == at), str(at))
-            command = f"{command} {quote_word(own)}"
-            if is_done and asks_only_to_merge(passage.text) and not any(map(action_done_when, actions[at : at + 1])):
-                command = _fix(summary, "drift/action-shipped")
-        by = ", and ".join(f"{one}, already merged in {merged[one]}" for one in named)
-        message, cause = f"next action {does} {by}", f"next actions {do} {by}"
-        hint = f"{hint}: {command}"
-        yield Finding("drift/action-shipped", level, message, summary.path, passage.where, hint=hint, cause=cause)
-
-
-@check("drift/blocker-shipped", "warning", remedy="mark the blocker resolved", fix="by name")
-def find_shipped_resolutions(facts: SkillFacts) -> Iterator[Finding]:
-    """An open blocker whose proposed resolution is merged.
-
-    As a note: merged entries of depends_on.
+    As a note, one for each checkpoint: next actions that name merged or closed work.
     """
-    for summary, passage, merged in _find_passages(facts, "resolutions"):
-        from checkpoint_git.protocols.skill.requests import find_resolution
+    notes = list[tuple[Finding, int]]()
+    for summary in facts.summaries if any(facts.work.values()) else ():
+        known = facts.work.get(summary.path, {})
+        named = list["tuple[Passage, list[Fact]]"]()
+        for passage in summary.actions:
+            finished = merged_work.find_finished(passage.references, known)
+            if merged_work.are_merged(passage.goals, known):
+                yield _report_finished(summary, passage, finished, facts)
+            elif finished:
+                named.append((passage, finished))
+        if named:
+            notes.append((_note_merged(summary, named), len(named)))
 
-        if (reference := find_resolution(passage.text, merged)) is None:
-            continue
-        place = passage.where[1:].replace("/", ".")
-        level: Level = "warning"
-        message = f"is already merged: {reference} in {merged[reference]}"
-        if place.startswith("depends_on"):
-            level, message = "note", f"what the work depends on {message}"
-            hint = f"the work can continue; remove this entry: {_update(summary, f'--{place}-=')}"
-        else:
-            message = f"the blocker's proposed resolution {message}"
-            value, at = facts.read_value(summary.path), int(place.split(".")[1])
-            blocker = read_list(value, "blockers")[at:][:1]
-            answers = (line for one, line in find_answers(summary.skill, value) if one in blocker)
-            hint = f"check it, then mark the blocker resolved: {next(answers, '')}"
-        yield Finding("drift/blocker-shipped", level, message, summary.path, passage.where, hint=hint)
+    if len(notes) <= _FEW_CHECKPOINTS:
+        yield from (note for note, _ in notes)
+        return
+    count = sum(count for _, count in notes)
+    message = f"{count} next actions in {len(notes)} checkpoints name merged work"
+    yield Finding("drift/action-shipped", "note", message, REPOSITORY, hint="checkpoint status --merged")
 
 
-def _find_passages(
-    facts: SkillFacts, field: Literal["actions", "resolutions"]
-) -> Iterator[tuple[DocumentSummary, Passage, Mapping[str, Evidence]]]:
-    proofs = facts.proofs
-    for summary in facts.summaries if any(proofs.values()) else ():
-        merged = proofs.get(summary.path, {})
-        for passage in summary.actions if field == "actions" else summary.resolutions:
-            if not merged.keys().isdisjoint(passage.references):
-                yield summary, passage, merged
+def _report_finished(
+    summary: DocumentSummary, passage: Passage, finished: "Sequence[Fact]", facts: SkillFacts
+) -> Finding:
+    told = "; ".join(merged_work.describe_facts(finished, facts.context.now))
+    hint = f"mark it done: {_fix(summary, 'drift/action-shipped')}"
+    if summary.actions_count == 1 and summary.status == "in_progress":
+        hint = f'mark it done; record what is next: checkpoint done {quote_word(summary.skill)} --next "..."'
+    message = f"next action {passage.position} is finished: {told}"
+    cause = "next actions are finished by merges"
+    return Finding("drift/action-shipped", "warning", message, summary.path, passage.where, hint=hint, cause=cause)
+
+
+def _note_merged(summary: DocumentSummary, named: "Sequence[tuple[Passage, Sequence[Fact]]]") -> Finding:
+    parts = list[str]()
+    for passage, finished in named:
+        works = [f"{fact.reference}{_STATES.get(fact.state, '')}" for fact in finished]
+        parts.append(f"{passage.position} ({join_some(works)})")
+    is_closed = any(fact.state == "closed" for _, finished in named for fact in finished)
+    work = "merged or closed work" if is_closed else "merged work"
+    verb = "names" if len(named) == 1 else "name"
+    message = f"{plural(len(named), 'next action')} {verb} {work}: {join_some(parts, _FEW_ACTIONS)}"
+
+    # The last one goes first: each takes its place in the list away.
+    done = f"checkpoint done {quote_word(summary.skill)}"
+    commands = [f"{done} {passage.position}" for passage, _ in named[:_FEW_ACTIONS]]
+    if len(named) == summary.actions_count and summary.status == "in_progress":
+        commands[0] += ' --next "..."'
+    where = named[0][0].where if len(named) == 1 else "/next_actions"
+    hint = f"where nothing is left to do: {'; '.join(reversed(commands))}"
+    return Finding("drift/action-shipped", "note", message, summary.path, where, hint=hint)
+
+
+@check("drift/blocker-shipped", "note", remedy="`checkpoint unblock NAME` or `checkpoint decide NAME`")
+def find_shipped_resolutions(facts: SkillFacts) -> Iterator[Finding]:
+    """An open blocker whose proposed resolution names merged or closed work, or an entry of depends_on that does."""
+    for summary in facts.summaries if any(facts.work.values()) else ():
+        known = facts.work.get(summary.path, {})
+        for passage in summary.resolutions:
+            finished = merged_work.find_finished(passage.references, known)
+            if finished:
+                yield _note_resolution(summary, passage, finished, facts)
+
+
+def _note_resolution(
+    summary: DocumentSummary, passage: Passage, finished: "Sequence[Fact]", facts: SkillFacts
+) -> Finding:
+    told = "; ".join(merged_work.describe_facts(finished, facts.context.now))
+    place = passage.where[1:].replace("/", ".")
+    if place.startswith("depends_on"):
+        message = f"what the work depends on names finished work: {told}"
+        hint = f"if the work can continue, remove this entry: {_update(summary, f'--{place}-=')}"
+    else:
+        message = f"the blocker's proposed resolution names finished work: {told}"
+        value = facts.read_value(summary.path)
+        blocker = read_list(value, "blockers")[passage.position : passage.position + 1]
+        commands = [line for found, line in find_answers(summary.skill, value) if found in blocker]
+        hint = f"if that settles it: {''.join(commands[:1])}"
+    return Finding("drift/blocker-shipped", "note", message, summary.path, passage.where, hint=hint)
 
 
 @check("drift/history-partial", "note", remedy="`git fetch --unshallow`")
 def find_partial_history(facts: SkillFacts) -> Iterator[Finding]:
     """The clone is shallow, so merges may be missing."""
-    if facts.references and facts.is_shallow:
+    if facts.has_references and facts.is_shallow:
         message = "this clone is shallow: merges before its first commit cannot be seen"
         yield Finding("drift/history-partial", "note", message, hint="git fetch --unshallow", cause=_SHALLOW)
 

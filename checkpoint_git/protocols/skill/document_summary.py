@@ -9,19 +9,22 @@ from checkpoint_git.core.clock import read_instant
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.jsontext import join_pointer
 from checkpoint_git.core.progress import Tell
-from checkpoint_git.core.references import MAX_TEXT, find_references, spell_ranges
+from checkpoint_git.core.references import find_references, spell_ranges
 from checkpoint_git.disk.discover import Place
 from checkpoint_git.protocols.document import Document
-from checkpoint_git.protocols.skill import store, views
+from checkpoint_git.protocols.skill import merged_work, store, views
 from checkpoint_git.protocols.skill.rules import MAX_SIZE
 
 MAX_MERGED = 50  # entries of a list of merged pull requests
 
 
 class Passage(NamedTuple):
+    """A text that names references. goals: those that finish an action once all are merged."""
+
     where: str
-    text: str
+    position: int
     references: tuple[str, ...]
+    goals: tuple[str, ...] = ()
 
 
 class Recorded(NamedTuple):
@@ -34,7 +37,8 @@ class DocumentSummary(NamedTuple):
     """One checkpoint file, as far as the checks look at it. path: relative to the repository, "/" between its parts.
     status, updated_at and created_at (seconds since 1970), project_dir: None where they are missing or something else.
     size: bytes. findings: what validate says of it. listed: the entries of generated_files, "" for one that is no text.
-    actions: next_actions that name references; resolutions: the same of open blockers and depends_on. unreviewed: how
+    actions: next_actions that name references; resolutions: the same of open blockers and depends_on. actions_count: of
+    all next actions. created_at: else updated_at. unreviewed: how
     many narratives a merge set aside. merged: (where, length) of the lists of merged pull requests that are too long
     and that `checkpoint rotate` would shorten. rotates: it would move anything at all; what is unreviewed does not
     count.
@@ -55,6 +59,7 @@ class DocumentSummary(NamedTuple):
     merged: tuple[tuple[str, int], ...] = ()
     rotates: bool = False
     created_at: int | None = None
+    actions_count: int = 0
 
     @property
     def references(self) -> set[str]:
@@ -68,7 +73,7 @@ def summarize_document(document: Document) -> DocumentSummary:
     value, findings = document.value, tuple(document.findings)
     if value is None:
         return DocumentSummary(document.path, document.skill, document.size, findings)
-    instant, created = read_instant(value.get("updated_at")), read_instant(value.get("created_at"))
+    instant = read_instant(value.get("updated_at"))
     waits = map(str, views.list_waits(value))
     proposals = (
         views.text_field(one, "proposed_resolution") if isinstance(one, dict) and views.is_open(one) else ""
@@ -96,7 +101,7 @@ def summarize_document(document: Document) -> DocumentSummary:
         updated_at=instant[0] if instant else None,
         project_dir=_share(value.get("project_dir")),
         listed=tuple(map(views.listed_path, views.read_primer(value, "generated_files"))),
-        actions=_find_passages("/next_actions/{}", map(views.action_text, views.read_list(value, "next_actions"))),
+        actions=_find_actions(views.read_list(value, "next_actions")),
         resolutions=(
             *_find_passages("/blockers/{}/proposed_resolution", proposals),
             *_find_passages(f"/depends_on{'' if isinstance(value.get('depends_on'), str) else '/{}'}", waits),
@@ -105,7 +110,8 @@ def summarize_document(document: Document) -> DocumentSummary:
         unreviewed=sum(not views.is_reviewed(entry) for entry in views.read_list(value, "superseded")),
         merged=tuple((where, length) for where, length in long if where in due),
         rotates=bool(due),
-        created_at=created[0] if created else None,
+        created_at=merged_work.find_start(value),
+        actions_count=len(views.read_list(value, "next_actions")),
     )
 
 
@@ -123,7 +129,18 @@ def _find_passages(where: str, texts: Iterable[str]) -> tuple[Passage, ...]:
     for at, text in enumerate(texts):
         references = find_references(spell_ranges(text)) if _MAY_NAME.search(text) else ()
         if references:
-            found.append(Passage(where.format(at), text[:MAX_TEXT], tuple(references)))
+            found.append(Passage(where.format(at), at, tuple(references)))
+    return tuple(found)
+
+
+def _find_actions(actions: Iterable[Any]) -> tuple[Passage, ...]:
+    found = []
+    for index, action in enumerate(actions):
+        named = merged_work.find_named(views.action_text(action))
+        goals = merged_work.find_goals(action)
+        if named or goals:
+            references = tuple(dict.fromkeys([*named, *goals]))
+            found.append(Passage(f"/next_actions/{index}", index, references, tuple(goals)))
     return tuple(found)
 
 

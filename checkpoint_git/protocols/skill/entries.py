@@ -141,7 +141,13 @@ def drop(
         return at
     text = views.action_text(take_action(value, at, next_action, complete))
     note(value, f"Dropped: {text}: {_checked(why)} ({write_instant(now)[:10]})")
-    return Entry(f"dropped: {text}{'; the status is complete' * complete}", ("next_actions", "context_primer"))
+    line = f"dropped: {text}"
+    if complete:
+        line += "; the status is complete"
+    waits = changes.describe_goals(value["next_actions"][0]) if next_action else ""
+    if waits:
+        line += f"; next: {next_action} ({waits})"
+    return Entry(line, ("next_actions", "context_primer"))
 
 
 def find_action(value: dict[str, Any], action: str | None, verb: str, end: str = "") -> int | Finding:

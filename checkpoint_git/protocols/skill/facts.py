@@ -13,7 +13,6 @@ from checkpoint_git.disk.discover import Place, relative_path
 from checkpoint_git.git import paths, worktree
 from checkpoint_git.git.clone import read_operation
 from checkpoint_git.git.history import history
-from checkpoint_git.git.history.evidence import Evidence
 from checkpoint_git.git.history.log import has_commits
 from checkpoint_git.git.run import clean_env
 from checkpoint_git.protocols.check import Context, fact
@@ -22,6 +21,7 @@ from checkpoint_git.protocols.registry import is_merged
 from checkpoint_git.protocols.skill import layout, store
 from checkpoint_git.protocols.skill.document_summary import DocumentSummary, read_summaries, summarize_document
 from checkpoint_git.protocols.skill.generated_files import choose_reading, find_readings, follow_moves, is_path_like
+from checkpoint_git.protocols.skill.merged_work import Work, look_up
 from checkpoint_git.protocols.skill.views import STALE_AFTER
 
 GRACE = DAY  # a session commits its files soon after it wrote its checkpoint
@@ -182,22 +182,17 @@ class SkillFacts:
         return history.read_unchanged(self.context.place.top, sorted(asked))
 
     @cached_property
-    def references(self) -> set[str]:
-        return {reference for one in self.summaries for reference in one.references}
+    def has_references(self) -> bool:
+        return any(summary.references for summary in self.summaries)
 
-    @fact("the whole history", {})
-    def merged(self) -> Mapping[str, Evidence]:
-        """By reference, whenever it was."""
-        from checkpoint_git.git.history.merged import read_merged  # pushes of checkpoints without references do without
-
-        return read_merged(self.context.place.top, self.references)
-
-    @fact("earlier versions of the checkpoints", {})
-    def proofs(self) -> Mapping[str, Mapping[str, Evidence]]:
-        """What was merged after a checkpoint had asked for it, by path and reference."""
-        from checkpoint_git.protocols.skill.proof import prove
-
-        return prove(self.context.place.top, self.summaries, self.merged)
+    @fact("the history since the checkpoints began", {})
+    def work(self) -> Work:
+        """What is true of the references in the checkpoints."""
+        asked = dict[str, tuple[int, set[str]]]()
+        for summary in self.summaries:
+            if summary.references and summary.created_at is not None:
+                asked[summary.path] = (summary.created_at, summary.references)
+        return look_up(self.context.place.top, asked, self.context.now) if asked else {}
 
     @fact("the recorded commits", {})
     def foreign_commits(self) -> Mapping[str, str]:

@@ -6,22 +6,26 @@ updated_at is never touched: a fix by a machine is not progress, and must not ma
 import os
 from collections.abc import Callable, Mapping, Sequence
 from copy import deepcopy
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from checkpoint_git.core import jsontext, jsonwrite
 from checkpoint_git.core.clock import write_instant
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.disk.discover import Place, relative_path
-from checkpoint_git.git.history.evidence import Evidence
 from checkpoint_git.protocols.check import Context
 from checkpoint_git.protocols.fix import Done, FileFix, FixPlan
 from checkpoint_git.protocols.skill import layout, store, views
 from checkpoint_git.protocols.skill.changes import KEPT_DONE
-from checkpoint_git.protocols.skill.entries import close_blocker
 from checkpoint_git.protocols.skill.facts import SkillFacts
-from checkpoint_git.protocols.skill.requests import asks_only_to_merge, find_resolution, find_shipped
+from checkpoint_git.protocols.skill.merged_work import (
+    Known,
+    describe_facts,
+    find_action_facts,
+    is_finished,
+    read_reverted,
+)
 from checkpoint_git.protocols.skill.rotation import Moved, history_document, history_marks, plan_rotation
-from checkpoint_git.protocols.skill.shipped_actions import read_reverted
 from checkpoint_git.protocols.write import find_new_errors
 
 check_owner = store.check_owner
@@ -52,9 +56,9 @@ def _plan_file(context: Context, path: str, skill: str, findings: list[Finding])
     if before.value is None or before.text is None:
         return None
     renames = next((facts.find_renamed(one) for one in facts.summaries if one.path == path), {})
-    reverted, _ = read_reverted(place, before)  # they stay, as `checkpoint rotate` keeps them
+    reverted, _ = read_reverted(place, before, context.now)  # they stay, as `checkpoint rotate` keeps them
     root = jsontext.parse(before.text)
-    known = FixFacts(place.root, facts.proofs.get(path, {}), renames, reverted)
+    known = FixFacts(place.root, facts.work.get(path, {}), renames, reverted)
     fixed = fix_value(deepcopy(root.value), findings, known)
     text, done = jsonwrite.rewrite(root, fixed.value) if fixed.done else before.text, list(fixed.done)
     if text.startswith(jsontext.BYTE_ORDER_MARK) and any(one.code == _BYTE_ORDER_MARK for one in findings):
@@ -88,12 +92,12 @@ def copy_to_history(place: Place, fixes: Sequence[FileFix], stamp: str) -> str:
 
 
 class FixFacts(NamedTuple):
-    """What fixes know besides the value. home: the folder that holds .checkpoints. merged: reference -> evidence.
+    """What fixes know besides the value. home: the folder that holds .checkpoints. known: facts by reference.
     renames: index of generated_files -> (the entry, what it is now). reverted: see plan_rotation.
     """
 
     home: str = ""
-    merged: Mapping[str, Evidence] = {}
+    known: Known = MappingProxyType({})
     renames: Mapping[int, tuple[str, str]] = {}
     reverted: Mapping[str, str] = {}
 
@@ -123,31 +127,31 @@ def _indexes(findings: list[Finding], place: str, items: Sequence[Any]) -> list[
 
 
 def _finish_shipped(value: dict[str, Any], found: list[Finding], facts: FixFacts, moved: list[Moved]) -> list[Done]:
-    # the last action of work in progress stays: somebody has to say what is next
     actions, record = views.read_list(value, "next_actions"), value.get("recently_done", [])
-    shipped = {}
-    for at in _indexes(found, "/next_actions", actions):
-        text = views.action_text(actions[at])
-        evidence = find_shipped(text, facts.merged) if asks_only_to_merge(text) else None
-        # what has a check of its own is left to `checkpoint done --verify`
-        if evidence and evidence.sure and not views.action_done_when(actions[at]):
-            shipped[at] = evidence
-    if len(shipped) == len(actions) and value.get("status") == "in_progress":
-        shipped.pop(max(shipped, default=0), None)
-    if not shipped or not isinstance(record, list):
+    if not isinstance(record, list):
         return []
-    kept = record[: max(KEPT_DONE - len(shipped), 0)]  # newest first; of too many the oldest of the old ones go
-    for at, evidence in shipped.items():
-        done = actions[at] if isinstance(actions[at], dict) else {"text": actions[at]}
-        entry = {**done, "at": write_instant(evidence.when), "evidence": str(evidence)}
-        place = next(
-            (place for place, other in enumerate(kept) if views.read_when(other) <= views.read_when(entry)), len(kept)
-        )
-        kept.insert(place, entry)
-    value["next_actions"] = [action for at, action in enumerate(actions) if at not in shipped]
-    value["recently_done"] = kept
-    texts = {at: f'moved "{views.action_text(actions[at])}" to recently_done: {why}' for at, why in shipped.items()}
-    return [Done("drift/action-shipped", f"/next_actions/{at}", text) for at, text in texts.items()]
+    finished = [at for at in _indexes(found, "/next_actions", actions) if is_finished(actions[at], facts.known)]
+    if len(finished) == len(actions) and value.get("status") == "in_progress":
+        finished = finished[:-1]  # the last action of work in progress stays: somebody has to say what is next
+
+    kept = record[: max(KEPT_DONE - len(finished), 0)]  # newest first; of too many the oldest of the old ones go
+    done = list[Done]()
+    for at in finished:
+        merges = [fact for fact in find_action_facts(actions[at], facts.known) if fact.state == "merged"]
+        evidence = "; ".join(describe_facts(merges, None))
+        entry = {
+            **(actions[at] if isinstance(actions[at], dict) else {"text": actions[at]}),
+            "at": write_instant(max(fact.at for fact in merges)),
+            "evidence": evidence,
+        }
+        older = (place for place, other in enumerate(kept) if views.read_when(other) <= views.read_when(entry))
+        kept.insert(next(older, len(kept)), entry)
+        message = f'moved "{views.action_text(actions[at])}" to recently_done: {evidence}'
+        done.append(Done("drift/action-shipped", f"/next_actions/{at}", message))
+    if finished:
+        value["next_actions"] = [action for at, action in enumerate(actions) if at not in finished]
+        value["recently_done"] = kept
+    return done
 
 
 def _follow_renames(value: dict[str, Any], found: list[Finding], facts: FixFacts, moved: list[Moved]) -> list[Done]:
@@ -187,26 +191,10 @@ def _move_home(value: dict[str, Any], found: list[Finding], facts: FixFacts, mov
     return [Done("drift/project-dir", "/project_dir", f"project_dir is {facts.home} now; it was {old}")]
 
 
-def _resolve_blockers(value: dict[str, Any], found: list[Finding], facts: FixFacts, moved: list[Moved]) -> list[Done]:
-    blockers, done = views.read_list(value, "blockers"), []
-    for at in _indexes(found, "/blockers", blockers):
-        blocker = blockers[at]
-        if not isinstance(blocker, dict) or not views.is_open(blocker):
-            continue
-        if reference := find_resolution(views.text_field(blocker, "proposed_resolution"), facts.merged):
-            evidence = facts.merged[reference]
-            end = close_blocker(value, blocker, evidence.when)
-            blocker["evidence"] = str(evidence)
-            said = f"blocker {blocker.get('id', at)} is marked as resolved: {evidence}{end}"
-            done.append(Done("drift/blocker-shipped", f"/blockers/{at}", said))
-    return done
-
-
 # In the order in which they are made: what names items by their index goes first.
 FIXES: dict[str, Fix] = {
     "drift/file-missing": _follow_renames,
     "drift/action-shipped": _finish_shipped,
-    "drift/blocker-shipped": _resolve_blockers,
     "drift/project-dir": _move_home,
     "content/unreviewed": _retire_superseded,
     "content/rotation-due": _rotate,

@@ -18,20 +18,15 @@ _REFERENCE = f"./{SCHEMA_FILE}"
 
 def check_push(files: Iterable[tuple[str, FileContent]], cwd: str, now: int, env: Mapping[str, str]) -> list[Finding]:
     """What the pushed checkpoints tell a future session to do although it is merged, as warnings."""
-    from checkpoint_git.git.history.merged import read_merged  # the other hooks look at no history
     from checkpoint_git.protocols.check import locate_all
-    from checkpoint_git.protocols.skill.checks import find_shipped_actions, find_shipped_resolutions
+    from checkpoint_git.protocols.skill.checks import find_shipped_actions
     from checkpoint_git.protocols.skill.facts import make_facts
     from checkpoint_git.protocols.validate import iterate_checked
 
     documents = list(iterate_checked(((path, data) for path, data in files if protocol_of(path) == "skill"), now))
     facts = make_facts(plan_place(cwd), documents, now, env)
-    if not facts.references:
-        return []
-    facts.merged = read_merged(cwd, facts.references)
-    drift = [*find_shipped_actions(facts), *find_shipped_resolutions(facts)]
     texts = {document.path: document.text for document in documents}
-    return locate_all([finding for finding in drift if finding.level == "warning"], texts.get)
+    return locate_all([finding for finding in find_shipped_actions(facts) if finding.level == "warning"], texts.get)
 
 
 def open_documents(context: "Context") -> tuple[int, Callable[[str], str | None], frozenset[str]]:

@@ -1,69 +1,58 @@
-"""What to do next, over all checkpoints: the one order of priorities. Pure: it is told what has shipped already."""
+"""What to do next, over all checkpoints: the one order of priorities. Pure: it is given what the history says."""
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any, NamedTuple
 
 from checkpoint_git.core.clock import DAY, read_instant
 from checkpoint_git.core.terminal_text import quote_word
 from checkpoint_git.protocols.document import Document
-from checkpoint_git.protocols.skill import views
+from checkpoint_git.protocols.skill import merged_work, views
+from checkpoint_git.protocols.skill.merged_work import NOTHING, Facts, Known, Work
 
 # First to last. "blocked" waits on something else than a decision of the user's; "idle" has no action left to name.
 RANKS = ("decision", "failed", "gate", "in_progress", "blocked", "complete", "not_started", "idle")
 
 
-class Proof(NamedTuple):
-    """sure: the history shows it as done; it is passed over. note: such as "#12 is merged". evidence: a sentence."""
-
-    sure: bool
-    note: str
-    evidence: str
-
-
-FindProof = Callable[[str, str], Proof | None]  # of an action, by the checkpoint's path and the text
-FindResolved = Callable[[str, str], str | None]
-
-
-def know_nothing(path: str, text: str) -> None:
-    return None
-
-
-def _beside(text: str, proof: Proof | None) -> str:
-    return f"{text} ({proof.note})" if proof else text
-
-
 class Action(NamedTuple):
-    """at: its place in next_actions. done_when: its own check. merged: what of it is merged, maybe not all."""
+    """One next action. at: its place in next_actions. done_when: its own check. facts: see merged_work."""
 
     at: int
     text: str
     done_when: str | None
-    merged: Proof | None = None
-
-    @property
-    def shown(self) -> str:
-        return _beside(self.text, self.merged)
+    facts: Facts = ()
+    goals: tuple[str, ...] = ()
 
     @property
     def data(self) -> dict[str, Any]:
-        merged = {"merged": self.merged._asdict()} if self.merged else {}
-        return {"text": self.text, "done_when": self.done_when, **merged}
+        stated = {merged_work.FIELD: self.goals} if self.goals else {}
+        references = merged_work.facts_data(self.facts)
+        return {"text": self.text, "done_when": self.done_when, **stated, "references": references}
 
 
 class Skipped(NamedTuple):
-    """An action that is not proposed, because the history says it is done. evidence: a sentence."""
+    """An action that is skipped, because all that it waits for is merged."""
 
     skill: str
     action: str
-    evidence: str
+    facts: Facts
+
+    @property
+    def data(self) -> dict[str, Any]:
+        return {"skill": self.skill, **shipped_data("action", self.action, self.facts)}
+
+
+def shipped_data(key: str, text: str, facts: Facts) -> dict[str, Any]:
+    """Return what JSON says of an action that is skipped."""
+    evidence = "; ".join(merged_work.describe_facts(facts, None))
+    return {key: text, "evidence": evidence, "references": merged_work.facts_data(facts)}
 
 
 class NextAction(NamedTuple):
-    """What one skill would have somebody do. rank: one of RANKS. reason: a sentence's part. done_when: the action's own
-    proof, None where it has none. then: the skill's first action, where something else (a decision, a failure) comes
-    before it; else "". evidence: why the blocker that it is about may be out of the way already, "" where nothing says
-    so. answer_with: the command that answers that blocker, "" for none. merged: what of the skill's first action is
-    merged already.
+    """What one skill does next. rank: one of RANKS. reason: a sentence's part.
+
+    done_when: the action's own check. then: the skill's first action, where something else (a decision, a failure)
+    comes before it; else "". answer_with: the command that answers the blocker that it is about, "" for none. facts:
+    what is true of the references in the skill's first action. proposal: the same of what that blocker proposes.
     """
 
     skill: str
@@ -75,21 +64,26 @@ class NextAction(NamedTuple):
     over_budget: bool
     updated_at: str
     stale: bool = False
-    evidence: str = ""
     answer_with: str = ""
-    merged: Proof | None = None
-
-    @property
-    def shown(self) -> str:
-        return self.action if self.then else _beside(self.action, self.merged)
-
-    @property
-    def shown_then(self) -> str:
-        return _beside(self.then, self.merged) if self.then else ""
+    facts: Facts = ()
+    proposal: Facts = ()
 
     @property
     def data(self) -> dict[str, Any]:
-        return {**self._asdict(), "merged": self.merged._asdict() if self.merged else None}
+        members = self._asdict()
+        facts, proposal = members.pop("facts"), members.pop("proposal")
+        return {
+            **members,
+            "references": merged_work.facts_data(facts),
+            "blocker_references": merged_work.facts_data(proposal),
+        }
+
+
+# What JSON has where there is no action.
+NO_ACTION = (
+    "skill", "rank", "reason", "action", "done_when", "then", "over_budget", "updated_at", "stale", "answer_with",
+    "references", "blocker_references",
+)  # fmt: skip
 
 
 class Queue(NamedTuple):
@@ -97,36 +91,38 @@ class Queue(NamedTuple):
     skipped: list[Skipped]
 
 
-def plan_queue(
-    documents: Sequence[Document],
-    find_proof: FindProof = know_nothing,
-    find_resolved: FindResolved = know_nothing,
-    now: int | None = None,
-) -> Queue:
-    """Every skill's next action in order of priority. By rank; then who is over budget goes first; then who was updated
-    last. Actions that are surely merged are passed over at every rank. find_resolved: the evidence that what a blocker
-    proposes is merged. now: seconds since 1970, None where staleness does not matter.
+def plan_queue(documents: Sequence[Document], work: Work = NOTHING, now: int | None = None) -> Queue:
+    """Return every skill's next action in order of priority.
+
+    By rank; then who is over budget goes first; then who was updated last. Actions that are finished by merges are
+    skipped at every rank. now: seconds since 1970, None where staleness does not matter.
     """
     actions, skipped = list[NextAction](), list[Skipped]()
     for document in documents:
-        left, shipped = split_actions(document, find_proof)
-        skipped += [Skipped(document.skill, *each) for each in shipped]
-        found = _find_action(document, left, find_resolved, now)
-        actions += [found] if found else []
+        known = work.get(document.path, {})
+        remaining, finished = split_actions(document, known)
+        skipped += [Skipped(document.skill, action.text, action.facts) for action in finished]
+        found = _find_action(document, remaining, known, now)
+        if found:
+            actions.append(found)
     return Queue(sort_actions(actions), skipped)
 
 
-def split_actions(document: Document, find_proof: FindProof) -> tuple[list[Action], list[tuple[str, str]]]:
-    """(next actions that are left, (text, evidence) of those that have shipped), for all who show or count them."""
-    left, shipped = list[Action](), list[tuple[str, str]]()
+def split_actions(document: Document, known: Known) -> tuple[list[Action], list[Action]]:
+    """Return the next actions that remain, and those that are finished by merges."""
+    remaining, finished = list[Action](), list[Action]()
     for at, item in enumerate(views.read_list(document.value or {}, "next_actions")):
         text = views.action_text(item)
-        proof = find_proof(document.path, text) if text else None
-        if proof and proof.sure:
-            shipped.append((text, proof.evidence))
-        elif text.strip():
-            left.append(Action(at, text, views.action_done_when(item), proof))
-    return left, shipped
+        if not text.strip():
+            continue
+        facts = merged_work.find_action_facts(item, known)
+        goals = merged_work.find_goals(item) if isinstance(item, dict) else []
+        action = Action(at, text, views.action_done_when(item), facts, tuple(goals))
+        if merged_work.is_finished(item, known):
+            finished.append(action)
+        else:
+            remaining.append(action)
+    return remaining, finished
 
 
 def sort_actions(actions: Sequence[NextAction]) -> list[NextAction]:
@@ -136,18 +132,16 @@ def sort_actions(actions: Sequence[NextAction]) -> list[NextAction]:
     return sorted(by_age, key=lambda action: (RANKS.index(action.rank), not action.over_budget))
 
 
-def _find_action(
-    document: Document, left: list[Action], find_resolved: FindResolved, now: int | None
-) -> NextAction | None:
+def _find_action(document: Document, remaining: list[Action], known: Known, now: int | None) -> NextAction | None:
     value = document.value
-    rank = None if value is None else find_rank(value, bool(left))
+    rank = None if value is None else find_rank(value, bool(remaining))
     if value is None or rank is None:
         return None
     blocker, answer = dict[str, Any](), ""
     if rank in ("decision", "blocked"):
         every = views.find_answers(document.skill, value)
         blocker, answer = next((each for each in every if rank == "blocked" or views.waits_on_user(each[0])), ({}, ""))
-    first = shown = left[0].text if left else ""
+    first = shown = remaining[0].text if remaining else ""
     if rank == "decision":
         shown = f"Decide: {views.describe_blocker(blocker)}"
     elif rank == "idle":
@@ -167,14 +161,14 @@ def _find_action(
         rank=rank,
         reason="; ".join(filter(None, reasons)),
         action=shown,
-        done_when=left[0].done_when if left and shown == first else None,
+        done_when=remaining[0].done_when if remaining and shown == first else None,
         then="" if shown == first else first,
         over_budget=bool(budget),
         updated_at=views.text_field(value, "updated_at"),
         stale=is_old,
-        evidence=find_resolved(document.path, views.text_field(blocker, "proposed_resolution")) or "",
         answer_with=answer,
-        merged=left[0].merged if left else None,
+        facts=remaining[0].facts if remaining else (),
+        proposal=merged_work.find_text_facts(views.text_field(blocker, "proposed_resolution"), known),
     )
 
 

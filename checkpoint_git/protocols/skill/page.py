@@ -2,6 +2,7 @@
 
 from collections import Counter
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import NamedTuple
 
 from checkpoint_git.core.clock import DAY
@@ -11,9 +12,9 @@ from checkpoint_git.git.refs import read_commit_address
 from checkpoint_git.protocols.contract import Question, Summary
 from checkpoint_git.protocols.document import Document, find_broken
 from checkpoint_git.protocols.skill import store, views
+from checkpoint_git.protocols.skill.merged_work import describe_facts, read_work
 from checkpoint_git.protocols.skill.next_action import Queue, plan_queue
 from checkpoint_git.protocols.skill.page_timeline import TEMPLATE, Lives, draw_timeline, list_changes, read_lives
-from checkpoint_git.protocols.skill.shipped_actions import read_shipped
 from checkpoint_git.protocols.skill.since import read_since
 from checkpoint_git.protocols.skill.state import State, find_decisions, find_state, find_states
 
@@ -52,6 +53,7 @@ class PageFacts(NamedTuple):
     states: Sequence[State]
     queue: Queue
     lives: Lives
+    now: int = 0
     since: int = 0
     address: str = ""
 
@@ -62,25 +64,20 @@ def summarize_for_page(question: Question) -> Summary:
         document if at < _MOST_SKILLS or views.open_blockers(document.value or {}) else views.outline(document)
         for at, document in enumerate(store.iterate_documents(place, now))
     ]
-    shipped = read_shipped(place, documents)
-    queue = plan_queue(documents, shipped.find_action, shipped.find_proposal, now)
-    states = find_states(documents, now, shipped.find_action, shipped.find_proposal)
+    work, troubles = read_work(place, documents, now)
+    queue = plan_queue(documents, work, now)
+    states = find_states(documents, now, work)
     if len(documents) > _MOST_SKILLS:
         shown = {state.path for state in states[:_MOST_SKILLS]}
         whole = {one.path: one for one in store.check_files(store.read_files(place, only=shown), now)}
         documents = [whole.get(one.path, one) for one in documents]
-        states = [
-            find_state(whole[one.path], now, one.tickets, shipped.find_action, shipped.find_proposal)
-            if one.path in whole
-            else one
-            for one in states
-        ]
+        states = [find_state(whole[one.path], now, one.tickets, work) if one.path in whole else one for one in states]
     since = now - _RECENT if question.since is None else read_since(question.since, now)
     address = read_commit_address(place.work_tree) if place.work_tree else ""
     lives = read_lives(place, [document.skill for document in documents])
-    facts = PageFacts(documents, states, queue, lives, since, address)
+    facts = PageFacts(documents, states, queue, lives, now, since, address)
     data = {"skills": len(states), "decisions": len(find_decisions(facts.states))}
-    return Summary(data, [*find_broken(documents), *shipped.findings], page=make_parts(facts))
+    return Summary(data, [*find_broken(documents), *troubles], page=make_parts(facts))
 
 
 def make_parts(facts: PageFacts) -> PageParts:
@@ -113,13 +110,21 @@ def _blockers(facts: PageFacts, anchor: str, title: str, tone: Tone) -> Section 
     found = []
     for state in facts.states:
         labels = {row["id"]: words(row.get("label")) for row in state.rows if isinstance(row.get("id"), str)}
-        for blocker, answer, merged in zip(state.blockers, state.answers, state.merged, strict=True):
+        for blocker, answer, proposal in zip(state.blockers, state.answers, state.proposals, strict=True):
             if views.waits_on_user(blocker) == (anchor == "decisions"):
                 name, text, blocks, proposed, needs = (words(blocker.get(key)) for key in _BLOCKER_FIELDS)
                 text = text or name or "(no description)"
-                one = {"skill": state.skill, "text": text, "blocks": labels.get(blocks) or blocks, "proposed": proposed}
-                more = {"merged": merged, "answer": answer, "options": views.read_list(blocker, "options")}
-                found.append({**one, **more, "needs": "" if anchor == "decisions" else needs.replace("_", " ")})
+                entry = {
+                    "skill": state.skill,
+                    "text": text,
+                    "blocks": labels.get(blocks) or blocks,
+                    "proposed": proposed,
+                    "notes": describe_facts(proposal, facts.now),
+                    "answer": answer,
+                    "options": views.read_list(blocker, "options"),
+                    "needs": "" if anchor == "decisions" else needs.replace("_", " "),
+                }
+                found.append(entry)
     values = {"found": found[:_MOST_BLOCKERS], "left": len(found) - _MOST_BLOCKERS}
     return Section(TEMPLATE, anchor, title, values, tone=tone) if found else None
 
@@ -139,6 +144,7 @@ def _next(facts: PageFacts) -> Section:
         "left": max(len(actions) - 1 - _MOST_ACTIONS, 0),
         "skipped": skipped[:_MOST_ACTIONS],
         "skipped_left": max(len(skipped) - _MOST_ACTIONS, 0),
+        "describe": partial(describe_facts, now=facts.now),
     }
     return Section(TEMPLATE, "next", "Next", values, tone="info")
 
@@ -173,7 +179,12 @@ def _skills(facts: PageFacts) -> Section | None:
         shown.append((state, document, [text for text in decided if text.strip()]))
     values = {
         "shown": shown,
-        "few": {"rows": _MOST_ROWS, "actions": _MOST_ACTIONS, "tones": TONES},
+        "few": {
+            "rows": _MOST_ROWS,
+            "actions": _MOST_ACTIONS,
+            "tones": TONES,
+            "describe": partial(describe_facts, now=facts.now),
+        },
         "left": len(facts.states) - len(shown),
         "is_open": len(shown) <= _FEW,
     }

@@ -9,7 +9,8 @@ from checkpoint_git.core.terminal_text import join_some, plural, quote_word, sho
 from checkpoint_git.protocols.document import Document
 from checkpoint_git.protocols.mismatch import quote
 from checkpoint_git.protocols.skill import views
-from checkpoint_git.protocols.skill.next_action import Action, FindProof, know_nothing, split_actions
+from checkpoint_git.protocols.skill.merged_work import Known
+from checkpoint_git.protocols.skill.next_action import Action, split_actions
 from checkpoint_git.protocols.skill.store import VERSIONS
 from checkpoint_git.protocols.skill.views import read_list, read_objects, text_field
 
@@ -46,8 +47,8 @@ class Plan(NamedTuple):
     answers: tuple[Answer, ...]
 
 
-def plan_resume(document: Document | None, skill: str, now: int, find_proof: FindProof = know_nothing) -> Plan:
-    """The plan for a skill's checkpoint; None: it has none."""
+def plan_resume(document: Document | None, skill: str, now: int, known: Known | None = None) -> Plan:
+    """Return the plan for a skill's checkpoint; None: it has none. known: what is true of its references."""
     if document is None:
         return Plan(skill, "start_fresh", ("missing",), f"{skill} has no checkpoint yet", (), "", ())
     word, value = quote_word(document.skill), document.value
@@ -69,7 +70,7 @@ def plan_resume(document: Document | None, skill: str, now: int, find_proof: Fin
         repair = Answer("fix", f"checkpoint validate {quote_word(document.path)}")
         return Plan(skill, "start_fresh", (reason,), why, (), "", (afresh, repair))
 
-    queued, _ = split_actions(document, find_proof)
+    queued, _ = split_actions(document, known or {})
     orientation = _orient(value, skill, now, queued)
     status, days = text_field(value, "status"), (views.find_age(value, now) or 0) // DAY
     decisions = [blocker for blocker in views.open_blockers(value) if views.waits_on_user(blocker)]
@@ -106,12 +107,12 @@ def _orient(value: dict[str, Any], skill: str, now: int, actions: list[Action]) 
         f"Last session: {text_field(value, 'updated_at') or '?'}{ago}",
         f"Status: {text_field(value, 'status') or '?'} — {text_field(value, 'progress_summary')}",
         f"Progress: {complete}/{rows} phases complete",
-        f"Next: {actions[0].shown if actions else '(nothing is noted)'}",
+        f"Next: {actions[0].text if actions else '(nothing is noted)'}",
     )
 
 
 class Context(NamedTuple):
-    """primer: the lists of context_primer. decisions: blockers that need the user. actions: those not merged."""
+    """primer: the lists of context_primer. decisions: blockers that need the user. actions: without finished ones."""
 
     primer: dict[str, list[str]]
     decisions: list[dict[str, Any]]
@@ -121,8 +122,8 @@ class Context(NamedTuple):
     recently_done: list[tuple[str, str]]
 
 
-def find_context(document: Document | None, find_proof: FindProof = know_nothing) -> Context:
-    """The context in a checkpoint's public part; items of the wrong type are left out."""
+def find_context(document: Document | None, known: Known | None = None) -> Context:
+    """Return the context in a checkpoint's public part; items of the wrong type are left out."""
     value = (document.value if document else None) or {}
     blockers = views.open_blockers(value)
     rows = read_objects(value, "progress_table")
@@ -131,7 +132,7 @@ def find_context(document: Document | None, find_proof: FindProof = know_nothing
         decisions=[blocker for blocker in blockers if views.waits_on_user(blocker)],
         blockers=blockers,
         failed_rows=[str(row.get("label") or row.get("id")) for row in rows if row.get("status") == "failed"],
-        actions=split_actions(document, find_proof)[0] if document else [],
+        actions=split_actions(document, known or {})[0] if document else [],
         recently_done=[
             (text, text_field(item, "at") if isinstance(item, dict) else "")
             for item in read_list(value, "recently_done")

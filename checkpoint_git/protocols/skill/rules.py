@@ -13,6 +13,7 @@ from checkpoint_git.core.schema import Mismatch
 from checkpoint_git.protocols.document import read_list
 from checkpoint_git.protocols.mismatch import OWN, find_doubles, list_objects, quote, quote_where
 from checkpoint_git.protocols.skill import names
+from checkpoint_git.protocols.skill.merged_work import find_named, is_pull_request
 from checkpoint_git.protocols.skill.shape import advise, advise_move, describe, empty_field
 from checkpoint_git.protocols.skill.views import is_open, open_blockers, read_objects, waits_on_user
 
@@ -255,6 +256,8 @@ def _check_actions(value: dict[str, Any]) -> Iterator[Finding]:
         where = f"/next_actions/{index}"
         if isinstance(action, dict):
             yield from _find_blank(action, where, ("text",))
+            if "done_when_merged" in action:
+                yield from _check_merges(action["done_when_merged"], f"{where}/done_when_merged")
         elif isinstance(action, str) and action.isspace():
             hint = advise("say what to do", where, '="..."')
             yield make_error("skill/action-shape", "the action is empty", where, hint)
@@ -307,6 +310,22 @@ def _check_scores(value: dict[str, Any]) -> Iterator[Finding]:
             message = f"the score {quote(score['score'])} is above its max {quote(score['max'])}"
             hint = advise("correct the score, or its max", f"{where}/score", "=...")
             yield make_error("skill/score-above-max", message, f"{where}/score", hint)
+
+
+def _check_merges(stated: Any, where: str) -> Iterator[Finding]:
+    """What done_when_merged lists, where that never finishes the action."""
+    if not isinstance(stated, list):
+        return
+    if not stated:
+        hint = advise("name the pull requests, or leave it out", where, "-=")
+        yield make_warning("skill/action-never-done", "done_when_merged is empty, so nothing finishes it", where, hint)
+    for at, entry in enumerate(stated):
+        named = find_named(entry) if isinstance(entry, str) else []
+        if isinstance(entry, str) and not (named and all(map(is_pull_request, named))):
+            what = "which is not a pull request: only those are merged"
+            message = f"done_when_merged names {quote(entry)}, {what}"
+            hint = advise("name a pull request, such as #12", f"{where}/{at}", '="..."')
+            yield make_warning("skill/action-never-done", message, f"{where}/{at}", hint)
 
 
 def _check_blockers(value: dict[str, Any]) -> Iterator[Finding]:

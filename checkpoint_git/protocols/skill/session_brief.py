@@ -12,9 +12,9 @@ from checkpoint_git.protocols.contract import Question, Summary
 from checkpoint_git.protocols.document import Document, find_broken
 from checkpoint_git.protocols.skill import next_action, store, views
 from checkpoint_git.protocols.skill.branches import has_others
-from checkpoint_git.protocols.skill.next_action import FindProof, FindResolved, NextAction, Queue
+from checkpoint_git.protocols.skill.merged_work import NOTHING, Work, describe_facts, find_text_facts, read_work
+from checkpoint_git.protocols.skill.next_action import Action, NextAction, Queue
 from checkpoint_git.protocols.skill.resume_brief import LOOK_AFTER, Context, Plan, find_context, plan_resume
-from checkpoint_git.protocols.skill.shipped_actions import read_shipped
 from checkpoint_git.protocols.skill.views import describe_blocker, text_field, waits_on_user
 
 Describe = Callable[[Document, dict[str, Any]], str]  # a blocker
@@ -34,9 +34,9 @@ def summarize_for_session(question: Question) -> Summary:
         document if at < _FEW and document.size < _LARGE else views.outline(document)
         for at, document in enumerate(store.iterate_documents(place, now))
     ]
-    shipped = read_shipped(place, documents)
-    queue = next_action.plan_queue(documents, shipped.find_action, shipped.find_proposal, now)
-    plan = find_resumable(documents, queue, now, shipped.find_action)
+    work, _ = read_work(place, documents, now)
+    queue = next_action.plan_queue(documents, work, now)
+    plan = find_resumable(documents, queue, now, work)
     resumed = next((document for document in documents if plan and document.skill == plan.skill), None)
     if resumed and resumed.text is None:  # of which the outline alone was kept: read again, if it is still there
         resumed = [*store.check_files(store.read_files(place, only={resumed.path}), now), resumed][0]
@@ -46,11 +46,11 @@ def summarize_for_session(question: Question) -> Summary:
 
         others, left = find_ahead(place, now)
         ahead = [clean(one.line, _LONG) for one in others]
-    context = find_context(resumed, shipped.find_action)
+    context = find_context(resumed, work.get(resumed.path) if resumed else None)
     age = views.find_age((resumed and resumed.value) or {}, now)
     listed, is_old = context.primer["generated_files"], age is not None and age > LOOK_AFTER
     gone = _find_gone(place, resumed, listed, now, is_old=is_old) if resumed else []
-    told = brief(documents, queue, plan, context, gone, now, shipped.find_proposal)
+    told = brief(documents, queue, plan, context, gone, now, work)
     elsewhere = _listed("Other work trees or branches are ahead of this one", ahead, 3)
     return told._replace(lines=[*told.lines, *elsewhere, *filter(None, [left])])
 
@@ -81,7 +81,7 @@ def _may_be_gone(place: Place, entry: str) -> bool:
     return not any(os.path.lexists(os.path.join(base, path)) for base in (place.root, place.top))
 
 
-def find_resumable(documents: Sequence[Document], queue: Queue, now: int, find_proof: FindProof) -> Plan | None:
+def find_resumable(documents: Sequence[Document], queue: Queue, now: int, work: Work) -> Plan | None:
     """Of the first skill that may go on, else of the first to ask about; None where all are complete or unreadable."""
     by_skill = {document.skill: document for document in documents}
     first = None
@@ -89,7 +89,7 @@ def find_resumable(documents: Sequence[Document], queue: Queue, now: int, find_p
         document = by_skill[skill]
         if (document.value or {}).get("status", "complete") == "complete":
             continue
-        plan = plan_resume(document, skill, now, find_proof)
+        plan = plan_resume(document, skill, now, work.get(document.path))
         if plan.decision == "continue":
             return plan
         if plan.decision == "ask" and first is None:
@@ -104,7 +104,7 @@ def brief(
     context: Context,
     gone: Sequence[str],
     now: int,
-    find_resolved: FindResolved = next_action.know_nothing,
+    work: Work = NOTHING,
 ) -> Summary:
     """The lines for the session, and the details that are left out first. queue: without what has shipped. plan,
     context: how the resumed skill goes on, and what it must know. gone: files that it lists and that are not there.
@@ -112,7 +112,8 @@ def brief(
     """
 
     def describe(document: Document, blocker: dict[str, Any]) -> str:
-        return describe_blocker(blocker, find_resolved(document.path, text_field(blocker, "proposed_resolution")))
+        facts = find_text_facts(text_field(blocker, "proposed_resolution"), work.get(document.path, {}))
+        return describe_blocker(blocker, describe_facts(facts, now))
 
     waiting = [
         f"{clean(document.skill, 60)}: {clean(describe(document, blocker), _MIDDLE)} - answer: {clean(answer, _MIDDLE)}"
@@ -123,6 +124,7 @@ def brief(
     lines = _listed("Decisions waiting on the user", waiting, 6)
     if plan:
         lines += [clean(line, _LONG) for line in plan.orientation]
+        lines += [f"  {clean(text, _MIDDLE)}" for text in _describe_facts(context.actions[:1], now)]
         if plan.decision == "ask":
             lines.append(f"Stop and ask the user first: {clean(plan.why, _MIDDLE)}")
         told = [clean(text, _MIDDLE) for each in documents if each.skill == plan.skill and each.value
@@ -131,26 +133,39 @@ def brief(
     # decisions are there already, and so is what the resumed skill does next
     first = next((action for action in queue.actions if action.rank != "decision"), None)
     if first and not (plan and plan.skill == first.skill and first.reason == _PLAIN):
-        lines.append(f"Most important: {clean(first.skill, 60)}: {clean(first.shown, _MIDDLE)}")
+        lines.append(f"Most important: {clean(first.skill, 60)}: {clean(first.action, _MIDDLE)}")
+        if not first.then:
+            lines += [f"  {clean(text, _MIDDLE)}" for text in describe_facts(first.facts, now)]
         lines.append(f"  why: {clean(first.reason, _MIDDLE)}")
     for document in [each for each in documents if views.is_stale(each.value or {}, now)][:4]:
         days = (views.find_age(document.value or {}, now) or 0) // DAY
         lines.append(f"Stale: {clean(document.skill, 60)} was not updated for {days} days")
     broken = find_broken(documents)[:4]
     lines += [f"Broken: {clean(f'{one.path}: {one.message}; {one.hint}', _MIDDLE)}" for one in broken]
-    merged = [f"{clean(part.skill, 60)}: {clean(part.action, _SHORT)}" for part in queue.skipped]
-    lines += _listed("Next actions that the history shows as done", merged, 3)
+    merged = [
+        clean("; ".join([f"{part.skill}: {part.action}", *describe_facts(part.facts, now)]), _MIDDLE)
+        for part in queue.skipped
+    ]
+    lines += _listed("Next actions that merges finished", merged, 3)
     lines += _listed("Listed files that are missing", [clean(path, _SHORT) for path in gone], 3)
     others = _describe_others(documents, queue, plan, now, describe)
     resumed = next((document for document in documents if plan and document.skill == plan.skill), None)
     blockers = [describe(resumed, one) for one in context.blockers if not waits_on_user(one)] if resumed else []
-    return Summary(lines=lines, details=[*_describe_context(context, blockers), *others])
+    return Summary(lines=lines, details=[*_describe_context(context, blockers, now), *others])
 
 
-def _describe_context(context: Context, blockers: list[str]) -> Iterator[str]:
+def _describe_facts(actions: Sequence[Action], now: int) -> list[str]:
+    return [text for action in actions for text in describe_facts(action.facts, now)]
+
+
+def _with_facts(action: Action, now: int) -> str:
+    return "; ".join([action.text, *describe_facts(action.facts, now)])
+
+
+def _describe_context(context: Context, blockers: list[str], now: int) -> Iterator[str]:
     parts: tuple[tuple[str, list[str], int], ...] = (
         ("Blockers", blockers, 4),
-        ("Then", [action.shown for action in context.actions[1:]], 4),
+        ("Then", [_with_facts(action, now) for action in context.actions[1:]], 4),
         ("Key decisions", context.primer["key_decisions"][::-1], 8),  # the newest say most about now
         ("User preferences", context.primer["user_preferences"], 4),
         ("Generated files", context.primer["generated_files"][::-1], 6),
@@ -186,7 +201,8 @@ def _describe_other(document: Document, action: NextAction | None, now: int, des
         return f"{line}; blocker: {clean(describe(document, blockers[0]), _SHORT)}"
     if action is None or action.rank == "decision":  # decisions have lines of their own
         return line
-    return f"{line}; next: {clean(action.shown, _SHORT)}"
+    facts = [] if action.then else describe_facts(action.facts, now)
+    return "; ".join([f"{line}; next: {clean(action.action, _SHORT)}", *(clean(text, _SHORT) for text in facts)])
 
 
 def _listed(title: str, lines: Sequence[str], most: int) -> list[str]:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from checkpoint_git.core.clock import read_instant
 from checkpoint_git.protocols.document import Document
 from checkpoint_git.protocols.skill import next_action, views
+from checkpoint_git.protocols.skill.merged_work import NOTHING, Facts, Work, find_text_facts
 
 # which ticket stands for a checkpoint: the first of these roles that it has, and of those the one added last
 _LEADING_ROLES = ("deploy", "incident", "source", "linked", "child")
@@ -21,9 +22,9 @@ Instant = tuple[int, str]
 class State(NamedTuple):
     """One checkpoint, as far as it can be read. status: "unreadable" where it is no JSON object, else what it says, "?"
     where it says nothing. age: seconds since updated_at, None where that is no instant. budget: by how much it is over,
-    else "". tickets: a line, "". actions: without those that have shipped: these are (text, evidence). blockers: the
-    open ones. answers: what settles each. merged: the evidence that what each proposes is, "" for none.
-    superseded: what merges set aside of the head.
+    else "". tickets: a line, "". actions: without those that merges finished: these are in shipped. blockers: the open
+    ones. answers: what settles each. proposals: what is true of the references in each one's proposal. superseded: what
+    merges set aside of the head.
     """
 
     skill: str
@@ -42,10 +43,10 @@ class State(NamedTuple):
     rows: list[dict[str, Any]]
     tickets: str
     actions: list[next_action.Action]
-    shipped: list[tuple[str, str]]
+    shipped: list[next_action.Action]
     blockers: list[dict[str, Any]]
     answers: list[str]
-    merged: list[str]
+    proposals: list[Facts]
     superseded: list[str]
 
 
@@ -53,7 +54,7 @@ class Decision(NamedTuple):
     skill: str
     blocker: dict[str, Any]
     answer_with: str
-    merged: str = ""
+    proposal: Facts = ()
 
 
 class Ticket(NamedTuple):
@@ -85,17 +86,12 @@ class Thread(NamedTuple):
         return " + ".join(words)
 
 
-def find_states(
-    documents: Iterable[Document],
-    now: int,
-    find_proof: next_action.FindProof = next_action.know_nothing,
-    find_resolved: next_action.FindResolved = next_action.know_nothing,
-) -> list[State]:
+def find_states(documents: Iterable[Document], now: int, work: Work = NOTHING) -> list[State]:
     """What matters most first; those with nothing to do last, newest first. No document is held for long."""
     states, actions, tickets = list[State](), list[next_action.NextAction](), dict[str, list[Ticket]]()
     for document in documents:
-        states.append(find_state(document, now, "", find_proof, find_resolved))
-        actions += next_action.plan_queue([document], find_proof).actions
+        states.append(find_state(document, now, "", work))
+        actions += next_action.plan_queue([document], work).actions
         tickets[document.skill] = read_tickets(document.value or {})
     order = {action.skill: at for at, action in enumerate(next_action.sort_actions(actions))}
     threads = {skill: thread.text for skill, thread in find_threads(tickets).items()}
@@ -104,16 +100,11 @@ def find_states(
     return sorted(newest, key=lambda state: order.get(state.skill, len(order)))
 
 
-def find_state(
-    document: Document,
-    now: int,
-    tickets: str = "",
-    find_proof: next_action.FindProof = next_action.know_nothing,
-    find_resolved: next_action.FindResolved = next_action.know_nothing,
-) -> State:
+def find_state(document: Document, now: int, tickets: str = "", work: Work = NOTHING) -> State:
     """One document's state. tickets: its line, which other documents have a part in."""
     value = document.value or {}
-    actions, shipped = next_action.split_actions(document, find_proof)
+    known = work.get(document.path, {})
+    actions, shipped = next_action.split_actions(document, known)
     complete, _ = views.count_rows(value)
     blockers = views.open_blockers(value)
     return State(
@@ -136,13 +127,13 @@ def find_state(
         shipped=shipped,
         blockers=blockers,
         answers=[line for _, line in views.find_answers(document.skill, value)],
-        merged=[find_resolved(document.path, views.text_field(one, "proposed_resolution")) or "" for one in blockers],
+        proposals=[find_text_facts(views.text_field(blocker, "proposed_resolution"), known) for blocker in blockers],
         superseded=views.describe_superseded(value),
     )
 
 
 def find_decisions(states: Sequence[State]) -> list[Decision]:
-    every = [(one, each) for one in states for each in zip(one.blockers, one.answers, one.merged, strict=True)]
+    every = [(one, each) for one in states for each in zip(one.blockers, one.answers, one.proposals, strict=True)]
     return [Decision(state.skill, *each) for state, each in every if views.waits_on_user(each[0])]
 
 

@@ -12,7 +12,8 @@ from checkpoint_git.disk.discover import Place
 from checkpoint_git.protocols.contract import Question, Summary
 from checkpoint_git.protocols.document import Document, find_broken
 from checkpoint_git.protocols.skill.layout import check_skill_name
-from checkpoint_git.protocols.skill.shipped_actions import read_shipped
+from checkpoint_git.protocols.skill.merged_work import FINISHED, describe_facts, facts_data, read_work
+from checkpoint_git.protocols.skill.next_action import Action, shipped_data
 from checkpoint_git.protocols.skill.state import Decision, State, find_decisions, find_states
 from checkpoint_git.protocols.skill.store import iterate_documents, missing_checkpoint
 from checkpoint_git.protocols.skill.views import UNREADABLE, describe_blocker, outline, waits_on_user
@@ -54,10 +55,10 @@ def status(
         if skill in (None, document.skill):
             broken += find_broken([document])
         documents.append(document._replace(text=None) if in_full or document.skill == skill else outline(document))
-    shipped = read_shipped(place, documents)
-    broken += shipped.findings
+    work, troubles = read_work(place, documents, now)
+    broken += troubles
     # of all: tickets can lead to another's
-    states = find_states(documents, now, shipped.find_action, shipped.find_proposal)
+    states = find_states(documents, now, work)
     if skill is not None:
         check_skill_name(skill)
         states = [state for state in states if state.skill == skill]
@@ -84,6 +85,8 @@ def summarize_status(question: Question) -> Summary:
     if os.path.isdir(place.directory):
         result = status(place, question.now, question.skill, since, in_full=since is not None)
     states, blocks = result.states, list[Block]()
+    if question.merged:
+        states = [state for state in states if _names_merged(state)]
     data: dict[str, Any] = {
         "decisions": [{"skill": one.skill, **one.blocker, "answer_with": one.answer_with} for one in result.decisions]
     }
@@ -107,11 +110,13 @@ def summarize_status(question: Question) -> Summary:
                 for state in shown:
                     words = ", ".join(filter(None, (state.status, state.phase, state.step, _age_cell(state).text)))
                     blocks.append(Line(f"{state.skill}: {words}", "strong", _status_cell(state).glyph, 2))
-                    blocks += _lines(state, 1)
+                    blocks += _lines(state, 1, question.now)
             else:
-                blocks = _blocks(shown, in_full=question.skill is not None, is_short=question.short)
+                blocks = _merged_blocks(shown, question.now) if question.merged else _blocks(shown, question)
                 blocks += [Line("")] if result.findings else []
-    if not states:
+    if question.merged and not states:
+        blocks = [Line("no next action and no blocker names merged work", "dim")]
+    elif not states:
         blocks = [Line(f"no checkpoints in {place.directory} yet; start one: checkpoint update build", "dim")]
     lead: list[Block] = []
     if question.worktrees:
@@ -123,16 +128,17 @@ def summarize_status(question: Question) -> Summary:
         blocks += [Line(""), *(Line(one.line, "warn", hang=2) for one in ahead)]
         blocks += [Line(left, "warn")] if left else []
         blocks += [] if ahead or left else [Line("no other work tree or branch is ahead of this one", "dim")]
-    if result.decisions and not question.short:
+    if result.decisions and not question.short and not question.merged:
         lead.append(Line(f"{plural(len(result.decisions), 'decision')} waiting on you", "bad", "decision"))
         for one in result.decisions:
-            lead.append(Line(f"  {one.skill}: {describe_blocker(one.blocker, one.merged)}", "bad", hang=4))
+            text = f"  {one.skill}: {describe_blocker(one.blocker, describe_facts(one.proposal, question.now))}"
+            lead.append(Line(text, "bad", hang=4))
             lead.append(Line(f"    {one.answer_with}", "dim", hang=4))
         lead.append(Line(""))
     return Summary(data, result.findings, lead, blocks)
 
 
-def _blocks(states: list[State], *, in_full: bool, is_short: bool) -> list[Block]:
+def _blocks(states: list[State], question: Question) -> list[Block]:
     headers: tuple[str, ...] = ("skill", "phase", "step", "status", "age", "progress", "notes")
     rows = []
     for state in states:
@@ -143,12 +149,37 @@ def _blocks(states: list[State], *, in_full: bool, is_short: bool) -> list[Block
         blocks: list[Block] = [Table(headers, rows, _FIRM, has_tail=True)]
     else:
         blocks = [Table(headers[:-1], [row[:-1] for row in rows], _FIRM)]
-    for state in () if is_short else states:
-        if in_full:
-            lines = [*_progress_blocks(state), *_lines(state, len(state.actions), with_proofs=True)]
-        else:  # of what is complete one action is enough
-            lines = list(_lines(state, 1 if state.status == "complete" else _SHOWN_ACTIONS, in_short=True))
+    if question.short:
+        return blocks
+    for state in states:
+        if question.skill is not None:
+            lines = [*_progress_blocks(state), *_lines(state, len(state.actions), question.now, in_full=True)]
+        else:
+            most = 1 if state.status == "complete" else _SHOWN_ACTIONS
+            lines = list(_lines(state, most, question.now, in_short=True))
         blocks += [Line(""), Line(state.skill, "strong"), *lines] if lines else []
+    return blocks
+
+
+def _names_merged(state: State) -> bool:
+    listed = [*(action.facts for action in [*state.actions, *state.shipped]), *state.proposals]
+    return any(fact.state in FINISHED for facts in listed for fact in facts)
+
+
+def _merged_blocks(states: list[State], now: int) -> list[Block]:
+    """What names merged or closed work, each with the command for it."""
+    blocks = list[Block]()
+    for state in states:
+        blocks += [Line(""), Line(state.skill, "strong")] if blocks else [Line(state.skill, "strong")]
+        for action in sorted([*state.actions, *state.shipped], key=lambda action: action.at):
+            if any(fact.state in FINISHED for fact in action.facts):
+                blocks.append(Line(f"  {action.at}: {shorten(action.text, _SHOWN_LETTERS)}", hang=6))
+                blocks += _fact_lines(action, now)
+                blocks.append(Line(f"     checkpoint done {quote_word(state.skill)} {action.at}", "dim", hang=7))
+        for blocker, answer, proposal in zip(state.blockers, state.answers, state.proposals, strict=True):
+            if any(fact.state in FINISHED for fact in proposal):
+                described = describe_blocker(blocker, describe_facts(proposal, now))
+                blocks += [Line(f"  blocker: {described}", hang=4), Line(f"     {answer}", "dim", hang=7)]
     return blocks
 
 
@@ -177,21 +208,21 @@ def _progress_blocks(state: State) -> list[Block]:
     return blocks + ([Line(""), Table(("row", "label", "status"), rows, (2,)), Line("")] if rows else [])
 
 
-def _lines(state: State, most: int, *, in_short: bool = False, with_proofs: bool = False) -> Iterator[Line]:
-    """The first next actions, and all blockers."""
+def _lines(state: State, most: int, now: int, *, in_short: bool = False, in_full: bool = False) -> Iterator[Line]:
+    """Yield the first next actions with what is true of their references, and all blockers."""
     for at, action in enumerate(state.actions[:most]):
-        text = action._replace(text=shorten(action.text, _SHOWN_LETTERS)).shown if in_short else action.shown
+        text = shorten(action.text, _SHOWN_LETTERS) if in_short else action.text
         yield Line(f"  {'then' if at else 'next'}: {text}", hang=8)
-        if with_proofs and action.done_when:
+        yield from _fact_lines(action, now)
+        if in_full and action.done_when:
             yield Line(f"        done when: {action.done_when}", "dim", hang=10)
-        if with_proofs and action.merged:
-            yield Line(f"        merged: {action.merged.evidence}", "dim", hang=10)
     if in_short and len(state.actions) > most:
         more = f"  and {len(state.actions) - most} more: checkpoint status {quote_word(state.skill)}"
         yield Line(more, "dim", hang=4)
-    if with_proofs:
-        for text, evidence in state.shipped:
-            yield Line(f"  merged: {text} - {evidence}", "dim", hang=10)
+    if in_full:
+        for action in state.shipped:
+            yield Line(f"  merged: {action.text}", "dim", hang=10)
+            yield from _fact_lines(action, now)
     elif state.shipped:
         count = plural(len(state.shipped), "action")
         yield Line(f"  {count} skipped as merged: checkpoint status {quote_word(state.skill)}", "dim", hang=4)
@@ -199,12 +230,18 @@ def _lines(state: State, most: int, *, in_short: bool = False, with_proofs: bool
         yield Line(f"  the other side of a merge: {text}", "warn", "stale", 4)
     if state.superseded:
         yield Line(f"    once it is reviewed: checkpoint rotate {quote_word(state.skill)}", "dim", hang=4)
-    for blocker, answer, merged in zip(state.blockers, state.answers, state.merged, strict=True):
+    for blocker, answer, proposal in zip(state.blockers, state.answers, state.proposals, strict=True):
         if not waits_on_user(blocker):  # those are at the top
             needs = f" [needs {blocker['needs']}]" if blocker.get("needs") else ""
-            text = f"  blocker {blocker.get('id', '?')}: {describe_blocker(blocker, merged)}{needs}"
+            described = describe_blocker(blocker, describe_facts(proposal, now))
+            text = f"  blocker {blocker.get('id', '?')}: {described}{needs}"
             yield Line(text, "warn", "blocked")
             yield Line(f"    {answer}", "dim")
+
+
+def _fact_lines(action: Action, now: int) -> Iterator[Line]:
+    for text in describe_facts(action.facts, now):
+        yield Line(f"        {text}", "dim", hang=10)
 
 
 def state_data(state: State) -> dict[str, Any]:
@@ -223,10 +260,10 @@ def state_data(state: State) -> dict[str, Any]:
         "progress": {"complete": state.complete_rows, "total": len(state.rows)},
         "pm": state.tickets,
         "next_actions": [action.data for action in state.actions],
-        "shipped_actions": [{"text": text, "evidence": evidence} for text, evidence in state.shipped],
+        "shipped_actions": [shipped_data("text", action.text, action.facts) for action in state.shipped],
         "blockers": [
-            {**one, "merged": merged} if merged else one
-            for one, merged in zip(state.blockers, state.merged, strict=True)
+            {**blocker, "references": facts_data(proposal)} if proposal else blocker
+            for blocker, proposal in zip(state.blockers, state.proposals, strict=True)
         ],
         "superseded": state.superseded,
     }

@@ -90,12 +90,12 @@ def waits_on_user(blocker: dict[str, Any]) -> bool:
     return is_open(blocker) and blocker.get("needs") == "user_decision"
 
 
-def describe_blocker(blocker: dict[str, Any], merged: str | None = "") -> str:
-    """A blocker in one line: what it is, which row it blocks, what is proposed. merged: the evidence that this is."""
+def describe_blocker(blocker: dict[str, Any], notes: Iterable[str] = ()) -> str:
+    """Return a blocker in one line: what it is, which row it blocks, what is proposed, and notes on that."""
     what = text_field(blocker, "description") or text_field(blocker, "id") or "(no description)"
     pairs = (("blocking", "blocks"), ("proposed_resolution", "proposed:"))
     more = [f"{verb} {blocker[key]}" for key, verb in pairs if isinstance(blocker.get(key), str)]
-    more += [f"{merged.partition(' by ')[0]} is merged"] if merged else []
+    more += notes
     options = [option for option in read_list(blocker, "options") if isinstance(option, str)]
     more += [f"options: {' | '.join(options)}"] if options else []
     return f"{what} ({'; '.join(more)})" if more else what

@@ -14,6 +14,9 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--brief", action="store_true", help="only the most important skill, its next action, blockers")
     parser.add_argument("--worktrees", action="store_true", help="also what other work trees and branches have done")
     parser.add_argument("--short", action="store_true", help="only the table: one line for each checkpoint")
+    parser.add_argument(
+        "--merged", action="store_true", help="only what names merged or closed work, with the commands"
+    )
     parser.add_argument("--since", metavar="TIME", help="changes since 2d (days), 2026-06-01, 2026-06-01T00:00:00Z")
 
 
@@ -21,7 +24,7 @@ def run(args: Namespace, invocation: Invocation) -> Outcome:
     """The verb: exit code 1 when a file is broken; the others are shown all the same."""
     cwd, form = invocation.cwd, getattr(args, "format", "")
     place = find_place(cwd) if args.skill or args.since else find_project(cwd)
-    asked = (args.skill, args.brief, args.since, args.short, args.worktrees)
+    asked = (args.skill, args.brief, args.since, args.short, args.worktrees, args.merged)
     summaries = list(read_summaries(Question(place, invocation.now, invocation.env, "status", form, *asked)))
     data: dict[str, Any] = {}
     for summary in summaries:

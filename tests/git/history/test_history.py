@@ -5,7 +5,6 @@ from pathlib import Path
 
 import pytest
 
-from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.git.history.history import (
     Removal,
     is_shallow,
@@ -14,13 +13,9 @@ from checkpoint_git.git.history.history import (
     read_strangers,
 )
 from checkpoint_git.git.history.log import has_commits
-from checkpoint_git.git.history.merged import read_merged
+from checkpoint_git.git.history.reference_facts import read_facts
 from checkpoint_git.git.refs import read_own_names
 from tests.support.repos import GitRepo
-
-
-def merged(repo: GitRepo, *references: str) -> set[str]:
-    return set(read_merged(str(repo.path), set(references)))
 
 
 def removals(repo: GitRepo, paths: list[str]) -> dict[str, Removal]:
@@ -46,71 +41,21 @@ def busy(repo: GitRepo) -> GitRepo:
     return repo
 
 
-def test_merged_work_is_found_and_the_rest_is_not(busy: GitRepo) -> None:
-    assert merged(busy, "#12", "ABC-7", "#13", "#14", "#40", "#99") == {"#12", "ABC-7", "#40"}
-
-
-def test_more_references_than_git_filters_itself_give_the_same_answer(busy: GitRepo) -> None:
-    many = {f"#{number}" for number in range(10, 60)} | {"ABC-7", "XYZ-1"}
-    assert merged(busy, *many) == {"#12", "ABC-7", "#40"}
-
-
 def test_a_commit_without_a_date_is_read_as_any_other(busy: GitRepo) -> None:
     busy.git("mv", "search.py", "s.py")
     headers = f"tree {busy.git('write-tree')}\nparent {busy.git('rev-parse', 'HEAD')}\nauthor A <a> 1 +0000\n"
     words = ("git", "hash-object", "-t", "commit", "-w", "--literally", "--stdin")
     damaged = busy.run(*words, stdin=f"{headers}committer A\n\nmore (#41)\n".encode()).stdout.decode().strip()
     busy.git("reset", "-q", "--soft", damaged)
-    assert read_merged(str(busy.path), {"#41"})["#41"].when == 0
+    assert read_facts(str(busy.path), [("#41", 0)], 1)["#41", 0].at == 0
     assert removals(busy, ["search.py"]) == {"search.py": Removal(damaged, "s.py")}
     assert [change.id for change in read_changes(str(busy.path), 0, frozenset({"s.py"}))] == [damaged]
 
 
-def test_the_evidence_names_commit_subject_and_rule(busy: GitRepo) -> None:
-    sentence = str(read_merged(str(busy.path), {"#12"})["#12"])
-    assert "Merge pull request #12" in sentence
-    assert "merge commit" in sentence
-
-
-def test_work_is_found_however_long_ago_it_was(repo: GitRepo) -> None:
-    repo.commit("search (#12)")
-    stream = b"".join(
-        b"commit refs/heads/main\ncommitter A <a@b.c> %d +0000\ndata 4\nmore\n%s"
-        % (
-            1_800_000_000 + number,
-            b"from refs/heads/main^0\n" if number == 0 else b"",
-        )
-        for number in range(3_000)
-    )
-    assert repo.run("git", "fast-import", "--quiet", stdin=stream).returncode == 0
-    assert merged(repo, "#12") == {"#12"}
-    assert merged(repo, *[f"#{number}" for number in range(1, 30)]) == {"#12"}
-
-
-def test_only_heads_own_history_counts(busy: GitRepo) -> None:
-    busy.git("checkout", "-q", "--detach", "HEAD~5")
-    assert merged(busy, "#12", "#40") == set()
-    busy.git("checkout", "-q", "main")
-    busy.git("checkout", "-q", "--detach")
-    assert merged(busy, "#12", "#40") == {"#12", "#40"}
-
-
-def test_a_repository_without_commits_has_merged_nothing(repo: GitRepo) -> None:
-    assert merged(repo, "#12") == set()
+def test_a_repository_without_commits_has_no_history(repo: GitRepo) -> None:
     assert not has_commits(str(repo.path))
     assert read_changes(str(repo.path), 0, frozenset({"a"})) == []
     assert read_strangers(str(repo.path), ["1234567"]) == {"1234567": "unknown"}
-
-
-def test_a_folder_outside_git_has_merged_nothing(tmp_path: Path) -> None:
-    assert read_merged(str(tmp_path), {"#12"}) == {}
-
-
-def test_git_missing_is_said_with_a_hint(busy: GitRepo, monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
-    monkeypatch.setenv("PATH", str(tmp_path))
-    with pytest.raises(CheckpointError) as raised:
-        read_merged(str(busy.path), {"#12"})
-    assert raised.value.hint
 
 
 def test_a_shallow_clone_says_that_it_is_one(busy: GitRepo, tmp_path: Path) -> None:
@@ -118,39 +63,6 @@ def test_a_shallow_clone_says_that_it_is_one(busy: GitRepo, tmp_path: Path) -> N
     busy.git("clone", "-q", "--depth", "2", f"file://{busy.path}", str(clone))
     assert is_shallow(str(clone))
     assert not is_shallow(str(busy.path))
-    assert read_merged(str(clone), {"#12", "#40"}).keys() == {"#40"}
-
-
-def test_the_users_own_log_settings_change_nothing(busy: GitRepo) -> None:
-    for name, value in (
-        ("log.showSignature", "true"),
-        ("color.ui", "always"),
-        ("format.pretty", "oneline"),
-        ("log.date", "relative"),
-        ("i18n.logOutputEncoding", "ISO-8859-1"),
-        ("diff.noprefix", "true"),
-        ("log.showRoot", "false"),
-    ):
-        busy.git("config", name, value)
-    assert merged(busy, "#12", "#40") == {"#12", "#40"}
-
-
-@pytest.mark.parametrize("message", [b"\x1b[2J (#12)", b"\xff\xfe caf\xe9 (#12)", b"a (#12)\n\n" + b"#" * 3_000_000])
-def test_a_hostile_message_is_read_and_its_neighbours_too(repo: GitRepo, message: bytes) -> None:
-    repo.commit("one (#11)")
-    made = repo.run("git", "commit-tree", "HEAD^{tree}", "-p", "HEAD", stdin=message)
-    repo.git("reset", "-q", "--hard", made.stdout.decode().strip())
-    repo.commit("three (#13)")
-    assert merged(repo, "#11", "#12", "#13") == {"#11", "#12", "#13"}
-    assert merged(repo, *[f"#{number}" for number in range(1, 30)]) == {"#11", "#12", "#13"}
-
-
-def test_another_repository_in_the_environment_is_not_asked(
-    busy: GitRepo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    other = GitRepo.create(tmp_path / "other")
-    monkeypatch.setenv("GIT_DIR", str(other.path / ".git"))
-    assert merged(busy, "#12") == {"#12"}
 
 
 @pytest.mark.parametrize(
@@ -168,17 +80,6 @@ def test_another_repository_in_the_environment_is_not_asked(
 def test_a_remote_on_a_host_says_what_the_repository_is_called(repo: GitRepo, url: str, names: set[str]) -> None:
     repo.git("remote", "add", "origin", url)
     assert read_own_names(str(repo.path)) == names
-
-
-def test_a_link_to_another_repository_is_not_taken_for_ours(repo: GitRepo) -> None:
-    repo.commit("search (#12)")
-    asked = {"acme/app#12", "fork/app#12", "acme/other#12"}
-    unknown = read_merged(str(repo.path), {*asked, "#12"})
-    assert {name: one.sure for name, one in unknown.items()} == {**dict.fromkeys(asked, False), "#12": True}
-    repo.git("remote", "add", "origin", "git@github.com:acme/app.git")
-    assert {name: one.sure for name, one in read_merged(str(repo.path), asked).items()} == {"acme/app#12": True}
-    repo.git("remote", "add", "upstream", "https://github.com/fork/app")
-    assert merged(repo, *asked) == {"acme/app#12", "fork/app#12"}
 
 
 def test_changes_come_newest_first_with_their_paths(repo: GitRepo) -> None:
@@ -232,7 +133,6 @@ def test_a_repository_of_sha256_works_the_same(tmp_path: Path) -> None:
     repo = GitRepo.create(tmp_path / "repo", "--object-format=sha256")
     repo.write("a", "1")
     head = repo.commit("search (#12)")
-    assert merged(repo, "#12") == {"#12"}
     assert read_strangers(str(repo.path), [head, head[:12]]) == {}
     assert [change.paths for change in read_changes(str(repo.path), 0, frozenset("a"))] == [frozenset({"a"})]
 

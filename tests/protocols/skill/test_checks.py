@@ -1,7 +1,6 @@
 """What is wrong with skill checkpoints, as values: documents and facts in, findings out."""
 
 import json
-import shlex
 from typing import Any
 
 import pytest
@@ -12,8 +11,8 @@ from checkpoint_git.core.clock import DAY, read_instant
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.references import find_references
 from checkpoint_git.disk.discover import find_place
-from checkpoint_git.git.history.evidence import Evidence
 from checkpoint_git.git.history.history import Change
+from checkpoint_git.git.history.reference_facts import State
 from checkpoint_git.protocols.check import Context, run_checks
 from checkpoint_git.protocols.skill import checks
 from checkpoint_git.protocols.skill.document_summary import DocumentSummary, find_recorded_commits, summarize_document
@@ -21,9 +20,9 @@ from checkpoint_git.protocols.skill.facts import NamedFile, SkillFacts
 from checkpoint_git.protocols.validate import check_document
 from checkpoint_git.tools.doctor.catalog import choose_checks
 from tests.support.contexts import found, give, make_context
+from tests.support.documents import facts_of
 from tests.support.growth import assert_linear
 from tests.support.repos import GitRepo
-from tests.support.rows import rows
 from tests.support.samples import checkpoint, checkpoint_text
 
 WRITTEN = read_instant("2026-03-02T09:30:00Z")
@@ -40,7 +39,7 @@ def world(
     now: int = THEN, documents: list[DocumentSummary] | None = None, codes: tuple[str, ...] = (), **facts: Any
 ) -> Context:
     summaries = [document()] if documents is None else documents
-    nothing: dict[str, Any] = {"absent_dirs": frozenset(), "files": {}, "steps": (), "merged": {}}
+    nothing: dict[str, Any] = {"absent_dirs": frozenset(), "files": {}, "steps": (), "work": {}}
     nothing |= {"foreign_commits": {}, "is_shallow": False, "unmerged": (), "operation": "", "untracked": {}}
     nothing["not_in_git"] = ()
     return give(make_context(now, codes=codes), SkillFacts, summaries=summaries, **{**nothing, **facts})
@@ -102,7 +101,7 @@ def listed(**changes: Any) -> Context:
     return world(files={PATH: [file]})
 
 
-@rows(
+@pytest.mark.parametrize(
     ("fate", "detail", "level", "says"),
     [
         ("renamed", "docs/road.md", "warning", "now called docs/road.md"),
@@ -197,102 +196,75 @@ def test_complete_work_whose_files_move_on_is_told_after_two_weeks_and_only_once
 # merged work
 
 
-MERGED = {name: Evidence(f"{name:_<40}", THEN + 1, "search (#12)", "rule") for name in ("#12", "ABC-7")}
-
-
-def test_an_action_that_asks_for_merged_work_is_told_with_its_evidence() -> None:
-    actions = ["Write the API", {"text": "Merge #12", "done_when": "true"}, "Merge #13"]
-    (finding,) = found(checks.find_shipped_actions, world(documents=[document(next_actions=actions)], merged=MERGED))
-    assert (finding.level, finding.where) == ("warning", "/next_actions/1")
-    assert '#12______ "search (#12)", 2026-03-02 (rule)' in finding.message
-
-
-def test_an_action_that_asks_for_more_than_merged_work_is_a_note_and_mentioning_it_nothing() -> None:
-    actions = ["After #12 lands, deploy", "ABC-7: write the parser", "Follow up on #12", "Merge #12, then deploy"]
-    assert places(
-        found(checks.find_shipped_actions, world(documents=[document(next_actions=actions)], merged=MERGED))
-    ) == [
-        ("note", "/next_actions/0"),
-        ("note", "/next_actions/1"),
-        ("note", "/next_actions/3"),
-    ]
-
-
-def test_an_action_is_one_finding_however_many_references_it_asks_for() -> None:
-    actions = ["Merge #12 and ABC-7", "After #12: merge ABC-7"]
-    told = found(checks.find_shipped_actions, world(documents=[document(next_actions=actions)], merged=MERGED))
-    assert [one.where for one in told] == ["/next_actions/0", "/next_actions/1"]
-    assert "asks for #12, already merged in #12__" in told[0].message
-    assert ", and ABC-7, already merged in ABC-7__" in told[0].message
-
-
-def test_an_action_is_named_in_a_command_by_few_words_that_no_other_action_has() -> None:
-    actions = ["After #12: deploy to the moon", "After #12: tell Ada", "- ABC-7: x", "ABC-7", "Write"]
-    text = checkpoint_text(status="in_progress", next_actions=actions)
+def merged(**changes: Any) -> Context:
+    """A checkpoint in a history that merged #12 and #13, closed ABC-7, reverted #14, lost #15 and names ABC-8."""
+    states: dict[State, list[str]] = {"merged": ["#12", "#13"], "closed": ["ABC-7"], "reverted": ["#14"]}
+    states |= {"lost": ["#15"], "named": ["ABC-8"]}
+    facts = {one: fact for state, names in states.items() for one, fact in facts_of(*names, state=state).items()}
+    text = checkpoint_text(**changes)
     documents = [summarize_document(check_document(PATH, text.encode(), now=THEN))]
-    told = found(checks.find_shipped_actions, world(documents=documents, merged=MERGED, read_text={PATH: text}.get))
-    names = {one.where[-1]: shlex.split(one.hint.partition(": ")[2])[3:] for one in told}
-    assert names == {"0": ["After #12: deploy to the moon"], "1": ["After #12: tell Ada"], "2": ["2"], "3": ["ABC-7"]}
+    return world(documents=documents, work={PATH: facts}, read_text={PATH: text}.get)
 
 
-@rows(
-    ("actions", "says"),
-    [
-        (["Merge #12 and deploy"], "record what is left: checkpoint update"),
-        (["After #12 lands, deploy"], "the work can continue: record what is next: checkpoint update"),
-        (["Merge #12"], "mark it done; record what is next: checkpoint done"),
-        (["Merge #12 and deploy", "Write"], "once the rest is done: checkpoint done build '#12'"),
-    ],
-)
-def test_the_only_next_action_is_replaced_and_never_removed(actions: list[str], says: str) -> None:
-    text = checkpoint_text(status="in_progress", next_actions=actions)
-    document = summarize_document(check_document(PATH, text.encode(), now=THEN))
-    facts = world(documents=[document], merged=MERGED, read_text={PATH: text}.get)
-    (finding,) = found(checks.find_shipped_actions, facts)
-    assert str(finding.hint).startswith(says)
+def test_actions_that_name_merged_work_are_one_note_with_their_commands() -> None:
+    actions = ["Write", "After #12: deploy", "Finish ABC-8", "Check #13, #15", "Finish ABC-7", "Redo #14", "Review #99"]
+    (finding,) = found(checks.find_shipped_actions, merged(next_actions=actions))
+    assert (finding.level, finding.where) == ("note", "/next_actions")
+    said = "3 next actions name merged or closed work: 1 (#12), 3 (#13, #15 merged, but not in HEAD), 4 (ABC-7 closed)"
+    assert finding.message == said
+    commands = "checkpoint done build 4; checkpoint done build 3; checkpoint done build 1"
+    assert finding.hint == f"where nothing is left to do: {commands}"
 
 
-def test_an_open_blocker_whose_resolution_is_merged_is_told_and_a_resolved_one_not() -> None:
+def test_one_action_that_names_merged_work_has_its_place_and_the_last_one_needs_another() -> None:
+    (finding,) = found(checks.find_shipped_actions, merged(next_actions=["Write", "After #12: deploy"]))
+    assert (finding.where, finding.message) == ("/next_actions/1", "1 next action names merged work: 1 (#12)")
+    (finding,) = found(checks.find_shipped_actions, merged(next_actions=["After #12: deploy"]))
+    assert finding.hint == 'where nothing is left to do: checkpoint done build 0 --next "..."'
+
+
+def test_an_action_that_merges_finished_is_a_warning_of_its_own() -> None:
+    stated = {"text": "Both", "done_when_merged": ["#12", "#13"]}
+    half = {"text": "Half", "done_when_merged": ["#12", "#15"]}
+    first, second, note = found(checks.find_shipped_actions, merged(next_actions=["Merge #12", stated, half, "Write"]))
+    assert [(one.level, one.where) for one in (first, second, note)] == [
+        ("warning", "/next_actions/0"),
+        ("warning", "/next_actions/1"),
+        ("note", "/next_actions/2"),
+    ]
+    assert first.message.startswith("next action 0 is finished: #12 was merged ")
+    assert first.hint == "mark it done: checkpoint doctor build --fix=drift/action-shipped"
+    (only,) = found(checks.find_shipped_actions, merged(next_actions=["Merge #12"]))
+    assert only.hint == 'mark it done; record what is next: checkpoint done build --next "..."'
+
+
+def test_of_many_checkpoints_the_notes_are_one_line() -> None:
+    skills = [f"s{number}" for number in range(9)]
+    summaries, work = [], {}
+    for skill in skills:
+        path, text = (
+            f".checkpoints/{skill}.checkpoint.json",
+            checkpoint_text(skill=skill, next_actions=["x #12", "#13"]),
+        )
+        summaries.append(summarize_document(check_document(path, text.encode(), now=THEN)))
+        work[path] = facts_of("#12", "#13")
+    (finding,) = found(checks.find_shipped_actions, world(documents=summaries, work=work))
+    assert finding.message == "18 next actions in 9 checkpoints name merged work"
+    assert (finding.level, finding.hint) == ("note", "checkpoint status --merged")
+    assert len(found(checks.find_shipped_actions, world(documents=summaries[:5], work=work))) == 5
+
+
+def test_open_blockers_and_dependencies_that_name_finished_work_are_notes() -> None:
     blocker = {"id": "b", "description": "x", "needs": "code_fix", "proposed_resolution": "Fixed by #12"}
     blockers = [blocker, {**blocker, "id": "c", "resolved": True}, {**blocker, "id": "d", "resolved_at": "2026-03-02"}]
-    told = found(checks.find_shipped_resolutions, world(documents=[document(blockers=blockers)], merged=MERGED))
-    assert places(told) == [("warning", "/blockers/0/proposed_resolution")]
+    blockers.append({**blocker, "id": "e", "proposed_resolution": "As in #14 or ABC-8"})
+    told = found(checks.find_shipped_resolutions, merged(blockers=blockers, depends_on=["#13", "#99"]))
+    assert places(told) == [("note", "/blockers/0/proposed_resolution"), ("note", "/depends_on/0")]
+    assert told[0].message.startswith("the blocker's proposed resolution names finished work: #12 was merged ")
+    assert told[1].hint == "if the work can continue, remove this entry: checkpoint update build --depends_on.0-="
 
 
-def test_blocked_work_whose_blocker_is_merged_is_not_told_as_stale_too() -> None:
-    blocker = {"id": "b1", "description": "x", "needs": "external_dep", "proposed_resolution": "Merge #12"}
-    documents = [document(status="blocked", blockers=[blocker])]
-    both = ("drift/stale-blocked", "drift/blocker-shipped")
-    context = world(THEN + 9 * DAY, documents, both, merged=MERGED, proofs={PATH: MERGED})
-    assert found(checks.find_stale_blocks, context) == []
-    assert len(found(checks.find_shipped_resolutions, context)) == 1
-    alone = world(THEN + 9 * DAY, documents, both[:1], merged=MERGED, proofs={PATH: MERGED})
-    assert len(found(checks.find_stale_blocks, alone)) == 1
-
-
-def test_an_action_that_asks_for_two_merges_is_one_finding_that_names_both() -> None:
-    actions = ["Merge #12, then review and land ABC-7", "Write"]
-    (finding,) = found(checks.find_shipped_actions, world(documents=[document(next_actions=actions)], merged=MERGED))
-    assert (finding.level, finding.where) == ("warning", "/next_actions/0")
-    assert finding.message.startswith("next action asks for #12, already merged in ")
-    assert ", and ABC-7, already merged in " in finding.message
-
-
-def test_a_blocker_that_waits_for_two_is_reported_once_both_are_merged() -> None:
-    blocker = {"id": "b", "description": "x", "needs": "external_dep", "proposed_resolution": "#12 and ABC-7"}
-    documents = [document(blockers=[blocker], depends_on=["#12 and ABC-7", "#12 or #99"])]
-    half = {"#12": MERGED["#12"]}
-    one = found(checks.find_shipped_resolutions, world(documents=documents, merged=half))
-    assert places(one) == [("note", "/depends_on/1")]
-    both = found(checks.find_shipped_resolutions, world(documents=documents, merged=MERGED))
-    assert places(both) == [
-        ("warning", "/blockers/0/proposed_resolution"),
-        ("note", "/depends_on/0"),
-        ("note", "/depends_on/1"),
-    ]
-
-
-@rows(
+@pytest.mark.parametrize(
     ("blockers", "command"),
     [
         ([{"id": "b"}], "checkpoint unblock build b"),
@@ -301,15 +273,13 @@ def test_a_blocker_that_waits_for_two_is_reported_once_both_are_merged() -> None
         ([{"id": "a", "resolved": True}, {"id": "b"}], "checkpoint unblock build b"),
     ],
 )
-def test_the_hint_of_a_merged_resolution_is_the_command_that_next_and_resume_name(
+def test_the_hint_of_a_proposal_is_the_command_that_next_and_resume_name(
     blockers: list[dict[str, Any]], command: str
 ) -> None:
     plain = {"description": "x", "needs": "external_dep", "proposed_resolution": "PR #12"}
-    text = checkpoint_text(status="blocked", blockers=[{**plain, **each} for each in blockers])
-    summary = summarize_document(check_document(PATH, text.encode(), now=THEN))
-    facts = world(documents=[summary], merged=MERGED, read_text={PATH: text}.get)
-    (finding,) = found(checks.find_shipped_resolutions, facts)
-    assert finding.hint == f"check it, then mark the blocker resolved: {command}"
+    context = merged(status="blocked", blockers=[{**plain, **each} for each in blockers])
+    (finding,) = found(checks.find_shipped_resolutions, context)
+    assert finding.hint == f"if that settles it: {command}"
 
 
 def test_one_unfinished_conflict_is_one_finding() -> None:
@@ -325,7 +295,8 @@ def test_one_unfinished_conflict_is_one_finding() -> None:
 def test_what_is_asked_of_history_is_what_actions_and_open_blockers_name() -> None:
     blocker = {"id": "b", "description": "#1", "proposed_resolution": "Merge #3"}
     documents = [document(next_actions=["Merge #2"], blockers=[blocker, {**blocker, "resolved": True}])]
-    assert world(documents=documents).facts(SkillFacts).references == {"#2", "#3"}
+    assert documents[0].references == {"#2", "#3"}
+    assert world(documents=documents).facts(SkillFacts).has_references
 
 
 def test_a_shallow_clone_is_mentioned_only_when_history_was_asked() -> None:
@@ -368,7 +339,7 @@ def test_recorded_commits_are_found_by_the_name_of_their_field() -> None:
     ]
 
 
-@rows("key", ["sha", "merge_sha", "mergeSha", "mergeSHA", "mergeCommit", "commitHash", "SHA"])
+@pytest.mark.parametrize("key", ["sha", "merge_sha", "mergeSha", "mergeSHA", "mergeCommit", "commitHash", "SHA"])
 def test_a_document_is_walked_for_every_style_of_key(key: str) -> None:
     assert [one.id for one in document(skill_state={key: "ABCDEF1"}).recorded] == ["ABCDEF1"]
 

@@ -2,10 +2,9 @@ from typing import Any
 
 import pytest
 
-from checkpoint_git.protocols.skill.next_action import RANKS, FindProof, FindResolved, Skipped, find_rank, plan_queue
+from checkpoint_git.protocols.skill.next_action import RANKS, Skipped, find_rank, plan_queue
 from checkpoint_git.protocols.skill.views import describe_blocker
-from tests.support.documents import broken, decision, document, proving
-from tests.support.rows import rows
+from tests.support.documents import broken, decision, document, facts_of, work_of
 from tests.support.samples import checkpoint
 
 UNSTARTED = [{"id": "a", "label": "A", "status": "not_started"}]
@@ -21,14 +20,6 @@ OF_EVERY_RANK: dict[str, dict[str, Any]] = {
     "failed": {"status": "failed"},
     "decision": {"status": "blocked", "blockers": [decision()]},
 }
-
-
-def shipped(*texts: str) -> FindProof:
-    return proving({text: f"merged: {text}" for text in texts})
-
-
-def resolved(*texts: str) -> FindResolved:
-    return lambda path, text: f"merged: {text}" if text in texts else None
 
 
 def test_the_queue_goes_by_rank() -> None:
@@ -104,17 +95,18 @@ def test_several_decisions_are_counted() -> None:
 
 
 @pytest.mark.parametrize("skill", ["decision", "blocked"])
-def test_a_blocker_whose_proposal_is_merged_says_so_and_keeps_its_rank(skill: str) -> None:
+def test_a_blocker_whose_proposal_names_merged_work_says_so_and_keeps_its_rank(skill: str) -> None:
     needs = "user_decision" if skill == "decision" else "external_dep"
     changes = {"status": "blocked", "blockers": [decision(proposed_resolution="Merge #1", needs=needs)]}
-    (action,) = plan_queue([document(skill, **changes)], find_resolved=resolved("Merge #1")).actions
-    assert (action.rank, action.evidence) == (skill, "merged: Merge #1")
+    (action,) = plan_queue([document(skill, **changes)], work_of(skill, "#1")).actions
+    assert (action.rank, action.proposal) == (skill, (*facts_of("#1").values(),))
+    assert [one["reference"] for one in action.data["blocker_references"]] == ["#1"]
 
 
 def test_what_a_blocker_proposes_matters_only_where_the_blocker_does() -> None:
     blocker = decision(proposed_resolution="Merge #1", needs="code_fix")
-    (action,) = plan_queue([document(blockers=[blocker])], find_resolved=resolved("Merge #1")).actions
-    assert (action.rank, action.evidence) == ("in_progress", "")
+    (action,) = plan_queue([document(blockers=[blocker])], work_of("build", "#1")).actions
+    assert (action.rank, action.proposal) == ("in_progress", ())
 
 
 def test_stale_work_in_progress_says_so_and_other_work_is_never_stale() -> None:
@@ -135,43 +127,54 @@ def test_blocked_work_without_an_action_is_to_be_unblocked() -> None:
     assert action.action == "Unblock: Which region?"
 
 
-def test_what_may_be_done_stays_and_says_what_of_it_is_merged() -> None:
-    likely = proving({"Merge #1, then deploy": "abc"}, sure=False)
-    first, failed = plan_queue(
-        [document("a", next_actions=["Merge #1, then deploy"]), document("b", status="failed", next_actions=[])], likely
-    ).actions[::-1]
-    assert (first.shown, first.action) == ("Merge #1, then deploy (#1 is merged)", "Merge #1, then deploy")
-    assert first.data["merged"] == {"sure": False, "note": "#1 is merged", "evidence": "abc"}
-    assert failed.merged is None
-    blocked = document(blockers=[decision()], next_actions=["Merge #1, then deploy"])
-    (action,) = plan_queue([blocked], likely).actions
-    assert (action.shown, action.shown_then) == (action.action, "Merge #1, then deploy (#1 is merged)")
+@pytest.mark.parametrize("state", ["merged", "reverted", "lost", "closed", "named"])
+def test_only_a_merge_that_stands_passes_an_action_over_and_every_fact_is_beside_it(state: Any) -> None:
+    actions = ["Merge #1", "Merge #1, then deploy"]
+    (action,) = plan_queue([document(next_actions=actions)], work_of("build", "#1", state=state)).actions
+    assert action.action == actions[state == "merged"]
+    assert action.facts == (*facts_of("#1", state=state).values(),)
+    assert [one["state"] for one in action.data["references"]] == [state]
 
 
-@rows("skill", [skill for skill in OF_EVERY_RANK if skill != "idle"])
-def test_shipped_actions_are_passed_over_at_every_rank(skill: str) -> None:
-    changes = {**OF_EVERY_RANK[skill], "next_actions": ["Merge #1", "Merge #2", "Go on"]}
-    queue = plan_queue([document(skill, **changes)], shipped("Merge #1", "Merge #2"))
+def test_a_ticket_passes_nothing_over() -> None:
+    for state in ("named", "closed"):
+        queue = plan_queue([document(next_actions=["Finish ABC-12"])], work_of("build", "ABC-12", state=state))
+        assert (queue.actions[0].action, queue.skipped) == ("Finish ABC-12", [])
+
+
+@pytest.mark.parametrize("skill", [skill for skill in OF_EVERY_RANK if skill != "idle"])
+def test_finished_actions_are_passed_over_at_every_rank(skill: str) -> None:
+    stated = {"text": "Wait for both", "done_when_merged": ["#1", "PR 2"]}
+    changes = {**OF_EVERY_RANK[skill], "next_actions": ["Merge #1", stated, "Go on"]}
+    queue = plan_queue([document(skill, **changes)], work_of(skill, "#1", "#2"))
     (action,) = queue.actions
     assert action.rank == skill
     assert "Go on" in (action.action, action.then)
-    assert queue.skipped == [Skipped(skill, f"Merge #{number}", f"merged: Merge #{number}") for number in (1, 2)]
+    one, both = (tuple(facts_of(*names).values()) for names in (["#1"], ["#1", "#2"]))
+    assert queue.skipped == [Skipped(skill, "Merge #1", one), Skipped(skill, "Wait for both", both)]
+    assert queue.skipped[0].data["evidence"] == "#1 was merged on 2026-03-02 (abc1234)"
 
 
-def test_a_skill_whose_actions_all_shipped_lets_the_others_go_first() -> None:
+def test_an_action_waits_until_all_that_it_names_is_merged() -> None:
+    stated = {"text": "Wait for both", "done_when_merged": ["#1", "#2"]}
+    (action,) = plan_queue([document(next_actions=[stated])], work_of("build", "#1")).actions
+    assert (action.action, [fact.reference for fact in action.facts]) == ("Wait for both", ["#1"])
+
+
+def test_a_skill_whose_actions_are_all_finished_lets_the_others_go_first() -> None:
     done = document("done", next_actions=["Merge #1"], updated_at="2026-03-02T11:00:00Z")
-    queue = plan_queue([done, document("other", progress_table=UNSTARTED)], shipped("Merge #1"))
+    queue = plan_queue([done, document("other", progress_table=UNSTARTED)], work_of("done", "#1"))
     assert [(action.skill, action.rank) for action in queue.actions] == [("other", "not_started"), ("done", "idle")]
     assert len(queue.skipped) == 1
 
 
-def test_complete_work_whose_queue_all_shipped_is_done() -> None:
-    queue = plan_queue([document(status="complete", next_actions=["Merge #1"])], shipped("Merge #1"))
+def test_complete_work_whose_queue_is_all_finished_is_done() -> None:
+    queue = plan_queue([document(status="complete", next_actions=["Merge #1"])], work_of("build", "#1"))
     assert queue.actions == []
     assert len(queue.skipped) == 1
 
 
-@rows(
+@pytest.mark.parametrize(
     "changes",
     [
         {"next_actions": "Write"},

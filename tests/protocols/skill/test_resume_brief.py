@@ -1,5 +1,7 @@
 from typing import Any
 
+import pytest
+
 from checkpoint_git.core.clock import DAY
 from checkpoint_git.protocols.skill.next_action import Action
 from checkpoint_git.protocols.skill.resume_brief import (
@@ -8,8 +10,7 @@ from checkpoint_git.protocols.skill.resume_brief import (
     find_contradictions,
     plan_resume,
 )
-from tests.support.documents import NOW, broken, decision, document, proving
-from tests.support.rows import rows
+from tests.support.documents import NOW, broken, decision, document, facts_of
 from tests.support.samples import checkpoint_text
 
 
@@ -28,7 +29,7 @@ def test_the_orientation_is_the_protocols_five_lines() -> None:
     )
 
 
-@rows(
+@pytest.mark.parametrize(
     ("changes", "now", "reasons"),
     [
         ({"status": "blocked", "blockers": [decision()]}, NOW, ("blocked",)),
@@ -59,7 +60,7 @@ def test_a_missing_checkpoint_is_a_fresh_start() -> None:
     assert (plan.decision, plan.reasons, plan.orientation) == ("start_fresh", ("missing",), ())
 
 
-@rows("data", [b"null", b"[]", b"{", b"\xff", b'{"a": 1, "a": 2}', b"<<<<<<< ours\n"])
+@pytest.mark.parametrize("data", [b"null", b"[]", b"{", b"\xff", b'{"a": 1, "a": 2}', b"<<<<<<< ours\n"])
 def test_a_corrupt_checkpoint_is_a_fresh_start_that_says_why(data: bytes) -> None:
     plan = plan_resume(broken(data=data), "bad", NOW)
     assert (plan.decision, plan.reasons) == ("start_fresh", ("corrupt",))
@@ -67,7 +68,7 @@ def test_a_corrupt_checkpoint_is_a_fresh_start_that_says_why(data: bytes) -> Non
     assert plan.answers[0].command.startswith("checkpoint reset bad")
 
 
-@rows("version", ["2.0", 1.0, None, ...])
+@pytest.mark.parametrize("version", ["2.0", 1.0, None, ...])
 def test_an_incompatible_version_is_a_fresh_start_that_says_why(version: Any) -> None:
     plan = plan_resume(document(protocol_version=version), "build", NOW)
     assert (plan.decision, plan.reasons) == ("start_fresh", ("incompatible",))
@@ -85,14 +86,16 @@ def test_the_context_is_what_a_session_reads_first() -> None:
 
 
 def test_actions_that_have_shipped_are_passed_over() -> None:
-    shipped = proving({"Write the notes API": "a commit"})
-    plan = plan_resume(document(), "build", NOW, shipped)
+    merged = facts_of("#1")
+    asking = document(next_actions=["Merge #1", {"text": "Run the evaluator", "done_when": "make eval"}])
+    plan = plan_resume(asking, "build", NOW, merged)
     assert plan.orientation[-1] == "Next: Run the evaluator"
-    assert find_context(document(), shipped).actions == [Action(1, "Run the evaluator", "make eval")]
-    done = plan_resume(document(status="complete", next_actions=["Write the notes API"]), "build", NOW, shipped)
+    assert find_context(asking, merged).actions == [Action(1, "Run the evaluator", "make eval")]
+    done = plan_resume(document(status="complete", next_actions=["Merge #1"]), "build", NOW, merged)
     assert done.why == "all of it is complete"
-    likely = plan_resume(document(), "build", NOW, proving({"Write the notes API": "a commit"}, sure=False))
-    assert likely.orientation[-1] == "Next: Write the notes API (#1 is merged)"
+    live = document(next_actions=["After #1: deploy"])
+    assert plan_resume(live, "build", NOW, merged).orientation[-1] == "Next: After #1: deploy"
+    assert find_context(live, merged).actions == [Action(0, "After #1: deploy", None, tuple(merged.values()))]
 
 
 # contradictions
@@ -102,7 +105,7 @@ OPEN = {"id": "sprint-2", "label": "Sprint 2", "status": "in_progress"}
 SKIPPED = {"id": "sprint-3", "label": "Sprint 3", "status": "skipped"}
 
 
-@rows(
+@pytest.mark.parametrize(
     ("changes", "codes"),
     [
         ({}, []),
@@ -131,7 +134,7 @@ def test_open_rows_of_complete_work_are_named_as_far_as_there_is_room() -> None:
     assert finding.message == "the status is complete, and 6 of 7 rows are not: r0, r1, r2, r3 and 2 more"
 
 
-@rows("primer", [None, [], "x", {"key_decisions": "x"}, {"generated_files": [1, {"path": "a"}]}])
+@pytest.mark.parametrize("primer", [None, [], "x", {"key_decisions": "x"}, {"generated_files": [1, {"path": "a"}]}])
 def test_a_context_of_the_wrong_type_does_no_harm(primer: Any) -> None:
     context = find_context(document(context_primer=primer))
     assert context.primer["key_decisions"] == []

@@ -8,7 +8,7 @@ from checkpoint_git.protocols.skill.next_action import Action
 from checkpoint_git.protocols.skill.since import find_changes
 from checkpoint_git.protocols.skill.state import Ticket, find_decisions, find_states, find_threads, read_tickets
 from checkpoint_git.protocols.skill.views import UNREADABLE
-from tests.support.documents import NOW, broken, decision, document, proving, seconds
+from tests.support.documents import NOW, broken, decision, document, seconds, work_of
 
 
 def test_states_go_by_what_matters_most_and_the_rest_by_age() -> None:
@@ -154,11 +154,11 @@ def test_a_deployment_leads_to_the_last_source_of_another_skill_before_it(lists:
 
 
 def test_what_is_merged_is_no_next_action_of_a_state_and_does_not_rank_it() -> None:
-    merged = proving({"Merge #1": "by a1b2c3d"})
+    merged = {**work_of("finished", "#1"), **work_of("working", "#1")}
     documents = [
         document("finished", status="complete", next_actions=["Merge #1"], updated_at="2026-03-02T11:00:00Z"),
         document("working", next_actions=["Merge #1", {"text": "Write the docs", "done_when": "make docs"}]),
     ]
     working, finished = find_states(documents, NOW, merged)
     assert (working.skill, working.actions) == ("working", [Action(1, "Write the docs", "make docs")])
-    assert (finished.actions, finished.shipped) == ([], [("Merge #1", "by a1b2c3d")])
+    assert (finished.actions, [action.text for action in finished.shipped]) == ([], ["Merge #1"])

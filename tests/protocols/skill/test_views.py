@@ -2,6 +2,7 @@
 
 from typing import Any
 
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -21,14 +22,13 @@ from checkpoint_git.protocols.skill.views import (
     is_unstarted,
     outline,
 )
-from tests.support.documents import NOW, broken, decision, document, proving
-from tests.support.rows import rows
+from tests.support.documents import NOW, broken, decision, document, work_of
 from tests.support.samples import checkpoint
 
 ODD: list[Any] = [None, 0, 1.5, True, "", "x", [], {}, [[]], [None], {"a": 1}]
 
 
-@rows("odd", ODD)
+@pytest.mark.parametrize("odd", ODD)
 def test_an_odd_value_has_no_parts(odd: Any) -> None:
     value = {"blockers": odd, "next_actions": odd}
     assert views.open_blockers(value) == ([odd[0]] if odd == [{"a": 1}] else [])
@@ -44,7 +44,7 @@ def test_the_public_part_has_no_private_state_and_no_field_of_ones_own() -> None
     assert list(public) == [key for key in checkpoint() if key != "skill_state"]
 
 
-@rows(
+@pytest.mark.parametrize(
     ("fields", "is_open"),
     [
         ({}, True),
@@ -81,7 +81,7 @@ def test_a_superseded_narrative_is_reviewed_when_it_is_marked_so() -> None:
 WRITTEN = (read_instant("2026-03-02T09:30:00Z") or (0, ""))[0]
 
 
-@rows(
+@pytest.mark.parametrize(
     ("field", "text", "at_gate"),
     [
         ("step", "sprint-2-review", True),
@@ -119,7 +119,7 @@ def test_work_is_unstarted_when_there_are_rows_and_none_was_begun() -> None:
     assert not is_unstarted(checkpoint(progress_table=[]))
 
 
-@rows(
+@pytest.mark.parametrize(
     ("status", "age", "stale"),
     [
         ("in_progress", 7 * DAY, False),
@@ -138,7 +138,7 @@ def test_an_age_needs_an_instant() -> None:
     assert find_age(checkpoint(updated_at="2026-03-02T10:30:00+01:00"), WRITTEN) == 0
 
 
-@rows(
+@pytest.mark.parametrize(
     ("cost", "over"),
     [
         ({"total_usd": 2.5, "budget_usd": 2}, True),
@@ -154,7 +154,9 @@ def test_over_budget_is_a_total_above_its_budget(cost: Any, over: bool) -> None:
     assert bool(describe_budget(checkpoint(cost=cost))) == over
 
 
-@rows(("total", "told"), [(12.5, "12.5"), (9, "9"), (10**400, "10000000000000000..."), (float("inf"), "inf")])
+@pytest.mark.parametrize(
+    ("total", "told"), [(12.5, "12.5"), (9, "9"), (10**400, "10000000000000000..."), (float("inf"), "inf")]
+)
 def test_by_how_much_the_budget_was_exceeded_is_told(total: float, told: str) -> None:
     assert describe_budget(checkpoint(cost={"total_usd": total, "budget_usd": 1})) == f"over budget ({told} of 1 USD)"
 
@@ -191,12 +193,12 @@ def test_the_outline_of_a_document_answers_what_is_asked_of_all_documents_as_the
     assert kept.text is None
     assert (kept.path, kept.skill, kept.size, kept.is_valid) == (whole.path, whole.skill, whole.size, whole.is_valid)
     assert find_broken([kept]) == find_broken([whole])
-    for shipped in (proving({}), proving({"Merge #12": "by a1b2c3d"})):
-        queue = plan_queue([whole], shipped, now=NOW)
-        assert plan_queue([kept], shipped, now=NOW) == queue
-        plan = find_resumable([whole], queue, NOW, shipped)
-        assert find_resumable([kept], queue, NOW, shipped) == plan
-        context = find_context(whole, shipped)
+    for work in ({}, work_of(whole.skill, "#12")):
+        queue = plan_queue([whole], work, now=NOW)
+        assert plan_queue([kept], work, now=NOW) == queue
+        plan = find_resumable([whole], queue, NOW, work)
+        assert find_resumable([kept], queue, NOW, work) == plan
+        context = find_context(whole, work.get(whole.path))
         assert brief([kept], queue, plan, context, (), NOW) == brief([whole], queue, plan, context, (), NOW)
     state, full = find_state(kept, NOW), find_state(whole, NOW)
     assert state._replace(rows=[]) == full._replace(rows=[])

@@ -77,7 +77,7 @@ def test_every_planted_drift_is_reported_and_nothing_else(healthy: GitRepo) -> N
             "generated_files": ["docs/plan.md", "old.txt", "gone.txt (new)", "no.txt"],
         },
         next_actions=["Write the API", "Merge #12", "After #12 lands, tell Ada", "Merge #99", "Follow up on #12"],
-        blockers=[{"id": "b", "description": "waits", "needs": "code_fix", "proposed_resolution": "Lands with ABC-7"}],
+        blockers=[{"id": "b", "description": "waits", "needs": "code_fix", "proposed_resolution": "Lands with #13"}],
         superseded=[{"step": "x"}],
     )
     repo.commit("checkpoint")
@@ -88,11 +88,11 @@ def test_every_planted_drift_is_reported_and_nothing_else(healthy: GitRepo) -> N
     repo.commit("Merge pull request #12 from ada/abc-7")
     repo.commit("ABC-7: search (#13)")
     assert sorted(found(repo, now="2026-03-12T12:00:00Z")) == [
-        ("note", "drift/action-shipped", "/next_actions/2"),
+        ("note", "drift/action-shipped", "/next_actions"),
+        ("note", "drift/blocker-shipped", "/blockers/0/proposed_resolution"),
         ("note", "drift/file-changed", "/context_primer/generated_files/0"),
         ("warning", "content/unreviewed", "/superseded"),
         ("warning", "drift/action-shipped", "/next_actions/1"),
-        ("warning", "drift/blocker-shipped", "/blockers/0/proposed_resolution"),
         ("warning", "drift/commit-unknown", "/verified_for_sha"),
         ("warning", "drift/file-missing", "/context_primer/generated_files/1"),
         ("warning", "drift/file-missing", "/context_primer/generated_files/2"),
@@ -367,7 +367,7 @@ def test_the_commands_answer_in_text_and_json(healthy: GitRepo) -> None:
 
 def test_somebody_at_a_terminal_sees_what_is_looked_at(healthy: GitRepo) -> None:
     ran = run_verb(doctor, cwd=healthy.path, env=dict(os.environ), answer="")
-    assert "the whole history" in ran.stderr
+    assert "the history since the checkpoints began" in ran.stderr
     assert ran.stderr.endswith("\r\x1b[K")
 
 

@@ -9,8 +9,6 @@ from pathlib import Path
 
 import pytest
 
-from checkpoint_git.git.history.index import INDEX_FILE
-from checkpoint_git.git.history.merged import read_merged
 from checkpoint_git.tools.setup.init import Options, init
 from checkpoint_git.tools.setup.uninstall import uninstall
 from tests.support.command import run_here
@@ -240,16 +238,6 @@ def test_uninstall_outside_git_takes_the_lock_with_it(tmp_path: Path) -> None:
     (tmp_path / ".checkpoints/.lock").touch()
     uninstall(str(tmp_path), os.environ)
     assert list(tmp_path.iterdir()) == []
-
-
-def test_the_index_of_the_history_goes_too(repo: GitRepo) -> None:
-    repo.commit("search (#1)")
-    before = take_snapshot(repo.path)
-    assert read_merged(str(repo.path), {"#1"}, smallest=1).keys() == {"#1"}
-    assert (repo.path / ".git" / INDEX_FILE).is_file()
-    assert INDEX_FILE in [step.what for step in uninstall(str(repo.path), os.environ, dry_run=True).steps]
-    uninstall(str(repo.path), os.environ)
-    assert take_snapshot(repo.path) == before
 
 
 def test_what_the_doctor_remembers_goes_and_what_it_replaced_stays(repo: GitRepo) -> None:

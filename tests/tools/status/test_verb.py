@@ -177,7 +177,11 @@ def test_json_holds_what_the_table_holds(project: Path) -> None:
     (skill,) = data["skills"]
     assert data["decisions"] == []
     assert skill["progress"] == {"complete": 2, "total": 3}
-    assert skill["next_actions"][1] == {"text": "Run the evaluator", "done_when": "make eval"}
+    assert skill["next_actions"][1] == {
+        "text": "Run the evaluator",
+        "done_when": "make eval",
+        "references": [],
+    }
     assert skill["age_seconds"] == 9000
     assert "skill_state" not in skill
 
@@ -197,7 +201,7 @@ def test_what_the_history_shows_as_merged_is_nowhere_shown_as_next(repo: GitRepo
     assert "\nbuild\n  next: Write the docs\n" in text
     assert "next: Write the docs" in run_verb(verb, "--brief", cwd=repo.path).text
     full = run_verb(verb, "build", cwd=repo.path).text
-    assert "  next: Write the docs\n  merged: Merge PR #12 - " in full
+    assert "  next: Write the docs\n  merged: Merge PR #12\n        #12 was merged " in full
     data = run_verb(verb, cwd=repo.path).outcome.data["skills"]
-    assert [one["next_actions"] for one in data] == [[{"text": "Write the docs", "done_when": None}], []]
+    assert [[action["text"] for action in one["next_actions"]] for one in data] == [["Write the docs"], []]
     assert [one["shipped_actions"][0]["text"] for one in data] == ["Merge PR #12", "Merge PR #12"]

@@ -106,6 +106,10 @@ def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
         lines.append(Line(f"{left}the status is complete", "good"))
     elif following and not written.refused:
         lines.append(Line(f"next: {following}", "strong"))
+        ahead = views.read_list(written.document.value or {}, "next_actions")[:1]
+        waits = changes.describe_goals(ahead[0]) if args.next else ""
+        if waits:
+            lines.append(Line(f"  {waits}", "dim"))
     fields = ["next_actions", "recently_done", *(["status"] if args.complete else [])]
     outcome = outcome_of_write(place, invocation, args.skill, "done", written, fields, lines)
     extra = {"verified": bool(args.verify), "done": action_done or None, "next": following or None}

@@ -1,4 +1,4 @@
-"""`checkpoint next`: the most important action; what the history shows as shipped is passed over."""
+"""`checkpoint next`: the most important action; what merges finished is skipped."""
 
 from argparse import ArgumentParser, Namespace
 from typing import Any, NamedTuple, cast
@@ -10,8 +10,8 @@ from checkpoint_git.disk.discover import Place, find_place
 from checkpoint_git.git.clone import add_gaps, find_claims
 from checkpoint_git.protocols.document import find_broken
 from checkpoint_git.protocols.skill.branches import has_others
-from checkpoint_git.protocols.skill.next_action import NextAction, Queue, Skipped, plan_queue
-from checkpoint_git.protocols.skill.shipped_actions import read_shipped
+from checkpoint_git.protocols.skill.merged_work import describe_facts, read_work
+from checkpoint_git.protocols.skill.next_action import NO_ACTION, NextAction, Queue, Skipped, plan_queue
 from checkpoint_git.protocols.skill.store import iterate_documents
 from checkpoint_git.protocols.skill.views import outline
 
@@ -32,9 +32,8 @@ def add_arguments(parser: ArgumentParser) -> None:
 def next_actions(place: Place, now: int) -> NextResult:
     """The queue of a place's checkpoints. Never fails for want of history: a finding says so."""
     documents = [outline(document) for document in iterate_documents(place, now)]
-    shipped = read_shipped(place, documents)
-    queue = plan_queue(documents, shipped.find_action, shipped.find_proposal, now)
-    return NextResult(queue, [*find_broken(documents), *shipped.findings])
+    work, troubles = read_work(place, documents, now)
+    return NextResult(plan_queue(documents, work, now), [*find_broken(documents), *troubles])
 
 
 def run(args: Namespace, invocation: Invocation) -> Outcome:
@@ -48,9 +47,9 @@ def run(args: Namespace, invocation: Invocation) -> Outcome:
         holder = find_holder(place.top, invocation)
         taken = {claim.name for claim in claims if claim.holder != holder}
         actions.sort(key=lambda action: action.skill in taken)
-    data: dict[str, Any] = actions[0].data if actions else dict.fromkeys(NextAction._fields)
+    data: dict[str, Any] = actions[0].data if actions else dict.fromkeys(NO_ACTION)
     data["skipped"] = len(skipped)
-    data["skipped_actions"] = [part._asdict() for part in skipped]
+    data["skipped_actions"] = [part.data for part in skipped]
     if args.all:
         data["queue"] = [action.data for action in actions]
     data["done_elsewhere"] = []
@@ -62,7 +61,7 @@ def run(args: Namespace, invocation: Invocation) -> Outcome:
         data["done_elsewhere"] = [one.branch or one.work_tree for one in ahead if wanted.intersection(one.events)]
     blocks: list[Block] = []
     for action in actions if args.all else actions[:1]:
-        blocks += _lines(action)
+        blocks += _lines(action, invocation.now)
     if data["done_elsewhere"]:
         told = f"  done already on branch {', '.join(data['done_elsewhere'])}: merge it"
         blocks.insert(1, Line(told, "warn", hang=2))
@@ -70,34 +69,38 @@ def run(args: Namespace, invocation: Invocation) -> Outcome:
     if not actions and broken:
         blocks = [Line(f"no next action: {plural(broken, 'checkpoint')} cannot be used", "bad")]
     blocks = blocks or [Line("nothing to do: no checkpoint has an action left", "good")]
-    outcome = Outcome(data, [*blocks, *_skipped_lines(skipped, in_full=args.all)], findings)
+    outcome = Outcome(data, [*blocks, *_skipped_lines(skipped, invocation.now, in_full=args.all)], findings)
     return add_gaps(outcome, (place.work_tree, place.git_dir), invocation, claims)
 
 
-def _lines(action: NextAction) -> list[Block]:
+def _lines(action: NextAction, now: int) -> list[Block]:
     glyph = _GLYPHS.get(action.rank, cast(Glyph, action.rank))
-    lines: list[Block] = [Line(f"{action.skill}: {action.shown}", "strong", glyph, 2)]
+    facts: list[Block] = [Line(f"    {text}", "dim", hang=6) for text in describe_facts(action.facts, now)]
+    lines: list[Block] = [Line(f"{action.skill}: {action.action}", "strong", glyph, 2)]
+    if not action.then:
+        lines += facts
     lines.append(Line(f"  why: {action.reason}", "warn" if action.stale else "dim", hang=7))
-    if action.evidence:
-        told = f"  but its proposed resolution is merged: {action.evidence}; if so, mark the blocker resolved"
-        lines.append(Line(told, "good", hang=7))
-    if action.merged and not action.then:
-        lines.append(Line(f"  merged: {action.merged.evidence}", "dim", hang=10))
+    for text in describe_facts(action.proposal, now):
+        lines.append(Line(f"  proposed: {text}", "good", hang=12))
     if action.answer_with:
         lines.append(Line(f"  answer: {action.answer_with}", "dim", hang=10))
     if action.done_when:
         lines.append(Line(f"  done when: {action.done_when}", "dim", hang=13))
     if action.then:
-        lines.append(Line(f"  then: {action.shown_then}", hang=8))
+        lines += [Line(f"  then: {action.then}", hang=8), *facts]
     return lines
 
 
-def _skipped_lines(skipped: list[Skipped], *, in_full: bool) -> list[Block]:
+def _skipped_lines(skipped: list[Skipped], now: int, *, in_full: bool) -> list[Block]:
     if not skipped:
         return []
-    were, them = ("s were", "them") if len(skipped) > 1 else (" was", "it")
-    told = f"{len(skipped)} action{were} skipped: the history shows {them} as merged"
+    summary = f"{len(skipped)} actions were skipped: all that they wait for is merged"
+    if len(skipped) == 1:
+        summary = "1 action was skipped: all that it waits for is merged"
     if not in_full:
-        return [Line(f"{told} (checkpoint next --all)", "dim")]
-    parts = [Line(f"  {part.skill}: {part.action} - {part.evidence}", "dim", hang=4) for part in skipped]
-    return [Line(told, "dim"), *parts]
+        return [Line(f"{summary} (checkpoint next --all)", "dim")]
+    lines: list[Block] = [Line(summary, "dim")]
+    for part in skipped:
+        evidence = "; ".join(describe_facts(part.facts, now))
+        lines.append(Line(f"  {part.skill}: {part.action} - {evidence}", "dim", hang=4))
+    return lines

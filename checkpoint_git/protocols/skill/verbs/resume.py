@@ -3,6 +3,7 @@
 import argparse
 import os
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from checkpoint_git.core.errors import CheckpointError
@@ -14,8 +15,8 @@ from checkpoint_git.disk.discover import Place, find_place, plan_place
 from checkpoint_git.git.clone import add_gaps
 from checkpoint_git.protocols.document import Document
 from checkpoint_git.protocols.skill import layout, resume_brief, store, views
-from checkpoint_git.protocols.skill.next_action import Action, Proof
-from checkpoint_git.protocols.skill.shipped_actions import read_proofs
+from checkpoint_git.protocols.skill.merged_work import Known, describe_facts, facts_data, find_text_facts, read_work
+from checkpoint_git.protocols.skill.next_action import Action, shipped_data, split_actions
 from checkpoint_git.protocols.skill.worktrees import find_ahead
 
 
@@ -29,25 +30,29 @@ _MOST_TICKETS = 12
 
 
 class ResumeResult(NamedTuple):
-    """plan: what is to happen. document: None where there is none. drift: what no longer fits. shipped: what the
-    history says of next actions, by text. siblings: the pm_refs of other skills. resolved: the evidence that what a
-    blocker proposes is merged, by text.
+    """plan: what is to happen. document: None where there is none. drift: what no longer fits. siblings: the pm_refs
+    of other skills. known: what the history says of the references. now: seconds since 1970.
     """
 
     plan: resume_brief.Plan
     document: Document | None
     context: resume_brief.Context
     drift: list[Finding]
-    shipped: dict[str, Proof]
+    now: int
     siblings: Sequence[dict[str, Any]] = ()
-    resolved: Mapping[str, str] = {}
+    known: Known = MappingProxyType({})
+
+    @property
+    def shipped(self) -> list[Action]:
+        return split_actions(self.document, self.known)[1] if self.document else []
 
     def describe(self, blocker: dict[str, Any]) -> str:
-        return views.describe_blocker(blocker, self.resolved.get(views.text_field(blocker, "proposed_resolution")))
+        facts = find_text_facts(views.text_field(blocker, "proposed_resolution"), self.known)
+        return views.describe_blocker(blocker, describe_facts(facts, self.now))
 
-    def resolve(self, blocker: dict[str, Any]) -> dict[str, Any]:
-        evidence = self.resolved.get(views.text_field(blocker, "proposed_resolution"))
-        return {**blocker, "merged": evidence} if evidence else blocker
+    def with_references(self, blocker: dict[str, Any]) -> dict[str, Any]:
+        facts = find_text_facts(views.text_field(blocker, "proposed_resolution"), self.known)
+        return {**blocker, "references": facts_data(facts)} if facts else blocker
 
 
 def resume(place: Place, skill: str, now: int, env: Mapping[str, str]) -> ResumeResult:
@@ -69,9 +74,10 @@ def resume(place: Place, skill: str, now: int, env: Mapping[str, str]) -> Resume
     if os.path.isdir(place.directory):
         siblings = views.find_refs(each for each in store.iterate_documents(place, now) if each.skill != skill)
     if document is None or document.value is None or plan.decision == "start_fresh":
-        return ResumeResult(plan, document, resume_brief.find_context(document), [], {}, siblings)
-    shipped, resolved, findings = _read_shipped(place, document)
-    plan = resume_brief.plan_resume(document, skill, now, lambda _, text: shipped.get(text))
+        return ResumeResult(plan, document, resume_brief.find_context(document), [], now, siblings)
+    work, findings = read_work(place, [document], now)
+    known = work.get(document.path, {})
+    plan = resume_brief.plan_resume(document, skill, now, known)
     drift = [*resume_brief.find_contradictions(document), *findings]
     age = views.find_age(value, now)
     if plan.decision != "complete" and age is not None and age > resume_brief.LOOK_AFTER:
@@ -93,24 +99,8 @@ def resume(place: Place, skill: str, now: int, env: Mapping[str, str]) -> Resume
         from checkpoint_git.protocols.check import locate_all
 
         drift = sorted(locate_all(drift, {document.path: document.text}.get), key=lambda one: one.level == "note")
-    context = resume_brief.find_context(document, lambda _, text: shipped.get(text))
-    return ResumeResult(plan, document, context, drift, shipped, siblings, resolved)
-
-
-def _read_shipped(place: Place, document: Document) -> tuple[dict[str, Proof], dict[str, str], list[Finding]]:
-    """What is merged of the actions and proposals, and the findings about it; loads nothing where they name nothing."""
-    proofs, findings = read_proofs(place, [document])
-    merged = proofs.get(document.path)
-    if not merged:
-        return {}, {}, findings
-    from checkpoint_git.protocols.skill.checks import find_shipped_actions, find_shipped_resolutions
-    from checkpoint_git.protocols.skill.facts import make_facts
-    from checkpoint_git.protocols.skill.proof import judge_texts
-
-    facts = make_facts(place, [document], 0, {})
-    facts.proofs = proofs
-    shipped, resolved = judge_texts(*views.list_requests(document.value or {}), merged)
-    return shipped, resolved, [*find_shipped_actions(facts), *find_shipped_resolutions(facts), *findings]
+    context = resume_brief.find_context(document, known)
+    return ResumeResult(plan, document, context, drift, now, siblings, known)
 
 
 def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
@@ -146,6 +136,10 @@ def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
 def _blocks(result: ResumeResult, others: list[str] | None) -> list[Block]:
     plan, context = result.plan, result.context
     blocks: list[Block] = [Line(line, "" if at else "strong", hang=2) for at, line in enumerate(plan.orientation)]
+    if plan.orientation and context.actions:
+        blocks += _fact_lines(context.actions[0], result.now)
+    for action in result.shipped[:_MOST_DONE]:
+        blocks += [Line(f"Skipped: {action.text}", "dim", hang=4), *_fact_lines(action, result.now)]
     blocks += [Line("")] if plan.orientation else []
     answers = [Line(f"  {answer.name + ':':10} {answer.command}") for answer in plan.answers]
     blockers = list[Block]()
@@ -167,12 +161,13 @@ def _blocks(result: ResumeResult, others: list[str] | None) -> list[Block]:
     elif plan.decision == "complete":
         blocks.append(Line(f"{plan.skill}: {plan.why}.", "good", "complete"))
         blocks += [Line("Queued next:", "strong")] if context.actions else []
-        blocks += [*_action_lines(context.actions), *answers]
+        blocks += [*_action_lines(context.actions, result.now), *answers]
     elif plan.decision == "ask":
         blocks.append(Line(f"Stop: {plan.why}.", "bad", "blocked", 2))
         blocks += [Line(f"  failed: {label}", "bad", hang=4) for label in context.failed_rows]
         blocks += [*blockers, *_warning_lines(result)]
-        blocks += _action_lines(context.actions[:1])[1:]
+        if context.actions:
+            blocks += _check_lines(context.actions[0])
         blocks += [Line(plan.question, "strong", hang=2), *answers, *_background_lines(result)]
     else:
         blocks += [*_continue_lines(result), *([Line(""), *blockers] if blockers else [])]
@@ -185,24 +180,32 @@ def _continue_lines(result: ResumeResult) -> list[Block]:
     lines += [Line(f"Ask before proceeding: {result.describe(one)}", "bad", "decision", 2) for one in context.decisions]
     if context.actions:
         first = context.actions[0]
-        text = f"Resuming from next_actions[{first.at}]: {shorten(first.shown, 60)}"
+        text = f"Resuming from next_actions[{first.at}]: {shorten(first.text, 60)}"
         lines.append(Line(text, "good", "in_progress", 2))
-        lines += _action_lines(context.actions[:1])[1:]
+        lines += _check_lines(first)
     else:
         why = "every noted action is merged" if result.shipped else "nothing is noted"
         how = f"say what comes next: checkpoint update {quote_word(result.plan.skill)} --next_actions+=..."
         lines.append(Line(f"Resuming, though {why}: {how}", "warn", "stale", 2))
     for key, title in resume_brief.PRIMER.items():
         lines += _listed(title, [Line(f"  - {text}", hang=4) for text in context.primer[key]])
-    return [*lines, *_listed("Then", _action_lines(context.actions[1:], "- ")), *_background_lines(result)]
+    return [*lines, *_listed("Then", _action_lines(context.actions[1:], result.now, "- ")), *_background_lines(result)]
 
 
-def _action_lines(actions: Sequence[Action], bullet: str = "") -> list[Block]:
+def _action_lines(actions: Sequence[Action], now: int, bullet: str = "") -> list[Block]:
     lines = list[Block]()
     for action in actions:
-        lines.append(Line(f"  {bullet}{action.shown}", hang=4))
-        lines += [Line(f"    done when: {action.done_when}", "dim", hang=6)] if action.done_when else []
+        lines.append(Line(f"  {bullet}{action.text}", hang=4))
+        lines += [*_fact_lines(action, now), *_check_lines(action)]
     return lines
+
+
+def _fact_lines(action: Action, now: int) -> list[Block]:
+    return [Line(f"    {text}", "dim", hang=6) for text in describe_facts(action.facts, now)]
+
+
+def _check_lines(action: Action) -> list[Block]:
+    return [Line(f"    done when: {action.done_when}", "dim", hang=6)] if action.done_when else []
 
 
 def _background_lines(result: ResumeResult) -> list[Block]:
@@ -232,7 +235,7 @@ def _data(result: ResumeResult) -> dict[str, Any]:
     value = (result.document.value if result.document else None) or {}
     complete, rows = views.count_rows(value)
     actions = [action.data for action in context.actions]
-    shipped = [{"text": text, "evidence": proof.evidence} for text, proof in result.shipped.items() if proof.sure]
+    shipped = [shipped_data("text", action.text, action.facts) for action in result.shipped]
     return {
         "skill": plan.skill,
         "path": result.document.path if result.document else None,
@@ -250,7 +253,7 @@ def _data(result: ResumeResult) -> dict[str, Any]:
         "shipped_actions": shipped,
         "recently_done": [{"text": text, "at": at or None} for text, at in context.recently_done],
         "siblings_pm_refs": result.siblings,
-        "blockers": [result.resolve(one) for one in context.blockers],
+        "blockers": [result.with_references(blocker) for blocker in context.blockers],
         "ask_first": context.decisions,
         "context_primer": context.primer,
     }

@@ -12,8 +12,8 @@ from checkpoint_git.core.outcome import Block, Invocation, Line, Outcome
 from checkpoint_git.core.progress import follow
 from checkpoint_git.disk.discover import Place, find_place, relative_path
 from checkpoint_git.protocols.skill import layout, rotation, store
+from checkpoint_git.protocols.skill.merged_work import read_reverted
 from checkpoint_git.protocols.skill.rotation import Kept, Moved
-from checkpoint_git.protocols.skill.shipped_actions import read_reverted
 from checkpoint_git.protocols.skill.views import is_reviewed
 from checkpoint_git.protocols.validate import FOREIGN
 from checkpoint_git.protocols.write import Tell, say_waiting
@@ -45,7 +45,7 @@ def rotate(place: Place, skill: str, now: int, *, dry_run: bool = False, on_wait
     """
     layout.check_skill_name(skill)
     # asked before the lock is taken: it can take a while
-    reverted, findings = read_reverted(place, store.read_document(place, skill, now))
+    reverted, findings = read_reverted(place, store.read_document(place, skill, now), now)
     with nullcontext() if dry_run else store.writing(place, skill, on_wait):
         document = store.read_document(place, skill, now)
         is_foreign = any(finding.code == FOREIGN for finding in document.findings)

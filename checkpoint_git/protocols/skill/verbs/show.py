@@ -11,10 +11,10 @@ from checkpoint_git.core.untrusted_text import hide_secrets
 from checkpoint_git.disk.discover import Place, find_place
 from checkpoint_git.git.clone import find_conflicts
 from checkpoint_git.protocols.document import Document
+from checkpoint_git.protocols.skill.merged_work import describe_facts, facts_data, find_action_facts, read_work
 from checkpoint_git.protocols.skill.resume_brief import plan_resume
-from checkpoint_git.protocols.skill.shipped_actions import read_proofs
 from checkpoint_git.protocols.skill.store import iterate_documents, read_document
-from checkpoint_git.protocols.skill.views import find_refs, list_requests, public_view
+from checkpoint_git.protocols.skill.views import find_refs, public_view, read_list
 
 _ROLES = ("source", "child", "deploy", "incident", "linked")
 
@@ -28,7 +28,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 def run(args: Namespace, invocation: Invocation) -> Outcome:
     contents, blocks, findings = dict[str, Any](), list[Block](), list[Finding]()
-    choices, merged, tickets = list[dict[str, str]](), list[dict[str, Any]](), list[dict[str, Any]]()
+    choices, references, tickets = list[dict[str, str]](), list[dict[str, Any]](), list[dict[str, Any]]()
     place = find_place(invocation.cwd)
     for gap in find_conflicts(place.work_tree, place.git_dir, invocation.env):  # stdout holds the file's text
         invocation.stderr.write(f"{gap.line}\n")
@@ -42,7 +42,7 @@ def run(args: Namespace, invocation: Invocation) -> Outcome:
             continue
         if args.skill is not None:
             choices = [] if args.public else _list_choices(document, args, invocation)
-            merged = _list_merged(place, document, args, invocation)
+            references = _list_references(place, document, args, invocation)
         name, path, shown = document.skill, document.path, document.value
         text = (document.text or "").removeprefix(jsontext.BYTE_ORDER_MARK)
         if args.public:
@@ -59,7 +59,7 @@ def run(args: Namespace, invocation: Invocation) -> Outcome:
         blocks = [Table(headers, rows, (0, 1, 2, 3), has_tail=True)] if rows else [Line("no tickets", "dim")]
         return Outcome({"tickets": tickets}, blocks, findings)
     data = {"public": args.public, "checkpoints": contents, "choices": choices}
-    return Outcome({**data, "merged": merged} if merged else data, blocks, findings)
+    return Outcome({**data, "references": references} if references else data, blocks, findings)
 
 
 def _list_choices(document: Document, args: Namespace, invocation: Invocation) -> list[dict[str, str]]:
@@ -75,16 +75,14 @@ def _list_choices(document: Document, args: Namespace, invocation: Invocation) -
     return [answer._asdict() for answer in answers]
 
 
-def _list_merged(place: Place, document: Document, args: Namespace, invocation: Invocation) -> list[dict[str, Any]]:
-    """The next actions of which something is merged; also on stderr."""
-    proofs = read_proofs(place, [document])[0].get(document.path)
-    if not proofs:
-        return []
-    from checkpoint_git.protocols.skill.proof import judge_action
-
-    actions = enumerate(list_requests(document.value or {})[0])
-    found = [(at, proof) for at, text in actions if (proof := judge_action(text, proofs))]
-    lines = [f"next_actions.{at}: {proof.note}: {proof.evidence}" for at, proof in found]
+def _list_references(place: Place, document: Document, args: Namespace, invocation: Invocation) -> list[dict[str, Any]]:
+    """Return what is true of the references in next actions, each with the action's index; also on stderr."""
+    known = read_work(place, [document], invocation.now)[0].get(document.path, {})
+    found, lines = list[dict[str, Any]](), list[str]()
+    for index, action in enumerate(read_list(document.value or {}, "next_actions")):
+        facts = find_action_facts(action, known)
+        found += [{"next_action": index, **data} for data in facts_data(facts)]
+        lines += [f"next_actions.{index}: {text}" for text in describe_facts(facts, invocation.now)]
     if getattr(args, "format", "text") == "text":
         invocation.stderr.write("".join(f"{escape_controls(line)}\n" for line in lines))
-    return [{"at": at, **proof._asdict()} for at, proof in found]
+    return found

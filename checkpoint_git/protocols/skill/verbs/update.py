@@ -31,13 +31,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 class UpdateResult(NamedTuple):
-    """clock_behind: updated_at is ahead of this clock. understood: corrected names and values. removed: by list."""
+    """clock_behind: updated_at is ahead of this clock. understood: corrected names and values. removed: by list.
+    waiting: new next actions that got done_when_merged.
+    """
 
     written: Written
     clock_behind: bool
     fields: list[str]
     understood: list[Understood]
     removed: dict[str, list[str]]
+    waiting: list[dict[str, Any]]
 
 
 def update(
@@ -59,6 +62,7 @@ def update(
     asked: list[Edit] = []
     places: list[str] = []
     removed: dict[str, list[str]] = {}
+    waiting = list[dict[str, Any]]()
 
     def change(value: dict[str, Any] | None) -> dict[str, Any]:
         changed = value
@@ -74,6 +78,7 @@ def update(
         removed.update(changes.find_removed(before, [changed, changes.FIRST_ACTION]))
         fields.extend(dict.fromkeys(edit.field for edit in meant))
         understood.extend(taken)
+        waiting.extend(goal for edit in meant if (goal := changes.add_goals(edit).value) is not edit.value)
         if "updated_at" not in fields:
             changes.stamp(changed, now)
         return changed
@@ -87,7 +92,7 @@ def update(
         removed.clear()
         written = written._replace(refused=_retype(written.refused, asked, places, skill, spell))
     stamped = read_instant((written.document.value or {}).get("updated_at"))
-    return UpdateResult(written, stamped is not None and stamped[0] > now, fields, understood, removed)
+    return UpdateResult(written, stamped is not None and stamped[0] > now, fields, understood, removed, waiting)
 
 
 def _retype(refused: list[Finding], edits: list[Edit], places: list[str], skill: str, spell: Spell) -> list[Finding]:
@@ -190,11 +195,14 @@ def apply_edits(skill: str, edits: list[Edit], invocation: Invocation, spell: Sp
     for where, texts in removed.items():
         told = join_some([quote(text) for text in texts])
         lines.append(Line(f"removed from {where}: {told} (undo: checkpoint undo {quote_word(skill)})", "warn"))
+    for action in () if written.refused else result.waiting:
+        lines.append(Line(f"{quote(action['text'])}: {changes.describe_goals(action)}", "dim"))
     if result.clock_behind and not written.refused:
         stamp, here = (written.document.value or {}).get("updated_at"), write_instant(invocation.now)
         lines.append(Line(f"updated_at stays {stamp}: this machine's clock ({here}) is behind it", "warn"))
     outcome = outcome_of_write(place, invocation, skill, "update", written, result.fields, lines, result.understood)
-    return outcome._replace(data={**outcome.data, "removed": removed})
+    waiting = [] if written.refused else result.waiting
+    return outcome._replace(data={**outcome.data, "removed": removed, "waiting_for_merges": waiting})
 
 
 _SHORT = ("next", "decision", "summary")  # names that the help promises
