@@ -108,7 +108,7 @@ def listed(**changes: Any) -> Context:
         ("deleted", "1a2b3c4d5", "warning", 'deleted in 1a2b "Tidy"'),
         ("uncommitted", "", "warning", "in HEAD"),
         ("ignored", "", "note", "ignores"),
-        ("unknown", "", "warning", "never"),
+        ("unknown", "", "warning", "no commit since"),
         ("", "", "warning", "does not exist"),
     ],
 )
