@@ -22,8 +22,6 @@ BOUNDED = {
     "mcp.tool_names": "our own hints",
     "protocols.restore.shell_command": "a bounded number of characters of a command",
     "protocols.skill.generated_files": "at most 1,000 characters of an entry",
-    "protocols.skill.request_text": "at most 1,000 characters of an action",
-    "protocols.skill.requests": "at most 1,000 characters of an action",
 }
 
 FINE = [
