@@ -100,20 +100,27 @@ def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
         expected=expected,
         on_wait=tell,
     )
-    lines: list[Block] = [] if written.refused else [Line(f"done: {action_done}", "good")]
-    if args.complete and not written.refused:
-        left = "" if following else "nothing is left to do: "
-        lines.append(Line(f"{left}the status is complete", "good"))
-    elif following and not written.refused:
-        lines.append(Line(f"next: {following}", "strong"))
-        ahead = views.read_list(written.document.value or {}, "next_actions")[:1]
-        waits = changes.describe_goals(ahead[0]) if args.next else ""
-        if waits:
-            lines.append(Line(f"  {waits}", "dim"))
+    lines = [] if written.refused else _tell_result(args, written, action_done, following)
     fields = ["next_actions", "recently_done", *(["status"] if args.complete else [])]
     outcome = outcome_of_write(place, invocation, args.skill, "done", written, fields, lines)
     extra = {"verified": bool(args.verify), "done": action_done or None, "next": following or None}
     return outcome._replace(data={**outcome.data, **extra})
+
+
+def _tell_result(args: argparse.Namespace, written: Written, action_done: str, following: str) -> list[Block]:
+    lines: list[Block] = [Line(f"done: {action_done}", "good")]
+    if args.complete:
+        left = "" if following else "nothing is left to do: "
+        lines.append(Line(f"{left}the status is complete", "good"))
+        return lines
+
+    if following:
+        lines.append(Line(f"next: {following}", "strong"))
+        actions = views.read_list(written.document.value or {}, "next_actions")
+        waits = changes.describe_goals(actions[0]) if args.next and actions else ""
+        if waits:
+            lines.append(Line(f"  {waits}", "dim"))
+    return lines
 
 
 def _verify(place: Place, args: argparse.Namespace, invocation: Invocation) -> tuple[Asked, Finding | None]:
