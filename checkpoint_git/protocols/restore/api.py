@@ -10,7 +10,6 @@ from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.protocols.contract import fix_clock
 from checkpoint_git.protocols.restore import artifacts, operations, store
-from checkpoint_git.protocols.restore.automatic import roll_back_point
 from checkpoint_git.protocols.restore.contents import Means
 from checkpoint_git.protocols.restore.layout import Workspace, open_workspace
 from checkpoint_git.protocols.restore.points import Request
@@ -98,7 +97,7 @@ class RestorePoints:
         requests = artifacts.request_databases(workspace, list(databases))
         means = Means(files, on_state, {one.name: str(one.details.get("password") or "") for one in requests})
         wanted, leave = Wanted(within, means, index, operation), operations.Leave(force, foreign, here)
-        return roll_back_point(workspace, checkpoint_id, wanted, leave, dry_run=dry_run, reason=reason)
+        return operations.roll_back_point(workspace, checkpoint_id, wanted, leave, dry_run=dry_run, reason=reason)
 
     def list(self) -> Objects:
         """One object a point, oldest first: id, state, type, created_at, expires_at, reason, size, hash, scope, ..."""

@@ -1,28 +1,28 @@
-"""Restore points that an agent's hook takes by itself (see snapshot.py): which there are, and the way back to one."""
+"""Automatic restore points (see snapshot.py): which there are, and each as a point that a rollback can use."""
 
 import os
-from collections.abc import Sequence
-from itertools import accumulate
+import stat
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
+from hashlib import sha256
 from typing import Any, NamedTuple
 
 from checkpoint_git.core.errors import CheckpointError
-from checkpoint_git.core.terminal_text import escape_controls, join_some, shorten
+from checkpoint_git.core.terminal_text import escape_controls, shorten
 from checkpoint_git.disk.discover import find_link
-from checkpoint_git.git.objects import GITLINK, Change, diff_trees, read_tree
-from checkpoint_git.git.private_objects import quiet_env
-from checkpoint_git.git.run import NO_HOOKS, run_git
-from checkpoint_git.protocols.restore import artifacts, file_writes, layout, operations, rollback, rules, snapshot
-from checkpoint_git.protocols.restore.contents import Difference, Entry
+from checkpoint_git.git.objects import GITLINK, SYMLINK, Blobs, Change, diff_trees, read_tree
+from checkpoint_git.git.objects import Entry as TreeEntry
+from checkpoint_git.git.private_objects import quiet_env, write_contents
+from checkpoint_git.git.run import read_names, run_git
+from checkpoint_git.protocols.restore import contents, git_state, layout, rules, snapshot, store
+from checkpoint_git.protocols.restore.contents import Entry, Location
 from checkpoint_git.protocols.restore.layout import Workspace
-from checkpoint_git.protocols.restore.operations import Leave, RolledBackPoint
-from checkpoint_git.protocols.restore.points import Request
-from checkpoint_git.protocols.restore.rollback import Plan, RolledBack, Wanted
 from checkpoint_git.protocols.restore.scope import look_at
-from checkpoint_git.protocols.restore.store import Manifest, begin_journal, end_journals
+from checkpoint_git.protocols.restore.store import Manifest
 
 AUTOMATIC = "auto-"  # how their ids begin
-_DIFFERENCES = {"absent": "missing", "folder": "kind"}  # by what is in a path's place
-_FORM = "--format=%H%x00%T%x00%cI%x00%gs"
+_FORMAT = "--format=%H%n%T%n%cI%n%gs%n%b"
+_FIELDS = 4  # in lines of their own, before the notes
 
 
 class Snapshot(NamedTuple):
@@ -31,89 +31,27 @@ class Snapshot(NamedTuple):
     at: str
     session: str
     before: str  # "before Edit"
+    notes: Mapping[str, str] = {}  # "branch", "head" ("none" for none) and "staged"; none in those of earlier versions
 
 
 def read_snapshots(workspace: Workspace) -> list[Snapshot]:
-    """Those of this work tree, session by session, oldest first."""
-    words = ["log", "--walk-reflogs", _FORM, snapshot.REF, "--"]
+    """Return those of this work tree, session by session, oldest first."""
+    words = ["log", "--walk-reflogs", "-z", _FORMAT, snapshot.REF, "--"]
     out = run_git(words, workspace.root, env=quiet_env(workspace.env), check=False).out.decode("utf-8", "replace")
     sessions: dict[str, list[Snapshot]] = {}
-    for commit, tree, at, label in (line.split("\0") for line in out.splitlines()[::-1] if line.count("\0") == 3):
-        session, _, before = escape_controls(shorten(label, 200)).partition(" ")
-        one = Snapshot(f"{AUTOMATIC}{commit[:12]}", tree, at, session, before)
-        sessions.setdefault(session, []).append(one)
-    return [one for found in sessions.values() for one in found]
+    for record in reversed(out.split("\0")):
+        lines = record.split("\n")
+        if len(lines) > _FIELDS:
+            commit, tree, at, label = lines[:_FIELDS]
+            session, _, before = escape_controls(shorten(label, 200)).partition(" ")
+            notes = dict(line.split(" ", 1) for line in lines[_FIELDS:] if " " in line)
+            found = Snapshot(f"{AUTOMATIC}{commit[:12]}", tree, at, session, before, notes)
+            sessions.setdefault(session, []).append(found)
+    return [found for group in sessions.values() for found in group]
 
 
-def roll_back_point(
-    workspace: Workspace, word: str, wanted: Wanted, leave: Leave, *, dry_run: bool, reason: str
-) -> RolledBackPoint:
-    """As in operations, also for automatic points. Raises CheckpointError if unknown, or not what was captured."""
-    if not word.startswith(AUTOMATIC):
-        return operations.roll_back_point(workspace, word, wanted, leave, dry_run=dry_run, reason=reason)
-    within = None if wanted.within and "" in wanted.within else wanted.within
-    if (wanted._replace(within=None), leave) != (Wanted(), Leave()) or any(map(artifacts.is_part_name, within or ())):
-        hint = "omit all but --scope, --dry-run and --reason, or make one that holds more"
-        raise CheckpointError("an automatic restore point holds files of this work tree only", hint)
-    meant = _find_snapshot(workspace, word)
-    root, changes = workspace.root, _find_changes(workspace, meant, within)
-    there = [look_at(root, path) for path in read_tree(root, meant.tree, quiet_env(workspace.env), within or ())]
-    odd = [escape_controls(one.path) for one in there if one.status and one.kind == "absent"]
-    if odd:
-        raise CheckpointError(f"a pipe, socket or device is in the place of {join_some(odd)}", "move it away first")
-    found = [look_at(root, each.path) for each in changes if each.after]
-    restore = [Difference(one.path, _DIFFERENCES.get(one.kind, "changed")) for one in found]
-    plan = Plan([each.path for each in changes[::-1] if not each.after], restore, [])
-    # what is behind a link that will itself be removed is not there yet
-    reached = [one for one in restore if find_link(os.path.dirname(one.path), root) not in plan.remove]
-    blocking = [one.path for one in reached if one.how == "kind"]
-    above = {each for path in plan.remove for each in accumulate(path.split("/")[:-1], os.path.join)}
-    folders = sorted(above.union(blocking), reverse=True)
-    rollback.check_ways(root, [*plan.remove, *folders], reached, [Entry(path, "folder") for path in blocking])
-    done = RolledBackPoint(Manifest(meant.id, {"hash": f"git-tree:{meant.tree}"}), plan, None, (), ())
-    if dry_run:
-        return done
-    typed = rollback.write_words(meant.id, Wanted(within))
-    if not changes:
-        with layout.lock(workspace):
-            end_journals(workspace, typed)  # of one that was killed behind its last file
-        return done._replace(result=RolledBack(plan, "", False, proofs={"compared": True}))
-    kept = frozenset([*plan.remove, *(one.path for one in reached)])
-    asked = frozenset(os.path.join(root, path) for path in kept)
-    why = f"before rolling back to {meant.id}" + (f": {reason}" if reason else "")
-    request = Request(sorted(asked), why, plain=asked, include=kept, made_for="rollback")
-    safety = operations.create_point(workspace._replace(cwd=root), request, None, "30d").manifest.id
-    details: dict[str, Any] = {"within": within, "reason": reason, "safety": safety, "removed": plan.remove}
-    try:
-        with layout.lock(workspace), operations.noted(workspace, "rollback", meant.id, details):
-            if _find_changes(workspace, meant, within) != changes:
-                hint = "stop what writes there, then run the same command again"
-                raise CheckpointError("files were changed during the rollback, which stopped before it began", hint)
-            begin_journal(workspace, safety, typed)
-            for path in [*plan.remove, *(path for path in folders if layout.is_folder(root, path))]:
-                file_writes.remove_path(root, path)
-            for path, _ in restore:
-                file_writes.check_not_folder(root, path)
-            words = [*NO_HOOKS, "--literal-pathspecs", "restore", f"--source={meant.tree}"]
-            words += ["--worktree", "--overlay", "--ignore-unmerged", "--pathspec-from-file=-", "--pathspec-file-nul"]
-            stdin = os.fsencode("".join(f"{one.path}\0" for one in restore))
-            if stdin:
-                run_git(words, root, stdin=stdin, env=quiet_env(workspace.env))
-            file_writes.sync_folders(root, kept)
-            left = [each.path for each in _find_changes(workspace, meant, within) if each.old]
-            # what git ignores by now it does not list, so that it is there must do
-            left += [path for path, _ in restore if not os.path.lexists(os.path.join(root, path))]
-            if left:
-                shown, hint = escape_controls(join_some(left)), "run it again once nothing else writes there"
-                raise CheckpointError(f"the rollback did not restore these: {shown}", hint)
-            end_journals(workspace, typed)
-    except CheckpointError as error:
-        raise CheckpointError(error.message, f"{safety} holds what was there before; {error.hint}") from error
-    proofs = {"compared": True, "current state kept first": True}
-    return done._replace(result=RolledBack(plan, safety, False, proofs=proofs))
-
-
-def _find_snapshot(workspace: Workspace, word: str) -> Snapshot:
+def find_snapshot(workspace: Workspace, word: str) -> Snapshot:
+    """Return the one whose id is or begins with a word. Raises CheckpointError."""
     found = {one.id: one for one in read_snapshots(workspace) if len(word) > 8 and one.id.startswith(word)}
     if len(found) == 1:
         return found.popitem()[1]
@@ -122,17 +60,184 @@ def _find_snapshot(workspace: Workspace, word: str) -> Snapshot:
     raise CheckpointError(message, "`checkpoint restore-point list` shows those that are")
 
 
-def _find_changes(workspace: Workspace, meant: Snapshot, within: Sequence[str] | None) -> list[Change]:
-    """What differs, without submodules, what looks like a secret, and checkpoints, unless they are named."""
-    present = snapshot.take(workspace.root, "")
-    if not present:
-        raise CheckpointError("git cannot add what is here", "`git add -A --dry-run` says why; nothing was changed")
+@contextmanager
+def open_snapshot(
+    workspace: Workspace, word: str, within: Sequence[str] | None, *, with_git: bool, dry_run: bool
+) -> Iterator[tuple[Manifest, Location]]:
+    """Give a point of exactly the paths that differ now, with its folder: a rollback takes it like any other.
+
+    with_git: the index and HEAD shall be restored, so the point must not be empty. Raises CheckpointError.
+    """
+    found = find_snapshot(workspace, word)
+    tree = read_tree(workspace.root, found.tree, quiet_env(workspace.env), within or ())
+    wanted = {path: entry for path, entry in tree.items() if entry.mode != GITLINK}
+    closed = [] if dry_run else _open_closed(workspace.root, wanted)
+    changes = _find_changes(workspace, found, within)
+    _check_places(workspace.root, wanted, changes)
+
+    paths = [change.path for change in changes if change.after]
+    paths += [path for path in closed if path not in paths]
+    if with_git and not changes and not paths:  # any file: a point without one has no index
+        paths = [path for path in sorted(wanted) if os.path.isfile(os.path.join(workspace.root, path))][:1]
+    staged = _read_staged(workspace, found)
+    entries = _read_entries(workspace, {path: wanted[path] for path in paths}, frozenset(closed), staged)
+    asked = [*paths, *(change.path for change in changes if not change.after)]
+    # what is behind a link is not there yet: the rollback removes the link first
+    asked = [path for path in asked if not find_link(os.path.dirname(path), workspace.root)]
+
+    with store.scratch_folder(workspace.base, found.id) as folder:
+        state = None
+        if "staged" in found.notes:
+            head, branch = _plain(found.notes["head"]), _plain(found.notes["branch"])
+            state = git_state.write_kept(workspace, folder, found.notes["staged"], head, branch)
+        manifest = Manifest(found.id, _describe(found, entries, asked, state))
+        yield manifest, Location(workspace.root, folder, workspace.env)
+
+
+def _plain(note: str) -> str:
+    return "" if note == "none" else note
+
+
+def _read_staged(workspace: Workspace, found: Snapshot) -> dict[str, TreeEntry]:
+    """Return the entries of the index that the point keeps; none for points of earlier versions."""
+    if "staged" not in found.notes:
+        return {}
+    entries = read_tree(workspace.root, found.notes["staged"], quiet_env(workspace.env), ["0"])
+    return {path.removeprefix("0/"): entry for path, entry in entries.items()}
+
+
+def _describe(
+    found: Snapshot, entries: Sequence[Entry], asked: Sequence[str], state: git_state.GitState | None
+) -> dict[str, Any]:
+    """Return the members of a manifest that a rollback uses."""
+    return {
+        "id": found.id,
+        "type": "git_stash",
+        "created_at": found.at,
+        "expires_at": None,
+        "scope": {"asked": list(asked), "files": [entry.path for entry in entries], "state_keys": []},
+        "entries": [contents.write_entry(entry) for entry in entries],
+        "left_out": [],
+        "parts": [],
+        "hash": f"git-tree:{found.tree}",
+        "git": state and state._asdict(),
+        "lacks_folders": True,
+    }
+
+
+def _find_changes(workspace: Workspace, found: Snapshot, within: Sequence[str] | None) -> list[Change]:
+    """Return what differs: `old` is there now, `after` is wanted."""
+    try:
+        present = snapshot.take(workspace.root, "")
+    except OSError as error:
+        hint = "`git add -A --dry-run` says why; nothing was changed"
+        raise CheckpointError(f"git cannot add what is here: {escape_controls(str(error))}", hint) from None
     places = [f":(top,literal){path}" for path in within or ()]
-    return [
-        each
-        for each in diff_trees(workspace.root, present, meant.tree, places, quiet_env(workspace.env))
-        if all(entry is None or entry.mode != GITLINK for entry in (each.old, each.after))
-        and (within or not each.path.startswith(f"{layout.FOLDER}/"))
-        and rules.is_plain_path(each.path)
-        and (not rules.is_sensitive(each.path) or (rules.is_doubtful(each.path) and each.old and each.after))
-    ]
+    changes = diff_trees(workspace.root, present, found.tree, places, quiet_env(workspace.env))
+    return [change for change in changes if _is_restored(change, is_named=bool(within))]
+
+
+def _is_restored(change: Change, *, is_named: bool) -> bool:
+    """Whether a rollback changes it: no submodule, nothing that looks like a secret, no newer record of the work."""
+    if any(entry is not None and entry.mode == GITLINK for entry in (change.old, change.after)):
+        return False
+    if not rules.is_plain_path(change.path):
+        return False
+    if change.path.startswith(f"{layout.FOLDER}/") and change.old and not is_named:
+        return False
+    is_changed = change.old is not None and change.after is not None
+    return not rules.is_sensitive(change.path) or (rules.is_doubtful(change.path) and is_changed)
+
+
+def _check_places(root: str, wanted: Iterable[str], changes: Iterable[Change]) -> None:
+    """Raise CheckpointError where something that no point keeps is in the place of a file."""
+    removed = {change.path for change in changes if not change.after}
+    for path in wanted:
+        found = look_at(root, path)
+        if found.status and found.kind == "absent":
+            message = f"a pipe, socket or device is in the place of {escape_controls(path)}"
+            raise CheckpointError(message, "move it away first")
+        if found.kind != "folder":
+            continue
+        for folder, _, names in os.walk(os.path.join(root, path)):
+            below = [os.path.relpath(os.path.join(folder, name), root) for name in names]
+            kept_nowhere = [name for name in below if name not in removed]
+            if kept_nowhere:
+                hint = f"no restore point keeps {escape_controls(kept_nowhere[0])}: move it away, then run it again"
+                raise CheckpointError(f"a folder is in the place of {escape_controls(path)}", hint)
+
+
+def _open_closed(root: str, wanted: Iterable[str]) -> list[str]:
+    """Open folders and files that their owner may not read, as after `chmod 000`, and return those files."""
+    closed, known = list[str](), set[str]()
+    for path in sorted(wanted):
+        parts = path.split("/")
+        for count in range(1, len(parts) + 1):
+            place = "/".join(parts[:count])
+            full = os.path.join(root, place)
+            if place in known:
+                continue
+            known.add(place)
+            status = layout.read_status(full)
+            if status is None or stat.S_ISLNK(status.st_mode):
+                break
+            if stat.S_ISDIR(status.st_mode) and status.st_mode & 0o500 != 0o500:
+                os.chmod(full, 0o777 & ~_read_umask())
+            elif stat.S_ISREG(status.st_mode) and not status.st_mode & 0o400:
+                os.chmod(full, 0o600)
+                closed.append(path)
+    return closed
+
+
+def _read_umask() -> int:
+    mask = os.umask(0o077)
+    os.umask(mask)
+    return mask
+
+
+def _read_entries(
+    workspace: Workspace, wanted: Mapping[str, TreeEntry], closed: frozenset[str], staged: Mapping[str, TreeEntry]
+) -> list[Entry]:
+    """Return what the point holds at these paths. closed: paths whose modes are lost. staged: of its index."""
+    env = quiet_env(workspace.env)
+    stored = _find_stored(workspace, wanted, staged)
+    blobs = {path: stored.get(path, entry.blob) for path, entry in wanted.items()}
+    entries = []
+    with Blobs(workspace.root, env) as reader:
+        for (path, blob), pieces in zip(blobs.items(), reader.stream_all(list(blobs.values())), strict=True):
+            if pieces is None:
+                raise CheckpointError(f"git has lost the content of {escape_controls(path)}", "nothing was changed")
+            digest, size = sha256(), 0
+            for piece in pieces:
+                digest.update(piece)
+                size += len(piece)
+            is_link = wanted[path].mode == SYMLINK
+            mode = 0o777 if is_link else _find_mode(workspace.root, path, wanted[path], is_known=path not in closed)
+            entries.append(Entry(path, "link" if is_link else "file", mode, size, digest.hexdigest(), blob))
+    return entries
+
+
+def _find_stored(
+    workspace: Workspace, wanted: Mapping[str, TreeEntry], staged: Mapping[str, TreeEntry]
+) -> dict[str, str]:
+    """Return, for files that git-lfs and the like keep, blobs of what those give back."""
+    env = quiet_env(workspace.env)
+    paths = [path for path, entry in wanted.items() if entry == staged.get(path)]
+    stdin = os.fsencode("".join(f"{path}\0" for path in paths))
+    fields = read_names(["check-attr", "-z", "--stdin", "filter"], workspace.root, stdin=stdin, env=env)
+    stored = {}
+    for path, name in zip(fields[::3], fields[2::3], strict=True):
+        if name in snapshot.STORES:
+            words = ["cat-file", "--filters", f"--path={path}", wanted[path].blob]
+            content = run_git(words, workspace.root, env=env).out
+            stored[path] = write_contents(workspace.root, [content], workspace.env)[0]
+    return stored
+
+
+def _find_mode(root: str, path: str, entry: TreeEntry, *, is_known: bool) -> int:
+    """Return the mode of the file that is there, if it is as executable as the point's, else the usual one."""
+    is_executable = entry.mode == "100755"
+    status = layout.read_status(os.path.join(root, path)) if is_known else None
+    if status and stat.S_ISREG(status.st_mode) and bool(status.st_mode & 0o100) == is_executable:
+        return status.st_mode & 0o777
+    return (0o777 if is_executable else 0o666) & ~_read_umask()

@@ -10,7 +10,7 @@ from contextlib import contextmanager, suppress
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.terminal_text import escape_controls
 from checkpoint_git.disk.atomic import reporting, sync_folder
-from checkpoint_git.disk.discover import check_way
+from checkpoint_git.disk.discover import check_way, find_link
 from checkpoint_git.disk.read import open_plain
 from checkpoint_git.disk.replace import remove_quietly
 from checkpoint_git.protocols.restore.contents import Chunks, Entry
@@ -42,6 +42,16 @@ def remove_path(root: str, path: str, check: Check = lambda path: None) -> None:
         else:
             with reporting(path), suppress(FileNotFoundError):
                 os.unlink(full)
+
+
+def remove_emptied(root: str, removed: Iterable[str]) -> None:
+    """Remove the folders that have nothing left since these paths were removed."""
+    for path in sorted(removed, reverse=True):
+        folder = os.path.dirname(path)
+        with suppress(OSError):
+            while folder and not find_link(folder, root):
+                os.rmdir(os.path.join(root, folder))
+                folder = os.path.dirname(folder)
 
 
 def make_folders(root: str, folders: Sequence[Entry]) -> None:

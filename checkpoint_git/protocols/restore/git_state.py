@@ -14,10 +14,10 @@ from checkpoint_git.disk.read import read_if_there, read_plain
 from checkpoint_git.disk.replace import remove_quietly, write_temporary
 from checkpoint_git.git import private_objects
 from checkpoint_git.git.clone import read_operation
-from checkpoint_git.git.objects import Entry, IndexEntry, find_commit, read_headers, read_index
+from checkpoint_git.git.objects import Blobs, Entry, IndexEntry, find_commit, read_headers, read_index, read_tree
 from checkpoint_git.git.own_files import read_start
 from checkpoint_git.git.run import NO_HOOKS, run_git
-from checkpoint_git.protocols.restore import layout
+from checkpoint_git.protocols.restore import layout, snapshot
 from checkpoint_git.protocols.restore.contents import Location
 from checkpoint_git.protocols.restore.layout import Workspace
 
@@ -25,14 +25,8 @@ FOLDER = "git"  # below a point's folder: the index and the files of what is und
 _MOST_PARENTS = 64
 _MOST_INDEX = 1 << 31  # bytes
 _OTHERS = {"sequencer": "cherry-pick", "BISECT_LOG": "bisect"}  # read_operation does not know them
-_REFS = (
-    "CHERRY_PICK_HEAD", "REVERT_HEAD", "REBASE_HEAD", "ORIG_HEAD", "AUTO_MERGE", "MERGE_AUTOSTASH",
-    "BISECT_EXPECTED_REV", "refs/bisect",
-)  # fmt: skip
-_FILES = (
-    *_OTHERS, *_REFS, "rebase-merge", "rebase-apply", "MERGE_HEAD", "MERGE_MSG", "MERGE_MODE", "MERGE_RR", "SQUASH_MSG",
-    "BISECT_START", "BISECT_TERMS", "BISECT_NAMES", "BISECT_ANCESTORS_OK", "BISECT_FIRST_PARENT", "BISECT_RUN",
-)  # fmt: skip
+_REFS = snapshot.OPERATION_REFS
+_FILES = snapshot.OPERATION_FILES
 _BRANCHES = "branches"  # that a rollback was about to move, written as git's rebase-merge/update-refs is
 _ID = re.compile(rb"\b(?:[0-9a-f]{64}|[0-9a-f]{40})\b")
 
@@ -47,12 +41,44 @@ class GitState(NamedTuple):
 def read_state(workspace: Workspace, index: Sequence[IndexEntry] | None = None) -> GitState:
     root, env = workspace.root, private_objects.quiet_env(workspace.env)
     branch = run_git(["symbolic-ref", "--quiet", "HEAD"], root, env=env, check=False)
-    git_dir = workspace.git_dir or ""
-    others = (word for name, word in _OTHERS.items() if os.path.lexists(os.path.join(git_dir, name)))
-    operation = read_operation(git_dir) or next(others, "")
+    operation = _find_operation(workspace.git_dir or "")
     staged = read_index(root, env=env) if index is None else index
-    digest = sha256("\0".join(map(repr, staged)).encode()).hexdigest()
-    return GitState(find_commit(root, "HEAD", env), os.fsdecode(branch.out).strip(), operation, digest)
+    return GitState(find_commit(root, "HEAD", env), os.fsdecode(branch.out).strip(), operation, hash_index(staged))
+
+
+def _find_operation(git_dir: str) -> str:
+    others = (word for name, word in _OTHERS.items() if os.path.lexists(os.path.join(git_dir, name)))
+    return read_operation(git_dir) or next(others, "")
+
+
+def write_kept(workspace: Workspace, folder: str, tree: str, head: str, branch: str) -> GitState:
+    """Write what an automatic point keeps of git into a folder, as `capture` does. tree: see snapshot.py."""
+    env = private_objects.quiet_env(workspace.env)
+    own = os.path.join(folder, FOLDER)
+    os.makedirs(own, mode=0o700)
+
+    entries = read_tree(workspace.root, tree, env)
+    names = [path for path in entries if path.startswith("git/")]
+    with Blobs(workspace.root, env) as blobs:
+        for name, content in zip(names, blobs.read_all([entries[name].blob for name in names]), strict=True):
+            path = os.path.join(own, name.removeprefix("git/"))
+            os.makedirs(os.path.dirname(path), exist_ok=True)
+            with open(path, "wb") as stream:
+                stream.write(content if isinstance(content, bytes) else b"")
+
+    lines = []
+    for path, entry in entries.items():
+        stage, _, staged_path = path.partition("/")
+        if stage != "git":
+            lines.append(f"{entry.mode} {entry.blob} {stage}\t{staged_path}\0")
+    if lines:
+        words = [*NO_HOOKS, "update-index", "-z", "--index-info"]
+        run_git(words, workspace.root, stdin=os.fsencode("".join(lines)), env=_kept_env(workspace, folder))
+    return GitState(head, branch, _find_operation(own), hash_index(_read_kept(workspace, folder)))
+
+
+def hash_index(staged: Sequence[IndexEntry]) -> str:
+    return sha256("\0".join(map(repr, staged)).encode()).hexdigest()
 
 
 def _read_refs(workspace: Workspace) -> dict[str, str] | None:

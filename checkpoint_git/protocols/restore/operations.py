@@ -12,7 +12,8 @@ from checkpoint_git.disk.discover import path_below
 from checkpoint_git.git import private_objects
 from checkpoint_git.protocols.contract import load_document
 from checkpoint_git.protocols.restore import artifacts, audit, damage, layout, points, rollback, store
-from checkpoint_git.protocols.restore.contents import TYPES, Request
+from checkpoint_git.protocols.restore.automatic import AUTOMATIC, open_snapshot
+from checkpoint_git.protocols.restore.contents import TYPES, Location, Means, Request
 from checkpoint_git.protocols.restore.layout import Workspace
 from checkpoint_git.protocols.restore.points import CreatedPoint
 from checkpoint_git.protocols.restore.rules import read_expiry
@@ -116,26 +117,63 @@ def roll_back_point(
     dry_run: bool = False,
     reason: str = "",
 ) -> RolledBackPoint:
+    """Roll back to a point, an automatic one too, or plan it. Raises CheckpointError."""
     wanted, leave = wanted or rollback.Wanted(), leave or Leave()
     if dry_run:
-        manifest = _load_usable(workspace, word, wanted, leave)
-        plan, told = rollback.plan_rollback(workspace, manifest, wanted)
-        moved, brought_back = rollback.find_moved(workspace, manifest, wanted)
-        return RolledBackPoint(manifest, plan, None, moved, told, brought_back)
-    with _hold(workspace):
-        details: dict[str, Any] = {"within": wanted.within, "reason": reason}
-        with noted(workspace, "rollback", word, details):
-            manifest = _load_usable(workspace, word, wanted, leave)
+        with _open_usable(workspace, word, wanted, leave, dry_run=True) as (manifest, location):
+            plan, told = rollback.plan_rollback(workspace, manifest, wanted, location)
+            moved, brought_back = rollback.find_moved(workspace, manifest, wanted, location)
+            return RolledBackPoint(manifest, plan, None, moved, told, brought_back)
+
+    details: dict[str, Any] = {"within": wanted.within, "reason": reason}
+    with _hold(workspace), noted(workspace, "rollback", word, details):
+        store.clear_unfinished(workspace)
+        with _open_usable(workspace, word, wanted, leave, dry_run=False) as (manifest, location):
             details["checkpoint_id"] = manifest.id
-            store.clear_unfinished(workspace)
-            _, brought_back = rollback.find_moved(workspace, manifest, wanted)
-            result = rollback.roll_back(workspace, manifest, wanted)
-            manifest = store.write_state(workspace, manifest, "restored", "rollback")
-            names = {"removed": result.plan.remove, "restored": [one.path for one in result.plan.restore]}
-            details.update(safety=result.safety, **names)
-        store.end_journals(workspace, rollback.write_words(manifest.id, wanted))
-        moved, _ = rollback.find_moved(workspace, manifest, rollback.Wanted())
-        return RolledBackPoint(manifest, result.plan, result, moved, result.told, brought_back)
+            return _roll_back_locked(workspace, manifest, location, wanted, details)
+
+
+def _roll_back_locked(
+    workspace: Workspace, manifest: Manifest, location: Location, wanted: rollback.Wanted, details: dict[str, Any]
+) -> RolledBackPoint:
+    """Roll back under the lock. details: of the log, which get what was done."""
+    words = rollback.write_words(manifest.id, wanted)
+    is_automatic = manifest.id.startswith(AUTOMATIC)
+    if is_automatic and not manifest.value["scope"]["asked"]:  # nothing differs
+        store.end_journals(workspace, words)  # of one that was killed after its last file
+        result = rollback.RolledBack(rollback.Plan([], [], []), "", resumed=False, proofs={"compared": True})
+        return RolledBackPoint(manifest, result.plan, result, (), ())
+
+    _, brought_back = rollback.find_moved(workspace, manifest, wanted, location)
+    result = rollback.roll_back(workspace, manifest, wanted, location)
+    if not is_automatic:
+        manifest = store.write_state(workspace, manifest, "restored", "rollback")
+    details["safety"] = result.safety
+    details["removed"] = result.plan.remove
+    details["restored"] = [difference.path for difference in result.plan.restore]
+    store.end_journals(workspace, words)
+    moved, _ = rollback.find_moved(workspace, manifest, rollback.Wanted(), location)
+    return RolledBackPoint(manifest, result.plan, result, moved, result.told, brought_back)
+
+
+@contextmanager
+def _open_usable(
+    workspace: Workspace, word: str, wanted: rollback.Wanted, leave: Leave, *, dry_run: bool
+) -> Iterator[tuple[Manifest, Location]]:
+    """Give the point that a word names, and where it is."""
+    if not word.startswith(AUTOMATIC):
+        manifest = _load_usable(workspace, word, wanted, leave)
+        yield manifest, store.locate(workspace, manifest.id)
+        return
+
+    within = None if wanted.within and "" in wanted.within else wanted.within
+    has_parts = any(artifacts.is_part_name(name) for name in within or ())
+    if has_parts or wanted.means != Means() or leave != Leave():
+        message = "an automatic restore point holds files of this work tree and git's own state only"
+        raise CheckpointError(message, "omit --state-to, --force, --foreign, --here, and states and databases")
+    with_git = wanted.staged or wanted.operation
+    with open_snapshot(workspace, word, within, with_git=with_git, dry_run=dry_run) as point:
+        yield point
 
 
 def _load_usable(workspace: Workspace, word: str, wanted: rollback.Wanted, leave: Leave) -> Manifest:

@@ -70,20 +70,23 @@ def _is_below(path: str, places: Iterable[str]) -> bool:
     return any(not one or path == one or path.startswith(f"{one.rstrip('/')}/") for one in places)
 
 
-def _begin(workspace: Workspace, manifest: store.Manifest, wanted: Wanted) -> _Job:
+def _begin(workspace: Workspace, manifest: store.Manifest, wanted: Wanted, location: Location | None) -> _Job:
     if manifest.trouble:
         hint = "`checkpoint restore-point verify` shows the details; nothing was changed"
         raise CheckpointError(f"{manifest.id} cannot be relied on: {manifest.trouble}", hint)
-    location, kept = store.locate(workspace, manifest.id), artifacts.read_artifacts(manifest.value, wanted.within)
+    location = location or store.locate(workspace, manifest.id)
+    kept = artifacts.read_artifacts(manifest.value, wanted.within)
     if (wanted.staged or wanted.operation) and not manifest.value.get("git"):
         raise CheckpointError(f"{manifest.id} does not contain git's index and HEAD", "omit --index and --operation")
     workspace = workspace._replace(cwd=workspace.root)
     return _Job(workspace, manifest, location, wanted, store.read_entries(manifest), kept)
 
 
-def plan_rollback(workspace: Workspace, manifest: store.Manifest, wanted: Wanted) -> tuple[Plan, list[str]]:
-    """With sentences on what the rollback would leave as it is."""
-    job = _begin(workspace, manifest, wanted)
+def plan_rollback(
+    workspace: Workspace, manifest: store.Manifest, wanted: Wanted, location: Location | None = None
+) -> tuple[Plan, list[str]]:
+    """Return a plan, and sentences on what the rollback would leave as it is. location: of the point, if known."""
+    job = _begin(workspace, manifest, wanted, location)
     ignored = [path for path, why in _capture(job).left_out if why == "ignored by git" and job.covers(path)]
     stays = join_some([escape_controls(path) for path in ignored if not job.is_left_out(path.rstrip("/"))])
     told = [f"git ignores it now, so what the point lacks of it stays: {stays}"] if stays else []
@@ -101,12 +104,15 @@ def _check_within(job: _Job, found: Iterable[ScopePath]) -> None:
             raise CheckpointError(message, f"`checkpoint restore-point show {job.manifest.id}` lists what it holds")
 
 
-def roll_back(workspace: Workspace, manifest: store.Manifest, wanted: Wanted) -> RolledBack:
-    """The caller holds the lock, and has checked that the point has not expired. Raises CheckpointError where the point
-    is damaged (nothing was changed then) or where the result is not what was captured: then everything is kept, the
-    safety point too.
+def roll_back(
+    workspace: Workspace, manifest: store.Manifest, wanted: Wanted, location: Location | None = None
+) -> RolledBack:
+    """Restore a point, and return what was done. The caller holds the lock, and has checked the point's expiry.
+
+    Raises CheckpointError where the point is damaged (nothing was changed then) or where the result is not what was
+    captured: then everything is kept, the safety point too.
     """
-    job, means = _begin(workspace, manifest, wanted), wanted.means
+    job, means = _begin(workspace, manifest, wanted, location), wanted.means
     damaged = points.find_damage(job.location, manifest)
     if damaged:
         lost = f"the content of {escape_controls(join_some(damaged))} is lost or damaged"
@@ -150,10 +156,13 @@ def write_words(point: str, wanted: Wanted) -> str:
     return point + "".join(option for option, is_given in options.items() if is_given)
 
 
-def find_moved(workspace: Workspace, manifest: store.Manifest, wanted: Wanted) -> tuple[list[str], list[str]]:
-    """Sentences on what in git is not as it was: what a rollback leaves so, and what it brings back if so wanted."""
+def find_moved(
+    workspace: Workspace, manifest: store.Manifest, wanted: Wanted, location: Location | None = None
+) -> tuple[list[str], list[str]]:
+    """Return sentences on what in git is not as it was: what a rollback leaves, and what it brings back if asked."""
     kept = None if manifest.trouble else manifest.value.get("git")
-    found = git_state.compare(workspace, store.locate(workspace, manifest.id), kept) if kept else []
+    location = location or store.locate(workspace, manifest.id)
+    found = git_state.compare(workspace, location, kept) if kept else []
     options = {"--operation": wanted.operation, "--index": wanted.operation or (wanted.staged and not wanted.within)}
     left = [f"{text} ({option} restores it)" for option, text in found if not options[option]]
     return left, [text for option, text in found if options[option]]
@@ -220,6 +229,9 @@ def _change_files(job: _Job, plan: Plan) -> None:
     for path in [*plan.remove, *sorted((one.path for one in plan.restore if one.how == "kind"), reverse=True)]:
         file_writes.remove_path(root, path, watch.check)
         watch.forget(path)
+    if job.manifest.value.get("lacks_folders"):  # an automatic point, which knows files only
+        file_writes.remove_emptied(root, plan.remove)
+
     wanted = {one.path for one in plan.restore}
     files = {one.twin or one.path for one in plan.entries if one.path in wanted}  # with all their names
     chosen = [
@@ -337,7 +349,8 @@ def check_ways(root: str, remove: Sequence[str], restore: Sequence[Difference], 
     kinds = {entry.path: entry.kind for entry in present}
     gone = frozenset(remove)
     # a link that is itself replaced by a folder is not a blocker for what was below that folder
-    replaced = tuple(f"{one.path}/" for one in restore if one.how == "kind" and kinds.get(one.path) == "link")
+    going = [*remove, *(one.path for one in restore if one.how == "kind")]
+    replaced = tuple(f"{path}/" for path in going if kinds.get(path) == "link")
     for path, how in restore:
         if not path.startswith(replaced):
             check_way(os.path.dirname(path), root)

@@ -1,131 +1,516 @@
-"""What `git add -A` would stage, kept as a commit whenever it changed: agents' hooks start this with -I -S.
+"""What git sees in a work tree, kept as a commit: the guard and agents' hooks do it before a tool call.
 
-Nothing of the user's is touched: the index is a private one, and the commits are held by the reflog of CHECKPOINT_HEAD,
-which no branch, push, `--all` or other work tree sees, which `git gc` keeps, and whose old entries it expires.
+Agents' hooks start this file alone, with `python -I -S`, so it imports nothing of the package.
+
+Nothing of the user's is touched. A private git directory, `checkpoint/automatic` in the user's, has an index, ignore
+rules and attributes of its own, and shares the repository's objects. A point is a commit as `git stash` makes them: its
+tree is the work tree, its parents are HEAD and a commit of what was staged. The reflog of CHECKPOINT_HEAD holds the
+points: no branch, push, `--all` or other work tree sees it, `git gc` keeps it and expires its old entries.
 """
 
 import fcntl
+import json
 import os
 import select
+import shutil
+import stat
 import sys
+import time
 
 REF = "CHECKPOINT_HEAD"
-MOST = 500  # snapshots of a work tree
+MOST = 500  # points of a work tree
 BUDGET = "checkpoint.pointsBudget"  # bytes that they may add to the objects of HEAD
-# Compressing costs most of the time, and `git gc` does it for all that lasts.
-_QUIET = ("core.hooksPath=/dev/null", "core.safecrlf=false", "core.splitIndex=false", "core.looseCompression=1")
-_AUTHOR = {f"GIT_{role}_{what}": "checkpoint" for role in ("AUTHOR", "COMMITTER") for what in ("NAME", "EMAIL")}
-_NAMES = ((b'"session_id"', b'"conversation_id"', b'"sessionId"'), (b'"tool_name"', b'"toolName"'))
+DEFAULT_BUDGET = "512m"
 _END = "end of a turn"
+_OFTEN = 20  # the budget is enforced after so many points, since not every agent reports the end of a turn
+_ATTEMPTS = 3
+_TICK = 10_000_000  # nanoseconds by which the times of files may lag behind the clock
+_QUIET = ("-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false")
+_SETTINGS = """\
+[core]
+\tbare = false
+\tsafecrlf = false
+\tsplitIndex = false
+\tuntrackedCache = false
+\tlooseCompression = 1
+"""  # to compress more costs most of the time, and `git gc` does it for all that lasts
+# A point holds a file's own bytes: no filter runs, and no line ends are converted.
+_ATTRIBUTES = "* -text !crlf !eol -ident !working-tree-encoding -filter\n"
+_CONVERTING = ("text", "crlf", "eol", "ident", "working-tree-encoding", "filter")
+STORES = (
+    "lfs",
+    "annex",
+    "git-crypt",
+)  # filters that give back what they took: an unchanged file stays what it is in git
+# What git keeps of a merge, rebase, cherry-pick, revert or bisect in progress; the first ones are refs.
+OPERATION_REFS = (
+    "CHERRY_PICK_HEAD",
+    "REVERT_HEAD",
+    "REBASE_HEAD",
+    "ORIG_HEAD",
+    "AUTO_MERGE",
+    "MERGE_AUTOSTASH",
+    "BISECT_EXPECTED_REV",
+    "refs/bisect",
+)
+OPERATION_FILES = (
+    *OPERATION_REFS,
+    "sequencer",
+    "rebase-merge",
+    "rebase-apply",
+    "MERGE_HEAD",
+    "MERGE_MSG",
+    "MERGE_MODE",
+    "MERGE_RR",
+    "SQUASH_MSG",
+    "BISECT_LOG",
+    "BISECT_START",
+    "BISECT_TERMS",
+    "BISECT_NAMES",
+    "BISECT_ANCESTORS_OK",
+    "BISECT_FIRST_PARENT",
+    "BISECT_RUN",
+)
+_FORMER_FILES = ("index", "ignored", "paths", "new", "index.lock")  # automatic.X of earlier versions
+_SESSION_KEYS = (b'"session_id"', b'"conversation_id"', b'"sessionId"')
+_TOOL_KEYS = (b'"tool_name"', b'"toolName"')
+
+
+class OverBudgetError(OSError):
+    """What changed is more than all points may add to the repository."""
+
+
+class Repository:
+    """A work tree with its git directory, and the private git directory in it."""
+
+    def __init__(self, top: str, git_dir: str, common_dir: str) -> None:
+        self.top = top
+        self.git_dir = git_dir
+        self.common_dir = common_dir
+        self.home = os.path.join(git_dir, "checkpoint", "automatic")
+        self.env = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+        self.env["LC_ALL"] = "C"
+        for role in ("AUTHOR", "COMMITTER"):
+            self.env[f"GIT_{role}_NAME"] = "checkpoint"
+            self.env[f"GIT_{role}_EMAIL"] = "checkpoint"
+
+    def ask(self, *words: str, source: str = os.devnull) -> str:
+        """Return what the user's git prints, "" where it fails."""
+        return _run(words, self.top, self.env, source)[1]
+
+    def change(self, *words: str) -> str:
+        """Return what the user's git prints. Raises OSError where it fails."""
+        return _check(words, _run(words, self.top, self.env))
+
+    def ask_private(self, *words: str, home: str = "", index: str = "", source: str = os.devnull) -> str:
+        """Return what git prints in the private git directory. Raises OSError where it fails."""
+        home = home or self.home
+        env = self.env | {
+            "GIT_DIR": home,
+            "GIT_WORK_TREE": self.top,
+            "GIT_OBJECT_DIRECTORY": os.path.join(self.common_dir, "objects"),
+            "GIT_INDEX_FILE": index or os.path.join(home, "index"),
+        }
+        return _check(words, _run(words, self.top, env, source))
+
+
+def _run(words: tuple[str, ...], cwd: str, env: dict[str, str], source: str = os.devnull) -> tuple[int, str, str]:
+    """Return git's exit code, its output, and its last complaint. subprocess would cost more than git."""
+    output, output_end = os.pipe()
+    errors, errors_end = os.pipe()
+    actions = [
+        (os.POSIX_SPAWN_OPEN, 0, source, os.O_RDONLY, 0),
+        (os.POSIX_SPAWN_DUP2, output_end, 1),
+        (os.POSIX_SPAWN_DUP2, errors_end, 2),
+    ]
+    parts: dict[int, list[bytes]] = {output: [], errors: []}
+    waiting = [output, errors]
+    try:
+        pid = os.posix_spawnp("git", ["git", "-C", cwd, *_QUIET, *words], env, file_actions=actions)
+        os.close(output_end)
+        os.close(errors_end)
+        while waiting:
+            for stream in select.select(waiting, (), ())[0]:
+                data = os.read(stream, 1 << 16)
+                parts[stream].append(data)
+                if not data:
+                    waiting.remove(stream)
+        code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
+    finally:
+        os.close(output)
+        os.close(errors)
+    printed = os.fsdecode(b"".join(parts[output])).rstrip("\n")
+    complaint = b"".join(parts[errors]).decode("utf-8", "replace").strip().rpartition("\n")[2]
+    return code, printed if code == 0 else "", complaint
+
+
+def _check(words: tuple[str, ...], result: tuple[int, str, str]) -> str:
+    code, printed, complaint = result
+    if code != 0:
+        raise OSError(f"git {words[0]} failed: {complaint or f'exit code {code}'}")
+    return printed
+
+
+def find_repository(start: str) -> Repository | None:
+    """Return the repository around a folder; None outside git, and where a path has a line break."""
+    env = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+    words = ("rev-parse", "--path-format=absolute", "--show-toplevel", "--git-dir", "--git-common-dir")
+    lines = _run(words, start, env)[1].split("\n")
+    if len(lines) != 3 or not os.path.exists(os.path.join(lines[1], "HEAD")):
+        return None
+    return Repository(*lines)
 
 
 def take(start: str, label: str) -> str:
-    """The tree of what is there now, "" for nothing; kept under a label, "SESSION NEXT", if there is one."""
-    env = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")} | _AUTHOR
-    words = ["rev-parse", "--show-toplevel", "--absolute-git-dir", "--revs-only", f"{REF}^{{tree}}"]
-    top, git_dir, last, *_ = (_git(words, start, env) + "\n\n\n").split("\n")
-    if not os.path.exists(os.path.join("/", git_dir, "HEAD")):  # outside git, or a line break in the path
-        return ""
-    base, users = os.path.join(git_dir, "checkpoint/automatic"), os.path.join(git_dir, "index")
-    index = env["GIT_INDEX_FILE"] = f"{base}.index"
-    os.makedirs(os.path.dirname(base), exist_ok=True)
-    with open(f"{base}.lock", "w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)  # a killed process holds it no longer
-        if os.path.exists(f"{index}.lock"):
-            os.unlink(f"{index}.lock")
-        files = (f"{base}.ignored", index, users)
-        begun, own, theirs = (os.path.getmtime(each) if os.path.exists(each) else 0 for each in files)
-        if not (begun and own) or (label.endswith(_END) and theirs >= begun):
-            _begin(top, base, users, env)
-        ignoring, add = ["-c", f"core.excludesFile={base}.ignored"], ["add", "-A", "--ignore-errors"]
-        others = [*ignoring, "ls-files", "--others", "--exclude-standard"]  # both together take half as long as to add
-        if _git(["diff-files", "--name-only"], top, env) or _git(others, top, env):
-            _git([*ignoring, *add, f"--pathspec-from-file={base}.paths"], top, env, must=True)
-        tree = _git(["write-tree"], top, env)
-        if not tree and os.path.exists(index):  # it names what was pruned meanwhile
-            os.unlink(index)
-        if tree and label and tree != last and tree != _git(words[:1] + words[-2:], top, env):
-            commit = _git(["commit-tree", tree, "-m", label], top, env)
-            _git(["update-ref", "--create-reflog", "-m", label, REF, commit], top, env)
-            if label.endswith(_END):
-                drop_oldest(top, env)
-        return tree
+    """Return the tree of what git sees now, "" outside a repository. It is kept if it is new and has a label.
 
-
-def drop_oldest(top: str, env: dict[str, str], most: int = MOST) -> int:
-    """How many were dropped, so that the others are within the budget; the newest stays, unless most is 0."""
-    budget = int(_git(["config", "--type=int", "--default=512m", BUDGET], top, env) or sys.maxsize)
-    commits = _git(["rev-list", "--walk-reflogs", REF, "--"], top, env).split()
-    measure = ["rev-list", "--objects", "--disk-usage", "--missing=allow-any"]
-    keep = min(len(commits), most)
-    while keep > 1 and int(_git([*measure, *commits[:keep], "--not", "HEAD^{tree}"], top, env) or 0) > budget:
-        keep = keep * 3 // 4
-    old = [f"{REF}@{{{number}}}" for number in range(len(commits) - 1, keep - 1, -1)]
-    if old:
-        _git(["reflog", "delete", "--rewrite", *old] if keep else ["update-ref", "-d", REF], top, env)
-    return len(old)
-
-
-def _git(words: list[str], cwd: str, env: dict[str, str], must: bool = False) -> str:
-    """What git prints; "" where it fails, if it need not work. subprocess would cost more than git."""
-    source, target = os.pipe()
-    actions = [(os.POSIX_SPAWN_OPEN, number, os.devnull, os.O_RDWR, 0) for number in (0, 2)]
-    spawned = ["git", "-C", cwd, *[word for setting in _QUIET for word in ("-c", setting)], *words]
-    pid = os.posix_spawnp("git", spawned, env, file_actions=[*actions, (os.POSIX_SPAWN_DUP2, target, 1)])
-    os.close(target)
-    with open(source, "rb") as stream:
-        out = stream.read()
-    code = os.waitstatus_to_exitcode(os.waitpid(pid, 0)[1])
-    if must and code not in (0, 1):  # 1: files that cannot be read
-        raise OSError("git cannot add what is here: `git add -A --dry-run` says why")
-    return os.fsdecode(out).rstrip("\n") if code == 0 else ""
-
-
-def _begin(top: str, base: str, users: str, env: dict[str, str]) -> None:
-    """The private index, from the user's, and what is left out of it: whatever has a secret's name for certain, and
-    what is untracked and may be one. The list of the latter comes last, and whole: a killed process begins again.
+    label: "SESSION NEXT", such as "3f2a before Edit"; "" to keep nothing. Raises OSError where git cannot keep it.
     """
-    import json
-    import shutil
+    repository = find_repository(start)
+    if repository is None:
+        return ""
 
-    if os.path.exists(users):
-        os.replace(shutil.copy2(users, f"{base}.new"), f"{base}.index")  # git compares its time with those of the files
-    table = json.loads(_read(os.path.join(os.path.dirname(__file__), "secret_names.json")))
-    names = [*table["names"], *(each[1:] for each in table["paths"])]
-    # Git is slow with `**/`, and a .gitignore that takes back what it ignores takes back no pathspec.
-    sure = [form for each in names for form in (f"*/{each}", f"[{each[0]}]{each[1:]}")]  # [s]ecrets: no folder
-    paths = [".", *(f":(icase,exclude){each}" for each in [*sure, *(f"*{each}" for each in table["endings"])])]
-    doubtful = [f"{each}*{'.json' if each in table['json_only'] else ''}" for each in table["beginnings"]]
-    lines = [*doubtful, *(f"!*{each}" for each in table["harmless_endings"]), "!*/"]
-    both = "".join(f"[{each}{each.upper()}]" if each.isalpha() else each for each in "\n".join(lines))
-    users_own = f"--default={os.environ.get('XDG_CONFIG_HOME') or '~/.config'}/git/ignore"
-    own = _git(["config", "--type=path", users_own, "core.excludesFile"], top, env)
-    for path, written in (("paths", paths), ("ignored", [both, _read(os.path.join(top, own))])):
-        with open(f"{base}.new", "w", encoding="utf-8", errors="surrogateescape") as stream:
-            stream.write("\n".join(written) + "\n")
-        os.replace(f"{base}.new", f"{base}.{path}")
+    os.makedirs(os.path.dirname(repository.home), exist_ok=True)
+    with open(f"{repository.home}.lock", "w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # a killed process holds it no longer
+        for attempt in range(1, _ATTEMPTS + 1):
+            try:
+                return _take_locked(repository, label)
+            except OverBudgetError:
+                raise
+            except OSError:  # a file went away meanwhile, or objects that the private index names were pruned
+                if attempt == _ATTEMPTS:
+                    raise
+                shutil.rmtree(repository.home, ignore_errors=True)
+    raise AssertionError("the last attempt returns or raises")
+
+
+def _take_locked(repository: Repository, label: str) -> str:
+    if _is_outdated(repository, label):
+        _begin(repository)
+
+    changed = _list_changed(repository)
+    budget = _read_budget(repository) if changed and label else sys.maxsize
+    size = _measure(repository, changed)
+    if size > budget:  # after `git checkout`, say, the user's index knows what has not changed
+        _begin(repository)
+        changed = _list_changed(repository)
+        size = _measure(repository, changed)
+    if size > budget:
+        raise OverBudgetError(
+            f"{size >> 10:,} KB changed since the last point, more than the budget of {budget >> 10:,} KB: "
+            f"let git ignore what is generated, or raise it: git config {BUDGET} {(size >> 20) + 100}m"
+        )
+
+    if any(not path.endswith("/") for path in changed):
+        _add(repository, changed)
+    tree = repository.ask_private("write-tree")
+    if label and _keep(repository, tree, label):
+        number = int(repository.ask("rev-list", "--walk-reflogs", "--count", REF, "--") or 0)
+        if label.endswith(_END) or number % _OFTEN == 0 or size > budget // _OFTEN:
+            drop_oldest(repository)
+    return tree
+
+
+def _is_outdated(repository: Repository, label: str) -> bool:
+    """Whether the private git directory is missing, or older than what it was made from."""
+    try:
+        lock = os.path.join(repository.home, "index.lock")
+        if os.path.exists(lock):  # of a git that was killed
+            os.unlink(lock)
+        begun = os.stat(os.path.join(repository.home, "config")).st_mtime_ns
+    except OSError:
+        return True
+    if _read_time(os.path.join(repository.common_dir, "info", "exclude")) >= begun:
+        return True
+    return label.endswith(_END) and _read_time(os.path.join(repository.git_dir, "index")) >= begun
+
+
+def _read_time(path: str) -> int:
+    try:
+        return os.stat(path).st_mtime_ns
+    except OSError:
+        return 0
+
+
+def _begin(repository: Repository) -> None:
+    """Make the private git directory, with the user's index. It gets its name when it is complete."""
+    begun = time.time_ns() - _TICK
+    for name in _FORMER_FILES:
+        former = f"{repository.home}.{name}"
+        if os.path.lexists(former):
+            os.unlink(former)
+
+    new = f"{repository.home}.begun"
+    shutil.rmtree(new, ignore_errors=True)
+    for folder in ("info", "refs"):
+        os.makedirs(os.path.join(new, folder))
+    for name in os.listdir(repository.git_dir):
+        if name == "index" or name.startswith("sharedindex."):  # git compares its time with those of the files
+            shutil.copy2(os.path.join(repository.git_dir, name), os.path.join(new, name))
+
+    with open(os.path.join(os.path.dirname(__file__), "secret_names.json"), encoding="utf-8") as stream:
+        secrets = json.load(stream)
+    exclude = os.path.join(repository.common_dir, "info", "exclude")
+    files = {
+        "HEAD": "ref: refs/heads/none\n",  # git wants one
+        "refs/.keep": "",
+        "info/attributes": _ATTRIBUTES,
+        "info/exclude": _list_secret_patterns(secrets) + _read(exclude),
+        "info/sparse-checkout": _read(os.path.join(repository.git_dir, "info", "sparse-checkout")),
+        "paths": "\0".join(_list_pathspecs(secrets)),
+        "config": _write_settings(repository),
+    }
+    for name, text in files.items():
+        if text or name == "refs/.keep":
+            _write(os.path.join(new, name), text)
+
+    _replace_converted(repository, new, secrets)
+    os.utime(os.path.join(new, "config"), ns=(begun, begun))
+    shutil.rmtree(repository.home, ignore_errors=True)
+    os.rename(new, repository.home)
 
 
 def _read(path: str) -> str:
-    with open(path if os.path.isfile(path) else os.devnull, encoding="utf-8", errors="surrogateescape") as stream:
+    if not os.path.isfile(path):
+        return ""
+    with open(path, encoding="utf-8", errors="surrogateescape") as stream:
         return stream.read()
 
 
+def _write(path: str, text: str) -> None:
+    with open(path, "w", encoding="utf-8", errors="surrogateescape") as stream:
+        stream.write(text)
+
+
+def _write_settings(repository: Repository) -> str:
+    """Return a configuration: the user's, with what differs in a private git directory."""
+    object_format = repository.ask("rev-parse", "--show-object-format")
+    lines = ["[core]", f"\trepositoryformatversion = {int(object_format == 'sha256')}"]
+    if object_format == "sha256":
+        lines += ["[extensions]", "\tobjectFormat = sha256"]
+    users = (os.path.join(repository.common_dir, "config"), os.path.join(repository.git_dir, "config.worktree"))
+    for path in users:
+        quoted = path.replace("\\", "\\\\").replace('"', '\\"')
+        lines += ["[include]", f'\tpath = "{quoted}"']
+    return "\n".join(lines) + "\n" + _SETTINGS
+
+
+def _list_secret_patterns(secrets: dict[str, list[str]]) -> str:
+    """Return ignore rules for files, tracked ones excepted, whose names may be those of secrets."""
+    lines = [*secrets["names"], *(f"*{ending}" for ending in secrets["endings"])]
+    lines += [f"{start}*.json" for start in secrets["json_only"]]
+    lines += [f"{start}*" for start in secrets["beginnings"] if start not in secrets["json_only"]]
+    lines += [f"!*{ending}" for ending in secrets["harmless_endings"]]
+    lines.append("!*/")
+    text = "\n".join(lines) + "\n"
+    return "".join(f"[{letter}{letter.upper()}]" if letter.isalpha() else letter for letter in text)
+
+
+def _list_pathspecs(secrets: dict[str, list[str]]) -> list[str]:
+    """Return what `git add` is given: everything but what is a secret by its name.
+
+    A .gitignore that takes back what it ignores takes back no pathspec; git is slow with `**/` in one.
+    """
+    specs = ["."]
+    for name in [*secrets["names"], *(path[1:] for path in secrets["paths"])]:
+        specs.append(f":(icase,exclude)*/{name}")
+        specs.append(f":(icase,exclude)[{name[0]}]{name[1:]}")  # [s]ecrets is a file, secrets a folder too
+    specs += [f":(icase,exclude)*{ending}" for ending in secrets["endings"]]
+    return specs
+
+
+def _replace_converted(repository: Repository, home: str, secrets: dict[str, list[str]]) -> None:
+    """Replace, in a private index, the content of files that git converts by the files' own bytes."""
+    listed = os.path.join(home, "listed")
+    _write(listed, repository.ask("ls-files", "-z"))
+    fields = repository.ask("check-attr", "-z", "--stdin", *_CONVERTING, source=listed).split("\0")
+    records = zip(fields[::3], fields[1::3], fields[2::3], strict=False)
+    paths = {path for path, _, value in records if value not in ("unspecified", "unset", *STORES)}
+    if repository.ask("config", "core.autocrlf") not in ("", "false"):
+        paths = set(fields[::3]) - {""}
+
+    paths = {path for path in paths if not _is_secret(path, secrets)}
+    paths = {path for path in paths if os.path.isfile(os.path.join(repository.top, path))}
+    _write(listed, "".join(f"{path}\0" for path in sorted(paths)))
+    if paths:
+        repository.ask_private("update-index", "-z", "--force-remove", "--stdin", home=home, source=listed)
+        repository.ask_private("update-index", "-z", "--add", "--stdin", home=home, source=listed)
+
+
+def _is_secret(path: str, secrets: dict[str, list[str]]) -> bool:
+    name = path.rpartition("/")[2].lower()
+    has_ending = name.endswith(tuple(secrets["endings"]))
+    return name in secrets["names"] or has_ending or f"/{path.lower()}".endswith(tuple(secrets["paths"]))
+
+
+def _list_changed(repository: Repository) -> list[str]:
+    """Return paths that differ from the private index, by their times, and untracked ones; a repository as "inner/"."""
+    changed = repository.ask_private("diff-files", "-z", "--name-only", "--ignore-submodules=dirty")
+    others = repository.ask_private("ls-files", "-z", "--others", "--exclude-standard")
+    return [path for path in f"{changed}\0{others}".split("\0") if path]
+
+
+def _measure(repository: Repository, paths: list[str]) -> int:
+    size = 0
+    for path in paths:
+        try:
+            status = os.lstat(os.path.join(repository.top, path))
+        except OSError:
+            continue
+        if stat.S_ISREG(status.st_mode):
+            size += status.st_size
+    return size
+
+
+def _add(repository: Repository, changed: list[str]) -> None:
+    """Take what changed into the private index, except what git cannot add."""
+    specs = _read(os.path.join(repository.home, "paths")).split("\0")
+    specs += [f":(exclude,literal){path.rstrip('/')}" for path in changed if not _can_add(repository, path)]
+    source = os.path.join(repository.home, "paths.now")
+    _write(source, "\0".join(specs))
+    repository.ask_private("add", "-A", f"--pathspec-from-file={source}", "--pathspec-file-nul")
+
+
+def _can_add(repository: Repository, path: str) -> bool:
+    """Whether it is a file that can be read, or a link, or was removed: no inner repository, pipe or device."""
+    full = os.path.join(repository.top, path)
+    try:
+        mode = os.lstat(full).st_mode
+    except PermissionError:
+        return False
+    except OSError:
+        return True
+    if stat.S_ISREG(mode):
+        return os.access(full, os.R_OK)
+    return stat.S_ISLNK(mode) or (stat.S_ISDIR(mode) and not path.endswith("/"))
+
+
+def _keep(repository: Repository, tree: str, label: str) -> bool:
+    """Keep a tree with what git holds beside it, unless the newest point has the same."""
+    head = repository.ask("rev-parse", "--verify", "--quiet", "HEAD")
+    branch = repository.ask("symbolic-ref", "--quiet", "HEAD")
+    staged = _write_staged(repository)
+    notes = f"branch {branch or 'none'}\nhead {head or 'none'}\nstaged {staged}"
+    if repository.ask("log", "-1", "--format=%T%n%b", REF, "--") == f"{tree}\n{notes}":
+        return False
+
+    index = repository.change("commit-tree", staged, "-m", "index")
+    parents = ["-p", head] if head else []
+    commit = repository.change("commit-tree", tree, *parents, "-p", index, "-m", label, "-m", notes)
+    repository.change("update-ref", "--create-reflog", "-m", label, REF, commit)
+    return True
+
+
+def _write_staged(repository: Repository) -> str:
+    """Return a tree of what git holds beside the files.
+
+    It has all entries of the user's index as STAGE/PATH, conflicts too, and the files of an operation as git/PATH.
+    """
+    operation = _list_operation_files(repository)
+    state = " ".join(f"{name} {_read_time(os.path.join(repository.git_dir, name))}" for name in ("index", *operation))
+    record = os.path.join(repository.home, "staged")
+    tree, _, recorded = _read(record).partition(" ")
+    if recorded == state:
+        return tree
+
+    lines = []
+    for entry in repository.ask("ls-files", "-z", "--stage").split("\0"):
+        facts, _, path = entry.partition("\t")
+        if path:
+            mode, blob, number = facts.split(" ")
+            lines.append(f"{mode} {blob}\t{number}/{path}")
+    listed = os.path.join(repository.home, "listed")
+    _write(listed, "".join(f"{os.path.join(repository.git_dir, name)}\n" for name in operation))
+    blobs = repository.ask_private("hash-object", "-w", "--no-filters", "--stdin-paths", source=listed).split()
+    lines += [f"100644 {blob}\tgit/{name}" for name, blob in zip(operation, blobs, strict=True)]
+    _write(listed, "".join(f"{line}\0" for line in lines))
+
+    index = os.path.join(repository.home, "staged.index")
+    if os.path.exists(index):
+        os.unlink(index)
+    repository.ask_private("update-index", "-z", "--index-info", index=index, source=listed)
+    tree = repository.ask_private("write-tree", "--missing-ok", index=index)
+    _write(record, f"{tree} {state}")
+    return tree
+
+
+def _list_operation_files(repository: Repository) -> list[str]:
+    """Return the files of an operation in progress, relative to the git directory."""
+    found = []
+    for name in OPERATION_FILES:
+        path = os.path.join(repository.git_dir, name)
+        if os.path.isfile(path) and not os.path.islink(path):
+            found.append(name)
+        for folder, _, names in os.walk(path):
+            found += [os.path.relpath(os.path.join(folder, file), repository.git_dir) for file in sorted(names)]
+    return found
+
+
+def _read_budget(repository: Repository) -> int:
+    """Return a number of bytes, without limit where git cannot read the setting."""
+    text = repository.ask("config", "--type=int", f"--default={DEFAULT_BUDGET}", BUDGET)
+    return int(text or sys.maxsize)
+
+
+def drop_oldest(repository: Repository, most: int = MOST) -> int:
+    """Drop the oldest points until the others are within the budget, and return how many were dropped.
+
+    The newest stays, unless most is 0.
+    """
+    budget = _read_budget(repository)
+    commits = repository.ask("rev-list", "--walk-reflogs", REF, "--").split()
+    keep = min(len(commits), most)
+    while keep > 1 and _measure_points(repository, commits[:keep]) > budget:
+        keep = keep * 3 // 4
+
+    if keep == 0 and commits:
+        repository.ask("update-ref", "-d", REF)
+    elif keep < len(commits):
+        old = [f"{REF}@{{{number}}}" for number in range(len(commits) - 1, keep - 1, -1)]
+        repository.ask("reflog", "delete", "--rewrite", *old)
+    return len(commits) - keep
+
+
+def _measure_points(repository: Repository, commits: list[str]) -> int:
+    """Return how many bytes they add to what HEAD has on the disk; 0 before the first commit."""
+    words = ("rev-list", "--objects", "--disk-usage", "--missing=allow-any", *commits)
+    return int(repository.ask(*words, "--not", "HEAD", "HEAD^{tree}") or 0)
+
+
 def find_label(data: bytes) -> str:
-    """Of a tool call as an agent's hook gets it. Two names are looked for, because to parse JSON takes longer."""
-    texts = [[data.partition(key)[2].partition(b'"')[2].partition(b'"')[0] for key in keys] for keys in _NAMES]
-    plain = [next(filter(None, found), b"")[:64].decode("ascii", "replace") for found in texts]
-    session, tool = ("".join(letter for letter in text if letter in "-_" or letter.isalnum()) for text in plain)
-    return f"{session or 'default'} {f'before {tool}' if tool else _END}"
+    """Return "SESSION NEXT" for a tool call as an agent's hook gets it.
+
+    Two names are searched for, because to parse JSON takes longer.
+    """
+    session = _find_text(data, _SESSION_KEYS) or "default"
+    tool = _find_text(data, _TOOL_KEYS)
+    return f"{session} before {tool}" if tool else f"{session} {_END}"
+
+
+def _find_text(data: bytes, keys: tuple[bytes, ...]) -> str:
+    for key in keys:
+        text = data.partition(key)[2].partition(b'"')[2].partition(b'"')[0]
+        if text:
+            letters = text[:64].decode("ascii", "replace")
+            return "".join(letter for letter in letters if letter in "-_" or letter.isalnum())
+    return ""
+
+
+def _read_call() -> bytes:
+    """Return the beginning of stdin, which some agents never close."""
+    call = b""
+    while len(call) < 1 << 16 and select.select([0], (), (), 0.5)[0]:
+        part = os.read(0, 1 << 16)
+        if not part:
+            break
+        call += part
+    return call
 
 
 if __name__ == "__main__":
     try:
-        call, part = b"", b" "
-        while part and select.select([0], (), (), 0.5)[0]:  # some agents never close the pipe
-            part = os.read(0, 1 << 16)
-            call = (call + part)[: 1 << 16]
-        take(os.getcwd(), find_label(call))
-    except Exception as error:  # whatever goes wrong, no tool call is stopped
+        take(os.getcwd(), find_label(_read_call()))
+    except Exception as error:  # whatever goes wrong, this hook stops no tool call
         sys.stderr.write(f"checkpoint-git: no restore point: {error}\n")
     sys.exit(0)

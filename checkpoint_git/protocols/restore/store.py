@@ -145,6 +145,20 @@ def list_points(workspace: Workspace) -> list[Manifest]:
     return points
 
 
+def is_covered(workspace: Workspace) -> bool:
+    """Whether a live point that this clone made, of this work tree, has the whole workspace as its scope."""
+    in_git = workspace.git_dir is not None
+    refs = private_objects.read_refs(workspace.root, layout.REF_PREFIX, workspace.env) if in_git else {}
+    for point in reversed(layout.list_ids(workspace.base)):
+        manifest = load_manifest(workspace, point)
+        if manifest is None or find_state(manifest, workspace.now) not in ("active", "restored"):
+            continue
+        is_whole = "" in manifest.value["scope"]["asked"] and is_of_work_tree(workspace, manifest)
+        if is_whole and (point in refs or manifest.value["type"] != "git_stash"):
+            return True
+    return False
+
+
 def load_point(workspace: Workspace, word: str, *, foreign: bool = False) -> Manifest:
     """word: an id, its beginning, or "latest". foreign: others' points too. Raises CheckpointError for none."""
     manifest = load_manifest(workspace, find_id(workspace, word))
@@ -257,6 +271,21 @@ def build_folder(base: str, point: str) -> Iterator[str]:
     except BaseException:
         shutil.rmtree(folder, ignore_errors=True)
         raise
+
+
+@contextmanager
+def scratch_folder(base: str, name: str) -> Iterator[str]:
+    """Give a folder that is removed after the block; clear_unfinished removes what a killed process left of it."""
+    check_way(os.path.basename(base), os.path.dirname(base))
+    make_folder(base)
+    folder = os.path.join(base, f"{_BUILDING}{os.getpid()}-{name}")
+    shutil.rmtree(folder, ignore_errors=True)
+    with reporting(folder):
+        os.mkdir(folder, 0o700)
+    try:
+        yield folder
+    finally:
+        shutil.rmtree(folder, ignore_errors=True)
 
 
 def remove_folder(base: str, point: str) -> None:

@@ -7,13 +7,12 @@ from typing import Literal
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.outcome import Block, Invocation, Line, Outcome, Table
-from checkpoint_git.git.private_objects import quiet_env
 from checkpoint_git.protocols.contract import load_document
 from checkpoint_git.protocols.restore import artifacts, audit, damage, layout, operations, points, rollback, store
-from checkpoint_git.protocols.restore.automatic import AUTOMATIC, read_snapshots, roll_back_point
+from checkpoint_git.protocols.restore.automatic import AUTOMATIC, read_snapshots
 from checkpoint_git.protocols.restore.contents import Means
 from checkpoint_git.protocols.restore.layout import Workspace, open_workspace
-from checkpoint_git.protocols.restore.snapshot import drop_oldest
+from checkpoint_git.protocols.restore.snapshot import drop_oldest, find_repository
 from checkpoint_git.protocols.restore.state_snapshot import PREFIX
 
 _TABLE = load_document(__file__, "options.json")
@@ -75,7 +74,10 @@ def _list(args: argparse.Namespace, workspace: Workspace) -> Outcome:
     found = store.list_points(workspace)
     snapshots = read_snapshots(workspace)
     data = {"restore_points": [operations.outline(one, workspace.now) for one in found]}
-    data["automatic"] = [one._asdict() for one in snapshots]
+    data["automatic"] = [
+        {"id": one.id, "tree": one.tree, "at": one.at, "session": one.session, "before": one.before}
+        for one in snapshots
+    ]
     if not found and not snapshots:
         return Outcome(data, [Line("no restore points yet: checkpoint restore-point create SCOPE", "dim")])
     rows = list[tuple[str | Line, ...]]()
@@ -137,7 +139,8 @@ def _rollback(args: argparse.Namespace, workspace: Workspace) -> Outcome:
     means = Means({key: artifacts.place_target(workspace.cwd, file) for key, file in pairs})
     wanted = rollback.Wanted(within, means, args.index, args.operation)
     leave = operations.Leave(args.force, args.foreign, args.here)
-    done = roll_back_point(workspace, args.operands[0], wanted, leave, dry_run=args.dry_run, reason=args.reason or "")
+    words, reason = args.operands[0], args.reason or ""
+    done = operations.roll_back_point(workspace, words, wanted, leave, dry_run=args.dry_run, reason=reason)
     plan, result, point = done.plan, done.result, done.manifest.id
     what = "compared after the rollback" if result else "planned"
     data = {
@@ -200,7 +203,8 @@ def _gc(args: argparse.Namespace, workspace: Workspace) -> Outcome:
         Line(f"{one.id}: {verb} (made {one.value['created_at']}, expires {one.value['expires_at'] or 'never'})")
         for one in gone
     ]
-    automatic = 0 if keep is None or args.dry_run else drop_oldest(workspace.root, quiet_env(workspace.env), keep)
+    repository = None if keep is None or args.dry_run else find_repository(workspace.root)
+    automatic = drop_oldest(repository, keep) if repository and keep is not None else 0
     lines += [Line(f"automatic restore points: {automatic} {verb}")] if automatic else []
     data = {"dry_run": args.dry_run, "cleared": [manifest.id for manifest in gone], "automatic": automatic}
     return Outcome(data, lines or [Line("no restore points to remove", "dim")])

@@ -95,7 +95,7 @@ def _plan_git_dirs(repository: Repository) -> list[Step]:
                 kept.append(Step("keep", f"{_OWN_FOLDER}/{_BACKUPS}", text))
             for path in (os.path.join(folder, name) for name in sorted(names)):
                 label = os.path.relpath(path, git_dir)
-                if label == "checkpoint/automatic.index":
+                if label in ("checkpoint/automatic/index", "checkpoint/automatic.index"):
                     text = "automatic restore points: `git update-ref -d CHECKPOINT_HEAD` drops them"
                     kept.append(Step("keep", "CHECKPOINT_HEAD", text))
                 steps.append(Step("remove", label, "", RemoveFile(path, folders=label.count(os.sep))))

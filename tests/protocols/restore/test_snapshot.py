@@ -3,6 +3,7 @@
 import json
 import os
 import random
+import shutil
 import subprocess
 import sys
 import time
@@ -49,6 +50,11 @@ def names(repo: GitRepo, point: str = snapshot.REF) -> list[str]:
     return repo.git("ls-tree", "-r", "--name-only", point).splitlines()
 
 
+def forget(repo: GitRepo) -> None:
+    """Let the next hook begin with the user's index."""
+    shutil.rmtree(repo.path / ".git/checkpoint/automatic")
+
+
 def points(repo: GitRepo) -> list[dict[str, str]]:
     found: list[dict[str, str]] = ask(repo, "list")["automatic"]
     return found
@@ -91,7 +97,7 @@ def test_what_looks_like_a_secret_or_is_ignored_is_not_kept(work: GitRepo) -> No
     work.write("secrets/plain.py", "x")
     work.write("x.own", "x")
     work.git("add", "-f", ".env")
-    (work.path / ".git/checkpoint/automatic.index").unlink()
+    forget(work)
     take(work.path)
     work.write(".env", "changed")
     take(work.path)
@@ -115,17 +121,18 @@ def test_only_what_changed_is_kept_again_also_by_a_shell_command(work: GitRepo) 
     assert labels(work) == ["s-1 end of a turn", "s-2 before Write", "s-1 before Bash"]
     work.commit("all of it")
     take(work.path)
-    assert len(labels(work)) == 3, "a commit changes no file"
+    take(work.path)
+    assert len(labels(work)) == 4, "a commit moves HEAD, once"
 
 
 def test_where_nothing_changed_nothing_is_added(work: GitRepo, monkeypatch: pytest.MonkeyPatch) -> None:
-    asked, run = list[str](), snapshot._git
+    asked, run = list[str](), snapshot._run
 
-    def run_and_note(words: list[str], *rest: Any, **more: Any) -> str:
+    def run_and_note(words: tuple[str, ...], *rest: Any) -> tuple[int, str, str]:
         asked.extend(words)
-        return run(words, *rest, **more)
+        return run(words, *rest)
 
-    monkeypatch.setattr(snapshot, "_git", run_and_note)
+    monkeypatch.setattr(snapshot, "_run", run_and_note)
     work.write("c.py", "1\n")
 
     def adds() -> bool:
@@ -189,9 +196,9 @@ def refuse(repo: GitRepo, *words: str) -> str:
         (["rollback", "auto-123456789abc"], "no such restore point: auto-123456789abc"),
         (["rollback", "auto-"], "no such restore point: auto-"),
         (["rollback", "auto-\x1b[2J"], "no such restore point: auto-\\x1b[2J"),
-        *((["rollback", "ID", option], "omit all but --scope") for option in ("--index", "--operation", "--foreign")),
-        (["rollback", "ID", "--state-to", "a=b.json"], "omit all but --scope"),
-        (["rollback", "ID", "--scope", "state:run"], "omit all but --scope"),
+        (["rollback", "ID", "--foreign"], "omit --state-to"),
+        (["rollback", "ID", "--state-to", "a=b.json"], "omit --state-to"),
+        (["rollback", "ID", "--scope", "state:run"], "omit --state-to"),
         (["rollback", "ID", "--scope", "../out"], "outside the workspace"),
         *(([verb, "ID"], f"{verb} takes no automatic restore point") for verb in ("show", "diff", "verify", "drop")),
     ],
@@ -237,7 +244,7 @@ def test_odd_names_modes_links_and_folders_go_back_and_forth(work: GitRepo) -> N
     assert not (work.path / "run.sh").stat().st_mode & 0o100
     log = run_here("rp", "audit", "--json", cwd=work.path).stdout
     assert [one["details"]["reason"] for one in json.loads(log)["records"]][:2] == [
-        f"before rolling back to {points(work)[0]['id']}: it was wrong",
+        f"before rolling back to {points(work)[0]['id']}",
         "it was wrong",
     ]
 
@@ -265,13 +272,12 @@ def test_what_no_point_keeps_is_never_replaced(work: GitRepo) -> None:
     assert (work.read("out/x"), work.read("later.py")) == ("ignored by now\n", "x")
 
 
-def test_a_failure_on_the_way_names_the_safety_point(work: GitRepo) -> None:
+def test_a_rollback_that_fails_on_the_way_can_be_run_again(work: GitRepo) -> None:
     take(work.path)
     work.write("a.py", "later\n")
     work.write("later/deep.py", "x")
     work.write(".git/index.lock", "")
-    said = refuse(work, "rollback", points(work)[0]["id"])
-    assert "holds what was there before" in said
+    assert "another git command holds the index" in refuse(work, "rollback", points(work)[0]["id"], "--index")
     (work.path / ".git/index.lock").unlink()
     ask(work, "rollback", points(work)[0]["id"])
     assert (work.read("a.py"), (work.path / "later").exists()) == ("two\n", False)
@@ -302,7 +308,7 @@ def test_the_oldest_are_dropped_first_and_gc_keeps_the_others(work: GitRepo) -> 
     work.git("gc", "-q", "--prune=now")
     assert labels(work) == ["s-4 end of a turn", "s-3 end of a turn"]
     assert [work.git("show", f"{snapshot.REF}@{{{at}}}:a.py")[0] for at in range(2)] == ["4", "3"]
-    work.git("config", snapshot.BUDGET, "1")
+    work.git("config", snapshot.BUDGET, "2100")
     end_turns(work, 1000)
     assert labels(work) == ["s-4 end of a turn"], "the newest stays"
 
@@ -456,27 +462,58 @@ def complain(repo: GitRepo) -> str:
     return str(err.decode())
 
 
-def test_line_ends_do_not_end_the_points_and_a_filter_that_fails_is_said(work: GitRepo) -> None:
-    work.git("config", "core.autocrlf", "input")
+def test_a_point_holds_a_files_own_bytes_whatever_git_converts(work: GitRepo) -> None:
+    """Line ends, encodings and filters; git-lfs and its kin keep what is unchanged, so that is left to them."""
+    attributes = [
+        "*.txt text",
+        "*.id ident",
+        "*.u16 working-tree-encoding=UTF-16",
+        "*.nb filter=strip",
+        "*.big filter=lfs",
+    ]
+    work.write(".gitattributes", "\n".join(attributes) + "\n")
+    for name, driver in (("strip", "sed s/output//"), ("lfs", "sed s/large/pointer/")):
+        work.git("config", f"filter.{name}.clean", driver)
+        work.git("config", f"filter.{name}.smudge", "sed s/pointer/large/")
+        work.git("config", f"filter.{name}.required", "true")
+    contents = {
+        "dos.txt": b"x\r\ny\r\n",
+        "both.txt": b"x\r\ny\n",
+        "old.id": b"$Id: of another tool$\n",
+        "wide.u16": "x\n".encode("utf-16"),
+        "book.nb": b"cell output\n",
+        "file.big": b"large\n",
+    }
+    for name, content in contents.items():
+        (work.path / name).write_bytes(content)
+    work.commit("all of it")
     work.git("config", "core.safecrlf", "true")
-    work.write("dos.txt", "x\r\n")
+    (work.path / "later.txt").write_bytes(b"x\r\n")
     take(work.path)
-    assert "dos.txt" in names(work)
-    work.git("config", "filter.gone.clean", "false")
-    work.git("config", "filter.gone.required", "true")
-    work.write(".gitattributes", "x.big filter=gone\n")
-    work.write("x.big", "x")
-    assert complain(work) == (
-        "checkpoint-git: no restore point: git cannot add what is here: `git add -A --dry-run` says why\n"
-    )
-    done = run_here("rp", "rollback", points(work)[0]["id"], cwd=work.path)
-    assert (done.returncode, "git cannot add what is here" in done.stderr) == (2, True)
+    for name in (*contents, "later.txt"):
+        (work.path / name).unlink()
+    ask(work, "rollback", points(work)[-1]["id"])
+    assert {name: (work.path / name).read_bytes() for name in contents} == contents
+    assert (work.path / "later.txt").read_bytes() == b"x\r\n"
+    assert work.git("status", "--porcelain") == "?? later.txt"
+
+
+def test_what_the_budget_cannot_hold_is_said_and_not_added(work: GitRepo) -> None:
+    take(work.path)
+    work.git("config", snapshot.BUDGET, "100k")
+    work.write("big.bin", "x" * 200_000)
+    before = work.git("count-objects", "-v")
+    assert "195 KB changed since the last point, more than the budget of 100 KB" in complain(work)
+    assert work.git("count-objects", "-v") == before
+    (work.path / "big.bin").unlink()
+    assert complain(work) == ""
 
 
 def test_a_hook_killed_while_it_begins_keeps_no_secret_later(work: GitRepo) -> None:
     work.write("credentials.json", "x")
-    (work.path / ".git/checkpoint").mkdir(exist_ok=True)
-    (work.path / ".git/checkpoint/automatic.index").write_bytes((work.path / ".git/index").read_bytes())
+    begun = work.path / ".git/checkpoint/automatic.begun"
+    begun.mkdir(parents=True)
+    (begun / "index").write_bytes((work.path / ".git/index").read_bytes())
     take(work.path)
     assert "new.py" in names(work)
     assert "credentials.json" not in names(work)
@@ -600,8 +637,8 @@ def test_the_python_api_goes_back_to_an_automatic_point(work: GitRepo) -> None:
     assert work.read("a.py") == "two\n"
     store.rollback(done.result.safety)
     assert work.read("a.py") == "later\n"
-    with pytest.raises(CheckpointError, match="files of this work tree only"):
-        store.rollback(point, index=True)
+    with pytest.raises(CheckpointError, match="files of this work tree and git's own state only"):
+        store.rollback(point, state_to={"run": "x.json"})
 
 
 def test_the_whole_work_tree_may_be_named(work: GitRepo) -> None:
@@ -622,7 +659,7 @@ def test_only_json_of_a_service_account_is_a_secret_until_it_is_tracked(work: Gi
         one for one in names(work) if "service" in one.lower()
     }
     work.git("add", "-f", "Service_Account-prod.json")
-    (work.path / ".git/checkpoint/automatic.index").unlink()
+    forget(work)
     take(work.path)
     assert "Service_Account-prod.json" in names(work)
 
