@@ -10,6 +10,7 @@ from checkpoint_git.core import jsonplace, redact, untrusted_text
 from checkpoint_git.merge.file import merge_file
 from checkpoint_git.protocols.memory.graph_file import GraphLine, plan_repair
 from checkpoint_git.protocols.merge_schema import load_merge_schema
+from checkpoint_git.protocols.restore.losses import find_loss
 from checkpoint_git.protocols.skill import views
 from checkpoint_git.protocols.validate import check_document
 from checkpoint_git.tools.doctor.settings import read_settings_text
@@ -20,7 +21,6 @@ from tests.support.samples import checkpoint, checkpoint_text
 # module -> why its patterns may try a text in several ways
 BOUNDED = {
     "mcp.tool_names": "our own hints",
-    "protocols.restore.shell_command": "a bounded number of characters of a command",
     "protocols.skill.generated_files": "at most 1,000 characters of an entry",
 }
 
@@ -118,6 +118,14 @@ CHECKS: dict[str, Callable[[int], Callable[[], object]]] = {
     ),
     "unfinished objects of a graph": lambda n: lambda: plan_repair([GraphLine('{"a":', None)] * (2 * n)),
     "beginnings of keys": lambda n: lambda: redact.redact("-----BEGIN PRIVATE KEY-----" * n),
+    "shell commands: many commands": lambda n: lambda: find_loss("git status; " * n, "/app", "/app"),
+    "shell commands: a long pipeline": lambda n: lambda: find_loss("find . -type f | " * n, "/app", "/app"),
+    "shell commands: many words": lambda n: lambda: find_loss("rm -rf x " * n, "/app", "/app"),
+    "shell commands: quotes": lambda n: lambda: find_loss("echo 'it' " * n, "/app", "/app"),
+    "shell commands: open quotes": lambda n: lambda: find_loss("cat <<'E'\n'" * n, "/app", "/app"),
+    "shell commands: statements": lambda n: lambda: find_loss("drop table x; " * n, "/app", "/app"),
+    "shell commands: prefixes": lambda n: lambda: find_loss("sudo -u " * n, "/app", "/app"),
+    "shell commands: tests of find": lambda n: lambda: find_loss("find . ! -name x " * n, "/app", "/app"),
 }
 
 

@@ -391,7 +391,7 @@ console.log(JSON.stringify(said))
 """
 LOOK = ("read", {"filePath": "a.py"})
 EDIT = ("edit", {"filePath": "a.py", "oldString": "a", "newString": "b"})
-LOSS = ("bash", {"command": 'git reset --hard "HEAD"'})
+LOSS = ("bash", {"command": 'git stash drop "stash@{0}"'})
 
 
 @pytest.mark.skipif(shutil.which("node") is None, reason="OpenCode's plugins are JavaScript")
@@ -411,8 +411,8 @@ def test_the_guard_of_opencode_stops_what_no_point_can_undo(ready: GitRepo) -> N
     allowed, edited, stopped = ask()
     assert (allowed, edited) == ("", "")
     assert "stopped:" in stopped
-    (point,) = json.loads(run_here("rp", "list", "--json", cwd=ready.path).stdout)["restore_points"]
-    assert point["scope"]["files"] == ["a.py"]
+    (point,) = json.loads(run_here("rp", "list", "--json", cwd=ready.path).stdout)["automatic"]
+    assert point["before"] == "before edit"
     ready.git("config", "checkpoint.install.python", "/nowhere")
     tools = ":".join({str(Path(str(shutil.which(name))).parent) for name in ("node", "git", "sh")})
     if shutil.which("checkpoint", path=tools) is None:
@@ -431,7 +431,7 @@ def test_the_guard_of_copilot_answers_with_a_denial(ready: GitRepo) -> None:
         told.append(json.loads(done.stdout) if done.stdout else {})
     assert told[:2] == [{}, {}]
     assert [each["permissionDecision"] for each in told[2:]] == ["deny", "deny"]
-    assert "stopped: git reset" in told[2]["permissionDecisionReason"]
+    assert "stopped: it deletes a stash" in told[2]["permissionDecisionReason"]
 
 
 @pytest.mark.parametrize("agent", SAMPLED)
@@ -460,7 +460,7 @@ CALLS: dict[AgentName, tuple[dict[str, Any], dict[str, Any]]] = {
         {"tool_name": "Edit", "tool_input": {"file_path": "a.py"}},
     ),
     "codex": (
-        {"tool_name": "Bash", "tool_input": {"command": "git status"}},
+        {"tool_name": "update_plan", "tool_input": {"plan": []}},
         {"tool_name": "apply_patch", "tool_input": {"command": "..."}},
     ),
     "gemini": (
@@ -468,7 +468,7 @@ CALLS: dict[AgentName, tuple[dict[str, Any], dict[str, Any]]] = {
         {"tool_name": "run_shell_command", "tool_input": {"command": "rm a.py"}},
     ),
     "cursor": (
-        {"tool_name": "Shell", "tool_input": {"command": "ls"}},
+        {"tool_name": "Read", "tool_input": {"file_path": "a.py"}},
         {"tool_name": "Write", "tool_input": {"file_path": "a.py"}},
     ),
 }
@@ -479,14 +479,14 @@ def test_the_guard_makes_the_point_that_a_change_needs_and_stops_what_no_point_u
     ready: GitRepo, agent: AgentName
 ) -> None:
     def count_points() -> int:
-        return len(json.loads(run_here("restore-point", "list", "--json", cwd=ready.path).stdout)["restore_points"])
+        return len(json.loads(run_here("restore-point", "list", "--json", cwd=ready.path).stdout)["automatic"])
 
     command = find_command(ready, agent, "guard")
     looks, changes = (json.dumps(call).encode() for call in CALLS[agent])
     assert run_hook(ready, command, looks).returncode == 0
     assert count_points() == 0
     shell = "run_shell_command" if agent == "gemini" else "Shell" if agent == "cursor" else "Bash"
-    loss = json.dumps({"tool_name": shell, "tool_input": {"command": "git reset --hard"}}).encode()
+    loss = json.dumps({"tool_name": shell, "tool_input": {"command": "git stash drop"}}).encode()
     for stdin in (loss, *NONSENSE):
         stopped = run_hook(ready, command, stdin)
         assert (stopped.returncode, stopped.stdout) == (2, b"")

@@ -154,7 +154,7 @@ def _write_whole(root: str, temporary: str, entry: Entry, content: Chunks, *, sy
         if status is not None and (status.st_uid, status.st_gid) != (os.geteuid(), os.getegid()):
             with suppress(PermissionError):  # only root gives files away; else it belongs to who rolled back
                 os.fchown(stream.fileno(), status.st_uid, status.st_gid)
-        os.fchmod(stream.fileno(), entry.mode)
+        os.fchmod(stream.fileno(), entry.mode & 0o777)  # no point keeps setuid
         if sync:
             os.fsync(stream.fileno())
 

@@ -1,7 +1,6 @@
 """`checkpoint restore-point guard`: agents run it before each tool call, and what git sees is kept first."""
 
 import os
-import shlex
 from argparse import SUPPRESS, ArgumentParser, Namespace
 from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
@@ -11,8 +10,6 @@ from checkpoint_git.core.jsontext import JsonTextError, decode, load
 from checkpoint_git.core.outcome import Answer, Invocation
 from checkpoint_git.core.terminal_text import escape_controls, shorten
 from checkpoint_git.disk.discover import find_repository, is_git_name
-from checkpoint_git.protocols.restore import snapshot
-from checkpoint_git.protocols.restore.losses import find_loss
 
 ALLOWED, STOPPED = 0, 2
 _MOST_CALL = 64 << 20  # bytes: a tool call holds the whole content of a file
@@ -67,6 +64,9 @@ def answer(args: Namespace, invocation: Invocation) -> Answer:
     if is_reader and not call.command:
         return Answer((), ALLOWED)
 
+    from checkpoint_git.protocols.restore.losses import find_loss
+    from checkpoint_git.protocols.restore.snapshot import find_label
+
     tops = _find_tops(call, invocation.cwd)
     loss = find_loss(call.command, call.cwd, tops[0] if tops else "")
     if loss:
@@ -75,7 +75,7 @@ def answer(args: Namespace, invocation: Invocation) -> Answer:
         return _stop(f"{call.path} belongs to git, and no restore point brings that back: {_LET_USER}")
     if args.require:
         return _check_points(call, invocation)
-    return _keep(tops, snapshot.find_label(data), call)
+    return _keep(tops, find_label(data), call)
 
 
 def tell_error(words: Sequence[str], error: CheckpointError) -> Answer:
@@ -118,6 +118,8 @@ def _read_command(value: Any) -> str:
     if isinstance(value, str):
         return value
     words = [word for word in value if isinstance(word, str)] if isinstance(value, list) else []
+    import shlex
+
     runs_text = len(words) == 3 and os.path.basename(words[0]) in _SHELLS and words[1].endswith("c")
     return words[2] if runs_text else shlex.join(words)
 
@@ -135,6 +137,8 @@ def _find_tops(call: Call, cwd: str) -> list[str]:
 
 def _keep(tops: Sequence[str], label: str, call: Call) -> Answer:
     """Keep what git sees, and let the call run."""
+    from checkpoint_git.protocols.restore import snapshot
+
     if not tops:
         return _stop(
             f"{call.cwd} is not in a git repository, so nothing there can be kept: run `git init`, or {_LET_USER}"
@@ -154,6 +158,8 @@ def _keep(tops: Sequence[str], label: str, call: Call) -> Answer:
 
 def _check_points(call: Call, invocation: Invocation) -> Answer:
     """Let the call run if a live point of this clone covers the workspace."""
+    import shlex
+
     from checkpoint_git.protocols.restore import layout, store
 
     folders = [call.cwd if os.path.isdir(call.cwd) else invocation.cwd]

@@ -78,8 +78,11 @@ def _begin(workspace: Workspace, manifest: store.Manifest, wanted: Wanted, locat
     kept = artifacts.read_artifacts(manifest.value, wanted.within)
     if (wanted.staged or wanted.operation) and not manifest.value.get("git"):
         raise CheckpointError(f"{manifest.id} does not contain git's index and HEAD", "omit --index and --operation")
+    entries = store.read_entries(manifest)
+    if manifest.is_foreign:  # a stranger's manifest makes no file setuid
+        entries = [entry._replace(mode=entry.mode & 0o777) for entry in entries]
     workspace = workspace._replace(cwd=workspace.root)
-    return _Job(workspace, manifest, location, wanted, store.read_entries(manifest), kept)
+    return _Job(workspace, manifest, location, wanted, entries, kept)
 
 
 def plan_rollback(

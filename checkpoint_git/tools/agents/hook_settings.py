@@ -20,7 +20,7 @@ _CALLS: dict[Moment, tuple[str, int]] = {  # the words of our command, and its t
     "stop": ("session stop --block --format={agent}", 20),
     "precompact": ("session precompact --format={agent}", 20),
     "end": ("session end --format={agent}", 20),
-    "guard": ("restore-point guard --auto", 60),
+    "guard": ("restore-point guard", 60),
     "point": (_SNAPSHOT, 30),
     "point_end": (_SNAPSHOT, 30),
 }
@@ -83,9 +83,9 @@ def add_hooks(data: bytes | None, hooks: Hooks, agent: str, moments: Sequence[Mo
     added, updated = list[str](), list[str]()
     events = value.setdefault("hooks", {})
     for moment, event in hooks.events.items():
-        if moment not in moments:
-            continue
         present = _find_ours(events.get(event, []), moment, hooks.script)
+        if moment not in moments and not present:  # what is there already is brought up to date
+            continue
         command = write_command(moment, agent)
         if not present:
             if events.get(event) == []:

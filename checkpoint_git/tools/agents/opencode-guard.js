@@ -1,8 +1,8 @@
-// Before each tool call of OpenCode: lets through what only reads, or what a restore point can undo, and stops the rest.
+// Before each tool call of OpenCode that may change something: keeps what git sees, and stops what no restore point undoes.
 import { execFile } from "node:child_process"
 
 const GUARD = 'p=$(git config checkpoint.install.python) && [ -x "$p" ] && set -- "$p" -E -P -m checkpoint_git ' +
-  '|| set -- checkpoint; exec "$@" restore-point guard --auto'
+  '|| set -- checkpoint; exec "$@" restore-point guard'
 
 export const CheckpointGitGuard = async ({ directory }) => ({
   "tool.execute.before": (input, output) => new Promise((resolve, reject) => {

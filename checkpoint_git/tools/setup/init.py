@@ -73,8 +73,16 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     names = ", ".join(agents.CHOICES)
     help_text = f"set up a coding agent: {names} (auto, or no name: every agent found here); repeatable"
     add("--agent", metavar="AGENT", action="append", nargs="?", const=agents.AUTO, help=help_text)
-    add("--agent-guard", action="store_true", help="with --agent: block tool calls that no restore point covers")
-    add("--agent-points", action="store_true", help="with --agent: take a restore point before tool calls")
+    add(
+        "--agent-guard",
+        action="store_true",
+        help="with --agent: keep what git sees before tool calls, and block what cannot be undone",
+    )
+    add(
+        "--agent-points",
+        action="store_true",
+        help="with --agent: take a restore point before tool calls and after turns; block nothing",
+    )
     add("--adopt", action="store_true", help="replace the merge driver opchain-checkpoint")
     add("--schemas", action="store_true", help="write JSON Schemas to .checkpoints/schemas, for editors")
     add("--ci", choices=forge_files.FORGES, action="append", help="write jobs for pull requests; repeatable")

@@ -54,6 +54,7 @@ LOSING = (
     "git stash clear",
     "git reflog expire --expire=now --all",
     "git gc --prune=now",
+    "git filter-repo --path x",
     "git branch -D x",
     "git branch x -D",
     "git branch -df x",

@@ -594,7 +594,7 @@ def test_a_rollback_that_was_cut_off_behind_its_last_file_is_finished_by_its_hin
     snapshot.take(str(work.path), "s before Edit")
     point, before = f"auto-{work.git('rev-parse', snapshot.REF)[:12]}", work.read("a")
     work.write("a", "later\n")
-    kill_at(work, monkeypatch, "automatic.file_writes.sync_folders", point)
+    kill_at(work, monkeypatch, "rollback.file_writes.sync_folders", point)
     assert work.read("a") == before
     hint = ask(work, "list")["findings"][0]["hint"]
     ask(work, *shlex.split(hint.partition("checkpoint restore-point ")[2].partition(";")[0]))

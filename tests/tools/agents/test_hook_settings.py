@@ -140,6 +140,17 @@ def test_a_command_of_an_older_version_is_renewed_in_its_place() -> None:
     assert remove(edited.data or b"") == b'{\n  "hooks": {\n    "Stop": [ ]\n  }\n}\n'
 
 
+@pytest.mark.parametrize("agent", WITH_HOOKS)
+def test_the_guard_of_the_former_version_is_renewed_whether_it_is_asked_for_again_or_not(agent: AgentName) -> None:
+    now = add(b"{}", agent)
+    former = now.replace(b"restore-point guard ", b"restore-point guard --auto ")
+    assert former != now
+    for moments in (EVERY, EVERY[:3]):
+        edited = add_hooks(former, WITH_HOOKS[agent], agent, moments, 0)
+        assert (edited.data, len(edited.updated)) == (now, 1)
+    assert remove(former, agent) == b"{}"
+
+
 def test_a_hook_that_somebody_wrote_by_hand_is_enough_and_stays() -> None:
     by_hand = b'{"hooks": {"SessionStart": [{"hooks": [{"type": "command", "command": "checkpoint prime"}]}]}}'
     after = add(by_hand)
