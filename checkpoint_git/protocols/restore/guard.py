@@ -12,7 +12,7 @@ from checkpoint_git.core.terminal_text import escape_controls, shorten
 from checkpoint_git.disk.discover import find_repository, is_git_name
 
 ALLOWED, STOPPED = 0, 2
-_MOST_CALL = 64 << 20  # bytes: a tool call holds the whole content of a file
+_MAX_CALL = 64 << 20  # bytes: a tool call holds the whole content of a file
 
 # Names of tools that change nothing, of Claude Code, Codex, Gemini CLI, Cursor, Copilot and OpenCode. They are compared
 # whole: a file that is called after a tool means nothing.
@@ -49,8 +49,8 @@ def add_arguments(parser: ArgumentParser) -> None:
 def answer(args: Namespace, invocation: Invocation) -> Answer:
     """Let the call on stdin run, exit code 0, or block it, exit code 2 with the reason on stderr."""
     stream: Any = getattr(invocation.stdin, "buffer", invocation.stdin)
-    data = stream.read(_MOST_CALL + 1)
-    if len(data) > _MOST_CALL:
+    data = stream.read(_MAX_CALL + 1)
+    if len(data) > _MAX_CALL:
         return _stop("the tool call on stdin is too long")
     data = data if isinstance(data, bytes) else data.encode()
     try:
