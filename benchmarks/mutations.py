@@ -40,6 +40,7 @@ from checkpoint_git.protocols.memory.graph_file import _read_line, plan_repair
 from checkpoint_git.protocols.memory.transports import entity_json, read_entities
 from checkpoint_git.protocols.merge_schema import load_merge_schema
 from checkpoint_git.protocols.restore import audit, guard, store
+from checkpoint_git.protocols.restore.losses import find_loss
 from checkpoint_git.protocols.validate import check_document
 from checkpoint_git.protocols.workflow.state import find_trouble, load_state
 from checkpoint_git.protocols.workflow.store import open_place
@@ -407,7 +408,10 @@ def read_hook(data: bytes, luck: random.Random) -> str:
 def read_tool_call(data: bytes, luck: random.Random) -> str:
     value = _load_json(data)
     call = guard.read_call(None if value is ... else value, "/work")
-    return "a call that does nothing is let through" if call and call.reads and call.tool in ("Write", "Edit") else ""
+    if call:
+        find_loss(call.command, call.cwd, "/work")
+    is_lost = call and not call.path and value.get("tool_input", {}).get("file_path")
+    return "a file that is written is not seen" if is_lost else ""
 
 
 def read_graph(data: bytes, luck: random.Random) -> str:

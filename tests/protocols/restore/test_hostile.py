@@ -8,10 +8,12 @@ from pathlib import Path
 
 import pytest
 
+from checkpoint_git.protocols.restore import store
+from checkpoint_git.protocols.restore.contents import hash_contents, read_entry
 from tests.support.command import BIN, run_here
 from tests.support.hostile import ODD_FILES, put_odd
 from tests.support.repos import GitRepo, copy_built
-from tests.support.restore_points import ask, fork
+from tests.support.restore_points import ask, fork, manifest_file
 
 
 def build_work(folder: Path) -> None:
@@ -108,6 +110,28 @@ def test_a_clone_has_no_points_and_what_is_copied_by_hand_is_foreign(work: GitRe
     for verb in ("rollback", "verify", "diff", "drop"):
         done = run_here("rp", verb, found[0]["id"], cwd=tmp_path / "clone")
         assert (done.returncode, "is not in this clone's store" in done.stderr) == (2, True), verb
+
+
+def test_the_manifest_of_a_stranger_makes_no_file_setuid(work: GitRepo, tmp_path: Path) -> None:
+    """Its digests are real; the owner of what is replaced stays."""
+    point = str(ask(work.path, "create", ".", "--type", "file_backup")["checkpoint_id"])
+    path = manifest_file(work.path, point)
+    value = json.loads(path.read_text())
+    for entry in value["entries"]:
+        entry["mode"] = "6777"
+    value["hash"] = hash_contents([read_entry(entry) for entry in value["entries"]])
+    value["digest"] = store.find_digest(value)
+    work.git("clone", "-q", str(work.path), str(tmp_path / "clone"))
+    clone = tmp_path / "clone"
+    copied = shutil.copytree(path.parent, clone / ".checkpoints" / point)
+    (copied / "manifest.json").write_bytes(store.write_text(value))
+    (clone / "a").write_text("later\n")
+    owner = (clone / "a").stat().st_uid
+    ask(clone, "rollback", point, "--foreign")
+    found = [one for one in clone.rglob("*") if ".git" not in one.parts and one.is_file()]
+    assert [one.name for one in found if one.stat().st_mode & 0o7000] == []
+    assert (clone / "a").stat().st_mode & 0o777 == 0o777
+    assert (clone / "a").stat().st_uid == owner
 
 
 def test_a_repository_that_is_moved_takes_its_points_along(work: GitRepo, tmp_path: Path) -> None:
