@@ -115,13 +115,8 @@ def roll_back(
     Raises CheckpointError where the point is damaged (nothing was changed then) or where the result is not what was
     captured: then everything is kept, the safety point too.
     """
-    job, means = _begin(workspace, manifest, wanted, location), wanted.means
-    damaged = points.find_damage(job.location, manifest)
-    if damaged:
-        lost = f"the content of {escape_controls(join_some(damaged))} is lost or damaged"
-        raise CheckpointError(f"{manifest.id} cannot be relied on: {lost}", "nothing was changed")
-    for one in job.artifacts:
-        artifacts.open_mechanism(one.kind).check_ready(job.location, one, means)
+    job = _begin(workspace, manifest, wanted, location)
+    _check_ready(job)
     git = manifest.value.get("git")
     branches = git_state.check_branches_free(workspace, job.location, git["branch"]) if git and wanted.operation else {}
     resumed = _find_resumed(job)
@@ -133,19 +128,38 @@ def roll_back(
     check_ways(workspace.root, plan.remove, plan.restore, plan.present)
     if safety and not resumed:
         store.begin_journal(workspace, safety, write_words(manifest.id, wanted))
-    # first: databases alone may refuse
-    told = _restore_parts(job, [one for one in plan.parts if one.kind != "state"])
-    _change_files(job, plan)
-    file_writes.sync_folders(workspace.root, changed)
-    told += _restore_parts(job, [one for one in plan.parts if one.kind == "state"])
-    if git and wanted.operation:
-        git_state.restore_operation(workspace, job.location, git, f"checkpoint: rollback to {manifest.id}")
-    if wanted.operation or wanted.staged:
-        is_whole = wanted.operation or wanted.within is None
-        git_state.restore_index(workspace, job.location, None if is_whole else job.covers)
+    told = _restore(job, plan, changed)
     told += [*_check_result(job, safety, {one.path for one in plan.found}), *_find_untold(job)]
     proofs = {"point whole": True, "result compared": True, "current state kept first": bool(kept)}
     return RolledBack(plan, safety, bool(resumed), told, proofs, kept.value["hash"] if kept else "")
+
+
+def _check_ready(job: _Job) -> None:
+    """Raise CheckpointError where the point is damaged, or something that it holds cannot be restored now."""
+    damaged = points.find_damage(job.location, job.manifest)
+    if damaged:
+        lost = f"the content of {escape_controls(join_some(damaged))} is lost or damaged"
+        raise CheckpointError(f"{job.manifest.id} cannot be relied on: {lost}", "nothing was changed")
+    for artifact in job.artifacts:
+        artifacts.open_mechanism(artifact.kind).check_ready(job.location, artifact, job.wanted.means)
+
+
+def _restore(job: _Job, plan: Plan, changed: Sequence[str]) -> list[str]:
+    """Change everything that differs, and return sentences on what the user should know."""
+    wanted, root = job.wanted, job.workspace.root
+    # first: databases alone may refuse
+    told = _restore_parts(job, [part for part in plan.parts if part.kind != "state"])
+    _change_files(job, plan)
+    file_writes.sync_folders(root, changed)
+    told += _restore_parts(job, [part for part in plan.parts if part.kind == "state"])
+
+    git = job.manifest.value.get("git")
+    if git and wanted.operation:
+        git_state.restore_operation(job.workspace, job.location, git, f"checkpoint: rollback to {job.manifest.id}")
+    if wanted.operation or wanted.staged:
+        is_whole = wanted.operation or wanted.within is None
+        git_state.restore_index(job.workspace, job.location, None if is_whole else job.covers)
+    return told
 
 
 def _restore_parts(job: _Job, parts: Sequence[Artifact]) -> list[str]:
