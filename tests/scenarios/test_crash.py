@@ -11,9 +11,17 @@ from benchmarks.crash_verbs import VERBS, WAYS
 from checkpoint_git.disk import atomic
 from checkpoint_git.disk.replace import write_temporary
 
-EVERY = {"update": 1, "workflow start": 3, "memory save": 3, "pipeline write": 2, "resolve": 5, "init": 15, "sync": 11}
-EVERY |= {"doctor fix": 4, "memory sync": 4, "claim": 3, "agent points back": 58, "restore first": 9}
-QUICK = ("update", "workflow start", "memory save", "pipeline write", "resolve")
+EVERY = {
+    "update": 1,
+    "workflow start": 3,
+    "memory doctor fix": 3,
+    "pipeline write": 2,
+    "resolve": 5,
+    "init": 15,
+    "sync": 11,
+}
+EVERY |= {"doctor fix": 4, "claim": 3, "agent points back": 58, "restore first": 9}
+QUICK = ("update", "workflow start", "memory doctor fix", "pipeline write", "resolve")
 BY_NAME = {verb.name: verb for verb in VERBS}
 
 

@@ -191,23 +191,33 @@ def _diff(args: argparse.Namespace, workspace: Workspace) -> Outcome:
 
 
 def _gc(args: argparse.Namespace, workspace: Workspace) -> Outcome:
-    if not args.expired and args.keep is None:
-        hint = "choose one: checkpoint restore-point gc --expired, or --keep N"
-        raise CheckpointError("gc needs to know what to remove", hint)
-    if args.keep is not None and not (args.keep.isascii() and args.keep.isdecimal()):
-        raise CheckpointError("--keep takes a number of points", "write --keep 10")
-    keep = None if args.keep is None else int(args.keep[:9])
+    keep = _read_keep(args)
     gone = operations.collect_garbage(workspace, expired=args.expired, keep=keep, dry_run=args.dry_run)
     verb = "would be removed" if args.dry_run else "removed"
     lines: list[Block] = [
         Line(f"{one.id}: {verb} (made {one.value['created_at']}, expires {one.value['expires_at'] or 'never'})")
         for one in gone
     ]
-    repository = None if keep is None or args.dry_run else find_repository(workspace.root)
-    automatic = drop_oldest(repository, keep) if repository and keep is not None else 0
-    lines += [Line(f"automatic restore points: {automatic} {verb}")] if automatic else []
+
+    automatic = 0
+    if keep is not None and not args.dry_run:
+        repository = find_repository(workspace.root)
+        automatic = drop_oldest(repository, keep) if repository else 0
+    if automatic:
+        lines.append(Line(f"automatic restore points: {automatic} {verb}"))
     data = {"dry_run": args.dry_run, "cleared": [manifest.id for manifest in gone], "automatic": automatic}
     return Outcome(data, lines or [Line("no restore points to remove", "dim")])
+
+
+def _read_keep(args: argparse.Namespace) -> int | None:
+    if args.keep is None:
+        if args.expired:
+            return None
+        hint = "choose one: checkpoint restore-point gc --expired, or --keep N"
+        raise CheckpointError("gc needs to know what to remove", hint)
+    if not (args.keep.isascii() and args.keep.isdecimal()):
+        raise CheckpointError("--keep takes a number of points", "write --keep 10")
+    return int(args.keep[:9])
 
 
 def _drop(args: argparse.Namespace, workspace: Workspace) -> Outcome:
