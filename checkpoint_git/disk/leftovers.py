@@ -16,6 +16,7 @@ FILES = (
     "primed.json",
     "removed.json",
     "sheets.json",
+    "trials.json",
     "valid.json",
 )
 FOLDERS = ("history",)

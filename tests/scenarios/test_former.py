@@ -37,7 +37,7 @@ CALL = {
     "tool_input": {"command": "rm -rf src"},
 }
 _NOTES = re.compile(rb" (folders|new)=\d")
-CACHES = ("branches.json", "history.sqlite", "merges", "primed.json", "sheets.json", "valid.json")
+CACHES = ("branches.json", "history.sqlite", "merges", "primed.json", "sheets.json", "trials.json", "valid.json")
 STATE = ("memory-home", "memory-last", "sessions/default", "backups/x/file", "taking-0123")
 
 

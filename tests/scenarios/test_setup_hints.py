@@ -19,7 +19,7 @@ from tests.support.repos import GitRepo, copy_built
 from tests.support.samples import checkpoint_text
 
 PATH = ".checkpoints/build.checkpoint.json"
-COMMAND = re.compile(r"(?:^|.*: )((?:checkpoint|git|pre-commit) .*)")
+COMMAND = re.compile(r"(?:^|.*: )((?:checkpoint|git|perl|pre-commit) .*)")
 HOOK = ".git/hooks/pre-commit"
 TOML = ".checkpoints/doctor.toml"
 REMOVE_DRIVER = "for name in merge.checkpoint merge.checkpoint-base; do git config --remove-section $name; done"
@@ -92,7 +92,11 @@ ROWS = [
     Row("hooks/unreachable", "git config core.hooksPath ''", "nowhere"),
     Row("hooks/unreachable", "git config checkpoint.install.python /no/python", "interpreter"),
     Row("hooks/unreachable", f"sed -i 's/^checkpoint_git_hook() (/checkpoint_git_hook() ((/' {HOOK}"),
-    Row("hooks/proof", "git config checkpoint.install.python /bin/false"),
+    Row("hooks/unreachable", "git config checkpoint.install.python /bin/false", "but the merge driver's"),
+    Row("hooks/unreachable", "git config --unset checkpoint.install.package", "not configured"),
+    Row("hooks/unreachable", "git config checkpoint.install.package /no/package", "package is gone"),
+    Row("hooks/unreachable", f"sed -i 's/$/\\r/' {HOOK}", "CRLF"),
+    Row("hooks/unreachable", f"printf 'echo mine\\r\\n' >> {HOOK}; sed -i 's/\\r*$/\\r/' {HOOK}", "CRLF"),
     Row(settings.BAD, f"echo '[nothing]' > {TOML}", "", f"rm {TOML}"),
     Row(
         settings.UNUSED,

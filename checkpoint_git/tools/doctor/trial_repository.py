@@ -56,12 +56,9 @@ class Tried(NamedTuple):
 
 
 @contextmanager
-def open_trial(
-    env: Mapping[str, str], settings: Mapping[str, str], seconds: float = SECONDS, *, is_bare_path: bool = True
-) -> Iterator[Trial]:
-    """An empty repository with these settings, removed afterwards. env: the caller's; its PATH leads to git, and is the
-    trial's too unless is_bare_path. Raises CheckpointError where none can be made, because the temporary folder is full
-    or must not be written.
+def open_trial(env: Mapping[str, str], settings: Mapping[str, str], seconds: float = SECONDS) -> Iterator[Trial]:
+    """Make an empty repository with these settings, and remove it afterwards. env: the caller's; its PATH leads to git.
+    Raises CheckpointError where none can be made: the temporary folder is full, or must not be written.
     """
     git = shutil.which("git", path=env.get("PATH"))
     if git is None:
@@ -80,7 +77,7 @@ def open_trial(
                 os.symlink(os.path.join(home, ".local"), os.path.join(folder, ".local"))
                 home = folder
             own = {
-                "PATH": path if is_bare_path else env["PATH"],
+                "PATH": path,
                 "HOME": home,
                 "GIT_CONFIG_COUNT": str(len(settings)),
                 "XDG_CONFIG_HOME": folder,

@@ -5,7 +5,7 @@ import shutil
 from collections.abc import Iterator, Mapping
 
 from checkpoint_git.core.finding import Finding, Level
-from checkpoint_git.core.terminal_text import shorten
+from checkpoint_git.core.terminal_text import quote_path, shorten
 from checkpoint_git.disk.discover import relative_path
 from checkpoint_git.git import attributes, driver_settings, refs
 from checkpoint_git.git.clone import find_gaps
@@ -15,7 +15,7 @@ from checkpoint_git.git.run import clean_env
 from checkpoint_git.protocols.check import REPOSITORY, Context, check, fact
 from checkpoint_git.protocols.contract import load_document
 from checkpoint_git.protocols.registry import is_merged
-from checkpoint_git.tools.setup.hook_files import HookFile, why_not_extend, write_recipe
+from checkpoint_git.tools.setup.hook_files import HookFile, is_own_script, why_not_extend, write_recipe
 from checkpoint_git.tools.setup.survey import Installation, read_installation
 
 _COMMIT = f"git add :/{attributes.FILE} && git commit -m 'Merge checkpoints by meaning' -- :/{attributes.FILE}"
@@ -195,8 +195,9 @@ _HOOK_STATES: dict[str, str] = load_document(__file__, "words.json")["hook_state
 def find_unreachable_hooks(facts: SetupFacts) -> Iterator[Finding]:
     """Hooks of ours that git would not run.
 
-    They are missing, changed, not executable, replaced, below a line that ends the script, have a first line (`#!`)
-    that names nothing on this machine, or are elsewhere than `core.hooksPath`.
+    They are missing, changed, not executable, replaced, below a line that ends the script, have CRLF line ends or a
+    first line (`#!`) that names nothing on this machine, or are elsewhere than `core.hooksPath`. Also hooks whose
+    Python or package is gone, not configured, or not the merge driver's; as a note: if `checkpoint` is on PATH.
     """
     setup = facts.installation
     if setup is None or not setup.is_there:
@@ -213,7 +214,7 @@ def find_unreachable_hooks(facts: SetupFacts) -> Iterator[Finding]:
         yield _describe_unreached(hooks, setup)
 
     if in_config or any(hook.state in ("ours", "block", "moved") for hook in setup.hooks):
-        yield from _find_gone_interpreter(setup, facts)
+        yield from _check_hook_settings(setup, facts)
 
 
 def _describe_elsewhere(setup: Installation) -> Finding:
@@ -240,24 +241,47 @@ def _describe_unreached(hooks: list[HookFile], setup: Installation) -> Finding:
     return Finding("hooks/unreachable", "warning", message, REPOSITORY, hint=hint)
 
 
-def _find_gone_interpreter(setup: Installation, facts: SetupFacts) -> Iterator[Finding]:
-    python = setup.settings.get(driver_settings.PYTHON, "")
-    if python not in setup.gone:
-        return
-    if setup.driver and setup.driver.python in setup.gone:
+def _check_hook_settings(setup: Installation, facts: SetupFacts) -> Iterator[Finding]:
+    driver = setup.driver
+    if driver and (driver.python in setup.gone or driver.driver in setup.gone):
         return  # driver/broken reports it
-    message = f"the hooks' interpreter is gone: {python}; they only work where `checkpoint` is on PATH"
-    level: Level = "note" if _is_on_path(facts) else "warning"
-    yield Finding("hooks/unreachable", level, message, REPOSITORY, hint=_INSTALL)
+
+    trouble = _describe_hook_settings(setup)
+    if trouble:
+        message = f"{trouble}; they only work where `checkpoint` is on PATH"
+        level: Level = "note" if _is_on_path(facts) else "warning"
+        yield Finding("hooks/unreachable", level, message, REPOSITORY, hint=_INSTALL)
+        return
+
+    python = setup.settings[driver_settings.PYTHON]
+    if driver and python != driver.python:
+        # init writes both at once. The hooks start theirs without asking whether it has this package.
+        message = f"the hooks' interpreter is {python}, but the merge driver's is {driver.python}"
+        yield Finding("hooks/unreachable", "warning", message, REPOSITORY, hint=_INSTALL)
+
+
+def _describe_hook_settings(setup: Installation) -> str:
+    """Return why the hooks find no Python of ours in git's configuration, "" if they find one."""
+    for key, noun in ((driver_settings.PYTHON, "interpreter"), (driver_settings.PACKAGE, "package")):
+        path = setup.settings.get(key, "")
+        if not path:
+            return f"the hooks' {noun} is not configured: {key} is missing"
+        if path in setup.gone:
+            return f"the hooks' {noun} is gone: {path}"
+    return ""
 
 
 def _describe_work_by_hand(hook: HookFile) -> str:
     if hook.state == "damaged":
         return f"remove our lines from {hook.path}, beginning and end marks too, then run `checkpoint init`"
-    return write_recipe(hook.name, hook.path, hook.data) if hook.state == "foreign" and why_not_extend(hook) else ""
+    if hook.state == "line-ends" and not is_own_script(hook.data or b"") and why_not_extend(hook):
+        return f"convert it: perl -pi -e 's/\\r$//' {quote_path(hook.path)}"
+    if hook.state == "foreign" and why_not_extend(hook):
+        return write_recipe(hook.name, hook.path, hook.data)
+    return ""
 
 
 def _is_reached(hook: HookFile, setup: Installation) -> bool:
     by_framework = hook.name == "pre-commit" and setup.framework_entry and hook.state != "missing"
-    calls_us = hook.calls_us and hook.state not in ("no-interpreter", "passed-over", "outdated")
+    calls_us = hook.calls_us and hook.state not in ("no-interpreter", "line-ends", "passed-over", "outdated")
     return hook.state not in _HOOK_STATES or calls_us or by_framework

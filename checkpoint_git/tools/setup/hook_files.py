@@ -21,6 +21,7 @@ State = Literal[
     "moved",  # the pre-commit framework runs ours from NAME.legacy
     "not-executable",  # ours, and git skips it
     "no-interpreter",  # ours, and its first line names a program that is not there
+    "line-ends",  # ours, with CRLF, which no shell reads
     "passed-over",  # ours, below a line that ends the script
     "foreign",  # another's, without ours
     "damaged",  # the marks of our block are broken
@@ -85,6 +86,8 @@ def find_state(hook: HookFile, body: bytes) -> State:
         return "not-executable"
     if not hook.has_interpreter:
         return "no-interpreter"
+    if _has_crlf(data) or b"\r\n" in data[block.start : block.end]:
+        return "line-ends"
     if ends_before(data[: block.start]):
         return "passed-over"
     if block.body != body:
@@ -114,6 +117,8 @@ def why_not_extend(hook: HookFile) -> str:
         return "it is not executable, so git does not run it"
     if not hook.has_interpreter:
         return "its first line names a program that is not there, so git cannot run it"
+    if _has_crlf(hook.data):
+        return "it has CRLF line ends, so no shell can read it"
     if b"\0" in hook.data or not is_shell_script(hook.data):
         return "it is not a shell script"
     tool = next((tool for sign, tool, _ in _GENERATORS if sign in hook.data), "")
@@ -128,6 +133,11 @@ def put_into(data: bytes | None, body: bytes, notes: tuple[Note, ...] = ()) -> b
     if data is not None and block is not None and ends_before(data[: block.start]):
         data, notes = remove_block(data), tuple(note for note in block.notes if note != "no newline before")
     return put_block(data, body, _first_line_end(data or b""), head=_SHEBANG, notes=notes)
+
+
+def _has_crlf(data: bytes) -> bool:
+    # by the first line, whose \r becomes part of the interpreter's name; put_block writes our lines like that one
+    return data.partition(b"\n")[0].endswith(b"\r")
 
 
 def renew_first_line(data: bytes) -> bytes:

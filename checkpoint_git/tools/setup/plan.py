@@ -218,7 +218,10 @@ def _plan_hook(survey: Survey, hook: HookFile) -> Step:
     if reason:
         return Step("skip", label, f"{reason}; {hook_files.write_recipe(hook.name, label, hook.data)}{_offer(survey)}")
     notes: tuple[Note, ...] = () if survey.folder.exists else ("new folder",)
-    after = hook_files.put_into(hook.data, survey.shims[hook.name], notes)
+    before = hook.data
+    if before is not None and is_own:
+        before = before.replace(b"\r\n", b"\n")
+    after = hook_files.put_into(before, survey.shims[hook.name], notes)
     if state != "missing" and is_own and not hook.has_interpreter:
         after = hook_files.renew_first_line(after)
     told = ["above what is there, which still runs"] if state == "foreign" else []

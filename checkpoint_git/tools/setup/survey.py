@@ -205,7 +205,7 @@ def _read_lefthook_jobs(place: Repository) -> bytes:
 
 class Installation(NamedTuple):
     settings: Mapping[str, str] = {}  # those in force, of any scope
-    gone: frozenset[str] = frozenset()  # what they start, and is not there or cannot be run: paths
+    gone: frozenset[str] = frozenset()  # what they start or load, and is not there or cannot be run: paths
     attributes: frozenset[AttributesPlace] = frozenset()  # where all our lines are
     merge_attribute: str = ""  # what git answers for a checkpoint
     folder: HooksFolder = HooksFolder("", "repository", False)
@@ -245,10 +245,13 @@ def read_installation(place: Repository, env: Mapping[str, str]) -> Installation
         framework_entry=framework.has_entry(survey.framework.data or b""),
     )
     driver = there.driver
+    package = there.settings.get(driver_settings.PACKAGE, "")
     programs = [there.settings.get(driver_settings.PYTHON, ""), driver.python if driver else ""]
     gone = {path for path in programs if path and not os.access(path, os.X_OK)}
     if driver and not os.path.isfile(driver.driver):
         gone.add(driver.driver)
+    if package and not os.path.isfile(os.path.join(package, "__main__.py")):
+        gone.add(package)
     return there._replace(gone=frozenset(gone))
 
 

@@ -1,4 +1,4 @@
-"""`checkpoint doctor` in a bare repository: what it finds, with the real hook and the real driver tried."""
+"""`checkpoint doctor` in a bare repository: what it finds, with the real driver tried."""
 
 import json
 from pathlib import Path
@@ -40,7 +40,7 @@ def test_a_repository_that_is_set_up_is_well(bare: GitRepo, hooks: Any) -> None:
     before = take_snapshot(bare.path)
     said = examine(bare)
     assert codes(said) == []
-    assert {"driver/proof", "hooks/proof", "schema"} <= set(said["checks"])
+    assert {"driver/proof", "hooks/unreachable", "schema"} <= set(said["checks"])
     assert take_snapshot(bare.path) == before
 
 
@@ -62,10 +62,13 @@ def test_what_came_in_before_there_was_a_hook_is_told(bare: GitRepo, repo: GitRe
     assert said["errors"] == said["documents"] == 1
 
 
-def test_a_hook_that_lets_everything_through_is_found_by_trying_it(bare: GitRepo) -> None:
+def test_a_hook_that_does_not_check_is_found(bare: GitRepo) -> None:
     init(str(bare.path), Options(), environ_in(bare.path))
+    python = bare.git("config", "checkpoint.install.python")
     bare.git("config", "checkpoint.install.python", "/bin/true")
-    assert codes(examine(bare, "--check", "hooks")) == ["hooks/proof"]
+    assert codes(examine(bare, "--check", "hooks")) == ["hooks/unreachable"]
+    bare.git("config", "checkpoint.install.python", python)
+    assert codes(examine(bare, "--check", "hooks")) == []
     hook = bare.path / "hooks/pre-receive"
     hook.chmod(0o644)
     assert codes(examine(bare, "--check", "hooks")) == ["hooks/unreachable"]

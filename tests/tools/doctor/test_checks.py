@@ -1,10 +1,8 @@
-"""`checkpoint doctor` tries the hooks and, with --online, asks a real server what it runs."""
+"""`checkpoint doctor` reads the hooks, tries the driver and, with --online, asks a real server what it runs."""
 
 import json
 import os
-import shlex
-import sys
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from pathlib import Path
 
 import pytest
@@ -12,7 +10,7 @@ import pytest
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.git import driver_settings
-from checkpoint_git.tools.doctor import driver_trial, hook_trial
+from checkpoint_git.tools.doctor import driver_trial
 from checkpoint_git.tools.doctor import verb as doctor
 from checkpoint_git.tools.doctor.catalog import list_checks
 from checkpoint_git.tools.doctor.checks import TrialFacts, find_failed_proof
@@ -188,20 +186,42 @@ def test_as_a_process_it_shows_nothing_raw_and_no_secret(healthy: GitRepo, serve
 # the hooks
 
 
-def hook_findings(repo: GitRepo) -> list[tuple[str, str]]:
-    return [(one.level, one.message) for one in examine(repo, "--check", "hooks/proof")]
+def hook_findings(repo: GitRepo) -> list[tuple[str, str, str]]:
+    return [(one.code, one.level, one.message) for one in examine(repo, "--check", "hooks")]
 
 
-def test_hooks_that_work_give_no_alarm(healthy: GitRepo) -> None:
-    assert examine(healthy, "--check", "hooks") == []
+def test_hooks_that_would_not_run_are_found_and_init_ends_it(healthy: GitRepo, tmp_path: Path) -> None:
+    hook = healthy.path / ".git/hooks/pre-commit"
+    installed = hook.read_bytes()
 
+    def write(data: bytes) -> None:
+        hook.write_bytes(data)
 
-def test_hooks_that_look_well_and_do_not_work_are_an_error_told_once(healthy: GitRepo) -> None:
-    healthy.git("config", "checkpoint.install.python", "/bin/false")
-    findings = hook_findings(healthy)
-    assert [level for level, _ in findings] == ["error", "error"]
-    assert "the pre-commit hook failed a trial with real git: it refuses a valid checkpoint" in findings[0][1]
-    assert "the hooks pre-merge-commit, pre-push failed" in findings[1][1]
+    def configure(key: str, *value: str) -> None:
+        healthy.git("config", key, *value)
+
+    damages: dict[str, Callable[[], None]] = {
+        "pre-commit (with CRLF line ends": lambda: write(installed.replace(b"\n", b"\r\n")),
+        "pre-commit (changed, or of another version)": lambda: write(installed.replace(b"\n)\n", b"\n", 1)),
+        "interpreter is /bin/false, but": lambda: configure("checkpoint.install.python", "/bin/false"),
+        "interpreter is gone: /gone": lambda: configure("checkpoint.install.python", "/gone"),
+        "interpreter is not configured": lambda: configure("--unset", "checkpoint.install.python"),
+        f"package is gone: {tmp_path}": lambda: configure("checkpoint.install.package", str(tmp_path)),
+        "package is not configured": lambda: configure("--unset", "checkpoint.install.package"),
+    }
+    wrong: list[tuple[str, object]] = []
+    assert hook_findings(healthy) == []
+    for expected, damage in damages.items():
+        damage()
+        found = hook_findings(healthy)
+        codes = [(code, level) for code, level, _ in found]
+        if codes != [("hooks/unreachable", "warning")] or expected not in found[0][2]:
+            wrong.append((expected, found))
+        init(str(healthy.path), Options(), os.environ)
+        if hook_findings(healthy):
+            wrong.append((expected, "init did not end it"))
+    assert wrong == []
+    assert hook.read_bytes() == installed
 
 
 def test_a_python_that_is_gone_is_one_finding_and_init_ends_it(healthy: GitRepo) -> None:
@@ -214,55 +234,6 @@ def test_a_python_that_is_gone_is_one_finding_and_init_ends_it(healthy: GitRepo)
     assert examine(healthy, "--check", "driver", "--check", "hooks") == []
 
 
-def test_hooks_that_work_with_the_users_path_only_are_a_note(
-    healthy: GitRepo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    (tmp_path / "bin").mkdir()
-    command = tmp_path / "bin/checkpoint"
-    command.write_text(f'#!/bin/sh\nexec {shlex.quote(sys.executable)} -P -m checkpoint_git "$@"\n')
-    command.chmod(0o755)
-    monkeypatch.setenv("PATH", f"{tmp_path / 'bin'}:{os.environ['PATH']}")
-    healthy.git("config", "--unset", "checkpoint.install.python")
-    [(level, message)] = hook_findings(healthy)
-    assert level == "note"
-    assert "on your PATH only" in message
-    init(str(healthy.path), Options(), os.environ)
-    assert hook_findings(healthy) == []
-
-
-def test_a_hook_with_line_ends_of_another_system_is_an_error(healthy: GitRepo) -> None:
-    hook = healthy.path / ".git/hooks/pre-commit"
-    hook.write_bytes(hook.read_bytes().replace(b"\n", b"\r\n"))
-    (finding,) = examine(healthy, "--check", "hooks")
-    assert (finding.code, finding.level) == ("hooks/proof", "error")
-    assert "pre-commit" in finding.message
-
-
-def test_a_hook_that_an_editor_broke_is_a_finding_that_init_ends(healthy: GitRepo) -> None:
-    hook = healthy.path / ".git/hooks/pre-commit"
-    hook.write_bytes(hook.read_bytes().replace(b"\n)\n", b"\n", 1))
-    (finding,) = examine(healthy, "--check", "hooks")
-    assert (finding.code, finding.level) == ("hooks/unreachable", "warning")
-    assert "pre-commit (changed, or of another version)" in finding.message
-    init(str(healthy.path), Options(), os.environ)
-    assert examine(healthy, "--check", "hooks") == []
-
-
-def test_a_broken_hook_does_not_keep_the_others_from_being_tried(healthy: GitRepo) -> None:
-    hook = healthy.path / ".git/hooks/pre-commit"
-    hook.write_bytes(hook.read_bytes().replace(b"\n)\n", b"\n", 1))
-    healthy.git("config", "checkpoint.install.python", "/bin/false")
-    messages = [one.message for one in examine(healthy, "--check", "hooks")]
-    assert any("pre-commit (changed, or of another version)" in message for message in messages)
-    assert any("the hooks pre-merge-commit, pre-push failed" in message for message in messages)
-
-
-def test_without_hooks_of_ours_nothing_is_tried(healthy: GitRepo) -> None:
-    for hook in (healthy.path / ".git/hooks").iterdir():
-        hook.unlink()
-    assert hook_findings(healthy) == []
-
-
 # the driver
 
 
@@ -273,10 +244,9 @@ def test_a_driver_for_bases_that_does_wrong_is_an_error(healthy: GitRepo) -> Non
     assert "past is a merge itself" in finding.message
 
 
-def proven(proof: Proof, *, exists: bool = True) -> list[Finding]:
+def proven(proof: Proof) -> list[Finding]:
     settings = driver_settings.plan_settings("/python", "/lib", driver_settings.Choices())
-    installation = Installation(settings, frozenset() if exists else frozenset({"/python", "/lib/driver.py"}))
-    context = give(make_context(), SetupFacts, installation=installation)
+    context = give(make_context(), SetupFacts, installation=Installation(settings))
     return found(find_failed_proof, give(context, TrialFacts, proof=proof))
 
 
@@ -288,55 +258,16 @@ def test_a_failed_proof_is_an_error_with_what_was_said() -> None:
     assert len(proven(Proof("same", "same"))) == 1
 
 
-def test_a_driver_that_is_known_to_be_gone_is_not_tried() -> None:
-    assert proven(Proof("bad", "bad"), exists=False) == []
+def test_a_driver_is_tried_in_each_run_unless_it_is_known_to_be_gone(monkeypatch: pytest.MonkeyPatch) -> None:
+    tried = []
 
-
-def passed(repo: GitRepo) -> dict[str, list[object]]:
-    """The trials that are remembered."""
-    path = repo.path / ".git/checkpoint/trials.json"
-    return dict(json.loads(path.read_text().partition("\n")[2])) if path.exists() else {}
-
-
-@pytest.fixture
-def made(monkeypatch: pytest.MonkeyPatch) -> list[str]:
-    """The trials that were made, each of which passes."""
-    trials: list[str] = []
-
-    def prove_driver(commands: object, env: object) -> Proof:
-        trials.append("driver")
+    def prove_driver(settings: object, env: object) -> Proof:
+        tried.append(settings)
         return Proof("", "")
 
-    def prove_hooks(scripts: object, settings: object, env: object) -> list[hook_trial.HookFailure]:
-        trials.append("hooks")
-        return []
-
     monkeypatch.setattr(driver_trial, "prove_driver", prove_driver)
-    monkeypatch.setattr(hook_trial, "prove_hooks", prove_hooks)
-    return trials
-
-
-def test_trials_that_passed_are_not_made_again_until_something_changes(healthy: GitRepo, made: list[str]) -> None:
-    examine(healthy, "--check", "driver")
-    assert passed(healthy) == {}
-    examine(healthy)
-    assert passed(healthy).keys() == {"driver", "hooks"}
-    examine(healthy)
-    assert made == ["driver", "driver", "hooks"]
-    examine(healthy, "--check", "driver", "--check", "hooks")
-    healthy.git("config", "merge.checkpoint-base.driver", "false")
-    examine(healthy)
-    assert made[3:] == ["driver", "hooks", "driver"]
-
-
-def test_a_trial_is_made_again_after_a_day(healthy: GitRepo, made: list[str]) -> None:
-    for day in ("01", "02", "04"):
-        run_verb(doctor, cwd=healthy.path, now=f"2026-03-{day}T12:00:00Z", env=dict(os.environ))
-    assert made == ["driver", "hooks"] * 3
-
-
-def test_a_trial_that_failed_is_made_again(healthy: GitRepo) -> None:
-    healthy.git("config", "checkpoint.install.python", "/bin/false")
-    for _ in range(2):
-        assert [one.code for one in examine(healthy) if one.level == "error"] == ["hooks/proof", "hooks/proof"]
-    assert passed(healthy).keys() == {"driver"}
+    settings = driver_settings.plan_settings("/python", "/lib", driver_settings.Choices())
+    for gone in (set(), set(), {"/python"}, {"/lib/driver.py"}):
+        installation = Installation(settings, frozenset(gone))
+        assert found(find_failed_proof, give(make_context(), SetupFacts, installation=installation)) == []
+    assert tried == [settings, settings]
