@@ -12,7 +12,6 @@ from typing import Any, cast
 import pytest
 
 from checkpoint_git.core.outcome import Invocation
-from checkpoint_git.disk.cache import write_cache
 from checkpoint_git.protocols.memory import server
 from checkpoint_git.protocols.memory.entity import Entity
 from checkpoint_git.protocols.memory.layout import Home
@@ -136,10 +135,12 @@ def test_a_clone_of_a_repository_that_was_moved_does_not_hide_its_checkpoint(
 
 @pytest.mark.parametrize("noted", [b"", b"[]", b'{"folder":1,"marks":[1]}', b'{"folder":"/gone","marks":["../x", 7]}'])
 def test_what_a_repository_notes_of_itself_is_read_with_care(repo: GitRepo, graph: Path, noted: bytes) -> None:
-    write_cache(str(repo.path / ".git/checkpoint/memory-home"), "memory", json.loads(noted or b"null"))
+    path = repo.path / ".git/checkpoint/memory-home"
+    path.parent.mkdir(exist_ok=True)
+    path.write_bytes(noted)
     ask(repo, "save", "--initiative", "shop", "--phase", "build")
     assert ask(repo, "load")["fields"]["initiative"] == "shop"
-    assert b"../x" not in (repo.path / ".git/checkpoint/memory-home").read_bytes()
+    assert b"../x" not in path.read_bytes()
 
 
 def test_a_clone_finds_what_was_saved_before_there_was_a_remote(repo: GitRepo, graph: Path, tmp_path: Path) -> None:

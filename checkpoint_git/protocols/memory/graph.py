@@ -14,7 +14,6 @@ from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.outcome import Invocation
 from checkpoint_git.core.terminal_text import escape_controls, quote_word, shorten
 from checkpoint_git.disk.backup import Copy, write_backup
-from checkpoint_git.disk.cache import load_cache, write_cache
 from checkpoint_git.disk.discover import find_common_dir, find_repository, shared_path
 from checkpoint_git.disk.replace import remove_quietly
 from checkpoint_git.git.repository import read_all_settings
@@ -22,6 +21,7 @@ from checkpoint_git.git.run import run_git
 from checkpoint_git.protocols.memory import layout
 from checkpoint_git.protocols.memory.entity import Entity, read_entity
 from checkpoint_git.protocols.memory.graph_file import check_graph_file, graph_lock
+from checkpoint_git.protocols.memory.state import read_state, write_state
 from checkpoint_git.protocols.memory.store import Keep
 from checkpoint_git.protocols.memory.summary import NOTE
 from checkpoint_git.protocols.memory.transports import Transport, UnavailableError, entity_json
@@ -68,12 +68,14 @@ def find_home(cwd: str) -> layout.Home:
     folder = find_common_dir(repository[1])
     *marks, own = layout.mark_repository(remote, folder)
     path, by_folder = os.path.join(folder, _HOME), [own]
-    match known := load_cache(path, "memory"):
+    known = read_state(path)
+    match known:
         # a repository that was moved is the same one; where its folder is still there, this is a copy
         case {"folder": str(before), "marks": [*old]} if before == folder or not os.path.lexists(before):
             by_folder += [one for one in old if isinstance(one, str) and one != own and layout.MARK.fullmatch(one)]
-    if known != (value := {"folder": folder, "marks": by_folder[:_KEPT_MARKS]}):
-        write_cache(path, "memory", value)
+    value = {"folder": folder, "marks": by_folder[:_KEPT_MARKS]}
+    if known != value:
+        write_state(path, value)
     return layout.Home("", (*marks, *by_folder[:_KEPT_MARKS]))
 
 
@@ -110,13 +112,18 @@ def make_keep(invocation: Invocation) -> Keep:
 
 
 def remember(cwd: str, entity: Entity | None) -> None:
-    """Notes what was read last, for `status` and `prime`, which start no server. None: there is no checkpoint."""
+    """Note what was read last, for `status` and `prime`, which start no server. None: there is no checkpoint."""
     path = shared_path(cwd, NOTE)
-    if entity is None or not (fields := read_entity(entity).fields):
+    fields = read_entity(entity).fields if entity else {}
+    if entity is None or not fields:
         remove_quietly(path)
         return
-    keys = ("initiative", "milestone", "phase", "next_action", "timestamp")
-    write_cache(path, "memory", {"entity": entity.name, **{key: fields[key][:500] for key in keys if key in fields}})
+
+    note = {"entity": entity.name}
+    for key in ("initiative", "milestone", "phase", "next_action", "timestamp"):
+        if key in fields:
+            note[key] = fields[key][:500]
+    write_state(path, note)
 
 
 def keep_copy(entity: Entity, cwd: str, env: Mapping[str, str], now: int) -> str:

@@ -6,9 +6,9 @@ from collections.abc import Callable, Mapping
 from checkpoint_git.core.clock import age_text, read_instant
 from checkpoint_git.core.outcome import Line
 from checkpoint_git.core.untrusted_text import clean
-from checkpoint_git.disk.cache import load_cache
 from checkpoint_git.disk.discover import Place, shared_path
 from checkpoint_git.protocols.contract import Question, Summary
+from checkpoint_git.protocols.memory.state import read_state
 
 NOTE = "checkpoint/memory-initiative"  # in the git directory that all work trees share: what was last read
 _OLD = 7 * 86_400
@@ -22,7 +22,7 @@ def is_present(place: Place) -> bool:
 def summarize(question: Question) -> Summary:
     if question.reader == "completion":
         return Summary()
-    found = load_cache(shared_path(question.place.top, NOTE), "memory")
+    found = read_state(shared_path(question.place.top, NOTE))
     known = {key: value for key, value in found.items() if isinstance(value, str)} if isinstance(found, dict) else {}
     if not known.get("initiative"):
         return Summary()

@@ -4,6 +4,7 @@ import argparse
 import os
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
+from hashlib import blake2b
 from typing import Any, Literal, NamedTuple
 
 from checkpoint_git.core import yamledit, yamltext
@@ -12,12 +13,12 @@ from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.outcome import Block, Invocation, Line, Outcome
 from checkpoint_git.core.terminal_text import escape_controls, shorten
 from checkpoint_git.disk import atomic
-from checkpoint_git.disk.cache import load_cache, make_digest, write_cache
 from checkpoint_git.disk.discover import find_repository, folders_upward, relative_path
 from checkpoint_git.disk.read import read_content
 from checkpoint_git.protocols.memory import graph, rules, store
 from checkpoint_git.protocols.memory.entity import Entity, read_entity
 from checkpoint_git.protocols.memory.layout import STATUS_FILE, Home
+from checkpoint_git.protocols.memory.state import read_state, write_state
 from checkpoint_git.protocols.memory.store import Keep
 from checkpoint_git.protocols.memory.transports import Transport
 from checkpoint_git.protocols.memory.triggers import Request
@@ -82,7 +83,7 @@ def sync(args: argparse.Namespace, invocation: Invocation) -> Outcome:
             _write_document(path, data, changed)
         if base_file and not args.dry_run:
             graph.remember(invocation.cwd, store.load_entity(transport, name))
-            write_cache(base_file, "memory", {**base, **agree(fields, document, differences)})
+            write_state(base_file, {**base, **agree(fields, document, differences)})
     return _describe(args, relative_path(path, invocation.cwd), differences, graph.find_copy(copy, name))
 
 
@@ -233,14 +234,20 @@ def _write_checkpoint(
 
 
 def _find_base(cwd: str, name: str, path: str) -> str:
-    """The file that says what both had after the last sync; "" outside git, where none is kept."""
+    """Return the file that says what both had after the last sync; "" outside git, where none is kept."""
     repository = find_repository(cwd)
-    digest = make_digest([name, os.path.realpath(path)])
-    return os.path.join(repository[1], "checkpoint", f"memory-sync-{digest[:16]}") if repository else ""
+    if not repository:
+        return ""
+    pair = f"{name}\n{os.path.realpath(path)}".encode("utf-8", "surrogateescape")
+    digest = blake2b(pair, digest_size=12).hexdigest()[:16]
+    return os.path.join(repository[1], "checkpoint", f"memory-sync-{digest}")
 
 
 def _read_base(file: str) -> dict[str, str]:
-    return (load_cache(file, "memory") or {}) if file else {}
+    found = read_state(file) if file else None
+    if not isinstance(found, dict):
+        return {}
+    return {field: text for field, text in found.items() if isinstance(text, str)}
 
 
 def find_newer(cwd: str, name: str, fields: Mapping[str, str]) -> list[Finding]:
