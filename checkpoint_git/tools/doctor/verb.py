@@ -2,13 +2,13 @@
 
 import argparse
 import os
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
-from typing import Any
+from typing import Any, NamedTuple
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import LEVELS, Finding
-from checkpoint_git.core.outcome import Digest, Invocation, Line, Outcome, Rule, Style, Table
+from checkpoint_git.core.outcome import Block, Digest, Invocation, Line, Outcome, Rule, Style, Table
 from checkpoint_git.core.progress import show_progress
 from checkpoint_git.core.terminal_text import escape_controls, join_some, plural, quote_word, shorten
 from checkpoint_git.disk.discover import Place, find_place, find_repository, relative_path
@@ -40,59 +40,107 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add("--fail-on-warnings", action="store_true", help="exit with 1 on warnings too")
 
 
+class _Scope(NamedTuple):
+    """places: what is looked at, none if there are no checkpoints. others: folders that are not, as they are shown."""
+
+    places: list[Place]
+    others: list[str]
+
+
 def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     if args.list:
         return _list_checks(_find_wanted_checks(args.check) if args.check else list_checks())
     checks = _find_wanted_checks(args.check, online=args.online)
     if not args.online and any(check.when == "online" for check in checks):
         raise CheckpointError("the checks online/... ask a server", "add --online")
+
     skill, words = _split_fix_words(args.skill, args.fix or ([SAFE] if args.dry_run else []))
-    if may_be_bare(invocation.cwd):
-        repository = read_repository(invocation.cwd, invocation.env)
-        if repository is not None and repository.bare:
-            return _diagnose_bare(repository, args, checks, invocation)
-    if args.all and skill:
-        raise CheckpointError("--all looks at every folder", "name one with: checkpoint -C FOLDER doctor NAME")
-    top = (find_repository(invocation.cwd) or ("",))[0]
-    roots = list_roots(top, invocation.env) if top and (args.all or os.path.abspath(invocation.cwd) == top) else []
-    if args.all and top and not roots and not (find_files(top) or os.path.isdir(os.path.join(top, ".checkpoints"))):
+    bare = _read_bare(invocation)
+    if bare is not None:
+        return _diagnose_bare(bare, args, checks, invocation)
+    scope = _find_scope(args, skill, invocation)
+    if not scope.places:
         return _conclude("no checkpoints in this repository", {"checks": [], "documents": 0}, [], [], args)
-    find = find_place if skill else find_project
-    places = [find(root) for root in (roots if args.all and roots else [invocation.cwd])]
 
     def look(place: Place) -> Diagnosis:
         with show_progress(invocation) as tell:
             return diagnose(place, invocation.now, skill, checks, env=invocation.env, tell=tell)
 
-    others = [] if skill or args.all else [relative_path(one, places[0].top) for one in roots if one != places[0].root]
-    found = [look(each) for each in places]
-    if not words:
-        outcome = _report(_join(found), args, invocation.cwd)
-        if others:
-            text = f"{len(others)} more in {escape_controls(join_some(others))}, not checked: checkpoint doctor --all"
-            summary = [*outcome.summary, Line(text, "warn", hang=2)]
-            outcome = outcome._replace(data={**outcome.data, "not_looked_at": others}, summary=summary)
-        return outcome
+    found = [look(place) for place in scope.places]
+    if words:
+        return _fix(found, look, words, skill, args, invocation)
+    outcome = _report(_join(found), args, invocation.cwd)
+    if scope.others:
+        shown = escape_controls(join_some(scope.others))
+        text = f"{len(scope.others)} more in {shown}, not checked: checkpoint doctor --all"
+        data = {**outcome.data, "not_looked_at": scope.others}
+        outcome = outcome._replace(data=data, summary=[*outcome.summary, Line(text, "warn", hang=2)])
+    return outcome
+
+
+def _read_bare(invocation: Invocation) -> Repository | None:
+    if not may_be_bare(invocation.cwd):
+        return None
+    repository = read_repository(invocation.cwd, invocation.env)
+    return repository if repository is not None and repository.bare else None
+
+
+def _find_scope(args: argparse.Namespace, skill: str | None, invocation: Invocation) -> _Scope:
+    """Return what the doctor looks at. Raises CheckpointError outside of any project."""
+    if args.all and skill:
+        raise CheckpointError("--all looks at every folder", "name one with: checkpoint -C FOLDER doctor NAME")
+    top = (find_repository(invocation.cwd) or ("",))[0]
+    roots = []
+    if top and (args.all or os.path.abspath(invocation.cwd) == top):
+        roots = list_roots(top, invocation.env)
+
+    if args.all and roots:
+        return _Scope([find_project(root) for root in roots], [])
+    if args.all and top and not find_files(top) and not os.path.isdir(os.path.join(top, ".checkpoints")):
+        return _Scope([], [])
+    if skill:
+        return _Scope([find_place(invocation.cwd)], [])
+    place = find_project(invocation.cwd)
+    return _Scope([place], [relative_path(root, place.top) for root in roots if root != place.root])
+
+
+def _fix(
+    found: list[Diagnosis],
+    look: Callable[[Place], Diagnosis],
+    words: Sequence[str],
+    skill: str | None,
+    args: argparse.Namespace,
+    invocation: Invocation,
+) -> Outcome:
+    """Fix what was found, or show how, and report what remains. words: codes, or SAFE."""
     from checkpoint_git.tools.doctor import fix  # who only looks needs neither init's plans nor the lock
 
     codes = fix.choose_codes(words, skill, invocation.env)
-    if args.dry_run:
-        fixes = [fix.show(one, codes, invocation) for one in found]
-    else:
+    fixes, remaining = list[fix.Fixes](), list[Diagnosis]()
+    for diagnosis in found:
+        if args.dry_run:
+            fixes.append(fix.show(diagnosis, codes, invocation))
+            remaining.append(diagnosis)
+            continue
+        place = diagnosis.context.place
         # what an earlier one fixed of the repository is not there any more
-        fixed = [
-            fix.fix(look(each) if at else found[0], codes, invocation, partial(look, each))
-            for at, each in enumerate(places)
-        ]
-        fixes, found = [one for one, _ in fixed], [left for _, left in fixed]
-    lists = {name: [item for one in fixes for item in one.data[name]] for name in fixes[0].data if name != "dry_run"}
-    joined = _join(found)
-    left = [*joined.findings, *(finding for one in fixes for finding in one.findings)]
-    outcome = _report(joined._replace(findings=left), args, invocation.cwd)
-    return outcome._replace(
-        data={**outcome.data, "fix": {"dry_run": args.dry_run, **lists}},
-        blocks=[*dict.fromkeys(block for one in fixes for block in one.blocks), *outcome.blocks],
-    )
+        before = look(place) if fixes else diagnosis
+        applied, after = fix.fix(before, codes, invocation, partial(look, place))
+        fixes.append(applied)
+        remaining.append(after)
+
+    joined = _join(remaining)
+    findings = list(joined.findings)
+    data: dict[str, Any] = {"dry_run": args.dry_run}
+    blocks: dict[Block, None] = {}  # what concerns the repository is there once
+    for applied in fixes:
+        findings += applied.findings
+        blocks.update(dict.fromkeys(applied.blocks))
+        for name, items in applied.data.items():
+            if name != "dry_run":
+                data.setdefault(name, []).extend(items)
+    outcome = _report(joined._replace(findings=findings), args, invocation.cwd)
+    return outcome._replace(data={**outcome.data, "fix": data}, blocks=[*blocks, *outcome.blocks])
 
 
 def _join(found: Sequence[Diagnosis]) -> Diagnosis:
@@ -175,18 +223,30 @@ def _conclude(
 ) -> Outcome:
     count = {level: sum(finding.level == level for finding in findings) for level in LEVELS}
     failed = bool(count["error"] or (args.fail_on_warnings and count["warning"]))
-    parts = [plural(number, level) for level, number in count.items() if number] or ["no problems found"]
-    parts += [f"{len(suppressed)} suppressed"] if suppressed else []
-    style: Style = "bad" if failed else "warn" if count["warning"] else "good"
     counts = {f"{level}s": number for level, number in count.items()}
+
+    parts = [plural(number, level) for level, number in count.items() if number] or ["no problems found"]
+    if suppressed:
+        parts.append(f"{len(suppressed)} suppressed")
+    text = f"{title}: {', '.join(parts)}"
     groups = dict.fromkeys(code.partition("/")[0] for code in data["checks"])
-    looked_at = f" ({', '.join(groups)})" if groups and not findings else ""
-    summary = [Line(f"{title}: {', '.join(parts)}{looked_at}", style, hang=2)]
-    asked = [*(f"--{name}" for name in ("all", "online") if getattr(args, name)), *([args.skill] if args.skill else [])]
-    command = " ".join(["checkpoint doctor --full", *map(quote_word, asked)])
+    if groups and not findings:
+        text += f" ({', '.join(groups)})"
+    style: Style = "warn" if count["warning"] else "good"
+    if failed:
+        style = "bad"
+
+    digest = None if args.full else _digest(findings, over, args)
+    answer = {**data, **counts, "suppressed": suppressed}
+    return Outcome(answer, (), findings, int(failed), [Line(text, style, hang=2)], digest=digest)
+
+
+def _digest(findings: Sequence[Finding], over: frozenset[str], args: argparse.Namespace) -> Digest:
+    """Fold the findings, each entry with the command that shows all of it."""
+    words = [f"--{name}" for name in ("all", "online") if getattr(args, name)]
+    if args.skill:
+        words.append(args.skill)
+    command = " ".join(["checkpoint doctor --full", *map(quote_word, words)])
     checks = "".join(f" --check={quote_word(code)}" for code in args.check)
-    digest = None
-    if not args.full:
-        entries = fold(findings, over, lambda code: f"{command}{find_option(code)}")
-        digest = Digest(entries, f"{command}{checks}")
-    return Outcome({**data, **counts, "suppressed": suppressed}, (), findings, int(failed), summary, digest=digest)
+    entries = fold(findings, over, lambda code: f"{command}{find_option(code)}")
+    return Digest(entries, f"{command}{checks}")

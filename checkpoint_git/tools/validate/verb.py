@@ -8,12 +8,13 @@ from typing import Any
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
-from checkpoint_git.core.outcome import Invocation, Line, Outcome
+from checkpoint_git.core.outcome import Invocation, Line, Outcome, Style
 from checkpoint_git.core.terminal_text import plural
 from checkpoint_git.disk.discover import find_place, find_repository, is_inside, relative_path
 from checkpoint_git.disk.read import FileContent, read_content
 from checkpoint_git.git.own_files import find_unmerged, has_nested_folders
 from checkpoint_git.protocols.contract import find_files, find_scattered_files, open_room
+from checkpoint_git.protocols.document import Document
 from checkpoint_git.protocols.registry import KINDS, find_kind, fixed_paths, is_fixed, protocol_of
 from checkpoint_git.protocols.validate import check_together, describe_unmerged, find_twins, iterate_checked
 
@@ -29,39 +30,57 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def run(args: Namespace, invocation: Invocation) -> Outcome:
-    """The verb: exit code 1 on errors, with --strict on warnings too."""
-    checked: list[dict[str, Any]] = []
+    """Check the files; exit code 1 on errors, with --strict on warnings too."""
     findings: list[Finding] = []
+    checked: list[dict[str, Any]] = []
+    fixed: list[Document] = []
     nouns: Counter[str] = Counter()
-    if args.staged or args.rev is not None:
-        files = _read_from_git(args, invocation.cwd, invocation.env)
-    else:
-        files = read_paths(args.paths, invocation.cwd) if args.paths else _read_project(invocation.cwd, invocation.env)
-    fixed = []
-    repository = find_repository(invocation.cwd)
-    for document in iterate_checked(files, invocation.now):
+    for document in iterate_checked(_choose_files(args, invocation), invocation.now):
         findings += document.findings
-        fixed += [document] if is_fixed(document.path) else []
         checked.append({"path": document.path, "valid": document.is_valid})
+        if is_fixed(document.path):
+            fixed.append(document)
         nouns[(find_kind(document.path) or KINDS[0]).noun] += 1
+
     is_all = not (args.staged or args.rev is not None or args.paths)
-    findings += [*check_together(fixed, is_all=is_all), *find_twins(one["path"] for one in checked)]
+    findings += check_together(fixed, is_all=is_all)
+    findings += find_twins(entry["path"] for entry in checked)
     if args.rev is None:
-        known = {one.path for one in findings if one.code == "json/conflict-markers"}
-        unmerged = find_unmerged(*repository, invocation.env) if repository else []
-        wanted = _choose(unmerged, args.paths, invocation.cwd, repository[0] if repository else "")
-        findings += [describe_unmerged(path) for path in wanted if path not in known]
-    errors, warnings = (sum(finding.level == level for finding in findings) for level in ("error", "warning"))
-    data = {"checked": checked, "errors": errors, "warnings": warnings, "strict": args.strict}
-    is_failed = bool(errors or (args.strict and warnings))
-    counted = ", ".join(plural(count, noun) for noun, count in nouns.items()) or plural(0, KINDS[0].noun)
-    text = f"{counted}: {plural(errors, 'error')}, {plural(warnings, 'warning')}"
-    summary = Line(text, "bad" if is_failed else "warn" if warnings else "good")
+        findings += _find_unmerged(args, invocation, findings)
     if findings:
         from checkpoint_git.protocols.typed_hints import type_hints
 
         findings = type_hints(findings, invocation.cwd)
-    return Outcome(data, [summary], findings, int(is_failed))
+
+    errors = sum(finding.level == "error" for finding in findings)
+    warnings = sum(finding.level == "warning" for finding in findings)
+    is_failed = bool(errors or (args.strict and warnings))
+    data = {"checked": checked, "errors": errors, "warnings": warnings, "strict": args.strict}
+    counted = ", ".join(plural(count, noun) for noun, count in nouns.items()) or plural(0, KINDS[0].noun)
+    text = f"{counted}: {plural(errors, 'error')}, {plural(warnings, 'warning')}"
+    style: Style = "warn" if warnings else "good"
+    if is_failed:
+        style = "bad"
+    return Outcome(data, [Line(text, style)], findings, int(is_failed))
+
+
+def _choose_files(args: Namespace, invocation: Invocation) -> Files:
+    if args.staged or args.rev is not None:
+        return _read_from_git(args, invocation.cwd, invocation.env)
+    if args.paths:
+        return read_paths(args.paths, invocation.cwd)
+    return _read_project(invocation.cwd, invocation.env)
+
+
+def _find_unmerged(args: Namespace, invocation: Invocation, findings: Iterable[Finding]) -> list[Finding]:
+    """Return a finding for each file that git has as unmerged, unless the findings report its conflict markers."""
+    repository = find_repository(invocation.cwd)
+    if not repository:
+        return []
+    reported = {finding.path for finding in findings if finding.code == "json/conflict-markers"}
+    unmerged = find_unmerged(*repository, invocation.env)
+    wanted = _choose(unmerged, args.paths, invocation.cwd, repository[0])
+    return [describe_unmerged(path) for path in wanted if path not in reported]
 
 
 def _choose(found: Iterable[str], paths: list[str], cwd: str, top: str) -> list[str]:
