@@ -152,8 +152,13 @@ def fix(
         if repository:
             leftovers = plan_leftovers(repository)  # nobody wants a backup of a cache
             apply_steps(leftovers, repository)
-    files = [fix for applied in rounds for fix in applied.files]
     steps = [step for applied in rounds for step in applied.steps] + leftovers
+    return _describe_rounds(rounds, steps, plan, place), found
+
+
+def _describe_rounds(rounds: Sequence[Applied], steps: Sequence[Step], plan: Plan, place: Place) -> Fixes:
+    """Return what was done. plan: what remains after the last round."""
+    files = [fix for applied in rounds for fix in applied.files]
     backups = [relative_path(applied.backup, place.top) for applied in rounds if applied.backup]
     changed = sorted({path for applied in rounds for path in applied.changed})
     data = {
@@ -169,7 +174,7 @@ def fix(
     blocks += [*describe_steps(steps, dry_run=False), *plan.describe_left()]
     blocks += [Line(f"{path}: {meanwhile}", "warn") for path in changed]
     blocks += [Line(f"backup: {path}", "dim") for path in backups]
-    return Fixes(data, blocks or [Line("there is nothing to fix", "dim")], plan.refused), found
+    return Fixes(data, blocks or [Line("there is nothing to fix", "dim")], plan.refused)
 
 
 def apply_plan(place: Place, plan: Plan, now: int, on_wait: Tell) -> Applied:

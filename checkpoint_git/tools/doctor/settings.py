@@ -75,51 +75,91 @@ _KEY = re.compile(r"\s*+(?:\[\[?\s*+)?([A-Za-z_][\w-]*+)\s*+[\]=]").match
 
 
 def read_settings_text(text: str, path: str, is_code: Callable[[str], bool]) -> Settings:
-    """The settings in a TOML text. path: the file, for findings. is_code: whether a check or a group is called so."""
-    import tomllib
+    """Return the settings in a TOML text. path: the file, for findings. is_code: whether a check or group has it."""
+    parsed = _parse(text, path)
+    if isinstance(parsed, Finding):
+        return Settings(findings=[parsed])
+    table, lines = parsed, _find_lines(text)
+    entries = table.get("suppress")
+    if isinstance(entries, list):
+        table["suppress"] = [_plain(entry) if isinstance(entry, dict) else entry for entry in entries]
 
     findings: list[Finding] = []
+    refused: set[str] = set()
+    for where, message, unknown in _find_troubles(table, is_code):
+        keys = where.split("/")[1:]
+        findings.append(_bad(path, _find_line(lines, keys, unknown), message))
+        if not unknown or keys[:1] == ["suppress"]:
+            refused.add("/".join(keys[:2]))
 
-    def bad(line: int, message: str) -> None:
-        hint = "see docs/doctor.md; until then this part of the settings is not used"
-        findings.append(Finding(BAD, "warning", message, path, line=line, column=int(line > 0), hint=hint))
+    limits = _read_limits(table, refused)
+    return Settings(limits, _read_suppressions(table, refused, lines), findings)
+
+
+def _bad(path: str, line: int, message: str) -> Finding:
+    hint = "see docs/doctor.md; until then this part of the settings is not used"
+    return Finding(BAD, "warning", message, path, line=line, column=int(line > 0), hint=hint)
+
+
+def _parse(text: str, path: str) -> dict[str, Any] | Finding:
+    import tomllib
 
     for number, row in enumerate(text.split("\n"), 1):
         if row.count(".") > _MOST_DOTS:
-            bad(number, "a key has too many parts")
-            return Settings(findings=findings)
+            return _bad(path, number, "a key has too many parts")
     try:
-        table = tomllib.loads(text)
-    except (ValueError, RecursionError) as error:  # of a number with too many digits, a plain ValueError
+        return tomllib.loads(text)
+    except RecursionError:
+        return _bad(path, 0, "it is nested too deeply")
+    except ValueError as error:  # of a number with too many digits, a plain ValueError
         found = re.search(r"line (\d+)", str(error))
-        is_deep = isinstance(error, RecursionError)
-        bad(int(found[1]) if found else 0, "it is nested too deeply" if is_deep else f"this is not TOML: {error}")
-        return Settings(findings=findings)
-    lines: dict[str, list[int]] = {}  # tomllib has none; one regex sees nearly all
+        return _bad(path, int(found[1]) if found else 0, f"this is not TOML: {error}")
+
+
+def _find_lines(text: str) -> dict[str, list[int]]:
+    """Return the lines of each key. tomllib has none; one regex sees nearly all."""
+    lines: dict[str, list[int]] = {}
     for number, match in enumerate(map(_KEY, text.split("\n")), 1):
         if match:
             lines.setdefault(match[1], []).append(number)
-    entries = table.get("suppress")
-    if isinstance(entries, list):
-        table["suppress"] = entries = [_plain(entry) if isinstance(entry, dict) else entry for entry in entries]
-    starts, refused = lines.get("suppress", [0]), set[str]()
-    for where, message, unknown in _find_troubles(table, is_code):
-        keys = where.split("/")[1:]
-        if keys[:1] == ["suppress"] and keys[1:]:
-            line = starts[min(int(keys[1]), len(starts) - 1)]
-        else:
-            line = next((lines[key][0] for key in (unknown, *reversed(keys)) if key in lines), 0)
-        bad(line, message)
-        if not unknown or keys[:1] == ["suppress"]:
-            refused.add("/".join(keys[:2]))
-    days = {} if "thresholds" in refused else table.get("thresholds", {})
-    known = {key: status for key, status in THRESHOLDS.items() if key in days and f"thresholds/{key}" not in refused}
-    suppressions = [
-        Suppression(**{**entry, "until": _read_day(entry.get("until"))}, line=starts[min(at, len(starts) - 1)])
-        for at, entry in enumerate(() if "suppress" in refused else entries or ())
-        if f"suppress/{at}" not in refused
-    ]
-    return Settings({status: days[key] for key, status in known.items()}, suppressions, findings)
+    return lines
+
+
+def _find_line(lines: Mapping[str, list[int]], keys: Sequence[str], unknown: str) -> int:
+    """Return the line of a trouble, 0 if no key of it was seen. keys: of its JSON Pointer."""
+    if keys[:1] == ["suppress"] and keys[1:]:
+        return _find_start(lines, int(keys[1]))
+    for key in (unknown, *reversed(keys)):
+        if key in lines:
+            return lines[key][0]
+    return 0
+
+
+def _find_start(lines: Mapping[str, list[int]], at: int) -> int:
+    starts = lines.get("suppress", [0])
+    return starts[min(at, len(starts) - 1)]
+
+
+def _read_limits(table: Mapping[str, Any], refused: set[str]) -> dict[str, int]:
+    if "thresholds" in refused:
+        return {}
+    days = table.get("thresholds", {})
+    return {
+        status: days[key] for key, status in THRESHOLDS.items() if key in days and f"thresholds/{key}" not in refused
+    }
+
+
+def _read_suppressions(
+    table: Mapping[str, Any], refused: set[str], lines: Mapping[str, list[int]]
+) -> list[Suppression]:
+    if "suppress" in refused:
+        return []
+    suppressions = []
+    for at, entry in enumerate(table.get("suppress") or ()):
+        if f"suppress/{at}" not in refused:
+            values = {**entry, "until": _read_day(entry.get("until"))}
+            suppressions.append(Suppression(**values, line=_find_start(lines, at)))
+    return suppressions
 
 
 def _plain(entry: Mapping[str, Any]) -> dict[str, Any]:

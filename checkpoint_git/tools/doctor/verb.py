@@ -87,21 +87,32 @@ def _read_bare(invocation: Invocation) -> Repository | None:
 
 def _find_scope(args: argparse.Namespace, skill: str | None, invocation: Invocation) -> _Scope:
     """Return what the doctor looks at. Raises CheckpointError outside of any project."""
-    if args.all and skill:
-        raise CheckpointError("--all looks at every folder", "name one with: checkpoint -C FOLDER doctor NAME")
-    top = (find_repository(invocation.cwd) or ("",))[0]
-    roots = []
-    if top and (args.all or os.path.abspath(invocation.cwd) == top):
-        roots = list_roots(top, invocation.env)
-
-    if args.all and roots:
-        return _Scope([find_project(root) for root in roots], [])
-    if args.all and top and not find_files(top) and not os.path.isdir(os.path.join(top, ".checkpoints")):
-        return _Scope([], [])
+    cwd = invocation.cwd
+    if args.all:
+        if skill:
+            raise CheckpointError("--all looks at every folder", "name one with: checkpoint -C FOLDER doctor NAME")
+        return _Scope(_find_all_places(cwd, invocation.env), [])
     if skill:
-        return _Scope([find_place(invocation.cwd)], [])
-    place = find_project(invocation.cwd)
-    return _Scope([place], [relative_path(root, place.top) for root in roots if root != place.root])
+        return _Scope([find_place(cwd)], [])
+
+    place = find_project(cwd)
+    repository = find_repository(cwd)
+    if not repository or repository[0] != os.path.abspath(cwd):
+        return _Scope([place], [])
+    others = [root for root in list_roots(repository[0], invocation.env) if root != place.root]
+    return _Scope([place], [relative_path(root, place.top) for root in others])
+
+
+def _find_all_places(cwd: str, env: Mapping[str, str]) -> list[Place]:
+    repository = find_repository(cwd)
+    if repository:
+        top = repository[0]
+        roots = list_roots(top, env)
+        if roots:
+            return [find_project(root) for root in roots]
+        if not find_files(top) and not os.path.isdir(os.path.join(top, ".checkpoints")):
+            return []
+    return [find_project(cwd)]
 
 
 def _fix(

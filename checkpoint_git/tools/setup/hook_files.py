@@ -6,7 +6,7 @@ import shlex
 from typing import Literal, NamedTuple
 
 from checkpoint_git.core.errors import CheckpointError
-from checkpoint_git.core.managed_block import Note, find_block, has_block, put_block, remove_block, take_block
+from checkpoint_git.core.managed_block import Block, Note, find_block, has_block, put_block, remove_block, take_block
 from checkpoint_git.git.staged import pathspecs
 
 HOOKS = ("pre-commit", "pre-merge-commit", "pre-push", "post-commit", "post-merge", "post-rewrite")
@@ -82,6 +82,16 @@ def find_state(hook: HookFile, body: bytes) -> State:
         return "damaged"
     if block is None:
         return "moved" if is_framework_hook(hook) and has_block(hook.legacy or b"") else "foreign"
+    obstacle = _find_obstacle(hook, data, block)
+    if obstacle:
+        return obstacle
+    if block.body != body:
+        return "outdated"
+    return "ours" if take_out_of(data) is None else "block"
+
+
+def _find_obstacle(hook: HookFile, data: bytes, block: Block) -> State | None:
+    """Return the state of a hook in which our block never runs, None if nothing keeps it from running."""
     if not hook.runs:
         return "not-executable"
     if not hook.has_interpreter:
@@ -90,9 +100,7 @@ def find_state(hook: HookFile, body: bytes) -> State:
         return "line-ends"
     if ends_before(data[: block.start]):
         return "passed-over"
-    if block.body != body:
-        return "outdated"
-    return "ours" if take_out_of(data) is None else "block"
+    return None
 
 
 def find_interpreter(data: bytes) -> str:

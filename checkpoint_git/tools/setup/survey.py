@@ -244,15 +244,22 @@ def read_installation(place: Repository, env: Mapping[str, str]) -> Installation
         hooks=hooks,
         framework_entry=framework.has_entry(survey.framework.data or b""),
     )
-    driver = there.driver
-    package = there.settings.get(driver_settings.PACKAGE, "")
-    programs = [there.settings.get(driver_settings.PYTHON, ""), driver.python if driver else ""]
+    return there._replace(gone=_find_gone(there))
+
+
+def _find_gone(setup: Installation) -> frozenset[str]:
+    driver = setup.driver
+    programs = [setup.settings.get(driver_settings.PYTHON, "")]
+    if driver:
+        programs.append(driver.python)
     gone = {path for path in programs if path and not os.access(path, os.X_OK)}
+
     if driver and not os.path.isfile(driver.driver):
         gone.add(driver.driver)
+    package = setup.settings.get(driver_settings.PACKAGE, "")
     if package and not os.path.isfile(os.path.join(package, "__main__.py")):
         gone.add(package)
-    return there._replace(gone=frozenset(gone))
+    return frozenset(gone)
 
 
 def _choose_in_force(place: Repository, state: FileState, env: Mapping[str, str]) -> bytes:

@@ -51,11 +51,16 @@ def run(args: Namespace, invocation: Invocation) -> Outcome:
         from checkpoint_git.protocols.typed_hints import type_hints
 
         findings = type_hints(findings, invocation.cwd)
+    return _conclude(checked, findings, nouns, is_strict=args.strict)
 
+
+def _conclude(
+    checked: list[dict[str, Any]], findings: list[Finding], nouns: Counter[str], *, is_strict: bool
+) -> Outcome:
     errors = sum(finding.level == "error" for finding in findings)
     warnings = sum(finding.level == "warning" for finding in findings)
-    is_failed = bool(errors or (args.strict and warnings))
-    data = {"checked": checked, "errors": errors, "warnings": warnings, "strict": args.strict}
+    is_failed = bool(errors or (is_strict and warnings))
+    data = {"checked": checked, "errors": errors, "warnings": warnings, "strict": is_strict}
     counted = ", ".join(plural(count, noun) for noun, count in nouns.items()) or plural(0, KINDS[0].noun)
     text = f"{counted}: {plural(errors, 'error')}, {plural(warnings, 'warning')}"
     style: Style = "warn" if warnings else "good"
