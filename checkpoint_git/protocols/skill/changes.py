@@ -482,11 +482,16 @@ def apply_edits(value: dict[str, Any], edits: list[Edit], *, is_new: bool) -> li
     """
     places = [apply_edit(value, add_goals(edit)) for edit in edits]
     fields = {edit.field for edit in edits}
-    if fields & names.ADDED_IN_1_1 and "protocol_version" not in fields:
+    has_new_field = fields & names.ADDED_IN_1_1 or ("next_actions" in fields and _has_goals(value))
+    if has_new_field and "protocol_version" not in fields:
         _raise_version(value)
     if is_new and value.get("status") == "in_progress" and "next_actions" not in fields:
         value["next_actions"] = [FIRST_ACTION]
     return places
+
+
+def _has_goals(value: dict[str, Any]) -> bool:
+    return any(isinstance(action, dict) and FIELD in action for action in read_list(value, "next_actions"))
 
 
 def _raise_version(value: dict[str, Any]) -> None:
@@ -552,6 +557,8 @@ def take_action(value: dict[str, Any], at: int, next_action: str | None, complet
     action = value["next_actions"].pop(at)
     if next_action:
         value["next_actions"].insert(0, with_goals(next_action))
+        if _has_goals(value):
+            _raise_version(value)
     if complete:
         value["status"] = "complete"
     return action

@@ -45,12 +45,22 @@ def test_a_new_checkpoint_that_gets_actions_or_another_status_needs_no_first_act
         ("--handoffs+:json={}", "1.1"),
         ("--step=x", "1.0"),
         ("--my_own=x", "1.0"),
+        ("--next_actions+=Merge #12", "1.1"),
+        ("--next_actions+=Merge #12, then deploy", "1.0"),
     ],
 )
 def test_the_version_follows_the_fields_that_are_written(word: str, version: str) -> None:
     value = tokens()
     changes.apply_edits(value, parse_edits([word]), is_new=False)
     assert value["protocol_version"] == version
+
+
+def test_a_next_action_that_waits_for_a_merge_needs_the_version_that_knows_it() -> None:
+    for next_action, version in (("Merge #12", "1.1"), ("Deploy", "1.0")):
+        value = tokens()
+        value["next_actions"] = ["Write it"]
+        changes.take_action(value, 0, next_action, False)
+        assert value["protocol_version"] == version
 
 
 def test_a_version_that_an_edit_sets_stays() -> None:
