@@ -11,7 +11,6 @@ from tests.support.repos import GitRepo
 CLEARED = "\r\x1b[K"
 COMMANDS = {
     "auditing merges: ": ["audit"],
-    "explaining merges: ": ["audit", "explain", "--range", "HEAD"],
     "rotating: ": ["rotate", "--dry-run"],
     "exchanging checkpoints with the remote": ["sync", "--dry-run"],
     "looking at ": ["report", "-o", "-"],
