@@ -1,11 +1,10 @@
 """`checkpoint doctor` over many checkpoints and a long history, beside git reading the subjects and files being read.
 
 `python -m benchmarks.doctor 10000 100000` names how many checkpoints and commits; it takes some minutes and 300 MB.
-Without a memory of earlier runs it is cold, with one warm. Peaks are those of the process itself, git's apart.
+Peaks are those of the process itself, git's apart.
 """
 
 import os
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -35,7 +34,7 @@ def main(files: int, commits: int) -> None:
     """Print the table."""
     with tempfile.TemporaryDirectory() as folder:
         make_repository(folder, files, commits)
-        figures = measure(list_contenders(folder), folder, ROUNDS)
+        figures = measure(list_contenders(), folder, ROUNDS)
         key = "doctor" if (files, commits) == SIZES else ""
         print_table(f"{files:,} checkpoints and {commits:,} commits", figures, key)
         print_peaks(folder, files, commits)
@@ -45,7 +44,7 @@ def print_peaks(folder: str, files: int, commits: int) -> None:
     """The memory of commands, from one run of each, and the time of another."""
     words = (["status"], ["status", "--json"], ["next"], ["prime", "--format=claude"])
     contenders = [Contender(" ".join(each), [CHECKPOINT, *each]) for each in words]
-    contenders = [*contenders, *list_contenders(folder)[2:]]
+    contenders = [*contenders, *list_contenders()[2:]]
     figures = measure(contenders, folder, rounds=1)
     figures = [add_peak(one, contender, folder) for one, contender in zip(figures, contenders, strict=True)]
     print_table("Their memory", figures, "memory" if (files, commits) == SIZES else "")
@@ -58,19 +57,13 @@ def add_peak(figure: Figure, contender: Contender, folder: str) -> Figure:
     return figure._replace(note=f"{peak:.0f} MB", more={"mb": peak})
 
 
-def list_contenders(folder: str) -> list[Contender]:
-    """The base, the same with parsing, and the doctor without and with what it remembers."""
-
-    def forget() -> None:
-        shutil.rmtree(os.path.join(folder, ".git", "checkpoint"), ignore_errors=True)
-
+def list_contenders() -> list[Contender]:
+    """Return the base, the same with parsing, and the doctor."""
     read = [sys.executable, "-I", "-S", "-c", READ]
-    doctor = [CHECKPOINT, "doctor"]
     return [
         Contender("git log --format=%s, files read", [*read, "plain"]),
         Contender("git log --format=%s, files read and parsed", [*read, "parse"]),
-        Contender("doctor, cold", doctor, forget),
-        Contender("doctor, warm", doctor),
+        Contender("doctor", [CHECKPOINT, "doctor"]),
     ]
 
 
