@@ -57,7 +57,10 @@ def test_without_proc_the_process_of_a_named_session_is_unknown(source: str) -> 
 def test_a_process_is_listed_with_its_words_and_where_it_can_be_known_its_environment(source: str) -> None:
     with subprocess.Popen(["sleep", "61"], env={**os.environ, "MARK": "a=b"}) as started:
         try:
-            (found,) = [command for command in process.read_own_commands() if command.number == started.pid]
+            for _ in range(1000):  # while it starts, the system shows no words
+                (found,) = [command for command in process.read_own_commands() if command.number == started.pid]
+                if any(found.words):
+                    break
         finally:
             started.kill()
     assert found.words == ["sleep", "61"]
