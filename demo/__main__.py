@@ -134,7 +134,8 @@ def show_hook(stage: Stage) -> None:
 def show_doctor(stage: Stage) -> None:
     """Checkpoints that say what the history knows better."""
     stage.title("6. The doctor compares checkpoints with the repository")
-    stage.do("git checkout -q -b notes-api && git commit -q --allow-empty -m 'Notes API' && git checkout -q session-b")
+    stage.run("git checkout -q main && git merge -q session-b")
+    stage.do("git checkout -q -b notes-api && git commit -q --allow-empty -m 'Notes API' && git checkout -q main")
     stage.run('checkpoint update build --next_actions:json=\'["Get PR #12 merged", "Measure the search"]\'')
     stage.run("checkpoint update build --context_primer.generated_files+=docs/notes.md")
     stage.do("git commit -q -am 'Plan the next steps'")
