@@ -99,11 +99,16 @@ def find_stable_key(lists: "list[list[Node]]") -> str:
     for name in first if base else TITLE_KEYS:
         if not all(_is_keyed_by(values, name) for values in (base, ours, theirs)):
             continue
-        known = {value[name] for value in base}
-        sides = [{value[name] for value in side} for side in (ours, theirs)]
-        if not base or all(side >= known or side <= known for side in sides):
+        if not base or all(_is_stable(name, base, side) for side in (ours, theirs)):
             return str(name)
     return ""
+
+
+def _is_stable(name: str, base: "list[Any]", side: "list[Any]") -> bool:
+    # whether a side only added or only removed items, as far as the values of a member show it
+    known = {value[name] for value in base}
+    values = {value[name] for value in side}
+    return values >= known or values <= known
 
 
 def _is_keyed_by(values: "list[Any]", name: str) -> bool:
