@@ -109,6 +109,13 @@ RECORDS: list[tuple[str, Any, Any, Any, Any]] = [
         {"/list/1"},
     ),
     (
+        "a member that both edited tells nothing apart",
+        [{"line": "a"}, {"line": "b"}],
+        [{"line": "x"}, {"line": "b"}],
+        [{"line": "y"}, {"line": "b"}],
+        {"/list/0/line"},
+    ),
+    (
         "one title, begun on both sides",
         None,
         [{"title": "Write docs", "done": False}],
