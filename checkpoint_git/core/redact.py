@@ -3,6 +3,8 @@
 import re
 from typing import Any
 
+from checkpoint_git.core.secret_rules import find_rules
+
 HIDDEN = "[redacted]"
 
 _KEY_BLOCK = re.compile(
@@ -15,31 +17,6 @@ _ADDRESS = re.compile(
     _SLASHES + r"(?:(?!git@|(?<=ssh://)[\w.-]{1,32}@)[^\s/@?#\"'<>]{1,400}@(?!sha\d{3}:[0-9a-f]{16})"
     r"|[^\s/@:?#\"'<>\[]{0,100}:(?!\d)[^\s/@?#\"'<>]{1,400}?\.\.\.)"
     r"|(?<=%3[Aa]%2[Ff]%2[Ff])(?:[^\s/@?#\"'<>&%]|%(?!2[Ff]|40)){1,400}%40"
-)
-_PREFIXED = re.compile(
-    r"(?<![A-Za-z0-9])(?:"
-    r"gh[pousr]_[A-Za-z0-9]{16,}"
-    r"|github_pat_[A-Za-z0-9_]{16,}|dckr_[po]at_[A-Za-z0-9_-]{20,}|hv[sbr]\.[A-Za-z0-9_-]{24,}"
-    r"|gl(?:pat|ptt|rt|dt|soat|cbt|agent)-[A-Za-z0-9_-]{12,}"
-    r"|xox[a-z]-[A-Za-z0-9-]{10,}|xapp-[A-Za-z0-9-]{10,}"
-    r"|[sr]k[-_](?:live|test|proj|ant|or|svcacct|admin)[-_][A-Za-z0-9_-]{8,}|sk-[A-Za-z0-9_-]{20,}"
-    r"|whsec_[A-Za-z0-9+/=]{16,}"
-    r"|A(?:KIA|SIA|GPA|IDA|ROA|NPA)[A-Z0-9]{16}"
-    r"|AIza[A-Za-z0-9_-]{30,}|ya29\.[A-Za-z0-9_-]{20,}|GOCSPX-[A-Za-z0-9_-]{20,}"
-    r"|(?:gsk_|xai-|pplx-)[A-Za-z0-9]{30,}|glsa_[A-Za-z0-9_]{30,}|sh(?:pat|pss|pca|ppa)_[a-f0-9]{32}|dapi[a-f0-9]{32}"
-    r"|npm_[A-Za-z0-9]{30,}|pypi-[A-Za-z0-9_-]{30,}|hf_[A-Za-z0-9]{20,}|dop_v1_[a-f0-9]{32,}"
-    r"|lin_(?:api|oauth)_[A-Za-z0-9]{20,}|ntn_[A-Za-z0-9]{20,}|secret_[A-Za-z0-9]{30,}|ATATT[A-Za-z0-9_=-]{20,}"
-    r"|hooks\.slack\.com/(?:services|workflows|triggers)/[A-Za-z0-9/_-]{20,}"
-    r"|discord(?:app)?\.com/api/webhooks/[0-9]{10,}/[A-Za-z0-9_-]{30,}"
-    r"|[0-9]{8,10}:AA[A-Za-z0-9_-]{30,}|SK[a-f0-9]{32}"  # Telegram, Twilio
-    r"|SG\.[A-Za-z0-9_-]{16,}\.[A-Za-z0-9_-]{16,}|key-[a-f0-9]{32}|AGE-SECRET-KEY-1[A-Z0-9]{20,}"
-    r"|eyJ[A-Za-z0-9_-]{8,1000}\.[A-Za-z0-9_-]{8,}(?:\.[A-Za-z0-9_-]*)?"
-    r")"
-)
-_CUT = re.compile(  # what a message left of one
-    r"(?<![A-Za-z0-9])(?:A(?:KIA|SIA|GPA|IDA|ROA|NPA)[A-Z0-9]{8,15}|(?:gh[pousr]_|github_pat_|dckr_[po]at_|hv[sbr]\.|sk-"
-    r"|gl(?:pat|ptt|rt|dt|soat|cbt|agent)-|whsec_|AIza|ya29\.|GOCSPX-|gsk_|xai-|pplx-|glsa_|npm_|pypi-|hf_|dop_v1_"
-    r"|ntn_|ATATT|SG\.|eyJ|shpat_|dapi)[A-Za-z0-9_.-]{8,60})\.\.\."
 )
 # a password in an address that is not on this machine; $NAME, <NAME> and the like stand for one
 _LOGIN = re.compile(
@@ -67,6 +44,10 @@ _ANNOUNCED = re.compile(
 _OPTION = re.compile(
     r"(?i)(--(?:[a-z0-9]{1,20}-){0,3}(?:password|passwd|secret|token|api-key|access-key)\s+)([^\s-][^\s]{3,})"
 )
+# ?token=... of an address
+_QUERY = re.compile(
+    r"(?i)([?&][\w-]{0,30}(?:token|key|secret|password|sig|signature)=)(?!\[redacted\])[^\s&#\"'<>]{4,}"
+)
 _BEARER = re.compile(r"(?i)(\b(?:bearer|basic)\s+)([A-Za-z0-9+/._~=-]{16,})")
 # a long run of letters of both kinds and digits: no word, no path and no hash is like that
 _RUN = re.compile(r"(?<![A-Za-z0-9+/=_-])[A-Za-z0-9+/=_-]{40,}")
@@ -92,8 +73,11 @@ def hide_tokens(text: str) -> str:
     if "//" in text or "~1~1" in text or "\\/" in text or "%2" in text:
         text = _ADDRESS.sub(f"{HIDDEN}@", text)
     text = _ASSIGNED.sub(lambda found: found[1] + HIDDEN if _is_random(found[2]) else found[0], text)
-    text = _PREFIXED.sub(HIDDEN, text)
-    return _CUT.sub(HIDDEN, text) if "..." in text else text
+    if "?" in text or "&" in text:
+        text = _QUERY.sub(rf"\g<1>{HIDDEN}", text)
+    for rule in find_rules(text):
+        text = rule.hide(text, HIDDEN)
+    return text
 
 
 def hide_tokens_in(value: Any) -> Any:
@@ -107,7 +91,7 @@ def hide_tokens_in(value: Any) -> Any:
 
 def holds_secret(text: str) -> bool:
     """Only what has the shape of a key, a token or a password: words that announce one are everywhere in code."""
-    shapes = [found[0] for found in _PREFIXED.finditer(text)]
+    shapes = [found[0] for rule in find_rules(text) for found in rule.find_all(text)]
     shapes += [found[2] for found in _ASSIGNED.finditer(text) if _is_random(found[2])]
     shapes += [found[2] for found in _LOGIN.finditer(text) if found[1].lower() != found[2].lower()]
     return bool(_KEY_BLOCK.search(text)) or not all(map(_SAMPLE.search, shapes))

@@ -6,6 +6,7 @@ from typing import Any
 
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.outcome import Outcome
+from checkpoint_git.core.secret_rules import find_rules
 from checkpoint_git.core.terminal_text import escape_controls, shorten
 
 OPENING = "<<<<< data"
@@ -13,27 +14,12 @@ CLOSING = ">>>>> end of data"
 MARK = "| "
 
 _MOST_READ = 4  # letters looked at for each that is wanted
-# How every token begins that redact knows by its shape, with no letter or digit before it, in a word of _SHORTEST
-# characters or more: few files are read by a regular expression.
-_SIGNS = b"""ghp_ gho_ ghu_ ghs_ ghr_ github_pat_ glpat- glptt- glrt- gldt- glsoat- glcbt- glagent- xapp- sk_ sk- rk_
-rk- gsk_ xai- pplx- glsa_ shpat_ shpss_ shpca_ shppa_ whsec_ ya29. npm_ pypi- hf_ dop_v1_ lin_ ntn_ secret_ key- dckr_
-hvs. hvb. hvr. hooks.slack webhooks/""".split()
-_SIGNS += [b"xox%c-" % letter for letter in b"abcdefghijklmnopqrstuvwxyz"]
-_CAPITALS = b"AKIA ASIA AGPA AIDA AROA ANPA AIza GOCSPX- ATATT SG. AGE-SECRET eyJ AA SK".split()
-_SHORTEST = 14
-_LONG = b"x" * _SHORTEST
-_LEAST_VALUE = 14  # bytes, with the dots where a message cut it off, behind one of these names
-_NAMES = (b"KEY=", b"SECRET=", b"TOKEN=", b"PASSWORD=", b"PASSWD=", b"_BASE=")  # in capitals, of values
-_LONGEST_NAME = 40  # bytes, of a name with all that may be between it and its value
-_MOST_LOGINS = 1_000  # addresses of a file that is not suspected anyway
-_LONGEST_LOGIN = 6_144  # bytes: 500 letters, each of which JSON may write with twelve
+_WORD = re.compile(r"[A-Za-z0-9_.+/=~:%-]{14,}")  # no token is shorter, nor what a message left of one
+# before a value, in small letters: what core/redact looks for more closely
+_ASSIGNING = re.compile(r"(?:key|secret|token|_base|password|passwd|sig|signature) ?[=:]|(?:bearer|basic) ")
+_SLASHES = ("://", ":~1~1", "%3a%2f%2f")  # of an address, also in a JSON pointer and in another address
+_LOGIN_SIGNS = ("@", "%40", "...")  # of an address with a password; the dots where a message cut it off
 _ANNOUNCING = ("pass", "pwd", "secret", "token", "key", "credential", "sig", "bearer", "basic")
-_MARKS = b"_.+/=~-"  # that may be in a token
-_IN_WORDS = _MARKS + b"0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
-_OTHERS = bytes(range(256)).translate(None, _IN_WORDS)
-_SHAPE = bytes.maketrans(_IN_WORDS + _OTHERS, b"x" * len(_IN_WORDS) + b" " * len(_OTHERS))
-_PARTS = bytes.maketrans(_MARKS, b" " * len(_MARKS))
-_FIRST_PARTS = frozenset(sign.translate(_PARTS).split()[0] for sign in _SIGNS)
 
 
 def clean(text: str, limit: int) -> str:
@@ -84,45 +70,23 @@ def _hide_in(finding: Finding) -> Finding:
 
 
 def may_hold_secret(data: bytes) -> bool:
-    """False where no secret is. But for a block and a password in an address each is a long word, or in one."""
-    data = data.replace(b"\\/", b"/") if b"\\" in data else data  # as some write JSON
-    is_spelled = b"\\u00" in data and any(b"\\u00%d" % digit in data for digit in range(2, 8))  # letters as numbers
-    if is_spelled or b"%40" in data or _may_hold_login(data.replace(b"\\", b"")):  # one address in another
-        return True
-    if b"-----BEGIN" in data and b"PRIVATE KEY" in data:
-        return True
-    words, before, find, end = list[bytes](), list[bytes](), (data.translate(_SHAPE) + b" ").find, 0
-    while (at := find(_LONG, end)) >= 0:
-        end = find(b" ", at)
-        words.append(data[at:end])
-        if data[at - 3 : at] != b'  "':  # else it begins a line, and no name is before it
-            before.append(data[max(at - _LONGEST_NAME, 0) : at + 1])
-            # after what JSON writes as \n or \u00e9 the word begins later
-            words += [data[at + 1 : end], data[at + 5 : end]] if data[at - 1 : at] == b"\\" else []
-    named = b"\n".join(before).upper().replace(b"BASIC ", b"BEARER ")
-    if b"EARER " in named or any(map(named.replace(b":", b"=").replace(b" =", b"=").__contains__, _NAMES)):
-        return True
-    text = b" ".join([*words, b""])
-    assigned = text.upper().split() if b"=" in text else []
-    if any(len(word.partition(name)[2]) >= _LEAST_VALUE for word in assigned for name in _NAMES):
-        return True
-    signs = [b"dapi"] if _FIRST_PARTS.isdisjoint(text.translate(_PARTS).split()) else [b"dapi", *_SIGNS]
-    signs = signs if text.islower() else [*signs, *_CAPITALS]
-    return any(map(text.__contains__, signs)) and any(_may_begin_token(text, sign) for sign in signs)
+    """Return False where surely nothing is that redact takes for a secret. data: a text, or JSON as it is written."""
+    text = data.decode("utf-8", "replace")
+    if "\\u00" in text and any(f"\\u00{digit}" in text for digit in range(2, 8)):
+        return True  # a letter is written as its number
 
+    text = text.replace("\\", "")  # as some write a slash or a quotation mark in JSON
+    if "-----BEGIN" in text and "PRIVATE KEY" in text:
+        return True
 
-def _may_hold_login(data: bytes) -> bool:
-    parts = data.split(b"://", _MOST_LOGINS)[1:] + (data.split(b":~1~1", _MOST_LOGINS)[1:] if b"~" in data else [])
-    logins = (part[:_LONGEST_LOGIN].partition(b"/")[0].partition(b'"')[0] for part in parts)
-    return len(parts) >= _MOST_LOGINS or any(b"@" in login or b"..." in login for login in logins)
+    small = text.lower()
+    if any(sign in small for sign in _SLASHES) and any(sign in small for sign in _LOGIN_SIGNS):
+        return True
+    if _ASSIGNING.search(small):
+        return True
 
-
-def _may_begin_token(text: bytes, sign: bytes) -> bool:
-    """Whether a sign has no letter before it and enough of its word behind it. text: words, each with a space."""
-    at = text.find(sign)
-    while at >= 0 and (text[at - 1 : at].isalnum() or b" " in text[at : at + _SHORTEST]):
-        at = text.find(sign, at + 1)
-    return at >= 0
+    words = " ".join(_WORD.findall(text))
+    return any(rule.is_suspected(words) for rule in find_rules(words))
 
 
 # It knows nothing of what is quoted. A quoted line begins with a mark that its content cannot take away, and content

@@ -15,12 +15,7 @@ _NAMES = re.compile(r"MAX|MOST|LONGEST|LARGEST|DEEPEST|LIMIT|SECONDS|TIMEOUT|PAT
 _DRAWN = ("cli.", "protocols.skill.page", "tools.report.page", "protocols.skill.verbs.", "tools.merges.decisions")
 _OUR_OWN = {
     "core.page": ("_LOOKED_AT",),
-    "core.untrusted_text": (
-        "_LONGEST_LOGIN",
-        "_LONGEST_NAME",
-        "_MOST_LOGINS",
-        "_MOST_READ",
-    ),
+    "core.untrusted_text": ("_MOST_READ",),
     "disk.atomic": ("_TRIES",),
     "disk.backup": ("_MOST_OF_ONE_SECOND",),
     "disk.lock": ("_PATIENCE",),
