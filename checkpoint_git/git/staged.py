@@ -78,17 +78,29 @@ def sort_out(work_tree: str, entries: Iterable[objects.IndexEntry], env: Env = N
     )
 
 
-def read_losses(work_tree: str, pattern: str, *, staged: bool = False) -> list[Loss]:
-    """Against HEAD, of the index alone or of the work tree."""
+def read_losses(work_tree: str, pattern: str, *, staged: bool = False, env: Env = None) -> list[Loss]:
+    """Return the files of a pattern that HEAD has otherwise. staged: as the index has them, not the work tree."""
     if not objects.has_commit(work_tree, "HEAD"):
         return []
-    specs, diff = [top_glob(pattern)], objects.diff_index if staged else objects.diff_work_tree
+
+    specs = [top_glob(pattern)]
+    diff = objects.diff_index if staged else objects.diff_work_tree
     losses = find_losses(diff(work_tree, "HEAD", specs))
-    if losses and objects.has_commit(work_tree, "MERGE_HEAD"):
+    for head in _list_merged_heads(work_tree, env) if losses else []:
         # what the other branch has just so was taken over: two records had one name, and one was moved away
-        edited = {one.path for one in diff(work_tree, "MERGE_HEAD", specs)}
+        edited = {change.path for change in diff(work_tree, head, specs)}
         losses = [loss for loss in losses if loss.how == "removed" or loss.path in edited]
     return losses
+
+
+def _list_merged_heads(work_tree: str, env: Env) -> list[str]:
+    """Return the commits that a merge in progress brings in.
+
+    git writes MERGE_HEAD only where it stops; when it runs pre-merge-commit, they are in variables GITHEAD_<id>.
+    """
+    names = [name.removeprefix("GITHEAD_") for name in env or () if name.startswith("GITHEAD_")]
+    heads = [name for name in names if objects.is_id(name)] or ["MERGE_HEAD"]
+    return [head for head in heads if objects.has_commit(work_tree, head)]
 
 
 def find_losses(changes: Iterable[objects.Change]) -> list[Loss]:

@@ -132,6 +132,20 @@ def test_a_merge_takes_the_other_branchs_record_and_ours_becomes_another_attempt
     assert recorded.exit_code("push", "-q", "to-fresh", "main") == 0
 
 
+def test_a_conflict_that_was_settled_as_ours_is_settled_for_the_other_branch(recorded: GitRepo) -> None:
+    second, third = merge_of_two_records(recorded)
+    recorded.git("checkout", "--ours", second)
+    (recorded.path / third).unlink()
+    recorded.git("add", "-A")
+    assert commit(recorded).returncode == 0
+
+    recorded.git("checkout", "-q", "other")
+    recorded.write("README.md", "so that git has something to merge\n")
+    recorded.commit()
+
+    assert recorded.exit_code("merge", "-q", "-m", "merge", "main") == 0
+
+
 @pytest.mark.parametrize("change", ["edited", "removed"])
 def test_a_merge_changes_no_record_otherwise(recorded: GitRepo, change: str) -> None:
     second, _ = merge_of_two_records(recorded)

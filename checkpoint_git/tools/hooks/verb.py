@@ -127,7 +127,7 @@ def check_push(question: Question, invocation: Invocation) -> list[Finding]:
 
 
 def _ask_staged(words: list[str], invocation: Invocation) -> list[Question]:
-    losses = staged.read_losses(invocation.cwd, _APPEND_ONLY, staged=True)
+    losses = staged.read_losses(invocation.cwd, _APPEND_ONLY, staged=True, env=invocation.env)
     return [Question("what is staged", staged.read_staged_changes(invocation.cwd), losses)]
 
 
