@@ -10,8 +10,9 @@ from checkpoint_git.protocols.document import Document
 from checkpoint_git.protocols.skill import next_action, views
 from checkpoint_git.protocols.skill.merged_work import NOTHING, Facts, Work, find_text_facts
 
-# which ticket stands for a checkpoint: the first of these roles that it has, and of those the one added last
-_LEADING_ROLES = ("deploy", "incident", "source", "linked", "child")
+# which ticket stands for a checkpoint: the first of these roles that it has, and of those the one added last;
+# an incident first, since it is what somebody has to know
+_LEADING_ROLES = ("incident", "deploy", "source", "linked", "child")
 # what a ticket leads back to: a deployment to what was built, an incident to what was deployed
 _LEADS_TO = {"deploy": ("source",), "incident": ("deploy", "source")}
 _OWN_HINTS = ("source", "linked", "deploy")

@@ -110,6 +110,12 @@ def test_the_thread_goes_from_skill_to_skill() -> None:
     }
 
 
+def test_an_incident_stands_before_the_deployment_that_it_is_about() -> None:
+    refs = [ref("PLAT-4485", "deploy"), ref("PLAT-4503", "incident")]
+
+    assert lines(monitor=refs) == {"monitor": "PLAT-4503 (incident) -> PLAT-4485"}
+
+
 def test_what_a_skill_says_itself_counts_more_than_what_its_siblings_have() -> None:
     said = lines(architect=[ref("A-1", "source")], deploy=[ref("A-9", "deploy"), ref("A-2", "linked")])
     assert said["deploy"] == "A-9 (deploy) -> A-2"
