@@ -1,11 +1,10 @@
 """The texts of --help: the overview, its topics, and each command's own page."""
 
-import os
 import shutil
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from checkpoint_git.cli.verbs import VERBS
+from checkpoint_git.cli.verbs import VERBS, load_verb
 
 GROUPS = {
     "work": ("status", "next", "resume", "update", "done", "note", "decide"),
@@ -60,22 +59,21 @@ def read_page(verb: str, sub_verb: str = "") -> Page:
 
 
 def read_pages(verb: str) -> list[Page]:
-    """VERB.txt beside the verb's module: the command's own page, then those of its sub-verbs, each below `## HEAD`."""
-    top = os.path.dirname(os.path.dirname(__file__))
-    path = os.path.join(top, *VERBS[verb][0].split(".")[1:-1], f"{verb}.txt")
-    with open(path, encoding="utf-8") as stream:
-        own, *others = stream.read().rstrip("\n").split("\n\n## ")
-    first, pages = _split_page("", own), [_split_page(*part.split("\n", 1)) for part in others]
+    """Return the command's own page, made of HELP in its module, then those of its sub-verbs, from SUB_HELP."""
+    module = load_verb(verb)
+    own = _split_page("", module.HELP)
+    pages = [_split_page(head, text) for head, text in getattr(module, "SUB_HELP", {}).items()]
     if pages:
-        summary, gap, more = first.summary.partition("\n\n")
+        summary, gap, rest = own.summary.partition("\n\n")
         rows = "".join(f"  {page.head:20}  {page.summary.splitlines()[0]}\n" for page in pages)
-        one = pages[0].head.split()[0]
-        listed = f"{rows}\n`checkpoint {verb} {one} --help` shows the options of {one}, with examples."
-        first = first._replace(summary=f"{summary}\n\n{listed}{gap}{more}")
-    return [first, *pages]
+        first = pages[0].head.split()[0]
+        listed = f"{rows}\n`checkpoint {verb} {first} --help` shows the options of {first}, with examples."
+        own = own._replace(summary=f"{summary}\n\n{listed}{gap}{rest}")
+    return [own, *pages]
 
 
 def _split_page(head: str, text: str) -> Page:
+    text = text.rstrip("\n")
     summary, title, rest = text.partition("\n\nexamples:\n")
     if "\n\nexit codes: " not in rest:
         rest, _, one = rest.partition("\n\nexit 1: ")

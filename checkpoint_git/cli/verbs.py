@@ -1,7 +1,7 @@
 """The table of verbs, made of the tools' own and the protocols' rows: the command line and its completion read it."""
 
 from importlib import import_module
-from typing import Any
+from types import ModuleType
 
 from checkpoint_git.protocols.registry import PROTOCOLS
 
@@ -17,8 +17,8 @@ _TOOLS = {
     "audit": ("tools.merges.audit", "find and repair what past merges lost or duplicated"),
     "merge-file": ("tools.merges.merge_file", "merge three versions of any JSON file"),
     "ci": ("tools.merges.ci", "CI helpers for pull requests: merge, verify"),
-    "claim": ("tools.claims.verb:CLAIM", "reserve a checkpoint for this session"),
-    "release": ("tools.claims.verb:RELEASE", "give up this session's claim"),
+    "claim": ("tools.claims.claim", "reserve a checkpoint for this session"),
+    "release": ("tools.claims.release", "give up this session's claim"),
     "sync": ("tools.sync.verb", "exchange checkpoints with a shared branch"),
 }
 _LAST = {
@@ -52,11 +52,9 @@ def _list_verbs() -> dict[str, tuple[str, str]]:
 VERBS = _list_verbs()
 
 
-def load_verb(verb: str) -> Any:
-    """A verb's module, or the object in a module that is made like one."""
-    home, _, name = VERBS[verb][0].partition(":")
-    module = import_module(home)
-    return getattr(module, name) if name else module
+def load_verb(verb: str) -> ModuleType:
+    """Import a verb's module: add_arguments, run or answer, HELP and, in a family, SUB_HELP."""
+    return import_module(VERBS[verb][0])
 
 
 # sub-verbs with a module and a page of their own

@@ -10,6 +10,17 @@ from checkpoint_git.core.terminal_text import escape_controls
 from checkpoint_git.mcp.calls import OWNER, World
 from checkpoint_git.protocols.contract import skill_layout
 
+HELP = """\
+serve agents over the Model Context Protocol: the commands as tools
+
+examples:
+  checkpoint mcp                           started by a client; speaks on stdin and stdout
+  checkpoint mcp --skill build             show this checkpoint in full, and write no other
+  checkpoint mcp --read-only               without the tools that write
+
+It needs the Python package `mcp` (the extra `mcp`), and ends when its input is closed.
+"""
+
 
 def add_arguments(parser: ArgumentParser) -> None:
     add = parser.add_argument

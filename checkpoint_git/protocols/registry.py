@@ -57,8 +57,7 @@ class Kind:
 
 class Row:
     """One protocol. kinds: the files that a repository tracks. local: what no repository tracks, as info/exclude says
-    it. verbs: verb -> (module in the package, or
-    module:name of what is made like one; what `checkpoint --help` says, "" for one that is not listed).
+    it. verbs: verb -> (module in the package; what `checkpoint --help` says, "" for one that is not listed).
     """
 
     __slots__ = ("kinds", "local", "name", "noun", "package", "verbs")
@@ -81,12 +80,12 @@ PROTOCOLS = (
             "resume": ("verbs.resume", "everything a new session needs to pick this up"),
             "update": ("verbs.update", "change fields of a checkpoint, or start a new one"),
             "done": ("verbs.done", "finish the first next action"),
-            "note": ("verbs.record:NOTE", "record a key decision"),
-            "ask": ("verbs.record:ASK", "ask the user for a decision"),
-            "decide": ("verbs.record:DECIDE", "answer a waiting decision"),
-            "block": ("verbs.record:BLOCK", "add a blocker"),
-            "unblock": ("verbs.record:UNBLOCK", "mark a blocker as resolved"),
-            "drop": ("verbs.record:DROP", "remove an action that will not be done"),
+            "note": ("verbs.note", "record a key decision"),
+            "ask": ("verbs.ask", "ask the user for a decision"),
+            "decide": ("verbs.decide", "answer a waiting decision"),
+            "block": ("verbs.block", "add a blocker"),
+            "unblock": ("verbs.unblock", "mark a blocker as resolved"),
+            "drop": ("verbs.drop", "remove an action that will not be done"),
             "undo": ("verbs.undo", "revert the last write of a checkpoint"),
             "show": ("verbs.show", "a checkpoint's content, its public part or its tickets"),
             "log": ("verbs.log", "a checkpoint's history: progress, decisions and blockers"),

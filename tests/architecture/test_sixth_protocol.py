@@ -85,6 +85,13 @@ VERB = '''\
 
 from checkpoint_git.core.outcome import Line, Outcome
 
+HELP = """\
+show what was noted
+
+examples:
+  checkpoint note old
+"""
+
 
 def add_arguments(parser):
     parser.add_argument("note", metavar="NOTE", help="its name")
@@ -103,7 +110,6 @@ FILES = {
     "summary.py": SUMMARY,
     "checks.py": CHECKS,
     "verb.py": VERB,
-    "note.txt": "show what was noted\n\nexamples:\n  checkpoint note old\n",
 }
 
 

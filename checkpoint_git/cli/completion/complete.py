@@ -17,6 +17,14 @@ from checkpoint_git.disk.discover import find_or_plan_place
 from checkpoint_git.git.run import run_git
 from checkpoint_git.protocols.contract import Question, read_summaries
 
+HELP = """\
+print completions of a command line; called by the scripts of `checkpoint completion`
+
+examples:
+  checkpoint complete --line="checkpoint up"
+
+"""
+
 _PROGRAMS = ("checkpoint", "git-checkpoint", "checkpoint-doctor")
 
 

@@ -5,6 +5,17 @@ import argparse
 from checkpoint_git.core.outcome import Answer, Invocation
 from checkpoint_git.disk.read import read_own
 
+HELP = """\
+print a shell completion script for checkpoint, git checkpoint and checkpoint-doctor
+
+It completes commands, options, checkpoint names, fields, conflicts, commits and ids.
+
+examples:
+  eval "$(checkpoint completion bash)"                                   this shell only; add it to ~/.bashrc for all
+  checkpoint completion zsh > "${fpath[1]}/_checkpoint"                  once
+  checkpoint completion fish > ~/.config/fish/completions/checkpoint.fish
+"""
+
 SHELLS = ("bash", "fish", "zsh")
 
 

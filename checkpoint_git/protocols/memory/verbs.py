@@ -25,6 +25,84 @@ from checkpoint_git.protocols.memory.sync import find_newer, sync
 from checkpoint_git.protocols.memory.transports import GraphError, Transport, UnavailableError, read_entities
 from checkpoint_git.protocols.memory.triggers import Request
 
+HELP = """\
+keep an initiative's state in the graph of a memory server, and resume it in another session
+
+examples:
+  checkpoint memory setup
+  checkpoint memory save --initiative login-2026 --milestone M1 --phase design --next-action "Write the tests"
+  checkpoint memory load
+
+If no server answers, all verbs except doctor and setup warn and exit with 0 (with --strict: 2).
+
+exit 1: the checkpoint is corrupted, or doctor found something
+"""
+SUB_HELP = {
+    "save": """\
+save a checkpoint, or the fields that changed
+
+The fields that you do not set keep their values. --on names the occasion; some occasions need
+fields: milestone: --summary and --next-milestone or --next-action; session-end: --summary and
+--next-action.
+
+examples:
+  checkpoint memory save --initiative login-2026 --milestone M1 --phase design --next-action "Write the tests"
+  checkpoint memory save --on milestone --summary "All of M1 is done" --next-milestone M2
+""",
+    "load": """\
+show what the last session worked on, and how to continue
+
+examples:
+  checkpoint memory load
+  checkpoint memory load --continue
+
+exit 1: the checkpoint is corrupted
+""",
+    "update KEY=VALUE...": """\
+change fields of the existing checkpoint; KEY= removes one
+
+examples:
+  checkpoint memory update phase=validation --last-action "Ran the validators"
+
+exit 1: the checkpoint is corrupted
+""",
+    "clear": """\
+delete the checkpoint after asking; keeps a copy
+
+examples:
+  checkpoint memory clear --yes
+""",
+    "archive": """\
+save the fields that you pass, then clear
+
+examples:
+  checkpoint memory archive --summary "All of it is merged" --yes
+""",
+    "sync [FILE]": """\
+synchronize the checkpoint with WORKFLOW-STATUS.yaml; where they differ the file wins
+
+examples:
+  checkpoint memory sync --dry-run
+  checkpoint memory sync docs/WORKFLOW-STATUS.yaml --to-document
+""",
+    "doctor": """\
+check the server (answers, can write) and the checkpoint
+
+examples:
+  checkpoint memory doctor
+  checkpoint memory doctor --fix
+
+exit 1: it found something
+""",
+    "setup": """\
+install and configure the reference server after asking
+
+examples:
+  checkpoint memory setup
+  checkpoint memory setup --global --yes
+""",
+}
+
 _OPTIONS: list[dict[str, Any]] = load_document(__file__, "options.json")
 TAKERS: dict[str, list[str]] = {row["dest"]: row["verbs"].split() for row in _OPTIONS}
 

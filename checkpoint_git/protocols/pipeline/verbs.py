@@ -19,6 +19,80 @@ from checkpoint_git.protocols.pipeline import layout, records, store
 from checkpoint_git.protocols.pipeline.store import Skipped
 from checkpoint_git.protocols.pipeline.validate import Record, compare_with_repository
 
+HELP = """\
+keep append-only records of a pipeline's phases: one file per ticket, run, phase and attempt
+
+examples:
+  checkpoint pipeline write --ticket-id PROJ-42 --run-id a1b2c3d4 --phase implement --payload @payload.json
+  checkpoint pipeline resume --ticket-id PROJ-42 --run-id latest
+  checkpoint pipeline list
+
+Every answer is one JSON document: {"success": true, ...} or {"success": false, "error": ...,
+"hint": ...}.
+
+exit codes: 0 done; 1 failed or invalid; 3 a bug in checkpoint-git; 130 interrupted
+"""
+SUB_HELP = {
+    "write": """\
+record a completed phase
+
+A JSON value is text, `@FILE` or `-` (standard input). With --non-blocking the exit code is 0 even
+if nothing was written.
+
+examples:
+  checkpoint pipeline write --ticket-id PROJ-42 --run-id a1b2c3d4 --phase implement --payload @payload.json
+  checkpoint pipeline write --ticket-id PROJ-42 --run-id a1b2c3d4 --phase implement \\
+      --repo-commit-map '{"web": "a1b2c3d"}' --artifact-paths '["src/foo.py"]' \\
+      --payload '{"branch_name": "feat/PROJ-42", "commit_sha": "a1b2c3d", "files_changed": ["src/foo.py"]}'
+
+exit codes: 0 done; 1 failed or invalid; 3 a bug in checkpoint-git; 130 interrupted
+""",
+    "read": """\
+print the record of a phase: the newest attempt, or the one that --attempt names
+
+examples:
+  checkpoint pipeline read --ticket-id PROJ-42 --run-id a1b2c3d4 --phase implement
+  checkpoint pipeline read --ticket-id PROJ-42 --run-id latest --phase implement --fallback
+
+exit codes: 0 done; 1 failed or invalid; 3 a bug in checkpoint-git; 130 interrupted
+""",
+    "validate": """\
+check a record, and with --repo its commits and artifacts
+
+examples:
+  checkpoint pipeline validate --ticket-id PROJ-42 --run-id a1b2c3d4 --phase implement
+  checkpoint pipeline validate --ticket-id PROJ-42 --run-id a1b2c3d4 --phase implement --repo .
+
+exit codes: 0 done; 1 failed or invalid; 3 a bug in checkpoint-git; 130 interrupted
+""",
+    "list": """\
+list all tickets and runs, or the records of one ticket
+
+examples:
+  checkpoint pipeline list
+  checkpoint pipeline list --ticket-id PROJ-42
+
+exit codes: 0 done; 1 failed or invalid; 3 a bug in checkpoint-git; 130 interrupted
+""",
+    "resume": """\
+show which phases of a run are complete, or what a later phase can continue with
+
+examples:
+  checkpoint pipeline resume --ticket-id PROJ-42 --run-id latest
+  checkpoint pipeline resume --ticket-id PROJ-42 --run-id a1b2c3d4 --skip-to local_review
+
+exit codes: 0 done; 1 failed or invalid; 3 a bug in checkpoint-git; 130 interrupted
+""",
+    "next-attempt": """\
+print the number of a phase's next attempt
+
+examples:
+  checkpoint pipeline next-attempt --ticket-id PROJ-42 --run-id a1b2c3d4 --phase implement
+
+exit codes: 0 done; 1 failed or invalid; 3 a bug in checkpoint-git; 130 interrupted
+""",
+}
+
 _BROKEN_HINT = "restore the file, or take the newest good attempt with --fallback, or run the phase again"
 _RUN = ("ticket_id", "run_id")
 _OPTIONS: dict[str, Any] = load_document(__file__, "options.json")

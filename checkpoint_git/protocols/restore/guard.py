@@ -11,6 +11,34 @@ from checkpoint_git.core.outcome import Answer, Invocation
 from checkpoint_git.core.terminal_text import escape_controls, shorten
 from checkpoint_git.disk.discover import find_repository, is_git_name
 
+HELP = """\
+keep what git sees before an agent's tool call, so that the call can be undone
+
+examples:
+  checkpoint restore-point guard < tool-call.json
+  checkpoint restore-point guard --require
+  checkpoint restore-point guard --reader mcp__docs__search
+
+It reads the tool call from stdin, as an agent's hook gets it: {"tool_name": "Edit", "tool_input":
+{...}, "cwd": "..."}.
+
+A tool that only reads, by its name, passes (--reader adds one). Before any other call, what git
+sees is kept as an automatic restore point; then the call runs. To go back: checkpoint
+restore-point list, checkpoint restore-point rollback auto-ID.
+
+Blocked, because no restore point can undo it: git push --force, git stash drop, git branch -D, git
+clean -x, rm -rf .git, DROP TABLE and the like, where the plain words of a command show it. Also
+blocked: a call that cannot be kept.
+
+With --require the guard makes no point: every call but a reading one is blocked until a live
+restore point of this clone covers the workspace (checkpoint restore-point create . --expiry 8h).
+
+It is a seat belt for honest agents, not a sandbox: a command can hide what it does.
+
+exit codes: 0 the call is allowed; 2 it is blocked, or that could not be decided (the reason is on
+stderr)
+"""
+
 ALLOWED, STOPPED = 0, 2
 _MAX_CALL = 64 << 20  # bytes: a tool call holds the whole content of a file
 

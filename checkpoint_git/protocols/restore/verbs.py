@@ -15,6 +15,94 @@ from checkpoint_git.protocols.restore.layout import Workspace, open_workspace
 from checkpoint_git.protocols.restore.snapshot import drop_oldest, find_repository
 from checkpoint_git.protocols.restore.state_snapshot import PREFIX
 
+HELP = """\
+save a verified restore point before a risky step, and roll back to it
+
+A point holds every file of its scope byte for byte, untracked ones too; work tree, index and stash
+stay unchanged. It also records HEAD, what was staged, and a merge or rebase in progress. Excluded
+and listed: files whose names suggest secrets (.env, *.pem, ...), and files that git ignores. Each
+point has a restore.sh that works without this package.
+
+examples:
+  checkpoint restore-point create src tests --reason "before the refactoring"
+  checkpoint restore-point diff latest
+  checkpoint restore-point rollback latest
+  checkpoint restore-point guard < tool-call.json    the hook for agents, with a --help of its own
+
+exit 1: the point or the log is damaged
+"""
+SUB_HELP = {
+    "create SCOPE...": """\
+create a restore point of files, folders or patterns
+
+examples:
+  checkpoint restore-point create src tests --reason "before the refactoring" --expiry 7d
+  checkpoint restore-point create 'src/*.py' --state run=state.json --database sqlite:///app.db
+""",
+    "list": """\
+list the points of all work trees, and those that an agent's hook took here
+
+examples:
+  checkpoint restore-point list
+""",
+    "show ID": """\
+show what a point contains
+
+examples:
+  checkpoint restore-point show latest
+""",
+    "diff ID": """\
+show what changed since a point
+
+examples:
+  checkpoint restore-point diff latest
+""",
+    "verify ID": """\
+check that a point is intact
+
+examples:
+  checkpoint restore-point verify chk_20260115_143022_a7b3c9
+  checkpoint restore-point verify latest
+
+exit 1: the point is damaged
+""",
+    "rollback ID": """\
+go back to a point; a new point keeps what is there now
+
+It restores the files of the scope, and removes what was created there since. --index and
+--operation restore more.
+
+examples:
+  checkpoint restore-point rollback latest --dry-run
+  checkpoint restore-point rollback latest
+  checkpoint restore-point rollback latest --scope src
+  checkpoint restore-point rollback auto-3f2a91c04d7e
+""",
+    "gc": """\
+delete expired points, or all but the newest that you made
+
+examples:
+  checkpoint restore-point gc --expired --keep 20
+  checkpoint restore-point gc --expired --dry-run
+""",
+    "drop ID...": """\
+delete points
+
+examples:
+  checkpoint restore-point drop latest --reason "merged"
+
+""",
+    "audit [verify]": """\
+show the log of all operations; verify: check that the log is complete
+
+examples:
+  checkpoint restore-point audit
+  checkpoint restore-point audit verify
+
+exit 1: the log is damaged
+""",
+}
+
 _TABLE = load_document(__file__, "options.json")
 _HOW: dict[str, list[str]] = _TABLE["changes"]  # of a path -> what it is since, what a rollback does
 TAKERS: dict[str, list[str]] = {name.replace("-", "_"): verbs for name, verbs in _TABLE["taken_by"].items()}

@@ -28,6 +28,146 @@ from checkpoint_git.protocols.workflow.state import (
 )
 from checkpoint_git.protocols.write import say_waiting
 
+HELP = """\
+save the phases and tasks of a workflow, and resume them after an interruption
+
+examples:
+  checkpoint workflow start login-2026
+  checkpoint workflow resume --json               first call of a session
+  checkpoint workflow task start task-001
+  checkpoint workflow advance
+
+exit 1: it asks, or something blocks it
+"""
+SUB_HELP = {
+    "start ID": """\
+begin a workflow
+
+It writes memory/state/phase.json and execution.json. If there is a workflow already, it asks
+whether to resume it.
+
+examples:
+  checkpoint workflow start login-2026
+  checkpoint workflow start login-2026 --approvals ARCHITECTURE,VERIFICATION
+
+exit 1: there is a workflow already, and it asks what to do with it
+""",
+    "status": """\
+show its phase, its tasks and the next step
+
+examples:
+  checkpoint workflow status
+  checkpoint workflow status --json
+
+exit 1: the state is damaged
+""",
+    "resume": """\
+show the next step and why; continue with --yes
+
+Tasks whose session has ended are settled first. On a terminal it asks; otherwise it lists the
+choices.
+
+examples:
+  checkpoint workflow resume --json               first call of a session
+  checkpoint workflow resume --yes
+  checkpoint workflow resume --fresh              archive it, and start over
+
+exit 1: it asks, or something blocks it
+""",
+    "advance": """\
+complete the current phase and enter the next one
+
+examples:
+  checkpoint workflow advance --output memory/reports/plan.json
+  checkpoint workflow advance --yes               the user approved this phase
+  checkpoint workflow advance --approvals none    no phase waits for the user
+
+exit 1: the phase has no result, or waits for approval
+""",
+    "approve PHASE": """\
+record that the user approved a phase
+
+examples:
+  checkpoint workflow approve REQUIREMENTS
+  checkpoint workflow approve REQUIREMENTS --output memory/reports/plan.json
+
+exit 1: the phase cannot be approved now
+""",
+    "reject": """\
+record that the user rejected the current phase
+
+examples:
+  checkpoint workflow reject --note "The plan has no tests"
+
+exit 1: the phase cannot be rejected now
+""",
+    "back PHASE": """\
+return to an earlier phase; its result and the later ones become pending again
+
+examples:
+  checkpoint workflow back ARCHITECTURE --note "The interface changed"
+
+exit 1: the phase is not an earlier one
+""",
+    "fail": """\
+record that the current phase failed; `save` retries it
+
+examples:
+  checkpoint workflow fail --error "The build server is down"
+
+exit 1: the phase cannot fail now
+""",
+    "save": """\
+save before an expensive step; begins a phase that is pending or failed
+
+examples:
+  checkpoint workflow save
+  checkpoint workflow save --note "before the architects"
+
+exit 1: the state is damaged
+""",
+    "task VERB ID": """\
+change the tasks of the implementation: add, start, done, fail, retry, block
+
+  task add ID...       add tasks
+  task start ID        start a task; a missing one is added
+  task done ID         it is done; --output names the file it produced
+  task fail ID         it failed: one of its attempts is used; --error says why
+  task retry ID        give it new attempts
+  task block ID        it cannot continue; --error says why
+
+examples:
+  checkpoint workflow task start task-001 --output memory/reports/task-001.json
+  checkpoint workflow task done task-001
+  checkpoint workflow task fail task-002 --error "Two tests fail"
+
+exit 1: the task cannot change like that
+""",
+    "recover": """\
+settle tasks whose session has ended
+
+examples:
+  checkpoint workflow recover
+
+exit 1: the state is damaged
+""",
+    "validate": """\
+check that everything the state refers to exists
+
+examples:
+  checkpoint workflow validate
+  checkpoint workflow validate --json
+
+exit 1: errors
+""",
+    "archive": """\
+move the state to memory/state/.archive (keeps the newest five)
+
+examples:
+  checkpoint workflow archive
+""",
+}
+
 _TABLE: dict[str, Any] = load_document(__file__, "options.json")
 TAKERS: dict[str, list[str]] = _TABLE["taken_by"]
 _SHOWN_TASKS = 50

@@ -19,6 +19,17 @@ from checkpoint_git.git.staged import pathspecs
 from checkpoint_git.protocols.contract import open_room
 from checkpoint_git.protocols.registry import find_kind
 
+HELP = """\
+show what changed in checkpoints, one line per value
+
+examples:
+  checkpoint diff                       since the last commit
+  checkpoint diff build
+  checkpoint diff --staged              what is staged
+  checkpoint diff --rev main            between a commit and the work tree
+  checkpoint diff --rev main..topic     between two commits
+"""
+
 _CONTEXT = 1  # unchanged lines around a change
 _STYLES: Mapping[str, Style] = {"+": "good", "-": "bad", "@": "dim"}
 

@@ -26,6 +26,25 @@ from checkpoint_git.tools.doctor.diagnose import Diagnosis, diagnose
 from checkpoint_git.tools.setup.checks import SetupFacts
 from checkpoint_git.tools.setup.survey import read_installation
 
+HELP = """\
+compare checkpoints with git history and the file system, and test the merge driver
+
+examples:
+  checkpoint doctor                            everything; run it before you push
+  checkpoint doctor --all                      every .checkpoints folder of the repository
+  checkpoint doctor build                      only this checkpoint, and the installation
+  checkpoint doctor --full                     every finding, ungrouped
+  checkpoint doctor --list                     all checks and their fixes
+  checkpoint doctor --check drift              the checks whose codes start with drift/
+  checkpoint doctor --fix --dry-run            what would be fixed, as a diff
+  checkpoint doctor --fix                      apply the safe fixes, after a backup
+  checkpoint doctor --fix=drift/project-dir    also apply this one, which may be wrong
+  checkpoint doctor --online                   also ask the deployed server: git config checkpoint.healthUrl URL
+  checkpoint doctor --fail-on-warnings --format github
+
+exit 1: errors (with --fail-on-warnings warnings too)
+"""
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument

@@ -7,6 +7,13 @@ from checkpoint_git.core.outcome import Invocation
 from checkpoint_git.git.driver_settings import CONFLICT_ON_PATH
 from checkpoint_git.mergefile import main
 
+HELP = """\
+called by git for a file that both sides changed; not meant to be typed
+
+examples:
+  checkpoint merge-driver BASE OURS THEIRS 7 .checkpoints/build.checkpoint.json
+"""
+
 
 def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("files", metavar="FILE", nargs=5, help="what git passes for %%O %%A %%B %%L %%P")

@@ -27,6 +27,13 @@ from checkpoint_git.protocols.validate import (
     iterate_checked,
 )
 
+HELP = """\
+called by git's hooks; not meant to be typed
+
+examples:
+  checkpoint hook pre-commit             check what is staged, as the hook does
+"""
+
 _MOST_SHOWN = 100  # findings of one run
 _MOST_READ = 10_000  # findings of all levels, after which no further file is read
 _APPEND_ONLY = append_only_patterns()[0]

@@ -33,6 +33,24 @@ from checkpoint_git.tools.merges.findings import (
     merge_data,
 )
 
+HELP = """\
+find entries that past merges lost, duplicated or mixed up, and restore them
+
+examples:
+  checkpoint audit                             every merge in HEAD's history
+  checkpoint audit v2.1..main                  every merge in a range
+  checkpoint audit --fix --dry-run             what would be restored, as a diff
+  checkpoint audit --fix                       restore it in one commit
+  checkpoint audit 3f2a9c1 --base v2.1 --head topic      one squash merge
+  checkpoint audit --all 3f2a9c1               what one merge did to every entry
+  checkpoint audit --all HEAD -- .checkpoints/build.checkpoint.json
+
+A squash merge that names its pull request ("(#12)") is found automatically if refs/pull/12/head
+was fetched.
+
+exit 1: unrepaired damage remains; with --all, something was lost, duplicated or mixed up
+"""
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument

@@ -29,6 +29,37 @@ from checkpoint_git.tools.merges.findings import (
 from checkpoint_git.tools.merges.line_merge import predict_line_merge
 from checkpoint_git.tools.merges.tree_merge import read_checked_bases
 
+HELP = """\
+CI helpers for pull requests (merge buttons ignore merge drivers)
+
+examples:
+  checkpoint ci merge --base origin/main --head HEAD --branch topic --push
+  checkpoint ci verify --base origin/main --head HEAD
+
+exit 1: a manual decision is needed, or a text merge would corrupt something
+"""
+SUB_HELP = {
+    "merge": """\
+merge the base branch into a pull request with the merge driver, and push the result
+
+examples:
+  checkpoint ci merge --base origin/main --head origin/topic --dry-run
+  checkpoint ci merge --base origin/main --head HEAD --branch topic --push
+  checkpoint ci merge --base origin/main --head HEAD --format md
+
+exit 1: a manual decision is needed
+""",
+    "verify": """\
+check that a text merge (or a merge queue's commit) corrupts nothing
+
+examples:
+  checkpoint ci verify --base origin/main --head HEAD --format github
+  checkpoint ci verify --base origin/main --candidate HEAD
+
+exit 1: a text merge would corrupt something
+""",
+}
+
 JOB_SUMMARY = "GITHUB_STEP_SUMMARY"  # the variable that names the file of a job's page; cli writes it
 TAKERS = {
     "remote": ("merge",),

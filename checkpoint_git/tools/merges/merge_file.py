@@ -18,6 +18,18 @@ from checkpoint_git.merge.lint import lint_schema
 from checkpoint_git.merge.superseded import tell_superseded
 from checkpoint_git.protocols.merge_schema import load_merge_schema
 
+HELP = """\
+merge three versions of any JSON file, as `git merge-file` merges lines
+
+examples:
+  checkpoint merge-file ours.json base.json theirs.json            into ours.json
+  checkpoint merge-file -p ours.json base.json theirs.json         to stdout
+  checkpoint merge-file --schema tasks.schema.json OURS BASE THEIRS   with a schema's x-merge rules
+
+exit codes: 0 clean; 1 to 127 the number of conflicts (127 at most); 255 an error, and nothing was
+merged
+"""
+
 FAILED, _MOST_TOLD = 255, 127
 _LABELS = ("ours", "base", "theirs")
 _HARMLESS = ("schema/dead-reference", "schema/foreign-reference")  # what is behind it merges by its structure

@@ -23,6 +23,18 @@ from checkpoint_git.protocols.write import Tell, say_waiting
 from checkpoint_git.tools.merges.decisions import TAKES, Asker, Request, Resolved, plan_file
 from checkpoint_git.tools.merges.unmerged import NAMES, Case, list_conflicts, read_case, read_marked_case
 
+HELP = """\
+resolve the conflicts of a merge, and stage what is clean
+
+examples:
+  checkpoint resolve                                asks about each conflict; without a terminal, lists them
+  checkpoint resolve --take newest                  always the side with the later updated_at
+  checkpoint resolve .checkpoints/build.checkpoint.json --where /step --take theirs
+  git checkout --merge -- PATH                      undo: bring the conflicts back
+
+exit 1: conflicts remain
+"""
+
 # what the two sides are in git's operation
 _SIDES = {
     "merge": "a merge: ours is your branch, theirs the one that is merged into it",

@@ -18,6 +18,19 @@ from checkpoint_git.protocols.contract import Question, read_summaries
 from checkpoint_git.protocols.registry import protocol_of
 from checkpoint_git.tools.report.page import make_page, render
 
+HELP = """\
+write all work to one self-contained HTML page: board, decisions, drift, timeline
+
+examples:
+  checkpoint report                  into the git directory, so it is never committed
+  checkpoint report -o status.html   into a file
+  checkpoint report -o -             to stdout
+  checkpoint report --no-doctor      faster: without looking for drift
+
+The page needs no network. All text is escaped, and likely passwords, tokens and keys are replaced
+by [redacted].
+"""
+
 NAME = "checkpoint-report.html"
 _MARK = b'<meta name="generator" content="checkpoint-git report">'
 _LOOKED_AT = 1_000  # bytes

@@ -13,6 +13,23 @@ from checkpoint_git.tools.session import agent_hooks
 from checkpoint_git.tools.session.agent_hooks import HookInput, read_hook_input
 from checkpoint_git.tools.session.record import find_quietly, name_checkpoint, read_unrecorded, write_start
 
+HELP = """\
+brief an agent's new session: called by the hook that runs when it starts
+
+examples:
+  checkpoint prime
+  checkpoint prime --format claude       as the hook's JSON: claude, codex, gemini, cursor, copilot
+  checkpoint prime --budget 800          shorter
+
+It prints at most 60 lines: decisions that wait for the user, the work to continue, the next
+action, what is stale, broken, missing or already merged, and other work in progress. Checkpoint
+text is quoted between fences, each line marked as data. It prints nothing if there is nothing to
+report. It accepts the hook's JSON on stdin.
+
+exit codes: 0 always, so that the session starts (a problem is one line on stderr); 2 with
+--strict: an error
+"""
+
 FORMATS = agent_hooks.FORMATS  # what --format takes here
 tell_error = partial(agent_hooks.make_error_answer, "prime")
 MOST_LINES = 60  # with the lines around the fence

@@ -11,6 +11,63 @@ from checkpoint_git.tools.session import agent_hooks, record
 from checkpoint_git.tools.session.agent_hooks import HookInput, read_hook_input
 from checkpoint_git.tools.session.work import SECOND, describe_work, find_work, has_gone_on, may_block
 
+HELP = """\
+remind an agent to record progress when files changed but no checkpoint did
+
+Work is any file that changed, committed or not, since the session started and since the last
+checkpoint was written. It prints nothing without such work, outside git, or without a .checkpoints
+folder.
+
+examples:
+  checkpoint session stop
+  checkpoint session precompact --format claude
+
+exit codes: 0 always, so that no session is disturbed (a problem is one line on stderr); 2 with
+--strict: an error
+"""
+SUB_HELP = {
+    "start": """\
+record that a session started (`checkpoint prime` does it too)
+
+examples:
+  checkpoint session start
+
+exit codes: 0 always, so that no session is disturbed (a problem is one line on stderr); 2 with
+--strict: an error
+""",
+    "stop": """\
+at the end of a turn: remind, every 15 minutes at most
+
+With --block it also keeps the session going, once, until progress is recorded. To do that in every
+session here: git config checkpoint.sessionBlocks true (false: never).
+
+examples:
+  checkpoint session stop
+  checkpoint session stop --block --format claude
+
+exit codes: 0 always, so that no session is disturbed (a problem is one line on stderr); 2 with
+--strict: an error
+""",
+    "precompact": """\
+before the context is compacted: remind
+
+examples:
+  checkpoint session precompact --format claude
+
+exit codes: 0 always, so that no session is disturbed (a problem is one line on stderr); 2 with
+--strict: an error
+""",
+    "end": """\
+save a note of unrecorded work, and forget the session
+
+examples:
+  checkpoint session end
+
+exit codes: 0 always, so that no session is disturbed (a problem is one line on stderr); 2 with
+--strict: an error
+""",
+}
+
 FORMATS = agent_hooks.FORMATS  # what --format takes here
 tell_error = partial(agent_hooks.make_error_answer, "session")
 _PAUSE = 15 * 60  # seconds between two reminders at the end of a turn

@@ -35,6 +35,22 @@ from checkpoint_git.tools.setup.steps import (
 )
 from checkpoint_git.tools.setup.survey import CONFIGURED_HOOKS, Survey, read_file, read_merge_attribute, read_survey
 
+HELP = """\
+set this repository up for checkpoints; safe to run again
+
+examples:
+  checkpoint init                        detect and set up everything
+  checkpoint init --dry-run              only show what would be done
+  checkpoint init --hooks none           no hooks
+  checkpoint init --hooks config         hooks in git's configuration, no files (git 2.54)
+  checkpoint init --narrative conflict   ask whenever both sides changed phase, step, status or summary
+  checkpoint init --adopt                take over from the merge driver opchain-checkpoint
+  checkpoint init --agent auto           also set up the coding agents used here
+  checkpoint init --ci github            also write jobs that check and merge pull requests
+  checkpoint init --schemas              also let editors check checkpoints
+  checkpoint init 'data/**/*.json' --schema tasks.schema.json    also merge other JSON files
+"""
+
 _PATTERN = re.compile(r'[^\s!#"\\-](?:[^\t\r\n"\\]*\s)?[^\s"\\./*]*+[./*][^\s"\\]+')
 
 

@@ -18,6 +18,20 @@ from checkpoint_git.protocols.registry import KINDS
 from checkpoint_git.tools.setup.steps import Deed, RemoveFile, Step, apply_steps, leave_hidden, write_step
 from checkpoint_git.tools.setup.survey import read_file
 
+HELP = """\
+print the JSON Schemas of our files
+
+`checkpoint init --schemas` writes them to .checkpoints/schemas and points every checkpoint to its
+own.
+
+examples:
+  checkpoint schema                      list the schemas and their files
+  checkpoint schema skill                the schema of a checkpoint
+  checkpoint schema x-merge              the schema of x-merge, for schemas of your own
+
+  check-jsonschema --schemafile .checkpoints/schemas/skill.schema.json .checkpoints/*.checkpoint.json
+"""
+
 _META_SCHEMA = "x-merge"  # of the keywords that say how files merge
 FOLDER = "schemas"  # in .checkpoints
 _COMMENT = "Written by `checkpoint init --schemas`, which also brings it up to date. sha256:"

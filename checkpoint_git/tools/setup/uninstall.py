@@ -27,6 +27,14 @@ from checkpoint_git.tools.setup.steps import (
 )
 from checkpoint_git.tools.setup.survey import read_file, read_survey
 
+HELP = """\
+remove what init added to this repository; checkpoints stay
+
+examples:
+  checkpoint uninstall --dry-run         only show what would be removed
+  checkpoint uninstall                   remove it
+"""
+
 # Locks between writers: in a git directory, or in .checkpoints outside git.
 _LOCKS = ("checkpoint.lock", "checkpoint-restore.lock", "checkpoint-sync.lock", ".lock")
 _OWN_FOLDER = "checkpoint"  # in a git directory: caches, made again when they are next needed, and backups

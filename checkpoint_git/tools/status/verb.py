@@ -8,6 +8,22 @@ from checkpoint_git.disk.discover import find_place
 from checkpoint_git.git.clone import add_gaps
 from checkpoint_git.protocols.contract import Question, find_project, read_summaries
 
+HELP = """\
+show all work: decisions that wait for you, progress, next actions, blockers
+
+examples:
+  checkpoint status
+  checkpoint status build
+  checkpoint status --brief                        only the most important checkpoint
+  checkpoint status --short                        one line per checkpoint
+  checkpoint status --worktrees                    also what others did, as last fetched
+  checkpoint status --since 2d                     what changed in two days
+  checkpoint status --merged                       next actions and blockers that name merged work
+  checkpoint status --json
+
+exit 1: a checkpoint is invalid
+"""
+
 
 def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("skill", metavar="NAME", nargs="?", help="show this one in full; default: all")

@@ -17,6 +17,22 @@ from checkpoint_git.tools.sync.reconcile import read_waiting
 from checkpoint_git.tools.sync.run import SyncResult, sync
 from checkpoint_git.tools.sync.state import read_memory
 
+HELP = """\
+exchange checkpoints with a shared branch: fetch, merge, push
+
+examples:
+  checkpoint sync                        with the upstream of the current branch
+  checkpoint sync --branch checkpoints   with a branch that holds only checkpoints
+  checkpoint sync --status               what is not sent yet; does not contact the remote
+  checkpoint sync --take theirs          if both sides changed the same field
+
+Only checkpoints are committed and sent; other changes, staged or not, stay as they are. Any number
+of clones can run it at the same time. To always use one branch: git config checkpoint.syncBranch
+checkpoints
+
+exit 1: something is left to decide or to send
+"""
+
 _MOST_SHOWN = 10
 
 

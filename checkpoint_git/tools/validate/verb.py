@@ -18,6 +18,19 @@ from checkpoint_git.protocols.document import Document
 from checkpoint_git.protocols.registry import KINDS, find_kind, fixed_paths, is_fixed, protocol_of
 from checkpoint_git.protocols.validate import check_together, describe_unmerged, find_twins, iterate_checked
 
+HELP = """\
+check checkpoints against the schema and the protocol's rules
+
+examples:
+  checkpoint validate                         the nearest .checkpoints folder; at the repository root, all of them
+  checkpoint validate .checkpoints/build.checkpoint.json
+  checkpoint validate --staged                what is staged
+  checkpoint validate --rev origin/main       what a commit contains
+  checkpoint validate --strict --format github
+
+exit 1: errors (with --strict warnings too)
+"""
+
 Files = Iterable[tuple[str, FileContent]]
 
 

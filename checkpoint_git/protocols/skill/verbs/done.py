@@ -14,6 +14,19 @@ from checkpoint_git.protocols.skill.verbs.record import record
 from checkpoint_git.protocols.skill.verbs.update import outcome_of_write
 from checkpoint_git.protocols.write import Tell, Written, say_waiting
 
+HELP = """\
+finish a next action (default: the first) and move it to recently_done
+
+examples:
+  checkpoint done build
+  checkpoint done build "release notes"     the action whose text contains it
+  checkpoint done build --next "Write the release notes"
+  checkpoint done build --complete
+  checkpoint done build --verify             runs its done_when first, after asking
+
+exit 1: refused, nothing written
+"""
+
 SENTENCES = ("next", "action")
 
 

@@ -21,6 +21,22 @@ from checkpoint_git.protocols.skill.history import Entry, Version, Versions, rea
 from checkpoint_git.protocols.skill.life import describe_event, event_lines, is_different, is_wanted
 from checkpoint_git.protocols.skill.since import read_since
 
+HELP = """\
+show a checkpoint's history: progress, decisions and blockers, commit by commit
+
+examples:
+  checkpoint log build                        the newest 20 commits with a visible change
+  checkpoint log build -n 0                   all of them
+  checkpoint log build --since 2026-06-01
+  checkpoint log build --rows                 progress of each row
+  checkpoint log build --rows sprint-2        only that row
+  checkpoint log build --decisions            decisions, and blockers opened and closed
+  checkpoint log build --json
+
+A merge shows only what differs from all its parents; everything else is shown at the commit that
+changed it. Renames are followed. skill_state and the activity log are not shown.
+"""
+
 DEFAULT_LIMIT = 20
 _SHOWN_LETTERS = 200
 _SHOWN_EVENTS = 20  # of one commit

@@ -15,6 +15,23 @@ from checkpoint_git.protocols.skill.next_action import NO_ACTION, NextAction, Qu
 from checkpoint_git.protocols.skill.store import iterate_documents
 from checkpoint_git.protocols.skill.views import outline
 
+HELP = """\
+show the most important next action
+
+examples:
+  checkpoint next
+  checkpoint next --all       the whole queue, with the reasons
+  checkpoint next --json
+
+Order: waiting for your decision; failed; in progress at a gate (phase or step says gate, approval,
+review, sign-off or the like); in progress; blocked; complete with actions left; not started. Ties:
+over budget first, then the most recently updated. Below an action is what git's history says of
+the pull requests and tickets that it names. An action is skipped once everything in its
+done_when_merged is merged, or if its text is only "Merge #12" and #12 is.
+
+exit 1: a checkpoint is invalid
+"""
+
 _GLYPHS: dict[str, Glyph] = {"gate": "in_progress", "idle": "stale"}  # of the ranks that are not called as theirs
 
 

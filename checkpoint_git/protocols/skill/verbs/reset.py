@@ -10,6 +10,17 @@ from checkpoint_git.disk.discover import Place, relative_path
 from checkpoint_git.protocols.skill import layout, store
 from checkpoint_git.protocols.write import Tell, say_waiting, set_apart
 
+HELP = """\
+archive a checkpoint and start over
+
+examples:
+  checkpoint reset build
+
+The file moves to .checkpoints/history/ unchanged, even if it is not valid JSON.
+
+exit 1: a checkpoint cannot be read
+"""
+
 _MOST_A_SECOND = 100
 
 

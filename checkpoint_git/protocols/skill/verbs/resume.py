@@ -19,6 +19,23 @@ from checkpoint_git.protocols.skill.merged_work import Known, describe_facts, fa
 from checkpoint_git.protocols.skill.next_action import Action, shipped_data, split_actions
 from checkpoint_git.protocols.skill.worktrees import find_ahead
 
+HELP = """\
+show everything a new session needs to pick this up, and whether it may continue
+
+examples:
+  checkpoint resume build
+  checkpoint resume build --continue      continue even if it says stop
+  checkpoint resume build --json
+
+Work may continue if it is in progress and was updated within seven days. Exit code 1 means stop
+and ask (a decision waits; blocked, failed, stale or invalid; a merge in progress), or start over
+because the file cannot be read. Actions whose done_when_merged is merged are skipped. If the last
+update is more than a day old, it also lists the commits since, and generated_files that are
+missing or changed. Contradictions between status, step and progress_table are always shown.
+
+exit 1: stop and ask: blocked, failed, stale or invalid
+"""
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("skill", metavar="NAME", help="the checkpoint to continue")

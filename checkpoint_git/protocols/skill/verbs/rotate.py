@@ -18,6 +18,21 @@ from checkpoint_git.protocols.skill.views import is_reviewed
 from checkpoint_git.protocols.validate import FOREIGN
 from checkpoint_git.protocols.write import Tell, say_waiting
 
+HELP = """\
+move closed pull requests, old runs and old decisions to .checkpoints/history
+
+examples:
+  checkpoint rotate --dry-run
+  checkpoint rotate build
+
+It moves closed and merged pull requests, all runs but the last 5, reconciliation records,
+superseded heads, and all key decisions but the last 20. Entries that an open action, blocker or
+row names stay, and so do pull requests that were reverted. updated_at does not change:
+housekeeping is not progress.
+
+exit 1: a checkpoint cannot be read
+"""
+
 _MOST_SHOWN = 10  # entries that stay, of one checkpoint
 
 

@@ -16,6 +16,19 @@ from checkpoint_git.protocols.skill.resume_brief import plan_resume
 from checkpoint_git.protocols.skill.store import iterate_documents, read_document
 from checkpoint_git.protocols.skill.views import find_refs, public_view, read_list
 
+HELP = """\
+show a checkpoint's whole content, its public part, or its tickets
+
+examples:
+  checkpoint show build
+  checkpoint show --public              every checkpoint, without private fields
+  checkpoint show build --public --json
+  checkpoint show --tickets             the tickets of every checkpoint
+  checkpoint show --tickets=source      only those the work came from
+
+exit 1: a checkpoint cannot be read
+"""
+
 _ROLES = ("source", "child", "deploy", "incident", "linked")
 
 

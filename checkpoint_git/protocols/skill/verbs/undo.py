@@ -11,6 +11,18 @@ from checkpoint_git.disk.discover import Place
 from checkpoint_git.protocols.skill import layout, store
 from checkpoint_git.protocols.write import Tell, say_waiting
 
+HELP = """\
+revert the last write of a checkpoint; a second undo restores it
+
+examples:
+  checkpoint undo build
+
+Reverts the last update, done, note, ask, decide, block, unblock or drop in this clone, byte for
+byte. It refuses if the file changed since. Only one write is kept.
+
+exit 1: refused, nothing written
+"""
+
 
 class Undone(NamedTuple):
     """fields: the root fields that differ. brought_back: what an earlier undo had taken back is there again. exists:

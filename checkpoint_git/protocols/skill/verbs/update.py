@@ -19,6 +19,36 @@ from checkpoint_git.protocols.skill.fields import Understood, understand
 from checkpoint_git.protocols.skill.store import change_checkpoint, find_own_place, find_untracked
 from checkpoint_git.protocols.write import Tell, Written, say_waiting
 
+HELP = """\
+change fields of a checkpoint, or start a new one
+
+examples:
+  checkpoint update build --step=sprint-3 --progress_summary="Sprint 2 passed."
+  checkpoint update build --decision+="SQLite for storage"
+  checkpoint update build '--progress_table[sprint-2].status=complete'
+  checkpoint update build --blockers+:json='{"id": "b1", "description": "No key yet", "needs": "user_decision"}'
+
+edits:
+  --a.b=TEXT         set a field; --a.b TEXT sets it too, or appends to a list
+  --a.b+=TEXT        append to a list
+  --a.b-=TEXT        remove from a list
+  --a.b-=            remove the field
+  --rows.0.c=TEXT    an item by its number
+  --rows[id].c=TEXT  an item by its id
+  --a.b:json=JSON    any of these with a JSON value: =, +=, -=
+
+Short names work: --decision+=, --next+=, --summary=. Unknown fields are refused; keep your own
+below skill_state, or add --new-field.
+
+A next action that is nothing but a merge, such as --next+="Merge #12", gets done_when_merged: it
+is skipped once that pull request is merged.
+
+updated_at is set. An edit that would add a validation error is refused and nothing is written;
+existing errors do not block other edits.
+
+exit 1: refused, nothing written
+"""
+
 RAW = True  # the edits are words that argparse cannot know: cli hands them over as args.words
 NEW_FIELD = "--new-field"
 _LONGEST = 2_000  # characters of a hint

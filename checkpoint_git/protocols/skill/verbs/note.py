@@ -1,0 +1,32 @@
+"""`checkpoint note`: record a key decision."""
+
+from argparse import ArgumentParser, Namespace
+from typing import Any
+
+from checkpoint_git.core.finding import Finding
+from checkpoint_git.core.outcome import Invocation, Outcome
+from checkpoint_git.protocols.skill import entries
+from checkpoint_git.protocols.skill.entries import Entry
+from checkpoint_git.protocols.skill.verbs.record import run_record
+
+SENTENCES = ("text",)
+HELP = """\
+record a key decision
+
+examples:
+  checkpoint note build "SQLite for storage"
+
+exit 1: refused, nothing written
+"""
+
+
+def add_arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("skill", metavar="NAME", help="whose checkpoint")
+    parser.add_argument("text", metavar="TEXT", nargs="+", help="what was decided, in a sentence")
+
+
+def run(args: Namespace, invocation: Invocation) -> Outcome:
+    def change(value: dict[str, Any]) -> Entry | Finding:
+        return entries.note(value, " ".join(args.text))
+
+    return run_record("note", args, invocation, change)
