@@ -4,7 +4,6 @@ from collections.abc import Mapping
 from typing import NamedTuple
 
 from checkpoint_git.core.errors import CheckpointError
-from checkpoint_git.protocols.contract import load_document
 
 
 class Trigger(NamedTuple):
@@ -30,7 +29,13 @@ TRIGGERS: dict[str, Trigger] = {
 # Fields that only some occasions keep: on any other they are removed unless they are given again.
 _TRANSIENT: dict[str, tuple[str, ...]] = dict.fromkeys(("interrupted_action", "stopped_on"), ("idle", "manual"))
 _TRANSIENT |= dict.fromkeys(("session_duration", "files_modified"), ("manual",))
-_OPTIONS: dict[str, str] = load_document(__file__, "words.json")["options_of_fields"]
+# field -> what gives it, where that is not the option of its name
+_OPTIONS = {
+    "last_action": "--last-action (or --summary)",
+    "next_action": "--next-action (or --next-milestone, --next-phase)",
+    "interrupted_action": "--interrupted",
+    "last_commit": "a repository with a commit",
+}
 
 
 class Request(NamedTuple):

@@ -15,7 +15,7 @@ from checkpoint_git.core.terminal_text import escape_controls, quote_word, short
 from checkpoint_git.git.history.steps import read_branch
 from checkpoint_git.git.objects import diff_parents, find_commit
 from checkpoint_git.git.run import run_git
-from checkpoint_git.protocols.contract import load_document, open_exchange
+from checkpoint_git.protocols.contract import open_exchange
 from checkpoint_git.protocols.memory import graph, rules, store
 from checkpoint_git.protocols.memory.entity import KEYS, OWNER, Entity, Reading, join_files, read_entity, read_stamp
 from checkpoint_git.protocols.memory.layout import Home
@@ -103,16 +103,86 @@ examples:
 """,
 }
 
-_OPTIONS: list[dict[str, Any]] = load_document(__file__, "options.json")
-TAKERS: dict[str, list[str]] = {row["dest"]: row["verbs"].split() for row in _OPTIONS}
+_SAVING = ("save", "update", "archive")
+# option -> the sub-verbs that take it
+TAKERS = {
+    "initiative": _SAVING,
+    "milestone": _SAVING,
+    "phase": _SAVING,
+    "last_action": _SAVING,
+    "next_action": _SAVING,
+    "context_files": _SAVING,
+    "session_duration": _SAVING,
+    "files_modified": _SAVING,
+    "set": _SAVING,
+    "fields": _SAVING,
+    "on": ("save",),
+    "next_milestone": ("save",),
+    "next_phase": ("save",),
+    "interrupted": ("save",),
+    "commit": ("save",),
+    "from_skill": ("save",),
+    "to_skill": ("load",),
+    "resume": ("load",),
+    "fresh": ("load",),
+    "details": ("load",),
+    "to_document": ("sync",),
+    "dry_run": ("sync",),
+    "fix": ("doctor",),
+    "file": ("setup",),
+    "everywhere": ("setup",),
+    "yes": ("save", "load", "update", "clear", "archive", "sync", "doctor", "setup"),
+}
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("action", metavar="VERB", choices=list(VERBS), help="one of the above")
     add("words", metavar="WORD", nargs="*", help="update: KEY=VALUE; sync: the file")
-    for row in _OPTIONS:
-        add(*row["flags"].split(), **{name: value for name, value in row.items() if name not in ("flags", "verbs")})
+    add("--initiative", metavar="TEXT", help="field initiative")
+    add("--milestone", metavar="TEXT", help="field milestone")
+    add("--phase", metavar="TEXT", help="field phase")
+    add("--last-action", "--summary", metavar="TEXT", help="field last_action")
+    add("--next-action", metavar="TEXT", help="field next_action")
+    add("--context-files", metavar="TEXT", help="field context_files")
+    add("--session-duration", "--duration", metavar="TEXT", help="field session_duration")
+    add("--files-modified", metavar="TEXT", help="field files_modified")
+    add("--set", metavar="KEY=VALUE", action="append", help="any field")
+    add("--fields", metavar="FILE", help="a JSON object of fields; - is standard input")
+    add(
+        "--on",
+        choices=("milestone", "phase", "commit", "idle", "session-end", "manual"),
+        help="the occasion (default: manual)",
+    )
+    add("--next-milestone", metavar="MILESTONE", help="the next action is to begin it")
+    add("--next-phase", metavar="PHASE", help="the next action is to begin it")
+    add("--interrupted", metavar="TEXT", help="with --on idle: the action that was interrupted")
+    add("--commit", metavar="COMMIT", help="with --on commit: the commit (default: HEAD)")
+    add("--from-skill", metavar="NAME", help="take the fields from this skill's checkpoint")
+    add("--to-skill", metavar="NAME", help="write the fields into this skill's checkpoint")
+    add(
+        "--continue",
+        dest="resume",
+        action="store_true",
+        help="continue, and record when and on which commit",
+    )
+    add("--fresh", action="store_true", help="clear the checkpoint after asking, and start over")
+    add("--details", action="store_true", help="show all fields")
+    add("--to-document", action="store_true", help="where they differ, the checkpoint wins")
+    add("--dry-run", action="store_true", help="show what would change, and change nothing")
+    add(
+        "--fix",
+        action="store_true",
+        help="move a broken graph aside and keep its readable lines, after asking",
+    )
+    add("--file", metavar="PATH", help="absolute path of the graph's file")
+    add(
+        "--global",
+        dest="everywhere",
+        action="store_true",
+        help="configure it for all your repositories",
+    )
+    add("--yes", action="store_true", help="do not ask")
     add("--entity", metavar="ENTITY", help="the checkpoint's name (default: checkpoint.memoryEntity)")
     add("--strict", action="store_true", help="exit with 2 if no server answers")
 
@@ -260,7 +330,12 @@ def _describe_saved(saved: store.Saved, args: argparse.Namespace, invocation: In
 
 _WIDTH = 200  # characters of a value in the summary
 _CHOICES = {"r": "resume", "f": "fresh", "d": "details"}
-_WAYS: list[tuple[str, str, str]] = load_document(__file__, "words.json")["ways"]
+# answer, label, command
+_WAYS = (
+    ("resume", "Resume where I left off", "checkpoint memory load --continue"),
+    ("fresh", "Start fresh", "checkpoint memory load --fresh"),
+    ("details", "Show details", "checkpoint memory load --details"),
+)
 
 
 def _load(args: argparse.Namespace, invocation: Invocation) -> Outcome:

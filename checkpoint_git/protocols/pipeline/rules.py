@@ -48,8 +48,25 @@ def describe(mismatch: Mismatch) -> Finding:
     return make_error(code, message.replace(name, name.replace(".", "/"), 1), mismatch.where, hint)
 
 
-_CODES: dict[str, str] = load_document(__file__, "words.json")["codes"]
-_PATTERNS: dict[str, tuple[str, str, str]] = load_document(__file__, "words.json")["patterns"]
+# keyword of the schema -> finding code
+_CODES = {
+    "required": "pipeline/missing-field",
+    "additionalProperties": "pipeline/unknown-field",
+    "type": "pipeline/wrong-type",
+    "minimum": "pipeline/too-small",
+    "minLength": "pipeline/empty-field",
+    "maxLength": "pipeline/too-long",
+}
+# pattern of the schema -> finding code, what is expected, hint
+_PATTERNS = {
+    "commit": (
+        "pipeline/commit-format",
+        "a commit id",
+        "7 to 40 or 64 lower-case hexadecimal digits; in YAML in quotes",
+    ),
+    "run_id": ("pipeline/run-id", "a UUID in its usual form", ""),
+    "pr_url": ("pipeline/pr-url", "a full address", "https://HOST/..."),
+}
 
 
 # Values may break the schema: every check looks before it reads, and leaves to the schema what the schema says.

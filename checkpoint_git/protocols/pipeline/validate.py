@@ -11,7 +11,6 @@ from checkpoint_git.core.jsontext import join_pointer
 from checkpoint_git.core.schema import explain, is_surely_valid
 from checkpoint_git.core.terminal_text import escape_controls
 from checkpoint_git.disk.discover import find_repository
-from checkpoint_git.protocols.contract import load_document
 from checkpoint_git.protocols.document import Document
 from checkpoint_git.protocols.mismatch import quote
 from checkpoint_git.protocols.pipeline import layout, rules
@@ -173,7 +172,19 @@ def _read_names(work_tree: str, git_dir: str) -> frozenset[str]:
     return frozenset(os.path.basename(folder).removesuffix(".git").lower() for folder in folders)
 
 
-_STRANGERS: dict[str, tuple[str, str, str]] = load_document(__file__, "words.json")["commits"]
+# what is wrong with a commit -> finding code, message, hint
+_STRANGERS = {
+    "unknown": (
+        "pipeline/commit-unknown",
+        "which this repository does not have",
+        "fetch it, or name the right --repo",
+    ),
+    "elsewhere": (
+        "pipeline/commit-elsewhere",
+        "which is not an ancestor of HEAD",
+        "check out its branch; was it rebased?",
+    ),
+}
 
 
 def _compare_commits(work_tree: str, commits: dict[str, str]) -> Iterator[Finding]:

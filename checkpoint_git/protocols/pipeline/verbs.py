@@ -13,7 +13,6 @@ from checkpoint_git.core.outcome import Answer, Invocation
 from checkpoint_git.core.terminal_text import escape_controls, quote_word, shorten
 from checkpoint_git.core.yamltext import MAX_BYTES
 from checkpoint_git.disk.read import read_content
-from checkpoint_git.protocols.contract import load_document
 from checkpoint_git.protocols.mismatch import quote
 from checkpoint_git.protocols.pipeline import layout, records, store
 from checkpoint_git.protocols.pipeline.store import Skipped
@@ -95,14 +94,38 @@ exit codes: 0 done; 1 failed or invalid; 3 a bug in checkpoint-git; 130 interrup
 
 _BROKEN_HINT = "restore the file, or take the newest good attempt with --fallback, or run the phase again"
 _RUN = ("ticket_id", "run_id")
-_OPTIONS: dict[str, Any] = load_document(__file__, "options.json")
 
 
 def add_arguments(parser: ArgumentParser) -> None:
     add = parser.add_argument
     add("action", metavar="ACTION", choices=list(ACTIONS), help="one of the above")
-    for name, how in _OPTIONS.items():
-        add(f"--{name}", **how)
+    add("--ticket-id", metavar="ID", help="the ticket, such as PROJ-42")
+    add(
+        "--run-id",
+        metavar="ID",
+        help="the run: a UUID, or a short name that always maps to the same UUID",
+    )
+    add(
+        "--attempt",
+        metavar="N",
+        help="which attempt: N, or auto (the default): the next one to write, the newest one to read",
+    )
+    add("--payload", metavar="JSON", help="data for later phases")
+    add(
+        "--repo-commit-map",
+        metavar="JSON",
+        help='the commit of each repository, {"web": "a1b2c3d"}',
+    )
+    add("--artifact-paths", metavar="JSON", help='files the phase produced, ["src/foo.py"]')
+    add("--timestamp", metavar="ISO", help="when the phase ended, with an offset (default: now)")
+    add("--non-blocking", action="store_true", help="exit with 0 even on failure")
+    add("--fallback", action="store_true", help="use the newest valid attempt if the last is broken")
+    add("--repo", metavar="PATH", help="check that commits and artifacts exist in this repository")
+    add(
+        "--skip-to",
+        metavar="PHASE",
+        help="the phase to continue with (default: only show progress)",
+    )
     add("--phase", metavar="PHASE", help=f"one of {', '.join(layout.PHASES)}")
     add("-v", "--verbose", action="store_true", help="accepted for compatibility; no effect")
     add("--base", metavar="DIR", help=f"the folder of the records (default: {store.SETTING}, else ~/{layout.BASE})")

@@ -10,7 +10,6 @@ from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.terminal_text import escape_controls, plural, quote_word
 from checkpoint_git.disk.discover import path_below
 from checkpoint_git.git import private_objects
-from checkpoint_git.protocols.contract import load_document
 from checkpoint_git.protocols.restore import artifacts, audit, damage, layout, points, rollback, store
 from checkpoint_git.protocols.restore.automatic import AUTOMATIC, open_snapshot
 from checkpoint_git.protocols.restore.contents import TYPES, Location, Means, Request
@@ -19,7 +18,19 @@ from checkpoint_git.protocols.restore.points import CreatedPoint
 from checkpoint_git.protocols.restore.rules import read_expiry
 from checkpoint_git.protocols.restore.store import Manifest
 
-_TABLE = load_document(__file__, "options.json")
+# a kind of point that stores no files -> what to do instead
+_ARTIFACT_TYPES = {
+    "state_snapshot": "name states with --state KEY=FILE; files beside them are kept in the same point without --type",
+    "database_savepoint": "a savepoint cannot outlive its process: --database URL copies the database instead",
+}
+# what is proven -> the findings that would disprove it
+_PROOFS = {
+    "manifest as it was made": ("restore/manifest", "restore/manifest-copy"),
+    "content compared": ("restore/manifest", "restore/content"),
+    "kept by a ref": ("restore/ref",),
+    "restore.sh as it was made": ("restore/script",),
+    "made in this clone": ("restore/foreign", "restore/unlogged"),
+}
 
 
 @contextmanager
@@ -66,8 +77,8 @@ def choose_type(workspace: Workspace, scope: Sequence[str], kind: str | None, re
         if kind not in (None, chosen):
             raise CheckpointError(f"{kind} cannot store what was named", f"omit --type, or use --type {chosen}")
         return chosen
-    if kind in _TABLE["artifact_types"]:
-        raise CheckpointError(f"{kind} cannot store files", _TABLE["artifact_types"][kind])
+    if kind in _ARTIFACT_TYPES:
+        raise CheckpointError(f"{kind} cannot store files", _ARTIFACT_TYPES[kind])
     if kind == "git_stash" and not workspace.git_dir:
         hint = "omit --type, or use --type file_backup"
         raise CheckpointError(f"{escape_controls(workspace.root)} is not in a git repository", hint)
@@ -87,7 +98,7 @@ def verify_point(workspace: Workspace, word: str, reason: str = "", *, foreign: 
     details = {"findings": sorted(codes), "reason": reason}
     wrong = any(finding.level == "error" for finding in findings)
     audit.append_record(workspace, "verify", "failure" if wrong else "success", manifest.id, details)
-    proofs = {what: not codes.intersection(told) for what, told in _TABLE["proofs"].items()}
+    proofs = {what: not codes.intersection(told) for what, told in _PROOFS.items()}
     return Verified(manifest, findings, proofs)
 
 

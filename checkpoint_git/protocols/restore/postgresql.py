@@ -15,7 +15,6 @@ from urllib.parse import parse_qsl, quote, unquote, urlsplit
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.terminal_text import escape_controls, quote_word, shorten
 from checkpoint_git.disk.read import read_own
-from checkpoint_git.protocols.contract import load_document
 from checkpoint_git.protocols.restore import file_writes
 from checkpoint_git.protocols.restore.contents import Artifact, Location, Means, Request
 from checkpoint_git.protocols.restore.rules import CONNECTION, is_connection
@@ -24,6 +23,15 @@ from checkpoint_git.protocols.restore.scope import hash_file
 _EXAMPLE = "postgresql://user@host:5432/name, the password in PGPASSWORD or ~/.pgpass"
 _UNWANTED = ("PGHOSTADDR", "PGSERVICE", "PGSERVICEFILE")  # they would lead to another database than the URL says
 _LOCK_PATIENCE = "-c lock_timeout=15000"  # milliseconds
+# what a program of PostgreSQL prints -> what to do
+_HINTS = {
+    "server version mismatch": "use a pg_dump that is at least as new as the server: put it first on PATH",
+    "unsupported version": "use a pg_restore at least as new as the pg_dump that made the copy",
+    "no password supplied": "give it in PGPASSWORD, or in ~/.pgpass; nothing was changed",
+    "password authentication failed": "give the right one in PGPASSWORD, or in ~/.pgpass; nothing was changed",
+    "other objects depend on ": "something made since depends on these tables: remove it first",
+    "lock timeout": "another session holds locks on these tables: end it, then run the same command again",
+}
 _OPTIONS = (("--host", "host"), ("--port", "port"), ("--username", "user"), ("--dbname", "dbname"))
 
 _DROPS = (("v", "VIEW"), ("m", "MATERIALIZED VIEW"), ("f", "FOREIGN TABLE"), ("rp", "TABLE"), ("S", "SEQUENCE"))
@@ -111,8 +119,7 @@ def _explain_failure(name: str, said: bytes, env: Mapping[str, str]) -> Checkpoi
         text = text.replace(env["PGPASSWORD"], "***")
     lines = [line.strip().removeprefix(f"{name}: ") for line in text.splitlines() if line.strip()]
     shown = escape_controls(shorten("; ".join(lines[:4]), 500)) or "it said nothing"
-    hints = load_document(__file__, "options.json")["postgresql_hints"]
-    hint = next((hint for sign, hint in hints.items() if sign in text), "nothing was changed")
+    hint = next((hint for sign, hint in _HINTS.items() if sign in text), "nothing was changed")
     return CheckpointError(f"{name}: {shown}", hint)
 
 

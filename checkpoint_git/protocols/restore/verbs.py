@@ -7,7 +7,6 @@ from typing import Literal
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.outcome import Block, Invocation, Line, Outcome, Table
-from checkpoint_git.protocols.contract import load_document
 from checkpoint_git.protocols.restore import artifacts, audit, damage, layout, operations, points, rollback, store
 from checkpoint_git.protocols.restore.automatic import AUTOMATIC, read_snapshots
 from checkpoint_git.protocols.restore.contents import Means
@@ -103,9 +102,35 @@ exit 1: the log is damaged
 """,
 }
 
-_TABLE = load_document(__file__, "options.json")
-_HOW: dict[str, list[str]] = _TABLE["changes"]  # of a path -> what it is since, what a rollback does
-TAKERS: dict[str, list[str]] = {name.replace("-", "_"): verbs for name, verbs in _TABLE["taken_by"].items()}
+# change of a path -> what it is since, what a rollback does
+_HOW = {
+    "missing": ("deleted", "brought back"),
+    "changed": ("changed", "restored"),
+    "mode": ("another mode", "given its mode again"),
+    "kind": ("another kind", "restored"),
+    "links": ("no longer linked", "linked again"),
+}
+# option -> the sub-verbs that take it
+TAKERS = {
+    "reason": ("create", "verify", "rollback", "drop"),
+    "type": ("create",),
+    "state": ("create",),
+    "database": ("create",),
+    "table": ("create",),
+    "include": ("create",),
+    "absent": ("create",),
+    "state_to": ("rollback",),
+    "expiry": ("create",),
+    "scope": ("rollback",),
+    "index": ("rollback",),
+    "operation": ("rollback",),
+    "dry_run": ("rollback", "gc"),
+    "force": ("rollback",),
+    "foreign": ("diff", "verify", "rollback", "drop"),
+    "here": ("diff", "rollback"),
+    "expired": ("gc",),
+    "keep": ("gc",),
+}
 _SHOWN = 20
 
 
@@ -113,8 +138,58 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("action", metavar="ACTION", choices=list(ACTIONS), help="one of the above")
     operands = 'create: files, folders, patterns; else the id of a point, its beginning, or "latest"'
     parser.add_argument("operands", metavar="OPERAND", nargs="*", help=operands)
-    for name, how in _TABLE["options"].items():
-        parser.add_argument(f"--{name}", **how)
+    add = parser.add_argument
+    add("--reason", metavar="TEXT", help="the reason, recorded in the log")
+    add(
+        "--type",
+        choices=("git_stash", "file_backup", "state_snapshot", "database_savepoint"),
+        help="how to store it (default: git_stash in a repository, else file_backup)",
+    )
+    add("--state", metavar="KEY=FILE", action="append", help="also save JSON from a file (-: stdin)")
+    add(
+        "--database",
+        metavar="URL",
+        action="append",
+        help="also save a database: sqlite:///path, postgresql://user@host/name",
+    )
+    add(
+        "--table",
+        metavar="TABLE",
+        action="append",
+        help="only these tables of a PostgreSQL database",
+    )
+    add(
+        "--include",
+        metavar="PATH",
+        action="append",
+        help="include it although its name suggests a secret",
+    )
+    add("--absent", action="store_true", help="allow paths that do not exist yet")
+    add(
+        "--state-to",
+        metavar="KEY=FILE",
+        action="append",
+        help="write a state that was given as a value to FILE",
+    )
+    add(
+        "--expiry",
+        metavar="TIME",
+        help="when gc may delete it: 30m, 24h, 7d, 2w or never (the default)",
+    )
+    add("--scope", metavar="PATH", action="append", help="only this path, state:KEY or database")
+    add("--index", action="store_true", help="also restore what was staged")
+    add(
+        "--operation",
+        action="store_true",
+        help="also restore HEAD, its branch, what was staged, and a merge, rebase, cherry-pick, revert or bisect "
+        "in progress",
+    )
+    add("--dry-run", action="store_true", help="only show what would be done")
+    add("--force", action="store_true", help="use an expired point")
+    add("--foreign", action="store_true", help="use a point from another clone")
+    add("--here", action="store_true", help="use this work tree for a point of another one")
+    add("--expired", action="store_true", help="delete expired points")
+    add("--keep", metavar="N", help="delete all but the newest N that you made")
 
 
 def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:

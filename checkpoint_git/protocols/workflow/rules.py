@@ -10,7 +10,6 @@ from checkpoint_git.core.clock import DAY, MINUTE, age_text, read_instant, read_
 from checkpoint_git.core.finding import Finding, make_error, make_warning
 from checkpoint_git.core.schema import Mismatch
 from checkpoint_git.core.terminal_text import quote_word
-from checkpoint_git.protocols.contract import load_document
 from checkpoint_git.protocols.mismatch import explain_mismatch, find_doubles, list_objects, quote
 from checkpoint_git.protocols.workflow import layout
 from checkpoint_git.protocols.workflow.resume import explain_behind, find_behind
@@ -21,8 +20,20 @@ BEHIND = "workflow/tasks-behind"
 STALE_AFTER = 7 * DAY
 _INSTANT_HINT = "write it as 2026-03-31T14:00:00Z"
 # by place, indices as *, whatever keyword failed
-_PLACES: dict[str, str] = load_document(__file__, "words.json")["places"]
-_KEYWORDS: dict[str, str] = load_document(__file__, "words.json")["keywords"]
+# place -> finding code
+_PLACES = {
+    "/current_phase": "workflow/unknown-phase",
+    "/completed_phases/*/phase": "workflow/unknown-phase",
+    "/user_checkpoints/*/phase": "workflow/unknown-phase",
+    "/phase_status": "workflow/unknown-status",
+}
+# keyword of the schema -> finding code
+_KEYWORDS = {
+    "required": "workflow/missing-field",
+    "type": "workflow/wrong-type",
+    "minLength": "workflow/empty-field",
+    "minimum": "workflow/negative-amount",
+}
 
 
 def describe(mismatch: Mismatch) -> Finding:

@@ -10,7 +10,6 @@ from checkpoint_git.core.finding import has_errors
 from checkpoint_git.core.outcome import Block, Invocation, Line, Outcome, Table
 from checkpoint_git.core.terminal_text import escape_controls, plural, shorten
 from checkpoint_git.disk.discover import Place
-from checkpoint_git.protocols.contract import load_document
 from checkpoint_git.protocols.workflow import layout, store, tasks
 from checkpoint_git.protocols.workflow.changes import Changed, Writer
 from checkpoint_git.protocols.workflow.resume import Plan
@@ -168,8 +167,25 @@ examples:
 """,
 }
 
-_TABLE: dict[str, Any] = load_document(__file__, "options.json")
-TAKERS: dict[str, list[str]] = _TABLE["taken_by"]
+# option -> the sub-verbs that take it
+TAKERS = {
+    "yes": ("start", "resume", "advance"),
+    "fresh": ("start", "resume"),
+    "approvals": ("start", "resume", "advance", "status"),
+    "note": ("save", "reject", "back"),
+    "output": ("advance", "approve", "task"),
+    "error": ("task", "fail"),
+    "force": ("advance",),
+}
+# what the next step is -> how it is shown
+_ACTIONS = {
+    "advance": "advance (checkpoint workflow advance)",
+    "spawn": "spawn {agent}",
+    "ask_approval": "ask for approval (checkpoint workflow approve {phase})",
+    "continue_tasks": "continue the tasks ({agent})",
+    "complete": "complete",
+    "ask": "ask the user",
+}
 _SHOWN_TASKS = 50
 _ENTRIES = ("start", "status", "resume", "validate")
 _TASK_VERBS = ("add", *tasks.CHANGES)
@@ -180,8 +196,18 @@ _CAUTION = "proceed with caution"
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("action", metavar="VERB", choices=list(VERBS), help="one of the above")
     parser.add_argument("words", metavar="WORD", nargs="*", help="an id, a phase, or the verb of a task")
-    for name, how in _TABLE["options"].items():
-        parser.add_argument(f"--{name}", **how)
+    add = parser.add_argument
+    add("--yes", action="store_true", help="do not ask: continue, or record the user's approval")
+    add("--fresh", action="store_true", help="archive the current workflow and start over")
+    add(
+        "--approvals",
+        metavar="PHASES",
+        help="the phases that need approval, comma-separated, or none",
+    )
+    add("--note", metavar="TEXT", help="a note for the next session, or the reason")
+    add("--output", metavar="PATH", help="the file that a phase or task produced")
+    add("--error", metavar="TEXT", help="why it failed or is blocked")
+    add("--force", action="store_true", help="advance even if the phase has no result")
 
 
 def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
@@ -469,7 +495,7 @@ def _plan_data(plan: Plan) -> dict[str, Any]:
 
 
 def _plan_lines(plan: Plan, phase: object) -> list[Block]:
-    action = _TABLE["actions"][plan.action].format(agent=plan.agent, phase=phase)
+    action = _ACTIONS[plan.action].format(agent=plan.agent, phase=phase)
     lines: list[Block] = [Line(f"{action}: {plan.reason}", "strong")]
     return lines + [Line(f"  {text}") for text in (*plan.options, *plan.tasks[:20])]
 
