@@ -221,8 +221,10 @@ class SequenceMerge:
 
         # what both put there alike, at either end, is no part of the conflict
         head, tail = shared_ends([[item.value for item in items] for items in (ours, theirs)])
+        mine, yours = ours[head : len(ours) - tail], theirs[head : len(theirs) - tail]
         self._take(ours[:head])
-        self._conflict(base, ours[head : len(ours) - tail], theirs[head : len(theirs) - tail])
+        if mine or yours:
+            self._conflict(base, mine, yours)
         self._take(ours[len(ours) - tail :])
 
     def _merge_insertions(self, ours: "Nodes", theirs: "Nodes") -> None:
