@@ -65,7 +65,8 @@ class ListMerge:
     def _merge_by_key(self, names: "tuple[str, ...]") -> "Result":
         repeated = find_repeated(self.parts, names)
         old, left, right = [identify(items, names, repeated) for items in self.parts]
-        if "strategy" not in self.rule and not (left.keys() >= old.keys() and right.keys() >= old.keys()):
+        is_complete = left.keys() >= old.keys() and right.keys() >= old.keys()
+        if names and "strategy" not in self.rule and not is_complete:
             from checkpoint_git.merge.sequence import follow_renames  # many merges never come here
 
             mine = follow_renames(old, left, right, names[0])
