@@ -79,7 +79,7 @@ class ListMerge:
 
         if sequence.is_tuple(strategy, self.lists):
             return assemble(self.ours, sequence.merge_by_position(self._merge_item, *self.lists), self.theirs)
-        if self.base is None or strategy == "tuple":
+        if self.base is None or type(self.base.value) is not list or strategy == "tuple":
             return self._conflict()
 
         old, left, right = self.parts
