@@ -130,7 +130,7 @@ class ListMerge:
             yours,
             rank_by(self.rule, left, right),
             whole_runs=self.rule.get("strategy") == "queue",
-            may_choose="strategy" in self.rule,
+            may_choose=self.rule.get("strategy") in KEYED,
         )
         entries = {
             identity: self._merge_entry(number, identity, identified)
