@@ -232,7 +232,8 @@ def rank_by(rule: "Schema", left: "Items", right: "Items") -> "Callable[[Identit
         instant = read_instant(node.value.get(sort)) if sort and type(node.value) is dict else None
         newest_first: Any = (0, 0, ())
         if instant is not None:
-            newest_first = (-1, -instant[0], tuple([-ord(letter) for letter in instant[1]]))
+            # the last 0: .5 is older than .55
+            newest_first = (-1, -instant[0], (*[-ord(letter) for letter in instant[1]], 0))
         return newest_first, canonical_rank(node.value)
 
     def rank(identity: "Identity") -> "Any":
