@@ -2,9 +2,11 @@
 
 import hashlib
 import json
+import re
 import subprocess
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -55,6 +57,40 @@ def test_to_give_up_is_right_only_for_what_is_no_json() -> None:
 def test_the_number_of_vectors_in_the_readme_is_right() -> None:
     count = sum(profile["vectors"] for profile in read_profiles().values())
     assert f"Here are {count:,} answers as data" in (HERE / "README.md").read_text("utf-8")
+
+
+def test_the_examples_on_the_page_of_the_algorithm_are_true() -> None:
+    examples = read_examples((HERE / "ORDER.md").read_text("utf-8"))
+    assert len(examples) == 12
+    for schema, versions, expected in examples:
+        base, ours, theirs = [json.dumps(version).encode() for version in versions]
+        result = merge_file(base, ours, theirs, schema)
+        swapped = merge_file(base, theirs, ours, schema)
+        assert [conflict.where for conflict in result.conflicts] == [conflict.where for conflict in swapped.conflicts]
+        if expected.startswith("conflict"):
+            index = re.findall(r"index (\d)", expected)
+            assert [conflict.where for conflict in result.conflicts] == ["/".join(["/l", *index])], versions
+        else:
+            assert result.text == swapped.text == json.dumps(to_document(expected.partition(",")[0])), versions
+
+
+def read_examples(page: str) -> list[tuple[dict[str, Any], list[dict[str, Any]], str]]:
+    keyed = {"properties": {"l": {"x-merge": {"strategy": "rows", "key": "/id"}}}}
+    found = []
+    schema: dict[str, Any] = {}
+    for line in page.splitlines():
+        cells = [cell.strip() for cell in line.strip("|").split("|")]
+        if cells[:4] == ["base", "ours", "theirs", "result"]:
+            schema = keyed if "why" in cells else {}
+        elif line.startswith("| ") and len(cells) in (4, 5):
+            found.append((schema, [to_document(cell) for cell in cells[:3]], cells[3]))
+    return found
+
+
+def to_document(items: str) -> dict[str, Any]:
+    if items == "-":
+        return {}
+    return {"l": [int(item) if item.isdigit() else item for item in items.split()]}
 
 
 def test_any_command_can_be_judged(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:

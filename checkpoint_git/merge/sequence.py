@@ -221,10 +221,11 @@ class SequenceMerge:
 
         # what both put there alike, at either end, is no part of the conflict
         head, tail = shared_ends([[item.value for item in items] for items in (ours, theirs)])
-        mine, yours = ours[head : len(ours) - tail], theirs[head : len(theirs) - tail]
+        my_rest = ours[head : len(ours) - tail]
+        your_rest = theirs[head : len(theirs) - tail]
         self._take(ours[:head])
-        if mine or yours:
-            self._conflict(base, mine, yours)
+        if my_rest or your_rest:
+            self._conflict(base, my_rest, your_rest)
         self._take(ours[len(ours) - tail :])
 
     def _merge_insertions(self, ours: "Nodes", theirs: "Nodes") -> None:
