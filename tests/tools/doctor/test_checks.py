@@ -23,6 +23,7 @@ from tests.support.command import run_checkpoint
 from tests.support.contexts import found, give, make_context
 from tests.support.repos import GitRepo
 from tests.support.samples import checkpoint_text
+from tests.support.set_up import copy_set_up
 from tests.support.verbs import run_verb
 
 PATH = ".checkpoints/build.checkpoint.json"
@@ -31,13 +32,13 @@ PATH = ".checkpoints/build.checkpoint.json"
 @pytest.fixture
 def healthy(repo: GitRepo) -> GitRepo:
     """An initialised repository with one checkpoint, everything committed in three commits, the first tagged v1.0."""
-    init(str(repo.path), Options(), os.environ)
+    copy_set_up(repo)
     repo.write("docs/plan.md", "the plan\n")
     repo.write(PATH, checkpoint_text(project_dir=str(repo.path)))
-    repo.commit("begin")
+    repo.commit("begin", hooks=False)
     repo.git("tag", "v1.0")
-    repo.commit("go on")
-    repo.commit("go on")
+    repo.commit("go on", hooks=False)
+    repo.commit("go on", hooks=False)
     return repo
 
 
@@ -100,6 +101,7 @@ def test_an_answer_without_a_version_is_told(healthy: GitRepo, server: Server) -
     assert not (healthy.path / "pwned").exists()
 
 
+@pytest.mark.usefixtures("untried_driver")
 def test_trouble_on_the_way_is_a_warning_and_never_fails(healthy: GitRepo, server: Server) -> None:
     server.paths["/api/health"] = redirect("file:///etc/passwd")
     ran = run_verb(doctor, "--online", cwd=healthy.path, env=dict(os.environ))
@@ -121,6 +123,7 @@ def test_without_a_url_a_note_says_how_to_configure_one(healthy: GitRepo) -> Non
     assert "git config checkpoint.healthUrl" in finding.hint
 
 
+@pytest.mark.usefixtures("untried_driver")
 def test_no_branch_and_no_variable_names_the_server(healthy: GitRepo, monkeypatch: pytest.MonkeyPatch) -> None:
     with serving() as server:
         url = server.url
@@ -133,6 +136,7 @@ def test_no_branch_and_no_variable_names_the_server(healthy: GitRepo, monkeypatc
         assert server.requests == []
 
 
+@pytest.mark.usefixtures("untried_driver")
 def test_nobody_is_asked_without_the_word(healthy: GitRepo, server: Server) -> None:
     assert [one for one in examine(healthy) if one.code.startswith("online")] == []
     with pytest.raises(CheckpointError) as raised:

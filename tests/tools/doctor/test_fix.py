@@ -12,11 +12,11 @@ from checkpoint_git.disk.discover import find_place
 from checkpoint_git.tools.doctor import fix
 from checkpoint_git.tools.doctor import verb as doctor
 from checkpoint_git.tools.doctor.diagnose import diagnose
-from checkpoint_git.tools.setup.init import Options, init
 from checkpoint_git.tools.setup.steps import JOURNAL
 from tests.disk.test_leftovers import CACHES, STATE, plant
 from tests.support.repos import GitRepo
 from tests.support.samples import checkpoint_text
+from tests.support.set_up import copy_set_up
 from tests.support.verbs import NOON, Ran, run_verb, seconds
 
 BOM = "\ufeff"
@@ -36,14 +36,14 @@ def text(path: Path, skill: str = "build", **changes: Any) -> str:
 
 
 @pytest.fixture
-def project(repo: GitRepo, monkeypatch: pytest.MonkeyPatch) -> GitRepo:
+def project(repo: GitRepo, monkeypatch: pytest.MonkeyPatch, untried_driver: None) -> GitRepo:
     """Two checkpoints that begin with a byte order mark, in a repository that is set up."""
     monkeypatch.setenv("GIT_COMMITTER_DATE", "2026-03-02T10:00:00Z")
-    init(str(repo.path), Options(), dict(os.environ))
+    copy_set_up(repo)
     repo.write("docs/plan.md", "x\n")
     repo.write(BUILD, BOM + text(repo.path))
     repo.write(SHIP, BOM + text(repo.path, "ship"))
-    repo.commit("begin")
+    repo.commit("begin", hooks=False)
     return repo
 
 
@@ -120,7 +120,7 @@ def test_what_somebody_else_wrote_between_plan_and_lock_is_left_alone(project: G
 def test_a_mend_that_would_bring_an_error_is_not_made(project: GitRepo) -> None:
     value = json.loads(text(project.path, next_actions=["Merge #12", "Merge #13"], status="in_progress"))
     project.write(BUILD, json.dumps(value))
-    project.commit("search (#12)\n\nCloses #13")
+    project.commit("search (#12)\n\nCloses #13", hooks=False)
     assert mended(examine(project.path, "--fix", "build")) == [BUILD]
     assert json.loads(project.read(BUILD))["next_actions"] == ["Merge #13"]
 
@@ -189,9 +189,9 @@ def test_a_monorepos_renamed_file_is_named_from_its_own_root(project: GitRepo) -
     project.write("one/src/old.py", "# enough to be known again\n" * 9)
     primer = {"generated_files": ["src/old.py"]}
     project.write(f"one/{BUILD}", text(project.path / "one", context_primer=primer))
-    project.commit("one")
+    project.commit("one", hooks=False)
     project.git("mv", "one/src/old.py", "one/src/new.py")
-    project.commit("move")
+    project.commit("move", hooks=False)
     assert mended(examine(project.path / "one", "--fix")) == [f"one/{BUILD}"]
     assert json.loads(project.read(f"one/{BUILD}"))["context_primer"]["generated_files"] == ["src/new.py"]
 
@@ -218,7 +218,7 @@ def test_a_look_at_one_check_does_not_call_suppressions_idle(project: GitRepo) -
 def test_fix_removes_what_earlier_versions_cached_without_a_backup(project: GitRepo) -> None:
     project.write(BUILD, text(project.path))
     project.write(SHIP, text(project.path, "ship"))
-    project.commit("plain")
+    project.commit("plain", hooks=False)
     folder = project.path / ".git" / "checkpoint"
     plant(project.path / ".git", CACHES | STATE)
     planned = examine(project.path, "--fix", "--dry-run")

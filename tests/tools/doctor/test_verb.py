@@ -2,7 +2,6 @@
 
 import json
 import os
-from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -12,9 +11,11 @@ from checkpoint_git.core.finding import Finding
 from checkpoint_git.tools.doctor import verb as doctor
 from checkpoint_git.tools.doctor.catalog import choose_checks, list_checks
 from checkpoint_git.tools.setup.init import Options, init
-from tests.support.command import run_checkpoint
+from tests.support.command import run_checkpoint, run_here
 from tests.support.repos import GitRepo
 from tests.support.samples import checkpoint_text
+from tests.support.set_up import copy_set_up
+from tests.support.snapshot import take_snapshot
 from tests.support.verbs import NOON, Ran, run_verb
 
 PATH = ".checkpoints/build.checkpoint.json"
@@ -36,32 +37,30 @@ def write(repo: GitRepo, **changes: object) -> None:
 
 
 @pytest.fixture
-def healthy(repo: GitRepo, monkeypatch: pytest.MonkeyPatch) -> Iterator[GitRepo]:
-    """An initialised repository with one fresh checkpoint, everything committed."""
+def initialised(repo: GitRepo, monkeypatch: pytest.MonkeyPatch) -> GitRepo:
+    """A repository that is set up, with one fresh checkpoint, everything committed."""
     monkeypatch.setenv("GIT_COMMITTER_DATE", "2026-03-02T10:00:00Z")
-    init(str(repo.path), Options(), dict(os.environ))
+    copy_set_up(repo)
     repo.write("docs/plan.md", "the plan\n" * 20)
     write(repo)
-    repo.commit("begin")
-    return (yield repo)
+    repo.commit("begin", hooks=False)
+    return repo
 
 
-def test_a_healthy_repository_gives_no_alarm(healthy: GitRepo) -> None:
-    ran = examine(healthy, "--fail-on-warnings")
+@pytest.fixture
+def healthy(initialised: GitRepo, untried_driver: None) -> GitRepo:
+    """The same, for tests that are not about the driver."""
+    return initialised
+
+
+def test_a_healthy_repository_gives_no_alarm_and_is_left_as_it_was(initialised: GitRepo) -> None:
+    before = take_snapshot(initialised.path)
+    ran = examine(initialised, "--fail-on-warnings")
     assert ran.outcome.findings == []
     assert ran.outcome.exit_code == 0
     assert ran.outcome.data["checks"] == [check.code for check in choose_checks([])]
     assert ran.outcome.data["documents"] == 1
-
-
-def test_the_doctor_changes_nothing(healthy: GitRepo) -> None:
-    def picture() -> dict[str, bytes]:
-        files = (path for path in healthy.path.rglob("*") if path.is_file())
-        return {path.relative_to(healthy.path).as_posix(): path.read_bytes() for path in files}
-
-    before = picture()
-    examine(healthy)
-    assert picture() == before
+    assert take_snapshot(initialised.path) == before
 
 
 def test_every_planted_drift_is_reported_and_nothing_else(healthy: GitRepo) -> None:
@@ -80,13 +79,13 @@ def test_every_planted_drift_is_reported_and_nothing_else(healthy: GitRepo) -> N
         blockers=[{"id": "b", "description": "waits", "needs": "code_fix", "proposed_resolution": "Lands with #13"}],
         superseded=[{"step": "x"}],
     )
-    repo.commit("checkpoint")
+    repo.commit("checkpoint", hooks=False)
     repo.git("mv", "old.txt", "new.txt")
     repo.git("rm", "-q", "gone.txt")
     repo.write("docs/plan.md", "another plan\n")
-    repo.commit("move things")
-    repo.commit("Merge pull request #12 from ada/abc-7")
-    repo.commit("ABC-7: search (#13)")
+    repo.commit("move things", hooks=False)
+    repo.commit("Merge pull request #12 from ada/abc-7", hooks=False)
+    repo.commit("ABC-7: search (#13)", hooks=False)
     assert sorted(found(repo, now="2026-03-12T12:00:00Z")) == [
         ("note", "drift/action-shipped", "/next_actions"),
         ("note", "drift/blocker-shipped", "/blockers/0/proposed_resolution"),
@@ -151,8 +150,8 @@ def test_a_clone_without_installation_gets_one_clear_finding(healthy: GitRepo, t
 
 def test_a_shallow_clone_says_that_evidence_is_partial(healthy: GitRepo, tmp_path: Path) -> None:
     write(healthy, next_actions=["Merge #12"], verified_for_sha=healthy.git("rev-parse", "HEAD"))
-    healthy.commit("search (#12)")
-    healthy.commit("more")
+    healthy.commit("search (#12)", hooks=False)
+    healthy.commit("more", hooks=False)
     healthy.git("clone", "-q", "--depth", "1", f"file://{healthy.path}", str(tmp_path / "clone"))
     clone = GitRepo(tmp_path / "clone")
     init(str(clone.path), Options(), dict(os.environ))
@@ -187,7 +186,7 @@ def test_a_linked_worktree_and_a_detached_head_are_fine(healthy: GitRepo, tmp_pa
 def test_a_project_in_a_monorepo_is_looked_at_from_its_own_root(healthy: GitRepo) -> None:
     healthy.write("one/docs/plan.md", "x")
     healthy.write(f"one/{PATH}", checkpoint_text(project_dir=str(healthy.path / "one")))
-    healthy.commit("one")
+    healthy.commit("one", hooks=False)
     ran = examine(healthy, cwd=healthy.path / "one" / "docs")
     assert ran.outcome.findings == []
     assert ran.outcome.data["documents"] == 1
@@ -204,7 +203,7 @@ def test_what_git_ignores_or_has_elsewhere_is_only_a_note(healthy: GitRepo, tmp_
 
 
 def test_hostile_text_in_a_checkpoint_is_data(healthy: GitRepo) -> None:
-    healthy.commit("search (#12)\n\nCloses #13")
+    healthy.commit("search (#12)\n\nCloses #13", hooks=False)
     names = [
         "\ud800/x.py",
         "a\x00b/c",
@@ -222,7 +221,7 @@ def test_hostile_text_in_a_checkpoint_is_data(healthy: GitRepo) -> None:
         release_sha="$(touch pwned)",
     )
     healthy.write(PATH, text.replace("\ud800", "\\ud800").encode("utf-8", "surrogatepass"))
-    ran = run_checkpoint("doctor", "--json", cwd=healthy.path)
+    ran = run_here("doctor", "--json", cwd=healthy.path)
     assert ran.returncode in (0, 1), ran.stderr
     answer = json.loads(ran.stdout)
     codes = {finding["code"] for finding in answer["findings"]}
@@ -236,10 +235,10 @@ def test_hostile_text_in_a_checkpoint_is_data(healthy: GitRepo) -> None:
 def test_an_unresolved_merge_is_an_error_until_it_is_resolved(healthy: GitRepo) -> None:
     healthy.git("checkout", "-qb", "side")
     write(healthy, project="left")
-    healthy.commit("left")
+    healthy.commit("left", hooks=False)
     healthy.git("checkout", "-q", "main")
     write(healthy, project="right")
-    healthy.commit("right")
+    healthy.commit("right", hooks=False)
     assert healthy.exit_code("merge", "side") == 1
     codes = [(level, code) for level, code, _ in found(healthy, "--check", "merge")]
     assert codes == [("error", "merge/unresolved"), ("note", "merge/unresolved")]
@@ -261,23 +260,23 @@ def only(repo: GitRepo, *checks: str) -> list[Finding]:
     return list(examine(repo, *words).outcome.findings)
 
 
-def test_a_driver_whose_interpreter_is_gone_is_an_error(healthy: GitRepo) -> None:
-    command = healthy.git("config", "merge.checkpoint.driver")
-    python = healthy.git("config", "checkpoint.install.python")
-    healthy.git("config", "merge.checkpoint.driver", command.replace(python, "/gone/python"))
-    assert [(one.level, one.code) for one in only(healthy, "driver")] == [("error", "driver/broken")]
-    assert "/gone/python" in only(healthy, "driver/broken")[0].message
+def test_a_driver_whose_interpreter_is_gone_is_an_error(initialised: GitRepo) -> None:
+    command = initialised.git("config", "merge.checkpoint.driver")
+    python = initialised.git("config", "checkpoint.install.python")
+    initialised.git("config", "merge.checkpoint.driver", command.replace(python, "/gone/python"))
+    assert [(one.level, one.code) for one in only(initialised, "driver")] == [("error", "driver/broken")]
+    assert "/gone/python" in only(initialised, "driver/broken")[0].message
 
 
-def test_a_driver_that_starts_but_does_wrong_fails_the_proof(healthy: GitRepo) -> None:
-    command = healthy.git("config", "merge.checkpoint.driver")
-    healthy.git("config", "merge.checkpoint.driver", command.replace(" %O %A %B ", " %A %O %B "))
-    assert {one.code for one in only(healthy, "driver")} == {"driver/proof"}
+def test_a_driver_that_starts_but_does_wrong_fails_the_proof(initialised: GitRepo) -> None:
+    command = initialised.git("config", "merge.checkpoint.driver")
+    initialised.git("config", "merge.checkpoint.driver", command.replace(" %O %A %B ", " %A %O %B "))
+    assert {one.code for one in only(initialised, "driver")} == {"driver/proof"}
 
 
-def test_anothers_command_under_our_name_is_told_and_tried(healthy: GitRepo) -> None:
-    healthy.git("config", "merge.checkpoint.driver", "true")
-    assert [(one.level, one.code) for one in only(healthy, "driver")] == [
+def test_anothers_command_under_our_name_is_told_and_tried(initialised: GitRepo) -> None:
+    initialised.git("config", "merge.checkpoint.driver", "true")
+    assert [(one.level, one.code) for one in only(initialised, "driver")] == [
         ("warning", "driver/broken"),
         ("error", "driver/proof"),
         ("error", "driver/proof"),
@@ -287,34 +286,34 @@ def test_anothers_command_under_our_name_is_told_and_tried(healthy: GitRepo) -> 
 @pytest.mark.parametrize("line", ["*.json merge=union", "*.json -merge", "*.json merge=unheard-of", "*.json binary"])
 @pytest.mark.parametrize("file", [".gitattributes", ".checkpoints/.gitattributes"])
 def test_a_committed_attribute_that_gives_checkpoints_to_something_else_in_other_clones(
-    healthy: GitRepo, file: str, line: str
+    initialised: GitRepo, file: str, line: str
 ) -> None:
-    before = healthy.read(file) if file == ".gitattributes" else ""
-    healthy.write(file, f"{before}{line}\n")
-    healthy.commit("attributes")
-    findings = only(healthy, "driver/inert")
+    before = initialised.read(file) if file == ".gitattributes" else ""
+    initialised.write(file, f"{before}{line}\n")
+    initialised.commit("attributes", hooks=False)
+    findings = only(initialised, "driver/inert")
     assert [(one.level, one.path) for one in findings] == [("warning", ".gitattributes")]
     assert f"other clones merge {PATH} otherwise" in findings[0].message
 
 
-def test_a_union_merge_in_place_of_our_lines_is_told_once_and_mended(healthy: GitRepo) -> None:
-    healthy.write(".gitattributes", "**/.checkpoints/*.checkpoint.json merge=union\n")
-    healthy.commit("attributes")
-    assert ["merge=union" in one.message for one in only(healthy, "driver/inert")] == [True]
-    examine(healthy, "--fix")
-    assert {one.level for one in only(healthy, "driver/inert")} == {"note"}  # it wants a commit
+def test_a_union_merge_in_place_of_our_lines_is_told_once_and_mended(initialised: GitRepo) -> None:
+    initialised.write(".gitattributes", "**/.checkpoints/*.checkpoint.json merge=union\n")
+    initialised.commit("attributes", hooks=False)
+    assert ["merge=union" in one.message for one in only(initialised, "driver/inert")] == [True]
+    examine(initialised, "--fix")
+    assert {one.level for one in only(initialised, "driver/inert")} == {"note"}  # it wants a commit
 
 
 @pytest.mark.parametrize("line", ["*.json merge=union", "*.json -merge", "*.json merge=unheard-of"])
-def test_an_attribute_that_overrules_ours_is_an_error(healthy: GitRepo, line: str) -> None:
-    healthy.write(".checkpoints/.gitattributes", line + "\n")
-    (healthy.path / ".git/info/attributes").write_text("")
-    assert ("error", PATH) in [(one.level, one.path) for one in only(healthy, "driver/inert")]
+def test_an_attribute_that_overrules_ours_is_an_error(initialised: GitRepo, line: str) -> None:
+    initialised.write(".checkpoints/.gitattributes", line + "\n")
+    (initialised.path / ".git/info/attributes").write_text("")
+    assert ("error", PATH) in [(one.level, one.path) for one in only(initialised, "driver/inert")]
 
 
-def test_a_driver_that_is_no_longer_configured_is_told(healthy: GitRepo) -> None:
-    healthy.git("config", "--remove-section", "merge.checkpoint")
-    assert "error" in [one.level for one in only(healthy, "driver")]
+def test_a_driver_that_is_no_longer_configured_is_told(initialised: GitRepo) -> None:
+    initialised.git("config", "--remove-section", "merge.checkpoint")
+    assert "error" in [one.level for one in only(initialised, "driver")]
 
 
 # the hooks
@@ -350,7 +349,7 @@ def test_another_repository_in_the_environment_is_not_the_one_examined(
 
 def test_the_commands_answer_in_text_and_json(healthy: GitRepo) -> None:
     write(healthy, updated_at="2027-03-02T09:30:00Z", next_actions=["Merge #12"])
-    healthy.commit("\x1b[2Jsearch\x1b]0;x\x07 (#12)")
+    healthy.commit("\x1b[2Jsearch\x1b]0;x\x07 (#12)", hooks=False)
     for words, command in ((["doctor"], "checkpoint"), ([], "checkpoint-doctor")):
         ran = run_checkpoint(*words, "--check", "drift/action-shipped", cwd=healthy.path, command=command)
         assert ran.returncode == 0, ran.stderr
@@ -358,7 +357,7 @@ def test_the_commands_answer_in_text_and_json(healthy: GitRepo) -> None:
         assert "\x1b" not in ran.stdout
         assert "\x07" not in ran.stdout
         assert ran.stderr == ""
-    ran = run_checkpoint("doctor", "--json", "--fail-on-warnings", "--check", "drift", cwd=healthy.path)
+    ran = run_here("doctor", "--json", "--fail-on-warnings", "--check", "drift", cwd=healthy.path)
     assert ran.returncode == 1
     answer = json.loads(ran.stdout)
     assert [finding["code"] for finding in answer["findings"]] == ["drift/action-shipped"]
