@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.tools.sync.clones import Clone, Hub, create_hub
+from tests.tools.sync.clones import Clone, Hub, copy_clone, create_hub
 
 
 @pytest.fixture
@@ -16,10 +16,10 @@ def hub(tmp_path: Path) -> Hub:
 @pytest.fixture
 def ann(hub: Hub) -> Clone:
     """One clone."""
-    return hub.clone("ann")
+    return copy_clone(hub, "ann")
 
 
 @pytest.fixture
 def bob(hub: Hub) -> Clone:
     """Another one."""
-    return hub.clone("bob")
+    return copy_clone(hub, "bob")

@@ -8,7 +8,7 @@ from typing import Any
 from checkpoint_git.disk.discover import find_repository, plan_place
 from checkpoint_git.tools.sync.context import Wish
 from checkpoint_git.tools.sync.run import SyncResult, sync
-from tests.support.repos import GitRepo
+from tests.support.repos import GitRepo, copy_built
 from tests.support.samples import checkpoint
 
 NOW = 1772452800  # 2026-03-02T12:00:00Z
@@ -72,14 +72,36 @@ def add_hook(path: Path, script: str) -> None:
 
 def create_hub(folder: Path) -> Hub:
     """A hub whose main has one code file and two checkpoints."""
-    hub = Hub.create(folder / "hub.git", "--bare")
-    assert isinstance(hub, Hub)
-    first = Clone.create(folder / "first")
-    assert isinstance(first, Clone)
+    hub = Hub(folder / "hub.git")
+    copy_built(_build_hub, hub.path)
+    return hub
+
+
+def copy_clone(hub: Hub, name: str) -> Clone:
+    """Return what hub.clone(name) would, of a hub from create_hub that nothing was pushed to yet: without a process."""
+    clone = Clone(hub.path.parent / name)
+    copy_built(_build_clone, clone.path)
+    config = clone.path / ".git/config"
+    config.write_text(config.read_text().replace(_NOWHERE, str(hub.path)))
+    return clone
+
+
+_NOWHERE = "nowhere.git"  # where a clone comes from until it is copied
+
+
+def _build_hub(folder: Path) -> None:
+    hub = Hub.create(folder / "0", "--bare")
+    first = Clone(folder / "first")
+    GitRepo.create(first.path)
     first.write("code.txt", "one\n")
     first.write("other.txt", "one\n")
     first.change(BUILD, cost={"total_usd": 1.0})
     first.change(QA)
     first.commit("Begin")
     first.git("push", "-q", str(hub.path), "main")
-    return hub
+
+
+def _build_clone(folder: Path) -> None:
+    hub = create_hub(folder)
+    clone = hub.clone("0")
+    clone.git("config", "remote.origin.url", _NOWHERE)

@@ -474,9 +474,11 @@ def test_what_a_killed_sync_sent_is_remembered_however_often_the_remote_does_not
     assert hub.load()["cost"]["total_usd"] == ann.load()["cost"]["total_usd"] == 8.0
 
 
-@pytest.mark.parametrize("more", [0.0, 7.0])
-@pytest.mark.parametrize("own", [0.0, 4.0])
 @pytest.mark.parametrize("deaths", ["write_arrivals", "sync_folder", "_move", "_remember", "_move sync_folder _move"])
+@pytest.mark.parametrize(
+    ("own", "more"),
+    [(4.0, 7.0), *(pytest.param(*changes, marks=pytest.mark.deep) for changes in [(0.0, 0.0), (0.0, 7.0), (4.0, 0.0)])],
+)
 def test_a_sync_killed_while_it_takes_in_counts_what_came_once(
     hub: Hub, ann: Clone, bob: Clone, monkeypatch: pytest.MonkeyPatch, deaths: str, own: float, more: float
 ) -> None:

@@ -6,6 +6,8 @@ import sys
 import time
 from pathlib import Path
 
+import pytest
+
 from tests.support.command import BIN, run_here
 from tests.tools.sync.clones import BUILD, Clone, Hub, add_hook
 
@@ -96,6 +98,7 @@ def test_a_second_sync_of_a_work_tree_waits_for_the_first(hub: Hub, ann: Clone) 
     assert hub.git("rev-list", "--count", "main") == "2"
 
 
+@pytest.mark.deep
 def test_a_sync_killed_at_any_instant_is_made_good_by_the_next(hub: Hub, ann: Clone, bob: Clone) -> None:
     words = [str(BIN / "checkpoint"), "sync"]
     for turn in range(8):
