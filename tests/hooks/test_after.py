@@ -10,7 +10,7 @@ from tests.support.samples import checkpoint_text
 def _bad_side_branch(repo: GitRepo) -> None:
     repo.git("checkout", "-q", "-b", "side")
     repo.write(PATH, BAD)
-    repo.git("commit", "-qam", "bad", "--no-verify")
+    repo.commit("bad", hooks=False)
     repo.git("checkout", "-q", "main")
 
 

@@ -68,7 +68,7 @@ def test_a_deleted_checkpoint_passes(guarded: GitRepo) -> None:
 
 def test_an_old_error_in_an_untouched_file_does_not_block(guarded: GitRepo) -> None:
     guarded.write(PATH, BAD)
-    guarded.git("commit", "-qam", "bad", "--no-verify")
+    guarded.commit("bad", hooks=False)
     guarded.write(".checkpoints/deploy.checkpoint.json", checkpoint_text(skill="deploy"))
     guarded.git("add", ".")
     assert commit(guarded).returncode == 0
@@ -210,7 +210,7 @@ def test_a_commit_that_touches_no_checkpoint_starts_no_python(guarded: GitRepo, 
 def test_a_clean_merge_that_brings_an_invalid_checkpoint_is_stopped(guarded: GitRepo) -> None:
     guarded.git("checkout", "-q", "-b", "side")
     guarded.write(PATH, BAD)
-    guarded.git("commit", "-qam", "bad", "--no-verify")
+    guarded.commit("bad", hooks=False)
     guarded.git("checkout", "-q", "main")
     guarded.write("a.txt", "a\n")
     guarded.commit()
@@ -222,7 +222,7 @@ def test_a_clean_merge_that_brings_an_invalid_checkpoint_is_stopped(guarded: Git
 def test_a_cherry_pick_of_an_invalid_checkpoint_goes_through_with_a_hint(guarded: GitRepo) -> None:
     guarded.git("checkout", "-q", "-b", "side")
     guarded.write(PATH, BAD)
-    guarded.git("commit", "-qam", "bad", "--no-verify")
+    guarded.commit("bad", hooks=False)
     guarded.git("checkout", "-q", "main")
     done = guarded.run("git", "cherry-pick", "side")
     assert done.returncode == 0

@@ -28,7 +28,7 @@ def make_branch(repo: GitRepo, name: str, text: str, start: str = "main") -> Non
     """A branch whose tip holds a checkpoint of this text."""
     repo.git("checkout", "-q", "-b", name, start)
     repo.write(PATH, text)
-    repo.git("commit", "-q", "--allow-empty", "-am", name, "--no-verify")
+    repo.commit(name, hooks=False)
     repo.git("checkout", "-q", "main")
 
 
@@ -59,13 +59,13 @@ def test_a_bad_commit_that_a_later_one_mended_passes(guarded: GitRepo, remote: G
     make_branch(guarded, "mended", BAD)
     guarded.git("checkout", "-q", "mended")
     guarded.write(PATH, GOOD)
-    guarded.git("commit", "-qam", "mend")
+    guarded.commit("mend", hooks=False)
     assert push(guarded, "mended").returncode == 0
 
 
 def test_an_update_of_a_branch_is_compared_with_what_the_remote_has(guarded: GitRepo, remote: GitRepo) -> None:
     guarded.write(PATH, BAD)
-    guarded.git("commit", "-qam", "bad", "--no-verify")
+    guarded.commit("bad", hooks=False)
     assert push(guarded, "main").returncode == 1
     assert guarded.run("git", "push", "-q", "--no-verify", "origin", "main").returncode == 0
     guarded.write("a.txt", "a\n")
@@ -90,7 +90,7 @@ def test_a_remote_that_moved_on_unknown_to_us_does_not_stop_the_check(
     other.commit("unknown to us")
     other.git("push", "-q", "origin", "main")
     guarded.write(PATH, BAD)
-    guarded.git("commit", "-qam", "bad", "--no-verify")
+    guarded.commit("bad", hooks=False)
     done = push(guarded, "--force", "main")
     assert done.returncode == 1
     assert f"{PATH}:10" in done.stderr.decode()
@@ -98,9 +98,9 @@ def test_a_remote_that_moved_on_unknown_to_us_does_not_stop_the_check(
 
 def test_a_forced_push_back_to_an_older_bad_commit_is_blocked(guarded: GitRepo, remote: GitRepo) -> None:
     guarded.write(PATH, BAD)
-    guarded.git("commit", "-qam", "bad", "--no-verify")
+    guarded.commit("bad", hooks=False)
     guarded.write(PATH, checkpoint_text(step="sprint-3"))
-    guarded.git("commit", "-qam", "good", "--no-verify")
+    guarded.commit("good", hooks=False)
     assert push(guarded, "main").returncode == 0
     assert push(guarded, "--force", "HEAD~1:main").returncode == 1
 
@@ -150,7 +150,7 @@ def test_another_tools_hook_still_reads_every_line_after_ours(guarded: GitRepo, 
 
 def ship(repo: GitRepo) -> None:
     """Main has a merged pull request that a checkpoint on a branch still asks for."""
-    repo.git("commit", "-q", "--allow-empty", "-m", "Add the notes API (#12)")
+    repo.commit("Add the notes API (#12)", hooks=False)
     make_branch(repo, "drifted", checkpoint_text(next_actions=["Merge #12"]))
     repo.git("checkout", "-q", "drifted")
 

@@ -4,19 +4,26 @@ from pathlib import Path
 
 import pytest
 
+from tests.hooks.conftest import build_guarded
 from tests.hooks.test_commit import commit
 from tests.support.records import RUN, TICKET, put_record, put_text
-from tests.support.repos import GitRepo
+from tests.support.repos import GitRepo, copy_built
 
 FIRST = f"records/{TICKET}/{RUN}/phase_1_implement_a1.yaml"
 
 
 @pytest.fixture
-def recorded(guarded: GitRepo) -> GitRepo:
+def recorded(repo: GitRepo) -> GitRepo:
     """A repository with hooks, and one record committed."""
-    put_record(guarded.path / "records")
-    guarded.commit()
-    return guarded
+    copy_built(_build_recorded, repo.path)
+    return repo
+
+
+def _build_recorded(folder: Path) -> None:
+    build_guarded(folder)
+    repo = GitRepo(folder / "0")
+    put_record(repo.path / "records")
+    repo.commit(hooks=False)
 
 
 def test_a_new_record_passes(recorded: GitRepo) -> None:
@@ -64,10 +71,10 @@ def test_records_of_both_sides_come_together_in_a_merge(recorded: GitRepo) -> No
     base = recorded.path / "records"
     recorded.git("checkout", "-q", "-b", "other")
     put_record(base, "local_review")
-    recorded.commit()
+    recorded.commit(hooks=False)
     recorded.git("checkout", "-q", "main")
     put_record(base, attempt=2)
-    recorded.commit()
+    recorded.commit(hooks=False)
     assert recorded.exit_code("merge", "-q", "-m", "merge", "other") == 0
     assert len(list((base / TICKET / RUN).iterdir())) == 3
 
@@ -76,10 +83,10 @@ def test_two_different_records_of_one_name_are_a_conflict(recorded: GitRepo) -> 
     base = recorded.path / "records"
     recorded.git("checkout", "-q", "-b", "other")
     put_record(base, attempt=2, artifact_paths=["theirs"])
-    recorded.commit()
+    recorded.commit(hooks=False)
     recorded.git("checkout", "-q", "main")
     put_record(base, attempt=2, artifact_paths=["ours"])
-    recorded.commit()
+    recorded.commit(hooks=False)
     assert recorded.exit_code("merge", "-q", "-m", "merge", "other") != 0
     recorded.git("add", "-A")
     assert "yaml/conflict-markers" in commit(recorded).stderr.decode()
@@ -92,7 +99,7 @@ def test_a_push_that_would_take_a_record_away_is_refused(recorded: GitRepo, tmp_
     recorded.git("push", "-q", "origin", "main")
     recorded.git("checkout", "-q", "-B", branch)
     recorded.git("rm", "-q", FIRST)
-    assert commit(recorded, "--no-verify").returncode == 0
+    recorded.commit(hooks=False)
     done = recorded.run("git", "push", "-q", "origin", branch)
     assert done.returncode != 0
     assert "pipeline/append-only" in done.stderr.decode()
@@ -105,10 +112,10 @@ def merge_of_two_records(recorded: GitRepo) -> tuple[str, str]:
     base = recorded.path / "records"
     recorded.git("checkout", "-q", "-b", "other")
     put_record(base, attempt=2, artifact_paths=["theirs"])
-    recorded.commit()
+    recorded.commit(hooks=False)
     recorded.git("checkout", "-q", "main")
     put_record(base, attempt=2, artifact_paths=["ours"])
-    recorded.commit()
+    recorded.commit(hooks=False)
     assert recorded.exit_code("merge", "-q", "other") == 1
     second, third = (FIRST.replace("_a1", f"_a{number}") for number in (2, 3))
     recorded.git("checkout", "--theirs", second)
@@ -164,8 +171,7 @@ def test_what_one_branch_edited_is_a_change_when_it_is_merged_and_pushed(recorde
     recorded.git("push", "-q", "origin", "main")
     recorded.git("checkout", "-q", "-b", "other")
     put_record(recorded.path / "records", artifact_paths=["edited"])
-    recorded.git("add", "-A")
-    commit(recorded, "--no-verify")
+    recorded.commit(hooks=False)
     recorded.git("checkout", "-q", "main")
     recorded.git("merge", "-q", "--no-ff", "--no-verify", "other")
     assert recorded.exit_code("push", "-q", "origin", "main") == 1

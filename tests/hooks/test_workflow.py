@@ -1,7 +1,7 @@
 """The two files of a workflow, which a merge brings together one by one."""
 
 from tests.hooks.test_commit import commit
-from tests.support.command import run_checkpoint
+from tests.support.command import run_here
 from tests.support.repos import GitRepo
 from tests.support.workflows import execution, phase, task, text_of
 
@@ -12,13 +12,13 @@ def merge_of_a_task_and_a_step(guarded: GitRepo, folder: str = "") -> int:
     """One branch adds a task, the other goes on to VERIFICATION: git's answer to the merge."""
     guarded.write(folder + PHASE, text_of(phase("IMPLEMENTATION")))
     guarded.write(folder + EXECUTION, text_of(execution(task("a", "complete"))))
-    guarded.commit()
+    guarded.commit(hooks=False)
     guarded.git("checkout", "-q", "-b", "other")
     guarded.write(folder + PHASE, text_of(phase("VERIFICATION")))
-    guarded.commit()
+    guarded.commit(hooks=False)
     guarded.git("checkout", "-q", "main")
     guarded.write(folder + EXECUTION, text_of(execution(task("a", "complete"), task("b"))))
-    guarded.commit()
+    guarded.commit(hooks=False)
     return guarded.exit_code("merge", "-q", "-m", "merge", "other")
 
 
@@ -26,9 +26,9 @@ def test_a_merge_that_would_drop_a_task_stops(guarded: GitRepo) -> None:
     assert merge_of_a_task_and_a_step(guarded) == 1
     done = commit(guarded)
     assert "workflow/tasks-behind" in done.stderr.decode()
-    checked = run_checkpoint("validate", "--staged", cwd=guarded.path)
+    checked = run_here("validate", "--staged", cwd=guarded.path)
     assert (checked.returncode, "tasks-behind" in checked.stdout + checked.stderr) == (1, True)
-    assert run_checkpoint("workflow", "back", "IMPLEMENTATION", cwd=guarded.path).returncode == 0
+    assert run_here("workflow", "back", "IMPLEMENTATION", cwd=guarded.path).returncode == 0
     guarded.git("add", "-A")
     assert commit(guarded).returncode == 0
 
