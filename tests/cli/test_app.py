@@ -18,7 +18,7 @@ from checkpoint_git.cli.verbs import VERBS
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.outcome import Invocation, Outcome
 from checkpoint_git.version import __version__
-from tests.support.command import BIN, run_checkpoint, run_on_terminal
+from tests.support.command import BIN, run_checkpoint, run_here, run_on_terminal
 from tests.support.repos import GitRepo, environ_in
 from tests.support.rows import rows
 from tests.support.samples import checkpoint_text
@@ -79,28 +79,28 @@ def test_the_first_word_that_is_no_global_option_names_the_verb(words: list[str]
 
 def test_another_name_for_a_command_takes_its_words(project: Path) -> None:
     for words, verb in ((["ls", "build"], "status"), (["refs", "build"], "show"), (["rp", "list"], "restore-point")):
-        assert json.loads(run_checkpoint(*words, "--json", cwd=project).stdout)["command"] == verb
-        wrong = run_checkpoint(*words, "--bogus", "--json", cwd=project)
+        assert json.loads(run_here(*words, "--json", cwd=project).stdout)["command"] == verb
+        wrong = run_here(*words, "--bogus", "--json", cwd=project)
         assert (wrong.returncode, json.loads(wrong.stdout)["command"]) == (2, verb)
-    assert run_checkpoint("refs", "build", cwd=project).returncode == 0
+    assert run_here("refs", "build", cwd=project).returncode == 0
 
 
 def test_a_mistyped_verb_suggests_the_near_one(project: Path) -> None:
-    done = run_checkpoint("statsu", cwd=project)
+    done = run_here("statsu", cwd=project)
     assert done.returncode == 2
     assert done.stdout == ""
     assert "did you mean status?" in done.stderr
 
 
 def test_a_word_like_no_verb_gets_no_suggestion(project: Path) -> None:
-    done = run_checkpoint("xyzzy\x1b[2J", cwd=project)
+    done = run_here("xyzzy\x1b[2J", cwd=project)
     assert "did you mean" not in done.stderr
     assert "\x1b" not in done.stderr
 
 
 def test_every_listed_verb_has_help_with_examples_and_exit_codes(project: Path) -> None:
     for verb in VERBS:
-        done = run_checkpoint(verb, "--help", cwd=project)
+        done = run_here(verb, "--help", cwd=project)
         assert done.returncode == 0, f"{verb}: {done.stderr}"
         assert "examples:" in done.stdout
         assert "exit codes:" in done.stdout
@@ -108,7 +108,7 @@ def test_every_listed_verb_has_help_with_examples_and_exit_codes(project: Path) 
 
 @pytest.mark.parametrize("words", [["--help"], ["-h"], ["help"], ["-C", ".", "--help"]])
 def test_help_lists_the_verbs_but_not_the_one_for_hooks(words: list[str], tmp_path: Path) -> None:
-    done = run_checkpoint(*words, cwd=tmp_path)
+    done = run_here(*words, cwd=tmp_path)
     assert done.returncode == 0
     assert "validate" in done.stdout
     assert "\n  hook" not in done.stdout
@@ -144,8 +144,8 @@ def test_checkpoint_doctor_is_the_verb_doctor(project: Path) -> None:
 
 
 def test_global_options_may_stand_before_and_behind_the_verb(project: Path) -> None:
-    before = run_checkpoint("--json", "-C", str(project), "show", cwd=project.parent)
-    behind = run_checkpoint("show", "-C", str(project), "--format=json", cwd=project.parent)
+    before = run_here("--json", "-C", str(project), "show", cwd=project.parent)
+    behind = run_here("show", "-C", str(project), "--format=json", cwd=project.parent)
     assert before.stdout == behind.stdout
     assert json.loads(before.stdout)["command"] == "show"
 
@@ -177,14 +177,14 @@ def test_a_raw_verb_gets_its_words_as_they_were_typed(monkeypatch: pytest.Monkey
     "words", [["show", "--nonsense"], ["resume"], ["update"], ["show", "--format=xml"], ["show", "--format=sarif"]]
 )
 def test_words_that_make_no_sense_end_with_2_and_the_usage(words: list[str], project: Path) -> None:
-    done = run_checkpoint(*words, cwd=project)
+    done = run_here(*words, cwd=project)
     assert done.returncode == 2
     assert done.stdout == ""
     assert f"checkpoint {words[0]} --help" in done.stderr
 
 
 def test_a_folder_that_is_not_there_ends_with_2(project: Path) -> None:
-    done = run_checkpoint("-C", "nowhere", cwd=project)
+    done = run_here("-C", "nowhere", cwd=project)
     assert done.returncode == 2
     assert "nowhere" in done.stderr
 
@@ -202,7 +202,7 @@ def test_a_current_folder_that_is_gone_ends_with_2(tmp_path: Path) -> None:
 
 def test_being_unable_to_go_on_is_told_with_a_hint(tmp_path: Path) -> None:
     for words in ([], ["show"], ["status", "--"]):
-        done = run_checkpoint(*words, cwd=tmp_path)
+        done = run_here(*words, cwd=tmp_path)
         assert done.returncode == 2
         assert done.stdout == ""
         assert done.stderr.startswith("checkpoint: no .checkpoints folder found")
@@ -211,7 +211,7 @@ def test_being_unable_to_go_on_is_told_with_a_hint(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("words", [["--json", "show"], ["show", "--format", "json"], ["nonsense", "--json"]])
 def test_errors_are_json_where_json_was_asked_for(words: list[str], tmp_path: Path) -> None:
-    done = run_checkpoint(*words, cwd=tmp_path)
+    done = run_here(*words, cwd=tmp_path)
     document = json.loads(done.stdout)
     assert done.returncode == 2
     assert document["schema_version"] == 1
@@ -372,7 +372,7 @@ def test_stdout_of_json_is_one_document_and_stderr_is_empty(project: Path) -> No
         ["next"],
         ["resume", "build"],
     ):
-        done = run_checkpoint(*words, "--json", cwd=project)
+        done = run_here(*words, "--json", cwd=project)
         assert json.loads(done.stdout)["command"] == words[0]
         assert done.stderr == ""
 

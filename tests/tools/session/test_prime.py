@@ -37,7 +37,7 @@ def work(repo: GitRepo) -> GitRepo:
 
 def prime(cwd: Path, *words: str, stdin: bytes = json.dumps(START).encode()) -> str:
     """What prime says; it ends well and says nothing else."""
-    done = run_checkpoint("prime", *words, cwd=cwd, stdin=stdin)
+    done = run_here("prime", *words, cwd=cwd, stdin=stdin)
     assert (done.returncode, done.stderr) == (0, "")
     return done.stdout
 
@@ -100,7 +100,7 @@ def test_it_is_silent_where_there_is_nothing_to_say(repo: GitRepo, tmp_path: Pat
 def test_trouble_is_one_line_and_stops_no_session(repo: GitRepo, tmp_path: Path) -> None:
     (repo.path / ".checkpoints").symlink_to(tmp_path)
     for words, code in (((), 0), (("--strict",), 2), (("--no-such-option",), 0), (("--budget=x\ny",), 0)):
-        done = run_checkpoint("prime", *words, cwd=repo.path)
+        done = run_here("prime", *words, cwd=repo.path)
         assert (done.returncode, done.stdout) == (code, "")
         assert done.stderr.startswith("checkpoint prime: ")
         assert done.stderr.count("\n") == 1
@@ -182,8 +182,8 @@ def test_large_checkpoints_are_not_kept_all_at_once(work: GitRepo, monkeypatch: 
 
 
 def test_what_else_is_running_is_a_line_each(work: GitRepo) -> None:
-    run_checkpoint("workflow", "start", "login", cwd=work.path)
-    run_checkpoint("restore-point", "create", ".checkpoints", cwd=work.path)
+    run_here("workflow", "start", "login", cwd=work.path)
+    run_here("restore-point", "create", ".checkpoints", cwd=work.path)
     told = prime(work.path)
     assert "| workflow login" in told
     assert "| restore points: 1, the newest chk_" in told
