@@ -3,9 +3,10 @@
 import gc
 
 from checkpoint_git.core.jsontext import MAX_BYTES, JsonTextError, decode, scan_tokens
-from checkpoint_git.disk.replace import replace_file, system
+from checkpoint_git.disk.replace import remove_quietly, replace_file, system, write_temporary
 from checkpoint_git.merge.file import merge_file
 from checkpoint_git.protocols.merge_schema import load_merge_schema
+from checkpoint_git.protocols.registry import is_merged
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -131,35 +132,54 @@ def _merge_as_text(request: Request, error: BaseException) -> int:
 
     reason = getattr(error, "message", "") or f"{type(error).__name__}: {error}"
     _say(f"{request.path}: not merged by its structure ({reason}); using git's text merge")
+    faults = [_find_fault(request.ours), _find_fault(request.theirs)]
     code = _run_merge_file(request)
-    if code == 0:
-        return _check_clean(request)
-    if 0 < code < 128:
-        _say(f"conflict in {request.path}; to decide: checkpoint resolve {quote_path(request.path)}")
+    if code >= 128:
+        _keep_theirs(request)
         return CONFLICT
-    _keep_theirs(request)
+    if code == 0:
+        return _check_clean(request, faults)
+    _say(f"conflict in {request.path}; to decide: checkpoint resolve {quote_path(request.path)}")
     return CONFLICT
 
 
 def _run_merge_file(request: Request) -> int:
+    """Return how git's text merge ended. It writes beside ours, because a full disk would leave a part of it there."""
     import os
 
     labels = ["-L", "ours", "-L", "base", "-L", "theirs"]
-    words = ["git", "merge-file", f"--marker-size={request.marker_size}", *labels]
+    words = ["git", "merge-file", "-p", f"--marker-size={request.marker_size}", *labels]
     words += ["--", request.ours, request.base, request.theirs]
-    with open(os.devnull, "wb") as nowhere:
-        quiet = [(os.POSIX_SPAWN_DUP2, nowhere.fileno(), 1)]
-        process = os.posix_spawnp("git", words, dict(os.environ), file_actions=quiet)
-    return os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]) & 0xFF
-
-
-def _check_clean(request: Request) -> int:
+    temporary = write_temporary(request.ours, b"", system.lstat(request.ours), sync=False)
     try:
-        scan_tokens(decode(_read(request.ours)))
+        into = (os.POSIX_SPAWN_OPEN, 1, temporary, os.O_WRONLY, 0)
+        process = os.posix_spawnp("git", words, dict(os.environ), file_actions=[into])
+        code = os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]) & 0xFF
+        if code < 128:
+            system.replace(temporary, request.ours)
+    finally:
+        remove_quietly(temporary)
+    return code
+
+
+def _check_clean(request: Request, faults: "list[JsonTextError | None]") -> int:
+    """Return whether what git merged as text without a conflict is clean. faults: what ours and theirs had."""
+    fault = _find_fault(request.ours)
+    if fault is None:
+        return CLEAN
+    codes = [before.code for before in faults if before is not None]
+    if codes == [fault.code, fault.code] and not is_merged(request.path):
+        return CLEAN  # it was never JSON, and as text it is merged
+    _say(f"{request.path}: line {fault.line}: the text merge is not valid JSON: {fault.message}; fix it by hand")
+    return CONFLICT
+
+
+def _find_fault(path: str) -> "JsonTextError | None":
+    try:
+        scan_tokens(decode(_read(path)))
     except JsonTextError as error:
-        _say(f"{request.path}: line {error.line}: the text merge is not valid JSON: {error.message}; fix it by hand")
-        return CONFLICT
-    return CLEAN
+        return error
+    return None
 
 
 def _keep_theirs(request: Request) -> None:

@@ -192,6 +192,31 @@ def test_a_file_that_cannot_be_written_leaves_ours_as_it_was(tmp_path: Path) -> 
     assert (tmp_path / "ours").read_bytes() == text(step="x")
 
 
+def test_a_full_disk_leaves_a_file_that_is_merged_as_text_as_it_was(tmp_path: Path) -> None:
+    filler = "x" * 20_000
+    base, ours, theirs = (f'// {a}\n{{\n"x": "{filler}",\n"y": {b}\n}}\n'.encode() for a, b in ("aa", "ba", "ab"))
+    for name, data in (("base", base), ("ours", ours), ("theirs", theirs)):
+        (tmp_path / name).write_bytes(data)
+    driver = [sys.executable, "-I", "-S", str(DRIVER), "base", "ours", "theirs", "7", "x.json"]
+    words = ["sh", "-c", 'ulimit -f 8; exec "$@"', "sh", *driver]  # a limit on file sizes stands for a full disk
+    done = subprocess.run(words, cwd=tmp_path, capture_output=True, timeout=60)
+    assert done.returncode != CLEAN
+    assert (tmp_path / "ours").read_bytes() == ours
+    assert not [path.name for path in tmp_path.iterdir() if path.name.endswith(".tmp")]
+
+
+@rows("path, code", [("settings.json", CLEAN), (PATH, CONFLICT)])
+def test_a_clean_text_merge_of_what_was_never_json_is_clean_but_for_a_checkpoint(
+    tmp_path: Path, path: str, code: int
+) -> None:
+    base, ours, theirs = (f'// comment\n{{\n"a": {a},\n"k": 0,\n"l": 0,\n"b": {b}\n}}\n' for a, b in ("11", "21", "12"))
+    ran = drive(tmp_path, base.encode(), ours.encode(), theirs.encode(), path=path)
+    assert ran.code == code
+    assert b'"a": 2' in ran.merged
+    assert b'"b": 2' in ran.merged
+    assert "using git's text merge" in ran.stderr
+
+
 def test_the_driver_runs_from_a_place_with_spaces_and_quotes(tmp_path: Path) -> None:
     package = tmp_path / "it's a % place" / "checkpoint_git"
     shutil.copytree(DRIVER.parent, package, ignore=shutil.ignore_patterns("__pycache__"))

@@ -25,11 +25,14 @@ JSON_DRIVER = "checkpoint-json-"  # with the digest of a schema: the driver of f
 CONFLICT_ON_PATH = 10
 
 # Where no driver ran, git's own text merge leaves markers; an exit with %A untouched would look like a resolved file
-# that has lost theirs.
+# that has lost theirs. It writes beside %A, because a full disk would leave a part of the file in it.
 _FALLBACK = (
     "echo 'checkpoint-git: the merge driver did not run, so this is a text merge. "
     "Set it up again with: checkpoint init' >&2; "
-    "git merge-file --marker-size=%L -L ours -L base -L theirs %A %O %B || exit 1"
+    "git merge-file -p --marker-size=%L -L ours -L base -L theirs %A %O %B >%A.tmp; code=$?; "
+    "if test $code -lt 128 && mv -f %A.tmp %A; then test $code -eq 0 || exit 1; "
+    "else rm -f %A.tmp; "
+    "echo 'checkpoint-git: not merged: the file holds ours alone, theirs is in the index' >&2; exit 1; fi"
 )
 
 

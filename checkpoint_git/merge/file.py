@@ -156,8 +156,13 @@ def _surroundings(context: MergeContext, eol: str) -> "tuple[str, str]":
     ]
     if context.base is not None:
         before = before_other if before == base[0] else before
-        kept, old, new = [text.replace("\r\n", "\n") for text in (after, base[1], after_other)]
-        after = new.replace("\n", eol) if kept == old != new else after
+        texts = [after, base[1], after_other]
+        is_one_line = "\n" not in context.target.source and "\n" not in before
+        if not is_one_line:  # in more lines a line end belongs to the layout, which is the target's
+            texts = [text.replace("\r\n", "\n") for text in texts]
+        kept, old, new = texts
+        if kept == old != new:
+            after = new if is_one_line else new.replace("\n", eol)
     return before, after
 
 

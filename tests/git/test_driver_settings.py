@@ -69,6 +69,25 @@ def test_the_answers_of_the_driver_become_gits(status: int, is_on_path: bool, tm
     assert ("did not run" in done.stderr) == touched
 
 
+@rows("blocks, code", [(100, 0), (8, 1)])  # a limit on file sizes stands for a full disk
+def test_where_no_driver_runs_a_full_disk_never_cuts_the_file(blocks: int, code: int, tmp_path: Path) -> None:
+    filler = "x" * 20_000
+    for name, first, last in (("O", 1, 1), ("A", 2, 1), ("B", 1, 2)):
+        (tmp_path / name).write_text(f"{first}\n{filler}\n{filler}\n{last}\n")
+    before = (tmp_path / "A").read_text()
+    command = driver_command("/gone/python", "/gone", Choices())
+    for mark, value in (("%O", "O"), ("%A", "A"), ("%B", "B"), ("%L", "7"), ("%P", "'p'")):
+        command = command.replace(mark, value)
+    words = ["sh", "-c", f'trap "" XFSZ; ulimit -f {blocks}; {command}']
+    env = {**os.environ, "PATH": "/usr/bin:/bin"}
+    done = subprocess.run(words, cwd=tmp_path, capture_output=True, text=True, env=env)
+    assert done.returncode == code
+    merged = before if code else before.replace("\n1\n", "\n2\n")
+    assert (tmp_path / "A").read_text() == merged
+    assert sorted(path.name for path in tmp_path.iterdir()) == ["A", "B", "O"]
+    assert ("the file holds ours alone" in done.stderr) == bool(code)
+
+
 @pytest.mark.parametrize("key", ["merge.checkpoint-base.driver", "merge.checkpoint.name"])
 def test_what_somebody_else_defined_under_our_names_is_not_ours_to_remove(key: str) -> None:
     theirs = {key: "jq -S ."}

@@ -1,6 +1,7 @@
 """The one way to merge a file: which version cannot be read, what counts as a base, several merge bases."""
 
 import json
+from itertools import product
 from typing import Any, NamedTuple
 
 import pytest
@@ -9,6 +10,7 @@ from checkpoint_git.core.jsontext import JsonTextError
 from checkpoint_git.merge.file import merge_bases, merge_file
 from checkpoint_git.merge.markers import say_side
 from tests.merge.schemas import skill_schema
+from tests.support.rows import rows
 from tests.support.samples import checkpoint
 
 
@@ -32,6 +34,15 @@ def test_an_unreadable_version_is_named(broken: str) -> None:
 @pytest.mark.parametrize("base", [None, b""])
 def test_no_base_and_an_empty_one_are_a_file_that_both_sides_added(base: bytes | None) -> None:
     assert json.loads(merge_file(base, data_of(a=1), data_of(b=2)).data) == {"a": 1, "b": 2}
+
+
+@rows("ends", [ends for ends in product(["", "\n", "\r\n"], repeat=3) if len({*ends}) < 3])
+@rows("values", [('{"a":1}', '{"a":2}', '{"a":1}'), ("1", "1", "2"), ("[1]", "[1]", "[1]"), ("{}", "[]", "{}")])
+def test_the_end_of_a_one_line_file_merges_like_a_value(ends: tuple[str, ...], values: tuple[str, ...]) -> None:
+    base, ours, theirs = (f"{value}{end}".encode() for value, end in zip(values, ends, strict=True))
+    end = ends[2] if ends[0] == ends[1] else ends[1]
+    value = values[2] if values[0] == values[1] else values[1]
+    assert merge_file(base, ours, theirs).text == value + end
 
 
 def test_an_inner_merge_takes_the_value_of_the_base_and_marks_nothing() -> None:
