@@ -2,7 +2,7 @@
 
 import gc
 
-from checkpoint_git.core.jsontext import MAX_BYTES, JsonTextError, decode, scan_tokens
+from checkpoint_git.core.jsontext import MAX_BYTES, JsonTextError, decode
 from checkpoint_git.disk.replace import remove_quietly, replace_file, system, write_temporary
 from checkpoint_git.merge.file import merge_file
 from checkpoint_git.protocols.merge_schema import load_merge_schema
@@ -75,6 +75,7 @@ def merge_files(request: Request) -> int:
             narrative=request.narrative,
             marker_size=request.marker_size,
             inner=request.inner,
+            path=request.path,
         )
     except Exception as error:  # no JSON that we accept, or a fault of ours: neither may cost theirs
         return _merge_as_text(request, error)
@@ -175,8 +176,10 @@ def _check_clean(request: Request, faults: "list[JsonTextError | None]") -> int:
 
 
 def _find_fault(path: str) -> "JsonTextError | None":
+    from checkpoint_git.core.jsonlines import parse_any
+
     try:
-        scan_tokens(decode(_read(path)))
+        parse_any(decode(_read(path)))
     except JsonTextError as error:
         return error
     return None

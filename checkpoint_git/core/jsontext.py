@@ -21,7 +21,7 @@ MAX_DEPTH = 100
 MAX_BYTES = 8 * 1024 * 1024
 BYTE_ORDER_MARK = "\ufeff"
 CONTAINERS = (dict, list)
-_LAZY_BELOW = 65_536  # characters
+LAZY_BELOW = 65_536  # characters
 _SPACE = " \t\n\r"
 _MARKERS = ("<<<<<<<", ">>>>>>>")
 _LONGEST_INTEGER = 4_000  # digits: int() refuses a text of more than 4,300 (sys.get_int_max_str_digits)
@@ -150,16 +150,16 @@ def load(text: str) -> "Any":
         value, end = None, -1
     if end < 0 or text[end:] not in _USUAL_ENDS:  # it is broken, or odd, or has a number that int() refuses
         value = _scan(_scan_long, text)
-    _refuse_depth(text, value)
+    refuse_depth(text, value)
     return value
 
 
 def parse(text: str) -> Node:
     """Raises JsonTextError as load does."""
     value = _scan(_scan_tokens, text)
-    _refuse_depth(text, value)
+    refuse_depth(text, value)
     start = skip_space(text, _first(text))
-    return _node_at(text, start, start, value, len(text) < _LAZY_BELOW)
+    return node_at(text, start, start, value, len(text) < LAZY_BELOW)
 
 
 def scan_tokens(text: str) -> "Any":
@@ -211,7 +211,7 @@ def _too_deep(text: str, offset: int) -> JsonTextError:
     return JsonTextError("json/too-deep", f"nested more than {MAX_DEPTH} levels deep", text, offset)
 
 
-def _refuse_depth(text: str, value: "Any") -> None:
+def refuse_depth(text: str, value: "Any") -> None:
     containers = text.count("{")
     at = text.find("[")
     while at >= 0 and containers <= MAX_DEPTH:  # most texts have few: to find each is faster than to count them
@@ -231,7 +231,7 @@ def _refuse_depth(text: str, value: "Any") -> None:
         raise _too_deep(text, 0)
 
 
-def _node_at(text: str, start: int, key_start: int, value: "Any", lazy: bool) -> Node:
+def node_at(text: str, start: int, key_start: int, value: "Any", lazy: bool) -> Node:
     # The scanner has accepted the text, and what follows relies on that. lazy is faster by far where few members are
     # asked for; but each level scans again what is below it, so that large documents are read through at once.
     kind = type(value)
@@ -266,7 +266,7 @@ def _read_object(text: str, at: int, value: "dict[str, Any]", lazy: bool) -> "tu
         at += 1
         while text[at] in _SPACE:
             at += 1
-        node = members[key] = _node_at(text, at, key_start, child, lazy)
+        node = members[key] = node_at(text, at, key_start, child, lazy)
         at = node.end
         while text[at] in _SPACE:
             at += 1
@@ -279,7 +279,7 @@ def _read_array(text: str, at: int, value: "list[Any]", lazy: bool) -> "tuple[Me
     for child in value:
         while text[at] in _SPACE:
             at += 1
-        node = _node_at(text, at, at, child, lazy)
+        node = node_at(text, at, at, child, lazy)
         members.append(node)
         at = node.end
         while text[at] in _SPACE:

@@ -148,6 +148,9 @@ class Writer:
         self._styles = {id(root.text): Style(root) for root in sources if root is not None}
         self.style = self._styles[id(target.text)] = Style(target)
 
+    def lay_out_document(self, result: "Any") -> "Segments":
+        return self.lay_out(result, "")
+
     def lay_out(self, result: "Any", lead: str) -> "Segments":
         out: Segments = []
         self._emit(result, lead, out)
@@ -237,12 +240,7 @@ class Writer:
         if type(entry.result) is Choice:
             out[-1] = Alternatives(entry.result.where, out[-1].texts, _place_of(entry))  # type: ignore[union-attr]
         if inner is None and not self._is_own(entry.result):
-            out[at:] = [
-                Alternatives(piece.where, [_on_one_line(text) for text in piece.texts], piece.place)
-                if isinstance(piece, Alternatives)
-                else _on_one_line(piece)
-                for piece in out[at:]
-            ]
+            out[at:] = [on_one_line(piece) for piece in out[at:]]
 
     def _is_own(self, result: "Result") -> bool:
         if isinstance(result, Built):
@@ -317,6 +315,13 @@ def _comma(entries: "list[Entry]", number: int, lasts: "list[int]") -> "str | Al
         return commas[0]
     optional = next((entries[at] for at in range(number, len(entries)) if entries[at].is_optional), left)
     return Alternatives(optional.result.where, commas)
+
+
+def on_one_line(piece: "str | Alternatives") -> "str | Alternatives":
+    """Return a segment without the line ends of its layout."""
+    if isinstance(piece, Alternatives):
+        return Alternatives(piece.where, [_on_one_line(text) for text in piece.texts], piece.place)
+    return _on_one_line(piece)
 
 
 def _on_one_line(text: str) -> str:

@@ -8,9 +8,11 @@ from checkpoint_git.merge.nodes import is_same, members_of
 from checkpoint_git.merge.places import AUTO, CONFLICT, MergeContext, merge_place
 from checkpoint_git.merge.strategy import NONE, REQUIRE, Schema
 
+LINES_ENDINGS = (".jsonl", ".ndjson")  # of the names of JSON Lines
+
 TYPE_CHECKING = False
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Callable, Sequence
     from typing import Any, Protocol
 
     from checkpoint_git.core.jsonwrite import Result
@@ -52,24 +54,58 @@ def merge_file(
     narrative: str = AUTO,
     marker_size: int = 7,
     inner: bool = False,
+    path: str = "",
 ) -> Merged:
     """The three-way merge of a file; base is None, or empty as git's drivers get it, where it is new on both sides.
     schema: whose x-merge keywords say how places merge. narrative: whether groups that name a "superseded" list follow
     the newer side: "auto", "newest" or "conflict". inner: a merge of merge bases, which must stay valid JSON: a
-    conflict takes base's value and is not marked. Raises JsonTextError, which names the version, where one of the three
-    is not JSON as we accept it: an unreadable base is never taken for an empty one, since that would bring removed
-    items back.
+    conflict takes base's value and is not marked. path: its ending may say that the file is JSON Lines. Raises
+    JsonTextError, which names the version, where one of the three is not JSON as we accept it: an unreadable base is
+    never taken for an empty one, since that would bring removed items back.
     """
-    roots: list[Node | None] = []
-    for name, data in (("base", base or None), ("ours", ours), ("theirs", theirs)):
-        try:
-            roots.append(None if data is None else parse(decode(data)))
-        except JsonTextError as error:
-            error.version = name
-            raise
+    roots, in_lines = read_versions(base, ours, theirs, path)
     assert roots[1] is not None
     assert roots[2] is not None
-    return merge_documents(roots[0], roots[1], roots[2], schema, narrative, marker_size, inner)
+    return merge_documents(roots[0], roots[1], roots[2], schema, narrative, marker_size, inner, in_lines)
+
+
+def read_versions(base: "bytes | None", ours: bytes, theirs: bytes, path: str = "") -> "tuple[list[Node | None], bool]":
+    """Return the documents of base, ours and theirs as merge_file takes them, and whether they are JSON Lines.
+
+    A file is JSON Lines if its name says so, or if one version is not a JSON document and each version begins with a
+    line that is one. Raises JsonTextError, which names the version.
+    """
+    fault: JsonTextError | None = None
+    if path.endswith(LINES_ENDINGS):
+        try:
+            return _read_lines(base, ours, theirs), True
+        except JsonTextError as error:
+            fault = error  # but the file may be a single document
+
+    try:
+        old = _read_version("base", base, parse) if base else None
+        return [old, _read_version("ours", ours, parse), _read_version("theirs", theirs, parse)], False
+    except JsonTextError as error:
+        from checkpoint_git.merge.lines import are_lines  # few merges come here
+
+        if fault is None and are_lines([base or b"", ours, theirs]):
+            return _read_lines(base, ours, theirs), True
+        raise fault or error from None
+
+
+def _read_lines(base: "bytes | None", ours: bytes, theirs: bytes) -> "list[Node | None]":
+    from checkpoint_git.core.jsonlines import parse_lines  # few merges come here
+
+    versions = (("base", base or b""), ("ours", ours), ("theirs", theirs))
+    return [_read_version(name, data, parse_lines) for name, data in versions]
+
+
+def _read_version(name: str, data: bytes, read: "Callable[[str], Node]") -> Node:
+    try:
+        return read(decode(data))
+    except JsonTextError as error:
+        error.version = name
+        raise
 
 
 def merge_documents(
@@ -80,10 +116,13 @@ def merge_documents(
     narrative: str = AUTO,
     marker_size: int = 7,
     inner: bool = False,
+    in_lines: bool = False,
 ) -> Merged:
+    """Return the merge of three documents that were read already. in_lines: as lists of the records of JSON Lines."""
     swapped = lays_out_theirs(base, ours, theirs)
     sides = (theirs, ours) if swapped else (ours, theirs)
     context = MergeContext(schema, base, *sides, CONFLICT if inner else narrative)
+    context.in_lines = in_lines
     requirements = schema.get(REQUIRE) or ()
     if any("same" in each and _identity_diverged(each["same"][1:], context) for each in requirements):
         return write_result(context, Choice("", ours, base, theirs), marker_size, inner)
@@ -111,40 +150,57 @@ def _swap_sides(result: "Any") -> "Any":
     return result
 
 
-def merge_bases(bases: "Sequence[Ancestor]", schema: "Schema") -> "bytes | None":
+def merge_bases(bases: "Sequence[Ancestor]", schema: "Schema", path: str = "") -> "bytes | None":
     """The virtual base of a criss-cross merge, as git makes it: the merge bases merged one after the other. Each is
     merged with the result of those before it, over the merge of their own bases; conflicts take that base's value. None
     where there is no base, or it has no such file.
     """
     merged = bases[0].data if bases else None
     for other in bases[1:]:
-        below, theirs = merge_bases(other.below, schema), other.data
+        below, theirs = merge_bases(other.below, schema, path), other.data
         if merged is None or theirs is None:
             present = theirs if merged is None else merged
             merged = None if present == below else present
             continue
         try:
-            merged = merge_file(below, merged, theirs, schema, inner=True).data
+            merged = merge_file(below, merged, theirs, schema, inner=True, path=path).data
         except JsonTextError:
             merged = merged if theirs == below else theirs
     return merged
 
 
 def write_result(context: MergeContext, result: "Result", marker_size: int = 7, inner: bool = False) -> Merged:
-    writer = Writer(context.target, context.base, context.ours, context.theirs)
-    segments = writer.lay_out(result, "")
-    before, after = _surroundings(context, writer.style.eol)  # the whole text is read again before it is called clean
+    writer = _make_writer(context)
+    segments = writer.lay_out_document(result)
+    before, after = _surroundings(context, writer.style.eol)
+    check: Any = scan_tokens
+    if context.in_lines:
+        from checkpoint_git.core.jsonlines import parse_lines as check
+        from checkpoint_git.merge.lines import fit_end
+
+        after = fit_end(segments, after)
+
+    # the whole text is read again before it is called clean
     if not inner and any(isinstance(segment, Alternatives) for segment in segments):
         from checkpoint_git.merge.markers import write_marked
 
         for side in (OURS, THEIRS):
-            scan_tokens(before + picked(segments, side) + after)
+            check(before + picked(segments, side) + after)
         text = write_marked([before, *segments, after], marker_size, writer.style.eol)
         return Merged(text, _list_choices(result), context, result)
     side = OURS if context.base is None and isinstance(result, Choice) else BASE
     text = before + picked(segments, side) + after
-    scan_tokens(text)
+    check(text)
     return Merged(text, [], context, result)
+
+
+def _make_writer(context: MergeContext) -> Writer:
+    versions = (context.base, context.ours, context.theirs)
+    if context.in_lines:
+        from checkpoint_git.merge.lines import LineWriter  # few merges come here
+
+        return LineWriter(context.target, *versions)
+    return Writer(context.target, *versions)
 
 
 def _surroundings(context: MergeContext, eol: str) -> "tuple[str, str]":

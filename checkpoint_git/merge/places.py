@@ -26,10 +26,10 @@ CONFLICT = "conflict"
 class MergeContext:
     """superseded: by the name of a top-level list, what a group left behind: the record, the one that base would have
     left, and the members that both sides changed. target: the side into whose text the result is written; while places
-    are merged it is called ours.
+    are merged it is called ours. in_lines: the documents are lists of the records of JSON Lines.
     """
 
-    __slots__ = ("base", "narrative", "ours", "strategies", "superseded", "target", "theirs")
+    __slots__ = ("base", "in_lines", "narrative", "ours", "strategies", "superseded", "target", "theirs")
 
     def __init__(self, schema: "Schema", base: "Node | None", ours: Node, theirs: Node, narrative: str = AUTO) -> None:
         self.strategies = Strategies(schema)
@@ -37,6 +37,7 @@ class MergeContext:
         self.ours = self.target = ours
         self.theirs = theirs
         self.narrative = narrative
+        self.in_lines = False
         self.superseded: dict[str, tuple[dict[str, Node], dict[str, Node], list[str]]] = {}
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from checkpoint_git.core import jsontext
 from checkpoint_git.core.finding import Finding
+from checkpoint_git.core.jsonlines import parse_any
 from checkpoint_git.core.schema import Mismatch, explain, is_surely_valid
 from checkpoint_git.core.terminal_text import escape_controls, quote_path, quote_word
 from checkpoint_git.core.untrusted_text import may_hold_secret
@@ -65,7 +66,7 @@ def _find_secrets(value: Any, where: str, *, is_skill: bool) -> Iterator[Finding
 def check_text(path: str, data: bytes) -> list[Finding]:
     """Is it JSON? No schema is asked."""
     try:
-        jsontext.scan_tokens(jsontext.decode(data))
+        parse_any(jsontext.decode(data))
     except jsontext.JsonTextError as error:
         return [Finding(error.code, "error", escape_controls(error.message), path, "", error.line, error.column)]
     return []

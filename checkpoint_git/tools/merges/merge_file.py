@@ -92,7 +92,7 @@ def read_schema(option: str, path: str, root: dict[str, Any] | None = None) -> b
 def _merge(paths: list[str], schema: dict[str, Any], marker_size: int) -> Merged:
     ours, base, theirs = map(_read, paths)
     try:
-        return merge_file(base, ours, theirs, schema, marker_size=marker_size)
+        return merge_file(base, ours, theirs, schema, marker_size=marker_size, path=paths[0])
     except JsonTextError as error:
         path = quote_word(paths[_LABELS.index(error.version)])
         hint = f"git merge-file {' '.join(map(quote_word, paths))} merges them as lines"

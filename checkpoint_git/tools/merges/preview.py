@@ -47,13 +47,13 @@ def preview_files(cwd: str, files: Sequence[Versions], choices: Choices, now: in
 
 def preview_file(file: Versions, schema: dict[str, Any], narrative: str, now: int) -> FilePreview:
     """file: first is this branch's version, second the upstream's."""
-    base = merge_bases(file.bases, schema)
+    base = merge_bases(file.bases, schema, file.path)
     if file.first == base or file.first == file.second:
         return FilePreview(file.path, "whole")
     if file.first is None or file.second is None:
         return FilePreview(file.path, "removed-here" if file.first is None else "removed-there")
     try:
-        merged = merge_file(base, file.first, file.second, schema, narrative=narrative)
+        merged = merge_file(base, file.first, file.second, schema, narrative=narrative, path=file.path)
     except JsonTextError as error:
         return FilePreview(file.path, "text", detail=f"{_NAMES[error.version]} cannot be read as JSON: {error.message}")
     if merged.conflicts:

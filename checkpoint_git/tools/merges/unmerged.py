@@ -7,7 +7,8 @@ from collections.abc import Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
-from checkpoint_git.core.jsontext import MAX_BYTES, JsonTextError, decode, scan_tokens
+from checkpoint_git.core.jsonlines import parse_any
+from checkpoint_git.core.jsontext import MAX_BYTES, JsonTextError, decode
 from checkpoint_git.core.jsonwrite import BASE, OURS, THEIRS
 from checkpoint_git.core.leaflines import list_leaves
 from checkpoint_git.core.terminal_text import escape_controls, join_some, shorten
@@ -77,7 +78,9 @@ def read_case(work_tree: str, unmerged: conflicts.Unmerged, typed: str, size: in
         return _read_removed_case(work_tree, case, schema)
     if ours is not None and theirs is not None:
         try:
-            merged = merge_file(base, ours, theirs, schema, narrative=choices.narrative, marker_size=size)
+            merged = merge_file(
+                base, ours, theirs, schema, narrative=choices.narrative, marker_size=size, path=unmerged.path
+            )
             case = case._replace(merged=merged)
         except JsonTextError as error:
             reason = f"{error.version} is not JSON that can be merged: line {error.line}: {error.message}"
@@ -105,7 +108,7 @@ def _read_removed_case(work_tree: str, case: Case, schema: dict[str, Any]) -> Ca
         return case
     sides = split_sides(text, len(marker[0]))
     try:
-        merged = merge_file(None, _as_bytes(sides.ours), _as_bytes(sides.theirs), schema)
+        merged = merge_file(None, _as_bytes(sides.ours), _as_bytes(sides.theirs), schema, path=case.path)
     except JsonTextError:
         return case
     versions = list(case.unmerged.sides)
@@ -130,7 +133,7 @@ def read_marked_case(work_tree: str, path: str, typed: str, size: int, choices: 
     for each in dict.fromkeys([base, None]):  # zdiff3 leaves lines out of the base: it may not be JSON
         try:
             ours, theirs = _as_bytes(sides.ours), _as_bytes(sides.theirs)
-            merged = merge_file(each, ours, theirs, schema, narrative=choices.narrative, marker_size=size)
+            merged = merge_file(each, ours, theirs, schema, narrative=choices.narrative, marker_size=size, path=path)
             break
         except JsonTextError as error:
             reason = f"without its markers, {error.version} is not JSON: line {error.line}: {error.message}"
@@ -216,6 +219,6 @@ def _describe_change(base: conflicts.Version | None, side: conflicts.Version | N
 
 def _read_value(version: conflicts.Version) -> Any:
     try:
-        return scan_tokens(decode(version.data))
+        return parse_any(decode(version.data)).value
     except JsonTextError:
         return version.data.decode("utf-8", "replace")

@@ -148,3 +148,18 @@ def test_resolve_decides_conflicts_in_such_files(repo: GitRepo, schema: str, wit
     assert ran.returncode == 0
     assert json.loads(repo.read(FILE)) == {"n": 4 if with_schema else 2, "x": 2, "y": 1}
     assert repo.git("diff", "--name-only", "--diff-filter=U") == ""
+
+
+def test_json_lines_merge_and_are_resolved_by_record(repo: GitRepo) -> None:
+    init(repo, "log/*.jsonl")
+    record = '{"id": 1, "x": %d, "y": 0}\n{"id": 2}\n'
+    names = ["log/a.jsonl", "log/b.jsonl"]
+    left, right = record % 2, record % 3 + '{"id": 3}\n'
+    repo.diverge(*({names[0]: text, names[1]: text.replace("3,", "1,")} for text in (record % 1, left, right)))
+    assert repo.run("git", "merge", "-q", "-m", "merged", "right").returncode == 1
+    assert repo.read(names[1]) == left + '{"id": 3}\n'
+    assert repo.read(names[0]).endswith('>>>>>>> theirs: /0/x\n{"id": 2}\n{"id": 3}\n')
+    ran = run_here("resolve", "--where", "/0/x", "--take", "ours", names[0], cwd=repo.path)
+    assert ran.returncode == 0
+    assert repo.read(names[0]) == left + '{"id": 3}\n'
+    assert repo.git("diff", "--name-only", "--diff-filter=U") == ""

@@ -1,0 +1,103 @@
+"""JSON Lines in a merge: which files are read so, and a line for each record in the result."""
+
+from checkpoint_git.core.jsonlines import begins_with_record
+from checkpoint_git.core.jsontext import JsonTextError, Node, decode
+from checkpoint_git.core.jsonwrite import SIDES, Alternatives, Built, Choice, Style, Writer, on_one_line, picked
+
+TYPE_CHECKING = False
+if TYPE_CHECKING:
+    from typing import Any
+
+    from checkpoint_git.core.jsonwrite import Entry, Segments
+
+
+def are_lines(versions: "list[bytes]") -> bool:
+    """Return whether versions of which one is not a JSON document are JSON Lines.
+
+    Each has to be empty or to begin with a record: what follows may be broken, and is then named by its line.
+    """
+    try:
+        texts = [decode(data) for data in versions]
+    except JsonTextError:
+        return False
+    written = [text for text in texts if text.strip()]
+    return bool(written) and all(begins_with_record(text) for text in written)
+
+
+class LineWriter(Writer):
+    """Lays out a list of records with a line each. A record that the target has keeps its line, byte for byte."""
+
+    def __init__(self, target: Node, *sources: "Node | None") -> None:
+        super().__init__(target, *sources)
+        records = target.children
+        if records:
+            self.style = Style(records[0])
+        self.around = _read_around(target.text, records, self.style.eol)
+
+    def lay_out_document(self, result: "Any") -> "Segments":
+        """Each line has its end, also the last one."""
+        out: Segments = []
+        if type(result) is Built:
+            for entry in result.entries:
+                self._emit_line(entry, out)
+        elif type(result) is Choice:
+            texts = []
+            for side in SIDES:
+                part = result.sides[side]
+                texts.append("" if part is None else picked(self.lay_out_document(part), side))
+            out.append(Alternatives(result.where, texts))
+        elif result.value:
+            out.append(result.source + self.style.eol)
+        return out
+
+    def _emit_line(self, entry: "Entry", out: "Segments") -> None:
+        before, after = self.around.get(id(entry.source), ("", self.style.eol))
+        result = entry.result
+        if type(result) is Choice:
+            texts = []
+            for side in SIDES:
+                part = result.sides[side]
+                texts.append("" if part is None else before + picked(self._lay_out_record(part), side) + after)
+            out.append(Alternatives(result.where, texts))
+            return
+        out.append(before)
+        out += self._lay_out_record(result)
+        out.append(after)
+
+    def _lay_out_record(self, result: "Any") -> "Segments":
+        pieces: Segments = []
+        self._emit(result, "", pieces)
+        return [on_one_line(piece) for piece in pieces]
+
+
+def _read_around(text: str, records: "list[Node]", eol: str) -> "dict[int, tuple[str, str]]":
+    """Return what is before and after each record: empty lines above it, spaces, the end of its line."""
+    around: dict[int, tuple[str, str]] = {}
+    before = ""
+    for number, record in enumerate(records):
+        if number + 1 == len(records):
+            around[id(record)] = (before, eol)
+            break
+        gap = text[record.end : records[number + 1].start]
+        end = gap.index("\n") + 1
+        around[id(record)] = (before, gap[:end])
+        before = gap[end:]
+    return around
+
+
+def fit_end(segments: "Segments", after: str) -> str:
+    """Return what follows the last line, which has its end already. Where nothing is to follow, that end goes."""
+    for eol in ("\r\n", "\n"):
+        if after.startswith(eol):
+            return after.removeprefix(eol)
+    if segments and not after:
+        last = segments[-1]
+        if isinstance(last, Alternatives):
+            segments[-1] = Alternatives(last.where, [_without_end(text) for text in last.texts], last.place)
+        else:
+            segments[-1] = _without_end(last)
+    return after
+
+
+def _without_end(text: str) -> str:
+    return text.removesuffix("\n").removesuffix("\r")
