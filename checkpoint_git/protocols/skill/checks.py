@@ -10,7 +10,6 @@ from checkpoint_git.core.untrusted_text import hide_in_value
 from checkpoint_git.disk.discover import relative_path
 from checkpoint_git.git.history.history import Change
 from checkpoint_git.protocols.check import REPOSITORY, Context, check
-from checkpoint_git.protocols.contract import load_document
 from checkpoint_git.protocols.mismatch import OWN
 from checkpoint_git.protocols.skill import layout, merged_work, store
 from checkpoint_git.protocols.skill.document_summary import DocumentSummary, Passage
@@ -143,7 +142,32 @@ def find_moving_completions(facts: SkillFacts) -> Iterator[Finding]:
 
 
 # fate -> level, what the message says of the file, what to do; the command after it removes the entry
-_FATES: dict[str, tuple[Level, str, str]] = load_document(__file__, "words.json")["fates"]
+_FATES: dict[str, tuple[Level, str, str]] = {
+    "renamed": ("warning", "is now called {detail}, since {told}", "write the new name"),
+    "deleted": ("warning", "was deleted in {told}", "remove the entry"),
+    "uncommitted": (
+        "warning",
+        "is in HEAD, but not in the work tree",
+        "remove the entry, or bring the file back",
+    ),
+    "ignored": (
+        "note",
+        "is not here; git ignores it, so it is built on each machine",
+        "leave out what can be rebuilt",
+    ),
+    "cut": ("note", "is missing, and this shallow clone does not know why", ""),
+    "unknown": (
+        "warning",
+        "does not exist, and no commit since the checkpoint began had it",
+        "fix the path, commit it, or remove the entry",
+    ),
+    "outside": (
+        "note",
+        "is outside the repository, so no other clone has it",
+        "keep it here, or remove the entry",
+    ),
+    "": ("warning", "does not exist", "fix the path, or remove the entry"),
+}
 
 
 @check("drift/file-missing", "warning", remedy="write the new name, or remove the entry", fix="safe")

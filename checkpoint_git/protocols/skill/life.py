@@ -5,11 +5,34 @@ from typing import Any, NamedTuple
 
 from checkpoint_git.core.outcome import Glyph, Line, Style
 from checkpoint_git.core.terminal_text import shorten
-from checkpoint_git.protocols.contract import load_document
 from checkpoint_git.protocols.skill import views
 
 # kind of event, in the order in which they are shown -> (its name, sign, style)
-LOOKS: dict[str, tuple[str, Glyph, Style]] = load_document(__file__, "life.json")
+LOOKS: dict[str, tuple[str, Glyph, Style]] = {
+    "started": ("started", "", "good"),
+    "known": ("was there", "", "dim"),
+    "deleted": ("deleted", "failed", "bad"),
+    "archived": ("archived", "", "warn"),
+    "moved": ("moved", "", ""),
+    "broken": ("broken", "failed", "bad"),
+    "repaired": ("repaired", "complete", "good"),
+    "status": ("status", "", "strong"),
+    "phase": ("phase", "", ""),
+    "step": ("step", "", ""),
+    "completed": ("completed", "complete", "good"),
+    "row": ("row", "", ""),
+    "row_gone": ("row removed", "", "dim"),
+    "done": ("done", "complete", "good"),
+    "decided": ("decided", "", ""),
+    "withdrawn": ("decision removed", "", "warn"),
+    "opened": ("blocker opened", "blocked", "warn"),
+    "closed": ("blocker closed", "complete", "good"),
+    "ticket": ("ticket", "", ""),
+    "handed_over": ("handed over", "", ""),
+    "dropped": ("dropped", "", "dim"),
+    "queued": ("queued", "not_started", ""),
+    "rotated": ("rotated", "", "dim"),
+}
 KINDS = tuple(LOOKS)
 ROW_KINDS = frozenset(("completed", "row", "row_gone"))
 DECISION_KINDS = frozenset(("decided", "withdrawn", "opened", "closed"))

@@ -3,13 +3,76 @@
 from collections.abc import Iterable
 from functools import lru_cache
 
-from checkpoint_git.protocols.contract import load_document
-
-_TABLE = load_document(__file__, "names.json")
 # the objects with names of their own, by their path without numbers and ids; all others are open to any name
-KNOWN = {name: frozenset(row) for name, row in _TABLE["known"].items()}
-ROOT, CONTEXT_PRIMER, SKILL_STATE = KNOWN[""], KNOWN["context_primer"], frozenset(_TABLE["skill_state"])
-ADDED_IN_1_1 = frozenset(_TABLE["added_in_1_1"])
+KNOWN = {
+    "": frozenset(
+        (
+            "protocol_version",
+            "skill",
+            "project",
+            "project_dir",
+            "created_at",
+            "updated_at",
+            "phase",
+            "step",
+            "status",
+            "progress_summary",
+            "progress_table",
+            "context_primer",
+            "blockers",
+            "next_actions",
+            "recently_done",
+            "pm_refs",
+            "depends_on",
+            "cost",
+            "eval_scores",
+            "telemetry_handle",
+            "handoffs",
+            "findings",
+            "candidate",
+            "verified_at",
+            "verified_for_sha",
+            "record_updated_at",
+            "superseded",
+            "skill_state",
+        )
+    ),
+    "context_primer": frozenset(("generated_files", "key_decisions", "user_preferences")),
+    "cost": frozenset(("budget_usd", "by_model", "by_phase", "currency", "total_usd")),
+    "progress_table": frozenset(("estimate", "id", "label", "notes", "status")),
+    "blockers": frozenset(
+        (
+            "blocking",
+            "description",
+            "id",
+            "needs",
+            "options",
+            "proposed_resolution",
+            "resolved",
+            "resolved_at",
+        )
+    ),
+    "next_actions": frozenset(("done_when", "done_when_merged", "text")),
+    "pm_refs": frozenset(("created_by_skill", "first_seen_at", "id", "provider", "role", "url")),
+    "eval_scores": frozenset(("at", "dimensions", "max", "rubric", "score")),
+    "telemetry_handle": frozenset(("enabled", "id", "since", "sink")),
+}
+ROOT = KNOWN[""]
+CONTEXT_PRIMER = KNOWN["context_primer"]
+SKILL_STATE = frozenset(("last_run", "merged_prs", "run_history", "streak"))
+ADDED_IN_1_1 = frozenset(
+    (
+        "candidate",
+        "cost",
+        "eval_scores",
+        "findings",
+        "handoffs",
+        "record_updated_at",
+        "telemetry_handle",
+        "verified_at",
+        "verified_for_sha",
+    )
+)
 # lists by what their items are
 LISTS: dict[str, type | tuple[type, ...]] = {
     **dict.fromkeys(["progress_table", "blockers", "pm_refs", "eval_scores"], dict),
@@ -21,9 +84,49 @@ _BELOW = {
     for parent, members in (("skill_state", SKILL_STATE), ("cost", KNOWN["cost"]), ("context_primer", CONTEXT_PRIMER))
     for name in members
 }
-_WORDS: dict[str, dict[str, str]] = _TABLE["words"]  # that people type
+# object -> words that people type -> the name
+_WORDS = {
+    "": {
+        "next": "next_actions",
+        "todo": "next_actions",
+        "rows": "progress_table",
+        "tickets": "pm_refs",
+        "files": "context_primer.generated_files",
+        "budget": "cost.budget_usd",
+    },
+    "progress_table": {"name": "label", "title": "label", "state": "status"},
+    "blockers": {"text": "description", "question": "description", "blocks": "blocking"},
+}
 _NO_SHORT_NAME = frozenset(["version", "state", "record", "skill"])  # parts of names that mean something else, too
-_CHOICES: dict[str, str] = {word: choice for choice, words in _TABLE["synonyms"].items() for word in words}
+# word that people type -> the choice that it means
+_CHOICES = {
+    "done": "complete",
+    "finished": "complete",
+    "completed": "complete",
+    "closed": "complete",
+    "success": "complete",
+    "wip": "in_progress",
+    "doing": "in_progress",
+    "started": "in_progress",
+    "active": "in_progress",
+    "running": "in_progress",
+    "ongoing": "in_progress",
+    "todo": "not_started",
+    "pending": "not_started",
+    "open": "not_started",
+    "planned": "not_started",
+    "new": "not_started",
+    "waiting": "blocked",
+    "stuck": "blocked",
+    "error": "failed",
+    "broken": "failed",
+    "failure": "failed",
+    "me": "user_decision",
+    "human": "user_decision",
+    "person": "user_decision",
+    "vendor": "external_dep",
+    "third_party": "external_dep",
+}
 
 _SHORTEST = 5  # letters of a part of a name
 _LONGEST = 24  # no known name has more letters, and no misspelt one more than two more

@@ -14,7 +14,6 @@ from checkpoint_git.disk.discover import Place, relative_path
 from checkpoint_git.git.history.log import environment, read_boundary
 from checkpoint_git.git.history.steps import Step, Touch, read_steps
 from checkpoint_git.git.objects import Blobs
-from checkpoint_git.protocols.contract import load_document
 from checkpoint_git.protocols.skill import layout
 from checkpoint_git.protocols.skill.history import Entry, Versions, read_entries
 from checkpoint_git.protocols.skill.life import LOOKS, Event, describe_event
@@ -39,7 +38,13 @@ _KINDS: Mapping[str, Kind] = {
     "opened": "blocker", "broken": "broken", "deleted": "broken",
 }  # fmt: skip
 # kind -> (its shape, its name), in the order of the legend, and of a mark that has several
-_SHAPES: dict[Kind, tuple[str, str]] = load_document(__file__, "words.json")["shapes"]
+_SHAPES: dict[Kind, tuple[str, str]] = {
+    "broken": ("M-5.5-5.5H5.5V5.5H-5.5Z", "deleted or broken"),
+    "blocker": ("M0-7L7 5.5L-7 5.5Z", "blocker opened"),
+    "progress": ("M0-6A6 6 0 1 1 0 6A6 6 0 1 1 0-6Z", "progress"),
+    "decision": ("M0-7.5L7.5 0L0 7.5L-7.5 0Z", "decision, or blocker closed"),
+    "other": ("M0-4.5A4.5 4.5 0 1 1 0 4.5A4.5 4.5 0 1 1 0-4.5Z", "other changes"),
+}
 
 
 class Lives(NamedTuple):

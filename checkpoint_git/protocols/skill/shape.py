@@ -6,14 +6,65 @@ from checkpoint_git.core.finding import Finding, make_error
 from checkpoint_git.core.jsontext import join_pointer
 from checkpoint_git.core.schema import Mismatch
 from checkpoint_git.core.terminal_text import quote_word
-from checkpoint_git.protocols.contract import load_document
 from checkpoint_git.protocols.mismatch import OWN, explain_mismatch, quote_where
 from checkpoint_git.protocols.skill import names
 
-# incomplete: by the object that misses a field or has it empty, indices as *: code, the least that it has
-# places: by place, whatever keyword failed: code, what to do, the end of the edit that does it
-_TABLE = load_document(__file__, "shape.json")
-_INCOMPLETE, _PLACES = _TABLE["incomplete"], _TABLE["places"]
+# object that lacks a field or has it empty, with * for an index -> finding code, an example in JSON
+_INCOMPLETE = {
+    "": ("skill/missing-field", ""),
+    "/progress_table/*": (
+        "skill/row-incomplete",
+        '{"id": "...", "label": "...", "status": "not_started"}',
+    ),
+    "/blockers/*": ("skill/blocker-incomplete", '{"id": "...", "description": "..."}'),
+    "/next_actions/*": ("skill/action-shape", ""),
+    "/pm_refs/*": ("skill/pm-ref-incomplete", '{"provider": "...", "id": "..."}'),
+    "/eval_scores/*": ("skill/eval-score-incomplete", '{"rubric": "...", "score": 0}'),
+}
+# place, whatever keyword failed -> finding code, what to do, the end of the edit that does it
+_PLACES = {
+    "/protocol_version": (
+        "skill/protocol-version",
+        'the file format is "1.0" or "1.1", which is not the release of a skill or a tool; if it is a mistake',
+        "=1.0",
+    ),
+    "/status": ("skill/unknown-status", "", "=..."),
+    "/progress_table/*/status": ("skill/unknown-row-status", "", "=..."),
+    "/blockers/*/needs": ("skill/unknown-need", "", "=..."),
+    "/pm_refs/*/role": ("skill/unknown-role", "", "=..."),
+    "/next_actions/*": (
+        "skill/action-shape",
+        'say what to do, as text or {"text": ..., "done_when": ...}',
+        '="..."',
+    ),
+    "/next_actions/*/text": ("skill/action-shape", "say what to do", '="..."'),
+    "/next_actions/*/done_when": (
+        "skill/action-shape",
+        "it is a shell command, as text; or leave it out",
+        "-=",
+    ),
+    "/next_actions/*/done_when_merged": (
+        "skill/action-shape",
+        'it is a list of pull requests, such as ["#12"]; or leave it out',
+        "-=",
+    ),
+    "/next_actions/*/done_when_merged/*": (
+        "skill/action-shape",
+        "name a pull request, such as #12",
+        '="..."',
+    ),
+    "/telemetry_handle": (
+        "skill/telemetry-handle",
+        "name it, describe it in an object, or leave it out",
+        "-=",
+    ),
+    "/created_at": ("skill/timestamp", "write a timestamp like 2026-03-31T14:00:00Z", "=..."),
+    "/updated_at": (
+        "skill/timestamp",
+        "write the time of the last change; every update sets it",
+        "",
+    ),
+}
 
 _LONGEST = 2_000  # characters of a hint
 _KEYWORDS = {"type": "skill/wrong-type", "minimum": "skill/negative-amount", "minLength": "skill/empty-field"}

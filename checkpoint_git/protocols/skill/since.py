@@ -10,7 +10,6 @@ from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.outcome import Block, Line
 from checkpoint_git.core.terminal_text import escape_controls, plural, shorten
 from checkpoint_git.disk.discover import Place
-from checkpoint_git.protocols.contract import load_document
 from checkpoint_git.protocols.document import Document
 from checkpoint_git.protocols.skill import life
 from checkpoint_git.protocols.skill.state import State
@@ -25,7 +24,13 @@ KINDS = (
 _SHOWN_LETTERS = 160
 _SHOWN_EVENTS = 12  # of one checkpoint
 # what the first line counts: kind -> (one, several)
-_COUNTED: dict[str, tuple[str, str]] = load_document(__file__, "words.json")["counted"]
+_COUNTED = {
+    "completed": ("row completed", "rows completed"),
+    "done": ("action done", "actions done"),
+    "decided": ("decision made", "decisions made"),
+    "opened": ("blocker opened", "blockers opened"),
+    "closed": ("blocker closed", "blockers closed"),
+}
 
 
 class Event(NamedTuple):

@@ -43,17 +43,140 @@ class Agent(NamedTuple):
 
 SHARED = ".agents"  # the folder that agents agreed upon for skills; some have one of their own besides
 
+_ROWS: dict[AgentName, Agent] = {
+    "claude": Agent(
+        signs=(".claude", "CLAUDE.md"),
+        skill=".claude/skills/checkpoint-git",
+        files=(("command", ".claude/commands/checkpoints.md"),),
+        hooks=Hooks(
+            path=".claude/settings.json",
+            events={
+                "prime": "SessionStart",
+                "stop": "Stop",
+                "precompact": "PreCompact",
+                "end": "SessionEnd",
+                "guard": "PreToolUse",
+                "point": "PreToolUse",
+                "point_end": "Stop",
+            },
+        ),
+    ),
+    "codex": Agent(
+        signs=(".codex",),
+        skill=".agents/skills/checkpoint-git",
+        files=(("command-skill", ".agents/skills/checkpoints/SKILL.md"),),
+        notes="AGENTS.md",
+        hooks=Hooks(
+            path=".codex/hooks.json",
+            events={
+                "prime": "SessionStart",
+                "stop": "Stop",
+                "precompact": "PreCompact",
+                "guard": "PreToolUse",
+                "point": "PreToolUse",
+                "point_end": "Stop",
+            },
+        ),
+    ),
+    "gemini": Agent(
+        signs=(".gemini", ".geminiignore", "GEMINI.md"),
+        skill=".gemini/skills/checkpoint-git",
+        files=(("toml", ".gemini/commands/checkpoints.toml"),),
+        notes="GEMINI.md",
+        hooks=Hooks(
+            path=".gemini/settings.json",
+            events={
+                "prime": "SessionStart",
+                "stop": "AfterAgent",
+                "precompact": "PreCompress",
+                "end": "SessionEnd",
+                "guard": "BeforeTool",
+                "point": "BeforeTool",
+                "point_end": "AfterAgent",
+            },
+            matcher=".*",
+            second=1000,
+        ),
+        shares=True,
+    ),
+    "cursor": Agent(
+        signs=(".cursor", ".cursorignore", ".cursorrules"),
+        skill=".cursor/skills/checkpoint-git",
+        files=(
+            ("rule", ".cursor/rules/checkpoint-git.mdc"),
+            ("prompt", ".cursor/commands/checkpoints.md"),
+        ),
+        hooks=Hooks(
+            path=".cursor/hooks.json",
+            events={
+                "prime": "sessionStart",
+                "stop": "stop",
+                "precompact": "preCompact",
+                "end": "sessionEnd",
+                "guard": "preToolUse",
+                "point": "preToolUse",
+                "point_end": "stop",
+            },
+            matcher="",
+            grouped=False,
+            skeleton={"version": 1},
+            extra={"failClosed": True},
+        ),
+        shares=True,
+    ),
+    "copilot": Agent(
+        signs=(".github/copilot-instructions.md", ".github/hooks", ".github/skills"),
+        skill=".github/skills/checkpoint-git",
+        files=(("command-skill", ".github/skills/checkpoints/SKILL.md"),),
+        notes="AGENTS.md",
+        hooks=Hooks(
+            path=".github/hooks/checkpoint-git.json",
+            events={
+                "prime": "sessionStart",
+                "stop": "agentStop",
+                "precompact": "preCompact",
+                "end": "sessionEnd",
+                "guard": "PreToolUse",
+                "point": "PreToolUse",
+                "point_end": "agentStop",
+            },
+            grouped=False,
+            skeleton={"version": 1},
+            script="bash",
+            timeout="timeoutSec",
+            entry={"type": "command"},
+        ),
+        shares=True,
+    ),
+    "opencode": Agent(
+        signs=(".opencode", "opencode.json", "opencode.jsonc"),
+        skill=".opencode/skills/checkpoint-git",
+        files=(
+            ("command", ".opencode/commands/checkpoints.md"),
+            ("opencode.js", ".opencode/plugins/checkpoint-git.js"),
+        ),
+        more={
+            "guard": (("opencode-guard.js", ".opencode/plugins/checkpoint-git-guard.js"),),
+            "point": (("opencode-points.js", ".opencode/plugins/checkpoint-git-points.js"),),
+        },
+        notes="AGENTS.md",
+        shares=True,
+    ),
+    "generic": Agent(
+        signs=("AGENTS.md", ".agents"),
+        skill=".agents/skills/checkpoint-git",
+        files=(("command-skill", ".agents/skills/checkpoints/SKILL.md"),),
+        notes="AGENTS.md",
+    ),
+}
 
-def _read_table() -> dict[AgentName, Agent]:
-    rows = json.loads(read_own(__file__, "table.json"))
-    for row in rows.values():
-        row["signs"], own = tuple(row["signs"]), map(tuple, row["files"])
-        row["files"] = (*((name, f"{row['skill']}/{name}") for name in SKILL_FILES), *own)
-        row["hooks"] = Hooks(**row["hooks"]) if "hooks" in row else None
-    return {name: Agent(**row) for name, row in rows.items()}
+
+def _add_skill(agent: Agent) -> Agent:
+    skill = [(name, f"{agent.skill}/{name}") for name in SKILL_FILES]
+    return agent._replace(files=(*skill, *agent.files))
 
 
-TABLE = _read_table()
+TABLE = {name: _add_skill(agent) for name, agent in _ROWS.items()}
 SIGNS = tuple((name, sign) for name, agent in TABLE.items() for sign in agent.signs)
 
 

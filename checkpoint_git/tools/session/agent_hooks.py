@@ -10,7 +10,6 @@ from typing import Any, NamedTuple, TextIO
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.outcome import Answer
 from checkpoint_git.core.terminal_text import escape_controls
-from checkpoint_git.protocols.contract import load_document
 
 _MOST_BYTES = 8 << 20  # what is looked at
 _MOST_DRAINED = 64 << 20  # what is taken, so that the agent can finish writing
@@ -81,7 +80,35 @@ def _read_bytes(stdin: TextIO) -> bytes:
 # How an agent is answered, as JSON on stdout where %s is the text: "prime" is context for the model at the start,
 # "remind" a line for the user when a turn ends, "block" one for the model that keeps it going, "compact" one before the
 # context is made shorter. What is missing here the agent has no way to hear.
-SHAPES: dict[str, dict[str, str]] = load_document(__file__, "answers.json")
+SHAPES = {
+    "claude": {
+        "prime": '{"hookSpecificOutput": {"hookEventName": "SessionStart", "additionalContext": %s}}',
+        "remind": '{"systemMessage": %s}',
+        "block": '{"decision": "block", "reason": %s}',
+        "compact": '{"systemMessage": %s}',
+    },
+    "codex": {
+        "prime": '{"hookSpecificOutput": {"hookEventName": "SessionStart", "additionalContext": %s}}',
+        "remind": '{"systemMessage": %s}',
+        "block": '{"decision": "block", "reason": %s}',
+        "compact": '{"systemMessage": %s}',
+    },
+    "gemini": {
+        "prime": '{"hookSpecificOutput": {"hookEventName": "SessionStart", "additionalContext": %s}}',
+        "remind": '{"systemMessage": %s}',
+        "block": '{"decision": "deny", "reason": %s}',
+        "compact": '{"systemMessage": %s}',
+    },
+    "cursor": {
+        "prime": '{"additional_context": %s}',
+        "block": '{"followup_message": %s}',
+        "compact": '{"user_message": %s}',
+    },
+    "copilot": {
+        "prime": '{"additionalContext": %s}',
+        "block": '{"decision": "block", "reason": %s}',
+    },
+}
 FORMATS = ("text", "json", *SHAPES)
 _COULD_NOT_TELL = 2
 

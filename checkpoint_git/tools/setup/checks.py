@@ -13,7 +13,6 @@ from checkpoint_git.git.history import log
 from checkpoint_git.git.repository import read_repository
 from checkpoint_git.git.run import clean_env
 from checkpoint_git.protocols.check import REPOSITORY, Context, check, fact
-from checkpoint_git.protocols.contract import load_document
 from checkpoint_git.protocols.registry import is_merged
 from checkpoint_git.tools.setup.hook_files import HookFile, is_own_script, why_not_extend, write_recipe
 from checkpoint_git.tools.setup.survey import Installation, read_installation
@@ -97,7 +96,15 @@ def find_inert_driver(facts: SetupFacts) -> Iterator[Finding]:
         yield from _check_settings(facts.installation)
 
 
-_ATTRIBUTES: dict[str, str] = load_document(__file__, "words.json")["attributes"]
+# value of the attribute merge -> what git does then
+_ATTRIBUTES = {
+    "union": "its attribute is merge=union, which keeps the lines of both sides: the result is not JSON",
+    "unspecified": "no attribute gives it to the merge driver: git merges it as text",
+    "set": "its attribute is merge (as text), so the merge driver never sees it",
+    "text": "its attribute is merge=text, so the merge driver never sees it",
+    "unset": "its attribute is -merge: git keeps our side of every conflict",
+    "binary": "its attribute is merge=binary: git keeps our side of every conflict",
+}
 
 
 def _describe_attribute(value: str, facts: SetupFacts) -> str:
@@ -188,7 +195,16 @@ def _is_on_path(facts: SetupFacts) -> bool:
 
 
 # states in which git does not run a hook of ours
-_HOOK_STATES: dict[str, str] = load_document(__file__, "words.json")["hook_states"]
+_HOOK_STATES = {
+    "missing": "not there",
+    "foreign": "another tool's script, without ours",
+    "not-executable": "not executable, so git skips it",
+    "no-interpreter": "its first line names a program that is not there",
+    "line-ends": "with CRLF line ends, which no shell reads",
+    "passed-over": "a line above ours ends the script",
+    "outdated": "changed, or of another version",
+    "damaged": "with broken marks",
+}
 
 
 @check("hooks/unreachable", "warning", remedy="`checkpoint init`", fix="safe", in_bare=True)

@@ -12,7 +12,6 @@ from checkpoint_git.disk.read import read_own
 from checkpoint_git.git.attributes import FILE as ATTRIBUTES
 from checkpoint_git.git.refs import read_default_branch
 from checkpoint_git.git.run import clean_env, run_git
-from checkpoint_git.protocols.contract import load_document
 from checkpoint_git.tools.agents.table import read_stamped, render_stamped
 from checkpoint_git.tools.setup.steps import RemoveFile, Step, write_step
 from checkpoint_git.tools.setup.survey import read_file
@@ -23,7 +22,15 @@ FORGES: tuple[Forge, ...] = get_args(Forge)
 
 # name -> the words after `checkpoint`; a shell reads them, so what is another's comes in as a quoted variable
 # Every command in them comes from one table, so that a test can read each as the command line would.
-COMMANDS: dict[str, str] = load_document(__file__, "words.json")["commands"]
+COMMANDS = {
+    "validate": "validate --strict",
+    "doctor": (
+        "doctor --all --check content --check merge --check pipeline --check drift/action-shipped "
+        "--check drift/blocker-shipped --check drift/file-missing"
+    ),
+    "verify": 'ci verify --base "origin/$BASE" --head HEAD',
+    "premerge": ('ci merge --base "origin/$BASE" --head "origin/$HEAD" --branch="refs/heads/$HEAD" --push --retries 2'),
+}
 _CHECKOUT = "actions/checkout@11bd71901bbe5b1630ceea73d27597364c9af683 # v4.2.2"
 
 _INCLUDED = ".gitlab/checkpoints.gitlab-ci.yml"

@@ -15,7 +15,6 @@ from checkpoint_git.disk.read import read_if_there
 from checkpoint_git.disk.replace import remove_quietly
 from checkpoint_git.git.repository import Repository, remove_settings, write_setting
 from checkpoint_git.git.run import clean_env, read_names
-from checkpoint_git.protocols.contract import load_document
 
 Deed = Literal["add", "update", "remove", "keep", "skip", "advise"]
 
@@ -88,7 +87,14 @@ def leave_hidden(steps: Sequence[Step], top: str, env: Mapping[str, str]) -> lis
     return [leave(step) for step in steps]
 
 
-_WORDS: dict[Deed, tuple[str, str, Style]] = load_document(__file__, "words.json")["deeds"]
+_WORDS: dict[Deed, tuple[str, str, Style]] = {
+    "add": ("added", "would add", "good"),
+    "update": ("updated", "would update", "good"),
+    "remove": ("removed", "would remove", "good"),
+    "keep": ("already there", "already there", "dim"),
+    "skip": ("left alone", "would leave alone", "warn"),
+    "advise": ("for you to do", "for you to do", "warn"),
+}
 
 
 PRIVATE = re.compile(r"\.git/|(checkpoint|diff|hook|merge|mergetool)\.(?!json\b)")  # of this clone alone

@@ -14,7 +14,6 @@ from checkpoint_git.disk.replace import remove_quietly
 from checkpoint_git.git.leases import FETCHED
 from checkpoint_git.git.objects import FILE_MODES, Entry, find_commit
 from checkpoint_git.git.remotes import HEADS, Reply, UnreachableError, fetch, push_commit, read_remote_ref
-from checkpoint_git.protocols.contract import load_document
 from checkpoint_git.protocols.registry import is_merged
 from checkpoint_git.tools.sync import state
 from checkpoint_git.tools.sync.commits import Change, Draft, move_branch, stage_files, write_commits
@@ -234,7 +233,33 @@ def _queue_offline(context: SyncContext, error: UnreachableError, *, was_sent: b
     return _result(context, found, "offline", memory.theirs, findings)
 
 
-_GIVEN_UP: dict[str, tuple[str, str, str, str]] = load_document(__file__, "words.json")["given_up"]
+# kind of a remote's reply -> state, finding code, message, hint
+_GIVEN_UP = {
+    "refused": (
+        "refused",
+        "sync/refused",
+        "the remote does not take it",
+        "may you push? a protected branch: sync with one of its own: checkpoint sync --branch checkpoints",
+    ),
+    "hook": (
+        "refused",
+        "sync/hook",
+        "the pre-push hook of this clone stopped it",
+        "fix what it names, or: checkpoint sync --no-verify",
+    ),
+    "unknown": (
+        "contended",
+        "sync/contended",
+        "the remote did not confirm the push",
+        "run the sync again: it asks first, and sends nothing twice",
+    ),
+    "lost": (
+        "contended",
+        "sync/contended",
+        "other clones pushed first every time",
+        "run the sync again, with more time: --timeout SECONDS, or sync with a branch that fewer clones write to",
+    ),
+}
 
 
 def _give_up(context: SyncContext, found: Comparison, reply: Reply) -> SyncResult:

@@ -10,7 +10,6 @@ from checkpoint_git.core.outcome import Block, Invocation, Line, Outcome, Style
 from checkpoint_git.core.progress import show_progress
 from checkpoint_git.disk.discover import Place, find_or_plan_place
 from checkpoint_git.git.run import LAZY_FETCH
-from checkpoint_git.protocols.contract import load_document
 from checkpoint_git.protocols.write import say_waiting
 from checkpoint_git.tools.sync.context import ATTEMPTS, TIMEOUT, Wish, open_context
 from checkpoint_git.tools.sync.reconcile import read_waiting
@@ -68,7 +67,15 @@ def run(args: Namespace, invocation: Invocation) -> Outcome:
     return Outcome(data, _blocks(result), result.findings)
 
 
-_TITLES: dict[str, tuple[str, Style]] = load_document(__file__, "words.json")["titles"]
+# state of a sync -> how it is shown
+_TITLES: dict[str, tuple[str, Style]] = {
+    "synced": ("synced with", "good"),
+    "current": ("nothing new on either side:", "dim"),
+    "planned": ("a sync would exchange with", "strong"),
+    "offline": ("no answer from", "warn"),
+    "refused": ("not sent to", "bad"),
+    "contended": ("not sent yet to", "warn"),
+}
 
 
 def _blocks(result: SyncResult) -> list[Block]:
