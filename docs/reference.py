@@ -1,12 +1,14 @@
 """The reference as Markdown, read off the code: commands from their parsers, checks and schemas from their tables."""
 
 import argparse
-from collections.abc import Iterator, Mapping
+import re
+from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 from checkpoint_git.cli import render
-from checkpoint_git.cli.help_text import Page, read_page, read_pages
+from checkpoint_git.cli.effects import EFFECTS
+from checkpoint_git.cli.help_text import TOPICS, Page, read_page, read_pages
 from checkpoint_git.cli.parser import Request, build_parser, list_formats
 from checkpoint_git.cli.verbs import NESTED, VERBS, load_verb
 from checkpoint_git.tools.doctor.catalog import list_checks as list_doctor_checks
@@ -33,7 +35,7 @@ def list_commands() -> Iterator[str]:
     """A page with a section for every command that is listed."""
     yield "# Commands\n"
     yield "`checkpoint` and `git checkpoint` are one program; `checkpoint` alone is `checkpoint status`.\n"
-    shown = [verb for verb, (_, summary) in VERBS.items() if summary]
+    shown = [verb for verb, row in VERBS.items() if row.summary]
     for verb in shown:
         yield from _describe_command(verb)
     yield "## Options of every command\n"
@@ -97,6 +99,72 @@ def _option_row(action: argparse.Action) -> str:
     return f"| {' '.join(part for part in (names, value) if part)} | {text} |"
 
 
+# commands, on hand-written pages
+
+
+_COMMAND_HEAD = "| command | what it does | exit code 1 means |"
+_EFFECTS_HEAD = "| command | starts | connects to | writes |"
+
+
+def replace_command_tables(text: str) -> str:
+    """docs/commands.md with a table of every topic, as the verbs and their parsers say it."""
+    for topic in TOPICS:
+        text = _replace_table(
+            text, _COMMAND_HEAD, make_command_table(topic), text.index(f"\n## {topic.capitalize()}\n")
+        )
+    return text
+
+
+def make_command_table(topic: str) -> str:
+    rows = [_COMMAND_HEAD, "|---|---|---|"]
+    for verb in TOPICS[topic]:
+        usage = _cell(f"{verb} {_find_operands(verb)}".strip())
+        code_1 = re.search(r"(?:; |exit codes: )1 (?:to 127 )?(.+?)(?:;|$)", " ".join(read_page(verb).rest.split()))
+        rows.append(f"| `{usage}` | {_cell(VERBS[verb].summary)} | {_cell(code_1[1]) if code_1 else ''} |")
+    return "\n".join(rows) + "\n"
+
+
+def _find_operands(verb: str) -> str:
+    """The arguments of a command that are not optional, as its usage shows them."""
+    usage = " ".join(_open_parser(verb).format_usage().split())
+    return usage.removeprefix(f"usage: checkpoint {verb}").replace(" [OPTIONS]", "").strip()
+
+
+def replace_effects_table(text: str) -> str:
+    """docs/promises.md with the table of what each command starts, connects to and writes."""
+    rows = [_EFFECTS_HEAD, "|---|---|---|---|"]
+    for command, effects in EFFECTS.items():
+        cells = " | ".join(words or "nothing" for words in effects)
+        rows.append(f"| `{command}` | {cells} |")
+    return _replace_table(text, _EFFECTS_HEAD, "\n".join(rows) + "\n")
+
+
+_MANUAL_TITLES = {"state": "Other state", "setup": "Setup and agents"}
+
+
+def replace_manual_commands(text: str) -> str:
+    """The manual page git-checkpoint.1 with its commands, as the verbs and their parsers say them."""
+    lines = list[str]()
+    for topic, verbs in TOPICS.items():
+        lines.append(f".SS {_MANUAL_TITLES.get(topic, topic.capitalize())}")
+        for verb in verbs:
+            operands = _find_operands(verb)
+            name = f'.BI {verb} " {_roff(operands)}"' if operands else f".B {verb}"
+            lines += [".TP", name, _roff(VERBS[verb].summary) + "."]
+    start = text.index(".SS ")
+    return text[:start] + "\n".join(lines) + "\n" + text[text.index(".SH OPTIONS") :]
+
+
+def _roff(text: str) -> str:
+    return text.replace("-", "\\-").replace("'", "\\(aq")
+
+
+def _replace_table(text: str, head: str, table: str, after: int = 0) -> str:
+    """The text with another table in the place of the first one below a position that begins with this head."""
+    start = text.index(head, after)
+    return text[:start] + table + text[text.index("\n\n", start) + 1 :]
+
+
 # checks
 
 
@@ -111,8 +179,7 @@ def list_checks() -> Iterator[str]:
 
 def replace_check_table(text: str) -> str:
     """docs/doctor.md with its table as the checks say it."""
-    start = text.index(_CHECK_HEAD)
-    return text[:start] + make_check_table() + text[text.index("\n\n", start) + 1 :]
+    return _replace_table(text, _CHECK_HEAD, make_check_table())
 
 
 def make_check_table(*, details: bool = True) -> str:
@@ -158,3 +225,12 @@ def _name_type(rules: Any) -> str:
         return str(rules["$ref"]).rpartition("/")[2]
     found = rules.get("type", "anything" if "const" not in rules else f"`{rules['const']}`")
     return " or ".join(found) if isinstance(found, list) else str(found)
+
+
+# pages of which a part is made from the code -> what replaces that part
+GENERATED: dict[str, Callable[[str], str]] = {
+    "docs/commands.md": replace_command_tables,
+    "docs/doctor.md": replace_check_table,
+    "docs/promises.md": replace_effects_table,
+    "checkpoint_git/man/git-checkpoint.1": replace_manual_commands,
+}

@@ -51,7 +51,7 @@ def find_request(words: list[str], program: str = "checkpoint") -> Request:
     words = [*words[:at], *LONG_VERBS.get(words[at], words[at : at + 1]), *words[at + 1 :]]
     verb = words[at]
     if verb not in VERBS and verb not in SHORT_VERBS:
-        near = MEANT_VERBS.get(verb) or find_near(verb, [name for name, (_, summary) in VERBS.items() if summary])
+        near = MEANT_VERBS.get(verb) or find_near(verb, [name for name, row in VERBS.items() if row.summary])
         meant = f"did you mean {near}? " if near else ""
         shown = escape_controls(shorten(verb, 60))
         if verb in list_names(words):
@@ -202,7 +202,9 @@ def _find_verb(words: list[str]) -> str:
 
 def _find_error_renderer(words: list[str]) -> Callable[[list[str], CheckpointError], Answer] | None:
     """For a verb whose errors have a form of their own; None where it was not even loaded."""
-    return getattr(sys.modules.get(VERBS.get(_find_verb(words), ("", ""))[0]), "tell_error", None)
+    verb = _find_verb(words)
+    module = sys.modules.get(VERBS[verb].module) if verb in VERBS else None
+    return getattr(module, "tell_error", None)
 
 
 def _report_error(words: list[str], error: CheckpointError, code: int = COULD_NOT_RUN, **more: Any) -> int:

@@ -11,14 +11,9 @@ GROUPS = {
     "check and merge": ("validate", "doctor", "resolve"),
     "set up": ("init", "prime"),
 }
-TOPICS = {
-    "read": ("status", "next", "resume", "show", "log", "diff", "report"),
-    "write": ("update", "done", "note", "ask", "decide", "block", "unblock", "drop", "undo", "reset", "rotate"),
-    "check": ("validate", "doctor", "schema"),
-    "merge": ("resolve", "merge-file", "audit", "sync", "ci"),
-    "state": ("claim", "release", "workflow", "pipeline", "memory", "restore-point"),
-    "setup": ("init", "uninstall", "prime", "session", "mcp", "completion"),
-}
+_TOPIC_NAMES = ("read", "write", "check", "merge", "state", "setup")
+# topic -> its commands
+TOPICS = {name: tuple([verb for verb, row in VERBS.items() if row.topic == name]) for name in _TOPIC_NAMES}
 WIDTH = 100  # columns of a help at most, and where there is no terminal
 _EXAMPLES = ("", " next", ' update build --next+="Write the first test"')
 
@@ -45,7 +40,7 @@ def show_topic(topic: str, *_: str) -> str:
 
 
 def _list(verbs: tuple[str, ...]) -> str:
-    return "".join(f"  {verb:13}  {VERBS[verb][1]}\n" for verb in verbs)
+    return "".join(f"  {verb:13}  {VERBS[verb].summary}\n" for verb in verbs)
 
 
 class Page(NamedTuple):

@@ -2,50 +2,57 @@
 
 from importlib import import_module
 from types import ModuleType
+from typing import NamedTuple
 
 from checkpoint_git.protocols.registry import PROTOCOLS
 
-_FIRST = {"status": ("tools.status.verb", "all work, and the decisions that wait for you")}
+_FIRST = {"status": ("tools.status.verb", "all work, and the decisions that wait for you", "read")}
 _TOOLS = {
-    "validate": ("tools.validate.verb", "check checkpoints: work tree, index or a commit"),
-    "doctor": ("tools.doctor.verb", "compare checkpoints with history, files and the installation"),
-    "diff": ("tools.diff.verb", "what changed, one line per value"),
-    "report": ("tools.report.verb", "all work on one HTML page: board, decisions, drift, timeline"),
-    "resolve": ("tools.merges.resolve", "resolve the conflicts of a merge, and stage what is clean"),
-    "init": ("tools.setup.init", "set this repository up: folder, merge driver, hooks"),
-    "uninstall": ("tools.setup.uninstall", "remove what init added"),
-    "audit": ("tools.merges.audit", "find and repair what past merges lost or duplicated"),
-    "merge-file": ("tools.merges.merge_file", "merge three versions of any JSON file"),
-    "ci": ("tools.merges.ci", "CI helpers for pull requests: merge, verify"),
-    "claim": ("tools.claims.claim", "reserve a checkpoint for this session"),
-    "release": ("tools.claims.release", "give up this session's claim"),
-    "sync": ("tools.sync.verb", "exchange checkpoints with a shared branch"),
+    "validate": ("tools.validate.verb", "check checkpoints: work tree, index or a commit", "check"),
+    "doctor": ("tools.doctor.verb", "compare checkpoints with history, files and the installation", "check"),
+    "diff": ("tools.diff.verb", "what changed, one line per value", "read"),
+    "report": ("tools.report.verb", "all work on one HTML page: board, decisions, drift, timeline", "read"),
+    "resolve": ("tools.merges.resolve", "resolve the conflicts of a merge, and stage what is clean", "merge"),
+    "merge-file": ("tools.merges.merge_file", "merge three versions of any JSON file", "merge"),
+    "audit": ("tools.merges.audit", "find and repair what past merges lost or duplicated", "merge"),
+    "sync": ("tools.sync.verb", "exchange checkpoints with a shared branch", "merge"),
+    "ci": ("tools.merges.ci", "CI helpers for pull requests: merge, verify", "merge"),
+    "init": ("tools.setup.init", "set this repository up: folder, merge driver, hooks", "setup"),
+    "uninstall": ("tools.setup.uninstall", "remove what init added", "setup"),
+    "claim": ("tools.claims.claim", "reserve a checkpoint for this session", "state"),
+    "release": ("tools.claims.release", "give up this session's claim", "state"),
 }
 _LAST = {
-    "schema": ("tools.setup.schema", "the JSON Schemas of our files"),
-    "mcp": ("mcp.verb", "serve the commands to agents as MCP tools"),
-    "completion": ("cli.completion.shells", "print a shell completion script"),
-    "prime": ("tools.session.prime", "brief an agent's new session"),
-    "session": ("tools.session.verb", "remind an agent to record progress before it stops"),
-    "merge-driver": ("tools.hooks.merge_driver", ""),  # git calls it where the driver's own Python is gone
-    "hook": ("tools.hooks.verb", ""),  # git's hooks call it: no summary, not listed
-    "complete": ("cli.completion.complete", ""),  # the shells call it
+    "schema": ("tools.setup.schema", "the JSON Schemas of our files", "check"),
+    "prime": ("tools.session.prime", "brief an agent's new session", "setup"),
+    "session": ("tools.session.verb", "remind an agent to record progress before it stops", "setup"),
+    "mcp": ("mcp.verb", "serve the commands to agents as MCP tools", "setup"),
+    "completion": ("cli.completion.shells", "print a shell completion script", "setup"),
+    "merge-driver": ("tools.hooks.merge_driver", "", ""),  # git calls it where the driver's own Python is gone
+    "hook": ("tools.hooks.verb", "", ""),  # git's hooks call it: no summary, not listed
+    "complete": ("cli.completion.complete", "", ""),  # the shells call it
 }
 
 
-# Strings alone: a verb's module is imported only when the verb is called.
-def _list_verbs() -> dict[str, tuple[str, str]]:
-    """Verb -> (module, what it does) in the order of --help: the heart's verbs come before the tools' own."""
-    heart, *others = PROTOCOLS
-    found: dict[str, tuple[str, str]] = {}
-    for package, verbs in (
-        ("checkpoint_git", _FIRST),
-        (heart.package, heart.verbs),
-        ("checkpoint_git", _TOOLS),
-        *((row.package, row.verbs) for row in others),
-        ("checkpoint_git", _LAST),
-    ):
-        found |= {verb: (f"{package}.{module}", text) for verb, (module, text) in verbs.items()}
+class Verb(NamedTuple):
+    """module: imported only when the verb is called. summary: "" for a verb that is not listed, as topic is."""
+
+    module: str
+    summary: str
+    topic: str
+
+
+def _list_verbs() -> dict[str, Verb]:
+    """Return the verbs in the order of --help: those of checkpoints come before those of the other tools."""
+    first, *others = PROTOCOLS
+    groups = [("checkpoint_git", _FIRST), (first.package, first.verbs), ("checkpoint_git", _TOOLS)]
+    groups += [(row.package, row.verbs) for row in others]
+    groups.append(("checkpoint_git", _LAST))
+
+    found: dict[str, Verb] = {}
+    for package, verbs in groups:
+        for verb, (module, summary, topic) in verbs.items():
+            found[verb] = Verb(f"{package}.{module}", summary, topic)
     return found
 
 
@@ -54,7 +61,7 @@ VERBS = _list_verbs()
 
 def load_verb(verb: str) -> ModuleType:
     """Import a verb's module: add_arguments, run or answer, HELP and, in a family, SUB_HELP."""
-    return import_module(VERBS[verb][0])
+    return import_module(VERBS[verb].module)
 
 
 # sub-verbs with a module and a page of their own

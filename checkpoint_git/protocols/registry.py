@@ -57,13 +57,18 @@ class Kind:
 
 class Row:
     """One protocol. kinds: the files that a repository tracks. local: what no repository tracks, as info/exclude says
-    it. verbs: verb -> (module in the package; what `checkpoint --help` says, "" for one that is not listed).
+    it. verbs: verb -> (module in the package; what `checkpoint --help` says; its topic there). The last two are
+    "" for a verb that is not listed.
     """
 
     __slots__ = ("kinds", "local", "name", "noun", "package", "verbs")
 
     def __init__(
-        self, name: str, kinds: "tuple[Kind, ...]", verbs: "dict[str, tuple[str, str]]", local: "tuple[str, ...]" = ()
+        self,
+        name: str,
+        kinds: "tuple[Kind, ...]",
+        verbs: "dict[str, tuple[str, str, str]]",
+        local: "tuple[str, ...]" = (),
     ) -> None:
         self.name, self.package = name, _PACKAGES + name
         self.kinds, self.verbs, self.local = kinds, verbs, local
@@ -76,21 +81,21 @@ PROTOCOLS = (
         "skill",
         (Kind("skill", "schema.json", ".checkpoints", ("", ".checkpoint.json"), is_merged=True),),
         {
-            "next": ("verbs.next", "the most important next action"),
-            "resume": ("verbs.resume", "everything a new session needs to pick this up"),
-            "update": ("verbs.update", "change fields of a checkpoint, or start a new one"),
-            "done": ("verbs.done", "finish the first next action"),
-            "note": ("verbs.note", "record a key decision"),
-            "ask": ("verbs.ask", "ask the user for a decision"),
-            "decide": ("verbs.decide", "answer a waiting decision"),
-            "block": ("verbs.block", "add a blocker"),
-            "unblock": ("verbs.unblock", "mark a blocker as resolved"),
-            "drop": ("verbs.drop", "remove an action that will not be done"),
-            "undo": ("verbs.undo", "revert the last write of a checkpoint"),
-            "show": ("verbs.show", "a checkpoint's content, its public part or its tickets"),
-            "log": ("verbs.log", "a checkpoint's history: progress, decisions and blockers"),
-            "reset": ("verbs.reset", "archive a checkpoint and start over"),
-            "rotate": ("verbs.rotate", "move closed pull requests, old runs and decisions to history"),
+            "next": ("verbs.next", "the most important next action", "read"),
+            "resume": ("verbs.resume", "everything a new session needs to pick this up", "read"),
+            "update": ("verbs.update", "change fields of a checkpoint, or start a new one", "write"),
+            "done": ("verbs.done", "finish the first next action", "write"),
+            "note": ("verbs.note", "record a key decision", "write"),
+            "ask": ("verbs.ask", "ask the user for a decision", "write"),
+            "decide": ("verbs.decide", "answer a waiting decision", "write"),
+            "block": ("verbs.block", "add a blocker", "write"),
+            "unblock": ("verbs.unblock", "mark a blocker as resolved", "write"),
+            "drop": ("verbs.drop", "remove an action that will not be done", "write"),
+            "undo": ("verbs.undo", "revert the last write of a checkpoint", "write"),
+            "show": ("verbs.show", "a checkpoint's content, its public part or its tickets", "read"),
+            "log": ("verbs.log", "a checkpoint's history: progress, decisions and blockers", "read"),
+            "reset": ("verbs.reset", "archive a checkpoint and start over", "write"),
+            "rotate": ("verbs.rotate", "move closed pull requests, old runs and decisions to history", "write"),
         },
     ),
     Row(
@@ -99,20 +104,20 @@ PROTOCOLS = (
             Kind("workflow-phase", "schema.json", "memory/state", ("phase.json",), is_merged=True),
             Kind("workflow-execution", "execution_schema.json", "memory/state", ("execution.json",), is_merged=True),
         ),
-        {"workflow": ("verbs", "save and resume the phases and tasks of a workflow")},
+        {"workflow": ("verbs", "save and resume the phases and tasks of a workflow", "state")},
     ),
     Row(
         "pipeline",
         (Kind("pipeline", "schema.json", "", ("phase_", "_a", ".yaml"), noun="pipeline record", is_append_only=True),),
-        {"pipeline": ("verbs", "keep append-only records of a pipeline's phases")},
+        {"pipeline": ("verbs", "keep append-only records of a pipeline's phases", "state")},
     ),
-    Row("memory", (), {"memory": ("verbs", "keep an initiative's state in a memory server")}),
+    Row("memory", (), {"memory": ("verbs", "keep an initiative's state in a memory server", "state")}),
     Row(
         "restore",
         (),
         {
-            "restore-point": ("verbs", "verified restore points to roll back to"),
-            "guard": ("guard", ""),  # what `restore-point guard` is: it runs at every tool call
+            "restore-point": ("verbs", "verified restore points to roll back to", "state"),
+            "guard": ("guard", "", ""),  # what `restore-point guard` is: it runs at every tool call
         },
         local=(".checkpoints/chk_*", ".checkpoints/.new-*", ".audit/"),
     ),

@@ -19,7 +19,7 @@ ROW = """\
     Row(
         "notes",
         (Kind("note", "schema.json", ".notes", ("", ".note.json"), noun="note", is_merged=True),),
-        {"note": ("verb", "what was noted")},
+        {"note": ("verb", "what was noted", "state")},
     ),
 )
 KINDS ="""

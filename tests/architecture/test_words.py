@@ -4,7 +4,6 @@ import ast
 import re
 from collections.abc import Iterator
 
-from checkpoint_git.cli.verbs import VERBS
 from tests.architecture.imports import ROOT, module_files
 
 ODD = re.compile(
@@ -47,12 +46,6 @@ def test_helps_pages_templates_and_schemas_are_in_the_words_of_the_field() -> No
     files += (ROOT / "README.md", *(ROOT / "skills").rglob("*.md"), *(ROOT / "demo").rglob("*.sh"))
     assert len(files) > 30
     assert [f"{file.name}: {found.group()}" for file in files if (found := ODD.search(file.read_text("utf-8")))] == []
-
-
-def test_the_manual_says_of_each_command_what_the_overview_says() -> None:
-    manual = (ROOT / "checkpoint_git/man/git-checkpoint.1").read_text("utf-8").replace("\\-", "-").replace("\\(aq", "'")
-    missing = [verb for verb, (_, summary) in VERBS.items() if summary and f"\n{summary}.\n" not in manual]
-    assert missing == []
 
 
 def test_what_is_printed_is_in_the_words_of_the_field() -> None:

@@ -14,7 +14,7 @@ from typing import Any
 import pytest
 
 from checkpoint_git.cli import app
-from checkpoint_git.cli.verbs import VERBS
+from checkpoint_git.cli.verbs import VERBS, Verb
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.outcome import Invocation, Outcome
 from checkpoint_git.version import __version__
@@ -42,7 +42,7 @@ def make_verb(monkeypatch: pytest.MonkeyPatch, run: Any, **names: Any) -> None:
         setattr(module, name, value)
     module.run = run  # type: ignore[attr-defined]  # a module made by hand
     monkeypatch.setitem(sys.modules, "probe_verb", module)
-    monkeypatch.setitem(VERBS, "probe", ("probe_verb", "try things"))
+    monkeypatch.setitem(VERBS, "probe", Verb("probe_verb", "try things", "read"))
 
 
 def watch_verb(monkeypatch: pytest.MonkeyPatch, **names: Any) -> list[tuple[argparse.Namespace, Invocation]]:
@@ -389,8 +389,8 @@ def test_a_terminal_gets_signs_and_colours_within_its_width(project: Path) -> No
 def test_every_verb_with_a_summary_is_listed(capsys: pytest.CaptureFixture[str]) -> None:
     assert app.main(["--help", "--all"]) == 0
     lines = [line.split(None, 1) for line in capsys.readouterr().out.splitlines()]
-    for verb, (_, summary) in VERBS.items():
-        assert not summary or [verb, summary] in lines
+    for verb, row in VERBS.items():
+        assert not row.summary or [verb, row.summary] in lines
 
 
 def test_a_person_can_be_asked_only_at_a_terminal(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -11,11 +11,12 @@ from checkpoint_git.cli.verbs import MEANT_VERBS, VERBS, load_verb
 from tests.support.command import run_checkpoint
 from tests.support.rows import rows
 
-LISTED = [verb for verb, (_, summary) in VERBS.items() if summary]
+LISTED = [verb for verb, row in VERBS.items() if row.summary]
 
 
-def test_every_command_belongs_to_one_topic() -> None:
+def test_every_listed_command_and_no_other_belongs_to_a_topic() -> None:
     assert sorted(verb for verbs in help_text.TOPICS.values() for verb in verbs) == sorted(LISTED)
+    assert {row.topic for row in VERBS.values() if not row.summary} == {""}
 
 
 def test_the_overview_shows_a_dozen_commands_and_the_way_to_the_others() -> None:

@@ -10,6 +10,7 @@ from checkpoint_git.cli.parser import list_formats, parse
 from checkpoint_git.cli.verbs import VERBS, load_verb
 from checkpoint_git.core.errors import CheckpointError
 from docs import console
+from docs.reference import GENERATED
 from tests.architecture.imports import ROOT, module_files
 from tests.support.command import run_checkpoint
 from tests.support.repos import GitRepo
@@ -29,10 +30,9 @@ FENCED = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
 
 
 def read_codes() -> set[str]:
-    """Every finding code that the package's source spells out, or a table beside a module."""
+    """Every finding code that the package's source spells out."""
     codes = set()
-    tables = {table for file in module_files().values() for table in file.parent.glob("*.json")}
-    for file in [*module_files().values(), *tables]:
+    for file in module_files().values():
         source = file.read_text("utf-8")
         codes |= {code for code in LITERAL_CODE.findall(source) if code.partition("/")[0] in FOLDERS_OF_CODES}
         codes |= set(FINDING_CODE.findall(source))
@@ -142,12 +142,7 @@ def test_every_python_example_runs(repo: GitRepo) -> None:
         assert done.returncode == 0, f"{example}\n{done.stderr.decode()}"
 
 
-def test_every_command_is_on_the_page_of_commands_and_on_the_man_page(repo: GitRepo) -> None:
-    overview = run_checkpoint("--help", "--all", cwd=repo.path).stdout
-    verbs = re.findall(r"^  ([a-z-]+) {2,}\S", overview.partition("read:")[2].partition("examples:")[0], re.MULTILINE)
-    assert len(verbs) > 10
-    listed = (ROOT / "docs/commands.md").read_text("utf-8")
-    page = (ROOT / "checkpoint_git/man/git-checkpoint.1").read_text("utf-8")
-    assert [
-        verb for verb in verbs if f"`{verb}" not in listed or not re.search(rf"^\.BI? \"?{verb}\b", page, re.MULTILINE)
-    ] == []
+@rows("name", GENERATED)
+def test_what_is_made_from_the_code_is_up_to_date(name: str) -> None:
+    text = (ROOT / name).read_text("utf-8")
+    assert GENERATED[name](text) == text, "run .ci/write-pages"

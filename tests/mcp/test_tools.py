@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 from jsonschema import Draft202012Validator
 
+from checkpoint_git.cli.effects import EFFECTS
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.mcp.calls import Reply, World
 from checkpoint_git.mcp.tools import TOOLS, Tool, choose_tools
@@ -34,6 +35,14 @@ def test_a_tool_is_described_as_clients_want_it(tool: Tool) -> None:
     Draft202012Validator.check_schema(tool.input_schema)
     assert set(tool.needs) <= set(tool.takes)
     assert {*tool.options, *tool.operands} - {"skill"} <= set(tool.takes)
+
+
+@rows("tool", TOOLS)
+def test_a_tool_is_said_to_write_if_its_command_writes_more_than_state(tool: Tool) -> None:
+    rows_of_verb = [effects for name, effects in EFFECTS.items() if f"{name} ".startswith(f"{tool.call} ")]
+    written = {word for effects in rows_of_verb for word in effects.writes.split(", ")}
+    assert rows_of_verb
+    assert tool.writes == bool(written - {"", "state"}) or tool.name == "checkpoint_doctor"  # without --fix
 
 
 @rows(

@@ -58,7 +58,7 @@ def run_verb(
     if getattr(verb, "RAW", False):
         args = argparse.Namespace(skill=words[0], words=list(words[1:]))
     else:
-        name = next(name for name, (module, _) in VERBS.items() if module == verb.__name__)
+        name = next(name for name, row in VERBS.items() if row.module == verb.__name__)
         args = parse(Request(f"checkpoint {name}", name, list(words)), verb, ("text", "json"))
         del args.format  # a caller in Python has none
     stderr = io.StringIO()

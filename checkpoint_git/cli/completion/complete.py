@@ -78,7 +78,7 @@ def complete(words: Sequence[str], cwd: str) -> Completed:
         return _complete_verb(verb, rest, typed, find_cwd(earlier, cwd)) if verb in VERBS else ([], "")
     if typed.startswith("-") or find_verb_at([*earlier, "x"]) is None:  # the default verb's own options
         return _complete_verb(DEFAULT_VERB, earlier, typed, find_cwd(earlier, cwd))
-    return keep_fitting((Candidate(verb, text) for verb, (_, text) in VERBS.items() if text), typed), ""
+    return keep_fitting((Candidate(verb, row.summary) for verb, row in VERBS.items() if row.summary), typed), ""
 
 
 def _complete_verb(verb: str, words: list[str], typed: str, cwd: str) -> Completed:

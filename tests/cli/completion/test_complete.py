@@ -43,10 +43,10 @@ def test_a_line_is_parted_as_a_shell_would(line: str, words: list[str]) -> None:
 
 
 def test_an_empty_line_offers_every_verb_that_is_listed(repo: GitRepo) -> None:
-    assert values(complete([""], str(repo.path))) == [verb for verb, (_, summary) in VERBS.items() if summary]
+    assert values(complete([""], str(repo.path))) == [verb for verb, row in VERBS.items() if row.summary]
 
 
-@rows("verb", sorted(verb for verb, (_, summary) in VERBS.items() if summary))
+@rows("verb", sorted(verb for verb, row in VERBS.items() if row.summary))
 def test_every_verb_offers_its_own_options_with_words_about_them(verb: str, repo: GitRepo) -> None:
     found = complete([verb, "--"], str(repo.path))[0]
     assert {"--format", "--json"} <= {one.value for one in found}

@@ -9,7 +9,6 @@ from checkpoint_git.protocols.skill.document_summary import summarize_document
 from checkpoint_git.protocols.skill.facts import SkillFacts
 from checkpoint_git.protocols.validate import check_document
 from checkpoint_git.tools.doctor.catalog import choose_checks, list_checks
-from docs.reference import replace_check_table
 from tests.support.contexts import give, make_context
 from tests.support.samples import checkpoint_text
 
@@ -38,11 +37,6 @@ def test_a_group_stands_for_its_checks() -> None:
     assert {check.when for check in choose_checks([])} == {"always"}
     assert choose_checks(["drif", "nothing"]) == []
     assert {check.group for check in choose_checks(["schema"], online=True)} == {"schema", "online"}
-
-
-def test_the_page_of_the_doctor_lists_them() -> None:
-    text = PAGE.read_text("utf-8")
-    assert replace_check_table(text) == text, "run .ci/write-doctor-page"
 
 
 def test_findings_carry_their_line_and_come_in_the_order_of_the_text() -> None:
