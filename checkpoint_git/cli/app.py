@@ -18,14 +18,19 @@ from checkpoint_git.core.terminal_text import escape_controls, quote_word, short
 from checkpoint_git.version import __version__
 
 CLEAN, FINDINGS, COULD_NOT_RUN, BUG, INTERRUPTED = 0, 1, 2, 3, 130
+NOT_STARTED = 4  # by its path: a package is missing, so a hook tries `checkpoint` on PATH
+BY_PATH = 10  # by its path, what is added to other codes, which a Python that fails to start cannot exit with
 
 _DOCTOR = "checkpoint-doctor"
 _OBEYED = ("##[", "##vso[")  # GitHub's and Azure's jobs obey these anywhere in a line of their logs
 _JOBS = frozenset({"GITHUB_ACTIONS", "TF_BUILD"})  # what these set in a job
 
 
-def main(argv: Sequence[str] | None = None) -> int:
-    """The `checkpoint` command. Without argv the process's own words are used, and it ends here; else the exit code."""
+def main(argv: Sequence[str] | None = None, *, is_by_path: bool = False) -> int:
+    """The `checkpoint` command. Without argv the process's own words are used, and it ends here; else the exit code.
+
+    is_by_path: a hook started the package by its path, and asks by the exit code whether it started (BY_PATH).
+    """
     names = {"git-checkpoint": "git checkpoint", "__main__.py": "python -m checkpoint_git", _DOCTOR: _DOCTOR}
     program = names.get(os.path.basename(sys.argv[0] if sys.argv else ""), "checkpoint")
     first = ["doctor"] if program == _DOCTOR else []
@@ -34,7 +39,9 @@ def main(argv: Sequence[str] | None = None) -> int:
     if sys.getfilesystemencoding() != "utf-8" and "PYTHONUTF8" not in os.environ:
         # words are UTF-8 in any locale, as for git and Python 3.15; else "ü" would be stored as two letters
         os.execv(sys.executable, [sys.executable, "-X", "utf8", *sys.orig_argv[1:]])  # noqa: S606 - ourselves
-    code = _run_and_report([*first, *sys.argv[1:]], program)
+    code = _run_and_report([*first, *sys.argv[1:]], program, is_by_path=is_by_path)
+    if is_by_path and code in (FINDINGS, COULD_NOT_RUN, BUG):
+        code += BY_PATH
     if getattr(atexit, "_ncallbacks", lambda: 1)():  # a library wants to be called at the end; not known: assume so
         return code
     for stream in (sys.stdout, sys.stderr):
@@ -73,7 +80,7 @@ def _wants_json(words: list[str]) -> bool:
     return any(word in ("--json", "--format=json") or (word, after) == ("--format", "json") for word, after in pairs)
 
 
-def _run_and_report(words: list[str], program: str) -> int:
+def _run_and_report(words: list[str], program: str, *, is_by_path: bool = False) -> int:
     try:
         return _run(words, program)
     except SystemExit as finished:  # --help and --version
@@ -95,7 +102,11 @@ def _run_and_report(words: list[str], program: str) -> int:
         from checkpoint_git.disk.installation import find_missing
 
         missing = find_missing(error) if isinstance(error, ImportError) else None
-        return _report_error(words, missing) if missing else _report_bug(words, error)
+        if missing is None:
+            return _report_bug(words, error)
+        if is_by_path:
+            return NOT_STARTED
+        return _report_error(words, missing)
 
 
 def _run(words: list[str], program: str) -> int:

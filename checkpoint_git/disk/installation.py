@@ -1,8 +1,13 @@
 """How this package was installed, and the command that adds what it lacks beside it."""
 
+import functools
+import importlib
 import json
 import os
+import shutil
+import subprocess
 import sys
+from collections.abc import Mapping
 from importlib.util import find_spec
 
 from checkpoint_git.core.errors import CheckpointError
@@ -30,6 +35,32 @@ def find_missing(error: ImportError) -> CheckpointError | None:
     elif find_spec("pip"):
         command = f"{quote_path(sys.executable)} -m pip install {package}"
     return CheckpointError(f"the Python package {package} is not installed", command)
+
+
+def import_all() -> None:
+    """Import what hooks and `git mergetool` need of other packages. Raises ImportError."""
+    for name in ("git", "jsonschema", "yaml"):
+        importlib.import_module(name)
+
+
+@functools.cache  # a process that sets up many repositories asks once
+def find_start_trouble(python: str, package: str) -> str:
+    """Return why `python` cannot start the package by its path, as git's hooks do; "" if it can."""
+    words = [python, "-E", "-P", f"{package}/__main__.py", "--can-start"]
+    try:
+        done = subprocess.run(words, capture_output=True, text=True, errors="replace", check=False)
+    except OSError as error:
+        return f"{python}: {error.strerror}"
+    printed = done.stderr.strip().splitlines() or [f"it exits with {done.returncode}"]
+    return printed[-1] if done.returncode else ""
+
+
+def starts_on_path(env: Mapping[str, str]) -> bool:
+    """Whether there is a `checkpoint` on PATH, and it runs."""
+    program = shutil.which("checkpoint", path=env.get("PATH", ""))
+    if program is None:
+        return False
+    return subprocess.run([program, "--version"], env=dict(env), capture_output=True, check=False).returncode == 0
 
 
 def is_temporary() -> bool:

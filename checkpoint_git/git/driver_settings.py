@@ -58,7 +58,7 @@ def plan_settings(
         RECURSIVE: "checkpoint-base",
         "merge.checkpoint-base.name": f"{_OWN_NAME} merges the bases of a criss-cross merge",
         BASE_DRIVER: driver_command(python, package, choices, base=True),
-        MERGETOOL: mergetool_command(python),
+        MERGETOOL: mergetool_command(python, package),
         MERGETOOL_TRUST: "true",
         PYTHON: python,
         PACKAGE: package,
@@ -103,13 +103,16 @@ def driver_command(python: str, package: str, choices: Choices, *, base: bool = 
 
 
 # `git mergetool` names the conflicted file in $MERGED. The index has all versions, so BASE, LOCAL and REMOTE are not
-# asked for; -E and -P keep modules that lie in the work tree from being imported, whatever PYTHONPATH holds.
-_MERGETOOL_WORDS = ' -E -P -m checkpoint_git resolve -- "$MERGED"'
-_OLDER_MERGETOOL_WORDS = ' -P -m checkpoint_git resolve -- "$MERGED"'  # as the first builds wrote it
+# asked for; -E and -P keep modules that lie in the work tree from being imported, whatever PYTHONPATH holds. An exit
+# code that is none of ours says that the package did not start.
+_MERGETOOL_END = 'checkpoint resolve -- "$MERGED"'
+_FORMER_MERGETOOL_END = ' -P -m checkpoint_git resolve -- "$MERGED"'
 
 
-def mergetool_command(python: str) -> str:
-    return f"{_quoted(python)}{_MERGETOOL_WORDS}"
+def mergetool_command(python: str, package: str) -> str:
+    start = f"{_quoted(python)} -E -P {_quoted(f'{package}/__main__.py')}"
+    ours = "0 | 11 | 12 | 13 | 130) exit $?;;"
+    return f'{start} resolve -- "$MERGED"; case $? in {ours} esac; {_MERGETOOL_END}'
 
 
 def read_driver_command(command: str) -> Installed | None:
@@ -145,7 +148,7 @@ def _is_own_mergetool(settings: Mapping[str, str]) -> bool:
     command = settings.get(MERGETOOL)
     if not command:
         return MERGETOOL_TRUST not in settings
-    return command.endswith((_MERGETOOL_WORDS, _OLDER_MERGETOOL_WORDS))
+    return command.endswith((f"esac; {_MERGETOOL_END}", _FORMER_MERGETOOL_END))
 
 
 def find_own_settings(settings: Mapping[str, str]) -> list[str]:

@@ -6,8 +6,10 @@ from pathlib import Path
 
 import pytest
 
+from checkpoint_git.__main__ import add_package_folder
 from checkpoint_git.disk import installation
-from checkpoint_git.disk.installation import find_missing
+from checkpoint_git.disk.installation import find_missing, find_start_trouble
+from checkpoint_git.tools.setup.hook_files import PACKAGE
 from checkpoint_git.version import __version__
 from tests.support.rows import rows
 
@@ -71,3 +73,19 @@ def test_an_environment_in_a_cache_is_started_again_from_where_it_came(
 @rows("name", ["checkpoint_git.mcp.nothing", "xml", "", None])
 def test_a_module_that_no_package_brings_is_a_bug_of_ours(name: str | None) -> None:
     assert find_missing(ImportError("x", name=name)) is None
+
+
+def test_a_start_by_path_finds_what_is_beside_the_package_before_what_is_installed() -> None:
+    path = ["/python/lib", "/python/lib/site-packages", "/editable"]
+    add_package_folder("/target", path)
+    add_package_folder("/editable", path)
+    assert path == ["/python/lib", "/target", "/python/lib/site-packages", "/editable"]
+
+
+def test_a_python_that_cannot_start_the_package_is_known_by_its_last_words(tmp_path: Path) -> None:
+    assert find_start_trouble(sys.executable, PACKAGE) == ""
+    assert find_start_trouble(str(tmp_path / "gone"), PACKAGE).endswith("No such file or directory")
+    python = tmp_path / "python"
+    python.write_text("#!/bin/sh\necho broken >&2\necho really >&2\nexit 1\n")
+    python.chmod(0o755)
+    assert find_start_trouble(str(python), PACKAGE) == "really"

@@ -3,6 +3,7 @@
 import os
 import shlex
 import subprocess
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -108,10 +109,10 @@ def test_the_merge_tool_gets_the_file_that_git_names(folder: str, tmp_path: Path
     python = tmp_path / folder.replace("/", "_")
     python.write_text("#!/bin/sh\nprintf '%s\\n' \"$@\"\n")
     python.chmod(0o755)
-    command = mergetool_command(str(python))
+    command = mergetool_command(str(python), f"/packages/{folder}")
     words = ["sh", "-c", f'MERGED="it\'s a file"; eval {shlex.quote(command)}']
     said = subprocess.run(words, capture_output=True, text=True, check=True, cwd=tmp_path).stdout
-    assert said.splitlines() == ["-E", "-P", "-m", "checkpoint_git", "resolve", "--", "it's a file"]
+    assert said.splitlines() == ["-E", "-P", f"/packages/{folder}/__main__.py", "resolve", "--", "it's a file"]
 
 
 @pytest.mark.parametrize("theirs", [{MERGETOOL: "mine"}, {MERGETOOL_TRUST: "true"}])
@@ -124,6 +125,23 @@ def test_a_merge_tool_of_another_interpreter_is_still_ours() -> None:
     assert {MERGETOOL, MERGETOOL_TRUST} <= set(find_own_settings(planned))
 
 
-def test_a_merge_tool_of_the_first_builds_is_still_ours() -> None:
-    planned = {MERGETOOL: "'/p' -P -m checkpoint_git resolve -- \"$MERGED\"", MERGETOOL_TRUST: "true"}
+@rows("options", ["-P", "-E -P"])
+def test_a_merge_tool_of_former_builds_is_still_ours(options: str) -> None:
+    planned = {MERGETOOL: f"'/p' {options} -m checkpoint_git resolve -- \"$MERGED\"", MERGETOOL_TRUST: "true"}
     assert (foreign_sections(planned), set(find_own_settings(planned))) == ((), {MERGETOOL, MERGETOOL_TRUST})
+
+
+PATH_TOOL = '#!/bin/sh\necho on PATH: "$@"\n'
+
+
+@rows(("ends", "printed"), [("exit 0", ""), ("exit 11", ""), ("exit 4", "on PATH: resolve -- x\n")])
+def test_a_merge_tool_that_does_not_start_is_taken_from_path(ends: str, printed: str) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        for name, script in (("python", f"#!/bin/sh\n{ends}\n"), ("checkpoint", PATH_TOOL)):
+            program = Path(folder, name)
+            program.write_text(script)
+            program.chmod(0o755)
+        words = ["sh", "-c", f"MERGED=x; eval {shlex.quote(mergetool_command(f'{folder}/python', folder))}"]
+        env = {**os.environ, "PATH": f"{folder}{os.pathsep}{os.environ['PATH']}"}
+        done = subprocess.run(words, capture_output=True, text=True, check=False, env=env)
+    assert (done.returncode, done.stdout) == (0 if printed else int(ends.split()[1]), printed)

@@ -185,16 +185,25 @@ def test_without_interpreter_and_command_the_commit_stops_with_a_hint(guarded: G
     assert b"--no-verify" in done.stderr
 
 
-def test_an_interpreter_that_lost_the_package_is_passed_over(guarded: GitRepo, tmp_path: Path) -> None:
-    guarded.git("config", "checkpoint.install.package", "/gone/checkpoint_git")
-    command = tmp_path / "bin/checkpoint"
-    command.parent.mkdir()
-    command.write_text('#!/bin/sh\necho "asked: $*"\n')
-    command.chmod(0o755)
-    guarded.write(PATH, checkpoint_text(step="sprint-3"))
-    done = commit(guarded, "-a", env={"PATH": f"{tmp_path}/bin:{BARE_PATH}"})
-    assert done.returncode == 0
-    assert b"asked: hook pre-commit" in done.stderr
+def test_what_does_not_start_is_passed_over_and_an_answer_is_not(guarded: GitRepo, tmp_path: Path) -> None:
+    programs = {"checkpoint": 'echo "asked: $*"', "lost": "exit 1", "old": "exit 2", "refuses": "exit 11"}
+    for name, script in programs.items():
+        program = tmp_path / "bin" / name
+        program.parent.mkdir(exist_ok=True)
+        program.write_text(f"#!/bin/sh\n{script}\n")
+        program.chmod(0o755)
+    known = guarded.git("config", "checkpoint.install.python")
+    package = guarded.git("config", "checkpoint.install.package")
+
+    cases = [(known, "/gone/checkpoint_git", True)]
+    cases += [(f"{tmp_path}/bin/{name}", package, name != "refuses") for name in ("lost", "old", "refuses")]
+    for python, folder, is_passed_over in cases:
+        guarded.git("config", "checkpoint.install.python", python)
+        guarded.git("config", "checkpoint.install.package", folder)
+        guarded.write(PATH, checkpoint_text(step=f"sprint-{python}-{folder}"))
+        done = commit(guarded, "-a", env={"PATH": f"{tmp_path}/bin:{BARE_PATH}"})
+        assert (done.returncode == 0) is is_passed_over, (python, done.stderr)
+        assert (b"asked: hook pre-commit" in done.stderr) is is_passed_over, python
 
 
 def test_a_commit_that_touches_no_checkpoint_starts_no_python(guarded: GitRepo, no_python: Path) -> None:

@@ -26,13 +26,14 @@ _CALLS: dict[Moment, tuple[str, int]] = {  # the words of our command, and its t
 }
 # The interpreter that init recorded in this clone first, as git's hooks do; a clone without either is left in peace.
 _TELL = (
-    'p=$(git config checkpoint.install.python) && [ -x "$p" ] && "$p" -E -P -m checkpoint_git {words} && exit 0; '
+    "p=$(git config checkpoint.install.python) k=$(git config checkpoint.install.package)/__main__.py; "
+    '[ -x "$p" ] && [ -f "$k" ] && "$p" -E -P "$k" {words} && exit 0; '
     "command -v checkpoint >/dev/null 2>&1 && checkpoint {words}; exit 0"
 )
 # Whatever goes wrong, a missing program too, stops the call: agents let everything but 2 pass.
 _GUARD = (
-    'p=$(git config checkpoint.install.python) && [ -x "$p" ] && set -- "$p" -E -P -m checkpoint_git '
-    '|| set -- checkpoint; "$@" {words} || exit 2'
+    "p=$(git config checkpoint.install.python) k=$(git config checkpoint.install.package)/__main__.py; "
+    '[ -x "$p" ] && [ -f "$k" ] && set -- "$p" -E -P "$k" || set -- checkpoint; "$@" {words} || exit 2'
 )
 # Copilot lets a call pass whose hook fails: what stops one is an answer.
 _DENY = _GUARD.replace('"$@" {words} || exit 2', 'm=$("$@" {words} 2>&1) || ') + (

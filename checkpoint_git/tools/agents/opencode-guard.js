@@ -1,8 +1,8 @@
 // Before each tool call of OpenCode that may change something: keeps what git sees, and stops what no restore point undoes.
 import { execFile } from "node:child_process"
 
-const GUARD = 'p=$(git config checkpoint.install.python) && [ -x "$p" ] && set -- "$p" -E -P -m checkpoint_git ' +
-  '|| set -- checkpoint; exec "$@" restore-point guard'
+const GUARD = "p=$(git config checkpoint.install.python) k=$(git config checkpoint.install.package)/__main__.py; " +
+  '[ -x "$p" ] && [ -f "$k" ] && set -- "$p" -E -P "$k" || set -- checkpoint; exec "$@" restore-point guard'
 
 export const CheckpointGitGuard = async ({ directory }) => ({
   "tool.execute.before": (input, output) => new Promise((resolve, reject) => {

@@ -1,7 +1,8 @@
 // Gives OpenCode the state of the work, and reminders to record progress. Without the checkpoint command it does nothing.
 import { execFile } from "node:child_process"
 
-const FIND = 'p=$(git config checkpoint.install.python) && [ -x "$p" ] && exec "$p" -E -P -m checkpoint_git "$@"; ' +
+const FIND = "p=$(git config checkpoint.install.python) k=$(git config checkpoint.install.package)/__main__.py; " +
+  '[ -x "$p" ] && [ -f "$k" ] && exec "$p" -E -P "$k" "$@"; ' +
   "command -v checkpoint >/dev/null 2>&1 && exec checkpoint \"$@\"; exit 0"
 
 export const CheckpointGit = async ({ client, directory }) => {

@@ -14,7 +14,7 @@ from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.outcome import Invocation, Line, Outcome
 from checkpoint_git.core.terminal_text import escape_controls
 from checkpoint_git.disk.discover import Place, check_way, find_or_plan_place, find_repository
-from checkpoint_git.disk.installation import is_temporary
+from checkpoint_git.disk.installation import find_start_trouble, is_temporary, starts_on_path
 from checkpoint_git.git import attributes, driver_settings
 from checkpoint_git.git.repository import Repository, read_repository
 from checkpoint_git.git.run import check_git_version, clean_env
@@ -154,6 +154,8 @@ def init(cwd: str, options: Options, env: Mapping[str, str]) -> InitResult:
             steps += forge_files.plan_forges(survey.place.work_tree, options.ci, env)
             steps = leave_hidden(steps, survey.place.work_tree, env)
         if not options.dry_run:
+            if repository:
+                _check_start(env)
             apply_steps(steps, repository)
     if survey and not options.dry_run:
         # Some installers write no compiled modules, and git starts the driver once for every file.
@@ -246,6 +248,15 @@ def _find_interpreter() -> str:
     path = os.path.abspath(sys.executable)
     exact = os.path.join(os.path.dirname(path), f"python{sys.version_info.major}.{sys.version_info.minor}")
     return exact if os.path.exists(exact) and os.path.samefile(exact, path) else path
+
+
+def _check_start(env: Mapping[str, str]) -> None:
+    """Raise CheckpointError if git's hooks could start neither this package by its path nor `checkpoint` on PATH."""
+    trouble = find_start_trouble(_find_interpreter(), PACKAGE)
+    if trouble and not starts_on_path(env):
+        message = f"git's hooks cannot start checkpoint-git: {trouble}"
+        hint = "install it with `uv tool install checkpoint-git` or `pipx install checkpoint-git`, or put a "
+        raise CheckpointError(message, f"{hint}`checkpoint` on PATH that runs; then run `checkpoint init` again")
 
 
 # what fixes a finding of checks.py, in the order of the steps

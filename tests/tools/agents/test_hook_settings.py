@@ -232,7 +232,10 @@ def test_a_timeout_is_counted_as_the_agent_counts() -> None:
 
 def test_no_command_holds_a_path_of_one_machine() -> None:
     commands = [write_command(moment, agent) for moment in EVERY for agent in WITH_HOOKS]
-    assert [command for command in commands if "/" in command.replace("/dev/null", "")] == []
+    known = ("/dev/null", "/__main__.py")  # below the folder that this clone's configuration names
+    for part in known:
+        commands = [command.replace(part, "") for command in commands]
+    assert [command for command in commands if "/" in command] == []
 
 
 def test_the_recipe_is_json_to_paste() -> None:
