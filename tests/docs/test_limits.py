@@ -84,6 +84,10 @@ _OUR_OWN = {
         "_MOST_LEAVES",
     ),
     "tools.session.record": ("_KEPT_FOR",),
+    "tools.setup.driven_files": (
+        "_LONGEST_SHOWN",
+        "_MOST_SHOWN",
+    ),
     "tools.sync.commits": ("_TRIES",),
     "tools.sync.decide": ("_LONGEST_VALUE",),
     "tools.sync.run": ("_MOST_GROWN",),

@@ -14,6 +14,7 @@ from checkpoint_git.git.repository import read_repository
 from checkpoint_git.git.run import clean_env
 from checkpoint_git.protocols.check import REPOSITORY, Context, check, fact
 from checkpoint_git.protocols.registry import is_merged
+from checkpoint_git.tools.setup.driven_files import Unreadable, find_unreadable, report_unreadable
 from checkpoint_git.tools.setup.hook_files import HookFile, is_own_script, why_not_extend, write_recipe
 from checkpoint_git.tools.setup.survey import Installation, read_installation
 
@@ -47,6 +48,12 @@ class SetupFacts:
     def shared_attributes(self) -> Mapping[str, str]:
         paths, env = sorted(self.merge_attributes), clean_env(self.context.env)
         return attributes.read_shared_merge_attributes(self.context.place.top, paths, env)
+
+    @fact("the files of other patterns", Unreadable({}))
+    def unreadable(self) -> Unreadable:
+        env = clean_env(self.context.env)
+        repository = read_repository(self.context.place.top, env)
+        return find_unreadable(repository, env) if repository else Unreadable({})
 
     @fact("the history", False)
     def has_commits(self) -> bool:
@@ -159,6 +166,15 @@ def _check_settings(setup: Installation) -> Iterator[Finding]:
     if missing:
         message = f"git's configuration lacks {missing}: criss-cross merges may conflict more often"
         yield Finding("driver/inert", "warning", message, REPOSITORY, hint=_INSTALL)
+
+
+@check("driver/unreadable", "note", remedy="make them plain JSON")
+def find_unreadable_files(facts: SetupFacts) -> Iterator[Finding]:
+    """Files of an `init PATTERN` that the driver cannot read, so that git merges them as text.
+
+    Comments, a repeated key, not UTF-8, larger than 8 MB, not JSON. At most 2,000 files are tried.
+    """
+    yield from report_unreadable(facts.unreadable)
 
 
 @check("driver/broken", "error", remedy="`checkpoint init`", fix="safe", in_bare=True)

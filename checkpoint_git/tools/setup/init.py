@@ -22,6 +22,7 @@ from checkpoint_git.protocols.check import REPOSITORY
 from checkpoint_git.tools.agents import plan as agents
 from checkpoint_git.tools.agents.table import Moment
 from checkpoint_git.tools.setup import forge_files, plan, schema
+from checkpoint_git.tools.setup.driven_files import find_unreadable, report_unreadable
 from checkpoint_git.tools.setup.hook_files import PACKAGE
 from checkpoint_git.tools.setup.steps import (
     PRIVATE,
@@ -294,6 +295,8 @@ def _check_result(survey: Survey, place: Place, env: Mapping[str, str], options:
         message = f"git still answers merge={answer} for checkpoints, so the merge driver is not used"
         hint = "see `git check-attr --all .checkpoints/x.checkpoint.json`, and remove the line that overrides it"
         findings.append(Finding("git/attribute-overruled", "warning", message, attributes.FILE, hint=hint))
+    if options.patterns and not options.dry_run:
+        findings += report_unreadable(find_unreadable(survey.place, clean_env(env)))
     if is_temporary():
         message = "hooks and the merge driver name a Python in a cache of uvx or pipx, and stop when it is emptied"
         hint = "install checkpoint-git to stay, for example with `uv tool install`, and run `checkpoint init` again"

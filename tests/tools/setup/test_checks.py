@@ -21,6 +21,7 @@ from checkpoint_git.tools.setup.checks import (
     find_sparse_checkout,
     find_unreachable_hooks,
 )
+from checkpoint_git.tools.setup.driven_files import Unreadable
 from checkpoint_git.tools.setup.hook_files import HookFile, State
 from checkpoint_git.tools.setup.init import Options, init
 from checkpoint_git.tools.setup.survey import HooksFolder, Installation
@@ -48,6 +49,7 @@ def world(*, facts: dict[str, Any] | None = None, **setup: Any) -> Context:
         "shared_attributes": {},
         "has_commits": True,
         "default_branch": None,
+        "unreadable": Unreadable({}),
     }
     return give(make_context(NOW), SetupFacts, **{**healthy, **(facts or {})})
 

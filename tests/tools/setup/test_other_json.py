@@ -163,3 +163,31 @@ def test_json_lines_merge_and_are_resolved_by_record(repo: GitRepo) -> None:
     assert ran.returncode == 0
     assert repo.read(names[0]) == left + '{"id": 3}\n'
     assert repo.git("diff", "--name-only", "--diff-filter=U") == ""
+
+
+def test_init_and_the_doctor_name_what_the_driver_cannot_read_and_why(repo: GitRepo) -> None:
+    unreadable = {
+        "s/comment.json": '{\n  // no\n  "a": 1\n}',
+        "s/block.json": '/* no */ {"a": 1}',
+        "s/twice.json": '{"a": 1, "a": 2}',
+        "s/large.json": '"' + "x" * (8 << 20) + '"',
+        "s/cut.json": '{"a": ',
+    }
+    readable = {"s/lines.json": '{"a": 1}\n{"a": 2}\n', "s/good.json": "{}", "s/open.json": "<<<<<<< a\n"}
+    for path, text in {**unreadable, **readable, "other/comment.json": "// no"}.items():
+        repo.write(path, text)
+    (repo.path / "s/link.json").symlink_to("comment.json")
+    (repo.path / "s/latin.json").write_bytes(b'"\xe9"')
+    repo.commit()
+    found = "git merges 6 files as text, because the driver cannot read them (comments: s/block.json, s/comment.json; "
+    found += (
+        "not JSON: s/cut.json; more than 8 MB: s/large.json; not UTF-8: s/latin.json; a repeated key: s/twice.json)"
+    )
+    assert "cannot read" not in init(repo).stdout
+    assert "cannot read" not in run_here("doctor", cwd=repo.path).stdout
+    ran = init(repo, "s/*.json")
+    assert ran.returncode == 0
+    doctor = json.loads(run_here("doctor", "--json", cwd=repo.path).stdout)
+    assert [one["message"] for one in doctor["findings"] if one["code"] == "driver/unreadable"] == [found]
+    assert "driver/unreadable" in ran.stdout
+    assert len(ran.stdout.splitlines()) < 24
