@@ -67,15 +67,22 @@ def merge_files(request: Request) -> int:
     """Returns CLEAN or CONFLICT. Raises OSError where a file cannot be read or written."""
     base, ours, theirs = [_read(path) for path in (request.base, request.ours, request.theirs)]
     try:
+        schema, is_user_schema = _load_schema(request)
+        judge = None
+        if is_user_schema:
+            from checkpoint_git.core.user_schema import make_judge  # few merges need it
+
+            judge = make_judge(schema)
         merged = merge_file(
             base,
             ours,
             theirs,
-            _load_schema(request),
+            schema,
             narrative=request.narrative,
             marker_size=request.marker_size,
             inner=request.inner,
             path=request.path,
+            judge=judge,
         )
     except Exception as error:  # no JSON that we accept, or a fault of ours: neither may cost theirs
         return _merge_as_text(request, error)
@@ -95,14 +102,16 @@ def _read(path: str) -> bytes:
         return file.read(MAX_BYTES + 1)  # decode refuses what is longer
 
 
-def _load_schema(request: Request) -> "dict[str, Any]":
+def _load_schema(request: Request) -> "tuple[dict[str, Any], bool]":
+    """Return the schema to merge by, and whether it is one that the user wrote for the whole file."""
     try:
-        return load_merge_schema(request.path, request.schema, request.whole_schema)
+        schema = load_merge_schema(request.path, request.schema, request.whole_schema)
     except Exception as error:
         if not request.schema and not request.whole_schema:
             raise
         _say(f"{error}; {request.path} is merged without it")
-        return load_merge_schema(request.path)
+        return load_merge_schema(request.path), False
+    return schema, bool(request.whole_schema)
 
 
 def _say(text: str) -> None:

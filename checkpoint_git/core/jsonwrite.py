@@ -46,12 +46,18 @@ class Entry:
 
 
 class Built:
-    """A container in the style of `anchor`, a member of the target document, or where that is empty of `like`."""
+    """A container in the style of `anchor`, a member of the target document, or where that is empty of `like`.
 
-    __slots__ = ("anchor", "entries", "like")
+    In a merge these are what ours and theirs have there, and `base` what base has.
+    """
 
-    def __init__(self, anchor: Node, entries: "list[Entry]", like: "Node | None" = None) -> None:
+    __slots__ = ("anchor", "base", "entries", "like")
+
+    def __init__(
+        self, anchor: Node, entries: "list[Entry]", like: "Node | None" = None, base: "Node | None" = None
+    ) -> None:
         self.anchor = anchor
+        self.base = base
         self.entries = entries
         self.like = like
 

@@ -58,7 +58,15 @@ def is_surely_valid(schema: Schema, value: Any) -> bool:
 # It knows no protocol. What make_check does not know makes it answer "not surely".
 def explain(schema: Schema, value: Any) -> list[Mismatch]:
     """In jsonschema's view (format checks off); [] where the value is valid."""
-    from jsonschema import Draft202012Validator, validators
+    try:
+        from jsonschema import Draft202012Validator, ValidationError, validators
+    except ImportError:
+        # The merge driver runs without site-packages, and few of its merges need this
+        import site
+
+        site.main()
+        from jsonschema import Draft202012Validator, ValidationError, validators
+    from referencing import Registry
 
     def find_in_items(validator: Any, items: Any, value: Any, parent: Mapping[str, Any]) -> Iterator[Any]:
         # jsonschema takes 20 microseconds for an item that is right, and a file has room for a million
@@ -70,9 +78,16 @@ def explain(schema: Schema, value: Any) -> list[Mismatch]:
             if not is_surely_valid(part, item):
                 yield from validator.descend(item, items, path=at)
 
+    def find_repeated(validator: Any, is_wanted: Any, value: Any, parent: Mapping[str, Any]) -> Iterator[Any]:
+        # jsonschema compares each object with each
+        if is_wanted is True and isinstance(value, list) and len(set(map(_freeze, value))) < len(value):
+            yield ValidationError("it has an item twice")
+
     found: list[Mismatch] = []
-    make = validators.extend(Draft202012Validator, {"items": find_in_items})  # type: ignore[no-untyped-call]  # it has none
-    for error in islice(make(schema.document).iter_errors(value), MOST_ERRORS):
+    own = {"items": find_in_items, "uniqueItems": find_repeated}
+    make = validators.extend(Draft202012Validator, own)  # type: ignore[no-untyped-call]  # it has none
+    # an empty registry fetches nothing
+    for error in islice(make(schema.document, registry=Registry()).iter_errors(value), MOST_ERRORS):
         where = ""
         for key in error.absolute_path:
             where = jsontext.join_pointer(where, key)
@@ -84,6 +99,15 @@ def explain(schema: Schema, value: Any) -> list[Mismatch]:
         else:
             found.append(Mismatch(where, str(error.validator), error.validator_value, error.instance, error.message))
     return list({(mismatch.where, mismatch.keyword): mismatch for mismatch in found}.values())
+
+
+def _freeze(value: Any) -> Any:
+    """Return what is equal, and can be in a set, for equal JSON values."""
+    if isinstance(value, dict):
+        return "object", frozenset((key, _freeze(child)) for key, child in value.items())
+    if isinstance(value, list):
+        return "array", tuple(map(_freeze, value))
+    return isinstance(value, bool), value
 
 
 _ANNOTATIONS = frozenset(

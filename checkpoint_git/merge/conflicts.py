@@ -87,7 +87,7 @@ def _decided(result: "Result", decisions: Mapping[str, int]) -> "Result | None":
         return result
     decided = [(entry, _decided(entry.result, decisions)) for entry in result.entries]
     entries = [Entry(entry.key, part, entry.source) for entry, part in decided if part is not None]
-    return Built(result.anchor, entries, result.like)
+    return Built(result.anchor, entries, result.like, result.base)
 
 
 def decide_each(merged: Merged, choose: Callable[[Conflict], int | None], size: int) -> Decided:

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from typing import Any, Protocol
 
     from checkpoint_git.core.jsonwrite import Result
+    from checkpoint_git.merge.validity import Judge
 
     class Ancestor(Protocol):
         """A file's bytes in one of several merge bases, None where it has none; and the same in that one's bases."""
@@ -55,18 +56,20 @@ def merge_file(
     marker_size: int = 7,
     inner: bool = False,
     path: str = "",
+    judge: "Judge | None" = None,
 ) -> Merged:
     """The three-way merge of a file; base is None, or empty as git's drivers get it, where it is new on both sides.
     schema: whose x-merge keywords say how places merge. narrative: whether groups that name a "superseded" list follow
     the newer side: "auto", "newest" or "conflict". inner: a merge of merge bases, which must stay valid JSON: a
-    conflict takes base's value and is not marked. path: its ending may say that the file is JSON Lines. Raises
+    conflict takes base's value and is not marked. path: its ending may say that the file is JSON Lines.
+    judge: of a schema that a user wrote, as core.user_schema makes it: no result is clean that it refuses. Raises
     JsonTextError, which names the version, where one of the three is not JSON as we accept it: an unreadable base is
     never taken for an empty one, since that would bring removed items back.
     """
     roots, in_lines = read_versions(base, ours, theirs, path)
     assert roots[1] is not None
     assert roots[2] is not None
-    return merge_documents(roots[0], roots[1], roots[2], schema, narrative, marker_size, inner, in_lines)
+    return merge_documents(roots[0], roots[1], roots[2], schema, narrative, marker_size, inner, in_lines, judge)
 
 
 def read_versions(base: "bytes | None", ours: bytes, theirs: bytes, path: str = "") -> "tuple[list[Node | None], bool]":
@@ -117,6 +120,7 @@ def merge_documents(
     marker_size: int = 7,
     inner: bool = False,
     in_lines: bool = False,
+    judge: "Judge | None" = None,
 ) -> Merged:
     """Return the merge of three documents that were read already. in_lines: as lists of the records of JSON Lines."""
     swapped = lays_out_theirs(base, ours, theirs)
@@ -134,6 +138,10 @@ def merge_documents(
         result = append_superseded(result, context)
     if isinstance(result, Built) and isinstance(result.anchor.value, dict):
         _enforce(requirements, result, context)
+    if judge is not None:
+        from checkpoint_git.merge.validity import enforce_schema  # few merges come here
+
+        result = enforce_schema(judge, result, context)
     if swapped:
         context.ours, context.theirs = ours, theirs
         result = _swap_sides(result)
@@ -146,7 +154,7 @@ def _swap_sides(result: "Any") -> "Any":
         return Choice(result.where, theirs, base, ours, result.group)
     if isinstance(result, Built):
         entries = [Entry(entry.key, _swap_sides(entry.result), entry.source) for entry in result.entries]
-        return Built(result.anchor, entries, result.like)
+        return Built(result.anchor, entries, result.like, result.base)
     return result
 
 

@@ -78,7 +78,8 @@ class ListMerge:
         from checkpoint_git.merge import sequence  # many merges never come here
 
         if sequence.is_tuple(strategy, self.lists):
-            return assemble(self.ours, sequence.merge_by_position(self._merge_item, *self.lists), self.theirs)
+            merged = sequence.merge_by_position(self._merge_item, *self.lists)
+            return assemble(self.ours, merged, self.theirs, self.base)
         if self.base is None or type(self.base.value) is not list or strategy == "tuple":
             return self._conflict()
 
@@ -114,7 +115,7 @@ class ListMerge:
             most = max(len(self.lists[1]), len(self.lists[2]), int(self.rule["limit"]))
             is_new = [*[False] * self.head, *is_new, *[False] * self.tail]
             entries = _without_oldest(entries, is_new, self.rule.get("sort", "")[1:], most)
-        return assemble(self.ours, entries, self.theirs)
+        return assemble(self.ours, entries, self.theirs, self.base)
 
     def _merge_identified(self, identified: "Identified") -> "Result":
         """Merge the items between the shared ends, each known by an identity."""

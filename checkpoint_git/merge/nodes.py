@@ -42,8 +42,8 @@ def newer_side(ours: "Node | None", theirs: "Node | None", pointer: str) -> int:
     return 1 if left > right else -1
 
 
-def assemble(ours: "Node", entries: "list[Entry]", theirs: "Node | None") -> "Result":
+def assemble(ours: "Node", entries: "list[Entry]", theirs: "Node | None", base: "Node | None" = None) -> "Result":
     """Return the container of these entries: ours itself if nothing differs from it, so that its bytes stay."""
     if [id(entry.result) for entry in entries] == [id(child) for child in ours.children]:
         return ours
-    return Built(ours, entries, theirs)
+    return Built(ours, entries, theirs, base)

@@ -129,7 +129,7 @@ def _merge_object(
             result = merge_place(context, place, join_pointer(where, key), old.get(key), mine, yours)
         if result is not None:
             entries.append(Entry(key, result, mine or yours))
-    return assemble(ours, entries, theirs)
+    return assemble(ours, entries, theirs, base)
 
 
 def _identity_diverged(old: "dict[str, Node]", left: "dict[str, Node]", right: "dict[str, Node]") -> bool:

@@ -4,12 +4,13 @@ import argparse
 import os
 import re
 from collections.abc import Iterator
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.jsontext import MAX_BYTES, JsonTextError, decode, load, scan_tokens
 from checkpoint_git.core.outcome import Answer, Invocation
 from checkpoint_git.core.terminal_text import escape_controls, quote_word
+from checkpoint_git.core.user_schema import make_judge
 from checkpoint_git.disk.atomic import write_file
 from checkpoint_git.disk.read import open_plain
 from checkpoint_git.merge.conflicts import decide_all, list_clashes
@@ -29,6 +30,9 @@ examples:
 exit codes: 0 clean; 1 to 127 the number of conflicts (127 at most); 255 an error, and nothing was
 merged
 """
+
+if TYPE_CHECKING:
+    from checkpoint_git.merge.validity import Judge
 
 FAILED, _MOST_TOLD = 255, 127
 _LABELS = ("ours", "base", "theirs")
@@ -55,11 +59,12 @@ def answer(args: argparse.Namespace, invocation: Invocation) -> Answer:
         raise CheckpointError("--marker-size is 1 to 1000, and -L is given three times at most", "see --help")
     paths = [os.path.join(invocation.cwd, name) for name in (args.ours, args.base, args.theirs)]
     if args.schema is None:
-        schema = load_merge_schema(paths[0].lstrip("/"))
+        schema, judge = load_merge_schema(paths[0].lstrip("/")), None
     else:
         named = os.path.join(invocation.cwd, os.path.expanduser(args.schema))
         schema = scan_tokens(decode(read_schema("--schema", named)))
-    merged = _merge(paths, schema, args.marker_size)
+        judge = make_judge(schema) if isinstance(schema, dict) else None
+    merged = _merge(paths, schema, args.marker_size, judge)
     if args.side is not None:
         merged = decide_all(merged, args.side, args.marker_size)
     text = "".join(_relabel(merged.text, args.labels, args.marker_size))
@@ -89,11 +94,13 @@ def read_schema(option: str, path: str, root: dict[str, Any] | None = None) -> b
     return data
 
 
-def _merge(paths: list[str], schema: dict[str, Any], marker_size: int) -> Merged:
+def _merge(paths: list[str], schema: dict[str, Any], marker_size: int, judge: "Judge | None") -> Merged:
     ours, base, theirs = map(_read, paths)
     try:
-        return merge_file(base, ours, theirs, schema, marker_size=marker_size, path=paths[0])
+        return merge_file(base, ours, theirs, schema, marker_size=marker_size, path=paths[0], judge=judge)
     except JsonTextError as error:
+        if not error.version:
+            raise CheckpointError(f"--schema: {error.message}", "check the schema with a validator") from None
         path = quote_word(paths[_LABELS.index(error.version)])
         hint = f"git merge-file {' '.join(map(quote_word, paths))} merges them as lines"
         raise CheckpointError(f"{path}: line {error.line}: {error.message}", hint) from None

@@ -12,6 +12,7 @@ from checkpoint_git.core.jsontext import MAX_BYTES, JsonTextError, decode
 from checkpoint_git.core.jsonwrite import BASE, OURS, THEIRS
 from checkpoint_git.core.leaflines import list_leaves
 from checkpoint_git.core.terminal_text import escape_controls, join_some, shorten
+from checkpoint_git.core.user_schema import make_judge
 from checkpoint_git.disk.discover import find_link
 from checkpoint_git.disk.read import read_if_there
 from checkpoint_git.git.driver_settings import Choices
@@ -79,11 +80,20 @@ def read_case(work_tree: str, unmerged: conflicts.Unmerged, typed: str, size: in
     if ours is not None and theirs is not None:
         try:
             merged = merge_file(
-                base, ours, theirs, schema, narrative=choices.narrative, marker_size=size, path=unmerged.path
+                base,
+                ours,
+                theirs,
+                schema,
+                narrative=choices.narrative,
+                marker_size=size,
+                path=unmerged.path,
+                judge=make_judge(schema) if choices.whole_schema else None,
             )
             case = case._replace(merged=merged)
         except JsonTextError as error:
-            reason = f"{error.version} is not JSON that can be merged: line {error.line}: {error.message}"
+            reason = error.message
+            if error.version:
+                reason = f"{error.version} is not JSON that can be merged: line {error.line}: {error.message}"
             case = case._replace(reason=reason)
     return _read_file(work_tree, case)
 

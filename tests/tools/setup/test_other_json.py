@@ -191,3 +191,31 @@ def test_init_and_the_doctor_name_what_the_driver_cannot_read_and_why(repo: GitR
     assert [one["message"] for one in doctor["findings"] if one["code"] == "driver/unreadable"] == [found]
     assert "driver/unreadable" in ran.stdout
     assert len(ran.stdout.splitlines()) < 24
+
+
+def test_a_merge_that_the_schema_refuses_is_a_conflict_of_the_driver_and_of_resolve(
+    repo: GitRepo, tmp_path: Path
+) -> None:
+    path = tmp_path / "few.json"
+    path.write_text('{"properties": {"l": {"maxItems": 2, "uniqueItems": true}}}')
+    init(repo, PATTERN, "--schema", str(path))
+    repo.diverge(*sides({"l": [1]}, {"l": [1, 2]}, {"l": [1, 3]}))
+    done = repo.run("git", "merge", "right")
+    assert done.returncode == 1
+    assert b"conflict in data/a b/t.json at /l: ours [1,2], theirs [1,3]" in done.stderr
+    ran = run_here("resolve", "--where", "/l", "--take", "theirs", cwd=repo.path)
+    assert ran.returncode == 0
+    assert json.loads(repo.read(FILE)) == {"l": [1, 3]}
+
+
+def test_a_schema_that_cannot_be_applied_leaves_the_file_to_text_and_that_is_told(
+    repo: GitRepo, tmp_path: Path
+) -> None:
+    path = tmp_path / "circle.json"
+    path.write_text('{"$ref": "#"}')
+    init(repo, PATTERN, "--schema", str(path))
+    repo.diverge(*({FILE: f'{{\n"a": {a},\n"k": 0,\n"l": 0,\n"b": {b}\n}}\n'} for a, b in ("11", "21", "12")))
+    done = repo.run("git", "merge", "-m", "merged", "right")
+    assert done.returncode == 0
+    assert b"the schema cannot be applied to it (RecursionError)" in done.stderr
+    assert json.loads(repo.read(FILE)) == {"a": 2, "k": 0, "l": 0, "b": 2}
