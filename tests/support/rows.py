@@ -27,7 +27,7 @@ def rows(names: str | tuple[str, ...], table: Iterable[Any]) -> Callable[[Callab
                 try:
                     test(**fixtures, **dict(zip(names, values, strict=True)))
                 except Exception as error:
-                    error.add_note(f"row {number}: {values!r:.500}")
+                    error.add_note(f"row {number}: {row!r:.500}")
                     errors.append(error)
             if errors:
                 raise ExceptionGroup(f"{len(errors)} of {len(table)} rows are wrong", errors)
