@@ -10,8 +10,19 @@ JOBS ?= auto
 # pytest keeps what it made of each test file: without that, every run reads them all anew
 export PYTHONDONTWRITEBYTECODE :=
 
+GUARDS := tests/scenarios tests/protocols tests/tools tests/git tests/disk
+LAWS := tests/merge/test_laws.py tests/protocols/workflow/test_merge.py tests/protocols/skill/test_rotation.py
+# Left out are the stories that start git, hooks and commands: three quarters of the time, and git's work.
+WITH_PYTHON := tests/test_api.py tests/test_conformance.py tests/test_mergefile.py tests/core tests/disk tests/merge \
+  tests/net tests/cli tests/packaging tests/architecture/test_import_budget.py tests/protocols/memory \
+  tests/protocols/pipeline tests/protocols/skill tests/protocols/workflow tests/protocols/restore/test_sqlite.py \
+  tests/tools/agents tests/tools/diff tests/tools/session tests/tools/status tests/tools/validate \
+  tests/tools/doctor/test_driver_trial.py tests/hooks/test_commit.py tests/mcp/test_server.py
+WITH_GIT := tests/git tests/hooks tests/scenarios/test_git_operations.py tests/scenarios/test_mergetool.py \
+  tests/scenarios/test_met_conflicts.py tests/scenarios/test_repository_kinds.py tests/scenarios/test_hook_managers.py
+
 .DEFAULT_GOAL := help
-.PHONY: help test test-deep demo lint format types wheel-test release-check docs bench picture clean
+.PHONY: help test test-deep test-guards test-python test-git demo lint format types wheel-test release-check docs bench picture clean
 
 help: ## this list
 	@echo 'make WHAT, where WHAT is one of'
@@ -23,6 +34,16 @@ test: $(STAMP) ## run the tests; TESTS='tests/merge tests/core' runs some, and t
 
 test-deep: $(STAMP) ## run the long tests too: kills, laws at full count, growth, all agents; TESTS as above
 	@$(BIN)/python -m pytest -n $(JOBS) --costs -m 'not wheel' --hypothesis-profile=deep $(TESTS)
+
+test-guards: $(STAMP) ## of the long tests those that guard data: deaths, kills, fleets, laws on four times the histories
+	@$(BIN)/python -m pytest -n $(JOBS) --costs -m deep $(GUARDS)
+	@$(BIN)/python -m pytest -n $(JOBS) --costs --hypothesis-profile=ci $(LAWS)
+
+test-python: $(STAMP) ## what can differ with the Python: imports, start-up, standard library; PYTHON=... VENV=... names one
+	@$(BIN)/python -m pytest -n $(JOBS) --costs $(WITH_PYTHON)
+
+test-git: $(STAMP) ## what can differ with the git: how we talk to it, hooks, drivers, kinds of repositories
+	@$(BIN)/python -m pytest -n $(JOBS) --costs $(WITH_GIT)
 
 demo: $(INSTALLED) ## two lines of work on one checkpoint, merged, guarded and resumed in a scratch repository
 	@$(BIN)/python -m demo
