@@ -5,6 +5,7 @@ import re
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
+from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.managed_block import Note, find_block, put_block, take_block
 from checkpoint_git.git.run import Env, run_git
 from checkpoint_git.protocols.registry import attribute_patterns
@@ -13,7 +14,9 @@ DRIVER = "checkpoint"
 OTHER_DRIVER = "opchain-checkpoint"
 FILE = ".gitattributes"
 
-_LINE = re.compile(rf'("[^"]+"|[^\s"#]\S*) merge=({DRIVER}(?:-json-[0-9a-f]+)?)')
+SCHEMA = "checkpoint-schema"  # the attribute with the schema that a team agreed on; git does not read it
+
+_LINE = re.compile(rf'("[^"]+"|[^\s"#]\S*) merge=({DRIVER}(?:-json-[0-9a-f]+)?(?: {SCHEMA}=\S+)?)')
 _ADOPTED = b"# checkpoint-git adopted: "
 _OWN_MERGE = b"merge=" + DRIVER.encode()
 _OTHER_MERGE = re.compile(rb"(?<=[ \t])merge=" + re.escape(OTHER_DRIVER.encode()) + rb"(?=[ \t\r\n]|\Z)")
@@ -50,8 +53,10 @@ def add_attributes(data: bytes | None, notes: tuple[Note, ...] = (), others: Map
 
 
 def find_others(data: bytes) -> dict[str, str]:
-    """Pattern -> driver of the files in our block that are no checkpoints."""
-    block = find_block(data)
+    """Pattern -> driver of the files in our block that are no checkpoints; with the schema that a team agreed on."""
+    block = None
+    with suppress(CheckpointError):  # damaged marks, which whoever writes the block reports
+        block = find_block(data)
     ours = set(attribute_patterns())
     found = (_LINE.fullmatch(line) for line in os.fsdecode(block.body if block else b"").splitlines())
     pairs = [(line[1].strip('"'), line[2]) for line in found if line]

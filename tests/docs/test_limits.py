@@ -88,6 +88,7 @@ _OUR_OWN = {
         "_LONGEST_SHOWN",
         "_MOST_SHOWN",
     ),
+    "tools.setup.team_schema": ("_LONGEST_SHOWN",),
     "tools.sync.commits": ("_TRIES",),
     "tools.sync.decide": ("_LONGEST_VALUE",),
     "tools.sync.run": ("_MOST_GROWN",),

@@ -2,7 +2,7 @@
 
 import os
 import shutil
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 
 from checkpoint_git.core.finding import Finding, Level
 from checkpoint_git.core.terminal_text import quote_path, shorten
@@ -17,6 +17,7 @@ from checkpoint_git.protocols.registry import is_merged
 from checkpoint_git.tools.setup.driven_files import Unreadable, find_unreadable, report_unreadable
 from checkpoint_git.tools.setup.hook_files import HookFile, is_own_script, why_not_extend, write_recipe
 from checkpoint_git.tools.setup.survey import Installation, read_installation
+from checkpoint_git.tools.setup.team_schema import find_unaccepted
 
 _COMMIT = f"git add :/{attributes.FILE} && git commit -m 'Merge checkpoints by meaning' -- :/{attributes.FILE}"
 _OWN_HOOKS = (
@@ -54,6 +55,12 @@ class SetupFacts:
         env = clean_env(self.context.env)
         repository = read_repository(self.context.place.top, env)
         return find_unreadable(repository, env) if repository else Unreadable({})
+
+    @fact("the schemas that the team agreed on", ())
+    def unaccepted(self) -> Sequence[Finding]:
+        repository = read_repository(self.context.place.top, clean_env(self.context.env))
+        setup = self.installation
+        return list(find_unaccepted(repository, setup.settings)) if repository and setup else []
 
     @fact("the history", False)
     def has_commits(self) -> bool:
@@ -175,6 +182,15 @@ def find_unreadable_files(facts: SetupFacts) -> Iterator[Finding]:
     Comments, a repeated key, not UTF-8, larger than 8 MB, not JSON. At most 2,000 files are tried.
     """
     yield from report_unreadable(facts.unreadable)
+
+
+@check("driver/schema", "warning", remedy="`checkpoint init PATTERN --schema FILE`")
+def find_unaccepted_schemas(facts: SetupFacts) -> Iterator[Finding]:
+    """A schema that the team agreed on, and that this clone has not accepted or whose file has changed.
+
+    See [a schema for a team](json-merge.md#a-schema-for-a-team).
+    """
+    yield from facts.unaccepted
 
 
 @check("driver/broken", "error", remedy="`checkpoint init`", fix="safe", in_bare=True)

@@ -4,7 +4,6 @@ import argparse
 import compileall
 import hashlib
 import os
-import re
 import sys
 from collections.abc import Mapping, Sequence, Set
 from typing import NamedTuple, get_args
@@ -16,7 +15,7 @@ from checkpoint_git.core.terminal_text import escape_controls
 from checkpoint_git.disk.discover import Place, check_way, find_or_plan_place, find_repository
 from checkpoint_git.disk.installation import find_start_trouble, is_temporary, starts_on_path
 from checkpoint_git.git import attributes, driver_settings
-from checkpoint_git.git.repository import Repository, read_repository
+from checkpoint_git.git.repository import Repository, read_all_settings, read_repository
 from checkpoint_git.git.run import check_git_version, clean_env
 from checkpoint_git.protocols.check import REPOSITORY
 from checkpoint_git.tools.agents import plan as agents
@@ -35,6 +34,7 @@ from checkpoint_git.tools.setup.steps import (
     write_step,
 )
 from checkpoint_git.tools.setup.survey import CONFIGURED_HOOKS, Survey, read_file, read_merge_attribute, read_survey
+from checkpoint_git.tools.setup.team_schema import PATTERN, find_unaccepted, write_agreement
 
 HELP = """\
 set this repository up for checkpoints; safe to run again
@@ -51,8 +51,6 @@ examples:
   checkpoint init --schemas              also let editors check checkpoints
   checkpoint init 'data/**/*.json' --schema tasks.schema.json    also merge other JSON files
 """
-
-_PATTERN = re.compile(r'[^\s!#"\\-](?:[^\t\r\n"\\]*\s)?[^\s"\\./*]*+[./*][^\s"\\]+')
 
 
 class Options(NamedTuple):
@@ -186,7 +184,7 @@ def _check_patterns(options: Options) -> None:
     if options.json_schema is not None and not options.patterns:
         message = "--schema needs a PATTERN"
     for pattern in options.patterns:
-        if not _PATTERN.fullmatch(pattern):
+        if not PATTERN.fullmatch(pattern):
             message = f'"{escape_controls(pattern)}" is not a pattern of JSON files'
             break
     if message:
@@ -212,7 +210,20 @@ def find_wanted(survey: Survey, options: Options, cwd: str, copies: Sequence[Ste
         driver = driver_settings.JSON_DRIVER + os.path.basename(copy.what)[:12]
         schemas[driver] = os.path.join(survey.place.common_dir, copy.what)
     settings = driver_settings.plan_settings(_find_interpreter(), PACKAGE, choices, schemas)
-    return plan.Wanted(settings, options.hooks, options.adopt, options.patterns, driver)
+    agreed = _find_agreement(survey, options, cwd) if copies else ""
+    return plan.Wanted(settings, options.hooks, options.adopt, options.patterns, driver, agreed)
+
+
+def _find_agreement(survey: Survey, options: Options, cwd: str) -> str:
+    """Return what .gitattributes is to say of the schema; "" for one that is not in the work tree."""
+    path = os.path.realpath(os.path.join(cwd, os.path.expanduser(options.json_schema or "")))
+    top = os.path.realpath(survey.place.work_tree)
+    data = read_file(path).data
+    if survey.place.bare or data is None or not path.startswith(top + os.sep):
+        return ""
+    if path.startswith(os.path.realpath(survey.place.git_dir) + os.sep):
+        return ""
+    return write_agreement(data, os.path.relpath(path, top).replace(os.sep, "/"))
 
 
 def _plan_schema(survey: Survey, options: Options, cwd: str) -> list[Step]:
@@ -295,6 +306,9 @@ def _check_result(survey: Survey, place: Place, env: Mapping[str, str], options:
         message = f"git still answers merge={answer} for checkpoints, so the merge driver is not used"
         hint = "see `git check-attr --all .checkpoints/x.checkpoint.json`, and remove the line that overrides it"
         findings.append(Finding("git/attribute-overruled", "warning", message, attributes.FILE, hint=hint))
+    if not options.dry_run:
+        settings = read_all_settings(survey.place.work_tree, clean_env(env))
+        findings += [one._replace(level="note") for one in find_unaccepted(survey.place, settings)]
     if options.patterns and not options.dry_run:
         findings += report_unreadable(find_unreadable(survey.place, clean_env(env)))
     if is_temporary():

@@ -43,6 +43,7 @@ class Wanted(NamedTuple):
     adopt: bool = False  # take over files that another checkpoint merge driver handles now
     others: tuple[str, ...] = ()  # patterns of JSON files that are no checkpoints
     others_driver: str = attributes.DRIVER  # of those, here; other clones have the one without a schema
+    agreed: str = ""  # the schema of those as .gitattributes names it, for other clones to accept
 
 
 def plan_uninstall(survey: Survey) -> list[Step]:
@@ -106,11 +107,15 @@ def plan_attributes(survey: Survey, wanted: Wanted) -> list[Step]:
         where = ", ".join(named) or "an attributes file"
         text = f"{where} gives checkpoints to the merge driver {attributes.OTHER_DRIVER}, so ours is not used"
         return [Step("skip", files[0][0], f"{text}; `checkpoint init --adopt` replaces it")]
-    drivers = {attributes.FILE: attributes.DRIVER}
-    return [
-        _plan_attributes_file(label, state, dict.fromkeys(wanted.others, drivers.get(label, wanted.others_driver)))
-        for label, state in files
-    ]
+    steps = []
+    for label, state in files:
+        others = dict.fromkeys(wanted.others, wanted.others_driver)
+        if label == attributes.FILE:
+            known = attributes.find_others(state.data or b"")
+            shared = f"{attributes.DRIVER} {wanted.agreed}" if wanted.agreed else ""
+            others = {pattern: shared or known.get(pattern, attributes.DRIVER) for pattern in wanted.others}
+        steps.append(_plan_attributes_file(label, state, others))
+    return steps
 
 
 def _attribute_files(survey: Survey) -> list[tuple[str, FileState]]:

@@ -50,6 +50,7 @@ def world(*, facts: dict[str, Any] | None = None, **setup: Any) -> Context:
         "has_commits": True,
         "default_branch": None,
         "unreadable": Unreadable({}),
+        "unaccepted": (),
     }
     return give(make_context(NOW), SetupFacts, **{**healthy, **(facts or {})})
 

@@ -9,6 +9,7 @@ import pytest
 
 from tests.support.command import run_here
 from tests.support.repos import GitRepo
+from tests.support.rows import rows
 from tests.support.snapshot import take_snapshot
 
 PATTERN, FILE = "data/**/*.json", "data/a b/t.json"
@@ -219,3 +220,75 @@ def test_a_schema_that_cannot_be_applied_leaves_the_file_to_text_and_that_is_tol
     assert done.returncode == 0
     assert b"the schema cannot be applied to it (RecursionError)" in done.stderr
     assert json.loads(repo.read(FILE)) == {"a": 2, "k": 0, "l": 0, "b": 2}
+
+
+def find_schema_trouble(repo: GitRepo) -> list[tuple[str, str]]:
+    """The message and the command of each finding of the doctor about the team's schema."""
+    doctor = json.loads(run_here("doctor", "--json", cwd=repo.path).stdout)
+    found = [one for one in doctor["findings"] if one["code"] == "driver/schema"]
+    return [(one["message"], one["hint"].partition("accept it: checkpoint ")[2]) for one in found]
+
+
+def test_a_schema_in_the_repository_is_accepted_by_each_clone_and_no_branch_changes_it(
+    repo: GitRepo, tmp_path: Path
+) -> None:
+    repo.write("s/t.json", json.dumps(SCHEMA))
+    init(repo, PATTERN, "--schema", "s/t.json")
+    assert f"{PATTERN} merge=checkpoint checkpoint-schema=" in repo.read(".gitattributes")
+    assert find_schema_trouble(repo) == []
+    repo.diverge(*sides(BASE, LEFT, RIGHT))
+    other = GitRepo(tmp_path / "other")
+    repo.git("clone", "-q", ".", str(other.path))
+    other.git("branch", "right", "origin/right")
+
+    # a clone that has not accepted it merges by structure, and is told how to accept it
+    said = init(other).stdout
+    assert "the team merges data/**/*.json by s/t.json, which this clone has not accepted" in said
+    assert merge(other) is None
+    other.git("merge", "--abort")
+    command = f"init '{PATTERN}' --schema s/t.json"
+    message = (
+        "the team merges data/**/*.json by s/t.json, which this clone has not accepted: it merges by their structure"
+    )
+    assert find_schema_trouble(other) == [(message, command)]
+    before = other.read(".gitattributes")
+    assert init(other, PATTERN, "--schema", "s/t.json").returncode == 0
+    assert other.read(".gitattributes") == before
+    assert find_schema_trouble(other) == []
+    assert merge(other) == MERGED
+
+    # a branch that changes the schema changes nothing until it is accepted again
+    other.git("reset", "-q", "--hard", "HEAD~")
+    other.write("s/t.json", "{}")
+    other.commit()
+    changed = "s/t.json has changed since the team agreed on it: this clone merges data/**/*.json by the schema that it"
+    assert find_schema_trouble(other) == [(f"{changed} accepted", command)]
+    assert merge(other) == MERGED
+    init(other, PATTERN)  # without a schema, what the team agreed on stays
+    assert other.read(".gitattributes") == before
+    init(other, PATTERN, "--schema", "s/t.json")
+    assert other.read(".gitattributes") != before
+    assert find_schema_trouble(other) == []
+
+
+@rows("path, digest, pattern, found", [
+    ("s/t.json", "0" * 64, "d/*.json", ["s/t.json is missing: this clone merges d/*.json by their structure"]),
+    ("../t.json", "0" * 64, "d/*.json", []),
+    ("/etc/passwd", "0" * 64, "d/*.json", []),
+    ("s/t.json", "0" * 63, "d/*.json", []),
+    ("s/t.json", "0" * 64, "--adopt/x.json", []),
+])  # fmt: skip
+def test_an_agreement_that_a_branch_made_up_reads_nothing_else_and_names_no_option(
+    repo: GitRepo, path: str, digest: str, pattern: str, found: list[str]
+) -> None:
+    init(repo, "d/*.json")
+    text = repo.read(".gitattributes")
+    (line,) = [line for line in text.splitlines() if line.endswith(".json merge=checkpoint") and line[0] != "*"]
+    repo.write(".gitattributes", text.replace(line, f"{pattern} merge=checkpoint checkpoint-schema={digest}:{path}"))
+    assert [message for message, _ in find_schema_trouble(repo)] == found
+    repo.write(".gitattributes", text)
+
+
+def test_a_schema_from_elsewhere_is_private_to_the_clone(repo: GitRepo, schema: str) -> None:
+    init(repo, PATTERN, "--schema", schema)
+    assert "checkpoint-schema" not in repo.read(".gitattributes")

@@ -1,0 +1,72 @@
+"""The schema that a team agrees on: a tracked file, named in .gitattributes by its digest, accepted by each clone."""
+
+import os
+import re
+from collections.abc import Iterator, Mapping
+from hashlib import sha256
+from typing import NamedTuple
+
+from checkpoint_git.core.finding import Finding
+from checkpoint_git.core.terminal_text import escape_controls, quote_word, shorten
+from checkpoint_git.disk.read import read_content
+from checkpoint_git.git import attributes, driver_settings
+from checkpoint_git.git.repository import Repository
+
+# A pattern as init takes it: one path, no option of a command.
+PATTERN = re.compile(r'[^\s!#"\\-](?:[^\t\r\n"\\]*\s)?[^\s"\\./*]*+[./*][^\s"\\]+')
+_AGREED = re.compile(rf'{attributes.DRIVER} {attributes.SCHEMA}=([0-9a-f]{{64}}):([^\s"\\]+)')
+_LONGEST_SHOWN = 100  # characters of a pattern or path
+
+
+class Agreement(NamedTuple):
+    pattern: str
+    digest: str  # SHA-256 of the schema that was agreed on
+    path: str  # of the schema, from the top of the work tree
+
+
+def write_agreement(data: bytes, path: str) -> str:
+    """Return what .gitattributes has of a schema; "" for a path that no attribute can hold."""
+    words = f"{attributes.SCHEMA}={sha256(data).hexdigest()}:{path}"
+    return words if _AGREED.fullmatch(f"{attributes.DRIVER} {words}") else ""
+
+
+def read_agreements(data: bytes) -> Iterator[Agreement]:
+    """Yield those of a .gitattributes. A branch wrote them: a path that leads out of the work tree is left out."""
+    for pattern, value in attributes.find_others(data).items():
+        found = _AGREED.fullmatch(value)
+        if found and PATTERN.fullmatch(pattern) and not (os.path.isabs(found[2]) or ".." in found[2].split("/")):
+            yield Agreement(pattern, found[1], found[2])
+
+
+def find_unaccepted(place: Repository, settings: Mapping[str, str]) -> Iterator[Finding]:
+    """Yield a finding for each schema that the team agreed on and that this clone does not merge by."""
+    if place.bare:
+        return
+    shared = read_content(os.path.join(place.work_tree, attributes.FILE), place.work_tree)
+    own = read_content(os.path.join(place.common_dir, "info", "attributes"), os.sep)
+    drivers = attributes.find_others(own) if isinstance(own, bytes) else {}
+    schemas = driver_settings.find_schemas(settings)
+    for agreed in read_agreements(shared) if isinstance(shared, bytes) else ():
+        copy = schemas.get(drivers.get(agreed.pattern, ""), "")
+        accepted = os.path.basename(copy).removesuffix(".json")
+        data = read_content(os.path.join(place.work_tree, agreed.path), place.work_tree)
+        present = sha256(data).hexdigest() if isinstance(data, bytes) else ""
+        message = _describe(agreed, accepted, present)
+        if message:
+            command = f"checkpoint init {quote_word(agreed.pattern)} --schema {quote_word(agreed.path)}"
+            hint = f"read the schema, then accept it: {command}"
+            if not present:
+                hint = f"restore it, or remove {attributes.SCHEMA} from that line"
+            yield Finding("driver/schema", "warning", message, attributes.FILE, hint=hint)
+
+
+def _describe(agreed: Agreement, accepted: str, present: str) -> str:
+    """Return what is wrong, "" for nothing. accepted, present: digests of this clone's copy and of the file."""
+    pattern, path = [escape_controls(shorten(text, _LONGEST_SHOWN)) for text in (agreed.pattern, agreed.path)]
+    used = "the schema that it accepted" if accepted else "their structure"
+    if present != agreed.digest:
+        state = "has changed since the team agreed on it" if present else "is missing"
+        return f"{path} {state}: this clone merges {pattern} by {used}"
+    if accepted != agreed.digest:
+        return f"the team merges {pattern} by {path}, which this clone has not accepted: it merges by {used}"
+    return ""
