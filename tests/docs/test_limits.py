@@ -68,6 +68,7 @@ _OUR_OWN = {
     "tools.agents.hook_settings": ("_LONGEST_GAP",),
     "tools.doctor.deployed": ("LONGEST_SHOWN",),
     "tools.doctor.fix": ("_MOST_ROUNDS",),
+    "tools.merges.audit": ("_LONGEST_SHOWN",),
     "tools.merges.audit_fix": ("_MOST_REFUSED",),
     "tools.merges.checks": (
         "_LONGEST_SUBJECT",

@@ -7,8 +7,10 @@ from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.linediff import show_diff
 from checkpoint_git.core.outcome import Block, Invocation, Line, Outcome
-from checkpoint_git.core.terminal_text import escape_controls, plural
-from checkpoint_git.git.merges.conflicts import read_choices
+from checkpoint_git.core.terminal_text import escape_controls, join_some, plural, shorten
+from checkpoint_git.disk.read import read_content
+from checkpoint_git.git.attributes import FILE, find_others
+from checkpoint_git.git.merges.conflicts import find_top, read_choices
 from checkpoint_git.git.merges.merges import UNSHALLOW
 from checkpoint_git.git.merges.trees import open_plain
 from checkpoint_git.git.run import Env, offline_env
@@ -52,6 +54,9 @@ exit 1: unrepaired damage remains; with --all, something was lost, duplicated or
 """
 
 
+_LONGEST_SHOWN = 100  # characters of a pattern
+
+
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     which = "such as main~50..main, or a branch; with --all also one merge (default: HEAD)"
@@ -85,8 +90,10 @@ def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     schemas = Schemas(read_choices(cwd))
     with open_plain(cwd, env) as plain:
         found = keep_paths(audit_range(plain, asked, schemas, invocation, args.strict), paths)
+        others = find_unaudited(cwd, env)
         if not (args.fix or args.dry_run):
-            return make_outcome(found, args.strict)
+            outcome = make_outcome(found, args.strict)
+            return outcome._replace(findings=[*outcome.findings, *others])
         if asked.ahead:
             message = f"{escape_controls(asked.revisions)} is not part of HEAD's history"
             hint = "check that branch out first"
@@ -101,8 +108,21 @@ def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     outcome = make_outcome(found, args.strict)
     data = {**outcome.data, "fix": {**plan_data(plan, commit), "dry_run": args.dry_run}}
     blocks = [*_describe_plan(plan, commit), *outcome.blocks]
-    findings = [*outcome.findings, *plan.refused]
+    findings = [*outcome.findings, *others, *plan.refused]
     return outcome._replace(data=data, blocks=blocks, findings=findings)
+
+
+def find_unaudited(cwd: str, env: Env) -> list[Finding]:
+    """Return a note of the files that the driver merges, too, and that no audit looks at."""
+    work_tree = find_top(cwd, env).work_tree
+    content = read_content(os.path.join(work_tree, FILE), work_tree) if work_tree else b""
+    patterns = find_others(content) if isinstance(content, bytes) else {}
+    if not patterns:
+        return []
+    names = join_some([escape_controls(shorten(pattern, _LONGEST_SHOWN)) for pattern in patterns])
+    message = f"only checkpoints are audited, and not the other files that the driver merges: {names}"
+    hint = "git show --remerge-diff COMMIT shows what a merge did to them"
+    return [Finding(NOT_AUDITED, "note", message, FILE, hint=hint)]
 
 
 def _read_asked(args: argparse.Namespace, cwd: str, env: Env) -> AuditRange:

@@ -292,3 +292,14 @@ def test_an_agreement_that_a_branch_made_up_reads_nothing_else_and_names_no_opti
 def test_a_schema_from_elsewhere_is_private_to_the_clone(repo: GitRepo, schema: str) -> None:
     init(repo, PATTERN, "--schema", schema)
     assert "checkpoint-schema" not in repo.read(".gitattributes")
+
+
+def test_audit_names_the_files_that_it_does_not_look_at(repo: GitRepo) -> None:
+    repo.write("a.txt", "a\n")
+    repo.commit()
+    assert json.loads(run_here("audit", "--json", cwd=repo.path).stdout)["findings"] == []
+    init(repo, PATTERN, "i18n/*.json")
+    ran = run_here("audit", "--json", cwd=repo.path)
+    (found,) = json.loads(ran.stdout)["findings"]
+    assert (ran.returncode, found["code"], found["level"]) == (0, "merge/not-audited", "note")
+    assert found["message"].endswith(f"the driver merges: {PATTERN}, i18n/*.json")
