@@ -3,7 +3,6 @@
 import json
 import os
 import re
-import subprocess
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -14,13 +13,13 @@ from checkpoint_git.tools.doctor import checks as trials
 from checkpoint_git.tools.doctor import settings
 from checkpoint_git.tools.setup import checks
 from checkpoint_git.tools.setup.init import Options, init
-from tests.support.command import BIN, run_here
+from tests.support.command import run_here
+from tests.support.hints import run_line
 from tests.support.repos import GitRepo, copy_built
 from tests.support.samples import checkpoint_text
 
 PATH = ".checkpoints/build.checkpoint.json"
 COMMAND = re.compile(r"(?:^|.*: )((?:checkpoint|git|perl|pre-commit) .*)")
-HOOK = ".git/hooks/pre-commit"
 TOML = ".checkpoints/doctor.toml"
 REMOVE_DRIVER = "for name in merge.checkpoint merge.checkpoint-base; do git config --remove-section $name; done"
 CHANGE_DRIVER = (
@@ -34,82 +33,125 @@ ORIGIN = (
 
 
 class Row(NamedTuple):
-    """breaks: what a shell does to the healthy clone. part: of the message. decided: what a user does to follow a hint
-    that has words only; "" where it has a command.
+    """breaks: what a shell does to the healthy clone, in which $HOOK is the hook. part: of the message. decided: what
+    a user does to follow a hint that has words only; "" where it has a command.
     """
 
     code: str
     breaks: str
     part: str = ""
     decided: str = ""
+    hook: str = "pre-commit"
 
 
-ROWS = [
-    Row("install/missing", f"{REMOVE_DRIVER}; rm .git/hooks/* .git/info/attributes"),
-    Row(
-        "install/missing", f"{REMOVE_DRIVER}; rm .git/hooks/* .git/info/attributes; git rm -qf .gitattributes", "set up"
-    ),
-    Row(
-        "clone/sparse",
-        "mkdir -p app/.checkpoints; cp .checkpoints/*.json app/.checkpoints; git add -A; git commit -qnm app;"
-        " git sparse-checkout init --cone; git sparse-checkout set docs .checkpoints",
-    ),
-    Row("driver/inert", INFO % "merge=union", "union", "sed -i '$d' .git/info/attributes"),
-    Row("driver/inert", INFO % "-merge", "-merge", "sed -i '$d' .git/info/attributes"),
-    Row(
-        "driver/inert", f"git config merge.x.driver x; {INFO % 'merge=x'}", "another driver", "rm .git/info/attributes"
-    ),
-    Row("driver/inert", "rm .git/info/attributes; echo '*.json merge=union' > .gitattributes", "union"),
-    Row("driver/inert", "echo '*.json merge=union' >> .gitattributes", "other clones", "sed -i '$d' .gitattributes"),
-    Row("driver/inert", "git rm -q .gitattributes; git commit -qnm gone", "lacks our lines"),
-    Row("driver/inert", "git rm -q --cached .gitattributes; git commit -qnm gone", "HEAD does not have"),
-    Row("driver/inert", f"{TOPIC}; {ORIGIN}", "the default branch", "git push -q origin topic:main"),
-    Row("driver/inert", "rm .git/info/attributes", "info/attributes lacks"),
-    Row("driver/inert", "git config --unset merge.checkpoint.driver", "not configured"),
-    Row("driver/inert", "git config --unset merge.checkpoint.recursive", "configuration lacks"),
-    Row("driver/broken", "git config merge.checkpoint.driver 'mine %A'", "did not write"),
-    Row("driver/broken", CHANGE_DRIVER % ("driver.py", "driver.py"), "file is gone"),
-    Row("driver/broken", CHANGE_DRIVER % ("python[^']*", "python"), "interpreter is gone"),
-    Row("driver/proof", "git config merge.checkpoint.driver false"),
-    Row("driver/proof", "git config merge.checkpoint-base.driver false"),
-    Row("hooks/unreachable", f"rm {HOOK}", "not there"),
-    Row("hooks/unreachable", f"chmod -x {HOOK}", "not executable"),
-    Row("hooks/unreachable", f"printf '#!/bin/sh\\necho mine\\n' > {HOOK}", "another"),
-    Row("hooks/unreachable", f"sed -i '1s,.*,#!/no/sh,' {HOOK}", "names a program"),
-    Row("hooks/unreachable", f"sed -i '1a exit 0' {HOOK}", "ends the script"),
-    Row(
-        "hooks/unreachable",
-        f"printf '#!/usr/bin/perl\\nprint 1;\\n' > {HOOK}",
-        "another",
-        f"rm {HOOK}; checkpoint init",
-    ),
-    Row("hooks/unreachable", f"sed -i '3,$d' {HOOK}", "broken marks", f"rm {HOOK}; checkpoint init"),
-    Row(
-        "hooks/unreachable", f"sed -i '/^checkpoint_git_hook \"/d; /python/d; /command -v/d' {HOOK}", "another version"
-    ),
-    Row("hooks/unreachable", "echo 'repos: []' > .pre-commit-config.yaml; checkpoint init", "not there"),
-    Row("hooks/unreachable", "mkdir ../hooks; git config core.hooksPath ../hooks", "outside"),
-    Row("hooks/unreachable", "git config core.hooksPath ''", "nowhere"),
-    Row("hooks/unreachable", "git config checkpoint.install.python /no/python", "interpreter"),
-    Row("hooks/unreachable", f"sed -i 's/^checkpoint_git_hook() (/checkpoint_git_hook() ((/' {HOOK}"),
-    Row("hooks/unreachable", "git config checkpoint.install.python /bin/false", "but the merge driver's"),
-    Row("hooks/unreachable", "git config --unset checkpoint.install.package", "not configured"),
-    Row("hooks/unreachable", "git config checkpoint.install.package /no/package", "package is gone"),
-    Row("hooks/unreachable", f"sed -i 's/$/\\r/' {HOOK}", "CRLF"),
-    Row("hooks/unreachable", f"printf 'echo mine\\r\\n' >> {HOOK}; sed -i 's/\\r*$/\\r/' {HOOK}", "CRLF"),
-    Row(settings.BAD, f"echo '[nothing]' > {TOML}", "", f"rm {TOML}"),
-    Row(
-        settings.UNUSED,
-        f'printf \'[[suppress]]\\ncode = "drift/project-dir"\\nreason = "x"\\n\' > {TOML}',
-        "",
-        f"rm {TOML}",
-    ),
+def build_hook(hook: str, breaks: str, part: str = "", decided: str = "") -> Row:
+    return Row("hooks/unreachable", breaks, part, decided, hook)
+
+
+# a list for each clone: what is broken together in it does not hide each other's findings
+CLONES = [
+    [
+        build_hook("pre-commit", "rm $HOOK", "not there"),
+        build_hook("pre-merge-commit", "chmod -x $HOOK", "not executable"),
+        build_hook("pre-push", "printf '#!/bin/sh\\necho mine\\n' > $HOOK", "another"),
+        build_hook("post-commit", "sed -i '1s,.*,#!/no/sh,' $HOOK", "names a program"),
+        build_hook("post-merge", "sed -i '1a exit 0' $HOOK", "ends the script"),
+        build_hook(
+            "post-rewrite", "sed -i '/^checkpoint_git_hook \"/d; /python/d; /command -v/d' $HOOK", "another version"
+        ),
+        Row("driver/inert", "git config --unset merge.checkpoint.recursive", "configuration lacks"),
+        Row(settings.BAD, f"echo '[nothing]' > {TOML}", "", f"rm {TOML}"),
+    ],
+    [
+        build_hook("pre-commit", "sed -i 's/^checkpoint_git_hook() (/checkpoint_git_hook() ((/' $HOOK"),
+        build_hook("pre-push", "sed -i 's/$/\\r/' $HOOK", "CRLF"),
+        Row("driver/inert", "rm .git/info/attributes", "info/attributes lacks"),
+        Row(
+            settings.UNUSED,
+            f'printf \'[[suppress]]\\ncode = "drift/project-dir"\\nreason = "x"\\n\' > {TOML}',
+            "",
+            f"rm {TOML}",
+        ),
+        Row(
+            "clone/sparse",
+            "mkdir -p app/.checkpoints; cp .checkpoints/*.json app/.checkpoints; git add -A; git commit -qnm app;"
+            " git sparse-checkout init --cone; git sparse-checkout set docs .checkpoints",
+        ),
+    ],
+    [
+        Row("driver/inert", INFO % "merge=union", "union", "sed -i '$d' .git/info/attributes"),
+        Row("hooks/unreachable", "git config --unset checkpoint.install.package", "not configured"),
+    ],
+    [
+        Row("driver/inert", INFO % "-merge", "-merge", "sed -i '$d' .git/info/attributes"),
+        Row("hooks/unreachable", "git config checkpoint.install.package /no/package", "package is gone"),
+    ],
+    [
+        Row(
+            "driver/inert",
+            f"git config merge.x.driver x; {INFO % 'merge=x'}",
+            "another driver",
+            "rm .git/info/attributes",
+        ),
+        Row("hooks/unreachable", "git config checkpoint.install.python /no/python", "interpreter"),
+    ],
+    [
+        Row(
+            "driver/inert", "echo '*.json merge=union' >> .gitattributes", "other clones", "sed -i '$d' .gitattributes"
+        ),
+        Row("hooks/unreachable", "git config checkpoint.install.python /bin/false", "but the merge driver's"),
+    ],
+    [
+        Row("driver/inert", "git rm -q .gitattributes; git commit -qnm gone", "lacks our lines"),
+        Row("hooks/unreachable", "git config core.hooksPath ''", "nowhere"),
+    ],
+    [
+        Row("driver/inert", "git rm -q --cached .gitattributes; git commit -qnm gone", "HEAD does not have"),
+        Row("hooks/unreachable", "mkdir ../hooks; git config core.hooksPath ../hooks", "outside"),
+    ],
+    [
+        Row("driver/inert", f"{TOPIC}; {ORIGIN}", "the default branch", "git push -q origin topic:main"),
+        Row("driver/proof", "git config merge.checkpoint-base.driver false", "common past"),
+    ],
+    [
+        Row("hooks/unreachable", "echo 'repos: []' > .pre-commit-config.yaml; checkpoint init", "not there"),
+        Row("driver/inert", "rm .git/info/attributes; echo '*.json merge=union' > .gitattributes", "union"),
+    ],
+    [Row("install/missing", f"{REMOVE_DRIVER}; rm .git/hooks/* .git/info/attributes")],
+    [
+        Row(
+            "install/missing",
+            f"{REMOVE_DRIVER}; rm .git/hooks/* .git/info/attributes; git rm -qf .gitattributes",
+            "set up",
+        )
+    ],
+    [
+        Row("driver/inert", "git config --unset merge.checkpoint.driver", "not configured"),
+        build_hook(
+            "post-commit",
+            "printf '#!/usr/bin/perl\\nprint 1;\\n' > $HOOK",
+            "another",
+            "rm .git/hooks/post-commit; checkpoint init",
+        ),
+    ],
+    [
+        Row("driver/broken", "git config merge.checkpoint.driver 'mine %A'", "did not write"),
+        build_hook(
+            "post-rewrite", "sed -i '3,$d' $HOOK", "broken marks", "rm .git/hooks/post-rewrite; checkpoint init"
+        ),
+    ],
+    [Row("driver/broken", CHANGE_DRIVER % ("driver.py", "driver.py"), "file is gone")],
+    [Row("driver/broken", CHANGE_DRIVER % ("python[^']*", "python"), "interpreter is gone")],
+    [
+        Row("driver/proof", "git config merge.checkpoint.driver false"),
+        build_hook("post-merge", "printf 'echo mine\\r\\n' >> $HOOK; sed -i 's/\\r*$/\\r/' $HOOK", "CRLF"),
+    ],
 ]
 
 
 def test_every_finding_of_an_installation_has_a_row() -> None:
     codes = {each.code for module in (checks, trials) for each in collect_checks(module) if each.group != "online"}
-    assert codes | {settings.BAD, settings.UNUSED} == {row.code for row in ROWS}
+    assert codes | {settings.BAD, settings.UNUSED} == {row.code for rows in CLONES for row in rows}
 
 
 def build_healthy(folder: Path) -> None:
@@ -121,27 +163,34 @@ def build_healthy(folder: Path) -> None:
     repo.commit("begin")
 
 
-@pytest.mark.parametrize("row", ROWS, ids=lambda row: f"{row.code} {row.part or row.breaks[:30]}")
-def test_a_hint_settles_its_finding(tmp_path: Path, row: Row) -> None:
+@pytest.mark.parametrize("rows", CLONES, ids=lambda rows: f"{rows[0].code} {rows[0].part or rows[0].breaks[:30]}")
+def test_a_hint_settles_its_finding(tmp_path: Path, rows: list[Row]) -> None:
     repo = GitRepo(tmp_path / "repo")
     copy_built(build_healthy, repo.path)
-    shell(repo, row.breaks)
-    found = find(repo, row)
-    assert found, shell(repo, row.breaks)
-    hint = found[0]["hint"]
-    command = COMMAND.fullmatch(hint)
-    assert bool(command) == (not row.decided), hint
-    line = command[1] if command else row.decided
-    done = shell(repo, line)
-    assert done.returncode == 0, f"{line}\n{done.stdout}{done.stderr}"
-    assert find(repo, row) == [], f"{line}\n{done.stdout}"
+    for row in rows:
+        run_line(repo.path, f"HOOK=.git/hooks/{row.hook}; {row.breaks}")
+
+    before = list_findings(repo)
+    lines = list[str]()
+    for row in rows:
+        found = choose(before, row)
+        assert found, (row, before)
+        command = COMMAND.fullmatch(found[0]["hint"])
+        assert bool(command) == (not row.decided), found[0]["hint"]
+        lines.append(command[1] if command else row.decided)
+
+    for line in dict.fromkeys(lines):
+        done = run_line(repo.path, line)
+        assert done.returncode == 0, f"{line}\n{done.stdout}{done.stderr}"
+    after = list_findings(repo)
+    assert [found for row in rows for found in choose(after, row)] == [], lines
 
 
-def shell(repo: GitRepo, line: str) -> subprocess.CompletedProcess[str]:
-    env = {**os.environ, "PATH": f"{BIN}{os.pathsep}{os.environ['PATH']}"}
-    return subprocess.run(["sh", "-c", line], cwd=repo.path, env=env, capture_output=True, text=True, timeout=120)
+def list_findings(repo: GitRepo) -> list[dict[str, Any]]:
+    found: list[dict[str, Any]] = json.loads(run_here("doctor", "--json", cwd=repo.path).stdout)["findings"]
+    return found
 
 
-def find(repo: GitRepo, row: Row) -> list[dict[str, Any]]:
-    every = json.loads(run_here("doctor", "--json", cwd=repo.path).stdout)["findings"]
-    return [one for one in every if one["code"] == row.code and row.part in one["message"]]
+def choose(findings: list[dict[str, Any]], row: Row) -> list[dict[str, Any]]:
+    hook = row.hook if "$HOOK" in row.breaks else ""
+    return [one for one in findings if one["code"] == row.code and row.part in one["message"] and hook in str(one)]
