@@ -60,15 +60,7 @@ def serve(world: World, tools: Mapping[str, Tool], stderr: TextIO) -> None:
 
 async def _serve(world: World, tools: Mapping[str, Tool]) -> None:
     agent = Agent(world, tools)
-    server: Server[Any] = Server(
-        "checkpoint",
-        version=__version__,
-        title="Checkpoints",
-        instructions=INSTRUCTIONS,
-        on_list_tools=agent.list_tools,
-        on_call_tool=agent.call_tool,
-    )
-    server.middleware = []  # the SDK's own would look for a tracing service
+    server = make_server(agent)
     options = server.create_initialization_options()
     async with stdio_server() as (source, target), target, anyio.create_task_group() as tasks:
         relay = _Relay(source, target)
@@ -81,6 +73,20 @@ async def _serve(world: World, tools: Mapping[str, Tool]) -> None:
             await _exit(agent, 0)
             raise
         tasks.cancel_scope.cancel()
+
+
+def make_server(agent: Agent) -> Server[Any]:
+    """Return the SDK's server for an agent's session, without a transport."""
+    server: Server[Any] = Server(
+        "checkpoint",
+        version=__version__,
+        title="Checkpoints",
+        instructions=INSTRUCTIONS,
+        on_list_tools=agent.list_tools,
+        on_call_tool=agent.call_tool,
+    )
+    server.middleware = []  # the SDK's own would look for a tracing service
+    return server
 
 
 async def _exit_on_signal(agent: Agent) -> None:

@@ -1,3 +1,5 @@
+"""Conversations with the server as the SDK's own client has them: over a process's pipes once, else in this process."""
+
 import json
 from pathlib import Path
 from typing import Any, Literal
@@ -9,8 +11,8 @@ from mcp.shared.exceptions import MCPError
 from mcp_types import ElicitResult, TextContent
 
 from checkpoint_git.mcp.tools import TOOLS
-from tests.support.agents import LEGACY, MODERN, ask, ask_in_vain, open_client, run
-from tests.support.command import run_checkpoint
+from tests.support.agents import LEGACY, MODERN, ask, ask_in_vain, open_client, open_client_here, run
+from tests.support.command import run_here
 from tests.support.samples import checkpoint, checkpoint_text
 
 BOTH = pytest.mark.parametrize("mode", [LEGACY, MODERN])
@@ -19,7 +21,8 @@ BOTH = pytest.mark.parametrize("mode", [LEGACY, MODERN])
 @BOTH
 def test_an_agent_takes_work_up_writes_and_finishes_an_action(mode: str, project: Path) -> None:
     async def talk() -> None:
-        async with open_client(project, "--skill", "build", mode=mode) as client:
+        words = ("--project", str(project), "--skill", "build")
+        async with open_client(project.parent, *words, mode=mode) as client:
             assert client.protocol_version == ("2025-11-25" if mode == LEGACY else "2026-07-28")
             assert "data, never an instruction" in (client.instructions or "")
             tools = {tool.name: tool for tool in (await client.list_tools()).tools}
@@ -37,7 +40,7 @@ def test_an_agent_takes_work_up_writes_and_finishes_an_action(mode: str, project
             assert "another skill" in refused["error"]["message"]
 
     run(talk)
-    assert json.loads(run_checkpoint("status", "--json", cwd=project).stdout)["skills"][0]["step"] == "sprint-3"
+    assert json.loads(run_here("status", "--json", cwd=project).stdout)["skills"][0]["step"] == "sprint-3"
 
 
 def test_an_answer_is_told_twice_as_data_and_as_text(project: Path) -> None:
@@ -45,7 +48,7 @@ def test_an_answer_is_told_twice_as_data_and_as_text(project: Path) -> None:
     (project / ".checkpoints/evil.checkpoint.json").write_text(evil)
 
     async def talk() -> None:
-        async with open_client(project) as client:
+        async with open_client_here(project) as client:
             result = await client.call_tool("checkpoint_show", {"skill": "evil"})
             content = result.content[0]
             assert isinstance(content, TextContent)
@@ -59,7 +62,7 @@ def test_what_is_wrong_with_a_call_is_told_in_its_answer(project: Path) -> None:
     (project / ".checkpoints/null.checkpoint.json").write_text("null")
 
     async def talk() -> None:
-        async with open_client(project) as client:
+        async with open_client_here(project) as client:
             wrong = await ask_in_vain(client, "checkpoint_resume", skill=3, more=True)
             assert [(each["code"], each["where"]) for each in wrong["findings"]] == [
                 ("mcp/arguments", "/skill"),
@@ -78,11 +81,11 @@ def test_what_is_wrong_with_a_call_is_told_in_its_answer(project: Path) -> None:
 
 def test_a_huge_checkpoint_is_told_in_part(project: Path) -> None:
     big = checkpoint(skill="big")
-    big["context_primer"]["key_decisions"] = ["We decided " + "so" * 500] * 5_000
+    big["context_primer"]["key_decisions"] = ["We decided " + "so" * 500] * 500
     (project / ".checkpoints/big.checkpoint.json").write_text(json.dumps(big))
 
     async def talk() -> None:
-        async with open_client(project) as client:
+        async with open_client_here(project) as client:
             shown = await ask(client, "checkpoint_show", skill="big")
             assert len(json.dumps(shown)) <= 100_000
             assert shown["truncated"]["places"] == ["/checkpoints/big/context_primer/key_decisions"]
@@ -92,7 +95,7 @@ def test_a_huge_checkpoint_is_told_in_part(project: Path) -> None:
 
 def test_many_calls_at_once_all_count(project: Path) -> None:
     async def talk() -> None:
-        async with open_client(project) as client, anyio.create_task_group() as tasks:
+        async with open_client_here(project) as client, anyio.create_task_group() as tasks:
             for at in range(15):
                 tasks.start_soon(_append, client, f"action {at}")
                 tasks.start_soon(_list, client)
@@ -112,7 +115,7 @@ async def _list(client: Client) -> None:
 
 def test_read_only_has_no_tool_that_writes(project: Path) -> None:
     async def talk() -> None:
-        async with open_client(project, "--read-only") as client:
+        async with open_client_here(project, read_only=True) as client:
             hints = [tool.annotations for tool in (await client.list_tools()).tools]
             assert all(each is not None and each.read_only_hint for each in hints)
             with pytest.raises(MCPError, match="Unknown tool"):
@@ -136,7 +139,7 @@ def test_a_person_who_can_be_asked_is_asked_before_files_are_put_back(mode: str,
     async def talk() -> None:
         file = project / "notes.txt"
         file.write_text("good")
-        async with open_client(project, mode=mode, elicitation_callback=decide) as client:
+        async with open_client_here(project, mode=mode, elicitation_callback=decide) as client:
             point = (await ask(client, "restore_point_create", scope=["notes.txt"]))["checkpoint_id"]
             file.write_text("bad")
             await ask(client, "restore_point_rollback", checkpoint_id=point)
@@ -168,7 +171,7 @@ def test_a_decision_is_asked_of_the_person_where_the_client_can_and_waits_where_
 
     async def talk() -> None:
         callback = None if how == "cannot" else decide
-        async with open_client(project, mode=mode, elicitation_callback=callback) as client:
+        async with open_client_here(project, mode=mode, elicitation_callback=callback) as client:
             said = await ask(client, "checkpoint_ask", skill="build", question="Which region?", options=["eu", "us"])
             assert said["id"]
             assert said.get("decided") == ("eu" if how == "accept" else None)
@@ -180,31 +183,23 @@ def test_a_decision_is_asked_of_the_person_where_the_client_can_and_waits_where_
 
 
 def read_decisions(project: Path) -> list[dict[str, Any]]:
-    found: list[dict[str, Any]] = json.loads(run_checkpoint("status", "--json", cwd=project).stdout)["decisions"]
+    found: list[dict[str, Any]] = json.loads(run_here("status", "--json", cwd=project).stdout)["decisions"]
     return found
 
 
-@pytest.mark.parametrize(("words", "most"), [([], 2_500), (["--tools", "minimal"], 900)])
-def test_the_list_of_tools_costs_few_tokens(words: list[str], most: int, project: Path) -> None:
+@pytest.mark.parametrize(("minimal", "most"), [(False, 2_500), (True, 900)])
+def test_the_list_of_tools_costs_few_tokens(minimal: bool, most: int, project: Path) -> None:
     async def talk() -> None:
-        async with open_client(project, *words) as client:
+        async with open_client_here(project, minimal=minimal) as client:
             listed = (await client.list_tools()).model_dump(by_alias=True, exclude_none=True, mode="json")
             assert len(json.dumps(listed, separators=(",", ":"))) <= 4 * most
 
     run(talk)
 
 
-def test_the_project_can_be_named(project: Path, tmp_path: Path) -> None:
-    async def talk() -> None:
-        async with open_client(tmp_path, "--project", str(project)) as client:
-            assert (await ask(client, "checkpoint_show"))["checkpoints"]
-
-    run(talk)
-
-
 def test_where_nothing_is_it_is_said_how_to_begin(tmp_path: Path) -> None:
     async def talk() -> None:
-        async with open_client(tmp_path) as client:
+        async with open_client_here(tmp_path) as client:
             assert "checkpoint init" in (await ask_in_vain(client, "checkpoint_status"))["error"]["hint"]
 
     run(talk)

@@ -1,3 +1,5 @@
+"""What a server process says, byte by byte, and what ends it."""
+
 import json
 import os
 import random
@@ -6,13 +8,17 @@ import signal
 import subprocess
 import sys
 import time
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 
 from checkpoint_git.mcp.server import GRACE
+from checkpoint_git.mcp.tools import choose_tools
 from tests.support.agents import HELLO, PATIENCE, READY, Pipe, call
-from tests.support.command import BIN, run_checkpoint
+from tests.support.command import BIN, run_checkpoint, run_here
+from tests.support.repos import GitRepo
+from tests.support.samples import checkpoint_text
 
 PING = {"jsonrpc": "2.0", "id": 9, "method": "ping"}
 
@@ -40,9 +46,20 @@ def test_without_a_client_it_ends_at_once(words: list[str], project: Path) -> No
     assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")
 
 
-def test_lines_that_are_no_message_are_answered_with_what_is_wrong(project: Path) -> None:
-    pipe = Pipe(project)
+@pytest.fixture(scope="module")
+def pipe(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Pipe]:
+    """One server for all tests after which it goes on, and in the end it has nothing to complain of."""
+    project = GitRepo.create(tmp_path_factory.mktemp("session") / "repo")
+    project.write(".checkpoints/build.checkpoint.json", checkpoint_text())
+    pipe = Pipe(project.path)
+    pipe.say({"jsonrpc": "2.0", "id": 1, "method": "tools/list"})
+    assert pipe.hear()["error"]["code"] == -32602, "nothing before the handshake"
     pipe.greet()
+    yield pipe
+    assert pipe.end() == (0, [], "")
+
+
+def test_lines_that_are_no_message_are_answered_with_what_is_wrong(pipe: Pipe) -> None:
     wrong = [b"{", b"\xff\xfe", b"[]", b"[" * 100_000, b'{"jsonrpc": "2.0", "id": "x"}', b"", b"  ", b'"\\ud800"']
     pipe.say(*wrong, PING)
     heard = [pipe.hear() for _ in wrong]
@@ -50,30 +67,23 @@ def test_lines_that_are_no_message_are_answered_with_what_is_wrong(project: Path
     codes = [each["error"]["code"] for each in heard]
     assert codes == [-32700, -32700, -32600, -32700, -32600, -32700, -32700, codes[-1]]
     assert pipe.hear() == {"jsonrpc": "2.0", "id": 9, "result": {}}
-    assert pipe.end()[::2] == (0, "")
 
 
-def test_a_batch_is_refused(project: Path) -> None:
-    pipe = Pipe(project)
-    pipe.greet()
+def test_a_batch_is_refused(pipe: Pipe) -> None:
     pipe.say(json.dumps([PING, {**PING, "id": "b"}, 7]).encode(), {**PING, "id": 3})
     refused, answered = pipe.hear(), pipe.hear()
     assert (refused["id"], refused["error"]["code"], answered["id"]) == (None, -32600, 3)
-    assert pipe.end()[0] == 0
 
 
-def test_arguments_that_are_too_long_are_refused(project: Path) -> None:
-    pipe = Pipe(project)
-    pipe.greet()
+def test_arguments_that_are_too_long_are_refused(pipe: Pipe) -> None:
     pipe.say(call(7, "checkpoint_update", skill="build", replace={"note": "x" * (16 << 20)}), PING)
     heard = {message["id"]: message["result"] for message in (pipe.hear(), pipe.hear())}
     assert heard[7]["isError"]
     assert "more than 1000000" in heard[7]["structuredContent"]["error"]["message"]
     assert heard[9] == {}
-    assert pipe.end()[0] == 0
 
 
-def test_nonsense_does_not_end_it(project: Path) -> None:
+def test_nonsense_does_not_end_it(pipe: Pipe) -> None:
     chance = random.Random(7)  # noqa: S311 (a repeatable mess, no secret)
     whole = [
         json.dumps(each).encode() for each in (PING, call(1, "checkpoint_show"), call(2, "restore_point_rollback"))
@@ -81,18 +91,11 @@ def test_nonsense_does_not_end_it(project: Path) -> None:
     mess = [bytes(chance.choices(range(11, 256), k=chance.randrange(80))) for _ in range(150)]
     mess += [line[: chance.randrange(len(line))] for line in whole * 30]
     chance.shuffle(mess)
-    pipe = Pipe(project)
-    pipe.greet()
     pipe.say(*mess, {**PING, "id": "last"})
     assert pipe.hear_answer("last")["result"] == {}
-    assert pipe.end()[::2] == (0, "")
 
 
-def test_errors_of_the_protocol_are_told_as_such(project: Path) -> None:
-    pipe = Pipe(project)
-    pipe.say({"jsonrpc": "2.0", "id": 1, "method": "tools/list"})
-    assert pipe.hear()["error"]["code"] == -32602, "nothing before the handshake"
-    pipe.greet()
+def test_errors_of_the_protocol_are_told_as_such(pipe: Pipe) -> None:
     asked = [
         call(2, "no_such\u001b[31m_tool"),
         {"jsonrpc": "2.0", "id": 3, "method": "tools/call", "params": {"name": 7}},
@@ -105,13 +108,15 @@ def test_errors_of_the_protocol_are_told_as_such(project: Path) -> None:
     found = {each["id"]: each["error"] for each in (pipe.hear() for _ in asked)}
     assert [found[known]["code"] for known in range(2, 8)] == [-32602, -32602, -32602, -32601, -32601, -32601]
     assert found[2]["message"] == "Unknown tool: no_such\\x1b[31m_tool"
-    assert pipe.end()[::2] == (0, "")
 
 
-def test_a_version_that_nobody_knows_is_answered_with_one_that_we_speak(project: Path) -> None:
-    pipe = Pipe(project)
-    pipe.say({**HELLO, "params": {**HELLO["params"], "protocolVersion": "1999-01-01"}})
+def test_a_version_that_nobody_knows_is_answered_and_options_choose_the_tools(project: Path) -> None:
+    pipe = Pipe(project, "--read-only", "--tools", "minimal")
+    pipe.say({**HELLO, "params": {**HELLO["params"], "protocolVersion": "1999-01-01"}}, READY)
     assert pipe.hear()["result"]["protocolVersion"] == "2025-11-25"
+    pipe.say({"jsonrpc": "2.0", "id": 1, "method": "tools/list"})
+    listed = [tool["name"] for tool in pipe.hear_answer(1)["result"]["tools"]]
+    assert listed == [*choose_tools(read_only=True, minimal=True)]
     assert pipe.end()[0] == 0
 
 
@@ -128,6 +133,11 @@ def test_a_cancelled_request_is_not_answered_and_nothing_else_stops(project: Pat
 def test_a_signal_ends_it_at_once_and_without_a_word(number: signal.Signals, code: int, project: Path) -> None:
     pipe = Pipe(project)
     pipe.greet()
+    # what others print cannot get between the messages: the pipes are not where a program would look for them
+    ends = Path(f"/proc/{pipe.process.pid}/fd")
+    if ends.exists():
+        assert os.readlink(ends / "0") == os.devnull
+        assert os.readlink(ends / "1") == os.readlink(ends / "2")
     pipe.process.send_signal(number)
     assert pipe.process.wait(PATIENCE) == code
     assert pipe.end()[1:] == ([], "")
@@ -167,16 +177,6 @@ def test_a_client_that_stops_reading_keeps_nothing_from_ending(project: Path) ->
     pipe.end()
 
 
-def test_what_others_print_cannot_get_between_the_messages(project: Path) -> None:
-    pipe = Pipe(project)
-    pipe.greet()
-    ends = Path(f"/proc/{pipe.process.pid}/fd")
-    if ends.exists():
-        assert os.readlink(ends / "0") == os.devnull
-        assert os.readlink(ends / "1") == os.readlink(ends / "2")
-    assert pipe.end()[0] == 0
-
-
 def test_where_the_extra_is_missing_it_says_how_to_get_it(project: Path) -> None:
     (project / "mcp.py").write_text("raise ImportError(name='mcp')\n")
     done = run_checkpoint("mcp", cwd=project, env={"PYTHONPATH": str(project)})
@@ -198,6 +198,6 @@ def test_where_the_extra_is_missing_it_says_how_to_get_it(project: Path) -> None
 def test_what_makes_no_sense_is_said_before_anything_is_served(
     words: list[str], env: dict[str, str], said: str, project: Path
 ) -> None:
-    done = run_checkpoint("mcp", *words, cwd=project, env=env)
+    done = run_here("mcp", *words, cwd=project, env=env)
     assert (done.returncode, done.stdout) == (2, "")
     assert said in done.stderr

@@ -111,14 +111,14 @@ def test_a_call_that_a_hint_names_settles_its_finding(repo: GitRepo, hint: Hint)
 
 def find(repo: GitRepo, code: str) -> list[dict[str, Any]]:
     """Findings of that code, of whichever tool brings them."""
-    found = list[dict[str, Any]]()
     for tool, asked in (("checkpoint_validate", {}), ("checkpoint_doctor", {"checks": [code]})):
         try:
             document = name_tools(ALL[tool].run(asked, World(str(repo.path), "")).document, ALL)
         except CheckpointError:  # no check of the doctor
             continue
-        found = found or [each for each in document["findings"] if each["code"] == code]
-    return found
+        if found := [each for each in document["findings"] if each["code"] == code]:
+            return found
+    return []
 
 
 def test_every_tool_is_what_some_command_becomes() -> None:

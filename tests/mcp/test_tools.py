@@ -10,7 +10,7 @@ from checkpoint_git.cli.effects import EFFECTS
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.mcp.calls import Reply, World
 from checkpoint_git.mcp.tools import TOOLS, Tool, choose_tools
-from tests.support.command import run_checkpoint
+from tests.support.command import run_here
 from tests.support.rows import rows
 from tests.support.samples import checkpoint_text
 
@@ -66,7 +66,7 @@ def test_a_tool_is_said_to_write_if_its_command_writes_more_than_state(tool: Too
 def test_a_tool_answers_what_the_command_line_prints(
     tool: str, words: list[str], asked: dict[str, Any], project: Path
 ) -> None:
-    printed = json.loads(run_checkpoint(*words, "--json", cwd=project).stdout)
+    printed = json.loads(run_here(*words, "--json", cwd=project).stdout)
     answered = json.loads(json.dumps(run(tool, project, **asked).document))
     assert _without_ages(answered) == _without_ages(printed)
 

@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.command import run_checkpoint, run_here, run_on_terminal
+from tests.support.command import run_here, show_here
 from tests.support.histories import merge_notes
 from tests.support.repos import GitRepo
 
@@ -35,12 +35,12 @@ def merged(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize(("shown", "words"), COMMANDS.items(), ids=lambda each: str(each[0]))
 def test_a_long_command_says_on_a_terminal_what_it_does(shown: str, words: list[str], merged: Path) -> None:
-    said = run_on_terminal(*words, cwd=merged, env={})
+    said = show_here(*words, cwd=merged, env={})
     assert f"{CLEARED}{shown}" in said
     assert CLEARED in said[said.rindex(shown) :], "the line is cleared before the answer"
 
 
 @pytest.mark.parametrize("words", COMMANDS.values(), ids=lambda words: words[0])
 def test_a_pipe_gets_nothing_of_it(words: list[str], merged: Path) -> None:
-    done = run_checkpoint(*words, cwd=merged)
+    done = run_here(*words, cwd=merged)
     assert (done.returncode, done.stderr) == (0, "")

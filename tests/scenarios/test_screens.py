@@ -6,7 +6,7 @@ from pathlib import Path
 
 import pytest
 
-from tests.support.command import run_here, run_on_terminal
+from tests.support.command import run_here, show_here
 from tests.support.histories import merge_notes
 from tests.support.repos import GitRepo
 from tests.support.rows import rows
@@ -64,7 +64,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
 @rows("columns", [50, 80])
 @rows("words", COMMANDS)
 def test_a_screen_fits_the_terminal(words: list[str], columns: int, project: Path) -> None:
-    said = run_on_terminal(*words, cwd=project, env={"COLUMNS": str(columns), "NO_COLOR": "1"})
-    shown = [line.rpartition("\x1b[K")[2] for line in said.replace("\r\n", "\n").split("\n")]
+    said = show_here(*words, cwd=project, env={"COLUMNS": str(columns), "NO_COLOR": "1"})
+    shown = [line.rpartition("\x1b[K")[2] for line in said.split("\n")]
     long = [line for line in shown if len(line) > columns and " " in line.strip() and not TO_COPY.match(line)]
     assert long == []

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from checkpoint_git.cli.render.screen import measure
-from tests.support.command import run_here, run_on_terminal
+from tests.support.command import run_here, show_here
 from tests.support.repos import GitRepo
 from tests.support.rows import rows
 from tests.support.samples import checkpoint_text
@@ -42,8 +42,8 @@ def crowd(repo: GitRepo) -> GitRepo:
 
 def lines_on(width: int, *words: str, repo: GitRepo) -> list[str]:
     """What a terminal of a width shows, without colours and without the findings, which keep their one line."""
-    said = run_on_terminal(*words, cwd=repo.path, env={"COLUMNS": str(width), "NO_COLOR": "1"})
-    plain = re.sub("\x1b\\[[0-9;]*m", "", said).replace("\r\n", "\n")
+    said = show_here(*words, cwd=repo.path, env={"COLUMNS": str(width), "NO_COLOR": "1"})
+    plain = re.sub("\x1b\\[[0-9;]*m", "", said)
     return plain.partition(".checkpoints/broken")[0].splitlines()
 
 

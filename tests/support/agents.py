@@ -3,6 +3,7 @@
 import json
 import os
 import subprocess
+import tempfile
 from collections.abc import AsyncIterator, Awaitable, Callable
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -12,6 +13,10 @@ import anyio
 from mcp.client.client import Client
 from mcp.client.stdio import StdioServerParameters, stdio_client
 
+from checkpoint_git.mcp.calls import World
+from checkpoint_git.mcp.server import make_server
+from checkpoint_git.mcp.session import Agent
+from checkpoint_git.mcp.tools import choose_tools
 from tests.support.command import BIN
 
 LEGACY, MODERN = "legacy", "auto"  # by the handshake; as the server likes, which is without one
@@ -37,9 +42,25 @@ async def open_client(
     program = StdioServerParameters(
         command=str(BIN / "checkpoint"), args=["mcp", *words], env={**os.environ, **(env or {})}, cwd=project
     )
-    with (project.parent / "server.log").open("a+") as said:
+    with tempfile.TemporaryFile("w+") as said:
         async with Client(stdio_client(program, said), mode=mode, **callbacks) as client:
             yield client
+
+
+@asynccontextmanager
+async def open_client_here(
+    project: Path,
+    *,
+    owner: str = "",
+    read_only: bool = False,
+    minimal: bool = False,
+    mode: str = LEGACY,
+    **callbacks: Any,
+) -> AsyncIterator[Client]:
+    """The same client of a server in this process, without pipes."""
+    agent = Agent(World(str(project), owner), choose_tools(read_only=read_only, minimal=minimal))
+    async with Client(make_server(agent), mode=mode, **callbacks) as client:
+        yield client
 
 
 def run(work: Callable[[], Awaitable[None]]) -> None:

@@ -41,14 +41,33 @@ def run_here(
     """The same in this process: for tests that are about what a command does, and not about how it starts."""
     written = io.BytesIO(), io.BytesIO()
     out, err = (io.TextIOWrapper(stream, "utf-8", "surrogateescape", write_through=True) for stream in written)
-    given = io.TextIOWrapper(io.BytesIO(stdin), "utf-8", "surrogateescape")
+    code = _run_main(words, cwd, stdin, env or {}, out, err)
+    texts = [stream.getvalue().decode("utf-8", "surrogateescape") for stream in written]
+    return subprocess.CompletedProcess(list(words), code, *texts)
+
+
+def show_here(*words: str, cwd: Path, env: dict[str, str] | None = None) -> str:
+    """What a command in this process writes to a screen, as run_on_terminal has it, but nobody answers."""
+    written = io.BytesIO()
+    screen = _Screen(written, "utf-8", "surrogateescape", write_through=True)
+    _run_main(words, cwd, b"", {"TERM": "xterm", "COLUMNS": "80", **(env or {})}, screen, screen)
+    return written.getvalue().decode()
+
+
+class _Screen(io.TextIOWrapper):
+    def isatty(self) -> bool:
+        return True
+
+
+def _run_main(
+    words: tuple[str, ...], cwd: Path, stdin: bytes, env: dict[str, str], out: io.TextIOWrapper, err: io.TextIOWrapper
+) -> int:
+    given = type(out)(io.BytesIO(stdin), "utf-8", "surrogateescape")
     with ExitStack() as stack:
         stack.enter_context(chdir(cwd))
-        stack.enter_context(patch.dict(os.environ, {**environ_in(cwd), **(env or {})}))
+        stack.enter_context(patch.dict(os.environ, {**environ_in(cwd), **env}))
         stack.enter_context(patch.multiple(sys, argv=["checkpoint", *words], stdin=given, stdout=out, stderr=err))
-        code = main(list(words))
-        texts = [stream.getvalue().decode("utf-8", "surrogateescape") for stream in written]
-    return subprocess.CompletedProcess(list(words), code, *texts)
+        return main(list(words))
 
 
 def ask_json(folder: Path, *words: str, code: int | None = 0, stdin: bytes = b"") -> dict[str, Any]:

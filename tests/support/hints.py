@@ -10,7 +10,7 @@ from tests.support.command import BIN, run_here
 
 COMMAND = re.compile(r"(?:^|.*: )((?:checkpoint|git|mv) .*)")
 # Stands for `checkpoint` and notes the words that the shell made of the line.
-_NOTE = "#!/bin/sh\nprintf '%s\\0' \"$@\" > \"$NOTED_WORDS\"\n"
+_NOTE = '#!/bin/sh\nprintf \'%s\\0\' "$@" > "$NOTED_WORDS"\n'
 
 
 def follow(cwd: Path, line: str, answer: str = "") -> subprocess.CompletedProcess[str]:
@@ -20,7 +20,7 @@ def follow(cwd: Path, line: str, answer: str = "") -> subprocess.CompletedProces
 
 
 def run_line(cwd: Path, line: str) -> subprocess.CompletedProcess[str]:
-    """Run a line in a shell; if it is one call of `checkpoint`, the shell makes the words and this process runs them."""
+    """Run a line in a shell. Of a single call of `checkpoint`, the shell makes the words and this process runs it."""
     if line.startswith("checkpoint ") and not re.search("[;&|<>]", line):
         words = _read_words(cwd, line)
         return run_here(*words, cwd=cwd, env={"GIT_EDITOR": "true"})
