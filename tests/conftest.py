@@ -11,6 +11,7 @@ from tests.support.costs import Costs
 from tests.support.examples import register_profiles
 from tests.support.repos import BARE_MUST_BE_NAMED, GitRepo
 from tests.support.samples import checkpoint_text
+from tests.support.templates import compile_once
 
 register_profiles()
 
@@ -43,6 +44,13 @@ def identity() -> Iterator[None]:
     with pytest.MonkeyPatch.context() as patch:
         for name, value in IDENTITY.items():
             patch.setenv(name, value)
+        yield
+
+
+@pytest.fixture(scope="session", autouse=True)
+def templates() -> Iterator[None]:
+    """The templates of a report are compiled once."""
+    with compile_once():
         yield
 
 

@@ -64,8 +64,27 @@ def pipe(place: str) -> Callable[[GitRepo, Path], None]:
     return plant
 
 
-def fields(**changes: Any) -> Callable[[GitRepo, Path], object]:
-    return lambda repo, outside: repo.write(SKILL, checkpoint_text(**changes))
+def fields(name: str = "build", **changes: Any) -> Callable[[GitRepo, Path], object]:
+    return lambda repo, outside: repo.write(place_of(name), checkpoint_text(skill=name, **changes))
+
+
+def place_of(name: str) -> str:
+    return f".checkpoints/{name}.checkpoint.json"
+
+
+def all_of(*plants: Callable[[GitRepo, Path], object]) -> Callable[[GitRepo, Path], None]:
+    """In one repository, where none of them hides another."""
+
+    def plant(repo: GitRepo, outside: Path) -> None:
+        for each in plants:
+            each(repo, outside)
+
+    return plant
+
+
+def read_each(*names: str) -> tuple[str, ...]:
+    """What reads all checkpoints, and what reads one by its name, for each of them."""
+    return (*READ, *(f"{verb} {name}" for name in names for verb in ("log", "resume")))
 
 
 def text(place: str, content: str | bytes) -> Callable[[GitRepo, Path], object]:
@@ -144,11 +163,17 @@ SCRIPT = "<script>alert(1)</script>"
 CALL = "$(touch ran); `touch ran`; touch ran"
 
 ATTACKS = (
-    Attack("a checkpoint that is a link to a file outside", link(SKILL), READ),
-    Attack("a checkpoint that is a link to a device without end", link(SKILL, "/dev/zero"), READ),
-    Attack("a checkpoint that is a link to a pipe", link(SKILL, "pipe"), READ),
-    Attack("a checkpoint that is a link to a folder", link(SKILL, "."), READ),
-    Attack("a checkpoint that is a link to itself", lambda repo, _: link(SKILL, str(repo.path / SKILL))(repo, _), READ),
+    Attack(
+        "checkpoints that are links: to a file outside, a device without end, a pipe, a folder, themselves",
+        all_of(
+            link(SKILL),
+            link(place_of("zero"), "/dev/zero"),
+            link(place_of("pipe"), "pipe"),
+            link(place_of("folder"), "."),
+            lambda repo, outside: link(place_of("self"), str(repo.path / place_of("self")))(repo, outside),
+        ),
+        read_each("zero", "pipe", "folder", "self"),
+    ),
     Attack("the doctor's settings from outside", link(".checkpoints/doctor.toml"), ("doctor", "report -o -")),
     Attack("the doctor's settings from a pipe", link(".checkpoints/doctor.toml", "pipe"), ("doctor",)),
     Attack("settings of newlines alone", text(".checkpoints/doctor.toml", "\n" * 65_000), ("doctor",)),
@@ -180,33 +205,42 @@ ATTACKS = (
     Attack("instructions of agents from outside", link("CLAUDE.md"), SET_UP),
     Attack("settings of agents that are a pipe", link(".claude/settings.json", "pipe"), SET_UP),
     Attack("a framework's configuration without end", link(".pre-commit-config.yaml", "/dev/zero"), SET_UP),
-    Attack(
-        "texts that steer a terminal", fields(progress_summary=STEERING, next_actions=[STEERING], step=STEERING), READ
-    ),
     Attack("a commit message that steers a terminal", message(STEERING), READ),
     Attack("a commit message of sixteen megabytes", message("x" * (16 << 20)), (*READ, "audit")),
     Attack("a commit message of forty thousand quotes", message('Revert "' + '"' * 40_000), READ),
     Attack("markup in texts", fields(progress_summary=SCRIPT, next_actions=[SCRIPT]), ("report -o -",), (SCRIPT,)),
     Attack(
-        "commands in texts",
-        fields(next_actions=[{"text": CALL, "done_when": "touch ran"}], project_dir=CALL),
-        ("next", "resume build", "done build", "doctor", "prime"),
-    ),
-    Attack(
-        "generated files that are outside",
-        fields(context_primer={"key_decisions": [], "generated_files": ["../outside/secret"], "user_preferences": []}),
-        READ,
+        "texts that steer a terminal, that are commands, and that name files outside",
+        all_of(
+            fields("steering", progress_summary=STEERING, next_actions=[STEERING], step=STEERING),
+            fields("calls", next_actions=[{"text": CALL, "done_when": "touch ran"}], project_dir=CALL),
+            fields(
+                "files",
+                context_primer={"key_decisions": [], "generated_files": ["../outside/secret"], "user_preferences": []},
+            ),
+        ),
+        (*read_each("steering", "calls", "files"), "done calls"),
     ),
     Attack("what a session left is a pipe", pipe(".git/checkpoint/sessions/unrecorded.txt"), (*READ, "session start")),
     Attack("a log of HEAD that is a pipe", pipe(".git/logs/HEAD"), ("session start", "session stop")),
-    Attack("an array a hundred thousand deep", text(SKILL, "[" * 100_000), READ),
     Attack(
-        "a number of a hundred thousand digits", text(SKILL, '{"a": ' + "9" * 100_000 + ', "b": 1e999999999}'), READ
+        "an array a hundred thousand deep, a number of as many digits, bytes that are no text, halves of characters",
+        all_of(
+            text(place_of("deep"), "[" * 100_000),
+            text(place_of("digits"), '{"a": ' + "9" * 100_000 + ', "b": 1e999999999}'),
+            text(place_of("bytes"), b'{"skill": "\xff\xfe\x00"}'),
+            text(place_of("halves"), checkpoint_text(skill="halves").replace("tidepool", "\\ud800")),
+        ),
+        read_each("deep", "digits", "bytes", "halves"),
     ),
-    Attack("bytes that are no text", text(SKILL, b'{"skill": "\xff\xfe\x00"}'), READ),
-    Attack("halves of characters", text(SKILL, checkpoint_text().replace("tidepool", "\\ud800")), READ),
-    Attack("names that are options", text(".checkpoints/--version.checkpoint.json", checkpoint_text()), READ),
-    Attack("names that steer a terminal", text(".checkpoints/a\x1b[2Jb.checkpoint.json", checkpoint_text()), READ),
+    Attack(
+        "names that are options and that steer a terminal",
+        all_of(
+            text(place_of("--version"), checkpoint_text()),
+            text(place_of("a\x1b[2Jb"), checkpoint_text()),
+        ),
+        READ,
+    ),
     Attack("a folder that looks like a repository", bare_repository, READ),
     Attack("modules with names of the library's", shadows, ("status", "doctor", "report -o -")),
     Attack("versions of three megabytes each", many_versions, ("log build", "show build --public", "prime", "audit")),
