@@ -78,7 +78,7 @@ def follow_recipes(repo: GitRepo, config: str) -> None:
         repo.write(config, text.replace(f"{found[1]}:\n  jobs:\n", f"{found[1]}:\n  jobs:\n    {found[2]}\n"))
 
 
-@pytest.mark.parametrize("config", ["lefthook.yml", ".lefthook.yaml"])
+@pytest.mark.parametrize("config", ["lefthook.yml", pytest.param(".lefthook.yaml", marks=pytest.mark.deep)])
 def test_lefthook_runs_ours_once_its_configuration_does(repo: GitRepo, start: Start, config: str) -> None:
     repo.write(config, JOBS)
     start("lefthook", "install")
@@ -88,6 +88,7 @@ def test_lefthook_runs_ours_once_its_configuration_does(repo: GitRepo, start: St
     assert "lefthook" not in checkpoint(repo, "init")
 
 
+@pytest.mark.deep
 def test_hooks_that_lefthook_took_the_place_of_are_found(repo: GitRepo, start: Start) -> None:
     checkpoint(repo, "init")
     repo.write("lefthook.yml", JOBS)
@@ -96,7 +97,7 @@ def test_hooks_that_lefthook_took_the_place_of_are_found(repo: GitRepo, start: S
     expect_both_at_work(repo, *STOPPING)
 
 
-@pytest.mark.parametrize("is_first", [True, False])
+@pytest.mark.parametrize("is_first", [pytest.param(True, marks=pytest.mark.deep), False])
 def test_husky_runs_ours_beside_its_own(repo: GitRepo, start: Start, is_first: bool) -> None:
     if not is_first:
         checkpoint(repo, "init")

@@ -1,4 +1,4 @@
-"""Ten sessions of each agent on one checkpoint, with its hooks, an MCP server and kills: no word is lost."""
+"""Sessions of each agent on one checkpoint, with its hooks, an MCP server and kills: no word is lost."""
 
 import json
 import random
@@ -17,8 +17,8 @@ from tests.support.command import BIN, run_here
 from tests.support.repos import GitRepo
 
 WITH_HOOKS = [name for name, agent in TABLE.items() if agent.hooks]
-# one agent in every run, the others in deep ones
-SAMPLED = [WITH_HOOKS[0], *(pytest.param(name, marks=pytest.mark.deep) for name in WITH_HOOKS[1:])]
+# three sessions of one agent in every run, ten of each in deep ones
+SAMPLED = [(WITH_HOOKS[0], 3), *(pytest.param(name, 10, marks=pytest.mark.deep) for name in WITH_HOOKS)]
 AT_THE_END: tuple[Moment, ...] = ("stop", "precompact", "end")
 
 
@@ -83,28 +83,32 @@ class OpenCodeSession:
         assert (self._process.returncode, err, len(json.loads(out))) == (0, "", 2)
 
 
-@pytest.mark.parametrize("agent", SAMPLED)
-def test_ten_sessions_with_kills_lose_no_word(repo: GitRepo, agent: AgentName) -> None:
-    lose_no_word(repo, agent, lambda name: Session(repo, agent, name))
+@pytest.mark.parametrize(("agent", "sessions"), SAMPLED)
+def test_sessions_with_kills_lose_no_word(repo: GitRepo, agent: AgentName, sessions: int) -> None:
+    lose_no_word(repo, agent, sessions, lambda name: Session(repo, agent, name))
 
 
 @pytest.mark.deep
 @pytest.mark.skipif(shutil.which("node") is None, reason="OpenCode's plugins are JavaScript")
 def test_ten_sessions_of_opencode_lose_no_word(repo: GitRepo) -> None:
-    lose_no_word(repo, "opencode", lambda name: OpenCodeSession(repo, name))
+    lose_no_word(repo, "opencode", 10, lambda name: OpenCodeSession(repo, name))
 
 
-def lose_no_word(repo: GitRepo, agent: AgentName, make: Callable[[str], Session | OpenCodeSession]) -> None:
+def lose_no_word(
+    repo: GitRepo, agent: AgentName, sessions: int, make: Callable[[str], Session | OpenCodeSession]
+) -> None:
     file = ".checkpoints/build.checkpoint.json"
     assert run_here("init", "--agent", agent, cwd=repo.path).returncode == 0
     words = ["update", "build", "--status=in_progress", "--step=one", "--next_actions+=Begin"]
     assert run_here(*words, cwd=repo.path).returncode == 0
     repo.commit("begin")
+
     written = ["Begin"]
-    for number in range(10):
+    for number in range(sessions):
         session = make(f"s-{number}")
         told = session.start()
         assert written[-1] in told, "the session begins where the last one stopped"
+
         pipe = Pipe(repo.path, "--skill", "build")
         pipe.greet()
         pipe.say(call(1, "checkpoint_resume", skill="build"))
@@ -116,6 +120,7 @@ def lose_no_word(repo: GitRepo, agent: AgentName, make: Callable[[str], Session 
         assert not pipe.hear_answer(3)["result"]["isError"]
         written += [decision, action]
         repo.write("work.py", f"{number}\n")
+
         killed = subprocess.Popen([BIN / "checkpoint", "note", "build", f"cut off {number}"], cwd=repo.path)
         pipe.say(call(4, "checkpoint_note", skill="build", text=f"perhaps {number}"))
         time.sleep(random.random() * 0.1)  # noqa: S311 (no secret)
@@ -123,6 +128,7 @@ def lose_no_word(repo: GitRepo, agent: AgentName, make: Callable[[str], Session 
         pipe.process.kill()
         killed.wait()
         pipe.end()
+
         session.end()
         text = repo.read(file) + "".join(path.read_text() for path in (repo.path / ".checkpoints/history").glob("*"))
         assert [word for word in written if json.dumps(word) not in text] == []
