@@ -5,7 +5,7 @@ import re
 import shlex
 import socket
 import subprocess
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from functools import partial
 from pathlib import Path
 from typing import Any
@@ -144,6 +144,8 @@ def build_tame(folder: Path) -> None:
     repo.write("docs/plan.md", "changed\n")
     repo.write("WORKFLOW-STATUS.yaml", "active:\n  initiative: other\n  milestone: M2\n")
     repo.write("data.db", b"")
+    repo.pack()
+    GitRepo(folder / "0/server.git").pack()
     (folder / "0/home").mkdir()
 
 
@@ -167,9 +169,10 @@ def read_files(root: Path) -> dict[str, bytes]:
 
 
 def prepare(build: Callable[[Path], object], root: Path, monkeypatch: pytest.MonkeyPatch) -> GitRepo:
-    """A copy, with programs that stand in for npm and for what it installs."""
-    copy_built(build, root)
+    """A copy, unless it is there, with programs that stand in for npm and for what it installs."""
     repo = GitRepo(root / "repo")
+    if not root.exists():
+        copy_built(build, root)
     for name, text in (("npm", NPM), ("node", "exit 1")):
         path = root.parent / "bin" / name
         path.parent.mkdir(exist_ok=True)
@@ -216,37 +219,76 @@ def run_last(calls: Sequence[str], repo: GitRepo, before: Callable[[], object]) 
     return "" if done.returncode in (0, 1) or line in READING_STDIN else f"{line}: {done.returncode} {done.stderr}"
 
 
-@pytest.mark.parametrize("row", [row for row in ROWS if row not in ("mcp", "hook", "complete", "merge-driver")])
-def test_a_command_does_no_more_than_its_row_says(row: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    starts, connects, writes = ROWS[row]
-    for number, calls in enumerate(CALLS.get(row, [[row]])):
-        root, files, started = tmp_path / str(number) / "copy", dict[str, bytes](), set[str]()
+RUN_ROWS = [row for row in ROWS if row not in ("mcp", "hook", "complete", "merge-driver")]
+READING = [row for row in RUN_ROWS if ROWS[row][2] == {"nothing"}]
+# all that only read are run in one repository after another; what writes has one of its own
+TOGETHER = [READING, *([row] for row in RUN_ROWS if row not in READING)]
+
+
+def name_rows(rows: list[str]) -> str:
+    return rows[0] if len(rows) == 1 else "all that read"
+
+
+@pytest.mark.parametrize("rows", TOGETHER, ids=name_rows)
+def test_a_command_does_no_more_than_its_row_says(
+    rows: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    copies = Copies(build_tame, tmp_path)
+    for row, number, calls in list_calls(rows):
+        files, started = dict[str, bytes](), set[str]()
         with monkeypatch.context() as patch:
-            repo = prepare(build_tame, root, patch)
+            repo = copies.prepare(row, patch)
             if number and row.startswith("memory "):  # first with a server that fails, then with one that answers
                 serve_files(patch)
 
-            def before(files: dict[str, bytes] = files, started: set[str] = started, root: Path = root) -> None:
+            def before(files: dict[str, bytes] = files, started: set[str] = started, root: Path = copies.root) -> None:
                 files |= read_files(root)
-                watch(monkeypatch, started)
+                watch(patch, started)
 
             assert run_last(calls, repo, before) == ""
-        after = read_files(root)
+        after = read_files(copies.root)
         changed = [path for path in {*files, *after} if files.get(path) != after.get(path)]
-        assert name_all(changed, PLACES) <= writes, changed
-        assert name_all(started, PROGRAMS) <= starts
-        assert "remote" in connects or not starts & {"transport"}
+        starts, connects, writes = ROWS[row]
+        assert name_all(changed, PLACES) <= writes, (row, changed)
+        assert name_all(started, PROGRAMS) <= starts, row
+        assert "remote" in connects or not starts & {"transport"}, row
 
 
-@pytest.mark.parametrize("row", [row for row in ROWS if row not in ("mcp", "hook", "complete", "merge-driver")])
+@pytest.mark.parametrize("rows", TOGETHER, ids=name_rows)
 def test_what_the_configuration_names_is_started_where_the_row_says_so(
-    row: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    rows: list[str], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    for number, calls in enumerate(CALLS.get(row, [[row]])):
-        repo = prepare(build_hostile, tmp_path / str(number) / "copy", monkeypatch)
-        marks = Path(repo.git("config", "checkpoint.memoryCommand").split()[0]).parent
-        run_last(calls, repo, partial(take_marks, marks))
-        assert name_all(take_marks(marks), MARKS) <= ROWS[row][0]
+    copies = Copies(build_hostile, tmp_path)
+    for row, _, calls in list_calls(rows):
+        with monkeypatch.context() as patch:
+            repo = copies.prepare(row, patch)
+            marks = Path(repo.git("config", "checkpoint.memoryCommand").split()[0]).parent
+            run_last(calls, repo, partial(take_marks, marks))
+        assert name_all(take_marks(marks), MARKS) <= ROWS[row][0], row
+
+
+def list_calls(rows: list[str]) -> Iterator[tuple[str, int, list[str]]]:
+    """For each row: its name, and each of its lists of commands with its number."""
+    for row in rows:
+        for number, calls in enumerate(CALLS.get(row, [[row]])):
+            yield row, number, calls
+
+
+class Copies:
+    """Copies of what build makes: the last one again for a row that only reads, else a new one."""
+
+    def __init__(self, build: Callable[[Path], object], folder: Path) -> None:
+        self._build, self._folder = build, folder
+        self._count = 0
+
+    @property
+    def root(self) -> Path:
+        return self._folder / str(self._count) / "copy"
+
+    def prepare(self, row: str, monkeypatch: pytest.MonkeyPatch) -> GitRepo:
+        if row not in READING:
+            self._count += 1
+        return prepare(self._build, self.root, monkeypatch)
 
 
 def test_every_command_has_a_row() -> None:

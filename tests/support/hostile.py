@@ -73,6 +73,7 @@ def make_hostile(repo: GitRepo, marks: Path) -> None:
     commit = repo.run("git", "hash-object", "-t", "commit", "-w", "--stdin", stdin=f"{signed}\n".encode())
     repo.git("update-ref", "HEAD", commit.stdout.decode().strip())
     restore_points.create(restore_points.workspace_of(repo.path), ["docs"], "", "git_stash", None)
+    repo.pack()
     program = marks / "program"
     lines = [f"[alias]\n{''.join(f'{name} = !{program} alias.{name}{chr(10)}' for name in _ALIASES)}"]
     for setting in _SETTINGS:

@@ -95,6 +95,10 @@ class GitRepo:
         self.git(*without_hooks, "commit", "-q", "--allow-empty", "-m", message)
         return self._read_head() or self.git("rev-parse", "HEAD")
 
+    def pack(self) -> None:
+        """Its objects in one file, so that a copy of the repository has a few folders instead of a hundred."""
+        self.git("repack", "-adq")
+
     def _read_head(self) -> str:
         """Return HEAD's commit as its files say, without a process; "" where they are not the usual ones."""
         head = self.path / ".git/HEAD"
