@@ -22,8 +22,11 @@ LOOKED = (*READ, "audit", "sync --status", "session start", "validate --rev HEAD
 WRITTEN = ("note build x", "update build --step=x", "rotate build", "undo build", "doctor --fix safe", "init --dry-run")
 MERGED = ("resolve --dry-run", "resolve", "audit", "audit explain HEAD", "status", "doctor")
 NAMES = ("$(touch${IFS}ran)", "::error::x", "##[error]x", "\u202ex", "<img", "-x", "HEAD", "origin/main", "a" * 40)
-SIDE_FILES = ("objects/info/commit-graph", "objects/pack/multi-pack-index", "shallow", "index", "HEAD", "packed-refs")
-MORE_FILES = ("logs/HEAD", "MERGE_HEAD", "rebase-merge/head-name", "info/sparse-checkout", "info/grafts")
+FATAL_FILES = ("shallow", "index", "HEAD", "packed-refs")  # git reads nothing more, each hides the others
+SIDE_FILES = (
+    *("objects/info/commit-graph", "objects/pack/multi-pack-index", "logs/HEAD", "MERGE_HEAD"),
+    *("rebase-merge/head-name", "info/sparse-checkout", "info/grafts"),
+)
 
 
 def put_commit(repo: GitRepo, tree: str, *parents: str, message: str = "x") -> str:
@@ -52,12 +55,11 @@ def refs(repo: GitRepo, outside: Path) -> None:
             repo.write(f".git/refs/{kind}/{name}", repo.git("rev-parse", "HEAD") + "\n")
 
 
-def bad_refs(content: str) -> Plant:
-    def plant(repo: GitRepo, outside: Path) -> None:
+def bad_refs(repo: GitRepo, outside: Path) -> None:
+    contents = ("ref: refs/heads/bad\n", "0" * 40, "\x1b[2J", "ref: ../../../outside/secret\n")
+    for number, content in enumerate(contents):
         for name in ("heads/bad", "remotes/origin/bad", "tags/bad", "checkpoint/seen/build"):
-            repo.write(f".git/refs/{name}", content)
-
-    return plant
+            repo.write(f".git/refs/{name}{number or ''}", content)
 
 
 def replaced(repo: GitRepo, outside: Path) -> None:
@@ -143,20 +145,22 @@ def states(mode: str) -> Plant:
     return plant
 
 
-def side_file(name: str) -> Plant:
-    return lambda repo, outside: repo.write(f".git/{name}", b"\xff\0garbage\x1b[2J" * 100)
+def side_files(*names: str) -> Plant:
+    def plant(repo: GitRepo, outside: Path) -> None:
+        for name in names:
+            repo.write(f".git/{name}", b"\xff\0garbage\x1b[2J" * 100)
+
+    return plant
 
 
 ATTACKS = (
     *(
         Attack(f"checkpoints in {kind}", place_of(kind), (*LOOKED, *WRITTEN))
-        for kind in ("a pipe", "a file", ".git", PLACE, "outside", ".git/hooks")
+        for kind in ("a pipe", "a file", ".git", PLACE, "outside")
     ),
+    Attack("checkpoints in .git/hooks", place_of(".git/hooks"), WRITTEN),
     Attack("names of refs that somebody obeys", refs, (*LOOKED, *FORMATS), ("\n::error", "##[error", "<img")),
-    *(
-        Attack(f"refs of nonsense {at}", bad_refs(content), LOOKED)
-        for at, content in enumerate(("ref: refs/heads/bad\n", "0" * 40, "\x1b[2J", "ref: ../../../outside/secret\n"))
-    ),
+    Attack("refs of nonsense", bad_refs, LOOKED),
     Attack("a commit that is replaced", replaced, (*LOOKED, *FORMATS), NEVER),
     Attack("tags of tags, named like branches", tags_of_tags, LOOKED),
     *(Attack(f"a tree {make.__name__}", tree_at_head(make), LOOKED) for make in (doubled, odd_modes, deep)),
@@ -164,10 +168,11 @@ ATTACKS = (
     Attack("merges that cross twenty times", criss_cross, (*LOOKED, "audit explain HEAD")),
     *(
         Attack(f"an attribute {line}", attributes(line), MERGED)
-        for line in ("conflict-marker-size=99999999", "conflict-marker-size=-1", "merge=ours", "-merge binary")
+        for line in ("conflict-marker-size=9999999", "conflict-marker-size=-1", "merge=ours", "-merge binary")
     ),
     *(Attack(f"a branch of states {mode}", states(mode), SYNCED) for mode in ("120000", "160000", "100644")),
-    *(Attack(f"nonsense in {name}", side_file(name), LOOKED) for name in (*SIDE_FILES, *MORE_FILES)),
+    *(Attack(f"nonsense in {name}", side_files(name), LOOKED) for name in FATAL_FILES),
+    Attack("nonsense in files beside history", side_files(*SIDE_FILES), LOOKED),
 )
 
 
@@ -179,8 +184,33 @@ def test_no_repository_does_harm(
     check_attack(repo, tmp_path, attack)
 
 
-@pytest.mark.parametrize("text", ["$(touch ran)", "`touch ran`", "x;touch ran;y", "x'; touch ran; '", "x\ntouch ran\n"])
-def test_no_command_of_a_hint_runs_what_a_value_or_a_name_holds(repo: GitRepo, text: str) -> None:
+def test_no_command_of_a_hint_runs_what_a_value_or_a_name_holds(repo: GitRepo) -> None:
+    texts = ["$(touch ran)", "`touch ran`", "x;touch ran;y", "x'; touch ran; '", "x\ntouch ran\n"]
+    for number, text in enumerate(texts):
+        plant_everywhere(repo, text, number)
+    stubs = repo.path / "stubs"
+    for program in ("checkpoint", "git", "gh"):
+        repo.write(f"stubs/{program}", "#!/bin/sh\n").chmod(0o755)
+
+    pasted = set[str]()
+    named = [f"resume build{number}" for number in range(len(texts))]
+    for verb in ("status", "next", "validate", "doctor --full", *named, "prime", "sync"):
+        for words in (verb, f"{verb} --json"):
+            said = run_here(*words.split(), cwd=repo.path).stdout
+            lines = [line for line in said.splitlines() if "--json" not in words]
+            if "--json" in words:
+                lines += _find_texts(json.loads(said) if said.startswith("{") else {})
+            pasted |= {line[line.index(name) :] for line in lines for name in ("checkpoint ", "git ") if name in line}
+    assert len(pasted) > 20 * len(texts)
+
+    for command in pasted:
+        env = {"PATH": f"{stubs}:/usr/bin:/bin"}
+        subprocess.run(["sh", "-c", command], cwd=repo.path, env=env, capture_output=True, check=False)
+        assert not (repo.path / "ran").exists(), command
+
+
+def plant_everywhere(repo: GitRepo, text: str, number: int) -> None:
+    """In every field and name from which a hint could take it."""
     fields = {
         **dict.fromkeys(("project_dir", "status", "step", "created_at", text, f"--{text}"), text),
         "next_actions": [text, {"text": text, "done_when": text, "id": text}, f"Merge #5 {text}"],
@@ -189,27 +219,11 @@ def test_no_command_of_a_hint_runs_what_a_value_or_a_name_holds(repo: GitRepo, t
         "context_primer": {"generated_files": [text, f"src/{text}"], "key_decsions": [text]},
         "skill_state": {text: text},
     }
-    for name in (text, "build"):
+    for name in (text, f"build{number}"):
         repo.write(f"{PLACE}/{name}.checkpoint.json", json.dumps({**checkpoint(skill=name), **fields}))
     repo.write(f"{PLACE}/{text} broken.checkpoint.json", "{")
     repo.commit(f"Merge pull request #5 from {text}")
     repo.git("config", f"remote.{text.replace(chr(10), ' ')}.url", text)
-    stubs = repo.path / "stubs"
-    for program in ("checkpoint", "git", "gh"):
-        repo.write(f"stubs/{program}", "#!/bin/sh\n").chmod(0o755)
-    pasted = set[str]()
-    for verb in ("status", "next", "validate", "doctor --full", "resume build", "prime", "sync"):
-        for words in (verb, f"{verb} --json"):
-            said = run_here(*words.split(), cwd=repo.path).stdout
-            lines = [line for line in said.splitlines() if "--json" not in words]
-            if "--json" in words:
-                lines += _find_texts(json.loads(said) if said.startswith("{") else {})
-            pasted |= {line[line.index(name) :] for line in lines for name in ("checkpoint ", "git ") if name in line}
-    assert len(pasted) > 20
-    for command in pasted:
-        env = {"PATH": f"{stubs}:/usr/bin:/bin"}
-        subprocess.run(["sh", "-c", command], cwd=repo.path, env=env, capture_output=True, check=False)
-        assert not (repo.path / "ran").exists(), command
 
 
 def _find_texts(value: object) -> list[str]:
