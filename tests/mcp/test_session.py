@@ -110,6 +110,13 @@ def test_errors_of_the_protocol_are_told_as_such(pipe: Pipe) -> None:
     assert found[2]["message"] == "Unknown tool: no_such\\x1b[31m_tool"
 
 
+def test_what_others_print_cannot_get_between_the_messages(pipe: Pipe) -> None:
+    ends = Path(f"/proc/{pipe.process.pid}/fd")
+    if ends.exists():
+        assert os.readlink(ends / "0") == os.devnull
+        assert os.readlink(ends / "1") == os.readlink(ends / "2")
+
+
 def test_a_version_that_nobody_knows_is_answered_and_options_choose_the_tools(project: Path) -> None:
     pipe = Pipe(project, "--read-only", "--tools", "minimal")
     pipe.say({**HELLO, "params": {**HELLO["params"], "protocolVersion": "1999-01-01"}}, READY)
@@ -133,11 +140,6 @@ def test_a_cancelled_request_is_not_answered_and_nothing_else_stops(project: Pat
 def test_a_signal_ends_it_at_once_and_without_a_word(number: signal.Signals, code: int, project: Path) -> None:
     pipe = Pipe(project)
     pipe.greet()
-    # what others print cannot get between the messages: the pipes are not where a program would look for them
-    ends = Path(f"/proc/{pipe.process.pid}/fd")
-    if ends.exists():
-        assert os.readlink(ends / "0") == os.devnull
-        assert os.readlink(ends / "1") == os.readlink(ends / "2")
     pipe.process.send_signal(number)
     assert pipe.process.wait(PATIENCE) == code
     assert pipe.end()[1:] == ([], "")

@@ -47,7 +47,12 @@ def text(repo: GitRepo, **changes: object) -> str:
 
 
 def run_all(
-    cwd: Path, codes: tuple[int, ...] = (0, 1), *, whole: bool = False, run: Run = run_here, **env: str
+    cwd: Path,
+    codes: tuple[int, ...] = (0, 1),
+    *,
+    whole: bool = False,
+    run: Run = run_here,
+    env: dict[str, str] | None = None,
 ) -> dict[str, Any]:
     """Each command's JSON document, after what it showed was safe and it ended as documented.
 
@@ -236,7 +241,7 @@ def test_where_git_refuses_no_answer_is_made_up(healthy: GitRepo) -> None:
     healthy.write(PATH, text(healthy, context_primer={"generated_files": ["gone.md"]}))
     for config in ((healthy.path / ".git/config").read_text(), "[broken\n"):
         (healthy.path / ".git/config").write_text(config)
-        answers = run_all(healthy.path, GIT_TEST_ASSUME_DIFFERENT_OWNER="1")
+        answers = run_all(healthy.path, env={"GIT_TEST_ASSUME_DIFFERENT_OWNER": "1"})
         assert "next/no-history" in codes_of(answers["next"])
         assert "doctor/not-looked-at" in codes_of(answers["doctor"])
         assert "drift/file-missing" not in codes_of(answers["doctor"])
@@ -260,7 +265,7 @@ def test_a_repository_that_git_does_not_trust_is_one_clear_sentence(healthy: Git
     done = run_here("doctor", cwd=healthy.path, env={"GIT_TEST_ASSUME_DIFFERENT_OWNER": "1"})
     assert done.returncode in (0, 1, 2)
     assert "safe.directory" in done.stdout + done.stderr
-    run_all(healthy.path, (0, 1, 2), GIT_TEST_ASSUME_DIFFERENT_OWNER="1")
+    run_all(healthy.path, (0, 1, 2), env={"GIT_TEST_ASSUME_DIFFERENT_OWNER": "1"})
 
 
 def test_a_git_folder_that_must_not_be_written_is_only_read(healthy: GitRepo) -> None:
@@ -286,12 +291,12 @@ def test_a_lock_that_somebody_left_does_not_matter(healthy: GitRepo) -> None:
 
 
 def test_without_git_the_files_are_still_read(healthy: GitRepo, tmp_path: Path) -> None:
-    run_all(healthy.path, (0, 1, 2), whole=True, PATH=str(tmp_path))
+    run_all(healthy.path, (0, 1, 2), whole=True, env={"PATH": str(tmp_path)})
 
 
 def test_a_variable_that_names_another_repository_is_no_crash(healthy: GitRepo, tmp_path: Path) -> None:
     for name, value in (("GIT_DIR", "/nowhere"), ("GIT_WORK_TREE", "/nowhere"), ("GIT_INDEX_FILE", "/nowhere/index")):
-        run_all(healthy.path, (0, 1, 2), whole=name == "GIT_DIR", **{name: value})
+        run_all(healthy.path, (0, 1, 2), whole=name == "GIT_DIR", env={name: value})
 
 
 # time
@@ -380,9 +385,12 @@ def test_a_branch_name_is_only_text(healthy: GitRepo, tmp_path: Path) -> None:
         run_all(tmp_path / f"clone{number}")
 
 
-def make_pipe(path: Path) -> None:
-    path.unlink()
-    os.mkfifo(path)
+def replace_by(make: Callable[[Path], None]) -> Callable[[Path], None]:
+    def damage(path: Path) -> None:
+        path.unlink()
+        make(path)
+
+    return damage
 
 
 DAMAGES: dict[str, Callable[[Path], object]] = {
@@ -393,10 +401,10 @@ DAMAGES: dict[str, Callable[[Path], object]] = {
     "escapes": lambda path: path.write_text(
         json.dumps({"skill": ESCAPES, "next_actions": [ESCAPES], "status": ESCAPES})
     ),
-    "link-out": lambda path: (path.unlink(), path.symlink_to("/etc/passwd")),
-    "link-to-itself": lambda path: (path.unlink(), path.symlink_to(path)),
-    "folder": lambda path: (path.unlink(), path.mkdir()),
-    "pipe": make_pipe,
+    "link-out": replace_by(lambda path: path.symlink_to("/etc/passwd")),
+    "link-to-itself": replace_by(lambda path: path.symlink_to(path)),
+    "folder": replace_by(Path.mkdir),
+    "pipe": replace_by(os.mkfifo),
 }
 
 

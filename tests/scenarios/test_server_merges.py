@@ -2,6 +2,7 @@
 
 import json
 import os
+from collections.abc import Mapping
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -13,7 +14,7 @@ from checkpoint_git.tools.merges import audit
 from checkpoint_git.tools.merges import ci as ci
 from tests.merge.schemas import skill_schema
 from tests.scenarios.driven import drive
-from tests.support.command import run_checkpoint
+from tests.support.command import run_here
 from tests.support.merging import merge_texts
 from tests.support.repos import NEEDS_MERGE_TREE, GitRepo
 from tests.support.served import PATH, Change, Server, Value, changed, run, start, text_of
@@ -148,31 +149,54 @@ PLANTS = {
 }
 
 
-@pytest.mark.parametrize("name", PLANTS)
-def test_what_lines_do_wrong_is_foreseen_told_and_put_back(name: str, server: Server) -> None:
-    plant = PLANTS[name]
-    server.branch("topic", changed(plant.branch))
-    server.commit(changed(plant.main))
+def diverge(server: Server, pairs: Mapping[str, tuple[Change, Change]]) -> dict[str, str]:
+    """A checkpoint for each pair, changed in one way on main and in the other on the branch topic: name -> path."""
+    paths = {name: f".checkpoints/case-{number}.checkpoint.json" for number, name in enumerate(pairs)}
+    for path in paths.values():
+        server.put(start_of(path), path)
+    server.repo.commit("the cases")
+    server.repo.git("branch", "topic")
+    for branch, side in (("topic", 1), ("main", 0)):
+        server.repo.git("checkout", "-q", branch)
+        for name, path in paths.items():
+            server.put(changed(pairs[name][side], base=start_of(path)), path)
+        server.repo.commit(branch)
+    return paths
+
+
+def start_of(path: str) -> Value:
+    return changed(set_field(skill=Path(path).name.partition(".")[0]))
+
+
+def told_where(ran: Ran) -> set[tuple[str, str, str, str]]:
+    return {(finding.path, finding.code, finding.level, finding.where) for finding in ran.outcome.findings}
+
+
+def test_what_lines_do_wrong_is_foreseen_told_and_put_back(server: Server) -> None:
+    paths = diverge(server, {name: (plant.main, plant.branch) for name, plant in PLANTS.items()})
+    expected = {(paths[name], code, "error", where) for name, plant in PLANTS.items() for code, where in plant.found}
     foreseen = verify(server, "--base", "main", "--head", "topic")
-    assert told(foreseen) == [(code, "error", where) for code, where in plant.found]
-    assert foreseen.outcome.code == 1
+    assert (told_where(foreseen), foreseen.outcome.code) == (expected, 1)
     server.merge("topic")
-    wrong = server.repo.read(PATH)
+    wrong = {name: server.repo.read(path) for name, path in paths.items()}
     for found in (verify(server, "--candidate", "HEAD"), look(server)):
-        assert (told(found), found.outcome.code) == (told(foreseen), 1)
+        assert (told_where(found), found.outcome.code) == (expected, 1)
+
     fixed = look(server, "--fix")
-    if not plant.mended:
-        assert fixed.outcome.code == 1
-        assert "merge/not-repaired" in fixed.codes
-        assert server.repo.read(PATH) == wrong
-        return
-    assert (told(fixed), fixed.outcome.code) == ([], 0)
-    assert told(look(server)) == []
+    left = {paths[name] for name, plant in PLANTS.items() if not plant.mended}
+    assert fixed.outcome.code == 1
+    assert {finding.path for finding in fixed.outcome.findings if finding.code == "merge/not-repaired"} == left
+    assert told_where(look(server)) == {one for one in expected if one[0] in left}
     assert server.repo.git("status", "--porcelain") == ""
-    assert server.repo.git("diff", "--name-only", "HEAD^") == PATH
-    base, main, branch = map(text_of, (start(), changed(plant.main), changed(plant.branch)))
-    right = merge_texts(base, main, branch, skill_schema())
-    assert right.conflicts or held(server) == json.loads(right.text)
+    assert {*server.repo.git("diff", "--name-only", "HEAD^").splitlines()} == {*paths.values()} - left
+    for name, plant in PLANTS.items():
+        first = start_of(paths[name])
+        if plant.mended:
+            main, branch = changed(plant.main, base=first), changed(plant.branch, base=first)
+            right = merge_texts(text_of(first), text_of(main), text_of(branch), skill_schema())
+            assert right.conflicts or json.loads(server.repo.read(paths[name])) == json.loads(right.text), name
+        else:
+            assert server.repo.read(paths[name]) == wrong[name]
 
 
 # healthy twins: beside every plant something that looks like it
@@ -192,15 +216,12 @@ TWINS: dict[str, tuple[Change, Change]] = {
 }
 
 
-@pytest.mark.parametrize("name", TWINS)
-def test_what_lines_do_right_gives_nothing(name: str, server: Server) -> None:
-    main, branch = TWINS[name]
-    server.branch("topic", changed(branch))
-    server.commit(changed(main))
+def test_what_lines_do_right_gives_nothing(server: Server) -> None:
+    diverge(server, TWINS)
     foreseen = verify(server, "--base", "main", "--head", "topic")
-    assert (told(foreseen), foreseen.outcome.code) == ([], 0)
+    assert (told_where(foreseen), foreseen.outcome.code) == (set(), 0)
     server.merge("topic")
-    assert told(verify(server, "--candidate", "HEAD")) == told(look(server)) == []
+    assert told_where(verify(server, "--candidate", "HEAD")) == told_where(look(server)) == set()
     assert "there is nothing to repair" in look(server, "--fix").text
 
 
@@ -563,7 +584,7 @@ def test_what_names_no_commit_is_refused(words: list[str], server: Server) -> No
 
 
 def test_a_word_that_looks_like_an_option_is_no_range(server: Server) -> None:
-    done = run_checkpoint("audit", "--", "--all", cwd=server.repo.path)
+    done = run_here("audit", "--", "--all", cwd=server.repo.path)
     assert (done.returncode, "invalid range" in done.stderr) == (2, True)
 
 
@@ -584,7 +605,7 @@ def test_text_of_strangers_is_escaped_in_every_format(server: Server) -> None:
     server.merge("topic", "-X", "ours", message="keep \x1b[31mours\n\nCheckpoint-Repairs: none")
     for form in ("text", "md", "github", "sarif", "json"):
         for words in (("audit",), ("ci", "verify", "--candidate", "HEAD")):
-            done = run_checkpoint(*words, "--format", form, cwd=server.repo.path)
+            done = run_here(*words, "--format", form, cwd=server.repo.path)
             assert (done.returncode, "lost" in done.stdout, "\x1b" in done.stdout) == (1, True, False), done.stderr
             assert not any(line.startswith("::error::") for line in done.stdout.splitlines())
 
