@@ -150,7 +150,7 @@ def build_tame(folder: Path) -> None:
 
 
 def build_hostile(folder: Path) -> None:
-    make_hostile(GitRepo.create(folder / "0/repo"), folder / "marks")
+    make_hostile(GitRepo.create(folder / "0/repo"), folder / "marks", is_packed=True)
     (folder / "0/home").mkdir()
 
 

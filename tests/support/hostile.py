@@ -50,7 +50,7 @@ _ALIASES = ("log", "status", "diff", "show", "config", "rev-parse", "ls-files", 
 _HOOKS = ("pre-commit", "post-index-change", "reference-transaction", "post-checkout", "pre-push", "fsmonitor-watchman")
 
 
-def make_hostile(repo: GitRepo, marks: Path) -> None:
+def make_hostile(repo: GitRepo, marks: Path, *, is_packed: bool = False) -> None:
     """Some history, with a signed commit and a merge; then the settings; then files whose stamps git cannot trust."""
     repo.write(".checkpoints/build.checkpoint.json", checkpoint_text())
     repo.write("docs/plan.md", "the plan\n")
@@ -73,7 +73,8 @@ def make_hostile(repo: GitRepo, marks: Path) -> None:
     commit = repo.run("git", "hash-object", "-t", "commit", "-w", "--stdin", stdin=f"{signed}\n".encode())
     repo.git("update-ref", "HEAD", commit.stdout.decode().strip())
     restore_points.create(restore_points.workspace_of(repo.path), ["docs"], "", "git_stash", None)
-    repo.pack()
+    if is_packed:
+        repo.pack()
     program = marks / "program"
     lines = [f"[alias]\n{''.join(f'{name} = !{program} alias.{name}{chr(10)}' for name in _ALIASES)}"]
     for setting in _SETTINGS:

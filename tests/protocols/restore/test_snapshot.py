@@ -343,8 +343,9 @@ def test_objects_that_were_pruned_are_written_again(work: GitRepo) -> None:
     assert work.git("show", f"{snapshot.REF}:new.py") == "new"
 
 
-def test_kills_in_the_middle_leave_nothing_that_stops_the_next(work: GitRepo) -> None:
-    for number in range(40):
+@pytest.mark.parametrize("kills", [10, pytest.param(40, marks=pytest.mark.deep)])
+def test_kills_in_the_middle_leave_nothing_that_stops_the_next(work: GitRepo, kills: int) -> None:
+    for number in range(kills):
         work.write("new.py", f"{number}\n" * 1_000)
         for more in range(5):
             work.write(f"many/{more}.txt", f"{number} {more}\n" * 100)
