@@ -2,7 +2,6 @@
 
 import json
 import os
-import shutil
 from pathlib import Path
 from typing import Any
 
@@ -13,7 +12,7 @@ from checkpoint_git.tools.doctor import verb as doctor
 from checkpoint_git.tools.setup.init import Options, init
 from tests.scenarios import planted
 from tests.scenarios.planted import HOUR, NOW, WRITTEN, ago, path_of, primer, text_of
-from tests.support.repos import GitRepo
+from tests.support.repos import GitRepo, Stage
 from tests.support.snapshot import take_snapshot
 from tests.support.verbs import Ran, run_verb
 
@@ -62,34 +61,32 @@ BY_NAME = {"drift/project-dir": "moved-away", "content/unreviewed": "unreviewed"
 
 
 @pytest.fixture(scope="module")
-def built(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """Two repositories, healthy and drifted, made in the folder repo, whose path their checkpoints name."""
-    folder = tmp_path_factory.mktemp("drift")
+def healthy_stage(tmp_path_factory: pytest.TempPathFactory) -> Stage:
+    return Stage(tmp_path_factory.mktemp("healthy"), build_healthy)
+
+
+@pytest.fixture(scope="module")
+def drifted_stage(tmp_path_factory: pytest.TempPathFactory) -> Stage:
+    return Stage(tmp_path_factory.mktemp("drifted"), lambda folder: drift(build_healthy(folder)))
+
+
+@pytest.fixture
+def healthy(healthy_stage: Stage) -> GitRepo:
+    healthy_stage.put_back()
+    return GitRepo(healthy_stage.folder / "repo")
+
+
+@pytest.fixture
+def drifted(drifted_stage: Stage) -> GitRepo:
+    """The healthy one with a checkpoint more for every kind of drift."""
+    drifted_stage.put_back()
+    return GitRepo(drifted_stage.folder / "repo")
+
+
+def build_healthy(folder: Path) -> GitRepo:
     repo = GitRepo.create(folder / "repo")
     planted.build_healthy(repo)
     repo.pack()
-    shutil.copytree(repo.path, folder / "healthy", symlinks=True)
-    drift(repo)
-    repo.path.rename(folder / "drifted")
-    return folder
-
-
-@pytest.fixture
-def healthy(built: Path) -> GitRepo:
-    return _put_in_place(built, "healthy")
-
-
-@pytest.fixture
-def drifted(built: Path) -> GitRepo:
-    """The healthy one with a checkpoint more for every kind of drift."""
-    return _put_in_place(built, "drifted")
-
-
-def _put_in_place(folder: Path, name: str) -> GitRepo:
-    repo = GitRepo(folder / "repo")
-    shutil.rmtree(repo.path, ignore_errors=True)
-    shutil.copytree(folder / name, repo.path, symlinks=True)
-    repo.exit_code("update-index", "-q", "--refresh")  # a copy has inodes of its own
     return repo
 
 

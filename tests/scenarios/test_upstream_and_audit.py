@@ -11,8 +11,8 @@ from checkpoint_git.core.finding import Finding
 from checkpoint_git.tools.doctor import verb as doctor
 from checkpoint_git.tools.setup.init import Options, init
 from tests.scenarios.driven import PATH
-from tests.support.command import run_checkpoint
-from tests.support.repos import GitRepo
+from tests.support.command import run_here
+from tests.support.repos import GitRepo, Stage
 from tests.support.samples import checkpoint_text
 from tests.support.verbs import NOON, run_verb
 from tests.support.workflows import execution, phase, task, text_of
@@ -22,18 +22,32 @@ OTHER = ".checkpoints/audit.checkpoint.json"
 R1, R2, R3 = ({"at": f"2026-03-0{day}T00:00:00Z", "verdict": "PASS"} for day in (1, 2, 3))
 
 
+MORNING = "2026-03-02T10:00:00Z"
+
+
+@pytest.fixture(scope="module")
+def stage(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Stage]:
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setenv("GIT_COMMITTER_DATE", MORNING)
+        yield Stage(tmp_path_factory.mktemp("pair"), build_pair)
+
+
 @pytest.fixture
-def pair(repo: GitRepo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[tuple[GitRepo, GitRepo]]:
+def pair(stage: Stage, monkeypatch: pytest.MonkeyPatch) -> tuple[GitRepo, GitRepo]:
     """A repository with a healthy checkpoint and a clone of it, both set up; all is of the same morning."""
-    monkeypatch.setenv("GIT_COMMITTER_DATE", "2026-03-02T10:00:00Z")
+    monkeypatch.setenv("GIT_COMMITTER_DATE", MORNING)
+    stage.put_back()
+    return GitRepo(stage.folder / "repo"), GitRepo(stage.folder / "clone")
+
+
+def build_pair(folder: Path) -> None:
+    repo, clone = GitRepo.create(folder / "repo"), GitRepo(folder / "clone")
     init(str(repo.path), Options(), dict(os.environ))
     write(repo)
     repo.write("docs/plan.md", "the plan\n")
     repo.commit("begin")
-    repo.git("clone", "-q", str(repo.path), str(tmp_path / "clone"))
-    clone = GitRepo(tmp_path / "clone")
+    repo.git("clone", "-q", str(repo.path), str(clone.path))
     init(str(clone.path), Options(), dict(os.environ))
-    return (yield (repo, clone))
 
 
 def write(repo: GitRepo, *runs: object, path: str = PATH, **changes: object) -> None:
@@ -165,7 +179,7 @@ def test_text_of_strangers_reaches_the_terminal_escaped(pair: tuple[GitRepo, Git
     clone.git("fetch", "-q")
     clone.git("merge", "-q", "-s", "ours", "-m", "keep \x1b[31mours", "origin/main")
     for form in ("text", "md", "github", "sarif", "json"):
-        done = run_checkpoint("audit", "--format", form, cwd=clone.path)
+        done = run_here("audit", "--format", form, cwd=clone.path)
         assert "lost" in done.stdout
         assert "\x1b" not in done.stdout
         assert not any(line.startswith("::error::") for line in done.stdout.splitlines())

@@ -136,6 +136,23 @@ def copy_built(build: Callable[[Path], object], *targets: Path) -> None:
             GitRepo(target).exit_code("update-index", "-q", "--refresh")  # a copy has inodes of its own
 
 
+class Stage:
+    """Repositories that name their own places: built once, and put back there for each test."""
+
+    def __init__(self, folder: Path, build: Callable[[Path], object]) -> None:
+        self.folder, self._saved = folder / "stage", folder / "saved"
+        self.folder.mkdir()
+        build(self.folder)
+        self.folder.rename(self._saved)
+
+    def put_back(self) -> None:
+        """The folder as it was built, whatever has become of it."""
+        shutil.rmtree(self.folder, ignore_errors=True)
+        shutil.copytree(self._saved, self.folder, symlinks=True)
+        for index in self.folder.glob("*/.git/index"):
+            GitRepo(index.parent.parent).exit_code("update-index", "-q", "--refresh")  # a copy has inodes of its own
+
+
 def _build_empty(folder: Path) -> None:
     repo = GitRepo(folder / "0")
     repo.path.mkdir()
