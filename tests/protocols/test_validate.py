@@ -57,7 +57,16 @@ def test_every_code_has_an_example() -> None:
     sources = [path.read_text("utf-8") for path in Path(room.__file__).parent.glob("*.py")]
     named = {code for text in sources for code in re.findall(r'"(skill/[a-z0-9-]+)"', text)}
     shown = {each["code"] for folder in INVALID for each in json.loads((folder / "expected.json").read_text("utf-8"))}
-    assert named <= shown | {"skill/shape", "skill/near-name"}  # of a keyword that is not used yet, and of a write
+    # of a keyword that is not used yet, of a write, and of the file that the next test makes
+    assert named <= shown | {"skill/shape", "skill/near-name", "skill/file-too-big"}
+
+
+def test_a_file_that_is_too_big_is_valid_and_has_a_finding() -> None:
+    document = check(checkpoint_text(skill_state={"notes": ["x" * 80] * 500}))
+    (found,) = document.findings
+    assert (found.level, found.code, found.where) == ("warning", "skill/file-too-big", "")
+    assert (found.line, found.column) == (1, 1)
+    assert document.is_valid
 
 
 def test_a_document_keeps_its_value_when_its_shape_is_wrong() -> None:
