@@ -15,10 +15,11 @@ PATH = ".checkpoints/build.checkpoint.json"
 
 def drive(repo: GitRepo, python: str = sys.executable, package: str = PACKAGE, choices: Choices | None = None) -> None:
     """Register the driver in the repository's configuration and attributes."""
-    for key, value in plan_settings(python, package, choices or Choices()).items():
-        repo.git("config", key, value)
+    repo.configure(plan_settings(python, package, choices or Choices()))
     lines = [f"{pattern} merge=checkpoint\n" for pattern in attribute_patterns()]
-    attributes = Path(repo.git("rev-parse", "--path-format=absolute", "--git-path", "info/attributes"))
+    attributes = repo.path / ".git/info/attributes"
+    if not (repo.path / ".git").is_dir():
+        attributes = Path(repo.git("rev-parse", "--path-format=absolute", "--git-path", "info/attributes"))
     attributes.parent.mkdir(exist_ok=True)
     attributes.write_text("".join(lines))
 

@@ -21,6 +21,7 @@ from tests.scenarios.driven import PATH, branch_with, drive
 from tests.support.command import BIN, run_checkpoint
 from tests.support.repos import GitRepo, needs_git
 from tests.support.samples import checkpoint, checkpoint_text
+from tests.support.streams import Stream
 from tests.support.verbs import Ran, lines_of, run_verb
 from tests.support.workflows import execution, phase, task, text_of, write_workflow
 
@@ -45,29 +46,20 @@ def conflicted(
     """A merge of two branches that stopped at the checkpoint. None: the side has no such file; "": the usual one."""
     if driver:
         drive(repo)
-    repo.git("config", "merge.conflictStyle", style)
-    repo.write("other.txt", "other\n")
-    contents = {
-        "main": checkpoint_text() if base is None else base,
-        "right": checkpoint_text(**THEIRS) if theirs == "" else theirs,
-        "left": checkpoint_text(**OURS) if ours == "" else ours,
-    }
-    _put(repo, path, contents["main"] or None)
-    repo.commit("base")
-    for name in ("right", "left"):
-        repo.git("checkout", "-q", "-b", name, "main")
-        _put(repo, path, contents[name])
-        repo.commit(name)
+    repo.configure({"merge.conflictStyle": style})
+    base = checkpoint_text() if base is None else base
+    ours = checkpoint_text(**OURS) if ours == "" else ours
+    theirs = checkpoint_text(**THEIRS) if theirs == "" else theirs
+
+    stream = Stream()
+    stream.commit("main", [], {"other.txt": "other\n", **({path: base} if base else {})})
+    stream.commit("right", ["main"], {path: theirs})
+    stream.commit("left", ["main"], {path: ours})
+    stream.write(repo)
+    repo.git("checkout", "-q", "left")
     repo.git("merge", "-q", "right", check=False)
     assert f"{path}\0" in repo.git("diff", "--name-only", "-z", "--diff-filter=U")
     return repo
-
-
-def _put(repo: GitRepo, path: str, content: str | bytes | None) -> None:
-    if content is None:
-        (repo.path / path).unlink(missing_ok=True)
-    else:
-        repo.write(path, content)
 
 
 def run(repo: GitRepo, *words: str, answer: str | None = None, cwd: Path | None = None) -> Ran:
