@@ -1,6 +1,7 @@
 """Merge strategies: what a schema's `x-merge` keyword says of a place, and how single values merge."""
 
 from checkpoint_git.core.clock import read_loose_instant
+from checkpoint_git.core.jsontext import split_pointer
 from checkpoint_git.core.jsonwrite import Fresh
 
 TYPE_CHECKING = False
@@ -33,7 +34,7 @@ class Strategies:
             if type(reference) is not str or not reference.startswith("#/"):
                 return schema
             found: Any = self.root
-            for key in reference[2:].split("/"):
+            for key in split_pointer(reference[1:]):
                 found = found.get(key) if type(found) is dict else None
             schema = found if type(found) is dict else NONE
         return schema
