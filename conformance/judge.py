@@ -31,8 +31,12 @@ def judge(vector: Vector, answer: Answer) -> str:
         return "" if "" in faults else "; or: ".join(faults)
     if kind == "kept":
         return _judge_kept(vector, answer, expected)
+    if kind == "refused":
+        return _judge_refused(vector, answer)
     if kind == "conflict":
         return _judge_conflict(answer, expected)
+    if kind == "lines":
+        return _judge_lines(answer, expected)
     if answer.code != 0:
         return "a conflict, or no answer, where everything merges"
     if kind == "bytes":
@@ -43,7 +47,7 @@ def judge(vector: Vector, answer: Answer) -> str:
         return f"the result is no JSON: {error}"
     if kind == "clean":
         return "" if is_equal(value, expected) else f"the result is {json.dumps(value, default=str)[:200]}"
-    found = value.get(expected["at"][1:]) if isinstance(value, dict) else None
+    found = _find(value, expected["at"])
     if kind == "number":
         return "" if isinstance(found, Decimal | int) and found == Decimal(expected["is"]) else f"it is {found}"
     return _judge_list(found, expected)
@@ -76,6 +80,21 @@ def is_equal(one: Any, other: Any) -> bool:
     return type(one) is type(other) and bool(one == other)
 
 
+def _find(value: Any, pointer: str) -> Any:
+    for name in pointer.split("/")[1:]:
+        if isinstance(value, dict):
+            value = value.get(name)
+        else:
+            value = value[int(name)] if isinstance(value, list) and int(name) < len(value) else None
+    return value
+
+
+def _judge_refused(vector: Vector, answer: Answer) -> str:
+    if answer.code < 128:
+        return "it merged by a schema that it should refuse"
+    return "" if answer.data == data_of(vector["ours"]) else "it refused the schema, and changed the file"
+
+
 def _judge_list(found: Any, expected: dict[str, Any]) -> str:
     if not isinstance(found, list):
         return "there is no list"
@@ -98,6 +117,16 @@ def _judge_conflict(answer: Answer, expected: dict[str, Any]) -> str:
         if not is_equal(kept, document):
             return f"with {side} kept it is {json.dumps(kept, default=str)[:200]}"
     return ""
+
+
+def _judge_lines(answer: Answer, most: int) -> str:
+    """Whether a conflict marks no more of both sides' lines than it must."""
+    if not 0 < answer.code < 128:
+        return "clean, or no answer, where the sides contradict each other"
+    text = answer.data.decode()
+    both, shared = [keep_side(text, side).count("\n") for side in ("ours", "")]
+    marked = both + keep_side(text, "theirs").count("\n") - 2 * shared
+    return f"{marked} lines are marked, and {most} are enough" if marked > most else ""
 
 
 def _judge_kept(vector: Vector, answer: Answer, words: list[str]) -> str:

@@ -9,56 +9,34 @@ import copy
 import hashlib
 import itertools
 import json
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator
 from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
+from conformance.building import (
+    ABSENT,
+    CONFLICT,
+    VERSIONS,
+    Value,
+    Vector,
+    clean,
+    conflict,
+    either,
+    in_list,
+    listed,
+    member,
+    place,
+    say,
+    three_way,
+    vector,
+    with_items,
+)
+from conformance.make_places import make_schema
+from conformance.make_rules import make_grouped, make_logs, make_require
+
 FOLDER = Path(__file__).parent / "vectors"
 VERSION = "1.0"
-VERSIONS = ("base", "ours", "theirs")
-
-Vector = dict[str, Any]
-Value = Any
-ABSENT: Any = ("absent",)
-CONFLICT: Any = ("conflict",)
-
-
-def text_of(value: Value) -> str:
-    return json.dumps(value, indent=2, ensure_ascii=False) + "\n"
-
-
-def vector(name: str, about: str, versions: Iterable[Value], expect: Value, schema: Value = None) -> Vector:
-    """versions: base, ours and theirs."""
-    texts = dict(zip(VERSIONS, map(text_of, versions), strict=True))
-    return {"id": name, "about": about, **texts, **({"schema": schema} if schema else {}), "expect": expect}
-
-
-def clean(value: Value) -> Value:
-    return {"clean": value}
-
-
-def conflict(ours: Value, theirs: Value) -> Value:
-    """What the document is with one side kept of every conflict."""
-    return {"conflict": {"ours": ours, "theirs": theirs}}
-
-
-def three_way(base: Value, ours: Value, theirs: Value) -> Value:
-    if same(ours, theirs) or same(theirs, base):
-        return ours
-    return theirs if same(ours, base) else CONFLICT
-
-
-def same(one: Value, other: Value) -> bool:
-    return bool(type(one) is type(other) and one == other)
-
-
-def member(value: Value) -> dict[str, Value]:
-    return {} if value is ABSENT else {"k": value}
-
-
-def say(value: Value) -> str:
-    return "absent" if value is ABSENT else json.dumps(value)
 
 
 # core: objects and single values
@@ -192,32 +170,6 @@ def make_rows(key: str, schema: Value, name: str) -> Iterator[Vector]:
 # order: what nobody contradicts is kept
 
 
-def listed(name: str, about: str, base: Value, ours: Value, theirs: Value, schema: Value = None) -> Vector:
-    """A list that merges without conflict: its items, and the order of those that the versions agree on."""
-    items = [item for item in base if item in ours and item in theirs]
-    for item in ours + theirs:
-        items += [] if item in base or item in items else [item]
-    expect = {"list": {"at": "/list", "items": items, "before": list(find_order(items, base, ours, theirs))}}
-    versions = ({"list": base}, {"list": ours}, {"list": theirs})
-    return vector(name, about, versions, expect, schema)
-
-
-def find_order(items: Value, base: Value, ours: Value, theirs: Value) -> Iterator[list[Value]]:
-    """Pairs whose order is settled: by the side that changed it, else by whoever has both."""
-    for one, other in itertools.permutations(items, 2):
-        orders = [
-            (side.index(one) < side.index(other)) if one in side and other in side else None
-            for side in (base, ours, theirs)
-        ]
-        old, mine, yours = orders
-        if mine is None or yours is None or mine == yours:
-            settled = mine if mine is not None else yours
-        else:
-            settled = None if old is None else yours if mine == old else mine
-        if settled:
-            yield [one, other]
-
-
 def is_possible(before: Value) -> bool:
     left = {json.dumps(item) for pair in before for item in pair}
     pairs = [(json.dumps(one), json.dumps(other)) for one, other in before]
@@ -268,28 +220,10 @@ def make_lists(name: str, schema: Value, base: list[str], whole: bool = False) -
 # sequence: lists whose items have no key
 
 
-def in_list(items: Value) -> Value:
-    return {"list": items}
-
-
 def sequence(
     name: str, about: str, base: Value, ours: Value, theirs: Value, expect: Value, schema: Value = None
 ) -> Vector:
     return vector(f"sequence/{name}", about, map(in_list, (base, ours, theirs)), expect, schema)
-
-
-def with_items(base: Value, *changes: tuple[int, Value]) -> Value:
-    """Return a list with other values at some indices."""
-    found = list(base)
-    for index, value in changes:
-        found[index] = value
-    return found
-
-
-def either(*lists: Value, ours: Value, theirs: Value) -> Value:
-    """Expect one of several lists, or a conflict whose choices are the sides."""
-    lawful = [clean(in_list(items)) for items in lists]
-    return {"one_of": [*lawful, conflict(in_list(ours), in_list(theirs))]}
 
 
 EXAMPLES: dict[str, Value] = {
@@ -367,14 +301,14 @@ def make_additions() -> Iterator[Vector]:
 
 def make_moves() -> Iterator[Vector]:
     base = ["A", "B", "C", "D"]
-    for place in (0, 1, 3):
+    for index in (0, 1, 3):
         moved = [item for item in base if item != "C"]
-        moved.insert(place, "C")
+        moved.insert(index, "C")
         for edited in base:
             theirs = [item if item != edited else "NEW" for item in base]
             both = [item if item != edited else "NEW" for item in moved]
-            about = f"C moved to {place} here, {edited} edited there"
-            name = f"move-{place}-{edited}"
+            about = f"C moved to {index} here, {edited} edited there"
+            name = f"move-{index}-{edited}"
             yield sequence(name, about, base, moved, theirs, either(both, ours=moved, theirs=theirs))
     ours, theirs = ["C", "A", "B", "D"], ["A", "B", "D", "C"]
     expect = conflict(in_list(ours), in_list(theirs))
@@ -408,10 +342,6 @@ def make_tuples() -> Iterator[Vector]:
 
 
 # queue, log, values: what a schema can say
-
-
-def place(rule: Value, name: str = "list") -> Value:
-    return {"properties": {name: {"x-merge": rule}}}
 
 
 def make_queue() -> Iterator[Vector]:
@@ -451,6 +381,7 @@ def make_log() -> Iterator[Vector]:
     versions = ({"list": twice}, {"list": [entry(2, "ours"), *twice]}, {"list": twice})
     about = "an entry that was there twice stays there twice"
     yield vector("log/twice", about, versions, clean(versions[1]), place({"strategy": "log"}))
+    yield from make_logs()
 
 
 def entry(day: int, who: str) -> dict[str, str]:
@@ -463,6 +394,7 @@ def make_values() -> Iterator[Vector]:
     yield from make_ranks()
     yield from make_groups()
     yield from make_heads()
+    yield from make_grouped()
     for number, (one, other) in enumerate(itertools.permutations((1, 7, 30), 2)):
         versions = [{"list": value} for value in (0, one, other)]
         expect = clean({"list": max(one, other)})
@@ -694,6 +626,8 @@ PROFILES: dict[str, tuple[str, Callable[[], Iterator[Vector]]]] = {
     "queue": ("lists whose order counts, by a schema", make_queue),
     "log": ("lists that only grow, by a schema", make_log),
     "values": ("single values that a schema knows how to merge", make_values),
+    "require": ("conditions that a merge of two good sides must not break", make_require),
+    "schema": ("where a schema is read, and which schemas are refused", make_schema),
 }
 
 
