@@ -11,6 +11,7 @@ from checkpoint_git.cli.effects import EFFECTS
 from checkpoint_git.cli.help_text import TOPICS, Page, read_page, read_pages
 from checkpoint_git.cli.parser import Request, build_parser, list_formats
 from checkpoint_git.cli.verbs import NESTED, VERBS, load_verb
+from checkpoint_git.git.settings import SETTINGS
 from checkpoint_git.tools.doctor.catalog import list_checks as list_doctor_checks
 from checkpoint_git.tools.setup.schema import list_schemas
 
@@ -139,6 +140,18 @@ def replace_effects_table(text: str) -> str:
     return _replace_table(text, _EFFECTS_HEAD, "\n".join(rows) + "\n")
 
 
+_SETTINGS_HEAD = "| setting | default | meaning |"
+
+
+def replace_settings_table(text: str) -> str:
+    """docs/settings.md with the table of settings."""
+    rows = [_SETTINGS_HEAD, "|---|---|---|"]
+    for name, setting in SETTINGS.items():
+        default = setting.shown or f"`{setting.default}`"
+        rows.append(f"| `{name}` | {_cell(default)} | {_cell(setting.meaning)} |")
+    return _replace_table(text, _SETTINGS_HEAD, "\n".join(rows) + "\n")
+
+
 _MANUAL_TITLES = {"state": "Other state", "setup": "Setup and agents"}
 
 
@@ -232,5 +245,6 @@ GENERATED: dict[str, Callable[[str], str]] = {
     "docs/commands.md": replace_command_tables,
     "docs/doctor.md": replace_check_table,
     "docs/promises.md": replace_effects_table,
+    "docs/settings.md": replace_settings_table,
     "checkpoint_git/man/git-checkpoint.1": replace_manual_commands,
 }

@@ -67,10 +67,6 @@ def read_all_settings(folder: str, env: Mapping[str, str]) -> dict[str, str]:
         return _parse_settings(run_git(words, folder, env=env).out)
 
 
-def read_flag(key: str, cwd: str) -> bool:
-    return run_git(["config", "--type=bool", key], cwd, check=False).out.strip() == b"true"
-
-
 def read_settings(place: Repository) -> dict[str, str]:
     """Not the user's or the system's; of several values the last."""
     return _parse_settings(_config(place, "--null", "--list"))

@@ -18,6 +18,14 @@ from checkpoint_git.disk.discover import find_common_dir, find_repository, share
 from checkpoint_git.disk.replace import remove_quietly
 from checkpoint_git.git.repository import read_all_settings
 from checkpoint_git.git.run import run_git
+from checkpoint_git.git.settings import (
+    MEMORY_COMMAND,
+    MEMORY_ENTITY,
+    MEMORY_FILE,
+    MEMORY_TIMEOUT,
+    SETTINGS,
+    find_setting,
+)
 from checkpoint_git.protocols.memory import layout
 from checkpoint_git.protocols.memory.entity import Entity, read_entity
 from checkpoint_git.protocols.memory.graph_file import check_graph_file, graph_lock
@@ -26,7 +34,6 @@ from checkpoint_git.protocols.memory.store import Keep
 from checkpoint_git.protocols.memory.summary import NOTE
 from checkpoint_git.protocols.memory.transports import Transport, UnavailableError, entity_json
 
-_TIMEOUT = 20.0  # seconds; node itself starts in 1 s, a cold `npx -y` in 13 s
 _LONGEST = 600
 _HOME = "checkpoint/memory-home"  # in the git directory: where that was, and what the repository was called there
 _KEPT_MARKS = 8
@@ -44,20 +51,25 @@ class Settings(NamedTuple):
 
 def read_settings(cwd: str, entity: str | None = None) -> Settings:
     found = read_all_settings(cwd, os.environ)
-    name = entity if entity is not None else found.get("checkpoint.memoryentity", "")
+    name = entity if entity is not None else find_setting(found, MEMORY_ENTITY)
     home = layout.Home(layout.check_entity_name(name)) if name or entity is not None else find_home(cwd)
-    timeout, text = _TIMEOUT, found.get("checkpoint.memorytimeout", "")
-    if text.strip():
-        try:
-            timeout = float(text)
-        except ValueError:
-            timeout = 0.0
-        if not 1 <= timeout <= _LONGEST:
-            shown = escape_controls(shorten(text, 40))
-            message = f'invalid checkpoint.memoryTimeout "{shown}": expected 1 to {_LONGEST} seconds'
-            raise CheckpointError(message, f"git config checkpoint.memoryTimeout {_TIMEOUT:g}")
-    command, file = (found.get(f"checkpoint.memory{name}", "") for name in ("command", "file"))
-    return Settings(command.strip(), file, home, timeout)
+    command = find_setting(found, MEMORY_COMMAND).strip()
+    return Settings(command, find_setting(found, MEMORY_FILE), home, _read_timeout(found))
+
+
+def _read_timeout(found: Mapping[str, str]) -> float:
+    """Return the seconds to wait for an answer. Raises CheckpointError."""
+    default = SETTINGS[MEMORY_TIMEOUT].default  # node itself starts in 1 s, a cold `npx -y` in 13 s
+    text = find_setting(found, MEMORY_TIMEOUT).strip() or default
+    try:
+        timeout = float(text)
+    except ValueError:
+        timeout = 0.0
+    if 1 <= timeout <= _LONGEST:
+        return timeout
+    shown = escape_controls(shorten(text, 40))
+    message = f'invalid {MEMORY_TIMEOUT} "{shown}": expected 1 to {_LONGEST} seconds'
+    raise CheckpointError(message, f"git config {MEMORY_TIMEOUT} {default}")
 
 
 def find_home(cwd: str) -> layout.Home:

@@ -8,15 +8,13 @@ from contextlib import suppress
 
 from checkpoint_git.disk.discover import shared_path
 from checkpoint_git.disk.replace import remove_quietly
-from checkpoint_git.git.repository import read_flag
 from checkpoint_git.git.run import clean_env
+from checkpoint_git.git.settings import MEMORY_ON_COMMIT, read_flag
 from checkpoint_git.protocols.memory.save_log import LOG
-
-ON_COMMIT = "checkpoint.memoryOnCommit"
 
 
 def after_commit(cwd: str, env: Mapping[str, str]) -> None:
-    if read_flag(ON_COMMIT, cwd):
+    if read_flag(MEMORY_ON_COMMIT, cwd):
         start_save("commit", cwd, env)
 
 

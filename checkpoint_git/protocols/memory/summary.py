@@ -12,7 +12,6 @@ from checkpoint_git.protocols.memory.state import read_state
 
 NOTE = "checkpoint/memory-initiative"  # in the git directory that all work trees share: what was last read
 _OLD = 7 * 86_400
-_ON_IDLE = "checkpoint.memoryOnIdle"
 
 
 def is_present(place: Place) -> bool:
@@ -46,9 +45,9 @@ def after_turn(cwd: str, env: Mapping[str, str], has_worked: Callable[[int], boo
         saved = os.stat(shared_path(cwd, NOTE)).st_mtime_ns
     except OSError:  # no initiative is known
         return
-    from checkpoint_git.git.repository import read_flag
+    from checkpoint_git.git.settings import MEMORY_ON_IDLE, read_flag
 
-    if read_flag(_ON_IDLE, cwd) and has_worked(saved):
+    if read_flag(MEMORY_ON_IDLE, cwd) and has_worked(saved):
         from checkpoint_git.protocols.memory.hooks import start_save
 
         start_save("idle", cwd, env)

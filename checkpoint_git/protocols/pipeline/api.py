@@ -6,6 +6,7 @@ from typing import Any
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
+from checkpoint_git.git.settings import PIPELINE_PHASES
 from checkpoint_git.protocols.contract import fix_clock
 from checkpoint_git.protocols.pipeline import records, store
 from checkpoint_git.protocols.pipeline.store import Skipped
@@ -25,7 +26,7 @@ class Pipeline:
     ) -> None:
         found = store.find_base(None if base is None else os.path.abspath(os.fspath(base)), os.getcwd(), os.environ)
         self._now = fix_clock(now)
-        phases = store.read_setting(os.getcwd(), os.environ, store.PHASES_SETTING)
+        phases = store.read_setting(os.getcwd(), os.environ, PIPELINE_PHASES)
         self._run = records.open_run(found, ticket_id, run_id, self._now(), phases)
 
     def write(

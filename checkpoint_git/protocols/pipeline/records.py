@@ -10,6 +10,7 @@ from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.yamlblock import write_block
 from checkpoint_git.core.yamltext import MAX_BYTES, MAX_VALUES
 from checkpoint_git.disk.read import read_content
+from checkpoint_git.git.settings import PIPELINE_PHASES
 from checkpoint_git.protocols.mismatch import quote
 from checkpoint_git.protocols.pipeline import layout, rules, store
 from checkpoint_git.protocols.pipeline.layout import RecordName
@@ -68,7 +69,7 @@ def check_phase(phase: str, known: Collection[str] = layout.READ_PHASES) -> str:
     why, hint = "is not a phase", f"for example {next(iter(known))}"
     if phase in layout.READ_PHASES:
         why = "is read, but not written"
-        hint = f'to write it: git config {store.PHASES_SETTING} "{", ".join(layout.READ_PHASES)}"'
+        hint = f'to write it: git config {PIPELINE_PHASES} "{", ".join(layout.READ_PHASES)}"'
     raise CheckpointError(f"{quote(phase)} {why}; valid phases: {', '.join(known)}", hint)
 
 

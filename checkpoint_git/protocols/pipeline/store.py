@@ -8,11 +8,9 @@ from typing import NamedTuple
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.terminal_text import escape_controls
 from checkpoint_git.disk.discover import Place, check_way, find_repository, is_inside, relative_path
+from checkpoint_git.git.settings import PIPELINE_DIR, find_setting
 from checkpoint_git.protocols.pipeline import layout
 from checkpoint_git.protocols.pipeline.layout import RecordName
-
-SETTING = "checkpoint.pipelineDir"
-PHASES_SETTING = "checkpoint.pipelinePhases"
 
 
 class Skipped(NamedTuple):
@@ -33,7 +31,7 @@ class RunState(NamedTuple):
 def find_base(wished: str | None, cwd: str, env: Mapping[str, str]) -> str:
     if wished is not None:
         return wished
-    if named := read_setting(cwd, env, SETTING):
+    if named := read_setting(cwd, env, PIPELINE_DIR):
         return named
     home = env.get("HOME") or os.path.expanduser("~")
     if not os.path.isabs(home):
@@ -46,14 +44,16 @@ def read_setting(cwd: str, env: Mapping[str, str], name: str) -> str:
     from checkpoint_git.git.run import GitMissingError, run_git
 
     with suppress(GitMissingError):
-        value = read_all_settings(cwd, env).get(name.lower(), "")
+        value = find_setting(read_all_settings(cwd, env), name)
         words = ["config", "--null", "--type=path", "--get", name]
-        return os.fsdecode(run_git(words, cwd, env=env).out[:-1]) if value and name == SETTING else value
+        return os.fsdecode(run_git(words, cwd, env=env).out[:-1]) if value and name == PIPELINE_DIR else value
     return ""
 
 
 def find_bases(place: Place, env: Mapping[str, str]) -> list[str]:
-    bases = [os.path.join(place.top, named) for named in (layout.BASE, read_setting(place.top, env, SETTING)) if named]
+    bases = [
+        os.path.join(place.top, named) for named in (layout.BASE, read_setting(place.top, env, PIPELINE_DIR)) if named
+    ]
     found = [base for base in dict.fromkeys(map(os.path.normpath, bases)) if os.path.isdir(base)]
     # what a branch has linked elsewhere is not the project's
     return [base for base in found if not base.startswith(f"{place.top}{os.sep}") or is_inside(base, place.top)]

@@ -13,6 +13,7 @@ from checkpoint_git.core.outcome import Answer, Invocation
 from checkpoint_git.core.terminal_text import escape_controls, quote_word, shorten
 from checkpoint_git.core.yamltext import MAX_BYTES
 from checkpoint_git.disk.read import read_content
+from checkpoint_git.git.settings import PIPELINE_DIR, PIPELINE_PHASES
 from checkpoint_git.protocols.mismatch import quote
 from checkpoint_git.protocols.pipeline import layout, records, store
 from checkpoint_git.protocols.pipeline.store import Skipped
@@ -128,7 +129,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     )
     add("--phase", metavar="PHASE", help=f"one of {', '.join(layout.PHASES)}")
     add("-v", "--verbose", action="store_true", help="accepted for compatibility; no effect")
-    add("--base", metavar="DIR", help=f"the folder of the records (default: {store.SETTING}, else ~/{layout.BASE})")
+    add("--base", metavar="DIR", help=f"the folder of the records (default: {PIPELINE_DIR}, else ~/{layout.BASE})")
 
 
 class Request(NamedTuple):
@@ -138,7 +139,7 @@ class Request(NamedTuple):
 
     @property
     def run(self) -> records.Run:
-        phases = store.read_setting(self.invocation.cwd, self.invocation.env, store.PHASES_SETTING)
+        phases = store.read_setting(self.invocation.cwd, self.invocation.env, PIPELINE_PHASES)
         return records.open_run(self.base, self.args.ticket_id, self.args.run_id, self.invocation.now, phases)
 
     def read_json(self, name: str, kind: type, default: str = "") -> Any:

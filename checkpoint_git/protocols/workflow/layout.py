@@ -22,7 +22,6 @@ _ARCHIVE = re.compile(r".+_([0-9]{8}T[0-9]{6}Z)(?:-([0-9]{1,5}))?", re.DOTALL)
 PHASES = ("REQUIREMENTS", "ARCHITECTURE", "IMPLEMENTATION", "VERIFICATION", "REFLECTION")
 LAST = PHASES[-1]
 TASK_STATUSES = ("pending", "running", "complete", "failed", "blocked")
-DEFAULT_APPROVALS = ("REQUIREMENTS", "ARCHITECTURE")
 MAX_ATTEMPTS = 3
 GRACE = 2  # seconds: file systems round what a clock says
 

@@ -12,10 +12,11 @@ from checkpoint_git.core.finding import Finding, has_errors, make_error
 from checkpoint_git.core.terminal_text import plural, quote_path
 from checkpoint_git.disk.discover import Place, relative_path
 from checkpoint_git.disk.process import is_running, is_session_running, read_ancestors, read_session_process
+from checkpoint_git.git.settings import WORKFLOW_APPROVALS, find_setting
 from checkpoint_git.protocols.document import Document, read_objects
 from checkpoint_git.protocols.validate import check_document, unreadable_document
 from checkpoint_git.protocols.workflow import layout, resume, rules, store, tasks
-from checkpoint_git.protocols.workflow.layout import DEFAULT_APPROVALS, TABLE, parse_approvals
+from checkpoint_git.protocols.workflow.layout import TABLE, parse_approvals
 from checkpoint_git.protocols.workflow.resume import Facts, Plan
 from checkpoint_git.protocols.workflow.tasks import OutputFile, Step, judge_result, plan_step, read_status, task_name
 
@@ -154,12 +155,15 @@ def _locate(state: State, file: str, finding: Finding) -> Finding:
 
 def read_approvals(place: Place, wished: str | None, env: Mapping[str, str]) -> tuple[str, ...]:
     """The phases that need an approval: as wished, else as checkpoint.workflowApprovals says, else the usual two."""
-    text = wished
-    if text is None and place.work_tree:
+    if wished is not None:
+        return parse_approvals(wished)
+
+    found: Mapping[str, str] = {}
+    if place.work_tree:
         from checkpoint_git.git.repository import read_all_settings
 
-        text = read_all_settings(place.root, env).get("checkpoint.workflowapprovals")
-    return DEFAULT_APPROVALS if text is None else parse_approvals(text)
+        found = read_all_settings(place.root, env)
+    return parse_approvals(find_setting(found, WORKFLOW_APPROVALS))
 
 
 def find_plan(state: State, approvals: tuple[str, ...], steps: Sequence[Step] = ()) -> Plan:

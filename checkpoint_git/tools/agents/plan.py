@@ -8,7 +8,9 @@ from checkpoint_git.core.managed_block import MARKDOWN, find_block, put_block, t
 from checkpoint_git.core.terminal_text import quote_word, shorten
 from checkpoint_git.disk.discover import Place, find_link, relative_path
 from checkpoint_git.disk.read import read_content
-from checkpoint_git.git.run import clean_env, run_git
+from checkpoint_git.git.repository import read_all_settings
+from checkpoint_git.git.run import clean_env
+from checkpoint_git.git.settings import AGENT_COMMAND, find_setting
 from checkpoint_git.tools.agents import hook_settings
 from checkpoint_git.tools.agents.table import (
     AGENTS,
@@ -30,7 +32,6 @@ from checkpoint_git.tools.setup.steps import RemoveFile, Step, removal_step, wri
 from checkpoint_git.tools.setup.survey import FileState
 
 AUTO = "auto"
-COMMAND_SETTING = "checkpoint.agentCommand"
 CHOICES = (AUTO, *AGENTS)
 
 _TRACKED = "commit it so that others get it too"
@@ -61,10 +62,9 @@ def read_agent_steps(place: Place, wanted: Sequence[str], env: Mapping[str, str]
         text = f"none found; name one of {', '.join(AGENTS)}: checkpoint init --agent {AGENTS[0]}"
         return [Step("skip", "agents", text)]
     files = {path: _read_file(place.root, path) for path in list_paths()}
-    asked = run_git(["config", COMMAND_SETTING], place.root, env=clean_env(env), check=False).out.decode().strip()
-    command = asked or COMMANDS[0]
+    command = find_setting(read_all_settings(place.root, clean_env(env)), AGENT_COMMAND).strip() or COMMANDS[0]
     if command not in COMMANDS:
-        raise CheckpointError(f"{COMMAND_SETTING} is {quote_word(asked)}", f"expected: {' or '.join(COMMANDS)}")
+        raise CheckpointError(f"{AGENT_COMMAND} is {quote_word(command)}", f"expected: {' or '.join(COMMANDS)}")
     return [_label(step, place.root, place.top) for step in plan_agents(named, files, more, command)]
 
 

@@ -10,6 +10,7 @@ from checkpoint_git.core.outcome import Invocation, Outcome
 from checkpoint_git.core.terminal_text import quote_word
 from checkpoint_git.disk.discover import plan_place
 from checkpoint_git.git.leases import OURS, Claim, find_holder
+from checkpoint_git.git.settings import SYNC_REMOTE, find_setting
 from checkpoint_git.protocols.contract import skill_layout
 from checkpoint_git.tools.claims.lease import swap_claim
 from checkpoint_git.tools.sync.context import find_remote, read_branch
@@ -65,7 +66,7 @@ def find_target(args: Namespace, invocation: Invocation) -> Target:
     settings, branch, env = read_branch(top, invocation.env)
 
     followed = settings.get(f"branch.{branch.removeprefix('refs/heads/')}.remote", "")
-    remote = args.remote or settings.get("checkpoint.syncremote", "") or followed or "."
+    remote = args.remote or find_setting(settings, SYNC_REMOTE) or followed or "."
     remote = "" if remote == "." else find_remote(settings, remote)
 
     words = quote_word(args.skill)

@@ -9,8 +9,9 @@ from checkpoint_git.core.terminal_text import plural, shorten
 from checkpoint_git.git import driver_settings
 from checkpoint_git.git.history.history import is_shallow
 from checkpoint_git.git.refs import Standing
+from checkpoint_git.git.settings import HEALTH_URL
 from checkpoint_git.protocols.check import REPOSITORY, Context, check, fact
-from checkpoint_git.tools.doctor.deployed import FIELDS, LONGEST_SHOWN, SETTING, Claim, Deployed, read_deployed
+from checkpoint_git.tools.doctor.deployed import FIELDS, LONGEST_SHOWN, Claim, Deployed, read_deployed
 from checkpoint_git.tools.setup.checks import SetupFacts, find_broken_driver, replace_driver
 
 if TYPE_CHECKING:
@@ -130,7 +131,7 @@ def find_bad_answers(facts: DeployedFacts) -> Iterator[Finding]:
 
     It is not status 200 (a redirect, for one), not a JSON object, or too long.
     """
-    hint = f"a JSON object with one of {', '.join(FIELDS)} is expected; git config {SETTING} names the address"
+    hint = f"a JSON object with one of {', '.join(FIELDS)} is expected; git config {HEALTH_URL} names the address"
     return _find_trouble(facts, "bad-answer", "{} does not say what runs there", hint)
 
 
@@ -147,8 +148,8 @@ def find_unreachable(facts: DeployedFacts) -> Iterator[Finding]:
 @check("online/bad-url", "warning", remedy="`git config checkpoint.healthUrl URL`", when="online")
 def find_bad_url(facts: DeployedFacts) -> Iterator[Finding]:
     """The health URL is not allowed."""
-    hint = f"git config {SETTING} https://YOUR-SERVER; /api/health is asked where it has no path"
-    return _find_trouble(facts, "bad-url", f"{SETTING} is not asked", hint)
+    hint = f"git config {HEALTH_URL} https://YOUR-SERVER; /api/health is asked where it has no path"
+    return _find_trouble(facts, "bad-url", f"{HEALTH_URL} is not asked", hint)
 
 
 def _find_trouble(facts: DeployedFacts, trouble: str, message: str, hint: str) -> Iterator[Finding]:
@@ -164,5 +165,5 @@ def find_unconfigured(facts: DeployedFacts) -> Iterator[Finding]:
     deployed = facts.deployed
     if deployed and deployed.trouble == "not-configured":
         message = "no health URL is configured, so nothing was compared with what is deployed"
-        hint = f"git config {SETTING} https://YOUR-SERVER"
+        hint = f"git config {HEALTH_URL} https://YOUR-SERVER"
         yield Finding("online/not-configured", "note", message, REPOSITORY, hint=hint)

@@ -14,9 +14,9 @@ from checkpoint_git.disk.discover import Place
 from checkpoint_git.git.refs import Standing, read_standing
 from checkpoint_git.git.repository import read_all_settings
 from checkpoint_git.git.run import clean_env
+from checkpoint_git.git.settings import HEALTH_URL, find_setting
 
 FIELDS = ("commit", "sha", "git_sha", "git_commit", "revision", "version")
-SETTING = "checkpoint.healthUrl"
 LONGEST_SHOWN = 80  # characters of a server's words
 
 _ID = r"[0-9a-f]{7,64}"
@@ -54,7 +54,7 @@ def read_deployed(place: Place, env: Mapping[str, str]) -> Deployed:
     """What the configured server answers. Only git's configuration names it: no branch can."""
     from checkpoint_git.net.health import read_health  # no network code is loaded before somebody asks for it
 
-    url = read_all_settings(place.top, clean_env(env)).get(SETTING.lower(), "")
+    url = find_setting(read_all_settings(place.top, clean_env(env)), HEALTH_URL)
     if not url:
         return Deployed(trouble="not-configured")
     answer = read_health(url, env)

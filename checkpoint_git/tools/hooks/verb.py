@@ -15,7 +15,7 @@ from checkpoint_git.git import staged
 from checkpoint_git.git.clone import find_gaps
 from checkpoint_git.git.objects import IndexEntry, read_commit, read_tree
 from checkpoint_git.git.pushed import parse_pushes, read_commit_changes, read_pushed, read_pushed_losses
-from checkpoint_git.git.repository import read_flag
+from checkpoint_git.git.settings import DRIFT_BLOCKS, read_flag
 from checkpoint_git.protocols.contract import find_files, find_hooks, open_room
 from checkpoint_git.protocols.document import Document
 from checkpoint_git.protocols.registry import append_only_patterns, find_kind, is_fixed, with_siblings
@@ -128,7 +128,7 @@ def check_push(question: Question, invocation: Invocation) -> list[Finding]:
     drift = list[Finding]()
     for find_drift in find_hooks("check_push"):
         drift += find_drift(question.files.files, invocation.cwd, invocation.now, invocation.env)
-    if drift and read_flag("checkpoint.driftBlocks", invocation.cwd):
+    if drift and read_flag(DRIFT_BLOCKS, invocation.cwd):
         drift = [finding._replace(level="error") for finding in drift]
     return check_validity(question, invocation) + drift
 

@@ -10,6 +10,7 @@ from checkpoint_git.core.terminal_text import plural
 from checkpoint_git.disk.discover import Place
 from checkpoint_git.disk.read import open_plain
 from checkpoint_git.git.run import clean_env, run_git, stream_git
+from checkpoint_git.git.settings import SESSION_BLOCKS, read_flag
 from checkpoint_git.protocols.registry import own_folders
 from checkpoint_git.tools.session.record import read_started, read_time, read_written
 
@@ -120,5 +121,5 @@ def _ask(words: list[str], top: str, env: Mapping[str, str]) -> list[str]:
 
 def may_block(place: Place, env: Mapping[str, str], *, wish: bool) -> bool:
     """Whether a reminder keeps a session going: as the configuration says, else as wished."""
-    said = run_git(["config", "--type=bool", "checkpoint.sessionBlocks"], place.top, env=clean_env(env), check=False)
-    return said.out == b"true\n" if said.code == 0 else wish
+    configured = read_flag(SESSION_BLOCKS, place.top, clean_env(env))
+    return wish if configured is None else configured

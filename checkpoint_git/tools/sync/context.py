@@ -13,6 +13,7 @@ from checkpoint_git.git.objects import blob_id
 from checkpoint_git.git.remotes import HEADS, check_branch, network_env
 from checkpoint_git.git.repository import read_all_settings
 from checkpoint_git.git.run import run_git
+from checkpoint_git.git.settings import SYNC_BRANCH, SYNC_REMOTE, find_setting
 from checkpoint_git.tools.sync.decide import Rules, Take
 from checkpoint_git.tools.sync.state import Names, name_refs
 
@@ -94,7 +95,7 @@ def read_branch(top: str, env: Mapping[str, str]) -> tuple[dict[str, str], str, 
 def find_remote(settings: Mapping[str, str], wish: str, upstream: str = "") -> str:
     known = sorted(key[7:-4] for key in settings if key.startswith("remote.") and key.endswith(".url"))
     only = "origin" if "origin" in known else known[0] if len(known) == 1 else ""
-    remote = wish or settings.get("checkpoint.syncremote", "") or upstream or only
+    remote = wish or find_setting(settings, SYNC_REMOTE) or upstream or only
     if remote not in known:
         shown = f"no remote named {escape_controls(remote)}" if remote else "this clone has no remote to sync with"
         raise CheckpointError(shown, "git remote add origin URL, or name one: git config checkpoint.syncRemote NAME")
@@ -108,7 +109,7 @@ def _find_target(top: str, settings: Mapping[str, str], local: str, wish: Wish) 
     if current and followed not in ("", ".") and merge.startswith("refs/heads/"):
         upstream = (followed, merge.removeprefix("refs/heads/"))
     remote = find_remote(settings, wish.remote, upstream[0] if upstream else "")
-    branch = wish.branch or settings.get("checkpoint.syncbranch", "")
+    branch = wish.branch or find_setting(settings, SYNC_BRANCH)
     if not branch and upstream and upstream[0] == remote:
         branch = upstream[1]
     if not branch:

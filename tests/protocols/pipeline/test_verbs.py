@@ -12,9 +12,10 @@ from checkpoint_git.cli.parser import Request, parse
 from checkpoint_git.core.clock import read_instant
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.outcome import Invocation
+from checkpoint_git.git.settings import PIPELINE_DIR, PIPELINE_PHASES
 from checkpoint_git.protocols.pipeline import verbs as pipeline
 from checkpoint_git.protocols.pipeline.layout import PHASES, READ_PHASES
-from checkpoint_git.protocols.pipeline.store import PHASES_SETTING, SETTING, read_setting
+from checkpoint_git.protocols.pipeline.store import read_setting
 from tests.support.records import PAYLOADS, RUN, SHORT_RUN, TICKET, put_record, put_text, record
 from tests.support.repos import GitRepo
 from tests.support.rows import rows
@@ -720,12 +721,12 @@ def test_the_phases_of_a_pipeline_are_a_setting(desk: Desk, repo: GitRepo) -> No
 
 
 def test_of_the_settings_only_the_folder_is_expanded_as_git_expands_paths(repo: GitRepo) -> None:
-    repo.git("config", PHASES_SETTING, "~/a")
-    assert read_setting(str(repo.path), os.environ, PHASES_SETTING) == "~/a"
+    repo.git("config", PIPELINE_PHASES, "~/a")
+    assert read_setting(str(repo.path), os.environ, PIPELINE_PHASES) == "~/a"
     for value in ("~/a", "%(prefix)/x"):
-        repo.git("config", SETTING, value)
-        found = read_setting(str(repo.path), os.environ, SETTING)
-        assert found == repo.git("config", "--type=path", SETTING)
+        repo.git("config", PIPELINE_DIR, value)
+        found = read_setting(str(repo.path), os.environ, PIPELINE_DIR)
+        assert found == repo.git("config", "--type=path", PIPELINE_DIR)
         assert os.path.isabs(found)
 
 
