@@ -13,8 +13,6 @@ if TYPE_CHECKING:
 Schema = dict[str, "Any"]
 KEYED = ("set", "log", "rows", "queue")  # lists whose items are known by a key
 ORDERED = ("sequence", "tuple")  # lists whose items are known by where they are
-VALUES = ("max-time", "min-time", "max", "max-number", "newest", "sum")
-STRATEGIES = ("atomic", "object", *VALUES, *KEYED, *ORDERED, "group")
 
 KEYWORD = "x-merge"
 REQUIRE = "x-merge-require"
@@ -146,6 +144,7 @@ def _merge_sum(rule: "Schema", base: "Node | None", ours: "Node", theirs: "Node"
     return Fresh(decimal_token(left + right - start, scale))
 
 
+# Strategies of single values. "newest" is not among them: it needs the whole documents.
 LEAF_STRATEGIES = {
     "max-time": _merge_instant,
     "min-time": _merge_instant,
@@ -153,3 +152,6 @@ LEAF_STRATEGIES = {
     "max-number": _merge_greatest,
     "sum": _merge_sum,
 }
+
+# Every strategy, each once. A test compares them with the vocabulary of schemas, the lint and docs/x-merge.md.
+STRATEGIES = ("atomic", "object", "newest", *LEAF_STRATEGIES, *KEYED, *ORDERED, "group")

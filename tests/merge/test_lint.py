@@ -1,6 +1,7 @@
 """What is refused in a schema's merge strategies, and that the shipped schema has nothing of it."""
 
 import json
+import re
 from importlib.resources import files
 from pathlib import Path
 from typing import Any
@@ -14,6 +15,7 @@ from checkpoint_git import merge
 from checkpoint_git.merge.lint import lint_schema
 from checkpoint_git.merge.strategy import STRATEGIES
 from checkpoint_git.protocols.registry import KINDS, Kind, schema_path
+from tests.architecture.imports import ROOT
 from tests.merge.schemas import skill_schema
 
 
@@ -44,6 +46,20 @@ def test_every_strategy_is_known_with_the_options_it_needs() -> None:
         "group": {"name": "g"},
     }
     assert [name for name in STRATEGIES if lint(strategy=name, **needed.get(name, {}))] == []
+
+
+def test_the_strategies_of_the_merge_are_those_of_the_vocabulary_and_of_the_page() -> None:
+    vocabulary = json.loads((ROOT / "checkpoint_git/merge/x_merge_schema.json").read_text("utf-8"))
+    forms = [form["properties"]["strategy"] for form in vocabulary["$defs"]["rule"]["oneOf"]]
+    known = {name for form in forms for name in form.get("enum", [form.get("const")])}
+    values, _, lists = (ROOT / "docs/x-merge.md").read_text("utf-8").partition("\n## Lists\n")
+    rows = [*values.partition("| option |")[0].splitlines(), *lists.splitlines()]
+    cells = [row.split("|")[1] for row in rows if row.startswith("| `")]
+    described = {name for cell in cells for name in re.findall(r"`([\w-]+)`", cell.partition(" with ")[0])}
+
+    assert known == set(STRATEGIES)
+    assert len(STRATEGIES) == len(known)
+    assert set(STRATEGIES) - described == set()
 
 
 def test_a_misspelt_strategy_is_refused_with_the_near_one() -> None:
