@@ -134,7 +134,9 @@ def _mutate_node(path: str, node: ast.AST) -> Iterator[Mutation]:
             yield _replace(path, "comparison", node, f"({ast.unparse(left)}) {turned} ({ast.unparse(right)})")
         case ast.BoolOp(op=operator, values=values):
             swapped = " or " if isinstance(operator, ast.And) else " and "
-            yield _replace(path, "and/or", node, "(" + swapped.join(f"({ast.unparse(value)})" for value in values) + ")")
+            yield _replace(
+                path, "and/or", node, "(" + swapped.join(f"({ast.unparse(value)})" for value in values) + ")"
+            )
         case ast.If(test=test) | ast.While(test=test) | ast.IfExp(test=test):
             yield _replace(path, "condition", test, f"(not ({ast.unparse(test)}))")
         case ast.Constant(value=bool(value)):
@@ -354,7 +356,9 @@ def read_arguments() -> argparse.Namespace:
     parser.add_argument("--seed", type=int, default=1, help="another seed, other mutations")
     parser.add_argument("--count", type=int, default=20, help="how many mutations to try")
     parser.add_argument("--paths", nargs="+", default=HEART, help="files or folders of the package; * is understood")
-    parser.add_argument("--tests", nargs="+", help="what pytest gets; default: a module's own, its folder's, its stories")
+    parser.add_argument(
+        "--tests", nargs="+", help="what pytest gets; default: a module's own, its folder's, its stories"
+    )
     parser.add_argument("--limit", type=float, default=120, help="seconds for the tests of one mutation (default: 120)")
     parser.add_argument("--out", type=Path, help="append results to this file, and skip the mutations it has")
     parser.add_argument("--list", action="store_true", help="print the diffs and run nothing")
