@@ -135,7 +135,7 @@ def test_members_of_a_group_merge_one_by_one_and_conflict_together(
 ) -> None:
     pairs = [{"a": word[0], "b": word[1]} for word in (base, ours, theirs)]
     expected = result if result == CLASH else {"a": result[0], "b": result[1]}
-    assert merge_both_ways(group(), *pairs) == expected
+    assert merge_both_ways(group(), pairs[0], pairs[1], pairs[2]) == expected
 
 
 def test_a_conflict_of_a_group_offers_what_each_side_had_whole() -> None:
@@ -167,7 +167,7 @@ RANK = [{"at": "/a", "order": ["draft", "open", "closed"]}, {"at": "/b", "order"
 def test_a_ranked_group_goes_forward_whole(base: str, ours: str, theirs: str, result: str) -> None:
     values = [dict(zip("ab", text.split(), strict=True)) for text in (base, ours, theirs)]
     expected = result if result == CLASH else dict(zip("ab", result.split(), strict=True))
-    assert merge_both_ways(group(rank=RANK), *values) == expected
+    assert merge_both_ways(group(rank=RANK), values[0], values[1], values[2]) == expected
 
 
 def test_a_ranked_group_that_is_new_on_both_sides_takes_the_further_one() -> None:

@@ -1,6 +1,7 @@
 """Notes, questions, answers and blockers as changes of a checkpoint's value, and why one is refused."""
 
 import json
+from collections.abc import Callable
 from typing import Any
 
 import pytest
@@ -42,19 +43,23 @@ def test_a_note_goes_behind_the_others_also_where_there_are_none() -> None:
     assert value["context_primer"] == {"key_decisions": ["Use it"]}
 
 
+Write = Callable[[dict[str, Any], str], object]
+WRITES: list[Write] = [
+    lambda value, text: entries.note(value, text),
+    lambda value, text: entries.ask(value, text),
+    lambda value, text: entries.ask(value, "Which?", [text]),
+    lambda value, text: entries.block(value, text),
+    lambda value, text: entries.decide(value, NOW, text),
+    lambda value, text: entries.drop(value, NOW, text),
+]
+
+
 @rows("text", ["", "  ", "\n", "\ud800"])
-def test_an_empty_or_broken_text_is_refused_everywhere(text: str) -> None:
+@rows("write", WRITES)
+def test_an_empty_or_broken_text_is_refused_everywhere(text: str, write: Write) -> None:
     value = value_of(blockers=[decision()])
-    for write in (
-        lambda: entries.note(value, text),
-        lambda: entries.ask(value, text),
-        lambda: entries.ask(value, "Which?", [text]),
-        lambda: entries.block(value, text),
-        lambda: entries.decide(value, NOW, text),
-        lambda: entries.drop(value, NOW, text),
-    ):
-        with pytest.raises(CheckpointError):
-            write()
+    with pytest.raises(CheckpointError):
+        write(value, text)
     assert value == value_of(blockers=[decision()])
 
 

@@ -17,11 +17,11 @@ SCHEMA = open_room("skill").schema.document
 BLOCKERS = [{"id": "b1", "description": "Which region?"}, {"id": "b2", "description": "No key"}]
 
 
-def meaning(*words: str, new_field: bool = False, **changes: Any) -> tuple[list[tuple[str, Any]], list[tuple[str, str]]]:
+def meaning(*words: str, new_field: bool = False, **changes: Any) -> tuple[list[Any], list[tuple[str, str]]]:
     """What edits of a sample checkpoint mean, as (path, value), and what was understood otherwise."""
     value = jsontext.scan_tokens(json.dumps(checkpoint(**changes)))
     edits, taken = understand(value, parse_edits(list(words)), SCHEMA, new_field=new_field, skill="build")
-    return [(path_text(edit.path), edit.value) for edit in edits], [tuple(each) for each in taken]
+    return [(path_text(edit.path), edit.value) for edit in edits], [(each.typed, each.meant) for each in taken]
 
 
 def refusal(*words: str, **changes: Any) -> str:
