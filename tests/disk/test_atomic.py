@@ -194,3 +194,18 @@ def test_a_file_system_without_hard_links_never_overwrites_either(
     assert (tmp_path / "a").read_bytes() == b"one"
     assert stat.S_IMODE((tmp_path / "a").stat().st_mode) == 0o600
     assert names_in(tmp_path) == ["a"]
+
+
+def test_a_new_folder_has_the_first_free_name_and_survives_a_loss_of_power(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    flushed: list[str] = []
+    monkeypatch.setattr(atomic, "sync_folder", flushed.append)
+    (tmp_path / "a").mkdir()
+    made = atomic.make_new_folder(str(tmp_path), ["a", "b", "c"])
+    assert made == str(tmp_path / "b")
+    assert (tmp_path / "b").is_dir()
+    assert not (tmp_path / "c").exists()
+    assert flushed == [str(tmp_path)]
+    with pytest.raises(CheckpointError, match="no free name"):
+        atomic.make_new_folder(str(tmp_path), ["a", "b"])

@@ -65,3 +65,11 @@ def test_a_process_is_listed_with_its_words_and_where_it_can_be_known_its_enviro
             started.kill()
     assert found.words == ["sleep", "61"]
     assert found.env.get("MARK") == ("a=b" if source == "/proc" else None)
+
+
+@pytest.mark.parametrize("number", ["", "self", "0", "-1", "1/../self"])
+def test_what_is_no_number_of_a_process_is_none(number: str) -> None:
+    found, _ = process._read(str(os.getpid()))
+    assert found
+    assert process._read(number) == ("", "")
+    assert not process.is_running(f"{number} {found.partition(' ')[2]}")

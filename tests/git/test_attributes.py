@@ -9,6 +9,7 @@ from checkpoint_git.git.attributes import (
     adopt_lines,
     attribute_lines,
     find_other_driver,
+    find_others,
     has_attributes,
     read_shared_merge_attributes,
     remove_attributes,
@@ -86,3 +87,11 @@ def test_the_files_of_the_work_tree_count(repo: GitRepo, file: str) -> None:
 def test_without_room_nothing_is_known(repo: GitRepo, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr("tempfile.tempdir", str(repo.path / "gone"))
     assert read_shared(repo) == {}
+
+
+def test_a_pattern_with_a_blank_is_quoted_and_read_back() -> None:
+    others = {"my files/*.json": "checkpoint-json", "data/*.json": "checkpoint-json"}
+    written = add_attributes(None, others=others)
+    assert b'\n"my files/*.json" merge=checkpoint-json\n' in written
+    assert b"\ndata/*.json merge=checkpoint-json\n" in written
+    assert find_others(written) == others

@@ -128,3 +128,22 @@ def test_a_remote_that_talks_or_waits_without_end_is_left(
     env = {**os.environ, "GIT_SSH_COMMAND": f"{answer} #", "GIT_SSH_VARIANT": "ssh"}
     with pytest.raises(UnreachableError, match=reason):
         fetch(str(repo.path), "ssh://host.invalid/x", ["refs/heads/main"], env, seconds)
+
+
+@rows("name", ["HEAD", "refs/heads/HEAD", "@", "-x", "--exec=x", "", "refs/heads/", "x" * 5_000])
+def test_a_new_branch_gets_no_name_that_git_takes_for_something_else(repo: GitRepo, name: str) -> None:
+    with pytest.raises(CheckpointError, match="cannot be a branch"):
+        check_branch(str(repo.path), name, is_new=True)
+
+
+def test_a_branch_that_is_there_may_have_an_odd_name(repo: GitRepo) -> None:
+    assert check_branch(str(repo.path), "HEAD") == "refs/heads/HEAD"
+    assert check_branch(str(repo.path), "-x") == "refs/heads/-x"
+
+
+def test_a_fetch_says_whether_the_remote_has_what_was_wanted(repo: GitRepo) -> None:
+    repo.commit("x")
+    assert fetch(str(repo.path), ".", ["refs/heads/main"])
+    assert not fetch(str(repo.path), ".", ["refs/heads/missing"])
+    with pytest.raises(UnreachableError):
+        fetch(str(repo.path), "./nowhere", ["refs/heads/main"])

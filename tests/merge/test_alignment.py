@@ -55,3 +55,13 @@ def test_what_says_nothing_counts_as_replaced_after_many_edits() -> None:
 
 def test_an_item_that_is_there_twice_is_not_single() -> None:
     assert find_single("abca") == {"b": 1, "c": 2}
+
+
+def test_items_between_two_anchors_are_aligned_too() -> None:
+    base = [f"old {number}" for number in range(300)] + ["first", "x", "x", "second"]
+    version = [f"new {number}" for number in range(300)] + ["first", "x", "y", "x", "second"]
+    assert align(base, version) == [(300, 300), (301, 301), (302, 303), (303, 304)]
+    ends = [f"gone {number}" for number in range(300)]
+    base, version = ["first", "x", "x", "second", *ends, "last"], ["first", "x", "y", "x", "second", "z", "last"]
+    pairs = [(0, 0), (1, 1), (2, 3), (3, 4), (304, 6)]
+    assert align(["a", *base, "b"], ["c", *version, "d"]) == [(old + 1, new + 1) for old, new in pairs]

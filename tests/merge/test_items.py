@@ -2,7 +2,8 @@
 
 import itertools
 
-from checkpoint_git.merge.items import merge_order
+from checkpoint_git.core.jsontext import parse
+from checkpoint_git.merge.items import find_natural_key, identify, merge_order
 from tests.support.rows import rows
 
 
@@ -68,3 +69,31 @@ def test_competing_runs_are_merged_by_rank_or_kept_whole() -> None:
     assert merge_order("", "ad", "bc", str) == (list("abcd"), None)
     assert merge_order("", "ad", "bc", str, whole_runs=True) == (list("adbc"), None)
     assert merge_order("", "bd", "ac", str, whole_runs=True) == (list("acbd"), None)
+
+
+@rows(
+    ("texts", "key"),
+    [
+        (['[{"id": 1}, {"id": 2}]'], "id"),
+        (['[{"id": 1}, {"id": 1}]'], ""),
+        (['[{"id": [1]}, {"id": [2]}]'], ""),  # a container names nothing
+        (['[{"id": {}}]'], ""),
+        (['[{"id": 1}, {"name": 2}]'], ""),
+        (['[{"id": 1}, "text"]'], ""),
+        (['[{"id": 1}]', '[{"id": 1}, {"id": 1}]'], ""),
+        (["[]", '[{"id": null}]'], "id"),
+    ],
+)
+def test_a_natural_key_names_every_item_of_every_list_once(texts: list[str], key: str) -> None:
+    assert find_natural_key([parse(text).children for text in texts]) == key
+
+
+def test_items_of_a_repeated_key_stand_for_themselves() -> None:
+    nodes = parse('[{"id": 1, "a": 1}, {"id": 1, "a": 2}, {"id": 2}]').children
+    plain = identify(nodes, ("id",))
+    assert [number for _, number in plain] == [0, 1, 0]
+    assert len({key for key, _ in plain}) == 2
+    apart = identify(nodes, ("id",), {next(iter(plain))[0]})
+    assert [number for _, number in apart] == [0, 0, 0]
+    assert len({key for key, _ in apart}) == 3
+    assert list(apart)[2] == list(plain)[2]  # the other keys stay what they are

@@ -149,3 +149,20 @@ def test_what_a_killed_writer_left_behind_is_cleared_under_the_lock(tmp_path: Pa
     with hold_place(place, [place.directory, str(folder / "none")]):
         assert (folder / ".lock").exists()
         assert not left.exists()
+
+
+@rows(
+    ("before", "refused"),
+    [
+        (checkpoint_text(), True),
+        (checkpoint_text(weather="fine"), True),  # a warning of its own excuses no error
+        (checkpoint_text(protocol_version="9.0"), False),  # of a later version little is known
+    ],
+)
+def test_a_new_error_refuses_a_change_unless_the_file_was_of_another_version(before: str, refused: bool) -> None:
+    def change(value: dict[str, Any] | None) -> dict[str, Any]:
+        return {**(value or {}), "protocol_version": "1.0", "status": "done"}
+
+    written = plan_write(PATH, read(before), change, NOW)
+    assert bool(written.refused) == refused
+    assert any(each.level == "error" for each in written.document.findings)

@@ -50,3 +50,40 @@ def test_a_commit_is_its_own_base(repo: GitRepo) -> None:
     ids = grow(repo, 1)
     graph = read_graph(str(repo.path), ids)
     assert find_bases(graph, ids[3], ids[3]) == [ids[3]]
+
+
+def test_merge_bases_of_merge_bases_are_followed_so_far_and_no_further(
+    repo: GitRepo, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    # each level merges the two lines crosswise, so that the next one has two bases
+    root = repo.commit("root")
+    tree = repo.git("rev-parse", "HEAD^{tree}")
+    pair = [repo.git("commit-tree", "-p", root, "-m", name, tree) for name in ("left", "right")]
+    levels = [pair]
+    for number in range(3):
+        words = [("-p", pair[0], "-p", pair[1]), ("-p", pair[1], "-p", pair[0])]
+        pair = [repo.git("commit-tree", *each, "-m", f"{number} {each[1]}", tree) for each in words]
+        levels.append(pair)
+
+    def depth_of(found: tuple[bases.Base, ...]) -> int:
+        return 1 + max(depth_of(base.below) for base in found) if found else 0
+
+    found = bases.read_bases(str(repo.path), pair)
+    assert sorted(base.id for base in found) == sorted(levels[2])
+    assert [len(base.below) for base in found] == [0, 2]  # the second is merged over what both have in common
+    assert depth_of(found) == 4  # three crosses, and the root
+    for limit in (0, 1, 2):
+        monkeypatch.setattr(bases, "_DEEPEST", limit)
+        assert depth_of(bases.read_bases(str(repo.path), pair)) == limit + 1
+
+
+def test_a_merge_of_three_has_what_all_of_them_share(repo: GitRepo) -> None:
+    root = repo.commit("root")
+    tree = repo.git("rev-parse", "HEAD^{tree}")
+    middle = repo.git("commit-tree", "-p", root, "-m", "middle", tree)
+    parents = [repo.git("commit-tree", "-p", above, "-m", name, tree) for above, name in
+               ((middle, "a"), (middle, "b"), (root, "c"))]  # fmt: skip
+    assert [base.id for base in bases.read_bases(str(repo.path), parents)] == [root]
+    assert [base.id for base in bases.read_bases(str(repo.path), parents[:2])] == [middle]
+    ids = [[base.id for base in found] for found in bases.read_all_bases(str(repo.path), [tuple(parents)])]
+    assert ids == [[root]]

@@ -140,3 +140,27 @@ def test_a_checkpoint_without_an_initiative_gets_one_and_keeps_its_fields() -> N
         update_checkpoint(transport, OURS, {"phase": "x"}, 0, lambda one: "")
     fields = update_checkpoint(transport, OURS, {"initiative": "i"}, 0, lambda one: "").fields
     assert (fields["initiative"], fields["milestone"]) == ("i", "M1")
+
+
+@rows(
+    ("name", "texts", "is_kept"),
+    [
+        (NAME, ("initiative:a", "phase:x", "repository:app-1"), False),
+        (NAME, ("initiative:a", "phase:x", "phase:y", "repository:app-1"), True),
+    ],
+)
+def test_an_update_of_a_field_with_several_values_keeps_a_copy_first(
+    name: str, texts: tuple[str, ...], is_kept: bool
+) -> None:
+    before = Entity(name, "checkpoint", texts)
+    transport, kept = MemoryTransport([before]), list[Entity]()
+
+    def keep(entity: Entity) -> str:
+        assert transport.entities[name] == before
+        kept.append(entity)
+        return "copy"
+
+    saved = update_checkpoint(transport, OURS, {"phase": "z"}, 0, keep)
+    assert kept == ([before] if is_kept else [])
+    assert saved.copy == ("copy" if is_kept else "")
+    assert transport.entities[name].observations.count("phase:z") == 1

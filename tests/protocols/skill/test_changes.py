@@ -272,3 +272,28 @@ def test_values_of_json_are_removed_too() -> None:
 )
 def test_what_is_not_there_cannot_be_removed(word: str, hint: str) -> None:
     assert hint in refuse(word).hint
+
+
+@rows(
+    ("action", "text"),
+    [
+        ({"text": "a", "done_when_merged": ["#12"]}, "it is skipped once #12 is merged"),
+        ({"text": "a", "done_when_merged": ["#12", "#13"]}, "it is skipped once #12 and #13 are merged"),
+        ({"text": "a"}, ""),
+        ("a", ""),
+    ],
+)
+def test_what_an_action_waits_for_is_described(action: Any, text: str) -> None:
+    assert changes.describe_goals(action) == text
+
+
+@rows(
+    ("field", "text", "end"),
+    [
+        ("progress_table", "done", ".status=complete"),
+        ("progress_table", "Login", ".label=Login"),
+        ("blockers", "done", ".description=done"),
+    ],
+)
+def test_a_text_is_put_where_an_item_of_a_list_has_its_text(field: str, text: str, end: str) -> None:
+    assert changes.name_text(field, text) == end

@@ -97,7 +97,7 @@ def test_an_entry_follows_the_files_that_were_renamed_and_no_others() -> None:
 
 
 def step(name: str, when: int, *paths: str) -> Change:
-    return Change(**{**dict.fromkeys(Change._fields, ""), "id": name, "when": when, "paths": frozenset(paths)})
+    return Change(name, when, "", frozenset(paths))
 
 
 @rows(

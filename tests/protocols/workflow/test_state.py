@@ -7,6 +7,7 @@ from checkpoint_git.core.clock import DAY
 from checkpoint_git.disk.discover import Place
 from checkpoint_git.protocols.validate import check_document
 from checkpoint_git.protocols.workflow import state as states
+from checkpoint_git.protocols.workflow.layout import DEFAULT_APPROVALS, TABLE
 from checkpoint_git.protocols.workflow.state import State, look_ahead
 from checkpoint_git.protocols.workflow.store import plan_workflow_place
 from tests.support.rows import rows
@@ -148,7 +149,7 @@ def test_a_result_of_this_run_comes_before_a_failed_and_an_older_one(tmp_path: P
     place = plan_workflow_place(str(tmp_path))
     value = phase()
     assert states.find_output(place, value, "REQUIREMENTS").path == ""
-    output = states.TABLE["REQUIREMENTS"].outputs[0]
+    output = TABLE["REQUIREMENTS"].outputs[0]
     older = write_output(tmp_path, output.replace("*", "0"), at=STARTED - DAY)
     found = states.find_output(place, value, "REQUIREMENTS")
     assert (found.state, found.path) == ("older", str(older.relative_to(tmp_path)))
@@ -158,7 +159,7 @@ def test_a_result_of_this_run_comes_before_a_failed_and_an_older_one(tmp_path: P
 
 def test_what_was_rejected_is_known_by_its_digest(tmp_path: Path) -> None:
     place = plan_workflow_place(str(tmp_path))
-    path = states.TABLE["REQUIREMENTS"].outputs[0].replace("*", "1")
+    path = TABLE["REQUIREMENTS"].outputs[0].replace("*", "1")
     write_output(tmp_path, path, at=STARTED + 60)
     found = states.find_output(place, phase(earlier_results={}), "REQUIREMENTS")
     assert found.state == "good"
@@ -237,6 +238,6 @@ def test_what_is_asked_depends_on_the_state(
 
 
 def test_approvals_are_as_wished_or_the_usual_two(tmp_path: Path) -> None:
-    assert states.read_approvals(PLACE, None, {}) == states.DEFAULT_APPROVALS
+    assert states.read_approvals(PLACE, None, {}) == DEFAULT_APPROVALS
     assert states.read_approvals(PLACE, "none", {}) == ()
     assert states.read_approvals(PLACE, "ARCHITECTURE", {}) == ("ARCHITECTURE",)

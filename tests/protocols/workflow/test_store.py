@@ -94,3 +94,14 @@ def test_a_users_settings_make_no_new_result_an_old_one(repo: GitRepo, setting: 
     repo.write("result.md", "x\n")
     repo.commit("Result")
     assert store.find_committed_before(store.plan_workflow_place(str(repo.path)), ["result.md"], 0) == set()
+
+
+def test_a_pattern_finds_the_files_that_fit_it_and_no_hidden_ones(tmp_path: Path) -> None:
+    folder = tmp_path / "memory/reports"
+    folder.mkdir(parents=True)
+    for name in ("b.json", "a.json", ".hidden.json", "a.txt"):
+        (folder / name).write_text("{}")
+    place = store.plan_workflow_place(str(tmp_path))
+    found = [output.path for output in store.read_outputs(place, "memory/reports/*.json")]
+    assert found == ["memory/reports/a.json", "memory/reports/b.json"]
+    assert [output.path for output in store.read_outputs(place, "memory/reports/a.txt")] == ["memory/reports/a.txt"]
