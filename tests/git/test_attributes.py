@@ -90,8 +90,8 @@ def test_without_room_nothing_is_known(repo: GitRepo, monkeypatch: pytest.Monkey
 
 
 def test_a_pattern_with_a_blank_is_quoted_and_read_back() -> None:
-    others = {"my files/*.json": "checkpoint-json", "data/*.json": "checkpoint-json"}
+    others = {"my files/*.json": "checkpoint-json-1a2b", "data/*.json": "checkpoint-json-1a2b"}
     written = add_attributes(None, others=others)
-    assert b'\n"my files/*.json" merge=checkpoint-json\n' in written
-    assert b"\ndata/*.json merge=checkpoint-json\n" in written
+    assert b'\n"my files/*.json" merge=checkpoint-json-1a2b\n' in written
+    assert b"\ndata/*.json merge=checkpoint-json-1a2b\n" in written
     assert find_others(written) == others

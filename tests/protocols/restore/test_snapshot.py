@@ -673,3 +673,14 @@ def test_dropped_points_leave_a_reflog_that_holds_together(work: GitRepo) -> Non
     assert labels(work) == ["s-1 before T3", "s-1 before T2"]
     old = [line.split()[:2] for line in (work.path / f".git/logs/{snapshot.REF}").read_text().splitlines()]
     assert (set(old[0][0]), old[1][0]) == ({"0"}, old[0][1])
+
+
+def test_what_is_staged_is_held_where_the_file_says_something_else(work: GitRepo) -> None:
+    work.write("b.py", "staged\n")
+    work.git("add", "b.py")
+    staged = work.git("rev-parse", ":b.py")
+    work.write("b.py", "written since\n")
+    take(work.path)
+    held = work.git("rev-list", "--objects", "--no-object-names", snapshot.REF).splitlines()
+    assert staged in held
+    assert work.git("hash-object", "b.py") in held
