@@ -86,7 +86,7 @@ EFFECTS = {
     "restore-point drop": Effects("git", "", "points, refs"),
     "restore-point audit": Effects("", "", ""),
     "restore-point guard": Effects("git", "", "objects, refs, state"),
-    "init": Effects("git, hooks", "", "settings, files, checkpoints, state"),
+    "init": Effects("git, hooks, python", "", "settings, files, checkpoints, state"),
     "init --dry-run": Effects("git", "", ""),
     "uninstall": Effects("git, hooks", "", "settings, files, checkpoints, state"),
     "uninstall --dry-run": Effects("git", "", ""),

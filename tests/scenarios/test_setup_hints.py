@@ -150,7 +150,8 @@ CLONES = [
 
 
 def test_every_finding_of_an_installation_has_a_row() -> None:
-    codes = {each.code for module in (checks, trials) for each in collect_checks(module) if each.group != "online"}
+    codes = {check.code for module in (checks, trials) for check in collect_checks(module) if check.group != "online"}
+    codes -= {"driver/unreadable", "driver/schema"}  # about the user's files: tests/tools/setup has their hints
     assert codes | {settings.BAD, settings.UNUSED} == {row.code for rows in CLONES for row in rows}
 
 

@@ -7,7 +7,7 @@ from checkpoint_git.core.clock import DAY
 from checkpoint_git.disk.discover import Place
 from checkpoint_git.protocols.validate import check_document
 from checkpoint_git.protocols.workflow import state as states
-from checkpoint_git.protocols.workflow.layout import DEFAULT_APPROVALS, TABLE
+from checkpoint_git.protocols.workflow.layout import TABLE
 from checkpoint_git.protocols.workflow.state import State, look_ahead
 from checkpoint_git.protocols.workflow.store import plan_workflow_place
 from tests.support.rows import rows
@@ -238,6 +238,6 @@ def test_what_is_asked_depends_on_the_state(
 
 
 def test_approvals_are_as_wished_or_the_usual_two(tmp_path: Path) -> None:
-    assert states.read_approvals(PLACE, None, {}) == DEFAULT_APPROVALS
+    assert states.read_approvals(PLACE, None, {}) == ("REQUIREMENTS", "ARCHITECTURE")
     assert states.read_approvals(PLACE, "none", {}) == ()
     assert states.read_approvals(PLACE, "ARCHITECTURE", {}) == ("ARCHITECTURE",)
