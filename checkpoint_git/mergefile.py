@@ -128,6 +128,11 @@ def _report_conflict(path: str, conflict: "Choice") -> None:
     from checkpoint_git.core.terminal_text import quote_path, quote_word
     from checkpoint_git.merge.markers import say_side
 
+    if conflict.note:
+        from checkpoint_git.merge.markers import say_question
+
+        _say(f"conflict in {path} at {conflict.where}: {say_question(conflict.note, quote_path(path))}")
+        return
     ours, _, theirs = conflict.sides
     where = f" --where {quote_word(conflict.where)}" if conflict.where else ""
     _say(

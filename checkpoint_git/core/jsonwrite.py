@@ -64,15 +64,17 @@ class Built:
 
 class Choice:
     """A place where the sides disagree: each side is a result, or None where that side has nothing. where: JSON Pointer
-    of the conflict; choices of one conflict share it, and group is then the same text.
+    of the conflict; choices of one conflict share it, and group is then the same text. note: where all sides hold the
+    same, because none of them answers what is open: the options of `checkpoint resolve` that do. Else "".
     """
 
-    __slots__ = ("group", "sides", "where")
+    __slots__ = ("group", "note", "sides", "where")
 
-    def __init__(self, where: str, ours: "Any", base: "Any", theirs: "Any", group: str = "") -> None:
+    def __init__(self, where: str, ours: "Any", base: "Any", theirs: "Any", group: str = "", note: str = "") -> None:
         self.where = where
         self.sides = (ours, base, theirs)
         self.group = group
+        self.note = note
 
 
 def value_of(result: "Any", side: int) -> "Any":
@@ -99,14 +101,17 @@ def _is_there(entry: Entry, side: int) -> bool:
 
 
 class Alternatives:
-    """place: where the texts stand; of a group's members another one than that of the conflict. "" where all agree."""
+    """place: where the texts stand; of a group's members another one than that of the conflict. "" where all agree.
+    note: of a Choice.
+    """
 
-    __slots__ = ("place", "texts", "where")
+    __slots__ = ("note", "place", "texts", "where")
 
-    def __init__(self, where: str, texts: "Sequence[str]", place: "str | None" = None) -> None:
+    def __init__(self, where: str, texts: "Sequence[str]", place: "str | None" = None, note: str = "") -> None:
         self.where = where
         self.place = where if place is None else place
         self.texts = texts
+        self.note = note
 
 
 def picked(segments: "Segments", side: int) -> str:
@@ -173,7 +178,7 @@ class Writer:
             self._emit_built(result, lead, out)
         elif kind is Choice:
             texts = ["" if part is None else self.pick(part, lead, side) for side, part in enumerate(result.sides)]
-            out.append(Alternatives(result.where, texts))
+            out.append(Alternatives(result.where, texts, note=result.note))
         else:
             out.append(self._value_text(result.value, lead))
 
@@ -244,7 +249,9 @@ class Writer:
         at = len(out)
         self._emit(entry.result, lead, out)
         if type(entry.result) is Choice:
-            out[-1] = Alternatives(entry.result.where, out[-1].texts, _place_of(entry))  # type: ignore[union-attr]
+            choice = entry.result
+            pieces = out[-1].texts  # type: ignore[union-attr]
+            out[-1] = Alternatives(choice.where, pieces, _place_of(entry), choice.note)
         if inner is None and not self._is_own(entry.result):
             out[at:] = [on_one_line(piece) for piece in out[at:]]
 
@@ -326,7 +333,7 @@ def _comma(entries: "list[Entry]", number: int, lasts: "list[int]") -> "str | Al
 def on_one_line(piece: "str | Alternatives") -> "str | Alternatives":
     """Return a segment without the line ends of its layout."""
     if isinstance(piece, Alternatives):
-        return Alternatives(piece.where, [_on_one_line(text) for text in piece.texts], piece.place)
+        return Alternatives(piece.where, [_on_one_line(text) for text in piece.texts], piece.place, piece.note)
     return _on_one_line(piece)
 
 

@@ -3,11 +3,13 @@
 from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
-from checkpoint_git.core.jsontext import JsonTextError, split_pointer
-from checkpoint_git.core.jsonwrite import BASE, OURS, SIDES, THEIRS, Built, Choice, Entry, value_of
-from checkpoint_git.merge.file import Merged, placed_choices, write_result
+from checkpoint_git.core.jsontext import JsonTextError, decode, parse, split_pointer
+from checkpoint_git.core.jsonwrite import BASE, OURS, SIDES, THEIRS, Built, Choice, Entry, Fresh, value_of
+from checkpoint_git.merge.file import Merged, ask_questions, placed_choices, write_result
 from checkpoint_git.merge.markers import label_of, say_side, split_lines
+from checkpoint_git.merge.nodes import members_of
 from checkpoint_git.merge.sequence import PART
+from checkpoint_git.merge.strategy import REQUIRE
 
 if TYPE_CHECKING:
     from checkpoint_git.core.jsonwrite import Result
@@ -23,18 +25,33 @@ class Held(NamedTuple):
 class Conflict(NamedTuple):
     """where: JSON Pointer, its name. places: all that is decided with it (a group has several). sides: what ours, base
     and theirs hold; of a group an object of its members, as far as the sides disagree on them; of a part of a list the
-    list of its items.
+    list of its items. question: the options that answer it where no side does, else "".
     """
 
     where: str
     places: tuple[str, ...]
     sides: tuple[Held | None, Held | None, Held | None]
+    question: str = ""
+
+
+class Answer(NamedTuple):
+    """What is next, as the answer to a question that no side answers. item: a text that goes into the empty list; None
+    where all is done: the list stays empty, and the fields that its requirement calls "empty_with" are set.
+    """
+
+    item: str | None
+
+
+Decision = int | Answer  # a side, or the answer to a question
 
 
 class Clash(NamedTuple):
+    """question: as in Conflict."""
+
     where: str
     ours: str
     theirs: str
+    question: str = ""
 
 
 class Decided(NamedTuple):
@@ -42,7 +59,7 @@ class Decided(NamedTuple):
 
     merged: Merged
     conflicts: list[Conflict]
-    sides: dict[str, int]
+    sides: dict[str, Decision]
 
     @property
     def remaining(self) -> list[Conflict]:
@@ -56,7 +73,7 @@ def list_conflicts(merged: Merged) -> list[Conflict]:
 
 def list_clashes(merged: Merged, limit: int = 200) -> tuple[Clash, ...]:
     return tuple(
-        Clash(one.where, say_side(one.sides[OURS], limit), say_side(one.sides[THEIRS], limit))
+        Clash(one.where, say_side(one.sides[OURS], limit), say_side(one.sides[THEIRS], limit), one.note)
         for one in merged.conflicts
     )
 
@@ -66,22 +83,46 @@ def is_about(conflict: Conflict, where: str) -> bool:
     return where in ("", "/") or any(f"{place}/".startswith(f"{where}/") for place in conflict.places)
 
 
-def decide(merged: Merged, decisions: Mapping[str, int], marker_size: int = 7) -> Merged:
+def decide(merged: Merged, decisions: Mapping[str, Decision], marker_size: int = 7) -> Merged:
     """The merge with the conflicts at these places decided; the others stay. decisions: the `where` of a conflict of
-    `merged.conflicts`, and OURS, BASE or THEIRS. A side that has nothing at the place leaves nothing there. Raises
-    ValueError where the decided side has nothing and the place is the document.
+    `merged.conflicts`, and OURS, BASE or THEIRS, or an Answer. A side that has nothing at the place leaves nothing
+    there; a side taken for a question leaves the empty list. Raises ValueError where the decided side has nothing and
+    the place is the document.
     """
     result = _decided(merged.result, decisions)
     if result is None:
         raise ValueError("the chosen side has no document")
+    for where, decision in decisions.items():
+        if decision == Answer(None):
+            _finish(result, find_closing(merged, where))
+    ask_questions(result, merged.context)
     return write_result(merged.context, result, marker_size)
 
 
-def _decided(result: "Result", decisions: Mapping[str, int]) -> "Result | None":
+def find_closing(merged: Merged, where: str) -> Mapping[str, Any]:
+    """Return the fields, by pointer, with which the list at this place may be empty; {} where nothing says so."""
+    for requirement in merged.context.strategies.root.get(REQUIRE) or ():
+        if requirement.get("where") == where:
+            closing: Mapping[str, Any] = requirement.get("empty_with", {})
+            return closing
+    return {}
+
+
+def _finish(result: "Result", closing: Mapping[str, Any]) -> None:
+    entries = {entry.key: entry for entry in result.entries} if isinstance(result, Built) else {}
+    for field, value in closing.items():
+        if field[1:] in entries:
+            entries[field[1:]].result = Fresh(value)
+
+
+def _decided(result: "Result", decisions: Mapping[str, Decision]) -> "Result | None":
     if isinstance(result, Choice):
-        if result.where not in decisions:
+        decision = decisions.get(result.where)
+        if decision is None:
             return result
-        chosen: Result | None = result.sides[decisions[result.where]]
+        if isinstance(decision, Answer):
+            return Fresh([] if decision.item is None else [decision.item])
+        chosen: Result | None = result.sides[decision]
         return chosen
     if not isinstance(result, Built):
         return result
@@ -90,12 +131,14 @@ def _decided(result: "Result", decisions: Mapping[str, int]) -> "Result | None":
     return Built(result.anchor, entries, result.like, result.base)
 
 
-def decide_each(merged: Merged, choose: Callable[[Conflict], int | None], size: int) -> Decided:
+def decide_each(merged: Merged, choose: Callable[[Conflict], Decision | None], size: int) -> Decided:
     # Asks `choose` also for the conflicts that a decision brings up; None leaves one open
-    sides: dict[str, int] = {}
+    sides: dict[str, Decision] = {}
     seen: dict[str, Conflict] = {}
-    while fresh := [conflict for conflict in list_conflicts(merged) if conflict.where not in seen]:
-        seen.update({conflict.where: conflict for conflict in fresh})
+    while fresh := [conflict for conflict in list_conflicts(merged) if _is_news(conflict, seen)]:
+        for conflict in fresh:
+            seen[conflict.where] = conflict
+            sides.pop(conflict.where, None)
         chosen = {conflict.where: side for conflict in fresh if (side := choose(conflict)) is not None}
         if chosen:
             merged = decide(merged, chosen, size)
@@ -103,14 +146,25 @@ def decide_each(merged: Merged, choose: Callable[[Conflict], int | None], size: 
     return Decided(merged, list(seen.values()), sides)
 
 
+def _is_news(conflict: Conflict, seen: Mapping[str, Conflict]) -> bool:
+    # a list that was in conflict itself may be asked about once it is decided
+    known = seen.get(conflict.where)
+    return known is None or bool(conflict.question and not known.question)
+
+
 def decide_all(merged: Merged, side: int, size: int = 7) -> Merged:
     return decide_each(merged, lambda _: side, size).merged
+
+
+def take_side(merged: Merged, side: int, size: int = 7) -> Merged:
+    """Return the merge with every conflict decided for a side, except questions that no side answers."""
+    return decide_each(merged, lambda conflict: None if conflict.question else side, size).merged
 
 
 def _describe(choice: Choice, placed: Sequence[tuple[str, Choice]]) -> Conflict:
     if not choice.group:
         ours, base, theirs = (_held(choice, side) for side in SIDES)
-        return Conflict(choice.where, (choice.where,), (ours, base, theirs))
+        return Conflict(choice.where, (choice.where,), (ours, base, theirs), choice.note)
     disputed = [
         (place, member)
         for place, member in placed
@@ -143,30 +197,59 @@ def _held(choice: Choice, side: int) -> Held | None:
 
 # A merge that is decided in several sittings needs no memory of its own: the text in the work tree says which of its
 # conflicts are still marked and which side was taken for the others.
-def find_choices(merged: Merged, text: str, size: int) -> dict[str, int] | None:
+def find_choices(merged: Merged, text: str, size: int) -> dict[str, Decision] | None:
     """The decisions that turn the merge into this text; None where no decisions do, so that it was edited. A conflict
     that the text still marks, by its place behind the marker, is undecided.
     """
     start = "<" * size + " ours: "
     marked = [f" {line.removeprefix(start).rstrip(_ENDS)} " for line in split_lines(text) if line.startswith(start)]
-    sides: dict[str, int] = {}
+    sides: dict[str, Decision] = {}
     while merged.text != text:
         wheres = [choice.where for choice in merged.conflicts]
         missing = [where for where in wheres if not any(f" {label_of(where)} " in label for label in marked)]
         if not missing or len(sides) >= _MOST_SEARCHED:
             return None
         wanted = split_sides(text, size).ours
-        candidates: list[tuple[tuple[int, int], int, Merged]] = []
-        for side in (OURS, THEIRS, BASE):
+        candidates: list[tuple[tuple[int, int], Decision, Merged]] = []
+        for side in (*_read_answers(merged, missing[0], wanted), OURS, THEIRS, BASE):
             try:
                 decided = decide(merged, {missing[0]: side}, size)
             except (ValueError, JsonTextError):  # that side has no document
                 continue
-            candidates.append((_compare_texts(split_sides(decided.text, size).ours, wanted), side, decided))
+            shown = _answer_as_written(decided, wanted, size)
+            candidates.append((_compare_texts(split_sides(shown.text, size).ours, wanted), side, decided))
         if not candidates:
             return None
-        _, sides[missing[0]], merged = max(candidates, key=lambda candidate: candidate[0])
+        _, decision, merged = max(candidates, key=lambda candidate: candidate[0])
+        if isinstance(decision, Answer) or missing[0] not in sides:
+            sides[missing[0]] = decision  # an emptied list that is asked about stays decided as it was
     return sides
+
+
+def _answer_as_written(merged: Merged, text: str, size: int) -> Merged:
+    # with the answers that a text seems to give to the questions that a decision brings up
+    for choice in merged.conflicts:
+        answers = _read_answers(merged, choice.where, text)
+        if answers:
+            return decide(merged, {choice.where: answers[0]}, size)
+    return merged
+
+
+def _read_answers(merged: Merged, where: str, text: str) -> list[Decision]:
+    # what a text that was written by a decision may have put where no side answers
+    choice = next(choice for choice in merged.conflicts if choice.where == where)
+    if not choice.note:
+        return []
+    try:
+        members = members_of(parse(decode(text.encode("utf-8", "surrogateescape"))))
+    except JsonTextError:
+        return []
+    answers: list[Decision] = [Answer(None)] if find_closing(merged, where) else []
+    node = members.get(where[1:])
+    value = None if node is None else node.value
+    if type(value) is list and len(value) == 1 and type(value[0]) is str:
+        return [Answer(value[0]), *answers]
+    return answers
 
 
 def _compare_texts(one: str, other: str) -> tuple[int, int]:

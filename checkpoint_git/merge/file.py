@@ -2,9 +2,7 @@
 
 from checkpoint_git.core.jsontext import JsonTextError, Node, decode, join_pointer, parse, scan_tokens
 from checkpoint_git.core.jsonwrite import BASE, OURS, THEIRS, Alternatives, Built, Choice, Entry, Writer, picked
-from checkpoint_git.merge.items import merge_order
 from checkpoint_git.merge.layout import lays_out_theirs
-from checkpoint_git.merge.nodes import is_same, members_of
 from checkpoint_git.merge.places import AUTO, CONFLICT, MergeContext, merge_place
 from checkpoint_git.merge.strategy import NONE, REQUIRE, Schema
 
@@ -137,7 +135,12 @@ def merge_documents(
 
         result = append_superseded(result, context)
     if isinstance(result, Built) and isinstance(result.anchor.value, dict):
-        _enforce(requirements, result, context)
+        for requirement in requirements:
+            if "steps" in requirement:
+                from checkpoint_git.merge.steps import enforce_steps
+
+                enforce_steps(requirement, {entry.key: entry for entry in result.entries}, context)
+        ask_questions(result, context)
     if judge is not None:
         from checkpoint_git.merge.validity import enforce_schema  # few merges come here
 
@@ -151,7 +154,7 @@ def merge_documents(
 def _swap_sides(result: "Any") -> "Any":
     if isinstance(result, Choice):
         ours, base, theirs = map(_swap_sides, result.sides)
-        return Choice(result.where, theirs, base, ours, result.group)
+        return Choice(result.where, theirs, base, ours, result.group, result.note)
     if isinstance(result, Built):
         entries = [Entry(entry.key, _swap_sides(entry.result), entry.source) for entry in result.entries]
         return Built(result.anchor, entries, result.like, result.base)
@@ -263,71 +266,15 @@ def _identity_diverged(name: str, context: MergeContext) -> bool:
     return bool(named[0] != named[1])
 
 
-def _enforce(requirements: "Any", root: Built, context: MergeContext) -> None:
-    """Places that two valid sides, or a decision between them, can only make invalid together become conflicts. A
+def ask_questions(result: "Result", context: MergeContext) -> None:
+    """Make a conflict of each list of the result that must not be empty as the result is, and is: what is next? A
     requirement is {"where": "/list", "non_empty_when": {"/field": value}}. {"steps": ...} is enforced in steps.py, and
     {"same": "/field"} was looked at before the sides were merged.
     """
-    for requirement in requirements:
-        if "steps" in requirement:
-            from checkpoint_git.merge.steps import enforce_steps
-
-            enforce_steps(requirement, {entry.key: entry for entry in root.entries}, context)
+    if not isinstance(result, Built):
+        return  # a side as it stands
+    for requirement in context.strategies.root.get(REQUIRE) or ():
         if "where" in requirement:
-            _enforce_items(requirement, root, context)
+            from checkpoint_git.merge.questions import ask_what_is_next  # many schemas require nothing
 
-
-def _enforce_items(requirement: "Any", root: Built, context: MergeContext) -> None:
-    # an absent list is an empty one. What the result depends on is asked together: the list, and the fields that a
-    # side changed, with the rest of their group where that is a conflict already
-    name = requirement["where"][1:]
-    conditions = {field[1:]: expected for field, expected in requirement["non_empty_when"].items()}
-    entries = {entry.key: entry for entry in root.entries}
-    if name in entries and not _may_be_empty(entries[name].result):
-        return
-    if not all(_may_be(entries.get(field), expected) for field, expected in conditions.items()):
-        return
-    sides = [members_of(node) for node in (context.ours, context.base, context.theirs)]
-    if all(_is_empty(side.get(name)) for side in sides):
-        return  # no decision can fill what no version has
-    if any(
-        _is_empty(side.get(name)) and all(key in side and side[key].value == value for key, value in conditions.items())
-        for side in (sides[0], sides[2])
-    ):
-        return  # a side that breaks the requirement already is to blame, and not the merge
-    fields = {field: [side.get(field) for side in sides] for field in conditions}
-    differing = [field for field, nodes in fields.items() if not all(is_same(nodes[0], node) for node in nodes)]
-    grouped = [result for field in differing if isinstance(result := entries[field].result, Choice)]
-    where, group = (grouped[0].where, grouped[0].group) if grouped else (requirement["where"], f"#{name}")
-    if name not in entries:
-        root.entries.insert(_place_of(name, root, sides), Entry(name, None, sides[0].get(name) or sides[2].get(name)))
-    parts = {entry.key: entry for entry in root.entries}
-    for key in (name, *(() if grouped else differing)):
-        ours, base, theirs = [side.get(key) for side in sides]
-        parts[key].result = Choice(where, ours, base, theirs, group if differing else "")
-
-
-def _place_of(name: str, root: Built, sides: "list[dict[str, Node]]") -> int:
-    merged, _ = merge_order(sides[1], sides[0], sides[2], str)
-    later = next(order[order.index(name) :] for order in (merged, list(sides[1])) if name in order)
-    return next((number for number, entry in enumerate(root.entries) if entry.key in later), len(root.entries))
-
-
-def _is_empty(part: "Result | None") -> bool:
-    return part is None or (isinstance(part, Node) and part.value == [])
-
-
-def _may_be_empty(result: "Result") -> bool:
-    # once its conflicts are decided, each on its own
-    if isinstance(result, Choice):
-        return any(_may_be_empty(side) for side in result.sides)
-    if isinstance(result, Built):
-        return all(entry.is_optional for entry in result.entries)
-    return _is_empty(result)
-
-
-def _may_be(entry: "Entry | None", expected: "Any") -> bool:
-    # whether a member has a value, or would have it once its conflict is decided
-    result = None if entry is None else entry.result
-    sides = result.sides if isinstance(result, Choice) else (result,)
-    return any(side is not None and getattr(side, "value", None) == expected for side in sides)
+            ask_what_is_next(requirement, result, context)

@@ -17,19 +17,28 @@ def say_side(side: "Any", limit: int = 60) -> str:
     return say_value(None if side is None else canonical_text(value_of(side, OURS)), limit)
 
 
+def say_question(options: str, path: str = "") -> str:
+    """Return what is open where no side answers, and the command that answers it. path: a word that names the file."""
+    command = f"checkpoint resolve {path}".rstrip()
+    return f"nothing is left to do; say what is next: {command} {options}"
+
+
 def label_of(where: str) -> str:
     return escape_controls(where) or "/"
 
 
 class Region:
-    """Consecutive lines that differ by side. sides: ours, base, theirs. places: where they are, if not at wheres."""
+    """Consecutive lines that differ by side. sides: ours, base, theirs. places: where they are, if not at wheres.
+    notes: of the questions in it that no side answers.
+    """
 
-    __slots__ = ("places", "sides", "wheres")
+    __slots__ = ("notes", "places", "sides", "wheres")
 
-    def __init__(self, sides: "list[str]", wheres: "list[str]", places: "list[str]") -> None:
+    def __init__(self, sides: "list[str]", wheres: "list[str]", places: "list[str]", notes: "list[str]") -> None:
         self.sides = sides
         self.wheres = wheres
         self.places = places
+        self.notes = notes
 
     @property
     def label(self) -> str:
@@ -45,17 +54,20 @@ def split_regions(segments: "list[str | Alternatives]") -> "list[str | Region]":
     open_sides: list[list[str]] | None = None  # pieces: a line may hold thousands
     wheres: dict[str, None] = {}
     places: list[str] = []
+    notes: list[str] = []
     for segment in segments:
         if isinstance(segment, Alternatives):
             if open_sides is None:
                 above, newline, line = "".join(shared).rpartition("\n")
                 chunks.append(above + newline)
-                open_sides, wheres, places, shared = [[line] for _ in range(3)], {}, [], []
+                open_sides, wheres, places, notes, shared = [[line] for _ in range(3)], {}, [], [], []
             for side, text in zip(open_sides, segment.texts, strict=True):
                 side.append(text)
             wheres[segment.where] = None
             if segment.place or not segment.where:
                 places.append(segment.place)
+            if segment.note:
+                notes.append(segment.note)
         elif open_sides is None:
             shared.append(segment)
         else:
@@ -63,10 +75,10 @@ def split_regions(segments: "list[str | Alternatives]") -> "list[str | Region]":
             for side in open_sides:
                 side.append(line + newline)
             if newline:
-                chunks.append(Region(["".join(side) for side in open_sides], list(wheres), places))
+                chunks.append(Region(["".join(side) for side in open_sides], list(wheres), places, notes))
                 open_sides, shared = None, [rest]
     if open_sides is not None:
-        chunks.append(Region(["".join(side) for side in open_sides], list(wheres), places))
+        chunks.append(Region(["".join(side) for side in open_sides], list(wheres), places, notes))
     chunks.append("".join(shared))
     joined: list[str | Region] = []
     for chunk in chunks:
@@ -74,7 +86,8 @@ def split_regions(segments: "list[str | Alternatives]") -> "list[str | Region]":
         last = joined[-1] if joined else None
         if isinstance(chunk, Region) and isinstance(last, Region) and set(chunk.wheres) & set(last.wheres):
             sides = [f"{before}{between}{after}" for before, after in zip(last.sides, chunk.sides, strict=True)]
-            joined[-1] = Region(sides, list(dict.fromkeys(last.wheres + chunk.wheres)), last.places + chunk.places)
+            wheres_of_both = list(dict.fromkeys(last.wheres + chunk.wheres))
+            joined[-1] = Region(sides, wheres_of_both, last.places + chunk.places, last.notes + chunk.notes)
         elif chunk != "":
             joined.append(chunk)
     return joined
@@ -95,18 +108,19 @@ def write_marked(segments: "list[str | Alternatives]", size: int, eol: str) -> s
 
 def _marked(region: Region, size: int, eol: str) -> str:
     ours, base, theirs = [split_lines(side) for side in region.sides]
-    if ours == theirs:
+    if ours == theirs and not region.notes:
         return "".join(ours)
-    # what ours and theirs begin and end with alike stays outside the markers
-    above, below = shared_ends([ours, theirs])
+    # what ours and theirs begin and end with alike stays outside the markers, unless there is nothing else
+    above, below = shared_ends([ours, theirs]) if ours != theirs else (0, 0)
     head, tail = ours[:above], ours[len(ours) - below :]
     base = base[_count_alike(base, head) :]
     base = base[: len(base) - _count_alike(base[::-1], tail[::-1])]
     where = region.label
+    told = "".join([f" ({say_question(note)})" for note in region.notes])
     return "".join(
         [
             *head,
-            f"{'<' * size} ours: {where}{eol}",
+            f"{'<' * size} ours: {where}{told}{eol}",
             *_ended(ours[above : len(ours) - below], eol),
             f"{'|' * size} base: {where}{eol}",
             *_ended(base, eol),

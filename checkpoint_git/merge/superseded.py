@@ -44,7 +44,7 @@ def _append(result: "Any", record: "dict[str, Node]", gone: "Sequence[Any]", tex
     if isinstance(result, Choice):
         ours, base, theirs = result.sides
         sides = [Fresh([record]) if side is None else _append(side, record, gone, text) for side in (ours, theirs)]
-        return Choice(result.where, sides[0], base, sides[1], result.group)
+        return Choice(result.where, sides[0], base, sides[1], result.group, result.note)
     if isinstance(result, Built):
         return Built(result.anchor, [*_without(result.entries, gone), item], result.like)
     if isinstance(result, Node) and type(result.value) is list:

@@ -295,14 +295,14 @@ def test_the_directory_follows_the_newer_side_and_never_conflicts() -> None:
         assert json.loads(merge_texts(base, *sides, skill_schema()).text)["project_dir"] == "/b"
 
 
-def test_two_sides_that_finish_each_others_last_action_are_asked() -> None:
+def test_two_sides_that_finish_each_others_last_action_are_asked_what_is_next() -> None:
     def text(actions: list[str]) -> str:
         return json.dumps({"status": "in_progress", "next_actions": actions}, indent=2)
 
     merged = merge_texts(text(["a", "b"]), text(["a"]), text(["b"]), skill_schema())
     assert [conflict.where for conflict in merged.conflicts] == ["/next_actions"]
-    assert json.loads(keep_side(merged.text, OURS))["next_actions"] == ["a"]
-    assert json.loads(keep_side(merged.text, THEIRS))["next_actions"] == ["b"]
+    assert json.loads(keep_side(merged.text, OURS))["next_actions"] == []
+    assert json.loads(keep_side(merged.text, THEIRS))["next_actions"] == []
 
 
 def test_a_record_that_only_the_older_side_changed_is_not_lost() -> None:

@@ -5,8 +5,9 @@ import json
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from checkpoint_git.merge.conflicts import Conflict, decide_each
-from tests.merge.choosing import OURS, THEIRS, keep_side
+from checkpoint_git.merge.conflicts import Answer, Conflict, Decision, decide, decide_each, find_choices, take_side
+from checkpoint_git.merge.file import Merged
+from tests.merge.choosing import BASE, OURS, THEIRS, keep_side
 from tests.merge.schemas import skill_schema
 from tests.support.merging import merge_texts
 from tests.support.rows import rows
@@ -34,39 +35,102 @@ def is_valid(text: str) -> bool:
 STATES = [state for state in itertools.product(STATUSES, ACTIONS) if is_valid(text(state))]
 
 
-def find_invalid(base: State, ours: State, theirs: State) -> Iterator[str]:
-    merged = merge_texts(text(base), text(ours), text(theirs), SCHEMA)
-    for side in (OURS, THEIRS):
-        if not is_valid(keep_side(merged.text, side)):
-            yield f"{base} {ours} {theirs}: in an editor, {side}"
+def texts(value: Any) -> set[str]:
+    actions = json.loads(value).get("next_actions") or []
+    return {action["text"] if isinstance(action, dict) else action for action in actions}
+
+
+def find_wrong(base: State, ours: State, theirs: State) -> Iterator[str]:
+    versions = text(base), text(ours), text(theirs)
+    before, left, right = map(texts, versions)
+    merged = merge_texts(*versions, SCHEMA)
     places = [conflict.where for conflict in merged.conflicts]
     for sides in itertools.product((0, 1, 2), repeat=len(places)):
-        decided = decide_each(merged, choose(dict(zip(places, sides, strict=True))), 7)
-        if not is_valid(decided.merged.text):
-            yield f"{base} {ours} {theirs}: {decided.sides}"
+        for answer in (Answer("next"), Answer(None)):
+            decided = decide_each(merged, choose(dict(zip(places, sides, strict=True)), answer), 7)
+            if not is_valid(decided.merged.text):
+                yield f"{base} {ours} {theirs}: {decided.sides} is not valid"
+            # a status that --complete wrote may look like another side's
+            is_plain = answer.item is not None or len(places) == 1
+            if is_plain and find_choices(merged, decided.merged.text, 7) is None:
+                yield f"{base} {ours} {theirs}: {decided.sides} cannot be read off the text"
+
+            finished = (before - left) | (before - right) if 1 not in sides else set()
+            kept = texts(decided.merged.text)
+            if not merged.conflicts and kept & finished:
+                yield f"{base} {ours} {theirs}: {kept & finished} came back"
 
 
-def choose(sides: dict[str, int]) -> Callable[[Conflict], int]:
-    return lambda conflict: sides[conflict.where]
+def choose(sides: dict[str, int], answer: Answer) -> Callable[[Conflict], Decision]:
+    def decide(conflict: Conflict) -> Decision:
+        return answer if conflict.question else sides.get(conflict.where, OURS)
+
+    return decide
 
 
 @rows("base", STATES)
-def test_no_merge_and_no_choice_leaves_work_in_progress_without_a_next_action(base: State) -> None:
-    found = [each for ours, theirs in itertools.product(STATES, STATES) for each in find_invalid(base, ours, theirs)]
+def test_every_choice_and_answer_ends_in_a_valid_checkpoint_without_what_was_finished(base: State) -> None:
+    found = [each for ours, theirs in itertools.product(STATES, STATES) for each in find_wrong(base, ours, theirs)]
     assert found == []
 
 
-def test_a_removed_list_and_work_that_was_taken_up_again_are_one_question() -> None:
+def is_question(merged: Merged) -> bool:
+    return [(choice.where, choice.note) for choice in merged.conflicts] == [
+        ("/next_actions", '--next "..." or --complete')
+    ]
+
+
+def test_what_two_sessions_finish_stays_finished_and_only_what_is_next_is_asked() -> None:
+    base = text(("in_progress", ["A", "B"]))
+    ours, theirs = text(("in_progress", ["B"])), text(("in_progress", ["A"]))
+    merged = merge_texts(base, ours, theirs, SCHEMA)
+    assert is_question(merged)
+    for side in (OURS, THEIRS):
+        assert json.loads(keep_side(merged.text, side))["next_actions"] == []
+    assert 'what is next: checkpoint resolve --next "..." or --complete)' in merged.text
+
+    answered = decide(merged, {"/next_actions": Answer("C")})
+    assert json.loads(answered.text) == json.loads(text(("in_progress", ["C"])))
+    finished = decide(merged, {"/next_actions": Answer(None)})
+    assert json.loads(finished.text) == json.loads(text(("complete", [])))
+
+    # no side is an answer, whoever takes it
+    taken = take_side(merged, THEIRS)
+    assert is_question(taken)
+    assert merge_texts(base, ours, theirs, SCHEMA, inner=True).conflicts == []
+
+
+def test_where_something_is_left_or_nothing_is_needed_nobody_is_asked() -> None:
+    base = text(("in_progress", ["A", "B"]))
+    theirs = text(("in_progress", ["A"]))
+    for state, expected in (
+        (("in_progress", ["B", "C"]), ("in_progress", ["C"])),
+        (("blocked", ["B"]), ("blocked", [])),
+        (("complete", []), ("complete", [])),
+    ):
+        for sides in ((text(state), theirs), (theirs, text(state))):
+            merged = merge_texts(base, *sides, SCHEMA)
+            assert merged.conflicts == []
+            assert json.loads(merged.text) == json.loads(text(expected))
+
+
+def test_a_side_that_had_no_next_action_already_is_not_asked_about() -> None:
+    base, ours = text(("in_progress", ["A"])), text(("in_progress", ABSENT))
+    merged = merge_texts(base, ours, ours.replace('"s"', '"t"'), SCHEMA)
+    assert merged.conflicts == []
+
+
+def test_work_that_was_taken_up_again_with_a_finished_action_asks_what_is_next() -> None:
     merged = merge_texts(text(("complete", ["A"])), text(("complete", ABSENT)), text(("in_progress", ["A"])), SCHEMA)
-    assert [conflict.where for conflict in merged.conflicts] == ["/next_actions"]
-    assert json.loads(keep_side(merged.text, OURS)) == json.loads(text(("complete", ABSENT)))
-    assert json.loads(keep_side(merged.text, THEIRS)) == json.loads(text(("in_progress", ["A"])))
+    assert is_question(merged)
+    assert json.loads(keep_side(merged.text, OURS))["next_actions"] == []
 
 
-def test_a_question_about_the_head_takes_the_actions_with_it() -> None:
+def test_an_open_status_is_decided_first_and_may_bring_up_the_question() -> None:
     merged = merge_texts(text(("blocked", ["A"])), text(("complete", [])), text(("in_progress", ["A"])), SCHEMA)
     assert [conflict.where for conflict in merged.conflicts] == ["/status"]
-    assert json.loads(keep_side(merged.text, THEIRS)) == json.loads(text(("in_progress", ["A"])))
+    assert decide(merged, {"/status": OURS}).conflicts == []
+    assert is_question(decide(merged, {"/status": THEIRS}))
 
 
 def test_a_head_in_conflict_asks_for_no_actions_that_no_version_has() -> None:
@@ -74,4 +138,6 @@ def test_a_head_in_conflict_asks_for_no_actions_that_no_version_has() -> None:
     base, ours, theirs = map(text, states)
     merged = merge_texts(base, ours, theirs, SCHEMA)
     assert [conflict.where for conflict in merged.conflicts] == ["/status"]
+    for side in (OURS, BASE, THEIRS):
+        assert decide(merged, {"/status": side}).conflicts == []
     assert json.loads(keep_side(merged.text, THEIRS)) == json.loads(text(("complete", ABSENT)))

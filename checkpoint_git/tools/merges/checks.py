@@ -16,6 +16,7 @@ from checkpoint_git.protocols.registry import protocol_of
 from checkpoint_git.tools.merges.upstream import Upstream, read_upstream
 
 if TYPE_CHECKING:
+    from checkpoint_git.merge.conflicts import Clash
     from checkpoint_git.tools.merges.audited_file import AuditedFile
     from checkpoint_git.tools.merges.findings import AuditedMerge
     from checkpoint_git.tools.merges.preview import FilePreview
@@ -171,14 +172,17 @@ def find_coming_conflicts(facts: MergeFacts) -> Iterator[Finding]:
         yield Finding("upstream/conflict", "warning", message, preview.path, where, hint=hint)
 
 
+def _describe_clash(clash: "Clash") -> str:
+    if clash.question:
+        return f"{clash.where} (together they finished all of it: what is next?)"
+    ours, theirs = (shorten(value, _LONGEST_VALUE) for value in (clash.ours, clash.theirs))
+    return f"{clash.where or '/'} ({ours} here, {theirs} there)"
+
+
 def _describe_conflict(upstream: Upstream, preview: "FilePreview") -> str:
     match preview.kind:
         case "conflict":
-            places = [
-                f"{clash.where or '/'} ({shorten(clash.ours, _LONGEST_VALUE)} here, "
-                f"{shorten(clash.theirs, _LONGEST_VALUE)} there)"
-                for clash in preview.clashes
-            ]
+            places = [_describe_clash(clash) for clash in preview.clashes]
             return f"{upstream.name} and this branch disagree at {join_some(places)}"
         case "removed-here":
             return f"this branch removed it, and {upstream.name} has changed it"

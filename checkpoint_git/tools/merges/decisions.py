@@ -9,9 +9,18 @@ from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.jsonwrite import BASE, OURS, THEIRS
 from checkpoint_git.core.leaflines import list_leaves
 from checkpoint_git.core.terminal_text import escape_controls, join_some, say_value, shorten
-from checkpoint_git.merge.conflicts import Conflict, Held, decide_each, is_about
+from checkpoint_git.merge.conflicts import (
+    Answer,
+    Conflict,
+    Decision,
+    Held,
+    decide_each,
+    find_closing,
+    is_about,
+)
 from checkpoint_git.merge.file import Merged
 from checkpoint_git.merge.items import canonical_text
+from checkpoint_git.merge.markers import say_question
 from checkpoint_git.protocols.registry import is_merged
 from checkpoint_git.protocols.validate import check_document, check_text
 from checkpoint_git.tools.merges.judge import THE_FILE, judge_merge
@@ -30,6 +39,7 @@ class Request(NamedTuple):
     take: Take | None = None
     wheres: Sequence[str] = ()  # JSON Pointers, none for all
     dry_run: bool = False
+    answer: Answer | None = None  # to what no side answers: what is next
 
     def covers(self, conflict: Conflict) -> bool:
         return not self.wheres or any(is_about(conflict, where) for where in self.wheres)
@@ -38,7 +48,7 @@ class Request(NamedTuple):
 class Resolved(NamedTuple):
     case: Case
     conflicts: Sequence[Conflict] = ()  # all it had
-    sides: Mapping[str, int] = MappingProxyType({})  # of those decided, by `where`
+    sides: Mapping[str, Decision] = MappingProxyType({})  # of those decided, by `where`
     findings: Sequence[Finding] = ()
     data: bytes | None = None  # what it becomes, None to remove it
     action: Literal["leave", "write", "stage"] = "leave"  # "stage" where it is clean and valid
@@ -83,6 +93,23 @@ class Asker:
         ]
         return sides.get(self._ask(" ".join(offers), [*sides, "e", "q"]))
 
+    def ask_next(self, case: Case, conflict: Conflict) -> Answer | None:
+        """Return what the user says is next; None to leave it open."""
+        if self.has_quit:
+            return None
+        can_complete = _can_complete(case, conflict)
+        self._say("", f"{case.path}: {conflict.where}: nothing is left to do, so what is next?")
+        offers = "a text, or [c]omplete" if can_complete else "a text, or"
+        while True:
+            answer = self._read_line(offers)
+            if answer in ("e", "q"):
+                return None
+            if answer == "c" and can_complete:
+                return Answer(None)
+            if len(answer) > 1:
+                return Answer(answer)
+            self._say("please answer with a text of more than one letter, or one of the letters")
+
     def ask_edited(self, case: Case, state: str, can_stage: bool) -> str:
         """An edited file: "s"tage, "m"erge anew, "e" or "q" to leave it. state: the end of a sentence about it."""
         if self.has_quit:
@@ -94,23 +121,33 @@ class Asker:
     def _ask(self, offers: str, keys: Sequence[str]) -> str:
         # the first letter of an answer that is one of the keys; "q" at the end of the input
         while True:
-            self.stderr.write(f"{offers} [e]dit later [q]uit? ")
-            self.stderr.flush()
-            answer = self.stdin.readline()
-            key = answer.strip().lower()[:1]
-            if not answer:
-                self._say("")
-            if not answer or key == "q":
+            key = self._read_line(offers).lower()[:1]
+            if key == "q":
                 self.has_quit = True
-                return "q"
             if key in keys:
                 return key
             self._say(f"please answer with one of: {', '.join(keys)}")
+
+    def _read_line(self, offers: str) -> str:
+        """Return what the user typed; "q" at the end of the input."""
+        self.stderr.write(f"{offers} [e]dit later [q]uit? ")
+        self.stderr.flush()
+        line = self.stdin.readline()
+        if not line:
+            self._say("")
+        answer = line.strip() if line else "q"
+        if answer.lower() == "q":
+            self.has_quit = True
+        return answer
 
     def _say(self, *lines: str) -> None:
         preface, self.preface = self.preface, ""
         for line in (preface, *lines) if preface else lines:
             self.stderr.write(f"{escape_controls(line)}\n")
+
+
+def _can_complete(case: Case, conflict: Conflict) -> bool:
+    return case.merged is not None and bool(find_closing(case.merged, conflict.where))
 
 
 def _list_takes(case: Case, conflict: Conflict) -> dict[Take, int]:
@@ -125,6 +162,8 @@ def _list_takes(case: Case, conflict: Conflict) -> dict[Take, int]:
 
 
 def _say_choices(case: Case, conflict: Conflict, now: int) -> str:
+    if conflict.question:
+        return f"say what is next: checkpoint resolve {case.typed} {conflict.question}"
     *first, last = _list_takes(case, conflict)
     where = f" --where {shlex.quote(conflict.where)}" if conflict.where else ""
     command = f"checkpoint resolve {case.typed}{where} --take"
@@ -156,7 +195,7 @@ def plan_file(case: Case, request: Request, now: int, asker: Asker | None) -> Re
         return _leave(case, (), f"resolve/{code}", case.blocked, f"{todo}, then: git add -- {case.typed}")
 
     conflicts = list_conflicts(case)
-    if case.edited and not request.take:
+    if case.edited and not (request.take or request.answer):
         planned = _plan_edited(case, conflicts, now, asker)
         if planned is not None:
             return planned
@@ -168,7 +207,8 @@ def plan_file(case: Case, request: Request, now: int, asker: Asker | None) -> Re
 
     # all was decided, and not into what can be staged: who decides now decides anew
     is_stuck = all(conflict.where in case.chosen for conflict in conflicts) and not _is_valid(case, now)
-    choose = _make_chooser(case, request, asker, is_stuck and bool(request.take or asker))
+    decides = bool(request.take or asker)
+    choose = _make_chooser(case, request, asker, is_stuck and decides)
     if case.merged is not None:
         return _decide_places(case, case.merged, choose, now)
     return _decide_whole(case, conflicts, choose, now)
@@ -199,7 +239,7 @@ def _find_trouble(case: Case, request: Request) -> tuple[str, str] | None:
     return None
 
 
-def _decide_places(case: Case, merged: Merged, choose: Callable[[Conflict], int | None], now: int) -> Resolved:
+def _decide_places(case: Case, merged: Merged, choose: Callable[[Conflict], Decision | None], now: int) -> Resolved:
     decided = decide_each(merged, choose, case.size)
     resolved = Resolved(case, decided.conflicts, decided.sides, data=decided.merged.data)
     if not decided.remaining:
@@ -210,10 +250,10 @@ def _decide_places(case: Case, merged: Merged, choose: Callable[[Conflict], int 
 
 
 def _decide_whole(
-    case: Case, conflicts: Sequence[Conflict], choose: Callable[[Conflict], int | None], now: int
+    case: Case, conflicts: Sequence[Conflict], choose: Callable[[Conflict], Decision | None], now: int
 ) -> Resolved:
     side = choose(conflicts[0])
-    if side is None:
+    if side is None or isinstance(side, Answer):
         return Resolved(case, conflicts, findings=[_find_undecided(case, conflicts[0], now)])
 
     version = case.unmerged.sides[side]
@@ -255,19 +295,31 @@ def _leave(case: Case, conflicts: Sequence[Conflict], code: str, message: str, h
 
 def _make_chooser(
     case: Case, request: Request, asker: Asker | None, is_stuck: bool
-) -> Callable[[Conflict], int | None]:
+) -> Callable[[Conflict], Decision | None]:
     """How each conflict of the file is decided; decisions that the file holds stay unless a pointer names them."""
     taken = find_newest(case) if request.take == "newest" else _SIDES.get(request.take or "")
     chosen = {} if is_stuck else case.chosen
 
-    def choose(conflict: Conflict) -> int | None:
+    def choose(conflict: Conflict) -> Decision | None:
         before = chosen.get(conflict.where)
+        if conflict.question:
+            return answer(conflict, before)
         if not request.covers(conflict) or (before is not None and not request.wheres):
             return before
         if request.take:
             return taken
-        answer = asker.ask_side(case, conflict) if asker else None
-        return before if answer is None else answer
+        side = asker.ask_side(case, conflict) if asker else None
+        return before if side is None else side
+
+    def answer(conflict: Conflict, before: Decision | None) -> Answer | None:
+        # Whoever emptied the list by hand did not say what is next
+        known = before if isinstance(before, Answer) else None
+        if request.answer and request.covers(conflict):
+            is_possible = request.answer.item is not None or _can_complete(case, conflict)
+            return request.answer if is_possible else known
+        if known or not (asker and request.covers(conflict)):
+            return known
+        return asker.ask_next(case, conflict)
 
     return choose
 
@@ -285,6 +337,8 @@ def _check(resolved: Resolved, now: int) -> Resolved:
 def _find_undecided(case: Case, conflict: Conflict, now: int) -> Finding:
     if case.merged is None:
         message = f"undecided: the whole file: {describe_sides(case)}"
+    elif conflict.question:
+        message = f"undecided at {conflict.where}: {say_question(conflict.question, case.typed)}"
     else:
         values = (None if held is None else canonical_text(held.value) for held in conflict.sides)
         ours, base, theirs = map(say_value, values)

@@ -13,9 +13,10 @@ from checkpoint_git.core.terminal_text import escape_controls, quote_word
 from checkpoint_git.core.user_schema import make_judge
 from checkpoint_git.disk.atomic import write_file
 from checkpoint_git.disk.read import open_plain
-from checkpoint_git.merge.conflicts import decide_all, list_clashes
+from checkpoint_git.merge.conflicts import list_clashes, take_side
 from checkpoint_git.merge.file import Merged, merge_file
 from checkpoint_git.merge.lint import lint_schema
+from checkpoint_git.merge.markers import say_question
 from checkpoint_git.merge.superseded import tell_superseded
 from checkpoint_git.protocols.merge_schema import load_merge_schema
 
@@ -66,7 +67,7 @@ def answer(args: argparse.Namespace, invocation: Invocation) -> Answer:
         judge = make_judge(schema) if isinstance(schema, dict) else None
     merged = _merge(paths, schema, args.marker_size, judge)
     if args.side is not None:
-        merged = decide_all(merged, args.side, args.marker_size)
+        merged = take_side(merged, args.side, args.marker_size)
     text = "".join(_relabel(merged.text, args.labels, args.marker_size))
     if not args.stdout:
         write_file(paths[0], text.encode())
@@ -126,6 +127,9 @@ def _relabel(text: str, labels: list[str], size: int) -> Iterator[str]:
 def _tell(merged: Merged, path: str) -> Iterator[str]:
     for clash in list_clashes(merged, 60):
         where = escape_controls(clash.where) or "/"
+        if clash.question:
+            yield f"checkpoint: conflict in {escape_controls(path)} at {where}: {say_question(clash.question)}\n"
+            continue
         yield f"checkpoint: conflict in {escape_controls(path)} at {where}: ours {clash.ours}, theirs {clash.theirs}\n"
     for line in tell_superseded(merged.context):
         yield f"checkpoint: {escape_controls(path)}: {escape_controls(line)}\n"

@@ -107,6 +107,9 @@ def _find_remaining(request: Request, remaining: Remaining, ours: bytes | None) 
         )
         where = f" --where {shlex.quote(clash.where)}" if clash.where else ""
         way = hint.format(path=path, where=where)
+        if clash.question:
+            message = f"{request.head_name} and {request.base_name} together finished all of {clash.where}"
+            way = f"say what is next, in a merge on your machine: checkpoint resolve {path} {clash.question}"
         yield Finding(code, "error", message, remaining.path, clash.where, line, column, way)
     if remaining.clashes:
         return

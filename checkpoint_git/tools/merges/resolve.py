@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 from checkpoint_git.core import jsontext, jsonwrite
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.outcome import Invocation, Line, Outcome
-from checkpoint_git.core.terminal_text import quote_path
+from checkpoint_git.core.terminal_text import escape_controls, quote_path, shorten
 from checkpoint_git.disk.atomic import create_beside, make_folder, remove_file, write_file
 from checkpoint_git.disk.discover import Place, find_common_dir
 from checkpoint_git.disk.lock import hold_lock, lock_path
@@ -17,7 +17,7 @@ from checkpoint_git.git.clone import read_operation
 from checkpoint_git.git.merges import conflicts as index
 from checkpoint_git.git.merges.conflicts import Top, Unmerged
 from checkpoint_git.git.objects import read_index
-from checkpoint_git.merge.conflicts import Conflict, is_about
+from checkpoint_git.merge.conflicts import Answer, Conflict, Decision, is_about
 from checkpoint_git.protocols.registry import is_merged, own_folders
 from checkpoint_git.protocols.write import Tell, say_waiting
 from checkpoint_git.tools.merges.decisions import TAKES, Asker, Request, Resolved, plan_file
@@ -30,6 +30,7 @@ examples:
   checkpoint resolve                                asks about each conflict; without a terminal, lists them
   checkpoint resolve --take newest                  always the side with the later updated_at
   checkpoint resolve .checkpoints/build.checkpoint.json --where /step --take theirs
+  checkpoint resolve build --next "Write the docs"  both sides finished all there was to do: what is next
   git checkout --merge -- PATH                      undo: bring the conflicts back
 
 exit 1: conflicts remain
@@ -58,19 +59,33 @@ class ResolveResult(NamedTuple):
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    add("paths", nargs="*", metavar="PATH", help="an unmerged checkpoint, or a folder (default: all)")
+    add("paths", nargs="*", metavar="PATH", help="an unmerged checkpoint, its name, or a folder (default: all)")
     add("--take", choices=TAKES, help="the side to take; newest: the later updated_at")
     add("--where", action="append", default=[], metavar="POINTER", help="only conflicts at this place; repeatable")
+    add("--next", metavar="TEXT", help="if both sides finished all there was to do: what is next")
+    add("--complete", action="store_true", help="if both sides finished all there was to do: the work is complete")
     add("--dry-run", action="store_true", help="show what would happen, and change nothing")
 
 
 def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     """Exit code 1 while anything is left to decide or to fix."""
-    request = Request(args.paths, args.take, args.where, args.dry_run)
+    request = Request(args.paths, args.take, args.where, args.dry_run, _read_answer(args))
     asks = invocation.interactive and not args.take and not args.dry_run
     asker = Asker(invocation.stdin, invocation.stderr) if asks else None
     result = resolve(invocation.cwd, request, invocation.now, asker, say_waiting(invocation.stderr))
     return _make_outcome(result, args.dry_run)
+
+
+def _read_answer(args: argparse.Namespace) -> Answer | None:
+    if args.next is not None and args.complete:
+        raise CheckpointError("--next and --complete cannot be combined", "give --next while work is left")
+    if args.complete:
+        return Answer(None)
+    if args.next is None:
+        return None
+    if args.next.strip() in ("", "..."):
+        raise CheckpointError("--next needs a text", 'say what is next: --next "Write the release notes"')
+    return Answer(args.next)
 
 
 def resolve(
@@ -97,6 +112,7 @@ def resolve(
         else:
             cases.append(read_marked_case(top.work_tree, file.path, typed, sizes[file.path], choices["checkpoint"]))
     _check_wheres(cases, request)
+    _check_answer(cases, request)
     operation = read_operation(top.git_dir)
     if asker:
         asker.preface = _SIDES[operation]
@@ -123,6 +139,7 @@ def _select(conflicts: index.Conflicts, top: Top, cwd: str, paths: Sequence[str]
             file.path: file
             for file in conflicts.files
             if any(name in (".", file.path) or file.path.startswith(f"{name}/") for name in names)
+            or os.path.basename(file.path) == f"{path}.checkpoint.json"
         }
         found |= matching
         if matching:
@@ -158,6 +175,21 @@ def _check_wheres(cases: Sequence[Case], request: Request) -> None:
         if not any(is_about(conflict, where) for conflict in known):
             places = ", ".join(dict.fromkeys(place or '""' for conflict in known for place in conflict.places))
             raise CheckpointError(f"no conflict at {where}", f"there are: {places}" if places else "")
+
+
+def _check_answer(cases: Sequence[Case], request: Request) -> None:
+    """Raise CheckpointError where nobody can tell which question is answered; one may still come up with a decision."""
+    if request.answer is None:
+        return
+    asking = [case for case in cases if any(conflict.question for conflict in list_conflicts(case))]
+    option = "--complete" if request.answer.item is None else "--next"
+    if not asking and not request.take:
+        hint = "checkpoint resolve shows what is undecided"
+        raise CheckpointError(f"nothing is asked that {option} answers", hint)
+    if len(asking) > 1 and request.answer.item is not None:
+        names = ", ".join(case.typed for case in asking)
+        hint = f'name one: checkpoint resolve {asking[0].typed} --next "..."'
+        raise CheckpointError(f"{len(asking)} files ask what is next: {names}", hint)
 
 
 def _apply(top: Top, planned: Resolved, on_wait: Tell) -> Resolved:
@@ -247,7 +279,7 @@ def _describe(file: Resolved, dry_run: bool) -> list[Line]:
     done = "staged as removed" if file.is_removed else "staged" if file.is_staged else "written, not staged"
     start = "would be " if dry_run else ""
     lines = [Line(f"{file.case.path}: {start}{done}", "good" if file.is_staged else "warn")]
-    lines += [Line(f"  {where or 'the whole file'}: {NAMES[side]}") for where, side in file.sides.items()]
+    lines += [Line(f"  {where or 'the whole file'}: {_say_decision(side)}") for where, side in file.sides.items()]
     if file.kept_copy:
         what = "the edited file" if file.case.edited else "the other side"
         lines.append(Line(f"  {what} was kept as {file.kept_copy}", "warn"))
@@ -275,7 +307,7 @@ def _file_data(file: Resolved) -> dict[str, Any]:
         "path": file.case.path,
         "kind": file.case.kind,
         "conflicts": [_conflict_data(conflict) for conflict in file.conflicts],
-        "decided": [{"where": where, "take": NAMES[side]} for where, side in file.sides.items()],
+        "decided": [_decision_data(where, decision) for where, decision in file.sides.items()],
         "remaining": [conflict.where for conflict in file.conflicts if conflict.where not in file.sides],
         "staged": file.is_staged,
         "removed": file.is_removed,
@@ -283,7 +315,22 @@ def _file_data(file: Resolved) -> dict[str, Any]:
     }
 
 
+def _say_decision(decision: Decision) -> str:
+    if not isinstance(decision, Answer):
+        return NAMES[decision]
+    return "complete" if decision.item is None else f"next: {escape_controls(shorten(decision.item, 80))}"
+
+
+def _decision_data(where: str, decision: Decision) -> dict[str, Any]:
+    if not isinstance(decision, Answer):
+        return {"where": where, "take": NAMES[decision]}
+    if decision.item is None:
+        return {"where": where, "take": "complete"}
+    return {"where": where, "take": "next", "next": decision.item}
+
+
 def _conflict_data(conflict: Conflict) -> dict[str, Any]:
     held = {NAMES[side]: each.value for side, each in enumerate(conflict.sides) if each}
     sides = {name: jsontext.load(jsonwrite.render(value)) for name, value in held.items()}
-    return {"where": conflict.where, "places": list(conflict.places), **sides}
+    data = {"where": conflict.where, "places": list(conflict.places), **sides}
+    return {**data, "asks": "next"} if conflict.question else data

@@ -19,6 +19,7 @@ from checkpoint_git.git.driver_settings import Choices
 from checkpoint_git.git.merges import conflicts
 from checkpoint_git.merge.conflicts import (
     Conflict,
+    Decision,
     Held,
     decide_all,
     decide_each,
@@ -55,7 +56,7 @@ class Case(NamedTuple):
     reason: str = ""  # why it could not be merged
     raw: bytes | None = None  # the work tree's file
     stored: bytes | None = None  # the same as git would store it
-    chosen: Mapping[str, int] = MappingProxyType({})  # the decisions that the file holds already
+    chosen: Mapping[str, Decision] = MappingProxyType({})  # the decisions that the file holds already
     edited: bool = False  # it holds something that neither the merge nor decisions put there
 
     @property
@@ -167,7 +168,7 @@ def _find_obstacle(work_tree: str, unmerged: conflicts.Unmerged) -> str:
     return "" if stat.S_ISREG(mode) else "in the work tree it is not a regular file"
 
 
-def _find_chosen(work_tree: str, case: Case, stored: bytes) -> dict[str, int] | None:
+def _find_chosen(work_tree: str, case: Case, stored: bytes) -> dict[str, Decision] | None:
     # None where the file holds more than merges and decisions put there
     ours, base, theirs = (b"" if version is None else version.data for version in case.unmerged.sides)
     if any(version and version.data == stored for version in case.unmerged.sides):

@@ -7,7 +7,7 @@ from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.jsontext import JsonTextError
 from checkpoint_git.core.jsonwrite import OURS, THEIRS
 from checkpoint_git.git.objects import Entry
-from checkpoint_git.merge.conflicts import decide_all, list_clashes
+from checkpoint_git.merge.conflicts import Clash, list_clashes, take_side
 from checkpoint_git.merge.file import merge_file
 from checkpoint_git.protocols.document import Document
 from checkpoint_git.protocols.merge_schema import load_merge_schema
@@ -111,13 +111,19 @@ def merge_contents(
         message = f"both sides changed it, and one is not JSON: {error.message}"
         return None, [Finding("sync/conflict", "error", message, path, hint=_DECIDE)]
     if merged.conflicts and rules.take:
-        merged = decide_all(merged, OURS if rules.take == "ours" else THEIRS)
-    return (None if merged.conflicts else merged.data), [
-        Finding("sync/conflict", "error",
-                f"both sides changed it: ours {clash.ours}, theirs {clash.theirs}; each side stays as it is",
-                path, clash.where, hint=_DECIDE)
-        for clash in list_clashes(merged, _LONGEST_VALUE)
-    ]  # fmt: skip
+        merged = take_side(merged, OURS if rules.take == "ours" else THEIRS)
+    if not merged.conflicts:
+        return merged.data, []
+    return None, [_find_clash(path, clash) for clash in list_clashes(merged, _LONGEST_VALUE)]
+
+
+def _find_clash(path: str, clash: Clash) -> Finding:
+    message = f"both sides changed it: ours {clash.ours}, theirs {clash.theirs}; each side stays as it is"
+    hint = _DECIDE
+    if clash.question:
+        message = "each side finished what the other still had to do, and nothing is left; each side stays as it is"
+        hint = _SAY_NEXT
+    return Finding("sync/conflict", "error", message, path, clash.where, hint=hint)
 
 
 def _decide_removed(sides: Sides, read: Read, rules: Rules) -> Decision:
@@ -130,6 +136,7 @@ def _decide_removed(sides: Sides, read: Read, rules: Rules) -> Decision:
 
 
 _DECIDE = "change one side so that they agree, or: checkpoint sync --take ours|theirs"
+_SAY_NEXT = 'add the next action here, then sync again: checkpoint update NAME --next_actions+="..."'
 _FIX_THERE = "fix it on the branch; this work tree keeps its own version"
 
 

@@ -13,6 +13,7 @@ from checkpoint_git.core.jsontext import MAX_BYTES
 from checkpoint_git.git.driver_settings import Choices
 from checkpoint_git.git.merges.merges import read_files_at
 from checkpoint_git.git.merges.trees import merge_by_lines, open_plain
+from checkpoint_git.merge.conflicts import Clash
 from checkpoint_git.tools.merges.tree_merge import MergedTree, UnrelatedError, merge_commits
 from tests.scenarios.driven import PATH, drive
 from tests.support.beside import compare_merges, merge_plainly
@@ -94,7 +95,7 @@ def test_a_true_conflict_is_told_with_its_place_and_both_sides(repo: GitRepo) ->
     diverge(repo, {PATH: decided()}, {PATH: decided(project="left")}, {PATH: decided(project="right")})
     (remaining,) = merge(repo).remaining
     assert (remaining.path, remaining.kind) == (PATH, "checkpoint")
-    assert remaining.clashes == (("/project", '"left"', '"right"'),)
+    assert remaining.clashes == (Clash("/project", '"left"', '"right"'),)
 
 
 def test_what_git_would_blend_line_by_line_is_given_to_our_merge(repo: GitRepo) -> None:

@@ -13,6 +13,7 @@ import pytest
 from checkpoint_git.disk.discover import find_place
 from checkpoint_git.git.driver_settings import Choices
 from checkpoint_git.git.merges.merges import Ancestor, Versions
+from checkpoint_git.merge.conflicts import Clash
 from checkpoint_git.tools.merges.audited_file import Schemas
 from checkpoint_git.tools.merges.preview import FilePreview, preview_file
 from checkpoint_git.tools.merges.upstream import Upstream, read_upstream
@@ -84,7 +85,7 @@ def test_a_conflict_is_foreseen_with_its_place_and_comes(fork: Fork) -> None:
     clone = fork(text(), text(step="sprint-3"), text(step="sprint-4"))
     found = preview(clone)
     assert found.kind == "conflict"
-    assert found.clashes == (("/step", '"sprint-3"', '"sprint-4"'),)
+    assert found.clashes == (Clash("/step", '"sprint-3"', '"sprint-4"'),)
     assert pull(clone) == 1
 
 
