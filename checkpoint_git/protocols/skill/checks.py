@@ -330,6 +330,12 @@ def _note_merged(summary: DocumentSummary, named: "Sequence[tuple[Passage, Seque
     return Finding("drift/action-shipped", "note", message, summary.path, where, hint=hint)
 
 
+@check("drift/action-done", "warning", remedy="`checkpoint drop NAME`, or reword it", fix="by name")
+def find_done_actions(facts: SkillFacts) -> Iterator[Finding]:
+    """A next action that `recently_done` has too, as after a merge that was resolved by hand."""
+    return (finding for finding in find_invalid(facts) if finding.code == "drift/action-done")
+
+
 @check("drift/blocker-shipped", "note", remedy="`checkpoint unblock NAME` or `checkpoint decide NAME`")
 def find_shipped_resolutions(facts: SkillFacts) -> Iterator[Finding]:
     """An open blocker whose proposed resolution names merged or closed work, or an entry of depends_on that does."""

@@ -154,6 +154,22 @@ def _finish_shipped(value: dict[str, Any], found: list[Finding], facts: FixFacts
     return done
 
 
+def _drop_done(value: dict[str, Any], found: list[Finding], facts: FixFacts, moved: list[Moved]) -> list[Done]:
+    # recently_done keeps them; whoever adds an action again on purpose does not ask for this fix
+    actions = views.read_list(value, "next_actions")
+    finished = [at for at in views.find_done_actions(value) if at in _indexes(found, "/next_actions", actions)]
+    if len(finished) == len(actions) and value.get("status") == "in_progress":
+        finished = finished[:-1]  # somebody has to say what is next
+
+    if finished:
+        value["next_actions"] = [action for at, action in enumerate(actions) if at not in finished]
+    texts = {at: views.action_text(actions[at]) for at in finished}
+    return [
+        Done("drift/action-done", f"/next_actions/{at}", f'took "{text}" off the list: recently_done has it')
+        for at, text in texts.items()
+    ]
+
+
 def _follow_renames(value: dict[str, Any], found: list[Finding], facts: FixFacts, moved: list[Moved]) -> list[Done]:
     files, done = views.read_primer(value, "generated_files"), []
     for at in _indexes(found, "/context_primer/generated_files", files):
@@ -194,6 +210,7 @@ def _move_home(value: dict[str, Any], found: list[Finding], facts: FixFacts, mov
 # In the order in which they are made: what names items by their index goes first.
 FIXES: dict[str, Fix] = {
     "drift/file-missing": _follow_renames,
+    "drift/action-done": _drop_done,
     "drift/action-shipped": _finish_shipped,
     "drift/project-dir": _move_home,
     "content/unreviewed": _retire_superseded,

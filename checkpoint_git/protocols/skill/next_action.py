@@ -154,6 +154,8 @@ def _find_action(document: Document, remaining: list[Action], known: Known, now:
     budget = views.describe_budget(value)
     is_old = now is not None and views.is_stale(value, now)
     reasons = [_find_reason(rank, value), budget]
+    if remaining and shown == first and remaining[0].at in views.find_done_actions(value):
+        reasons.append("recently_done has this action too")
     if now is not None and is_old:
         reasons.insert(1, f"stale: not updated for {(views.find_age(value, now) or 0) // DAY} days")
     return NextAction(

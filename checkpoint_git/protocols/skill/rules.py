@@ -15,7 +15,13 @@ from checkpoint_git.protocols.mismatch import OWN, find_doubles, list_objects, q
 from checkpoint_git.protocols.skill import names
 from checkpoint_git.protocols.skill.merged_work import find_named, is_pull_request
 from checkpoint_git.protocols.skill.shape import advise, advise_move, describe, empty_field
-from checkpoint_git.protocols.skill.views import is_open, open_blockers, read_objects, waits_on_user
+from checkpoint_git.protocols.skill.views import (
+    find_done_actions,
+    is_open,
+    open_blockers,
+    read_objects,
+    waits_on_user,
+)
 
 __all__ = ["check", "describe"]
 
@@ -261,6 +267,10 @@ def _check_actions(value: dict[str, Any]) -> Iterator[Finding]:
         elif isinstance(action, str) and action.isspace():
             hint = advise("say what to do", where, '="..."')
             yield make_error("skill/action-shape", "the action is empty", where, hint)
+    for index in find_done_actions(value):
+        message = f"next action {index} is in recently_done too"
+        hint = f"if it is done, take it off: checkpoint drop {OWN} {index}; if it is to be done again, reword it"
+        yield make_warning("drift/action-done", message, f"/next_actions/{index}", hint)
 
 
 def _check_loose_types(value: dict[str, Any]) -> Iterator[Finding]:

@@ -58,6 +58,8 @@ def outline(document: Document) -> Document:
         for row in read_objects(value, "progress_table"):
             shared = _ROWS.get(text_field(row, "status"))
             rows.append(shared or {key: row[key] for key in ("status", "label") if key in row})
+    if find_done_actions(value):
+        kept["recently_done"] = value["recently_done"]
     errors = [finding for finding in document.findings if finding.level == "error"]
     return document._replace(value=kept, text=None, findings=errors)
 
@@ -149,6 +151,24 @@ def action_text(action: Any) -> str:
     """What an item of next_actions says to do, "" where it says nothing."""
     text = action.get("text") if isinstance(action, dict) else action
     return text if isinstance(text, str) else ""
+
+
+def find_done_actions(value: dict[str, Any]) -> list[int]:
+    """Return the indexes of next_actions whose text recently_done has too: what is done stands there to do again. An
+    action whose `added_at` is later than its last entry in recently_done was added again on purpose.
+    """
+    last: dict[str, tuple[int, str]] = {}
+    for entry in read_list(value, "recently_done"):
+        text = action_text(entry).strip()
+        last[text] = max(last.get(text, (0, "")), read_when(entry))
+
+    found = []
+    for index, action in enumerate(read_list(value, "next_actions")):
+        text = action_text(action).strip()
+        added = read_instant(action.get("added_at")) if isinstance(action, dict) else None
+        if text and text in last and (added is None or added <= last[text]):
+            found.append(index)
+    return found
 
 
 def read_when(entry: Any) -> tuple[int, str]:

@@ -35,6 +35,7 @@ from checkpoint_git.tools.merges.wording import describe_ours, say_entry
 
 _STYLE: dict[str, Style] = {
     "lost": "bad",
+    "came-back": "bad",
     "duplicated": "bad",
     "mixed-up": "bad",
     "resurrected": "warn",

@@ -22,6 +22,7 @@ Kind = Literal[
     "not-json",
     "duplicate-key",
     "lost",
+    "came-back",
     "duplicated",
     "mixed-up",
     "undecided",
@@ -30,7 +31,12 @@ Kind = Literal[
 How = Literal["foreseen", "lines", "hand", "changed", "dropped", "unknown"]
 Key = tuple[str, str | None, str | None, str | None]
 
-_DAMAGE: dict[str, Kind] = {"lost": "lost", "duplicated": "duplicated", "mixed-up": "mixed-up"}
+_DAMAGE: dict[str, Kind] = {
+    "lost": "lost",
+    "came-back": "came-back",
+    "duplicated": "duplicated",
+    "mixed-up": "mixed-up",
+}
 _DAMAGE_OF_TEXT: dict[str, Kind] = {"duplicated": "duplicate-key", "mixed-up": "not-json"}
 
 

@@ -86,6 +86,12 @@ def find_lost_entries(facts: MergeFacts) -> Iterator[Finding]:
     return _find_damage(facts, "merge/lost-entry", "lost")
 
 
+@check("merge/came-back", "warning", remedy="`checkpoint drop NAME`")
+def find_actions_that_came_back(facts: MergeFacts) -> Iterator[Finding]:
+    """A next action that one side finished, and that a recent merge brought back."""
+    return _find_damage(facts, "merge/came-back", "came-back")
+
+
 @check("merge/duplicated", "warning", remedy="remove one of the two")
 def find_duplicated_entries(facts: MergeFacts) -> Iterator[Finding]:
     """A row or key that a recent merge duplicated."""
@@ -117,7 +123,7 @@ def _make_damage(merge: "AuditedMerge", audited: "AuditedFile", code: str, verdi
 
     title = f"merge {commit} of {first[:8]} and {second[:8]}"
     subject = shorten(event.subject, _LONGEST_SUBJECT)
-    did = verdict.replace("-", " ")
+    did = "brought back" if verdict == "came-back" else verdict.replace("-", " ")
     what = "an entry" if len(hits) == 1 else f"{len(hits)} entries"
     entries = join_some([hit.said for hit in hits], 3, "; ")
     message = f'{title} ("{subject}") {did} {what}: {entries}'
@@ -126,7 +132,9 @@ def _make_damage(merge: "AuditedMerge", audited: "AuditedFile", code: str, verdi
     if verdict == "lost":
         keeper = second if hits[0].side == "second" else first
         hint = f"it is still in git show {shlex.quote(f'{keeper[:12]}:{path}')}"
-    if verdict != "mixed-up":
+    if verdict == "came-back":
+        hint = f"{hint}; to take it off the list in a commit: checkpoint audit {first[:12]}..{commit} --fix"
+    elif verdict != "mixed-up":
         repair = f"checkpoint audit {first[:12]}..{commit} --fix"
         hint = f"{hint}; to put it back in a commit: {repair}"
     return Finding(code, "warning", message, path, hits[0].where, hint=hint)

@@ -33,6 +33,11 @@ _WORDS: dict[Kind, _Words] = {
         "a key is in one object twice; most readers drop one",
     ),
     "lost": _Words("loses an entry", "lost an entry", "an entry that a side had is gone"),
+    "came-back": _Words(
+        "brings a finished action back",
+        "brought a finished action back",
+        "an action that a side finished is to be done again",
+    ),
     "duplicated": _Words("duplicates an entry", "duplicated an entry", "an entry is there twice"),
     "mixed-up": _Words("mixes up two records", "mixed up two records", "one record holds parts of two"),
     "undecided": _Words(

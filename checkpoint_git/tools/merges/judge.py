@@ -15,7 +15,7 @@ from checkpoint_git.core.jsonwrite import OURS, THEIRS
 from checkpoint_git.core.terminal_text import shorten
 from checkpoint_git.merge.conflicts import decide_all
 from checkpoint_git.merge.file import Merged, merge_documents
-from checkpoint_git.merge.items import canonical_text, identify
+from checkpoint_git.merge.items import canonical_text, identify, item_key
 from checkpoint_git.merge.lists import find_names
 from checkpoint_git.merge.nodes import is_same, items_of, members_of
 from checkpoint_git.merge.places import AUTO
@@ -344,6 +344,7 @@ class _Walk:
             self._judge_item(place, lists, identity)
         self._look_for_lost(rule, start, lists)
         if rule.get("strategy") == "queue":
+            self._look_for_finished(start, lists)
             self._judge_order(place, sides, lists)
 
     def _judge_item(self, holder: _Place, lists: Lists, identity: Identity) -> None:
@@ -385,6 +386,18 @@ class _Walk:
                 self.entries[number] = entry._replace(verdict="limited", note=note)
             elif entry.verdict == "lost":
                 self.entries[number] = self._follow(entry, written)
+
+    def _look_for_finished(self, start: int, lists: Lists) -> None:
+        # Back is only what is known to be done: what was dropped somebody may have wanted back
+        for number, entry in enumerate(self.entries[start:], start):
+            is_own = entry.item is not None and entry.item.lists is lists
+            if is_own and entry.verdict == "resurrected" and self._is_done(entry.sides.result):
+                self.entries[number] = entry._replace(verdict="came-back", note="recently_done has it")
+
+    def _is_done(self, action: Node | None) -> bool:
+        done = members_of(self.roots.result).get("recently_done")
+        text = None if action is None else item_key(action.value, ("text",))
+        return any(item_key(entry.value, ("text",)) == text for entry in items_of(done))
 
     def _follow(self, entry: Entry, written: list[Entry]) -> Entry:
         text = entry.first or entry.second or "null"

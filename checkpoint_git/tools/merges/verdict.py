@@ -17,6 +17,7 @@ Verdict = Literal[
     "moved",  # gone from here, and found elsewhere in the result
     "edited",  # in no parent: written in the merge
     "resurrected",  # removed by one parent, untouched by the other, and back
+    "came-back",  # an action that one parent took off its queue, and that is to be done again
     "lost",  # written by a parent, gone, and there was nothing to choose
     "duplicated",  # more often there than in either parent
     "mixed-up",  # one record out of two
@@ -24,7 +25,7 @@ Verdict = Literal[
 Parent = Literal["first", "second"]
 Side = Literal["", "first", "second", "both"]
 
-FAILURES: tuple[Verdict, ...] = ("lost", "duplicated", "mixed-up")
+FAILURES: tuple[Verdict, ...] = ("lost", "came-back", "duplicated", "mixed-up")
 DOUBTFUL: tuple[Verdict, ...] = ("resurrected", "decided")
 PARENTS: tuple[Parent, Parent] = ("first", "second")
 OTHER: dict[Side, Side] = {"first": "second", "second": "first", "both": "both", "": ""}

@@ -64,6 +64,8 @@ def _say_result(entry: Entry, parents: Parents) -> str:
     match entry.verdict:
         case "edited":
             return f"{subject}no parent's: written in the merge"
+        case "came-back":
+            return f"{subject}back, though {parents.name(entry.side)} finished it"
         case "resurrected":
             return f"{subject}back, though {parents.name(entry.side)} removed it"
         case "duplicated":
