@@ -347,6 +347,7 @@ def make_tuples() -> Iterator[Vector]:
 def make_queue() -> Iterator[Vector]:
     schema = place({"strategy": "queue", "key": "/text"})
     yield from make_lists("queue", schema, ["A", "B", "C"], whole=True)
+    yield from make_queue_end()
     item = {"text": "T", "done_when": "make test"}
     for number, triple in enumerate(itertools.product((ABSENT, "T", item), repeat=3)):
         versions = [{"list": ["first", *([] if one is ABSENT else [one]), "last"]} for one in triple]
@@ -360,6 +361,26 @@ def make_queue() -> Iterator[Vector]:
             versions = [{"list": list(each)} for each in ("ABC", one, other)]
             expect = conflict(versions[1], versions[2])
             yield vector(f"queue/orders-{number}", "two new orders", tuple(versions), expect, schema)
+
+
+def make_queue_end() -> Iterator[Vector]:
+    """Both sides finish the rest of a queue that must not end: what is left is the empty list, and a question."""
+    require = [{"where": "/list", "non_empty_when": {"/state": "open"}, "empty_with": {"/state": "closed"}}]
+    schema = {**place({"strategy": "queue", "key": "/text"}), "x-merge-require": require}
+
+    def document(state: str, *items: Value) -> Value:
+        return {"state": state, "list": list(items)}
+
+    base, asked = document("open", "A", "B"), conflict(document("open"), document("open"))
+    cases = [
+        ("the rest is finished on both sides", document("open", "B"), document("open", "A"), asked),
+        ("an item is added", document("open", "B", "C"), document("open", "A"), clean(document("open", "C"))),
+        ("closed on one side", document("closed", "B"), document("open", "A"), clean(document("closed"))),
+        ("closed and finished", document("closed"), document("open", "A"), clean(document("closed"))),
+    ]
+    for number, (about, ours, theirs, expect) in enumerate(cases):
+        yield vector(f"queue/end-{number}", about, (base, ours, theirs), expect, schema)
+        yield vector(f"queue/end-{number}-swapped", about, (base, theirs, ours), expect, schema)
 
 
 def make_log() -> Iterator[Vector]:

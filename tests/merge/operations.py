@@ -79,6 +79,14 @@ def _pop(value: Value, operation: Operation) -> None:
         value["recently_done"].insert(0, {"text": done, "at": f"2026-04-{operation.number + 1:02}T00:00:00Z"})
 
 
+def _finish(value: Value, operation: Operation) -> None:
+    # any of the queue, the last one too where nothing has to be next
+    actions = _actions(value)
+    if len(actions) > 1 or (actions and value["status"] != "in_progress"):
+        done = actions.pop(operation.number % len(actions))
+        value["recently_done"].insert(0, {"text": done, "at": f"2026-04-{operation.number + 1:02}T00:00:00Z"})
+
+
 def _actions(value: Value) -> list[Any]:
     actions: list[Any] = value.setdefault("next_actions", [])
     return actions
@@ -138,6 +146,7 @@ KINDS: dict[str, Callable[[Value, Operation], None]] = {
     "advance": _advance,
     "label": _label,
     "pop": _pop,
+    "finish": _finish,
     "move": _move,
     "spend": _spend,
     "append action": lambda value, op: _actions(value).append(op.mark),

@@ -100,6 +100,24 @@ def test_what_one_side_removed_and_the_other_left_alone_stays_removed(
 
 @given(ours=ours_history, theirs=theirs_history)
 @many
+def test_what_one_side_finished_is_never_offered_again(ours: list[Operation], theirs: list[Operation]) -> None:
+    # the queue alone, shortened, so that many histories end it
+    finishing = [Operation("finish", number, f"f{number}") for number in (0, 0)]
+    base = apply_operations(start(), finishing)
+    left, right = apply_operations(base, ours), apply_operations(base, [*theirs, Operation("finish", 1, "f1")])
+    merged = merged_of(base, left, right)
+    for side in (OURS, THEIRS):
+        offered = json.loads(keep_side(merged.text, side)).get("next_actions", [])
+        for one, other in ((left, right), (right, left)):
+            if "next_actions" in one:
+                finished = [text for text in base["next_actions"] if text not in one["next_actions"]]
+                assert [
+                    text for text in finished if other.get("next_actions", []).count(text) < 2 and text in offered
+                ] == []
+
+
+@given(ours=ours_history, theirs=theirs_history)
+@many
 def test_nothing_is_invented(ours: list[Operation], theirs: list[Operation]) -> None:
     base, left, right = sides(ours, theirs)
     known = scalars(base) | scalars(left) | scalars(right)
