@@ -325,23 +325,6 @@ def test_records_that_both_sides_added_with_one_title_are_one_record(base: Any, 
         assert [item[key] for item in kept].count("Write docs") == 1
 
 
-@rows(
-    ("key", "is_known"),
-    [("title", True), ("key", True), ("id", True), ("text", True), ("kind", False)],
-)
-@pytest.mark.parametrize("base", [None, {}])
-def test_records_that_both_sides_added_with_one_title_are_one_record(base: Any, key: str, is_known: bool) -> None:
-    # a list that both sides added has no base: "Write docs" must not stand there both done and not done
-    ours, theirs = [{"todo": [{key: "Write docs", "done": done}, {key: name, "done": False}]} for done, name in
-                    ((True, "a"), (False, "b"))]
-    before = "" if base is None else json.dumps(base, indent=2)
-    merged = merge_texts(before, json.dumps(ours, indent=2), json.dumps(theirs, indent=2))
-    assert [conflict.where for conflict in merged.conflicts] == ["/todo/0" if is_known else "/todo"]
-    for side in (OURS, THEIRS):
-        kept = json.loads(keep_side(merged.text, side))["todo"]
-        assert [item[key] for item in kept].count("Write docs") == 1
-
-
 def test_a_record_that_only_the_older_side_changed_is_not_lost() -> None:
     def text(at: str, streak: int, run: str) -> str:
         state = {"last_run": {"at": run}, "streak": {"passes": streak}}
