@@ -66,7 +66,8 @@ class ListMerge:
         repeated = find_repeated(self.parts, names)
         old, left, right = [identify(items, names, repeated) for items in self.parts]
         is_complete = left.keys() >= old.keys() and right.keys() >= old.keys()
-        if names and "strategy" not in self.rule and not is_complete:
+        has_ids = self.rule.get("strategy", "rows") == "rows"
+        if names and has_ids and not is_complete:
             from checkpoint_git.merge.sequence import follow_renames  # many merges never come here
 
             mine = follow_renames(old, left, right, names[0])

@@ -325,6 +325,17 @@ def test_records_that_both_sides_added_with_one_title_are_one_record(base: Any, 
         assert [item[key] for item in kept].count("Write docs") == 1
 
 
+def test_a_row_that_one_side_gave_another_id_and_the_other_edited_is_one_row() -> None:
+    def text(name: str, label: str) -> str:
+        rows = [{"id": name, "label": label, "status": "not_started"}, {"id": "z", "label": "Z"}]
+        return json.dumps({"progress_table": rows}, indent=2)
+
+    base, renamed, edited, expected = text("a", "A"), text("b", "A"), text("a", "New"), text("b", "New")
+    for sides in ((renamed, edited), (edited, renamed)):
+        merged = merge_texts(base, *sides, skill_schema())
+        assert (merged.conflicts, json.loads(merged.text)) == ([], json.loads(expected))
+
+
 def test_a_record_that_only_the_older_side_changed_is_not_lost() -> None:
     def text(at: str, streak: int, run: str) -> str:
         state = {"last_run": {"at": run}, "streak": {"passes": streak}}
