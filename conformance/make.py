@@ -32,6 +32,8 @@ from conformance.building import (
     vector,
     with_items,
 )
+from conformance.make_items import make_identities, make_keys, make_parts
+from conformance.make_layout import make_layouts, make_marked
 from conformance.make_places import make_schema
 from conformance.make_rules import make_grouped, make_logs, make_require
 
@@ -60,6 +62,7 @@ def make_core() -> Iterator[Vector]:
         yield vector(f"core/kind-{number}", about, versions, clean({"k": new, "other": {"x": 1}, "more": "theirs"}))
     yield from make_places()
     yield from make_twice()
+    yield from make_identities()
 
 
 DOCUMENT = {
@@ -150,6 +153,7 @@ def make_keyed() -> Iterator[Vector]:
         lists = [rows[:mine] + new[:1] + rows[mine:], rows[:yours] + new[1:] + rows[yours:]]
         about = "each side adds a record"
         yield listed(f"keyed/added-{mine}-{yours}", about, rows, lists[0], lists[1])
+    yield from make_keys()
 
 
 def make_rows(key: str, schema: Value, name: str) -> Iterator[Vector]:
@@ -241,6 +245,7 @@ def make_sequence() -> Iterator[Vector]:
     yield from make_additions()
     yield from make_moves()
     yield from make_tuples()
+    yield from make_parts()
 
 
 def make_edits(kind: str, base: Value) -> Iterator[Vector]:
@@ -530,6 +535,7 @@ def make_choices() -> Iterator[Vector]:
         next(row for row in kept[0]["l"] if row["id"] == "b")["v"] = 2
         about = f"a record {kind} by both at {at}, and an edit elsewhere that merges"
         yield laid_out(f"choices/record-{kind}-{at}-{layout}", about, documents, conflict(*kept), style)
+    yield from make_marked()
 
 
 def laid_out(name: str, about: str, documents: list[Value], expect: Value, style: dict[str, Any]) -> Vector:
@@ -600,6 +606,7 @@ def make_format() -> Iterator[Vector]:
         yield replaced(
             f"format/keys-{number}", "the order of members is kept", text, ('"z": 0', '"z": 1'), ('"9": 0', '"9": 2')
         )
+    yield from make_layouts()
 
 
 def replaced(name: str, about: str, text: str, mine: tuple[str, str], yours: tuple[str, str]) -> Vector:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from conformance.building import (
     ABSENT,
     CONFLICT,
+    VERSIONS,
     Value,
     Vector,
     clean,
@@ -47,13 +48,14 @@ def make_non_empty() -> Iterator[Vector]:
         about = f"never empty while on: {say(versions[0])}, {say(versions[1])}, {say(versions[2])}"
         yield vector(f"require/non-empty-{number}", about, versions, expect, schema)
     versions = [{"list": list(items), "state": "on", "other": items} for items in ("AB", "A", "B")]
-    expect = conflict(versions[1], versions[2])
+    expect = conflict(*[{**version, "list": []} for version in versions[1:]])
     about = "the condition, and a conflict elsewhere"
-    yield vector("require/non-empty-other", about, versions, lenient(expect), schema)
+    yield vector("require/non-empty-other", about, versions, expect, schema)
+
     versions[1] = {**versions[1], "other": versions[0]["other"]}
-    kept = [{**version, "other": "B"} for version in versions[1:]]
+    open_question = {"list": [], "state": "on", "other": "B"}
     about = "the condition, and an edit elsewhere that merges"
-    yield vector("require/non-empty-edit", about, versions, lenient(conflict(*kept)), schema)
+    yield vector("require/non-empty-edit", about, versions, conflict(open_question, open_question), schema)
 
 
 def make_record(items: Value, state: str) -> Value:
@@ -65,17 +67,18 @@ def is_good(record: Value) -> bool:
 
 
 def expect_non_empty(versions: Value) -> Value:
+    """Expect what the values come to; where the merge alone empties the list, a question that no side answers."""
     base, ours, theirs = versions
     state = three_way(base["state"], ours["state"], theirs["state"])
     items = merge_sets(*(version.get("list", ABSENT) for version in versions))
     if items is CONFLICT:  # the list is removed here and changed there
-        choices = [{**ours, "state": state}, {**theirs, "state": state}]
-        is_enforced = is_good(ours) and is_good(theirs) and not all(map(is_good, choices))
-        return lenient(conflict(ours, theirs) if is_enforced else conflict(*choices))
+        return conflict({**ours, "state": state}, {**theirs, "state": state})
+
     merged = make_record(items, state)
     if is_good(merged) or not (is_good(ours) and is_good(theirs)):
         return clean(merged)
-    return lenient(conflict(ours, theirs))
+    open_question = {"list": [], "state": state}
+    return conflict(open_question, open_question)
 
 
 def merge_sets(base: Value, ours: Value, theirs: Value) -> Value:
@@ -83,12 +86,6 @@ def merge_sets(base: Value, ours: Value, theirs: Value) -> Value:
     if decided is not CONFLICT or ABSENT in (ours, theirs):
         return decided
     return [item for item in base if item in ours and item in theirs]
-
-
-def lenient(expect: Value) -> Value:
-    """Expect a conflict: of what the sides have, or one that leaves only the empty list in question."""
-    ours, theirs = [{**version, "list": []} for version in (expect["conflict"]["ours"], expect["conflict"]["theirs"])]
-    return {"one_of": [expect, conflict(ours, theirs)]}
 
 
 def make_same() -> Iterator[Vector]:
@@ -201,6 +198,7 @@ def make_grouped() -> Iterator[Vector]:
     yield from make_two_ranks()
     yield from make_newest_group()
     yield from make_superseded()
+    yield from make_ties()
 
 
 def grouped(*names: str, **options: Value) -> Value:
@@ -306,12 +304,41 @@ def make_superseded() -> Iterator[Vector]:
         yield vector(f"values/superseded-time-{number}", about, (base, ours, theirs), expect, schema)
 
 
+def make_ties() -> Iterator[Vector]:
+    """What decides where a rule finds both sides equal: never which of them is ours."""
+    versions: Value
+    spellings = ["2026-03-01T10:00:00Z", "2026-03-01T12:00:00+02:00", "2026-03-01T11:00:00+01:00"]
+    for number, (one, other) in enumerate(itertools.permutations(spellings, 2)):
+        versions = [{"list": text} for text in (DAYS[0], one, other)]
+        expect = clean({"list": min((one, other), key=lambda text: (len(text), text))})
+        for strategy in ("max-time", "min-time"):
+            about = "one instant in two spellings: the shorter, then the smaller text"
+            yield vector(f"values/tie-{strategy}-{number}", about, versions, expect, place({"strategy": strategy}))
+    for strategy in ("max-time", "min-time", "max-number", "sum"):
+        versions = [{"list": text} for text in ("a", "b", "c")]
+        about = "values that the rule cannot read"
+        expect = conflict(versions[1], versions[2])
+        yield vector(f"values/unread-{strategy}", about, versions, expect, place({"strategy": strategy}))
+    texts = [f'{{"list": {token}}}\n' for token in ("1", "2.0", "2.00")]
+    sides = dict(zip(VERSIONS, texts, strict=True))
+    about = "one number in two spellings: the shorter text"
+    expect = {"bytes": texts[1]}
+    schema = place({"strategy": "max-number"})
+    yield {"id": "values/tie-max-number", "about": about, **sides, "schema": schema, "expect": expect}
+    schema = place({"strategy": "newest", "by": "/at"})
+    for number, at in enumerate((DAYS[1], "soon", None)):
+        versions = [{"at": at, "list": text} for text in ("old", "b", "a")]
+        about = "neither side is newer: the smaller text"
+        yield vector(f"values/tie-newest-{number}", about, versions, clean(versions[2]), schema)
+
+
 # logs
 
 
 def make_logs() -> Iterator[Vector]:
     yield from make_fractions()
     yield from make_undated()
+    yield from make_old_first()
     yield from make_log_keys()
 
 
@@ -357,6 +384,16 @@ def make_undated() -> Iterator[Vector]:
     rows = [{"name": str(day), "at": DAYS[day]} for day in range(6)][::-1]
     versions = [{"list": items} for items in (rows[3:], rows[1:], [rows[0], *rows[3:]])]
     yield vector("log/longer", about, versions, clean({"list": rows[:5]}), schema)
+
+
+def make_old_first() -> Iterator[Vector]:
+    """The oldest entry goes, wherever it stands."""
+    schema = place({"strategy": "log", "key": "/at", "sort": "/at", "limit": 3})
+    entries = [{"at": at} for at in DAYS]
+    base = [entries[0], entries[4]]
+    versions = [{"list": items} for items in (base, [entries[5], *base], [entries[6], *base])]
+    expect = clean({"list": [entries[6], entries[5], entries[4]]})
+    yield vector("log/old-first", "the oldest entry stands before others", versions, expect, schema)
 
 
 def make_log_keys() -> Iterator[Vector]:

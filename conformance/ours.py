@@ -1,4 +1,7 @@
-"""Our own merge on the vectors, in this process: `python -m conformance.ours` prints what it answers otherwise."""
+"""Our own merge on the vectors, in this process: `python -m conformance.ours [PROFILE]` prints the first that it fails.
+
+A profile that is named is tried before the others.
+"""
 
 import json
 import sys
@@ -39,7 +42,8 @@ def find_faults(profile: str) -> Iterator[tuple[str, str]]:
 
 def main() -> int:
     """Print the first fault, if there is one."""
-    for profile in read_profiles():
+    first = sys.argv[1:]
+    for profile in [*first, *(name for name in read_profiles() if name not in first)]:
         for name, fault in find_faults(profile):
             print(f"{name}: {fault}")
             return 1

@@ -15,6 +15,7 @@ from checkpoint_git.merge.file import merge_file
 from conformance import make
 from conformance.__main__ import HERE, answer, main, read_profiles, read_vectors
 from conformance.judge import Answer, both_ways, data_of, judge
+from conformance.mutants import kill, kill_each, read_mutants
 from conformance.ours import find_faults
 from tests.support.rows import rows
 
@@ -85,6 +86,19 @@ def to_document(items: str) -> dict[str, Any]:
     if items == "-":
         return {}
     return {"l": [int(item) if item.isdigit() else item for item in items.split()]}
+
+
+def test_each_mutant_applies_to_the_code_and_one_of_them_dies() -> None:
+    mutants = read_mutants()
+    assert len({mutant.name for mutant in mutants}) == len(mutants) >= 42
+    assert {mutant.profile for mutant in mutants} <= set(PROFILES)
+    assert kill(mutants[0]).startswith("schema/")
+
+
+@pytest.mark.deep
+def test_every_mutant_fails_a_vector() -> None:
+    alive = [mutant.name for mutant, fault in kill_each(read_mutants(), processes=2) if not fault]
+    assert alive == []
 
 
 def test_any_command_can_be_judged(capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch) -> None:
