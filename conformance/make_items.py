@@ -262,6 +262,12 @@ def make_exact() -> Iterator[Vector]:
     expect = clean(in_list(["A", "M", "X", "Y", "Z"]))
     about = "two runs at one place in a set: always the smaller of the next two"
     yield of_lists("sequence/runs-set", about, base, ours, theirs, expect, place({"strategy": "set"}))
+    about = "two runs at one place, whichever document is smaller"
+    versions = [{"a": number, "list": items} for number, items in ((0, base), (0, ours), (1, theirs))]
+    expect = clean({"a": 1, "list": ["A", "M", "Z", "X", "Y"]})
+    queue = place({"strategy": "queue", "key": "/text"})
+    for name, schema in (("free", None), ("queue", queue)):
+        yield vector(f"sequence/runs-{name}", about, versions, expect, schema)
     about = "two runs at one place that share an item: it could be one or two"
     ours, theirs = ["A", "X", "S"], ["A", "S", "Y"]
     yield of_lists("sequence/runs-shared", about, base, ours, theirs, both(ours, theirs))

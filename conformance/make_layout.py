@@ -63,6 +63,11 @@ def make_layouts() -> Iterator[Vector]:
         texts = [before(edited()), after(edited("removed")), before(edited("value")), after(edited("removed", "value"))]
         about = f"one side writes the document anew ({old}, then {new}), the other edits it"
         yield of_texts(f"anew-{old}-{new}", about, texts)
+    for layout, write in WRITERS.items():
+        documents: list[Value] = [{"a": 0, "e": {"old": 0}}, {"a": 0, "e": {}}, {"a": 1, "e": {"old": 0, "new": 1}}]
+        texts = [write(document) for document in (*documents, {"a": 1, "e": {"new": 1}})]
+        about = "an object loses its only member here, and gets another there"
+        yield of_texts(f"refilled-{layout}", about, texts)
     yield from make_edges()
     yield from make_key_order()
 

@@ -330,6 +330,9 @@ def make_ties() -> Iterator[Vector]:
         versions = [{"at": at, "list": text} for text in ("old", "b", "a")]
         about = "neither side is newer: the smaller text"
         yield vector(f"values/tie-newest-{number}", about, versions, clean(versions[2]), schema)
+    versions = [{"a": number, "list": text} for number, text in ((0, "old"), (0, "b"), (1, "a"))]
+    about = "neither side is newer: the smaller text, whichever document is smaller"
+    yield vector("values/tie-newest-document", about, versions, clean(versions[2]), schema)
 
 
 # logs
