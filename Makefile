@@ -62,9 +62,10 @@ types: $(STAMP) ## mypy --strict, tests too
 wheel-test: $(STAMP) ## build the wheel, install it into a fresh environment, try it there
 	@$(BIN)/python -m pytest -m wheel tests
 
-release-check: $(STAMP) ## whether what would be published is in order; nothing is uploaded
-	@.ci/make-venv '$(VENV)' release
-	@.ci/release-check '$(VENV)'
+release-check: ## whether what would be published is in order; nothing is uploaded
+	@PYTHON='$(PYTHON)' .ci/make-venv '$(VENV)-release' # with the publishing action's tools, which the tests' ones exclude
+	@.ci/make-venv '$(VENV)-release' release
+	@.ci/release-check '$(VENV)-release'
 
 docs: $(STAMP) ## the site with tutorial, how-to, reference and explanation, in docs/_build/html
 	@$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
@@ -78,7 +79,7 @@ picture: $(STAMP) ## draw docs/picture.svg from a real run
 	@$(BIN)/python -m docs.make_picture
 
 clean: ## remove the environment, caches and build results
-	@rm -rf $(VENV) dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis
+	@rm -rf $(VENV) $(VENV)-release dist build .pytest_cache .mypy_cache .ruff_cache .hypothesis
 	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
 
 $(INSTALLED): pyproject.toml .ci/make-venv

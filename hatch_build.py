@@ -1,13 +1,16 @@
-"""What only the place of publication knows: SOURCE_URL, the repository's address, gives a build its links.
+"""What a build adds: links by SOURCE_URL, the published repository's address, and the list of what it needs (SBOM).
 
-Without it the metadata has no addresses, and the readme's links lead to files of the checkout.
+Without SOURCE_URL the metadata has no addresses, and the readme's links lead to files of the checkout.
 """
 
+import json
 import os
 import re
+import tempfile
 from pathlib import Path
 from typing import Any
 
+from hatchling.builders.hooks.plugin.interface import BuildHookInterface
 from hatchling.metadata.plugin.interface import MetadataHookInterface
 
 
@@ -55,3 +58,38 @@ class Metadata(MetadataHookInterface):
         assert found, "checkpoint_git/version.py has no version"
         metadata["readme"] = {"content-type": "text/markdown", "text": write_readme(text, source, found[1])}
         metadata["urls"] = find_urls(source)
+
+
+def describe_components(name: str, version: str, dependencies: list[str]) -> dict[str, Any]:
+    """Return the wheel's CycloneDX document: the package, and what it asks for, which is not in the wheel."""
+    own = f"pkg:pypi/{name}@{version}"
+    needed = []
+    for text in dependencies:
+        needed_name = re.split(r"[^\w.-]", text)[0].lower()
+        reference = f"pkg:pypi/{needed_name}"
+        needed.append({"type": "library", "bom-ref": reference, "name": needed_name, "purl": reference})
+    return {
+        "bomFormat": "CycloneDX",
+        "specVersion": "1.6",
+        "version": 1,
+        "metadata": {"component": {"type": "library", "bom-ref": own, "name": name, "version": version, "purl": own}},
+        "components": needed,
+        "dependencies": [{"ref": own, "dependsOn": [component["bom-ref"] for component in needed]}],
+    }
+
+
+class Components(BuildHookInterface):  # type: ignore[type-arg]
+    """Called by the build of the wheel: it puts the document into .dist-info/sboms (PEP 770)."""
+
+    def initialize(self, version: str, build_data: dict[str, Any]) -> None:
+        """Write the document beside the build. version: of the build's kind, "standard"."""
+        core = self.metadata.core
+        document = describe_components(core.name, self.metadata.version, core.dependencies)
+        self.folder = tempfile.TemporaryDirectory()
+        path = Path(self.folder.name, f"{core.name}.cdx.json")
+        path.write_text(json.dumps(document, indent=2) + "\n", "utf-8")
+        build_data["sbom_files"].append(os.path.relpath(path, self.root))
+
+    def finalize(self, version: str, build_data: dict[str, Any], artifact_path: str) -> None:
+        """Remove what initialize wrote."""
+        self.folder.cleanup()

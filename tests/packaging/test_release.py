@@ -6,6 +6,7 @@ import re
 import subprocess
 import sys
 import tomllib
+from datetime import UTC, date, datetime
 from types import ModuleType
 from typing import Any
 
@@ -111,9 +112,51 @@ def test_a_step_is_a_script_and_its_targets_are_there(script: str) -> None:
 def test_only_the_job_that_publishes_gets_an_identity_and_it_builds_nothing() -> None:
     jobs = yaml.safe_load((ROOT / ".github/workflows/release.yml").read_text())["jobs"]
     with_identity = [name for name, job in jobs.items() if "id-token" in job.get("permissions", {})]
-    assert with_identity == ["publish"]
-    assert [step for step in jobs["publish"]["steps"] if "run" in step] == []
-    assert jobs["publish"]["environment"] == "pypi"
+    assert with_identity == ["publish", "rehearse"]
+    for name, event, environment in (("publish", "push", "pypi"), ("rehearse", "workflow_dispatch", "testpypi")):
+        assert [step for step in jobs[name]["steps"] if "run" in step] == []
+        assert jobs[name]["environment"] == environment
+        assert jobs[name]["if"] == f"github.event_name == '{event}'"
+    assert jobs["rehearse"]["steps"][-1]["with"]["repository-url"] == "https://test.pypi.org/legacy/"
+
+
+PINNED = [*WORKFLOWS, ROOT / "action.yml", ROOT / "checkpoint_git/tools/setup/forge_files.py"]
+
+
+def test_an_action_has_one_pin_everywhere_with_its_version_and_a_date_of_this_year() -> None:
+    pins = dict[str, set[tuple[str, str]]]()
+    for path in PINNED:
+        text = path.read_text()
+        found = re.findall(r"([\w-]+/[\w-]+)@([0-9a-f]{40}) # (v[\d.]+)\"? +#? ?\((\d{4}-\d\d-\d\d)\)", text)
+        assert len(found) == len(re.findall(r"[\w-]+/[\w-]+@[0-9a-f]{40}", text)), path
+        for name, commit, version, day in found:
+            pins.setdefault(name, set()).add((commit, version))
+            age = datetime.now(UTC).date() - date.fromisoformat(day)
+            assert age.days <= 365, f"{path}: look for a newer {name}, and write today's date beside it"
+    assert {name: sorted(found) for name, found in pins.items() if len(found) != 1} == {}
+
+
+def test_the_release_is_judged_by_the_tools_of_the_action_that_publishes() -> None:
+    text = (ROOT / "pyproject.toml").read_text()
+    workflow = (ROOT / ".github/workflows/release.yml").read_text()
+    commits = set(re.findall(r"gh-action-pypi-publish@(\w{12})\w* # (v[\d.]+)", workflow))
+    assert set(re.findall(r"gh-action-pypi-publish at (\w{12}) \((v[\d.]+)\)", text)) == commits
+    pins = {
+        Requirement(one).name: str(Requirement(one).specifier)
+        for one in tomllib.loads(text)["dependency-groups"]["release"]
+    }
+    assert {name: pins[name][:2] for name in ("build", "hatchling", "packaging", "twine")} == dict.fromkeys(
+        ("build", "hatchling", "packaging", "twine"), "=="
+    )
+
+
+def test_the_wheels_components_are_what_it_asks_for(build: ModuleType) -> None:
+    made = build.describe_components("checkpoint-git", "1.2.3", ["GitPython>=3.1.41", "Jinja2>=3"])
+    assert made["metadata"]["component"]["purl"] == "pkg:pypi/checkpoint-git@1.2.3"
+    assert [component["purl"] for component in made["components"]] == ["pkg:pypi/gitpython", "pkg:pypi/jinja2"]
+    assert made["dependencies"] == [
+        {"ref": "pkg:pypi/checkpoint-git@1.2.3", "dependsOn": ["pkg:pypi/gitpython", "pkg:pypi/jinja2"]}
+    ]
 
 
 def test_what_the_action_installs_has_hashes_and_is_what_the_project_asks_for() -> None:

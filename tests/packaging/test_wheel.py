@@ -1,3 +1,4 @@
+import json
 import os
 import re
 import shutil
@@ -17,6 +18,7 @@ from tests.architecture.budget import (
     make_repository,
     starts,
 )
+from tests.architecture.imports import ROOT
 from tests.packaging.conftest import run
 from tests.support.repos import GitRepo
 
@@ -112,3 +114,26 @@ def test_git_finds_the_man_page(installed: Installation) -> None:
 def test_an_installed_command_loads_nothing_heavy(installed: Installation, command: str, tmp_path: Path) -> None:
     repo = make_repository(tmp_path / "repo")
     assert find_forbidden(command, loaded_modules(starts(installed)[command], repo.path)) == []
+
+
+def newest_python() -> str:
+    names = [f"python3.{minor}" for minor in (15, 14, 13, 12)]
+    return next((name for name in names if shutil.which(name) and starts_at_all(name)), sys.executable)
+
+
+def starts_at_all(name: str) -> bool:
+    return subprocess.run([name, "-c", "import ensurepip, venv"], capture_output=True).returncode == 0
+
+
+def test_what_the_action_installs_is_there_for_the_newest_python(tmp_path: Path) -> None:
+    run(newest_python(), "-m", "venv", tmp_path)
+    words = ["--quiet", "--disable-pip-version-check", "--require-hashes", "--only-binary", ":all:"]
+    run(tmp_path / "bin/python", "-m", "pip", "install", *words, "-r", ROOT / ".github/requirements.txt")
+
+
+def test_the_wheel_has_the_list_of_what_it_needs(wheel: Path) -> None:
+    archive = zipfile.ZipFile(wheel)
+    [name] = [name for name in archive.namelist() if ".dist-info/sboms/" in name]
+    document = json.loads(archive.read(name))
+    assert document["bomFormat"] == "CycloneDX"
+    assert {component["name"] for component in document["components"]} >= {"gitpython", "jsonschema", "pyyaml"}
