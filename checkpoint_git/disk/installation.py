@@ -4,6 +4,7 @@ import functools
 import importlib
 import json
 import os
+import re
 import shutil
 import subprocess
 import sys
@@ -67,6 +68,22 @@ def is_temporary() -> bool:
     """Whether this is an environment of uvx or `pipx run`, which lies in a cache and goes with it."""
     parent = os.path.dirname(sys.prefix)
     return any(os.path.exists(os.path.join(folder, "CACHEDIR.TAG")) for folder in (parent, os.path.dirname(parent)))
+
+
+def find_pinned_source() -> str:
+    """Return what a job can install to have this package: an address and commit, our name and version on an index that
+    it came from, or "" if it came from neither, such as from a folder.
+    """
+    folder = os.path.normpath(os.path.join(__file__, "../../..", f"checkpoint_git-{__version__}.dist-info"))
+    if not os.path.isdir(folder):
+        return ""
+    try:
+        origin = json.loads(read_own(os.path.join(folder, "METADATA"), "direct_url.json"))
+    except OSError:
+        return f"checkpoint-git=={__version__}"
+    commit = origin.get("vcs_info", {}).get("commit_id", "")
+    is_plain = re.fullmatch(r"https://[\w.:/~-]+", origin["url"]) and re.fullmatch("[0-9a-f]{40,64}", commit)
+    return f"git+{origin['url']}@{commit}" if is_plain else ""
 
 
 def _find_source() -> str:

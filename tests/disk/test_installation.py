@@ -8,7 +8,8 @@ import pytest
 
 from checkpoint_git.__main__ import add_package_folder
 from checkpoint_git.disk import installation
-from checkpoint_git.disk.installation import find_missing, find_start_trouble
+from checkpoint_git.disk.installation import find_missing, find_pinned_source, find_start_trouble
+from checkpoint_git.tools.setup.forge_files import FORGES, forge_files
 from checkpoint_git.tools.setup.hook_files import PACKAGE
 from checkpoint_git.version import __version__
 from tests.support.rows import rows
@@ -89,3 +90,33 @@ def test_a_python_that_cannot_start_the_package_is_known_by_its_last_words(tmp_p
     python.write_text("#!/bin/sh\necho broken >&2\necho really >&2\nexit 1\n")
     python.chmod(0o755)
     assert find_start_trouble(str(python), PACKAGE) == "really"
+
+
+PINNED = {
+    None: f"checkpoint-git=={__version__}",
+    '{"url": "file:///a", "dir_info": {}}': "",
+    '{"url": "https://h.example/o/n.git", "vcs_info": {"commit_id": "%s"}}'
+    % ("a1" * 20): "git+https://h.example/o/n.git@" + "a1" * 20,
+    '{"url": "https://h.example/$(x)", "vcs_info": {"commit_id": "%s"}}' % ("a1" * 20): "",
+}
+
+
+@rows(("recorded", "source"), PINNED.items())
+def test_a_job_installs_what_this_was_installed_from(
+    recorded: str | None, source: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(installation, "__file__", str(tmp_path / "checkpoint_git/disk/installation.py"))
+    beside = tmp_path / f"checkpoint_git-{__version__}.dist-info"
+    beside.mkdir(exist_ok=True)
+    (beside / "direct_url.json").unlink(missing_ok=True)
+    if recorded:
+        (beside / "direct_url.json").write_text(recorded)
+    assert find_pinned_source() == source
+
+
+def test_from_a_checkout_no_job_installs_a_bare_name() -> None:
+    assert find_pinned_source() == ""
+    for forge in FORGES:
+        for data in forge_files(forge, "main", "1.2.3", find_pinned_source()).values():
+            lines = [line for line in data.decode().splitlines() if not line.lstrip().startswith("#")]
+            assert "checkpoint-git==" not in "\n".join(lines)

@@ -8,6 +8,7 @@ from typing import Literal, get_args
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.terminal_text import escape_controls, shorten
 from checkpoint_git.disk.discover import find_link
+from checkpoint_git.disk.installation import find_pinned_source
 from checkpoint_git.disk.read import read_own
 from checkpoint_git.git.attributes import FILE as ATTRIBUTES
 from checkpoint_git.git.refs import read_default_branch
@@ -31,7 +32,9 @@ COMMANDS = {
     "verify": 'ci verify --base "origin/$BASE" --head HEAD',
     "premerge": ('ci merge --base "origin/$BASE" --head "origin/$HEAD" --branch="refs/heads/$HEAD" --push --retries 2'),
 }
-_CHECKOUT = "actions/checkout@11bd71901bbe5b1630ceea73d27597364c9af683 # v4.2.2"
+_CHECKOUT = "actions/checkout@3d3c42e5aac5ba805825da76410c181273ba90b1 # v7.0.1"  # (2026-11-28)
+
+UNKNOWN = "git+https://HOST/OWNER/checkpoint-git@COMMIT"  # which fails until somebody edits it
 
 _INCLUDED = ".gitlab/checkpoints.gitlab-ci.yml"
 # forge -> path in the work tree -> its template
@@ -48,9 +51,12 @@ _FOREIGN = "it is a file of your own; move it away, and `checkpoint init --ci` w
 PLAIN_BRANCH = re.compile(r"[A-Za-z0-9_][A-Za-z0-9_./-]{0,200}")
 
 
-def forge_files(forge: Forge, base: str, version: str) -> dict[str, bytes]:
-    """Contents by path; each ends in the stamp by which an unedited one is recognised."""
-    values = {"BASE": base, "VERSION": version, "CHECKOUT": _CHECKOUT, **COMMANDS}
+def forge_files(forge: Forge, base: str, version: str, source: str = "") -> dict[str, bytes]:
+    """Contents by path; each ends in the stamp by which an unedited one is recognised.
+
+    source: what the jobs install, "" if that is not known: no job installs a name that anybody could take.
+    """
+    values = {"BASE": base, "VERSION": version, "SOURCE": source or UNKNOWN, "CHECKOUT": _CHECKOUT, **COMMANDS}
     files = {}
     for path, name in _TEMPLATES[forge].items():
         text = re.sub(r"@([A-Za-z]+)@", lambda found: values[found[1]], read_own(__file__, "templates", name))
@@ -58,6 +64,14 @@ def forge_files(forge: Forge, base: str, version: str) -> dict[str, bytes]:
         first = f"# Written by `checkpoint init --ci {forge}`. {more}\n"
         files[path] = render_stamped(path, first + text, path.count("/"))
     return files
+
+
+def describe_source() -> str:
+    """Return what to say about where the jobs install from, "" if that is an index."""
+    source = find_pinned_source()
+    if not source:
+        return "checkpoint-git is not on PyPI yet: write into CHECKPOINT_GIT of the jobs where they can install it from"
+    return f"checkpoint-git is not on PyPI yet: the jobs install {source}" if source.startswith("git+") else ""
 
 
 def is_unedited(data: bytes) -> bool:
@@ -76,7 +90,8 @@ def plan_forges(work_tree: str, wanted: Sequence[str], env: Mapping[str, str]) -
         raise CheckpointError(f"--ci: the default branch {shown} cannot be in a forge's list of branches", hint)
     steps = []
     for forge in (*asked, *there):
-        planned = [_plan_file(work_tree, path, data) for path, data in forge_files(forge, base, __version__).items()]
+        files = forge_files(forge, base, __version__, find_pinned_source())
+        planned = [_plan_file(work_tree, path, data) for path, data in files.items()]
         steps += [step for step in planned if forge in asked or step.deed == "update"]
     return steps
 

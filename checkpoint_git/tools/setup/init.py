@@ -332,7 +332,14 @@ def _describe(result: InitResult, options: Options, *, in_full: bool) -> list[Li
         text = "this is not a git repository: no merge driver, no hooks; run `git init`, then this again"
         lines.append(Line(text, "warn"))
     elif not options.dry_run and shared:
-        lines.append(Line("Commit these files so that other clones have them too."))
-        if result.steps[0].deed == "add":
-            lines.append(Line('Start a checkpoint, such as: checkpoint update build --next+="Write the first test"'))
+        lines += _describe_next(result, options)
+    return lines
+
+
+def _describe_next(result: InitResult, options: Options) -> list[Line]:
+    source = forge_files.describe_source() if options.ci else ""
+    lines = [Line(source, "warn")] if source else []
+    lines.append(Line("Commit these files so that other clones have them too."))
+    if result.steps[0].deed == "add":
+        lines.append(Line('Start a checkpoint, such as: checkpoint update build --next+="Write the first test"'))
     return lines

@@ -16,7 +16,7 @@ from checkpoint_git.cli.parser import parse
 from checkpoint_git.cli.render import FORMATS
 from checkpoint_git.cli.verbs import load_verb
 from checkpoint_git.core.errors import CheckpointError
-from checkpoint_git.tools.setup.forge_files import COMMANDS, FORGES, PLAIN_BRANCH, forge_files, is_unedited
+from checkpoint_git.tools.setup.forge_files import COMMANDS, FORGES, PLAIN_BRANCH, UNKNOWN, forge_files, is_unedited
 from checkpoint_git.tools.setup.init import Options, init
 from checkpoint_git.tools.setup.uninstall import uninstall
 from tests.architecture.imports import ROOT
@@ -96,7 +96,7 @@ def test_every_foreign_action_is_pinned_to_a_commit() -> None:
     text = b"\n".join([*FILES.values(), ACTION.read_bytes()]).decode()
     used = re.findall(r"^\s*(?:- )?uses: (.*)$", text, re.MULTILINE)
     assert len(used) >= 3
-    assert all(re.fullmatch(r"[\w./-]+@[0-9a-f]{40} # v[\d.]+", one) for one in used)
+    assert all(re.fullmatch(r"[\w./-]+@[0-9a-f]{40} # v[\d.]+( \([\d-]{10}\))?", one) for one in used)
 
 
 def test_the_job_that_sees_a_pull_requests_files_may_only_read_and_keeps_no_token() -> None:
@@ -172,8 +172,16 @@ def test_the_gitlab_job_that_writes_runs_on_the_base_alone() -> None:
     assert load(".gitlab-ci.yml") == {"include": [{"local": ".gitlab/checkpoints.gitlab-ci.yml"}]}
 
 
-def test_the_version_that_is_installed_is_the_one_that_wrote_the_file() -> None:
-    assert load(".github/workflows/checkpoints.yml")["env"]["CHECKPOINT_GIT"] == "checkpoint-git==1.2.3"
+def test_the_jobs_install_what_they_are_told_or_what_fails_until_it_is_edited() -> None:
+    assert load(".github/workflows/checkpoints.yml")["env"]["CHECKPOINT_GIT"] == UNKNOWN
+    for forge, path in (
+        ("github", ".github/workflows/checkpoints.yml"),
+        ("gitlab", ".gitlab/checkpoints.gitlab-ci.yml"),
+    ):
+        source = "git+https://forge.example/o/n@" + "a1" * 20
+        data = forge_files("github" if forge == "github" else "gitlab", "main", "1.2.3", source)[path]
+        settings = yaml.safe_load(data)
+        assert settings["env" if forge == "github" else "variables"]["CHECKPOINT_GIT"] == source
 
 
 def test_a_file_is_ours_until_somebody_changes_a_byte_of_it() -> None:
@@ -221,6 +229,7 @@ def test_both_forges_get_their_files_and_a_second_run_changes_nothing(repo: GitR
     assert done.returncode == 0
     assert ".github/workflows/checkpoint-premerge.yml" in done.stdout
     assert ".gitlab-ci.yml" in done.stdout
+    assert "checkpoint-git is not on PyPI yet: write into CHECKPOINT_GIT" in done.stdout
     before = take_snapshot(repo.path)
     assert {line.split()[0] for line in set_up(repo, "github", "gitlab")} == {"keep"}
     assert set_up(repo) == []
@@ -246,7 +255,7 @@ def test_a_default_branch_that_no_list_can_hold_is_refused(repo: GitRepo) -> Non
 
 
 def test_what_an_older_release_wrote_is_renewed_without_asking_again(repo: GitRepo) -> None:
-    for path, data in forge_files("github", "main", "0.0.1").items():
+    for path, data in forge_files("github", "main", "0.0.1", "checkpoint-git==0.0.1").items():
         repo.write(path, data)
     assert [line.split()[0] for line in set_up(repo)] == ["update", "update"]
     assert "==0.0.1" not in repo.read(CHECKS)
