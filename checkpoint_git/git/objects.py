@@ -212,8 +212,14 @@ def find_missing(cwd: str, names: Sequence[str], env: Env = None) -> frozenset[s
 def read_commit(cwd: str, rev: str, env: Env = None) -> str:
     commit = find_commit(cwd, rev, env)
     if not commit:
+        check_readable(cwd, env)
         raise CheckpointError(f"{rev!r} names no commit", "give a branch, a tag or a commit id")
     return commit
+
+
+def check_readable(cwd: str, env: Env = None) -> None:
+    """Raise what git says if it reads no repository here, such as another owner's."""
+    run_git(["rev-parse", "--git-dir"], cwd, env=env)
 
 
 def has_commit(cwd: str, rev: str, env: Env = None) -> bool:

@@ -10,7 +10,7 @@ from checkpoint_git.git.merges.bases import is_ancestor
 from checkpoint_git.git.merges.conflicts import read_choices
 from checkpoint_git.git.merges.merges import read_commits
 from checkpoint_git.git.merges.trees import open_plain
-from checkpoint_git.git.objects import has_commit, read_commit
+from checkpoint_git.git.objects import check_readable, find_commit, has_commit
 from checkpoint_git.git.run import Env, clean_env, fetching_env, run_git
 from checkpoint_git.git.staged import pathspecs
 from checkpoint_git.tools.merges import premerge_report
@@ -120,12 +120,13 @@ def _verify_line_merge(args: argparse.Namespace, invocation: Invocation) -> Outc
 
 def _read_named(cwd: str, name: str, env: Env) -> str:
     """Return the full id. Raises CheckpointError where the commit is not here."""
-    try:
-        return read_commit(cwd, name, env)
-    except CheckpointError as error:
-        fetch = "git fetch origin '+refs/heads/*:refs/remotes/origin/*'"
-        hint = f"fetch it first ({fetch}): a job has one branch as a rule"
-        raise CheckpointError(error.message, hint) from None
+    commit = find_commit(cwd, name, env)
+    if commit:
+        return commit
+    check_readable(cwd, env)
+    fetch = "git fetch origin '+refs/heads/*:refs/remotes/origin/*'"
+    hint = f"fetch it first ({fetch}): a job has one branch as a rule"
+    raise CheckpointError(f"{name!r} names no commit", hint)
 
 
 def _verify_candidate(args: argparse.Namespace, invocation: Invocation) -> Outcome:

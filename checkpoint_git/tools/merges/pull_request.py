@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.terminal_text import escape_controls, shorten
-from checkpoint_git.git.objects import has_commit, is_id, read_commit
+from checkpoint_git.git.objects import check_readable, has_commit, is_id, read_commit
 from checkpoint_git.git.remotes import HEADS, check_branch, check_remote, fetch, read_remote_ref
 from checkpoint_git.git.run import run_git
 
@@ -75,6 +75,7 @@ def _find_commit(name: str, remote: str, cwd: str, env: Env) -> str:
     # A branch that this clone does not have is fetched from the remote
     if has_commit(cwd, name, env):
         return read_commit(cwd, name, env)
+    check_readable(cwd, env)
     found = _fetch_branch(_short_name(name, remote), remote, cwd, env)
     if found:
         return found

@@ -10,7 +10,7 @@ from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.tools.merges import audit
 from checkpoint_git.tools.merges import ci as ci
 from tests.support.command import run_checkpoint
-from tests.support.repos import NEEDS_MERGE_TREE, GitRepo
+from tests.support.repos import NEEDS_MERGE_TREE, GitRepo, needs_git
 from tests.support.served import PATH, Server, changed, run, start
 from tests.support.verbs import NOON, Ran, run_verb
 
@@ -130,6 +130,15 @@ def test_a_repair_that_would_be_invalid_is_refused(server: Server) -> None:
 def test_outside_of_a_repository_it_says_so(tmp_path: Path) -> None:
     done = run_checkpoint("audit", cwd=tmp_path)
     assert (done.returncode, "not a git repository" in done.stderr) == (2, True)
+
+
+@needs_git(2, 35, 2, feature="a check of who owns a repository")
+def test_another_owners_checkout_is_named_with_the_command(server: Server) -> None:
+    for words in (["verify", "--base=main"], ["verify", "--candidate=HEAD"], ["merge", "--base=main", "--head=HEAD"]):
+        done = run_checkpoint("ci", *words, cwd=server.repo.path, env={"GIT_TEST_ASSUME_DIFFERENT_OWNER": "1"})
+        assert done.returncode == 2
+        assert "safe.directory" in done.stderr, done.stderr
+        assert "names no commit" not in done.stderr
 
 
 def test_an_empty_repository_has_no_range(repo: GitRepo) -> None:
