@@ -347,10 +347,10 @@ HINTS = [
     Hint("upstream/diverged", pulling("tidepool")),
     Hint("upstream/uncommitted", pulling("ours", is_committed=False), "mine"),
     # pipeline
-    Hint("pipeline/changed", records("sed -i 1d *.yaml")),
+    Hint("pipeline/changed", records("perl -ni -e 'print if $. > 1; close ARGV if eof' *.yaml")),
     Hint("pipeline/changed", records("git rm -q *.yaml")),
     Hint("pipeline/changed", records("cd ../../../..; rm -r .claude")),
-    Hint("pipeline/broken", records("sed -i s/^/x/ *.yaml")),
+    Hint("pipeline/broken", records("perl -pi -e s/^/x/ *.yaml")),
 ]
 """Code by code; several rows for one where its hint differs."""
 

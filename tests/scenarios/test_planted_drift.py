@@ -303,7 +303,7 @@ def test_a_default_branch_without_the_driver_is_a_note(healthy: GitRepo) -> None
 
 
 def test_unusual_states_are_told_in_words_and_never_a_traceback(healthy: GitRepo) -> None:
-    env = {**os.environ, "GIT_SEQUENCE_EDITOR": "sed -i s/^pick/edit/"}
+    env = {**os.environ, "GIT_SEQUENCE_EDITOR": "perl -pi -e s/^pick/edit/"}
     assert healthy.run("git", "rebase", "-q", "-i", "HEAD~1", env=env).returncode == 0
     assert places(examine(healthy)) == [("note", "merge/unresolved", ".checkpoints", "")]
     healthy.git("rebase", "--abort")

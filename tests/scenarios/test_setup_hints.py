@@ -54,17 +54,19 @@ CLONES = [
         build_hook("pre-commit", "rm $HOOK", "not there"),
         build_hook("pre-merge-commit", "chmod -x $HOOK", "not executable"),
         build_hook("pre-push", "printf '#!/bin/sh\\necho mine\\n' > $HOOK", "another"),
-        build_hook("post-commit", "sed -i '1s,.*,#!/no/sh,' $HOOK", "names a program"),
-        build_hook("post-merge", "sed -i '1a exit 0' $HOOK", "ends the script"),
+        build_hook("post-commit", "perl -pi -e 's,.*,#!/no/sh, if $. == 1' $HOOK", "names a program"),
+        build_hook("post-merge", """perl -pi -e '$_ .= "exit 0\\n" if $. == 1' $HOOK""", "ends the script"),
         build_hook(
-            "post-rewrite", "sed -i '/^checkpoint_git_hook \"/d; /python/d; /command -v/d' $HOOK", "another version"
+            "post-rewrite",
+            "perl -ni -e 'print unless /^checkpoint_git_hook \"/ || /python/ || /command -v/' $HOOK",
+            "another version",
         ),
         Row("driver/inert", "git config --unset merge.checkpoint.recursive", "configuration lacks"),
         Row(settings.BAD, f"echo '[nothing]' > {TOML}", "", f"rm {TOML}"),
     ],
     [
-        build_hook("pre-commit", "sed -i 's/^checkpoint_git_hook() (/checkpoint_git_hook() ((/' $HOOK"),
-        build_hook("pre-push", "sed -i 's/$/\\r/' $HOOK", "CRLF"),
+        build_hook("pre-commit", "perl -pi -e 's/^(checkpoint_git_hook.. .)/$1(/' $HOOK"),
+        build_hook("pre-push", "perl -pi -e 's/$/\\r/' $HOOK", "CRLF"),
         Row("driver/inert", "rm .git/info/attributes", "info/attributes lacks"),
         Row(
             settings.UNUSED,
@@ -79,11 +81,11 @@ CLONES = [
         ),
     ],
     [
-        Row("driver/inert", INFO % "merge=union", "union", "sed -i '$d' .git/info/attributes"),
+        Row("driver/inert", INFO % "merge=union", "union", "perl -ni -e 'print unless eof' .git/info/attributes"),
         Row("hooks/unreachable", "git config --unset checkpoint.install.package", "not configured"),
     ],
     [
-        Row("driver/inert", INFO % "-merge", "-merge", "sed -i '$d' .git/info/attributes"),
+        Row("driver/inert", INFO % "-merge", "-merge", "perl -ni -e 'print unless eof' .git/info/attributes"),
         Row("hooks/unreachable", "git config checkpoint.install.package /no/package", "package is gone"),
     ],
     [
@@ -97,7 +99,10 @@ CLONES = [
     ],
     [
         Row(
-            "driver/inert", "echo '*.json merge=union' >> .gitattributes", "other clones", "sed -i '$d' .gitattributes"
+            "driver/inert",
+            "echo '*.json merge=union' >> .gitattributes",
+            "other clones",
+            "perl -ni -e 'print unless eof' .gitattributes",
         ),
         Row("hooks/unreachable", "git config checkpoint.install.python /bin/false", "but the merge driver's"),
     ],
@@ -137,14 +142,17 @@ CLONES = [
     [
         Row("driver/broken", "git config merge.checkpoint.driver 'mine %A'", "did not write"),
         build_hook(
-            "post-rewrite", "sed -i '3,$d' $HOOK", "broken marks", "rm .git/hooks/post-rewrite; checkpoint init"
+            "post-rewrite",
+            "perl -ni -e 'print if $. < 3' $HOOK",
+            "broken marks",
+            "rm .git/hooks/post-rewrite; checkpoint init",
         ),
     ],
     [Row("driver/broken", CHANGE_DRIVER % ("driver.py", "driver.py"), "file is gone")],
     [Row("driver/broken", CHANGE_DRIVER % ("python[^']*", "python"), "interpreter is gone")],
     [
         Row("driver/proof", "git config merge.checkpoint.driver false"),
-        build_hook("post-merge", "printf 'echo mine\\r\\n' >> $HOOK; sed -i 's/\\r*$/\\r/' $HOOK", "CRLF"),
+        build_hook("post-merge", "printf 'echo mine\\r\\n' >> $HOOK; perl -pi -e 's/\\r*$/\\r/' $HOOK", "CRLF"),
     ],
 ]
 

@@ -28,7 +28,7 @@ WAYS = (
     "rm -rf src && echo x > src",
     ": > untracked.txt; echo more >> both.txt",
     "dd if=/dev/zero of=src/data.bin bs=1 count=300",
-    "sed -i s/e/E/g src/app.py src/run.sh both.txt",
+    "perl -pi -e s/e/E/g src/app.py src/run.sh both.txt",
     "find . -name '*.txt' -print0 | xargs -0 rm",
     "chmod -R 000 src",
     f"echo {_HIDDEN} | base64 -d | sh",

@@ -518,7 +518,7 @@ def test_what_cannot_be_read_counts_after_a_killed_sync_as_it_was_noted(
 def test_what_a_process_writes_while_a_sync_runs_is_kept(hub: Hub, ann: Clone, bob: Clone) -> None:
     bob.change(context_primer=primer("b"))
     bob.sync()
-    write = f"sed -i s/sprint-2/sprint-3/ '{ann.path}/{BUILD}'"
+    write = f"perl -pi -e s/sprint-2/sprint-3/ '{ann.path}/{BUILD}'"
     add_hook(ann.path / ".git/hooks/pre-push", write)
     ann.change(blockers=[{"id": "b1", "description": "no key", "needs": "user_decision"}])
     ann.sync()

@@ -173,7 +173,7 @@ def test_an_action_without_a_command_cannot_be_verified(build: Path, project: Pa
 
 
 def test_an_action_that_changed_while_its_command_ran_is_not_taken(build: Path, project: Path) -> None:
-    with_command(build, "sed -i 's/Make it/Make another/' .checkpoints/build.checkpoint.json")
+    with_command(build, "perl -pi -e 's/Make it/Make another/' .checkpoints/build.checkpoint.json")
     ran = run_verb(done, "build", "--verify", "--yes", cwd=project)
     assert ran.codes == ["done/action-changed"]
     assert read(build)["next_actions"][0]["text"] == "Make another"
