@@ -7,6 +7,7 @@ from typing import NamedTuple
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.terminal_text import escape_controls
 from checkpoint_git.git.run import GitMissingError, check_git_version, clean_env, git_error, run_git, stream_git
+from checkpoint_git.git.stale_locks import describe_lock
 
 
 class Repository(NamedTuple):  # absolute paths
@@ -107,7 +108,7 @@ def _config(place: Repository, *words: str) -> bytes:
         return bytes(git.config("--local", *words, strip_newline_in_stdout=False, stdout_as_string=False))
     except GitCommandError as error:
         said = escape_controls(str(error.stderr).strip().removeprefix("stderr: ").strip("'\n "))
-        hint = "is another git running, or the configuration read-only?"
+        hint = describe_lock(f"{config_path(place)}.lock") or "is the configuration read-only?"
         raise CheckpointError(f"git config failed: {said}", hint) from error
 
 

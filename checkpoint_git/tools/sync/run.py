@@ -14,6 +14,7 @@ from checkpoint_git.disk.replace import remove_quietly
 from checkpoint_git.git.leases import FETCHED
 from checkpoint_git.git.objects import FILE_MODES, Entry, find_commit
 from checkpoint_git.git.remotes import HEADS, Reply, UnreachableError, fetch, push_commit, read_remote_ref
+from checkpoint_git.git.stale_locks import clear_own_locks
 from checkpoint_git.protocols.registry import is_merged
 from checkpoint_git.tools.sync import state
 from checkpoint_git.tools.sync.commits import Change, Draft, move_branch, stage_files, write_commits
@@ -61,6 +62,8 @@ def sync(
     """
     context = open_context(place, wish, now, env, tell)
     with hold_lock(os.path.join(place.git_dir or "", "checkpoint-sync.lock"), wish.timeout, tell), ExitStack() as turn:
+        if not wish.dry_run:
+            clear_own_locks(place.git_dir or "")
         patience = max(1.0, (context.ends - time.monotonic()) * 0.9)
         turn.enter_context(hold_turn("" if wish.dry_run else context.turn, patience, tell))
         return _run(context, turn.close)

@@ -7,10 +7,11 @@ from typing import NamedTuple
 from checkpoint_git.git.merges.bases import is_ancestor, read_base_ids
 from checkpoint_git.git.objects import find_commit
 from checkpoint_git.git.run import run_git
+from checkpoint_git.git.stale_locks import OWN_REFS
 
 Env = Mapping[str, str]
 
-_HOME = "refs/worktree/checkpoint"
+_HOME = OWN_REFS
 SENT, WAITING = "checkpoint sync: sent, not confirmed", "checkpoint sync: waiting to be sent"
 TAKEN_IN = "checkpoint sync: taken in"
 QUEUED = ".queued"  # behind a path in a record: what waits, where the work tree holds another version by now

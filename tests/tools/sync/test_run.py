@@ -9,6 +9,7 @@ from hypothesis import strategies as st
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.disk import atomic
 from checkpoint_git.disk.discover import plan_place
+from checkpoint_git.git.stale_locks import OWN_REFS
 from checkpoint_git.tools.sync import run as running
 from checkpoint_git.tools.sync.commits import Draft, write_commits
 from checkpoint_git.tools.sync.context import Wish, open_context
@@ -54,6 +55,19 @@ def test_nothing_but_checkpoints_is_committed_staged_or_changed(hub: Hub, ann: C
     ann.sync()
     assert hub.git("diff", "--name-only", "main~1", "main") == BUILD
     assert ann.status() == [" M code.txt", "A  new.txt", "M  other.txt"]
+
+
+def test_locks_of_a_git_that_was_killed_do_not_stop_the_next_sync(ann: Clone) -> None:
+    ann.change(step="sprint-3")
+    ann.sync()
+    for line in ann.git("for-each-ref", "--format=%(refname)", OWN_REFS).splitlines():
+        lock = ann.path / ".git" / f"{line}.lock"
+        lock.parent.mkdir(parents=True, exist_ok=True)
+        lock.write_text("")
+        os.utime(lock, (0, 0))
+    ann.change(step="sprint-4")
+    assert ann.sync().sent == [BUILD]
+    assert list((ann.path / ".git" / OWN_REFS).rglob("*.lock")) == []
 
 
 def test_nothing_new_on_either_side_changes_nothing(hub: Hub, ann: Clone) -> None:
