@@ -437,3 +437,13 @@ def test_a_folder_stays_for_what_no_point_keeps_and_not_for_what_could_not_be_re
         (tmp_path / name).write_text("x")
     (tmp_path / "empty").mkdir()
     assert rollback.find_staying(str(tmp_path), ["left/made", "left", "kept", "empty"]) == ["kept"]
+
+
+def test_the_folders_that_a_rollback_changed_are_flushed(full_work: GitRepo, monkeypatch: pytest.MonkeyPatch) -> None:
+    made = create(workspace_of(full_work.path), ["src"], "", KINDS[0], None)
+    damage(full_work.path)
+    flushed: set[str] = set()
+    monkeypatch.setattr(file_writes, "sync_folder", flushed.add)
+    go_back(workspace_of(full_work.path), made.manifest)
+    changed = {str(full_work.path / folder) for folder in ("src", "src/deep", "src/odd")}
+    assert changed <= {folder.rstrip("/") for folder in flushed}
