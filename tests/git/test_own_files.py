@@ -1,4 +1,5 @@
 import os
+import subprocess
 from pathlib import Path
 
 import pytest
@@ -48,3 +49,22 @@ def test_a_conflict_in_an_index_that_is_split_is_found(repo: GitRepo) -> None:
     repo.git("merge", "-q", "theirs", check=False)
     repo.git("update-index", "--split-index")
     assert find_unmerged(str(repo.path), str(repo.path / ".git"), os.environ) == [PATH]
+
+
+def test_a_conflict_of_each_of_our_files_is_found_and_no_other(repo: GitRepo) -> None:
+    # as a merge leaves it in the index
+    blob = repo.git("hash-object", "-w", str(repo.write("x", "1")))
+    git_dir = str(repo.path / ".git")
+
+    def unmerged(*paths: str) -> list[str]:
+        repo.git("read-tree", "--empty")
+        lines = "".join(f"100644 {blob} {stage}\t{path}\n" for path in paths for stage in (1, 2, 3))
+        subprocess.run(["git", "update-index", "--index-info"], cwd=repo.path, input=lines.encode(), check=True)
+        return find_unmerged(str(repo.path), git_dir, os.environ)
+
+    assert unmerged("docs/page.md", "build.checkpoint.txt") == []
+    for path in (PATH, f"app/{PATH}", "memory/state/phase.json"):
+        assert unmerged("docs/page.md", path) == [path]
+        repo.git("read-tree", "--empty")
+        repo.git("update-index", "--add", "--cacheinfo", f"100644,{blob},{path}")
+        assert find_unmerged(str(repo.path), git_dir, os.environ) == []

@@ -3,6 +3,7 @@
 import json
 import os
 import stat
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -170,3 +171,26 @@ def test_what_undo_keeps_is_on_the_disk_before_the_write_is_acknowledged(
     kept = list((repo.path / ".git/checkpoint/undo").iterdir())
     assert len(kept) == 3
     assert [path.name for path in kept if flushed.get(path.stat().st_ino) != path.read_bytes()] == []
+
+
+def test_an_unresolved_or_left_out_checkpoint_is_not_written(repo: GitRepo) -> None:
+    path = ".checkpoints/build.checkpoint.json"
+    repo.write(path, checkpoint_text())
+    repo.commit()
+    place = find_place(str(repo.path))
+    store.check_index(place, "build")
+    store.check_index(place, "other")
+
+    (repo.path / path).unlink()
+    repo.git("update-index", "--skip-worktree", path)
+    with pytest.raises(CheckpointError, match="this sparse checkout leaves it out"):
+        store.check_index(place, "build")
+    repo.write(path, checkpoint_text())
+    store.check_index(place, "build")  # it is there all the same
+
+    blob = repo.git("rev-parse", f":{path}")
+    repo.git("update-index", "--force-remove", path)
+    lines = "".join(f"100644 {blob} {stage}\t{path}\n" for stage in (1, 2, 3))
+    subprocess.run(["git", "update-index", "--index-info"], cwd=repo.path, input=lines.encode(), check=True)
+    with pytest.raises(CheckpointError, match=path):
+        store.check_index(place, "build")

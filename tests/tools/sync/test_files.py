@@ -4,15 +4,19 @@ import os
 import resource
 from pathlib import Path
 
+from checkpoint_git.disk.discover import find_place
 from checkpoint_git.tools.sync.files import (
     Arrival,
     find_path_trouble,
     kind_of,
     read_journal,
+    read_work,
     skill_of,
     write_arrivals,
 )
+from tests.support.repos import GitRepo
 from tests.support.rows import rows
+from tests.support.samples import checkpoint_text
 
 
 @rows(
@@ -89,3 +93,18 @@ def test_a_full_disk_that_takes_no_notes_hinders_no_file(tmp_path: Path) -> None
         resource.setrlimit(resource.RLIMIT_FSIZE, (soft, hard))
     assert found == (["one", "two", "old"], [])
     assert (os.stat(journal).st_size, os.path.exists(tmp_path / "old")) == (42, False)
+
+
+def test_a_file_that_is_not_checked_out_on_purpose_is_known_as_such(repo: GitRepo) -> None:
+    names = [f".checkpoints/{skill}.checkpoint.json" for skill in ("build", "ship", "gone")]
+    for name in names:
+        repo.write(name, checkpoint_text())
+    repo.commit()
+    repo.git("update-index", "--skip-worktree", names[1])
+    for name in names[1:]:
+        (repo.path / name).unlink()
+    work = read_work(
+        find_place(str(repo.path)), str(repo.path), os.environ, with_ignored=False, is_asked=lambda _: False
+    )
+    assert work.contents.keys() == {names[0]}
+    assert work.sparse == {names[1]}  # the other one was removed
