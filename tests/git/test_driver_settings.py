@@ -145,3 +145,16 @@ def test_a_merge_tool_that_does_not_start_is_taken_from_path(ends: str, printed:
         env = {**os.environ, "PATH": f"{folder}{os.pathsep}{os.environ['PATH']}"}
         done = subprocess.run(words, capture_output=True, text=True, check=False, env=env)
     assert (done.returncode, done.stdout) == (0 if printed else int(ends.split()[1]), printed)
+
+
+def test_only_the_driver_of_merge_bases_takes_the_bases_value() -> None:
+    found = plan_settings("/usr/bin/python3", "/opt/checkpoint_git", Choices(), {"data-json": "/srv/data.schema.json"})
+    drivers = {key: " --base " in command for key, command in found.items() if key.endswith(".driver")}
+    assert drivers == {
+        "merge.checkpoint.driver": False,
+        "merge.checkpoint-base.driver": True,
+        "merge.data-json.driver": False,
+        "merge.data-json-base.driver": True,
+    }
+    assert found["merge.data-json.recursive"] == "data-json-base"
+    assert "/srv/data.schema.json" in found["merge.data-json.driver"]

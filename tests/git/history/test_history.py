@@ -7,6 +7,7 @@ import pytest
 
 from checkpoint_git.git.history.history import (
     Removal,
+    find_renamed_folders,
     is_shallow,
     read_changes,
     read_removals,
@@ -200,3 +201,16 @@ def test_what_removed_a_path_is_found_in_heads_history_alone(repo: GitRepo) -> N
     assert removals(repo, paths) == {"a.py": Removal(first), "b": Removal(second)}
     repo.git("reset", "-q", "--hard", first)
     assert removals(repo, paths) == {"a.py": Removal(first)}
+
+
+def test_a_folder_went_where_more_than_half_of_its_files_went() -> None:
+    def find(*targets: str) -> dict[tuple[str, str], str]:
+        renames = {("c1", f"old/{number}"): f"{target}/{number}" for number, target in enumerate(targets)}
+        return find_renamed_folders(renames, [("c1", "old")])
+
+    assert find("new") == {("c1", "old"): "new"}
+    assert find("new", "new", "other") == {("c1", "old"): "new"}
+    assert find("new", "other") == {}
+    assert find("new", "other", "third") == {}
+    assert find_renamed_folders({("c1", "old/a"): "new/a"}, [("c2", "old")]) == {}
+    assert find_renamed_folders({("c1", "old/a"): "new/b"}, [("c1", "old")]) == {}  # renamed, and no folder with it
