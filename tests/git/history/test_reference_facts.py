@@ -329,3 +329,15 @@ def test_a_repository_of_sha256_works_the_same(tmp_path: Path) -> None:
     repo.write("a", "1")
     repo.commit("search (#12)")
     assert states(repo, "#12") == {"#12": "merged"}
+
+
+def test_what_the_default_branch_alone_has_is_not_in_head() -> None:
+    records = line("Fix the build (#13)", "search (#12)", "begin")
+    tips = Tips(records[2].id, (records[0].id,))
+    found = find_sightings(records, tips, frozenset(["#12", "#13"]), frozenset())
+    assert {reference: [each.in_head for each in sightings] for reference, sightings in found.items()} == {
+        "#12": [False],
+        "#13": [False],
+    }
+    found = find_sightings(records, Tips(records[1].id, (records[0].id,)), frozenset(["#12"]), frozenset())
+    assert [each.in_head for each in found["#12"]] == [True]
