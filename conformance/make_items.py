@@ -116,15 +116,14 @@ def make_renames() -> Iterator[Vector]:
     renamed = [rows[0], {**rows[1], "id": "other"}, rows[2]]
     expect = clean(in_list([rows[0], {**renamed[1], "c": 2}, rows[2]]))
     yield of_lists("keyed/rename", "renamed here, edited there", rows, renamed, edited, expect)
+    rule = place({"strategy": "rows", "key": "/id"})
+    yield of_lists("keyed/rename-rule", "renamed here, edited there, by a rule", rows, renamed, edited, expect, rule)
 
     replaced = [rows[0], {"id": "other", "a": 7, "b": 7, "c": 7}, rows[2]]
-    for name, ours, schema, about in (
-        ("replaced", replaced, None, "another record stands in the place of one that is edited there"),
-        ("rule", renamed, place({"strategy": "rows", "key": "/id"}), "with a rule, another key is another record"),
-    ):
-        kept = [rows[0], ours[1], edited[1], rows[2]], [rows[0], edited[1], ours[1], rows[2]]
-        lawful = [conflict(in_list(ours), in_list(items)) for items in kept]
-        yield of_lists(f"keyed/rename-{name}", about, rows, ours, edited, {"one_of": lawful}, schema)
+    about = "another record stands in the place of one that is edited there"
+    kept = [rows[0], replaced[1], edited[1], rows[2]], [rows[0], edited[1], replaced[1], rows[2]]
+    lawful = [conflict(in_list(replaced), in_list(items)) for items in kept]
+    yield of_lists("keyed/rename-replaced", about, rows, replaced, edited, {"one_of": lawful})
 
 
 def make_repeated() -> Iterator[Vector]:

@@ -38,7 +38,7 @@ def merge(base: tuple[Any, Any], ours: tuple[Any, Any], theirs: tuple[Any, Any])
         # one side is done: it asks for nothing
         (("open", "ab"), ("done", "a"), ("done", "b"), ("done", "")),
         (("shut", "ab"), ("shut", "a"), ("shut", "b"), ("shut", "")),
-        # the list and the status are asked together
+        # what is next is asked, and the status is merged
         (("shut", "a"), ("open", "a"), ("shut", ""), ["/todo"]),
         (("shut", "a"), ("shut", ""), ("open", "a"), ["/todo"]),
         (("shut", "a"), ("shut", None), ("open", "a"), ["/todo"]),
@@ -66,5 +66,5 @@ def test_a_conflict_about_a_list_that_the_merge_left_out_is_where_it_was() -> No
     merged = merge_texts(texts[0], texts[1], texts[2], SCHEMA)
     assert [choice.where for choice in merged.conflicts] == ["/todo"]
     assert merged.text.index('"a"') < merged.text.index('"todo"') < merged.text.index('"b"')
-    assert '"status": "shut"' in merged.text  # both go together
-    assert '"status": "open"' in merged.text
+    assert merged.text.count('"status": "open"') == 1  # it is merged, and only the list is asked for
+    assert '"x"' not in merged.text  # what one side finished is not offered
