@@ -115,7 +115,7 @@ def starts_python(bare: GitRepo, lines: str) -> bool:
     """Whether our hook hands these lines over."""
     if not (bare.path / "hooks").exists():
         init(str(bare.path), Options(), environ_in(bare.path))
-        spy = bare.write("spy", "#!/bin/sh\nexit 7\n")
+        spy = bare.write("spy", "#!/bin/sh\nexit 11\n")
         spy.chmod(0o755)
         bare.git("config", "checkpoint.install.python", str(spy))
     done = bare.run("sh", "hooks/pre-receive", stdin=lines.encode(), env={**os.environ, "GIT_DIR": "."})

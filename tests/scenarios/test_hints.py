@@ -266,6 +266,10 @@ HINTS = [
     Hint("skill/action-shape", {"next_actions": [{"text": "a", "done_when": 7}]}),
     Hint("skill/action-shape", {"next_actions": [{"text": "a", "done_when_merged": "#12"}]}),
     Hint("skill/action-shape", {"next_actions": [{"text": "a", "done_when_merged": ["#12", 7]}]}, "#13"),
+    Hint(
+        "drift/action-done",
+        {"next_actions": ["A", "B"], "recently_done": [{"text": "A", "at": "2026-03-01T09:00:00Z"}]},
+    ),
     Hint("skill/action-never-done", {"next_actions": [{"text": "a", "done_when_merged": []}]}),
     Hint("skill/action-never-done", {"next_actions": [{"text": "a", "done_when_merged": ["ABC-12"]}]}, "#13"),
     Hint("skill/wrong-type", {"step": 7}, "two"),

@@ -121,7 +121,12 @@ def _plant(repo: GitRepo) -> dict[str, str]:
         "dist/app.js",
         "/etc/x",
     ]
-    actions = ["Write the API", "Merge #340", "After #340 lands, tell Ada", {"text": "Merge #340", "done_when": "true"}]
+    actions = [
+        "Write the API",
+        "Merge #340",
+        "After #340 lands, tell Ada",
+        {"text": "Merge PR #340", "done_when": "true"},
+    ]
     merged = [{"number": 1_000 + at} for at in range(60)]
     plain: dict[str, dict[str, Any]] = {
         "broken": {"status": "nonsense"},

@@ -16,7 +16,7 @@ from checkpoint_git.core.terminal_text import quote_word
 from checkpoint_git.protocols.mismatch import OWN, quote
 from checkpoint_git.protocols.skill import names
 from checkpoint_git.protocols.skill.merged_work import FIELD, with_goals
-from checkpoint_git.protocols.skill.views import read_list
+from checkpoint_git.protocols.skill.views import find_done_actions, read_list
 
 KEPT_DONE = 10
 ROW_STATUSES = ("not_started", "in_progress", "complete", "blocked", "failed", "skipped", "deferred")
@@ -505,6 +505,19 @@ def add_goals(edit: Edit) -> Edit:
     return edit._replace(value=with_goals(edit.value)) if is_new_action and isinstance(edit.value, str) else edit
 
 
+def mark_repeated(value: dict[str, Any], places: list[str], now: int) -> None:
+    """Give each new next action that was finished before the time at which it was added again.
+
+    places: JSON Pointers of what was written. Without that time an action that recently_done has too counts as done.
+    """
+    for index in find_done_actions(value):
+        if f"/next_actions/{index}" not in places:
+            continue
+        action = value["next_actions"][index]
+        members = action if isinstance(action, dict) else {"text": action}
+        value["next_actions"][index] = {**members, "added_at": write_instant(now)}
+
+
 def describe_goals(action: Any) -> str:
     """Return what a new action with done_when_merged waits for, "" for another."""
     goals = action.get(FIELD) if isinstance(action, dict) else None
@@ -569,4 +582,6 @@ def finish_action(value: dict[str, Any], now: int, next_action: str | None, comp
     action = take_action(value, at, next_action, complete)
     entry = {**(action if isinstance(action, dict) else {"text": action}), "at": write_instant(now)}
     value["recently_done"] = [entry, *read_list(value, "recently_done")][:KEPT_DONE]
+    if next_action:
+        mark_repeated(value, ["/next_actions/0"], now)
     return action

@@ -52,7 +52,7 @@ KNOWN = {
             "resolved_at",
         )
     ),
-    "next_actions": frozenset(("done_when", "done_when_merged", "text")),
+    "next_actions": frozenset(("added_at", "done_when", "done_when_merged", "text")),
     "pm_refs": frozenset(("created_by_skill", "first_seen_at", "id", "provider", "role", "url")),
     "eval_scores": frozenset(("at", "dimensions", "max", "rubric", "score")),
     "telemetry_handle": frozenset(("enabled", "id", "since", "sink")),

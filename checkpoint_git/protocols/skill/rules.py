@@ -269,7 +269,8 @@ def _check_actions(value: dict[str, Any]) -> Iterator[Finding]:
             yield make_error("skill/action-shape", "the action is empty", where, hint)
     for index in find_done_actions(value):
         message = f"next action {index} is in recently_done too"
-        hint = f"if it is done, take it off: checkpoint drop {OWN} {index}; if it is to be done again, reword it"
+        command = f'checkpoint drop {OWN} {index} --why "It is done"'
+        hint = f"reword it if it is to be done again; if it is done, take it off: {command}"
         yield make_warning("drift/action-done", message, f"/next_actions/{index}", hint)
 
 

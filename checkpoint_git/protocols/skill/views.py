@@ -155,7 +155,7 @@ def action_text(action: Any) -> str:
 
 def find_done_actions(value: dict[str, Any]) -> list[int]:
     """Return the indexes of next_actions whose text recently_done has too: what is done stands there to do again. An
-    action whose `added_at` is later than its last entry in recently_done was added again on purpose.
+    action whose `added_at` is not before its last entry in recently_done was added again on purpose.
     """
     last: dict[str, tuple[int, str]] = {}
     for entry in read_list(value, "recently_done"):
@@ -166,7 +166,7 @@ def find_done_actions(value: dict[str, Any]) -> list[int]:
     for index, action in enumerate(read_list(value, "next_actions")):
         text = action_text(action).strip()
         added = read_instant(action.get("added_at")) if isinstance(action, dict) else None
-        if text and text in last and (added is None or added <= last[text]):
+        if text and text in last and (added is None or added < last[text]):
             found.append(index)
     return found
 

@@ -3,9 +3,12 @@
 from typing import Any
 
 from checkpoint_git.core.finding import Finding
+from checkpoint_git.protocols.skill.changes import apply_edits, finish_action, mark_repeated, parse_edits
 from checkpoint_git.protocols.skill.fixes import FixFacts, fix_value
 from checkpoint_git.protocols.skill.views import find_done_actions
+from tests.support.verbs import seconds
 
+NOW = seconds("2026-03-02T00:00:00Z")
 DONE = [{"text": "A", "at": "2026-03-02T00:00:00Z"}, {"text": "A", "at": "2026-03-01T00:00:00Z"}]
 
 
@@ -14,6 +17,19 @@ def test_a_done_action_is_found_unless_it_was_added_again_later() -> None:
     actions: list[Any] = ["A", "B", later, earlier, {"text": "A"}, 7]
     assert find_done_actions({"next_actions": actions, "recently_done": DONE}) == [0, 3, 4]
     assert find_done_actions({"next_actions": ["A"], "recently_done": "A"}) == []
+
+
+def test_an_action_that_is_added_again_does_not_count_as_done() -> None:
+    value: dict[str, Any] = {"status": "in_progress", "next_actions": ["B"], "recently_done": DONE}
+    places = apply_edits(value, parse_edits(["--next_actions+=A", "--next_actions+=C"]), is_new=False)
+    mark_repeated(value, places, NOW)
+    again = {"text": "A", "added_at": "2026-03-02T00:00:00Z"}
+    assert value["next_actions"] == ["B", again, "C"]
+    assert find_done_actions(value) == []
+
+    finish_action(value, NOW, "B", complete=False)
+    assert value["next_actions"][0] == {"text": "B", "added_at": "2026-03-02T00:00:00Z"}
+    assert find_done_actions(value) == []
 
 
 def test_the_fix_takes_it_off_and_leaves_work_in_progress_an_action() -> None:

@@ -104,7 +104,9 @@ def update(
         edited = {edit.field for edit in meant}
         before = list(changes.list_entries({name: changed[name] for name in changed if name in edited}))
         asked.extend(one._replace(value=what.value) for one, what in zip(edits, meant, strict=True))
-        places.extend(changes.apply_edits(changed, meant, is_new=value is None))
+        written_places = changes.apply_edits(changed, meant, is_new=value is None)
+        changes.mark_repeated(changed, written_places, now)
+        places.extend(written_places)
         removed.update(changes.find_removed(before, [changed, changes.FIRST_ACTION]))
         fields.extend(dict.fromkeys(edit.field for edit in meant))
         understood.extend(taken)
