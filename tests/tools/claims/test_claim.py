@@ -8,7 +8,7 @@ from typing import Any
 import pytest
 
 from tests.support.command import run_here
-from tests.support.repos import GitRepo
+from tests.support.repos import GitRepo, environ_in
 from tests.tools.sync.clones import Clone, Hub
 
 OURS, SEEN = "refs/checkpoint/claims/build", "refs/checkpoint/seen/build"
@@ -26,7 +26,7 @@ def plant(repo: GitRepo, subject: str, ref: str = OURS, ago: int = 0) -> str:
     """A claim of somebody else, as it may come from a remote."""
     tree = repo.git("hash-object", "-t", "tree", "-w", "/dev/null")
     date = f"@{int(time.time()) - ago} +0000"
-    env = {**os.environ, "GIT_COMMITTER_DATE": date, "GIT_AUTHOR_DATE": date}
+    env = {**environ_in(repo.path), "GIT_COMMITTER_DATE": date, "GIT_AUTHOR_DATE": date}
     words = ["git", "commit-tree", "-m", subject, tree]
     done = subprocess.run(words, cwd=repo.path, env=env, capture_output=True, text=True, check=True)
     repo.git("update-ref", ref, done.stdout.strip())

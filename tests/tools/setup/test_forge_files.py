@@ -21,7 +21,7 @@ from checkpoint_git.tools.setup.init import Options, init
 from checkpoint_git.tools.setup.uninstall import uninstall
 from tests.architecture.imports import ROOT
 from tests.support.command import run_here
-from tests.support.repos import GitRepo
+from tests.support.repos import GitRepo, environ_in
 from tests.support.rows import rows
 from tests.support.snapshot import take_snapshot
 
@@ -307,4 +307,4 @@ def test_outside_git_and_in_a_bare_repository_there_is_no_place_for_them(tmp_pat
         init(str(tmp_path), Options(ci=("github",)), os.environ)
     bare = GitRepo.create(tmp_path / "bare.git", "--bare")
     with pytest.raises(CheckpointError, match="work tree"):
-        init(str(bare.path), Options(ci=("github",)), os.environ)
+        init(str(bare.path), Options(ci=("github",)), environ_in(bare.path))

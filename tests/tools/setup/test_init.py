@@ -14,7 +14,7 @@ from checkpoint_git.git import driver_settings
 from checkpoint_git.tools.setup import init as verb
 from checkpoint_git.tools.setup.init import InitResult, Options, init
 from tests.disk.test_leftovers import CACHES, STATE, plant
-from tests.support.repos import GitRepo
+from tests.support.repos import GitRepo, environ_in
 from tests.support.samples import checkpoint, checkpoint_text
 from tests.support.verbs import run_verb
 
@@ -110,7 +110,7 @@ def test_outside_git_only_the_folder_is_made_and_that_is_said(tmp_path: Path) ->
 
 def test_the_inside_of_a_git_directory_is_refused(repo: GitRepo) -> None:
     with pytest.raises(CheckpointError, match="inside of one") as caught:
-        init(str(repo.path / ".git"), Options(), os.environ)
+        init(str(repo.path / ".git"), Options(), environ_in(repo.path / ".git"))
     assert "clone" in caught.value.hint
 
 
