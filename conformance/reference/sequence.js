@@ -1,0 +1,209 @@
+'use strict';
+// Lists in order: their items have no key, and are aligned as lines of a text are.
+
+const { align, hunksOf } = require('./align');
+const { mergeByIdentity, sameEntries } = require('./keyed');
+const { conflictOf, source } = require('./result');
+const { canonOf, compareLists, compareRank, isEqual, pathTo, sharedEnds } = require('./value');
+
+/** How often a list has each text. */
+function countsOf(texts) {
+  const counts = new Map();
+  texts.forEach((text) => counts.set(text, (counts.get(text) || 0) + 1));
+  return counts;
+}
+
+/** What a side did to the middle. moves: from the index in base to that in the side. */
+function editOf(base, side) {
+  const pairs = align(base, side);
+  const aligned = new Set(pairs.map(([at]) => at));
+  const [inBase, inSide] = [countsOf(base), countsOf(side)];
+  const moves = new Map();
+  base.forEach((text, at) => {
+    if (!aligned.has(at) && inBase.get(text) === 1 && inSide.get(text) === 1) {
+      moves.set(at, side.indexOf(text));
+    }
+  });
+  const arrived = new Set(moves.values());
+  const hunks = hunksOf(pairs, base.length, side.length).map((hunk) => ({ ...hunk,
+    old: range(hunk.start, hunk.end).filter((at) => !moves.has(at)),
+    new: range(hunk.first, hunk.last).filter((at) => !arrived.has(at)) }));
+  return { side, pairs, moves, hunks };
+}
+
+/** The indexes from start to end, without end. */
+function range(start, end) {
+  return Array.from({ length: end - start }, (_, at) => start + at);
+}
+
+/** Whether both sides moved an item of base to different neighbours. */
+function movedApart(mine, yours) {
+  const neighbours = ({ moves, side }, at) => [side[moves.get(at) - 1], side[moves.get(at) + 1]];
+  return [...mine.moves.keys()].some((at) => {
+    if (!yours.moves.has(at)) return false;
+    const [left, right] = [neighbours(mine, at), neighbours(yours, at)];
+    return left[0] !== right[0] || left[1] !== right[1];
+  });
+}
+
+/** Whether identities could take one item for another. */
+function mayMixUp(mine, yours) {
+  const rewrites = ({ hunks }) => hunks.filter((hunk) => hunk.old.length && hunk.new.length
+    && hunk.old.length !== hunk.new.length);
+  const overlap = rewrites(mine).some((one) => rewrites(yours).some((other) => (
+    one.start < other.end && other.start < one.end)));
+  const startsOf = ({ hunks, side }) => new Map(hunks.flatMap((hunk) => (
+    hunk.new.map((at) => [side[at], hunk.start]))));
+  const [starts, others] = [startsOf(mine), startsOf(yours)];
+  return overlap || [...starts].some(([text, start]) => others.has(text)
+    && others.get(text) !== start);
+}
+
+/** The identity of each item of a side's middle. */
+function identitiesIn({ side, pairs, moves, hunks }) {
+  const ids = side.map((text) => `0 new ${text}`);
+  for (const [at, there] of [...pairs, ...moves]) ids[there] = `0 base ${at}`;
+  for (const hunk of hunks) {
+    if (hunk.old.length !== hunk.new.length) continue;
+    hunk.old.forEach((at, count) => { ids[hunk.new[count]] = `0 base ${at}`; });
+  }
+  return ids;
+}
+
+/** Merges lists in order. `work` is the place with its lists and middles. */
+function mergeInOrder(merge, work) {
+  const { lists, middles, kind } = work;
+  const all = Object.values(lists);
+  const alike = all.every((list) => list.length === lists.ours.length);
+  const numbers = all.every((list) => list.every((item) => item.kind === 'number'));
+  if (alike && (kind === 'tuple' || (kind === '' && numbers))) {
+    const entries = [];
+    mergeOneByOne(merge, work, lists, entries);
+    return { type: 'list', shape: work.ours, other: work.theirs, entries };
+  }
+  if (!work.before || kind === 'tuple') return conflictOf(work);
+  const texts = {};
+  for (const version of Object.keys(middles)) texts[version] = middles[version].map(canonOf);
+  const [mine, yours] = [editOf(texts.base, texts.ours), editOf(texts.base, texts.theirs)];
+  if (mine.moves.size || yours.moves.size) {
+    const repeats = all.some((list) => new Set(list.map(canonOf)).size < list.length);
+    if (repeats ? movedApart(mine, yours) : mayMixUp(mine, yours)) return conflictOf(work);
+    if (!repeats) {
+      const ids = { base: texts.base.map((_, at) => `0 base ${at}`), ours: identitiesIn(mine),
+        theirs: identitiesIn(yours) };
+      return mergeByIdentity(merge, work, ids, { mayChoose: false, inOrder: true });
+    }
+  }
+  return mergeParts(merge, work, mine, yours);
+}
+
+/** Merges lists of one length, item by item. */
+function mergeOneByOne(merge, work, { base, ours, theirs }, entries) {
+  ours.forEach((item, at) => {
+    const index = entries.length;
+    const value = merge.place({ base: base[at], ours: item, theirs: theirs[at],
+      schema: merge.schemas.ofItem(work.schema, index), path: pathTo(work.path, index) });
+    entries.push({ value, anchor: item });
+  });
+}
+
+/** The parts: hunks of both sides that belong together. */
+function partsOf(mine, yours) {
+  const hunks = [...mine.hunks.map((hunk) => ({ hunk, by: 'ours' })),
+    ...yours.hunks.map((hunk) => ({ hunk, by: 'theirs' }))];
+  hunks.sort((one, other) => one.hunk.start - other.hunk.start || one.hunk.end - other.hunk.end);
+  const parts = [];
+  for (const { hunk, by } of hunks) {
+    let part = parts[parts.length - 1];
+    const belongs = part && (hunk.start < part.end
+      || (hunk.start === part.start && hunk.end === part.end));
+    if (!belongs) {
+      part = { start: hunk.start, end: hunk.end, ours: [], theirs: [] };
+      parts.push(part);
+    }
+    part.end = Math.max(part.end, hunk.end);
+    part[by].push(hunk);
+  }
+  return parts;
+}
+
+/** What a side has in the place of a part's base items. `at` is where its part begins there. */
+function contentOf(part, hunks, items, at) {
+  const lengthen = (sum, hunk) => sum + (hunk.last - hunk.first) - (hunk.end - hunk.start);
+  const grown = hunks.reduce(lengthen, 0);
+  return items.slice(at, at + part.end - part.start + grown);
+}
+
+/** Merges what both sides did, part by part. */
+function mergeParts(merge, work, mine, yours) {
+  const { base, ours, theirs } = work.middles;
+  const entries = sameEntries(work.lists.ours.slice(0, work.head));
+  const done = { base: 0, ours: 0, theirs: 0 };
+  const keepUntil = (stop) => {
+    const count = stop - done.base;
+    entries.push(...sameEntries(ours.slice(done.ours, done.ours + count)));
+    for (const version of Object.keys(done)) done[version] += count;
+  };
+  for (const part of partsOf(mine, yours)) {
+    keepUntil(part.start);
+    const content = { base: base.slice(part.start, part.end),
+      ours: contentOf(part, part.ours, ours, done.ours),
+      theirs: contentOf(part, part.theirs, theirs, done.theirs) };
+    if (!part.theirs.length) entries.push(...sameEntries(content.ours));
+    else if (!part.ours.length) entries.push(...newEntries(content.theirs));
+    else mergePart(merge, work, content, entries);
+    for (const version of Object.keys(done)) done[version] += content[version].length;
+  }
+  keepUntil(base.length);
+  entries.push(...sameEntries(work.lists.ours.slice(work.lists.ours.length - work.tail)));
+  return { type: 'list', shape: work.ours, other: work.theirs, entries };
+}
+
+/** The entries for items that ours lacks. */
+function newEntries(items) {
+  return items.map((item) => ({ value: source(item), anchor: null }));
+}
+
+/** Whether a list has all items of another, in their order. */
+function hasAll(list, others) {
+  let at = 0;
+  for (const item of list) if (at < others.length && isEqual(item, others[at])) at += 1;
+  return at === others.length;
+}
+
+/** A part that both sides changed. */
+function mergePart(merge, work, content, entries) {
+  const { base, ours, theirs } = content;
+  if (base.length === ours.length && base.length === theirs.length) {
+    mergeOneByOne(merge, work, content, entries);
+    return;
+  }
+  if (!base.length) {
+    if (hasAll(ours, theirs)) entries.push(...sameEntries(ours));
+    else if (hasAll(theirs, ours)) entries.push(...newEntries(theirs));
+    else if (ours.some((item) => theirs.some((other) => isEqual(item, other)))) {
+      entries.push(rangeConflict(work, content, entries.length));
+    } else {
+      const runs = [sameEntries(ours), newEntries(theirs)];
+      if (compareLists(ours, theirs, compareRank) > 0) runs.reverse();
+      entries.push(...runs.flat());
+    }
+    return;
+  }
+  const { head, tail } = sharedEnds([ours, theirs], isEqual);
+  const rest = { base, ours: ours.slice(head, ours.length - tail),
+    theirs: theirs.slice(head, theirs.length - tail) };
+  entries.push(...sameEntries(ours.slice(0, head)));
+  if (rest.ours.length || rest.theirs.length) {
+    entries.push(rangeConflict(work, rest, entries.length));
+  }
+  entries.push(...sameEntries(ours.slice(ours.length - tail)));
+}
+
+/** One conflict over several items. */
+function rangeConflict(work, { base, ours, theirs }, index) {
+  return { anchor: null, value: { type: 'conflict', about: { places: [pathTo(work.path, index)] },
+    base: newEntries(base), ours: sameEntries(ours), theirs: newEntries(theirs) } };
+}
+
+module.exports = { mergeInOrder };
