@@ -80,7 +80,7 @@ function mergeList(merge, place) {
 /** Lists whose items are known by a key: one or several members, or null for the whole item. */
 function mergeByKey(merge, work, key) {
   const ids = identitiesOf(work.middles, key);
-  if (!BY_KEY.includes(work.rule.strategy)) {
+  if (work.rule.strategy === 'rows' || !BY_KEY.includes(work.rule.strategy)) {
     const found = ['ours', 'theirs'].map((side) => renamesIn(side, ids, work.middles, key));
     ['ours', 'theirs'].forEach((side, at) => {
       ids[side] = ids[side].map((id) => found[at].get(id) || id);

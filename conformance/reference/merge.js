@@ -5,7 +5,8 @@
 const fs = require('fs');
 const path = require('path');
 const { Document, JsonTextError } = require('./text');
-const { SchemaError, Schemas } = require('./schema');
+const { SchemaError } = require('./refused');
+const { Schemas } = require('./schema');
 const { Merge } = require('./place');
 const { addSuperseded } = require('./groups');
 const { conflictOf, conflictsIn } = require('./result');
@@ -42,6 +43,11 @@ function mergeDocuments(docs, schema, size) {
   for (const side of ['ours', 'theirs']) new Document(pick(chunks, side));
   const text = withMarkers(chunks, { size, eol: writer.style.eol, swapped });
   return { text, conflicts: conflictsIn(result).size };
+}
+
+/** Whether an error is about the input. */
+function isKnownError(error) {
+  return error instanceof JsonTextError || error instanceof SchemaError;
 }
 
 /** Writes a file beside its place, then renames it. */
@@ -90,12 +96,11 @@ function main(words) {
     replaceFile(files[0], text);
     return Math.min(conflicts, MOST_CONFLICTS);
   } catch (error) {
-    const isKnown = error instanceof JsonTextError || error instanceof SchemaError;
-    const why = isKnown ? error.message : error.stack;
+    const why = isKnownError(error) ? error.message : error.stack;
     process.stderr.write(`merge.js: nothing was merged: ${why}\n`);
     return GAVE_UP;
   }
 }
 
 if (require.main === module) process.exitCode = main(process.argv.slice(2));
-module.exports = { mergeDocuments };
+module.exports = { GAVE_UP, MOST_CONFLICTS, isKnownError, mergeDocuments };

@@ -1,28 +1,16 @@
 'use strict';
 // Finds the schema of a place, and the rule in it. A schema is a plain object.
 
+const { checkSchema, isObject } = require('./refused');
 const { namesIn } = require('./value');
 
 const MOST_REFERENCES = 8;
-const NEEDED = { atomic: [], object: [], 'max-time': [], 'min-time': [], max: ['order'],
-  'max-number': [], sum: [], newest: ['by'], group: ['name'], set: [], rows: ['key'],
-  queue: ['key'], sequence: [], tuple: [], log: [] };
-
-/** The schema is not one that can be followed. */
-class SchemaError extends Error {}
-
-/** Whether a plain value is an object of JSON. */
-function isObject(value) {
-  return typeof value === 'object' && value !== null && !Array.isArray(value);
-}
-
 /** The rules of one schema file. */
 class Schemas {
   constructor(root) {
-    if (!isObject(root)) throw new SchemaError('a schema is an object');
+    checkSchema(root);
     this.file = root;
     this.root = this.follow(root);
-    checkRules(root);
   }
 
   /** What a schema stands for, if it is a reference. */
@@ -89,25 +77,6 @@ function keyOf(rule) {
   return rule.key === undefined ? null : [rule.key].flat().map((pointer) => namesIn(pointer)[0]);
 }
 
-/** Refuses rules that nobody knows, wherever a schema has them. */
-function checkRules(schema) {
-  if (Array.isArray(schema)) schema.forEach(checkRules);
-  if (!isObject(schema)) return;
-  for (const [key, value] of Object.entries(schema)) {
-    if (['const', 'enum', 'default', 'examples'].includes(key)) continue;
-    if (key === 'properties' && isObject(value)) Object.values(value).forEach(checkRules);
-    else if (key !== 'x-merge') checkRules(value);
-    else {
-      const needed = isObject(value) && Object.hasOwn(NEEDED, value.strategy)
-        ? NEEDED[value.strategy] : null;
-      if (!needed) throw new SchemaError('an unknown strategy');
-      for (const option of needed) {
-        if (!Object.hasOwn(value, option)) throw new SchemaError(`no ${option}`);
-      }
-    }
-  }
-}
-
 /** What kind of list a schema describes: a strategy, 'set', 'tuple', or '' for unknown. */
 function listKindOf(schema) {
   const { strategy } = ruleOf(schema);
@@ -118,4 +87,4 @@ function listKindOf(schema) {
   return schema.uniqueItems === true ? 'set' : '';
 }
 
-module.exports = { SchemaError, Schemas, isObject, keyOf, listKindOf, ruleOf };
+module.exports = { Schemas, keyOf, listKindOf, ruleOf };
