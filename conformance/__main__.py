@@ -29,6 +29,14 @@ def read_profiles() -> dict[str, Any]:
     return profiles
 
 
+def with_absolute_paths(command: list[str]) -> list[str]:
+    """Return the command with each word that names a file made absolute, since the driver runs in another folder."""
+    program, *words = command
+    if os.sep in program:
+        program = os.path.abspath(program)
+    return [program, *(os.path.abspath(word) if os.path.isfile(word) else word for word in words)]
+
+
 def answer(vector: Vector, command: list[str]) -> Answer:
     """The command's answer, in a folder of its own. %O %A %B: base, ours and theirs; %L: the size of markers; %P: the
     file's name in the repository; %S: the schema's file.
@@ -54,12 +62,28 @@ def answer(vector: Vector, command: list[str]) -> Answer:
         beside = [
             path.read_bytes() for path in sorted(Path(folder).rglob("*")) if path.is_file() and str(path) not in known
         ]
-        return Answer(code, Path(paths["%A"]).read_bytes(), b"".join(beside))
+        return Answer(code, Path(paths["%A"]).read_bytes(), b"".join(beside), _last_line(done.stderr))
+
+
+def _last_line(data: bytes) -> str:
+    lines = data.decode(errors="replace").strip().splitlines()
+    return "".join(letter for letter in lines[-1] if letter.isprintable())[:200] if lines else ""
 
 
 def run(vectors: list[Vector], command: list[str], processes: int) -> Iterator[tuple[Vector, str]]:
+    """Yield each vector with what is wrong with the command's answer, "" for nothing."""
+    absolute = with_absolute_paths(command)
+
+    def find_fault(vector: Vector) -> str:
+        answered = answer(vector, absolute)
+        fault = judge(vector, answered)
+        if not fault:
+            return ""
+        written = f": {answered.last_line}" if answered.last_line else ""
+        return f"{fault} (exit code {answered.code}{written})"
+
     with ThreadPoolExecutor(processes) as pool:
-        yield from zip(vectors, pool.map(lambda one: judge(one, answer(one, command)), vectors), strict=True)
+        yield from zip(vectors, pool.map(find_fault, vectors), strict=True)
 
 
 def main() -> int:

@@ -12,11 +12,14 @@ SIZE = 7  # of conflict markers
 
 
 class Answer(NamedTuple):
-    """code: the exit code. data: what the merge left in the file of ours. beside: other files that it wrote."""
+    """code: the exit code. data: what the merge left in the file of ours. beside: other files that it wrote. last_line:
+    of what it wrote to stderr.
+    """
 
     code: int
     data: bytes
     beside: bytes = b""
+    last_line: str = ""
 
 
 def data_of(text: Any) -> bytes:

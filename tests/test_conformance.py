@@ -13,7 +13,7 @@ import pytest
 
 from checkpoint_git.merge.file import merge_file
 from conformance import make
-from conformance.__main__ import HERE, answer, main, read_profiles, read_vectors
+from conformance.__main__ import HERE, answer, main, read_profiles, read_vectors, run
 from conformance.judge import Answer, both_ways, data_of, judge
 from conformance.mutants import kill, kill_each, read_mutants
 from conformance.ours import find_faults
@@ -112,6 +112,16 @@ def test_any_command_can_be_judged(capsys: pytest.CaptureFixture[str], monkeypat
     monkeypatch.setattr(sys, "argv", ["conformance", *words[:2], "choices", "--", "true"])
     assert main() == 1
     assert "clean, where the sides contradict each other" in capsys.readouterr().out
+
+
+def test_a_driver_that_fails_is_named_with_its_exit_code_and_its_last_line(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "driver.py").write_text("import sys; sys.exit('first\\nno \\x1b such option')")
+    monkeypatch.chdir(tmp_path)
+    vector = read_vectors("core")[1]
+    ((_, fault),) = run([vector], [sys.executable, "driver.py", "%A"], 1)
+    assert fault.endswith("(exit code 1: no  such option)")
 
 
 def test_it_runs_without_this_package(tmp_path: Path) -> None:
