@@ -42,8 +42,9 @@ function laterSide(rule, whole, roots) {
     isEqual(lookUp(whole.ours, at), lookUp(whole.theirs, at))));
   const [before, mine, yours] = [roots.base, roots.ours, roots.theirs]
     .map((root) => root && instantOf(lookUp(root, rule.by)));
+  if (!same) return '';
   if (roots.base !== null) {
-    if (!same || !before || !mine || !yours) return '';
+    if (!before || !mine || !yours) return '';
     if ([mine, yours].some((one) => compareInstants(one, before) <= 0)) return '';
   }
   return sideOf(mine, yours, compareInstants);

@@ -1,7 +1,7 @@
 'use strict';
 // Lists whose items have identities: what stays, in which order, and how each item merges.
 
-const { compareInstants, instantOf } = require('./numbers');
+const { compareInstants, strictInstantOf } = require('./numbers');
 const { orderOf } = require('./order');
 const { conflictOf, nodeOn, source } = require('./result');
 const { canonOf, compareRank, isEqual, lookUp, memberOf, pathTo } = require('./value');
@@ -64,7 +64,7 @@ function ranksOf(work, ids) {
   for (const side of ['ours', 'theirs']) {
     ids[side].forEach((id, at) => {
       const node = work.middles[side][at];
-      const rank = { instant: sort === undefined ? null : instantOf(lookUp(node, sort)), node,
+      const rank = { instant: sort === undefined ? null : strictInstantOf(lookUp(node, sort)), node,
         count: parseInt(id, 10) };
       const known = ranks.get(id);
       if (!known || compareRanks(rank, known) < 0) ranks.set(id, rank);
@@ -95,8 +95,8 @@ function orderOfIdentities(merge, work, ids, switches) {
   orders[0].forEach((id, at) => {
     const [base, ours, theirs] = find(id);
     const index = work.head + at;
-    const place = { base, ours, theirs, schema: merge.schemas.ofItem(work.schema,
-      switches.inOrder ? index : undefined), path: pathTo(work.path, index) };
+    const place = { base, ours, theirs, schema: merge.schemas.ofItem(work.schema),
+      path: pathTo(work.path, index) };
     let value;
     if (base || work.rule.added) value = base || (ours && theirs) ? merge.place(place) : null;
     else if (ours && theirs && !isEqual(ours, theirs)) value = conflictOf(place);
@@ -116,7 +116,7 @@ function applyLimit(work, entries, oldIn) {
   if (!limit) return entries;
   const room = Math.max(limit, work.lists.ours.length, work.lists.theirs.length);
   const ranked = entries.map((entry, at) => ({ entry, at, isOld: oldIn.has(entry),
-    instant: sort === undefined ? null : instantOf(lookUp(nodeOn(entry.value, 'ours'), sort)) }));
+    instant: sort === undefined ? null : strictInstantOf(lookUp(entry.anchor || nodeOn(entry.value, 'theirs'), sort)) }));
   const allTimed = ranked.every((one) => one.instant);
   ranked.sort((one, other) => {
     if (!allTimed && one.isOld !== other.isOld) return one.isOld ? -1 : 1;

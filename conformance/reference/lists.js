@@ -80,14 +80,15 @@ function mergeList(merge, place) {
 /** Lists whose items are known by a key: one or several members, or null for the whole item. */
 function mergeByKey(merge, work, key) {
   const ids = identitiesOf(work.middles, key);
-  if (work.rule.strategy === 'rows' || !BY_KEY.includes(work.rule.strategy)) {
+  const { strategy = 'rows' } = work.rule;
+  if (strategy === 'rows' && key) {
     const found = ['ours', 'theirs'].map((side) => renamesIn(side, ids, work.middles, key));
     ['ours', 'theirs'].forEach((side, at) => {
       ids[side] = ids[side].map((id) => found[at].get(id) || id);
     });
   }
   return mergeByIdentity(merge, work, ids,
-    { wholeRuns: work.kind === 'queue', mayChoose: ['set', 'log', 'rows'].includes(work.kind) });
+    { wholeRuns: work.rule.strategy === 'queue', mayChoose: BY_KEY.includes(work.rule.strategy) });
 }
 
 /** The items that a side renamed: from the new identity to the old one. */
@@ -107,7 +108,7 @@ function renamesIn(side, ids, middles, key) {
 function areAlike(one, other, key) {
   if (one.kind !== 'object' || other.kind !== 'object') return false;
   const names = new Set([...one.byKey.keys(), ...other.byKey.keys()]);
-  (key || []).forEach((name) => names.delete(name));
+  names.delete(key[0]);
   const same = [...names].filter((name) => memberOf(one, name)
     && isEqual(memberOf(one, name), memberOf(other, name)));
   return names.size > 0 && same.length * 2 >= names.size;
@@ -135,11 +136,9 @@ function mergeSingleRecords(merge, place) {
       contents.set(id, canon);
     }
   }
-  const shape = ours.kind === 'list' ? ours : null;
-  const other = theirs.kind === 'list' ? theirs : null;
   const work = { ...place, before, lists, middles: lists, head: 0, tail: 0, kind: 'log', rule };
   const { orders, entries } = orderOfIdentities(merge, work, ids, { mayChoose: true });
-  return { type: 'list', shape, other, entries: orders[0].map((id) => entries.get(id)) };
+  return { type: 'list', shape: null, other: null, entries: orders[0].map((id) => entries.get(id)) };
 }
 
 module.exports = { mergeList, mergeSingleRecords };

@@ -5,7 +5,9 @@ const DATE = /^(\d{4})-(\d\d)-(\d\d)/;
 const TIME = /[Tt ](\d\d):(\d\d)(?::(\d\d)(?:\.(\d+))?)?/;
 const OFFSET = /(?:[Zz]|([+-])(\d\d):?(\d\d))?$/;
 const INSTANT = new RegExp(DATE.source + TIME.source + OFFSET.source);
+const STRICT = /^.{10}[Tt].{5}:\d\d(?:\.\d+)?(?:[Zz]|[+-]\d\d:\d\d)$/;
 const MOST_DIGITS = 1000;
+const MOST_IN_EXPONENT = 5;
 
 /**
  * The instant that a value names, or null.
@@ -19,12 +21,18 @@ function instantOf(node) {
   const [offsetHours, offsetMinutes] = [Number(match[9] || 0), Number(match[10] || 0)];
   if (hour > 23 || minute > 59 || second > 60) return null;
   if (offsetHours > 23 || offsetMinutes > 59) return null;
+  if (year < 1) return null;
   const date = new Date(0);
   date.setUTCFullYear(year, month - 1, day);
   if (date.getUTCMonth() !== month - 1 || date.getUTCDate() !== day) return null;
   const offset = (offsetHours * 60 + offsetMinutes) * 60 * (match[8] === '-' ? -1 : 1);
   const seconds = date.getTime() / 1000 + hour * 3600 + minute * 60 + second - offset;
   return { seconds, fraction: (match[7] || '').replace(/0+$/, '') };
+}
+
+/** The instant that a value names in the form of RFC 3339, or null. */
+function strictInstantOf(node) {
+  return node && node.kind === 'text' && STRICT.test(node.value) ? instantOf(node) : null;
 }
 
 /** Compares two instants. */
@@ -42,10 +50,9 @@ function decimalOf(node) {
   if (!node || node.kind !== 'number' || node.value.length > MOST_DIGITS) return null;
   const [, sign, whole, fraction = '', power = '0'] =
     /^(-?)(\d+)(?:\.(\d+))?(?:[eE]([+-]?\d+))?$/.exec(node.value);
-  const exponent = Number(power);
-  if (Math.abs(exponent) + whole.length + fraction.length > MOST_DIGITS) return null;
+  const scale = fraction.length - Number(power);
+  if (power.length > MOST_IN_EXPONENT || Math.abs(scale) > MOST_DIGITS) return null;
   const digits = BigInt(sign + whole + fraction);
-  const scale = fraction.length - exponent;
   return scale >= 0 ? { digits, scale } : { digits: digits * 10n ** BigInt(-scale), scale: 0 };
 }
 
@@ -71,4 +78,4 @@ function addChanges(base, ours, theirs) {
   return `${sum < 0n ? '-' : ''}${whole}${scale ? `.${digits.slice(-scale)}` : ''}`;
 }
 
-module.exports = { addChanges, compareDecimals, compareInstants, decimalOf, instantOf };
+module.exports = { addChanges, compareDecimals, compareInstants, decimalOf, instantOf, strictInstantOf };

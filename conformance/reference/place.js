@@ -4,7 +4,7 @@
 const { orderOf } = require('./order');
 const { RULES, newest } = require('./rules');
 const { ruleOf } = require('./schema');
-const { canonOn, conflictOf, source } = require('./result');
+const { conflictOf, source } = require('./result');
 const { NATURAL_KEYS, compareText, isEqual, memberOf, pathTo } = require('./value');
 const { sourceOf } = require('./text');
 const { mergeGroup } = require('./groups');
@@ -30,7 +30,7 @@ class Merge {
     const { base, ours, theirs, schema } = place;
     const rule = ruleOf(schema);
     if (isEqual(ours, theirs) || isEqual(theirs, base)) return source(ours);
-    if (isEqual(ours, base)) return this.inLayoutOfOurs(place);
+    if (isEqual(ours, base)) return this.inLayoutOfOurs(place, rule);
     if (rule.strategy === 'newest') return source(newest(ours, theirs, rule.by, this.roots));
     if (ours === null || theirs === null) return conflictOf(place);
     if (Object.hasOwn(RULES, rule.strategy || '')) {
@@ -49,14 +49,11 @@ class Merge {
   }
 
   /** Only theirs changed the place. Where ours is laid out anew, only the change is theirs'. */
-  inLayoutOfOurs(place) {
+  inLayoutOfOurs(place, rule) {
     const { base, ours, theirs } = place;
-    if (ours && theirs && sourceOf(ours) !== sourceOf(base)) {
-      const merged = this.container(place);
-      if (merged && canonOn(merged, 'ours') === canonOn(source(theirs), 'ours')
-        && canonOn(merged, 'theirs') === canonOn(source(theirs), 'ours')) return merged;
-    }
-    return source(theirs);
+    const isLaidOutAnew = ours && theirs && sourceOf(ours) !== sourceOf(base);
+    const merged = isLaidOutAnew && rule.strategy !== 'atomic' ? this.container(place) : null;
+    return merged || source(theirs);
   }
 
   /** Two objects. `before` is base, if that is an object as well. */

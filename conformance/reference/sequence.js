@@ -62,10 +62,10 @@ function mayMixUp(mine, yours) {
 /** The identity of each item of a side's middle. */
 function identitiesIn({ side, pairs, moves, hunks }) {
   const ids = side.map((text) => `0 new ${text}`);
-  for (const [at, there] of [...pairs, ...moves]) ids[there] = `0 base ${at}`;
+  for (const [at, there] of [...pairs, ...moves]) ids[there] = `${at} base`;
   for (const hunk of hunks) {
     if (hunk.old.length !== hunk.new.length) continue;
-    hunk.old.forEach((at, count) => { ids[hunk.new[count]] = `0 base ${at}`; });
+    hunk.old.forEach((at, count) => { ids[hunk.new[count]] = `${at} base`; });
   }
   return ids;
 }
@@ -89,9 +89,9 @@ function mergeInOrder(merge, work) {
     const repeats = all.some((list) => new Set(list.map(canonOf)).size < list.length);
     if (repeats ? movedApart(mine, yours) : mayMixUp(mine, yours)) return conflictOf(work);
     if (!repeats) {
-      const ids = { base: texts.base.map((_, at) => `0 base ${at}`), ours: identitiesIn(mine),
+      const ids = { base: texts.base.map((_, at) => `${at} base`), ours: identitiesIn(mine),
         theirs: identitiesIn(yours) };
-      return mergeByIdentity(merge, work, ids, { mayChoose: false, inOrder: true });
+      return mergeByIdentity(merge, work, ids, { mayChoose: false });
     }
   }
   return mergeParts(merge, work, mine, yours);
@@ -100,7 +100,7 @@ function mergeInOrder(merge, work) {
 /** Merges lists of one length, item by item. */
 function mergeOneByOne(merge, work, { base, ours, theirs }, entries) {
   ours.forEach((item, at) => {
-    const index = entries.length;
+    const index = indexBehind(entries);
     const value = merge.place({ base: base[at], ours: item, theirs: theirs[at],
       schema: merge.schemas.ofItem(work.schema, index), path: pathTo(work.path, index) });
     entries.push({ value, anchor: item });
@@ -182,7 +182,7 @@ function mergePart(merge, work, content, entries) {
     if (hasAll(ours, theirs)) entries.push(...sameEntries(ours));
     else if (hasAll(theirs, ours)) entries.push(...newEntries(theirs));
     else if (ours.some((item) => theirs.some((other) => isEqual(item, other)))) {
-      entries.push(rangeConflict(work, content, entries.length));
+      entries.push(rangeConflict(work, content, indexBehind(entries)));
     } else {
       const runs = [sameEntries(ours), newEntries(theirs)];
       if (compareLists(ours, theirs, compareRank) > 0) runs.reverse();
@@ -195,9 +195,16 @@ function mergePart(merge, work, content, entries) {
     theirs: theirs.slice(head, theirs.length - tail) };
   entries.push(...sameEntries(ours.slice(0, head)));
   if (rest.ours.length || rest.theirs.length) {
-    entries.push(rangeConflict(work, rest, entries.length));
+    entries.push(rangeConflict(work, rest, indexBehind(entries)));
   }
   entries.push(...sameEntries(ours.slice(ours.length - tail)));
+}
+
+/** The index behind entries: a conflict counts as many items as its longest version has. */
+function indexBehind(entries) {
+  const lengthOf = ({ value }) => (value.type === 'conflict'
+    ? Math.max(value.base.length, value.ours.length, value.theirs.length) : 1);
+  return entries.reduce((sum, entry) => sum + lengthOf(entry), 0);
 }
 
 /** One conflict over several items. */

@@ -21,7 +21,8 @@ function styleOf(doc) {
   const style = { eol: firstLine.endsWith('\r\n') ? '\r\n' : '\n', unit: '  ', colon: ': ',
     comma: ', ' };
   if (opened.includes('\n')) style.unit = opened.slice(opened.lastIndexOf('\n') + 1);
-  if (isObject && first) style.colon = text.slice(first.keyEnd, first.node.start);
+  const colon = isObject && first ? text.slice(first.keyEnd, first.node.start) : '\n';
+  if (!colon.includes('\n')) style.colon = colon;
   if (members.length > 1) {
     const end = isObject ? first.node.end : first.end;
     const between = text.slice(end, members[1].start);

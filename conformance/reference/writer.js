@@ -203,7 +203,8 @@ class Writer {
     const { eol, unit } = this.style;
     const line = eol + indent + unit;
     return this.written(node, `,${line}`, [line, eol + indent],
-      (one) => this.anew(one, indent + unit));
+      (one) => (sourceOf(one).includes('\n') || one.doc.fresh ? this.anew(one, indent + unit)
+        : sourceOf(one)));
   }
 
   /** A value with the given texts between and around its parts. */
