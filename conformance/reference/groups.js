@@ -50,15 +50,6 @@ function laterSide(rule, whole, roots) {
   return sideOf(mine, yours, compareInstants);
 }
 
-/** Whether a record can be added to the merged list at the root: it is not all in conflict. */
-function canKeep(merge, name) {
-  const [base, ours, theirs] = ['base', 'ours', 'theirs'].map((one) => (
-    memberOf(merge.roots[one], name)));
-  const schema = merge.schemas.ofMember(merge.schemas.root, name);
-  const list = merge.place({ base, ours, theirs, schema, path: pathTo('', name) });
-  return !list || list.type === 'list' || (list.type === 'source' && list.node.kind === 'list');
-}
-
 /** The record that keeps a version's members, its instant first; null if it has none. */
 function recordOf(rule, root, places, version) {
   const instant = root && lookUp(root, rule.by);
@@ -92,7 +83,7 @@ function mergeGroup(merge, rule, places, whole) {
     else if (rule.newest) {
       const [mine, yours] = [whole.ours, whole.theirs].map((node) => lookUp(node, rule.newest));
       winner = sideOf(instantOf(mine), instantOf(yours), compareInstants);
-    } else if (rule.by && rule.superseded && canKeep(merge, rule.superseded)) {
+    } else if (rule.by && rule.superseded) {
       winner = laterSide(rule, whole, merge.roots);
     }
     if (!winner) return inConflict(places);
@@ -123,21 +114,38 @@ function inConflict(places) {
 function addSuperseded(merge, root) {
   for (const { name, record, without } of merge.superseded) {
     const entry = root.entries.find((one) => one.key === name);
-    const fresh = { value: source(record), anchor: null };
-    if (!entry) {
-      const list = { type: 'list', shape: null, other: null, entries: [fresh] };
-      root.entries.push({ key: name, value: list });
-    } else if (entry.value.type === 'source' && entry.value.node.kind === 'list') {
-      const { node } = entry.value;
-      const entries = node.items.map((item) => ({ value: source(item), anchor: item }));
-      entry.value = { type: 'list', shape: node, other: null, entries };
-    }
-    if (entry && entry.value.type === 'list') {
-      const stays = ({ value }) => (
-        value.type !== 'source' || !without.includes(canonOf(value.node)));
-      entry.value.entries = [...entry.value.entries.filter(stays), fresh];
-    }
+    if (entry) entry.value = withRecord(merge, entry.value, record, without);
+    else root.entries.push({ key: name, value: listOf([source(record)]) });
   }
+}
+
+/** A list that no version has. */
+function listOf(values) {
+  const entries = values.map((value) => ({ value, anchor: null }));
+  return { type: 'list', shape: null, other: null, entries };
+}
+
+/** A result with a record at its end, and without the values that the record replaces. */
+function withRecord(merge, result, record, without) {
+  if (result.type === 'conflict') {
+    const onSide = (side) => (result[side].length
+      ? result[side].map((one) => ({ ...one, value: withRecord(merge, one.value, record, without) }))
+      : listOf([listOf([source(record)])]).entries);
+    return { ...result, ours: onSide('ours'), theirs: onSide('theirs') };
+  }
+  const stays = ({ value }) => value.type !== 'source' || !without.includes(canonOf(value.node));
+  const fresh = { value: source(record), anchor: null };
+  if (result.type === 'list') {
+    return { ...result, entries: [...result.entries.filter(stays), fresh] };
+  }
+  if (result.type !== 'source' || result.node.kind !== 'list') {
+    return listOf([result, source(record)]);
+  }
+  const { node } = result;
+  const isOurs = node.doc === merge.roots.ours.doc;
+  const entries = node.items.map((item) => ({ value: source(item), anchor: isOurs ? item : null }));
+  return { type: 'list', shape: isOurs ? node : null, other: null,
+    entries: [...entries.filter(stays), fresh] };
 }
 
 module.exports = { addSuperseded, mergeGroup };
