@@ -36,6 +36,7 @@ from conformance.make_items import make_identities, make_keys, make_parts
 from conformance.make_layout import make_layouts, make_marked
 from conformance.make_places import make_schema
 from conformance.make_rules import make_grouped, make_logs, make_require
+from conformance.make_seldom import make_code_points, make_instant_forms, make_two_things
 
 FOLDER = Path(__file__).parent / "vectors"
 VERSION = "1.0"
@@ -45,6 +46,7 @@ VERSION = "1.0"
 
 
 def make_core() -> Iterator[Vector]:
+    yield from make_two_things()
     for number, triple in enumerate(itertools.product((ABSENT, None, 1, 2), repeat=3)):
         versions = tuple({"first": True, **member(value), "last": [True]} for value in triple)
         result = three_way(*triple)
@@ -417,6 +419,8 @@ def entry(day: int, who: str) -> dict[str, str]:
 def make_values() -> Iterator[Vector]:
     yield from make_sums()
     yield from make_instants()
+    yield from make_instant_forms()
+    yield from make_code_points()
     yield from make_ranks()
     yield from make_groups()
     yield from make_heads()

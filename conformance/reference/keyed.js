@@ -110,13 +110,18 @@ function sameEntries(items) {
   return items.map((item) => ({ value: source(item), anchor: item }));
 }
 
+/** The item that an entry's instant is read from: ours, if ours has it. */
+function itemOf(entry) {
+  return entry.anchor || nodeOn(entry.value, 'theirs');
+}
+
 /** Drops the oldest of a list's entries until it fits. `oldIn` has the entries that base has. */
 function applyLimit(work, entries, oldIn) {
   const { limit, sort } = work.rule;
   if (!limit) return entries;
   const room = Math.max(limit, work.lists.ours.length, work.lists.theirs.length);
   const ranked = entries.map((entry, at) => ({ entry, at, isOld: oldIn.has(entry),
-    instant: sort === undefined ? null : strictInstantOf(lookUp(entry.anchor || nodeOn(entry.value, 'theirs'), sort)) }));
+    instant: sort === undefined ? null : strictInstantOf(lookUp(itemOf(entry), sort)) }));
   const allTimed = ranked.every((one) => one.instant);
   ranked.sort((one, other) => {
     if (!allTimed && one.isOld !== other.isOld) return one.isOld ? -1 : 1;

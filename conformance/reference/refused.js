@@ -1,5 +1,5 @@
 'use strict';
-// Finds what a merge would misread in a schema: such a schema is refused. A schema is a plain object.
+// Finds what a merge would misread in a schema: such a schema is refused.
 
 const HOLDS_ONE = ['items', 'additionalProperties'];
 const HOLDS_MANY = ['properties', 'patternProperties', '$defs', 'definitions'];
