@@ -1,7 +1,7 @@
 """JSON Lines in a merge: which files are read so, and a line for each record in the result."""
 
 from checkpoint_git.core.jsonlines import begins_with_record
-from checkpoint_git.core.jsontext import JsonTextError, Node, decode
+from checkpoint_git.core.jsontext import JsonTextError, Node, decode, parse
 from checkpoint_git.core.jsonwrite import SIDES, Alternatives, Built, Choice, Style, Writer, on_one_line, picked
 
 TYPE_CHECKING = False
@@ -14,14 +14,25 @@ if TYPE_CHECKING:
 def are_lines(versions: "list[bytes]") -> bool:
     """Return whether versions of which one is not a JSON document are JSON Lines.
 
-    Each has to be empty or to begin with a record: what follows may be broken, and is then named by its line.
+    Each has to be empty or to begin with a record: what follows may be broken, and is then named by its line. Where
+    those that hold something are documents, they are meant as such: only the empty one is none.
     """
     try:
         texts = [decode(data) for data in versions]
     except JsonTextError:
         return False
     written = [text for text in texts if text.strip()]
-    return bool(written) and all(begins_with_record(text) for text in written)
+    if all(map(_is_document, written)):
+        return False
+    return all(map(begins_with_record, written))
+
+
+def _is_document(text: str) -> bool:
+    try:
+        parse(text)
+    except JsonTextError:
+        return False
+    return True
 
 
 class LineWriter(Writer):

@@ -168,3 +168,8 @@ def test_they_merge_as_the_list_of_their_records_does() -> None:
 
 def find_places(merged: Merged) -> list[str]:
     return [conflict.where for conflict in list_conflicts(merged)]
+
+
+def test_two_documents_are_not_blended_into_lines_where_the_base_is_blank() -> None:
+    with pytest.raises(JsonTextError):
+        merge_file(b" \n", b'{"a": 1}\n', b'{"b": 2}\n')
