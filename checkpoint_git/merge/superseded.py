@@ -27,7 +27,10 @@ def tell_superseded(context: "MergeContext") -> "list[str]":
 # the one before it, which is the base of the merge by then.
 def append_superseded(result: "Result", context: "MergeContext") -> "Result":
     for name, (record, earlier, _) in context.superseded.items():
-        root = result if type(result) is Built else Built(context.ours, _own_entries(context.ours), context.theirs)
+        if type(result) is Built:
+            root = result
+        else:
+            root = Built(context.ours, _own_entries(context.ours), context.theirs, context.base)
         entry = next((entry for entry in root.entries if entry.key == name), None)
         if entry is None:
             root.entries.append(Entry(name, Fresh([record]), None))
@@ -46,7 +49,7 @@ def _append(result: "Any", record: "dict[str, Node]", gone: "Sequence[Any]", tex
         sides = [Fresh([record]) if side is None else _append(side, record, gone, text) for side in (ours, theirs)]
         return Choice(result.where, sides[0], base, sides[1], result.group, result.note)
     if isinstance(result, Built):
-        return Built(result.anchor, [*_without(result.entries, gone), item], result.like)
+        return Built(result.anchor, [*_without(result.entries, gone), item], result.like, result.base)
     if isinstance(result, Node) and type(result.value) is list:
         if result.text is text:
             return Built(result, [*_without(_own_entries(result), gone), item], None)

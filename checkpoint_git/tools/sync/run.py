@@ -62,8 +62,8 @@ def sync(
     """
     context = open_context(place, wish, now, env, tell)
     with hold_lock(os.path.join(place.git_dir or "", "checkpoint-sync.lock"), wish.timeout, tell), ExitStack() as turn:
-        if not wish.dry_run:
-            clear_own_locks(place.git_dir or "")
+        if place.git_dir and not wish.dry_run:
+            clear_own_locks(place.git_dir)
         patience = max(1.0, (context.ends - time.monotonic()) * 0.9)
         turn.enter_context(hold_turn("" if wish.dry_run else context.turn, patience, tell))
         return _run(context, turn.close)
