@@ -1,6 +1,6 @@
 """A schema that a user wrote, as the judge of documents: nothing in it is fetched, and nothing can take forever."""
 
-from checkpoint_git.core.jsontext import JsonTextError
+from checkpoint_git.core.jsontext import JsonTextError, split_pointer
 from checkpoint_git.core.schema import Schema, explain, is_surely_valid
 
 TYPE_CHECKING = False
@@ -101,8 +101,8 @@ class _Reader:
         if type(reference) is not str or not reference.startswith("#/") or "%" in reference:
             return False
         part: Any = self._root
-        for key in reference[2:].split("/"):
-            part = part.get(key.replace("~1", "/").replace("~0", "~")) if type(part) is dict else None
+        for key in split_pointer(reference[1:]):
+            part = part.get(key) if type(part) is dict else None
         return type(part) in (dict, bool)
 
 
