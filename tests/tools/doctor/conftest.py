@@ -8,9 +8,9 @@ from checkpoint_git.tools.doctor.driver_trial import Proof
 
 @pytest.fixture
 def untried_driver(monkeypatch: pytest.MonkeyPatch) -> None:
-    """Lets the proof of the driver hold: it starts 40 processes, which is nine tenths of what a look costs.
+    """Let the proof of the driver hold, since it costs most of what a look of the doctor does.
 
-    For tests of another subject. That the proof is made, and what it finds, test_driver_trial.py and the tests that
-    do without this fixture show.
+    For tests of another subject: test_driver_trial.py and the tests without this fixture show that the proof is made,
+    and what it finds.
     """
     monkeypatch.setattr(driver_trial, "prove_driver", lambda settings, env: Proof("", ""))
