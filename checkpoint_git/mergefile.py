@@ -162,14 +162,15 @@ def _run_merge_file(request: Request) -> int:
     """Return how git's text merge ended. It writes beside ours, because a full disk would leave a part of it there."""
     import os
 
+    from checkpoint_git.core.platform import spawn
+
     labels = ["-L", "ours", "-L", "base", "-L", "theirs"]
     words = ["git", "merge-file", "-p", f"--marker-size={request.marker_size}", *labels]
     words += ["--", request.ours, request.base, request.theirs]
     temporary = write_temporary(request.ours, b"", system.lstat(request.ours), sync=False)
     try:
-        into = (os.POSIX_SPAWN_OPEN, 1, temporary, os.O_WRONLY, 0)
-        process = os.posix_spawnp("git", words, dict(os.environ), file_actions=[into])
-        code = os.waitstatus_to_exitcode(os.waitpid(process, 0)[1]) & 0xFF
+        with open(temporary, "wb") as stream:
+            code = spawn(words, os.environ, (0, stream.fileno(), 2))() & 0xFF
         if code < 128:
             system.replace(temporary, request.ours)
     finally:

@@ -7,6 +7,7 @@ from contextlib import contextmanager, suppress
 from functools import cache
 
 from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.core.platform import CLOSE_ON_EXEC, IS_POSIX, has_ended
 from checkpoint_git.core.terminal_text import escape_controls
 from checkpoint_git.disk.replace import TEMPORARY_ENDING, remove_quietly, write_temporary
 
@@ -86,7 +87,7 @@ def _name_new(temporary: str, path: str, data: bytes, mode: int) -> None:
         if error.errno not in (errno.EPERM, errno.EOPNOTSUPP, errno.ENOSYS, errno.EMLINK):
             raise
     # a file system without hard links: the name is claimed first, so a kill may leave a part under a name of its own
-    os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC, mode))
+    os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL | CLOSE_ON_EXEC, mode))
     write_file(path, data)
 
 
@@ -131,19 +132,10 @@ def remove_stray_files(directory: str) -> None:
 _clear_once = cache(remove_stray_files)  # whoever writes into a folder; a process that writes much looks once
 
 
-def has_ended(process: str) -> bool:
-    """Whether surely no process has this number."""
-    try:
-        os.kill(int(process) if process.isdecimal() and process.isascii() else os.getpid(), 0)
-    except ProcessLookupError:
-        return True
-    except (OSError, OverflowError):  # somebody else's process
-        pass
-    return False
-
-
 def sync_folder(folder: str) -> None:
-    descriptor = os.open(folder, os.O_RDONLY | os.O_CLOEXEC)
+    if not IS_POSIX:
+        return  # Windows opens no folders
+    descriptor = os.open(folder, os.O_RDONLY | CLOSE_ON_EXEC)
     try:
         os.fsync(descriptor)
     except OSError:

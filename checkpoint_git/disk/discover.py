@@ -7,6 +7,7 @@ from itertools import accumulate
 from typing import NamedTuple
 
 from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.core.platform import CLOSE_ON_EXEC, NO_WAIT
 from checkpoint_git.core.terminal_text import escape_controls
 
 _DIRECTORY = ".checkpoints"
@@ -169,7 +170,7 @@ def _read_git_dir(folder: str) -> str | None:
 
 def _read_line(path: str) -> str:
     """Of a file of git's that has one line; "" where there is none."""
-    flags = os.O_RDONLY | os.O_CLOEXEC | os.O_NONBLOCK  # a pipe is not waited for
+    flags = os.O_RDONLY | CLOSE_ON_EXEC | NO_WAIT  # a pipe is not waited for
     with suppress(OSError), open(path, "rb", opener=lambda name, _: os.open(name, flags)) as file:
         return (file.read(4096) or b"").decode("utf-8", "surrogateescape").strip("\r\n").replace("\0", "")
     return ""

@@ -7,6 +7,7 @@ from contextlib import suppress
 from typing import NamedTuple
 
 from checkpoint_git.core.outcome import SESSIONS
+from checkpoint_git.core.platform import find_session_leader, find_user_number
 
 _PROC = "/proc"  # macOS has none: ps knows a process's start and parent there, and not reliably its environment
 
@@ -16,7 +17,7 @@ def read_session_process(session: str) -> str:
     leader of the terminal's session. "" where that is unknown, as of a named session without /proc.
     """
     if not session:
-        return _read(str(os.getsid(0)))[0]
+        return _read(str(find_session_leader()))[0]
     with suppress(OSError):
         return next((process for process in read_ancestors() if not _is_of(process.partition(" ")[0], session)), "")
     return ""
@@ -50,7 +51,7 @@ def read_own_commands() -> list[Command]:
         numbers = [name for name in os.listdir(_PROC) if name.isdecimal()]
         return [command for number in numbers if (command := _read_command(number)) is not None]
 
-    words = ["ps", "-u", str(os.getuid()), "-o", "pid=", "-o", "args="]
+    words = ["ps", "-u", str(find_user_number()), "-o", "pid=", "-o", "args="]
     try:
         printed = subprocess.run(words, capture_output=True, text=True, errors="replace", check=False).stdout
     except OSError:
@@ -70,6 +71,11 @@ def _read_command(number: str) -> Command | None:
         return None
     pairs = (text.partition("=") for text in environ.split("\0"))
     return Command(int(number), words, {name: value for name, _, value in pairs})
+
+
+def read_process(number: int) -> str:
+    """Return a process as its number and its start, which no later process of that number has; "" where unknown."""
+    return _read(str(number))[0]
 
 
 def is_running(process: str) -> bool:

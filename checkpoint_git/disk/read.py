@@ -6,12 +6,13 @@ import stat
 from typing import BinaryIO
 
 from checkpoint_git.core.jsontext import MAX_BYTES
+from checkpoint_git.core.platform import CLOSE_ON_EXEC, NO_FOLLOW, NO_TERMINAL, NO_WAIT
 from checkpoint_git.disk.discover import is_inside
 
 FileContent = bytes | OSError
 _IRREGULAR = "it is not a regular file"
 # of what is no plain file, a link is refused and nothing else can make the opening wait
-_PLAIN = os.O_RDONLY | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_NOCTTY
+_PLAIN = os.O_RDONLY | CLOSE_ON_EXEC | NO_FOLLOW | NO_WAIT | NO_TERMINAL
 
 
 def read_content(path: str, boundary: str, most: int = MAX_BYTES) -> FileContent:

@@ -11,6 +11,9 @@ __all__ = ["TEMPORARY_ENDING", "remove_quietly", "replace_file", "system", "writ
 
 TEMPORARY_ENDING = ".tmp"
 _NEW_FILE_MODE = 0o666  # what the user's umask leaves of it
+_IS_WINDOWS = getattr(system, "sep", "/") == "\\"  # posix knows no separator
+_CREATE = system.O_WRONLY | system.O_CREAT | system.O_EXCL
+_CREATE |= getattr(system, "O_CLOEXEC", 0) | getattr(system, "O_BINARY", 0)  # Windows has the second alone
 
 
 def replace_file(path: str, data: bytes) -> None:
@@ -29,9 +32,10 @@ def write_temporary(
     """A finished file beside path, with the mode and, where allowed, the owner of the one it will replace; its name.
     Named `.NAME.PROCESS-RANDOM.tmp`, so that what a killed writer left can be told from what a living one writes.
     """
+    path = path.replace("\\", "/") if _IS_WINDOWS else path
     folder, slash, name = path.rpartition("/")
     temporary = f"{folder}{slash}.{name}.{system.getpid()}-{system.urandom(4).hex()}{TEMPORARY_ENDING}"
-    descriptor = system.open(temporary, system.O_WRONLY | system.O_CREAT | system.O_EXCL | system.O_CLOEXEC, mode)
+    descriptor = system.open(temporary, _CREATE, mode)
     try:
         try:
             if like is not None:
@@ -50,6 +54,8 @@ def write_temporary(
 
 
 def _copy_status(descriptor: int, like: "system.stat_result") -> None:
+    if not hasattr(system, "fchmod"):
+        return  # Windows has neither modes nor owners
     system.fchmod(descriptor, like.st_mode & 0o7777)
     if (like.st_uid, like.st_gid) != (system.geteuid(), system.getegid()):
         try:

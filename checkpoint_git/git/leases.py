@@ -1,12 +1,11 @@
 """Who works on what: a claim is a commit without files below refs/checkpoint, whose subject has its end and holder."""
 
 import os
-import pwd
 import re
 from collections.abc import Mapping
-from contextlib import suppress
 from typing import Any, NamedTuple
 
+from checkpoint_git.core import platform
 from checkpoint_git.core.clock import DAY, read_instant, write_instant
 from checkpoint_git.core.outcome import Invocation
 from checkpoint_git.core.terminal_text import escape_controls, shorten
@@ -52,11 +51,9 @@ class Claim(NamedTuple):
 
 def find_holder(work_tree: str, invocation: Invocation) -> str:
     """Names one session in one work tree on one machine."""
-    user = invocation.env.get("USER") or invocation.env.get("LOGNAME") or str(os.getuid())
-    with suppress(KeyError):  # the same in a hook, which may run without these
-        user = pwd.getpwuid(os.getuid()).pw_name
+    user = platform.find_user_name(invocation.env)  # the same in a hook, whose environment may name none
     session = f" session {invocation.session}" if invocation.session else ""
-    return escape_controls(f"{user}@{os.uname().nodename}:{os.path.realpath(work_tree)}{session}")
+    return escape_controls(f"{user}@{platform.find_host_name()}:{os.path.realpath(work_tree)}{session}")
 
 
 def read_claims(work_tree: str, env: Mapping[str, str]) -> list[Claim]:

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from contextlib import suppress
 
 from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.core.platform import NO_WAIT
 from checkpoint_git.protocols.registry import KINDS
 
 _LONGEST_INDEX = 1 << 28  # bytes
@@ -77,7 +78,7 @@ def _read_index(git_dir: str) -> bytes:
 
 def read_start(path: str, most: int) -> bytes:
     """Empty where there is none. A pipe in its place is not waited for."""
-    opener = lambda name, flags: os.open(name, flags | os.O_NONBLOCK)  # noqa: E731
+    opener = lambda name, flags: os.open(name, flags | NO_WAIT)  # noqa: E731
     with suppress(OSError), open(path, "rb", opener=opener) as stream:
         return stream.read(most) or b""
     return b""

@@ -4,12 +4,11 @@ import os
 import re
 import selectors
 import shlex
-import signal
 import time
 from collections.abc import Mapping, Sequence
-from contextlib import suppress
 from typing import IO, Literal, NamedTuple, cast
 
+from checkpoint_git.core import platform
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.terminal_text import escape_controls, shorten
 from checkpoint_git.core.untrusted_text import hide_secrets
@@ -27,6 +26,7 @@ _DEEPER = ("--deepen=64", "--deepen=512")  # commits, before all the rest is fet
 _MOST_SAID = 1 << 20  # bytes of one stream
 _CHUNK = 1 << 16
 _DEVNULL = -3  # as subprocess calls it
+_KILLED = -9  # as subprocess reports SIGKILL
 _HELD, _NAP = 5.0, 0.05  # seconds
 _LONGEST_REASON, _LONGEST_BRANCH = 600, 200  # characters
 _SETTINGS = ("fetch.unpackLimit=1", "gc.auto=0", "maintenance.auto=false", "advice.pushFetchFirst=false")
@@ -207,6 +207,5 @@ def run_bounded(
                 trouble = f"no answer within {timeout:.0f} seconds"
         finally:
             if trouble:
-                with suppress(ProcessLookupError, PermissionError):
-                    os.killpg(process.pid, signal.SIGKILL)
-    return GitResult(-signal.SIGKILL if trouble else process.wait(), bytes(out), bytes(err[:_MOST_SAID])), trouble
+                platform.end_group(process)
+    return GitResult(_KILLED if trouble else process.wait(), bytes(out), bytes(err[:_MOST_SAID])), trouble

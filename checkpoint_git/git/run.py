@@ -5,6 +5,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import IO, TYPE_CHECKING, NamedTuple
 
+from checkpoint_git.core import platform
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.terminal_text import escape_controls, quote_word, shorten
 
@@ -140,22 +141,18 @@ def stream_git(words: Sequence[str], cwd: str, *, env: Mapping[str, str], stdin:
     stdin: for what reads it to its end before it writes, such as `git log --stdin`.
     """
     reading, writing = os.pipe()
-    import fcntl
-
-    with suppress(OSError):  # not every system has such pipes, and not every user may have large ones
-        fcntl.fcntl(writing, getattr(fcntl, "F_SETPIPE_SZ", -1), _PIPE)
-    (asking, feeding), quiet = os.pipe(), os.open(os.devnull, os.O_WRONLY | os.O_CLOEXEC)
-    ends = ((asking, 0), (writing, 1), (quiet, 2))
-    actions = [(os.POSIX_SPAWN_DUP2, *end) for end in ends]
+    platform.widen_pipe(writing, _PIPE)
+    asking, feeding = os.pipe()
+    quiet = os.open(os.devnull, os.O_WRONLY | platform.CLOSE_ON_EXEC)
     words, env = _quieten(words, cwd, dict(env))
     try:
-        process = os.posix_spawnp("git", ["git", *_QUIET, "-C", cwd, *words], env, file_actions=actions)
+        wait = platform.spawn(["git", *_QUIET, "-C", cwd, *words], env, (asking, writing, quiet))
     except OSError as error:
         os.close(reading)
         os.close(feeding)
         raise GitMissingError(*_NO_GIT) from error
     finally:
-        for descriptor, _ in ends:
+        for descriptor in (asking, writing, quiet):
             os.close(descriptor)
     try:
         with suppress(BrokenPipeError), open(feeding, "wb") as stream:
@@ -164,7 +161,7 @@ def stream_git(words: Sequence[str], cwd: str, *, env: Mapping[str, str], stdin:
             yield chunk
     finally:
         os.close(reading)  # git, if it still writes, ends with a broken pipe
-        code = os.waitstatus_to_exitcode(os.waitpid(process, 0)[1])
+        code = wait()
     if code:
         raise git_error(words, GitResult(code, b"", b"the history could not be read whole"), cwd)
 

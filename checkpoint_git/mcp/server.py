@@ -90,7 +90,8 @@ def make_server(agent: Agent) -> Server[Any]:
 
 
 async def _exit_on_signal(agent: Agent) -> None:
-    with anyio.open_signal_receiver(signal.SIGINT, signal.SIGTERM, signal.SIGHUP) as signals:
+    ends = [signal.SIGINT, signal.SIGTERM] + ([signal.SIGHUP] if hasattr(signal, "SIGHUP") else [])
+    with anyio.open_signal_receiver(*ends) as signals:
         async for number in signals:
             await _exit(agent, 130 if number == signal.SIGINT else 0)
 

@@ -3,7 +3,7 @@
 import os
 from typing import NamedTuple
 
-from checkpoint_git.disk.atomic import has_ended
+from checkpoint_git.core.platform import has_ended
 from checkpoint_git.disk.discover import shared_path
 from checkpoint_git.disk.replace import remove_quietly
 from checkpoint_git.git.own_files import read_start

@@ -8,7 +8,6 @@ tree is the work tree, its parents are HEAD and a commit of what was staged. The
 points: no branch, push, `--all` or other work tree sees it, `git gc` keeps it and expires its old entries.
 """
 
-import fcntl
 import json
 import os
 import select
@@ -169,6 +168,8 @@ def take(start: str, label: str) -> str:
     repository = find_repository(start)
     if repository is None:
         return ""
+
+    import fcntl  # here, because Windows has none and the module is imported by what runs there
 
     os.makedirs(os.path.dirname(repository.home), exist_ok=True)
     with open(f"{repository.home}.lock", "w") as lock:

@@ -14,10 +14,10 @@ from checkpoint_git.core.clock import write_instant
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.jsontext import MAX_BYTES, JsonTextError, load
 from checkpoint_git.core.managed_block import put_block
+from checkpoint_git.core.platform import has_ended
 from checkpoint_git.core.schema import Schema, explain, is_surely_valid, load_schema
 from checkpoint_git.core.terminal_text import escape_controls, shorten
 from checkpoint_git.disk.atomic import (
-    has_ended,
     make_folder,
     remove_file,
     remove_stray_files,

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
+from checkpoint_git.core.platform import CLOSE_ON_EXEC, NO_FOLLOW, NO_WAIT
 from checkpoint_git.core.terminal_text import escape_controls, quote_word
 from checkpoint_git.disk import atomic
 from checkpoint_git.disk.discover import Place, check_way, find_place, relative_path
@@ -251,7 +252,7 @@ def keep_write(place: Place, shown: str, before: bytes | None, after: bytes | No
         with suppress(OSError):  # the write itself is done
             os.makedirs(os.path.dirname(_kept_path(place, shown, "")), exist_ok=True)
             mark = b"yes" if is_undone else None
-            flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
+            flags = os.O_WRONLY | os.O_CREAT | os.O_TRUNC | CLOSE_ON_EXEC | NO_FOLLOW | NO_WAIT
             for which, data in (("before", before), ("after", after), ("undone", mark)):
                 with open(os.open(_kept_path(place, shown, which), flags, 0o666), "wb") as stream:
                     stream.write(data or b"")

@@ -104,7 +104,8 @@ def _tidied_when_ended() -> Iterator[None]:
     def leave(number: int, frame: object) -> None:
         raise SystemExit(128 + number)
 
-    taken = [number for number in (signal.SIGTERM, signal.SIGHUP) if signal.getsignal(number) == signal.SIG_DFL]
+    ends = [signal.SIGTERM] + ([signal.SIGHUP] if hasattr(signal, "SIGHUP") else [])
+    taken = [number for number in ends if signal.getsignal(number) == signal.SIG_DFL]
     try:
         for number in taken:
             signal.signal(number, leave)

@@ -4,6 +4,7 @@ import os
 from contextlib import suppress
 
 from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.core.platform import CLOSE_ON_EXEC, NO_FOLLOW, NO_WAIT
 from checkpoint_git.disk.discover import MissingPlaceError, Place, plan_place
 from checkpoint_git.disk.replace import remove_quietly
 from checkpoint_git.git.own_files import read_start
@@ -90,7 +91,7 @@ def read_written(place: Place) -> int:
 def _touch(path: str) -> int:
     """The time that it has now."""
     os.makedirs(os.path.dirname(path), exist_ok=True)
-    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | os.O_NOFOLLOW | os.O_CLOEXEC | os.O_NONBLOCK, 0o600)
+    descriptor = os.open(path, os.O_WRONLY | os.O_CREAT | NO_FOLLOW | CLOSE_ON_EXEC | NO_WAIT, 0o600)
     try:
         os.utime(descriptor)
         return os.fstat(descriptor).st_mtime_ns

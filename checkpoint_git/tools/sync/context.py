@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.core.platform import find_user_number
 from checkpoint_git.core.terminal_text import escape_controls
 from checkpoint_git.disk.discover import Place
 from checkpoint_git.git.driver_settings import DRIVER, Choices, read_driver_command
@@ -79,7 +80,7 @@ def open_context(
     ends = time.monotonic() + wish.timeout
     shared = blob_id(os.fsencode(f"{settings[f'remote.{target.remote}.url']}\0{target.branch}"), "")
     folder = os.path.abspath(env.get("TMPDIR") or "/tmp")  # noqa: S108 # its name is known, and its owner is looked at
-    turn = "" if env.get(_IN_TURN) else os.path.join(folder, f"checkpoint-sync-{os.getuid()}-{shared}")
+    turn = "" if env.get(_IN_TURN) else os.path.join(folder, f"checkpoint-sync-{find_user_number()}-{shared}")
     own[_IN_TURN] = "1"  # a hook of the push that syncs another clone would wait for its own push
     journal = os.path.join(place.git_dir, "checkpoint", f"taking-{blob_id(os.fsencode(names.synced), '')}")
     return SyncContext(place, top, target, names, local, rules, wish, who, own, ends, turn, journal, tell)
