@@ -1,20 +1,23 @@
 """One writer at a time: a lock between processes that a kill releases. It knows nothing of what it guards."""
 
 import errno
-import fcntl
 import os
 from collections.abc import Callable, Iterator
 from contextlib import ExitStack, contextmanager, suppress
 
+from checkpoint_git.core import platform
 from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.core.platform import CLOSE_ON_EXEC, NO_FOLLOW
 from checkpoint_git.disk.discover import Place
 
 DEFAULT_TIMEOUT = 30.0
 _PATIENCE = 1.0  # seconds of waiting before the caller is told
+_OPEN = os.O_RDWR | os.O_CREAT | CLOSE_ON_EXEC | NO_FOLLOW
+_NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.EINVAL)  # what a file system without locks answers
 
 
 def lock_path(place: Place) -> str:
-    # The lock file of a place. It is never the checkpoint itself: a file that is replaced cannot carry a lock
+    """Return the lock file of a place. A checkpoint itself carries no lock, because each write replaces it."""
     if place.git_dir:
         return os.path.join(place.git_dir, "checkpoint.lock")
     return os.path.join(place.directory, ".lock")
@@ -24,7 +27,11 @@ def lock_path(place: Place) -> str:
 def hold_lock(
     path: str, timeout: float = DEFAULT_TIMEOUT, on_wait: Callable[[], None] = lambda: None
 ) -> Iterator[None]:
-    """timeout: seconds. on_wait: called once, after a second of waiting. Raises CheckpointError when time is over."""
+    """Hold the lock while the block runs. timeout: seconds. on_wait: called once, after a second of waiting. Raises
+    CheckpointError when time is over.
+
+    Where the file system's locks keep nobody out, as on some network and container mounts, a lock file does it.
+    """
     with ExitStack() as held:
         while True:
             held.callback(os.close, descriptor := _open_lock(path))
@@ -33,12 +40,28 @@ def hold_lock(
                 if os.path.samestat(os.fstat(descriptor), os.stat(path)):
                     break
             held.close()  # the file was removed while we waited for its lock: a new one counts
+
+        if not _keeps_others_out(path):
+            held.enter_context(_hold_beside(path, timeout, on_wait))
+        yield
+
+
+@contextmanager
+def _hold_beside(path: str, timeout: float, on_wait: Callable[[], None]) -> Iterator[None]:
+    from checkpoint_git.disk.lock_file import hold_lock_file  # late: few file systems need it
+
+    beside = f"{path}.held"
+    with ExitStack() as held:
+        try:
+            held.enter_context(hold_lock_file(beside, timeout, on_wait))
+        except OSError as error:
+            raise _say_not_opened(beside, error) from None
         yield
 
 
 @contextmanager
 def hold_passing_lock(path: str, timeout: float = DEFAULT_TIMEOUT) -> Iterator[None]:
-    """A lock whose file is gone afterwards: who waits for it meanwhile locks a new one."""
+    """Hold a lock whose file is gone afterwards: who waits for it meanwhile locks a new one."""
     with hold_lock(path, timeout):
         try:
             yield
@@ -52,37 +75,43 @@ def hold_turn(path: str, timeout: float, on_wait: Callable[[], None] = lambda: N
     """For what would only be in vain together: where no turn is to be had in time, or no such file, it goes on."""
     with ExitStack() as turn:
         with suppress(CheckpointError, OSError):
-            os.close(os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600))
+            os.close(os.open(path, _OPEN, 0o600))
             own = os.stat(path)
-            if (own.st_uid, own.st_nlink, own.st_mode & 0o77) == (os.getuid(), 1, 0):  # else others could hold it
+            is_private = (own.st_uid, own.st_nlink, own.st_mode & 0o77) == (platform.find_user_number(), 1, 0)
+            if is_private:  # else others could hold it
                 turn.enter_context(hold_lock(path, timeout, on_wait))
         yield
 
 
 def _open_lock(path: str) -> int:
     try:
-        descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_CLOEXEC | os.O_NOFOLLOW, 0o666)
+        descriptor = os.open(path, _OPEN, 0o666)
         mode = os.fstat(descriptor).st_mode & 0o777
-        if mode != (closed := mode & ~((~mode & 0o222) << 1)):  # who may read it could hold it, and keep writers away
+        closed = mode & ~((~mode & 0o222) << 1)
+        if mode != closed and platform.IS_POSIX:  # who may read it could hold it, and keep writers away
             with suppress(PermissionError):
                 os.fchmod(descriptor, closed)
         return descriptor
     except OSError as error:
-        hint = "check the folder's owner and permissions"
-        if error.errno == errno.EROFS:
-            hint = "the file system is mounted read-only"
-        raise CheckpointError(f"the lock file {path} could not be opened: {error.strerror}", hint) from None
+        raise _say_not_opened(path, error) from None
+
+
+def _say_not_opened(path: str, error: OSError) -> CheckpointError:
+    hint = "check the folder's owner and permissions"
+    if error.errno == errno.EROFS:
+        hint = "the file system is mounted read-only"
+    return CheckpointError(f"the lock file {path} could not be opened: {error.strerror}", hint)
 
 
 # The kernel wakes who has waited longest, which no look now and then would do.
 def _wait_for_lock(descriptor: int, path: str, timeout: float, on_wait: Callable[[], None]) -> None:
-    if _try_lock(descriptor, path):
+    if _lock(descriptor, path):
         return
     import threading  # late: most locks are free
 
     def wait() -> None:
         with suppress(OSError):
-            fcntl.flock(descriptor, fcntl.LOCK_EX)
+            platform.lock_file(descriptor, wait=True)
 
     waiting = threading.Thread(target=wait, daemon=True)
     waiting.start()
@@ -90,16 +119,32 @@ def _wait_for_lock(descriptor: int, path: str, timeout: float, on_wait: Callable
     if waiting.is_alive() and timeout > _PATIENCE:
         on_wait()
         waiting.join(timeout - _PATIENCE)
-    if waiting.is_alive() or not _try_lock(descriptor, path):
+    if waiting.is_alive() or not _lock(descriptor, path):
         hint = "wait for it, or end it; a process that was killed holds no lock"
         raise CheckpointError(f"another process has held {path} for {timeout:g} seconds", hint)
 
 
-def _try_lock(descriptor: int, path: str) -> bool:
+def _lock(descriptor: int, path: str) -> bool:
+    """Return whether nothing is to be waited for: the file is locked, or its file system has no locks."""
     try:
-        fcntl.flock(descriptor, fcntl.LOCK_EX | fcntl.LOCK_NB)
-    except BlockingIOError:
-        return False
+        return platform.lock_file(descriptor, wait=False) is not False
     except OSError as error:
+        if error.errno in _NO_LOCKS:
+            return True
         raise CheckpointError(f"{path} cannot be locked: {error.strerror}", "is it on a network file system?") from None
-    return True
+
+
+def _keeps_others_out(path: str) -> bool:
+    """Return whether the lock that is held does what it is for. Opening the file once more is as another process does
+    it, and must be refused the lock. Some mounts grant it to everybody.
+    """
+    try:
+        again = os.open(path, _OPEN)
+    except OSError as error:
+        raise _say_not_opened(path, error) from None
+    try:
+        return platform.lock_file(again, wait=False) is False
+    except OSError:
+        return False
+    finally:
+        os.close(again)

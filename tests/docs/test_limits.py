@@ -19,6 +19,10 @@ _OUR_OWN = {
     "disk.atomic": ("_TRIES",),
     "disk.backup": ("_MOST_OF_ONE_SECOND",),
     "disk.lock": ("_PATIENCE",),
+    "disk.lock_file": (
+        "_LONGEST",
+        "_PATIENCE",
+    ),
     "protocols.memory.graph": ("_KEPT_MARKS",),
     "protocols.digest": ("_MOST",),
     "protocols.memory.store": ("_TRIES",),
