@@ -11,9 +11,19 @@ from typing import Any, TextIO
 from checkpoint_git.cli import parser, render
 from checkpoint_git.cli.parser import Request, UsageError, find_near, find_verb_at, list_names
 from checkpoint_git.cli.render.screen import encode_text, read_screen
-from checkpoint_git.cli.verbs import DEFAULT_VERB, LONG_VERBS, MEANT_VERBS, SHORT_VERBS, VERBS, WITH_FINDINGS, load_verb
+from checkpoint_git.cli.verbs import (
+    DEFAULT_VERB,
+    LONG_VERBS,
+    MEANT_VERBS,
+    POSIX_ONLY,
+    SHORT_VERBS,
+    VERBS,
+    WITH_FINDINGS,
+    load_verb,
+)
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.outcome import Answer, Invocation, Outcome
+from checkpoint_git.core.platform import IS_POSIX
 from checkpoint_git.core.terminal_text import escape_controls, quote_word, shorten
 from checkpoint_git.version import __version__
 
@@ -117,6 +127,8 @@ def _run(words: list[str], program: str) -> int:
         _write(_stream("stdout"), answer)
         return CLEAN
     request = find_request(words, program)
+    if not IS_POSIX and request.verb.partition(" ")[0] in POSIX_ONLY:
+        raise CheckpointError(f"`checkpoint {request.verb}` does not run on Windows yet", "run it in WSL")
     module = load_verb(request.verb)
     args = parser.parse(request, module, parser.list_formats(request.verb, module, tuple(render.FORMATS)))
     stdin, stdout, stderr = map(_stream, ("stdin", "stdout", "stderr"))

@@ -82,5 +82,6 @@ _MEANT = {
 MEANT_VERBS = {word: verb for verb, words in _MEANT.items() for word in words.split()}
 MEANT_VERBS |= {"merge": "resolve", "history": "log", "fix": "doctor"}
 DEFAULT_VERB = "status"
+POSIX_ONLY = frozenset(("restore-point", "sync"))  # they rest on modes, links, groups of processes and select on pipes
 WITH_FINDINGS = frozenset(("validate", "doctor", "ci", "audit"))
 PLAIN_FORMATS = ("text", "json", "md")
