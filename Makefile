@@ -70,7 +70,7 @@ release-check: ## whether what would be published is in order; nothing is upload
 docs: $(STAMP) ## the site with tutorial, how-to, reference and explanation, in docs/_build/html
 	@$(BIN)/python -m sphinx -W --keep-going -q -b html docs docs/_build/html
 
-bench: $(STAMP) ## the figures of docs/figures.md, measured here
+bench: $(STAMP) ## the figures of docs/internals/figures.md, measured here
 	@$(BIN)/python -m benchmarks.driver
 	@$(BIN)/python -m benchmarks.commands
 	@$(BIN)/python -m benchmarks.hooks

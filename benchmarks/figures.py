@@ -18,7 +18,8 @@ _MARK = re.compile(r"(<!-- ([a-z-]+): ([^>]+?), ([a-z]+) -->)([0-9][0-9.,-]*[0-9
 
 
 def list_pages() -> list[Path]:
-    return [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md"))]
+    docs = ROOT / "docs"
+    return [ROOT / "README.md", *sorted(docs.glob("*.md")), *sorted((docs / "internals").glob("*.md"))]
 
 
 def read_kept() -> dict[str, Any]:

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 from checkpoint_git.cli import render
-from checkpoint_git.cli.effects import EFFECTS
+from checkpoint_git.cli.effects import EFFECTS, Effects
 from checkpoint_git.cli.help_text import TOPICS, Page, read_page, read_pages
 from checkpoint_git.cli.parser import Request, build_parser, list_formats
 from checkpoint_git.cli.verbs import NESTED, VERBS, load_verb
@@ -104,7 +104,7 @@ def _option_row(action: argparse.Action) -> str:
 
 
 _COMMAND_HEAD = "| command | what it does | exit code 1 means |"
-_EFFECTS_HEAD = "| command | starts | connects to | writes |"
+_EFFECTS_HEAD = "| commands | start | connect to | write |"
 
 
 def replace_command_tables(text: str) -> str:
@@ -132,11 +132,15 @@ def _find_operands(verb: str) -> str:
 
 
 def replace_effects_table(text: str) -> str:
-    """docs/promises.md with the table of what each command starts, connects to and writes."""
-    rows = [_EFFECTS_HEAD, "|---|---|---|---|"]
+    """docs/promises.md with the table of what the commands start, connect to and write: alike ones share a row."""
+    commands: dict[Effects, list[str]] = {}
     for command, effects in EFFECTS.items():
+        commands.setdefault(effects, []).append(f"`{command}`")
+
+    rows = [_EFFECTS_HEAD, "|---|---|---|---|"]
+    for effects, names in commands.items():
         cells = " | ".join(words or "nothing" for words in effects)
-        rows.append(f"| `{command}` | {cells} |")
+        rows.append(f"| {', '.join(names)} | {cells} |")
     return _replace_table(text, _EFFECTS_HEAD, "\n".join(rows) + "\n")
 
 

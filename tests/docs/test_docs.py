@@ -43,7 +43,7 @@ def read_codes() -> set[str]:
 
 def read_pages() -> dict[Path, str]:
     """The project's pages for people."""
-    files = [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md")]
+    files = [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), *(ROOT / "docs/internals").glob("*.md")]
     return {file: file.read_text("utf-8") for file in files}
 
 

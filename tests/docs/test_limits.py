@@ -1,4 +1,4 @@
-"""docs/promises.md has every number that bounds what others bring, as the code has it."""
+"""docs/internals/numbers.md has every number that bounds what others bring, as the code has it."""
 
 import ast
 import importlib
@@ -8,8 +8,8 @@ from pathlib import Path
 import checkpoint_git
 from tests.architecture.imports import ROOT
 
-PAGE = (ROOT / "docs/promises.md").read_text()
-ROWS = {name: number for number, name in re.findall(r"\| ([\d,.]+)[^|]*\| `([\w.]+)` \|", PAGE)}
+PAGE = (ROOT / "docs/internals/numbers.md").read_text()
+ROWS = dict(re.findall(r"^- `([\w.]+)` ([\d,.]*\d)", PAGE, re.MULTILINE))
 _NAMES = re.compile(r"MAX|MOST|LONGEST|LARGEST|DEEPEST|LIMIT|SECONDS|TIMEOUT|PATIENCE|DEPTH|GRACE|TRIES|ATTEMPTS|KEPT")
 # what is drawn on a screen or a page, and how our own work is divided
 _DRAWN = ("cli.", "protocols.skill.page", "tools.report.page", "protocols.skill.verbs.", "tools.merges.decisions")

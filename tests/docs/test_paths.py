@@ -6,7 +6,7 @@ import pytest
 
 from tests.architecture.imports import ROOT
 
-PAGES = ("docs/architecture.md", "CONTRIBUTING.md")
+PAGES = ("docs/internals/architecture.md", "CONTRIBUTING.md")
 PATH = re.compile(r"(?<![\w/.-])((?:checkpoint_git|tests|docs|hooks|benchmarks|\.ci)/[\w./-]*|tools/[\w./-]+)")
 LAYER = re.compile(r"^  (\S.*?)  +\d  ", re.MULTILINE)
 PAGES_MADE = ("docs/_build/",)
@@ -26,7 +26,7 @@ def test_every_path_that_is_named_exists(page: str) -> None:
 
 
 def test_the_map_shows_every_package_and_only_those() -> None:
-    text = (ROOT / "docs/architecture.md").read_text("utf-8")
+    text = (ROOT / "docs/internals/architecture.md").read_text("utf-8")
     shown = {name.strip("/") for row in LAYER.findall(text) for name in row.split(", ")}
     packages = {file.parent.name for file in (ROOT / "checkpoint_git").glob("*/__init__.py")}
     assert shown == packages
