@@ -185,7 +185,7 @@ def _replace_table(text: str, head: str, table: str, after: int = 0) -> str:
 # checks
 
 
-_CHECK_HEAD = "| code | at worst | finds | fixed by | `--fix` |"
+_CHECK_HEAD = "| code | at worst | finds | fixed by |"
 
 
 def list_checks() -> Iterator[str]:
@@ -201,13 +201,13 @@ def replace_check_table(text: str) -> str:
 
 def make_check_table(*, details: bool = True) -> str:
     """One row a check, in Markdown."""
-    rows = [_CHECK_HEAD, "|---|---|---|---|---|"]
+    rows = [_CHECK_HEAD, "|---|---|---|---|"]
     for check in list_doctor_checks():
         finds = check.looks_at
         if details and check.details:
             finds += (" " if check.details[0] == "(" else ". ") + check.details.removesuffix(".")
-        fix = {"no": "", "safe": "yes", "by name": f"`--fix={check.code}`"}[check.fix]
-        rows.append(f"| `{check.code}` | {check.level} | {_cell(finds)} | {_cell(check.remedy)} | {fix} |")
+        fix = {"no": "", "safe": ", `--fix`", "by name": f", `--fix={check.code}`"}[check.fix]
+        rows.append(f"| `{check.code}` | {check.level} | {_cell(finds)} | {_cell(check.remedy)}{fix} |")
     return "\n".join(rows) + "\n"
 
 
