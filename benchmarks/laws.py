@@ -1,4 +1,6 @@
-"""The laws of the merge over many generated histories: `python -m benchmarks.laws [--histories N] [--seed S]`.
+"""The laws of the merge over many generated histories.
+
+    python -m benchmarks.laws [--histories N] [--seed S] [--first NUMBER]
 
 Each history is a base and two sessions of known operations on it, made from the seed and its number alone. Exit code 1,
 with the smallest history that still breaks the law, when one is broken.
@@ -371,9 +373,9 @@ def run_chunk(work: Work) -> Counts:
     return Counts(len(work.numbers), conflicted, operations, None)
 
 
-def run_all(seed: int, count: int, processes: int, merge: str) -> Counts:
-    """All histories, spread over processes; it ends at the first violation."""
-    works = [Work(seed, range(at, min(at + CHUNK, count)), merge) for at in range(0, count, CHUNK)]
+def run_all(seed: int, numbers: range, processes: int, merge: str) -> Counts:
+    """Return the counts of these histories, spread over processes; it ends at the first violation."""
+    works = [Work(seed, numbers[start : start + CHUNK], merge) for start in range(0, len(numbers), CHUNK)]
     total = Counts(0, 0, 0, None)
     with multiprocessing.Pool(processes) as pool:
         for counts in pool.imap(run_chunk, works):
@@ -381,7 +383,7 @@ def run_all(seed: int, count: int, processes: int, merge: str) -> Counts:
             total = Counts(sums[0], sums[1], sums[2], counts.violation)
             if counts.violation is not None:
                 break
-            _show_progress(total.histories, count)
+            _show_progress(total.histories, len(numbers))
     return total
 
 
@@ -424,13 +426,15 @@ def main(words: list[str]) -> int:
     parser = argparse.ArgumentParser(prog="python -m benchmarks.laws", description="the laws of the merge, at length")
     parser.add_argument("--histories", type=int, default=100_000)
     parser.add_argument("--seed", type=int, default=1)
+    parser.add_argument("--first", type=int, default=0, metavar="NUMBER", help="of the histories: where to begin")
     parser.add_argument("--processes", type=int, default=2)
     parser.add_argument(
         "--merge", choices=MERGES, default="well", help="badly: a broken merge, which must be found out"
     )
     args = parser.parse_args(words)
     began = time.monotonic()
-    total = run_all(args.seed, args.histories, args.processes, args.merge)
+    numbers = range(args.first, args.first + args.histories)
+    total = run_all(args.seed, numbers, args.processes, args.merge)
     print(f"{total.histories} histories (seed {args.seed}), {total.operations} operations, {len(LAWS)} laws each")
     print(f"{total.histories - total.conflicted} clean, {total.conflicted} with conflicts")
     print(f"{time.monotonic() - began:.0f} seconds in {args.processes} processes")

@@ -421,9 +421,13 @@ class _Walk:
         return self._elsewhere[text, holder]
 
     def _judge_order(self, place: _Place, sides: Sides, lists: Lists) -> None:
-        # whether the result keeps an order that a parent gave to the items that all versions have
+        # Whether the result keeps an order that a parent gave to the items that all versions have. Of an item that a
+        # version has twice, nobody knows which of the two was moved.
         versions = (lists.base, lists.first, lists.second, lists.result)
-        common = {item for item in lists.base if all(item in version for version in versions)}
+        repeated = {key for version in versions for key, count in version if count}
+        common = {
+            item for item in lists.base if item[0] not in repeated and all(item in version for version in versions)
+        }
         base, first, second, result = ([i for i in version if i in common] for version in versions)
         name = place._replace(name=f"{place.name} (order)")
         if result == base and (first != base or second != base):

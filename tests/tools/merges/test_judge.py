@@ -262,6 +262,12 @@ def test_an_order_that_one_side_made_is_lost_where_the_old_one_stands() -> None:
     assert tell(base, first, base, first) == []
 
 
+def test_no_order_is_lost_of_an_action_that_one_side_has_twice() -> None:
+    base, first, second = ({"next_actions": list(order)} for order in ("abcd", "abcdcd", "abdcd"))
+    assert [verdict for verdict, _, _ in tell(base, first, second, first)] == ["first"]
+    assert ("lost", "next_actions (order)", "first") in tell(base, {"next_actions": list("bacdcd")}, base, base)
+
+
 # whole files
 
 
