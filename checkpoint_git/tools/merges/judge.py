@@ -430,7 +430,7 @@ class _Walk:
         }
         base, first, second, result = ([i for i in version if i in common] for version in versions)
         name = place._replace(name=f"{place.name} (order)")
-        if result == base and (first != base or second != base):
+        if result == base and (first != base or second != base) and not sides.is_by_rule:
             movers = [side for side, order in (("first", first), ("second", second)) if order != base]
             side: Side = "both" if len(movers) == 2 else "first" if first != base else "second"
             self.note(name, sides, Judgement("lost", side, "the old order is kept"))

@@ -264,8 +264,12 @@ def test_an_order_that_one_side_made_is_lost_where_the_old_one_stands() -> None:
 
 def test_no_order_is_lost_of_an_action_that_one_side_has_twice() -> None:
     base, first, second = ({"next_actions": list(order)} for order in ("abcd", "abcdcd", "abdcd"))
-    assert [verdict for verdict, _, _ in tell(base, first, second, first)] == ["first"]
+    by_hand = {"next_actions": list("abcdcdx")}
+    assert [verdict for verdict, _, _ in tell(base, first, second, by_hand)] == ["first", "edited"]
     assert ("lost", "next_actions (order)", "first") in tell(base, {"next_actions": list("bacdcd")}, base, base)
+
+    first, second = ({"next_actions": list(order)} for order in ("xabdcc", "adbc"))  # both moved: a conflict
+    assert [verdict for verdict, _, _ in tell(base, first, second, first)] == ["first", "first"]
 
 
 # whole files
