@@ -8,6 +8,8 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
+    from checkpoint_git.core.schema import Mismatch
+
 # The value of these is a schema, a list of schemas, or schemas by name.
 _ONE = (
     "items", "additionalProperties", "unevaluatedProperties", "unevaluatedItems", "propertyNames", "contains",
@@ -26,19 +28,23 @@ def make_judge(schema: "dict[str, Any]") -> "Callable[[Any], list[str]]":
 
     schema, and the documents: numbers as tokens. The judge raises JsonTextError if the schema cannot be applied.
     """
+    explain_document = make_explainer(schema)
+    return lambda document: [mismatch.where for mismatch in explain_document(document)]
+
+
+def make_explainer(schema: "dict[str, Any]") -> "Callable[[Any], list[Mismatch]]":
+    """Return what lists all that is wrong with a document, as make_judge does, with the reasons."""
     readable = Schema(lambda: _Reader(schema).read(to_numbers(schema))[0])
 
-    def judge(document: "Any") -> "list[str]":
+    def explain_document(document: "Any") -> "list[Mismatch]":
         try:
             value = to_numbers(document)
-            if is_surely_valid(readable, value):
-                return []
-            return [mismatch.where for mismatch in explain(readable, value)]
+            return [] if is_surely_valid(readable, value) else explain(readable, value)
         except Exception as error:  # of a schema that is not one, or that leads back into itself
             message = f"the schema cannot be applied to it ({type(error).__name__})"
             raise JsonTextError("schema/unusable", message) from None
 
-    return judge
+    return explain_document
 
 
 def to_numbers(value: "Any") -> "Any":

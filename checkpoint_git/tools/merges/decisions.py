@@ -6,8 +6,11 @@ from types import MappingProxyType
 from typing import Literal, NamedTuple, TextIO
 
 from checkpoint_git.core.finding import Finding
+from checkpoint_git.core.jsonlines import parse_any
+from checkpoint_git.core.jsontext import JsonTextError, decode
 from checkpoint_git.core.jsonwrite import BASE, OURS, THEIRS
 from checkpoint_git.core.leaflines import list_leaves
+from checkpoint_git.core.schema import Mismatch
 from checkpoint_git.core.terminal_text import escape_controls, join_some, say_value, shorten
 from checkpoint_git.merge.conflicts import (
     Answer,
@@ -21,6 +24,7 @@ from checkpoint_git.merge.conflicts import (
 from checkpoint_git.merge.file import Merged
 from checkpoint_git.merge.items import canonical_text
 from checkpoint_git.merge.markers import say_question
+from checkpoint_git.protocols.mismatch import quote_where
 from checkpoint_git.protocols.registry import is_merged
 from checkpoint_git.protocols.validate import check_document, check_text
 from checkpoint_git.tools.merges.judge import THE_FILE, judge_merge
@@ -32,6 +36,7 @@ TAKES: tuple[Take, ...] = ("ours", "theirs", "newest", "base")
 _SIDES = {name: side for side, name in NAMES.items()}
 _WIDTH = 100  # characters of a line that is shown
 _MOST_LINES = 12  # of one side's value
+_MOST_REFUSED = 8  # places of a file that the user's schema refuses
 
 
 class Request(NamedTuple):
@@ -217,7 +222,7 @@ def plan_file(case: Case, request: Request, now: int, asker: Asker | None) -> Re
 def _plan_edited(case: Case, conflicts: Sequence[Conflict], now: int, asker: Asker | None) -> Resolved | None:
     """Return what becomes of a file that was edited since the merge; None to merge it again."""
     is_valid = _is_valid(case, now)
-    state = "and is a valid checkpoint now" if is_valid else "and is not a valid checkpoint yet"
+    state = f"and is {_say_valid(case)} now" if is_valid else f"and is not {_say_valid(case)} yet"
     state += _describe_damage(case)
     answer = asker.ask_edited(case, state, is_valid) if asker else ""
     if answer == "s":
@@ -279,13 +284,46 @@ def _describe_damage(case: Case) -> str:
 
 def _is_valid(case: Case, now: int, data: bytes | None = None) -> bool:
     """data: default: the file as it is."""
-    return not _find_errors(case.path, (case.stored if data is None else data) or b"", now)
+    return not _find_errors(case, (case.stored if data is None else data) or b"", now)
 
 
-def _find_errors(path: str, data: bytes, now: int) -> list[Finding]:
-    if is_merged(path):
-        return [one for one in check_document(path, data, now=now).findings if one.level == "error"]
-    return check_text(path, data)
+def _say_valid(case: Case) -> str:
+    """Return what a good file is, as the end of "it is ..."."""
+    if is_merged(case.path):
+        return "a valid checkpoint"
+    return "valid by its schema" if case.explain else "valid JSON"
+
+
+def _find_errors(case: Case, data: bytes, now: int) -> list[Finding]:
+    if is_merged(case.path):
+        return [finding for finding in check_document(case.path, data, now=now).findings if finding.level == "error"]
+    return check_text(case.path, data) or _find_refused(case, data)
+
+
+def _find_refused(case: Case, data: bytes) -> list[Finding]:
+    """Return what the user's schema refuses in a file, except what is wrong in a side at the same place."""
+    known = {mismatch.where for side in (OURS, THEIRS) for mismatch in _explain(case, _read_side(case, side))}
+    new = [mismatch for mismatch in _explain(case, data) if mismatch.where not in known]
+    findings = []
+    for mismatch in new[:_MOST_REFUSED]:
+        message = f"{quote_where(mismatch.where)}: {escape_controls(shorten(mismatch.message, _WIDTH))}"
+        findings.append(Finding("resolve/schema", "error", message, case.path, mismatch.where))
+    return findings
+
+
+def _read_side(case: Case, side: int) -> bytes | None:
+    version = case.unmerged.sides[side]
+    return None if version is None else version.data
+
+
+def _explain(case: Case, data: bytes | None) -> list[Mismatch]:
+    """Return how a version breaks the user's schema; [] where there is no such schema, or it cannot be applied."""
+    if case.explain is None or data is None:
+        return []
+    try:
+        return case.explain(parse_any(decode(data)).value)
+    except JsonTextError:
+        return []
 
 
 def _leave(case: Case, conflicts: Sequence[Conflict], code: str, message: str, hint: str) -> Resolved:
@@ -325,10 +363,10 @@ def _make_chooser(
 
 
 def _check(resolved: Resolved, now: int) -> Resolved:
-    errors = _find_errors(resolved.case.path, resolved.data or b"", now)
+    errors = _find_errors(resolved.case, resolved.data or b"", now)
     if not errors:
         return resolved._replace(action="stage")
-    message = "decided, but not staged: the result is not a valid checkpoint"
+    message = f"decided, but not staged: the result is not {_say_valid(resolved.case)}"
     hint = f"fix the errors above, then: git add -- {resolved.case.typed}; or decide again, with another --take"
     last = Finding("resolve/not-valid", "error", message, resolved.case.path, hint=hint)
     return resolved._replace(action="write", findings=[*errors, last])

@@ -3,7 +3,7 @@
 import os
 import re
 import stat
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from types import MappingProxyType
 from typing import Any, NamedTuple
 
@@ -11,8 +11,9 @@ from checkpoint_git.core.jsonlines import parse_any
 from checkpoint_git.core.jsontext import MAX_BYTES, JsonTextError, decode
 from checkpoint_git.core.jsonwrite import BASE, OURS, THEIRS
 from checkpoint_git.core.leaflines import list_leaves
+from checkpoint_git.core.schema import Mismatch
 from checkpoint_git.core.terminal_text import escape_controls, join_some, shorten
-from checkpoint_git.core.user_schema import make_judge
+from checkpoint_git.core.user_schema import make_explainer, make_judge
 from checkpoint_git.disk.discover import find_link
 from checkpoint_git.disk.read import read_if_there
 from checkpoint_git.git.driver_settings import Choices
@@ -58,6 +59,7 @@ class Case(NamedTuple):
     stored: bytes | None = None  # the same as git would store it
     chosen: Mapping[str, Decision] = MappingProxyType({})  # the decisions that the file holds already
     edited: bool = False  # it holds something that neither the merge nor decisions put there
+    explain: Callable[[Any], list[Mismatch]] | None = None  # lists how a document breaks the user's schema, if any
 
     @property
     def path(self) -> str:
@@ -76,6 +78,8 @@ def read_case(work_tree: str, unmerged: conflicts.Unmerged, typed: str, size: in
         return case
     ours, base, theirs = (None if version is None else version.data for version in unmerged.sides)
     schema = load_merge_schema(unmerged.path, choices.schema, choices.whole_schema)
+    if choices.whole_schema:
+        case = case._replace(explain=make_explainer(schema))
     if (ours is None) != (theirs is None):
         return _read_removed_case(work_tree, case, schema)
     if ours is not None and theirs is not None:
