@@ -5,7 +5,9 @@ import re
 from collections.abc import Iterator, Mapping
 from hashlib import sha256
 from typing import NamedTuple
+from urllib.parse import quote, unquote
 
+from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.terminal_text import escape_controls, quote_word, shorten
 from checkpoint_git.disk.read import read_content
@@ -15,6 +17,8 @@ from checkpoint_git.git.repository import Repository
 # A pattern as init takes it: one path, no option of a command.
 PATTERN = re.compile(r'[^\s!#"\\-](?:[^\t\r\n"\\]*\s)?[^\s"\\./*]*+[./*][^\s"\\]+')
 _AGREED = re.compile(rf'{attributes.DRIVER} {attributes.SCHEMA}=([0-9a-f]{{64}}):([^\s"\\]+)')
+_MISREAD = re.compile(r'[\s"\\%]')
+_CONTROL = re.compile(r"[\x00-\x1f\x7f]")
 _LONGEST_SHOWN = 100  # characters of a pattern or path
 
 
@@ -25,17 +29,29 @@ class Agreement(NamedTuple):
 
 
 def write_agreement(data: bytes, path: str) -> str:
-    """Return what .gitattributes has of a schema; "" for a path that no attribute can hold."""
-    words = f"{attributes.SCHEMA}={sha256(data).hexdigest()}:{path}"
-    return words if _AGREED.fullmatch(f"{attributes.DRIVER} {words}") else ""
+    """Return what .gitattributes has of a schema. Raises CheckpointError for a path that no line can hold.
+
+    The value of an attribute ends at a space: what git would misread is written as in an address, "%20".
+    """
+    if not _is_inside(path):
+        message = f"--schema: the path of the schema has control characters: {quote_word(path)}"
+        raise CheckpointError(message, "rename the file, or keep it outside the repository")
+    written = _MISREAD.sub(lambda found: quote(found[0]), path)
+    return f"{attributes.SCHEMA}={sha256(data).hexdigest()}:{written}"
 
 
 def read_agreements(data: bytes) -> Iterator[Agreement]:
     """Yield those of a .gitattributes. A branch wrote them: a path that leads out of the work tree is left out."""
     for pattern, value in attributes.find_others(data).items():
         found = _AGREED.fullmatch(value)
-        if found and PATTERN.fullmatch(pattern) and not (os.path.isabs(found[2]) or ".." in found[2].split("/")):
-            yield Agreement(pattern, found[1], found[2])
+        if found and PATTERN.fullmatch(pattern):
+            path = unquote(found[2])
+            if _is_inside(path):
+                yield Agreement(pattern, found[1], path)
+
+
+def _is_inside(path: str) -> bool:
+    return not (os.path.isabs(path) or ".." in path.split("/") or _CONTROL.search(path))
 
 
 def find_unaccepted(place: Repository, settings: Mapping[str, str]) -> Iterator[Finding]:

@@ -1,6 +1,7 @@
 """`checkpoint init PATTERN [--schema FILE]`: other JSON files merge too, by a schema of this clone or without one."""
 
 import json
+import shlex
 import subprocess
 from pathlib import Path
 from typing import Any
@@ -209,6 +210,37 @@ def test_a_merge_that_the_schema_refuses_is_a_conflict_of_the_driver_and_of_reso
     assert json.loads(repo.read(FILE)) == {"l": [1, 3]}
 
 
+def test_resolve_stages_nothing_that_the_schema_refuses(repo: GitRepo, tmp_path: Path) -> None:
+    path = tmp_path / "same.json"
+    when = {"if": {"properties": {"a": {"const": 1}}}, "then": {"properties": {"b": {"const": 1}}}}
+    path.write_text(json.dumps({**when, "properties": {"c": {"type": "string"}}}))
+    init(repo, PATTERN, "--schema", str(path))
+    repo.diverge(*sides({"a": 0, "b": 0, "c": 0}, {"a": 1, "b": 1, "c": 0}, {"a": 2, "b": 2, "c": 0}))
+    assert merge(repo) is None
+
+    # answers that break it together; what a side has wrong already is not held against them
+    run_here("resolve", "--where", "/a", "--take", "ours", cwd=repo.path)
+    ran = run_here("resolve", "--where", "/b", "--take", "theirs", "--json", cwd=repo.path)
+    found = json.loads(ran.stdout)["findings"]
+    assert ran.returncode == 1
+    assert [(one["code"], one["where"]) for one in found] == [("resolve/schema", "/b"), ("resolve/not-valid", "")]
+    assert found[0]["message"] == "b: 1 was expected"
+    assert "the result is not valid by its schema" in found[1]["message"]
+
+    # an edit by hand that breaks it
+    repo.write(FILE, json.dumps({"a": 1, "b": 9, "c": 0}))
+    ran = run_here("resolve", cwd=repo.path)
+    assert (ran.returncode, "edited since the merge, and is not valid by its schema yet" in ran.stdout) == (1, True)
+    assert repo.git("diff", "--name-only", "--diff-filter=U") != ""
+    repo.write(FILE, json.dumps({"a": 5, "b": 1, "c": 0}))
+    assert "and is valid by its schema now" in run_here("resolve", cwd=repo.path).stdout
+
+    # one that is as the schema says
+    assert run_here("resolve", "--take", "theirs", cwd=repo.path).returncode == 0
+    assert json.loads(repo.read(FILE)) == {"a": 2, "b": 2, "c": 0}
+    assert repo.git("diff", "--name-only", "--diff-filter=U") == ""
+
+
 def test_a_schema_that_cannot_be_applied_leaves_the_file_to_text_and_that_is_told(
     repo: GitRepo, tmp_path: Path
 ) -> None:
@@ -271,7 +303,33 @@ def test_a_schema_in_the_repository_is_accepted_by_each_clone_and_no_branch_chan
     assert find_schema_trouble(other) == []
 
 
+def test_a_schema_with_spaces_in_its_path_is_recorded_and_accepted(repo: GitRepo, tmp_path: Path) -> None:
+    name = 'a team/my "own" 100%20 schéma.json'
+    repo.write(name, json.dumps(SCHEMA))
+    init(repo, PATTERN, "--schema", name)
+    assert ":a%20team/my%20%22own%22%20100%2520%20schéma.json\n" in repo.read(".gitattributes")
+    assert find_schema_trouble(repo) == []
+    repo.diverge(*sides(BASE, LEFT, RIGHT))
+    other = GitRepo(tmp_path / "other")
+    repo.git("clone", "-q", ".", str(other.path))
+    other.git("branch", "right", "origin/right")
+    ((_, command),) = find_schema_trouble(other)
+    assert run_here(*shlex.split(command), "--hooks", "none", cwd=other.path).returncode == 0
+    assert find_schema_trouble(other) == []
+    assert merge(other) == MERGED
+
+    # what no line of .gitattributes can hold is refused, and changes nothing
+    repo.write("s\n.json", "{}")
+    before = take_snapshot(repo.path)
+    refused = init(repo, PATTERN, "--schema", "s\n.json")
+    assert (refused.returncode, "the path of the schema has control characters" in refused.stderr) == (2, True)
+    assert take_snapshot(repo.path) == before
+
+
 @rows("path, digest, pattern, found", [
+    ("%2e%2e/t.json", "0" * 64, "d/*.json", []),
+    ("%2fetc/passwd", "0" * 64, "d/*.json", []),
+    ("s/%00.json", "0" * 64, "d/*.json", []),
     ("s/t.json", "0" * 64, "d/*.json", ["s/t.json is missing: this clone merges d/*.json by their structure"]),
     ("../t.json", "0" * 64, "d/*.json", []),
     ("/etc/passwd", "0" * 64, "d/*.json", []),
