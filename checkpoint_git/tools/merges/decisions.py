@@ -23,7 +23,6 @@ from checkpoint_git.merge.conflicts import (
 )
 from checkpoint_git.merge.file import Merged
 from checkpoint_git.merge.items import canonical_text
-from checkpoint_git.merge.markers import say_question
 from checkpoint_git.protocols.mismatch import quote_where
 from checkpoint_git.protocols.registry import is_merged
 from checkpoint_git.protocols.validate import check_document, check_text
@@ -168,7 +167,10 @@ def _list_takes(case: Case, conflict: Conflict) -> dict[Take, int]:
 
 def _say_choices(case: Case, conflict: Conflict, now: int) -> str:
     if conflict.question:
-        return f"say what is next: checkpoint resolve {case.typed} {conflict.question}"
+        hint = f'say what is next: checkpoint resolve {case.typed} --next "..."'
+        if _can_complete(case, conflict):
+            hint += f"; or that nothing is: checkpoint resolve {case.typed} --complete"
+        return hint
     *first, last = _list_takes(case, conflict)
     where = f" --where {shlex.quote(conflict.where)}" if conflict.where else ""
     command = f"checkpoint resolve {case.typed}{where} --take"
@@ -376,7 +378,7 @@ def _find_undecided(case: Case, conflict: Conflict, now: int) -> Finding:
     if case.merged is None:
         message = f"undecided: the whole file: {describe_sides(case)}"
     elif conflict.question:
-        message = f"undecided at {conflict.where}: {say_question(conflict.question, case.typed)}"
+        message = f"undecided at {conflict.where}: nothing is left to do, so what is next?"
     else:
         values = (None if held is None else canonical_text(held.value) for held in conflict.sides)
         ours, base, theirs = map(say_value, values)

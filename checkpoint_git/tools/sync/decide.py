@@ -11,8 +11,9 @@ from checkpoint_git.merge.conflicts import Clash, list_clashes, take_side
 from checkpoint_git.merge.file import merge_file
 from checkpoint_git.protocols.document import Document
 from checkpoint_git.protocols.merge_schema import load_merge_schema
+from checkpoint_git.protocols.mismatch import OWN
 from checkpoint_git.protocols.registry import is_merged
-from checkpoint_git.protocols.validate import check_document, check_text
+from checkpoint_git.protocols.validate import check_document, check_text, name_skill
 from checkpoint_git.protocols.write import find_new_errors
 from checkpoint_git.tools.sync.files import find_path_trouble, kind_of
 
@@ -123,7 +124,7 @@ def _find_clash(path: str, clash: Clash) -> Finding:
     if clash.question:
         message = "each side finished what the other still had to do, and nothing is left; each side stays as it is"
         hint = _SAY_NEXT
-    return Finding("sync/conflict", "error", message, path, clash.where, hint=hint)
+    return name_skill(Finding("sync/conflict", "error", message, path, clash.where, hint=hint), path)
 
 
 def _decide_removed(sides: Sides, read: Read, rules: Rules) -> Decision:
@@ -136,7 +137,8 @@ def _decide_removed(sides: Sides, read: Read, rules: Rules) -> Decision:
 
 
 _DECIDE = "change one side so that they agree, or: checkpoint sync --take ours|theirs"
-_SAY_NEXT = 'add the next action here, then sync again: checkpoint update NAME --next_actions+="..."'
+_SAY_NEXT = f'say here what is next: checkpoint update {OWN} --next+="..."; '
+_SAY_NEXT += f"or that nothing is: checkpoint update {OWN} --status=complete; then sync again"
 _FIX_THERE = "fix it on the branch; this work tree keeps its own version"
 
 
