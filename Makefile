@@ -15,7 +15,7 @@ LAWS := tests/merge/test_laws.py tests/protocols/workflow/test_merge.py tests/pr
 # Left out are the stories that start git, hooks and commands: three quarters of the time, and git's work.
 WITH_PYTHON := tests/test_api.py tests/test_conformance.py tests/test_mergefile.py tests/core tests/disk tests/merge \
   tests/net tests/cli tests/packaging tests/architecture/test_import_budget.py tests/protocols/memory \
-  tests/protocols/pipeline tests/protocols/skill tests/protocols/workflow tests/protocols/restore/test_sqlite.py \
+  tests/protocols/pipeline tests/protocols/skill tests/protocols/workflow tests/protocols/restore/mechanisms/test_sqlite.py \
   tests/tools/agents tests/tools/diff tests/tools/session tests/tools/status tests/tools/validate \
   tests/tools/doctor/test_driver_trial.py tests/hooks/test_commit.py tests/mcp/test_server.py
 WITH_GIT := tests/git tests/hooks tests/scenarios/test_git_operations.py tests/scenarios/test_mergetool.py \

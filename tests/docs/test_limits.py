@@ -34,7 +34,7 @@ _OUR_OWN = {
     ),
     "protocols.restore.points": ("_TRIES",),
     "protocols.restore.scope": ("_TRIES",),
-    "protocols.restore.sqlite": (
+    "protocols.restore.mechanisms.sqlite": (
         "_BUSY_MILLISECONDS",
         "_BUSY_TRIES",
     ),

@@ -9,9 +9,10 @@ from typing import Any
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.protocols.contract import fix_clock
-from checkpoint_git.protocols.restore import artifacts, operations, store
+from checkpoint_git.protocols.restore import operations, store
 from checkpoint_git.protocols.restore.contents import Means
 from checkpoint_git.protocols.restore.layout import Workspace, open_workspace
+from checkpoint_git.protocols.restore.mechanisms import parts as artifacts
 from checkpoint_git.protocols.restore.points import Request
 from checkpoint_git.protocols.restore.rollback import Wanted
 

@@ -14,9 +14,10 @@ from checkpoint_git.git.objects import GITLINK, SYMLINK, Blobs, Change, diff_tre
 from checkpoint_git.git.objects import Entry as TreeEntry
 from checkpoint_git.git.private_objects import quiet_env, write_contents
 from checkpoint_git.git.run import read_names, run_git
-from checkpoint_git.protocols.restore import contents, git_state, layout, rules, snapshot, store
+from checkpoint_git.protocols.restore import contents, layout, rules, snapshot, store
 from checkpoint_git.protocols.restore.contents import Entry, Location
 from checkpoint_git.protocols.restore.layout import Workspace
+from checkpoint_git.protocols.restore.mechanisms import git as git_state
 from checkpoint_git.protocols.restore.scope import look_at
 from checkpoint_git.protocols.restore.store import Manifest
 

@@ -14,8 +14,8 @@ from checkpoint_git.git import private_objects
 from checkpoint_git.git.objects import find_missing
 from checkpoint_git.protocols.restore import audit, layout, points, store
 from checkpoint_git.protocols.restore.contents import Location
-from checkpoint_git.protocols.restore.file_mechanisms import copy_path
 from checkpoint_git.protocols.restore.layout import Workspace, open_workspace
+from checkpoint_git.protocols.restore.mechanisms.files import copy_path
 from checkpoint_git.protocols.restore.store import Manifest, find_state
 
 

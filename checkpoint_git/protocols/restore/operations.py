@@ -10,10 +10,11 @@ from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.terminal_text import escape_controls, plural, quote_word
 from checkpoint_git.disk.discover import path_below
 from checkpoint_git.git import private_objects
-from checkpoint_git.protocols.restore import artifacts, audit, damage, layout, points, rollback, store
+from checkpoint_git.protocols.restore import audit, damage, layout, points, rollback, store
 from checkpoint_git.protocols.restore.automatic import AUTOMATIC, open_snapshot
 from checkpoint_git.protocols.restore.contents import TYPES, Location, Means, Request
 from checkpoint_git.protocols.restore.layout import Workspace
+from checkpoint_git.protocols.restore.mechanisms import parts as artifacts
 from checkpoint_git.protocols.restore.points import CreatedPoint
 from checkpoint_git.protocols.restore.rules import read_expiry
 from checkpoint_git.protocols.restore.store import Manifest

@@ -20,20 +20,14 @@ from checkpoint_git.git import private_objects
 from checkpoint_git.git.objects import GITLINK, find_missing
 from checkpoint_git.git.objects import Entry as TreeEntry
 from checkpoint_git.git.run import run_git
-from checkpoint_git.protocols.restore import (
-    artifacts,
-    contents,
-    file_mechanisms,
-    file_writes,
-    git_state,
-    layout,
-    rules,
-    scope,
-    store,
-)
+from checkpoint_git.protocols.restore import contents, layout, rules, scope, store
 from checkpoint_git.protocols.restore.contents import Artifact, Entry, Location, ScopePath
 from checkpoint_git.protocols.restore.contents import Request as ArtifactRequest
 from checkpoint_git.protocols.restore.layout import Workspace
+from checkpoint_git.protocols.restore.mechanisms import file_writes
+from checkpoint_git.protocols.restore.mechanisms import files as file_mechanisms
+from checkpoint_git.protocols.restore.mechanisms import git as git_state
+from checkpoint_git.protocols.restore.mechanisms import parts as artifacts
 
 _MAX_REASON = 500
 _TRIES = 4

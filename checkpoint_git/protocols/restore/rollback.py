@@ -12,9 +12,12 @@ from checkpoint_git.core.clock import DAY
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.terminal_text import escape_controls, join_some
 from checkpoint_git.disk.discover import check_way, find_link
-from checkpoint_git.protocols.restore import artifacts, audit, contents, file_writes, git_state, layout, points, store
+from checkpoint_git.protocols.restore import audit, contents, layout, points, store
 from checkpoint_git.protocols.restore.contents import Artifact, Difference, Entry, Location, Means, ScopePath
 from checkpoint_git.protocols.restore.layout import Workspace
+from checkpoint_git.protocols.restore.mechanisms import file_writes
+from checkpoint_git.protocols.restore.mechanisms import git as git_state
+from checkpoint_git.protocols.restore.mechanisms import parts as artifacts
 from checkpoint_git.protocols.restore.scope import look_at, match, read_entries
 
 SAFETY_DAYS = 30  # after which gc may clear what a rollback kept

@@ -7,12 +7,13 @@ from typing import Literal
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.outcome import Block, Invocation, Line, Outcome, Table
-from checkpoint_git.protocols.restore import artifacts, audit, damage, layout, operations, points, rollback, store
+from checkpoint_git.protocols.restore import audit, damage, layout, operations, points, rollback, store
 from checkpoint_git.protocols.restore.automatic import AUTOMATIC, read_snapshots
 from checkpoint_git.protocols.restore.contents import Means
 from checkpoint_git.protocols.restore.layout import Workspace, open_workspace
+from checkpoint_git.protocols.restore.mechanisms import parts as artifacts
+from checkpoint_git.protocols.restore.mechanisms.state import PREFIX
 from checkpoint_git.protocols.restore.snapshot import drop_oldest, find_repository
-from checkpoint_git.protocols.restore.state_snapshot import PREFIX
 
 HELP = """\
 save a verified restore point before a risky step, and roll back to it

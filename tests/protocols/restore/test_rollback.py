@@ -7,8 +7,9 @@ from pathlib import Path
 import pytest
 
 from checkpoint_git.core.errors import CheckpointError
-from checkpoint_git.protocols.restore import file_writes, layout, points, rollback
+from checkpoint_git.protocols.restore import layout, points, rollback
 from checkpoint_git.protocols.restore.contents import Difference, Entry, ScopePath
+from checkpoint_git.protocols.restore.mechanisms import file_writes
 from tests.support.repos import GitRepo
 from tests.support.restore_points import KINDS, ask, create, go_back, look, roll_back, run_script, workspace_of
 

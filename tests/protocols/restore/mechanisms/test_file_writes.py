@@ -6,8 +6,8 @@ from typing import Any
 import pytest
 
 from checkpoint_git.core.errors import CheckpointError
-from checkpoint_git.protocols.restore import file_writes
 from checkpoint_git.protocols.restore.contents import Entry
+from checkpoint_git.protocols.restore.mechanisms import file_writes
 
 
 def entry(path: str, kind: Any = "file", mode: int = 0o640) -> Entry:

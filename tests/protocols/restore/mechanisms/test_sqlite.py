@@ -12,8 +12,10 @@ from pathlib import Path
 import pytest
 
 from checkpoint_git.core.errors import CheckpointError
-from checkpoint_git.protocols.restore import artifacts, layout, points, rollback, sqlite
-from checkpoint_git.protocols.restore.artifacts import request_databases
+from checkpoint_git.protocols.restore import layout, points, rollback
+from checkpoint_git.protocols.restore.mechanisms import parts as artifacts
+from checkpoint_git.protocols.restore.mechanisms import sqlite
+from checkpoint_git.protocols.restore.mechanisms.parts import request_databases
 from tests.support.command import run_here
 from tests.support.repos import GitRepo
 from tests.support.restore_points import create, go_back, load, run_script, workspace_of

@@ -8,7 +8,7 @@ from checkpoint_git.disk.atomic import reporting
 from checkpoint_git.git import objects, private_objects
 from checkpoint_git.protocols.restore import layout
 from checkpoint_git.protocols.restore.contents import Chunks, Entry, Location, ScopePath
-from checkpoint_git.protocols.restore.file_writes import read_whole
+from checkpoint_git.protocols.restore.mechanisms.file_writes import read_whole
 from checkpoint_git.protocols.restore.scope import ChangedError, read_entry_at, read_file
 
 _PLAIN, _EXECUTABLE = objects.FILE_MODES

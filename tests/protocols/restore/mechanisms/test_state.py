@@ -8,9 +8,10 @@ from typing import Any
 import pytest
 
 from checkpoint_git.core.errors import CheckpointError
-from checkpoint_git.protocols.restore import artifacts, layout, points, store
+from checkpoint_git.protocols.restore import layout, points, store
 from checkpoint_git.protocols.restore.contents import Means
-from checkpoint_git.protocols.restore.state_snapshot import request_state
+from checkpoint_git.protocols.restore.mechanisms import parts as artifacts
+from checkpoint_git.protocols.restore.mechanisms.state import request_state
 from tests.support.command import BIN, run_here
 from tests.support.repos import GitRepo
 from tests.support.restore_points import create, folder_of, go_back, roll_back, run_script, workspace_of

@@ -11,11 +11,12 @@ from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.terminal_text import escape_controls, shorten
 from checkpoint_git.disk.discover import path_below
 from checkpoint_git.disk.read import open_plain
-from checkpoint_git.protocols.restore import contents, layout, state_snapshot
+from checkpoint_git.protocols.restore import contents, layout
 from checkpoint_git.protocols.restore.layout import Workspace
+from checkpoint_git.protocols.restore.mechanisms import state as state_snapshot
+from checkpoint_git.protocols.restore.mechanisms.state import MAX_SIZE, PREFIX, check_key, request_state
 from checkpoint_git.protocols.restore.rules import check_not_sensitive, is_plain_path
 from checkpoint_git.protocols.restore.scope import hash_file
-from checkpoint_git.protocols.restore.state_snapshot import MAX_SIZE, PREFIX, check_key, request_state
 
 _ENDINGS = {"state": "json", "sqlite": "sqlite", "postgresql": "dump"}
 
@@ -24,10 +25,10 @@ def open_mechanism(kind: str) -> contents.ArtifactMechanism:
     if kind == "state":
         return state_snapshot
     if kind == "sqlite":
-        from checkpoint_git.protocols.restore import sqlite
+        from checkpoint_git.protocols.restore.mechanisms import sqlite
 
         return sqlite
-    from checkpoint_git.protocols.restore import postgresql
+    from checkpoint_git.protocols.restore.mechanisms import postgresql
 
     return postgresql
 
@@ -112,7 +113,7 @@ def request_databases(workspace: Workspace, urls: Sequence[str], tables: Sequenc
     for url in urls:
         scheme = url.partition(":")[0].partition("+")[0].lower()
         if scheme in ("postgresql", "postgres"):
-            from checkpoint_git.protocols.restore import postgresql
+            from checkpoint_git.protocols.restore.mechanisms import postgresql
 
             requests.append(postgresql.request_database(url, tables))
         elif scheme != "sqlite":

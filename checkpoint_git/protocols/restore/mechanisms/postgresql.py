@@ -15,8 +15,8 @@ from urllib.parse import parse_qsl, quote, unquote, urlsplit
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.terminal_text import escape_controls, quote_word, shorten
 from checkpoint_git.disk.read import read_own
-from checkpoint_git.protocols.restore import file_writes
 from checkpoint_git.protocols.restore.contents import Artifact, Location, Means, Request
+from checkpoint_git.protocols.restore.mechanisms import file_writes
 from checkpoint_git.protocols.restore.rules import CONNECTION, is_connection
 from checkpoint_git.protocols.restore.scope import hash_file
 

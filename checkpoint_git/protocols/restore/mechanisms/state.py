@@ -12,8 +12,8 @@ from checkpoint_git.core.terminal_text import escape_controls, quote_word, short
 from checkpoint_git.disk.atomic import create_file
 from checkpoint_git.disk.discover import check_way
 from checkpoint_git.disk.read import open_plain, read_plain
-from checkpoint_git.protocols.restore import file_writes
 from checkpoint_git.protocols.restore.contents import Artifact, Entry, Location, Means, Request
+from checkpoint_git.protocols.restore.mechanisms import file_writes
 from checkpoint_git.protocols.restore.rules import check_not_sensitive
 
 PREFIX = "state:"

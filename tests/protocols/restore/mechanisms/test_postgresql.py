@@ -9,10 +9,12 @@ from pathlib import Path
 import pytest
 
 from checkpoint_git.core.errors import CheckpointError
-from checkpoint_git.protocols.restore import artifacts, layout, points, postgresql, rollback, store
-from checkpoint_git.protocols.restore.artifacts import request_databases
+from checkpoint_git.protocols.restore import layout, points, rollback, store
 from checkpoint_git.protocols.restore.contents import Artifact, Means
-from checkpoint_git.protocols.restore.postgresql import open_session, read_url, write_lines, write_url
+from checkpoint_git.protocols.restore.mechanisms import parts as artifacts
+from checkpoint_git.protocols.restore.mechanisms import postgresql
+from checkpoint_git.protocols.restore.mechanisms.parts import request_databases
+from checkpoint_git.protocols.restore.mechanisms.postgresql import open_session, read_url, write_lines, write_url
 from checkpoint_git.protocols.restore.rules import is_connection
 from tests.support.command import run_here
 from tests.support.postgres import Server

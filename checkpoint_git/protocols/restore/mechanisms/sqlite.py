@@ -12,8 +12,9 @@ from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.terminal_text import escape_controls, quote_word
 from checkpoint_git.disk.atomic import reporting, sync_folder
 from checkpoint_git.disk.discover import check_way
-from checkpoint_git.protocols.restore import file_writes, layout
+from checkpoint_git.protocols.restore import layout
 from checkpoint_git.protocols.restore.contents import SQLITE_SIDES, Artifact, Entry, Location, Means, Request
+from checkpoint_git.protocols.restore.mechanisms import file_writes
 from checkpoint_git.protocols.restore.scope import hash_file
 
 _ASIDE = "aside"  # below the point's folder: what was in the way
