@@ -421,21 +421,26 @@ class _Walk:
         return self._elsewhere[text, holder]
 
     def _judge_order(self, place: _Place, sides: Sides, lists: Lists) -> None:
-        # Whether the result keeps an order that a parent gave to the items that all versions have. Of an item that a
-        # version has twice, nobody knows which of the two was moved.
+        """Note whether the result keeps an order that a parent gave to the items that all versions have."""
+        common = _find_ordered(lists)
         versions = (lists.base, lists.first, lists.second, lists.result)
-        repeated = {key for version in versions for key, count in version if count}
-        common = {
-            item for item in lists.base if item[0] not in repeated and all(item in version for version in versions)
-        }
-        base, first, second, result = ([i for i in version if i in common] for version in versions)
+        base, first, second, result = ([item for item in version if item in common] for version in versions)
         name = place._replace(name=f"{place.name} (order)")
-        if result == base and (first != base or second != base) and not sides.is_by_rule:
-            movers = [side for side, order in (("first", first), ("second", second)) if order != base]
-            side: Side = "both" if len(movers) == 2 else "first" if first != base else "second"
+
+        is_moved = (first, second) != (base, base)
+        if result == base and is_moved and not sides.is_by_rule:
+            side: Side = "second" if first == base else "first" if second == base else "both"
             self.note(name, sides, Judgement("lost", side, "the old order is kept"))
         elif base not in (first, second) and first != second and result in (first, second):
             self.note(name, sides, Judgement("decided", "first" if result == first else "second"))
+
+
+def _find_ordered(lists: Lists) -> set[Identity]:
+    """Return the items that every version has once. Of one that stands twice nobody knows which of the two moved."""
+    versions = (lists.base, lists.first, lists.second, lists.result)
+    repeated = {key for version in versions for key, count in version if count}
+    in_all = set(lists.base).intersection(*versions)
+    return {item for item in in_all if item[0] not in repeated}
 
 
 def _find_names(rule: Schema, versions: list[list[Node]]) -> tuple[str, ...] | None:
