@@ -103,7 +103,7 @@ def _option_row(action: argparse.Action) -> str:
 # commands, on hand-written pages
 
 
-_COMMAND_HEAD = "| command | what it does | exit code 1 means |"
+_COMMAND_HEAD = "| command | what it does |"
 _EFFECTS_HEAD = "| commands | start | connect to | write |"
 
 
@@ -117,11 +117,10 @@ def replace_command_tables(text: str) -> str:
 
 
 def make_command_table(topic: str) -> str:
-    rows = [_COMMAND_HEAD, "|---|---|---|"]
+    rows = [_COMMAND_HEAD, "|---|---|"]
     for verb in TOPICS[topic]:
         usage = _cell(f"{verb} {_find_operands(verb)}".strip())
-        code_1 = re.search(r"(?:; |exit codes: )1 (?:to 127 )?(.+?)(?:;|$)", " ".join(read_page(verb).rest.split()))
-        rows.append(f"| `{usage}` | {_cell(VERBS[verb].summary)} | {_cell(code_1[1]) if code_1 else ''} |")
+        rows.append(f"| `{usage}` | {_cell(VERBS[verb].summary)} |")
     return "\n".join(rows) + "\n"
 
 
