@@ -1,7 +1,6 @@
 """The reference as Markdown, read off the code: commands from their parsers, checks and schemas from their tables."""
 
 import argparse
-import re
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
