@@ -310,7 +310,7 @@ def look_further(costs: Costs, cores: float, delay: float) -> None:
         more = {name: round(one, 2) for name, one in more.items()}
         rows.append(
             Figure(
-                f"{agents} agents / {every:.0f} s / {refs}",
+                f"{agents}/{every:.0f}/{refs}",
                 0.0,
                 0.0,
                 more={name: round(one, 2) for name, one in more.items()},
