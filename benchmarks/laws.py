@@ -17,6 +17,7 @@ from collections import Counter
 from collections.abc import Callable, Iterator
 from typing import Any, NamedTuple
 
+from benchmarks import sequence_laws
 from checkpoint_git.core.jsontext import decode, parse, scan_tokens
 from checkpoint_git.core.jsonwrite import rewrite
 from checkpoint_git.merge.file import Merged
@@ -254,6 +255,10 @@ LAWS: dict[str, Callable[[Case, Merge], Iterator[str]]] = {
     "an order that nobody contradicts is kept": check_order,
     "a limit takes the oldest": check_limit,
     "costs add up": check_costs,
+    "a merged list absorbs its sides": sequence_laws.check_absorption,
+    "a list keeps an order that nobody contradicts": sequence_laws.check_sequence_order,
+    "nothing removed from a list comes back": sequence_laws.check_sequence_removal,
+    "nothing in a list is duplicated": sequence_laws.check_sequence_counts,
     "the judge finds nothing lost": check_verdicts,
     "results are valid, each side of conflicts too": check_validity,
 }

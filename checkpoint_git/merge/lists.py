@@ -96,6 +96,8 @@ class ListMerge:
             return self._conflict()
 
         merge = sequence.SequenceMerge(self.where, self.head, old, mine, yours, self._merge_item)
+        if merge.add_apart() and not sequence.have_repeated(self.lists):
+            return self._conflict()
         entries = merge.merge()
         return self._assemble(entries, [False] * len(entries))
 

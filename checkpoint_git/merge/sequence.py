@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 
 PART = "#part"  # how the group of a conflict over several items of a list ends
+_CONTAINERS = ("v{", "v[")  # how the key of an object or a list begins
 
 
 class Version:
@@ -128,7 +129,7 @@ def moved_apart(ours: Version, theirs: Version) -> bool:
 
 def may_mix_up(ours: Version, theirs: Version) -> bool:
     """Return whether identities would hide a contradiction: both sides rewrote one part, or both added one item, each
-    at another place.
+    at another place, or one of them in the place of an item of base.
     """
     rewritten = [[hunk for hunk in version.hunks if _is_rewritten(hunk, version)] for version in (ours, theirs)]
     if any(mine.start < yours.end and yours.start < mine.end for mine in rewritten[0] for yours in rewritten[1]):
@@ -144,14 +145,16 @@ def _is_rewritten(hunk: Hunk, version: Version) -> bool:
     return replaced != put_there and replaced > 0 and put_there > 0
 
 
-def _find_added(version: Version) -> "dict[str, int]":
+def _find_added(version: Version) -> "dict[str, tuple[int, bool]]":
+    # by the key of a new item, where it is, and whether it counts as one of base's, edited
     arrived = set(version.moved.values())
-    return {
-        version.keys[index]: hunk.start
-        for hunk in version.hunks
-        for index in range(hunk.first, hunk.last)
-        if index not in arrived
-    }
+    found = {}
+    for hunk in version.hunks:
+        replaced = sum(index not in version.moved for index in range(hunk.start, hunk.end))
+        put_there = [index for index in range(hunk.first, hunk.last) if index not in arrived]
+        for index in put_there:
+            found[version.keys[index]] = (hunk.start, replaced == len(put_there))
+    return found
 
 
 def merge_by_position(merge_item: "MergeItem", base: "Nodes", ours: "Nodes", theirs: "Nodes") -> "list[Entry]":
@@ -172,16 +175,32 @@ class SequenceMerge:
     ) -> None:
         self.where = where
         self.first = first
+        self.parts = _find_parts(ours, theirs)
         self.base = base
+        self.single = find_single([_key_of(item) for item in base])
         self.sides = (ours, theirs)
         self.merge_item = merge_item
         self.entries: list[Entry] = []
+
+    def add_apart(self) -> bool:
+        """Return whether both sides added an equal object or list, each in another part.
+
+        That is one item, which a side moved after it came to both. A text or a number may well be two.
+        """
+        parts_of: dict[str, int] = {}
+        for number, (_, _, hunks) in enumerate(self.parts):
+            parts_of.update(dict.fromkeys(_keys_of_new(self.sides[0], hunks[0]), number))
+        return any(
+            parts_of.get(key, number) != number and key.startswith(_CONTAINERS)
+            for number, (_, _, hunks) in enumerate(self.parts)
+            for key in _keys_of_new(self.sides[1], hunks[1])
+        )
 
     def merge(self) -> "list[Entry]":
         """Return the entries of the merged list."""
         done = 0  # of base's items
         shifts = [0, 0]  # from an index in base to that in ours and in theirs, behind what is done
-        for start, end, hunks in _overlapping(self.sides[0].hunks, self.sides[1].hunks):
+        for start, end, hunks in self.parts:
             self._keep(done, start, shifts)
             parts = []
             for side in (0, 1):
@@ -223,8 +242,13 @@ class SequenceMerge:
         head, tail = shared_ends([[item.value for item in items] for items in (ours, theirs)])
         my_rest = ours[head : len(ours) - tail]
         your_rest = theirs[head : len(theirs) - tail]
+        are_single = all(_key_of(item) in self.single for item in base)
         self._take(ours[:head])
-        if my_rest or your_rest:
+        if are_single and _are_equal(my_rest, base):
+            self._take(your_rest)
+        elif are_single and _are_equal(your_rest, base):
+            self._take(my_rest)
+        elif my_rest or your_rest:
             self._conflict(base, my_rest, your_rest)
         self._take(ours[len(ours) - tail :])
 
@@ -252,15 +276,17 @@ class SequenceMerge:
             self.entries.append(Entry(None, Choice(where, mine, was, yours, group), mine or yours or was))
 
 
-def _overlapping(ours: "list[Hunk]", theirs: "list[Hunk]") -> "list[tuple[int, int, list[list[Hunk]]]]":
-    # (start, end, hunks of each side): those that change one of base's items, or both insert at one place, together
-    ordered = [(hunk.start, hunk.end, side, hunk) for side, hunks in enumerate((ours, theirs)) for hunk in hunks]
+def _find_parts(ours: Version, theirs: Version) -> "list[tuple[int, int, list[list[Hunk]]]]":
+    # (start, end, hunks of each side): those that belong together
+    sides = (ours, theirs)
+    ordered = [(hunk.start, hunk.end, side, hunk) for side in (0, 1) for hunk in sides[side].hunks]
     ordered.sort(key=lambda row: row[:3])
     found: list[tuple[int, int, list[list[Hunk]]]] = []
     for start, end, side, hunk in ordered:
         if found:
             first, last, hunks = found[-1]
-            if start < last or (start, end) == (first, last):
+            overlaps = start < last or (start, end) == (first, last)
+            if overlaps or (start == last and _share_item(hunk, sides[side], hunks[1 - side], sides[1 - side])):
                 hunks[side].append(hunk)
                 found[-1] = (first, max(last, end), hunks)
                 continue
@@ -268,6 +294,16 @@ def _overlapping(ours: "list[Hunk]", theirs: "list[Hunk]") -> "list[tuple[int, i
         hunks[side].append(hunk)
         found.append((start, end, hunks))
     return found
+
+
+def _share_item(hunk: Hunk, side: Version, others: "list[Hunk]", other: Version) -> bool:
+    # whether two changes that touch put an equal item there: it may be one that both added
+    items = set(_keys_of_new(other, others))
+    return any(key in items for key in _keys_of_new(side, [hunk]))
+
+
+def _keys_of_new(version: Version, hunks: "list[Hunk]") -> "list[str]":
+    return [key for hunk in hunks for key in version.keys[hunk.first : hunk.last]]
 
 
 def _key_of(item: "Node") -> str:
@@ -278,6 +314,10 @@ def _has_all(items: "Nodes", others: "Nodes") -> bool:
     # whether the others are among the items, in the same order
     remaining = iter(items)
     return all(any(item.value == other.value for item in remaining) for other in others)
+
+
+def _are_equal(items: "Nodes", others: "Nodes") -> bool:
+    return [item.value for item in items] == [item.value for item in others]
 
 
 def _rank_items(items: "Nodes") -> "list[Any]":

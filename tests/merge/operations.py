@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from hypothesis import strategies as st
 
+from tests.merge.list_operations import LIST_KINDS, change_list, start_lists
 from tests.support.samples import checkpoint
 
 Value = dict[str, Any]
@@ -44,6 +45,7 @@ def start() -> Value:
             "run_history": [{"at": "2026-03-01T00:00:00Z", "verdict": "PASS"}],
             "merged_prs": [{"number": 1, "title": "first"}],
             "notes": {"free": ["text"], "count": 3},
+            "lists": start_lists(),
         },
     )
 
@@ -140,7 +142,12 @@ def _spend(value: Value, operation: Operation) -> None:
     phases[operation.mark[:2]] = phases.get(operation.mark[:2], 0) + 1
 
 
+def _change_list(value: Value, operation: Operation) -> None:
+    change_list(value["skill_state"]["lists"], operation.kind, operation.number, operation.mark)
+
+
 KINDS: dict[str, Callable[[Value, Operation], None]] = {
+    **dict.fromkeys(LIST_KINDS, _change_list),
     "bump": _bump,
     "run": _run,
     "advance": _advance,
