@@ -1,7 +1,8 @@
 """What `checkpoint status` shows of checkpoints: decisions that wait, a table, next actions, blockers; or changes."""
 
 import os
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
+from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from checkpoint_git.core.clock import DAY, age_text
@@ -35,12 +36,15 @@ _LOOKS: dict[str, tuple[Glyph, Style]] = {
 
 
 class StatusResult(NamedTuple):
-    """states: what matters most first. decisions: among them. findings: of broken files. changes: since the instant."""
+    """states: what matters most first. decisions: among them. findings: of broken files. changes: since the instant.
+    sides: of each checkpoint that a merge left in conflict, by its path, the states of "ours" and "theirs".
+    """
 
     states: list[State]
     decisions: list[Decision]
     findings: list[Finding]
     changes: list["Change"]
+    sides: Mapping[str, Mapping[str, State]] = MappingProxyType({})
 
 
 def status(
@@ -51,9 +55,14 @@ def status(
     skill without a checkpoint.
     """
     broken, documents = list[Finding](), list[Document]()
+    sides: dict[str, Mapping[str, State]] = {}
     for document in iterate_documents(place, now):
         if skill in (None, document.skill):
             broken += find_broken([document])
+            if document.value is None:
+                from checkpoint_git.protocols.skill.conflicted import find_sides  # few checkpoints are in conflict
+
+                sides[document.path] = find_sides(document, now)
         documents.append(document._replace(text=None) if in_full or document.skill == skill else outline(document))
     work, troubles = read_work(place, documents, now)
     broken += troubles
@@ -64,7 +73,7 @@ def status(
         states = [state for state in states if state.skill == skill]
         if not states:
             raise missing_checkpoint(place, skill)
-    result = StatusResult(states, find_decisions(states), broken, [])
+    result = StatusResult(states, find_decisions(states), broken, [], sides)
     if since is None:
         return result
     from checkpoint_git.protocols.skill.since import read_changes
@@ -104,7 +113,10 @@ def summarize_status(question: Question) -> Summary:
         blocks = describe_changes(result.changes, len(states), question.since or "")
     else:
         shown = states[:1] if question.brief else states
-        data = data | {"skills": [state_data(state) for state in shown]} if question.form not in ("text", "md") else {}
+        if question.form in ("text", "md"):
+            data = {}
+        else:
+            data["skills"] = [_state_and_sides(state, result) for state in shown]
         if question.form != "json":
             if question.brief:
                 for state in shown:
@@ -112,7 +124,7 @@ def summarize_status(question: Question) -> Summary:
                     blocks.append(Line(f"{state.skill}: {words}", "strong", _status_cell(state).glyph, 2))
                     blocks += _lines(state, 1, question.now)
             else:
-                blocks = _merged_blocks(shown, question.now) if question.merged else _blocks(shown, question)
+                blocks = _merged_blocks(shown, question.now) if question.merged else _blocks(shown, result, question)
                 blocks += [Line("")] if result.findings else []
     if question.merged and not states:
         blocks = [Line("no next action and no blocker names merged work", "dim")]
@@ -138,13 +150,12 @@ def summarize_status(question: Question) -> Summary:
     return Summary(data, result.findings, lead, blocks)
 
 
-def _blocks(states: list[State], question: Question) -> list[Block]:
+def _blocks(states: list[State], result: StatusResult, question: Question) -> list[Block]:
     headers: tuple[str, ...] = ("skill", "phase", "step", "status", "age", "progress", "notes")
     rows = []
     for state in states:
-        progress = f"{state.complete_rows}/{len(state.rows)}" if state.rows else ""
-        notes = "; ".join(filter(None, (state.budget, state.tickets and f"PM: {state.tickets}")))
-        rows.append((state.skill, state.phase, state.step, _status_cell(state), _age_cell(state), progress, notes))
+        sides = result.sides.get(state.path) or {"": state}
+        rows += [_make_row(side, f"{state.skill} ({name})" if name else state.skill) for name, side in sides.items()]
     if any(row[-1] for row in rows):
         blocks: list[Block] = [Table(headers, rows, _FIRM, has_tail=True)]
     else:
@@ -152,13 +163,29 @@ def _blocks(states: list[State], question: Question) -> list[Block]:
     if question.short:
         return blocks
     for state in states:
-        if question.skill is not None:
+        if result.sides.get(state.path):
+            lines: list[Block] = list(_side_lines(result.sides[state.path]))
+        elif question.skill is not None:
             lines = [*_progress_blocks(state), *_lines(state, len(state.actions), question.now, in_full=True)]
         else:
             most = 1 if state.status == "complete" else _SHOWN_ACTIONS
             lines = list(_lines(state, most, question.now, in_short=True))
         blocks += [Line(""), Line(state.skill, "strong"), *lines] if lines else []
     return blocks
+
+
+def _make_row(state: State, label: str) -> tuple[str | Line, ...]:
+    progress = f"{state.complete_rows}/{len(state.rows)}" if state.rows else ""
+    notes = "; ".join(filter(None, (state.budget, state.tickets and f"PM: {state.tickets}")))
+    return (label, state.phase, state.step, _status_cell(state), _age_cell(state), progress, notes)
+
+
+def _side_lines(sides: Mapping[str, State]) -> Iterator[Line]:
+    """Yield what each side of a checkpoint in conflict says of the work, and what is next there."""
+    for name, state in sides.items():
+        yield Line(f"  {name}: {shorten(state.summary, _SHOWN_LETTERS)}", hang=4)
+        for action in state.actions[:1]:
+            yield Line(f"    next: {shorten(action.text, _SHOWN_LETTERS)}", hang=10)
 
 
 def _names_merged(state: State) -> bool:
@@ -242,6 +269,13 @@ def _lines(state: State, most: int, now: int, *, in_short: bool = False, in_full
 def _fact_lines(action: Action, now: int) -> Iterator[Line]:
     for text in describe_facts(action.facts, now):
         yield Line(f"        {text}", "dim", hang=10)
+
+
+def _state_and_sides(state: State, result: StatusResult) -> dict[str, Any]:
+    sides = result.sides.get(state.path)
+    if not sides:
+        return state_data(state)
+    return {**state_data(state), "sides": {name: state_data(side) for name, side in sides.items()}}
 
 
 def state_data(state: State) -> dict[str, Any]:

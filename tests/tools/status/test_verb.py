@@ -157,6 +157,27 @@ def test_a_broken_file_is_named_with_its_place_and_the_good_ones_are_shown(
     assert "bad |  |  | unreadable" in ran.text
 
 
+def test_both_sides_of_a_checkpoint_in_conflict_are_shown(project: Path) -> None:
+    parts = checkpoint_text(skill="bad").partition('  "step": "sprint-2",\n')
+    marked = '<<<<<<< ours: /step\n  "step": "a",\n||||||| base\n=======\n  "step": "b",\n>>>>>>> theirs: /step\n'
+    path = project / ".checkpoints/bad.checkpoint.json"
+    path.write_text(f"{parts[0]}{marked}{parts[2]}", "utf-8")
+    ran = run_verb(verb, "bad", cwd=project)
+    assert ran.codes == ["json/conflict-markers"]
+    assert [line.split(" | ")[:4] for line in ran.text.splitlines()[:2]] == [
+        ["bad (ours)", "build-loop", "a", "in_progress"],
+        ["bad (theirs)", "build-loop", "b", "in_progress"],
+    ]
+    assert ran.text.count("  next: ") == 2
+    data = run_verb(verb, "bad", "--json", cwd=project).outcome.data["skills"][0]
+    steps = {side: state["step"] for side, state in data["sides"].items()}
+    assert (data["status"], steps) == ("unreadable", {"ours": "a", "theirs": "b"})
+
+    # where a side is no document, there is nothing to show of it
+    path.write_text(f"{parts[0]}{marked}", "utf-8")
+    assert "bad |  |  | unreadable" in run_verb(verb, "bad", cwd=project).text
+
+
 def test_warnings_are_left_to_validate(project: Path) -> None:
     write(project, "odd", progress_table=[])
     ran = run_verb(verb, cwd=project)
