@@ -12,7 +12,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, NoReturn
 
-    from checkpoint_git.core.jsonwrite import Choice
+    from checkpoint_git.core.jsonwrite import Choice, Result
 
 CLEAN, CONFLICT = 0, 3
 NOTHING_DONE = 4
@@ -88,7 +88,7 @@ def merge_files(request: Request) -> int:
         return _merge_as_text(request, error)
     replace_file(request.ours, merged.data)
     for conflict in merged.conflicts:
-        _report_conflict(request.path, conflict)
+        _report_conflict(request.path, conflict, merged.result)
     if merged.context.superseded:
         from checkpoint_git.merge.superseded import tell_superseded
 
@@ -124,21 +124,42 @@ def _say(text: str) -> None:
         return  # nobody listens, and what is merged is merged
 
 
-def _report_conflict(path: str, conflict: "Choice") -> None:
+def _report_conflict(path: str, conflict: "Choice", result: "Result") -> None:
     from checkpoint_git.core.terminal_text import quote_path, quote_word
-    from checkpoint_git.merge.markers import say_side
+    from checkpoint_git.merge.markers import say_question, say_side
 
     if conflict.note:
-        from checkpoint_git.merge.markers import say_question
-
         _say(f"conflict in {path} at {conflict.where}: {say_question(conflict.note, quote_path(path))}")
         return
-    ours, _, theirs = conflict.sides
     where = f" --where {quote_word(conflict.where)}" if conflict.where else ""
-    _say(
-        f"conflict in {path} at {conflict.where or '/'}: ours {say_side(ours)}, theirs {say_side(theirs)}; "
-        f"to decide (ours or theirs): checkpoint resolve {quote_path(path)}{where} --take ours"
-    )
+    command = f"checkpoint resolve {quote_path(path)}{where} --take ours"
+    fields = [
+        f"{place or '/'}: ours {say_side(field.sides[0])}, theirs {say_side(field.sides[2])}"
+        for place, field in _list_fields(conflict, result)
+    ]
+    if len(fields) == 1:
+        _say(f"conflict in {path} at {fields[0]}; to decide (ours or theirs): {command}")
+        return
+    _say(f"conflict in {path} at {len(fields)} fields that are decided together:")
+    for field in fields:
+        _say(f"  {field}")
+    _say(f"  to decide (ours or theirs): {command}")
+
+
+def _list_fields(conflict: "Choice", result: "Result") -> "list[tuple[str, Choice]]":
+    """Return the fields of a group on which the sides disagree, with their places; of any other conflict itself."""
+    from checkpoint_git.core.jsonwrite import value_of
+    from checkpoint_git.merge.file import placed_choices
+
+    fields = []
+    is_group = conflict.group and not conflict.group.endswith("#part")  # a part of a list is one place
+    for place, field in placed_choices(result) if is_group else []:
+        ours, _, theirs = field.sides
+        if field.group == conflict.group:
+            values = [None if side is None else value_of(side, 0) for side in (ours, theirs)]
+            if values[0] != values[1]:
+                fields.append((place, field))
+    return fields or [(conflict.where, conflict)]
 
 
 def _merge_as_text(request: Request, error: BaseException) -> int:

@@ -7,7 +7,7 @@ from typing import Literal, NamedTuple, TextIO
 
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.jsonlines import parse_any
-from checkpoint_git.core.jsontext import JsonTextError, decode
+from checkpoint_git.core.jsontext import JsonTextError, decode, split_pointer
 from checkpoint_git.core.jsonwrite import BASE, OURS, THEIRS
 from checkpoint_git.core.leaflines import list_leaves
 from checkpoint_git.core.schema import Mismatch
@@ -379,10 +379,33 @@ def _find_undecided(case: Case, conflict: Conflict, now: int) -> Finding:
         message = f"undecided: the whole file: {describe_sides(case)}"
     elif conflict.question:
         message = f"undecided at {conflict.where}: nothing is left to do, so what is next?"
+    elif len(conflict.places) > 1:
+        count = len(list_fields(conflict))
+        message = f"undecided at {', '.join(conflict.places)}: {count} fields that are decided together"
     else:
-        values = (None if held is None else canonical_text(held.value) for held in conflict.sides)
-        ours, base, theirs = map(say_value, values)
-        places = ", ".join(conflict.places) if conflict.where else "the whole file"
-        message = f"undecided at {places}: ours {ours}, theirs {theirs} (base {base})"
+        message = f"undecided at {conflict.where or 'the whole file'}: {_say_sides(conflict.sides)}"
     hint = _say_choices(case, conflict, now)
     return Finding("resolve/undecided", "error", message, case.path, conflict.where, hint=hint)
+
+
+def list_fields(conflict: Conflict) -> list[str]:
+    """Return what the sides say of each field of a conflict, a line each; of a conflict of one field that line."""
+    if len(conflict.places) == 1:
+        return [f"{conflict.where or 'the whole file'}: {_say_sides(conflict.sides)}"]
+    lines = []
+    for place in conflict.places:
+        name = split_pointer(place)[-1]
+        ours, base, theirs = (_pick(held, name) for held in conflict.sides)
+        if ours != theirs:
+            lines.append(f"{place}: {_say_sides((ours, base, theirs))}")
+    return lines
+
+
+def _pick(held: Held | None, name: str) -> Held | None:
+    is_there = held is not None and name in held.value
+    return Held(held.value[name]) if held is not None and is_there else None
+
+
+def _say_sides(sides: tuple[Held | None, Held | None, Held | None]) -> str:
+    texts = [say_value(None if held is None else canonical_text(held.value), _WIDTH) for held in sides]
+    return f"ours {texts[0]}, theirs {texts[2]} (base {texts[1]})"

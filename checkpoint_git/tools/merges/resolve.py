@@ -2,7 +2,7 @@
 
 import argparse
 import os
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from checkpoint_git.core import jsontext, jsonwrite
@@ -20,7 +20,7 @@ from checkpoint_git.git.objects import read_index
 from checkpoint_git.merge.conflicts import Answer, Conflict, Decision, is_about
 from checkpoint_git.protocols.registry import is_merged, own_folders
 from checkpoint_git.protocols.write import Tell, say_waiting
-from checkpoint_git.tools.merges.decisions import TAKES, Asker, Request, Resolved, plan_file
+from checkpoint_git.tools.merges.decisions import TAKES, Asker, Request, Resolved, list_fields, plan_file
 from checkpoint_git.tools.merges.unmerged import NAMES, Case, list_conflicts, read_case, read_marked_case
 
 HELP = """\
@@ -28,6 +28,8 @@ resolve the conflicts of a merge, and stage what is clean
 
 examples:
   checkpoint resolve                                asks about each conflict; without a terminal, lists them
+  checkpoint resolve --list                         lists them
+  checkpoint resolve build --theirs                 always their side
   checkpoint resolve --take newest                  always the side with the later updated_at
   checkpoint resolve .checkpoints/build.checkpoint.json --where /step --take theirs
   checkpoint resolve build --next "Write the docs"  both sides finished all there was to do: what is next
@@ -60,7 +62,11 @@ class ResolveResult(NamedTuple):
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
     add("paths", nargs="*", metavar="PATH", help="an unmerged checkpoint, its name, or a folder (default: all)")
-    add("--take", choices=TAKES, help="the side to take; newest: the later updated_at")
+    side = parser.add_mutually_exclusive_group()
+    side.add_argument("--take", choices=TAKES, help="the side to take; newest: the later updated_at")
+    side.add_argument("--ours", action="store_const", const="ours", dest="take", help="the same as --take ours")
+    side.add_argument("--theirs", action="store_const", const="theirs", dest="take", help="the same as --take theirs")
+    side.add_argument("--list", action="store_true", help="list the conflicts; ask nothing and change nothing")
     add("--where", action="append", default=[], metavar="POINTER", help="only conflicts at this place; repeatable")
     add("--next", metavar="TEXT", help="if both sides finished all there was to do: what is next")
     add("--complete", action="store_true", help="if both sides finished all there was to do: the work is complete")
@@ -69,11 +75,12 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     """Exit code 1 while anything is left to decide or to fix."""
-    request = Request(args.paths, args.take, args.where, args.dry_run, _read_answer(args))
-    asks = invocation.interactive and not args.take and not args.dry_run
+    dry_run = args.dry_run or args.list
+    request = Request(args.paths, args.take, args.where, dry_run, _read_answer(args))
+    asks = invocation.interactive and not args.take and not dry_run
     asker = Asker(invocation.stdin, invocation.stderr) if asks else None
     result = resolve(invocation.cwd, request, invocation.now, asker, say_waiting(invocation.stderr))
-    return _make_outcome(result, args.dry_run)
+    return _make_outcome(result, dry_run)
 
 
 def _read_answer(args: argparse.Namespace) -> Answer | None:
@@ -243,7 +250,16 @@ def _introduce(result: ResolveResult) -> list[Line]:
         lines.append(Line("nothing to resolve: no checkpoint is unmerged"))
     elif result.files and sides and not result.explained:
         lines.append(Line(sides, "dim"))
-    return lines
+    return [*lines, *(line for file in result.files for line in _list_groups(file))]
+
+
+def _list_groups(file: Resolved) -> Iterator[Line]:
+    """Yield what each side says in the fields that are decided together, of what is undecided."""
+    for conflict in file.conflicts:
+        if len(conflict.places) > 1 and conflict.where not in file.sides:
+            yield Line(f"{file.case.path}: decided together:", "strong")
+            for text in list_fields(conflict):
+                yield Line(f"  {text}", hang=4)
 
 
 def _summarize(result: ResolveResult, dry_run: bool, has_findings: bool) -> list[Line]:

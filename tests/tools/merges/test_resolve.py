@@ -12,6 +12,7 @@ from checkpoint_git.cli.render.json import write as write_json
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.jsontext import MAX_BYTES
 from checkpoint_git.core.jsonwrite import OURS as OURS_SIDE
+from checkpoint_git.core.outcome import Line
 from checkpoint_git.git.driver_settings import Choices
 from checkpoint_git.merge.conflicts import Conflict
 from checkpoint_git.tools.merges import resolve
@@ -558,6 +559,36 @@ def test_off_a_terminal_the_conflicts_are_listed_with_their_commands(repo: GitRe
     assert first.message == 'undecided at /project: ours "mine", theirs "yours" (base "tidepool")'
     assert first.hint == f"take ours, theirs, newest or base: checkpoint resolve {PATH} --where /project --take ours"
     assert repo.read(PATH) == before
+
+
+def test_every_field_of_a_group_is_listed_and_git_s_words_decide_it(repo: GitRepo) -> None:
+    sides = [checkpoint_text(step=f"{name} \x1b[2J", phase=name, progress_summary="x" * 300) for name in ("a", "b")]
+    conflicted(repo, ours=sides[0], theirs=sides[1])
+    before = repo.read(PATH)
+    fields = ["/phase: ours", "/step: ours"]
+    ran = run(repo, "--list", answer="o\n")
+    assert (ran.outcome.code, ran.stderr, repo.read(PATH)) == (1, "", before)
+    shown = [line.text for block in ran.outcome.blocks for line in [block] if isinstance(line, Line)]
+    assert shown[1:] == [
+        f"{PATH}: decided together:",
+        '  /phase: ours "a", theirs "b" (base "build-loop")',
+        '  /step: ours "a \\u001b[2J", theirs "b \\u001b[2J" (base "sprint-2")',
+    ]
+    (finding,) = ran.outcome.findings
+    assert finding.message == "undecided at /phase, /step: 2 fields that are decided together"
+
+    # the driver says the same
+    again = repo.run("git", "checkout", "--merge", "--", PATH).stderr.decode()
+    lines = [line.removeprefix("checkpoint: ").strip() for line in again.splitlines() if line.startswith("checkpoint:")]
+    assert lines[0] == f"conflict in {PATH} at 2 fields that are decided together:"
+    assert [line.partition(' "')[0] for line in lines[1:-1]] == fields
+    assert lines[-1].endswith(f"checkpoint resolve {PATH} --where /phase --take ours")
+
+    assert run(repo, "--theirs", "--dry-run").outcome.data["files"][0]["decided"][0]["take"] == "theirs"
+    assert run(repo, "--ours").outcome.code == 0
+    assert (value(repo)["phase"], unmerged(repo)) == ("a", False)
+    with pytest.raises(CheckpointError):
+        run(repo, "--list", "--theirs")
 
 
 def test_the_listed_commands_resolve_from_where_they_were_printed(repo: GitRepo) -> None:
