@@ -9,7 +9,7 @@ from typing import Any
 
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.jsontext import join_pointer
-from checkpoint_git.core.schema import Schema, explain
+from checkpoint_git.core.schema import Schema, explain, is_surely_valid
 from checkpoint_git.merge.strategy import KEYWORD, REQUIRE, STRATEGIES, Strategies
 
 # Where a schema may hold schemas that the merge follows: one, or several by name.
@@ -38,7 +38,8 @@ def _find_form(name: str) -> dict[str, Any] | None:
 def _fits(value: Any, schema: dict[str, Any]) -> bool:
     if isinstance(value, bytes):  # a number's token: none but plain digits is read
         value = int(value) if value.isdigit() else None
-    return not explain(Schema(lambda: {**schema, "$defs": _read_vocabulary()}), value)
+    form = Schema(lambda: {**schema, "$defs": _read_vocabulary()})
+    return is_surely_valid(form, value) or not explain(form, value)
 
 
 # The merge itself ignores what it does not understand, so that a mistake in a schema would show only as a bad merge:
