@@ -18,31 +18,31 @@ from tests.support.command import run_here
 from tests.support.repos import GitRepo
 
 _HIDDEN = base64.b64encode(b"rm -rf src *.txt").decode()
-# one of each means, in every run
+# one of each thing that can happen to a file, to the index and to HEAD, in every run
 WAYS = (
     "rm -rf *",
-    "unlink src/app.py",
-    "mv src ../gone",
     "mv untracked.txt src/app.py",
     "ln -sf /dev/null src/app.py",
     "rm -rf src && echo x > src",
-    ": > untracked.txt; echo more >> both.txt",
-    "dd if=/dev/zero of=src/data.bin bs=1 count=300",
     "perl -pi -e s/e/E/g src/app.py src/run.sh both.txt",
-    "find . -name '*.txt' -print0 | xargs -0 rm",
     "chmod -R 000 src",
     f"echo {_HIDDEN} | base64 -d | sh",
-    "python3 -c \"import shutil; shutil.rmtree('src')\"",
-    "printf 'all:\\n\\trm -rf src untracked.txt\\n' > Makefile && make",
     "git checkout -f && git clean -fd",
-    "git reset --hard HEAD~2",
     "git mv -f both.txt src/app.py",
-    "git stash -q -u && printf 'git stash drop -q' > ../drop && sh ../drop",
     "git add -A && git commit -qm x && git reset -q --hard HEAD~2",
     "git read-tree --empty; rm -rf src",
 )  # fmt: skip
-# the other words for them
+# the other means to it
 MORE_WAYS = (
+    "unlink src/app.py",
+    "mv src ../gone",
+    "find . -name '*.txt' -print0 | xargs -0 rm",
+    ": > untracked.txt; echo more >> both.txt",
+    "dd if=/dev/zero of=src/data.bin bs=1 count=300",
+    "python3 -c \"import shutil; shutil.rmtree('src')\"",
+    "printf 'all:\\n\\trm -rf src untracked.txt\\n' > Makefile && make",
+    "git reset --hard HEAD~2",
+    "git stash -q -u && printf 'git stash drop -q' > ../drop && sh ../drop",
     "rm -rf src",
     "rm -f untracked.txt",
     "rm -rf -- * .gitattributes .gitignore",
