@@ -91,12 +91,14 @@ def text(place: str, content: str | bytes) -> Callable[[GitRepo, Path], object]:
     return lambda repo, outside: repo.write(place, content)
 
 
-def message(content: str) -> Callable[[GitRepo, Path], object]:
+def message(content: str, times: int = 1) -> Callable[[GitRepo, Path], object]:
+    """times: how often the content is repeated; a long text is made where it is needed, each worker would hold it."""
+
     def plant(repo: GitRepo, outside: Path) -> None:
         tree = repo.git("write-tree")
         parent = repo.git("rev-parse", "HEAD")
         who = "Ada <ada@example.org> 1780000000 +0000"
-        data = f"tree {tree}\nparent {parent}\nauthor {who}\ncommitter {who}\n\n{content}\n".encode()
+        data = f"tree {tree}\nparent {parent}\nauthor {who}\ncommitter {who}\n\n{content * times}\n".encode()
         made = repo.run("git", "hash-object", "-t", "commit", "-w", "--stdin", stdin=data).stdout.decode().strip()
         repo.git("update-ref", "HEAD", made)
 
@@ -206,7 +208,7 @@ ATTACKS = (
     Attack("settings of agents that are a pipe", link(".claude/settings.json", "pipe"), SET_UP),
     Attack("a framework's configuration without end", link(".pre-commit-config.yaml", "/dev/zero"), SET_UP),
     Attack("a commit message that steers a terminal", message(STEERING), READ),
-    Attack("a commit message of sixteen megabytes", message("x" * (16 << 20)), (*READ, "audit")),
+    Attack("a commit message of sixteen megabytes", message("x", 16 << 20), (*READ, "audit")),
     Attack("a commit message of forty thousand quotes", message('Revert "' + '"' * 40_000), READ),
     Attack("markup in texts", fields(progress_summary=SCRIPT, next_actions=[SCRIPT]), ("report -o -",), (SCRIPT,)),
     Attack(

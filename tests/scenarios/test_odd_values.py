@@ -125,13 +125,19 @@ def commit_of(instant: str, author: str = "Ada <a@b>", content: bytes = b"x", he
     return plant
 
 
-def claim_of(subject: str, instant: str = "1780000000 +0000") -> Plant:
+def claim_of(subject: str, instant: str = "1780000000 +0000", times: int = 1) -> Plant:
+    """times: how often the subject is repeated."""
+
     def plant(repo: GitRepo, outside: Path) -> None:
         tree = put_object(repo, "tree", b"")
-        data = f"tree {tree}\nauthor A <a@b> {instant}\ncommitter A <a@b> {instant}\n\n{subject}\n"
+        data = f"tree {tree}\nauthor A <a@b> {instant}\ncommitter A <a@b> {instant}\n\n{subject * times}\n"
         repo.git("update-ref", "refs/checkpoint/seen/build", put_object(repo, "commit", data.encode()))
 
     return plant
+
+
+def large_point(repo: GitRepo, outside: Path) -> None:
+    repo.write(POINT, '{"entries":[' + "1," * 20_000_000)
 
 
 def branch(name: str) -> Plant:
@@ -350,7 +356,7 @@ ATTACKS = (
     ),
     Attack("a claim that steers a terminal", claim_of(f"claimed until 2027-01-01T00:00:00Z by {STEERING}"), CLAIM),
     Attack("a claim without end", claim_of("claimed until 9999-12-31T23:59:59Z by x", _DATES[0]), CLAIM),
-    Attack("a claim of sixteen megabytes", claim_of("x" * (16 << 20)), ("status", "prime", CLAIM[-1])),
+    Attack("a claim of sixteen megabytes", claim_of("x", times=16 << 20), ("status", "prime", CLAIM[-1])),
     *(
         Attack(f"a branch {at}", branch(one), BRANCH)
         for at, one in enumerate(("$(touch${IFS}ran)", "--exec=touch", "\u202eb"))
@@ -368,7 +374,7 @@ ATTACKS = (
     Attack("points at the edge of recursion", at_each_depth(POINT.replace("aaaaaa", "aaa000"), _AT_DEPTH), POINTS),
     Attack("a log at the edge of recursion", at_each_depth(LOG, '{"number":1,"hash":"","x":@}'), (*POINTS, *MADE)),
     Attack("a log whose next number is too long to write", log_of(int("9" * 4_300)), (*POINTS, *MADE)),
-    Attack("a point of forty megabytes", text(POINT, '{"entries":[' + "1," * 20_000_000), POINTS),
+    Attack("a point of forty megabytes", large_point, POINTS),
     *(
         Attack(f"nested deep: {', '.join(files)}", all_of(*(text(*file) for file in files.items())), OTHERS)
         for files in (

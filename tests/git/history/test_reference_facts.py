@@ -313,13 +313,15 @@ def test_the_users_settings_and_environment_change_nothing(
     assert states(repo, "#12") == {"#12": "merged"}
 
 
-@pytest.mark.parametrize("message", [b"\x1b[2J (#12)", b"\xff\xfe caf\xe9 (#12)", b"a (#12)\n\n" + b"#" * 10_000_000])
-def test_a_hostile_message_is_read_and_its_neighbours_too(repo: GitRepo, message: bytes) -> None:
+def test_hostile_messages_are_read_and_their_neighbours_too(repo: GitRepo) -> None:
     repo.commit("one (#11)")
-    made = repo.run("git", "commit-tree", "HEAD^{tree}", "-p", "HEAD", stdin=message)
-    repo.git("reset", "-q", "--hard", made.stdout.decode().strip())
-    repo.commit("three (#13)")
-    assert states(repo, "#11", "#12", "#13") == dict.fromkeys(["#11", "#12", "#13"], "merged")
+    hostile = b"\x1b[2J (#12)", b"\xff\xfe caf\xe9 (#13)", b"a (#14)\n\n" + b"#" * 10_000_000
+    for message in hostile:
+        made = repo.run("git", "commit-tree", "HEAD^{tree}", "-p", "HEAD", stdin=message)
+        repo.git("reset", "-q", "--hard", made.stdout.decode().strip())
+    repo.commit("last (#15)")
+    numbers = ["#11", "#12", "#13", "#14", "#15"]
+    assert states(repo, *numbers) == dict.fromkeys(numbers, "merged")
 
 
 def test_a_repository_of_sha256_works_the_same(tmp_path: Path) -> None:

@@ -118,19 +118,17 @@ def test_instants_are_kept_in_utc(text: str, utc: str | None) -> None:
     assert rules.to_utc(text) == utc
 
 
-@rows(
-    "change",
-    [
-        {"artifact_paths": [1] * 40_000},
-        {"artifact_paths": ["/a"] * 40_000},
-        {"artifact_paths": [*["a"] * 40_000, ""]},
-        {"repo_commit_map": {f"r{number}": "x" for number in range(40_000)}},
-    ],
-)
-def test_of_very_much_that_is_wrong_the_first_is_told(change: dict[str, object]) -> None:
-    found = check_record(PATH, write_block({**record(), **change}).encode(), now=NOW)
-    assert not found.is_valid
-    assert 1 <= len(found.findings) <= 102
+def test_of_very_much_that_is_wrong_the_first_is_told() -> None:
+    changes: list[dict[str, object]] = [
+        {"artifact_paths": [1] * 4_000},
+        {"artifact_paths": ["/a"] * 4_000},
+        {"artifact_paths": [*["a"] * 4_000, ""]},
+        {"repo_commit_map": {f"r{number}": "x" for number in range(4_000)}},
+    ]
+    for change in changes:
+        found = check_record(PATH, write_block({**record(), **change}).encode(), now=NOW)
+        assert not found.is_valid
+        assert 1 <= len(found.findings) <= 102
 
 
 @pytest.mark.parametrize(

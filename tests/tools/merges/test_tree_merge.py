@@ -157,12 +157,6 @@ REMAINS: dict[str, tuple[dict[str, Any], dict[str, Any], dict[str, Any], str]] =
     "binary content": ({PATH: b"\0001"}, {PATH: b"\0002"}, {PATH: b"\0003"}, "text"),
     "duplicate keys": ({PATH: "{}"}, {PATH: '{"a": 1, "a": 2}'}, {PATH: '{"a": 3}'}, "text"),
     "a folder against a file": ({"a": "1"}, {"b": "1"}, {"b/c": "2"}, "type"),
-    "too large": (
-        {PATH: "{}"},
-        {PATH: '{"a": "' + "x" * MAX_BYTES + '"}'},
-        {PATH: '{"b": 1}'},
-        "too-large",
-    ),
 }
 
 
@@ -171,6 +165,12 @@ def test_what_nobody_can_merge_remains(repo: GitRepo, case: str) -> None:
     base, ours, theirs, kind = REMAINS[case]
     diverge(repo, base, ours, theirs)
     assert {one.kind for one in merge(repo).remaining} == {kind}
+
+
+def test_what_is_too_large_remains(repo: GitRepo) -> None:
+    large = '{"a": "' + "x" * MAX_BYTES + '"}'
+    diverge(repo, {PATH: "{}"}, {PATH: large}, {PATH: '{"b": 1}'})
+    assert {one.kind for one in merge(repo).remaining} == {"too-large"}
 
 
 def test_both_added_with_other_modes_remains(repo: GitRepo) -> None:
