@@ -134,10 +134,10 @@ WORKS = {**MERGES, **CHECKS}
 
 def test_no_merge_and_no_check_runs_more_than_linearly_many_lines() -> None:
     def run(name: str) -> Callable[[int], object]:
-        works = {count: WORKS[name](count) for count in (150, 600)}
+        works = {count: WORKS[name](count) for count in (90, 360)}
         return lambda count: works[count]()
 
-    assert {name: figures for name in WORKS if (figures := grows_faster(run(name), 600))} == {}
+    assert {name: figures for name in WORKS if (figures := grows_faster(run(name), 360))} == {}
 
 
 @pytest.mark.deep
