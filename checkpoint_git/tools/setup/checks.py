@@ -3,6 +3,7 @@
 import os
 import shutil
 from collections.abc import Iterator, Mapping, Sequence
+from functools import cached_property
 
 from checkpoint_git.core.finding import Finding, Level
 from checkpoint_git.core.terminal_text import quote_path, shorten
@@ -10,7 +11,7 @@ from checkpoint_git.disk.discover import relative_path
 from checkpoint_git.git import attributes, driver_settings, refs
 from checkpoint_git.git.clone import find_gaps
 from checkpoint_git.git.history import log
-from checkpoint_git.git.repository import read_repository
+from checkpoint_git.git.repository import Repository, read_repository
 from checkpoint_git.git.run import clean_env
 from checkpoint_git.protocols.check import REPOSITORY, Context, check, fact
 from checkpoint_git.protocols.registry import is_merged
@@ -30,11 +31,14 @@ class SetupFacts:
     def __init__(self, context: Context) -> None:
         self.context = context
 
+    @cached_property
+    def repository(self) -> Repository | None:
+        """Raises CheckpointError as read_repository does: each fact that needs it reports that by its own name."""
+        return read_repository(self.context.place.top, clean_env(self.context.env))
+
     @fact("the installation", None)
     def installation(self) -> Installation | None:
-        env = clean_env(self.context.env)
-        repository = read_repository(self.context.place.top, env)
-        return read_installation(repository, env) if repository else None
+        return read_installation(self.repository, clean_env(self.context.env)) if self.repository else None
 
     @fact("the attributes of the checkpoints", {})
     def merge_attributes(self) -> Mapping[str, str]:
@@ -52,15 +56,14 @@ class SetupFacts:
 
     @fact("the files of other patterns", Unreadable({}))
     def unreadable(self) -> Unreadable:
-        env = clean_env(self.context.env)
-        repository = read_repository(self.context.place.top, env)
-        return find_unreadable(repository, env) if repository else Unreadable({})
+        if not self.repository:
+            return Unreadable({})
+        return find_unreadable(self.repository, clean_env(self.context.env))
 
     @fact("the schemas that the team agreed on", ())
     def unaccepted(self) -> Sequence[Finding]:
-        repository = read_repository(self.context.place.top, clean_env(self.context.env))
         setup = self.installation
-        return list(find_unaccepted(repository, setup.settings)) if repository and setup else []
+        return list(find_unaccepted(self.repository, setup.settings)) if self.repository and setup else []
 
     @fact("the history", False)
     def has_commits(self) -> bool:
