@@ -190,25 +190,25 @@ def refuse(repo: GitRepo, *words: str) -> str:
     return done.stderr
 
 
-@pytest.mark.parametrize(
-    ("words", "said"),
-    [
-        (["rollback", "auto-123456789abc"], "no such restore point: auto-123456789abc"),
-        (["rollback", "auto-"], "no such restore point: auto-"),
-        (["rollback", "auto-\x1b[2J"], "no such restore point: auto-\\x1b[2J"),
-        (["rollback", "ID", "--foreign"], "omit --state-to"),
-        (["rollback", "ID", "--state-to", "a=b.json"], "omit --state-to"),
-        (["rollback", "ID", "--scope", "state:run"], "omit --state-to"),
-        (["rollback", "ID", "--scope", "../out"], "outside the workspace"),
-        *(([verb, "ID"], f"{verb} takes no automatic restore point") for verb in ("show", "diff", "verify", "drop")),
-    ],
-)
-def test_what_cannot_be_done_with_them_is_refused(work: GitRepo, words: list[str], said: str) -> None:
+REFUSED = [
+    (["rollback", "auto-123456789abc"], "no such restore point: auto-123456789abc"),
+    (["rollback", "auto-"], "no such restore point: auto-"),
+    (["rollback", "auto-\x1b[2J"], "no such restore point: auto-\\x1b[2J"),
+    (["rollback", "ID", "--foreign"], "omit --state-to"),
+    (["rollback", "ID", "--state-to", "a=b.json"], "omit --state-to"),
+    (["rollback", "ID", "--scope", "state:run"], "omit --state-to"),
+    (["rollback", "ID", "--scope", "../out"], "outside the workspace"),
+    *(([verb, "ID"], f"{verb} takes no automatic restore point") for verb in ("show", "diff", "verify", "drop")),
+]
+
+
+def test_what_cannot_be_done_with_them_is_refused(work: GitRepo) -> None:
     take(work.path)
     work.write("a.py", "later\n")
     point = points(work)[0]["id"]
-    assert said in refuse(work, *(point if word == "ID" else word for word in words))
-    assert work.read("a.py") == "later\n"
+    for words, message in REFUSED:
+        assert message in refuse(work, *(point if word == "ID" else word for word in words))
+        assert work.read("a.py") == "later\n"
 
 
 def test_odd_names_modes_links_and_folders_go_back_and_forth(work: GitRepo) -> None:
@@ -343,7 +343,7 @@ def test_objects_that_were_pruned_are_written_again(work: GitRepo) -> None:
     assert work.git("show", f"{snapshot.REF}:new.py") == "new"
 
 
-@pytest.mark.parametrize("kills", [10, pytest.param(40, marks=pytest.mark.deep)])
+@pytest.mark.parametrize("kills", [6, pytest.param(40, marks=pytest.mark.deep)])
 def test_kills_in_the_middle_leave_nothing_that_stops_the_next(work: GitRepo, kills: int) -> None:
     for number in range(kills):
         work.write("new.py", f"{number}\n" * 1_000)
@@ -364,12 +364,12 @@ def test_kills_in_the_middle_leave_nothing_that_stops_the_next(work: GitRepo, ki
 
 
 def test_sessions_side_by_side_all_end_well(work: GitRepo) -> None:
-    for number in range(3):
+    for number in range(2):
         work.write("a.py", f"{number}\n")
-        hooks = [start(work.path, session_id=f"s-{at}") for at in range(6)]
-        assert [hook.communicate(timeout=60) for hook in hooks] == [(b"", b"")] * 6
+        hooks = [start(work.path, session_id=f"s-{at}") for at in range(4)]
+        assert [hook.communicate(timeout=60) for hook in hooks] == [(b"", b"")] * 4
         assert work.git("show", f"{snapshot.REF}:a.py") == str(number)
-    assert len(labels(work)) == 3
+    assert len(labels(work)) == 2
 
 
 def test_work_trees_have_their_own(work: GitRepo) -> None:
