@@ -1,34 +1,49 @@
 """Change the package in small wrong ways, one at a time, and see whether the tests notice.
 
     python -m benchmarks.mutants --count 20 --seed 7
-    python -m benchmarks.mutants --paths checkpoint_git/merge --tests tests/merge tests/test_conformance.py
+    python -m benchmarks.mutants --paths checkpoint_git/merge --stages own folder
     python -m benchmarks.mutants --count 200 --out results.jsonl    # stop it and start it again: it goes on
 
 A mutation turns one comparison, negates one condition, swaps one "and" for "or", changes one constant or drops one
-statement, in a copy of this checkout. It has the tests of its module's name run first, then those of the folder, then
-the stories that belong to it, and ends at the first test that fails. A mutation that no test notices has survived: its
-diff is printed below the table.
+statement, in a copy of this checkout. The tests run from near to far: those of the module's name, those of its folder,
+and those outside of it that import the module or tell a story about its part. A mutation is noticed when one of them
+fails. One that no test notices has survived: its diff is printed at the end.
+
+benchmarks/mutants-alive.txt has the survivors that somebody has read, each with the reason why no test sees it. They
+are not tried again. Results and reasons name a mutation by the text of the lines that it changes, not by their number,
+so that they hold while the rest of the module changes.
 """
 
 import argparse
 import ast
+import contextlib
 import difflib
+import hashlib
+import importlib
+import importlib.metadata
 import json
 import os
-import random
+import re
 import shutil
 import signal
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from pathlib import Path
-from typing import NamedTuple
+from types import FrameType
+from typing import NamedTuple, NoReturn
+
+import pytest
 
 ROOT = Path(__file__).parent.parent
 PACKAGE = "checkpoint_git"
+READ = ROOT / "benchmarks" / "mutants-alive.txt"
+
+STAGES = ("own", "folder", "farther")
 
 # where a fault could lose what somebody wrote
 HEART = [
@@ -66,9 +81,12 @@ TURNED = {
     ast.Is: "is not", ast.IsNot: "is", ast.In: "not in", ast.NotIn: "in",
 }  # fmt: skip
 
+# what the tests import and no mutation changes
+WARM = ["hypothesis.strategies", "jinja2", "jsonschema", "yaml"]
+
 KILLED = "killed"
 SURVIVED = "survived"
-TIMEOUT = "timeout"
+TIMEOUT = "timeout"  # noticed too: the test ends by itself without the mutation
 UNCLEAR = "unclear"  # the test that fell also falls without the mutation
 
 
@@ -90,19 +108,34 @@ class Mutation(NamedTuple):
         return (data[:begin] + self.text.encode() + data[stop:]).decode()
 
 
+class Change(NamedTuple):
+    """What a mutation does to whole lines of a module, wherever they are: its name in results and reasons."""
+
+    path: str
+    old: str
+    new: str
+
+
 class Verdict(NamedTuple):
-    """What the tests made of a mutation. test: the first that failed, "" where none did."""
+    """What one stage of the tests made of a mutation. test: the first that failed, "" where none did."""
 
     result: str
     test: str
     seconds: float
 
 
-class Record(NamedTuple):
-    """A line of the results file: a mutation, and what the tests made of it."""
+def describe(mutation: Mutation) -> Change:
+    """Return the lines that a mutation changes, before and after it, without their indentation."""
+    source = (ROOT / mutation.path).read_text()
+    old = source.splitlines()
+    new = mutation.apply(source).splitlines()
+    first = mutation.start[0] - 1
+    behind = len(old) - mutation.end[0]
+    return Change(mutation.path, _strip(old[first : len(old) - behind]), _strip(new[first : len(new) - behind]))
 
-    mutation: Mutation
-    verdict: Verdict
+
+def _strip(lines: Iterable[str]) -> str:
+    return "\n".join(line.strip() for line in lines)
 
 
 def find_mutations(path: str, source: str) -> Iterator[Mutation]:
@@ -181,17 +214,20 @@ def list_modules(patterns: list[str]) -> list[str]:
 
 
 def choose(modules: list[str], count: int, seed: int) -> list[Mutation]:
-    """Return some mutations of the modules that still compile; the same for the same seed and source."""
-    candidates: list[Mutation] = []
+    """Return some mutations of the modules that still compile, each with lines of its own.
+
+    The choice is the same for the same seed and source, and nearly the same where only a few lines have changed.
+    """
+    candidates: dict[Change, Mutation] = {}
     for path in modules:
-        candidates += sorted(find_mutations(path, (ROOT / path).read_text()))
-    chance = random.Random(seed)  # noqa: S311  # the same mutations for the same seed
-    chance.shuffle(candidates)
+        for mutation in sorted(find_mutations(path, (ROOT / path).read_text())):
+            candidates.setdefault(describe(mutation), mutation)
 
     chosen: list[Mutation] = []
-    for mutation in candidates:
+    for change in sorted(candidates, key=lambda change: _draw(change, seed)):
         if len(chosen) == count:
             break
+        mutation = candidates[change]
         try:
             compile(mutation.apply((ROOT / mutation.path).read_text()), mutation.path, "exec")
         except SyntaxError:
@@ -200,70 +236,175 @@ def choose(modules: list[str], count: int, seed: int) -> list[Mutation]:
     return chosen
 
 
-def find_tests(path: str) -> list[list[str]]:
-    """Return the tests of a module in stages: those of its name, those of its folder, the stories about its part."""
+def _draw(change: Change, seed: int) -> bytes:
+    # a mutation's lot depends on nothing but itself
+    return hashlib.sha256(json.dumps([seed, *change]).encode()).digest()
+
+
+def find_tests(path: str) -> dict[str, list[str]]:
+    """Return the test files for each stage of a module."""
     inside = Path(path).relative_to(PACKAGE)
-    stages: list[list[str]] = []
-
-    name = Path("tests") / inside.parent / f"test_{inside.name}"
-    if (ROOT / name).exists():
-        stages.append([name.as_posix()])
-
-    for folder in (Path("tests") / inside).parents:
-        if folder.name != "tests" and any((ROOT / folder).glob("test_*.py")):
-            stages.append([folder.as_posix()])
-            break
-
+    own = (Path("tests") / inside.parent / f"test_{inside.name}").as_posix()
+    folder = _find_folder(inside)
     parts = [parent.as_posix() for parent in inside.parents]
     stories = next((STORIES[part] for part in parts if part in STORIES), [])
-    present = [story for story in stories if (ROOT / story).exists() and [story] not in stages]
-    if present:
-        stages.append(present)
+
+    stages = {"own": _list_files(own), "folder": _list_files(folder)}
+    stages["farther"] = _find_importing(inside) + [file for story in stories for file in _list_files(story)]
+    seen: set[str] = set()
+    for stage, files in stages.items():
+        stages[stage] = [file for file in dict.fromkeys(files) if file not in seen]
+        seen.update(files)
     return stages
 
 
-class Copy:
-    """A copy of the checkout in a folder, in which one mutation after another is tried."""
+def _list_files(path: str) -> list[str]:
+    # the test files that a file or a folder stands for, none if it is not there
+    found = [ROOT / path] if path.endswith(".py") else sorted((ROOT / path).rglob("test_*.py"))
+    return [file.relative_to(ROOT).as_posix() for file in found if path and file.exists()]
 
-    def __init__(self, folder: Path, limit: float) -> None:
-        """limit: seconds for all tests of one mutation."""
+
+def _find_folder(inside: Path) -> str:
+    # the nearest folder with tests on the module's path, "" where there is none
+    for folder in (Path("tests") / inside).parents:
+        if folder.name != "tests" and any((ROOT / folder).glob("test_*.py")):
+            return folder.as_posix()
+    return ""
+
+
+def _find_importing(inside: Path) -> list[str]:
+    # the test files that import the module
+    parent = ".".join([PACKAGE, *inside.parent.parts])
+    name = inside.stem
+    imports = re.compile(rf"^ *(from|import) {parent}(\.{name}\b| import [^\n]*\b{name}\b)", re.MULTILINE)
+    files = sorted((ROOT / "tests").rglob("test_*.py"))
+    return [file.relative_to(ROOT).as_posix() for file in files if imports.search(file.read_text())]
+
+
+def find_function(mutation: Mutation) -> str:
+    """Return "path:name" of the function that a mutation is in, "path:" for one outside of all."""
+    found = ""
+    for node in ast.walk(ast.parse((ROOT / mutation.path).read_text())):
+        if not isinstance(node, ast.FunctionDef):
+            continue
+        assert node.end_lineno is not None
+        if node.lineno <= mutation.start[0] <= node.end_lineno:
+            found = node.name  # the outer ones come first
+    return f"{mutation.path}:{found}"
+
+
+class Reach:
+    """A plugin of pytest: writes down which functions of the package each test enters, in the tests' own process."""
+
+    def __init__(self, checkout: Path, target: Path) -> None:
+        """target: gets a JSON object, node id -> functions as find_function names them."""
+        self._prefix = f"{checkout}/"
+        self._package = f"{checkout / PACKAGE}/"
+        self._target = target
+        self._reached: dict[str, list[str]] = {}
+
+    @pytest.hookimpl(wrapper=True)
+    def pytest_runtest_protocol(self, item: pytest.Item) -> Iterator[None]:
+        """Note what is called while the test runs, and while it is set up."""
+        entered: set[tuple[str, str]] = set()
+
+        def note(frame: FrameType, event: str, _: object) -> None:
+            code = frame.f_code
+            if event == "call" and code.co_filename.startswith(self._package):
+                entered.add((code.co_filename, code.co_name))
+
+        threading.setprofile(note)
+        sys.setprofile(note)
+        try:
+            return (yield)
+        finally:
+            sys.setprofile(None)
+            threading.setprofile(None)
+            self._reached[item.nodeid] = sorted(f"{file.removeprefix(self._prefix)}:{name}" for file, name in entered)
+
+    def pytest_sessionfinish(self) -> None:
+        """Write the file."""
+        self._target.write_text(json.dumps(self._reached))
+
+
+class Watch:
+    """A plugin of pytest: notes which test runs, and ends the process where one takes too long."""
+
+    def __init__(self, note: Path, limit: int) -> None:
+        """limit: seconds for one test."""
+        self._note = note
+        self._limit = limit
+
+    def pytest_runtest_logstart(self, nodeid: str) -> None:
+        """Note the test and give it its time."""
+        self._note.write_text(nodeid)
+        signal.alarm(self._limit)
+
+
+class Copy:
+    """A copy of the checkout in a folder, in which one mutation after another is tried.
+
+    Each run of the tests is a fork of this process, which has imported pytest and its plugins already. Of a folder's
+    tests those run that enter the function with the mutation: they all run once, without a mutation, to find out.
+    """
+
+    def __init__(self, folder: Path, limit: int, cache: Path | None = None) -> None:
+        """limit: seconds for one test. cache: a folder that keeps which test enters which function."""
         self.checkout = folder / "checkout"
         self.scratch = folder / "scratch"
         self.limit = limit
+        self._temporary = folder / "temporary"
+        self._temporary.mkdir()
+        self._note = folder / "running"
         self._clock = int(time.time())
+        self._sound: dict[str, bool] = {}
+        self._cache = cache or folder / "reach"
+        self._cache.mkdir(exist_ok=True)
         copy_checkout(self.checkout)
+        for plugin in importlib.metadata.entry_points(group="pytest11"):
+            plugin.load()
+        for package in WARM:
+            importlib.import_module(package)
 
-    def try_mutation(self, mutation: Mutation, stages: list[list[str]]) -> Verdict:
-        """Run the tests stage by stage until one fails; the copy is as before afterwards."""
+    def try_mutation(self, mutation: Mutation, files: list[str]) -> Verdict:
+        """Run the tests that enter the mutation's function until one fails; the copy is as before afterwards."""
         began = time.monotonic()
+        tests = self._find_entering(find_function(mutation), files)
+        if not tests:
+            return Verdict(SURVIVED, "", 0.0)
         former = (self.checkout / mutation.path).read_text()
         self._write(mutation.path, mutation.apply(former))
         try:
-            failed = self._find_failure(stages, began + self.limit)
-        except subprocess.TimeoutExpired:
-            return Verdict(TIMEOUT, "", time.monotonic() - began)
+            result, test = self._run(tests)
         finally:
             self._write(mutation.path, former)
 
-        result = SURVIVED
-        if failed:
-            result = KILLED if self._passes(failed) else UNCLEAR
-        return Verdict(result, failed, time.monotonic() - began)
+        if result != SURVIVED and not self._is_sound(test):
+            result = UNCLEAR
+        return Verdict(result, test, round(time.monotonic() - began, 1))
 
-    def _find_failure(self, stages: list[list[str]], end: float) -> str:
-        # the first test that fails, "" if none does
-        for tests in stages:
-            code, output = self._run(tests, max(1, end - time.monotonic()))
-            if code != 0:
-                return _first_failure(output) or tests[0]
-        return ""
+    def _find_entering(self, function: str, files: list[str]) -> list[str]:
+        # what is outside of all functions matters to each test that enters one of the module
+        is_outside = function.endswith(":")
+        tests = []
+        for file in files:
+            for test, functions in self._read_reach(file).items():
+                if function in functions or (is_outside and any(name.startswith(function) for name in functions)):
+                    tests.append(test)
+        return tests
 
-    def _passes(self, test: str) -> bool:
+    def _read_reach(self, file: str) -> dict[str, list[str]]:
+        kept = self._cache / f"{file.replace('/', '.')}.json"
+        if not kept.exists():
+            self._run([file], Reach(self.checkout, kept))
+        found: dict[str, list[str]] = json.loads(kept.read_text())
+        return found
+
+    def _is_sound(self, test: str) -> bool:
         # whether the test passes without the mutation: else it says nothing about it
-        try:
-            return self._run([test], self.limit)[0] == 0
-        except subprocess.TimeoutExpired:
-            return False
+        if test not in self._sound:
+            self._sound[test] = self._run([test])[0] == SURVIVED
+        return self._sound[test]
 
     def _write(self, path: str, text: str) -> None:
         # each version gets a second of its own, by which Python tells that its bytecode is out of date
@@ -272,37 +413,46 @@ class Copy:
         self._clock += 1
         os.utime(target, (self._clock, self._clock))
 
-    def _run(self, tests: list[str], seconds: float) -> tuple[int, str]:
-        # the copy comes before the installed checkout, in the processes that tests start too
-        environ = {**os.environ, "PYTHONPATH": str(self.checkout)}
-        command = [sys.executable, "-m", "pytest", "-x", "-q", "-rfE", "--tb=no", "-p", "no:cacheprovider"]
-        command += [f"--basetemp={self.scratch}", *tests]
-        process = subprocess.Popen(
-            command,
-            cwd=self.checkout,
-            env=environ,
-            stdout=subprocess.PIPE,
-            stderr=subprocess.STDOUT,
-            text=True,
-            errors="replace",
-            start_new_session=True,
-        )
+    def _run(self, tests: list[str], plugin: object = None) -> tuple[str, str]:
+        # a result, and the test that fell or took too long; with a plugin all tests run, else until one falls
+        self._note.write_text(tests[0])  # where not even the first test can start
+        process = os.fork()
+        if process == 0:
+            self._become_pytest(tests, plugin)
+        _, status = os.waitpid(process, 0)
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process, signal.SIGKILL)  # what the tests started too
+
+        code = os.waitstatus_to_exitcode(status)
+        if code == -signal.SIGALRM:
+            return TIMEOUT, self._note.read_text()
+        if code in (pytest.ExitCode.OK, pytest.ExitCode.NO_TESTS_COLLECTED):
+            return SURVIVED, ""
+        return KILLED, self._note.read_text()
+
+    def _become_pytest(self, tests: list[str], plugin: object) -> NoReturn:
+        # in the fork: what is imported from now on is the copy's, in the processes that tests start too
+        code = int(pytest.ExitCode.INTERNAL_ERROR)
         try:
-            output, _ = process.communicate(timeout=seconds)
-        except subprocess.TimeoutExpired:
-            os.killpg(process.pid, signal.SIGKILL)  # what the tests started too
-            process.communicate()
-            raise
-        return process.returncode, output
+            os.setsid()
+            os.chdir(self.checkout)
+            os.environ["PYTHONPATH"] = sys.path[0] = str(self.checkout)
+            os.environ["TMPDIR"] = tempfile.tempdir = str(self._temporary)
+            for name in [name for name in sys.modules if name.partition(".")[0] == "benchmarks"]:
+                del sys.modules[name]
+            nowhere = os.open(os.devnull, os.O_RDWR)
+            for stream in (0, 1, 2):
+                os.dup2(nowhere, stream)
 
-
-def _first_failure(output: str) -> str:
-    # pytest's summary: "FAILED tests/a.py::test_b[c - d] - AssertionError: ..."
-    for line in output.splitlines():
-        word, _, rest = line.partition(" ")
-        if word in ("FAILED", "ERROR") and rest.startswith("tests/"):
-            return rest.partition(" - ")[0]
-    return ""
+            words = ["-q", "--tb=no", "-p", "no:cacheprovider", f"--basetemp={self.scratch}"]
+            words += ["-W", "ignore::pytest.PytestAssertRewriteWarning"]  # the plugins are there before pytest starts
+            if plugin is None:
+                plugin = Watch(self._note, self.limit)
+                words.append("-x")
+                signal.alarm(self.limit)
+            code = int(pytest.main([*words, *tests], plugins=[plugin]))
+        finally:
+            os._exit(code)
 
 
 def copy_checkout(target: Path) -> None:
@@ -321,32 +471,54 @@ def show_diff(mutation: Mutation) -> str:
     return "\n".join(difflib.unified_diff(old, new, mutation.path, mutation.path, n=3, lineterm=""))
 
 
-def show_table(records: list[Record]) -> str:
-    """Return how many mutations of each folder were killed and survived."""
-    folders = Counter(Path(record.mutation.path).parent.as_posix() for record in records)
-    counts = Counter((Path(record.mutation.path).parent.as_posix(), record.verdict.result) for record in records)
-    lines = [f"{'folder':42} {'all':>4} {KILLED:>8} {SURVIVED:>8} {TIMEOUT:>8} {UNCLEAR:>8}"]
-    for folder in sorted(folders):
-        figures = [counts[folder, result] for result in (KILLED, SURVIVED, TIMEOUT, UNCLEAR)]
-        lines.append(f"{folder:42} {folders[folder]:4} " + " ".join(f"{figure:8}" for figure in figures))
+def show_table(results: dict[Mutation, tuple[str, Verdict]]) -> str:
+    """Return how many mutations of each folder which stage noticed. results: the stage and verdict of each."""
+    folders = Counter(Path(mutation.path).parent.as_posix() for mutation in results)
+    columns = [*STAGES, SURVIVED, UNCLEAR]
+    counts: Counter[tuple[str, str]] = Counter()
+    for mutation, (stage, verdict) in results.items():
+        column = verdict.result if verdict.result in (SURVIVED, UNCLEAR) else stage
+        counts[Path(mutation.path).parent.as_posix(), column] += 1
+        counts["all", column] += 1
+
+    lines = [f"{'folder':42} {'all':>8}" + "".join(f" {column:>8}" for column in columns)]
+    for folder, count in [*sorted(folders.items()), ("all", len(results))]:
+        lines.append(f"{folder:42} {count:8}" + "".join(f" {counts[folder, column]:8}" for column in columns))
     return "\n".join(lines)
 
 
-def read_records(path: Path) -> dict[Mutation, Verdict]:
-    """Return what a results file holds: one JSON object a line."""
+def read_results(path: Path) -> dict[tuple[Change, str], Verdict]:
+    """Return what a results file holds: one JSON object a line, for a mutation and a stage."""
     found = {}
     for line in path.read_text().splitlines():
         row = json.loads(line)
-        mutation = Mutation(row["path"], row["kind"], tuple(row["start"]), tuple(row["end"]), row["text"])
-        found[mutation] = Verdict(row["result"], row["test"], row["seconds"])
+        change = Change(row["path"], row["old"], row["new"])
+        found[change, row["stage"]] = Verdict(row["result"], row["test"], row["seconds"])
     return found
 
 
-def append_record(path: Path, record: Record) -> None:
+def append_result(path: Path, change: Change, stage: str, verdict: Verdict) -> None:
     """Add a line to the results file."""
-    row = {**record.mutation._asdict(), **record.verdict._asdict()}
+    row = {**change._asdict(), "stage": stage, **verdict._asdict()}
     with path.open("a") as file:
         file.write(json.dumps(row) + "\n")
+
+
+def read_reasons(text: str) -> dict[Change, str]:
+    """Return the reasons of the survivors that were read.
+
+    An entry is a path, the lines before ("- ") and after the mutation ("+ ") and the reason ("= "); entries are
+    divided by an empty line, and lines that begin with "#" are comments.
+    """
+    reasons = {}
+    for entry in re.split(r"\n{2,}", text):
+        lines = [line for line in entry.splitlines() if not line.startswith("#")]
+        if not lines:
+            continue
+        path, *rest = lines
+        parts = {sign: [line[2:] for line in rest if line[:1] == sign] for sign in "-+="}
+        reasons[Change(path, _strip(parts["-"]), _strip(parts["+"]))] = " ".join(parts["="])
+    return reasons
 
 
 def read_arguments() -> argparse.Namespace:
@@ -356,44 +528,51 @@ def read_arguments() -> argparse.Namespace:
     parser.add_argument("--seed", type=int, default=1, help="another seed, other mutations")
     parser.add_argument("--count", type=int, default=20, help="how many mutations to try")
     parser.add_argument("--paths", nargs="+", default=HEART, help="files or folders of the package; * is understood")
-    parser.add_argument(
-        "--tests", nargs="+", help="what pytest gets; default: a module's own, its folder's, its stories"
-    )
-    parser.add_argument("--limit", type=float, default=120, help="seconds for the tests of one mutation (default: 120)")
+    parser.add_argument("--stages", nargs="+", choices=STAGES, default=STAGES, help="which tests to run (default: all)")
+    parser.add_argument("--limit", type=int, default=120, help="seconds for one test (default: 120)")
     parser.add_argument("--out", type=Path, help="append results to this file, and skip the mutations it has")
     parser.add_argument("--list", action="store_true", help="print the diffs and run nothing")
     return parser.parse_args()
 
 
 def main() -> int:
-    """Try the mutations and print a line for each, the survivors and a table."""
+    """Try the mutations and print a line for each that a stage notices, the survivors and a table."""
     arguments = read_arguments()
     mutations = choose(list_modules(arguments.paths), arguments.count, arguments.seed)
     if arguments.list:
         print("\n\n".join(map(show_diff, mutations)))
         return 0
 
-    known = read_records(arguments.out) if arguments.out and arguments.out.exists() else {}
-    records: list[Record] = []
+    reasons = read_reasons(READ.read_text())
+    new = [mutation for mutation in mutations if describe(mutation) not in reasons]
+    known = read_results(arguments.out) if arguments.out and arguments.out.exists() else {}
+    results: dict[Mutation, tuple[str, Verdict]] = {}
     with tempfile.TemporaryDirectory(prefix="mutants-") as folder:
-        copy = Copy(Path(folder), arguments.limit)
-        for mutation in mutations:
-            verdict = known.get(mutation)
-            if verdict is None:
-                stages = [arguments.tests] if arguments.tests else find_tests(mutation.path)
-                verdict = copy.try_mutation(mutation, stages)
-                if arguments.out:
-                    append_record(arguments.out, Record(mutation, verdict))
-            records.append(Record(mutation, verdict))
-            place = f"{mutation.path}:{mutation.start[0]}"
-            print(f"{verdict.result:9} {mutation.kind:11} {place:55} {verdict.test}", flush=True)
+        cache = arguments.out.with_suffix(".reach") if arguments.out else None
+        copy = Copy(Path(folder), arguments.limit, cache)
+        for stage in arguments.stages:
+            alive = [mutation for mutation in new if mutation not in results or _is_alive(results[mutation][1])]
+            for mutation in alive:
+                change = describe(mutation)
+                verdict = known.get((change, stage))
+                if verdict is None:
+                    verdict = copy.try_mutation(mutation, find_tests(mutation.path)[stage])
+                    if arguments.out:
+                        append_result(arguments.out, change, stage, verdict)
+                results[mutation] = (stage, verdict)
+                place = f"{mutation.path}:{mutation.start[0]}"
+                print(f"{stage:7} {verdict.result:8} {mutation.kind:10} {place:55} {verdict.test}", flush=True)
 
-    survivors = [record.mutation for record in records if record.verdict.result == SURVIVED]
+    survivors = [mutation for mutation in new if _is_alive(results[mutation][1])]
     for mutation in survivors:
         print(f"\n{show_diff(mutation)}")
-    print(f"\n{show_table(records)}")
-    print(f"\n{len(survivors)} of {len(records)} mutations survived")
+    print(f"\n{show_table(results)}")
+    print(f"\n{len(survivors)} of {len(mutations)} mutations survived unread, and {len(mutations) - len(new)} read")
     return 0
+
+
+def _is_alive(verdict: Verdict) -> bool:
+    return verdict.result in (SURVIVED, UNCLEAR)
 
 
 if __name__ == "__main__":
