@@ -209,3 +209,24 @@ def test_a_new_folder_has_the_first_free_name_and_survives_a_loss_of_power(
     assert flushed == [str(tmp_path)]
     with pytest.raises(CheckpointError, match="no free name"):
         atomic.make_new_folder(str(tmp_path), ["a", "b"])
+
+
+def test_every_change_of_a_folder_survives_a_loss_of_power(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    flushed: list[str] = []
+    monkeypatch.setattr(atomic, "sync_folder", flushed.append)
+    path = str(tmp_path / "a")
+    changes: list[Callable[[], object]] = [
+        lambda: atomic.create_file(path, b"one"),
+        lambda: atomic.write_file(path, b"two"),
+        lambda: atomic.remove_file(path),
+    ]
+    for count, change in enumerate(changes, 1):
+        change()
+        assert flushed == [str(tmp_path)] * count
+
+
+def test_copies_beside_a_file_are_numbered_from_the_second(tmp_path: Path) -> None:
+    path = str(tmp_path / "a")
+    assert [atomic.create_beside(path, ".old", b"x") for _ in range(3)] == [
+        f"{path}{end}" for end in (".old", ".old-2", ".old-3")
+    ]

@@ -15,6 +15,7 @@ from checkpoint_git.git.objects import (
     diff_tree_pairs,
     diff_trees,
     diff_work_tree,
+    is_id,
     read_bounded,
     read_headers,
     read_index,
@@ -65,6 +66,8 @@ def test_a_large_blob_is_told_by_its_size_and_what_is_left_unread_is_skipped(rep
         assert reader.read(small) == b"small"
         pieces = list(reader.stream_all([large]))
         assert pieces[0] is not None
+    with Blobs(top, limit=len(b"small")) as reader:
+        assert reader.read(small) == b"small"
     with Blobs(top) as reader:
         assert next(reader.read_all([small, large, small])) == b"small"
 
@@ -152,3 +155,10 @@ def test_ids_are_made_as_git_makes_them(repo: GitRepo, kind: str) -> None:
     commit = other.commit("begin")
     assert blob_id(b"1\n", commit) == write_blob(other, b"1\n")
     assert read_object_format(str(other.path), os.environ) == kind
+
+
+def test_an_id_is_whole_and_in_small_letters() -> None:
+    assert [is_id("a" * count) for count in (39, 40, 41, 63, 64, 65)] == [False, True, False, False, True, False]
+    assert is_id("0123456789abcdef" * 4)
+    assert not is_id("A" * 40)
+    assert not is_id("g" * 40)

@@ -7,7 +7,14 @@ from typing import NamedTuple
 
 import pytest
 
-from checkpoint_git.git.received import Received, parse_received, read_arrivals, read_tips, server_env
+from checkpoint_git.git.received import (
+    Received,
+    parse_received,
+    read_arrivals,
+    read_received_losses,
+    read_tips,
+    server_env,
+)
 from checkpoint_git.tools.setup.init import Options, init
 from tests.support.repos import GitRepo, environ_in
 
@@ -137,3 +144,20 @@ def test_a_tag_stands_for_its_commit_and_one_on_a_file_for_nothing(repo: GitRepo
     tag, blob = repo.git("rev-parse", "v1"), repo.git("rev-parse", "HEAD:a.txt")
     lines = [Received("0" * 40, tag, "refs/tags/v1"), Received("0" * 40, blob, "refs/tags/file")]
     assert read_tips(str(repo.path), lines, os.environ) == {tag: commit}
+
+
+def test_a_record_that_a_push_changes_is_seen_on_a_known_and_on_a_new_branch(repo: GitRepo) -> None:
+    repo.write("records/1.json", "1\n")
+    first = repo.commit()
+    repo.write("records/1.json", "2\n")
+    repo.write("other", "2\n")
+    second = repo.commit()
+    repo.git("reset", "-q", "--hard", first)
+    moved = Received(first, second, "refs/heads/main")
+    fresh = Received("0" * 40, second, "refs/heads/new")
+    tips = {first: first, second: second}
+    for lines in ([moved], [fresh], [moved, fresh]):
+        found = list(read_received_losses(str(repo.path), lines, tips, "records/*.json", os.environ))
+        assert [(line, [loss.path for loss in losses]) for line, losses in found] == [
+            (line, ["records/1.json"]) for line in lines
+        ]

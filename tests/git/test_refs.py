@@ -1,5 +1,7 @@
 """Where a commit or a tag stands beside HEAD, asked of real repositories."""
 
+import hashlib
+import itertools
 from pathlib import Path
 
 import pytest
@@ -73,3 +75,18 @@ def test_a_shallow_clone_knows_what_it_has(repo: GitRepo, line: list[str], tmp_p
     repo.git("clone", "-q", "--depth", "1", f"file://{repo.path}", str(tmp_path / "clone"))
     assert read_standing(str(tmp_path / "clone"), line[0], ()) == Standing(line[3])
     assert read_standing(str(tmp_path / "clone"), line[3][:7], ()).id == line[3]
+
+
+def test_digits_that_two_commits_begin_with_name_neither(repo: GitRepo, line: list[str]) -> None:
+    tree = repo.git("rev-parse", "HEAD^{tree}")
+    seen: dict[str, bytes] = {}
+    for number in itertools.count():
+        who = f"a <a> {number} +0000"
+        commit = f"tree {tree}\nauthor {who}\ncommitter {who}\n\n".encode()
+        digits = hashlib.sha1(b"commit %d\0" % len(commit) + commit).hexdigest()[:7]  # noqa: S324 # as git names them
+        if digits in seen:
+            break
+        seen[digits] = commit
+    for twin in (commit, seen[digits]):
+        repo.run("git", "hash-object", "-t", "commit", "-w", "--stdin", stdin=twin)
+    assert read_standing(str(repo.path), digits, ()) == Standing(line[3], ambiguous=True)

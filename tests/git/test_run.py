@@ -14,6 +14,7 @@ from checkpoint_git.git.run import (
     check_git_version,
     clean_env,
     git_error,
+    quote_path,
     read_bare_top,
     run_git,
     start_git,
@@ -56,6 +57,29 @@ def test_a_failure_says_what_git_said_with_a_hint(tmp_path: Path) -> None:
 )
 def test_known_trouble_has_a_hint_in_the_words_of_each_git(words: str, hint: str) -> None:
     assert hint in git_error(["status"], GitResult(128, b"", f"fatal: {words}\n".encode()), "/a").hint
+
+
+def test_only_what_git_does_not_know_is_a_matter_of_its_version() -> None:
+    def hint(code: int, message: bytes) -> str:
+        return git_error(["status"], GitResult(code, b"", message), "/a").hint
+
+    assert hint(129, b"error: unknown option `x'\n").endswith("or newer is needed")
+    assert hint(128, b"fatal: something else\n") == ""
+    assert hint(129, b"fatal: not a git repository\n").endswith("git init")
+
+
+@rows(
+    ("path", "written"),
+    [
+        (b"a b~\xc3\xa9", b"a b~\xc3\xa9"),
+        (b"\x1f", b'"\\037"'),
+        (b"\x7f ~", b'"\\177 ~"'),
+        (b'"\\\x80!', b'"\\042\\134\\200!"'),
+        (b'a"\\', b'a"\\'),
+    ],
+)
+def test_a_path_is_quoted_only_where_a_line_cannot_hold_it(path: bytes, written: bytes) -> None:
+    assert quote_path(path) == written
 
 
 @pytest.mark.parametrize("named", [".", "{top}"])

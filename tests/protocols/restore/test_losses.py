@@ -209,6 +209,11 @@ def test_a_quote_that_stays_open_hides_nothing() -> None:
     assert not judge("echo it's fine")
 
 
+def test_what_another_program_is_given_is_not_run() -> None:
+    assert not judge("echo rm -rf .git")
+    assert judge("sudo -u somebody rm -rf .git")
+
+
 def test_long_commands_are_read_too() -> None:
     assert judge("true\n" * 20_000 + "rm -rf .git")
     assert judge("rm -rf " + "x " * 50_000 + ".git")

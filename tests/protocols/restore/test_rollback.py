@@ -1,13 +1,15 @@
+import json
 import os
 import random
 import shutil
 import subprocess
 from pathlib import Path
+from typing import Any
 
 import pytest
 
 from checkpoint_git.core.errors import CheckpointError
-from checkpoint_git.protocols.restore import layout, points, rollback
+from checkpoint_git.protocols.restore import audit, layout, points, rollback
 from checkpoint_git.protocols.restore.contents import Difference, Entry, ScopePath
 from checkpoint_git.protocols.restore.mechanisms import file_writes
 from tests.support.repos import GitRepo
@@ -37,8 +39,24 @@ def test_a_rollback_gives_everything_back_and_can_be_taken_back(full_work: GitRe
     harmed = look(full_work.path)
     done = go_back(workspace_of(full_work.path), made.manifest)
     assert look(full_work.path) == before
+    records = [json.loads(line) for _, line in audit.read_records(str(full_work.path))]
+    assert [(one["operation"], one["checkpoint_id"]) for one in records] == [("create", done.safety)]
     roll_back(full_work.path, done.safety)
     assert look(full_work.path) == harmed
+
+
+def test_what_git_has_otherwise_by_now_goes_back_only_if_that_is_asked_for(full_work: GitRepo) -> None:
+    workspace = workspace_of(full_work.path)
+    made = create(workspace, ["src"], "", "git_stash", None).manifest
+    full_work.git("add", "src")
+
+    def find(**wanted: Any) -> list[int]:
+        left, back = rollback.find_moved(workspace, made, rollback.Wanted(**wanted))
+        assert all(text.endswith("(--index restores it)") for text in left)
+        return [len(left), len(back)]
+
+    assert find() == find(staged=True, within=["src"]) == [1, 0]
+    assert find(staged=True) == find(operation=True) == find(operation=True, within=["src"]) == [0, 1]
 
 
 @pytest.mark.parametrize("seed", [0, 1, *(pytest.param(seed, marks=pytest.mark.deep) for seed in range(2, 8))])

@@ -2,7 +2,15 @@ import pytest
 
 from checkpoint_git.core.clock import DAY, HOUR, MINUTE
 from checkpoint_git.core.errors import CheckpointError
-from checkpoint_git.protocols.restore.rules import is_expired, is_plain_path, is_sensitive, read_expiry
+from checkpoint_git.protocols.restore.rules import (
+    CONNECTION,
+    is_connection,
+    is_doubtful,
+    is_expired,
+    is_plain_path,
+    is_sensitive,
+    read_expiry,
+)
 from tests.support.rows import rows
 
 
@@ -65,3 +73,32 @@ def test_a_path_that_leads_out_is_not_plain(path: str) -> None:
 @rows("path", ["a", "a b/c\nd", "-rf", ".github/x", "..a/b"])
 def test_a_path_below_the_workspace_is_plain(path: str) -> None:
     assert is_plain_path(path)
+
+
+@rows(
+    ("name", "doubtful"),
+    [(".env", False), ("a/.ENV.local", False), ("tls.KEY", False), ("secrets.py", True), ("credentials_form.ts", True)],
+)
+def test_only_a_name_that_code_has_too_leaves_a_doubt(name: str, doubtful: bool) -> None:
+    assert is_doubtful(name) == doubtful
+
+
+@rows(
+    ("changed", "fits"),
+    [
+        ({}, True),
+        ({"user": "a b~"}, True),
+        ({"user": "a\x1f"}, False),
+        ({"user": "\n"}, False),
+        ({"port": 5432}, False),
+        ({"dbname": ""}, False),
+        ({"dbname": "host=evil dbname=x"}, False),
+        ({"dbname": "postgresql://evil"}, False),
+        ({"host": "one,two"}, False),
+        ({"password": "x"}, False),
+    ],
+)
+def test_a_connection_holds_plain_texts_under_known_names(changed: dict[str, object], fits: bool) -> None:
+    assert is_connection({**dict.fromkeys(CONNECTION, "x"), **changed}) == fits
+    assert not is_connection({"host": "x"})
+    assert not is_connection("dbname")

@@ -121,3 +121,15 @@ def test_a_lock_of_the_index_is_removed_where_a_killed_rollback_took_it(work: Gi
     lock.write_bytes(layout.LOCKED)
     store.clear_unfinished(workspace_of(work.path))
     assert not lock.exists()
+
+
+def test_a_part_of_an_id_names_a_point_if_it_names_only_one(work: GitRepo) -> None:
+    ids = ("chk_20260115_143022_a7b3c9", "chk_20260115_143022_b7b3c9")
+    for point in ids:
+        work.write(f".checkpoints/{point}/manifest.json", "{")
+    workspace = workspace_of(work.path)
+    found = [store.find_id(workspace, word) for word in ("a7b3c9", "20260115_143022_b", "chk_20260115_143022_a")]
+    assert found == [ids[0], ids[1], ids[0]]
+    with pytest.raises(CheckpointError, match="2 restore points match: chk_20260115_143022_a7b3c9, chk_") as caught:
+        store.find_id(workspace, "2026")
+    assert caught.value.hint == "write more of it"

@@ -1,6 +1,7 @@
 """The work tree and the branch compared: it writes nothing, and knows what git put back from what somebody changed."""
 
 import os
+from pathlib import Path
 from typing import Any
 
 import pytest
@@ -54,6 +55,17 @@ def test_a_branch_stays_where_it_is_if_it_is_held_or_git_is_at_work(hub: Hub, an
     assert compared(ann).ground is None
 
 
+def test_a_trial_keeps_the_notes_of_a_killed_sync(hub: Hub, ann: Clone) -> None:
+    ann.sync()
+    journal = Path(open_context(plan_place(str(ann.path)), Wish(timeout=30.0), NOW, os.environ).journal)
+    journal.parent.mkdir(exist_ok=True)
+    journal.write_text(ann.git("rev-parse", "origin/main") + "\n")
+    compared(ann, dry_run=True)
+    assert journal.exists()
+    compared(ann)
+    assert not journal.exists()
+
+
 def test_code_that_differs_keeps_the_branch_from_simply_moving_along(hub: Hub, ann: Clone, bob: Clone) -> None:
     bob.commit_code("new\n")
     bob.git("push", "-q")
@@ -74,6 +86,8 @@ def test_what_a_switch_put_back_is_nobodys_change(hub: Hub, ann: Clone) -> None:
     assert compared(ann, branch="main", remote="origin").plan.list_paths("sent") == []
     ann.change(step="sprint-4")
     assert compared(ann, branch="main", remote="origin").plan.open == {BUILD}  # both sides wrote it
+    ann.git("commit", "-q", "-a", "-m", "by hand")
+    assert compared(ann, branch="main", remote="origin").plan.ways == {BUILD: "sent"}  # the branch never had it
 
 
 def test_a_followed_branch_that_the_remote_lacks_is_refused_with_the_command(hub: Hub, ann: Clone) -> None:

@@ -26,6 +26,18 @@ def test_a_file_is_written_with_its_mode_and_its_folders(tmp_path: Path) -> None
     assert sorted(os.listdir(tmp_path)) == ["deep"]
 
 
+def test_a_folder_that_is_closed_to_its_owner_is_closed_again(tmp_path: Path) -> None:
+    folder = tmp_path / "closed"
+    folder.mkdir(mode=0o500)
+    write(tmp_path, entry("closed/a"))
+    assert (folder / "a").read_bytes() == b"new"
+    assert folder.stat().st_mode & 0o777 == 0o500
+    file_writes.remove_path(str(tmp_path), "closed/a")
+    assert os.listdir(folder) == []
+    assert folder.stat().st_mode & 0o777 == 0o500
+    folder.chmod(0o700)
+
+
 def test_a_link_takes_the_place_of_a_file_and_a_file_that_of_a_link(tmp_path: Path) -> None:
     (tmp_path / "a").write_text("old")
     write(tmp_path, entry("a", "link"), b"elsewhere")
