@@ -7,9 +7,9 @@ from pathlib import Path
 from typing import Any
 
 from checkpoint_git.protocols.restore import layout, points, rollback, store
-from checkpoint_git.protocols.restore.contents import Means
-from checkpoint_git.protocols.restore.contents import Request as Part
+from checkpoint_git.protocols.restore.capture import PointRequest
 from checkpoint_git.protocols.restore.layout import Workspace, open_workspace
+from checkpoint_git.protocols.restore.mechanisms.contract import Means, PartRequest, Wanted
 from checkpoint_git.protocols.restore.points import CreatedPoint
 from tests.support.command import ask_json
 from tests.support.repos import GitRepo
@@ -61,19 +61,24 @@ def load(root: Path, point: str) -> store.Manifest:
 
 def roll_back(root: Path, point: str) -> rollback.RolledBack:
     """The rollback to a point by its id."""
-    return rollback.roll_back(workspace_of(root), load(root, point), rollback.Wanted())
+    return rollback.roll_back(workspace_of(root), load(root, point), Wanted())
 
 
 def go_back(
     workspace: Workspace, manifest: store.Manifest, within: Sequence[str] | None = None, means: Means | None = None
 ) -> rollback.RolledBack:
-    return rollback.roll_back(workspace, manifest, rollback.Wanted(within, means or Means()))
+    return rollback.roll_back(workspace, manifest, Wanted(within, means or Means()))
 
 
 def create(
-    workspace: Workspace, asked: Sequence[str], reason: str, kind: str, expires: int | None, parts: Sequence[Part] = ()
+    workspace: Workspace,
+    asked: Sequence[str],
+    reason: str,
+    kind: str,
+    expires: int | None,
+    parts: Sequence[PartRequest] = (),
 ) -> CreatedPoint:
-    return points.create(workspace, points.Request(asked, reason, kind, expires, parts))
+    return points.create(workspace, PointRequest(asked, reason, kind, expires, parts))
 
 
 def folder_of(root: Path, point: str) -> Path:

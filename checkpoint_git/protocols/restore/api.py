@@ -1,4 +1,4 @@
-"""Restore points for Python, and savepoints inside one process. It prints nothing and asks nobody."""
+"""Restore points for Python, and savepoints inside one process. It never prints or prompts."""
 
 import os
 import sqlite3
@@ -9,12 +9,11 @@ from typing import Any
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.protocols.contract import fix_clock
-from checkpoint_git.protocols.restore import operations, store
-from checkpoint_git.protocols.restore.contents import Means
+from checkpoint_git.protocols.restore import operations, output, store
+from checkpoint_git.protocols.restore.capture import PointRequest
 from checkpoint_git.protocols.restore.layout import Workspace, open_workspace
-from checkpoint_git.protocols.restore.mechanisms import parts as artifacts
-from checkpoint_git.protocols.restore.points import Request
-from checkpoint_git.protocols.restore.rollback import Wanted
+from checkpoint_git.protocols.restore.mechanisms import parts
+from checkpoint_git.protocols.restore.mechanisms.contract import Means, Wanted
 
 Objects = list[dict[str, Any]]
 Findings = list[Finding]
@@ -24,10 +23,11 @@ Paths = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
 
 
 class RestorePoints:
-    """The restore points of one workspace: proven ways back, made before anything dangerous.
+    """The restore points of one workspace: verified ways back, made before anything dangerous.
 
-    root: a folder in it, from which relative scopes start. The workspace is the repository around it; outside git the
-    nearest folder upward with .checkpoints, else root itself. now: as for Checkpoints.
+    root: a folder in it, from which relative scopes start. The workspace is the repository around
+    it; outside git the nearest folder upward with .checkpoints, else root itself. now: as for
+    Checkpoints.
     """
 
     def __init__(self, root: str | os.PathLike[str] = ".", now: int | None = None) -> None:
@@ -51,22 +51,33 @@ class RestorePoints:
         include: Paths = (),
         absent: bool = True,
     ) -> dict[str, Any]:
-        """A new point, read back and rehearsed: the output contract, with its id under checkpoint_id.
+        """Make a point, read it back and rehearse it. The result has its id as checkpoint_id.
 
-        scope: files, folders, patterns. states: key -> a value that JSON can hold, or a pathlib.Path of a JSON file.
-        databases: URLs. tables: of the one PostgreSQL database, all where none are named. expiry: "24h", "7d", ...
-        include: files to keep although their names are those of secrets. absent: a path that is not there may be
-        named, and going back removes what is made at it.
+        scope: files, folders, patterns. states: key -> a value that JSON can hold, or a
+        pathlib.Path of a JSON file. databases: URLs. tables: of the one PostgreSQL database, all if
+        none are named. expiry: "24h", "7d", ... include: files to keep although their names suggest
+        secrets. absent: a path that does not exist may be named, and going back removes what is
+        made there.
         """
         workspace = self._workspace
-        requests = artifacts.request_databases(workspace, list(databases), list(tables))
-        requests += artifacts.request_states(workspace, states or {})
+        requests = parts.request_databases(workspace, list(databases), list(tables))
+        requests += parts.request_states(workspace, states or {})
         kept = frozenset(operations.find_below(workspace, text) for text in _texts(include))
-        request = Request(_texts(scope), reason, parts=requests, include=kept, may_lack=absent)
-        return operations.describe(operations.create_point(workspace, request, checkpoint_type, expiry))
+        request = PointRequest(
+            _texts(scope),
+            reason,
+            parts=requests,
+            include=kept,
+            may_lack=absent,
+        )
+        made = operations.create_point(workspace, request, checkpoint_type, expiry)
+        return output.describe(made)
 
     def verify(self, checkpoint_id: str, *, foreign: bool = False) -> Findings:
-        """foreign: also a point that this clone did not make, as everywhere here."""
+        """Return what is wrong with a point, [] if it is intact.
+
+        foreign: also a point that this clone did not make, as everywhere here.
+        """
         return operations.verify_point(self._workspace, checkpoint_id, foreign=foreign).findings
 
     def rollback(
@@ -85,38 +96,62 @@ class RestorePoints:
         here: bool = False,
         reason: str = "",
     ) -> operations.RolledBackPoint:
-        """Goes back, also to an automatic point, and proves it; result.safety is the point of what stood there before.
+        """Go back to a point, also an automatic one, and verify the result.
 
-        scope: only these paths, "state:KEY" or URLs. on_state: takes (key, value) of each state, None where there was
-        none. state_to: key -> file. databases: URLs with the passwords that going back needs. index: of git, too.
-        operation: HEAD, its branch, and a merge, rebase or cherry-pick under way, with the index. force: although
-        expired. here: although another work tree made it.
+        result.safety is the point of what was there before. scope: only these paths, "state:KEY" or
+        URLs. on_state: takes (key, value) of each state, None if there was none. state_to: key ->
+        file. databases: URLs with the passwords that going back needs. index: of git, too.
+        operation: HEAD, its branch, and a merge, rebase or cherry-pick in progress, with the index.
+        force: although expired. here: although another work tree made it.
         """
         workspace = self._workspace
-        within = None if scope is None else [operations.find_below(workspace, text) for text in _texts(scope)]
-        files = {key: artifacts.place_target(self._root, os.fspath(file)) for key, file in (state_to or {}).items()}
-        requests = artifacts.request_databases(workspace, list(databases))
-        means = Means(files, on_state, {one.name: str(one.details.get("password") or "") for one in requests})
-        wanted, leave = Wanted(within, means, index, operation), operations.Leave(force, foreign, here)
-        return operations.roll_back_point(workspace, checkpoint_id, wanted, leave, dry_run=dry_run, reason=reason)
+        within = None
+        if scope is not None:
+            within = [operations.find_below(workspace, text) for text in _texts(scope)]
+        files = {}
+        for key, file in (state_to or {}).items():
+            files[key] = parts.place_target(self._root, os.fspath(file))
+        passwords = {}
+        for request in parts.request_databases(workspace, list(databases)):
+            passwords[request.name] = str(request.details.get("password") or "")
+
+        return operations.roll_back_point(
+            workspace,
+            checkpoint_id,
+            Wanted(within, Means(files, on_state, passwords), index, operation),
+            operations.Allowed(force, foreign, here),
+            dry_run=dry_run,
+            reason=reason,
+        )
 
     def list(self) -> Objects:
-        """One object a point, oldest first: id, state, type, created_at, expires_at, reason, size, hash, scope, ..."""
+        """Return one object for each point, oldest first.
+
+        Its members are id, state, type, created_at, expires_at, reason, size, hash, scope, ...
+        """
         workspace = self._workspace
-        return [operations.outline(one, workspace.now) for one in store.list_points(workspace)]
+        manifests = store.list_points(workspace)
+        return [output.outline(manifest, workspace.now) for manifest in manifests]
 
     def show(self, checkpoint_id: str) -> dict[str, Any]:
+        """Return a point's manifest. Raises CheckpointError if it is damaged."""
         manifest = store.load_point(self._workspace, checkpoint_id, foreign=True)
         if manifest.trouble:
-            raise CheckpointError(f"{manifest.id} is damaged: {manifest.trouble}", "verify() shows the details")
+            message = f"{manifest.id} is damaged: {manifest.trouble}"
+            raise CheckpointError(message, "verify() shows the details")
         return manifest.value
 
     def drop(self, *checkpoint_ids: str, foreign: bool = False) -> None:
+        """Delete points."""
         operations.drop_points(self._workspace, checkpoint_ids, foreign=foreign)
 
     def gc(self, *, keep: int | None = None, dry_run: bool = False) -> Ids:
-        """Clears what has expired; keep: and your own points, except so many of the newest."""
-        return [one.id for one in operations.collect_garbage(self._workspace, keep=keep, dry_run=dry_run)]
+        """Delete expired points, and return their ids.
+
+        keep: also your own points, except so many of the newest.
+        """
+        removed = operations.collect_garbage(self._workspace, keep=keep, dry_run=dry_run)
+        return [manifest.id for manifest in removed]
 
     @contextmanager
     def guarded(
@@ -129,14 +164,18 @@ class RestorePoints:
         tables: Iterable[str] = (),
         on_state: Callable[[str, Any], object] | None = None,
     ) -> Iterator[dict[str, Any]]:
-        """Makes a point, runs the block, goes back when it raises, and lets the exception on. The point stays.
+        """Make a point, run the block, and go back if it raises. The point stays.
 
-        on_state: takes the states back; needed for those that were given as values. Raises CheckpointError from the
-        block's exception where going back failed: the point is still there then.
+        on_state: takes the states back; needed for those that were given as values. Raises
+        CheckpointError from the block's exception if going back failed: the point is still there
+        then.
         """
         urls = list(databases)
-        if on_state is None and any(not isinstance(value, os.PathLike) for value in (states or {}).values()):
-            raise CheckpointError("states given as values need somewhere to go back to", "give on_state, or files")
+        values = (states or {}).values()
+        if on_state is None and any(not isinstance(value, os.PathLike) for value in values):
+            message = "states given as values need somewhere to go back to"
+            raise CheckpointError(message, "give on_state, or files")
+
         made = self.create(scope, reason, states=states, databases=urls, tables=tables)
         point = str(made["checkpoint_id"])
         try:
@@ -152,43 +191,47 @@ class RestorePoints:
 
 
 def _texts(paths: Paths) -> list[str]:
-    return [os.fspath(paths)] if isinstance(paths, str | os.PathLike) else [os.fspath(path) for path in paths]
+    if isinstance(paths, str | os.PathLike):
+        return [os.fspath(paths)]
+    return [os.fspath(path) for path in paths]
 
 
 @contextmanager
 def savepoint(connection: Any) -> Iterator[str]:
-    """SAVEPOINT before the block, RELEASE after it, ROLLBACK TO where it raises; the savepoint's name.
+    """SAVEPOINT before the block, RELEASE after it, ROLLBACK TO if it raises; gives its name.
 
-    It is in that connection and ends with it: what must outlive the process is RestorePoints.create(databases=...).
-    connection: a DB-API connection (sqlite3, psycopg, ...) or one of SQLAlchemy's Core. Savepoints may be nested. The
-    transaction around it stays the caller's: nothing is committed here unless the connection is in autocommit mode,
-    where a block that succeeds is kept. Raises CheckpointError where the block ended the transaction itself, so that
+    It is in that connection and ends with it: what must outlive the process is
+    RestorePoints.create(databases=...). connection: a DB-API connection (sqlite3, psycopg, ...) or
+    one of SQLAlchemy's Core. Savepoints may be nested. The transaction around it stays the
+    caller's: nothing is committed here unless the connection is in autocommit mode, where a block
+    that succeeds is kept. Raises CheckpointError if the block ended the transaction itself, so that
     nothing could be undone.
     """
     driver, execute = _open_connection(connection)
-    own = _begin(driver, execute)  # whether the transaction around it must be ended here, being nobody else's
+    has_begun = _begin(driver, execute)  # then the transaction must be ended here
     name = f"checkpoint_{os.urandom(8).hex()}"
     quoted = f'"{name}"'
+    release = f"RELEASE SAVEPOINT {quoted}"
     try:
         execute(f"SAVEPOINT {quoted}")
     except BaseException:
-        if own:
+        if has_begun:
             execute("ROLLBACK")
         raise
     try:
         yield name
     except BaseException as error:
-        _end(driver, execute, (f"ROLLBACK TO SAVEPOINT {quoted}", f"RELEASE SAVEPOINT {quoted}"), error)
-        if own:
+        _end(driver, execute, (f"ROLLBACK TO SAVEPOINT {quoted}", release), error)
+        if has_begun:
             execute("ROLLBACK")
         raise
-    _end(driver, execute, (f"RELEASE SAVEPOINT {quoted}",), None)
-    if own:
+    _end(driver, execute, (release,), None)
+    if has_begun:
         execute("COMMIT")
 
 
 def _open_connection(connection: Any) -> tuple[Any, Execute]:
-    if hasattr(connection, "exec_driver_sql"):  # SQLAlchemy: it must know of the transaction, so it is asked
+    if hasattr(connection, "exec_driver_sql"):  # SQLAlchemy: it must know of the transaction
         return connection.connection.driver_connection, connection.exec_driver_sql
     if not hasattr(connection, "cursor"):
         hint = "give the connection itself; of an SQLAlchemy session: session.connection()"
@@ -202,23 +245,32 @@ def _open_connection(connection: Any) -> tuple[Any, Execute]:
 
 
 def _begin(driver: Any, execute: Execute) -> bool:
+    """Begin a transaction if there is none, and return whether it must be ended here."""
     if isinstance(driver, sqlite3.Connection):
-        # It opens one by itself before INSERT and the like only: a savepoint on its own would be the transaction, and
-        # RELEASE would commit what the caller may still want to roll back. In autocommit mode that is what is wanted.
-        mode = getattr(driver, "autocommit", -1)  # since Python 3.12; -1 is the old way, by isolation_level
+        # It opens one by itself before INSERT and the like only: a savepoint on its own would be
+        # the transaction, and RELEASE would commit what the caller may still want to roll back. In
+        # autocommit mode that is what is wanted.
+        mode = getattr(driver, "autocommit", -1)  # since Python 3.12; -1: by isolation_level
         is_automatic = mode is False or (mode is not True and driver.isolation_level is not None)
         if is_automatic and not driver.in_transaction:
             execute("BEGIN")
         return False
+
     # psycopg's word for being in a transaction that was opened by hand; 0 is idle
     status = getattr(getattr(driver, "info", None), "transaction_status", 0)
-    opens = getattr(driver, "autocommit", False) is True and status == 0
-    if opens:
+    must_begin = getattr(driver, "autocommit", False) is True and status == 0
+    if must_begin:
         execute("BEGIN")
-    return opens
+    return must_begin
 
 
-def _end(driver: Any, execute: Execute, statements: tuple[str, ...], error: BaseException | None) -> None:
+def _end(
+    driver: Any,
+    execute: Execute,
+    statements: tuple[str, ...],
+    error: BaseException | None,
+) -> None:
+    """End a savepoint. error: of the block, if it raised."""
     try:
         if isinstance(driver, sqlite3.Connection) and not driver.in_transaction:
             raise CheckpointError("the transaction is over")
@@ -226,6 +278,7 @@ def _end(driver: Any, execute: Execute, statements: tuple[str, ...], error: Base
             execute(statement)
     except Exception as trouble:
         what = "what it did could not be undone" if error else "it may be committed already"
-        hint = "no commit(), rollback(), executescript() or `with connection:` inside a savepoint's block"
         message = f"the block ended the transaction of its savepoint, and {what} ({trouble})"
+        hint = "no commit(), rollback(), executescript() or `with connection:` "
+        hint += "inside a savepoint's block"
         raise CheckpointError(message, hint) from (error or trouble)

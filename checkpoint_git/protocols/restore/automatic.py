@@ -17,7 +17,7 @@ from checkpoint_git.git.run import read_names, run_git
 from checkpoint_git.protocols.restore import contents, layout, rules, snapshot, store
 from checkpoint_git.protocols.restore.contents import Entry, Location
 from checkpoint_git.protocols.restore.layout import Workspace
-from checkpoint_git.protocols.restore.mechanisms import git as git_state
+from checkpoint_git.protocols.restore.mechanisms import git
 from checkpoint_git.protocols.restore.scope import look_at
 from checkpoint_git.protocols.restore.store import Manifest
 
@@ -90,7 +90,7 @@ def open_snapshot(
         state = None
         if "staged" in found.notes:
             head, branch = _plain(found.notes["head"]), _plain(found.notes["branch"])
-            state = git_state.write_kept(workspace, folder, found.notes["staged"], head, branch)
+            state = git.write_kept(workspace, folder, found.notes["staged"], head, branch)
         manifest = Manifest(found.id, _describe(found, entries, asked, state))
         yield manifest, Location(workspace.root, folder, workspace.env)
 
@@ -108,7 +108,7 @@ def _read_staged(workspace: Workspace, found: Snapshot) -> dict[str, TreeEntry]:
 
 
 def _describe(
-    found: Snapshot, entries: Sequence[Entry], asked: Sequence[str], state: git_state.GitState | None
+    found: Snapshot, entries: Sequence[Entry], asked: Sequence[str], state: git.GitState | None
 ) -> dict[str, Any]:
     """Return the members of a manifest that a rollback uses."""
     return {
@@ -121,7 +121,7 @@ def _describe(
         "left_out": [],
         "parts": [],
         "hash": f"git-tree:{found.tree}",
-        "git": state and state._asdict(),
+        "git": state._asdict() if state else None,
         "lacks_folders": True,
     }
 

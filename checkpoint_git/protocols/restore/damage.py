@@ -1,4 +1,4 @@
-"""What is wrong with restore points: by their manifests, refs and the log, and with the content that they keep."""
+"""What is wrong with restore points: with their manifests, refs, content, and the log."""
 
 import os
 from collections.abc import Iterator, Mapping, Sequence
@@ -20,72 +20,101 @@ from checkpoint_git.protocols.restore.store import Manifest, find_state
 
 
 class Log(NamedTuple):
-    """made: point -> the digest of its manifest. cleared: points that are no more."""
+    """What the log of operations says about points."""
 
-    made: Mapping[str, str]
-    cleared: frozenset[str]
+    made: Mapping[str, str]  # point -> the digest of its manifest
+    cleared: frozenset[str]  # points that were deleted
     breaks: list[Finding]
 
 
 def read_log(root: str) -> Log:
-    made, cleared, lines = dict[str, str](), set[str](), audit.read_records(root)
+    """Return what the log of a workspace says."""
+    made = dict[str, str]()
+    cleared = set[str]()
+    lines = audit.read_records(root)
     for _, line in lines:
         record = audit.parse_record(line) or {}
-        point, details = str(record.get("checkpoint_id")), record.get("details")
-        if record.get("outcome") == "success" and record.get("operation") == "create":
+        if record.get("outcome") != "success":
+            continue
+        point = str(record.get("checkpoint_id"))
+        if record.get("operation") == "create":
+            details = record.get("details")
             made.setdefault(point, str(details.get("digest")) if isinstance(details, dict) else "")
-        elif record.get("outcome") == "success" and record.get("operation") in ("drop", "gc"):
+        elif record.get("operation") in ("drop", "gc"):
             cleared.add(point)
     return Log(made, frozenset(cleared), audit.find_breaks(lines))
 
 
 def _useless(code: str, message: str, manifest: Manifest) -> Finding:
-    drop = f"checkpoint restore-point drop {'--foreign ' if manifest.is_foreign else ''}{manifest.id}"
+    option = "--foreign " if manifest.is_foreign else ""
+    drop = f"checkpoint restore-point drop {option}{manifest.id}"
     hint = f"no rollback is possible: create a new one, then `{drop}`"
     return Finding(code, "error", message, _path_of(manifest), hint=hint)
 
 
 def check_point(workspace: Workspace, manifest: Manifest) -> Iterator[Finding]:
+    """Yield everything that is wrong with a point; every byte of its content is read."""
     location = store.locate(workspace, manifest.id)
     yield from _check_record(workspace, manifest, read_log(workspace.root), has_ref=bool(location.commit))
     if not manifest.trouble:
         yield from _check_content(location, manifest, points.find_damage(location, manifest))
 
 
-def _check_content(location: Location, manifest: Manifest, damaged: Sequence[str]) -> Iterator[Finding]:
+def _check_content(
+    location: Location,
+    manifest: Manifest,
+    damaged: Sequence[str],
+) -> Iterator[Finding]:
     if damaged:
-        yield _useless("restore/content", f"stored content is lost or damaged: {join_some(damaged)}", manifest)
+        message = f"stored content is lost or damaged: {join_some(damaged)}"
+        yield _useless("restore/content", message, manifest)
     yield from _check_script(location, manifest)
 
 
 def find_unlogged(workspace: Workspace) -> Iterator[Manifest]:
-    """The points of this work tree that the log lacks: it was removed, or its newest lines were."""
-    known = {*layout.list_ids(workspace.base)} - read_log(workspace.root).made.keys()
-    for manifest in filter(None, (store.load_manifest(workspace, point) for point in sorted(known))):
-        if not manifest.trouble and store.is_of_work_tree(workspace, manifest):
+    """Yield the points of this work tree that the log lacks.
+
+    The log was removed, or its newest lines were.
+    """
+    logged = read_log(workspace.root).made
+    for point in layout.list_ids(workspace.base):
+        if point in logged:
+            continue
+        manifest = store.load_manifest(workspace, point)
+        if manifest and not manifest.trouble and store.is_of_work_tree(workspace, manifest):
             yield manifest
 
 
 def find_cut_off(workspace: Workspace) -> Iterator[Finding]:
-    """Rollbacks that began and did not end; one that runs right now, too."""
+    """Yield rollbacks that began and did not end; one that runs right now, too."""
     for safety, words in store.read_journals(workspace):
         point = words.split()[0]
         message = f"a rollback to {point} did not end, so what it restores may be half restored"
-        hint = f"unless it still runs, finish it: checkpoint restore-point rollback {words}; or undo it: rollback "
-        hint += words.replace(point, safety.id)
+        hint = f"unless it still runs, finish it: checkpoint restore-point rollback {words}; "
+        hint += f"or undo it: rollback {words.replace(point, safety.id)}"
         yield Finding("restore/cut-off", "warning", message, _path_of(safety), hint=hint)
 
 
 def explain_unlogged(manifest: Manifest) -> Finding:
+    """Return the finding for a point that the log lacks."""
     message = "the operation log has no record of its creation: the log was removed or cut off"
-    hint = "in a git repository the next `checkpoint restore-point create` adds one; elsewhere drop the point"
+    hint = "in a git repository the next `checkpoint restore-point create` adds one; "
+    hint += "elsewhere drop the point"
     return Finding("restore/unlogged", "warning", message, _path_of(manifest), hint=hint)
 
 
-def _check_record(workspace: Workspace, manifest: Manifest, log: Log, *, has_ref: bool) -> Iterator[Finding]:
+def _check_record(
+    workspace: Workspace,
+    manifest: Manifest,
+    log: Log,
+    *,
+    has_ref: bool,
+) -> Iterator[Finding]:
+    """Yield what is wrong with a point apart from its content."""
     if manifest.is_foreign:
         message = f"{manifest.id} was not made in this clone: it is untrusted, and no command uses it"
-        hint = f"ignore it, or remove it: checkpoint restore-point drop --foreign {manifest.id}"
+        drop = f"checkpoint restore-point drop --foreign {manifest.id}"
+        hint = f"ignore it, or remove it: {drop}"
         yield Finding("restore/foreign", "warning", message, _path_of(manifest), hint=hint)
     if manifest.trouble:
         yield _useless("restore/manifest", f"{manifest.id}: {manifest.trouble}", manifest)
@@ -95,61 +124,132 @@ def _check_record(workspace: Workspace, manifest: Manifest, log: Log, *, has_ref
         yield _useless("restore/ref", message, manifest)
     if manifest.is_foreign or not store.is_of_work_tree(workspace, manifest):
         return
-    copy = os.path.join(workspace.root, layout.FOLDER)
-    with suppress(OSError):
-        if store.parse_manifest(manifest.id, layout.read_manifest(copy, manifest.id)).trouble:
-            message = "the copy of the manifest below .checkpoints was changed; the point itself is not"
-            hint = f"remove the copy, and it is written again: rm {quote_word(_path_of(manifest))}"
-            yield Finding("restore/manifest-copy", "error", message, _path_of(manifest), hint=hint)
+
+    yield from _check_copy(workspace, manifest)
     if manifest.id not in log.made:
         yield explain_unlogged(manifest)
     elif log.made[manifest.id] != manifest.value["digest"]:
-        yield _useless("restore/manifest", "the manifest does not match the operation log", manifest)
+        message = "the manifest does not match the operation log"
+        yield _useless("restore/manifest", message, manifest)
+
+
+def _check_copy(workspace: Workspace, manifest: Manifest) -> Iterator[Finding]:
+    """Yield a finding if the copy of the manifest below .checkpoints was changed."""
+    copies = os.path.join(workspace.root, layout.FOLDER)
+    with suppress(OSError):
+        copy = store.parse_manifest(manifest.id, layout.read_manifest(copies, manifest.id))
+        if copy.trouble:
+            path = _path_of(manifest)
+            message = "the copy of the manifest below .checkpoints was changed; "
+            message += "the point itself is not"
+            hint = f"remove the copy, and it is written again: rm {quote_word(path)}"
+            yield Finding("restore/manifest-copy", "error", message, path, hint=hint)
 
 
 def _check_script(location: Location, manifest: Manifest) -> Iterator[Finding]:
-    copy = layout.point_folder(os.path.join(location.root, layout.FOLDER), manifest.id)
-    folders = dict.fromkeys(folder for folder in (location.folder, copy) if os.path.lexists(folder))
-    scripts = [read_if_there(os.path.join(folder, layout.RESTORE_SCRIPT)) or b"" for folder in folders]
-    if any(sha256(script).hexdigest() != manifest.value["restore_script"] for script in scripts):
-        message = "restore.sh is not the one that was made with the point"
-        hint = f"do not run it; roll back with: checkpoint restore-point rollback {manifest.id}"
-        yield Finding("restore/script", "error", message, f"{layout.FOLDER}/{manifest.id}/restore.sh", hint=hint)
+    copies = os.path.join(location.root, layout.FOLDER)
+    for folder in dict.fromkeys((location.folder, layout.point_folder(copies, manifest.id))):
+        if not os.path.lexists(folder):
+            continue
+        script = read_if_there(os.path.join(folder, layout.RESTORE_SCRIPT)) or b""
+        if sha256(script).hexdigest() != manifest.value["restore_script"]:
+            path = f"{layout.FOLDER}/{manifest.id}/restore.sh"
+            message = "restore.sh is not the one that was made with the point"
+            command = f"checkpoint restore-point rollback {manifest.id}"
+            hint = f"do not run it; roll back with: {command}"
+            yield Finding("restore/script", "error", message, path, hint=hint)
+            return
 
 
 def _path_of(manifest: Manifest) -> str:
     return f"{layout.FOLDER}/{manifest.id}/{layout.MANIFEST}"
 
 
-def read_troubles(place: Place, env: Mapping[str, str], now: int, *, deep: bool) -> list[Finding]:
-    """deep: every byte of their content is read; else only what is not there at all is noticed."""
+def read_troubles(
+    place: Place,
+    env: Mapping[str, str],
+    now: int,
+    *,
+    deep: bool,
+) -> list[Finding]:
+    """Return what is wrong with all points of a place, and with the log.
+
+    deep: every byte of their content is read; otherwise only missing content is found.
+    """
     workspace = open_workspace(place.top, now, env)
-    root, manifests = workspace.root, store.read_manifests(workspace)
-    log, in_git = read_log(root), bool(workspace.git_dir)
-    refs = private_objects.read_refs(root, layout.REF_PREFIX, env) if in_git else {}
-    blobs = sorted({entry.blob for one in manifests if not one.trouble for entry in store.read_entries(one)} - {""})
-    lost = find_missing(root, blobs, private_objects.quiet_env(env)) if in_git else frozenset[str]()
+    manifests = store.read_manifests(workspace)
+    log = read_log(workspace.root)
+    refs = {}
+    if workspace.git_dir:
+        refs = private_objects.read_refs(workspace.root, layout.REF_PREFIX, env)
+    lost_blobs = _find_lost_blobs(workspace, manifests)
+
     findings = list[Finding]()
-    for one in manifests:
-        findings += _check_record(workspace, one, log, has_ref=one.id in refs)
-        if one.trouble or one.is_foreign:
+    for manifest in manifests:
+        findings += _check_record(workspace, manifest, log, has_ref=manifest.id in refs)
+        if manifest.trouble or manifest.is_foreign:
             continue
-        location = store.locate(workspace, one.id)
+        location = store.locate(workspace, manifest.id)
         if deep:
-            findings += _check_content(location, one, points.find_damage(location, one))
-            continue
-        kept = [entry for entry in store.read_entries(one) if entry.kind in ("file", "link")]
-        copies = ((entry, copy_path(location.folder, entry.path)) for entry in kept)
-        gone = [entry.path for entry, copy in copies if entry.blob in lost or not (entry.blob or os.path.lexists(copy))]
-        findings += [one for one in _check_content(location, one, gone) if one.code == "restore/content"]
+            damaged = points.find_damage(location, manifest)
+            findings += _check_content(location, manifest, damaged)
+        else:
+            missing = _find_missing_content(location, manifest, lost_blobs)
+            found = _check_content(location, manifest, missing)
+            findings += [finding for finding in found if finding.code == "restore/content"]
     findings += find_cut_off(workspace)
-    if old := [one.id for one in manifests if find_state(one, now) in ("expired", "dropped")]:
+    findings += _find_expired(manifests, now)
+    findings += _find_gone(manifests, log)
+    return findings + log.breaks
+
+
+def _find_lost_blobs(workspace: Workspace, manifests: Sequence[Manifest]) -> frozenset[str]:
+    """Return the blobs of all points that git no longer has."""
+    if not workspace.git_dir:
+        return frozenset()
+    blobs = set[str]()
+    for manifest in manifests:
+        if not manifest.trouble:
+            blobs.update(entry.blob for entry in store.read_entries(manifest) if entry.blob)
+    env = private_objects.quiet_env(workspace.env)
+    return frozenset(find_missing(workspace.root, sorted(blobs), env))
+
+
+def _find_missing_content(
+    location: Location,
+    manifest: Manifest,
+    lost_blobs: frozenset[str],
+) -> list[str]:
+    """Return the paths of a point whose content is not there; it is not read."""
+    missing = []
+    for entry in store.read_entries(manifest):
+        if entry.kind not in ("file", "link"):
+            continue
+        if entry.blob:
+            is_there = entry.blob not in lost_blobs
+        else:
+            is_there = os.path.lexists(copy_path(location.folder, entry.path))
+        if not is_there:
+            missing.append(entry.path)
+    return missing
+
+
+def _find_expired(manifests: Sequence[Manifest], now: int) -> Iterator[Finding]:
+    old = []
+    for manifest in manifests:
+        if find_state(manifest, now) in ("expired", "dropped"):
+            old.append(manifest.id)
+    if old:
         message = f"{plural(len(old), 'restore point')} expired: {join_some(old)}"
         hint = "`checkpoint restore-point gc --expired` removes them"
-        findings.append(Finding("restore/expired", "note", message, layout.FOLDER, hint=hint))
-    missing = sorted(set(log.made) - log.cleared - {one.id for one in manifests})
-    if missing:
-        message = f"the log has {plural(len(missing), 'restore point')} that no longer exist: {join_some(missing)}"
+        yield Finding("restore/expired", "note", message, layout.FOLDER, hint=hint)
+
+
+def _find_gone(manifests: Sequence[Manifest], log: Log) -> Iterator[Finding]:
+    known = {manifest.id for manifest in manifests}
+    gone = sorted(set(log.made) - log.cleared - known)
+    if gone:
+        count = plural(len(gone), "restore point")
+        message = f"the log has {count} that no longer exist: {join_some(gone)}"
         hint = "`checkpoint restore-point audit` shows the log"
-        findings.append(Finding("restore/gone", "note", message, layout.AUDIT_LOG, hint=hint))
-    return findings + log.breaks
+        yield Finding("restore/gone", "note", message, layout.AUDIT_LOG, hint=hint)

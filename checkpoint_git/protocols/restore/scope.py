@@ -1,4 +1,4 @@
-"""From what the user names to the paths that a restore point covers, and what each of them holds now."""
+"""From what the user names to the paths that a restore point covers, and what each holds now."""
 
 import os
 import stat
@@ -26,13 +26,16 @@ _READABLE = "a restore point must hold all of its scope: make it readable, or le
 
 
 class Scope(NamedTuple):
+    """The paths that were named, by what may be done with them."""
+
     found: list[ScopePath]  # by path
     asked: list[str]  # the scopes as paths or patterns below the workspace
     secret: list[ScopePath]  # files whose names are those of secrets
     special: list[str]  # devices, sockets and pipes left out
 
 
-# Scopes come from agents and scripts: nothing outside the workspace is looked at, and no symbolic link is followed.
+# Scopes come from agents and scripts: nothing outside the workspace is looked at, and no symbolic
+# link is followed.
 def read_scope(
     root: str,
     scopes: Sequence[str],
@@ -41,50 +44,85 @@ def read_scope(
     *,
     may_lack: bool = True,
 ) -> Scope:
-    """Every path that the scopes name: files, folders with all below them, patterns (`*`, `?`, `[...]`, `**`). plain:
-    those that are no patterns, whatever is in their names. may_lack: a path that is not there is "absent", so rolling
-    back means removing what is made there. Raises CheckpointError for a path that is not there, a pattern that matches
-    nothing, and for a scope outside the workspace or behind a symbolic link.
+    """Return every path that scopes name.
+
+    A scope is a file, a folder with all below it, or a pattern (`*`, `?`, `[...]`, `**`). plain:
+    those that are not patterns, whatever is in their names. may_lack: a path that does not exist is
+    "absent", so rolling back means removing what is made there. Raises CheckpointError for a path
+    that does not exist otherwise, a pattern that matches nothing, and for a scope outside the
+    workspace or behind a symbolic link.
     """
-    found: dict[str, ScopePath] = {}
-    asked, secret, special = list[str](), dict[str, ScopePath](), set[str]()
+    found = dict[str, ScopePath]()
+    secret = dict[str, ScopePath]()
+    special = set[str]()
+    asked = []
     for scope in scopes:
         path = _place(root, scope, cwd or root)
         asked.append(path)
-        starts = [path]
-        if scope not in plain and _MAGIC.intersection(path) and not os.path.lexists(os.path.join(root, path)):
-            starts = match(root, path)
-        if not starts:
-            message = f"nothing matches {escape_controls(shorten(scope, 100))}"
-            raise CheckpointError(message, "a pattern must match something; `**/` matches subfolders")
-        if not may_lack and starts == [path] and path and not os.path.lexists(os.path.join(root, path)):
-            hint = "check the spelling; --absent accepts a missing path: a rollback removes what is created there"
-            raise CheckpointError(f"{escape_controls(shorten(scope, 100))} does not exist", hint)
-        for each in (found for start in starts for found in _walk(root, start)):
-            if each.status and stat.S_IFMT(each.status.st_mode) not in _KINDS:
-                special.add(each.path)
-            elif each.kind in ("file", "link") and is_sensitive(each.path):
-                secret[each.path] = each
-            else:
-                found[each.path] = each
-    plain_ones, secret_ones = ([each[path] for path in sorted(each)] for each in (found, secret))
-    return Scope(plain_ones, asked, secret_ones, sorted(special))
+        for start in _find_starts(root, scope, path, may_lack=may_lack, is_plain=scope in plain):
+            for scope_path in _walk(root, start):
+                if _is_special(scope_path):
+                    special.add(scope_path.path)
+                elif scope_path.kind in ("file", "link") and is_sensitive(scope_path.path):
+                    secret[scope_path.path] = scope_path
+                else:
+                    found[scope_path.path] = scope_path
+    return Scope(_by_path(found), asked, _by_path(secret), sorted(special))
+
+
+def _find_starts(
+    root: str,
+    scope: str,
+    path: str,
+    *,
+    may_lack: bool,
+    is_plain: bool,
+) -> list[str]:
+    """Return the paths that a scope names, without what is below them. Raises CheckpointError.
+
+    path: of the scope, below the workspace.
+    """
+    shown = escape_controls(shorten(scope, 100))
+    is_there = os.path.lexists(os.path.join(root, path))
+    starts = [path]
+    if not is_plain and not is_there and _MAGIC.intersection(path):
+        starts = match(root, path)
+    if not starts:
+        hint = "a pattern must match something; `**/` matches subfolders"
+        raise CheckpointError(f"nothing matches {shown}", hint)
+    if starts == [path] and path and not is_there and not may_lack:
+        hint = "check the spelling; --absent accepts a missing path: "
+        hint += "a rollback removes what is created there"
+        raise CheckpointError(f"{shown} does not exist", hint)
+    return starts
+
+
+def _is_special(found: ScopePath) -> bool:
+    return found.status is not None and stat.S_IFMT(found.status.st_mode) not in _KINDS
+
+
+def _by_path(found: dict[str, ScopePath]) -> list[ScopePath]:
+    return [found[path] for path in sorted(found)]
 
 
 def _place(root: str, scope: str, cwd: str) -> str:
+    """Return a scope as a path below the workspace. Raises CheckpointError outside it."""
     shown = escape_controls(shorten(scope, 100))
     if not scope or "\0" in scope:
-        raise CheckpointError(f'"{shown}" is not a path', "name files, folders or patterns inside the workspace")
+        hint = "name files, folders or patterns inside the workspace"
+        raise CheckpointError(f'"{shown}" is not a path', hint)
     path = path_below(root, os.path.normpath(os.path.join(cwd, scope)))
     if path is None:
-        message, hint = f"is outside the workspace {escape_controls(root)}", "restore points stay inside it"
-    elif path and not is_plain_path(path):
-        message, hint = "belongs to git or to the restore points themselves", "name the files you work on"
-    elif link := find_link(os.path.dirname(path), root):
-        message, hint = f"is behind the symbolic link {escape_controls(link)}", "name the place it leads to"
-    else:
-        return path
-    raise CheckpointError(f"{shown} {message}", hint)
+        message = f"{shown} is outside the workspace {escape_controls(root)}"
+        raise CheckpointError(message, "restore points stay inside it")
+    if path and not is_plain_path(path):
+        message = f"{shown} belongs to git or to the restore points themselves"
+        raise CheckpointError(message, "name the files you work on")
+    link = find_link(os.path.dirname(path), root)
+    if link:
+        message = f"{shown} is behind the symbolic link {escape_controls(link)}"
+        raise CheckpointError(message, "name the place it leads to")
+    return path
 
 
 def _walk(root: str, path: str) -> Iterator[ScopePath]:
@@ -99,33 +137,45 @@ def _walk(root: str, path: str) -> Iterator[ScopePath]:
 
 
 def look_at(root: str, path: str) -> ScopePath:
-    """Special files are "absent" with a status. Raises CheckpointError."""
+    """Return what is at a path; a special file is "absent", with a status. Raises CheckpointError."""
     try:
         status = layout.read_status(os.path.join(root, path))
     except OSError as error:
-        raise CheckpointError(f"{escape_controls(path)} cannot be inspected: {error.strerror}", _READABLE) from None
-    return ScopePath(path, _KINDS.get(stat.S_IFMT(status.st_mode), "absent") if status else "absent", status)
+        message = f"{escape_controls(path)} cannot be inspected: {error.strerror}"
+        raise CheckpointError(message, _READABLE) from None
+    if status is None:
+        return ScopePath(path, "absent", None)
+    return ScopePath(path, _KINDS.get(stat.S_IFMT(status.st_mode), "absent"), status)
 
 
 def _list_folder(root: str, path: str) -> list[str]:
     try:
         names = os.listdir(os.path.join(root, path))
     except OSError as error:
-        raise CheckpointError(f"{escape_controls(path)} cannot be listed: {error.strerror}", _READABLE) from None
+        message = f"{escape_controls(path)} cannot be listed: {error.strerror}"
+        raise CheckpointError(message, _READABLE) from None
     return [name for name in names if is_plain_path(_join(path, name))]
 
 
 def match(root: str, pattern: str) -> list[str]:
-    level, parts = {""}, pattern.split("/")
-    for at, part in enumerate(parts, 1):
-        before, level = level, set[str]()
+    """Return the paths that fit a pattern, level by level."""
+    level = {""}
+    parts = pattern.split("/")
+    for number, part in enumerate(parts, 1):
+        before = level
+        level = set[str]()
         if part == "**":
-            level.update(one.path for start in before for one in _walk(root, start) if one.kind == "folder")
-            level |= before & {""} if at < len(parts) else set()
+            for start in before:
+                level.update(found.path for found in _walk(root, start) if found.kind == "folder")
+            if number < len(parts):
+                level |= before & {""}
             continue
         for start in before:
-            names = _list_folder(root, start) if not start or layout.is_folder(root, start) else []
-            level.update(_join(start, name) for name in keep_matching(names, part) if part[0] == "." or name[0] != ".")
+            if start and not layout.is_folder(root, start):
+                continue
+            for name in keep_matching(_list_folder(root, start), part):
+                if part[0] == "." or name[0] != ".":
+                    level.add(_join(start, name))
     return sorted(level)
 
 
@@ -138,7 +188,10 @@ class ChangedError(Exception):
 
 
 def read_entry_at(root: str, found: ScopePath) -> Entry:
-    # A file that is being written is tried again. Raises CheckpointError
+    """Return the entry of a path; a file that is being written is tried again.
+
+    Raises CheckpointError.
+    """
     if found.kind == "absent" or found.status is None:
         return Entry(found.path, "absent")
     if found.kind == "folder":
@@ -156,36 +209,52 @@ def read_entry_at(root: str, found: ScopePath) -> Entry:
 
 
 def mark_twins(entries: Iterable[Entry], found: Iterable[ScopePath]) -> list[Entry]:
-    leads, twins = dict[tuple[int, int], str](), dict[str, str]()
-    for one in found:
-        if one.kind == "file" and one.status and one.status.st_nlink > 1:
-            twins[one.path] = leads.setdefault((one.status.st_dev, one.status.st_ino), one.path)
-    return match_twins(one._replace(twin=twins.get(one.path, "")) for one in entries)
+    """Return entries with the first name of each file that has several among them."""
+    first_names = dict[tuple[int, int], str]()
+    twins = dict[str, str]()
+    for path, kind, status in found:
+        if kind == "file" and status and status.st_nlink > 1:
+            twins[path] = first_names.setdefault((status.st_dev, status.st_ino), path)
+    return match_twins(entry._replace(twin=twins.get(entry.path, "")) for entry in entries)
 
 
 def read_entries(root: str, found: Sequence[ScopePath]) -> list[Entry]:
-    return mark_twins([read_entry_at(root, one) for one in found], found)
+    """Return the entries of paths as they are now. Raises CheckpointError."""
+    entries = [read_entry_at(root, scope_path) for scope_path in found]
+    return mark_twins(entries, found)
 
 
-def read_file(root: str, path: str, keep: Callable[[bytes], object] = lambda chunk: None) -> Entry:
-    """keep: called with each chunk. Raises ChangedError; CheckpointError where unreadable; OSError for a full disk."""
-    digest, size = sha256(), 0
+def read_file(
+    root: str,
+    path: str,
+    keep: Callable[[bytes], object] = lambda chunk: None,
+) -> Entry:
+    """Return the entry of a file. keep: called with each chunk.
+
+    Raises ChangedError; CheckpointError if it is unreadable; OSError for a full disk.
+    """
+    digest = sha256()
+    size = 0
     try:
         with open_plain(os.path.join(root, path)) as stream:
             before = os.fstat(stream.fileno())
-            # where somebody appends, perhaps faster than this reads, it stops
+            # if somebody appends, perhaps faster than this reads, it stops
             while size <= before.st_size and (chunk := stream.read(_CHUNK)):
                 digest.update(chunk)
                 keep(chunk)
                 size += len(chunk)
             after = os.fstat(stream.fileno())
     except OSError as error:
-        # reading fills no disk, so that was keep
-        raise error if error.errno in (ENOSPC, EDQUOT) else read_error(path, error) from None
-    versions = {(status.st_size, status.st_mtime_ns, status.st_mode) for status in (before, after)}
-    if len(versions) > 1 or size != after.st_size:
+        if error.errno in (ENOSPC, EDQUOT):  # reading fills no disk, so that was `keep`
+            raise error from None
+        raise read_error(path, error) from None
+    if _version(before) != _version(after) or size != after.st_size:
         raise ChangedError
     return Entry(path, "file", after.st_mode & _PERMISSIONS, size, digest.hexdigest())
+
+
+def _version(status: os.stat_result) -> tuple[int, int, int]:
+    return status.st_size, status.st_mtime_ns, status.st_mode
 
 
 def changing_error(path: str) -> CheckpointError:

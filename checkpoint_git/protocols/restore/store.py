@@ -1,4 +1,4 @@
-"""Manifests on the disk: what points there are, what each one holds, and what state it is in."""
+"""Manifests on the disk: which points exist, what each one holds, and what state it is in."""
 
 import json
 import os
@@ -42,39 +42,54 @@ _MUTABLE = ("state", "history", "digest")
 
 
 class Manifest(NamedTuple):
+    """What a point's manifest says."""
+
     id: str
     value: dict[str, Any]
     trouble: str = ""  # why it cannot be relied on
-    is_foreign: bool = False  # this clone did not make it: it came with a branch, or with a copy of the folder
+    # this clone did not make it: it came with a branch, or with a copy of the folder
+    is_foreign: bool = False
 
 
 def find_digest(value: Mapping[str, Any]) -> str:
+    """Return a hash over the members of a manifest that never change."""
     body = {key: member for key, member in value.items() if key not in _MUTABLE}
     return sha256(json.dumps(body, separators=(",", ":"), sort_keys=True).encode()).hexdigest()
 
 
 def write_text(value: Mapping[str, Any]) -> bytes:
-    # ASCII, so that names of any bytes survive
+    """Return a manifest as JSON: in ASCII, so that names of any bytes survive."""
     return (json.dumps(value, indent=1) + "\n").encode()
 
 
-# A point is there when its folder is: it is built under another name and renamed once it is whole.
+# A point exists if its folder does: it is built under another name and renamed once it is whole.
 def load_manifest(workspace: Workspace, point: str) -> Manifest | None:
-    """None where there is no such point. Damage is reported in `trouble`, never raised."""
-    for base in dict.fromkeys((workspace.base, os.path.join(workspace.root, layout.FOLDER))):
+    """Return a point's manifest, None for no such point.
+
+    Damage is reported in `trouble`, never raised.
+    """
+    for base in _list_bases(workspace):
         folder = layout.point_folder(base, point)
         if not os.path.lexists(folder):
             continue
+        is_foreign = base != workspace.base
+        most = MAX_BYTES if is_foreign else layout.MAX_MANIFEST
         try:
-            most = layout.MAX_MANIFEST if base == workspace.base else MAX_BYTES
-            found = parse_manifest(point, read_plain(os.path.join(folder, layout.MANIFEST), most))
+            data = read_plain(os.path.join(folder, layout.MANIFEST), most)
         except OSError as error:
-            found = Manifest(point, {}, f"its manifest cannot be read: {error.strerror}")
-        return found._replace(is_foreign=base != workspace.base)
+            trouble = f"its manifest cannot be read: {error.strerror}"
+            return Manifest(point, {}, trouble, is_foreign)
+        return parse_manifest(point, data)._replace(is_foreign=is_foreign)
     return None
 
 
+def _list_bases(workspace: Workspace) -> list[str]:
+    """Return the folders in which points are: the store of this clone first."""
+    return list(dict.fromkeys((workspace.base, os.path.join(workspace.root, layout.FOLDER))))
+
+
 def parse_manifest(point: str, data: bytes) -> Manifest:
+    """Return the manifest in some bytes, with what is wrong with it in `trouble`."""
     try:
         value = load(data.decode())
     except (ValueError, JsonTextError):
@@ -85,11 +100,17 @@ def parse_manifest(point: str, data: bytes) -> Manifest:
         return Manifest(point, value, "its manifest is of another version")
     if value.get("id") != point or value.get("digest") != find_digest(value):
         return Manifest(point, value, "its manifest was changed after it was made")
+
     schema = _load_schema()
-    mismatches = [] if is_surely_valid(schema, value) else explain(schema, value)
-    wrong = [(one.where or "/", shorten(one.message, 200)) for one in mismatches]
-    wrong = wrong or [(one.where, one.message) for one in rules.check(value, point)]
-    return Manifest(point, value, f"its manifest is wrong at {wrong[0][0]}: {wrong[0][1]}" if wrong else "")
+    if not is_surely_valid(schema, value):
+        for mismatch in explain(schema, value):
+            where = mismatch.where or "/"
+            trouble = f"its manifest is wrong at {where}: {shorten(mismatch.message, 200)}"
+            return Manifest(point, value, trouble)
+    for finding in rules.check(value, point):
+        trouble = f"its manifest is wrong at {finding.where}: {finding.message}"
+        return Manifest(point, value, trouble)
+    return Manifest(point, value)
 
 
 @cache
@@ -98,46 +119,75 @@ def _load_schema() -> Schema:
 
 
 def write_state(workspace: Workspace, manifest: Manifest, state: str, operation: str) -> Manifest:
+    """Write a point's new state, and what changed it."""
     entry = {"at": write_instant(workspace.now), "operation": operation, "state": state}
-    value = {**manifest.value, "state": state, "history": [*manifest.value.get("history", []), entry]}
-    write_file(os.path.join(locate(workspace, manifest.id).folder, layout.MANIFEST), write_text(value))
+    history = [*manifest.value.get("history", []), entry]
+    value = {**manifest.value, "state": state, "history": history}
+    folder = locate(workspace, manifest.id).folder
+    write_file(os.path.join(folder, layout.MANIFEST), write_text(value))
     if state != "dropped":
         write_copy(workspace, manifest.id, renew=True)
     return manifest._replace(value=value)
 
 
 def find_state(manifest: Manifest, now: int) -> str:
-    """active, restored, expired or dropped; "foreign", or "damaged" where it is not usable."""
-    if manifest.is_foreign or manifest.trouble:
-        return "foreign" if manifest.is_foreign else "damaged"
+    """Return "active", "restored", "expired" or "dropped".
+
+    "foreign" or "damaged" if it is not usable.
+    """
+    if manifest.is_foreign:
+        return "foreign"
+    if manifest.trouble:
+        return "damaged"
     state = str(manifest.value["state"])
-    is_alive = state in ("active", "restored")
-    return "expired" if is_alive and rules.is_expired(manifest.value["expires_at"], now) else state
+    is_live = state in ("active", "restored")
+    if is_live and rules.is_expired(manifest.value["expires_at"], now):
+        return "expired"
+    return state
 
 
 def read_entries(manifest: Manifest) -> list[Entry]:
+    """Return what a point holds of each path."""
     return [read_entry(value) for value in manifest.value["entries"]]
 
 
 def locate(workspace: Workspace, point: str) -> Location:
-    root, ref, env = workspace.root, layout.ref_name(point), workspace.env
-    commit = private_objects.read_ref(root, ref, env) if workspace.git_dir else ""
-    folders = [layout.point_folder(base, point) for base in (workspace.base, os.path.join(root, layout.FOLDER))]
-    return Location(root, folders[not os.path.lexists(folders[0])], env, commit)
+    """Return where a point is."""
+    folder = layout.point_folder(workspace.base, point)
+    if not os.path.lexists(folder):
+        folder = layout.point_folder(os.path.join(workspace.root, layout.FOLDER), point)
+    commit = ""
+    if workspace.git_dir:
+        ref = layout.ref_name(point)
+        commit = private_objects.read_ref(workspace.root, ref, workspace.env)
+    return Location(workspace.root, folder, workspace.env, commit)
 
 
 def read_manifests(workspace: Workspace) -> list[Manifest]:
-    """Oldest first; those of every work tree, and the foreign ones."""
-    found = [one for point in _list_ids(workspace) if (one := load_manifest(workspace, point))]
-    # of one second, their names are in the order of chance
-    return sorted(found, key=lambda one: (one.id[:19], 0 if one.trouble else one.value.get("began", 0), one.id))
+    """Return all points, oldest first: those of every work tree, and the foreign ones."""
+    found = []
+    for point in _list_ids(workspace):
+        manifest = load_manifest(workspace, point)
+        if manifest:
+            found.append(manifest)
+    return sorted(found, key=_find_age)
+
+
+def _find_age(manifest: Manifest) -> tuple[str, int, str]:
+    # the second, then the nanoseconds: the ids of one second are in random order
+    began = 0 if manifest.trouble else manifest.value.get("began", 0)
+    return manifest.id[:19], began, manifest.id
 
 
 def _list_ids(workspace: Workspace) -> set[str]:
-    return {*layout.list_ids(workspace.base), *layout.list_ids(os.path.join(workspace.root, layout.FOLDER))}
+    ids = set[str]()
+    for base in _list_bases(workspace):
+        ids.update(layout.list_ids(base))
+    return ids
 
 
 def list_points(workspace: Workspace) -> list[Manifest]:
+    """Return all points, as read_manifests does, and write the missing copies of this work tree's."""
     points = read_manifests(workspace)
     for manifest in points:
         if is_of_work_tree(workspace, manifest) and not manifest.is_foreign:
@@ -146,106 +196,161 @@ def list_points(workspace: Workspace) -> list[Manifest]:
 
 
 def is_covered(workspace: Workspace) -> bool:
-    """Whether a live point that this clone made, of this work tree, has the whole workspace as its scope."""
-    in_git = workspace.git_dir is not None
-    refs = private_objects.read_refs(workspace.root, layout.REF_PREFIX, workspace.env) if in_git else {}
+    """Whether a live point of this clone and work tree has the whole workspace as its scope."""
+    refs = {}
+    if workspace.git_dir is not None:
+        refs = private_objects.read_refs(workspace.root, layout.REF_PREFIX, workspace.env)
     for point in reversed(layout.list_ids(workspace.base)):
         manifest = load_manifest(workspace, point)
         if manifest is None or find_state(manifest, workspace.now) not in ("active", "restored"):
             continue
-        is_whole = "" in manifest.value["scope"]["asked"] and is_of_work_tree(workspace, manifest)
+        has_all = "" in manifest.value["scope"]["asked"]
+        is_whole = has_all and is_of_work_tree(workspace, manifest)
         if is_whole and (point in refs or manifest.value["type"] != "git_stash"):
             return True
     return False
 
 
 def load_point(workspace: Workspace, word: str, *, foreign: bool = False) -> Manifest:
-    """word: an id, its beginning, or "latest". foreign: others' points too. Raises CheckpointError for none."""
+    """Return the point that a word names, as in find_id.
+
+    foreign: also one that this clone did not make. Raises CheckpointError for none.
+    """
     manifest = load_manifest(workspace, find_id(workspace, word))
     if manifest is None:
+        message = f"no such restore point: {escape_controls(shorten(word, 60))}"
         hint = "`checkpoint restore-point list` shows those that are"
-        raise CheckpointError(f"no such restore point: {escape_controls(shorten(word, 60))}", hint)
+        raise CheckpointError(message, hint)
     if manifest.is_foreign and not foreign:
         message = f"{manifest.id} is not in this clone's store, so it is untrusted"
-        hint = f"look at it first: checkpoint restore-point show {manifest.id}; --foreign uses it"
+        show = f"checkpoint restore-point show {manifest.id}"
+        hint = f"look at it first: {show}; --foreign uses it"
         raise CheckpointError(message, hint)
     return manifest
 
 
 def find_id(workspace: Workspace, word: str) -> str:
+    """Return the id that a word names: an id, its beginning or end, or "latest".
+
+    Raises CheckpointError for none, and for several.
+    """
     if layout.is_id(word):
         return word
     if word == "latest":
-        points = [one for one in read_manifests(workspace) if is_of_work_tree(workspace, one)]
-        usable = [one for one in points if find_state(one, workspace.now) in ("active", "restored")]
-        asked = [one.id for one in usable if one.value.get("made_for") != "rollback"]
-        if not asked:
-            others = [one.id for one in read_manifests(workspace) if one not in points and not one.is_foreign]
-            there = f"; another work tree has {others[-1]}: rollback {others[-1]} --here" if others else ""
-            raise CheckpointError("no live restore point yet", f"checkpoint restore-point create SCOPE{there}")
-        return asked[-1]
+        return _find_latest(workspace)
+
     beginning = word if word.startswith("chk_") else f"chk_{word}"
-    ids = _list_ids(workspace) if word else ()
-    found = sorted(point for point in ids if point.startswith(beginning) or point.endswith(f"_{word}"))
+    found = []
+    for point in sorted(_list_ids(workspace)):
+        if word and (point.startswith(beginning) or point.endswith(f"_{word}")):
+            found.append(point)
     if len(found) > 1:
-        raise CheckpointError(f"{len(found)} restore points match: {', '.join(found[:5])}", "write more of it")
+        message = f"{len(found)} restore points match: {', '.join(found[:5])}"
+        raise CheckpointError(message, "write more of it")
     return found[0] if found else layout.check_id(word)
 
 
+def _find_latest(workspace: Workspace) -> str:
+    """Return the newest live point of this work tree that is not a rollback's."""
+    latest = ""
+    of_others = ""
+    for manifest in read_manifests(workspace):
+        if not is_of_work_tree(workspace, manifest):
+            if not manifest.is_foreign:
+                of_others = manifest.id
+            continue
+        is_live = find_state(manifest, workspace.now) in ("active", "restored")
+        if is_live and manifest.value.get("made_for") != "rollback":
+            latest = manifest.id
+    if latest:
+        return latest
+
+    hint = "checkpoint restore-point create SCOPE"
+    if of_others:
+        hint += f"; another work tree has {of_others}: rollback {of_others} --here"
+    raise CheckpointError("no live restore point yet", hint)
+
+
 def begin_journal(workspace: Workspace, safety: str, words: str) -> None:
-    """words: what the command line has after `rollback`."""
-    write_file(os.path.join(layout.point_folder(workspace.base, safety), _JOURNAL), words.encode())
+    """Note that a rollback begins. words: what the command line has after `rollback`."""
+    write_file(_journal_path(workspace, safety), words.encode())
+
+
+def _journal_path(workspace: Workspace, safety: str) -> str:
+    return os.path.join(layout.point_folder(workspace.base, safety), _JOURNAL)
 
 
 def read_journals(workspace: Workspace) -> list[tuple[Manifest, str]]:
-    """(the safety point, the words) of each rollback that did not end, newest first, unless that point was used."""
+    """Return (the safety point, the words) of each rollback that did not end, newest first.
+
+    One whose safety point was used does not count.
+    """
     found = list[tuple[Manifest, str]]()
     for point in reversed(layout.list_ids(workspace.base)):
-        text = read_if_there(os.path.join(layout.point_folder(workspace.base, point), _JOURNAL)) or b""
+        text = read_if_there(_journal_path(workspace, point)) or b""
         words = text.decode("ascii", "replace")
-        kept = load_manifest(workspace, point) if _JOURNALED.fullmatch(words) else None
-        if kept and is_of_work_tree(workspace, kept) and find_state(kept, workspace.now) == "active":
-            found.append((kept, words))
+        if not _JOURNALED.fullmatch(words):
+            continue
+        safety = load_manifest(workspace, point)
+        if not safety or not is_of_work_tree(workspace, safety):
+            continue
+        if find_state(safety, workspace.now) == "active":
+            found.append((safety, words))
     return found
 
 
 def end_journals(workspace: Workspace, words: str) -> None:
-    """Of the rollbacks to the same point, as far as the one of these words did what they had begun."""
-    for kept, begun in read_journals(workspace):
-        if begun == words or (begun.split()[0] == words.split()[0] and "--scope" not in words):
-            remove_file(os.path.join(layout.point_folder(workspace.base, kept.id), _JOURNAL))
+    """Note the end of rollbacks to the same point: those that the one of these words finished."""
+    point = words.split()[0]
+    for safety, begun in read_journals(workspace):
+        is_finished = begun.split()[0] == point and "--scope" not in words
+        if begun == words or is_finished:
+            remove_file(_journal_path(workspace, safety.id))
 
 
 def write_copy(workspace: Workspace, point: str, *, renew: bool = False) -> None:
-    """The manifest and restore.sh below .checkpoints, where `git clean` may take them: they are written anew then."""
+    """Copy the manifest and restore.sh to .checkpoints.
+
+    `git clean` may remove them there: then they are written again. renew: even if they are there.
+    """
     source = layout.point_folder(workspace.base, point)
     folder = layout.point_folder(os.path.join(workspace.root, layout.FOLDER), point)
-    if source == folder or (os.path.lexists(os.path.join(folder, layout.MANIFEST)) and not renew):
+    if source == folder:
         return
+    if os.path.lexists(os.path.join(folder, layout.MANIFEST)) and not renew:
+        return
+
     check_way(folder, workspace.root)
     exclude_from_git(workspace)
     make_folder(folder)
     for name in (layout.RESTORE_SCRIPT, layout.MANIFEST):
-        if (data := read_if_there(os.path.join(source, name))) is not None:
+        data = read_if_there(os.path.join(source, name))
+        if data is not None:
             write_file(os.path.join(folder, name), data)
 
 
 def is_of_work_tree(workspace: Workspace, manifest: Manifest) -> bool:
+    """Whether a point was made in this work tree."""
     return bool(manifest.value.get("work_tree", "") == find_work_tree(workspace))
 
 
 def find_work_tree(workspace: Workspace) -> str:
-    # linked work trees share their refs; "" is the first, and outside git
+    """Return the name of a linked work tree, which shares its refs; "" for the first."""
     folder = workspace.git_dir or ""
-    return os.path.basename(folder.rstrip("/")) if os.path.isfile(os.path.join(folder, "commondir")) else ""
+    is_linked = os.path.isfile(os.path.join(folder, "commondir"))
+    return os.path.basename(folder.rstrip("/")) if is_linked else ""
 
 
 def exclude_from_git(workspace: Workspace) -> None:
+    """Let git ignore what this package keeps for itself, in .git/info/exclude."""
     if workspace.git_dir is None:
         return
     path = os.path.join(os.path.dirname(workspace.base), "info/exclude")
     before = read_if_there(path) or b""
-    after = put_block(before, "".join(f"/{pattern}\n" for row in PROTOCOLS for pattern in row.local).encode())
+    patterns = ""
+    for row in PROTOCOLS:
+        patterns += "".join(f"/{pattern}\n" for pattern in row.local)
+    after = put_block(before, patterns.encode())
     if after != before:
         make_folder(os.path.dirname(path))
         write_file(path, after)
@@ -253,7 +358,7 @@ def exclude_from_git(workspace: Workspace) -> None:
 
 @contextmanager
 def build_folder(base: str, point: str) -> Iterator[str]:
-    """A folder that gets the point's name after the block, and is removed when that fails."""
+    """Give a folder that gets the point's name after the block, and is removed if that fails."""
     check_way(os.path.basename(base), os.path.dirname(base))
     make_folder(base)
     folder = os.path.join(base, f"{_BUILDING}{os.getpid()}-{layout.check_id(point)}")
@@ -263,7 +368,8 @@ def build_folder(base: str, point: str) -> Iterator[str]:
         yield folder
         target = layout.point_folder(base, point)
         if os.path.lexists(target):
-            raise CheckpointError(f"there is a restore point {point} already", "run the same command again")
+            message = f"there is a restore point {point} already"
+            raise CheckpointError(message, "run the same command again")
         with reporting(target):
             sync_folder(folder)
             os.rename(folder, target)
@@ -275,7 +381,10 @@ def build_folder(base: str, point: str) -> Iterator[str]:
 
 @contextmanager
 def scratch_folder(base: str, name: str) -> Iterator[str]:
-    """Give a folder that is removed after the block; clear_unfinished removes what a killed process left of it."""
+    """Give a folder that is removed after the block.
+
+    clear_unfinished removes what a killed process left of it.
+    """
     check_way(os.path.basename(base), os.path.dirname(base))
     make_folder(base)
     folder = os.path.join(base, f"{_BUILDING}{os.getpid()}-{name}")
@@ -289,7 +398,7 @@ def scratch_folder(base: str, name: str) -> Iterator[str]:
 
 
 def remove_folder(base: str, point: str) -> None:
-    # first its name, then what is in it, so that no half of one stays
+    """Remove a point's folder: first its name, then what is in it, so that no half of one stays."""
     folder = layout.point_folder(base, point)
     doomed = os.path.join(base, f"{_BUILDING}{os.getpid()}-{point}-dropped")
     with reporting(folder), suppress(FileNotFoundError):
@@ -299,30 +408,43 @@ def remove_folder(base: str, point: str) -> None:
 
 
 def clear_unfinished(workspace: Workspace) -> None:
-    """What killed processes left: half-made points, and files beside those that they were about to replace."""
-    for base in dict.fromkeys((workspace.base, os.path.join(workspace.root, layout.FOLDER))):
+    """Remove what killed processes left.
+
+    These are half-made points, and files beside those that they were about to replace.
+    """
+    for base in _list_bases(workspace):
         if not os.path.islink(base):
             _remove_unfinished(workspace, base)
             for folder in (base, *(layout.point_folder(base, point) for point in layout.list_ids(base))):
                 remove_stray_files(folder)
-    if workspace.git_dir:
-        remove_stray_files(os.path.join(os.path.dirname(workspace.base), "info"))
-        lock = os.path.join(workspace.git_dir, "index.lock")
-        with suppress(OSError):
-            if read_if_there(lock) == layout.LOCKED:
-                remove_quietly(lock)  # of a rollback that was killed: we hold the lock of all others
-        remove_stray_files(workspace.git_dir)
+    if not workspace.git_dir:
+        return
+
+    remove_stray_files(os.path.join(os.path.dirname(workspace.base), "info"))
+    lock = os.path.join(workspace.git_dir, "index.lock")
+    with suppress(OSError):
+        if read_if_there(lock) == layout.LOCKED:
+            remove_quietly(lock)  # of a rollback that was killed: we hold the lock of all others
+    remove_stray_files(workspace.git_dir)
 
 
 def _remove_unfinished(workspace: Workspace, base: str) -> None:
+    """Remove the folders of points that a process began, if it has ended."""
     names = list[str]()
     with suppress(OSError):
         names = os.listdir(base)
     for name in names:
         process, _, point = name.removeprefix(_BUILDING).partition("-")
-        if name.startswith(_BUILDING) and has_ended(process):
-            if workspace.git_dir and base == workspace.base and layout.is_id(point):  # its ref comes before its name
-                ref, env = layout.ref_name(point), workspace.env
-                remove_quietly(os.path.join(os.path.dirname(base), f"{ref}.lock"))  # of the git that made it
-                private_objects.remove_ref(workspace.root, ref, locate(workspace, point).commit, env)
-            shutil.rmtree(os.path.join(base, name), ignore_errors=True)
+        if not name.startswith(_BUILDING) or not has_ended(process):
+            continue
+        if workspace.git_dir and base == workspace.base and layout.is_id(point):
+            _remove_ref(workspace, point)  # it is made before the folder gets its name
+        shutil.rmtree(os.path.join(base, name), ignore_errors=True)
+
+
+def _remove_ref(workspace: Workspace, point: str) -> None:
+    ref = layout.ref_name(point)
+    lock = os.path.join(os.path.dirname(workspace.base), f"{ref}.lock")
+    remove_quietly(lock)  # of the git that made it
+    commit = locate(workspace, point).commit
+    private_objects.remove_ref(workspace.root, ref, commit, workspace.env)

@@ -1,17 +1,26 @@
-"""`checkpoint restore-point` (`rp`): a verified way back, made before anything dangerous, and the way back itself."""
+"""`checkpoint restore-point` (`rp`): a verified restore point before a risky step, and the way back."""
 
 import argparse
-from collections.abc import Callable
-from typing import Literal
+from collections.abc import Callable, Sequence
+from typing import Any, Literal
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.outcome import Block, Invocation, Line, Outcome, Table
-from checkpoint_git.protocols.restore import audit, damage, layout, operations, points, rollback, store
-from checkpoint_git.protocols.restore.automatic import AUTOMATIC, read_snapshots
-from checkpoint_git.protocols.restore.contents import Means
+from checkpoint_git.protocols.restore import (
+    audit,
+    damage,
+    layout,
+    operations,
+    output,
+    rollback,
+    store,
+)
+from checkpoint_git.protocols.restore.automatic import AUTOMATIC, Snapshot, read_snapshots
+from checkpoint_git.protocols.restore.capture import PointRequest
 from checkpoint_git.protocols.restore.layout import Workspace, open_workspace
-from checkpoint_git.protocols.restore.mechanisms import parts as artifacts
+from checkpoint_git.protocols.restore.mechanisms import parts
+from checkpoint_git.protocols.restore.mechanisms.contract import Means, Plan, Wanted
 from checkpoint_git.protocols.restore.mechanisms.state import PREFIX
 from checkpoint_git.protocols.restore.snapshot import drop_oldest, find_repository
 
@@ -103,13 +112,21 @@ exit 1: the log is damaged
 """,
 }
 
-# change of a path -> what it is since, what a rollback does
-_HOW = {
-    "missing": ("deleted", "brought back"),
-    "changed": ("changed", "restored"),
-    "mode": ("another mode", "given its mode again"),
-    "kind": ("another kind", "restored"),
-    "links": ("no longer linked", "linked again"),
+# difference of a path -> what happened to it since
+_CHANGES = {
+    "missing": "deleted",
+    "changed": "changed",
+    "mode": "another mode",
+    "kind": "another kind",
+    "links": "no longer linked",
+}
+# difference of a path -> what a rollback does
+_REPAIRS = {
+    "missing": "brought back",
+    "changed": "restored",
+    "mode": "given its mode again",
+    "kind": "restored",
+    "links": "linked again",
 }
 # option -> the sub-verbs that take it
 TAKERS = {
@@ -182,8 +199,8 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     add(
         "--operation",
         action="store_true",
-        help="also restore HEAD, its branch, what was staged, and a merge, rebase, cherry-pick, revert or bisect "
-        "in progress",
+        help="also restore HEAD, its branch, what was staged, "
+        "and a merge, rebase, cherry-pick, revert or bisect in progress",
     )
     add("--dry-run", action="store_true", help="only show what would be done")
     add("--force", action="store_true", help="use an expired point")
@@ -194,20 +211,31 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
+    """Do what ACTION says, and report rollbacks that were interrupted."""
     action, operands = ACTIONS[args.action]
-    if operands == "none" and args.operands:
-        raise CheckpointError(f"{args.action} takes no operands", _HELP)
-    if (operands in ("id", "ids") and not args.operands) or (operands == "id" and len(args.operands) > 1):
-        hint = "`checkpoint restore-point list` shows them; `latest` is the newest"
-        raise CheckpointError(f"{args.action} needs the id of {'one' if operands == 'id' else 'a'} restore point", hint)
-    is_automatic = operands in ("id", "ids") and any(word.startswith(AUTOMATIC) for word in args.operands)
+    _check_operands(args, operands)
+    is_of_points = operands in ("id", "ids")
+    is_automatic = is_of_points and any(word.startswith(AUTOMATIC) for word in args.operands)
     if is_automatic and action is not _rollback:
-        hint = "`rollback` takes it, also with --dry-run; `git diff` takes the digits; `gc --keep N` drops old ones"
+        hint = "`rollback` takes it, also with --dry-run; `git diff` takes the digits; "
+        hint += "`gc --keep N` drops old ones"
         raise CheckpointError(f"{args.action} takes no automatic restore point", hint)
+
     workspace = open_workspace(invocation.cwd, invocation.now, invocation.env)
     args.stdin = invocation.stdin
     outcome = action(args, workspace)
     return outcome._replace(findings=[*outcome.findings, *damage.find_cut_off(workspace)])
+
+
+def _check_operands(args: argparse.Namespace, operands: str) -> None:
+    """Raise CheckpointError for too many operands, or too few."""
+    if operands == "none" and args.operands:
+        raise CheckpointError(f"{args.action} takes no operands", _HELP)
+    hint = "`checkpoint restore-point list` shows them; `latest` is the newest"
+    if operands == "id" and len(args.operands) != 1:
+        raise CheckpointError(f"{args.action} needs the id of one restore point", hint)
+    if operands == "ids" and not args.operands:
+        raise CheckpointError(f"{args.action} needs the id of a restore point", hint)
 
 
 _HELP = "`checkpoint restore-point --help` shows what each action takes"
@@ -217,46 +245,76 @@ def _create(args: argparse.Namespace, workspace: Workspace) -> Outcome:
     # a file of such a name is written with ./ before it
     keys = [word.removeprefix(PREFIX) for word in args.operands if word.startswith(PREFIX)]
     scope = [word for word in args.operands if not word.startswith(PREFIX)]
-    requests = artifacts.request_databases(workspace, args.database or (), args.table or ())
-    requests += artifacts.read_states(workspace, args.state or (), keys, args.stdin)
+    requests = parts.request_databases(workspace, args.database or (), args.table or ())
+    requests += parts.read_states(workspace, args.state or (), keys, args.stdin)
     if not scope and not requests:
-        hint = "name files, folders or patterns: create src 'tests/*.py'; or give --state or --database"
-        raise CheckpointError("create needs a scope", hint)
+        hint = "name files, folders or patterns: create src 'tests/*.py'; "
+        raise CheckpointError("create needs a scope", hint + "or give --state or --database")
+
     include = frozenset(operations.find_below(workspace, path) for path in args.include or ())
-    request = points.Request(scope, args.reason or "", parts=requests, include=include, may_lack=args.absent)
+    request = PointRequest(
+        scope,
+        args.reason or "",
+        parts=requests,
+        include=include,
+        may_lack=args.absent,
+    )
     made = operations.create_point(workspace, request, args.type, args.expiry)
-    data = operations.describe(made)
+    data = output.describe(made)
+    point = made.manifest.id
     blocks: list[Block] = [
-        Line(f"{made.manifest.id}: {data['pre_mutation_state']['summary']}", "good"),
-        Line(f"  go back:  checkpoint restore-point rollback {made.manifest.id}"),
+        Line(f"{point}: {data['pre_mutation_state']['summary']}", "good"),
+        Line(f"  go back:  checkpoint restore-point rollback {point}"),
         Line(f"  or, without this package:  {data['checkpoint']['restore_command']}", "dim"),
     ]
-    return Outcome(data, blocks, [Finding("restore/left-out", "warning", text) for text in made.warnings], 0)
+    findings = [Finding("restore/left-out", "warning", text) for text in made.warnings]
+    return Outcome(data, blocks, findings, 0)
 
 
 def _list(args: argparse.Namespace, workspace: Workspace) -> Outcome:
     found = store.list_points(workspace)
     snapshots = read_snapshots(workspace)
-    data = {"restore_points": [operations.outline(one, workspace.now) for one in found]}
-    data["automatic"] = [
-        {"id": one.id, "tree": one.tree, "at": one.at, "session": one.session, "before": one.before}
-        for one in snapshots
-    ]
+    data = {
+        "restore_points": [output.outline(manifest, workspace.now) for manifest in found],
+        "automatic": [_outline_snapshot(snapshot) for snapshot in snapshots],
+    }
     if not found and not snapshots:
-        return Outcome(data, [Line("no restore points yet: checkpoint restore-point create SCOPE", "dim")])
-    rows = list[tuple[str | Line, ...]]()
-    for manifest, outline in zip(found, data["restore_points"], strict=True):
-        state, value = outline["state"], manifest.value
-        if manifest.trouble or manifest.is_foreign:
-            why = manifest.trouble or "not made in this clone: no command uses it without --foreign"
-            rows.append((manifest.id, Line(state, "bad"), "", "", "", why))
-            continue
-        files, size = str(len(value["scope"]["files"])), operations.size_text(value["size"])
-        place = "" if store.is_of_work_tree(workspace, manifest) else f"[work tree {value['work_tree'] or 'main'}] "
-        shown = Line(state, "dim" if state == "expired" else "")
-        rows.append((manifest.id, shown, files, size, value["expires_at"] or "never", place + value["reason"]))
-    rows += [(one.id, "automatic", "", "", "", f"session {one.session}: {one.before}, {one.at}") for one in snapshots]
-    return Outcome(data, [Table(("id", "state", "files", "size", "expires", "reason"), rows)])
+        text = "no restore points yet: checkpoint restore-point create SCOPE"
+        return Outcome(data, [Line(text, "dim")])
+
+    rows = [_make_row(workspace, manifest) for manifest in found]
+    for snapshot in snapshots:
+        reason = f"session {snapshot.session}: {snapshot.before}, {snapshot.at}"
+        rows.append((snapshot.id, "automatic", "", "", "", reason))
+    columns = ("id", "state", "files", "size", "expires", "reason")
+    return Outcome(data, [Table(columns, rows)])
+
+
+def _outline_snapshot(snapshot: Snapshot) -> dict[str, str]:
+    return {
+        "id": snapshot.id,
+        "tree": snapshot.tree,
+        "at": snapshot.at,
+        "session": snapshot.session,
+        "before": snapshot.before,
+    }
+
+
+def _make_row(workspace: Workspace, manifest: store.Manifest) -> tuple[str | Line, ...]:
+    """Return the row of a point in the list."""
+    state = store.find_state(manifest, workspace.now)
+    if manifest.trouble or manifest.is_foreign:
+        why = manifest.trouble or "not made in this clone: no command uses it without --foreign"
+        return manifest.id, Line(state, "bad"), "", "", "", why
+
+    value = manifest.value
+    reason = value["reason"]
+    if not store.is_of_work_tree(workspace, manifest):
+        reason = f"[work tree {value['work_tree'] or 'main'}] {reason}"
+    shown_state = Line(state, "dim" if state == "expired" else "")
+    files = str(len(value["scope"]["files"]))
+    size = output.size_text(value["size"])
+    return manifest.id, shown_state, files, size, value["expires_at"] or "never", reason
 
 
 def _show(args: argparse.Namespace, workspace: Workspace) -> Outcome:
@@ -264,104 +322,182 @@ def _show(args: argparse.Namespace, workspace: Workspace) -> Outcome:
     if manifest.trouble:
         hint = "`checkpoint restore-point verify` shows the details"
         raise CheckpointError(f"{manifest.id} is damaged: {manifest.trouble}", hint)
-    value, parts, left = manifest.value, manifest.value.get("parts", []), manifest.value.get("left_out", [])
-    data = operations.outline(manifest, workspace.now)
-    data |= {"entries": value["entries"], "parts": parts, "history": value["history"]}
-    rows = [(one["path"], one["kind"], one.get("mode", ""), str(one.get("size", ""))) for one in value["entries"]]
-    rows += [(part["name"], part["kind"], "", str(part["size"])) for part in parts]
-    rows += [(one["path"], f"excluded: {one['reason']}", "", "") for one in left]
-    head = f"{manifest.id}: {data['state']}, made {value['created_at']}, expires {value['expires_at'] or 'never'}"
+
+    value = manifest.value
+    kept_parts = value.get("parts", [])
+    data = output.outline(manifest, workspace.now)
+    data["entries"] = value["entries"]
+    data["parts"] = kept_parts
+    data["history"] = value["history"]
+
+    rows = []
+    for entry in value["entries"]:
+        size = str(entry.get("size", ""))
+        rows.append((entry["path"], entry["kind"], entry.get("mode", ""), size))
+    for part in kept_parts:
+        rows.append((part["name"], part["kind"], "", str(part["size"])))
+    for left_out in value.get("left_out", []):
+        rows.append((left_out["path"], f"excluded: {left_out['reason']}", "", ""))
+
+    expires = value["expires_at"] or "never"
+    head = f"{manifest.id}: {data['state']}, made {value['created_at']}, expires {expires}"
     lines = [Line(head, "strong"), Line(f"  {value['reason'] or 'no reason given'}")]
-    git = value.get("git")
-    if git:
-        under_way = f", a {git['operation']} under way" if git["operation"] else ""
-        place = git["branch"].removeprefix("refs/heads/") or "a detached HEAD"
-        lines.append(Line(f"  on {place} at {git['head'][:10] or 'no commit'}{under_way}"))
+    if value.get("git"):
+        lines.append(Line(_describe_git(value["git"])))
     return Outcome(data, [*lines, Table(("path", "kind", "mode", "size"), rows)])
 
 
+def _describe_git(git: dict[str, Any]) -> str:
+    place = git["branch"].removeprefix("refs/heads/") or "a detached HEAD"
+    text = f"  on {place} at {git['head'][:10] or 'no commit'}"
+    return f"{text}, a {git['operation']} under way" if git["operation"] else text
+
+
 def _verify(args: argparse.Namespace, workspace: Workspace) -> Outcome:
-    done = operations.verify_point(workspace, args.operands[0], args.reason or "", foreign=args.foreign)
-    point, value = done.manifest.id, done.manifest.value
-    good = not done.manifest.is_foreign and not any(finding.level == "error" for finding in done.findings)
-    text = f"{point}: intact" if good else f"{point}: do not rely on it"
+    reason = args.reason or ""
+    point = args.operands[0]
+    done = operations.verify_point(workspace, point, reason, foreign=args.foreign)
+    manifest = done.manifest
+    has_errors = any(finding.level == "error" for finding in done.findings)
+    is_good = not manifest.is_foreign and not has_errors
     data = {
-        "checkpoint_id": point,
-        "verified": good,
-        "hash": value.get("hash"),
-        "confidence": operations.find_confidence(done.proofs),
+        "checkpoint_id": manifest.id,
+        "verified": is_good,
+        "hash": manifest.value.get("hash"),
+        "confidence": output.find_confidence(done.proofs),
         "proofs": done.proofs,
-        "reason": args.reason or "",
-        "evidence_anchors": operations.find_anchors(done.manifest, "compared with what was kept"),
+        "reason": reason,
+        "evidence_anchors": output.find_anchors(manifest, "compared with what was kept"),
     }
-    return Outcome(data, (), done.findings, summary=[Line(text, "good" if good else "bad")])
+    if is_good:
+        line = Line(f"{manifest.id}: intact", "good")
+    else:
+        line = Line(f"{manifest.id}: do not rely on it", "bad")
+    return Outcome(data, (), done.findings, summary=[line])
 
 
 def _rollback(args: argparse.Namespace, workspace: Workspace) -> Outcome:
-    within = None if args.scope is None else [operations.find_below(workspace, path) for path in args.scope]
-    pairs = (artifacts.split_pair(word, "--state-to") for word in args.state_to or ())
-    means = Means({key: artifacts.place_target(workspace.cwd, file) for key, file in pairs})
-    wanted = rollback.Wanted(within, means, args.index, args.operation)
-    leave = operations.Leave(args.force, args.foreign, args.here)
-    words, reason = args.operands[0], args.reason or ""
-    done = operations.roll_back_point(workspace, words, wanted, leave, dry_run=args.dry_run, reason=reason)
-    plan, result, point = done.plan, done.result, done.manifest.id
-    what = "compared after the rollback" if result else "planned"
-    data = {
-        "checkpoint_id": point,
-        "dry_run": args.dry_run,
-        "verified": result is not None,
-        "restored": [one._asdict() for one in plan.restore],
-        "removed": plan.remove,
-        "parts": [part.name for part in plan.parts],
-        "warnings": list(done.told),
-        "moved_in_git": list(done.moved),
-        "restored_in_git": list(done.brought_back),
-        "safety_checkpoint_id": result.safety if result else None,
-        "resumed": bool(result and result.resumed),
-        "reason": args.reason or "",
-        "hash": done.manifest.value["hash"],
-        "hash_before": (result.hash_before or None) if result else None,
-        "confidence": operations.find_confidence(result.proofs) if result else 0.0,
-        "evidence_anchors": operations.find_anchors(done.manifest, what),
-    }
-    verb = "was" if result else "would be"
-    lines: list[Block] = [Line(f"  {one.path}: {verb} {_HOW[one.how][1]}") for one in plan.restore[:_SHOWN]]
-    lines += [Line(f"  {path}: {verb} removed (created later)", "warn") for path in plan.remove[:_SHOWN]]
-    hidden = sum(max(len(part) - _SHOWN, 0) for part in (plan.restore, plan.remove))
-    lines += [Line(f"  and {hidden} more", "dim")] if hidden else []
-    lines += [Line(f"  {part.name}: {verb} restored") for part in plan.parts]
-    lines += [Line(f"  in git, {verb} restored: {text}") for text in done.brought_back]
-    lines += [Line(f"  {text}", "warn") for text in (*done.moved, *done.told)]
-    if result is None:
+    wanted = _read_wanted(args, workspace)
+    allowed = operations.Allowed(args.force, args.foreign, args.here)
+    reason = args.reason or ""
+    done = operations.roll_back_point(
+        workspace,
+        args.operands[0],
+        wanted,
+        allowed,
+        dry_run=args.dry_run,
+        reason=reason,
+    )
+    data = _describe_rollback(done, reason)
+    verb = "was" if done.result else "would be"
+    lines = _list_changes(done.plan, verb)
+    lines += [Line(f"  in git, {verb} restored: {sentence}") for sentence in done.brought_back]
+    lines += [Line(f"  {sentence}", "warn") for sentence in (*done.moved, *done.notes)]
+    if done.result is None:
         return Outcome(data, [*lines, Line("nothing was changed: this was a dry run", "dim")])
-    lines.append(Line(f"restored and verified against {point}", "good"))
-    if result.safety:
-        undo = rollback.write_words(result.safety, wanted._replace(within=None))
+
+    lines.append(Line(f"restored and verified against {done.manifest.id}", "good"))
+    if done.result.safety:
+        undo = rollback.write_words(done.result.safety, wanted._replace(within=None))
         lines.append(Line(f"undo with: checkpoint restore-point rollback {undo}", "dim"))
     return Outcome(data, lines)
 
 
+def _read_wanted(args: argparse.Namespace, workspace: Workspace) -> Wanted:
+    within = None
+    if args.scope is not None:
+        within = [operations.find_below(workspace, path) for path in args.scope]
+    state_to = {}
+    for word in args.state_to or ():
+        key, file = parts.split_pair(word, "--state-to")
+        state_to[key] = parts.place_target(workspace.cwd, file)
+    return Wanted(within, Means(state_to), staged=args.index, operation=args.operation)
+
+
+def _describe_rollback(done: operations.RolledBackPoint, reason: str) -> dict[str, Any]:
+    """Return what a rollback, or the plan of one, reports in JSON."""
+    plan = done.plan
+    data: dict[str, Any] = {
+        "checkpoint_id": done.manifest.id,
+        "dry_run": True,
+        "verified": False,
+        "restored": [difference._asdict() for difference in plan.restore],
+        "removed": plan.remove,
+        "parts": [part.name for part in plan.parts],
+        "warnings": list(done.notes),
+        "moved_in_git": list(done.moved),
+        "restored_in_git": list(done.brought_back),
+        "safety_checkpoint_id": None,
+        "resumed": False,
+        "reason": reason,
+        "hash": done.manifest.value["hash"],
+        "hash_before": None,
+        "confidence": 0.0,
+        "evidence_anchors": output.find_anchors(done.manifest, "planned"),
+    }
+    result = done.result
+    if result:
+        data["dry_run"] = False
+        data["verified"] = True
+        data["safety_checkpoint_id"] = result.safety
+        data["resumed"] = result.resumed
+        data["hash_before"] = result.hash_before or None
+        data["confidence"] = output.find_confidence(result.proofs)
+        anchors = output.find_anchors(done.manifest, "compared after the rollback")
+        data["evidence_anchors"] = anchors
+    return data
+
+
+def _list_changes(plan: Plan, verb: str) -> list[Block]:
+    """Return a line for each path and part that a rollback changes. verb: "was", "would be"."""
+    lines: list[Block] = []
+    for difference in plan.restore[:_SHOWN]:
+        lines.append(Line(f"  {difference.path}: {verb} {_REPAIRS[difference.how]}"))
+    for path in plan.remove[:_SHOWN]:
+        lines.append(Line(f"  {path}: {verb} removed (created later)", "warn"))
+    hidden = max(len(plan.restore) - _SHOWN, 0) + max(len(plan.remove) - _SHOWN, 0)
+    if hidden:
+        lines.append(Line(f"  and {hidden} more", "dim"))
+    lines += [Line(f"  {part.name}: {verb} restored") for part in plan.parts]
+    return lines
+
+
 def _diff(args: argparse.Namespace, workspace: Workspace) -> Outcome:
-    leave = operations.Leave(True, args.foreign, args.here)
-    done = operations.roll_back_point(workspace, args.operands[0], leave=leave, dry_run=True)
-    changes = [{"path": one.path, "change": _HOW[one.how][0]} for one in done.plan.restore]
+    allowed = operations.Allowed(expired=True, foreign=args.foreign, here=args.here)
+    point = args.operands[0]
+    done = operations.roll_back_point(workspace, point, allowed=allowed, dry_run=True)
+    changes = []
+    for difference in done.plan.restore:
+        changes.append({"path": difference.path, "change": _CHANGES[difference.how]})
     changes += [{"path": path, "change": "added"} for path in sorted(done.plan.remove)]
     changes += [{"path": part.name, "change": "changed"} for part in done.plan.parts]
-    data = {"checkpoint_id": done.manifest.id, "changes": changes, "moved_in_git": list(done.moved)}
-    lines = [Line(f"  {one['path']}: {one['change']}") for one in changes]
-    lines += [Line(f"  {text}", "warn") for text in done.moved]
-    return Outcome(data, lines or [Line(f"nothing differs from {done.manifest.id}", "good")])
+
+    data = {
+        "checkpoint_id": done.manifest.id,
+        "changes": changes,
+        "moved_in_git": list(done.moved),
+    }
+    lines = [Line(f"  {change['path']}: {change['change']}") for change in changes]
+    lines += [Line(f"  {sentence}", "warn") for sentence in done.moved]
+    if not lines:
+        lines = [Line(f"nothing differs from {done.manifest.id}", "good")]
+    return Outcome(data, lines)
 
 
 def _gc(args: argparse.Namespace, workspace: Workspace) -> Outcome:
     keep = _read_keep(args)
-    gone = operations.collect_garbage(workspace, expired=args.expired, keep=keep, dry_run=args.dry_run)
+    removed = operations.collect_garbage(
+        workspace,
+        expired=args.expired,
+        keep=keep,
+        dry_run=args.dry_run,
+    )
     verb = "would be removed" if args.dry_run else "removed"
-    lines: list[Block] = [
-        Line(f"{one.id}: {verb} (made {one.value['created_at']}, expires {one.value['expires_at'] or 'never'})")
-        for one in gone
-    ]
+    lines: list[Block] = []
+    for manifest in removed:
+        expires = manifest.value["expires_at"] or "never"
+        made = manifest.value["created_at"]
+        lines.append(Line(f"{manifest.id}: {verb} (made {made}, expires {expires})"))
 
     automatic = 0
     if keep is not None and not args.dry_run:
@@ -369,7 +505,11 @@ def _gc(args: argparse.Namespace, workspace: Workspace) -> Outcome:
         automatic = drop_oldest(repository, keep) if repository else 0
     if automatic:
         lines.append(Line(f"automatic restore points: {automatic} {verb}"))
-    data = {"dry_run": args.dry_run, "cleared": [manifest.id for manifest in gone], "automatic": automatic}
+    data = {
+        "dry_run": args.dry_run,
+        "cleared": [manifest.id for manifest in removed],
+        "automatic": automatic,
+    }
     return Outcome(data, lines or [Line("no restore points to remove", "dim")])
 
 
@@ -385,24 +525,43 @@ def _read_keep(args: argparse.Namespace) -> int | None:
 
 
 def _drop(args: argparse.Namespace, workspace: Workspace) -> Outcome:
-    gone = [one.id for one in operations.drop_points(workspace, args.operands, args.reason or "", foreign=args.foreign)]
-    data = {"dropped": gone[0] if len(gone) == 1 else gone}
-    return Outcome(data, [Line(f"{point}: dropped", "good") for point in gone])
+    dropped = operations.drop_points(
+        workspace,
+        args.operands,
+        args.reason or "",
+        foreign=args.foreign,
+    )
+    ids = [manifest.id for manifest in dropped]
+    data = {"dropped": ids[0] if len(ids) == 1 else ids}
+    return Outcome(data, [Line(f"{point}: dropped", "good") for point in ids])
 
 
 def _audit(args: argparse.Namespace, workspace: Workspace) -> Outcome:
     if args.operands not in ([], ["verify"]):
-        raise CheckpointError(f"audit takes nothing or `verify`, not {' '.join(args.operands)!a}", _HELP)
+        words = " ".join(args.operands)
+        raise CheckpointError(f"audit takes nothing or `verify`, not {words!a}", _HELP)
     lines = audit.read_records(workspace.root)
     if args.operands:
-        unlogged = [damage.explain_unlogged(one)._replace(level="error") for one in damage.find_unlogged(workspace)]
-        findings = [*audit.find_breaks(iter(lines)), *unlogged]
-        text = f"{len(lines)} records: the chain is {'broken' if findings else 'whole'}"
-        return Outcome({"records": len(lines), "whole": not findings}, (), findings, summary=[Line(text)])
-    records = [record for _, line in lines if (record := audit.parse_record(line))]
+        return _verify_log(workspace, lines)
+
+    records = []
+    for _, line in lines:
+        record = audit.parse_record(line)
+        if record:
+            records.append(record)
     columns = ("at", "operation", "outcome", "checkpoint_id")
     rows = [tuple(str(record.get(name, "")) for name in columns) for record in records]
-    return Outcome({"log": layout.AUDIT_LOG, "records": records}, [Table((*columns[:3], "restore point"), rows)])
+    table = Table(("at", "operation", "outcome", "restore point"), rows)
+    return Outcome({"log": layout.AUDIT_LOG, "records": records}, [table])
+
+
+def _verify_log(workspace: Workspace, lines: Sequence[tuple[int, bytes]]) -> Outcome:
+    findings = audit.find_breaks(iter(lines))
+    for manifest in damage.find_unlogged(workspace):
+        findings.append(damage.explain_unlogged(manifest)._replace(level="error"))
+    text = f"{len(lines)} records: the chain is {'broken' if findings else 'whole'}"
+    data = {"records": len(lines), "whole": not findings}
+    return Outcome(data, (), findings, summary=[Line(text)])
 
 
 Action = Callable[[argparse.Namespace, Workspace], Outcome]

@@ -10,8 +10,8 @@ import pytest
 from checkpoint_git.core.clock import DAY
 from checkpoint_git.protocols.restore import layout
 from checkpoint_git.protocols.restore import operations as use
+from checkpoint_git.protocols.restore.capture import PointRequest
 from checkpoint_git.protocols.restore.layout import open_workspace
-from checkpoint_git.protocols.restore.points import Request
 from checkpoint_git.tools.doctor import verb as doctor
 from tests.support.repos import GitRepo
 from tests.support.restore_points import folder_of, manifest_file
@@ -32,7 +32,7 @@ def work(repo: GitRepo) -> GitRepo:
 def make(work: GitRepo, kind: str = "git_stash", expiry: str | None = None, now: int = NOW) -> str:
     root = str(work.path)
     world = open_workspace(root, now, dict(os.environ))
-    return use.create_point(world, Request(["src"], ""), kind, expiry).manifest.id
+    return use.create_point(world, PointRequest(["src"], ""), kind, expiry).manifest.id
 
 
 def told(work: GitRepo, *words: str) -> list[tuple[str, str]]:

@@ -4,8 +4,8 @@ from pathlib import Path
 import pytest
 
 from checkpoint_git.core.errors import CheckpointError
-from checkpoint_git.protocols.restore import audit, operations
-from checkpoint_git.protocols.restore.points import Request
+from checkpoint_git.protocols.restore import audit, operations, output
+from checkpoint_git.protocols.restore.capture import PointRequest
 from tests.support.repos import GitRepo
 from tests.support.restore_points import load, look, manifest_file, workspace_of
 
@@ -17,13 +17,13 @@ def records(work: GitRepo) -> list[tuple[str, str]]:
 
 
 def make(work: GitRepo, expiry: str | None = None) -> str:
-    return operations.create_point(workspace_of(work.path), Request(["src"], "why"), None, expiry).manifest.id
+    return operations.create_point(workspace_of(work.path), PointRequest(["src"], "why"), None, expiry).manifest.id
 
 
 def test_every_operation_is_in_the_log_failures_too(work: GitRepo) -> None:
     workspace, point = workspace_of(work.path), make(work)
     with pytest.raises(CheckpointError, match="nothing matches"):
-        operations.create_point(workspace, Request(["*.none"], ""), None, None)
+        operations.create_point(workspace, PointRequest(["*.none"], ""), None, None)
     operations.verify_point(workspace, point)
     operations.roll_back_point(workspace, point)
     operations.drop_points(workspace, [point])
@@ -60,7 +60,7 @@ def test_an_expired_point_needs_force_and_is_cleared_only_when_asked(work: GitRe
     later = now._replace(now=now.now + 3600)
     with pytest.raises(CheckpointError, match="expired at"):
         operations.roll_back_point(later, point)
-    assert operations.roll_back_point(later, point, leave=operations.Leave(True)).result is not None
+    assert operations.roll_back_point(later, point, allowed=operations.Allowed(True)).result is not None
     assert operations.collect_garbage(now) == []
     assert [one.id for one in operations.collect_garbage(later, dry_run=True)] == [point]
     assert [one.id for one in operations.collect_garbage(later)] == [point]
@@ -82,7 +82,7 @@ def test_a_rollback_leaves_the_point_restored_and_no_journal(work: GitRepo) -> N
 )
 def test_a_type_that_keeps_no_files_is_refused_for_files(work: GitRepo, kind: str, message: str) -> None:
     with pytest.raises(CheckpointError, match=message):
-        operations.create_point(workspace_of(work.path), Request(["src"], ""), kind, None)
+        operations.create_point(workspace_of(work.path), PointRequest(["src"], ""), kind, None)
 
 
 def test_git_is_used_inside_a_repository_and_nowhere_else(work: GitRepo, tmp_path: Path) -> None:
@@ -94,8 +94,8 @@ def test_git_is_used_inside_a_repository_and_nowhere_else(work: GitRepo, tmp_pat
 
 
 def test_the_contract_is_computed_from_what_was_proven(work: GitRepo) -> None:
-    made = operations.create_point(workspace_of(work.path), Request(["src"], ""), None, None)
-    answer = operations.describe(made._replace(proofs={"one": True, "other": False}))
+    made = operations.create_point(workspace_of(work.path), PointRequest(["src"], ""), None, None)
+    answer = output.describe(made._replace(proofs={"one": True, "other": False}))
     assert answer["confidence"] == 0.5
     assert answer["restore_order"] == ["files"]
     assert any(text.startswith("tool:git:update-ref") for text in answer["evidence_anchors"])

@@ -11,7 +11,7 @@ import pytest
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.protocols.restore import audit, layout, points, rollback
 from checkpoint_git.protocols.restore.contents import Difference, Entry, ScopePath
-from checkpoint_git.protocols.restore.mechanisms import file_writes
+from checkpoint_git.protocols.restore.mechanisms import file_writes, files
 from tests.support.repos import GitRepo
 from tests.support.restore_points import KINDS, ask, create, go_back, look, roll_back, run_script, workspace_of
 
@@ -299,7 +299,7 @@ def test_a_folder_made_since_stays_when_it_holds_a_secret(work: GitRepo, kind: s
     done = go_back(workspace_of(work.path), made.manifest)
     assert work.read("src/new/deep/.env") == "TOKEN=1"
     assert not (work.path / "src/new/code.py").exists()
-    assert any(text.startswith("src/new stays") for text in done.told)
+    assert any(text.startswith("src/new stays") for text in done.notes)
 
 
 def test_an_ignored_file_made_since_stays(work: GitRepo) -> None:
@@ -317,7 +317,7 @@ def test_what_only_a_rule_made_since_ignores_stays_and_is_told(work: GitRepo) ->
     foreseen = ask(work, "rollback", made.manifest.id, "--dry-run")["warnings"]
     assert "git ignores it now, so what the point lacks of it stays: data/" in foreseen
     done = go_back(workspace_of(work.path), made.manifest)
-    assert "data/n stays: git ignored it when the rollback began" in done.told
+    assert "data/n stays: git ignored it when the rollback began" in done.notes
     assert (work.read("data/n"), work.read("data/d"), work.read(".gitignore")[:5]) == ("mine", "d", "*.log")
 
 
@@ -402,28 +402,28 @@ OTHER = Entry("a", "file", 0o644, 1, "3" * 64)
 
 
 def test_a_state_is_half_way_when_each_path_is_as_before_or_after() -> None:
-    assert rollback.is_half_way([OLD], [OLD], [NEW])
-    assert rollback.is_half_way([NEW], [OLD], [NEW])
-    assert rollback.is_half_way([Entry("a", "absent")], [OLD], [NEW])
-    assert not rollback.is_half_way([OTHER], [OLD], [NEW])
+    assert files.is_half_way([OLD], [OLD], [NEW])
+    assert files.is_half_way([NEW], [OLD], [NEW])
+    assert files.is_half_way([Entry("a", "absent")], [OLD], [NEW])
+    assert not files.is_half_way([OTHER], [OLD], [NEW])
 
 
 def test_a_folder_that_was_opened_on_the_way_is_half_way() -> None:
     closed = Entry("d", "folder", 0o500)
-    assert rollback.is_half_way([closed._replace(mode=0o700)], [closed], [])
+    assert files.is_half_way([closed._replace(mode=0o700)], [closed], [])
 
 
 def test_what_will_be_changed_must_be_in_the_safety_point() -> None:
-    rollback.check_kept([NEW], ["a"], [NEW])
-    rollback.check_kept([OTHER], [], [NEW])
+    files.check_kept([NEW], ["a"], [NEW])
+    files.check_kept([OTHER], [], [NEW])
     with pytest.raises(CheckpointError, match="a was changed during the rollback"):
-        rollback.check_kept([OTHER], ["a"], [NEW])
+        files.check_kept([OTHER], ["a"], [NEW])
 
 
 def test_a_watched_file_that_is_written_to_is_noticed(tmp_path: Path) -> None:
     path = tmp_path / "a"
     path.write_text("x")
-    watch = rollback.Watch(str(tmp_path), [ScopePath("a", "file", path.lstat()), ScopePath("b", "absent", None)])
+    watch = files.Watch(str(tmp_path), [ScopePath("a", "file", path.lstat()), ScopePath("b", "absent", None)])
     watch.check("a")
     watch.check("b")
     path.write_text("longer")
@@ -435,24 +435,24 @@ def test_a_watched_file_that_is_written_to_is_noticed(tmp_path: Path) -> None:
 
 def test_a_difference_behind_a_link_that_makes_way_is_no_hindrance() -> None:
     entries = [Entry("src", "link", 0o777, 1, "1" * 64)]
-    rollback.check_ways("/nowhere", [], [Difference("src", "kind"), Difference("src/a", "missing")], entries)
+    files.check_ways("/nowhere", [], [Difference("src", "kind"), Difference("src/a", "missing")], entries)
 
 
 def test_a_path_below_a_link_is_refused_before_anything_is_changed(tmp_path: Path) -> None:
     (tmp_path / "away").mkdir()
     (tmp_path / "src").symlink_to("away")
     with pytest.raises(CheckpointError, match="src is a symbolic link, and writing would follow it"):
-        rollback.check_ways(str(tmp_path), [], [Difference("src/a", "missing")], [])
+        files.check_ways(str(tmp_path), [], [Difference("src/a", "missing")], [])
 
 
 def test_a_folder_in_a_files_place_may_hold_what_will_be_removed_and_nothing_else(tmp_path: Path) -> None:
     (tmp_path / "a").mkdir()
     (tmp_path / "a/made").write_text("x")
     present, restore = [Entry("a", "folder"), Entry("a/made", "file")], [Difference("a", "kind")]
-    rollback.check_ways(str(tmp_path), ["a/made"], restore, present)
+    files.check_ways(str(tmp_path), ["a/made"], restore, present)
     (tmp_path / "a/.env").write_text("x")
     with pytest.raises(CheckpointError, match="a folder is in the place of a") as caught:
-        rollback.check_ways(str(tmp_path), ["a/made"], restore, present)
+        files.check_ways(str(tmp_path), ["a/made"], restore, present)
     assert "a/.env" in caught.value.hint
 
 
@@ -461,7 +461,7 @@ def test_a_folder_stays_for_what_no_point_keeps_and_not_for_what_could_not_be_re
         (tmp_path / name).parent.mkdir()
         (tmp_path / name).write_text("x")
     (tmp_path / "empty").mkdir()
-    assert rollback.find_staying(str(tmp_path), ["left/made", "left", "kept", "empty"]) == ["kept"]
+    assert files.find_staying(str(tmp_path), ["left/made", "left", "kept", "empty"]) == ["kept"]
 
 
 def test_the_folders_that_a_rollback_changed_are_flushed(full_work: GitRepo, monkeypatch: pytest.MonkeyPatch) -> None:

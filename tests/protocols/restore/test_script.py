@@ -7,7 +7,8 @@ import pytest
 
 from checkpoint_git.core.terminal_text import quote_word
 from checkpoint_git.disk.read import read_own
-from checkpoint_git.protocols.restore import layout, points
+from checkpoint_git.protocols.restore import layout
+from checkpoint_git.protocols.restore import script as restore_script
 from tests.support.repos import GitRepo
 from tests.support.restore_points import KINDS, create, look, workspace_of
 
@@ -103,10 +104,10 @@ def test_it_is_tried_itself_before_it_is_relied_on(
 ) -> None:
     work.write("src/$(x) y", "odd\n")
     assert create(workspace_of(work.path), ["src"], "", "git_stash", None).proofs["restore.sh rehearsed"]
-    template = read_own(points.__file__, "restore.sh")
+    template = read_own(restore_script.__file__, "restore.sh")
     for harm in (("put() {", "put() { return 0;"), ("set -u", "exit 1"), ("LC_ALL=C", "if")):
         harmed = template.replace(*harm, 1)
-        monkeypatch.setattr(points, "read_own", lambda *_, text=harmed: text)
+        monkeypatch.setattr(restore_script, "read_own", lambda *_, text=harmed: text)
         made = create(workspace_of(work.path), ["src"], "", "git_stash", None)
         assert not made.proofs["restore.sh rehearsed"]
         assert "restore.sh failed its test run" in made.warnings[-1]

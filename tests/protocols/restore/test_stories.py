@@ -568,17 +568,17 @@ def kill_at(work: GitRepo, monkeypatch: pytest.MonkeyPatch, target: str, *words:
     with monkeypatch.context() as patch:
         patch.setattr(f"checkpoint_git.protocols.restore.{target}", die)
         with pytest.raises(KeyboardInterrupt):
-            RestorePoints(work.path).rollback(*words, operation="git_state" in target)
+            RestorePoints(work.path).rollback(*words, operation="git.restore" in target)
 
 
-@pytest.mark.parametrize("target", ["rollback.file_writes.sync_folders", "rollback.git_state.restore_index"])
+@pytest.mark.parametrize("target", ["mechanisms.file_writes.sync_folders", "mechanisms.git.restore_index"])
 def test_every_command_tells_of_a_rollback_that_was_cut_off_until_it_is_finished(
     work: GitRepo, monkeypatch: pytest.MonkeyPatch, target: str
 ) -> None:
     point, before = str(ask(work, "create", ".")["checkpoint_id"]), work.read("a")
     work.write("a", "later\n")
     kill_at(work, monkeypatch, target, point)
-    words = f"{point} --operation" if "git_state" in target else point
+    words = f"{point} --operation" if "git.restore" in target else point
     for told in (ask(work, "list"), ask(work, "verify", point), ask(work, "create", "b"), ask(work, "diff", point)):
         found = [one for one in told["findings"] if one["code"] == "restore/cut-off"]
         assert f"finish it: checkpoint restore-point rollback {words};" in found[0]["hint"]
@@ -594,7 +594,7 @@ def test_a_rollback_that_was_cut_off_behind_its_last_file_is_finished_by_its_hin
     snapshot.take(str(work.path), "s before Edit")
     point, before = f"auto-{work.git('rev-parse', snapshot.REF)[:12]}", work.read("a")
     work.write("a", "later\n")
-    kill_at(work, monkeypatch, "rollback.file_writes.sync_folders", point)
+    kill_at(work, monkeypatch, "mechanisms.file_writes.sync_folders", point)
     assert work.read("a") == before
     hint = ask(work, "list")["findings"][0]["hint"]
     ask(work, *shlex.split(hint.partition("checkpoint restore-point ")[2].partition(";")[0]))
@@ -604,7 +604,7 @@ def test_a_rollback_that_was_cut_off_behind_its_last_file_is_finished_by_its_hin
 def test_a_rollback_that_was_cut_off_can_be_undone_instead(work: GitRepo, monkeypatch: pytest.MonkeyPatch) -> None:
     point, before = str(ask(work, "create", ".")["checkpoint_id"]), work.read("a")
     work.write("a", "later\n")
-    kill_at(work, monkeypatch, "rollback.file_writes.sync_folders", point)
+    kill_at(work, monkeypatch, "mechanisms.file_writes.sync_folders", point)
     assert work.read("a") == before
     hint = ask(work, "list")["findings"][0]["hint"]
     ask(work, *shlex.split(hint.rpartition("or undo it: ")[2]))

@@ -1,4 +1,4 @@
-"""Files, links and folders put back as they were."""
+"""Put files, links and folders in their places, so that a kill leaves no half-written file."""
 
 import errno
 import os
@@ -17,21 +17,28 @@ from checkpoint_git.protocols.restore.contents import Chunks, Entry
 from checkpoint_git.protocols.restore.layout import is_folder, read_status
 
 _OWNER = 0o700
-_PART = ".checkpoint-part-"  # an unfinished file beside its place; only where the place is on another file system
+# an unfinished file beside its place; only if the place is on another file system
+_PART = ".checkpoint-part-"
 Check = Callable[[str], None]  # called with a path right before it is changed, and may raise
 
 
 def is_part(path: str) -> bool:
+    """Whether a path is an unfinished file of a killed rollback."""
     return path.rpartition("/")[2].startswith(_PART)
 
 
 def check_not_folder(root: str, path: str, hint: str = "move it away") -> None:
+    """Raise CheckpointError if a folder is where a file belongs."""
     if is_folder(root, path):
         raise CheckpointError(f"a folder is in the place of {escape_controls(path)}", hint)
 
 
-def remove_path(root: str, path: str, check: Check = lambda path: None) -> None:
-    # What is gone already is fine, a folder with content stays
+def remove_path(
+    root: str,
+    path: str,
+    check: Check = lambda path: None,
+) -> None:
+    """Remove a file, a link or an empty folder; a folder with content stays."""
     check_way(os.path.dirname(path), root)
     full = os.path.join(root, path)
     with _writable(os.path.dirname(full)):
@@ -55,8 +62,8 @@ def remove_emptied(root: str, removed: Iterable[str]) -> None:
 
 
 def make_folders(root: str, folders: Sequence[Entry]) -> None:
-    # shallow ones first, open to their owner; their own modes come last, with set_modes
-    for entry in sorted(folders, key=lambda one: one.path):
+    """Make folders, open to their owner; their modes come last, with set_modes."""
+    for entry in sorted(folders, key=lambda entry: entry.path):  # shallow ones first
         check_way(os.path.dirname(entry.path), root)
         if is_folder(root, entry.path):
             continue
@@ -65,18 +72,21 @@ def make_folders(root: str, folders: Sequence[Entry]) -> None:
             try:
                 os.makedirs(full, mode=0o777)
             except FileExistsError:
-                message = f"something else is in the place of the folder {escape_controls(entry.path)}"
-                raise CheckpointError(message, "move it away, then run the same command again") from None
+                shown = escape_controls(entry.path)
+                message = f"something else is in the place of the folder {shown}"
+                hint = "move it away, then run the same command again"
+                raise CheckpointError(message, hint) from None
 
 
 def set_modes(root: str, folders: Sequence[Entry]) -> None:
-    # deep ones first, since a closed folder lets nobody in
-    for entry in sorted(folders, key=lambda one: one.path, reverse=True):
+    """Give folders their modes: deep ones first, since a closed folder lets nobody in."""
+    for entry in sorted(folders, key=lambda entry: entry.path, reverse=True):
         with reporting(entry.path):
             os.chmod(os.path.join(root, entry.path), entry.mode)
 
 
 def sync_folders(root: str, paths: Iterable[str]) -> None:
+    """Flush the folders of paths to the disk."""
     for folder in sorted({os.path.dirname(os.path.join(root, path)) for path in paths}):
         if os.path.isdir(folder):
             with reporting(folder):
@@ -85,7 +95,7 @@ def sync_folders(root: str, paths: Iterable[str]) -> None:
 
 @contextmanager
 def workshop(point_folder: str) -> Iterator[str]:
-    # Private, and on the same file system as the workspace as a rule
+    """Give a private folder, usually on the same file system as the workspace."""
     folder = os.path.join(point_folder, ".workshop")
     shutil.rmtree(folder, ignore_errors=True)  # what a killed process left
     with reporting(folder):
@@ -96,20 +106,29 @@ def workshop(point_folder: str) -> Iterator[str]:
         shutil.rmtree(folder, ignore_errors=True)
 
 
-# Every file is written in a folder of its point first and then moved into place, so that a kill leaves the old one or
-# the new one, and no half-written file among the user's.
+# Every file is written in a folder of its point first and then moved into place, so that a kill
+# leaves the old one or the new one, and no half-written file among the user's.
 def write_path(
-    root: str, entry: Entry, content: Chunks, work_folder: str, *, sync: bool = True, check: Check = lambda path: None
+    root: str,
+    entry: Entry,
+    content: Chunks,
+    work_folder: str,
+    *,
+    sync: bool = True,
+    check: Check = lambda path: None,
 ) -> None:
-    """work_folder: as `workshop` gives it. sync: the content is on the disk when it returns. A twin has no content."""
+    """Put a file or link in its place; a twin has no content.
+
+    work_folder: as `workshop` gives it. sync: the content is on the disk when it returns.
+    """
     check_way(os.path.dirname(entry.path), root)
     full = os.path.join(root, entry.path)
     temporary = os.path.join(work_folder, f"part-{os.urandom(6).hex()}")
     with _writable(os.path.dirname(full)), reporting(entry.path):
         try:
             os.makedirs(os.path.dirname(full), exist_ok=True)
-            hint = "it holds files that are not part of the restore point: move them away, then run it again"
-            check_not_folder(root, entry.path, hint)
+            hint = "it holds files that are not part of the restore point: "
+            check_not_folder(root, entry.path, hint + "move them away, then run it again")
             try:
                 _write_whole(root, temporary, entry, content, sync=sync)
                 check(entry.path)
@@ -117,20 +136,28 @@ def write_path(
             except OSError as error:
                 if error.errno != errno.EXDEV:
                     raise
-                # the workshop is on another file system: a copy beside the target, then a rename within its folder
-                beside = os.path.join(os.path.dirname(full), f"{_PART}{os.path.basename(temporary)}")
-                try:
-                    _write_whole(root, beside, entry, read_whole(temporary, entry.path), sync=sync)
-                    check(entry.path)
-                    os.replace(beside, full)
-                finally:
-                    remove_quietly(beside)
+                _copy_beside(root, entry, temporary, sync=sync, check=check)
         finally:
             remove_quietly(temporary)
 
 
+def _copy_beside(root: str, entry: Entry, temporary: str, *, sync: bool, check: Check) -> None:
+    """Copy a file to its place from a workshop on another file system.
+
+    The copy is made beside the target, and then renamed within its folder.
+    """
+    full = os.path.join(root, entry.path)
+    beside = os.path.join(os.path.dirname(full), f"{_PART}{os.path.basename(temporary)}")
+    try:
+        _write_whole(root, beside, entry, read_whole(temporary, entry.path), sync=sync)
+        check(entry.path)
+        os.replace(beside, full)
+    finally:
+        remove_quietly(beside)
+
+
 def read_whole(path: str, shown: str) -> Chunks:
-    """The content of a file, the target of a link. Raises CheckpointError where it cannot be read."""
+    """Yield the content of a file, the target of a link. Raises CheckpointError."""
     with reporting(shown):
         if os.path.islink(path):
             yield os.fsencode(os.readlink(path))
@@ -150,17 +177,23 @@ def _write_whole(root: str, temporary: str, entry: Entry, content: Chunks, *, sy
     with open(os.open(temporary, flags, 0o600), "wb") as stream:
         stream.writelines(content)
         stream.flush()
-        status = read_status(os.path.join(root, entry.path))
-        if status is not None and (status.st_uid, status.st_gid) != (os.geteuid(), os.getegid()):
-            with suppress(PermissionError):  # only root gives files away; else it belongs to who rolled back
-                os.fchown(stream.fileno(), status.st_uid, status.st_gid)
+        _keep_owner(stream.fileno(), read_status(os.path.join(root, entry.path)))
         os.fchmod(stream.fileno(), entry.mode & 0o777)  # no point keeps setuid
         if sync:
             os.fsync(stream.fileno())
 
 
+def _keep_owner(descriptor: int, status: os.stat_result | None) -> None:
+    """Give a new file the owner of the one that it replaces. status: of the latter."""
+    if status is None or (status.st_uid, status.st_gid) == (os.geteuid(), os.getegid()):
+        return
+    with suppress(PermissionError):  # only root gives files away; else it belongs to the user
+        os.fchown(descriptor, status.st_uid, status.st_gid)
+
+
 @contextmanager
 def _writable(folder: str) -> Iterator[None]:
+    """Make a folder writable for its owner during the block."""
     try:
         mode = stat.S_IMODE(os.stat(folder).st_mode)
         if mode & _OWNER != _OWNER:

@@ -1,9 +1,9 @@
-"""What git holds beside the files: the index, HEAD with its branch, and a merge, rebase, ... under way."""
+"""What git keeps besides files: the index, HEAD with its branch, and an operation in progress."""
 
 import os
 import re
 import shutil
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from hashlib import sha256
 from typing import Any, NamedTuple
 
@@ -12,59 +12,118 @@ from checkpoint_git.core.terminal_text import escape_controls, join_some, plural
 from checkpoint_git.disk.atomic import create_file, reporting
 from checkpoint_git.disk.read import read_if_there, read_plain
 from checkpoint_git.disk.replace import remove_quietly, write_temporary
-from checkpoint_git.git import private_objects
+from checkpoint_git.git import objects, private_objects
 from checkpoint_git.git.clone import read_operation
-from checkpoint_git.git.objects import Blobs, Entry, IndexEntry, find_commit, read_headers, read_index, read_tree
+from checkpoint_git.git.objects import Blobs, IndexEntry, find_commit, read_index, read_tree
 from checkpoint_git.git.own_files import read_start
 from checkpoint_git.git.run import NO_HOOKS, run_git
 from checkpoint_git.protocols.restore import layout, snapshot
 from checkpoint_git.protocols.restore.contents import Location
 from checkpoint_git.protocols.restore.layout import Workspace
+from checkpoint_git.protocols.restore.mechanisms.contract import Job, Plan
 
-FOLDER = "git"  # below a point's folder: the index and the files of what is under way
+FOLDER = "git"  # below a point's folder: the index and the files of what is in progress
 _MOST_PARENTS = 64
 _MOST_INDEX = 1 << 31  # bytes
 _OTHERS = {"sequencer": "cherry-pick", "BISECT_LOG": "bisect"}  # read_operation does not know them
 _REFS = snapshot.OPERATION_REFS
 _FILES = snapshot.OPERATION_FILES
-_BRANCHES = "branches"  # that a rollback was about to move, written as git's rebase-merge/update-refs is
+# those that a rollback was about to move, written as git's rebase-merge/update-refs is
+_BRANCHES = "branches"
+_HEADS = "refs/heads/"
 _ID = re.compile(rb"\b(?:[0-9a-f]{64}|[0-9a-f]{40})\b")
 
 
 class GitState(NamedTuple):
+    """What HEAD names, what is in progress, and what is staged: the manifest's "git"."""
+
     head: str  # the commit, "" before the first
-    branch: str  # the whole name of its ref, "" where HEAD is detached
+    branch: str  # the full name of its ref, "" if HEAD is detached
     operation: str  # "merge", "rebase", "cherry-pick", "revert", "bisect" or ""
     staged: str  # a digest of what is staged
 
 
+class Captured(NamedTuple):
+    """What a point keeps of git: the commits that it needs, and the tree of what is staged."""
+
+    state: GitState
+    commits: list[str]
+    staged: dict[str, objects.Entry]
+
+
 def read_state(workspace: Workspace, index: Sequence[IndexEntry] | None = None) -> GitState:
-    root, env = workspace.root, private_objects.quiet_env(workspace.env)
+    """Return the state of git now. index: if it was read already."""
+    root = workspace.root
+    env = private_objects.quiet_env(workspace.env)
     branch = run_git(["symbolic-ref", "--quiet", "HEAD"], root, env=env, check=False)
-    operation = _find_operation(workspace.git_dir or "")
     staged = read_index(root, env=env) if index is None else index
-    return GitState(find_commit(root, "HEAD", env), os.fsdecode(branch.out).strip(), operation, hash_index(staged))
+    return GitState(
+        head=find_commit(root, "HEAD", env),
+        branch=os.fsdecode(branch.out).strip(),
+        operation=_find_operation(workspace.git_dir or ""),
+        staged=hash_index(staged),
+    )
 
 
 def _find_operation(git_dir: str) -> str:
-    others = (word for name, word in _OTHERS.items() if os.path.lexists(os.path.join(git_dir, name)))
-    return read_operation(git_dir) or next(others, "")
+    """Return what is in progress; git_dir may also be a folder that keeps its files."""
+    operation = read_operation(git_dir)
+    if operation:
+        return operation
+    for name, word in _OTHERS.items():
+        if os.path.lexists(os.path.join(git_dir, name)):
+            return word
+    return ""
+
+
+def hash_index(staged: Sequence[IndexEntry]) -> str:
+    """Return a digest of all entries of an index."""
+    return sha256("\0".join(map(repr, staged)).encode()).hexdigest()
+
+
+def capture(workspace: Workspace, folder: str, refs: Mapping[str, str]) -> Captured:
+    """Keep the index and the files of what is in progress. folder: of the point.
+
+    refs: branches to keep -> their commits.
+    """
+    kept_folder = os.path.join(folder, FOLDER)
+    git_dir = workspace.git_dir or ""
+    with reporting(kept_folder):
+        os.mkdir(kept_folder, 0o700)
+        for name in ("index", *_FILES):
+            _copy(os.path.join(git_dir, name), os.path.join(kept_folder, name))
+        listed = "\n".join(f"{ref}\n{commit}\n{commit}" for ref, commit in refs.items())
+        for name, text in {_BRANCHES: listed, **(_read_refs(workspace) or {})}.items():
+            _write_kept_file(kept_folder, name, os.fsencode(f"{text}\n"))
+    if any(name.startswith("sharedindex.") for name in os.listdir(git_dir)):
+        words = [*NO_HOOKS, "update-index", "--no-split-index"]
+        run_git(words, workspace.root, env=_kept_env(workspace, folder))
+
+    index = _read_kept(workspace, folder)
+    state = read_state(workspace, index)
+    commits = _find_commits(workspace, [state.head, *refs.values(), *_list_kept_ids(kept_folder)])
+    staged = {}
+    for entry in index:
+        staged[f"index/{entry.stage}/{entry.path}"] = objects.Entry(entry.mode, entry.blob)
+    return Captured(state, commits, staged)
 
 
 def write_kept(workspace: Workspace, folder: str, tree: str, head: str, branch: str) -> GitState:
-    """Write what an automatic point keeps of git into a folder, as `capture` does. tree: see snapshot.py."""
+    """Write what an automatic point keeps of git into a folder, as `capture` does.
+
+    tree: see snapshot.py.
+    """
     env = private_objects.quiet_env(workspace.env)
-    own = os.path.join(folder, FOLDER)
-    os.makedirs(own, mode=0o700)
+    kept_folder = os.path.join(folder, FOLDER)
+    os.makedirs(kept_folder, mode=0o700)
 
     entries = read_tree(workspace.root, tree, env)
     names = [path for path in entries if path.startswith("git/")]
     with Blobs(workspace.root, env) as blobs:
-        for name, content in zip(names, blobs.read_all([entries[name].blob for name in names]), strict=True):
-            path = os.path.join(own, name.removeprefix("git/"))
-            os.makedirs(os.path.dirname(path), exist_ok=True)
-            with open(path, "wb") as stream:
-                stream.write(content if isinstance(content, bytes) else b"")
+        contents = blobs.read_all([entries[name].blob for name in names])
+        for name, content in zip(names, contents, strict=True):
+            data = content if isinstance(content, bytes) else b""
+            _write_kept_file(kept_folder, name.removeprefix("git/"), data)
 
     lines = []
     for path, entry in entries.items():
@@ -73,16 +132,25 @@ def write_kept(workspace: Workspace, folder: str, tree: str, head: str, branch: 
             lines.append(f"{entry.mode} {entry.blob} {stage}\t{staged_path}\0")
     if lines:
         words = [*NO_HOOKS, "update-index", "-z", "--index-info"]
-        run_git(words, workspace.root, stdin=os.fsencode("".join(lines)), env=_kept_env(workspace, folder))
-    return GitState(head, branch, _find_operation(own), hash_index(_read_kept(workspace, folder)))
+        stdin = os.fsencode("".join(lines))
+        run_git(words, workspace.root, stdin=stdin, env=_kept_env(workspace, folder))
+
+    staged = hash_index(_read_kept(workspace, folder))
+    return GitState(head, branch, _find_operation(kept_folder), staged)
 
 
-def hash_index(staged: Sequence[IndexEntry]) -> str:
-    return sha256("\0".join(map(repr, staged)).encode()).hexdigest()
+def _write_kept_file(kept_folder: str, name: str, data: bytes) -> None:
+    path = os.path.join(kept_folder, name)
+    os.makedirs(os.path.dirname(path), exist_ok=True)
+    with open(path, "wb") as stream:
+        stream.write(data)
 
 
 def _read_refs(workspace: Workspace) -> dict[str, str] | None:
-    """Where git keeps refs in a table (2.45): of what is under way, name -> id. None where they are files."""
+    """Return the refs of what is in progress, name -> id; None if git keeps them as files.
+
+    Since 2.45, git can keep them in a table.
+    """
     if not os.path.isdir(os.path.join(os.path.dirname(workspace.base), "reftable")):
         return None
     words = ["for-each-ref", "--include-root-refs", "--format=%(refname) %(objectname)", *_REFS]
@@ -90,27 +158,21 @@ def _read_refs(workspace: Workspace) -> dict[str, str] | None:
     return dict(line.split(" ") for line in os.fsdecode(out).splitlines())
 
 
-def capture(workspace: Workspace, folder: str, refs: Mapping[str, str]) -> tuple[GitState, list[str], dict[str, Entry]]:
-    """folder: the point's. refs: branches to keep. Returns the state, the commits needed, and what is staged."""
-    own, git_dir = os.path.join(folder, FOLDER), workspace.git_dir or ""
-    with reporting(own):
-        os.mkdir(own, 0o700)
-        for name in ("index", *_FILES):
-            _copy(os.path.join(git_dir, name), os.path.join(own, name))
-        listed = "\n".join(f"{ref}\n{commit}\n{commit}" for ref, commit in refs.items())
-        for name, text in {_BRANCHES: listed, **(_read_refs(workspace) or {})}.items():
-            os.makedirs(os.path.dirname(os.path.join(own, name)), exist_ok=True)
-            with open(os.path.join(own, name), "wb") as stream:
-                stream.write(os.fsencode(f"{text}\n"))
-    if any(name.startswith("sharedindex.") for name in os.listdir(git_dir)):
-        run_git([*NO_HOOKS, "update-index", "--no-split-index"], workspace.root, env=_kept_env(workspace, folder))
-    staged = _read_kept(workspace, folder)
-    state = read_state(workspace, staged)
-    ids = (one for name in _FILES for path in _list_files(os.path.join(own, name)) for one in _read_ids(path))
-    named = [state.head, *refs.values(), *dict.fromkeys(ids)]
-    headers = read_headers(workspace.root, [one for one in named if one], private_objects.quiet_env(workspace.env))
-    commits = list(dict.fromkeys(one.id for one in headers if one.kind == "commit"))[:_MOST_PARENTS]
-    return state, commits, {f"index/{one.stage}/{one.path}": Entry(one.mode, one.blob) for one in staged}
+def _find_commits(workspace: Workspace, ids: Iterable[str]) -> list[str]:
+    """Return those ids that are commits, each once, at most _MOST_PARENTS."""
+    env = private_objects.quiet_env(workspace.env)
+    headers = objects.read_headers(workspace.root, [name for name in ids if name], env)
+    commits = dict.fromkeys(header.id for header in headers if header.kind == "commit")
+    return list(commits)[:_MOST_PARENTS]
+
+
+def _list_kept_ids(kept_folder: str) -> list[str]:
+    """Return the ids that the files of what is in progress name, each once."""
+    ids = dict[str, None]()
+    for name in _FILES:
+        for path in _list_files(os.path.join(kept_folder, name)):
+            ids.update(dict.fromkeys(_read_ids(path)))
+    return list(ids)
 
 
 def _copy(source: str, target: str) -> None:
@@ -123,8 +185,13 @@ def _copy(source: str, target: str) -> None:
 
 
 def _list_files(path: str) -> list[str]:
-    below = [os.path.join(top, one) for top, _, found in os.walk(path) for one in found]
-    return [path] if os.path.isfile(path) else below
+    """Return a file, or all files below a folder."""
+    if os.path.isfile(path):
+        return [path]
+    files = []
+    for folder, _, names in os.walk(path):
+        files += [os.path.join(folder, name) for name in names]
+    return files
 
 
 def _read_ids(path: str) -> list[str]:
@@ -132,81 +199,168 @@ def _read_ids(path: str) -> list[str]:
 
 
 def _kept_env(workspace: Workspace, folder: str) -> dict[str, str]:
-    return {**private_objects.quiet_env(workspace.env), "GIT_INDEX_FILE": os.path.join(folder, FOLDER, "index")}
+    env = private_objects.quiet_env(workspace.env)
+    return {**env, "GIT_INDEX_FILE": os.path.join(folder, FOLDER, "index")}
 
 
 def _read_kept(workspace: Workspace, folder: str) -> list[IndexEntry]:
     return read_index(workspace.root, env=_kept_env(workspace, folder))
 
 
-def _read_rebased(folder: str) -> dict[str, str]:
-    """The branches that a rebase under way moves at its end, and those of _BRANCHES -> the commits that they named."""
-    names = ("rebase-apply/head-name", "rebase-apply/orig-head", "rebase-merge/head-name", "rebase-merge/orig-head")
-    texts = [read_if_there(os.path.join(folder, name)) or b"-" for name in names]
-    texts += [read_if_there(os.path.join(folder, name)) or b"" for name in ("rebase-merge/update-refs", _BRANCHES)]
-    lines = [os.fsdecode(line) for line in b"\n".join(texts).split(b"\n") if line]
-    heads, stacked = lines[:4], lines[4:]  # of the latter each with what it names, and what it will
-    pairs = zip(heads[::2] + stacked[::3], heads[1::2] + stacked[1::3], strict=False)
-    return {ref: commit for ref, commit in pairs if ref.startswith("refs/heads/") and _ID.fullmatch(commit.encode())}
+def _read_rebased(kept_folder: str) -> dict[str, str]:
+    """Return branches -> the commits that they named: those that a rebase moves at its end.
+
+    Those in _BRANCHES count too.
+    """
+    pairs = []
+    for rebase in ("rebase-apply", "rebase-merge"):
+        heads = _read_lines(os.path.join(kept_folder, rebase, "head-name"))
+        commits = _read_lines(os.path.join(kept_folder, rebase, "orig-head"))
+        pairs += list(zip(heads[:1], commits[:1], strict=False))
+    stacked = _read_lines(os.path.join(kept_folder, "rebase-merge/update-refs"))
+    stacked += _read_lines(os.path.join(kept_folder, _BRANCHES))
+    # three lines for each: the branch, what it names, and what it will name
+    pairs += list(zip(stacked[::3], stacked[1::3], strict=False))
+
+    branches = {}
+    for ref, commit in pairs:
+        if ref.startswith(_HEADS) and _ID.fullmatch(commit.encode()):
+            branches[ref] = commit
+    return branches
+
+
+def _read_lines(path: str) -> list[str]:
+    """Return the lines of a file that are not empty, none if there is no file."""
+    data = read_if_there(path) or b""
+    return [os.fsdecode(line) for line in data.split(b"\n") if line]
 
 
 def _read_moved(workspace: Workspace, location: Location) -> dict[str, str]:
-    """Those of _read_rebased that no longer name what they did -> what that was."""
-    kept, env = _read_rebased(os.path.join(location.folder, FOLDER)), private_objects.quiet_env(workspace.env)
-    return {ref: commit for ref, commit in kept.items() if find_commit(workspace.root, ref, env) != commit}
+    """Return those of _read_rebased that no longer name what they did -> what that was."""
+    env = private_objects.quiet_env(workspace.env)
+    moved = {}
+    for ref, commit in _read_rebased(os.path.join(location.folder, FOLDER)).items():
+        if find_commit(workspace.root, ref, env) != commit:
+            moved[ref] = commit
+    return moved
 
 
-def compare(workspace: Workspace, location: Location, kept: dict[str, Any]) -> list[tuple[str, str]]:
-    """What is not as it was, in sentences, each with the option that restores it."""
-    then, now = GitState(**kept), read_state(workspace)
-    said = []
+def compare(
+    workspace: Workspace,
+    location: Location,
+    kept: dict[str, Any],
+) -> list[tuple[str, str]]:
+    """Return (option that restores it, sentence) for all in git that is not as it was.
+
+    kept: the manifest's "git".
+    """
+    then = GitState(**kept)
+    now = read_state(workspace)
+    found = []
     if (then.head, then.branch) != (now.head, now.branch):
-        said.append(("--operation", f"HEAD was {_name(then)}, later {_name(now)}"))
+        found.append(("--operation", f"HEAD was {_name(then)}, later {_name(now)}"))
     if then.operation != now.operation:
-        was, is_now = (f"git {one.operation}" if one.operation else "nothing" for one in (then, now))
-        said.append(("--operation", f"{was} was in progress, later {is_now}"))
+        was = _name_operation(then)
+        found.append(("--operation", f"{was} was in progress, later {_name_operation(now)}"))
     for ref, commit in _read_moved(workspace, location).items():
-        said.append(("--operation", f"{escape_controls(ref[11:])} was at {commit[:10]}, and was moved later"))
+        branch = escape_controls(ref.removeprefix(_HEADS))
+        found.append(("--operation", f"{branch} was at {commit[:10]}, and was moved later"))
     if then.staged != now.staged:
-        there = read_index(workspace.root, env=private_objects.quiet_env(workspace.env))
-        paths = sorted({one.path for one in {*there} ^ {*_read_kept(workspace, location.folder)}})
+        present = read_index(workspace.root, env=private_objects.quiet_env(workspace.env))
+        differing = set(present) ^ set(_read_kept(workspace, location.folder))
+        paths = sorted({entry.path for entry in differing})
         shown = join_some([escape_controls(path) for path in paths])
-        said.append(("--index", f"what is staged differs in {plural(len(paths), 'path')}: {shown}"))
-    return said
+        count = plural(len(paths), "path")
+        found.append(("--index", f"what is staged differs in {count}: {shown}"))
+    return found
 
 
 def _name(state: GitState) -> str:
-    place = escape_controls(state.branch.removeprefix("refs/heads/")) or "detached"
+    place = escape_controls(state.branch.removeprefix(_HEADS)) or "detached"
     return f"{place} at {state.head[:10] or 'no commit'}"
 
 
-def restore_index(workspace: Workspace, location: Location, covers: Callable[[str], bool] | None = None) -> None:
-    """All of it, flags included; covers: of these paths what was staged, and the flags stay."""
+def _name_operation(state: GitState) -> str:
+    return f"git {state.operation}" if state.operation else "nothing"
+
+
+def check_ready(job: Job) -> None:
+    """Raise CheckpointError if another work tree has a branch that would be moved."""
+    find_branches(job)
+
+
+def find_branches(job: Job) -> dict[str, str]:
+    """Return the branches that a rollback would move -> what they name now.
+
+    Raises CheckpointError if another work tree has one.
+    """
+    kept = job.manifest.value.get("git")
+    if not kept or not job.wanted.operation:
+        return {}
+    workspace = job.workspace
+    patterns = [kept["branch"] or "refs/none", *_read_moved(workspace, job.location)]
+    words = ["for-each-ref", "--format=%(refname) %(objectname) %(worktreepath)", *patterns]
+    out = run_git(words, workspace.root, env=private_objects.quiet_env(workspace.env)).out
+
+    branches = {}
+    for line in os.fsdecode(out).splitlines():
+        name, commit, place = line.split(" ", 2)
+        if place and os.path.realpath(place) != os.path.realpath(workspace.root):
+            shown = escape_controls(name)
+            message = f"the branch {shown} is checked out in {escape_controls(place)}"
+            hint = "omit --operation, or check out another branch there; nothing was changed"
+            raise CheckpointError(message, hint)
+        branches[name] = commit
+    return branches
+
+
+def restore(job: Job, plan: Plan) -> list[str]:
+    """Restore what is wanted: HEAD with what was in progress, and the index."""
+    kept = job.manifest.value.get("git")
+    wanted = job.wanted
+    if kept and wanted.operation:
+        reason = f"checkpoint: rollback to {job.manifest.id}"
+        restore_operation(job.workspace, job.location, kept, reason)
+    if wanted.operation or wanted.staged:
+        is_whole = wanted.operation or wanted.within is None
+        restore_index(job.workspace, job.location, None if is_whole else job.covers)
+    return []
+
+
+def restore_index(
+    workspace: Workspace,
+    location: Location,
+    covers: Callable[[str], bool] | None = None,
+) -> None:
+    """Restore all of the index, with its flags.
+
+    covers: restore only what was staged at these paths; the flags stay.
+    """
     index = os.path.join(workspace.git_dir or "", "index")
     source = index if covers else os.path.join(location.folder, FOLDER, "index")
     lock = f"{index}.lock"
     with reporting(lock):
         if not create_file(lock, layout.LOCKED):
-            hint = f"wait for it, then run the same command again; where no git runs: rm {quote_path(lock)}"
+            hint = "wait for it, then run the same command again; "
+            hint += f"where no git runs: rm {quote_path(lock)}"
             raise CheckpointError("another git command holds the index", hint)
-        copy, env = "", private_objects.quiet_env(workspace.env)
+
+        copy = ""
+        env = private_objects.quiet_env(workspace.env)
         try:
-            # git works on a copy: no lock of its own is left in the way when it is killed
+            # git works on a copy: if it is killed, no lock of its own stays
             data = read_plain(source, _MOST_INDEX) if os.path.exists(source) else b""
-            env["GIT_INDEX_FILE"] = copy = write_temporary(index, data, None, sync=True)
+            copy = write_temporary(index, data, None, sync=True)
+            env["GIT_INDEX_FILE"] = copy
             if not data:  # nothing had ever been staged
                 os.unlink(copy)
             else:  # git compares the content of files that are no older than the index
                 os.utime(copy, ns=(0, os.stat(source).st_mtime_ns))
             if covers:
-                staged = [one for one in _read_kept(workspace, location.folder) if covers(one.path)]
-                there = [one for one in read_index(workspace.root, env=env) if covers(one.path)]
-                lines = [f"0 {'0' * len(one.blob)}\t{one.path}" for one in [*there, *staged]]
-                lines += [f"{one.mode} {one.blob} {one.stage}\t{one.path}" for one in staged]
-                stdin = os.fsencode("".join(f"{line}\0" for line in lines))
-                run_git(["update-index", "-z", "--index-info"], workspace.root, stdin=stdin, env=env)
+                _stage_covered(workspace, location, covers, env)
             else:
-                run_git(["update-index", "-q", "--refresh"], workspace.root, env=env, check=False)
+                words = ["update-index", "-q", "--refresh"]
+                run_git(words, workspace.root, env=env, check=False)
             if os.path.exists(copy):
                 os.replace(copy, index)
             else:
@@ -216,44 +370,85 @@ def restore_index(workspace: Workspace, location: Location, covers: Callable[[st
             remove_quietly(lock)
 
 
-def check_branches_free(workspace: Workspace, location: Location, branch: str) -> dict[str, str]:
-    """What restore_operation would move -> what it names. Raises CheckpointError where another work tree has it."""
-    words = ["for-each-ref", "--format=%(refname) %(objectname) %(worktreepath)", branch or "refs/none"]
-    words += _read_moved(workspace, location)
-    out = run_git(words, workspace.root, env=private_objects.quiet_env(workspace.env)).out
-    found = [line.split(" ", 2) for line in os.fsdecode(out).splitlines()]
-    for name, _, place in found:
-        if place and os.path.realpath(place) != os.path.realpath(workspace.root):
-            message = f"the branch {escape_controls(name)} is checked out in {escape_controls(place)}"
-            raise CheckpointError(message, "omit --operation, or check out another branch there; nothing was changed")
-    return {name: commit for name, commit, _ in found}
+def _stage_covered(
+    workspace: Workspace,
+    location: Location,
+    covers: Callable[[str], bool],
+    env: Mapping[str, str],
+) -> None:
+    """Replace the entries of an index at some paths by those of the point."""
+    kept = [entry for entry in _read_kept(workspace, location.folder) if covers(entry.path)]
+    present = [entry for entry in read_index(workspace.root, env=env) if covers(entry.path)]
+    lines = []
+    for entry in [*present, *kept]:
+        lines.append(f"0 {'0' * len(entry.blob)}\t{entry.path}\0")
+    for entry in kept:
+        lines.append(f"{entry.mode} {entry.blob} {entry.stage}\t{entry.path}\0")
+    words = ["update-index", "-z", "--index-info"]
+    run_git(words, workspace.root, stdin=os.fsencode("".join(lines)), env=env)
 
 
-def restore_operation(workspace: Workspace, location: Location, kept: dict[str, Any], reason: str) -> None:
-    """HEAD, its branch and what was under way; the index is brought back by itself."""
-    then, now = GitState(**kept), read_state(workspace)
-    words, attach = list[list[str]](), ["symbolic-ref", "-m", reason, "HEAD", then.branch]
-    if then.branch and then.head:
-        words = [["update-ref", "-m", reason, then.branch, then.head], attach]
-    elif then.branch:
-        words = [attach, *([["update-ref", "-d", then.branch]] if now.branch == then.branch and now.head else [])]
-    elif then.head:
-        words = [["update-ref", "--no-deref", "-m", reason, "HEAD", then.head]]
-    rebased = [["update-ref", "-m", reason, *moved] for moved in _read_moved(workspace, location).items()]
-    for each in [*(words if (then.head, then.branch) != (now.head, now.branch) else ()), *rebased]:
-        run_git([*NO_HOOKS, *each], workspace.root, env=private_objects.quiet_env(workspace.env))
-    refs, own = _read_refs(workspace), os.path.join(location.folder, FOLDER)
+def restore_operation(
+    workspace: Workspace,
+    location: Location,
+    kept: dict[str, Any],
+    reason: str,
+) -> None:
+    """Restore HEAD, its branch and what was in progress; the index is restored by itself."""
+    then = GitState(**kept)
+    now = read_state(workspace)
+    commands = []
+    if (then.head, then.branch) != (now.head, now.branch):
+        commands += _plan_head(then, now, reason)
+    for ref, commit in _read_moved(workspace, location).items():
+        commands.append(["update-ref", "-m", reason, ref, commit])
+    for words in commands:
+        env = private_objects.quiet_env(workspace.env)
+        run_git([*NO_HOOKS, *words], workspace.root, env=env)
+
+    kept_folder = os.path.join(location.folder, FOLDER)
+    refs = _read_refs(workspace)
+    names: tuple[str, ...] = _FILES
     if refs is not None:
-        lines = [f"delete {name}\n" for name in refs if not os.path.exists(os.path.join(own, name))]
-        paths = [path for name in _REFS for path in _list_files(os.path.join(own, name))]
-        lines += [f"update {path[len(own) + 1 :]} {one}\n" for path in paths for one in _read_ids(path)[:1]]
-        stdin, env = os.fsencode("".join(lines)), private_objects.quiet_env(workspace.env)
-        run_git(["update-ref", "--no-deref", "--stdin"], workspace.root, stdin=stdin, env=env)
-    for name in _FILES if refs is None else (name for name in _FILES if name not in _REFS):
-        path = os.path.join(workspace.git_dir or "", name)
-        with reporting(path):
-            if os.path.isdir(path) and not os.path.islink(path):
-                shutil.rmtree(path)
-            elif os.path.lexists(path):
-                os.unlink(path)
-            _copy(os.path.join(own, name), path)
+        _restore_refs(workspace, kept_folder, refs)
+        names = tuple(name for name in _FILES if name not in _REFS)
+    for name in names:
+        _restore_file(os.path.join(kept_folder, name), os.path.join(workspace.git_dir or "", name))
+
+
+def _plan_head(then: GitState, now: GitState, reason: str) -> list[list[str]]:
+    """Return the commands of git that bring HEAD and its branch back."""
+    attach = ["symbolic-ref", "-m", reason, "HEAD", then.branch]
+    if then.branch and then.head:
+        return [["update-ref", "-m", reason, then.branch, then.head], attach]
+    if then.branch:  # before the first commit
+        is_born = now.branch == then.branch and now.head
+        return [attach, ["update-ref", "-d", then.branch]] if is_born else [attach]
+    if then.head:
+        return [["update-ref", "--no-deref", "-m", reason, "HEAD", then.head]]
+    return []
+
+
+def _restore_refs(workspace: Workspace, kept_folder: str, present: Iterable[str]) -> None:
+    """Restore the refs of what was in progress in git's table. present: those that it has now."""
+    lines = []
+    for name in present:
+        if not os.path.exists(os.path.join(kept_folder, name)):
+            lines.append(f"delete {name}\n")
+    for name in _REFS:
+        for path in _list_files(os.path.join(kept_folder, name)):
+            ref = path.removeprefix(f"{kept_folder}/")
+            lines += [f"update {ref} {commit}\n" for commit in _read_ids(path)[:1]]
+    words = ["update-ref", "--no-deref", "--stdin"]
+    env = private_objects.quiet_env(workspace.env)
+    run_git(words, workspace.root, stdin=os.fsencode("".join(lines)), env=env)
+
+
+def _restore_file(source: str, path: str) -> None:
+    """Replace a file or folder of the git directory by the kept one, which need not exist."""
+    with reporting(path):
+        if os.path.isdir(path) and not os.path.islink(path):
+            shutil.rmtree(path)
+        elif os.path.lexists(path):
+            os.unlink(path)
+        _copy(source, path)

@@ -10,9 +10,9 @@ import pytest
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.protocols.restore import layout, points, rollback, store
-from checkpoint_git.protocols.restore.contents import Artifact, Means
-from checkpoint_git.protocols.restore.mechanisms import parts as artifacts
-from checkpoint_git.protocols.restore.mechanisms import postgresql
+from checkpoint_git.protocols.restore.contents import Part
+from checkpoint_git.protocols.restore.mechanisms import parts, postgresql
+from checkpoint_git.protocols.restore.mechanisms.contract import Means
 from checkpoint_git.protocols.restore.mechanisms.parts import request_databases
 from checkpoint_git.protocols.restore.mechanisms.postgresql import open_session, read_url, write_lines, write_url
 from checkpoint_git.protocols.restore.rules import is_connection
@@ -87,7 +87,7 @@ def test_a_whole_database_goes_back_and_the_rollback_can_be_taken_back(
 
 def test_the_tables_that_are_named_go_back_and_no_others(server: Server, shop: str, tmp_path: Path) -> None:
     made = make(tmp_path, server.url(shop), "customer", 'public.Order "x', "sales", "public.frozen")
-    assert made.artifacts[0].details["tables"] is not None
+    assert made.parts[0].details["tables"] is not None
     server.sql("""UPDATE customer SET name = 'x'; DELETE FROM "Order ""x"; UPDATE account SET money = 0""", shop)
     done = roll_back(tmp_path, made.manifest.id)
     assert server.sql("SELECT name, total FROM sales ORDER BY 1", shop) == "ann|2.50\nbob; DROP TABLE customer|10.00"
@@ -209,11 +209,11 @@ def test_a_lock_that_somebody_holds_stops_the_rollback_in_time(
 def test_a_tampered_dump_is_found_and_stops_the_rollback(server: Server, shop: str, tmp_path: Path) -> None:
     made = make(tmp_path, server.url(shop))
     server.sql("UPDATE account SET money = 0", shop)
-    path = Path(made.location.folder) / made.artifacts[0].content
+    path = Path(made.location.folder) / made.parts[0].content
     data = bytearray(path.read_bytes())
     data[-40] ^= 1
     path.write_bytes(data)
-    assert len(artifacts.find_damage(made.location, made.artifacts)) == 1
+    assert len(parts.find_damage(made.location, made.parts)) == 1
     with pytest.raises(CheckpointError, match="lost or damaged"):
         roll_back(tmp_path, made.manifest.id)
     done = run_script(tmp_path, made)
@@ -313,7 +313,7 @@ def test_a_password_comes_from_pgpass(server: Server, guarded: str, tmp_path: Pa
 def test_a_caller_hands_a_password_over(server: Server, guarded: str, tmp_path: Path) -> None:
     made = make(tmp_path, server.url(guarded, "keeper", PASSWORD))
     server.sql("DELETE FROM t", guarded)
-    means = Means(passwords={made.artifacts[0].name: PASSWORD})
+    means = Means(passwords={made.parts[0].name: PASSWORD})
     go_back(workspace_of(tmp_path), made.manifest, None, means)
     assert server.sql("SELECT count(*) FROM t", guarded) == "1"
 
@@ -438,7 +438,7 @@ def test_a_stranger_s_connection_is_refused(value: object) -> None:
 
 def test_options_hold_no_password() -> None:
     connection, _ = read_url("postgresql://u:hush@h:1/d?sslmode=require")
-    artifact = Artifact("postgresql", "d", "parts/00.dump", 1, "ab", {"connection": connection})
+    artifact = Part("postgresql", "d", "parts/00.dump", 1, "ab", {"connection": connection})
     words = "PGSSLMODE=require postgresql ab parts/00.dump --host=h --port=1 --username=u --dbname=d\n"
     assert write_lines(artifact) == words
 

@@ -13,8 +13,7 @@ import pytest
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.protocols.restore import layout, points, rollback
-from checkpoint_git.protocols.restore.mechanisms import parts as artifacts
-from checkpoint_git.protocols.restore.mechanisms import sqlite
+from checkpoint_git.protocols.restore.mechanisms import parts, sqlite
 from checkpoint_git.protocols.restore.mechanisms.parts import request_databases
 from tests.support.command import run_here
 from tests.support.repos import GitRepo
@@ -141,7 +140,7 @@ def test_a_copy_is_consistent_while_processes_write(tmp_path: Path, mode: str) -
     with writer(path, MOVE_MONEY), writer(path, MOVE_MONEY):
         copies = [make(tmp_path) for _ in range(3)]
     for made in copies:
-        copy = Path(made.location.folder) / made.artifacts[0].content
+        copy = Path(made.location.folder) / made.parts[0].content
         assert sum(read_money(copy)) == 1000
     with closing(sqlite3.connect(path)) as bank:
         assert bank.execute("SELECT count(*) FROM log").fetchone()[0] > 0, "they did write"
@@ -165,7 +164,7 @@ def test_what_a_crashed_writer_left_is_in_the_copy(tmp_path: Path) -> None:
     make_bank(tmp_path / "app.db")
     crash(tmp_path / "app.db")
     made = make(tmp_path)
-    assert read_money(Path(made.location.folder) / made.artifacts[0].content) == [666, 666]
+    assert read_money(Path(made.location.folder) / made.parts[0].content) == [666, 666]
 
 
 def test_moving_a_file_back_under_a_leftover_wal_is_undone_by_it(tmp_path: Path) -> None:
@@ -235,7 +234,7 @@ def test_restore_sh_puts_nothing_back_that_was_tampered_with(tmp_path: Path) -> 
     make_bank(path)
     made = make(tmp_path)
     spend(path)
-    copy = Path(made.location.folder) / made.artifacts[0].content
+    copy = Path(made.location.folder) / made.parts[0].content
     with closing(sqlite3.connect(copy)) as bank, bank:
         bank.execute("UPDATE account SET money = 1")
     done = run_script(tmp_path, made)
@@ -288,7 +287,7 @@ def test_a_damaged_database_can_be_rolled_back(tmp_path: Path) -> None:
     done = go_back_to(tmp_path, made)
     assert read_money(path) == [500, 500]
     safety = load(tmp_path, done.safety)
-    kept = artifacts.read_artifacts(safety.value)[0]
+    kept = parts.read_parts(safety.value)[0]
     assert (tmp_path / layout.FOLDER / done.safety / kept.content).read_bytes().startswith(b"SQLite format 3\0\xee")
 
 
@@ -315,7 +314,7 @@ def test_a_removed_database_comes_back_even_under_a_wal(tmp_path: Path) -> None:
     path.unlink()
     done = go_back_to(tmp_path, made)
     assert read_money(path) == [500, 500]
-    assert any("app.db-wal was moved to" in text for text in done.told)
+    assert any("app.db-wal was moved to" in text for text in done.notes)
     shutil.rmtree(path.parent)
     go_back_to(tmp_path, made)
     assert read_money(path) == [500, 500]
@@ -341,11 +340,11 @@ def test_a_tampered_copy_is_found_and_stops_the_rollback(tmp_path: Path) -> None
     make_bank(path)
     made = make(tmp_path)
     spend(path)
-    copy = Path(made.location.folder) / made.artifacts[0].content
+    copy = Path(made.location.folder) / made.parts[0].content
     data = bytearray(copy.read_bytes())
     data[-1] ^= 1
     copy.write_bytes(data)
-    assert artifacts.find_damage(made.location, made.artifacts) == ["sqlite:///app.db"]
+    assert parts.find_damage(made.location, made.parts) == ["sqlite:///app.db"]
     with pytest.raises(CheckpointError, match="lost or damaged"):
         go_back_to(tmp_path, made)
     assert read_money(path) == [0, 0]

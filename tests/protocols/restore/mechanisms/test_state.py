@@ -9,8 +9,8 @@ import pytest
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.protocols.restore import layout, points, store
-from checkpoint_git.protocols.restore.contents import Means
-from checkpoint_git.protocols.restore.mechanisms import parts as artifacts
+from checkpoint_git.protocols.restore.mechanisms import parts
+from checkpoint_git.protocols.restore.mechanisms.contract import Means
 from checkpoint_git.protocols.restore.mechanisms.state import request_state
 from tests.support.command import BIN, run_here
 from tests.support.repos import GitRepo
@@ -110,7 +110,7 @@ def test_a_tampered_state_is_found_and_stops_the_rollback(repo: GitRepo) -> None
     made = make(repo.path, request_state("run", b"{}", "run.json"))
     repo.write("run.json", "[]")
     (folder_of(repo.path, made.manifest.id) / "parts/00.json").write_bytes(b"[]")
-    assert artifacts.find_damage(made.location, made.artifacts) == ["state:run"]
+    assert parts.find_damage(made.location, made.parts) == ["state:run"]
     with pytest.raises(CheckpointError, match="state:run is lost or damaged"):
         go_back(workspace_of(repo.path), made.manifest)
     assert repo.read("run.json") == "[]"
