@@ -12,6 +12,7 @@ from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.protocols.restore import audit, layout, points, rollback
 from checkpoint_git.protocols.restore.contents import Difference, Entry, ScopePath
 from checkpoint_git.protocols.restore.mechanisms import file_writes, files
+from checkpoint_git.protocols.restore.mechanisms.contract import Wanted
 from tests.support.repos import GitRepo
 from tests.support.restore_points import KINDS, ask, create, go_back, look, roll_back, run_script, workspace_of
 
@@ -51,7 +52,7 @@ def test_what_git_has_otherwise_by_now_goes_back_only_if_that_is_asked_for(full_
     full_work.git("add", "src")
 
     def find(**wanted: Any) -> list[int]:
-        left, back = rollback.find_moved(workspace, made, rollback.Wanted(**wanted))
+        left, back = rollback.find_moved(workspace, made, Wanted(**wanted))
         assert all(text.endswith("(--index restores it)") for text in left)
         return [len(left), len(back)]
 
