@@ -32,6 +32,7 @@ from conformance.building import (
     vector,
     with_items,
 )
+from conformance.make_added import make_added
 from conformance.make_items import make_identities, make_keys, make_parts
 from conformance.make_layout import make_layouts, make_marked
 from conformance.make_places import make_schema
@@ -248,6 +249,7 @@ def make_sequence() -> Iterator[Vector]:
     yield from make_moves()
     yield from make_tuples()
     yield from make_parts()
+    yield from make_added()
 
 
 def make_edits(kind: str, base: Value) -> Iterator[Vector]:

@@ -285,8 +285,10 @@ def _find_parts(ours: Version, theirs: Version) -> "list[tuple[int, int, list[li
     for start, end, side, hunk in ordered:
         if found:
             first, last, hunks = found[-1]
-            overlaps = start < last or (start, end) == (first, last)
-            if overlaps or (start == last and _share_item(hunk, sides[side], hunks[1 - side], sides[1 - side])):
+            belongs = start < last or (start, end) == (first, last)
+            if start == last and _share_item(hunk, sides[side], hunks[1 - side], sides[1 - side]):
+                belongs = True
+            if belongs:
                 hunks[side].append(hunk)
                 found[-1] = (first, max(last, end), hunks)
                 continue

@@ -53,7 +53,7 @@ function mayMixUp(mine, yours) {
   const overlap = rewrites(mine).some((one) => rewrites(yours).some((other) => (
     one.start < other.end && other.start < one.end)));
   const startsOf = ({ hunks, side }) => new Map(hunks.flatMap((hunk) => (
-    hunk.new.map((at) => [side[at], hunk.start]))));
+    hunk.new.map((at) => [side[at], `${hunk.start} ${hunk.old.length === hunk.new.length}`]))));
   const [starts, others] = [startsOf(mine), startsOf(yours)];
   return overlap || [...starts].some(([text, start]) => others.has(text)
     && others.get(text) !== start);
@@ -84,9 +84,9 @@ function mergeInOrder(merge, work) {
   if (!work.before || kind === 'tuple') return conflictOf(work);
   const texts = {};
   for (const version of Object.keys(middles)) texts[version] = middles[version].map(canonOf);
+  const repeats = all.some((list) => new Set(list.map(canonOf)).size < list.length);
   const [mine, yours] = [editOf(texts.base, texts.ours), editOf(texts.base, texts.theirs)];
   if (mine.moves.size || yours.moves.size) {
-    const repeats = all.some((list) => new Set(list.map(canonOf)).size < list.length);
     if (repeats ? movedApart(mine, yours) : mayMixUp(mine, yours)) return conflictOf(work);
     if (!repeats) {
       const ids = { base: texts.base.map((_, at) => `${at} base`), ours: identitiesIn(mine),
@@ -94,7 +94,9 @@ function mergeInOrder(merge, work) {
       return mergeByIdentity(merge, work, ids, { mayChoose: false });
     }
   }
-  return mergeParts(merge, work, mine, yours);
+  const parts = partsOf(mine, yours);
+  if (!repeats && addApart(parts, work.middles)) return conflictOf(work);
+  return mergeParts(merge, work, parts, countsOf(texts.base));
 }
 
 /** Merges lists of one length, item by item. */
@@ -107,6 +109,11 @@ function mergeOneByOne(merge, work, { base, ours, theirs }, entries) {
   });
 }
 
+/** The texts of what a side put there. */
+function newTexts({ side }, hunks) {
+  return hunks.flatMap((hunk) => side.slice(hunk.first, hunk.last));
+}
+
 /** The parts: hunks of both sides that belong together. */
 function partsOf(mine, yours) {
   const hunks = [...mine.hunks.map((hunk) => ({ hunk, by: 'ours' })),
@@ -115,8 +122,11 @@ function partsOf(mine, yours) {
   const parts = [];
   for (const { hunk, by } of hunks) {
     let part = parts[parts.length - 1];
+    const [side, other] = by === 'ours' ? [mine, yours] : [yours, mine];
+    const others = part ? newTexts(other, part[by === 'ours' ? 'theirs' : 'ours']) : [];
     const belongs = part && (hunk.start < part.end
-      || (hunk.start === part.start && hunk.end === part.end));
+      || (hunk.start === part.start && hunk.end === part.end)
+      || (hunk.start === part.end && newTexts(side, [hunk]).some((text) => others.includes(text))));
     if (!belongs) {
       part = { start: hunk.start, end: hunk.end, ours: [], theirs: [] };
       parts.push(part);
@@ -127,6 +137,16 @@ function partsOf(mine, yours) {
   return parts;
 }
 
+/** Whether both sides added an equal object or list, each in another part. */
+function addApart(parts, { ours, theirs }) {
+  const partsBy = new Map();
+  const itemsOf = (hunks, side) => hunks.flatMap((hunk) => side.slice(hunk.first, hunk.last))
+    .filter((item) => item.kind === 'object' || item.kind === 'list').map(canonOf);
+  parts.forEach((part) => itemsOf(part.ours, ours).forEach((text) => partsBy.set(text, part)));
+  return parts.some((part) => itemsOf(part.theirs, theirs)
+    .some((text) => partsBy.has(text) && partsBy.get(text) !== part));
+}
+
 /** What a side has in the place of a part's base items. `at` is where its part begins there. */
 function contentOf(part, hunks, items, at) {
   const lengthen = (sum, hunk) => sum + (hunk.last - hunk.first) - (hunk.end - hunk.start);
@@ -134,8 +154,8 @@ function contentOf(part, hunks, items, at) {
   return items.slice(at, at + part.end - part.start + grown);
 }
 
-/** Merges what both sides did, part by part. */
-function mergeParts(merge, work, mine, yours) {
+/** Merges what both sides did, part by part. `counts`: how often base's middle has each item. */
+function mergeParts(merge, work, parts, counts) {
   const { base, ours, theirs } = work.middles;
   const entries = sameEntries(work.lists.ours.slice(0, work.head));
   const done = { base: 0, ours: 0, theirs: 0 };
@@ -144,14 +164,14 @@ function mergeParts(merge, work, mine, yours) {
     entries.push(...sameEntries(ours.slice(done.ours, done.ours + count)));
     for (const version of Object.keys(done)) done[version] += count;
   };
-  for (const part of partsOf(mine, yours)) {
+  for (const part of parts) {
     keepUntil(part.start);
     const content = { base: base.slice(part.start, part.end),
       ours: contentOf(part, part.ours, ours, done.ours),
       theirs: contentOf(part, part.theirs, theirs, done.theirs) };
     if (!part.theirs.length) entries.push(...sameEntries(content.ours));
     else if (!part.ours.length) entries.push(...newEntries(content.theirs));
-    else mergePart(merge, work, content, entries);
+    else mergePart(merge, work, content, counts, entries);
     for (const version of Object.keys(done)) done[version] += content[version].length;
   }
   keepUntil(base.length);
@@ -172,7 +192,7 @@ function hasAll(list, others) {
 }
 
 /** A part that both sides changed. */
-function mergePart(merge, work, content, entries) {
+function mergePart(merge, work, content, counts, entries) {
   const { base, ours, theirs } = content;
   if (base.length === ours.length && base.length === theirs.length) {
     mergeOneByOne(merge, work, content, entries);
@@ -194,7 +214,11 @@ function mergePart(merge, work, content, entries) {
   const rest = { base, ours: ours.slice(head, ours.length - tail),
     theirs: theirs.slice(head, theirs.length - tail) };
   entries.push(...sameEntries(ours.slice(0, head)));
-  if (rest.ours.length || rest.theirs.length) {
+  const isBase = (items) => items.length === base.length
+    && base.every((item, at) => isEqual(item, items[at]) && counts.get(canonOf(item)) === 1);
+  if (isBase(rest.ours)) entries.push(...newEntries(rest.theirs));
+  else if (isBase(rest.theirs)) entries.push(...sameEntries(rest.ours));
+  else if (rest.ours.length || rest.theirs.length) {
     entries.push(rangeConflict(work, rest, indexBehind(entries)));
   }
   entries.push(...sameEntries(ours.slice(ours.length - tail)));

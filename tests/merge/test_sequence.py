@@ -31,6 +31,11 @@ ROWS: list[tuple[str, Any, Any, Any, Any]] = [
     ("moved to two places, beside repeated items", [*"-a-bcd"], [*"d-a-bc"], [*"-ad-bc"], {"/list"}),
     ("a repeated item, removed here and moved there", ["a", "d", "a"], ["a"], ["a", "a", "d"], {"/list/1"}),
     ("one addition at two places, around a move", ["d", "b"], ["b", "n", "d"], ["n", "d", "y"], {"/list"}),
+    ("added by both, the next removed here", ["a", "b", "c"], ["a", "x", "c"], ["a", "x", "b", "c"], ["a", "x", "c"]),
+    ("added by both, the last replaced here", ["a", "b"], ["q", "x", "b"], ["a", "x", "b"], ["q", "x", "b"]),
+    ("added by both, beside what repeats", [*"rrab"], [*"xra"], [*"xrab"], {"/list/1"}),
+    ("added by both around a move, the next edited here", [*"abcde"], [*"aebcxD"], [*"aebcxd"], {"/list"}),
+    ("a list added by both at two places", [["a"], ["b"]], [["x"], ["a"], ["b"]], [["a"], ["b"], ["x"]], {"/list"}),
     ("two cells", CELLS, [{**CELLS[0], "run": 1}, *CELLS[1:]], [*CELLS[1:]], {"/list/0"}),
     (
         "a cell before an edited one",
