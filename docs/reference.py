@@ -1,10 +1,14 @@
 """The reference as Markdown, read off the code: commands from their parsers, checks and schemas from their tables."""
 
 import argparse
+import ast
+import importlib
+import re
 from collections.abc import Callable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+import checkpoint_git
 from checkpoint_git.cli import render
 from checkpoint_git.cli.effects import EFFECTS, Effects
 from checkpoint_git.cli.help_text import TOPICS, Page, read_page, read_pages
@@ -21,7 +25,13 @@ _MADE = "% Made from the code at every build of the site; nothing written here l
 def write_reference(folder: Path) -> None:
     """Writes the generated pages; one that would not change is left alone, so that builds stay short."""
     folder.mkdir(exist_ok=True)
-    for name, lines in (("commands", list_commands()), ("checks", list_checks()), ("schemas", describe_schemas())):
+    pages = {
+        "commands": list_commands(),
+        "checks": list_checks(),
+        "limits": list_limits(),
+        "schemas": describe_schemas(),
+    }
+    for name, lines in pages.items():
         text = _MADE + "\n".join(lines) + "\n"
         path = folder / f"{name}.md"
         if not path.exists() or path.read_text("utf-8") != text:
@@ -152,6 +162,51 @@ def replace_settings_table(text: str) -> str:
         default = setting.shown or f"`{setting.default}`"
         rows.append(f"| `{name}` | {_cell(default)} | {_cell(setting.meaning)} |")
     return _replace_table(text, _SETTINGS_HEAD, "\n".join(rows) + "\n")
+
+
+# limits
+
+
+_LIMIT = re.compile(r"MAX|MOST|LONGEST|LARGEST|DEEPEST|LIMIT|SECONDS|TIMEOUT|PATIENCE|DEPTH|GRACE|TRIES|ATTEMPTS|KEPT")
+
+
+def list_limits() -> Iterator[str]:
+    """Yield the lines of the page of limits: every number by its module and name."""
+    yield "# Every limit by number\n\nSizes are in bytes or characters, times in seconds.\n"
+    yield "| module | limits |\n|---|---|"
+    for module, limits in read_limits().items():
+        cells = ", ".join(f"`{name}` {write_number(value)}" for name, value in limits.items())
+        yield f"| `{module}` | {cells} |"
+
+
+def read_limits() -> dict[str, dict[str, int | float]]:
+    """Return, by module, the numbers whose names say that they bound something."""
+    root = Path(checkpoint_git.__file__).parent
+    found = {}
+    for path in sorted(root.rglob("*.py")):
+        module = ".".join(path.relative_to(root).with_suffix("").parts)
+        limits = {}
+        for name in _list_constants(path.read_text("utf-8")):
+            if not _LIMIT.search(name):
+                continue
+            value = getattr(importlib.import_module(f"checkpoint_git.{module}"), name)
+            if type(value) in (int, float):
+                limits[name] = value
+        if limits:
+            found[module] = limits
+    return found
+
+
+def _list_constants(source: str) -> Iterator[str]:
+    for statement in ast.parse(source).body:
+        for target in getattr(statement, "targets", ()):
+            for node in ast.walk(target):
+                if isinstance(node, ast.Name) and node.id.isupper():
+                    yield node.id
+
+
+def write_number(value: float) -> str:
+    return f"{value:,.15g}" if isinstance(value, float) else f"{value:,}"
 
 
 _MANUAL_TITLES = {"state": "Other state", "setup": "Setup and agents"}

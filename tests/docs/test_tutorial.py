@@ -43,11 +43,16 @@ def test_outputs_are_written_below_their_commands_and_nothing_else_changes() -> 
     assert written == "text\n```console\n$ one\nnew\n$ two \\\n> more\n```\n$ not an example\n"
 
 
-@pytest.mark.parametrize("name", ["commands", "checks", "schemas"])
+@pytest.mark.parametrize("name", ["commands", "checks", "limits", "schemas"])
 def test_a_page_of_the_reference_is_made_from_the_code(name: str, tmp_path: Path) -> None:
     reference = importlib.import_module("docs.reference")
     reference.write_reference(tmp_path)
     text = (tmp_path / f"{name}.md").read_text("utf-8")
-    expected = {"commands": "## resume\n", "checks": "`drift/action-shipped`", "schemas": "`progress_summary`"}
+    expected = {
+        "commands": "## resume\n",
+        "checks": "`drift/action-shipped`",
+        "limits": "`MAX_BYTES`",
+        "schemas": "`progress_summary`",
+    }
     assert expected[name] in text
     assert "\t" not in text
