@@ -238,30 +238,28 @@ def _replace_table(text: str, head: str, table: str, after: int = 0) -> str:
 # checks
 
 
-_CHECK_HEAD = "| code | at worst | finds | fixed by |"
+_CHECK_HEAD = "| code | at worst | finds |"
+_FIXES = {"no": "", "safe": " (`--fix`)", "by name": " (`--fix` by name)"}
 
 
 def list_checks() -> Iterator[str]:
-    """The page of the doctor's checks."""
+    """The page of the doctor's checks, each with what to do about a finding."""
     yield "# Checks of the doctor\n"
-    yield make_check_table(details=False)  # their links are those of docs/doctor.md
+    yield "| code | at worst | finds | fixed by |\n|---|---|---|---|"
+    for check in list_doctor_checks():
+        finds = f"{_cell(check.looks_at)}{_FIXES[check.fix]}"
+        yield f"| `{check.code}` | {check.level} | {finds} | {_cell(check.remedy)} |"
 
 
 def replace_check_table(text: str) -> str:
     """docs/doctor.md with its table as the checks say it."""
-    return _replace_table(text, _CHECK_HEAD, make_check_table())
-
-
-def make_check_table(*, details: bool = True) -> str:
-    """One row a check, in Markdown."""
-    rows = [_CHECK_HEAD, "|---|---|---|---|"]
+    rows = [_CHECK_HEAD, "|---|---|---|"]
     for check in list_doctor_checks():
         finds = check.looks_at
-        if details and check.details:
+        if check.details:
             finds += (" " if check.details[0] == "(" else ". ") + check.details.removesuffix(".")
-        fix = {"no": "", "safe": ", `--fix`", "by name": f", `--fix={check.code}`"}[check.fix]
-        rows.append(f"| `{check.code}` | {check.level} | {_cell(finds)} | {_cell(check.remedy)}{fix} |")
-    return "\n".join(rows) + "\n"
+        rows.append(f"| `{check.code}` | {check.level} | {_cell(finds)}{_FIXES[check.fix]} |")
+    return _replace_table(text, _CHECK_HEAD, "\n".join(rows) + "\n")
 
 
 def _cell(text: str) -> str:
