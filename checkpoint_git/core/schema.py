@@ -30,6 +30,11 @@ class Schema:
         except (NotSureError, RecursionError):
             return _refuse
 
+    @cached_property
+    def validator(self) -> Any:
+        """jsonschema's; to make one takes longer than to validate most documents."""
+        return _make_validator(self)
+
 
 class Mismatch(NamedTuple):
     """message: jsonschema's words. where: JSON Pointer of the value or missing member. expected: by the keyword."""
@@ -58,6 +63,22 @@ def is_surely_valid(schema: Schema, value: Any) -> bool:
 # It knows no protocol. What make_check does not know makes it answer "not surely".
 def explain(schema: Schema, value: Any) -> list[Mismatch]:
     """In jsonschema's view (format checks off); [] where the value is valid."""
+    found: list[Mismatch] = []
+    for error in islice(schema.validator.iter_errors(value), MOST_ERRORS):
+        where = ""
+        for key in error.absolute_path:
+            where = jsontext.join_pointer(where, key)
+        if error.validator == "required":
+            for name in error.validator_value:
+                if name not in error.instance:
+                    missing = jsontext.join_pointer(where, name)
+                    found.append(Mismatch(missing, "required", name, None, error.message))
+        else:
+            found.append(Mismatch(where, str(error.validator), error.validator_value, error.instance, error.message))
+    return list({(mismatch.where, mismatch.keyword): mismatch for mismatch in found}.values())
+
+
+def _make_validator(schema: Schema) -> Any:
     try:
         from jsonschema import Draft202012Validator, ValidationError, validators
     except ImportError:
@@ -83,22 +104,9 @@ def explain(schema: Schema, value: Any) -> list[Mismatch]:
         if is_wanted is True and isinstance(value, list) and len(set(map(_freeze, value))) < len(value):
             yield ValidationError("it has an item twice")
 
-    found: list[Mismatch] = []
     own = {"items": find_in_items, "uniqueItems": find_repeated}
     make = validators.extend(Draft202012Validator, own)  # type: ignore[no-untyped-call]  # it has none
-    # an empty registry fetches nothing
-    for error in islice(make(schema.document, registry=Registry()).iter_errors(value), MOST_ERRORS):
-        where = ""
-        for key in error.absolute_path:
-            where = jsontext.join_pointer(where, key)
-        if error.validator == "required":
-            for name in error.validator_value:
-                if name not in error.instance:
-                    missing = jsontext.join_pointer(where, name)
-                    found.append(Mismatch(missing, "required", name, None, error.message))
-        else:
-            found.append(Mismatch(where, str(error.validator), error.validator_value, error.instance, error.message))
-    return list({(mismatch.where, mismatch.keyword): mismatch for mismatch in found}.values())
+    return make(schema.document, registry=Registry())  # an empty registry fetches nothing
 
 
 def _freeze(value: Any) -> Any:
