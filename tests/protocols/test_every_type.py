@@ -16,10 +16,9 @@ from tests.support.odd_types import ODD_VALUES, Place, full_checkpoint, full_doc
 from tests.support.repos import GitRepo
 
 NOW = 1_780_000_000
-READERS = (
-    *("validate", "status", "status --json", "status --merged", "next", "prime", "doctor", "report", "log"),
-    *("diff", "log --json", "next --json", "session show"),
-)
+USUAL_VALUES = ("null", "text", "huge number", "empty list", "object of twenty", "mixed list")  # one of each type
+READERS = ("validate", "status", "status --merged", "next", "prime", "doctor", "report", "log", "diff", "session show")
+FORMATS = ("status --json", "log --json", "next --json")
 
 
 def iterate_odd(full: Any, kinds: Iterable[str] = ODD_VALUES) -> Iterator[tuple[str, Place, Any]]:
@@ -31,22 +30,43 @@ def iterate_odd(full: Any, kinds: Iterable[str] = ODD_VALUES) -> Iterator[tuple[
 
 @pytest.mark.parametrize("path", list(full_documents()))
 def test_a_check_ends_with_findings(path: str) -> None:
-    full = full_documents()[path]
-    findings = check_document(path, json.dumps(full).encode(), now=NOW).findings
+    findings = check_document(path, json.dumps(full_documents()[path]).encode(), now=NOW).findings
     assert [finding for finding in findings if finding.level == "error"] == []
+    assert list_check_failures(path, USUAL_VALUES) == []
 
+
+@pytest.mark.deep
+@pytest.mark.parametrize("path", list(full_documents()))
+def test_a_check_of_any_odd_value_ends_with_findings(path: str) -> None:
+    assert list_check_failures(path, ODD_VALUES) == []
+
+
+def list_check_failures(path: str, kinds: Iterable[str]) -> list[tuple[str, Place, str]]:
     failures = []
-    for kind, place, value in iterate_odd(full):
+    for kind, place, value in iterate_odd(full_documents()[path], kinds):
         try:
             document = check_document(path, json.dumps(value).encode(), now=NOW)
             check_together([document], is_all=True)
         except Exception as error:
             failures.append((kind, place, repr(error)))
-    assert failures == []
+    return failures
 
 
-@pytest.mark.parametrize("path", [path for path in full_documents() if is_merged(path)])
+MERGED = [path for path in full_documents() if is_merged(path)]
+
+
+@pytest.mark.parametrize("path", MERGED)
 def test_a_merge_and_its_judge_end(path: str) -> None:
+    assert list_merge_failures(path, ["null", "object of twenty"]) == []
+
+
+@pytest.mark.deep
+@pytest.mark.parametrize("path", MERGED)
+def test_a_merge_of_any_odd_value_and_its_judge_end(path: str) -> None:
+    assert list_merge_failures(path, ["text", "mixed list"]) == []
+
+
+def list_merge_failures(path: str, kinds: Iterable[str]) -> list[tuple[str, Place, str]]:
     """One side has the odd value, the other has changed what stands beside it."""
     full = full_documents()[path]
     schema = open_room(protocol_of(path) or "").schema.document
@@ -54,7 +74,7 @@ def test_a_merge_and_its_judge_end(path: str) -> None:
     changed = json.dumps(put(full, ("added",), 1)).encode()
 
     failures = []
-    for kind, place, value in iterate_odd(full, ["null", "text", "object of twenty", "mixed list"]):
+    for kind, place, value in iterate_odd(full, kinds):
         odd = json.dumps(value).encode()
         try:
             for ours, theirs in ((odd, changed), (changed, odd)):
@@ -62,7 +82,7 @@ def test_a_merge_and_its_judge_end(path: str) -> None:
                 judge_merge(base, ours, theirs, merged.data, schema)
         except Exception as error:
             failures.append((kind, place, repr(error)))
-    assert failures == []
+    return failures
 
 
 def plant(repo: GitRepo, kind: str) -> list[str]:
@@ -99,7 +119,7 @@ def test_readers_end_with_findings(repo: GitRepo) -> None:
 def test_every_reader_ends_with_findings(repo: GitRepo, kind: str) -> None:
     plant(repo, kind)
 
-    assert list_crashes(repo, READERS) == []
+    assert list_crashes(repo, (*READERS, *FORMATS)) == []
 
 
 @pytest.mark.deep
