@@ -1,6 +1,7 @@
 """Which module of the package imports which, read from the source: nothing is executed."""
 
 import ast
+from collections import deque
 from collections.abc import Iterator
 from functools import cache
 from pathlib import Path
@@ -49,18 +50,20 @@ def is_ours(name: str) -> bool:
 
 def find_imports(importer: str, source: str, modules: dict[str, Path]) -> Iterator[Import]:
     """The imports in one source text."""
-    tree = ast.parse(source)
-    late = {id(inner) for node in ast.walk(tree) if _is_late(node) for inner in ast.walk(node)}
-    for node in ast.walk(tree):
+    waiting: deque[tuple[ast.AST, bool]] = deque([(ast.parse(source), False)])
+    while waiting:
+        node, late = waiting.popleft()
         if isinstance(node, ast.Import):
             names = [alias.name for alias in node.names]
         elif isinstance(node, ast.ImportFrom):
             assert node.level == 0, f"{importer}:{node.lineno}: imports are absolute here"
             names = [_home(f"{node.module}.{alias.name}", modules) for alias in node.names]
         else:
+            late = late or _is_late(node)
+            waiting += [(child, late) for child in ast.iter_child_nodes(node) if not isinstance(child, ast.expr)]
             continue
         for name in names:
-            yield Import(importer, name, node.lineno, id(node) in late)
+            yield Import(importer, name, node.lineno, late)
 
 
 def _is_late(node: ast.AST) -> bool:

@@ -1,4 +1,8 @@
+import pytest
+
 from tests.architecture.imports import PACKAGE, Import, find_imports, is_ours, module_files, read_imports
+
+pytestmark = pytest.mark.xdist_group("imports")  # which one worker reads once
 
 # The layers, lowest first. A package may import itself and what lies on lower layers; packages on one layer do not
 # know one another. The registry is strings that import nothing: everybody may know which paths are whose.
