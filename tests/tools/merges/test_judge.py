@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from checkpoint_git.merge.conflicts import list_conflicts
@@ -17,6 +17,7 @@ from tests.merge.choosing import OURS, THEIRS, keep_side
 from tests.merge.operations import Operation, Value, apply_operations, histories, start, text_of
 from tests.merge.schemas import skill_schema
 from tests.merge.test_corpus import CASES, NEEDS_CORPUS, read_case
+from tests.support.examples import examples
 from tests.support.merging import TAKEN, judge_texts, merge_texts
 
 SCHEMA = skill_schema()
@@ -368,7 +369,7 @@ both_histories = {"ours": histories("o"), "theirs": histories("t")}
 
 
 @given(**both_histories, narrative=st.sampled_from(["conflict", "newest"]), add_add=st.booleans())
-@settings(max_examples=200, deadline=None)
+@examples(200)
 def test_our_own_merge_loses_nothing(
     ours: list[Operation], theirs: list[Operation], narrative: str, add_add: bool
 ) -> None:
@@ -385,7 +386,7 @@ def test_our_own_merge_of_a_real_pair_loses_nothing(case: Path) -> None:
 
 
 @given(**both_histories)
-@settings(max_examples=100, deadline=None)
+@examples(100)
 def test_the_parents_swapped_swap_nothing_but_their_names(ours: list[Operation], theirs: list[Operation]) -> None:
     base, first, second = start(), apply_operations(start(), ours), apply_operations(start(), theirs)
     result = text_of(first)
@@ -402,7 +403,7 @@ LISTS = ("progress_table", "next_actions", "blockers", "recently_done")
 
 
 @given(**both_histories, name=st.sampled_from(LISTS), number=st.integers(0, 20), twice=st.booleans())
-@settings(max_examples=200, deadline=None)
+@examples(200)
 def test_an_item_taken_out_of_or_doubled_in_a_good_result_is_found(
     ours: list[Operation], theirs: list[Operation], name: str, number: int, twice: bool
 ) -> None:

@@ -3,7 +3,7 @@
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from checkpoint_git.core.jsonwrite import OURS, THEIRS
 from checkpoint_git.merge.conflicts import decide
@@ -18,6 +18,7 @@ from tests.protocols.workflow.test_merge import (
     phase_steps,
     task_steps,
 )
+from tests.support.examples import examples
 from tests.support.merging import judge_texts, merge_texts
 from tests.support.workflows import execution, phase, task, text_of
 
@@ -38,14 +39,14 @@ def check_own_merge(path: str, base: Value, ours: Value, theirs: Value) -> None:
 
 
 @given(before=phase_steps, ours=phase_steps, theirs=phase_steps)
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_our_own_merge_of_two_phases_fails_nowhere(before: Any, ours: Any, theirs: Any) -> None:
     base = apply_phase_steps(phase("ARCHITECTURE"), before, "b")
     check_own_merge(PHASE, base, apply_phase_steps(base, ours, "o"), apply_phase_steps(base, theirs, "t"))
 
 
 @given(before=task_steps, ours=task_steps, theirs=task_steps)
-@settings(max_examples=60, deadline=None)
+@examples(60)
 def test_our_own_merge_of_two_executions_fails_nowhere(before: Any, ours: Any, theirs: Any) -> None:
     base = apply_task_steps(execution(task("a")), before, "b")
     check_own_merge(EXECUTION, base, apply_task_steps(base, ours, "o"), apply_task_steps(base, theirs, "t"))

@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import HealthCheck, given, settings
+from hypothesis import HealthCheck, given
 
 from checkpoint_git.git.merges.merges import Ancestor, Versions
 from checkpoint_git.tools.merges.audited_file import AuditedFile, Hit, find_hits, find_lasting, key_of
@@ -16,6 +16,7 @@ from checkpoint_git.tools.merges.repair import CONTRADICTED, TOUCHED, Repaired, 
 from checkpoint_git.tools.merges.wording import Parents
 from tests.merge.operations import Operation, Value, apply_operations, histories, start, text_of
 from tests.merge.schemas import skill_schema
+from tests.support.examples import examples
 from tests.support.merging import merge_texts
 
 SCHEMA = skill_schema()
@@ -173,7 +174,7 @@ def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 MOST_DONE = 10  # entries of recently_done
 
-few = settings(max_examples=40, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+few = examples(40, suppress_health_check=[HealthCheck.function_scoped_fixture])
 
 
 @given(shared=histories("s"), ours=histories("o"), theirs=histories("t"))
