@@ -156,12 +156,13 @@ def test_a_kill_at_any_instant_leaves_a_whole_state_and_loses_nothing_that_was_a
     ]  # fmt: skip
 
 
-def test_twenty_processes_at_once_lose_nothing(tmp_path: Path) -> None:
-    names = [f"t{number}" for number in range(20)]
+@pytest.mark.parametrize("count", [8, pytest.param(20, marks=pytest.mark.deep)])
+def test_processes_at_once_lose_nothing(tmp_path: Path, count: int) -> None:
+    names = [f"t{number}" for number in range(count)]
     write_workflow(tmp_path, recent("IMPLEMENTATION"), execution(*(task(name, "running") for name in names)))
     words = [CHECKPOINT, "workflow", "task", "done"]
     crowd = [subprocess.Popen([*words, name], cwd=tmp_path, stdout=subprocess.DEVNULL) for name in names]
-    assert [process.wait(timeout=120) for process in crowd] == [0] * 20
+    assert [process.wait(timeout=120) for process in crowd] == [0] * count
     assert read_state(tmp_path) == dict.fromkeys(names, "complete")
 
 

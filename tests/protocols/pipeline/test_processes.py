@@ -81,7 +81,8 @@ def test_global_options_may_stand_anywhere_and_change_nothing(tmp_path: Path) ->
         assert json.loads(done.stdout)["count"] == 0
 
 
-def test_fifty_writers_at_once_lose_nothing(tmp_path: Path) -> None:
+@pytest.mark.parametrize("count", [12, pytest.param(50, marks=pytest.mark.deep)])
+def test_many_writers_at_once_lose_nothing(tmp_path: Path, count: int) -> None:
     command = [
         str(BIN / "checkpoint"),
         "pipeline",
@@ -92,12 +93,12 @@ def test_fifty_writers_at_once_lose_nothing(tmp_path: Path) -> None:
         "--attempt",
         "auto",
     ]
-    writers = [subprocess.Popen(command, stdout=subprocess.PIPE, cwd=tmp_path) for _ in range(50)]
+    writers = [subprocess.Popen(command, stdout=subprocess.PIPE, cwd=tmp_path) for _ in range(count)]
     said = [json.loads(writer.communicate(timeout=120)[0]) for writer in writers]
-    assert sorted(each["attempt_number"] for each in said) == list(range(1, 51))
+    assert sorted(each["attempt_number"] for each in said) == list(range(1, count + 1))
     listed = ask(tmp_path, "list", "--base", str(tmp_path / "base"), "--ticket-id", TICKET, code=0)
-    assert (listed["count"], listed["skipped"]) == (50, [])
-    assert len(list((tmp_path / "base" / FOLDER).iterdir())) == 50
+    assert (listed["count"], listed["skipped"]) == (count, [])
+    assert len(list((tmp_path / "base" / FOLDER).iterdir())) == count
 
 
 def test_a_killed_writer_leaves_whole_records_and_loses_none_that_it_told_of(tmp_path: Path) -> None:

@@ -250,16 +250,17 @@ def test_a_full_disk_leaves_the_checkpoint_as_it_was(build: Path, project: Path)
     assert names_in(build.parent) == ["build.checkpoint.json"]
 
 
-def test_twenty_processes_at_once_all_leave_their_mark(build: Path, project: Path) -> None:
+@pytest.mark.parametrize("count", [8, pytest.param(20, marks=pytest.mark.deep)])
+def test_processes_at_once_all_leave_their_mark(build: Path, project: Path, count: int) -> None:
     writers = [
         start_writer(project, *(f"--context_primer.key_decisions+=writer {n} mark {mark}" for mark in range(3)))
-        for n in range(20)
+        for n in range(count)
     ]
-    assert [writer.wait(timeout=120) for writer in writers] == [0] * 20
+    assert [writer.wait(timeout=120) for writer in writers] == [0] * count
     for writer in writers:
         writer.communicate()
     decisions = read(build)["context_primer"]["key_decisions"]
-    assert sorted(decisions[2:]) == sorted(f"writer {n} mark {mark}" for n in range(20) for mark in range(3))
+    assert sorted(decisions[2:]) == sorted(f"writer {n} mark {mark}" for n in range(count) for mark in range(3))
     assert names_in(build.parent) == ["build.checkpoint.json"]
 
 
