@@ -15,6 +15,7 @@ from tests.support.samples import checkpoint
 
 PATH = ".checkpoints/build.checkpoint.json"
 SCREENS = ("status", "next", "resume build", "show build", "status --short", "prime", "validate", "validate --staged")
+FEW = ("status", "resume build", "validate")  # for what shows the same conflict in another way
 DECISION = re.compile(r"checkpoint resolve [^;]*")
 
 
@@ -47,19 +48,19 @@ PATCH = ("format-patch -q -1 theirs -o ../patches", "am -3 ../patches/0001-their
 BROKEN = THEIRS.replace('"phase"', "phase")
 CASES = [
     Met("merge", ["merge theirs"]),
-    Met("a subfolder", ["merge theirs"], cwd="src/deep"),
-    Met("diff3", [f"-c merge.conflictStyle={'zdiff3' if GIT >= (2, 35) else 'diff3'} merge theirs"]),
-    Met("rebase", ["checkout -q theirs", "rebase main"]),
-    Met("cherry-pick", ["cherry-pick theirs"]),
+    Met("a subfolder", ["merge theirs"], cwd="src/deep", screens=FEW),
+    Met("diff3", [f"-c merge.conflictStyle={'zdiff3' if GIT >= (2, 35) else 'diff3'} merge theirs"], screens=FEW),
+    Met("rebase", ["checkout -q theirs", "rebase main"], screens=FEW),
+    Met("cherry-pick", ["cherry-pick theirs"], screens=FEW),
     Met("stash", STASH),
-    Met("patch", PATCH),
-    Met("octopus", ["checkout -q -b third main~1", "commit -q --allow-empty -m x", "checkout -q main"]),
-    Met("squash", ["merge --squash theirs"]),
-    Met("both added", ["merge theirs"], base=None),
+    Met("patch", PATCH, screens=FEW),
+    Met("octopus", ["checkout -q -b third main~1", "commit -q --allow-empty -m x", "checkout -q main"], screens=FEW),
+    Met("squash", ["merge --squash theirs"], screens=FEW),
+    Met("both added", ["merge theirs"], base=None, screens=FEW),
     Met("removed by them", ["merge theirs"], theirs=None, kept=["ours"]),
     Met("removed by us", ["merge theirs"], ours=None, kept=["theirs"]),
-    Met("windows", ["merge theirs"], *(each.replace("\n", "\r\n") for each in (BASE, OURS, THEIRS))),
-    Met("theirs is not JSON", ["merge theirs"], theirs=BROKEN),
+    Met("windows", ["merge theirs"], *(each.replace("\n", "\r\n") for each in (BASE, OURS, THEIRS)), screens=FEW),
+    Met("theirs is not JSON", ["merge theirs"], theirs=BROKEN, screens=FEW),
     Met("ours is not JSON", ["merge theirs"], ours=OURS[:-9]),
     Met("markers added", ["merge theirs", "add -A"]),
     Met("markers committed", ["merge theirs", "add -A", "commit -qm x"]),

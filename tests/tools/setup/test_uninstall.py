@@ -118,6 +118,13 @@ def test_uninstall_leaves_every_byte_as_it_was(repo: GitRepo, name: str) -> None
     assert take_snapshot(repo.path) == installed
     assert {step.deed for step in again.steps} <= {"keep", "skip", "advise"}
 
+    uninstall(str(repo.path), os.environ)
+    assert take_snapshot(repo.path) == before
+
+
+def test_a_second_uninstall_changes_nothing(repo: GitRepo) -> None:
+    before = take_snapshot(repo.path)
+    init(str(repo.path), Options(adopt=True), os.environ)
     for _ in range(2):
         uninstall(str(repo.path), os.environ)
         assert take_snapshot(repo.path) == before
