@@ -121,7 +121,11 @@ def test_what_is_larger_than_a_checkpoint_may_be_is_not_read(repo: GitRepo) -> N
     assert small == (B, b"1\n")
 
 
-READERS = ["validate --rev HEAD", "validate --staged", "hook post-commit", "diff --rev HEAD~1"]
+READERS = [
+    "hook post-commit",
+    "diff --rev HEAD~1",
+    *(pytest.param(words, marks=pytest.mark.deep) for words in ("validate --rev HEAD", "validate --staged")),
+]
 
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="it is Linux that tells how much memory was taken")

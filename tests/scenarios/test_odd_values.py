@@ -36,7 +36,7 @@ BIDI = "safe \u202egnp.exe\u2066 \x9b31m \x85 \u200b\u2028end"
 FORGE = "\n::stop-commands::x\n::error file=a::b%0A::set-env name=X::y"
 ANYWHERE = "##[set-output name=code]0 ##vso[task.setvariable variable=x]y"
 NEVER = ("\n::stop", "\n::error file=a", "\n::set-env")
-ODD_PATHS = ("a\0b", "\ud800", "/etc/passwd", "~root/x", "../../../etc/passwd", "x" * 300_000, "[", "**/" * 200, "-rf")
+ODD_PATHS = ("a\0b", "\ud800", "/etc/passwd", "~root/x", "../../../etc/passwd", "x" * 30_000, "[", "**/" * 200, "-rf")
 DEEP = "[" * 3_000 + "]" * 3_000
 DIGITS = "9" * 5_000
 MACHINE = (
