@@ -12,7 +12,7 @@ from checkpoint_git.disk import atomic
 from checkpoint_git.disk.replace import write_temporary
 
 # of which calls it dies at every third, fifth, ...; few in a quick run, where a write and a merge stand for the others
-QUICK = {"update": 3, "resolve": 10}
+QUICK = {"update": 5, "resolve": 10}
 DEEP = {
     "update": 1,
     "workflow start": 3,

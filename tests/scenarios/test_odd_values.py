@@ -149,11 +149,11 @@ def branch(name: str) -> Plant:
 
 
 def put_many_commits(repo: GitRepo, content: str) -> None:
-    """Two thousand of one message."""
+    """Three hundred of one message."""
     head, size = repo.git("rev-parse", "HEAD"), len(content.encode())
     commits = [
         f"commit refs/heads/main\ncommitter Ada <a@b> {1_780_000_000 + at} +0000\ndata {size}\n{content}\n"
-        for at in range(2_100)
+        for at in range(300)
     ]
     repo.run("git", "fast-import", "--quiet", stdin=f"{commits[0]}from {head}\n{''.join(commits[1:])}".encode())
 

@@ -61,7 +61,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return repo.path
 
 
-@rows("columns", [50, 80])
+@pytest.mark.parametrize("columns", [50, pytest.param(80, marks=pytest.mark.deep)])
 @rows("words", COMMANDS)
 def test_a_screen_fits_the_terminal(words: list[str], columns: int, project: Path) -> None:
     said = show_here(*words, cwd=project, env={"COLUMNS": str(columns), "NO_COLOR": "1"})

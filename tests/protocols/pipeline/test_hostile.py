@@ -184,15 +184,6 @@ def test_a_file_where_a_folder_belongs_is_named_and_stays(tmp_path: Path, place:
     assert write(tmp_path, "implement", "--non-blocking")["success"] is False
 
 
-def test_processes_that_write_at_once_each_get_a_number(work: GitRepo) -> None:
-    base = ["--base", str(work.path / "records")]
-    words = [str(BIN / "checkpoint"), "pipeline", "write", *WHOSE, "--phase", "implement", *base]
-    words += ["--payload", json.dumps(PAYLOADS["implement"])]
-    running = [subprocess.Popen(words, stdout=subprocess.PIPE, cwd=work.path) for _ in range(6)]
-    numbers = [json.loads(process.communicate(timeout=60)[0])["attempt_number"] for process in running]
-    assert sorted(numbers) == [2, 3, 4, 5, 6, 7]
-
-
 def test_a_clone_that_changes_the_files_times_makes_no_phase_older(work: GitRepo) -> None:
     moment = ["--timestamp", "2026-03-02T09:30:00Z"]
     first = write(work.path, "implement", *moment)

@@ -105,7 +105,7 @@ def test_a_killed_writer_leaves_whole_records_and_loses_none_that_it_told_of(tmp
     base = tmp_path / "base"
     instants = random.Random(7)  # noqa: S311 (when to kill a process is no secret)
     told: set[str] = set()
-    for _ in range(15):
+    for _ in range(8):
         writer = subprocess.Popen([sys.executable, "-c", WRITER, str(base)], stdout=subprocess.PIPE, text=True)
         assert writer.stdout is not None
         assert writer.stdout.readline() == "ready\n"

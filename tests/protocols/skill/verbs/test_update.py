@@ -264,7 +264,7 @@ def test_processes_at_once_all_leave_their_mark(build: Path, project: Path, coun
     assert names_in(build.parent) == ["build.checkpoint.json"]
 
 
-@pytest.mark.parametrize("kills", [20, pytest.param(60, marks=pytest.mark.deep)])
+@pytest.mark.parametrize("kills", [10, pytest.param(60, marks=pytest.mark.deep)])
 def test_a_kill_at_any_instant_leaves_a_readable_file_and_every_acknowledged_write(
     build: Path, project: Path, kills: int
 ) -> None:
