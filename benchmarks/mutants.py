@@ -12,6 +12,11 @@ fails. One that no test notices has survived: its diff is printed at the end.
 benchmarks/mutants-alive.txt has the survivors that somebody has read, each with the reason why no test sees it. They
 are not tried again. Results and reasons name a mutation by the text of the lines that it changes, not by their number,
 so that they hold while the rest of the module changes.
+
+    python -m benchmarks.mutants --promises
+
+breaks each promise of docs/promises.md on purpose, as benchmarks/promises-broken.txt says, and shows which of its tests
+falls.
 """
 
 import argparse
@@ -42,6 +47,8 @@ import pytest
 ROOT = Path(__file__).parent.parent
 PACKAGE = "checkpoint_git"
 READ = ROOT / "benchmarks" / "mutants-alive.txt"
+BROKEN = ROOT / "benchmarks" / "promises-broken.txt"
+PROMISES = ROOT / "docs" / "promises.md"
 
 STAGES = ("own", "folder", "farther")
 
@@ -143,10 +150,15 @@ def find_mutations(path: str, source: str) -> Iterator[Mutation]:
     pending: list[ast.AST] = [ast.parse(source)]
     while pending:
         node = pending.pop()
-        if isinstance(node, ast.Assert) or _is_about_types(node):
+        if _is_about_types(node) or _asserts(node):
             continue
         yield from _mutate_node(path, node)
         pending.extend(ast.iter_child_nodes(node))
+
+
+def _asserts(node: ast.AST) -> bool:
+    # what a program without faults does not need
+    return isinstance(node, ast.Assert) or (isinstance(node, ast.keyword) and node.arg == "strict")
 
 
 def _is_about_types(node: ast.AST) -> bool:
@@ -367,17 +379,20 @@ class Copy:
             importlib.import_module(package)
 
     def try_mutation(self, mutation: Mutation, files: list[str]) -> Verdict:
-        """Run the tests that enter the mutation's function until one fails; the copy is as before afterwards."""
-        began = time.monotonic()
+        """Run the tests that enter the mutation's function until one fails."""
         tests = self._find_entering(find_function(mutation), files)
-        if not tests:
-            return Verdict(SURVIVED, "", 0.0)
-        former = (self.checkout / mutation.path).read_text()
-        self._write(mutation.path, mutation.apply(former))
+        text = mutation.apply((self.checkout / mutation.path).read_text())
+        return self.try_text(mutation.path, text, tests) if tests else Verdict(SURVIVED, "", 0.0)
+
+    def try_text(self, path: str, text: str, tests: list[str]) -> Verdict:
+        """Run tests with another text of a file until one fails; the copy is as before afterwards."""
+        began = time.monotonic()
+        former = (self.checkout / path).read_text()
+        self._write(path, text)
         try:
             result, test = self._run(tests)
         finally:
-            self._write(mutation.path, former)
+            self._write(path, former)
 
         if result != SURVIVED and not self._is_sound(test):
             result = UNCLEAR
@@ -504,21 +519,67 @@ def append_result(path: Path, change: Change, stage: str, verdict: Verdict) -> N
         file.write(json.dumps(row) + "\n")
 
 
-def read_reasons(text: str) -> dict[Change, str]:
-    """Return the reasons of the survivors that were read.
+def read_changes(text: str) -> list[tuple[Change, str]]:
+    """Return changes, each with the words about it.
 
-    An entry is a path, the lines before ("- ") and after the mutation ("+ ") and the reason ("= "); entries are
-    divided by an empty line, and lines that begin with "#" are comments.
+    An entry is a path, the lines before ("- ") and after the change ("+ ") and words ("= "); entries are divided by an
+    empty line, and lines that begin with "#" are comments.
     """
-    reasons = {}
+    changes = []
     for entry in re.split(r"\n{2,}", text):
         lines = [line for line in entry.splitlines() if not line.startswith("#")]
         if not lines:
             continue
         path, *rest = lines
         parts = {sign: [line[2:] for line in rest if line[:1] == sign] for sign in "-+="}
-        reasons[Change(path, _strip(parts["-"]), _strip(parts["+"]))] = " ".join(parts["="])
-    return reasons
+        changes.append((Change(path, _strip(parts["-"]), "\n".join(parts["+"])), " ".join(parts["="])))
+    return changes
+
+
+def apply_change(change: Change, source: str) -> str | None:
+    """Return the source with the first such lines replaced, None if it has none."""
+    lines = source.splitlines()
+    old = change.old.splitlines()
+    for start in range(len(lines)):
+        if [line.strip() for line in lines[start : start + len(old)]] == old:
+            indent = lines[start][: len(lines[start]) - len(lines[start].lstrip())]
+            lines[start : start + len(old)] = [indent + line for line in change.new.splitlines()]
+            return "\n".join(lines) + "\n"
+    return None
+
+
+def read_promises(text: str) -> dict[str, list[str]]:
+    """Return the tests of each promise in a page's tables."""
+    promises = {}
+    for line in text.splitlines():
+        tests = re.findall(r"`(tests/[^`]+::[^`]+)`", line)
+        if line.startswith("| ") and tests:
+            promises[line.split(" | ")[0].removeprefix("| ")] = tests
+    return promises
+
+
+def break_promises(limit: int) -> int:
+    """Break each promise, print whether its tests notice, and return how many stay unnoticed."""
+    changes = read_changes(BROKEN.read_text())
+    promises = read_promises(PROMISES.read_text())
+    unseen = 0
+    with tempfile.TemporaryDirectory(prefix="mutants-") as folder:
+        copy = Copy(Path(folder), limit)
+        for promise, tests in promises.items():
+            result, test = "no mutation", ""
+            for change, words in changes:
+                if words not in tests:
+                    continue
+                text = apply_change(change, (ROOT / change.path).read_text())
+                result, test = "not found", change.path
+                if text is not None:
+                    result, test, _ = copy.try_text(change.path, text, [*tests, "-m", "not wheel"])
+                if result not in (KILLED, TIMEOUT):
+                    break
+            unseen += result not in (KILLED, TIMEOUT)
+            print(f"{result:11} {promise[:100]:100} {test}", flush=True)
+    print(f"\n{len(promises) - unseen} of {len(promises)} promises, broken on purpose, are noticed")
+    return unseen
 
 
 def read_arguments() -> argparse.Namespace:
@@ -531,6 +592,7 @@ def read_arguments() -> argparse.Namespace:
     parser.add_argument("--stages", nargs="+", choices=STAGES, default=STAGES, help="which tests to run (default: all)")
     parser.add_argument("--limit", type=int, default=120, help="seconds for one test (default: 120)")
     parser.add_argument("--out", type=Path, help="append results to this file, and skip the mutations it has")
+    parser.add_argument("--promises", action="store_true", help="break the promises of docs/promises.md instead")
     parser.add_argument("--list", action="store_true", help="print the diffs and run nothing")
     return parser.parse_args()
 
@@ -538,12 +600,15 @@ def read_arguments() -> argparse.Namespace:
 def main() -> int:
     """Try the mutations and print a line for each that a stage notices, the survivors and a table."""
     arguments = read_arguments()
+    if arguments.promises:
+        return min(1, break_promises(arguments.limit))
+
     mutations = choose(list_modules(arguments.paths), arguments.count, arguments.seed)
     if arguments.list:
         print("\n\n".join(map(show_diff, mutations)))
         return 0
 
-    reasons = read_reasons(READ.read_text())
+    reasons = dict(read_changes(READ.read_text()))
     new = [mutation for mutation in mutations if describe(mutation) not in reasons]
     known = read_results(arguments.out) if arguments.out and arguments.out.exists() else {}
     results: dict[Mutation, tuple[str, Verdict]] = {}
