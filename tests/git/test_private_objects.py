@@ -6,6 +6,7 @@ import pytest
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.git import private_objects
 from checkpoint_git.git.objects import Entry, find_missing, read_bounded, read_tree
+from checkpoint_git.git.run import GitResult
 from tests.support.repos import GitRepo
 
 NAMES = ["plain", "sp ace", "new\nline", 'qu"ote', '"first', "-dash", "tab\t", "back\\slash", "ü", "\udcff"]
@@ -59,3 +60,19 @@ def test_lost_objects_are_named(repo: GitRepo) -> None:
 def test_a_file_that_git_cannot_read_is_an_error(repo: GitRepo, tmp_path: Path) -> None:
     with pytest.raises((CheckpointError, private_objects.CutShortError)):
         private_objects.write_files(str(repo.path), [str(tmp_path / "missing")], os.environ)
+
+
+@pytest.mark.parametrize(
+    ("code", "err", "kind"),
+    [
+        (-7, b"", private_objects.CutShortError),
+        (128, b"error: short read while indexing a\n", private_objects.CutShortError),
+        (128, b"fatal: something else\n", CheckpointError),
+    ],
+)
+def test_a_file_that_becomes_shorter_meanwhile_is_told_from_other_trouble(
+    repo: GitRepo, monkeypatch: pytest.MonkeyPatch, code: int, err: bytes, kind: type[Exception]
+) -> None:
+    monkeypatch.setattr(private_objects, "run_git", lambda *_, **__: GitResult(code, b"", err))
+    with pytest.raises(kind):
+        private_objects.write_files(str(repo.path), ["a"], os.environ)

@@ -1,6 +1,7 @@
 """Remotes: names that are none, what git says of a push, and servers that talk or wait without end."""
 
 import os
+from pathlib import Path
 
 import pytest
 
@@ -11,6 +12,7 @@ from checkpoint_git.git.remotes import (
     check_remote,
     fetch,
     network_env,
+    read_full_bases,
     read_remote_ref,
     read_reply,
 )
@@ -147,3 +149,16 @@ def test_a_fetch_says_whether_the_remote_has_what_was_wanted(repo: GitRepo) -> N
     assert not fetch(str(repo.path), ".", ["refs/heads/missing"])
     with pytest.raises(UnreachableError):
         fetch(str(repo.path), "./nowhere", ["refs/heads/main"])
+
+
+def test_a_shallow_clone_fetches_what_the_two_sides_have_in_common(repo: GitRepo, tmp_path: Path) -> None:
+    base = repo.commit("base")
+    left = repo.commit("left")
+    repo.git("checkout", "-q", "-b", "right", base)
+    right = repo.commit("right")
+    assert read_full_bases(str(repo.path), "nowhere", left, right) == [base]
+    clone = str(tmp_path / "clone")
+    repo.git("clone", "-q", "--depth", "1", "--no-single-branch", f"file://{repo.path}", clone)
+    with pytest.raises(CheckpointError, match="too shallow to find what"):
+        read_full_bases(clone, "nowhere", left, right)
+    assert read_full_bases(clone, "origin", left, right) == [base]

@@ -223,3 +223,10 @@ def test_a_shipped_schema_keeps_to_the_vocabulary(kind: Kind) -> None:
 def test_the_meta_schema_is_a_schema_of_whole_schemas() -> None:
     Draft202012Validator.check_schema(META_SCHEMA)
     assert not Draft202012Validator(META_SCHEMA).is_valid({"properties": {"a": {"type": "nonsense"}}})
+
+
+def test_requirements_belong_to_the_root_of_a_document() -> None:
+    part = {"x-merge-require": [{"where": "/a", "non_empty_when": {"/b": 1}}]}
+    assert lint_schema(part) == []
+    (finding,) = lint_schema(part, root={"properties": {"part": part}})
+    assert (finding.code, finding.where) == ("schema/requirement", "/x-merge-require")

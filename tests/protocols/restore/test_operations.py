@@ -108,3 +108,9 @@ def test_paths_of_the_command_line_are_spelled_as_in_the_manifest(work: GitRepo)
     assert operations.find_below(workspace, "state:run") == "state:run"
     with pytest.raises(CheckpointError, match="outside the workspace"):
         operations.find_below(workspace, "../../x")
+
+
+def test_a_size_has_the_largest_unit_that_it_fills() -> None:
+    sizes = (0, 1023, 1 << 10, 3 << 9, 1 << 20, 1 << 30)
+    shown = ["0 bytes", "1023 bytes", "1.0 KB", "1.5 KB", "1.0 MB", "1.0 GB"]
+    assert [operations.size_text(size) for size in sizes] == shown
