@@ -45,6 +45,12 @@ def test_it_goes_behind_what_one_side_alone_kept() -> None:
     assert merge(BASE, OURS, {**THEIRS, "replaced": [EARLIER]})["replaced"] == [EARLIER, OURS]
 
 
+def test_a_list_that_ours_wrote_on_one_line_stays_on_one_line() -> None:
+    ours = json.dumps(OURS, indent=2).removesuffix("\n}") + f',\n  "replaced": [ {json.dumps(EARLIER)} ]\n}}'
+    merged = merge_texts(json.dumps(BASE), ours, json.dumps(THEIRS), SCHEMA)
+    assert f'\n  "replaced": [ {json.dumps(EARLIER)}, {json.dumps(OURS)} ]\n' in merged.text
+
+
 def test_it_goes_behind_what_both_sides_kept() -> None:
     other = {**EARLIER, "text": "longer ago"}
     merged = merge(BASE, {**OURS, "replaced": [EARLIER]}, {**THEIRS, "replaced": [other]})
