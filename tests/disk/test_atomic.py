@@ -230,3 +230,15 @@ def test_copies_beside_a_file_are_numbered_from_the_second(tmp_path: Path) -> No
     assert [atomic.create_beside(path, ".old", b"x") for _ in range(3)] == [
         f"{path}{end}" for end in (".old", ".old-2", ".old-3")
     ]
+
+
+def test_a_folder_that_another_process_makes_meanwhile_will_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    make = os.makedirs
+
+    def make_late(path: str, mode: int, exist_ok: bool) -> None:
+        os.mkdir(path)
+        make(path, mode, exist_ok=exist_ok)
+
+    monkeypatch.setattr(os, "makedirs", make_late)
+    atomic.make_folder(str(tmp_path / "a/b"))
+    assert (tmp_path / "a/b").is_dir()

@@ -12,6 +12,7 @@ from checkpoint_git.disk.discover import (
     find_link,
     find_place,
     find_repository,
+    find_siblings,
     is_git_name,
     is_inside,
     path_below,
@@ -200,3 +201,15 @@ def test_a_path_is_below_a_root_however_the_root_is_spelled(tmp_path: Path) -> N
         assert path_below(root, str(tmp_path)) is None
     assert path_below(str(tmp_path / "real/a"), str(tmp_path / "link/loop/a/b")) == "b"
     assert path_below("/", "/a") == "a"
+
+
+def test_other_work_trees_are_known_by_their_branch_if_they_have_checkpoints(repo: GitRepo, tmp_path: Path) -> None:
+    repo.write("sub/.checkpoints/README.md", "")
+    repo.commit()
+    for name in ("side", "empty"):
+        repo.git("worktree", "add", "-q", "-b", name, str(tmp_path / name))
+    (tmp_path / "empty/sub/.checkpoints/README.md").unlink()
+    (tmp_path / "empty/sub/.checkpoints").rmdir()
+    here, side = find_place(str(repo.path / "sub")), find_place(str(tmp_path / "side/sub"))
+    assert find_siblings(here) == [("side", side)]
+    assert find_siblings(side) == [("main", here)]

@@ -10,6 +10,7 @@ from checkpoint_git.core.jsonlines import parse_lines
 from checkpoint_git.core.jsontext import JsonTextError, parse
 from checkpoint_git.merge.conflicts import decide_all, list_conflicts
 from checkpoint_git.merge.file import Merged, merge_file
+from checkpoint_git.merge.lines import are_lines
 from tests.support.rows import rows
 
 A, B, C, D = '{"id": 1, "x": 1.0}', '{ "id":2,"x":"\\u00e9" }', '{"id": 3}', '{"id": 4, "x": [1,2]}'
@@ -25,6 +26,22 @@ def merge(base: bytes, ours: bytes, theirs: bytes, path: str = "") -> str:
     assert not merged.conflicts
     assert merge_file(base, theirs, ours, path=path).text == merged.text
     return merged.text
+
+
+@rows(
+    ("versions", "expected"),
+    [
+        ([lines(A, B), b"", lines(A)], True),
+        ([lines(A, B), lines(C), b"\n"], True),
+        ([lines(A), lines(B), b""], False),  # documents
+        ([lines(A, B), b"text\n", b""], False),
+        ([lines(A, B), b"\xff\n", b""], False),
+    ],
+)
+def test_versions_are_lines_if_one_is_no_document_and_each_begins_with_a_record(
+    versions: list[bytes], expected: bool
+) -> None:
+    assert are_lines(versions) == expected
 
 
 def test_records_merge_by_their_key_and_untouched_lines_keep_their_bytes() -> None:
