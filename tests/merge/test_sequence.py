@@ -3,7 +3,7 @@
 import json
 from typing import Any
 
-from checkpoint_git.merge.conflicts import list_conflicts
+from checkpoint_git.merge.conflicts import decide_all, list_conflicts
 from checkpoint_git.merge.file import Merged
 from tests.support.merging import merge_texts
 
@@ -85,6 +85,13 @@ def test_taking_one_side_of_a_part_takes_all_of_its_items() -> None:
     assert conflict.sides[0] is not None
     assert conflict.sides[2] is not None
     assert (conflict.sides[0].value, conflict.sides[2].value) == (["x", "y", "z"], ["q"])
+
+
+def test_what_both_sides_put_at_the_ends_of_a_part_is_kept_whichever_side_is_taken() -> None:
+    result = merged(["a"], ["head", "x", "y", "tail"], ["head", "z", "tail"])
+    assert [conflict.where for conflict in list_conflicts(result)] == ["/list/1"]
+    for side, middle in enumerate([["x", "y"], ["a"], ["z"]]):
+        assert json.loads(decide_all(result, side).text)["list"] == ["head", *middle, "tail"]
 
 
 # the name of the member that tells records apart, base, ours, theirs, merged
