@@ -6,8 +6,10 @@ from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.protocols.memory.entity import Entity, Steps
 from checkpoint_git.protocols.memory.layout import ENTITY, Home
 from checkpoint_git.protocols.memory.store import (
+    MAX_VALUE,
     OtherInitiativeError,
     Saved,
+    check_fields,
     find_name,
     load_entity,
     remove_entity,
@@ -164,3 +166,22 @@ def test_an_update_of_a_field_with_several_values_keeps_a_copy_first(
     assert kept == ([before] if is_kept else [])
     assert saved.copy == ("copy" if is_kept else "")
     assert transport.entities[name].observations.count("phase:z") == 1
+
+
+@rows(
+    ("fields", "trouble"),
+    [
+        ({"next": "x" * MAX_VALUE, "a_B-1": "é"}, ""),
+        ({"1a": "x"}, 'invalid field "1a"'),
+        ({"next": " "}, "next is empty"),
+        ({"next": "x" * (MAX_VALUE + 1)}, f"next has {MAX_VALUE + 1} characters; {MAX_VALUE} is the limit"),
+        ({"phase": "a", "next": "\udcff"}, "next is not UTF-8 text"),
+    ],
+)
+def test_a_field_has_a_plain_name_and_a_text_that_every_server_keeps(fields: dict[str, str], trouble: str) -> None:
+    found = ""
+    try:
+        check_fields(fields)
+    except CheckpointError as error:
+        found = error.message
+    assert found == trouble

@@ -80,19 +80,23 @@ def test_fields_inside_lists_are_spelled_too() -> None:
 
 
 @rows(
-    ("text", "message"),
+    ("text", "message", "guess"),
     [
-        ("2026-13-45T00:00:00Z", "it is not on the calendar"),
-        ("2026-02-29T00:00:00Z", "it is not on the calendar"),
-        ("2026-03-01", "it has no time of day"),
-        ("2026-03-01T08:00:00", "it has no time zone"),
-        ("yesterday", "it is not an RFC 3339 timestamp"),
+        ("2026-13-45T00:00:00Z", "it is not on the calendar", ""),
+        ("2026-02-29T00:00:00Z", "it is not on the calendar", ""),
+        ("2026-03-01", "it has no time of day", "2026-03-01T00:00:00Z"),
+        ("2026-03-01T08:00:00", "it has no time zone", "2026-03-01T08:00:00Z"),
+        ("yesterday", "it is not an RFC 3339 timestamp", ""),
     ],
 )
-def test_an_invalid_header_instant_says_what_is_wrong(text: str, message: str) -> None:
+def test_an_invalid_header_instant_says_what_is_wrong_and_what_may_be_meant(
+    text: str, message: str, guess: str
+) -> None:
     (found,) = rules.check(checkpoint(updated_at=text), skill="build", size=1, now=NOW)
     assert (found.code, found.level, found.where) == ("skill/timestamp", "error", "/updated_at")
     assert found.message.endswith(message)
+    assert found.hint.startswith("if it is in UTC" if guess else "write a timestamp like")
+    assert guess in found.hint
 
 
 def test_an_instant_beside_the_header_is_a_warning() -> None:

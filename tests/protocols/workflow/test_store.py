@@ -72,6 +72,19 @@ def test_execution_alone_is_archived_too(tmp_path: Path) -> None:
     assert (tmp_path / target / "execution.json").read_text() == "{}"
 
 
+def test_the_newest_five_archives_are_kept_and_none_that_is_empty(tmp_path: Path) -> None:
+    state, archive = tmp_path / "memory/state", tmp_path / "memory/state/.archive"
+    names = [f"w_2026030{day}T120000Z" for day in range(1, 8)]
+    for name in (*names[:6], "notes"):
+        (archive / name).mkdir(parents=True)
+        (archive / name / "phase.json").write_text("{}")
+    (archive / "w_20260309T120000Z").mkdir()
+    (state / "phase.json").write_text("{}")
+    target = store.archive_state(store.plan_workflow_place(str(tmp_path)), "w", "2026-03-07T12:00:00Z")
+    assert target == f"memory/state/.archive/{names[6]}"
+    assert sorted(path.name for path in archive.iterdir()) == ["notes", *names[2:]]
+
+
 def test_what_a_kill_left_of_an_archive_joins_it(tmp_path: Path) -> None:
     state, begun = tmp_path / "memory/state", tmp_path / "memory/state/.archive/w_20260302T110000Z"
     begun.mkdir(parents=True)
