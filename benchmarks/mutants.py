@@ -7,7 +7,8 @@
 A mutation turns one comparison, negates one condition, swaps one "and" for "or", changes one constant or drops one
 statement, in a copy of this checkout. The tests run from near to far: those of the module's name, those of its folder,
 and those outside of it that import the module or tell a story about its part. A mutation is noticed when one of them
-fails. One that no test notices has survived: its diff is printed at the end.
+fails. One that no test notices has survived: its diff is printed at the end. Of the tests those run that enter the
+changed function in their own process, not in one that they start.
 
 benchmarks/mutants-alive.txt has the survivors that somebody has read, each with the reason why no test sees it. They
 are not tried again. Results and reasons name a mutation by the text of the lines that it changes, not by their number,
@@ -409,7 +410,8 @@ class Copy:
         return tests
 
     def _read_reach(self, file: str) -> dict[str, list[str]]:
-        kept = self._cache / f"{file.replace('/', '.')}.json"
+        digest = hashlib.sha256((self.checkout / file).read_bytes()).hexdigest()
+        kept = self._cache / f"{file.replace('/', '.')}-{digest[:12]}.json"
         if not kept.exists():
             self._run([file], Reach(self.checkout, kept))
         found: dict[str, list[str]] = json.loads(kept.read_text())
@@ -573,7 +575,7 @@ def break_promises(limit: int) -> int:
                 text = apply_change(change, (ROOT / change.path).read_text())
                 result, test = "not found", change.path
                 if text is not None:
-                    result, test, _ = copy.try_text(change.path, text, [*tests, "-m", "not wheel"])
+                    result, test, _ = copy.try_text(change.path, text, [words, "-m", "not wheel"])
                 if result not in (KILLED, TIMEOUT):
                     break
             unseen += result not in (KILLED, TIMEOUT)
@@ -597,6 +599,29 @@ def read_arguments() -> argparse.Namespace:
     return parser.parse_args()
 
 
+def run_stages(
+    mutations: list[Mutation], stages: Iterable[str], limit: int, out: Path | None
+) -> dict[Mutation, tuple[str, Verdict]]:
+    """Try each mutation stage by stage until one notices it; return the last stage of each, and its verdict."""
+    known = read_results(out) if out and out.exists() else {}
+    results: dict[Mutation, tuple[str, Verdict]] = {}
+    with tempfile.TemporaryDirectory(prefix="mutants-") as folder:
+        copy = Copy(Path(folder), limit, out.with_suffix(".reach") if out else None)
+        for stage in stages:
+            alive = [mutation for mutation in mutations if mutation not in results or _is_alive(results[mutation][1])]
+            for mutation in alive:
+                change = describe(mutation)
+                verdict = known.get((change, stage))
+                if verdict is None:
+                    verdict = copy.try_mutation(mutation, find_tests(mutation.path)[stage])
+                    if out:
+                        append_result(out, change, stage, verdict)
+                results[mutation] = (stage, verdict)
+                place = f"{mutation.path}:{mutation.start[0]}"
+                print(f"{stage:7} {verdict.result:8} {mutation.kind:10} {place:55} {verdict.test}", flush=True)
+    return results
+
+
 def main() -> int:
     """Try the mutations and print a line for each that a stage notices, the survivors and a table."""
     arguments = read_arguments()
@@ -610,24 +635,7 @@ def main() -> int:
 
     reasons = dict(read_changes(READ.read_text()))
     new = [mutation for mutation in mutations if describe(mutation) not in reasons]
-    known = read_results(arguments.out) if arguments.out and arguments.out.exists() else {}
-    results: dict[Mutation, tuple[str, Verdict]] = {}
-    with tempfile.TemporaryDirectory(prefix="mutants-") as folder:
-        cache = arguments.out.with_suffix(".reach") if arguments.out else None
-        copy = Copy(Path(folder), arguments.limit, cache)
-        for stage in arguments.stages:
-            alive = [mutation for mutation in new if mutation not in results or _is_alive(results[mutation][1])]
-            for mutation in alive:
-                change = describe(mutation)
-                verdict = known.get((change, stage))
-                if verdict is None:
-                    verdict = copy.try_mutation(mutation, find_tests(mutation.path)[stage])
-                    if arguments.out:
-                        append_result(arguments.out, change, stage, verdict)
-                results[mutation] = (stage, verdict)
-                place = f"{mutation.path}:{mutation.start[0]}"
-                print(f"{stage:7} {verdict.result:8} {mutation.kind:10} {place:55} {verdict.test}", flush=True)
-
+    results = run_stages(new, arguments.stages, arguments.limit, arguments.out)
     survivors = [mutation for mutation in new if _is_alive(results[mutation][1])]
     for mutation in survivors:
         print(f"\n{show_diff(mutation)}")
