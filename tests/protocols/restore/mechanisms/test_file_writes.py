@@ -38,6 +38,15 @@ def test_a_folder_that_is_closed_to_its_owner_is_closed_again(tmp_path: Path) ->
     folder.chmod(0o700)
 
 
+def test_a_file_is_flushed_unless_the_caller_does_so(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    flushed: list[int] = []
+    monkeypatch.setattr(os, "fsync", flushed.append)
+    write(tmp_path, entry("a"), sync=False)
+    assert flushed == []
+    write(tmp_path, entry("b"))
+    assert len(flushed) == 1
+
+
 def test_a_link_takes_the_place_of_a_file_and_a_file_that_of_a_link(tmp_path: Path) -> None:
     (tmp_path / "a").write_text("old")
     write(tmp_path, entry("a", "link"), b"elsewhere")
