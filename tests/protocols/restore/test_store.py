@@ -60,6 +60,8 @@ def test_the_state_is_noted_and_changes_nothing_that_the_digest_covers(work: Git
     noted = load(work.path, manifest.id)
     assert (noted.trouble, noted.value["state"], noted.value["digest"]) == ("", "restored", manifest.value["digest"])
     assert [one["operation"] for one in noted.value["history"]] == ["rollback"]
+    copy = work.path / layout.FOLDER / manifest.id / layout.MANIFEST
+    assert copy.read_bytes() == manifest_file(work.path, manifest.id).read_bytes()
 
 
 def test_a_point_is_expired_from_its_instant_on_unless_it_was_dropped(work: GitRepo) -> None:
