@@ -15,6 +15,9 @@ from checkpoint_git.cli.help_text import TOPICS, Page, read_page, read_pages
 from checkpoint_git.cli.parser import Request, build_parser, list_formats
 from checkpoint_git.cli.verbs import NESTED, VERBS, load_verb
 from checkpoint_git.git.settings import SETTINGS
+from checkpoint_git.protocols.workflow.layout import PHASES
+from checkpoint_git.protocols.workflow.layout import TABLE as PHASES_TABLE
+from checkpoint_git.protocols.workflow.transitions import MOVES, TRANSITIONS
 from checkpoint_git.tools.doctor.catalog import list_checks as list_doctor_checks
 from checkpoint_git.tools.setup.schema import list_schemas
 
@@ -207,6 +210,54 @@ def _list_constants(source: str) -> Iterator[str]:
 
 def write_number(value: float) -> str:
     return f"{value:,.15g}" if isinstance(value, float) else f"{value:,}"
+_STEPS_HEAD = "| phase | what there is | action | next state |"
+_MOVES_HEAD = "| verb | what must hold | status before | status after | of |"
+_PHASES_HEAD = "| phase | its result | who makes it |"
+
+
+def replace_workflow_tables(text: str) -> str:
+    """docs/workflow.md with its tables of phases, of what comes next, and of what the verbs do."""
+    text = _replace_table(text, _PHASES_HEAD, make_phases_table())
+    text = _replace_table(text, _STEPS_HEAD, make_steps_table())
+    return _replace_table(text, _MOVES_HEAD, make_moves_table())
+
+
+def make_phases_table() -> str:
+    rows = [_PHASES_HEAD, "|---|---|---|"]
+    for name, phase in PHASES_TABLE.items():
+        results = " or ".join(f"`{path}`" for path in phase.outputs)
+        agent = phase.agent
+        if phase.drafts:
+            agent += f", from the designs of {phase.drafter} in `{phase.drafts}`"
+        rows.append(f"| {name} | {results} | {agent} |")
+    return "\n".join(rows) + "\n"
+
+
+def make_steps_table() -> str:
+    rows = [_STEPS_HEAD, "|---|---|---|---|"]
+    for transition in TRANSITIONS:
+        action = f"{transition.action}, once approved" if transition.needs_approval else transition.action
+        phases = _name_phases(transition.phases)
+        rows.append(f"| {phases} | {_cell(transition.when)} | {action} | {transition.following} |")
+    return "\n".join(rows) + "\n"
+
+
+def _name_phases(phases: tuple[str, ...]) -> str:
+    """The phases of a transition, in few words."""
+    missing = [phase for phase in PHASES if phase not in phases]
+    if not missing:
+        return "every phase"
+    if len(missing) < len(phases):
+        return f"all but {', '.join(missing)}"
+    return ", ".join(phases)
+
+
+def make_moves_table() -> str:
+    rows = [_MOVES_HEAD, "|---|---|---|---|---|"]
+    for verb, move in MOVES.items():
+        before = ", ".join(move.before) or "any"
+        rows.append(f"| {verb} | {_cell(move.must_hold)} | {before} | {move.after} | {move.where} |")
+    return "\n".join(rows) + "\n"
 
 
 _MANUAL_TITLES = {"state": "Other state", "setup": "Setup and agents"}
@@ -301,5 +352,6 @@ GENERATED: dict[str, Callable[[str], str]] = {
     "docs/doctor.md": replace_check_table,
     "docs/promises.md": replace_effects_table,
     "docs/settings.md": replace_settings_table,
+    "docs/workflow.md": replace_workflow_tables,
     "checkpoint_git/man/git-checkpoint.1": replace_manual_commands,
 }

@@ -15,10 +15,17 @@ from checkpoint_git.disk.process import is_running, is_session_running, read_anc
 from checkpoint_git.git.settings import WORKFLOW_APPROVALS, find_setting
 from checkpoint_git.protocols.document import Document, read_objects
 from checkpoint_git.protocols.validate import check_document, unreadable_document
-from checkpoint_git.protocols.workflow import layout, resume, rules, store, tasks
-from checkpoint_git.protocols.workflow.layout import TABLE, parse_approvals
-from checkpoint_git.protocols.workflow.resume import Facts, Plan
-from checkpoint_git.protocols.workflow.tasks import OutputFile, Step, judge_result, plan_step, read_status, task_name
+from checkpoint_git.protocols.workflow import layout, progress, rules, store, tasks
+from checkpoint_git.protocols.workflow.layout import PHASES, TABLE, parse_approvals
+from checkpoint_git.protocols.workflow.tasks import (
+    OutputFile,
+    Step,
+    judge_result,
+    plan_step,
+    read_status,
+    task_name,
+)
+from checkpoint_git.protocols.workflow.transitions import Facts, Plan, plan_resume
 
 Value = Mapping[str, Any]  # of phase.json
 
@@ -36,45 +43,70 @@ class State(NamedTuple):
 
     @property
     def value(self) -> dict[str, Any]:
+        """The value of phase.json, {} if it is missing or cannot be read."""
         return (self.phase.value if self.phase else None) or {}
 
     @property
     def tasks(self) -> list[Any]:
-        tasks = ((self.execution.value if self.execution else None) or {}).get("tasks")
+        """The rows of execution.json, as they are."""
+        value = (self.execution.value if self.execution else None) or {}
+        tasks = value.get("tasks")
         return tasks if isinstance(tasks, list) else []
 
     @property
+    def task_rows(self) -> list[dict[str, Any]]:
+        """The rows of execution.json that are objects."""
+        return [task for task in self.tasks if isinstance(task, dict)]
+
+    @property
     def workflow_id(self) -> str:
-        names = [(document.value or {}).get("workflow_id") for document in self.documents]
-        return next((name for name in names if isinstance(name, str) and name), "")
+        for document in self.documents:
+            name = (document.value or {}).get("workflow_id")
+            if isinstance(name, str) and name:
+                return name
+        return ""
 
     @property
     def completed(self) -> list[str]:
-        return resume.phases_in(self.value, "completed_phases")
+        return progress.phases_in(self.value, "completed_phases")
 
     @property
     def last_activity(self) -> str | None:
-        """The later of the two files' last_updated; None where neither is valid."""
-        texts = [(document.value or {}).get("last_updated") for document in self.documents]
-        known = [(instant, text) for text in texts if (instant := read_loose_instant(text)) is not None]
+        """The later of the two files' last_updated; None if neither is valid."""
+        known = []
+        for document in self.documents:
+            text = (document.value or {}).get("last_updated")
+            instant = read_loose_instant(text)
+            if instant is not None:
+                known.append((instant, text))
         return max(known)[1] if known else None
 
     @property
     def notes(self) -> list[str]:
-        """What somebody said last of a save, a failure that still stands, and a way back."""
-        rows = {"Saved": self.value.get("saved"), "Sent back": (read_objects(self.value, "went_back") or [{}])[-1]}
+        """What users noted with the last save, the last way back, and a failure that remains."""
+        went_back = read_objects(self.value, "went_back") or [{}]
+        rows = {"Saved": self.value.get("saved"), "Sent back": went_back[-1]}
         if self.value.get("phase_status") == "failed":
             rows["Failed"] = self.value.get("failure")
-        texts = {name: row.get("note", row.get("error")) for name, row in rows.items() if isinstance(row, dict)}
-        return [f"{name}: {text}" for name, text in texts.items() if isinstance(text, str)]
+
+        notes = []
+        for name, row in rows.items():
+            text = row.get("note", row.get("error")) if isinstance(row, dict) else None
+            if isinstance(text, str):
+                notes.append(f"{name}: {text}")
+        return notes
 
     @property
     def is_over(self) -> bool:
-        is_done = bool(self.phase and self.phase.is_valid and resume.is_finished(self.value))
-        return is_done and not resume.find_behind(self.value, {"tasks": self.tasks})
+        """Whether the last phase is complete, and no task is open."""
+        is_valid = bool(self.phase and self.phase.is_valid)
+        if not is_valid or not progress.is_finished(self.value):
+            return False
+        return not progress.find_behind(self.value, {"tasks": self.tasks})
 
     @property
     def is_unfinished(self) -> bool:
+        """Whether a fresh start would end work."""
         if self.phase is None:  # its tasks are somebody's work, too
             return self.execution is not None and bool(self.tasks or not self.execution.is_valid)
         return not self.is_over
@@ -88,13 +120,14 @@ class State(NamedTuple):
             "started_at": value.get("started_at"),
             "last_activity": self.last_activity,
             "completed": self.completed,
-            "approved": resume.phases_in(value, "user_checkpoints"),
+            "approved": progress.phases_in(value, "user_checkpoints"),
             "notes": self.notes,
             "directory": self.place.directory,
         }
 
 
 def load_state(place: Place, now: int) -> State:
+    """Return the state of a place, with what is wrong with each file."""
     documents: list[Document | None] = []
     for file in layout.FILES:
         content = store.read_state(place, file)
@@ -109,44 +142,81 @@ def load_state(place: Place, now: int) -> State:
 
 
 def missing_workflow(state: State) -> CheckpointError:
-    hint = "`checkpoint workflow resume` shows what is left of it" if state.execution else store.START_HINT
+    """Return the error for a state without phase.json."""
+    hint = store.START_HINT
+    if state.execution:
+        hint = "`checkpoint workflow resume` shows what is left of it"
     return CheckpointError(f"no phase.json in {state.place.directory}", hint)
 
 
 def find_trouble(state: State, now: int) -> list[Finding]:
-    """Everything against going on: both files, the outputs that they name, their age. A corrupt state is an error."""
-    found = [finding for document in state.documents for finding in document.findings]
-    found = [each._replace(level="error") if each.code == "workflow/in-future" else each for each in found]
-    phase, execution = (document and (document.value or {}) for document in (state.phase, state.execution))
-    outputs: dict[str, OutputFile] = {}
-    for file, where, what, path, verb, digest in rules.list_outputs(state.value, execution or {}):
-        output = outputs[path] = outputs.get(path) or store.read_output(state.place, path)
-        hint = f"bring it back (git restore {quote_path(path)}), or do it again: checkpoint workflow {verb}"
-        finding = rules.check_output(output, what, where, hint, digest)
-        found += [_locate(state, file, finding)] if finding else []
-    found += [_locate(state, layout.EXECUTION, each) for each in rules.check_together(phase, execution)]
-    return [*found, *(_locate(state, layout.PHASE, each) for each in rules.check_age(state.value, now))]
+    """Return all that speaks against continuing: both files, their outputs, their age.
+
+    A corrupt state is an error.
+    """
+    found = []
+    for document in state.documents:
+        for finding in document.findings:
+            is_error = finding.code == "workflow/in-future"
+            found.append(finding._replace(level="error") if is_error else finding)
+
+    found += _check_outputs(state)
+    phase = state.phase.value or {} if state.phase else None
+    execution = state.execution.value or {} if state.execution else None
+    for finding in rules.check_together(phase, execution):
+        found.append(_locate(state, layout.EXECUTION, finding))
+    for finding in rules.check_age(state.value, now):
+        found.append(_locate(state, layout.PHASE, finding))
+    return found
+
+
+def _check_outputs(state: State) -> list[Finding]:
+    """Return what is wrong with the outputs that both files name; each is read once."""
+    execution = (state.execution.value if state.execution else None) or {}
+    outputs = dict[str, OutputFile]()
+    found = []
+    for named in rules.list_outputs(state.value, execution):
+        if named.path not in outputs:
+            outputs[named.path] = store.read_output(state.place, named.path)
+        command = f"checkpoint workflow {named.redo}"
+        hint = f"bring it back (git restore {quote_path(named.path)}), or do it again: {command}"
+        output = outputs[named.path]
+        finding = rules.check_output(output, named.what, named.where, hint, named.digest)
+        if finding:
+            found.append(_locate(state, named.file, finding))
+    return found
 
 
 def find_archived_work(place: Place, now: int) -> Finding | None:
-    """Open tasks that git, as if it were a rename, merged into a finished workflow's archive; none was begun since."""
+    """Return a finding for open tasks in the archive of a finished workflow, if none was begun.
+
+    Git puts them there when it merges them as if into a renamed file.
+    """
     names = store.list_archives(os.path.join(place.directory, layout.ARCHIVE))
     if not names or store.has_state(place):
         return None
-    path = f"{layout.DIRECTORY}/{layout.ARCHIVE}/{max(names, key=layout.archive_order)}"
+    newest = max(names, key=layout.archive_order)
+    path = f"{layout.DIRECTORY}/{layout.ARCHIVE}/{newest}"
     archived = load_state(place._replace(directory=os.path.join(place.root, path)), now)
-    left = resume.find_behind(archived.value, {"tasks": archived.tasks})
-    if not (left and resume.is_finished(archived.value)):
+    behind = progress.find_behind(archived.value, {"tasks": archived.tasks})
+    if not behind or not progress.is_finished(archived.value):
         return None
-    shown = f"{plural(len(left), 'open task')} into the archive of a finished workflow: {', '.join(left[:5])}"
-    message = f"a merge may have put {shown}"
-    back = f"mv {quote_path(path)}/*.json {layout.DIRECTORY} && checkpoint workflow back IMPLEMENTATION"
-    hint = f"to continue them: {back}; else: checkpoint workflow start ID --fresh"
-    return make_error("workflow/archived-tasks", message, "", hint)._replace(path=f"{path}/{layout.EXECUTION_FILE}")
+
+    count = plural(len(behind), "open task")
+    named = ", ".join(behind[:5])
+    message = f"a merge may have put {count} into the archive of a finished workflow: {named}"
+    move = f"mv {quote_path(path)}/*.json {layout.DIRECTORY}"
+    hint = f"to continue them: {move} && checkpoint workflow back IMPLEMENTATION; "
+    hint += "else: checkpoint workflow start ID --fresh"
+    finding = make_error("workflow/archived-tasks", message, "", hint)
+    return finding._replace(path=f"{path}/{layout.EXECUTION_FILE}")
 
 
 def _locate(state: State, file: str, finding: Finding) -> Finding:
-    document = (state.phase if file == layout.PHASE else state.execution) or state.documents[0]
+    """Return a finding with its place in a file, or in the other one if that is missing."""
+    document = state.phase if file == layout.PHASE else state.execution
+    if document is None:
+        document = state.documents[0]
     if document.text is None:
         return finding._replace(path=document.path)
     ((line, column),) = jsonplace.locate_all(document.text, [finding.where])
@@ -154,7 +224,10 @@ def _locate(state: State, file: str, finding: Finding) -> Finding:
 
 
 def read_approvals(place: Place, wished: str | None, env: Mapping[str, str]) -> tuple[str, ...]:
-    """The phases that need an approval: as wished, else as checkpoint.workflowApprovals says, else the usual two."""
+    """Return the phases that need an approval.
+
+    As wished, else as checkpoint.workflowApprovals names them, else the usual two.
+    """
     if wished is not None:
         return parse_approvals(wished)
 
@@ -167,138 +240,222 @@ def read_approvals(place: Place, wished: str | None, env: Mapping[str, str]) -> 
 
 
 def find_plan(state: State, approvals: tuple[str, ...], steps: Sequence[Step] = ()) -> Plan:
-    phase = state.value["current_phase"]
-    tasks = [dict(task) for task in state.tasks if isinstance(task, dict)]
+    """Return what to do next. steps: of a recovery that is not written yet."""
+    place = state.place
+    value = state.value
+    phase = value["current_phase"]
+    rows = [dict(task) for task in state.tasks if isinstance(task, dict)]
     for step in steps:
-        tasks[step.row]["status"] = step.status
-    output, drafts = find_output(state.place, state.value, phase), find_drafts(state.place, state.value, phase)
-    results = find_results(state.place, state.value, tasks, phase)
-    waits = phase in approvals and not resume.is_approved(phase, state.value, results)
-    behind = resume.find_behind(state.value, {"tasks": tasks})
-    return resume.plan_resume(state.value, Facts(output, tuple(each.path for each in drafts), tasks, waits, behind))
+        rows[step.row]["status"] = step.status
+
+    results = find_results(place, value, rows, phase)
+    facts = Facts(
+        output=find_output(place, value, phase),
+        drafts=tuple(draft.path for draft in find_drafts(place, value, phase)),
+        tasks=rows,
+        waits=phase in approvals and not progress.is_approved(phase, value, results),
+        behind=progress.find_behind(value, {"tasks": rows}),
+    )
+    return plan_resume(value, facts)
 
 
 def find_output(place: Place, value: Value, phase: str) -> OutputFile:
-    """The result of a phase; a good one before any other, and what was there before the workflow last."""
-    found = [each for pattern in TABLE[phase].outputs for each in store.read_outputs(place, pattern)]
+    """Return the result of a phase: a good one before any other, an older one last."""
+    found = []
+    for pattern in TABLE[phase].outputs:
+        found += store.read_outputs(place, pattern)
     earlier = _pick_earlier(place, value, found)
-    seen = [each._replace(state="older") if each.path in earlier else judge_result(each) for each in found]
+
+    judged = []
+    for output in found:
+        is_older = output.path in earlier
+        judged.append(output._replace(state="older") if is_older else judge_result(output))
     rank = {"good": 0, "older": 2}
-    return min(seen, key=lambda output: rank.get(output.state, 1), default=OutputFile())
+    return min(judged, key=lambda output: rank.get(output.state, 1), default=OutputFile())
 
 
 def find_drafts(place: Place, value: Value, phase: str) -> list[OutputFile]:
+    """Return the drafts of a phase that were made in this workflow."""
     row = TABLE[phase]
-    found = store.read_outputs(place, f"{row.drafts}/*") if row.drafts else []
-    earlier = _pick_earlier(place, value, found)
-    return [each for each in found if each.digest and each.path not in row.outputs and each.path not in earlier]
+    if not row.drafts:
+        return []
+    found = store.read_outputs(place, f"{row.drafts}/*")
+    others = {*row.outputs, *_pick_earlier(place, value, found)}
+    return [output for output in found if output.digest and output.path not in others]
 
 
 def _pick_earlier(place: Place, value: Value, found: Sequence[OutputFile]) -> set[str]:
-    """The paths of those that were there before the workflow, or were rejected."""
-    # By digest where that was noted, else by the file's time; what a clone, a merge or a branch switch brought has
-    # a new time, and is as old as its commit.
-    noted, started = value.get("earlier_results"), read_instant(value.get("started_at")) or (0, "")
-    if isinstance(noted, dict):
-        earlier = {each.path for each in found if each.digest and noted.get(each.path) == each.digest}
-    else:
-        earlier = {each.path for each in found if each.written < started[0] - layout.GRACE and each.state != "outside"}
-    rest = [each.path for each in found if place.work_tree and each.digest and each.path not in earlier]
-    return earlier | store.find_committed_before(place, rest, started[0]) if rest else earlier
+    """Return the paths of those that were there before the workflow, or were rejected.
+
+    By digest if that was noted, else by the file's time. What a clone, a merge or a branch switch
+    brought has a new time, and is as old as its commit.
+    """
+    noted = value.get("earlier_results")
+    started, _ = read_instant(value.get("started_at")) or (0, "")
+    earlier = set[str]()
+    for output in found:
+        if isinstance(noted, dict):
+            is_earlier = bool(output.digest) and noted.get(output.path) == output.digest
+        else:
+            is_old = output.written < started - layout.GRACE
+            is_earlier = is_old and output.state != "outside"
+        if is_earlier:
+            earlier.add(output.path)
+
+    others = [output.path for output in found if output.digest and output.path not in earlier]
+    if not place.work_tree or not others:
+        return earlier
+    return earlier | store.find_committed_before(place, others, started)
 
 
 def find_results(place: Place, value: Value, tasks: Sequence[Any], phase: str) -> dict[str, str]:
-    """What the user approves or rejects of a phase, path -> digest: its result, else its drafts; {} for nothing."""
-    if phase == layout.PHASES[2]:
-        known = read_objects({"tasks": tasks}, "tasks")
-        rows = [[task_name(task), read_status(task.get("status")), task.get("digest")] for task in known]
-        if not rows or any(row[1] != "complete" for row in rows) or resume.is_sent_back(value, known):
-            return {}
-        return {layout.relative_state_path(layout.EXECUTION): hashlib.sha256(repr(rows).encode()).hexdigest()}
+    """Return what the user approves or rejects of a phase, path -> digest; {} for nothing.
+
+    That is its result, else its drafts.
+    """
+    if phase == PHASES[2]:
+        return _find_task_results(value, read_objects({"tasks": tasks}, "tasks"))
     output = find_output(place, value, phase)
-    found = [output] if output.state in ("good", "failed") else find_drafts(place, value, phase)
-    return {each.path: each.digest for each in found}
+    found = [output]
+    if output.state not in ("good", "failed"):
+        found = find_drafts(place, value, phase)
+    return {output.path: output.digest for output in found}
+
+
+def _find_task_results(value: Value, tasks: Sequence[Mapping[str, Any]]) -> dict[str, str]:
+    """Return the result of IMPLEMENTATION: its tasks, if all are complete."""
+    rows = []
+    for task in tasks:
+        rows.append([task_name(task), read_status(task.get("status")), task.get("digest")])
+    is_complete = all(status == "complete" for _, status, _ in rows)
+    if not rows or not is_complete or progress.is_sent_back(value, tasks):
+        return {}
+    digest = hashlib.sha256(repr(rows).encode()).hexdigest()
+    return {layout.relative_state_path(layout.EXECUTION): digest}
 
 
 def list_results(place: Place, phases: Sequence[str]) -> list[OutputFile]:
-    """All that is there of the phases, whatever run it is from; no state of ours."""
-    rows = [TABLE[phase] for phase in phases if phase != layout.PHASES[2]]
-    patterns = [path for row in rows for path in (*row.outputs, *([f"{row.drafts}/*"] if row.drafts else []))]
-    return [each for pattern in patterns for each in store.read_outputs(place, pattern) if each.digest]
+    """Return all results and drafts of phases, of any workflow, except execution.json."""
+    found = []
+    for phase in phases:
+        if phase == PHASES[2]:
+            continue
+        row = TABLE[phase]
+        drafts = [f"{row.drafts}/*"] if row.drafts else []
+        for pattern in [*row.outputs, *drafts]:
+            outputs = store.read_outputs(place, pattern)
+            found += [output for output in outputs if output.digest]
+    return found
 
 
 def find_earlier(place: Place, value: Value) -> dict[str, str]:
-    """What is there of phases that have not begun, and what _pick_earlier knows by its time: path -> digest."""
-    at = layout.PHASES.index(value["current_phase"]) + 1
-    begun = list_results(place, layout.PHASES[:at])
-    earlier = _pick_earlier(place, value, begun)
-    known = [each for each in begun if each.path in earlier]
-    return {each.path: each.digest for each in (*known, *list_results(place, layout.PHASES[at:]))}
+    """Return results that do not count, path -> digest.
+
+    Those of phases that have not begun, and those of the others that _pick_earlier finds.
+    """
+    begun = PHASES.index(value["current_phase"]) + 1
+    results = list_results(place, PHASES[:begun])
+    earlier = _pick_earlier(place, value, results)
+    known = [output for output in results if output.path in earlier]
+    later = list_results(place, PHASES[begun:])
+    return {output.path: output.digest for output in (*known, *later)}
 
 
 def find_recovery(state: State, now: int, session: str | None = None) -> list[Step]:
-    """session: who asks; None where nothing that runs is left alone."""
+    """Return what recovery does to each running task whose session is gone.
+
+    session: who asks; None: all running tasks count.
+    """
     steps = []
     for row, task in enumerate(state.tasks):
-        is_running = isinstance(task, dict) and tasks.is_running(task)
-        if is_running and (session is None or not _is_under_way(task, session)):
-            path = task.get("output")
-            output = store.read_output(state.place, path) if isinstance(path, str) and path else OutputFile()
-            if state.place.work_tree and output.digest and "digest" not in task:  # a clone gave it a new time
-                is_older = store.find_committed_before(state.place, [output.path], tasks.earliest_start(task))
-                output = output._replace(written=0) if is_older else output
-            steps.append(plan_step(row, task, output, now))
+        if not isinstance(task, dict) or not tasks.is_running(task):
+            continue
+        if session is None or not _is_under_way(task, session):
+            steps.append(plan_step(row, task, _read_task_output(state.place, task), now))
     return steps
 
 
+def _read_task_output(place: Place, task: Value) -> OutputFile:
+    """Return the output of a task; one that is as old as its commit was not written by it."""
+    path = task.get("output")
+    if not isinstance(path, str) or not path:
+        return OutputFile()
+    output = store.read_output(place, path)
+    if place.work_tree and output.digest and "digest" not in task:  # a clone gave it a new time
+        started = tasks.earliest_start(task)
+        if store.find_committed_before(place, [output.path], started):
+            return output._replace(written=0)
+    return output
+
+
 def _is_under_way(task: Value, session: str) -> bool:
-    own, process = str(task.get("session") or ""), task.get("process")
-    is_own = bool(session) and own == session
+    """Whether a session still runs a task. session: who asks."""
+    task_session = str(task.get("session") or "")
+    is_own = bool(session) and task_session == session
+    process = task.get("process")
     if not isinstance(process, str):
         return is_own
-    # another session in the same process, or from the same terminal, comes after it, unless both run there
+    if not is_running(process):
+        return False
+    # another session in the same process, or from the same terminal, comes after it, unless both
+    # run there
     is_shared = process in (read_session_process(""), *read_ancestors())
-    return is_running(process) and (is_own or not is_shared or is_session_running(own))
+    return is_own or not is_shared or is_session_running(task_session)
 
 
 def find_busy(state: State, session: str) -> list[str]:
-    """The tasks that another session runs now."""
-    rows = [task for task in state.tasks if isinstance(task, dict) and tasks.is_running(task)]
-    return [task_name(task) for task in rows if task.get("session") != session and _is_under_way(task, session)]
+    """Return the tasks that another session runs now."""
+    busy = []
+    for task in state.task_rows:
+        is_own = task.get("session") == session
+        if tasks.is_running(task) and not is_own and _is_under_way(task, session):
+            busy.append(task_name(task))
+    return busy
 
 
 class Question(NamedTuple):
-    """on_yes, on_no, by_default (an empty line): "resume", "fresh" or "stop"."""
+    """A question to the user. The answers are "resume", "fresh" or "stop"."""
 
     kind: str
     text: str
     on_yes: str
     on_no: str
-    by_default: str
+    by_default: str  # for an empty line
 
 
 class Prospect(NamedTuple):
-    """What a workflow looks like to somebody who takes it up. plan: None where the state is corrupt."""
+    """What a workflow looks like to somebody who continues it."""
 
     state: State
     findings: list[Finding]
     question: Question
-    plan: Plan | None
+    plan: Plan | None  # None if the state is corrupt
 
 
-def look_ahead(place: Place, approvals: tuple[str, ...], now: int, session: str | None = None) -> Prospect:
+def look_ahead(
+    place: Place,
+    approvals: tuple[str, ...],
+    now: int,
+    session: str | None = None,
+) -> Prospect:
+    """Return how a workflow can be continued. Raises CheckpointError if there is none."""
     state = load_state(place, now)
     if not state.documents:  # another process archived it a moment ago
         raise missing_workflow(state)
     findings = find_trouble(state, now)
-    if has_errors([each for each in findings if each.code != rules.BEHIND]):  # the plan asks about that
-        question = Question("corrupt", "State appears corrupted. Start fresh? [y/N]", "fresh", "stop", "stop")
+    # the plan asks about tasks that are behind
+    if has_errors([finding for finding in findings if finding.code != rules.BEHIND]):
+        text = "State appears corrupted. Start fresh? [y/N]"
+        question = Question("corrupt", text, on_yes="fresh", on_no="stop", by_default="stop")
         return Prospect(state, findings, question, None)
+
     age = rules.find_age(state.value, now)
     if age >= rules.STALE_AFTER:
-        text = f"The workflow was started {age // DAY} days ago. Archive it and start fresh? [y/N]"
-        question = Question("stale", text, "fresh", "resume", "resume")
+        text = f"The workflow was started {age // DAY} days ago. "
+        text += "Archive it and start fresh? [y/N]"
+        question = Question("stale", text, on_yes="fresh", on_no="resume", by_default="resume")
     else:
         text = f"Resume workflow from {state.value.get('current_phase')}? [Y/n]"
-        question = Question("resume", text, "resume", "fresh", "resume")
-    return Prospect(state, findings, question, find_plan(state, approvals, find_recovery(state, now, session)))
+        question = Question("resume", text, on_yes="resume", on_no="fresh", by_default="resume")
+    plan = find_plan(state, approvals, find_recovery(state, now, session))
+    return Prospect(state, findings, question, plan)

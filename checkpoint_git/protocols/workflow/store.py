@@ -6,6 +6,7 @@ import stat
 from collections.abc import Sequence
 from contextlib import suppress
 from fnmatch import fnmatchcase
+from typing import Any
 
 from checkpoint_git.core import jsontext
 from checkpoint_git.core.errors import CheckpointError
@@ -22,7 +23,10 @@ _MOST_NAMES = 1_000
 
 
 def find_workflow_place(start: str) -> Place | None:
-    """The nearest folder upward, no higher than its repository's root, that holds memory/state; None without one."""
+    """Return the nearest folder upward that has memory/state, None without one.
+
+    It is no higher than its repository's root.
+    """
     with suppress(discover.MissingPlaceError):
         return discover.find_place(start, layout.DIRECTORY)
     return None
@@ -41,7 +45,8 @@ def has_state(place: Place) -> bool:
 def open_place(cwd: str) -> Place:
     place = find_workflow_place(cwd)
     if place is None or not has_state(place):
-        raise CheckpointError(f"no workflow found: no {layout.DIRECTORY}/phase.json in {cwd} or above it", START_HINT)
+        message = f"no workflow found: no {layout.DIRECTORY}/phase.json in {cwd} or above it"
+        raise CheckpointError(message, START_HINT)
     return place
 
 
@@ -51,67 +56,100 @@ def read_state(place: Place, file: str) -> FileContent | None:
 
 
 def read_output(place: Place, path: str) -> OutputFile:
-    """A file of any size, or a folder with anything in it; only JSON of a size that is read is looked into."""
-    value = None
+    """Return what is known of a file of any size, or of a folder.
+
+    The content of a JSON file is read up to the usual limit.
+    """
+    written = float("inf")
+    digest = ""
     try:
         if os.path.isabs(path):  # as agents like to write it
             path = discover.path_below(place.root, os.path.normpath(path)) or path
         full = _full_path(place, path)
         status = os.stat(full)
-        own = [os.path.realpath(layout.state_path(place, file)) for file in layout.FILES]
-        if any(f"{one}/".startswith(f"{os.path.realpath(full)}/") for one in own):
-            raise ValueError("it is or holds the workflow's own state")
+        _check_not_state(place, full)
         digest = _digest(full, status)
-        if stat.S_ISREG(status.st_mode) and status.st_size <= jsontext.MAX_BYTES and path.endswith(".json"):
-            content = read_content(full, place.top)
-            if isinstance(content, OSError):
-                raise content
-            value = jsontext.load(jsontext.decode(content))
-            why = "it contains null" if value is None else ""
-        else:
-            is_empty = not os.listdir(full) if stat.S_ISDIR(status.st_mode) else not status.st_size
-            why = "it is empty" if is_empty else ""
+        written = status.st_mtime
+        value, why = _read_value(place, full, status, is_json=path.endswith(".json"))
     except ValueError as error:
         return OutputFile(path, "outside", str(error))
     except (FileNotFoundError, NotADirectoryError):
         return OutputFile(path)
     except OSError as error:
-        return OutputFile(path, "unreadable", error.strerror or str(error), written=float("inf"))
+        why = error.strerror or str(error)
+        return OutputFile(path, "unreadable", why, written=float("inf"))
     except jsontext.JsonTextError as error:
-        return OutputFile(path, "unreadable", f"line {error.line}: {error.message}", None, status.st_mtime, digest)
-    return OutputFile(path, "unreadable" if why else "good", why, value, status.st_mtime, digest)
+        why = f"line {error.line}: {error.message}"
+        return OutputFile(path, "unreadable", why, None, written, digest)
+    return OutputFile(path, "unreadable" if why else "good", why, value, written, digest)
+
+
+def _check_not_state(place: Place, full: str) -> None:
+    """Raise ValueError for the workflow's own state, and for a folder around it."""
+    for file in layout.FILES:
+        state = os.path.realpath(layout.state_path(place, file))
+        if f"{state}/".startswith(f"{os.path.realpath(full)}/"):
+            raise ValueError("it is or holds the workflow's own state")
+
+
+def _read_value(
+    place: Place,
+    full: str,
+    status: os.stat_result,
+    *,
+    is_json: bool,
+) -> tuple[Any, str]:
+    """Return (the value of a JSON file, why the file counts as unreadable).
+
+    Raises OSError, JsonTextError.
+    """
+    is_file = stat.S_ISREG(status.st_mode)
+    if is_file and is_json and status.st_size <= jsontext.MAX_BYTES:
+        content = read_content(full, place.top)
+        if isinstance(content, OSError):
+            raise content
+        value = jsontext.load(jsontext.decode(content))
+        return value, "it contains null" if value is None else ""
+    is_empty = not status.st_size
+    if stat.S_ISDIR(status.st_mode):
+        is_empty = not os.listdir(full)
+    return None, "it is empty" if is_empty else ""
 
 
 def _digest(full: str, status: os.stat_result) -> str:
-    """SHA-256 of a file's bytes; of a folder, of its files' names and digests."""
+    """Return the SHA-256 of a file's bytes; for a folder, of its files' names and digests."""
     if stat.S_ISREG(status.st_mode):
         with open(full, "rb") as stream:
             return hashlib.file_digest(stream, "sha256").hexdigest()
     if not stat.S_ISDIR(status.st_mode):
         raise OSError("it is neither a file nor a folder")
-    paths, parts = sorted(os.path.join(parent, name) for parent, _, names in os.walk(full) for name in names), []
-    for path in paths[:_MOST_LISTED]:
+
+    paths = list[str]()
+    for folder, _, names in os.walk(full):
+        paths += [os.path.join(folder, name) for name in names]
+    parts = []
+    for path in sorted(paths)[:_MOST_LISTED]:
         inner = os.lstat(path)
-        own = _digest(path, inner) if stat.S_ISREG(inner.st_mode) else ""
-        parts.append(f"{os.path.relpath(path, full)}\0{own}")
-    return hashlib.sha256("\n".join(sorted(parts)).encode("utf-8", "surrogateescape")).hexdigest()
+        digest = _digest(path, inner) if stat.S_ISREG(inner.st_mode) else ""
+        parts.append(f"{os.path.relpath(path, full)}\0{digest}")
+    text = "\n".join(sorted(parts))
+    return hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()
 
 
 def _full_path(place: Place, path: str) -> str:
-    """Raises ValueError for a path that leaves the project."""
+    """Return the absolute path of an output. Raises ValueError for one outside the project."""
     is_odd = not path or "\0" in path or os.path.isabs(path) or len(os.fsencode(path)) > 4_000
     full = "" if is_odd else os.path.normpath(os.path.join(place.root, path))
     if is_odd or not full.startswith(place.root.rstrip(os.sep) + os.sep) or not discover.is_inside(full, place.top):
         raise ValueError("it is not in the project")
-    if any(
-        map(discover.is_git_name, os.path.relpath(os.path.realpath(full), os.path.realpath(place.top)).split(os.sep))
-    ):
+    below_top = os.path.relpath(os.path.realpath(full), os.path.realpath(place.top))
+    if any(discover.is_git_name(name) for name in below_top.split(os.sep)):
         raise ValueError("it is git's own")
     return full
 
 
 def read_outputs(place: Place, pattern: str) -> list[OutputFile]:
-    """Those that fit a path whose name may hold one "*", by name."""
+    """Return the outputs that fit a path whose name may have one "*", by name."""
     folder, _, name = pattern.rpartition("/")
     names = [name]
     if "*" in name:
@@ -119,13 +157,20 @@ def read_outputs(place: Place, pattern: str) -> list[OutputFile]:
             names = sorted(os.listdir(_full_path(place, folder)))
         except (OSError, ValueError):
             return []
-    fitting = [each for each in names if fnmatchcase(each, name) and not each.startswith(".")]
-    found = (read_output(place, f"{folder}/{each}") for each in fitting[:_MOST_LISTED])
-    return [output for output in found if output.state != "missing"]
+    found = []
+    fitting = [file for file in names if fnmatchcase(file, name) and not file.startswith(".")]
+    for file in fitting[:_MOST_LISTED]:
+        output = read_output(place, f"{folder}/{file}")
+        if output.state != "missing":
+            found.append(output)
+    return found
 
 
 def find_committed_before(place: Place, paths: Sequence[str], instant: int) -> set[str]:
-    """Those that are as HEAD has them, and that no commit wrote since. instant: seconds since 1970."""
+    """Return the paths that are as HEAD has them, and that no commit wrote since an instant.
+
+    instant: seconds since 1970.
+    """
     from checkpoint_git.git.history.log import PLAIN_LOG
     from checkpoint_git.git.run import read_names
 
@@ -147,12 +192,14 @@ def write_state(place: Place, file: str, data: bytes) -> None:
 
 
 def archive_state(place: Place, workflow_id: str, instant: str, *, apart: bool = False) -> str | None:
-    """Moves what is in the places of the two files into an archive of its own; None where there is nothing. Returns the
-    archive's path relative to the project. instant: RFC 3339 in UTC. apart: as set_apart has it. Nothing is deleted
-    except archives beyond the newest five. A kill in between leaves phase.json in its place, which joins the other
-    file's archive the next time.
+    """Move the two files into a new archive, and return its path relative to the project.
+
+    None if there is nothing to archive. instant: RFC 3339 in UTC. apart: as set_apart has it.
+    Nothing is deleted except archives beyond the newest five. A kill in between leaves phase.json in
+    its place, which joins the other file's archive the next time.
     """
-    present = [path for path in (layout.state_path(place, file) for file in layout.FILES) if os.path.lexists(path)]
+    paths = [layout.state_path(place, file) for file in layout.FILES]
+    present = [path for path in paths if os.path.lexists(path)]
     if not present:
         return None
     folder = os.path.join(place.directory, layout.ARCHIVE)
@@ -174,27 +221,41 @@ def archive_state(place: Place, workflow_id: str, instant: str, *, apart: bool =
 
 
 def _claim_archive(folder: str, workflow_id: str, instant: str, *, is_rest: bool) -> str:
-    begun = max(list_archives(folder), key=layout.archive_order, default="") if is_rest else ""
+    """Return the name of the archive for the state. is_rest: the other file was archived before."""
+    begun = ""
+    if is_rest:
+        begun = max(list_archives(folder), key=layout.archive_order, default="")
     start = layout.archive_name(workflow_id, instant).rpartition("_")[0]
-    if begun.rpartition("_")[0] == start and os.listdir(os.path.join(folder, begun)) == [layout.EXECUTION_FILE]:
+    is_its_own = begun.rpartition("_")[0] == start
+    if is_its_own and os.listdir(os.path.join(folder, begun)) == [layout.EXECUTION_FILE]:
         return begun
     names = (layout.archive_name(workflow_id, instant, number) for number in range(1, _MOST_NAMES))
     return os.path.basename(atomic.make_new_folder(folder, names))
 
 
 def list_archives(folder: str) -> list[str]:
-    names = os.listdir(folder) if os.path.isdir(folder) and not os.path.islink(folder) else ()
-    paths = {name: os.path.join(folder, name) for name in names if layout.archive_order(name)[0]}
-    return [name for name, path in paths.items() if os.path.isdir(path) and not os.path.islink(path)]
+    """Return the names of archives in a folder."""
+    if not _is_real_folder(folder):
+        return []
+    names = [name for name in os.listdir(folder) if layout.archive_order(name)[0]]
+    return [name for name in names if _is_real_folder(os.path.join(folder, name))]
+
+
+def _is_real_folder(path: str) -> bool:
+    return os.path.isdir(path) and not os.path.islink(path)
 
 
 def _remove_old_archives(folder: str, newest: str) -> None:
-    # Keeps the newest five, and none that is empty; whatever has another name, or is a link, is left alone
+    """Remove empty archives, and all but the newest five.
+
+    What has another name, or is a link, stays.
+    """
     import shutil
 
     for name in list_archives(folder):
-        with suppress(OSError):  # what is left of a process that was killed; rmdir takes empty folders only
+        with suppress(OSError):  # of a process that was killed; rmdir takes empty folders only
             os.rmdir(os.path.join(folder, name))
     others = [name for name in list_archives(folder) if name != newest]
-    for name in sorted(others, key=lambda name: (layout.archive_order(name), name))[: -(layout.KEPT_ARCHIVES - 1)]:
+    others.sort(key=lambda name: (layout.archive_order(name), name))
+    for name in others[: -(layout.KEPT_ARCHIVES - 1)]:
         shutil.rmtree(os.path.join(folder, name), ignore_errors=True)

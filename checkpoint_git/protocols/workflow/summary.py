@@ -1,14 +1,18 @@
-"""What there is of a workflow in a project: one line, read from its two files alone."""
+"""What the overview shows of a workflow: one line, read from its two files alone."""
 
 import os
-from typing import Any
+from collections.abc import Sequence
+from typing import TYPE_CHECKING, Any
 
 from checkpoint_git.core.clock import age_text, read_instant
-from checkpoint_git.core.outcome import Line
+from checkpoint_git.core.outcome import Block, Line
 from checkpoint_git.core.untrusted_text import clean
 from checkpoint_git.disk.discover import Place
 from checkpoint_git.protocols.contract import Question, Summary
 from checkpoint_git.protocols.document import find_broken
+
+if TYPE_CHECKING:
+    from checkpoint_git.protocols.workflow.state import State
 
 # of layout.py, which most projects have no use for
 _FILES = ("phase.json", "execution.json", ".archive")
@@ -16,40 +20,77 @@ _TASK_ACTIONS = ("add", "start", "done", "fail", "retry", "block")
 
 
 def is_present(place: Place) -> bool:
-    folders = (os.path.join(place.root, "memory"), os.path.join(place.root, "memory", "state"))
-    return not any(map(os.path.islink, folders)) and any(os.path.lexists(f"{folders[1]}/{name}") for name in _FILES)
+    """Whether a project has a workflow, by its files alone."""
+    memory = os.path.join(place.root, "memory")
+    folder = os.path.join(memory, "state")
+    if os.path.islink(memory) or os.path.islink(folder):
+        return False
+    return any(os.path.lexists(f"{folder}/{name}") for name in _FILES)
 
 
 def summarize(question: Question) -> Summary:
-    from checkpoint_git.protocols.workflow import state, store, tasks  # most projects have no workflow
-    from checkpoint_git.protocols.workflow.layout import PHASES
+    """Return what there is of a workflow, for a reader."""
+    from checkpoint_git.protocols.workflow import state, store  # most projects have no workflow
 
     home = store.find_workflow_place(question.place.root)
     if question.reader == "completion":
-        listed = state.load_state(home, question.now).tasks if home else []
-        names = [str(task.get("id")) for task in listed if isinstance(task, dict)]
-        of_task = {f"workflow WORD task {action}": names for action in _TASK_ACTIONS}
-        of_phase = {f"workflow WORD {verb}": PHASES for verb in ("approve", "back")}
-        return Summary(names={**of_phase, "workflow WORD task": _TASK_ACTIONS, **of_task})
-    if lost := home and state.find_archived_work(home, question.now):
-        text = f"workflow: {lost.message}; checkpoint workflow status"
-        return Summary(findings=[lost], lead=[Line(text, "bad", "failed"), Line("")], lines=[clean(text, 240)])
-    if home is None or not store.has_state(home):
+        listed = state.load_state(home, question.now).task_rows if home else []
+        return _complete([str(task.get("id")) for task in listed])
+    if home is None:
         return Summary()
+    lost = state.find_archived_work(home, question.now)
+    if lost:
+        text = f"workflow: {lost.message}; checkpoint workflow status"
+        lead: list[Block] = [Line(text, "bad", "failed"), Line("")]
+        return Summary(findings=[lost], lead=lead, lines=[clean(text, 240)])
+    if not store.has_state(home):
+        return Summary()
+
     found = state.load_state(home, question.now)
-    findings = find_broken(found.documents) if found.phase else state.find_trouble(found, question.now)[:1]
-    rows = [row for row in found.tasks if isinstance(row, dict)]
-    counts = {"complete": sum(tasks.read_status(row.get("status")) == "complete" for row in rows), "total": len(rows)}
-    data: dict[str, Any] = {**found.data(), "tasks": counts, "valid": not findings}
-    text = f"workflow {found.workflow_id or '?'}: "
-    if findings:
-        text += "its state appears corrupted: checkpoint workflow resume"
-        line = Line(text, "bad", "failed")
+    if found.phase:
+        findings = find_broken(found.documents)
     else:
-        active = read_instant(found.last_activity)
-        age = f", {age_text(question.now - active[0])}" if active else ""
-        text += f"{found.value['current_phase']} ({found.value['phase_status']}{age})"
-        text += f", {len(found.completed)}/{len(PHASES)} phases"
-        text += f", {counts['complete']}/{counts['total']} tasks" if rows else ""
-        line = Line(f"{text}; checkpoint workflow status", "strong", "in_progress")
-    return Summary({"workflow": data}, findings, lead=[line, Line("")], lines=[clean(line.text, 240)])
+        findings = state.find_trouble(found, question.now)[:1]
+    counts = _count_tasks(found)
+    line = _describe(found, counts, question.now, is_broken=bool(findings))
+    data: dict[str, Any] = {**found.data(), "tasks": counts, "valid": not findings}
+    lines = [clean(line.text, 240)]
+    return Summary({"workflow": data}, findings, lead=[line, Line("")], lines=lines)
+
+
+def _complete(task_names: list[str]) -> Summary:
+    """Return what shell completion offers."""
+    from checkpoint_git.protocols.workflow.layout import PHASES
+
+    names: dict[str, Sequence[str]] = {}
+    for verb in ("approve", "back"):
+        names[f"workflow WORD {verb}"] = PHASES
+    names["workflow WORD task"] = _TASK_ACTIONS
+    for action in _TASK_ACTIONS:
+        names[f"workflow WORD task {action}"] = task_names
+    return Summary(names=names)
+
+
+def _count_tasks(found: "State") -> dict[str, int]:
+    from checkpoint_git.protocols.workflow.tasks import read_status
+
+    statuses = [read_status(row.get("status")) for row in found.task_rows]
+    return {"complete": statuses.count("complete"), "total": len(statuses)}
+
+
+def _describe(found: "State", counts: dict[str, int], now: int, *, is_broken: bool) -> Line:
+    """Return the line about a workflow. counts: of its tasks."""
+    from checkpoint_git.protocols.workflow.layout import PHASES
+
+    text = f"workflow {found.workflow_id or '?'}: "
+    if is_broken:
+        text += "its state appears corrupted: checkpoint workflow resume"
+        return Line(text, "bad", "failed")
+
+    active = read_instant(found.last_activity)
+    age = f", {age_text(now - active[0])}" if active else ""
+    text += f"{found.value['current_phase']} ({found.value['phase_status']}{age})"
+    text += f", {len(found.completed)}/{len(PHASES)} phases"
+    if counts["total"]:
+        text += f", {counts['complete']}/{counts['total']} tasks"
+    return Line(f"{text}; checkpoint workflow status", "strong", "in_progress")

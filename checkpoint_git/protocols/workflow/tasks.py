@@ -1,4 +1,4 @@
-"""The tasks in execution.json: what the verbs change, and what recovery does with those whose session is gone."""
+"""The tasks in execution.json: what the verbs change, and what recovery does to lost ones."""
 
 from collections.abc import Mapping, Sequence
 from typing import Any, Literal, NamedTuple
@@ -23,7 +23,7 @@ _SYNONYMS = {
     **{word: word for word in (*UNFINISHED, "blocked")},
 }
 # members of a result that may say how it ended
-_SAYING = ("status", "verdict", "outcome", "result", "passed", "success", "ok")
+_ENDINGS = ("status", "verdict", "outcome", "result", "passed", "success", "ok")
 _AGAIN = "checkpoint workflow task retry"
 RECOVER = "checkpoint workflow recover, if its session is gone"
 
@@ -38,12 +38,17 @@ def max_attempts(task: Mapping[str, Any]) -> int:
 
 
 def _read_count(value: Any) -> int:
-    text = value.decode() if isinstance(value, bytes) else str(value) if type(value) is int else ""
-    return int(text) if text.isdecimal() and text.isascii() and len(text) < 10 else 0
+    text = ""
+    if isinstance(value, bytes):
+        text = value.decode()
+    elif type(value) is int:
+        text = str(value)
+    is_count = text.isdecimal() and text.isascii() and len(text) < 10
+    return int(text) if is_count else 0
 
 
 def is_open(task: Mapping[str, Any]) -> bool:
-    """Whether something is left to be done; a status of somebody's own says nothing about that."""
+    """Whether something is left to be done; an unknown status says nothing about that."""
     return read_status(task.get("status")) in (*UNFINISHED, "failed", "blocked")
 
 
@@ -51,41 +56,63 @@ def is_running(task: Mapping[str, Any]) -> bool:
     return read_status(task.get("status")) in RUNNING
 
 
-def read_status(said: Any) -> str:
-    """One of ours for its synonyms, another word as it is; "" for none."""
-    text = said.strip() if isinstance(said, str) else ""
-    return _SYNONYMS.get(text.lower().replace("-", "_").replace(" ", "_"), shorten(text, 60))
+def read_status(value: Any) -> str:
+    """Return one of our statuses for its synonyms, another word as it is; "" for none."""
+    text = value.strip() if isinstance(value, str) else ""
+    word = text.lower().replace("-", "_").replace(" ", "_")
+    return _SYNONYMS.get(word, shorten(text, 60))
 
 
 def find_task(value: Value, name: str) -> Value | None:
-    return next((row for row in value["tasks"] if isinstance(row, dict) and task_name(row) == name), None)
+    """Return the first task with a name."""
+    for row in value["tasks"]:
+        if isinstance(row, dict) and task_name(row) == name:
+            return row
+    return None
 
 
 def add_tasks(value: Value, names: Sequence[str]) -> Finding | None:
+    """Add pending tasks, or return why that is refused."""
     for name in names:
         if find_task(value, name) is not None:
-            return make_error("workflow/task-id-twice", f"the task {quote(name)} is there already", "/tasks")
-        value["tasks"].append({"id": name, "status": "pending", "attempts": b"0", "max_attempts": b"%d" % MAX_ATTEMPTS})
+            message = f"the task {quote(name)} is there already"
+            return make_error("workflow/task-id-twice", message, "/tasks")
+        value["tasks"].append(
+            {
+                "id": name,
+                "status": "pending",
+                "attempts": b"0",
+                "max_attempts": b"%d" % MAX_ATTEMPTS,
+            }
+        )
     return None
 
 
 def change_task(
-    value: Value, verb: str, name: str, output: "OutputFile | None", *, error: str, runner: tuple[str, str], now: int
+    value: Value,
+    verb: str,
+    name: str,
+    output: "OutputFile | None",
+    *,
+    error: str,
+    runner: tuple[str, str],
+    now: int,
 ) -> Finding | None:
-    """verb: one of CHANGES. output: what is at the place of the result, which need not be there yet. runner: the
-    session that runs it, and its process, "" where that is unknown. A task that is started and not known is added.
+    """Change a task, or return why that is refused. verb: one of CHANGES.
+
+    A task that is started and not known is added. output: what is at the place of the result, which
+    need not be there yet. runner: the session that runs it, and its process, "" if unknown.
     """
     task = find_task(value, name)
     if task is None:
         if verb != "start":
-            known = [task_name(row) for row in value["tasks"] if isinstance(row, dict)]
-            hint = f"there are: {', '.join(quote(each) for each in known[:12])}" if known else "no tasks yet"
-            return make_error("workflow/unknown-task", f"no task {quote(name)}", "/tasks", hint)
+            return _unknown_task(value, name)
         add_tasks(value, [name])
         task = value["tasks"][-1]
     refused = _find_refusal(task, verb, name)
     if refused is not None:
         return refused
+
     if output is not None:
         task["output"] = output.path
     CHANGES[verb](task, output, now)
@@ -98,16 +125,26 @@ def change_task(
     return None
 
 
+def _unknown_task(value: Value, name: str) -> Finding:
+    known = [quote(task_name(row)) for row in value["tasks"] if isinstance(row, dict)]
+    hint = f"there are: {', '.join(known[:12])}" if known else "no tasks yet"
+    return make_error("workflow/unknown-task", f"no task {quote(name)}", "/tasks", hint)
+
+
 def _find_refusal(task: Value, verb: str, name: str) -> Finding | None:
-    status, word = task.get("status"), quote_word(name)
+    retry = f"{_AGAIN} {quote_word(name)}"
     if is_running(task) and verb in ("start", "retry"):
-        return make_error("workflow/task-running", f"{quote(name)} is running already", "/tasks", RECOVER)
-    if read_status(status) == "complete" and verb not in ("done", "retry"):
-        hint = f"to do it once more: {_AGAIN} {word}"
-        return make_error("workflow/task-complete", f"{quote(name)} is complete already", "/tasks", hint)
-    if verb == "start" and _read_count(task.get("attempts")) >= max_attempts(task):
-        message = f"{quote(name)} has used up its {max_attempts(task)} attempts"
-        return make_error("workflow/attempts-used-up", message, "/tasks", f"`{_AGAIN} {word}` gives it new ones")
+        message = f"{quote(name)} is running already"
+        return make_error("workflow/task-running", message, "/tasks", RECOVER)
+    if read_status(task.get("status")) == "complete" and verb not in ("done", "retry"):
+        message = f"{quote(name)} is complete already"
+        hint = f"to do it once more: {retry}"
+        return make_error("workflow/task-complete", message, "/tasks", hint)
+    most = max_attempts(task)
+    if verb == "start" and _read_count(task.get("attempts")) >= most:
+        message = f"{quote(name)} has used up its {most} attempts"
+        hint = f"`{retry}` gives it new ones"
+        return make_error("workflow/attempts-used-up", message, "/tasks", hint)
     return None
 
 
@@ -120,18 +157,21 @@ def _start(task: Value, output: "OutputFile | None", now: int) -> None:
 
 def _finish(task: Value, output: "OutputFile | None", now: int) -> None:
     if task.get("status") != "complete":
+        ended = now
         started = read_loose_instant(task.get("started_at"))
-        ended = now if started is None else max(now, started[0] + (1 if started[1] else 0))
+        if started is not None:
+            seconds, fraction = started
+            ended = max(now, seconds + 1 if fraction else seconds)
         task.update(status="complete", completed_at=write_instant(ended))
     task["digest"] = output.digest if output and output.digest else None
 
 
 def _fail(task: Value, output: "OutputFile | None", now: int) -> None:
-    # Counts an attempt: the task is pending again, and failed after the last one
+    """Count an attempt: the task is pending again, and failed after the last one."""
     attempts = _read_count(task.get("attempts")) + 1
-    failed = attempts >= max_attempts(task)
-    task.update(status="failed" if failed else "pending", attempts=b"%d" % attempts)
-    if failed:
+    is_last = attempts >= max_attempts(task)
+    task.update(status="failed" if is_last else "pending", attempts=b"%d" % attempts)
+    if is_last:
         task["completed_at"] = write_instant(now)
 
 
@@ -148,30 +188,34 @@ CHANGES = {"start": _start, "done": _finish, "fail": _fail, "retry": _retry, "bl
 
 
 class OutputFile(NamedTuple):
-    """A file that a phase or a task leaves behind. path: relative to the project, "" for none named. state: "good",
-    "missing", "outside" the project, "unreadable" (why says how), "older" than the workflow, or "failed" by what it
-    says. value: the content of one that is JSON by its name. written: when, seconds since 1970; never too early where
-    the file could not be read. digest: "" where nothing could be read.
-    """
+    """A file that a phase or a task leaves behind."""
 
-    path: str = ""
+    path: str = ""  # relative to the project, "" if none is named
+    # "outside" the project, "older" than the workflow, "failed" by what it says
     state: Literal["good", "missing", "outside", "unreadable", "older", "failed"] = "missing"
-    why: str = ""
-    value: Any = None
-    written: float = 0
-    digest: str = ""
+    why: str = ""  # it is in that state
+    value: Any = None  # the content of one that is JSON by its name
+    written: float = 0  # seconds since 1970; never too early if the file could not be read
+    digest: str = ""  # "" if nothing could be read
 
 
 def judge_result(output: OutputFile) -> OutputFile:
-    """With the state that its content asks for: a phase ends with a result that says something, and no failure."""
-    said = output.value
-    if output.state != "good" or said is None:
+    """Return an output with the state that its content asks for.
+
+    A phase ends with a result that says something, and no failure.
+    """
+    value = output.value
+    if output.state != "good" or value is None:
         return output
-    members = said if isinstance(said, dict) else {"status": said}
-    if said in ([], [None], "", False) or all(each is None for each in members.values()):
+    members = value if isinstance(value, dict) else {"status": value}
+    is_empty = value in ([], [None], "", False)
+    if is_empty or all(member is None for member in members.values()):
         return output._replace(state="unreadable", why="it says nothing")
-    for key in _SAYING:
-        status = "failed" if members.get(key) is False else read_status(members.get(key))
+
+    for key in _ENDINGS:
+        status = read_status(members.get(key))
+        if members.get(key) is False:
+            status = "failed"
         if status in ("failed", "blocked"):
             return output._replace(state="failed", why=f"says {status}")
         if status in UNFINISHED:
@@ -180,12 +224,12 @@ def judge_result(output: OutputFile) -> OutputFile:
 
 
 class Step(NamedTuple):
-    """What recovery does to one task. row: its index. status: the new one."""
+    """What recovery does to one task."""
 
-    row: int
+    row: int  # its index
     id: str
     verdict: Verdict
-    status: str
+    status: str  # the new one
     reason: str
     attempts: int
     error: str = ""
@@ -194,35 +238,65 @@ class Step(NamedTuple):
 
 
 def earliest_start(task: Mapping[str, Any]) -> int:
-    loose = read_loose_instant(task.get("started_at"))
-    return 0 if loose is None else loose[0] - (UNKNOWN_ZONE if read_loose_instant(f"{task['started_at']}Z") else 0)
+    """Return the earliest time at which a task may have started; 0 if that is unknown."""
+    started = read_loose_instant(task.get("started_at"))
+    if started is None:
+        return 0
+    has_no_zone = read_loose_instant(f"{task['started_at']}Z") is not None
+    return started[0] - UNKNOWN_ZONE if has_no_zone else started[0]
 
 
 def plan_step(row: int, task: Mapping[str, Any], output: OutputFile, now: int) -> Step:
-    """task: one whose session is gone."""
-    path, started = output.path, read_instant(task.get("started_at"))
-    said = output.value if isinstance(output.value, dict) else {}
-    status, error = read_status(said.get("status")) or "complete", said.get("error")
+    """Return what recovery does to a task whose session is gone. row: its index."""
+    attempts = _read_count(task.get("attempts"))
+    reason = _explain_orphan(task, output)
+    if reason:
+        attempts += 1
+        status = "failed" if attempts >= max_attempts(task) else "pending"
+        error = f"interrupted: {reason}"
+        return Step(row, task_name(task), "orphan", status, reason, attempts, error)
+
+    result = output.value if isinstance(output.value, dict) else {}
+    reported = read_status(result.get("status"))
+    status = reported or "complete"
+    reported_error = result.get("error")
+    started = read_instant(task.get("started_at"))
+    return Step(
+        row,
+        task_name(task),
+        verdict="failed" if status == "failed" else "done",
+        status=status,
+        reason=f"{output.path} is there" + (f" and says {status}" if reported else ""),
+        attempts=attempts,
+        error=reported_error if isinstance(reported_error, str) else "",
+        completed_at=write_instant(max(now, started[0] if started else 0)),
+        digest=output.digest,
+    )
+
+
+def _explain_orphan(task: Mapping[str, Any], output: OutputFile) -> str:
+    """Return why a task has no result of its last attempt, "" if it has one."""
+    path = output.path
     if output.state == "missing":
-        reason = f"no output {path}" if path else "no output is named"
-    elif output.state == "outside":
-        reason = f"{path}: {output.why}"
-    elif output.digest == task["digest"] if "digest" in task else output.written + GRACE < earliest_start(task):
-        reason = f"{path} is as it was before the attempt"
-    elif output.state == "unreadable":
-        reason = f"{path} cannot be read: {output.why}"
-    elif status in UNFINISHED:
-        reason = f"{path} says {status}: it was not finished"
-    else:
-        verdict: Verdict = "failed" if status == "failed" else "done"
-        ended = write_instant(max(now, started[0] if started else 0))
-        error = error if isinstance(error, str) else ""
-        reason = f"{path} is there" + (f" and says {status}" if read_status(said.get("status")) else "")
-        attempts = _read_count(task.get("attempts"))
-        return Step(row, task_name(task), verdict, status, reason, attempts, error, ended, output.digest)
-    attempts = _read_count(task.get("attempts")) + 1
-    status = "failed" if attempts >= max_attempts(task) else "pending"
-    return Step(row, task_name(task), "orphan", status, reason, attempts, f"interrupted: {reason}")
+        return f"no output {path}" if path else "no output is named"
+    if output.state == "outside":
+        return f"{path}: {output.why}"
+    if _is_as_before(task, output):
+        return f"{path} is as it was before the attempt"
+    if output.state == "unreadable":
+        return f"{path} cannot be read: {output.why}"
+    result = output.value if isinstance(output.value, dict) else {}
+    status = read_status(result.get("status"))
+    if status in UNFINISHED:
+        return f"{path} says {status}: it was not finished"
+    return ""
+
+
+def _is_as_before(task: Mapping[str, Any], output: OutputFile) -> bool:
+    """Whether an output was there before the attempt, by its digest if that was noted."""
+    if "digest" in task:
+        return bool(output.digest == task["digest"])
+    return output.written + GRACE < earliest_start(task)
 
 
 def apply_recovery(value: Value, steps: Sequence[Step]) -> None:

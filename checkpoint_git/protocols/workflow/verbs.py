@@ -1,4 +1,4 @@
-"""`checkpoint workflow`: the phases of a workflow and its tasks, saved so that an interrupted session can go on."""
+"""`checkpoint workflow`: save the phases and tasks of a workflow, and resume them."""
 
 import argparse
 from collections.abc import Callable
@@ -12,7 +12,6 @@ from checkpoint_git.core.terminal_text import escape_controls, plural, shorten
 from checkpoint_git.disk.discover import Place
 from checkpoint_git.protocols.workflow import layout, store, tasks
 from checkpoint_git.protocols.workflow.changes import Changed, Writer
-from checkpoint_git.protocols.workflow.resume import Plan
 from checkpoint_git.protocols.workflow.state import (
     Prospect,
     State,
@@ -25,6 +24,7 @@ from checkpoint_git.protocols.workflow.state import (
     look_ahead,
     read_approvals,
 )
+from checkpoint_git.protocols.workflow.transitions import Plan
 from checkpoint_git.protocols.write import say_waiting
 
 HELP = """\
@@ -211,20 +211,31 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
+    """Do what VERB says, unless a merge put open tasks into an archive."""
     verb = VERBS[args.action]
+    _check_words(args, verb)
+    if args.action in _ENTRIES and not args.fresh:
+        place = store.find_workflow_place(invocation.cwd)
+        lost = find_archived_work(place, invocation.now) if place else None
+        if lost:
+            return Outcome({"workflow_id": None}, [], [lost])
+    return verb.act(args, invocation)
+
+
+def _check_words(args: argparse.Namespace, verb: "Verb") -> None:
+    """Raise CheckpointError for too many words, too few, or such that are not UTF-8."""
     if not verb.least <= len(args.words) <= verb.most:
         usage = f"checkpoint workflow {args.action} {verb.words}".strip()
         need = "needs" if len(args.words) < verb.least else "takes"
-        raise CheckpointError(f"workflow {args.action} {need} {verb.words or 'no words'}", f"write it as: {usage}")
+        message = f"workflow {args.action} {need} {verb.words or 'no words'}"
+        raise CheckpointError(message, f"write it as: {usage}")
     for text in (*args.words, args.output or "", args.note or "", args.error or ""):
         try:
             text.encode()
         except UnicodeEncodeError:
             shown = escape_controls(shorten(text, 60))
-            raise CheckpointError(f'"{shown}" is not UTF-8 text', "give it in UTF-8") from None
-    place = store.find_workflow_place(invocation.cwd) if args.action in _ENTRIES and not args.fresh else None
-    lost = place and find_archived_work(place, invocation.now)
-    return Outcome({"workflow_id": None}, [], [lost]) if lost else verb.act(args, invocation)
+            message = f'"{shown}" is not UTF-8 text'
+            raise CheckpointError(message, "give it in UTF-8") from None
 
 
 def _open_writer(invocation: Invocation, place: Place | None = None) -> Writer:
@@ -232,11 +243,12 @@ def _open_writer(invocation: Invocation, place: Place | None = None) -> Writer:
     return Writer(place, invocation.now, say_waiting(invocation.stderr), invocation.session)
 
 
-def _report(changed: Changed, lines: list[Block], **more: Any) -> Outcome:
+def _report(changed: Changed, lines: list[Block], **members: Any) -> Outcome:
+    """Return the outcome of a change. members: of the JSON, if nothing was refused."""
     data = {**changed.state.data(), "saved": list(changed.saved)}
     if changed.refused:
         return Outcome(data, [], changed.refused, 1)
-    return Outcome({**data, **more}, [*lines, _saved_line(changed)])
+    return Outcome({**data, **members}, [*lines, _saved_line(changed)])
 
 
 def _saved_line(changed: Changed) -> Block:
@@ -244,51 +256,70 @@ def _saved_line(changed: Changed) -> Block:
 
 
 def _past_lines(state: State) -> list[Block]:
-    texts = [f"Last activity: {state.last_activity}", f"Completed: {', '.join(state.completed) or 'none'}"]
-    return [Line(text) for text in (*texts, *state.notes)]
+    completed = ", ".join(state.completed) or "none"
+    texts = [f"Last activity: {state.last_activity}", f"Completed: {completed}", *state.notes]
+    return [Line(text) for text in texts]
 
 
 def _status(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     place = store.find_workflow_place(invocation.cwd)
     if place is None or not store.has_state(place):
-        return Outcome({"workflow_id": None}, [Line(f"no workflow found: {store.START_HINT}", "dim")])
+        line = Line(f"no workflow found: {store.START_HINT}", "dim")
+        return Outcome({"workflow_id": None}, [line])
     state = load_state(place, invocation.now)
     findings = [finding for document in state.documents for finding in document.findings]
     data = {**state.data(), "tasks": state.tasks}
-    trouble = find_trouble(state, invocation.now) if None in (state.phase, state.execution) else findings
+    is_incomplete = state.phase is None or state.execution is None
+    trouble = find_trouble(state, invocation.now) if is_incomplete else findings
     if has_errors(trouble):
         return Outcome(data, [], trouble)
+
     approvals = read_approvals(place, args.approvals, invocation.env)
     plan = find_plan(state, approvals, find_recovery(state, invocation.now))
     data = {**_plan_data(plan), **data}
+    head = f"workflow {state.workflow_id}: {data['phase']} ({data['phase_status']})"
+    approved = ", ".join(data["approved"]) or "none"
     lines: list[Block] = [
-        Line(f"workflow {state.workflow_id}: {data['phase']} ({data['phase_status']})", "strong"),
+        Line(head, "strong"),
         *_past_lines(state),
-        Line(f"Approved: {', '.join(data['approved']) or 'none'}"),
+        Line(f"Approved: {approved}"),
+        *_list_tasks(state),
     ]
-    listed = [row for row in state.tasks if isinstance(row, dict)]
-    if listed:
-        fields = ["id", "status", "attempts", "output"] + ["error"] * any(task.get("error") for task in listed)
-        rows = [tuple(shorten(str(task.get(name, "")), 200) for name in fields) for task in listed[:_SHOWN_TASKS]]
-        lines.append(Table(("task", *fields[1:]), rows))
-    if len(listed) > _SHOWN_TASKS:
-        lines.append(Line(f"... and {len(listed) - _SHOWN_TASKS} more tasks", "dim"))
-    lines.append(Line(f"next: {plan.action}{f' {plan.agent}' if plan.agent else ''}: {plan.reason}"))
+    agent = f" {plan.agent}" if plan.agent else ""
+    lines.append(Line(f"next: {plan.action}{agent}: {plan.reason}"))
     return Outcome(data, lines, findings)
+
+
+def _list_tasks(state: State) -> list[Block]:
+    """Return a table of the tasks, if there are any."""
+    tasks = state.task_rows
+    if not tasks:
+        return []
+    fields = ["id", "status", "attempts", "output"]
+    if any(task.get("error") for task in tasks):
+        fields.append("error")
+    rows = []
+    for task in tasks[:_SHOWN_TASKS]:
+        rows.append(tuple(shorten(str(task.get(field, "")), 200) for field in fields))
+    blocks: list[Block] = [Table(("task", *fields[1:]), rows)]
+    if len(tasks) > _SHOWN_TASKS:
+        blocks.append(Line(f"... and {len(tasks) - _SHOWN_TASKS} more tasks", "dim"))
+    return blocks
 
 
 def _validate(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     state = load_state(store.open_place(invocation.cwd), invocation.now)
     findings = find_trouble(state, invocation.now)
-    errors = sum(finding.level == "error" for finding in findings)
-    result = plural(errors, "error") if errors else "in order"
+    errors = [finding for finding in findings if finding.level == "error"]
+    result = plural(len(errors), "error") if errors else "in order"
     line = Line(f"workflow {state.workflow_id or '?'}: {result}", "bad" if errors else "good")
     return Outcome({**state.data(), "valid": not errors}, [line], findings)
 
 
 def _approve(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     phase = layout.check_phase(args.words[0])
-    return _report(_open_writer(invocation).approve(phase, args.output), [Line(f"{phase} is approved", "good")])
+    changed = _open_writer(invocation).approve(phase, args.output)
+    return _report(changed, [Line(f"{phase} is approved", "good")])
 
 
 def _save(args: argparse.Namespace, invocation: Invocation) -> Outcome:
@@ -303,8 +334,9 @@ def _fail(args: argparse.Namespace, invocation: Invocation) -> Outcome:
 def _step_back(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     phase = layout.check_phase(args.words[0]) if args.words else ""
     changed = _open_writer(invocation).step_back(phase, args.note or "")
-    line = f"workflow {changed.state.workflow_id}: {changed.state.value.get('current_phase')} is to be done again"
-    return _report(changed, [Line(line, "strong")])
+    current = changed.state.value.get("current_phase")
+    text = f"workflow {changed.state.workflow_id}: {current} is to be done again"
+    return _report(changed, [Line(text, "strong")])
 
 
 def _advance(args: argparse.Namespace, invocation: Invocation) -> Outcome:
@@ -317,8 +349,10 @@ def _advance(args: argparse.Namespace, invocation: Invocation) -> Outcome:
 
 def _advanced_lines(changed: Changed) -> list[Block]:
     name = changed.state.workflow_id
-    text = f"workflow {name}: {changed.following} (pending)" if changed.following else f"workflow {name} is complete"
-    first = Line(text, "strong" if changed.following else "good")
+    if changed.following:
+        first = Line(f"workflow {name}: {changed.following} (pending)", "strong")
+    else:
+        first = Line(f"workflow {name} is complete", "good")
     return [first, _saved_line(changed), *_archive_lines(changed)]
 
 
@@ -332,19 +366,28 @@ def _archive(args: argparse.Namespace, invocation: Invocation) -> Outcome:
 
 
 def _task(args: argparse.Namespace, invocation: Invocation) -> Outcome:
-    verb, names = args.words[0], args.words[1:]
+    verb = args.words[0]
+    names = args.words[1:]
     if verb not in _TASK_VERBS:
-        raise CheckpointError(f"workflow task {verb!r} is unknown", f"there are: {', '.join(_TASK_VERBS)}")
+        hint = f"there are: {', '.join(_TASK_VERBS)}"
+        raise CheckpointError(f"workflow task {verb!r} is unknown", hint)
     if verb != "add" and len(names) > 1:
-        raise CheckpointError(f"workflow task {verb} takes one ID", "name the tasks one after the other")
-    changed = _open_writer(invocation).change_task(verb, names, args.output, args.error or "")
-    rows = [row for row in changed.state.tasks if isinstance(row, dict) and str(row.get("id")) in names]
-    lines: list[Block] = []
-    for row in rows:
-        attempts = row.get("attempts")
-        count = f" ({attempts} of {row.get('max_attempts', 3)} attempts failed)" if attempts else ""
-        lines.append(Line(f"{row.get('id')}: {row.get('status')}{count}"))
+        hint = "name the tasks one after the other"
+        raise CheckpointError(f"workflow task {verb} takes one ID", hint)
+
+    writer = _open_writer(invocation)
+    changed = writer.change_task(verb, names, args.output, args.error or "")
+    rows = [row for row in changed.state.task_rows if str(row.get("id")) in names]
+    lines: list[Block] = [Line(_describe_task(row)) for row in rows]
     return _report(changed, lines, tasks=rows if verb == "add" else rows[:1])
+
+
+def _describe_task(row: dict[str, Any]) -> str:
+    text = f"{row.get('id')}: {row.get('status')}"
+    attempts = row.get("attempts")
+    if not attempts:
+        return text
+    return f"{text} ({attempts} of {row.get('max_attempts', 3)} attempts failed)"
 
 
 def _recover(args: argparse.Namespace, invocation: Invocation) -> Outcome:
@@ -352,19 +395,34 @@ def _recover(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     data = {**changed.state.data(), **_recovery_data(changed)}
     if changed.refused:
         return Outcome(data, [], changed.refused, 1)
-    return Outcome(data, _recovery_lines(changed) or [Line("no task was running: nothing to recover", "dim")])
+    nothing = Line("no task was running: nothing to recover", "dim")
+    return Outcome(data, _recovery_lines(changed) or [nothing])
 
 
 def _recovery_data(changed: Changed) -> dict[str, Any]:
-    fields = ("id", "verdict", "status", "attempts", "reason")
-    recovered = [{field: getattr(step, field) for field in fields} for step in changed.steps]
+    recovered = []
+    for step in changed.steps:
+        recovered.append(
+            {
+                "id": step.id,
+                "verdict": step.verdict,
+                "status": step.status,
+                "attempts": step.attempts,
+                "reason": step.reason,
+            }
+        )
     return {"recovered": recovered, "saved": list(changed.saved)}
 
 
 def _recovery_lines(changed: Changed) -> list[Block]:
-    texts = (f"{step.id}: {_VERDICTS[step.verdict]}; now {step.status} ({step.reason})" for step in changed.steps)
-    lines: list[Block] = [Line(text, "warn") for text in texts]
-    return [*lines, _saved_line(changed)] if changed.saved else lines
+    lines: list[Block] = []
+    for step in changed.steps:
+        verdict = _VERDICTS[step.verdict]
+        text = f"{step.id}: {verdict}; now {step.status} ({step.reason})"
+        lines.append(Line(text, "warn"))
+    if changed.saved:
+        lines.append(_saved_line(changed))
+    return lines
 
 
 def _start(args: argparse.Namespace, invocation: Invocation) -> Outcome:
@@ -380,50 +438,83 @@ def _resume(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     return _take_up(_open_writer(invocation), args, invocation, "")
 
 
-def _take_up(writer: Writer, args: argparse.Namespace, invocation: Invocation, fresh_name: str) -> Outcome:
-    """Shows what is there, asks or obeys a flag, and goes on. fresh_name: of the workflow that a fresh start begins."""
+def _take_up(
+    writer: Writer,
+    args: argparse.Namespace,
+    invocation: Invocation,
+    fresh_name: str,
+) -> Outcome:
+    """Show what is there, ask or obey an option, and continue.
+
+    fresh_name: of the workflow that a fresh start begins.
+    """
     if args.yes and args.fresh:
-        raise CheckpointError("--yes and --fresh contradict each other", "--yes continues, --fresh starts over")
+        hint = "--yes continues, --fresh starts over"
+        raise CheckpointError("--yes and --fresh contradict each other", hint)
+
     approvals = read_approvals(writer.place, args.approvals, invocation.env)
     prospect = look_ahead(writer.place, approvals, invocation.now, writer.session)
-    state, kind = prospect.state, prospect.question.kind
-    if state.is_over and kind != "corrupt" and not args.fresh:  # nothing to ask: it only has to be archived
+    state = prospect.state
+    is_corrupt = prospect.question.kind == "corrupt"
+    if state.is_over and not is_corrupt and not args.fresh:  # it only has to be archived
         return _go_on(writer, prospect, approvals, [], is_stale=False)
-    lines: list[Block] = [Line(f"Detected interrupted workflow: {state.workflow_id or '?'}", "strong")]
-    if kind != "corrupt":
-        resuming = Line(f"Resuming workflow {state.workflow_id} from {state.value['current_phase']} phase")
-        lines += [resuming, *_past_lines(state)]
+
+    lines = _detected_lines(prospect)
     answer = "stop"
     if args.fresh:
         answer = "fresh"
-    elif args.yes and kind != "corrupt":
+    elif args.yes and not is_corrupt:
         answer = "resume"
     elif not args.yes and invocation.interactive:
-        answer, lines = _ask(invocation, prospect, lines), []
+        answer = _ask(invocation, prospect, lines)
+        lines = []
     if answer == "fresh":
         changed = writer.start(fresh_name)
         assert changed is not None
         return _describe_start(changed, lines)
     if answer == "resume":
-        return _go_on(writer, prospect, approvals, lines, is_stale=kind == "stale")
+        is_stale = prospect.question.kind == "stale"
+        return _go_on(writer, prospect, approvals, lines, is_stale=is_stale)
     return _stop(prospect, lines, fresh_name)
 
 
+def _detected_lines(prospect: Prospect) -> list[Block]:
+    state = prospect.state
+    detected = f"Detected interrupted workflow: {state.workflow_id or '?'}"
+    lines: list[Block] = [Line(detected, "strong")]
+    if prospect.question.kind != "corrupt":
+        phase = state.value["current_phase"]
+        lines.append(Line(f"Resuming workflow {state.workflow_id} from {phase} phase"))
+        lines += _past_lines(state)
+    return lines
+
+
 def _ask(invocation: Invocation, prospect: Prospect, lines: list[Block]) -> str:
-    question, found = prospect.question, [one for one in prospect.findings if one.level != "note"]
-    shown = [*lines, *(Line(f"  {one.path}:{one.line}: {one.message}") for one in found)]
+    """Return the user's answer: "resume", "fresh" or "stop"."""
+    question = prospect.question
+    shown = list(lines)
+    for finding in prospect.findings:
+        if finding.level != "note":
+            shown.append(Line(f"  {finding.path}:{finding.line}: {finding.message}"))
     while answer := invocation.ask(question.text, shown):
         answer = answer.strip().lower()
-        if answer in ("", "y", "yes", "n", "no"):
-            return question.by_default if not answer else question.on_yes if answer[0] == "y" else question.on_no
+        if not answer:
+            return question.by_default
+        if answer in ("y", "yes"):
+            return question.on_yes
+        if answer in ("n", "no"):
+            return question.on_no
         shown = [Line("please answer y or n")]
     invocation.stderr.write("\n")
     return "stop"
 
 
 def _stop(prospect: Prospect, lines: list[Block], fresh_name: str) -> Outcome:
+    """Return the question with its answers, because nobody can be asked now."""
     state, findings, question, plan = prospect
-    answers = {} if question.kind == "corrupt" else {"resume": "checkpoint workflow resume --yes"}
+    answers = {}
+    if question.kind != "corrupt":
+        answers["resume"] = "checkpoint workflow resume --yes"
     begin = f"start {quote(fresh_name)}" if fresh_name else "resume"
     answers["fresh"] = f"checkpoint workflow {begin} --fresh"
     data = {
@@ -433,71 +524,106 @@ def _stop(prospect: Prospect, lines: list[Block], fresh_name: str) -> Outcome:
         "decision": None,
         "corrupt": question.kind == "corrupt",
         "stale": question.kind == "stale",
-        **(_plan_data(plan) if plan else {}),
     }
-    shown = [Line(question.text, "warn"), *(Line(f"  {what}: {command}") for what, command in answers.items())]
+    if plan:
+        data |= _plan_data(plan)
+    shown = [Line(question.text, "warn")]
+    shown += [Line(f"  {answer}: {command}") for answer, command in answers.items()]
     return Outcome(data, [*lines, *shown], findings, 1)
 
 
 def _go_on(
-    writer: Writer, prospect: Prospect, approvals: tuple[str, ...], lines: list[Block], *, is_stale: bool
+    writer: Writer,
+    prospect: Prospect,
+    approvals: tuple[str, ...],
+    lines: list[Block],
+    *,
+    is_stale: bool,
 ) -> Outcome:
-    state, more, shown = prospect.state, dict[str, Any](), list(lines)
-    if state.value["current_phase"] == "IMPLEMENTATION" and state.value["phase_status"] != "failed":
+    """Settle lost tasks, and say what to do next; a completed workflow is archived."""
+    state = prospect.state
+    shown = list(lines)
+    recovery: dict[str, Any] = {}
+    is_failed = state.value["phase_status"] == "failed"
+    if state.value["current_phase"] == "IMPLEMENTATION" and not is_failed:
         recovered = writer.recover(writer.session)
         if recovered.refused:
             return Outcome(state.data(), lines, recovered.refused, 1)
-        state, more = recovered.state, _recovery_data(recovered)
+        state = recovered.state
+        recovery = _recovery_data(recovered)
         shown += _recovery_lines(recovered)
     if is_stale:
         shown.append(Line(_CAUTION, "warn"))
-    plan, last, busy = find_plan(state, approvals), list[Block](), find_busy(state, writer.session)
-    free = tuple(name for name in plan.tasks if name not in busy)
-    if plan.tasks and not free:
-        plan = Plan("ask", f"every task that is left runs in another session: wait for it ({tasks.RECOVER})")
-    plan = plan._replace(tasks=free)
-    shown += [Line(f"{name}: left to the session that still runs it", "dim") for name in busy]
+
+    busy = find_busy(state, writer.session)
+    plan = _without_busy(find_plan(state, approvals), busy)
+    for name in busy:
+        shown.append(Line(f"{name}: left to the session that still runs it", "dim"))
+    last: list[Block] = []
     if plan.action == "complete":
         advanced = writer.advance(approvals)
         if advanced.refused:
             return Outcome(state.data(), shown, advanced.refused, 1)
-        more["archive"] = advanced.archive
+        recovery["archive"] = advanced.archive
         last = _advanced_lines(advanced)
+
     data: dict[str, Any] = {
         **state.data(),
         "decision": "resume",
         "corrupt": False,
         "stale": is_stale,
-        **({"caution": _CAUTION} if is_stale else {}),
-        **_plan_data(plan),
-        "left_alone": busy,
-        **more,
     }
+    if is_stale:
+        data["caution"] = _CAUTION
+    data |= {**_plan_data(plan), "left_alone": busy, **recovery}
     shown += [*_plan_lines(plan, state.value["current_phase"]), *last]
-    return Outcome(data, shown, prospect.findings, 1 if plan.action in ("ask", "ask_approval") else 0)
+    must_ask = plan.action in ("ask", "ask_approval")
+    return Outcome(data, shown, prospect.findings, 1 if must_ask else 0)
+
+
+def _without_busy(plan: Plan, busy: list[str]) -> Plan:
+    """Return a plan without the tasks that other sessions run."""
+    free = tuple(name for name in plan.tasks if name not in busy)
+    if plan.tasks and not free:
+        reason = "every task that is left runs in another session: "
+        return Plan("ask", f"{reason}wait for it ({tasks.RECOVER})")
+    return plan._replace(tasks=free)
 
 
 def _describe_start(changed: Changed, lines: list[Block]) -> Outcome:
     lines = [*lines, *_archive_lines(changed)]
-    data: dict[str, Any] = {"decision": "fresh", "archive": changed.archive, "saved": list(changed.saved)}
+    data: dict[str, Any] = {
+        "decision": "fresh",
+        "archive": changed.archive,
+        "saved": list(changed.saved),
+    }
     if not changed.saved:
-        unnamed = Line("its name cannot be read: checkpoint workflow start ID begins a new one", "warn")
-        return Outcome({"workflow_id": None, **data}, [*lines, unnamed])
-    state, plan = changed.state, Plan("spawn", "a fresh start", "PM")
-    started = Line(f"workflow {state.workflow_id} started: {state.value.get('current_phase')}", "strong")
+        text = "its name cannot be read: checkpoint workflow start ID begins a new one"
+        return Outcome({"workflow_id": None, **data}, [*lines, Line(text, "warn")])
+
+    state = changed.state
+    plan = Plan("spawn", "a fresh start", "PM")
+    phase = state.value.get("current_phase")
+    started = Line(f"workflow {state.workflow_id} started: {phase}", "strong")
     blocks = [*lines, started, *_plan_lines(plan, ""), _saved_line(changed)]
     return Outcome({**state.data(), **data, **_plan_data(plan)}, blocks)
 
 
 def _plan_data(plan: Plan) -> dict[str, Any]:
-    lists = {"options": list(plan.options), "tasks": list(plan.tasks)}
-    return {"action": plan.action, "reason": plan.reason, "agent": plan.agent or None, **lists}
+    return {
+        "action": plan.action,
+        "reason": plan.reason,
+        "agent": plan.agent or None,
+        "options": list(plan.options),
+        "tasks": list(plan.tasks),
+    }
 
 
 def _plan_lines(plan: Plan, phase: object) -> list[Block]:
     action = _ACTIONS[plan.action].format(agent=plan.agent, phase=phase)
     lines: list[Block] = [Line(f"{action}: {plan.reason}", "strong")]
-    return lines + [Line(f"  {text}") for text in (*plan.options, *plan.tasks[:20])]
+    lines += [Line(f"  {text}") for text in (*plan.options, *plan.tasks[:20])]
+    return lines
 
 
 class Verb(NamedTuple):

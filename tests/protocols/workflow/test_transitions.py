@@ -3,9 +3,17 @@
 from typing import Any
 
 from checkpoint_git.protocols.workflow.layout import PHASES
-from checkpoint_git.protocols.workflow.resume import Facts, Plan, find_behind, is_approved, plan_resume
+from checkpoint_git.protocols.workflow.progress import find_behind, is_approved
 from checkpoint_git.protocols.workflow.rules import STALE_AFTER, check_age
 from checkpoint_git.protocols.workflow.tasks import OutputFile
+from checkpoint_git.protocols.workflow.transitions import (
+    MOVES,
+    TRANSITIONS,
+    Facts,
+    Plan,
+    move,
+    plan_resume,
+)
 from tests.support.rows import rows
 from tests.support.verbs import seconds
 from tests.support.workflows import OUTPUTS, phase, task
@@ -125,3 +133,19 @@ def test_a_workflow_is_stale_after_seven_days_to_the_second() -> None:
     started = seconds("2026-03-01T08:00:00Z")
     assert not check_age(phase(), started + STALE_AFTER - 1)
     assert check_age(phase(), started + STALE_AFTER)
+
+
+def test_every_phase_has_a_row_that_always_holds_and_only_the_last_is_completed() -> None:
+    for name in PHASES:
+        rows_of_phase = [row for row in TRANSITIONS if name in row.phases]
+        assert plan(approved(name), Facts(MISSING)).action in {row.action for row in rows_of_phase}
+        assert ("complete" in {row.action for row in rows_of_phase}) is (name == PHASES[-1])
+
+
+def test_a_verb_changes_the_statuses_that_its_row_names_and_no_other() -> None:
+    for verb, row in MOVES.items():
+        for status in ("pending", "in_progress", "complete", "failed"):
+            state = {"current_phase": "REQUIREMENTS", "phase_status": status}
+            move(state, verb, "ARCHITECTURE")
+            expected = row.after if not row.before or status in row.before else status
+            assert state == {"current_phase": "ARCHITECTURE", "phase_status": expected}, verb
