@@ -1,4 +1,4 @@
-"""The log of operations: one line an operation, failures too, each bound to the one before by its hash."""
+"""The log of operations: a line for each, failures too, bound to the one before by its hash."""
 
 import errno
 import json
@@ -21,41 +21,54 @@ _START = "0" * 64  # what the first line is bound to
 _MAX_LINE = 1 << 16
 _MAX_LOG = 64 << 20
 _LAST = 10**15  # number of a record
+_FLAGS = os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW
 
 
-def append_record(workspace: Workspace, operation: str, outcome: str, point: str, details: Mapping[str, Any]) -> None:
-    """outcome: "success" or "failure". The line is on the disk before this returns. Raises CheckpointError."""
+def append_record(
+    workspace: Workspace,
+    operation: str,
+    outcome: str,
+    point: str,
+    details: Mapping[str, Any],
+) -> None:
+    """Append a record; it is on the disk before this returns. Raises CheckpointError.
+
+    outcome: "success" or "failure".
+    """
     check_writable(workspace.root)
     path = os.path.join(workspace.root, AUDIT_LOG)
-    body = {"at": write_instant(workspace.now), "operation": operation, "outcome": outcome, "checkpoint_id": point}
+    body = {
+        "at": write_instant(workspace.now),
+        "operation": operation,
+        "outcome": outcome,
+        "checkpoint_id": point,
+        "details": dict(details),
+    }
     with hold_lock(f"{path}.lock"), reporting(path):
-        _append(path, {**body, "details": dict(details)})
+        _append(path, body)
 
 
 def check_writable(root: str) -> None:
-    """Before anything is done that could then not be noted. Raises CheckpointError."""
+    """Raise CheckpointError if a record could not be written: call it before anything is done."""
     path = os.path.join(root, AUDIT_LOG)
     folder = os.path.dirname(path)
     check_way(folder, root)
     make_folder(folder)
     with reporting(path):
         # O_NONBLOCK: a FIFO in its place is an error, and is not waited for
-        flags = os.O_WRONLY | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW | os.O_NONBLOCK
-        os.close(os.open(path, flags, 0o600))
+        os.close(os.open(path, os.O_WRONLY | os.O_NONBLOCK | _FLAGS, 0o600))
 
 
 def _append(path: str, body: dict[str, Any]) -> None:
-    descriptor = os.open(path, os.O_RDWR | os.O_CREAT | os.O_APPEND | os.O_CLOEXEC | os.O_NOFOLLOW, 0o600)
+    """Append a record to a log that is locked. body: without number and hashes."""
+    descriptor = os.open(path, os.O_RDWR | _FLAGS, 0o600)
     try:
         size = os.fstat(descriptor).st_size
         tail = os.pread(descriptor, 2 * _MAX_LINE, max(0, size - 2 * _MAX_LINE))
-        # after the last whole line: a damaged log is continued, and its break stays to be seen
-        whole = (value for line in reversed(tail.split(b"\n")) if (value := parse_record(line)))
-        last: dict[str, Any] = next(whole, {"number": 0, "hash": _START})
+        last = _find_last(tail)
         body = {**body, "number": last["number"] + 1, "previous": last["hash"]}
         if len(_canonical(body)) > _MAX_LINE - 200:
-            body["details"] = {key: one for key, one in body["details"].items() if len(str(one)) < _MAX_LINE // 64}
-            body["details"]["shortened"] = True
+            body["details"] = _shorten(body["details"])
         line = _canonical({**body, "hash": sha256(_canonical(body)).hexdigest()}) + b"\n"
         if tail and not tail.endswith(b"\n"):
             line = b"\n" + line
@@ -69,44 +82,76 @@ def _append(path: str, body: dict[str, Any]) -> None:
         sync_folder(os.path.dirname(path))
 
 
+def _find_last(tail: bytes) -> dict[str, Any]:
+    """Return the last whole record: a damaged log is continued, and its break stays visible."""
+    for line in reversed(tail.split(b"\n")):
+        record = parse_record(line)
+        if record:
+            return record
+    return {"number": 0, "hash": _START}
+
+
+def _shorten(details: Mapping[str, Any]) -> dict[str, Any]:
+    """Return details without their long members."""
+    short = {key: value for key, value in details.items() if len(str(value)) < _MAX_LINE // 64}
+    return {**short, "shortened": True}
+
+
 def _canonical(value: dict[str, Any]) -> bytes:
     return json.dumps(value, separators=(",", ":"), sort_keys=True).encode()
 
 
 def parse_record(line: bytes) -> dict[str, Any] | None:
+    """Return the record of a line, None if it is damaged or was changed."""
     try:
         value = load(decode(line))
     except JsonTextError:
         return None
-    if not isinstance(value, dict) or type(value.get("number")) is not int or value["number"] > _LAST:
+    if not isinstance(value, dict):
+        return None
+    number = value.get("number")
+    if type(number) is not int or number > _LAST:
         return None
     body = {key: member for key, member in value.items() if key != "hash"}
     return value if value.get("hash") == sha256(_canonical(body)).hexdigest() else None
 
 
 def read_records(root: str) -> list[tuple[int, bytes]]:
+    """Return (number, content) of each line of the log. Raises CheckpointError."""
     path = os.path.join(root, AUDIT_LOG)
     try:
         return list(enumerate(read_plain(path, _MAX_LOG).splitlines(), 1))
     except FileNotFoundError:
         return []
     except OSError as error:
-        raise CheckpointError(f"{path} cannot be read: {error.strerror}", "check its owner and permissions") from None
+        message = f"{path} cannot be read: {error.strerror}"
+        raise CheckpointError(message, "check its owner and permissions") from None
 
 
 def find_breaks(lines: Iterable[tuple[int, bytes]]) -> list[Finding]:
-    """Where the chain is broken: a line that was changed, one that is missing, or lines that changed places."""
-    # that the newest lines were cut off the log alone cannot show: compare the last hash with one kept elsewhere
-    troubles = list[tuple[str, str, int]]()
-    expected, previous = 1, _START
+    """Return where the chain is broken: lines that were changed, removed, or changed places.
+
+    The log alone cannot show that its newest lines were cut off: compare the last hash with one
+    that is kept elsewhere.
+    """
+    findings = []
+    expected = 1
+    previous = _START
     for number, line in lines:
-        value = parse_record(line)
-        if value is None:
-            troubles.append(("restore/audit-edited", "this line was changed, or a crash cut it off", number))
+        record = parse_record(line)
+        if record is None:
+            message = "this line was changed, or a crash cut it off"
+            findings.append(_break("restore/audit-edited", message, number))
             continue
-        if value["number"] != expected or value.get("previous") != previous:
-            what = f"record {value['number']} does not follow the one before it: lines are missing or changed places"
-            troubles.append(("restore/audit-order", what, number))
-        expected, previous = value["number"] + 1, value["hash"]
+        if record["number"] != expected or record.get("previous") != previous:
+            message = f"record {record['number']} does not follow the one before it: "
+            message += "lines are missing or changed places"
+            findings.append(_break("restore/audit-order", message, number))
+        expected = record["number"] + 1
+        previous = record["hash"]
+    return findings
+
+
+def _break(code: str, message: str, line: int) -> Finding:
     hint = "compare with a copy of the log; what happened in between is not proven"
-    return [Finding(code, "error", text, AUDIT_LOG, line=at, column=1, hint=hint) for code, text, at in troubles]
+    return Finding(code, "error", message, AUDIT_LOG, line=line, column=1, hint=hint)

@@ -1,4 +1,4 @@
-"""Automatic restore points (see snapshot.py): which there are, and each as a point that a rollback can use."""
+"""Automatic restore points (see snapshot.py): a list of them, and each for a rollback to use."""
 
 import os
 import stat
@@ -65,9 +65,10 @@ def find_snapshot(workspace: Workspace, word: str) -> Snapshot:
 def open_snapshot(
     workspace: Workspace, word: str, within: Sequence[str] | None, *, with_git: bool, dry_run: bool
 ) -> Iterator[tuple[Manifest, Location]]:
-    """Give a point of exactly the paths that differ now, with its folder: a rollback takes it like any other.
+    """Give a point of exactly the paths that differ now, for a rollback to use like any other.
 
-    with_git: the index and HEAD shall be restored, so the point must not be empty. Raises CheckpointError.
+    with_git: the index and HEAD shall be restored, so the point must not be empty. Raises
+    CheckpointError.
     """
     found = find_snapshot(workspace, word)
     tree = read_tree(workspace.root, found.tree, quiet_env(workspace.env), within or ())
@@ -139,7 +140,10 @@ def _find_changes(workspace: Workspace, found: Snapshot, within: Sequence[str] |
 
 
 def _is_restored(change: Change, *, is_named: bool) -> bool:
-    """Whether a rollback changes it: no submodule, nothing that looks like a secret, no newer record of the work."""
+    """Whether a rollback makes a change.
+
+    It leaves submodules, what looks like a secret, and newer checkpoints as they are.
+    """
     if any(entry is not None and entry.mode == GITLINK for entry in (change.old, change.after)):
         return False
     if not rules.is_plain_path(change.path):
@@ -164,12 +168,13 @@ def _check_places(root: str, wanted: Iterable[str], changes: Iterable[Change]) -
             below = [os.path.relpath(os.path.join(folder, name), root) for name in names]
             kept_nowhere = [name for name in below if name not in removed]
             if kept_nowhere:
-                hint = f"no restore point keeps {escape_controls(kept_nowhere[0])}: move it away, then run it again"
+                hint = f"no restore point keeps {escape_controls(kept_nowhere[0])}: "
+                hint += "move it away, then run it again"
                 raise CheckpointError(f"a folder is in the place of {escape_controls(path)}", hint)
 
 
 def _open_closed(root: str, wanted: Iterable[str]) -> list[str]:
-    """Open folders and files that their owner may not read, as after `chmod 000`, and return those files."""
+    """Open folders and files that their owner may not read, and return those files."""
     closed, known = list[str](), set[str]()
     for path in sorted(wanted):
         parts = path.split("/")
@@ -199,7 +204,10 @@ def _read_umask() -> int:
 def _read_entries(
     workspace: Workspace, wanted: Mapping[str, TreeEntry], closed: frozenset[str], staged: Mapping[str, TreeEntry]
 ) -> list[Entry]:
-    """Return what the point holds at these paths. closed: paths whose modes are lost. staged: of its index."""
+    """Return what the point holds at these paths.
+
+    closed: paths whose modes are lost. staged: of its index.
+    """
     env = quiet_env(workspace.env)
     stored = _find_stored(workspace, wanted, staged)
     blobs = {path: stored.get(path, entry.blob) for path, entry in wanted.items()}
@@ -236,7 +244,7 @@ def _find_stored(
 
 
 def _find_mode(root: str, path: str, entry: TreeEntry, *, is_known: bool) -> int:
-    """Return the mode of the file that is there, if it is as executable as the point's, else the usual one."""
+    """Return the mode of the present file if it is as executable as the point's, else the usual."""
     is_executable = entry.mode == "100755"
     status = layout.read_status(os.path.join(root, path)) if is_known else None
     if status and stat.S_ISREG(status.st_mode) and bool(status.st_mode & 0o100) == is_executable:

@@ -1,4 +1,4 @@
-"""What a restore point is asked to hold, and which files that means: no secrets, nothing ignored."""
+"""What a restore point is asked to hold, and which files that means: no secrets, none ignored."""
 
 import os
 from collections import Counter
@@ -11,6 +11,9 @@ from checkpoint_git.protocols.restore import layout, rules, scope
 from checkpoint_git.protocols.restore.contents import ScopePath
 from checkpoint_git.protocols.restore.layout import Workspace
 from checkpoint_git.protocols.restore.mechanisms.contract import PartRequest
+
+_LINKED = "with other names outside of the scope (hard links), which a rollback leaves as they are"
+_NESTED = "another repository, of which the files are kept and its own history is not"
 
 
 class PointRequest(NamedTuple):
@@ -72,10 +75,8 @@ def plan_capture(
         "excluded, since secrets are not copied (--include PATH keeps one)": secret,
         "excluded, since they are not regular files": named.special,
         "excluded, since git ignores them (name them to include them)": ignored,
-        "with other names outside of the scope (hard links), which a rollback leaves as they are": _find_linked(found),
-        "another repository, of which the files are kept and its own history is not": (
-            _find_nested(workspace.root, found)
-        ),
+        _LINKED: _find_linked(found),
+        _NESTED: _find_nested(workspace.root, found),
     }
     sentences = [f"{text}: {scope.list_some(paths)}" for text, paths in warnings.items() if paths]
     return Capture(named.asked, found, left_out, sentences)

@@ -38,7 +38,7 @@ class ScopePath(NamedTuple):
 class Entry(NamedTuple):
     """What a point holds of one path."""
 
-    path: str  # relative to the workspace, with "/"; not UTF-8: surrogates, as os.fsdecode writes them
+    path: str  # relative to the workspace, with "/"; bytes that are not UTF-8: as os.fsdecode does
     kind: Kind
     mode: int = 0  # permission bits
     size: int = 0  # bytes of a file's content, or of a link's target
@@ -139,7 +139,7 @@ def read_part(value: Mapping[str, Any]) -> Part:
 
 
 def hash_contents(entries: Iterable[Entry], parts: Sequence[Part] = ()) -> str:
-    """Return "sha256:..." over the sorted (path, kind, mode, hash) of entries, then over the parts."""
+    """Return "sha256:..." over the sorted (path, kind, mode, hash) of entries, then the parts."""
     digest = sha256(HASH_VERSION)
     for entry in sorted(entries, key=lambda entry: os.fsencode(entry.path)):
         name = os.fsencode(entry.path)

@@ -1,4 +1,4 @@
-"""`checkpoint restore-point guard`: agents run it before each tool call, and what git sees is kept first."""
+"""`checkpoint restore-point guard`: keep what git sees before each tool call of an agent."""
 
 import os
 from argparse import SUPPRESS, ArgumentParser, Namespace
@@ -42,16 +42,18 @@ stderr)
 ALLOWED, STOPPED = 0, 2
 _MAX_CALL = 64 << 20  # bytes: a tool call holds the whole content of a file
 
-# Names of tools that change nothing, of Claude Code, Codex, Gemini CLI, Cursor, Copilot and OpenCode. They are compared
-# whole: a file that is called after a tool means nothing.
+# Names of tools that change nothing, of Claude Code, Codex, Gemini CLI, Cursor, Copilot and
+# OpenCode. They are compared whole: a file that is called after a tool means nothing.
 READERS = frozenset((
-    "Agent", "AskUserQuestion", "BashOutput", "EnterPlanMode", "ExitPlanMode", "Glob", "Grep", "KillShell", "LS",
-    "ListMcpResourcesTool", "NotebookRead", "Read", "ReadMcpResourceTool", "Skill", "SlashCommand", "Task",
-    "TaskCreate", "TaskGet", "TaskList", "TaskOutput", "TaskStop", "TaskUpdate", "TodoRead", "TodoWrite", "ToolSearch",
-    "WebFetch", "WebSearch", "ask_user", "fetch_copilot_cli_documentation", "glob", "google_web_search", "grep",
-    "grep_search", "list", "list_bash", "list_directory", "lsp", "question", "read", "read_agent", "read_bash",
-    "read_file", "read_many_files", "report_intent", "search_file_content", "skill", "stop_bash", "task", "todoread",
-    "todowrite", "update_plan", "update_todo", "view", "web_fetch", "webfetch", "websearch", "write_todos",
+    "Agent", "AskUserQuestion", "BashOutput", "EnterPlanMode", "ExitPlanMode", "Glob", "Grep",
+    "KillShell", "LS", "ListMcpResourcesTool", "NotebookRead", "Read", "ReadMcpResourceTool",
+    "Skill", "SlashCommand", "Task", "TaskCreate", "TaskGet", "TaskList", "TaskOutput", "TaskStop",
+    "TaskUpdate", "TodoRead", "TodoWrite", "ToolSearch", "WebFetch", "WebSearch", "ask_user",
+    "fetch_copilot_cli_documentation", "glob", "google_web_search", "grep", "grep_search", "list",
+    "list_bash", "list_directory", "lsp", "question", "read", "read_agent", "read_bash",
+    "read_file", "read_many_files", "report_intent", "search_file_content", "skill", "stop_bash",
+    "task", "todoread", "todowrite", "update_plan", "update_todo", "view", "web_fetch", "webfetch",
+    "websearch", "write_todos",
 ))  # fmt: skip
 _COMMAND_NAMES = ("command", "cmd", "commands", "script", "argv")  # of what a tool is given to run
 _PATH_NAMES = ("file_path", "filePath", "notebook_path", "path")
@@ -60,12 +62,12 @@ _LET_USER = "let the user run it"
 
 
 class Call(NamedTuple):
-    """A tool call. command: what it runs, "" for nothing. path: what it writes, absolute, "" where that is unknown."""
+    """A tool call."""
 
     tool: str
     cwd: str
-    command: str = ""
-    path: str = ""
+    command: str = ""  # what it runs, "" for nothing
+    path: str = ""  # what it writes, absolute, "" if that is unknown
 
 
 def add_arguments(parser: ArgumentParser) -> None:
@@ -75,7 +77,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def answer(args: Namespace, invocation: Invocation) -> Answer:
-    """Let the call on stdin run, exit code 0, or block it, exit code 2 with the reason on stderr."""
+    """Let the call on stdin run (exit code 0), or block it (2, with the reason on stderr)."""
     stream: Any = getattr(invocation.stdin, "buffer", invocation.stdin)
     data = stream.read(_MAX_CALL + 1)
     if len(data) > _MAX_CALL:
@@ -115,7 +117,7 @@ def _stop(reason: str) -> Answer:
 
 
 def read_call(value: Any, cwd: str) -> Call | None:
-    """Return the tool call of a JSON value, None where it makes no sense. cwd: for a call that has none."""
+    """Return the tool call of a JSON value, None if it makes no sense. cwd: the default."""
     if not isinstance(value, Mapping):
         return None
     tool, given = value.get("tool_name"), value.get("tool_input", {})
@@ -153,7 +155,10 @@ def _read_command(value: Any) -> str:
 
 
 def _find_tops(call: Call, cwd: str) -> list[str]:
-    """Return the work trees that a call may change: where it starts, else where the agent does; where it writes."""
+    """Return the work trees that a call may change.
+
+    These are the one where it starts, else where the agent does, and the one where it writes.
+    """
     repository = find_repository(call.cwd) or find_repository(cwd)
     tops = [repository[0]] if repository else []
     if call.path:

@@ -16,7 +16,8 @@ from checkpoint_git.disk.read import read_plain
 from checkpoint_git.git.repository import may_be_bare
 
 FOLDER = ".checkpoints"
-STORE = "checkpoint-restore"  # in the common git directory, which neither `git clean` nor a branch ever writes to
+# in the common git directory, to which neither `git clean` nor a branch ever writes
+STORE = "checkpoint-restore"
 MANIFEST = "manifest.json"
 RESTORE_SCRIPT = "restore.sh"
 CONTENT = "content"  # copies of files, below a point's folder
@@ -24,8 +25,10 @@ PARTS = "parts"  # states and databases, below a point's folder
 AUDIT_LOG = ".audit/checkpoint-operations.log"
 REF_PREFIX = "refs/checkpoints/"
 MAX_MANIFEST = 64 << 20  # bytes
-LOCKED = b"held by a rollback of checkpoint-git\n"  # in the lock of the index: what a killed rollback left is known
-Version = tuple[int, ...] | None  # what distinguishes one state of a path from another, None where nothing is there
+# in the lock of the index: so what a killed rollback left is known
+LOCKED = b"held by a rollback of checkpoint-git\n"
+# what distinguishes one state of a path from another, None if nothing is there
+Version = tuple[int, ...] | None
 
 
 class Workspace(NamedTuple):
@@ -41,12 +44,18 @@ class Workspace(NamedTuple):
 
 
 def find_base(root: str, git_dir: str | None) -> str:
-    """The folder of the points that were made here: nothing that a branch brings is in it, where there is git."""
+    """Return the folder of the points that were made here.
+
+    With git, nothing that a branch brings is in it.
+    """
     return os.path.join(find_common_dir(git_dir), STORE) if git_dir else os.path.join(root, FOLDER)
 
 
 def open_workspace(cwd: str, now: int, env: Mapping[str, str]) -> Workspace:
-    """At the repository's root; outside git the nearest folder upward that holds .checkpoints, else cwd itself."""
+    """Return the workspace around a folder: the repository.
+
+    Outside git, the nearest folder upward that has .checkpoints, else cwd itself.
+    """
     repository = find_repository(cwd)
     if repository is not None:
         return Workspace(repository[0], cwd, now, env, repository[1])
@@ -79,11 +88,12 @@ def check_id(text: str) -> str:
     if is_id(text):
         return text
     shown = escape_controls(shorten(text, 60))
-    raise CheckpointError(f'"{shown}" is not the name of a restore point', "`checkpoint restore-point list` shows them")
+    message = f'"{shown}" is not the name of a restore point'
+    raise CheckpointError(message, "`checkpoint restore-point list` shows them")
 
 
 def point_folder(base: str, point: str) -> str:
-    """base: of the workspace; or its .checkpoints, for the copies that everybody can look at."""
+    """Return the folder of a point. base: of the workspace, or its .checkpoints for the copy."""
     return os.path.join(base, check_id(point))
 
 
@@ -103,7 +113,7 @@ def is_folder(root: str, path: str) -> bool:
 
 
 def read_status(path: str) -> os.stat_result | None:
-    """Of a link itself; None where nothing is there. Raises OSError."""
+    """Return the status of a link itself; None if nothing is there. Raises OSError."""
     with suppress(FileNotFoundError, NotADirectoryError):
         return os.lstat(path)
     return None

@@ -1,7 +1,7 @@
 """What no restore point brings back, where the plain words of a shell command show it.
 
-Of the shell, only words are understood, as shlex splits them, and what separates simple commands. A command can hide
-what it does: this is a seat belt, not a sandbox.
+Of the shell, only words are understood, as shlex splits them, and what separates simple commands.
+A command can hide what it does: this is a seat belt, not a sandbox.
 """
 
 import os
@@ -18,17 +18,13 @@ _AROUND = "{a folder with .git in it}"
 
 
 class Row(NamedTuple):
-    """A command that is stopped.
+    """A command that is stopped."""
 
-    programs: its first word, for git with the subcommand, several separated by "|". words: one of its other words fits
-    one of these patterns, where there are any; "-f" is a letter among short options. also: another word fits one of
-    these.
-    """
-
-    programs: str
+    programs: str  # its first word, for git with the subcommand; several are separated by "|"
+    # patterns, if any: one of its other words fits one; "-f" is a letter among short options
     words: tuple[str, ...]
     why: str
-    also: tuple[str, ...] = ()
+    also: tuple[str, ...] = ()  # patterns, if any: another word fits one
 
 
 _REMOVERS = "rm|rmdir|unlink|shred|mv|remove-item|move-item"
@@ -71,7 +67,8 @@ _PREFIXES = frozenset(
 _PREFIXES_WITH_OPTIONS = frozenset(
     ("doas", "env", "exec", "ionice", "nice", "stdbuf", "strace", "sudo", "timeout", "watch", "xargs")
 )
-_NEAR = 5  # words behind such a prefix among which its options are; commands of a pipeline that are looked at
+# words behind such a prefix among which its options are; commands of a pipeline that are looked at
+_NEAR = 5
 _OPTIONS_WITH_VALUE = ("-C", "-c", "--git-dir", "--work-tree", "--namespace", "--config-env", "--exec-path")
 # They search, or keep as a text, what they are given; the latter pass it on through a pipe.
 _SEARCHING = frozenset(
@@ -101,8 +98,8 @@ _SPEAKING = frozenset(("cat", "echo", "printf"))
 _CLIENTS = frozenset(("cockroach", "mariadb", "mysql", "psql", "sqlcmd", "sqlite3", "sqlplus"))
 # Words of find, and of a remover that it starts, that leave no file out
 _FIND_TAKES_ALL = frozenset((
-    "-0", "-delete", "-depth", "-exec", "-execdir", "-f", "-fr", "-maxdepth", "-mindepth", "-mount", "-ok", "-okdir",
-    "-print", "-print0", "-r", "-rf", "-type", "-v", "-xdev",
+    "-0", "-delete", "-depth", "-exec", "-execdir", "-f", "-fr", "-maxdepth", "-mindepth", "-mount",
+    "-ok", "-okdir", "-print", "-print0", "-r", "-rf", "-type", "-v", "-xdev",
 ))  # fmt: skip
 
 
@@ -114,17 +111,18 @@ _KNOWN = _SEARCHING.union(_SPEAKING, _ROWS)
 
 
 class Simple(NamedTuple):
-    """A simple command. name: of the program, for git with its subcommand. targets: of its redirections."""
+    """A simple command."""
 
-    name: str
+    name: str  # of the program, for git with its subcommand
     words: list[str]
-    targets: list[str]
+    targets: list[str]  # of its redirections
     is_piped: bool  # its output goes to the next one
 
 
 def find_loss(command: str, cwd: str, top: str) -> str:
-    """Return why no restore point could bring back what a command loses; "" where its words do not show that.
+    """Return why no restore point could bring back what a command loses.
 
+    "" if its words do not show that.
     cwd: where it starts, absolute. top: of the work tree, "" outside git.
     """
     simples = split_command(command)
@@ -188,7 +186,7 @@ def _split_words(command: str) -> list[str]:
 
 
 def _find_program(words: list[str]) -> tuple[str, list[str]]:
-    """Return the name of the program that runs, for git with its subcommand, and the words behind it."""
+    """Return the program that runs, for git with its subcommand, and the words behind it."""
     start, has_options = 0, False
     while start < len(words) and _is_before_program(words[start], has_options=has_options):
         has_options = has_options or words[start] in _PREFIXES_WITH_OPTIONS
@@ -277,10 +275,10 @@ def _is_around(word: str, cwd: str, top: str) -> bool:
 
 
 def _find_words(pipeline: Sequence[Simple]) -> list[str]:
-    """Return the words of find that matter: where it starts, unless a test narrows it, and what it does.
+    """Return the words of find that matter: where it starts, and what it does.
 
-    `find . -name .git -delete` names .git; `find . -name '*.pyc' -delete` and `find . -not -path './.git/*' -delete` do
-    not touch it.
+    Where it starts does not matter if a test narrows it. `find . -name .git -delete` names .git;
+    `find . -name '*.pyc' -delete` and `find . -not -path './.git/*' -delete` do not touch it.
     """
     words, start = pipeline[0].words, 0
     while start < len(words) and not words[start].startswith(("-", "!", "(")):
@@ -307,7 +305,7 @@ def _is_narrow(tests: Sequence[str]) -> bool:
 
 
 def _drops_tables(pipeline: Sequence[Simple], programs: Collection[str]) -> bool:
-    """Whether such statements get to a program that may run them. programs: all of the command line."""
+    """Whether such statements get to a program that may run them. programs: of all commands."""
     simple = pipeline[0]
     program = simple.name.partition(" ")[0]
     text = re.sub(r"\s+", " ", " ".join([program, *simple.words]).lower())

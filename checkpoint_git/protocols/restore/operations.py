@@ -21,11 +21,11 @@ from checkpoint_git.protocols.restore.points import CreatedPoint
 from checkpoint_git.protocols.restore.rules import read_expiry
 from checkpoint_git.protocols.restore.store import Manifest
 
+_STATES_HINT = "name states with --state KEY=FILE; "
+_STATES_HINT += "files beside them are kept in the same point without --type"
 # a kind of point that stores no files -> what to do instead
 _PART_TYPES = {
-    "state_snapshot": (
-        "name states with --state KEY=FILE; files beside them are kept in the same point without --type"
-    ),
+    "state_snapshot": _STATES_HINT,
     "database_savepoint": ("a savepoint cannot outlive its process: --database URL copies the database instead"),
 }
 # what is proven -> the findings that would disprove it

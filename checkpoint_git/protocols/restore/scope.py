@@ -137,7 +137,7 @@ def _walk(root: str, path: str) -> Iterator[ScopePath]:
 
 
 def look_at(root: str, path: str) -> ScopePath:
-    """Return what is at a path; a special file is "absent", with a status. Raises CheckpointError."""
+    """Return what is at a path; a special file is "absent". Raises CheckpointError."""
     try:
         status = layout.read_status(os.path.join(root, path))
     except OSError as error:

@@ -1,11 +1,12 @@
-"""What git sees in a work tree, kept as a commit: the guard and agents' hooks do it before a tool call.
+"""Keep what git sees in a work tree as a commit, for the guard and agents' hooks.
 
 Agents' hooks start this file alone, with `python -I -S`, so it imports nothing of the package.
 
-Nothing of the user's is touched. A private git directory, `checkpoint/automatic` in the user's, has an index, ignore
-rules and attributes of its own, and shares the repository's objects. A point is a commit as `git stash` makes them: its
-tree is the work tree, its parents are HEAD and a commit of what was staged. The reflog of CHECKPOINT_HEAD holds the
-points: no branch, push, `--all` or other work tree sees it, `git gc` keeps it and expires its old entries.
+Nothing of the user's is touched. A private git directory, `checkpoint/automatic` in the user's, has
+an index, ignore rules and attributes of its own, and shares the repository's objects. A point is a
+commit as `git stash` makes them: its tree is the work tree, its parents are HEAD and a commit of
+what was staged. The reflog of CHECKPOINT_HEAD holds the points: no branch, push, `--all` or other
+work tree sees it, `git gc` keeps it and expires its old entries.
 """
 
 import json
@@ -21,7 +22,8 @@ MOST = 500  # points of a work tree
 BUDGET = "checkpoint.pointsBudget"  # bytes that they may add to the objects of HEAD
 DEFAULT_BUDGET = "512m"
 _END = "end of a turn"
-_OFTEN = 20  # the budget is enforced after so many points, since not every agent reports the end of a turn
+# the budget is enforced after so many points, since not every agent reports the end of a turn
+_OFTEN = 20
 _ATTEMPTS = 3
 _TICK = 10_000_000  # nanoseconds by which the times of files may lag behind the clock
 _QUIET = ("-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false")
@@ -41,7 +43,7 @@ STORES = (
     "annex",
     "git-crypt",
 )  # filters that give back what they took: an unchanged file stays what it is in git
-# What git keeps of a merge, rebase, cherry-pick, revert or bisect in progress; the first ones are refs.
+# What git keeps of a merge, rebase, cherry-pick, revert or bisect in progress; first its refs.
 OPERATION_REFS = (
     "CHERRY_PICK_HEAD",
     "REVERT_HEAD",
@@ -114,7 +116,10 @@ class Repository:
 
 
 def _run(words: tuple[str, ...], cwd: str, env: dict[str, str], source: str = os.devnull) -> tuple[int, str, str]:
-    """Return git's exit code, its output, and its last complaint. subprocess would cost more than git."""
+    """Return git's exit code, its output, and its last complaint.
+
+    subprocess would cost more than git.
+    """
     output, output_end = os.pipe()
     errors, errors_end = os.pipe()
     actions = [
@@ -151,7 +156,7 @@ def _check(words: tuple[str, ...], result: tuple[int, str, str]) -> str:
 
 
 def find_repository(start: str) -> Repository | None:
-    """Return the repository around a folder; None outside git, and where a path has a line break."""
+    """Return the repository around a folder; None outside git, and if a path has a line break."""
     env = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
     words = ("rev-parse", "--path-format=absolute", "--show-toplevel", "--git-dir", "--git-common-dir")
     lines = _run(words, start, env)[1].split("\n")
@@ -161,9 +166,10 @@ def find_repository(start: str) -> Repository | None:
 
 
 def take(start: str, label: str) -> str:
-    """Return the tree of what git sees now, "" outside a repository. It is kept if it is new and has a label.
+    """Return the tree of what git sees now, "" outside a repository.
 
-    label: "SESSION NEXT", such as "3f2a before Edit"; "" to keep nothing. Raises OSError where git cannot keep it.
+    It is kept if it is new and has a label: "SESSION NEXT", such as "3f2a before Edit"; "" to keep
+    nothing. Raises OSError if git cannot keep it.
     """
     repository = find_repository(start)
     if repository is None:
@@ -199,8 +205,10 @@ def _take_locked(repository: Repository, label: str) -> str:
         size = _measure(repository, changed)
     if size > budget:
         raise OverBudgetError(
-            f"{size >> 10:,} KB changed since the last point, more than the budget of {budget >> 10:,} KB: "
-            f"let git ignore what is generated, or raise it: git config {BUDGET} {(size >> 20) + 100}m"
+            f"{size >> 10:,} KB changed since the last point, "
+            f"more than the budget of {budget >> 10:,} KB: "
+            "let git ignore what is generated, "
+            f"or raise it: git config {BUDGET} {(size >> 20) + 100}m"
         )
 
     if any(not path.endswith("/") for path in changed):
@@ -235,7 +243,7 @@ def _read_time(path: str) -> int:
 
 
 def _begin(repository: Repository) -> None:
-    """Make the private git directory, with the user's index. It gets its name when it is complete."""
+    """Make the private git directory, with the user's index; it gets its name at the end."""
     begun = time.time_ns() - _TICK
     for name in _FORMER_FILES:
         former = f"{repository.home}.{name}"
@@ -311,7 +319,8 @@ def _list_secret_patterns(secrets: dict[str, list[str]]) -> str:
 def _list_pathspecs(secrets: dict[str, list[str]]) -> list[str]:
     """Return what `git add` is given: everything but what is a secret by its name.
 
-    A .gitignore that takes back what it ignores takes back no pathspec; git is slow with `**/` in one.
+    A .gitignore that takes back what it ignores takes back no pathspec; git is slow with `**/` in
+    one.
     """
     specs = ["."]
     for name in [*secrets["names"], *(path[1:] for path in secrets["paths"])]:
@@ -322,7 +331,7 @@ def _list_pathspecs(secrets: dict[str, list[str]]) -> list[str]:
 
 
 def _replace_converted(repository: Repository, home: str, secrets: dict[str, list[str]]) -> None:
-    """Replace, in a private index, the content of files that git converts by the files' own bytes."""
+    """Replace the content of files that git converts by their own bytes, in a private index."""
     listed = os.path.join(home, "listed")
     _write(listed, repository.ask("ls-files", "-z"))
     fields = repository.ask("check-attr", "-z", "--stdin", *_CONVERTING, source=listed).split("\0")
@@ -346,7 +355,10 @@ def _is_secret(path: str, secrets: dict[str, list[str]]) -> bool:
 
 
 def _list_changed(repository: Repository) -> list[str]:
-    """Return paths that differ from the private index, by their times, and untracked ones; a repository as "inner/"."""
+    """Return paths that differ from the private index by their times, and untracked ones.
+
+    A repository is "inner/".
+    """
     changed = repository.ask_private("diff-files", "-z", "--name-only", "--ignore-submodules=dirty")
     others = repository.ask_private("ls-files", "-z", "--others", "--exclude-standard")
     return [path for path in f"{changed}\0{others}".split("\0") if path]
@@ -374,7 +386,10 @@ def _add(repository: Repository, changed: list[str]) -> None:
 
 
 def _can_add(repository: Repository, path: str) -> bool:
-    """Whether it is a file that can be read, or a link, or was removed: no inner repository, pipe or device."""
+    """Whether it is a file that can be read, or a link, or was removed.
+
+    Inner repositories, pipes and devices cannot be added.
+    """
     full = os.path.join(repository.top, path)
     try:
         mode = os.lstat(full).st_mode
@@ -406,7 +421,8 @@ def _keep(repository: Repository, tree: str, label: str) -> bool:
 def _write_staged(repository: Repository) -> str:
     """Return a tree of what git holds beside the files.
 
-    It has all entries of the user's index as STAGE/PATH, conflicts too, and the files of an operation as git/PATH.
+    It has all entries of the user's index as STAGE/PATH, conflicts too, and the files of an
+    operation as git/PATH.
     """
     operation = _list_operation_files(repository)
     state = " ".join(f"{name} {_read_time(os.path.join(repository.git_dir, name))}" for name in ("index", *operation))
@@ -455,7 +471,7 @@ def _read_budget(repository: Repository) -> int:
 
 
 def drop_oldest(repository: Repository, most: int = MOST) -> int:
-    """Drop the oldest points until the others are within the budget, and return how many were dropped.
+    """Drop the oldest points until the others are within the budget, and return their number.
 
     The newest stays, unless most is 0.
     """

@@ -187,7 +187,7 @@ def _list_ids(workspace: Workspace) -> set[str]:
 
 
 def list_points(workspace: Workspace) -> list[Manifest]:
-    """Return all points, as read_manifests does, and write the missing copies of this work tree's."""
+    """Return all points, as read_manifests does, and write missing copies below .checkpoints."""
     points = read_manifests(workspace)
     for manifest in points:
         if is_of_work_tree(workspace, manifest) and not manifest.is_foreign:

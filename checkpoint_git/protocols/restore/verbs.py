@@ -1,4 +1,4 @@
-"""`checkpoint restore-point` (`rp`): a verified restore point before a risky step, and the way back."""
+"""`checkpoint restore-point` (`rp`): save a verified point before a risky step, and go back."""
 
 import argparse
 from collections.abc import Callable, Sequence

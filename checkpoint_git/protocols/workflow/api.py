@@ -1,4 +1,4 @@
-"""Workflows for Python: the verbs of `checkpoint workflow` as methods. It prints nothing and asks nobody."""
+"""Workflows for Python: the verbs of `checkpoint workflow` as methods, without output or prompts."""
 
 import os
 from collections.abc import Iterable
@@ -17,9 +17,10 @@ from checkpoint_git.protocols.workflow.tasks import Step
 class Workflow:
     """The phases and tasks of the workflow of one project.
 
-    path: a folder in it; the nearest memory/state upward is looked for at every call. approvals: the phases that need
-    an approval, None for what checkpoint.workflowApprovals names, else REQUIREMENTS and ARCHITECTURE. now: as for
-    Checkpoints. What writes returns the findings that kept it from writing: [] where it is done.
+    path: a folder in it; the nearest memory/state upward is looked for at every call. approvals:
+    the phases that need an approval, None for what checkpoint.workflowApprovals names, else
+    REQUIREMENTS and ARCHITECTURE. now: as for Checkpoints. What writes returns the findings that
+    kept it from writing: [] if it is done.
     """
 
     def __init__(
@@ -41,13 +42,17 @@ class Workflow:
         return changed.archive
 
     def status(self) -> dict[str, Any]:
-        """Where it stands: workflow_id, phase, phase_status, started_at, last_activity, completed, approved, tasks."""
+        """Return where it stands.
+
+        workflow_id, phase, phase_status, started_at, last_activity, completed, approved, tasks.
+        """
         state = load_state(open_place(self._path), self._now())
         return {**state.data(), "tasks": state.tasks}
 
     def resume(self) -> Prospect:
-        """What to do next: plan.action and plan.reason. Nothing is written: call recover() first in a new session.
+        """Return what to do next: plan.action and plan.reason.
 
+        Nothing is written: call recover() first in a new session.
         plan is None where the state is corrupt; question.kind is "corrupt", "stale" or "resume".
         """
         place = open_place(self._path)
@@ -87,7 +92,7 @@ class Workflow:
         return list(self._writer().recover().steps)
 
     def validate(self) -> list[Finding]:
-        """Everything that is wrong with the two files and what they refer to; [] where nothing is."""
+        """Return what is wrong with the two files and what they refer to; [] if nothing is."""
         return find_trouble(load_state(open_place(self._path), self._now()), self._now())
 
     def archive(self) -> str | None:

@@ -1,4 +1,4 @@
-"""How a workflow's files are named and where they are, and its five phases. Names only: it touches no file."""
+"""Names and places of a workflow's files, and its five phases. It touches no file."""
 
 import os
 import re
@@ -27,14 +27,12 @@ GRACE = 2  # seconds: file systems round what a clock says
 
 
 class Phase(NamedTuple):
-    """One phase. outputs: where its result may be, the usual place first; a name may hold one "*". drafts: a folder of
-    preliminary results, "" for none. agent: who makes the result. drafter: who makes the drafts.
-    """
+    """What a phase leaves behind, and who works on it."""
 
-    outputs: tuple[str, ...]
-    agent: str
-    drafts: str = ""
-    drafter: str = ""
+    outputs: tuple[str, ...]  # where its result may be, the usual place first; with one "*" at most
+    agent: str  # who makes the result
+    drafts: str = ""  # a folder of preliminary results, "" for none
+    drafter: str = ""  # who makes the drafts
 
 
 TABLE = {

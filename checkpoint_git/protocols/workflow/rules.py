@@ -268,7 +268,7 @@ def check_output(
     return None
 
 
-# A merge brings each of the two files together by itself, and so does everything else that git does.
+# A merge brings each of the two files together by itself, as everything else that git does.
 def check_together(
     phase: Mapping[str, Any] | None,
     execution: Mapping[str, Any] | None,

@@ -1,4 +1,4 @@
-"""A workflow's files on disk: finding and reading them, and what they name; replacing them; archiving."""
+"""A workflow's files on disk, and the files that they name: find, read, replace, archive."""
 
 import hashlib
 import os
@@ -195,8 +195,8 @@ def archive_state(place: Place, workflow_id: str, instant: str, *, apart: bool =
     """Move the two files into a new archive, and return its path relative to the project.
 
     None if there is nothing to archive. instant: RFC 3339 in UTC. apart: as set_apart has it.
-    Nothing is deleted except archives beyond the newest five. A kill in between leaves phase.json in
-    its place, which joins the other file's archive the next time.
+    Nothing is deleted except archives beyond the newest five. A kill in between leaves phase.json
+    in its place, which joins the other file's archive the next time.
     """
     paths = [layout.state_path(place, file) for file in layout.FILES]
     present = [path for path in paths if os.path.lexists(path)]

@@ -1,4 +1,4 @@
-"""What a mechanism is: how one kind of content is kept in a point, and how a rollback restores it."""
+"""What a mechanism is: how a point keeps one kind of content, and a rollback restores it."""
 
 import os
 from collections.abc import Callable, Iterable, Mapping, Sequence

@@ -1,4 +1,4 @@
-"""The states and databases of a point: what the user names, and all of them kept, checked, restored."""
+"""The states and databases of a point: what the user names, and all of them together."""
 
 import json
 import os
@@ -168,7 +168,7 @@ def _find_place(root: str, path: str) -> str | None:
 
 
 def place_target(cwd: str, file: str) -> str:
-    """Return the absolute path of a file. Its folder has no links: nothing is written through one."""
+    """Return the absolute path of a file, with no links in it: nothing is written through one."""
     path = os.path.normpath(os.path.join(cwd, file))
     folder = os.path.realpath(os.path.dirname(path))
     if not os.path.isdir(folder):
@@ -227,7 +227,7 @@ def _request_sqlite(workspace: Workspace, url: str) -> PartRequest:
 
 
 def read_parts(manifest: Mapping[str, Any], within: Sequence[str] | None = None) -> list[Part]:
-    """Return the parts of a manifest, databases before states. within: their names; None for all."""
+    """Return the parts of a manifest, databases first. within: their names; None for all."""
     found = [read_part(value) for value in manifest.get("parts", [])]
     if within is not None:
         found = [part for part in found if part.name in within]

@@ -1,4 +1,4 @@
-"""Tables of a PostgreSQL database kept by pg_dump at one instant, and restored in one transaction."""
+"""Keep tables of PostgreSQL as of one instant by pg_dump; restore them in one transaction."""
 
 import json
 import os

@@ -1,4 +1,4 @@
-"""Keep an SQLite database while others write, and restore it without a crashed writer's leftovers."""
+"""Keep an SQLite database while others write; restore it without a crashed writer's leftovers."""
 
 import os
 import shutil
