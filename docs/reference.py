@@ -210,6 +210,8 @@ def _list_constants(source: str) -> Iterator[str]:
 
 def write_number(value: float) -> str:
     return f"{value:,.15g}" if isinstance(value, float) else f"{value:,}"
+
+
 _STEPS_HEAD = "| phase | what there is | action | next state |"
 _MOVES_HEAD = "| verb | what must hold | status before | status after | of |"
 _PHASES_HEAD = "| phase | its result | who makes it |"

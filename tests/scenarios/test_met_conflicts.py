@@ -43,6 +43,10 @@ class Met(NamedTuple):
     screens: Sequence[str] = SCREENS
 
 
+def with_crlf(text: str) -> str:
+    return text.replace("\n", "\r\n")
+
+
 STASH = ("checkout -q main~1", "read-tree -u -m theirs", "stash -q", "checkout -q main", "stash pop")
 PATCH = ("format-patch -q -1 theirs -o ../patches", "am -3 ../patches/0001-theirs.patch")
 BROKEN = THEIRS.replace('"phase"', "phase")
@@ -59,7 +63,7 @@ CASES = [
     Met("both added", ["merge theirs"], base=None, screens=FEW),
     Met("removed by them", ["merge theirs"], theirs=None, kept=["ours"]),
     Met("removed by us", ["merge theirs"], ours=None, kept=["theirs"]),
-    Met("windows", ["merge theirs"], *(each.replace("\n", "\r\n") for each in (BASE, OURS, THEIRS)), screens=FEW),
+    Met("windows", ["merge theirs"], with_crlf(BASE), with_crlf(OURS), with_crlf(THEIRS), screens=FEW),
     Met("theirs is not JSON", ["merge theirs"], theirs=BROKEN, screens=FEW),
     Met("ours is not JSON", ["merge theirs"], ours=OURS[:-9]),
     Met("markers added", ["merge theirs", "add -A"]),

@@ -6,6 +6,7 @@ import pytest
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.protocols.restore import audit, operations, output
 from checkpoint_git.protocols.restore.capture import PointRequest
+from checkpoint_git.protocols.restore.output import size_text
 from tests.support.repos import GitRepo
 from tests.support.restore_points import load, look, manifest_file, workspace_of
 
@@ -113,4 +114,4 @@ def test_paths_of_the_command_line_are_spelled_as_in_the_manifest(work: GitRepo)
 def test_a_size_has_the_largest_unit_that_it_fills() -> None:
     sizes = (0, 1023, 1 << 10, 3 << 9, 1 << 20, 1 << 30)
     shown = ["0 bytes", "1023 bytes", "1.0 KB", "1.5 KB", "1.0 MB", "1.0 GB"]
-    assert [operations.size_text(size) for size in sizes] == shown
+    assert [size_text(size) for size in sizes] == shown
