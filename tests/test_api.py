@@ -132,7 +132,7 @@ def test_another_skills_checkpoint_is_not_written(checkpoints: Checkpoints, monk
 def test_a_project_without_checkpoints_is_an_error_with_a_hint(tmp_path: Path) -> None:
     with pytest.raises(CheckpointError) as raised:
         Checkpoints(tmp_path).status()
-    assert "checkpoint init" in raised.value.hint
+    assert "checkpoint init" in str(raised.value.hint)
 
 
 def test_the_clock_is_asked_where_no_instant_is_given(repo: GitRepo) -> None:

@@ -22,9 +22,10 @@ from checkpoint_git.cli.verbs import (
     load_verb,
 )
 from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.core.hint import advise, command, join_hints
 from checkpoint_git.core.outcome import Answer, Invocation, Outcome
 from checkpoint_git.core.platform import IS_POSIX
-from checkpoint_git.core.terminal_text import escape_controls, quote_word, shorten
+from checkpoint_git.core.terminal_text import escape_controls, shorten
 from checkpoint_git.version import __version__
 
 CLEAN, FINDINGS, COULD_NOT_RUN, BUG, INTERRUPTED = 0, 1, 2, 3, 130
@@ -69,13 +70,14 @@ def find_request(words: list[str], program: str = "checkpoint") -> Request:
     verb = words[at]
     if verb not in VERBS and verb not in SHORT_VERBS:
         near = MEANT_VERBS.get(verb) or find_near(verb, [name for name, row in VERBS.items() if row.summary])
-        meant = f"did you mean {near}? " if near else ""
+        meant = f"did you mean {near}?" if near else ""
         shown = escape_controls(shorten(verb, 60))
         if verb in list_names(words):
             after = words[at + 1 :] if VERBS.keys() & words[at + 1 : at + 2] else ["status", *words[at + 1 :]]
-            line = " ".join([program, *map(quote_word, [*words[:at], after[0], verb, *after[1:]])])
-            raise UsageError(f'"{shown}" is not a command but a checkpoint', f"write it as: {escape_controls(line)}")
-        raise UsageError(f'"{shown}" is not a command', f"{meant}`{program} --help` lists the commands")
+            line = advise("write it as", *program.split(), *words[:at], after[0], verb, *after[1:])
+            raise UsageError(f'"{shown}" is not a command but a checkpoint', line)
+        lists = command(*program.split(), "--help", more=" lists the commands")
+        raise UsageError(f'"{shown}" is not a command', join_hints(meant, lists))
     verb = SHORT_VERBS.get(verb, verb)
     if program == _DOCTOR:
         return Request(program, verb, words[1:])
@@ -249,13 +251,13 @@ def _report_error(words: list[str], error: CheckpointError, code: int = COULD_NO
 
 
 def _print_error(error: CheckpointError, code: int) -> int:
-    text = escape_controls(f"checkpoint: {error.message}" + f"\n  {error.hint}" * bool(error.hint), keep="\n")
+    message = escape_controls(f"checkpoint: {error.message}", keep="\n")
     try:
-        from checkpoint_git.cli.render.text import fold
+        from checkpoint_git.cli.render.text import fold, render_hint
 
         screen = read_screen(_stream("stderr"), os.environ)
-        lines = [part for line in text.split("\n") for part in fold(line, screen)]
-        _write(_stream("stderr"), "\n".join([*lines, ""]))
+        lines = [part for line in message.split("\n") for part in fold(line, screen)]
+        _write(_stream("stderr"), "\n".join([*lines, *render_hint(error.hint, screen), ""]))
     except OSError:
         _silence_stdout()
     return code

@@ -9,7 +9,8 @@ from typing import Any, NamedTuple, NoReturn
 
 from checkpoint_git.cli.verbs import FORMER, LONG_VERBS, NESTED, PLAIN_FORMATS, SHORT_VERBS, WITH_FINDINGS
 from checkpoint_git.core.errors import CheckpointError
-from checkpoint_git.core.terminal_text import escape_controls, quote_word, shorten
+from checkpoint_git.core.hint import AnyHint, Hint, advise, command, join_hints
+from checkpoint_git.core.terminal_text import escape_controls, join_some, shorten
 from checkpoint_git.disk.discover import find_place
 from checkpoint_git.protocols.contract import skill_layout
 from checkpoint_git.version import __version__
@@ -27,6 +28,7 @@ class Request(NamedTuple):
     words: list[str]
 
 
+_MOST_NAMES = 12  # checkpoints that a hint names
 _UNKNOWN = "no checkpoint named"
 _GLOBAL_FLAGS = frozenset(("--json", "--no-color", "-q", "--quiet"))
 _GLOBAL_VALUES = ("-C", "--format")
@@ -108,17 +110,29 @@ class _Parser(argparse.ArgumentParser):
 
     def error(self, message: str) -> NoReturn:
         meant, words = find_meant(message, list(self._option_string_actions)), self.request.words
-        hint = f"did you mean {meant}?" if meant else f"{' '.join(self.format_usage().split())};"
-        named = [action.dest for action in self._actions if not action.option_strings][:1] == ["skill"]
+        hint: AnyHint = f"did you mean {meant}?" if meant else " ".join(self.format_usage().split())
+        takes_name = [action.dest for action in self._actions if not action.option_strings][:1] == ["skill"]
         strange = message.partition("unrecognized arguments: ")[2].split(" ")[0]
-        is_short = "arguments are required" in message or "expected one argument" in message
-        if named and (is_short or message.startswith(_UNKNOWN)):
-            hint = f"write it as: {self.complete_line()};"
-        elif named and self.takes_text() and strange in words:
+        if takes_name and message.startswith(_UNKNOWN):
+            hint = self._name_checkpoints()
+        elif takes_name and "arguments are required" in message:
+            hint = join_hints(hint, self._name_checkpoints())
+        elif takes_name and self.takes_text() and strange in words:
             at = words.index(strange)
-            line = " ".join([self.prog, *map(quote_word, [*words[:at], "--", *words[at:]])])
-            hint = f"{hint if meant else ''} if it is part of a text: {escape_controls(line)};".lstrip()
-        raise UsageError(escape_controls(message), f"{hint} `{self.typed} --help` shows more")
+            line = advise("if it is part of a text", *self.prog.split(), *words[:at], "--", *words[at:])
+            hint = join_hints(hint, line) if meant else line
+        raise UsageError(escape_controls(message), join_hints(hint, self._show_help()))
+
+    def _show_help(self) -> Hint:
+        return command(*self.typed.split(), "--help", more=" shows more")
+
+    def _name_checkpoints(self) -> str:
+        """Return the checkpoints that there are, and which one the first word may mean."""
+        (_, words), known = _split_raw(self.request.words), list_names(self.request.words)
+        near = find_near(skill_layout().find_skill(words[0]) or words[0], known) if words else ""
+        if near and near not in words:
+            return escape_controls(f"did you mean {near}?")
+        return escape_controls(f"there are: {join_some(known, _MOST_NAMES)}") if known else ""
 
     def _check_value(self, action: argparse.Action, value: Any) -> None:
         if action.choices is not None and value not in action.choices:
@@ -126,9 +140,9 @@ class _Parser(argparse.ArgumentParser):
             name = action.option_strings[0] if action.option_strings else str(action.metavar or action.dest).lower()
             shown = escape_controls(shorten(str(value), 60))
             near = find_near(str(value), [*most, last])
-            hint = f"did you mean {near}? " if near else ""
+            hint = f"did you mean {near}?" if near else ""
             message = f'invalid {name} "{shown}": expected {", ".join(most)}{" or " if most else ""}{last}'
-            raise UsageError(message, f"{hint}`{self.typed} --help` shows more")
+            raise UsageError(message, join_hints(hint, self._show_help()))
 
     def narrow(self, module: ModuleType) -> None:
         """In a family of sub-verbs, keep the options of the one that the words name, and hide the others."""
@@ -156,29 +170,11 @@ class _Parser(argparse.ArgumentParser):
             takers = self.takers.get(action.dest, [verb])
             if verb not in takers and getattr(args, action.dest) != action.default:
                 message = f"{self.request.verb} {verb} takes no {action.option_strings[0]}"
-                raise UsageError(message, f"that is for {', '.join(takers)}; `{self.prog} {verb} --help` shows its own")
+                own = command(*self.prog.split(), verb, "--help", more=" shows its own")
+                raise UsageError(message, join_hints(f"that is for {', '.join(takers)}", own))
 
     def takes_text(self) -> bool:
         return any(action.nargs == "+" and not action.option_strings for action in self._actions)
-
-    def complete_line(self) -> str:
-        """The line that was meant where the checkpoint's name, a text or an option is missing."""
-        (_, words), known = _split_raw(self.request.words), list_names(self.request.words)
-        name = find_near(skill_layout().find_skill(words[0]) or words[0], known) if words else ""
-        words = words[1:] if name else words
-        takers = [word for word, action in self._option_string_actions.items() if action.nargs is None]
-        texts = [word for before, word in zip(["", *words], words, strict=False) if before not in takers]
-        is_text = not self.takes_text() or any(not word.startswith("-") for word in texts)
-        # a text may begin with a dash
-        is_dashed = not is_text and bool(words) and words[0].partition("=")[0] not in self._option_string_actions
-        line = [self.prog, quote_word(name or (known[0] if len(known) == 1 else "NAME")), *["--"] * is_dashed]
-        for word, after in zip(words, [*words[1:], ""], strict=False):  # an option without its value gets one
-            line += [quote_word(word), *['"..."'] * (word in takers and (not after or after in takers))]
-        line += ['"..."'] * (not is_text and not is_dashed)
-        for action in self._actions:
-            if action.required and action.option_strings and not set(action.option_strings).intersection(words):
-                line += [action.option_strings[0], '"..."']
-        return escape_controls(" ".join(line))
 
     def _get_values(self, action: argparse.Action, arg_strings: list[str]) -> Any:
         # in `--next=--` Python 3.11 takes the value for the end of the options, and leaves it out
@@ -268,9 +264,7 @@ def parse(request: Request, module: ModuleType, formats: Sequence[str]) -> argpa
             parser.check_taken(args)
         skill, known = getattr(args, "skill", None), list_names(request.words) if parser.takes_text() else []
         if skill and known and skill not in known:  # it may be a part of the text
-            start = f" (checkpoint update {quote_word(skill)} starts it)"
-            is_name = not skill_layout().find_name_trouble(skill)
-            parser.error(f"{_UNKNOWN} {shorten(skill, 60)}{start if is_name else ''}")
+            parser.error(f"{_UNKNOWN} {shorten(skill, 60)}")
         return args
     options, words = _split_raw(request.words)
     skill = next((word for word in words if not word.startswith("-")), None)

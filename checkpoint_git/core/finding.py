@@ -2,6 +2,8 @@
 
 from typing import Literal, NamedTuple, get_args
 
+from checkpoint_git.core.hint import AnyHint
+
 Level = Literal["error", "warning", "note"]
 LEVELS: tuple[Level, ...] = get_args(Level)  # the worst first
 
@@ -20,7 +22,7 @@ class Finding(NamedTuple):
     where: str = ""
     line: int = 0
     column: int = 0
-    hint: str = ""
+    hint: AnyHint = ""
     cause: str = ""
 
     @property
@@ -33,9 +35,9 @@ def has_errors(findings: list[Finding]) -> bool:
     return any(finding.level == "error" for finding in findings)
 
 
-def make_error(code: str, message: str, where: str = "", hint: str = "") -> Finding:
+def make_error(code: str, message: str, where: str = "", hint: AnyHint = "") -> Finding:
     return Finding(code, "error", message, where=where, hint=hint)
 
 
-def make_warning(code: str, message: str, where: str = "", hint: str = "") -> Finding:
+def make_warning(code: str, message: str, where: str = "", hint: AnyHint = "") -> Finding:
     return Finding(code, "warning", message, where=where, hint=hint)

@@ -4,6 +4,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple, TextIO
 
 from checkpoint_git.core.finding import Finding, Level, has_errors
+from checkpoint_git.core.hint import AnyHint, Argv, steps_of
 from checkpoint_git.core.terminal_text import escape_controls
 
 Style = Literal["", "strong", "good", "warn", "bad", "dim"]
@@ -41,12 +42,25 @@ class Line(NamedTuple):
     """One line for a person, or one cell of a table. Text may come from a checkpoint: the report escapes it. glyph: a
     sign in front, on terminals only. It never carries the meaning alone: the text says the same. hang: the blanks in
     front of the later lines, when a terminal wraps it; 0: two more than the first has; -1: source, never wrapped.
+    hint: what to do, after the text; with text "" it stands alone.
     """
 
     text: str
     style: Style = ""
     glyph: Glyph = ""
     hang: int = 0
+    hint: AnyHint = ""
+
+    @property
+    def whole(self) -> str:
+        """The text with its hint behind it."""
+        if not self.hint:
+            return self.text
+        if not self.text.strip() or self.text.endswith(" "):
+            return f"{self.text}{self.hint}"
+        first = steps_of(self.hint)[0]
+        sign = ": " if first.commands and not first.text else "; "
+        return f"{self.text}{sign}{self.hint}"
 
 
 class Table(NamedTuple):
@@ -67,14 +81,14 @@ class Rule(NamedTuple):
     code: str
     level: Level
     text: str
-    help: str
+    help: AnyHint
 
 
 class Digest(NamedTuple):
     """The findings for a person: each entry with how many it stands for. command: shows every finding."""
 
     entries: Sequence[tuple[Finding, int]]
-    command: str
+    command: Argv
 
 
 class Outcome(NamedTuple):

@@ -40,8 +40,13 @@ def quote_word(text: str) -> str:
     return quote(text)
 
 
+def plain_path(path: str) -> str:
+    """Return a path that no program takes for an option."""
+    return f"./{path}" if path.startswith("-") else path
+
+
 def quote_path(path: str) -> str:
-    return quote_word(f"./{path}" if path.startswith("-") else path)
+    return quote_word(plain_path(path))
 
 
 def shorten(text: str, limit: int) -> str:

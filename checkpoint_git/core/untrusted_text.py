@@ -5,6 +5,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from checkpoint_git.core.finding import Finding
+from checkpoint_git.core.hint import change_texts
 from checkpoint_git.core.outcome import Outcome
 from checkpoint_git.core.secret_rules import find_rules
 from checkpoint_git.core.terminal_text import escape_controls, shorten
@@ -63,9 +64,15 @@ def hide_in_findings(outcome: Outcome) -> Outcome:
 
 def _hide_in(finding: Finding) -> Finding:
     # where its message hides a value, its hint does not repeat it
-    shown = finding.message, finding.where, finding.hint
-    message, where, hint = hide_secrets([*shown], "\n".join(shown))
-    hint = hide_in_value(hint) if "[redacted]" in message else hint
+    hint = finding.hint
+    text = "\n".join([finding.message, finding.where, str(hint)])
+    if not may_hold_secret(text.encode("utf-8", "replace")):
+        return finding
+
+    message, where = hide_secrets([finding.message, finding.where], text)
+    hint = change_texts(hint, lambda part: str(hide_secrets(part, text)))
+    if "[redacted]" in message:
+        hint = change_texts(hint, hide_in_value)
     return finding._replace(message=message, where=where, hint=hint)
 
 

@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from importlib.util import find_spec
 
 from checkpoint_git.core.errors import CheckpointError
-from checkpoint_git.core.terminal_text import quote_path
+from checkpoint_git.core.hint import command
 from checkpoint_git.disk.read import read_own
 from checkpoint_git.version import __version__
 
@@ -26,16 +26,16 @@ def find_missing(error: ImportError) -> CheckpointError | None:
     package = _PACKAGES.get((error.name or "").partition(".")[0])
     if package is None:
         return None
-    command = f"uv pip install --python {quote_path(sys.executable)} {package}"
+    hint = command("uv", "pip", "install", "--python", sys.executable, package)
     by_pipx = os.path.exists(os.path.join(sys.prefix, "pipx_metadata.json"))
     if is_temporary():
-        start = "pipx run --spec" if by_pipx else "uvx --from"
-        command = f"{start} {quote_path(_find_source())} --with {package} checkpoint-git"
+        start = ("pipx", "run", "--spec") if by_pipx else ("uvx", "--from")
+        hint = command(*start, _find_source(), "--with", package, "checkpoint-git")
     elif by_pipx:
-        command = f"pipx inject checkpoint-git {package}"
+        hint = command("pipx", "inject", "checkpoint-git", package)
     elif find_spec("pip"):
-        command = f"{quote_path(sys.executable)} -m pip install {package}"
-    return CheckpointError(f"the Python package {package} is not installed", command)
+        hint = command(sys.executable, "-m", "pip", "install", package)
+    return CheckpointError(f"the Python package {package} is not installed", hint)
 
 
 def import_all() -> None:

@@ -7,8 +7,9 @@ from contextlib import suppress
 from typing import TYPE_CHECKING, NamedTuple
 
 from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.core.hint import Hint, command
 from checkpoint_git.core.outcome import Invocation, Line, Outcome
-from checkpoint_git.core.terminal_text import join_some, plural, quote_path, quote_word
+from checkpoint_git.core.terminal_text import join_some, plain_path, plural
 from checkpoint_git.git.own_files import find_common_dir, find_unmerged, has_nested_folders, read_start
 
 if TYPE_CHECKING:
@@ -40,11 +41,14 @@ class Gap(NamedTuple):
 
     code: str
     message: str
-    fix: str
+    fix: Hint
 
     @property
-    def line(self) -> str:
-        return f"{self.message} ({'see' if self.code == _NESTED else 'fix'}: {self.fix})"
+    def line(self) -> Line:
+        """The line for a person."""
+        what = "to see them" if self.code == _NESTED else "to fix it"
+        steps = [step._replace(text=what) for step in self.fix.steps]
+        return Line(self.message, "warn", hint=Hint(*steps))
 
 
 def add_gaps(outcome: Outcome, tree: WorkTree, invocation: Invocation, claims: "list[Claim] | None" = None) -> Outcome:
@@ -55,7 +59,7 @@ def add_gaps(outcome: Outcome, tree: WorkTree, invocation: Invocation, claims: "
     # a finding with the same command says as much of each of these files
     marked = sum(finding.code == "json/conflict-markers" for finding in outcome.findings)
     told = f"with {plural(marked, 'checkpoint')} to resolve"
-    lines = [Line(gap.line, "warn", hang=2) for gap in gaps if told not in gap.message]
+    lines = [gap.line._replace(hang=2) for gap in gaps if told not in gap.message]
     lines += [Line(claim.line, "dim", hang=2) for claim in claims]
     data = {**outcome.data, "clone": [gap._asdict() for gap in gaps], "claims": [claim.data for claim in claims]}
     return outcome._replace(data=data, summary=[*outcome.summary, *lines])
@@ -88,7 +92,7 @@ def find_gaps(work_tree: str | None, git_dir: str | None, env: Mapping[str, str]
     common = find_common_dir(git_dir)
     config = read_start(os.path.join(common, "config"), _LONGEST_CONFIG)
     message = "this clone is shallow: what was merged before it begins is unknown"
-    cut = Gap("drift/history-partial", message, "git fetch --unshallow")
+    cut = Gap("drift/history-partial", message, command("git", "fetch", "--unshallow"))
     return [
         *find_conflicts(work_tree, git_dir, env),
         *_find_missing_driver(work_tree, config, env),
@@ -120,7 +124,7 @@ def find_nested(work_tree: str | None, git_dir: str | None, env: Mapping[str, st
         roots = list_roots(work_tree, env, tracked=True)
         folders = [os.path.relpath(root, work_tree) for root in roots if root != work_tree]
         if folders:
-            fix = f"checkpoint -C {quote_path(folders[0])} status"
+            fix = command("checkpoint", "-C", plain_path(folders[0]), "status")
             yield Gap(_NESTED, f"there are checkpoints below: {join_some(folders)}", fix)
 
 
@@ -134,7 +138,11 @@ def find_conflicts(work_tree: str | None, git_dir: str | None, env: Mapping[str,
         operation = read_operation(git_dir)
         article = "an" if operation == "am" else "a"
         state = f"git is in the middle of {article} {operation}" if operation else "git stopped at a conflict"
-        yield Gap("merge/unresolved", f"{state}, with {plural(count, 'checkpoint')} to resolve", "checkpoint resolve")
+        yield Gap(
+            "merge/unresolved",
+            f"{state}, with {plural(count, 'checkpoint')} to resolve",
+            command("checkpoint", "resolve"),
+        )
 
 
 def _find_missing_driver(work_tree: str, config: bytes, env: Mapping[str, str]) -> Iterator[Gap]:
@@ -147,19 +155,19 @@ def _find_missing_driver(work_tree: str, config: bytes, env: Mapping[str, str]) 
     from checkpoint_git.git.run import clean_env
 
     try:
-        command = read_all_settings(work_tree, clean_env(env)).get("merge.checkpoint.driver", "")
+        driver_command = read_all_settings(work_tree, clean_env(env)).get("merge.checkpoint.driver", "")
     except CheckpointError:  # without git nobody merges; what needs git says so
         return
-    if not command:
+    if not driver_command:
         message = "this clone is not set up: git merges checkpoints as text, and no hook checks them"
-        yield Gap("install/missing", message, "checkpoint init")
+        yield Gap("install/missing", message, command("checkpoint", "init"))
         return
     from checkpoint_git.git.driver_settings import read_driver_command
 
-    installed = read_driver_command(command)
+    installed = read_driver_command(driver_command)
     if installed and not (os.access(installed.python, os.X_OK) and os.path.isfile(installed.driver)):
         message = f"the merge driver's Python is gone: {installed.python}"
-        yield Gap("driver/broken", message, "checkpoint init")
+        yield Gap("driver/broken", message, command("checkpoint", "init"))
 
 
 def _find_hidden(work_tree: str, config: bytes, env: Mapping[str, str]) -> Iterator[Gap]:
@@ -173,4 +181,4 @@ def _find_hidden(work_tree: str, config: bytes, env: Mapping[str, str]) -> Itera
     if hidden:
         folders = sorted({os.path.dirname(path) for path in hidden})
         message = f"the sparse checkout leaves out {plural(len(hidden), 'file')} of ours, in {folders[0]}"
-        yield Gap("clone/sparse", message, f"git sparse-checkout add {' '.join(map(quote_word, folders))}")
+        yield Gap("clone/sparse", message, command("git", "sparse-checkout", "add", *folders))

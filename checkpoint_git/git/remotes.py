@@ -3,13 +3,13 @@
 import os
 import re
 import selectors
-import shlex
 import time
 from collections.abc import Mapping, Sequence
 from typing import IO, Literal, NamedTuple, cast
 
 from checkpoint_git.core import platform
 from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.core.hint import advise
 from checkpoint_git.core.terminal_text import escape_controls, shorten
 from checkpoint_git.core.untrusted_text import hide_secrets
 from checkpoint_git.git.history.history import is_shallow
@@ -112,7 +112,7 @@ def fetch(cwd: str, remote: str, wanted: Sequence[str], env: Env = None, timeout
 
 def _unreachable(remote: str, result: GitResult) -> UnreachableError:
     shown = escape_controls(remote.rpartition("@")[2])  # an address may begin with a password
-    hint = f"log in once by hand, with a credential helper or an ssh agent: git ls-remote {shlex.quote(shown)}"
+    hint = advise("log in once by hand, with a credential helper or an ssh agent", "git", "ls-remote", shown)
     return UnreachableError(f"{shown} gave no answer: {_reason(result)}", hint if _NO_ACCESS.search(result.err) else "")
 
 

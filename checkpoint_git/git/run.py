@@ -7,7 +7,8 @@ from typing import IO, TYPE_CHECKING, NamedTuple
 
 from checkpoint_git.core import platform
 from checkpoint_git.core.errors import CheckpointError
-from checkpoint_git.core.terminal_text import escape_controls, quote_word, shorten
+from checkpoint_git.core.hint import AnyHint, Blank, Output, Word, advise, fill_blank, join_hints
+from checkpoint_git.core.terminal_text import escape_controls, shorten
 
 if TYPE_CHECKING:
     import subprocess
@@ -37,15 +38,26 @@ _READING = frozenset(("cat-file", "diff", "diff-files", "diff-index", "diff-tree
 LAZY_FETCH = "GIT_NO_LAZY_FETCH"  # "0" lets git fetch: it is in no configuration, so it is the user's word
 _OFFLINE = {LAZY_FETCH: "1", "GIT_ALLOW_PROTOCOL": "none"}
 _NO_GIT = ("git was not found", "install git, or put it on PATH")
-_SET_ASIDE = 'mv "$(git rev-parse --git-path refs/worktree/checkpoint)" "$(git rev-parse --git-path checkpoint-pruned)"'
-_OTHER_OWNER = "the repository belongs to another user: git config --global --add safe.directory PATH"
-LACKING = f"in a partial clone: export {LAZY_FETCH}=0 lets git fetch it; else the repository is damaged: git fsck"
-_KNOWN_TROUBLE = (
+_SET_ASIDE = advise(
+    "git pruned what these refs of sync name; set them aside",
+    "mv",
+    Word((Output(("git", "rev-parse", "--git-path", "refs/worktree/checkpoint")),)),
+    Word((Output(("git", "rev-parse", "--git-path", "checkpoint-pruned")),)),
+)
+_OWNED = Blank("the repository", "PATH")
+_OTHER_OWNER = advise(
+    "the repository belongs to another user", "git", "config", "--global", "--add", "safe.directory", _OWNED
+)
+LACKING = join_hints(
+    f"in a partial clone, {LAZY_FETCH}=0 in the environment lets git fetch it",
+    advise("else the repository is damaged", "git", "fsck"),
+)
+_KNOWN_TROUBLE: tuple[tuple[bytes, AnyHint], ...] = (
     (b"dubious ownership", _OTHER_OWNER),
     (b"unsafe repository", _OTHER_OWNER),  # git 2.35.2 to 2.37
     (b"safe.bareRepository", 'name the bare repository, as this setting wants it: export GIT_DIR="$PWD"'),
-    (b"not a git repository", "go into a repository, or make one: git init"),
-    (b"for refs/worktree/checkpoint/", f"git pruned what these refs of sync name; set them aside: {_SET_ASIDE}"),
+    (b"not a git repository", advise("go into a repository, or make one", "git", "init")),
+    (b"for refs/worktree/checkpoint/", _SET_ASIDE),
     (b"lazy fetching disabled", LACKING),
     (b"transport '", LACKING),  # is not allowed: in gits that do not know the variable
     (b"No space left on device", "the disk is full: make room, then run the same command again"),
@@ -168,9 +180,9 @@ def stream_git(words: Sequence[str], cwd: str, *, env: Mapping[str, str], stdin:
 
 def git_error(words: Sequence[str], result: GitResult, cwd: str) -> CheckpointError:
     said = result.err.strip().split(b"\n")[0].decode("utf-8", "replace")
-    hint = next((text for sign, text in _KNOWN_TROUBLE if sign in result.err), "")
+    hint: AnyHint = next((text for sign, text in _KNOWN_TROUBLE if sign in result.err), "")
     if hint == _OTHER_OWNER and (named := said.partition("'")[2].rpartition("'")[0])[:1] == "/":
-        hint = hint.replace("PATH", quote_word(escape_controls(named)))
+        hint = fill_blank(hint, _OWNED, named)
     if result.code == USAGE_ERROR and not hint:
         hint = f"git {_version_text(MINIMUM_VERSION)} or newer is needed"
     what = escape_controls(shorten(said, 300)) or f"exit code {result.code}"

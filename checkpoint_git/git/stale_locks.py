@@ -4,7 +4,8 @@ import os
 import time
 from contextlib import suppress
 
-from checkpoint_git.core.terminal_text import escape_controls, quote_path
+from checkpoint_git.core.hint import AnyHint, advise
+from checkpoint_git.core.terminal_text import plain_path
 
 OWN_REFS = "refs/worktree/checkpoint"
 _SURELY_LEFT = 10  # seconds; git holds the lock of a ref for milliseconds
@@ -28,13 +29,13 @@ def clear_own_locks(git_dir: str) -> list[str]:
     return removed
 
 
-def describe_lock(path: str) -> str:
+def describe_lock(path: str) -> AnyHint:
     """Return how old a lock file is and the command that removes it, "" if it is not there."""
     age = _read_age(path)
     if age < 0:
         return ""
-    command = f"rm {quote_path(path)}"
-    return f"{escape_controls(path)} is {age:.0f} seconds old: if no git runs here, it was left behind: {command}"
+    what = f"{path} is {age:.0f} seconds old: if no git runs here, it was left behind"
+    return advise(what, "rm", plain_path(path))
 
 
 def _read_age(path: str) -> float:

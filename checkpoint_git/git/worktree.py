@@ -42,6 +42,12 @@ def read_ignored(work_tree: str, paths: Iterable[str], env: Mapping[str, str]) -
     return read_names(["check-ignore", "-z", "--stdin"], work_tree, stdin=stdin, env=env, check=False)
 
 
+def read_ignoring(work_tree: str, path: str, env: Mapping[str, str]) -> tuple[str, str, str]:
+    """Return (file, number, text) of the line that makes git ignore a path; empty texts for none."""
+    found = read_names(["check-ignore", "-v", "-z", "--", path], work_tree, env=env, check=False)
+    return (found[0], found[1], found[2]) if len(found) > 2 else ("", "", "")
+
+
 def _is_among(path: str, found: set[str]) -> bool:
     if path in found or path + "/" in found:
         return True

@@ -100,7 +100,7 @@ def answer(name: str, verb: str, run: Callable[[], Reply]) -> Answer:
 
 
 def fail(verb: str, error: CheckpointError, findings: list[Finding] | None = None) -> Answer:
-    document = make_error(verb, shorten(error.message, 2_000), shorten(error.hint, 2_000))
+    document = make_error(verb, shorten(error.message, 2_000), shorten(str(error.hint), 2_000))
     if findings:
         document["findings"] = [finding._asdict() for finding in findings[:100]]
     return fit(document, failed=True)

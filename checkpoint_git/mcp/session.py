@@ -13,9 +13,10 @@ from mcp.shared.exceptions import MCPError
 from mcp_types.version import MODERN_PROTOCOL_VERSIONS
 
 from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.core.hint import commands_of
 from checkpoint_git.core.terminal_text import escape_controls, shorten
 from checkpoint_git.mcp.calls import Answer, Reply, World, answer, check_arguments, fail, fit
-from checkpoint_git.mcp.tool_names import name_tools, translate
+from checkpoint_git.mcp.tool_names import name_tools, write_calls
 from checkpoint_git.mcp.tools import TOOLS, Tool
 
 READ_TIMEOUT = 120.0  # seconds
@@ -104,7 +105,8 @@ class Agent:
             reply = tool.run(asked, self._world)
         except CheckpointError as error:
             takes = f"{tool.name} takes {', '.join(tool.takes)}"  # in place of the command's usage and help page
-            hint = takes if "--help`" in error.hint else translate(error.hint, self._tools)
+            shows_help = any(argv[-1] == "--help" for argv in commands_of(error.hint)) or "--help`" in str(error.hint)
+            hint = takes if shows_help else write_calls(error.hint, self._tools)
             raise CheckpointError(error.message, hint) from error
         return reply._replace(document=name_tools(reply.document, self._tools))
 

@@ -3,13 +3,14 @@
 import json
 import re
 import shlex
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import Any, cast
 
 from checkpoint_git.cli.verbs import SHORT_VERBS, VERBS, load_verb
 from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.core.hint import AnyHint, Argv, Hint, Output, Word, write_hint, write_plain, write_shell
 from checkpoint_git.core.schema import Schema, is_surely_valid
 from checkpoint_git.mcp.tools import Tool
 
@@ -27,6 +28,8 @@ _COMMAND = re.compile(
 
 def name_tools(value: Any, tools: Mapping[str, Tool], key: str = "", *, is_said: bool = False) -> Any:
     """An answer's document, or a part of it, with the tools in place of the commands in its hints."""
+    if isinstance(value, Hint):
+        return write_calls(value, tools)
     if isinstance(value, Mapping):
         return {
             name: name_tools(member, tools, name, is_said=is_said or name in _SAYING) if name != _UNTOUCHED else member
@@ -36,6 +39,29 @@ def name_tools(value: Any, tools: Mapping[str, Tool], key: str = "", *, is_said:
         return [name_tools(item, tools, key, is_said=is_said) for item in value]
     is_ours = is_said or (key == "action" and isinstance(value, str) and value.startswith(_NEXT))
     return translate(value, tools) if is_ours and isinstance(value, str) else value
+
+
+def write_calls(hint: AnyHint, tools: Mapping[str, Tool]) -> str:
+    """Return a hint as text, with the calls of tools in place of commands, if there are tools that do the same."""
+    if not isinstance(hint, Hint):
+        return translate(hint, tools)
+
+    def write(commands: Sequence[Argv]) -> str:
+        typed = write_shell(commands)
+        if not any(argv[0] == "checkpoint" for argv in commands):
+            return typed
+        call = _find_call_of(commands[0], tools) if len(commands) == 1 else None
+        return f"{typed} (in a terminal)" if call is None else call
+
+    return write_hint(hint, write)
+
+
+def _find_call_of(argv: Argv, tools: Mapping[str, Tool]) -> str | None:
+    outputs = [part for word in argv if isinstance(word, Word) for part in word.parts if isinstance(part, Output)]
+    words = write_plain(argv)[1:]
+    if outputs or not words:
+        return None
+    return find_call([SHORT_VERBS.get(words[0], words[0]), *words[1:]], tools)
 
 
 def translate(hint: str, tools: Mapping[str, Tool]) -> str:

@@ -4,7 +4,8 @@ import os
 from collections.abc import Callable, Iterator, Sequence
 
 from checkpoint_git.core.finding import LEVELS, Finding
-from checkpoint_git.core.terminal_text import join_some, plural, quote_word
+from checkpoint_git.core.hint import AnyHint, Argv, advise, command, commands_of, steps_of
+from checkpoint_git.core.terminal_text import join_some, plural
 from checkpoint_git.protocols.contract import skill_layout
 
 _MOST = 20  # entries that are not folded further
@@ -21,7 +22,7 @@ _WORK_IN_PROGRESS = ("drift", "skill", "content/rotation-due")  # what does not 
 
 
 def fold(
-    findings: Sequence[Finding], over: frozenset[str], name_all: Callable[[str], str]
+    findings: Sequence[Finding], over: frozenset[str], name_all: Callable[[str], Argv]
 ) -> list[tuple[Finding, int]]:
     """Entries with their counts. over: paths of checkpoints completed long ago. name_all: what shows all of a code."""
     together: dict[tuple[str, str, str], list[Finding]] = {}
@@ -46,7 +47,7 @@ def _join_causes(groups: Sequence[Sequence[Finding]]) -> list[list[Finding]]:
     joined: dict[tuple[str, str, str], list[Finding]] = {}
     for group in groups:
         one = group[0]
-        own = one.cause if len(group) > _SMALL else str(one.hint.endswith(f"--fix={one.code}"))
+        own = one.cause if len(group) > _SMALL else str(_is_fixed_by_name(one))
         joined.setdefault((one.level, one.code, own), []).extend(group)
     return list(joined.values())
 
@@ -66,9 +67,11 @@ def rank(finding: Finding) -> tuple[int, int]:
     return 0 if any(_begins(finding.code, each) for each in _SETUP) else LEVELS.index(finding.level), order
 
 
-def _fold_group(group: Sequence[Finding], singly: int, name_all: Callable[[str], str]) -> Iterator[tuple[Finding, int]]:
+def _fold_group(
+    group: Sequence[Finding], singly: int, name_all: Callable[[str], Argv]
+) -> Iterator[tuple[Finding, int]]:
     first = group[0]
-    shared = _shared_fix(group) if len(group) > 1 else ""
+    shared: AnyHint = _shared_fix(group) if len(group) > 1 else ""
     if len(group) == 1 or (not shared and len(group) <= singly):
         yield from ((one, 1) for one in group)
         return
@@ -82,20 +85,36 @@ def _fold_group(group: Sequence[Finding], singly: int, name_all: Callable[[str],
         where = f": {join_some(names[1:], 3)}" if names[1:] else ""
         lead = f"{names[0]}: " if names and not first.message.startswith(names[0]) else ""
         message = f"{lead}{first.message} (and {len(group) - 1} like it{where})"
-    hint = shared or f"for the hint of each: {name_all(first.code)}"
+    hint = shared or advise("for the hint of each", *name_all(first.code))
     code = first.code if all(one.code == first.code for one in group) else ""
     yield Finding(code, first.level, message, hint=hint), len(group)
 
 
-def _shared_fix(group: Sequence[Finding]) -> str:
-    """The hint that settles them all, "" where there is none."""
-    hint, fix = group[0].hint, f"--fix={group[0].code}"
-    if all(one.hint.startswith("checkpoint resolve ") for one in group):
-        return "checkpoint resolve"
-    if len({one.hint for one in group}) == 1 or not all(one.hint.endswith(fix) for one in group):
-        return hint if all(one.hint == hint for one in group) else ""
-    every = " --all" if any("checkpoint -C " in one.hint for one in group) else ""
-    return f"{hint.partition('checkpoint ')[0]}checkpoint doctor{every} {fix}"
+def _shared_fix(group: Sequence[Finding]) -> AnyHint:
+    """Return the hint that settles them all, "" where there is none."""
+    hint = group[0].hint
+    if all(_resolves(finding) for finding in group):
+        return command("checkpoint", "resolve")
+    if all(finding.hint == hint for finding in group):
+        return hint
+    if not all(_is_fixed_by_name(finding) for finding in group):
+        return ""
+    is_elsewhere = any(argv[1:2] == ("-C",) for finding in group for argv in commands_of(finding.hint))
+    every = ("--all",) if is_elsewhere else ()
+    return advise(steps_of(hint)[0].text, "checkpoint", "doctor", *every, f"--fix={group[0].code}")
+
+
+def _resolves(finding: Finding) -> bool:
+    steps = steps_of(finding.hint)
+    return (
+        bool(steps) and not steps[0].text and any(argv[:2] == ("checkpoint", "resolve") for argv in steps[0].commands)
+    )
+
+
+def _is_fixed_by_name(finding: Finding) -> bool:
+    """Return whether the hint is nothing but `doctor --fix=CODE`."""
+    commands = commands_of(finding.hint)
+    return len(commands) == 1 and commands[0][-1] == f"--fix={finding.code}"
 
 
 def _fold_over(aside: Sequence[Finding]) -> Iterator[tuple[Finding, int]]:
@@ -106,7 +125,8 @@ def _fold_over(aside: Sequence[Finding]) -> Iterator[tuple[Finding, int]]:
         which = f"{names[0]}, which was" if len(names) == 1 else f"{len(names)} checkpoints that were"
         message = f"{plural(len(aside), 'finding')} in {which} complete long ago"
         listed = f" ({join_some(names, 3)})" if len(names) > 1 else ""
-        hint = f"they matter only if that work continues; to archive one: checkpoint reset {quote_word(names[0])}"
+        what = "they matter only if that work continues; to archive one"
+        hint = advise(what, "checkpoint", "reset", names[0])
         yield Finding("", "note", f"{message}{listed}", hint=hint), len(aside)
 
 

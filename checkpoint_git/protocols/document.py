@@ -4,6 +4,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any, NamedTuple
 
 from checkpoint_git.core.finding import Finding, has_errors
+from checkpoint_git.core.hint import advise, join_hints
 
 
 class Document(NamedTuple):
@@ -30,8 +31,10 @@ def find_broken(documents: Sequence[Document]) -> list[Finding]:
         errors = [finding for finding in document.findings if finding.level == "error"]
         if errors:
             first = errors[0]
-            rest = [f"{len(errors) - 1} more in this file: checkpoint validate"] if len(errors) > 1 else []
-            found.append(first._replace(hint="; ".join(filter(None, [first.hint, *rest]))))
+            if len(errors) > 1:
+                others = advise(f"{len(errors) - 1} more in this file", "checkpoint", "validate")
+                first = first._replace(hint=join_hints(first.hint, others))
+            found.append(first)
     return found
 
 

@@ -26,10 +26,13 @@ def load_merge_schema(path: str, extension: str = "", whole: str = "", *, strict
             schema.setdefault("properties", {})["skill_state"] = _load(extension)
         except (OSError, JsonTextError) as error:
             if strict:
+                # late: git starts this for every file that it merges
                 from checkpoint_git.core.errors import CheckpointError
+                from checkpoint_git.core.hint import advise
 
                 message = f"the schema that this clone merges skill_state by cannot be read: {extension}: {error}"
-                raise CheckpointError(message, "fix it, or forget it: checkpoint init --merge-schema ''") from None
+                hint = advise("fix it, or forget it", "checkpoint", "init", "--merge-schema", "")
+                raise CheckpointError(message, hint) from None
     return schema
 
 

@@ -4,12 +4,14 @@ from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from checkpoint_git.core.finding import Finding
+from checkpoint_git.core.hint import AnyHint, Argument, Blank, Word, change_words
 from checkpoint_git.core.schema import Mismatch
 from checkpoint_git.core.terminal_text import escape_controls, shorten
 from checkpoint_git.core.untrusted_text import hide_in_value
 from checkpoint_git.protocols.document import read_list
 
-OWN = "\x1aNAME"  # in the hint of a rule, which does not know whose checkpoint it looks at; nobody can type it
+OWN = Blank("whose checkpoint", "NAME")  # in the hint of a rule, which does not know whose checkpoint it looks at
+_ENDS_OF_NUMBER = ("", ".", "=", ":", "+", "-")
 _LONGEST_NAME = 40  # of a row's id in a message
 _TYPES = {
     "string": "a text",
@@ -57,8 +59,10 @@ def quote_where(where: str) -> str:
 
 
 def name_rows(findings: Iterable[Finding], document: Mapping[str, Any]) -> Iterator[Finding]:
-    """With the ids of rows for their numbers: progress_table[routes].status in messages, and in hints, where the id
-    names one row alone, --progress_table.routes.status, which no shell expands.
+    """Yield the findings with the ids of rows for their numbers.
+
+    In messages that is progress_table[routes].status; in hints, where the id names one row alone,
+    --progress_table.routes.status, which no shell expands.
     """
     known: dict[str, list[Any]] = {}
     for finding in findings:
@@ -71,11 +75,26 @@ def name_rows(findings: Iterable[Finding], document: Mapping[str, Any]) -> Itera
             message = f"{finding.message} "
             for end in ". :":
                 message = message.replace(f"{field}.{number}{end}", f"{field}[{name}]{end}")
-            hint = f"{finding.hint} "
-            for end in ".=:+- " if known[field].count(name) == 1 and not name.isdecimal() else "":
-                hint = hint.replace(f"--{field}.{number}{end}", f"--{field}.{name}{end}")
-            finding = finding._replace(message=message[:-1], hint=hint[:-1])
+            finding = finding._replace(message=message[:-1])
+            if known[field].count(name) == 1 and not name.isdecimal():
+                hint = _name_row(finding.hint, f"--{field}.{number}", f"--{field}.{name}")
+                finding = finding._replace(hint=hint)
         yield finding
+
+
+def _name_row(hint: AnyHint, numbered: str, named: str) -> AnyHint:
+    """Return the hint with another start of its edits."""
+
+    def rename(word: Argument) -> Argument:
+        start = word.parts[0] if isinstance(word, Word) else word
+        if not isinstance(start, str) or not start.startswith(numbered):
+            return word
+        rest = start[len(numbered) :]
+        if rest[:1] not in _ENDS_OF_NUMBER:
+            return word
+        return Word((named + rest, *word.parts[1:])) if isinstance(word, Word) else named + rest
+
+    return change_words(hint, rename)
 
 
 def list_objects(value: Mapping[str, Any], field: str) -> Iterator[tuple[str, dict[str, Any]]]:

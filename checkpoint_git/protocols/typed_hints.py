@@ -1,54 +1,81 @@
-"""Hints as they are typed in a folder: paths of findings begin at the top, and `checkpoint` takes the nearest place."""
+"""Hints for the folder in which their commands are typed.
+
+Paths of findings begin at the top of the repository, and `checkpoint` takes the nearest place.
+"""
 
 import os
-import re
 from collections.abc import Sequence
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
-from checkpoint_git.core.terminal_text import quote_path
+from checkpoint_git.core.hint import AnyHint, Argv, Hint, Step, commands_of
+from checkpoint_git.core.terminal_text import plain_path
 from checkpoint_git.disk.discover import find_place, find_repository
 from checkpoint_git.git.own_files import find_unlisted
 from checkpoint_git.protocols.registry import find_kind
+from checkpoint_git.protocols.validate import RESTORE
 
-# what is quoted is another's text, or a path
-_COMMAND = re.compile(
-    r"(?<![\w\\])'[^']*'|\"[^\"]*\"|(?:^|(?<=[ `(]))"
-    r"(?:(checkpoint)(?= (?!resolve|init)[a-z])|(git)(?= (?:add|restore|mv|rm|checkout|check-attr) )|(mv -n) )"
-)
-
-
-_RESTORE = re.compile(r"[;,] or [^;:]+: git restore -- .*")  # what git never had, it cannot give back
+_ANYWHERE = ("resolve", "init")  # verbs whose words do not depend on the nearest place
+_FROM_TOP = ("add", "checkout", "check-attr", "mv", "restore", "rm")  # of git's commands, those with paths
 
 
 def type_hints(findings: Sequence[Finding], cwd: str) -> list[Finding]:
-    """Where a finding's place is not the nearest to cwd, or cwd not the top, its commands go there."""
+    """Return the findings with hints that can be typed in a folder.
+
+    Where a finding's place is not the nearest to cwd, or cwd not the top, its commands go there. What git never had, no
+    hint offers to bring back.
+    """
     repository = find_repository(cwd) if findings else None
     if repository is None:
         return list(findings)
+
     top, cwd = repository[0], os.path.abspath(cwd)
     try:
         nearest = find_place(cwd).root
     except CheckpointError:
         nearest = ""
-    offered = [finding.path for finding in findings if finding.path and _RESTORE.search(finding.hint)]
+
+    offered = [finding.path for finding in findings if finding.path and _restores(commands_of(finding.hint))]
     unlisted = find_unlisted(repository[1], offered) if offered else []
-    known = [each._replace(hint=_RESTORE.sub("", each.hint)) if each.path in unlisted else each for each in findings]
-    return [_type_hint(finding, cwd, top, nearest) for finding in known]
+    typed = list[Finding]()
+    for finding in findings:
+        hint = finding.hint
+        if finding.path in unlisted and isinstance(hint, Hint):
+            hint = Hint(*(step for step in hint.steps if not _restores(step.commands)))
+        root = _find_root(finding.path, top) or nearest
+        typed.append(finding._replace(hint=_type_hint(hint, root, top, nearest, cwd)))
+    return typed
 
 
-def _type_hint(finding: Finding, cwd: str, top: str, nearest: str) -> Finding:
-    kind = find_kind(finding.path or "")
-    start, found, _ = f"/{finding.path}".rpartition(f"/{kind.folder}/" if kind and kind.folder else "\0")
-    root = os.path.normpath(f"{top}{start}") if found else nearest
+def _restores(commands: Sequence[Argv]) -> bool:
+    return any(argv[: len(RESTORE)] == RESTORE for argv in commands)
 
-    def send(command: re.Match[str]) -> str:
-        if command[1] and root not in (nearest, cwd):
-            return f"checkpoint -C {quote_path(os.path.relpath(root, cwd))}"
-        if command[2] and cwd != top:
-            return f"git -C {quote_path(os.path.relpath(top, cwd))}"
-        if command[3] and cwd != top:
-            return f"cd {quote_path(os.path.relpath(top, cwd))} && mv -n "
-        return command[0]
 
-    return finding._replace(hint=_COMMAND.sub(send, finding.hint))
+def _find_root(path: str, top: str) -> str:
+    """Return the folder of the place that a file belongs to, "" for a file of none."""
+    kind = find_kind(path or "")
+    if not kind or not kind.folder:
+        return ""
+    start, found, _ = f"/{path}".rpartition(f"/{kind.folder}/")
+    return os.path.normpath(f"{top}{start}") if found else ""
+
+
+def _type_hint(hint: AnyHint, root: str, top: str, nearest: str, cwd: str) -> AnyHint:
+    if not isinstance(hint, Hint):
+        return hint
+
+    def send(argv: Argv) -> list[Argv]:
+        program, verb = argv[0], argv[1] if len(argv) > 1 else ""
+        if program == "checkpoint" and verb not in _ANYWHERE and root not in (nearest, cwd):
+            return [("checkpoint", "-C", plain_path(os.path.relpath(root, cwd)), *argv[1:])]
+        if program == "git" and verb in _FROM_TOP and cwd != top:
+            return [("git", "-C", plain_path(os.path.relpath(top, cwd)), *argv[1:])]
+        if program == "mv" and cwd != top:
+            return [("cd", plain_path(os.path.relpath(top, cwd))), argv]
+        return [argv]
+
+    steps = list[Step]()
+    for step in hint.steps:
+        commands = [sent for argv in step.commands for sent in send(argv)]
+        steps.append(step._replace(commands=tuple(commands)))
+    return Hint(*steps)

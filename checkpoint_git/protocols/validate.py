@@ -6,9 +6,10 @@ from typing import Any
 
 from checkpoint_git.core import jsontext
 from checkpoint_git.core.finding import Finding
+from checkpoint_git.core.hint import AnyHint, Hint, advise, command, fill_blank, join_hints
 from checkpoint_git.core.jsonlines import parse_any
 from checkpoint_git.core.schema import Mismatch, explain, is_surely_valid
-from checkpoint_git.core.terminal_text import escape_controls, quote_path, quote_word
+from checkpoint_git.core.terminal_text import escape_controls, plain_path
 from checkpoint_git.core.untrusted_text import may_hold_secret
 from checkpoint_git.disk.read import FileContent
 from checkpoint_git.protocols.contract import Room, find_hooks, open_room
@@ -28,9 +29,10 @@ def check_document(path: str, data: bytes, *, now: int) -> Document:
         text = jsontext.decode(data)
         value = jsontext.load(text)
     except jsontext.JsonTextError as error:
-        message, hint = escape_controls(error.message), error.hint
+        message = escape_controls(error.message)
+        hint: AnyHint = error.hint
         if error.code == "json/conflict-markers" and is_merged(path):
-            hint = f"checkpoint resolve {quote_path(path)}"
+            hint = command("checkpoint", "resolve", plain_path(path))
         elif error.code == "json/syntax" and not hint:
             hint = advise_restore(path)
         finding = Finding(error.code, "error", message, path, "", error.line, error.column, hint)
@@ -57,8 +59,9 @@ def _find_secrets(value: Any, where: str, *, is_skill: bool) -> Iterator[Finding
             is_typed = is_skill and not (is_key or {*str(key)} & {*"./~"})  # a command can name it
             yield from _find_secrets(key if is_key else item, jsontext.join_pointer(where, str(key)), is_skill=is_typed)
     elif isinstance(value, str) and holds_secret(value):
-        words = f"--{where[1:].replace('/', '.')}=[removed]"
-        hint = f"checkpoint update {OWN} {quote_word(words)}" if is_skill else "remove it from the file"
+        hint: AnyHint = "remove it from the file"
+        if is_skill:
+            hint = command("checkpoint", "update", OWN, f"--{where[1:].replace('/', '.')}=[removed]")
         message = "this looks like a key or token, and git would keep it for good (revoke it if it was pushed)"
         yield Finding("content/secret", "error", message, where=where, hint=hint)
 
@@ -73,9 +76,11 @@ def check_text(path: str, data: bytes) -> list[Finding]:
 
 
 def name_skill(finding: Finding, path: str) -> Finding:
-    """With the name of the file's checkpoint in its hint."""
-    skill = open_room(protocol_of(path) or "skill").layout.find_skill(path) if OWN in finding.hint else ""
-    return finding._replace(hint=finding.hint.replace(OWN, escape_controls(quote_word(skill or "NAME"))))
+    """Return the finding with the name of the file's checkpoint in its hint."""
+    if not isinstance(finding.hint, Hint):
+        return finding
+    skill = open_room(protocol_of(path) or "skill").layout.find_skill(path)
+    return finding._replace(hint=fill_blank(finding.hint, OWN, skill)) if skill else finding
 
 
 def iterate_checked(files: Iterable[tuple[str, FileContent]], now: int) -> Iterator[Document]:
@@ -91,7 +96,7 @@ def find_twins(paths: Iterable[str]) -> Iterator[Finding]:
         twin, name = first.setdefault(path.casefold(), path), path.rpartition("/")[2].removesuffix(".checkpoint.json")
         if twin != path:
             message = f"its name differs from {escape_controls(twin)} only in case: macOS and Windows see one file"
-            hint = f"rename one of them, or archive it: checkpoint reset {quote_word(name)}"
+            hint = advise("rename one of them, or archive it", "checkpoint", "reset", name)
             yield Finding("file/name-twice", "error", message, path, hint=hint)
 
 
@@ -106,30 +111,39 @@ def unreadable_document(path: str, error: OSError) -> Document:
     code, hint = _READ_ERRORS.get(error.errno or 0, ("file/unreadable", "check the file's permissions"))
     message = f"the file cannot be read: {error.strerror or error}"
     skill = open_room(protocol_of(path) or "skill").layout.find_skill(path)
-    hint = hint or f"bring it back from git: git restore -- {quote_path(path)}"
-    return Document(path, skill, None, None, 0, [Finding(code, "error", message, path, hint=hint)])
+    advised = hint or advise("bring it back from git", *RESTORE, path)
+    return Document(path, skill, None, None, 0, [Finding(code, "error", message, path, hint=advised)])
 
 
-def advise_restore(path: str) -> str:
-    """Of a file that cannot be used; what git tracks of it may be."""
-    skill = open_room(protocol_of(path) or "skill").layout.find_skill(path) if protocol_of(path) == "skill" else ""
-    away = f", or archive it: checkpoint reset {quote_word(skill)}; or" if skill else ", or"
-    return f"edit it{away} bring it back from git: git restore -- {quote_path(path)}"
+# A broken file may be staged, too. `git restore --staged --worktree` would delete one that HEAD does not have.
+RESTORE = ("git", "checkout", "HEAD", "--")
+_UNSTAGE = ("git", "restore", "--staged", "--worktree", "--")
+
+
+def advise_restore(path: str) -> Hint:
+    """Return what to do about a file that cannot be used; what git tracks of it may be."""
+    skill = open_room("skill").layout.find_skill(path) if protocol_of(path) == "skill" else ""
+    edit: AnyHint = "edit it"
+    if skill:
+        edit = advise("edit it, or archive it", "checkpoint", "reset", skill)
+    return join_hints(edit, advise("or bring it back from git", *RESTORE, path))
 
 
 def describe_unmerged(path: str) -> Finding:
-    typed = quote_path(path)
-    hint = f"checkpoint resolve {typed}"
+    hint = command("checkpoint", "resolve", plain_path(path))
     if not is_merged(path):
-        sides = " and ".join(f"git show {quote_word(f':{stage}:{path}')}" for stage in (2, 3))
-        hint = f"both records stay, one as another attempt ({sides} show them), then: git add -- {typed}"
+        both = "both records stay, one as another attempt"
+        hint = join_hints(
+            advise(f"{both}; to see ours", "git", "show", f":2:{path}"),
+            advise("theirs", "git", "show", f":3:{path}"),
+            advise("then", "git", "add", "--", path),
+        )
     return Finding("git/unmerged", "error", "a merge of this file is not resolved", path, hint=hint)
 
 
 def describe_loss(code: str, path: str, how: str) -> Finding:
     """Of a record that may only be added. how: "changed" or "removed"."""
-    restore = f"git restore --staged --worktree -- {quote_path(path)}"
-    hint = f"what is new goes into another attempt; before a commit: {restore}"
+    hint = advise("what is new goes into another attempt; before a commit", *_UNSTAGE, path)
     return Finding(code, "error", f"this pipeline record was {how}, and records are only ever added", path, hint=hint)
 
 
@@ -145,7 +159,7 @@ _BYTE_ORDER_MARK = Finding(
     "json/byte-order-mark",
     "warning",
     "the file starts with a byte order mark",
-    hint="other JSON parsers reject it; to remove it: checkpoint doctor --fix=json/byte-order-mark",
+    hint=advise("other JSON parsers reject it; to remove it", "checkpoint", "doctor", "--fix=json/byte-order-mark"),
 )
 
 

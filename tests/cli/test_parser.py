@@ -24,22 +24,22 @@ def test_a_mistyped_word_is_answered_with_the_nearest_known_one(message: str, me
 @pytest.mark.parametrize(
     ("words", "message", "hint"),
     [
-        (["workflow", "strat"], 'invalid verb "strat": expected start, status, ', "did you mean start? "),
+        (["workflow", "strat"], 'invalid verb "strat": expected start, status, ', "did you mean start?"),
         (
             ["memory", "save", "--on", "monday"],
             'invalid --on "monday": expected milestone, ',
-            "`checkpoint memory save",
+            "checkpoint memory save --help",
         ),
         (["completion", "tcsh"], 'invalid shell "tcsh": expected bash, fish or zsh', ""),
         (
             ["status", "--format", "\x1b[31m"],
             'invalid --format "\\x1b[31m": expected text, json or md',
-            "`checkpoint status",
+            "checkpoint status --help",
         ),
         (
             ["workflow", "start", "--force", "x"],
             "workflow start takes no --force",
-            "that is for advance; `checkpoint work",
+            "that is for advance; checkpoint work",
         ),
     ],
 )

@@ -46,7 +46,7 @@ def test_the_search_stops_at_the_repository_root(tmp_path: Path) -> None:
     repo = GitRepo.create(tmp_path / "inner")
     with pytest.raises(CheckpointError, match=r"no \.checkpoints") as caught:
         find_place(str(repo.path))
-    assert "checkpoint init" in caught.value.hint
+    assert "checkpoint init" in str(caught.value.hint)
 
 
 def test_outside_git_the_search_goes_upward_all_the_same(tmp_path: Path) -> None:

@@ -22,7 +22,7 @@ def test_by_pip_it_is_this_interpreters_pip(monkeypatch: pytest.MonkeyPatch, tmp
     error = find_missing(ModuleNotFoundError("x", name="git.repo"))
     assert error
     assert error.message == "the Python package GitPython is not installed"
-    assert shlex.split(error.hint) == ["/an environment/bin/python", "-m", "pip", "install", "GitPython"]
+    assert shlex.split(str(error.hint)) == ["/an environment/bin/python", "-m", "pip", "install", "GitPython"]
 
 
 def test_an_environment_of_uvs_has_no_pip(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -30,7 +30,7 @@ def test_an_environment_of_uvs_has_no_pip(monkeypatch: pytest.MonkeyPatch, tmp_p
     monkeypatch.setattr(installation, "find_spec", lambda name: None)
     error = find_missing(ModuleNotFoundError("x", name="yaml"))
     assert error
-    assert shlex.split(error.hint) == ["uv", "pip", "install", "--python", sys.executable, "PyYAML"]
+    assert shlex.split(str(error.hint)) == ["uv", "pip", "install", "--python", sys.executable, "PyYAML"]
 
 
 def test_an_environment_of_pipx_is_pipxs_to_change(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
@@ -38,7 +38,7 @@ def test_an_environment_of_pipx_is_pipxs_to_change(monkeypatch: pytest.MonkeyPat
     monkeypatch.setattr(sys, "prefix", str(tmp_path))
     error = find_missing(ModuleNotFoundError("x", name="mcp_types"))
     assert error
-    assert error.hint == "pipx inject checkpoint-git mcp"
+    assert str(error.hint) == "pipx inject checkpoint-git mcp"
 
 
 ORIGINS = {
@@ -68,7 +68,7 @@ def test_an_environment_in_a_cache_is_started_again_from_where_it_came(
     monkeypatch.setattr(installation, "__file__", str(packages / "checkpoint_git/disk/installation.py"))
     error = find_missing(ModuleNotFoundError("x", name="mcp"))
     assert error
-    assert shlex.split(error.hint) == [*start, source, "--with", "mcp", "checkpoint-git"]
+    assert shlex.split(str(error.hint)) == [*start, source, "--with", "mcp", "checkpoint-git"]
 
 
 @rows("name", ["checkpoint_git.mcp.nothing", "xml", "", None])

@@ -79,7 +79,7 @@ def test_a_living_owner_is_waited_for_and_a_killed_one_holds_nothing(tmp_path: P
     finally:
         os.kill(holder.pid, signal.SIGKILL)
         holder.communicate()
-    assert f"remove {lock}.held" in refused.value.hint
+    assert f"remove {lock}.held" in str(refused.value.hint)
     assert told == ["waiting"]
 
     with hold_lock(str(lock), 1):

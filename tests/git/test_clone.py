@@ -26,7 +26,7 @@ def shared(repo: GitRepo) -> GitRepo:
 
 def gaps(folder: Path) -> list[tuple[str, str]]:
     place = find_place(str(folder))
-    return [(gap.code, gap.fix) for gap in find_gaps(place.work_tree, place.git_dir, os.environ)]
+    return [(gap.code, str(gap.fix)) for gap in find_gaps(place.work_tree, place.git_dir, os.environ)]
 
 
 def test_a_clone_without_driver_is_told_to_run_init_and_one_with_it_nothing(shared: GitRepo) -> None:
@@ -62,7 +62,7 @@ def test_what_a_sparse_checkout_leaves_out_is_named(shared: GitRepo) -> None:
     shared.git("sparse-checkout", "set", "docs")
     with pytest.raises(CheckpointError) as raised:
         find_place(str(shared.path))
-    assert "git sparse-checkout add .checkpoints" in raised.value.hint
+    assert "git sparse-checkout add .checkpoints" in str(raised.value.hint)
 
 
 def test_outside_git_nothing_is_missing(tmp_path: Path) -> None:

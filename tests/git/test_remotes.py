@@ -49,7 +49,7 @@ def test_a_remote_is_configured_or_an_address(repo: GitRepo) -> None:
         check_remote(str(repo.path), remote)
     with pytest.raises(CheckpointError) as caught:
         check_remote(str(repo.path), "--exec=x")
-    assert "known are: hub" in caught.value.hint
+    assert "known are: hub" in str(caught.value.hint)
 
 
 @rows(

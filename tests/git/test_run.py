@@ -43,7 +43,7 @@ def test_what_a_stream_is_given_may_be_more_than_a_pipe_holds(repo: GitRepo) -> 
 def test_a_failure_says_what_git_said_with_a_hint(tmp_path: Path) -> None:
     with pytest.raises(CheckpointError, match=r"git status failed.*not a git repository") as caught:
         run_git(["status"], str(tmp_path))
-    assert "git init" in caught.value.hint
+    assert "git init" in str(caught.value.hint)
 
 
 @rows(
@@ -56,7 +56,7 @@ def test_a_failure_says_what_git_said_with_a_hint(tmp_path: Path) -> None:
     ],
 )
 def test_known_trouble_has_a_hint_in_the_words_of_each_git(words: str, hint: str) -> None:
-    assert hint in git_error(["status"], GitResult(128, b"", f"fatal: {words}\n".encode()), "/a").hint
+    assert hint in str(git_error(["status"], GitResult(128, b"", f"fatal: {words}\n".encode()), "/a").hint)
 
 
 def test_only_what_git_does_not_know_is_a_matter_of_its_version() -> None:

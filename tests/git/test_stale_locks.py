@@ -34,6 +34,6 @@ def test_a_lock_of_the_users_is_named_with_its_age_and_the_command(repo: GitRepo
     assert place
     with pytest.raises(CheckpointError) as caught:
         write_setting(place, "checkpoint.x", "1")
-    assert f"{path} is 300 seconds old" in caught.value.hint
-    assert f"rm {path}" in caught.value.hint
+    assert f"{path} is 300 seconds old" in str(caught.value.hint)
+    assert f"rm {path}" in str(caught.value.hint)
     assert describe_lock(f"{path}.gone") == ""

@@ -67,7 +67,7 @@ def test_a_wrong_call_is_told_the_arguments_and_no_usage_of_a_command(
 ) -> None:
     with pytest.raises(CheckpointError) as raised:
         Agent(World(str(repo.path), ""), ALL)._run_named(ALL[tool], asked)
-    assert raised.value.hint.startswith(takes)
+    assert str(raised.value.hint).startswith(takes)
 
 
 def test_only_a_tool_that_is_offered_is_named() -> None:

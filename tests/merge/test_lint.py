@@ -65,7 +65,7 @@ def test_the_strategies_of_the_merge_are_those_of_the_vocabulary_and_of_the_page
 def test_a_misspelt_strategy_is_refused_with_the_near_one() -> None:
     (finding,) = lint_schema({"x-merge": {"strategy": "raws"}})
     assert (finding.code, finding.where) == ("schema/unknown-strategy", "/x-merge/strategy")
-    assert finding.hint == "did you mean rows?"
+    assert str(finding.hint) == "did you mean rows?"
 
 
 @pytest.mark.parametrize("rule", [{}, "rows", None, {"strategy": 7}, []])

@@ -76,7 +76,7 @@ def test_what_cannot_be_read_has_its_default_and_is_reported() -> None:
     context = make_context(tell=seen.append)
     assert [finding.message for finding in run_checks(CHECKS, context)] == ["clear", "none"]
     assert seen == ["looking at the sky", "looking at the wind"]
-    assert [(one.code, one.level, one.message, one.hint) for one in context.troubles] == [
+    assert [(one.code, one.level, one.message, str(one.hint)) for one in context.troubles] == [
         ("doctor/not-looked-at", "warning", "the wind could not be checked: the vane is gone", "look for it"),
         ("doctor/not-looked-at", "warning", "weather/wind could not be checked: it is too strong", ""),
     ]

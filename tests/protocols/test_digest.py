@@ -3,25 +3,31 @@
 import pytest
 
 from checkpoint_git.core.finding import Finding, Level
+from checkpoint_git.core.hint import AnyHint, Argv, advise, command
 from checkpoint_git.protocols.digest import fold
 from checkpoint_git.tools.doctor.catalog import find_option
 
 ALL = "checkpoint doctor --full"
 
 
-def name_all(code: str) -> str:
-    return f"{ALL}{find_option(code)}"
+def name_all(code: str) -> Argv:
+    return ("checkpoint", "doctor", "--full", *find_option(code))
 
 
 def finding(
-    code: str, skill: str = "build", message: str = "wrong", level: Level = "warning", hint: str = "", cause: str = ""
+    code: str,
+    skill: str = "build",
+    message: str = "wrong",
+    level: Level = "warning",
+    hint: AnyHint = "",
+    cause: str = "",
 ) -> Finding:
     path = f".checkpoints/{skill}.checkpoint.json" if skill else ".checkpoints"
     return Finding(code, level, message, path, hint=hint, cause=cause)
 
 
 def moved(skill: str, at: int) -> Finding:
-    hint = f"write the new name: checkpoint doctor {skill} --fix=drift/file-missing"
+    hint = advise("write the new name", "checkpoint", "doctor", skill, "--fix=drift/file-missing")
     return finding(
         "drift/file-missing", skill, f"a/{at} is now called b/{at}", hint=hint, cause="files moved: a/ -> b/"
     )
@@ -32,7 +38,7 @@ def over(*skills: str) -> frozenset[str]:
 
 
 def said(findings: list[Finding], closed: frozenset[str] = frozenset()) -> list[tuple[str, str]]:
-    return [(entry.message, entry.hint) for entry, _ in fold(findings, closed, name_all)]
+    return [(entry.message, str(entry.hint)) for entry, _ in fold(findings, closed, name_all)]
 
 
 def test_a_single_finding_is_shown_as_it_is() -> None:
@@ -45,17 +51,18 @@ def test_one_cause_that_one_command_fixes_is_one_line_with_that_command() -> Non
     found = [moved("build", 1), moved("build", 2), moved("bob's api", 3)]
     fix = "write the new name: checkpoint doctor --fix=drift/file-missing"
     assert said(found) == [("3 files moved: a/ -> b/ (build, bob's api)", fix)]
-    assert said(found[:2]) == [("2 files moved: a/ -> b/ (build)", found[0].hint)]
+    assert said(found[:2]) == [("2 files moved: a/ -> b/ (build)", str(found[0].hint))]
 
 
 def test_conflicts_are_one_line_with_the_command_that_decides_them_all() -> None:
-    found = [finding("merge/unresolved", each, hint=f"checkpoint resolve {each}") for each in "abcde"]
+    found = [finding("merge/unresolved", each, hint=command("checkpoint", "resolve", each)) for each in "abcde"]
     assert [hint for _, hint in said(found)] == ["checkpoint resolve"]
 
 
 def test_one_command_for_several_folders_goes_to_all_of_them() -> None:
     code = "drift/project-dir"
-    hints = (f"if so: checkpoint {folder}doctor build --fix={code}" for folder in ("", "-C 'it'\"'\"'s' "))
+    folders = ((), ("-C", "it's"))
+    hints = [advise("if so", "checkpoint", *folder, "doctor", "build", f"--fix={code}") for folder in folders]
     found = [finding(code, "build", str(at), hint=hint, cause="wrong") for at, hint in enumerate(hints)]
     assert [hint for _, hint in said(found)] == [f"if so: checkpoint doctor --all --fix={code}"]
 
@@ -75,11 +82,11 @@ def test_without_words_for_a_cause_the_first_finding_speaks_for_all() -> None:
 
 @pytest.mark.parametrize(
     ("code", "option"),
-    [("workflow/lost", " --check=workflow"), ("drift/stale-blocked", " --check=drift/stale-blocked"), ("doctor/x", "")],
+    [("workflow/lost", "--check=workflow"), ("drift/stale-blocked", "--check=drift/stale-blocked"), ("doctor/x", "")],
 )
 def test_the_command_for_the_rest_names_a_check_that_there_is(code: str, option: str) -> None:
     ((_, hint),) = said([finding(code, f"s{at}", hint=f"{at}") for at in range(4)])
-    assert hint == f"for the hint of each: {ALL}{option}"
+    assert hint == f"for the hint of each: {ALL} {option}".rstrip()
 
 
 def test_one_hint_for_all_is_printed_once() -> None:
@@ -114,7 +121,7 @@ def test_checkpoints_that_are_over_are_one_line_at_the_end() -> None:
     folded = fold(found, over("old", "older"), name_all)
     assert [(one.code, count) for one, count in folded] == [("drift/stale-in-progress", 1), ("", 4)]
     assert folded[-1][0].message == "4 findings in 2 checkpoints that were complete long ago (old, older)"
-    assert folded[-1][0].hint.endswith(": checkpoint reset old")
+    assert str(folded[-1][0].hint).endswith(": checkpoint reset old")
 
 
 def test_of_a_checkpoint_that_is_over_errors_and_merges_are_told() -> None:
@@ -159,18 +166,20 @@ def test_one_cause_of_several_codes_is_one_line_without_a_code() -> None:
     codes = ("drift/commit-unknown", "drift/file-missing", "drift/history-partial")
     found = [finding(code, message=code, level="note", hint="git fetch --unshallow", cause="cut") for code in codes]
     ((one, count),) = fold(found, frozenset(), name_all)
-    assert (one.code, one.message, one.hint, count) == ("", "3 cut (build)", "git fetch --unshallow", 3)
+    assert (one.code, one.message, str(one.hint), count) == ("", "3 cut (build)", "git fetch --unshallow", 3)
 
 
 def test_causes_that_are_too_many_for_a_screen_share_a_line_with_the_command_that_fixes_them() -> None:
-    code, fix = "drift/action-shipped", "mark it done: checkpoint doctor build --fix=drift/action-shipped"
+    code = "drift/action-shipped"
+    fix = advise("mark it done", "checkpoint", "doctor", "build", f"--fix={code}")
     found = [finding(code, message=f"#{at}", hint=fix, cause=f"ask for #{at}") for at in range(15)]
     found += [
-        finding(code, "web", f"#{at}", hint=f"checkpoint done web {at}", cause=f"ask for {at}") for at in range(15)
+        finding(code, "web", f"#{at}", hint=command("checkpoint", "done", "web", str(at)), cause=f"ask for {at}")
+        for at in range(15)
     ]
     found += [finding("install/missing", "")]
     assert [(message, hint) for message, hint in said(found)[1:]] == [
-        ("build: #0 (and 14 like it)", fix),
+        ("build: #0 (and 14 like it)", str(fix)),
         ("web: #0 (and 14 like it)", f"for the hint of each: {ALL} --check={code}"),
     ]
     assert len(said(found[20:])) == 11

@@ -5,6 +5,7 @@ from typing import Any
 import pytest
 
 from checkpoint_git.core.finding import Finding
+from checkpoint_git.core.hint import advise
 from checkpoint_git.core.schema import Mismatch
 from checkpoint_git.protocols.mismatch import explain_mismatch, name_rows, quote, quote_where
 
@@ -75,8 +76,14 @@ def test_a_place_is_shown_with_dots() -> None:
 def test_a_hint_names_a_row_by_an_id_that_only_it_has() -> None:
     document = {"rows": [{"id": "a"}, {"id": "b"}, {"id": "b"}, {"id": "3"}]}
     findings = [
-        Finding("x/y", "error", f"rows.{at}.x", where=f"/rows/{at}/x", hint=f"do: checkpoint update n --rows.{at}.x=1")
+        Finding(
+            "x/y",
+            "error",
+            f"rows.{at}.x",
+            where=f"/rows/{at}/x",
+            hint=advise("do", "checkpoint", "update", "n", f"--rows.{at}.x=1"),
+        )
         for at in range(4)
     ]
-    hints = [found.hint.rpartition(" ")[2] for found in name_rows(findings, document)]
+    hints = [str(found.hint).rpartition(" ")[2] for found in name_rows(findings, document)]
     assert hints == ["--rows.a.x=1", "--rows.1.x=1", "--rows.2.x=1", "--rows.3.x=1"]

@@ -221,7 +221,7 @@ def test_a_trial_write_that_the_server_refuses_is_not_proved(repo: GitRepo) -> N
     invocation = cast(Invocation, SimpleNamespace(cwd=str(repo.path), now=0))
     data: dict[str, Any] = {"graph": "/graph.jsonl"}
     (found,) = server._try(FullDisk(), Home("initiative-checkpoint"), invocation, data)
-    assert (found.code, found.hint, data.get("proved", False)) == (
+    assert (found.code, str(found.hint), data.get("proved", False)) == (
         "memory/not-proved", "the disk is full", False,
     )  # fmt: skip
 

@@ -71,7 +71,7 @@ def test_what_both_sessions_finished_stays_finished_and_one_answer_ends_the_merg
     for words in ((), ("--take", "ours"), ("--take", "base")):
         listed = run_verb(resolve, *words, cwd=queue.path, now=LATER)
         assert [finding.where for finding in listed.outcome.findings] == ["/next_actions"]
-        assert "--next" in listed.outcome.findings[0].hint
+        assert "--next" in str(listed.outcome.findings[0].hint)
 
     answered = run_verb(resolve, "build", "--next", "Write C", cwd=queue.path, now=LATER)
     assert answered.outcome.data["files"][0]["decided"] == [
@@ -182,7 +182,7 @@ def test_clones_that_sync_are_asked_and_answer_in_their_own_file(
     for take in ("", "ours", "theirs"):
         (finding,) = ann.sync(take=take).findings
         assert (finding.code, finding.where) == ("sync/conflict", "/next_actions")
-    first, second = re.findall("checkpoint update build (--[a-z]+)", finding.hint)
+    first, second = re.findall("checkpoint update build (--[a-z]+)", str(finding.hint))
     assert (ann.read(BUILD), first, second) == (before, "--next", "--status")
 
     assert run_here("update", "build", *words, cwd=ann.path).returncode == 0

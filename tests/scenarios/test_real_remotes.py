@@ -223,7 +223,7 @@ def test_a_merge_that_may_not_be_pushed_says_so(ann: Clone, http: GitHttpServer)
     with pytest.raises(CheckpointError) as caught:
         premerge(ann)
     assert "403" in caught.value.message
-    assert "May this job's identity push" in caught.value.hint
+    assert "May this job's identity push" in str(caught.value.hint)
 
 
 # silence, and an end in the middle

@@ -231,7 +231,7 @@ def test_where_lines_stop_it_is_said_what_the_rules_make_of_it(server: Server) -
     (found,) = verify(server, "--base", "main", "--head", "topic").outcome.findings
     assert (found.code, found.level, found.path) == ("merge/conflict", "error", PATH)
     assert "the merge rules make one document of both sides" in found.message
-    assert "checkpoint ci merge" in found.hint
+    assert "checkpoint ci merge" in str(found.hint)
     server.branch("other", changed(set_field(step="sprint-8")))
     server.commit(changed(log_run(9), set_field(step="sprint-9")))
     (found,) = verify(server, "--base", "main", "--head", "other").outcome.findings
@@ -415,7 +415,7 @@ def test_a_file_with_changes_of_its_own_is_refused_and_the_others_are_mended(ser
     server.put(changed(log_run(9), set_field(step="mine")))
     fixed = look(server, "--fix")
     refused = [finding for finding in fixed.outcome.findings if finding.code == "merge/not-repaired"]
-    assert [(one.path, "uncommitted changes" in one.message, PATH in one.hint) for one in refused] == [
+    assert [(one.path, "uncommitted changes" in one.message, PATH in str(one.hint)) for one in refused] == [
         (PATH, True, True)
     ]
     assert len(json.loads(server.repo.read(other))["skill_state"]["run_history"]) == 7
@@ -466,7 +466,7 @@ def test_a_repair_is_known_by_its_trailer(server: Server) -> None:
     assert server.repo.git("log", "-1", "--format=%(trailers:key=Checkpoint-Repairs,valueonly)").strip() == merge
     with pytest.raises(CheckpointError, match="not a merge: it repaired what merges did") as raised:
         run_verb(audit, "HEAD", "--all", cwd=server.repo.path)
-    assert merge[:12] in raised.value.hint
+    assert merge[:12] in str(raised.value.hint)
 
 
 def test_an_operation_under_way_keeps_a_repair_from_being_made(server: Server) -> None:
@@ -542,7 +542,7 @@ def test_the_ends_of_a_shallow_clone_are_named(server: Server, tmp_path: Path) -
     shallow = Server.__new__(Server)
     shallow.repo = GitRepo(tmp_path / "shallow")
     (found,) = look(shallow).outcome.findings
-    assert (found.code, found.level, "--unshallow" in found.hint) == ("merge/not-audited", "warning", True)
+    assert (found.code, found.level, "--unshallow" in str(found.hint)) == ("merge/not-audited", "warning", True)
 
 
 def test_a_shallow_clone_without_a_merge_does_not_pass_for_a_history_without_harm(
@@ -554,7 +554,7 @@ def test_a_shallow_clone_without_a_merge_does_not_pass_for_a_history_without_har
     shallow = Server.__new__(Server)
     shallow.repo = GitRepo(tmp_path / "shallow")
     (found,) = look(shallow).outcome.findings
-    assert (found.code, found.level, found.hint) == ("merge/not-audited", "warning", UNSHALLOW)
+    assert (found.code, found.level, str(found.hint)) == ("merge/not-audited", "warning", UNSHALLOW)
     assert found.message == f"this clone was cut off at {last[:12]}: earlier merges are unknown"
 
 

@@ -110,7 +110,7 @@ def test_what_a_merge_lost_is_told_until_it_is_back(pair: tuple[GitRepo, GitRepo
     merge = clone.git("rev-parse", "HEAD")
     assert merge[:12] in found.message
     assert theirs[:8] in found.message
-    command = found.hint.partition("git show ")[2].partition(";")[0]
+    command = str(found.hint).partition("git show ")[2].partition(";")[0]
     assert json.loads(clone.git("show", command))["skill_state"]["run_history"] == [R1, R3]
     assert run_verb(doctor, "--fail-on-warnings", cwd=clone.path, now=NOON, env=dict(os.environ)).outcome.exit_code == 1
     write(clone, R2, R3)

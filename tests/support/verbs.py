@@ -42,7 +42,7 @@ class Ran(NamedTuple):
 def lines_of(block: Line | Table) -> list[str]:
     """A block as plain lines."""
     if isinstance(block, Line):
-        return [block.text]
+        return [block.whole]
     return [" | ".join(cell if isinstance(cell, str) else cell.text for cell in row) for row in block.rows]
 
 

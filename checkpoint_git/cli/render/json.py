@@ -7,6 +7,7 @@ from itertools import islice
 from typing import Any
 
 from checkpoint_git.cli.render.screen import Screen
+from checkpoint_git.core.hint import AnyHint, encode_hint
 from checkpoint_git.core.outcome import Outcome
 
 SCHEMA_VERSION = 1
@@ -24,7 +25,7 @@ def make_document(command: str, outcome: Outcome) -> dict[str, Any]:
     return {"schema_version": SCHEMA_VERSION, "command": command, **outcome.data, "findings": findings}
 
 
-def make_error(command: str, message: str, hint: str, **more: Any) -> dict[str, Any]:
+def make_error(command: str, message: str, hint: AnyHint, **more: Any) -> dict[str, Any]:
     return {"schema_version": SCHEMA_VERSION, "command": command, "error": {"message": message, "hint": hint, **more}}
 
 
@@ -40,7 +41,7 @@ def _write_pieces(document: dict[str, Any]) -> list[str]:
         return [*_join_pieces(_without_infinities(document)), "\n"]
 
 
-_ENCODER = json.JSONEncoder(indent=2, allow_nan=False)
+_ENCODER = json.JSONEncoder(indent=2, allow_nan=False, default=encode_hint)
 _PIECE = 10_000  # of the encoder's, which are a few letters each
 
 

@@ -21,7 +21,7 @@ def render(command: str, outcome: Outcome, screen: Screen) -> list[str]:
     shown = [entry for entry, _ in outcome.digest.entries] if outcome.digest else outcome.findings
     if shown:
         headers = ("level", "place", "message", "hint", "code")
-        rows = [(one.level, one.place, one.message, one.hint, one.code) for one in shown]
+        rows = [(one.level, one.place, one.message, str(one.hint), one.code) for one in shown]
         parts.append(_render_table(Table(headers, rows)))
     parts += [] if screen.quiet else list(_render_blocks(outcome.summary))
     return ["\n".join(parts)]
@@ -40,7 +40,7 @@ def cut_page(text: bytes, written: int) -> bytes:
 
 
 def _render_blocks(blocks: Sequence[Block]) -> Iterator[str]:
-    said = (block for block in blocks if isinstance(block, Table) or block.text.strip())
+    said = (block for block in blocks if isinstance(block, Table) or block.whole.strip())
     for is_list, group in groupby(said, key=lambda block: isinstance(block, Line) and block.text.startswith("  ")):
         if is_list:
             yield "".join(f"{item}\n" for item in _list_items(cast("list[Line]", list(group))))
@@ -85,7 +85,7 @@ def _table_line(row: Sequence[str | Line]) -> str:
 
 
 def _said(line: Line) -> str:
-    text = escape_markup(line.text.strip())
+    text = escape_markup(line.whole.strip())
     shown = f"{GLYPHS[line.glyph]} {text}" if line.glyph else text
     return f"**{shown}**" if line.style == "strong" and text else shown
 

@@ -4,6 +4,7 @@ from collections.abc import Iterator, Sequence
 from itertools import zip_longest
 
 from checkpoint_git.cli.render.screen import GAP, Screen, join, measure, paint
+from checkpoint_git.core.hint import AnyHint, steps_of, write_shell
 from checkpoint_git.core.outcome import Line, Table
 
 _NARROWEST = 8  # columns that a column keeps; with less, the cells of a row are stacked
@@ -25,6 +26,33 @@ def fold(text: str, width: int, hang: int = 0) -> list[str]:
     end = next((place for place in ends if not any(command[:place].count(quote) % 2 for quote in "'\"")), len(command))
     lines += [" " * hang + command[:end]] * bool(command)
     return lines + (fold(" " * hang + command[end + 2 :], width, hang) if command[end + 2 :] else [])
+
+
+def fold_hint(hint: AnyHint, width: int, indent: int = 2) -> list[str]:
+    """Return the lines of a hint: prose is wrapped, a command has a line of its own and stays whole."""
+    lines = list[str]()
+    lead = " " * indent
+    prose = lead
+    for step in steps_of(hint):
+        if prose.strip():
+            prose += "; "
+        if not step.commands:
+            prose += step.text + step.more
+            continue
+
+        typed = write_shell(step.commands)
+        if prose.strip() or step.text:
+            lines += wrap(f"{prose}{step.text}:" if step.text else prose.rstrip("; "), width, indent + 2)
+            typed = lead + _INDENT + typed
+        else:
+            typed = lead + typed
+        if measure(typed + step.more) <= width:
+            lines.append(typed + step.more)
+            prose = lead
+        else:
+            lines.append(typed)
+            prose = lead + step.more.lstrip(" ,")
+    return lines + (wrap(prose, width, indent + 2) if prose.strip() else [])
 
 
 def wrap(text: str, width: int, hang: int, *, breaks: bool = False) -> list[str]:

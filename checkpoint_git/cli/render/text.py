@@ -5,6 +5,7 @@ from itertools import islice
 
 from checkpoint_git.cli.render.screen import GAP, GLYPHS, Screen, join, measure, paint
 from checkpoint_git.core.finding import Finding
+from checkpoint_git.core.hint import AnyHint, change_texts, write_shell
 from checkpoint_git.core.outcome import Block, Digest, Line, Outcome, Style, Table
 from checkpoint_git.core.terminal_text import escape_controls, plural
 
@@ -31,14 +32,21 @@ def _render_lines(outcome: Outcome, screen: Screen) -> Iterator[str]:
     left, folded = len(outcome.findings) - sum(count for _, count in shown), any(count > 1 for _, count in shown)
     if outcome.digest and (left or folded):
         text = f"{plural(left, 'finding')} not shown" if left else f"{plural(len(outcome.findings), 'finding')} in all"
-        yield paint(f"{text}; each of them: {outcome.digest.command}", "dim", screen)
+        yield paint(f"{text}; each of them: {write_shell([outcome.digest.command])}", "dim", screen)
 
 
 def render_block(block: Block, screen: Screen) -> Iterable[str]:
     if isinstance(block, Table):
         return _render_table(block, screen)
-    text = _said(block, screen)
-    lines = [text] if block.hang < 0 else fold(text, screen, block.hang)
+    text = _said(block._replace(text=block.whole, hint=""), screen)
+    if block.hint and screen.width and measure(text) > screen.width:
+        from checkpoint_git.cli.render import narrow
+
+        indent = len(text) - len(text.lstrip(" "))
+        lines = fold(_said(block, screen), screen, block.hang) if block.text.strip() else []
+        lines += narrow.fold_hint(change_texts(block.hint, escape_controls), screen.width, indent + len(lines[:1]) * 2)
+    else:
+        lines = [text] if block.hang < 0 else fold(text, screen, block.hang)
     return [paint(line, block.style, screen) for line in lines]
 
 
@@ -58,8 +66,20 @@ def render_finding(finding: Finding, screen: Screen) -> list[str]:
     level, rest = paint(finding.level, _LEVEL_STYLES[finding.level], screen), lines[0][len(start) :]
     lines[0] = lines[0][: len(start)] + rest.replace(finding.level, level, 1)
     lines[-1] = lines[-1].removesuffix(code) + paint(code, "dim", screen) * lines[-1].endswith(code)
-    hint = fold(f"  {escape_controls(finding.hint)}", screen) if finding.hint else []
-    return lines + [paint(line, "dim", screen) for line in hint]
+    return lines + [paint(line, "dim", screen) for line in render_hint(finding.hint, screen)]
+
+
+def render_hint(hint: AnyHint, screen: Screen) -> list[str]:
+    """Return the lines of a hint, indented: prose is wrapped, a command stays whole, so that it can be copied."""
+    if not hint:
+        return []
+    hint = change_texts(hint, escape_controls)
+    text = f"  {hint}"
+    if not screen.width or measure(text) <= screen.width:
+        return [text]
+    from checkpoint_git.cli.render import narrow
+
+    return narrow.fold_hint(hint, screen.width)
 
 
 def _cut_digest(digest: Digest, screen: Screen) -> list[tuple[list[str], int]]:
@@ -78,7 +98,7 @@ def _render_entry(finding: Finding, screen: Screen) -> list[str]:
     """On one line if it fits."""
     (head,) = render_finding(finding._replace(hint=""), screen._replace(width=0))
     (plain,) = render_finding(finding._replace(hint=""), Screen())
-    hint = f"; {escape_controls(finding.hint)}" if finding.hint else ""
+    hint = f"; {change_texts(finding.hint, escape_controls)}" if finding.hint else ""
     is_short = not screen.width or measure(plain + hint) <= screen.width
     return [head + hint] if is_short else render_finding(finding, screen)
 

@@ -5,6 +5,7 @@ from contextlib import suppress
 from typing import NamedTuple
 
 from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.core.hint import advise
 from checkpoint_git.core.jsontext import MAX_BYTES
 from checkpoint_git.git import objects
 from checkpoint_git.git.history.history import is_shallow
@@ -15,7 +16,7 @@ from checkpoint_git.git.run import Env, run_git
 from checkpoint_git.git.staged import pathspecs
 from checkpoint_git.protocols.registry import is_merged, protocol_of
 
-UNSHALLOW = "fetch the rest of the history: git fetch --unshallow"
+UNSHALLOW = advise("fetch the rest of the history", "git", "fetch", "--unshallow")
 AT_ONCE = 64  # merges whose files are in memory at once
 MOST_MERGES = 20  # recent ones
 DAYS = 30

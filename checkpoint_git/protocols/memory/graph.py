@@ -11,8 +11,9 @@ from typing import NamedTuple
 from checkpoint_git.core.clock import write_stamp
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
+from checkpoint_git.core.hint import Blank, advise, command, join_hints
 from checkpoint_git.core.outcome import Invocation
-from checkpoint_git.core.terminal_text import escape_controls, quote_word, shorten
+from checkpoint_git.core.terminal_text import escape_controls, shorten
 from checkpoint_git.disk.backup import Copy, write_backup
 from checkpoint_git.disk.discover import find_common_dir, find_repository, shared_path
 from checkpoint_git.disk.replace import remove_quietly
@@ -37,7 +38,10 @@ from checkpoint_git.protocols.memory.transports import Transport, UnavailableErr
 _LONGEST = 600
 _HOME = "checkpoint/memory-home"  # in the git directory: where that was, and what the repository was called there
 _KEPT_MARKS = 8
-SETUP = "`checkpoint memory setup` installs one and asks first; or: git config checkpoint.memoryCommand COMMAND"
+SETUP = join_hints(
+    command("checkpoint", "memory", "setup", more=" installs one and asks first"),
+    advise("or", "git", "config", "checkpoint.memoryCommand", Blank("command", "COMMAND")),
+)
 
 
 class Settings(NamedTuple):
@@ -69,7 +73,7 @@ def _read_timeout(found: Mapping[str, str]) -> float:
         return timeout
     shown = escape_controls(shorten(text, 40))
     message = f'invalid {MEMORY_TIMEOUT} "{shown}": expected 1 to {_LONGEST} seconds'
-    raise CheckpointError(message, f"git config {MEMORY_TIMEOUT} {default}")
+    raise CheckpointError(message, command("git", "config", MEMORY_TIMEOUT, default))
 
 
 def find_home(cwd: str) -> layout.Home:
@@ -148,7 +152,9 @@ def keep_copy(entity: Entity, cwd: str, env: Mapping[str, str], now: int) -> str
 
 def find_copy(copy: str, name: str, more: str = "") -> list[Finding]:
     """copy: the folder of a backup, "" for none."""
-    hint = f"to restore it: checkpoint memory save --yes --fields {quote_word(copy)}/memory-checkpoint.json"
+    hint = advise(
+        "to restore it", "checkpoint", "memory", "save", "--yes", "--fields", f"{copy}/memory-checkpoint.json"
+    )
     message = f"a copy was kept of what the checkpoint held{more}"
     return [Finding("memory/backup", "warning", message, name, hint=hint)] if copy else []
 

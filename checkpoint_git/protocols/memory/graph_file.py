@@ -14,6 +14,7 @@ from itertools import groupby
 from typing import Any, NamedTuple
 
 from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.core.hint import Blank, advise
 from checkpoint_git.core.terminal_text import escape_controls, shorten
 from checkpoint_git.disk import atomic
 from checkpoint_git.disk.lock import hold_lock
@@ -71,7 +72,9 @@ def check_graph_file(path: str) -> None:
     except OSError as error:
         why = error.strerror or why
     message = f"the graph's file {escape_controls(path)} cannot be used: {why}"
-    raise CheckpointError(message, "name another one: git config checkpoint.memoryFile PATH")
+    raise CheckpointError(
+        message, advise("name another one", "git", "config", "checkpoint.memoryFile", Blank("path", "PATH"))
+    )
 
 
 def read_lines(path: str) -> list[GraphLine]:
@@ -82,7 +85,9 @@ def read_lines(path: str) -> list[GraphLine]:
         return []
     if isinstance(data, OSError):
         message = f"{escape_controls(path)} could not be read: {data.strerror}"
-        raise CheckpointError(message, "name another one: git config checkpoint.memoryFile PATH")
+        raise CheckpointError(
+            message, advise("name another one", "git", "config", "checkpoint.memoryFile", Blank("path", "PATH"))
+        )
     # No server reads UTF-16, as PowerShell writes it. The byte order mark stays: line 1 needs repair
     utf_16 = {b"\xff\xfe": "utf-16-le", b"\xfe\xff": "utf-16-be"}.get(data[:2])
     text = data.decode(utf_16, "replace") if utf_16 else data.decode("utf-8", "surrogateescape")

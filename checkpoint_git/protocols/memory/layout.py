@@ -8,6 +8,7 @@ from collections.abc import Mapping, Sequence
 from typing import NamedTuple
 
 from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.core.hint import Blank, advise, command
 from checkpoint_git.core.terminal_text import escape_controls, shorten
 
 ENTITY = "initiative-checkpoint"
@@ -19,14 +20,17 @@ FILE_VARIABLE = "MEMORY_FILE_PATH"
 SERVER_FILE = "server-memory/dist/index.js"
 MARK = re.compile(r"[\w.-]{1,40}-[0-9a-f]{8}", re.ASCII)  # of a repository
 _LONGEST_NAME = 200
-_COMMAND_HINT = "for example: git config checkpoint.memoryCommand 'node /path/to/index.js'"
+_COMMAND_HINT = advise("for example", "git", "config", "checkpoint.memoryCommand", "node /path/to/index.js")
 
 
 def check_entity_name(name: str) -> str:
     if name.strip() and len(name) <= _LONGEST_NAME and name.isprintable():
         return name
     shown = escape_controls(shorten(name, 60))
-    raise CheckpointError(f'"{shown}" cannot be the name of an entity', "git config checkpoint.memoryEntity NAME")
+    raise CheckpointError(
+        f'"{shown}" cannot be the name of an entity',
+        command("git", "config", "checkpoint.memoryEntity", Blank("name", "NAME")),
+    )
 
 
 class Home(NamedTuple):

@@ -4,13 +4,17 @@ from collections.abc import Iterator
 
 from checkpoint_git.core.clock import DAY
 from checkpoint_git.core.finding import Finding
+from checkpoint_git.core.hint import Blank, Word, advise, command, join_hints
 from checkpoint_git.core.terminal_text import shorten
 from checkpoint_git.protocols.memory.entity import Entity, Reading, read_entity, read_stamp
 
 STALE_DAYS = 7
 _AHEAD = 5 * 60  # seconds that two machines' clocks may differ by
 _SHOWN = 80
-_NAME_IT = "checkpoint memory update initiative=NAME; or start a new one: checkpoint memory save --initiative NAME"
+_NAME_IT = join_hints(
+    command("checkpoint", "memory", "update", Word(("initiative=", Blank("name", "NAME")))),
+    advise("or start a new one", "checkpoint", "memory", "save", "--initiative", Blank("name", "NAME")),
+)
 
 
 def check(entity: Entity, now: int) -> list[Finding]:
@@ -18,7 +22,7 @@ def check(entity: Entity, now: int) -> list[Finding]:
     if reading.state == "foreign":
         kind = shorten(entity.entity_type, _SHOWN)
         message = f'the entity "{entity.name}" is another client\'s: its type is "{kind}"'
-        hint = "choose another name: git config checkpoint.memoryEntity NAME"
+        hint = advise("choose another name", "git", "config", "checkpoint.memoryEntity", Blank("name", "NAME"))
         return [Finding("memory/foreign-entity", "error", message, entity.name, hint=hint)]
     return [*_check_fields(entity.name, reading), *_check_age(entity.name, reading, now)]
 
@@ -32,13 +36,13 @@ def _check_fields(name: str, reading: Reading) -> Iterator[Finding]:
         if key == "timestamp":
             why = "an update was cut off, or made by a client that only adds"
             message = f'{why}: the newest timestamp counts, "{counts}"'
-            hint = "to keep one value of each field: checkpoint memory load --continue"
+            hint = advise("to keep one value of each field", "checkpoint", "memory", "load", "--continue")
             yield Finding("memory/interrupted", "warning", message, name, hint=hint)
         else:
             message = f'{key} has several values: {shown}; "{counts}" was added last and counts'
-            hint = (
-                f"a server does not record an older one that was set again; then: checkpoint memory update {key}=VALUE"
-            )
+            why = "a server does not record an older one that was set again; then"
+            value = Word((f"{key}=", Blank("the value", "VALUE")))
+            hint = advise(why, "checkpoint", "memory", "update", value)
             yield Finding("memory/several-values", "warning", message, name, hint=hint)
 
 
@@ -46,13 +50,13 @@ def _check_age(name: str, reading: Reading, now: int) -> Iterator[Finding]:
     instant = read_stamp(reading.fields.get("timestamp"))
     if instant is None:
         message = "the checkpoint has no valid timestamp, so its age is unknown"
-        hint = "to stamp it: checkpoint memory load --continue"
+        hint = advise("to stamp it", "checkpoint", "memory", "load", "--continue")
         yield Finding("memory/no-timestamp", "warning", message, name, hint=hint)
         return
     age = now - instant[0]
     if age > STALE_DAYS * DAY:
         message = f"the checkpoint is {age // DAY} days old"
-        hint = "a fresh start may be better: checkpoint memory load --fresh"
+        hint = advise("a fresh start may be better", "checkpoint", "memory", "load", "--fresh")
         yield Finding("memory/outdated", "warning", message, name, hint=hint)
     elif age < -_AHEAD:
         message = f"the checkpoint's time is ahead of this machine's clock: {reading.fields['timestamp']}"

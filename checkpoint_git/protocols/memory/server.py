@@ -11,6 +11,7 @@ from typing import Any
 from checkpoint_git.core.clock import write_stamp
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding, has_errors
+from checkpoint_git.core.hint import Blank, advise, join_hints
 from checkpoint_git.core.outcome import Block, Invocation, Line, Outcome
 from checkpoint_git.core.terminal_text import escape_controls, plural, shorten
 from checkpoint_git.disk import atomic
@@ -36,7 +37,7 @@ def doctor(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     log = read_log(invocation.cwd)
     if log.why:
         message = f"the last save in the background failed: {escape_controls(shorten(log.why.splitlines()[0], 200))}"
-        hint = f"save it now: checkpoint memory save --on {escape_controls(log.occasion)}"
+        hint = advise("save it now", "checkpoint", "memory", "save", "--on", log.occasion)
         findings.append(Finding("memory/on-commit", "warning", message, hint=hint))
     lines: list[Block] = []
     if data["available"]:
@@ -57,7 +58,10 @@ def _examine(settings: graph.Settings, invocation: Invocation, data: dict[str, A
     data["entities"] = sum(line.is_a("entity") for line in lines)
     if not path:
         message = "the path of the graph's file is unknown; only the server knows it"
-        hint = "git config checkpoint.memoryFile ABSOLUTE-PATH, to share one between clients"
+        hint = advise(
+            "to share one between clients",
+            *("git", "config", "checkpoint.memoryFile", Blank("an absolute path", "ABSOLUTE-PATH")),
+        )
         yield Finding("memory/graph-unknown", "note", message, hint=hint)
     elif faults := plan_repair(lines).faults:
         (at, fault), count = faults[0], plural(len(faults), "such line")
@@ -139,7 +143,10 @@ def _check_stopped(path: str, settings: graph.Settings, invocation: Invocation) 
     if running:
         shown = ", ".join(str(number) for number in running[:5])
         message = f"a memory server that may use {escape_controls(path)} is running (process {shown})"
-        hint = "close the agents that use it, or end the process; then: checkpoint memory doctor --fix"
+        hint = join_hints(
+            "close the agents that use it, or end the process",
+            advise("then", "checkpoint", "memory", "doctor", "--fix"),
+        )
         raise CheckpointError(message, hint)
 
 

@@ -6,6 +6,7 @@ from contextlib import suppress
 from typing import NamedTuple
 
 from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.core.hint import Blank, Word, advise, command
 from checkpoint_git.core.terminal_text import escape_controls, shorten
 from checkpoint_git.protocols.memory.entity import (
     FIELD,
@@ -133,11 +134,14 @@ def update_checkpoint(
         name = find_name(transport, home)
         before = load_entity(transport, name)
         if before is None:
-            raise CheckpointError(f'no checkpoint "{name}"', "`checkpoint memory save --initiative NAME` creates one")
+            raise CheckpointError(
+                f'no checkpoint "{name}"',
+                command("checkpoint", "memory", "save", "--initiative", Blank("name", "NAME"), more=" creates one"),
+            )
         _check_single(before)
         reading, wanted = read_entity(before), given.get("initiative")
         if reading.state == "corrupted" and not wanted:
-            hint = "name it: checkpoint memory update initiative=NAME"
+            hint = advise("name it", "checkpoint", "memory", "update", Word(("initiative=", Blank("name", "NAME"))))
             raise CheckpointError(f'the checkpoint "{name}" names no initiative', hint)
         if unknown := [key for key in given if given[key] is None and key not in reading.fields]:
             there = f"there are: {', '.join(reading.fields)}"
@@ -162,7 +166,16 @@ def check_fields(fields: Mapping[str, str]) -> None:
         if not FIELD.fullmatch(key):
             raise CheckpointError(f'invalid field "{shown}"', "letters, digits, _ and -, and no digit first")
         if not value.strip():
-            raise CheckpointError(f"{shown} is empty", "leave it out; to remove a field: checkpoint memory update KEY=")
+            raise CheckpointError(
+                f"{shown} is empty",
+                advise(
+                    "leave it out; to remove a field",
+                    "checkpoint",
+                    "memory",
+                    "update",
+                    Word((Blank("the field", "KEY"), "=")),
+                ),
+            )
         if len(value) > MAX_VALUE:
             raise CheckpointError(f"{shown} has {len(value)} characters; {MAX_VALUE} is the limit", "shorten it")
         try:
@@ -199,7 +212,9 @@ def check_ours(entity: Entity) -> None:
     # Raises CheckpointError for another client's entity: it is neither changed nor deleted
     if read_entity(entity).state == "foreign":
         message = f'the entity "{entity.name}" is another client\'s: its type is not {ENTITY_TYPE}'
-        raise CheckpointError(message, "choose another name: git config checkpoint.memoryEntity NAME")
+        raise CheckpointError(
+            message, advise("choose another name", "git", "config", "checkpoint.memoryEntity", Blank("name", "NAME"))
+        )
 
 
 def remove_entity(transport: Transport, name: str) -> None:

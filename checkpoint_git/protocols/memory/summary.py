@@ -4,6 +4,7 @@ import os
 from collections.abc import Callable, Mapping
 
 from checkpoint_git.core.clock import age_text, read_instant
+from checkpoint_git.core.hint import advise
 from checkpoint_git.core.outcome import Line
 from checkpoint_git.core.untrusted_text import clean
 from checkpoint_git.disk.discover import Place, shared_path
@@ -34,9 +35,11 @@ def summarize(question: Question) -> Summary:
     from checkpoint_git.protocols.memory.save_log import read_log  # most projects have no initiative
 
     failed = bool(read_log(question.place.top).why)
-    text += "; a save in the background failed: checkpoint memory doctor" if failed else "; checkpoint memory load"
-    line = Line(text, "warn" if failed else "strong")
-    return Summary({"initiative": known}, lead=[line, Line("")], lines=[text])
+    hint = advise("to continue", "checkpoint", "memory", "load")
+    if failed:
+        hint = advise("a save in the background failed", "checkpoint", "memory", "doctor")
+    line = Line(text, "warn" if failed else "strong", hint=hint)
+    return Summary({"initiative": known}, lead=[line, Line("")], lines=[line.whole])
 
 
 def after_turn(cwd: str, env: Mapping[str, str], has_worked: Callable[[int], bool]) -> None:

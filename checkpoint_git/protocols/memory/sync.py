@@ -10,6 +10,7 @@ from typing import Any, Literal, NamedTuple
 from checkpoint_git.core import yamledit, yamltext
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
+from checkpoint_git.core.hint import Blank, advise
 from checkpoint_git.core.outcome import Block, Invocation, Line, Outcome
 from checkpoint_git.core.terminal_text import escape_controls, shorten
 from checkpoint_git.disk import atomic
@@ -229,7 +230,10 @@ def _write_checkpoint(
         return store.update_checkpoint(transport, home, fields, now, keep).copy
     if not fields.get("initiative"):
         message = "no checkpoint exists, and the document names no initiative to begin one with"
-        raise CheckpointError(message, "set active.initiative, or: checkpoint memory save --initiative NAME")
+        raise CheckpointError(
+            message,
+            advise("set active.initiative, or", "checkpoint", "memory", "save", "--initiative", Blank("name", "NAME")),
+        )
     return store.save_checkpoint(transport, home, lambda: Request("manual", fields), now, keep, replace=True).copy
 
 
@@ -256,7 +260,10 @@ def find_newer(cwd: str, name: str, fields: Mapping[str, str]) -> list[Finding]:
         path = _find_document(cwd, "")
         document = check_shape(_parse(path, _read_bytes(path))[1], path)
         found = compare(fields, document, _read_base(_find_base(cwd, name, path)), to_document=False)
-        shown, hint = relative_path(path, cwd), "to take over what the file says: checkpoint memory sync"
+        shown, hint = (
+            relative_path(path, cwd),
+            advise("to take over what the file says", "checkpoint", "memory", "sync"),
+        )
         newer = [one for one in found if one.winner == "document" and one.ours]
         newer = [one for one in newer if one.field == "initiative"] or newer  # of another one nothing is mixed in
         return [Finding("memory/sync-differs", "warning", str(one), shown, hint=hint) for one in newer]
@@ -271,14 +278,16 @@ def _find_document(cwd: str, named: str) -> str:
         if os.path.isfile(path := os.path.join(folder, STATUS_FILE)):
             return path
     message = f"no {STATUS_FILE} found in {escape_controls(cwd)} or above it"
-    raise CheckpointError(message, "name the file: checkpoint memory sync PATH")
+    raise CheckpointError(message, advise("name the file", "checkpoint", "memory", "sync", Blank("path", "PATH")))
 
 
 def _read_bytes(path: str) -> bytes:
     content = read_content(path, (find_repository(os.path.dirname(path)) or [os.path.dirname(path)])[0])
     if isinstance(content, OSError):
         message = f"{escape_controls(path)} could not be read: {content.strerror}"
-        raise CheckpointError(message, "name the status file: checkpoint memory sync PATH")
+        raise CheckpointError(
+            message, advise("name the status file", "checkpoint", "memory", "sync", Blank("path", "PATH"))
+        )
     return content
 
 

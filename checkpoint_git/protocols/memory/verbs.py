@@ -10,8 +10,9 @@ from checkpoint_git.core import jsontext
 from checkpoint_git.core.clock import age_text, write_instant
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
+from checkpoint_git.core.hint import advise, command
 from checkpoint_git.core.outcome import Block, Invocation, Line, Outcome
-from checkpoint_git.core.terminal_text import escape_controls, quote_word, shorten
+from checkpoint_git.core.terminal_text import escape_controls, shorten
 from checkpoint_git.git.history.steps import read_branch
 from checkpoint_git.git.objects import diff_parents, find_commit
 from checkpoint_git.git.run import run_git
@@ -191,7 +192,7 @@ def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     act, most = VERBS[args.action]
     if len(args.words) > most:
         shown = escape_controls(shorten(" ".join(args.words[most:]), 60))
-        hint = "`checkpoint memory --help` shows what each verb takes"
+        hint = command("checkpoint", "memory", "--help", more=" shows what each verb takes")
         raise CheckpointError(f"memory {args.action} does not take these words: {shown}", hint)
     try:
         outcome = act(args, invocation)
@@ -332,9 +333,9 @@ _WIDTH = 200  # characters of a value in the summary
 _CHOICES = {"r": "resume", "f": "fresh", "d": "details"}
 # answer, label, command
 _WAYS = (
-    ("resume", "Resume where I left off", "checkpoint memory load --continue"),
-    ("fresh", "Start fresh", "checkpoint memory load --fresh"),
-    ("details", "Show details", "checkpoint memory load --details"),
+    ("resume", "Resume where I left off", command("checkpoint", "memory", "load", "--continue")),
+    ("fresh", "Start fresh", command("checkpoint", "memory", "load", "--fresh")),
+    ("details", "Show details", command("checkpoint", "memory", "load", "--details")),
 )
 
 
@@ -409,7 +410,7 @@ def _nothing(args: argparse.Namespace, transport: Transport, home: Home) -> Outc
     shown = ", ".join(f"{entity.name} ({read_entity(entity).fields['initiative']})" for entity in others[:5])
     if others:
         message = f"the graph holds checkpoints of others: {escape_controls(shorten(shown, 400))}"
-        hint = f"to use one of them here: git config checkpoint.memoryEntity {quote_word(others[0].name)}"
+        hint = advise("to use one of them here", "git", "config", "checkpoint.memoryEntity", others[0].name)
         findings.append(Finding("memory/others", "note", message, hint=hint))
     return Outcome(data, [Line("no checkpoint: nothing to resume", "dim")], findings)
 

@@ -3,12 +3,12 @@
 from collections.abc import Iterator
 
 from checkpoint_git.core.finding import Finding
-from checkpoint_git.core.terminal_text import quote_path
+from checkpoint_git.core.hint import Hint, Output, Step, Word, advise
 from checkpoint_git.disk.discover import relative_path
 from checkpoint_git.disk.read import read_content
 from checkpoint_git.protocols.check import Context, check
 from checkpoint_git.protocols.pipeline.summary import is_present
-from checkpoint_git.protocols.validate import describe_loss, iterate_checked
+from checkpoint_git.protocols.validate import RESTORE, describe_loss, iterate_checked
 
 
 @check("pipeline/broken", "error", remedy="`git restore PATH`, or run the phase again")
@@ -28,7 +28,7 @@ def find_broken_records(context: Context) -> Iterator[Finding]:
         for document in iterate_checked(files, context.now):
             for error in [each for each in document.findings if each.level == "error"][:1]:
                 message = f"this pipeline record is ignored: {error.message}"
-                hint = f"run the phase again, or take what git has: git restore -- {quote_path(document.path)}"
+                hint = advise("run the phase again, or take what git has", *RESTORE, document.path)
                 yield Finding("pipeline/broken", "error", message, document.path, hint=hint)
 
 
@@ -47,6 +47,7 @@ def find_changed_records(context: Context) -> Iterator[Finding]:
     yield from (describe_loss("pipeline/changed", loss.path, loss.how) for loss in losses)
     for loss in read_new_losses(top, "HEAD", ["--remotes"], pattern):
         if layout.find_skill(loss.path) and loss not in losses:
-            path = quote_path(loss.path)
-            hint = f'git restore --source="$(git rev-list -1 HEAD -- {path})^" -SW -- {path} && git commit -- {path}'
+            before = Word(("--source=", Output(("git", "rev-list", "-1", "HEAD", "--", loss.path)), "^"))
+            restore = ("git", "restore", before, "--staged", "--worktree", "--", loss.path)
+            hint = Hint(Step("", (restore, ("git", "commit", "--", loss.path))))
             yield describe_loss("pipeline/changed", loss.path, f"{loss.how} in a commit")._replace(hint=hint)

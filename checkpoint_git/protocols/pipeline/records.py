@@ -7,6 +7,7 @@ from typing import Any, Literal, NamedTuple
 
 from checkpoint_git.core.clock import write_instant
 from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.core.hint import AnyHint, advise
 from checkpoint_git.core.yamlblock import write_block
 from checkpoint_git.core.yamltext import MAX_BYTES, MAX_VALUES
 from checkpoint_git.disk.read import read_content
@@ -66,10 +67,11 @@ def _written_at(base: str, record: Record) -> tuple[tuple[int, str], int]:
 def check_phase(phase: str, known: Collection[str] = layout.READ_PHASES) -> str:
     if phase in known:
         return phase
-    why, hint = "is not a phase", f"for example {next(iter(known))}"
+    why = "is not a phase"
+    hint: AnyHint = f"for example {next(iter(known))}"
     if phase in layout.READ_PHASES:
         why = "is read, but not written"
-        hint = f'to write it: git config {PIPELINE_PHASES} "{", ".join(layout.READ_PHASES)}"'
+        hint = advise("to write it", "git", "config", PIPELINE_PHASES, ", ".join(layout.READ_PHASES))
     raise CheckpointError(f"{quote(phase)} {why}; valid phases: {', '.join(known)}", hint)
 
 

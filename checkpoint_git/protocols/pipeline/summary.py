@@ -2,6 +2,7 @@
 
 import os
 
+from checkpoint_git.core.hint import command
 from checkpoint_git.core.outcome import Block, Line, Table
 from checkpoint_git.core.untrusted_text import clean
 from checkpoint_git.disk.discover import Place, find_common_dir
@@ -36,7 +37,7 @@ def summarize(question: Question) -> Summary:
         rows = [(run.ticket_id, run.run_id[:8], ", ".join(run.phases) or "none", str(run.attempts)) for run in runs]
         blocks = [Line(""), Table(("pipeline", "run", "phases over", "records"), rows[:_MOST_SHOWN])]
     if len(runs) > _MOST_SHOWN:
-        blocks.append(Line(f"{len(runs) - _MOST_SHOWN} more: checkpoint pipeline list", "dim"))
+        blocks.append(Line(f"{len(runs) - _MOST_SHOWN} more", "dim", hint=command("checkpoint", "pipeline", "list")))
     lines = [
         clean(f"pipeline {run.ticket_id} {run.run_id}: {', '.join(run.phases) or 'no phase'} recorded", 240)
         for run in runs[-_MOST_LINES:]

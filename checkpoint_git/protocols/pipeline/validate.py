@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 from checkpoint_git.core import yamltext
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding, Level, has_errors
+from checkpoint_git.core.hint import AnyHint, advise
 from checkpoint_git.core.jsontext import join_pointer
 from checkpoint_git.core.schema import explain, is_surely_valid
 from checkpoint_git.core.terminal_text import escape_controls
@@ -195,6 +196,8 @@ def _compare_commits(work_tree: str, commits: dict[str, str]) -> Iterator[Findin
     level: Level = "warning" if cut_off else "error"
     for where, commit in commits.items():
         if commit in strangers:
-            code, says, hint = _STRANGERS[strangers[commit]]
-            hint = "the history of this clone is cut off: git fetch --unshallow" if cut_off else hint
+            code, says, way = _STRANGERS[strangers[commit]]
+            hint: AnyHint = way
+            if cut_off:
+                hint = advise("the history of this clone is cut off", "git", "fetch", "--unshallow")
             yield Finding(code, level, f"{where[1:]} is {commit}, {says}", where=where, hint=hint)

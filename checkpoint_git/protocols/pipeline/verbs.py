@@ -9,8 +9,9 @@ from typing import Any, NamedTuple
 
 from checkpoint_git.core import jsontext
 from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.core.hint import command, encode_hint, join_hints
 from checkpoint_git.core.outcome import Answer, Invocation
-from checkpoint_git.core.terminal_text import escape_controls, quote_word, shorten
+from checkpoint_git.core.terminal_text import escape_controls, shorten
 from checkpoint_git.core.yamltext import MAX_BYTES
 from checkpoint_git.disk.read import read_content
 from checkpoint_git.git.settings import PIPELINE_DIR, PIPELINE_PHASES
@@ -262,7 +263,8 @@ def _list(request: Request) -> Reply:
     args = request.args
     if args.ticket_id is None:
         if args.run_id is not None:
-            raise CheckpointError("--run-id needs --ticket-id", "`checkpoint pipeline list` names the tickets")
+            hint = command("checkpoint", "pipeline", "list", more=" names the tickets")
+            raise CheckpointError("--run-id needs --ticket-id", hint)
         store.check_base(request.base)
         runs = [run._asdict() for run in store.read_base(request.base, request.base)]
         return Reply(True, {"count": len(runs), "tickets": sorted({run["ticket_id"] for run in runs}), "runs": runs})
@@ -302,12 +304,15 @@ def _resume(request: Request) -> Reply:
         return Reply(True, {**members, "checkpoints": values, "warnings": plan.warnings})
     lacking = [each for each in plan.phases if each.errors]
     reasons = "; ".join(f"{each.phase}: {error}" for each in lacking for error in each.errors)
-    again = f"--ticket-id {quote_word(args.ticket_id)} --run-id {quote_word(args.run_id)}"
-    again += f" --base {quote_word(args.base)}" if args.base else ""
+    base = ("--base", args.base) if args.base else ()
+    about = ("--ticket-id", args.ticket_id, "--run-id", args.run_id, *base)
+    again = ("checkpoint", "pipeline", "resume", *about, "--skip-to", str(plan.run_from))
     members = {
         "error": f"the pipeline cannot skip to {phase}: {reasons}",
-        "hint": f"run {plan.run_from} first and continue from there; "
-        f"`checkpoint pipeline resume {again} --skip-to {plan.run_from}` restores the finished phases",
+        "hint": join_hints(
+            f"run {plan.run_from} first and continue from there",
+            command(*again, more=" restores the finished phases"),
+        ),
         "run_from": plan.run_from,
         "missing": [each.phase for each in lacking if each.state == "missing"],
         "invalid": [{"phase": each.phase, "errors": each.errors} for each in lacking if each.state == "invalid"],
@@ -340,4 +345,4 @@ TAKERS = {
 
 def _document(reply: Reply) -> list[str]:
     head = {"success": reply.success, "correlation_id": str(uuid.uuid4()), **reply.members}
-    return [json.dumps(head, indent=2) + "\n"]
+    return [json.dumps(head, indent=2, default=encode_hint) + "\n"]

@@ -4,7 +4,7 @@ Values are token values (jsontext): numbers are bytes, and whatever is not touch
 --a.b=text, --a.b+=text, --a.b-=text, --a.b:json=..., --rows[id].c=text.
 """
 
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import takewhile
 from typing import Any, Literal, NamedTuple
 
@@ -12,7 +12,21 @@ from checkpoint_git.core import jsontext
 from checkpoint_git.core.clock import read_instant, write_instant
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
-from checkpoint_git.core.terminal_text import quote_word
+from checkpoint_git.core.hint import (
+    UNFILLED,
+    AnyHint,
+    Argument,
+    Argv,
+    Blank,
+    Hint,
+    advise,
+    join_hints,
+    split_blanks,
+    write_plain,
+)
+from checkpoint_git.core.hint import (
+    Step as HintStep,
+)
 from checkpoint_git.protocols.mismatch import OWN, quote
 from checkpoint_git.protocols.skill import names
 from checkpoint_git.protocols.skill.merged_work import FIELD, with_goals
@@ -67,35 +81,51 @@ class Edit(NamedTuple):
 
 
 class EditError(CheckpointError):
-    """An edit that cannot be made. meant: the edits for it, as a shell takes them, "" where none are known. more: the
-    end of the hint. words: what these replace. start: "--step=" where all that is missing is the sign before a value.
+    """An edit that cannot be made.
+
+    meant: the edit in its place, "" where none is known. more: the end of the hint. at, count: the words that it
+    replaces. start: "--step=" where all that is missing is the sign before a value.
     """
 
-    def __init__(
-        self, word: str, message: str, advice: str, meant: str = "", more: str = "", words: Sequence[str] = ()
-    ) -> None:
-        super().__init__(message, f"{advice}{': ' * bool(meant)}{meant}{more}")
-        self.word, self.advice, self.meant, self.more, self.words = word, advice, meant, more, list(words)
+    def __init__(self, word: str, message: str, advice: str, meant: str = "", more: str = "") -> None:
+        hint: AnyHint = Hint(HintStep(advice, ((edit_argument(meant),),), more)) if meant else advice + more
+        super().__init__(message, hint)
+        self.word, self.advice, self.meant, self.more = word, advice, meant, more
+        self.at = 0
+        self.count = 1
         self.start = ""
 
-    def complete(self, line: str) -> CheckpointError:
-        """With the whole update in place of the edit."""
-        is_line = self.meant and line.isprintable()
-        return CheckpointError(self.message, f"{self.advice}: {line}{self.more}") if is_line else self
+    def complete(self, argv: Argv) -> CheckpointError:
+        """Return it with the whole update in place of the edit."""
+        is_line = self.meant and all(word.isprintable() for word in write_plain(argv))
+        return CheckpointError(self.message, Hint(HintStep(self.advice, (argv,), self.more))) if is_line else self
 
 
-Spell = Callable[[str, Sequence[Edit]], str]  # how a caller writes the update of a checkpoint
+def spell_update(skill: str, edits: Sequence[Edit]) -> Argv:
+    """Return the command that makes these edits."""
+    return ("checkpoint", "update", skill, *(edit_argument(_spell_edit(edit)) for edit in edits))
 
 
-def spell_line(skill: str, edits: Sequence[Edit]) -> str:
-    return " ".join(["checkpoint update", quote_word(skill), *(quote_word(edit.word) for edit in edits)])
+def _spell_edit(edit: Edit) -> str:
+    if edit.word.startswith("--"):
+        return edit.word
+    return typed_edit(f"--{path_text(edit.path)}{SIGNS[edit.action]}=", edit.value)
 
 
-def spell_call(skill: str, edits: Sequence[Edit]) -> str:
-    """As arguments of the API and of MCP."""
-    import json
+def edit_argument(word: str) -> Argument:
+    """Return an edit as a word of a command, with blanks where the user has to write a value."""
+    name, _, value = word.partition("=")
+    is_open = value == UNFILLED or (name.endswith(":json") and f'"{UNFILLED}"' in value)
+    return split_blanks(word, "the value") if is_open else word
 
-    return f"checkpoint_update {json.dumps(find_values(skill, edits), ensure_ascii=False)}"
+
+def check_filled(value: Any) -> None:
+    """Raises CheckpointError for a value that is the placeholder of a hint, or has it in it."""
+    if isinstance(value, str) and value.strip() == UNFILLED:
+        raise CheckpointError(f'"{UNFILLED}" is a placeholder', "write your own text in its place")
+    if isinstance(value, dict | list):
+        for item in value.values() if isinstance(value, dict) else value:
+            check_filled(item)
 
 
 def find_values(skill: str, edits: Sequence[Edit]) -> dict[str, Any]:
@@ -119,12 +149,19 @@ def dump(value: Any) -> str:
     import json
 
     text = json.dumps(value, ensure_ascii=False)
-    return quote_word(text if text.isprintable() else json.dumps(value))
+    return text if text.isprintable() else json.dumps(value)
 
 
 def parse_edits(words: list[str]) -> list[Edit]:
-    """The edits that command line words ask for. Raises CheckpointError, naming the word and what was meant."""
-    return [_parse_edit(word, words[at - 1 : at], words[at + 1 :]) for at, word in enumerate(words)]
+    """Return the edits that command line words ask for. Raises CheckpointError, naming the word and what was meant."""
+    edits = list[Edit]()
+    for at, word in enumerate(words):
+        try:
+            edits.append(_parse_edit(word, words[at - 1 : at], words[at + 1 :]))
+        except EditError as error:
+            error.at += at
+            raise
+    return edits
 
 
 def _parse_edit(word: str, before: list[str], after: list[str]) -> Edit:
@@ -145,7 +182,7 @@ def _parse_edit(word: str, before: list[str], after: list[str]) -> Edit:
     if path in ((Step("field"),), (Step("set"),)):
         field, _, value = text.partition("=")
         line = typed_edit(f"--{field or 'status'}=", value)
-        raise EditError(word, f"{quote(word)} is not a field", "write the field's own name", line, "", [word])
+        raise EditError(word, f"{quote(word)} is not a field", "write the field's own name", line)
     action, is_json = _OPERATORS[operator]
     if not is_json:
         return Edit(path, action, text, word)
@@ -161,8 +198,10 @@ def _not_an_edit(word: str, at: int, before: list[str], after: list[str]) -> Che
     """With the edit that is meant: its dashes are missing or others, or its value is what follows. at: of the =."""
     has_dashes = word.startswith("--")
     if before and before[0].endswith("=") and not has_dashes:
-        line, tail = quote_word(before[0] + word), ", with no space around ="
-        return EditError(word, f"{quote(word)} is not an edit", "write it as", line, tail, [before[0], word])
+        tail = ", with no space around ="
+        error = EditError(word, f"{quote(word)} is not an edit", "write it as", before[0] + word, tail)
+        error.at, error.count = -1, 2
+        return error
     taken = [*takewhile(lambda each: not each.startswith("-") and "=" not in each[1:], after)] if at < 0 else []
     if at < 0 and has_dashes and after and not after[0].startswith("-"):
         taken = taken or [after[0]]  # a value may hold a =
@@ -177,18 +216,21 @@ def _not_an_edit(word: str, at: int, before: list[str], after: list[str]) -> Che
     line = typed_edit(f"--{name}{operator}=", value, "VALUE")
     if has_dashes:
         tail = ", with no space around ="
-        error = EditError(word, f"{quote(word)} has no value", "write it as", line, tail, [word, *taken])
+        error = EditError(word, f"{quote(word)} has no value", "write it as", line, tail)
+        error.count += len(taken)
         if len(taken) == 1 and not taken[0].startswith("=") and operator in _OPERATORS:
             error.start = f"--{name}{operator}="
         return error
-    return EditError(word, f"{quote(word)} is not an edit", "an edit begins with two dashes", line, "", [word, *taken])
+    error = EditError(word, f"{quote(word)} is not an edit", "an edit begins with two dashes", line)
+    error.count += len(taken)
+    return error
 
 
 def typed_edit(start: str, value: Any, unknown: str = "...") -> str:
-    """An edit as a shell takes it. unknown: in place of a text that is empty or cannot be printed."""
+    """Return an edit as a word. unknown: in place of a text that is empty or cannot be printed."""
     if not isinstance(value, str):
-        return f"{quote_word(start[:-1])}:json={dump(untoken(value))}"
-    return quote_word(f"{start}{value if value and value.isprintable() else unknown}")
+        return f"{start[:-1]}:json={dump(untoken(value))}"
+    return f"{start}{value}" if value and value.isprintable() else f"{start}{unknown}"
 
 
 Lists = Mapping[str, Iterable[Any]]
@@ -308,7 +350,9 @@ def _remove(container: Any, key: Any, edit: Edit) -> None:
     """Takes an item out of a list, or a member out of an object; without a value what the path itself names."""
     path, wanted = path_text(edit.path), plain(edit.value)
     if isinstance(container, dict) and key not in container:
-        raise CheckpointError(f"{quote(edit.word)}: {path} does not exist", "see what there is: checkpoint show")
+        raise CheckpointError(
+            f"{quote(edit.word)}: {path} does not exist", advise("see what there is", "checkpoint", "show")
+        )
     if wanted == "":
         del container[key]
         return
@@ -324,15 +368,15 @@ def _remove(container: Any, key: Any, edit: Edit) -> None:
         shown = {name: at for at, item in enumerate(items) for name in names_of(item)}
         near = shown.get(next(iter(get_close_matches(str(wanted), shown, 1, 0.4)), ""))
         at = int(wanted) if is_index(str(wanted), items) else near
-        hint, line = "name an item by its whole text or by its id", ""
+        advice, line = "name an item by its whole text or by its id", ""
         if at is not None:
             called = (*ids_of(items[at]), *_inner_names(items[at]))
             name = next((each for each in called if find_index(items, each) == at), "")
             line = typed_edit(f"--{path}-=", name) if name.isprintable() and name else f"--{path}.{at}-="
-            hint = "did you mean this"
+            advice = "did you mean this"
         elif not isinstance(present, list | dict):
-            hint, line = "it is not a list; replace it", f"--{path}=..."
-        raise EditError(edit.word, f"{quote(edit.word)}: {path} has no item {quote(wanted)}", hint, line)
+            advice, line = "it is not a list; replace it", f"--{path}=..."
+        raise EditError(edit.word, f"{quote(edit.word)}: {path} has no item {quote(wanted)}", advice, line)
     del present[at]
 
 
@@ -431,7 +475,7 @@ def _find_item(items: list[Any], edit: Edit, at: int) -> int:
         path, hint = path_text((*edit.path[:at], meant, *edit.path[at + 1 :])), "did you mean this"
         line = typed_edit(f"--{path}{SIGNS[edit.action]}=", edit.value)
         if edit.action == "replace" and isinstance(edit.value, str) and len(edit.path) == 2 and edit.field in TEXTS:
-            line = quote_word(f"--{path}{name_text(edit.field, edit.value)}")
+            line = f"--{path}{name_text(edit.field, edit.value)}"
     message = f"{quote(edit.word)}: {before} has no item {quote(step.name)}"
     if before == "progress_table" and len(edit.path) == 2 and step.bracketed and edit.action == "replace" and not near:
         status = names.find_choice(str(edit.value), ROW_STATUSES) or "not_started"
@@ -542,6 +586,7 @@ def check_next(next_action: str | None, complete: bool) -> None:
     if next_action is None:
         return
     check_text(next_action)
+    check_filled(next_action)
     if not next_action.strip():
         raise CheckpointError("--next is empty", "say what comes next, or use --complete")
     if complete:
@@ -549,7 +594,7 @@ def check_next(next_action: str | None, complete: bool) -> None:
 
 
 def find_done_trouble(
-    value: dict[str, Any], next_action: str | None, complete: bool, command: str = f"done {OWN}"
+    value: dict[str, Any], next_action: str | None, complete: bool, verb: Argv = ("done", OWN)
 ) -> Finding | None:
     actions = read_list(value, "next_actions")
     if not actions:
@@ -561,7 +606,10 @@ def find_done_trouble(
     if len(actions) > 1 or next_action or complete or value.get("status") != "in_progress":
         return None
     message = "this is the last action, and a checkpoint that is in_progress needs a next one"
-    hint = f'say what comes next: checkpoint {command} --next "..."; or if all is done: checkpoint {command} --complete'
+    hint = join_hints(
+        advise("say what comes next", "checkpoint", *verb, "--next", Blank("the next action")),
+        advise("or if all is done", "checkpoint", *verb, "--complete"),
+    )
     return Finding("done/last-action", "error", message, where="/next_actions/0", hint=hint)
 
 

@@ -5,7 +5,18 @@ from typing import TYPE_CHECKING
 
 from checkpoint_git.core.clock import write_instant
 from checkpoint_git.core.finding import Finding, Level
-from checkpoint_git.core.terminal_text import join_some, plural, quote_word, shorten
+from checkpoint_git.core.hint import (
+    AnyHint,
+    Argument,
+    Argv,
+    Blank,
+    advise,
+    blank,
+    command,
+    fill_blank,
+    join_hints,
+)
+from checkpoint_git.core.terminal_text import join_some, plain_path, plural, shorten
 from checkpoint_git.core.untrusted_text import hide_in_value
 from checkpoint_git.disk.discover import relative_path
 from checkpoint_git.git.history.history import Change
@@ -16,8 +27,8 @@ from checkpoint_git.protocols.skill.document_summary import DocumentSummary, Pas
 from checkpoint_git.protocols.skill.facts import NamedFile, SkillFacts
 from checkpoint_git.protocols.skill.generated_files import find_move, find_readings
 from checkpoint_git.protocols.skill.rules import MAX_SIZE
-from checkpoint_git.protocols.skill.shape import advise
-from checkpoint_git.protocols.skill.views import find_answers, read_list
+from checkpoint_git.protocols.skill.shape import FILL, advise_edit
+from checkpoint_git.protocols.skill.views import find_answers, read_list, waits_on_user
 from checkpoint_git.protocols.validate import find_twins
 
 if TYPE_CHECKING:
@@ -25,6 +36,8 @@ if TYPE_CHECKING:
 
 _FILES = "context_primer.generated_files"
 _LONGEST_ITEM = 300  # characters of a command that names it
+_NEXT = Blank("the next action")
+_UNSHALLOW = ("git", "fetch", "--unshallow")
 _SHALLOW = "answers need the history that this shallow clone lacks"
 
 
@@ -71,26 +84,25 @@ def find_lost_projects(facts: SkillFacts) -> Iterator[Finding]:
         message = f"project_dir is {shown}, and this machine has no such folder"
         if not path.startswith("/"):
             message = f"project_dir is {shown}, which is not an absolute path of this machine"
-        hint = f"if this checkout is the project's home: {_fix(summary, 'drift/project-dir')}"
+        hint = advise("if this checkout is the project's home", *_fix(summary, "drift/project-dir"))
         cause = "checkpoints name another machine's folder as project_dir"
         yield Finding("drift/project-dir", "warning", message, summary.path, "/project_dir", hint=hint, cause=cause)
 
 
-def _update(summary: DocumentSummary, *edits: str) -> str:
-    """edits: as a shell takes them."""
-    return " ".join(["checkpoint update", quote_word(summary.skill), *edits])
+def _update(summary: DocumentSummary, *edits: Argument) -> Argv:
+    return ("checkpoint", "update", summary.skill, *edits)
 
 
-def _fix(summary: DocumentSummary, code: str) -> str:
-    return f"checkpoint doctor {quote_word(summary.skill)} --fix={code}"
+def _fix(summary: DocumentSummary, code: str) -> Argv:
+    return ("checkpoint", "doctor", summary.skill, f"--fix={code}")
 
 
-def _remove_file(summary: DocumentSummary, at: int) -> str:
-    """By its text, so that another one may go before it."""
+def _remove_file(summary: DocumentSummary, at: int) -> Argv:
+    """Return the command that removes it by its text, so that another one may go before it."""
     item = summary.listed[at] if at < len(summary.listed) else ""
     if not item or not item.isprintable() or len(item) > _LONGEST_ITEM:
         return _update(summary, f"--{_FILES}.{at}-=")
-    return _update(summary, f"--{_FILES}-={quote_word(item)}")
+    return _update(summary, f"--{_FILES}-={item}")
 
 
 def _is_covered(facts: SkillFacts, summary: DocumentSummary, code: str) -> bool:
@@ -106,17 +118,25 @@ def find_stale_work(facts: SkillFacts) -> Iterator[Finding]:
     """In progress, and not updated for more than 7 days."""
     hint = "continue it, or set --status=complete or failed; or record progress"
     for finding, summary in _find_stale(facts, "in_progress", "checkpoints in progress"):
-        command = _update(summary, '--progress_summary="..."')
-        yield finding._replace(hint=f"{hint}: {command}")
+        command = _update(summary, blank("--progress_summary=", "what was done"))
+        yield finding._replace(hint=advise(hint, *command))
 
 
 @check("drift/stale-blocked", "warning", remedy="ask for the decision again")
 def find_stale_blocks(facts: SkillFacts) -> Iterator[Finding]:
     """Blocked for more than 3 days."""
     for finding, summary in _find_stale(facts, "blocked", "blocked checkpoints"):
-        answers = (line for _, line in find_answers(summary.skill, facts.read_value(summary.path)))
-        command = next(answers, _update(summary, "--status=in_progress"))
-        yield finding._replace(hint=f"ask for the decision again; once it is made: {command}")
+        value = facts.read_value(summary.path)
+        answers = find_answers(summary.skill, value)
+        if not answers:
+            hint = advise("nothing blocks it any more; continue it", *_update(summary, "--status=in_progress"))
+        else:
+            blocker, command = answers[0]
+            what = "ask for the decision again; once it is made"
+            if not waits_on_user(blocker):
+                what = "ask about the blocker again; once it is resolved"
+            hint = advise(what, *command)
+        yield finding._replace(hint=hint)
 
 
 def _find_stale(facts: SkillFacts, status: str, which: str) -> Iterator[tuple[Finding, DocumentSummary]]:
@@ -133,8 +153,8 @@ def find_moving_completions(facts: SkillFacts) -> Iterator[Finding]:
     for summary, days in facts.find_aged("complete"):
         if changed := find_changed_files(summary, facts):
             message = f"it was complete {days} days ago, and {_describe_changes(changed)} since"
-            hint = "if the work continues, set --status=in_progress; else archive it"
-            hint = f"{hint}: checkpoint reset {quote_word(summary.skill)}"
+            what = "if the work continues, set --status=in_progress; else archive it"
+            hint = advise(what, "checkpoint", "reset", summary.skill)
             yield Finding("drift/complete-but-moving", "note", message, summary.path, "/status", hint=hint)
 
 
@@ -186,9 +206,9 @@ def find_missing_files(facts: SkillFacts) -> Iterator[Finding]:
         renamed = facts.find_renamed(summary)
         for (at, fate, what), group in groups.items():
             level, text, advice = _FATES[fate]
-            command = "git fetch --unshallow" if fate == "cut" else _remove_file(summary, at)
+            command = _UNSHALLOW if fate == "cut" else _remove_file(summary, at)
             if fate == "uncommitted":  # staged as deleted, maybe
-                command = f"git restore --staged --worktree -- {_words(group)}"
+                command = ("git", "restore", "--staged", "--worktree", "--", *_words(group))
             elif fate == "renamed" and renamed[at][1]:
                 command = _fix(summary, "drift/file-missing")
             elif fate == "renamed":
@@ -197,9 +217,11 @@ def find_missing_files(facts: SkillFacts) -> Iterator[Finding]:
                 advice = "that is listed too; remove this entry" if is_listed else advice
                 detail = group[0].detail
                 is_only = sum(file.at == at for file in facts.files[summary.path]) == 1 and detail.isprintable()
-                new = quote_word(detail) if is_only and find_readings(detail)[:1] == [[detail]] else '"..."'
-                command = command if is_listed else _update(summary, f"--{_FILES}.{at}={new}")
-            hint = f"{advice}: {command}".removeprefix(": ")
+                edit: Argument = blank(f"--{_FILES}.{at}=", "its new name")
+                if is_only and find_readings(detail)[:1] == [[detail]]:
+                    edit = f"--{_FILES}.{at}={detail}"
+                command = command if is_listed else _update(summary, edit)
+            hint = advise(advice, *command)
             subject, told = join_some([shorten(file.path, 120) for file in group]), group[0].told
             says = text.format(detail=shorten(group[0].detail, 120), told=told)
             if fate == "renamed" and len(group) > 1:
@@ -224,7 +246,8 @@ def find_uncommitted_files(facts: SkillFacts) -> Iterator[Finding]:
             named = join_some([shorten(file.path, 80) for file in files])
             verb = "is" if len(files) == 1 else "are"
             message = f"{named} {verb} here but not in git, so another clone has the checkpoint without"
-            hint = f"remove the entry, or add what belongs to the work: git add -- {_words(files)}"
+            what = "remove the entry, or add what belongs to the work"
+            hint = advise(what, "git", "add", "--", *_words(files))
             yield Finding("drift/file-uncommitted", "note", message, summary.path, _where(files), hint=hint)
 
 
@@ -236,13 +259,14 @@ def find_changed_documents(facts: SkillFacts) -> Iterator[Finding]:
         if changed and summary.updated_at is not None:
             since = f"since the checkpoint was written ({write_instant(summary.updated_at)})"
             message = f"{_describe_changes(changed)} {since}"
-            hint = f"read them again before you rely on context_primer; if it is still right: {_update(summary)}"
+            what = "read them again before you rely on context_primer; if it is still right"
+            hint = advise(what, *_update(summary))
             where = _where([file for file, _ in changed])
             yield Finding("drift/file-changed", "note", message, summary.path, where, hint=hint)
 
 
-def _words(files: Sequence[NamedFile]) -> str:
-    return " ".join(quote_word(name) for file in files for name in file.names[:1])
+def _words(files: Sequence[NamedFile]) -> list[str]:
+    return [name for file in files for name in file.names[:1]]
 
 
 def _where(files: Sequence[NamedFile]) -> str:
@@ -295,16 +319,17 @@ def find_shipped_actions(facts: SkillFacts) -> Iterator[Finding]:
         return
     count = sum(count for _, count in notes)
     message = f"{count} next actions in {len(notes)} checkpoints name merged work"
-    yield Finding("drift/action-shipped", "note", message, REPOSITORY, hint="checkpoint status --merged")
+    yield Finding("drift/action-shipped", "note", message, REPOSITORY, hint=command("checkpoint", "status", "--merged"))
 
 
 def _report_finished(
     summary: DocumentSummary, passage: Passage, finished: "Sequence[Fact]", facts: SkillFacts
 ) -> Finding:
     told = "; ".join(merged_work.describe_facts(finished, facts.context.now))
-    hint = f"mark it done: {_fix(summary, 'drift/action-shipped')}"
+    hint = advise("mark it done", *_fix(summary, "drift/action-shipped"))
     if summary.actions_count == 1 and summary.status == "in_progress":
-        hint = f'mark it done; record what is next: checkpoint done {quote_word(summary.skill)} --next "..."'
+        what = "mark it done; record what is next"
+        hint = advise(what, "checkpoint", "done", summary.skill, "--next", _NEXT)
     message = f"next action {passage.position} is finished: {told}"
     cause = "next actions are finished by merges"
     return Finding("drift/action-shipped", "warning", message, summary.path, passage.where, hint=hint, cause=cause)
@@ -321,12 +346,14 @@ def _note_merged(summary: DocumentSummary, named: "Sequence[tuple[Passage, Seque
     message = f"{plural(len(named), 'next action')} {verb} {work}: {join_some(parts, _FEW_ACTIONS)}"
 
     # The last one goes first: each takes its place in the list away.
-    done = f"checkpoint done {quote_word(summary.skill)}"
-    commands = [f"{done} {passage.position}" for passage, _ in named[:_FEW_ACTIONS]]
+    commands = list[Argv]()
+    for passage, _ in named[:_FEW_ACTIONS]:
+        commands.insert(0, ("checkpoint", "done", summary.skill, str(passage.position)))
     if len(named) == summary.actions_count and summary.status == "in_progress":
-        commands[0] += ' --next "..."'
+        commands[-1] = (*commands[-1], "--next", _NEXT)
     where = named[0][0].where if len(named) == 1 else "/next_actions"
-    hint = f"where nothing is left to do: {'; '.join(reversed(commands))}"
+    first, *others = commands
+    hint = join_hints(advise("where nothing is left to do", *first), *(command(*argv) for argv in others))
     return Finding("drift/action-shipped", "note", message, summary.path, where, hint=hint)
 
 
@@ -354,13 +381,13 @@ def _note_resolution(
     place = passage.where[1:].replace("/", ".")
     if place.startswith("depends_on"):
         message = f"what the work depends on names finished work: {told}"
-        hint = f"if the work can continue, remove this entry: {_update(summary, f'--{place}-=')}"
+        hint = advise("if the work can continue, remove this entry", *_update(summary, f"--{place}-="))
     else:
         message = f"the blocker's proposed resolution names finished work: {told}"
         value = facts.read_value(summary.path)
         blocker = read_list(value, "blockers")[passage.position : passage.position + 1]
-        commands = [line for found, line in find_answers(summary.skill, value) if found in blocker]
-        hint = f"if that settles it: {''.join(commands[:1])}"
+        commands = [argv for found, argv in find_answers(summary.skill, value) if found in blocker]
+        hint = advise("if that settles it", *commands[0])
     return Finding("drift/blocker-shipped", "note", message, summary.path, passage.where, hint=hint)
 
 
@@ -369,7 +396,7 @@ def find_partial_history(facts: SkillFacts) -> Iterator[Finding]:
     """The clone is shallow, so merges may be missing."""
     if facts.has_references and facts.is_shallow:
         message = "this clone is shallow: merges before its first commit cannot be seen"
-        yield Finding("drift/history-partial", "note", message, hint="git fetch --unshallow", cause=_SHALLOW)
+        yield Finding("drift/history-partial", "note", message, hint=command(*_UNSHALLOW), cause=_SHALLOW)
 
 
 @check("drift/commit-unknown", "warning", remedy="correct the commit")
@@ -381,17 +408,16 @@ def find_unknown_commits(facts: SkillFacts) -> Iterator[Finding]:
             if kind is None:
                 continue
             level: Level = "warning"
-            right = advise("write the intended commit", recorded.where, '="..."')
-            right = right.replace(OWN, quote_word(summary.skill))
+            right = fill_blank(advise_edit("write the intended commit", recorded.where, FILL), OWN, summary.skill)
             if kind == "elsewhere":
                 trouble, where = "not part of HEAD's history", "HEAD's history"
-                hint = f"was it rebased, or is this another branch? {right}"
+                hint = join_hints("was it rebased, or is this another branch", right)
             elif facts.is_shallow:
                 level, trouble, where = "note", "not in this shallow clone", "this shallow clone"
-                hint = "git fetch --unshallow"
+                hint = command(*_UNSHALLOW)
             else:
                 trouble, where = "this repository has no such commit", "this repository"
-                hint = f"was it rebased away, or mistyped? {right}"
+                hint = join_hints("was it rebased away, or mistyped", right)
             message = f"{recorded.key} names {recorded.id[:12]}: {trouble}"
             cause = _SHALLOW if where == "this shallow clone" else f"recorded commits are not in {where}"
             yield Finding("drift/commit-unknown", level, message, summary.path, recorded.where, hint=hint, cause=cause)
@@ -406,8 +432,8 @@ def find_unreviewed(facts: SkillFacts) -> Iterator[Finding]:
     for summary in facts.summaries:
         if summary.unreviewed:
             message = f"{plural(summary.unreviewed, 'head')} set aside by a merge, not reviewed yet"
-            hint = "compare them with the current ones, then move them to history"
-            hint = f"{hint}: checkpoint rotate {quote_word(summary.skill)}"
+            what = "compare them with the current ones, then move them to history"
+            hint = advise(what, "checkpoint", "rotate", summary.skill)
             yield Finding("content/unreviewed", "warning", message, summary.path, "/superseded", hint=hint)
 
 
@@ -415,7 +441,8 @@ def find_unreviewed(facts: SkillFacts) -> Iterator[Finding]:
 def find_overdue_rotations(facts: SkillFacts) -> Iterator[Finding]:
     """A file over 32 KB, or more than 50 merged pull requests in a list."""
     for summary in facts.summaries:
-        hint = f"move closed entries to .checkpoints/history: checkpoint rotate {quote_word(summary.skill)}"
+        what = "move closed entries to .checkpoints/history"
+        hint: AnyHint = advise(what, "checkpoint", "rotate", summary.skill)
         if not summary.rotates:
             hint = "shorten it, or move details into files (it has no closed entries to rotate)"
         if summary.size > MAX_SIZE and not _is_covered(facts, summary, "skill/file-too-big"):
@@ -436,7 +463,7 @@ def find_misnamed_files(context: Context) -> Iterator[Finding]:
         return
     message = "it looks like a checkpoint but is not read: its name must end in .checkpoint.json (lower case)"
     for path in (relative_path(path, context.place.top) for path in store.list_misnamed(context.place)):
-        hint = f"rename it, or move it elsewhere: mv -n {quote_word(path)} {quote_word(layout.right_name(path))}"
+        hint = advise("rename it, or move it elsewhere", "mv", "-n", path, layout.right_name(path))
         yield Finding("content/not-read", "note", message, path, hint=hint)
 
 
@@ -452,9 +479,10 @@ def find_unresolved(facts: SkillFacts) -> Iterator[Finding]:
     resolved = "conflict markers were left in the file, but git considers it resolved"
     for path, message in {**{one.path: resolved for one in marked}, **unmerged}.items():
         if path not in told:
-            hint = f"checkpoint resolve {quote_word(path)}"
+            hint = command("checkpoint", "resolve", plain_path(path))
             yield Finding("merge/unresolved", "error", message, path, hint=hint)
     if facts.operation:
         message = f"git is in the middle of a {facts.operation}"
-        hint = f"abort it, or finish it once nothing is unmerged: git {facts.operation} --continue"
+        what = "abort it, or finish it once nothing is unmerged"
+        hint = advise(what, "git", facts.operation, "--continue")
         yield Finding("merge/unresolved", "note", message, REPOSITORY, hint=hint)

@@ -6,13 +6,14 @@ from typing import Any, NamedTuple
 from checkpoint_git.core.clock import write_instant
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
-from checkpoint_git.core.terminal_text import quote_word
+from checkpoint_git.core.hint import AnyHint, Hint, advise, command, join_hints
 from checkpoint_git.protocols.mismatch import OWN, quote
 from checkpoint_git.protocols.skill import changes, views
 from checkpoint_git.protocols.skill.changes import check_next, check_text, find_done_trouble, take_action
 from checkpoint_git.protocols.skill.fields import Understood
 from checkpoint_git.protocols.skill.names import find_choice, spell
 
+_MOST_ANSWERS = 5  # in a hint
 NEEDS = ("user_decision", "code_fix", "external_dep")
 
 
@@ -61,8 +62,8 @@ def decide(value: dict[str, Any], now: int, answer: str, name: str | None = None
     _checked(answer)
     waiting = [one for one in views.open_blockers(value) if views.waits_on_user(one)]
     if name is None and any(_id(one) == answer for one in waiting):
-        command = _commands(value, [one for one in waiting if _id(one) == answer])
-        return _refusal("question", f"{quote(answer)} is the question: the answer is missing", command)
+        hint = _advise_answers(value, [one for one in waiting if _id(one) == answer])
+        return _refusal("question", f"{quote(answer)} is the question: the answer is missing", hint)
     asked = _choose(value, waiting, name, "question", answer)
     if isinstance(asked, Finding):
         return asked
@@ -112,7 +113,7 @@ def unblock(value: dict[str, Any], now: int, name: str | None = None) -> Entry |
     asked = [one for one in views.open_blockers(value) if views.waits_on_user(one)]
     asked = _find_named(value, asked, name) if name and not _find_named(value, others, name) else []
     if asked:
-        return _refusal("question", f"{quote(name)} waits on an answer", _commands(value, asked))
+        return _refusal("question", f"{quote(name)} waits on an answer", _advise_answers(value, asked))
     found = _choose(value, others, name, "blocker")
     if isinstance(found, Finding):
         return found
@@ -131,9 +132,9 @@ def drop(
 ) -> Entry | Finding:
     """Removes an action that will not be done, and keeps the reason. action: as for find_action."""
     check_next(next_action, complete)
-    end = f" --why {quote_word(_checked(why))}"
-    words = f" {quote_word(action)}" if action else ""
-    trouble = find_done_trouble(value, next_action, complete, f"drop {OWN}{words}{end}")
+    end = ("--why", _checked(why))
+    named = (action,) if action else ()
+    trouble = find_done_trouble(value, next_action, complete, ("drop", OWN, *named, *end))
     if trouble:
         return trouble
     at = find_action(value, action, "drop", end)
@@ -150,7 +151,7 @@ def drop(
     return Entry(line, ("next_actions", "context_primer"))
 
 
-def find_action(value: dict[str, Any], action: str | None, verb: str, end: str = "") -> int | Finding:
+def find_action(value: dict[str, Any], action: str | None, verb: str, end: tuple[str, ...] = ()) -> int | Finding:
     """The place of an action by its number, id or part of its text; None for the first. verb, end: for the hint."""
     actions = views.read_list(value, "next_actions")
     if action is None:
@@ -165,12 +166,13 @@ def find_action(value: dict[str, Any], action: str | None, verb: str, end: str =
         return near[0]
     problem = "no action has" if not near else f"{len(near)} actions have"
     shown = [text for text in texts if text.isprintable()][:5]
-    hint = "; ".join(f"checkpoint {verb} {OWN} {quote_word(text)}{end}" for text in shown)
+    hint = join_hints(*(command("checkpoint", verb, OWN, text, *end) for text in shown))
     return _refusal("which-action", f"{problem} {quote(action)} in it", hint)
 
 
 def _checked(text: str) -> str:
     check_text(text)
+    changes.check_filled(text)
     if not text.strip():
         raise CheckpointError("the text is empty", "say it in a few words")
     return text
@@ -196,7 +198,9 @@ def _list_in(value: dict[str, Any], *path: str) -> list[Any]:
         held = held.setdefault(name, {}) if isinstance(held, dict) else None
     found = held.setdefault(path[-1], []) if isinstance(held, dict) else None
     if not isinstance(found, list):
-        raise CheckpointError(f"{'.'.join(path)} is not a list", "fix that field first: checkpoint validate")
+        raise CheckpointError(
+            f"{'.'.join(path)} is not a list", advise("fix that field first", "checkpoint", "validate")
+        )
     return found
 
 
@@ -217,22 +221,23 @@ def _choose(
     if len(named) == 1:
         return named[0]
     if not found:
-        return _refusal(noun, f"no {noun} is open", f"checkpoint status {OWN}")
+        return _refusal(noun, f"no {noun} is open", command("checkpoint", "status", OWN))
     if named and name:
         message = f"{len(named)} open {noun}s have the id {quote(name)}"
-        return _refusal(noun, message, _commands(value, named, answer))
+        return _refusal(noun, message, _advise_answers(value, named, answer))
     which = f"none has the id {quote(name)}" if name else "say which"
     message = f"{len(found)} {noun}{'s are' if len(found) > 1 else ' is'} open: {which}"
-    return _refusal(noun, message, _commands(value, found, answer))
+    return _refusal(noun, message, _advise_answers(value, found, answer))
 
 
-def _commands(value: dict[str, Any], found: list[dict[str, Any]], answer: str = "") -> str:
-    """What settles each blocker."""
+def _advise_answers(value: dict[str, Any], found: list[dict[str, Any]], answer: str = "") -> Hint:
+    """Return what settles each blocker."""
     every = views.find_answers(OWN, value, answer)
-    return "; ".join([line for one, line in every if any(each is one for each in found)][:5])
+    shown = [argv for one, argv in every if any(each is one for each in found)][:_MOST_ANSWERS]
+    return join_hints(*(command(*argv) for argv in shown))
 
 
-def _refusal(noun: str, message: str, hint: str) -> Finding:
+def _refusal(noun: str, message: str, hint: AnyHint) -> Finding:
     return Finding(f"entry/{noun}", "error", message, hint=hint)
 
 

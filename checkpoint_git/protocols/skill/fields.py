@@ -8,6 +8,8 @@ from typing import Any, NamedTuple
 
 from checkpoint_git.core import jsontext
 from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.core.hint import Argv, Blank, Hint, advise
+from checkpoint_git.core.hint import Step as HintStep
 from checkpoint_git.core.terminal_text import quote_word
 from checkpoint_git.protocols.mismatch import quote
 from checkpoint_git.protocols.skill import changes, names
@@ -136,7 +138,7 @@ def _unknown(name: str, where: str, reader: _Reader) -> CheckpointError:
     if is_typed and name != edit.path[-1].name and full not in names.KNOWN:
         near = ""
     if edit.action == "remove" and not near:
-        return CheckpointError(message, "see what there is: checkpoint show")
+        return CheckpointError(message, advise("see what there is", "checkpoint", "show"))
     operator = changes.SIGNS[edit.action] or "+" * (is_typed and full in names.LISTS)
     if near in changes.TEXTS and isinstance(value, str) and operator == "+":
         value = write_item(near, value)
@@ -144,10 +146,12 @@ def _unknown(name: str, where: str, reader: _Reader) -> CheckpointError:
     more, line = f"; a field of your own is {own}, or any name with {flag}", ""
     if isinstance(value, str) and value.strip() and value.isprintable() and not where and len(edit.path) == 1:
         if name in ("note", "ask", "decide", "block", "unblock", "done", "drop"):
-            words = f"{'-- ' * value.startswith('-')}{quote_word(value)}{' --why ...' * (name == 'drop')}"
-            return CheckpointError(message, f"{advice}: checkpoint {name} {reader.skill} {words}{more}")
+            is_text = ("--",) if value.startswith("-") else ()
+            end = ("--why", Blank("the reason")) if name == "drop" else ()
+            argv: Argv = ("checkpoint", name, reader.skill, *end, *is_text, value)
+            return CheckpointError(message, Hint(HintStep(advice, (argv,), more)))
         if name in [row.get("id") for row in read_objects(dict(reader.document), "progress_table")]:
-            row = quote_word(f"--progress_table[{name}]{changes.name_text('progress_table', value)}")
+            row = f"--progress_table[{name}]{changes.name_text('progress_table', value)}"
             return EditError(edit.word, message, advice, row, more)
     if near and (is_typed or quote_word(name) == name):
         line = typed_edit(f"--{path.replace(name, near, 1) if is_typed else path}{operator}=", value)

@@ -6,6 +6,7 @@ from collections.abc import Mapping, Sequence
 from checkpoint_git.core.clock import read_instant
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
+from checkpoint_git.core.hint import command
 from checkpoint_git.core.terminal_text import join_some, shorten
 from checkpoint_git.disk.discover import Place, is_inside
 from checkpoint_git.git.history.history import read_unchanged
@@ -73,7 +74,7 @@ def _read_commits_since(place: Place, document: Document, start: str, env: Mappi
     newest, _, subject = run_git(words, place.work_tree, env=env).out.decode("utf-8", "replace").strip().partition(" ")
     commits = "one commit was" if count == 1 else f"{count} commits were"
     message = f'{commits} made since the checkpoint was written, the newest {newest} "{shorten(subject, 80)}"'
-    hint = f"git log --oneline {start[:9]}.."
+    hint = command("git", "log", "--oneline", f"{start[:9]}..")
     return [Finding("resume/commits-since", "note", message, document.path, "/updated_at", hint=hint)]
 
 

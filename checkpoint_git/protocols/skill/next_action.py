@@ -1,10 +1,10 @@
 """What to do next, over all checkpoints: the one order of priorities. Pure: it is given what the history says."""
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, cast
 
 from checkpoint_git.core.clock import DAY, read_instant
-from checkpoint_git.core.terminal_text import quote_word
+from checkpoint_git.core.hint import AnyHint, blank, command
 from checkpoint_git.protocols.document import Document
 from checkpoint_git.protocols.skill import merged_work, views
 from checkpoint_git.protocols.skill.merged_work import NOTHING, Facts, Known, Work
@@ -64,7 +64,7 @@ class NextAction(NamedTuple):
     over_budget: bool
     updated_at: str
     stale: bool = False
-    answer_with: str = ""
+    answer_with: AnyHint = ""
     facts: Facts = ()
     proposal: Facts = ()
 
@@ -137,18 +137,21 @@ def _find_action(document: Document, remaining: list[Action], known: Known, now:
     rank = None if value is None else find_rank(value, bool(remaining))
     if value is None or rank is None:
         return None
-    blocker, answer = dict[str, Any](), ""
+    blocker, answer = dict[str, Any](), cast(AnyHint, "")
     if rank in ("decision", "blocked"):
-        every = views.find_answers(document.skill, value)
-        blocker, answer = next((each for each in every if rank == "blocked" or views.waits_on_user(each[0])), ({}, ""))
+        for found, argv in views.find_answers(document.skill, value):
+            if rank == "blocked" or views.waits_on_user(found):
+                blocker, answer = found, command(*argv)
+                break
     first = shown = remaining[0].text if remaining else ""
     if rank == "decision":
         shown = f"Decide: {views.describe_blocker(blocker)}"
     elif rank == "idle":
-        shown = f"Say what comes next: checkpoint update {quote_word(document.skill)} --next_actions+=..."
+        shown = "Say what comes next"
+        answer = command("checkpoint", "update", document.skill, blank("--next_actions+=", "the next action"))
     elif rank == "failed" and not first:
-        restart = f"checkpoint resume {quote_word(document.skill)}"
-        shown = f"Find out why it failed, then fix it or start again: {restart}"
+        shown = "Find out why it failed, then fix it or start again"
+        answer = command("checkpoint", "resume", document.skill)
     elif rank == "blocked" and not first:
         shown = f"Unblock: {views.describe_blocker(blocker)}"
     budget = views.describe_budget(value)

@@ -120,7 +120,7 @@ def _blockers(facts: PageFacts, anchor: str, title: str, tone: Tone) -> Section 
                     "blocks": labels.get(blocks) or blocks,
                     "proposed": proposed,
                     "notes": describe_facts(proposal, facts.now),
-                    "answer": answer,
+                    "answer": str(answer),
                     "options": views.read_list(blocker, "options"),
                     "needs": "" if anchor == "decisions" else needs.replace("_", " "),
                 }

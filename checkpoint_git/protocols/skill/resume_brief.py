@@ -5,7 +5,8 @@ from typing import Any, Literal, NamedTuple
 
 from checkpoint_git.core.clock import DAY, ago_text
 from checkpoint_git.core.finding import Finding
-from checkpoint_git.core.terminal_text import join_some, plural, quote_word, shorten
+from checkpoint_git.core.hint import AnyHint, Hint, Step, advise, blank, command, join_hints
+from checkpoint_git.core.terminal_text import join_some, plain_path, plural, shorten
 from checkpoint_git.protocols.document import Document
 from checkpoint_git.protocols.mismatch import quote
 from checkpoint_git.protocols.skill import views
@@ -29,7 +30,7 @@ class Answer(NamedTuple):
     """One of the answers to the question. command: what carries it out."""
 
     name: str
-    command: str
+    command: Hint
 
 
 class Plan(NamedTuple):
@@ -51,13 +52,13 @@ def plan_resume(document: Document | None, skill: str, now: int, known: Known | 
     """Return the plan for a skill's checkpoint; None: it has none. known: what is true of its references."""
     if document is None:
         return Plan(skill, "start_fresh", ("missing",), f"{skill} has no checkpoint yet", (), "", ())
-    word, value = quote_word(document.skill), document.value
-    restart = Answer("restart", f"checkpoint reset {word}")
+    name, value = document.skill, document.value
+    restart = Answer("restart", command("checkpoint", "reset", name))
     version = (value or {}).get("protocol_version")
     text = document.text or ""
     if value is None and all(f"\n{marker} " in f"\n{text}" for marker in ("<" * 7, ">" * 7)):
         why = f"{document.path} has the conflict markers of an unfinished merge"
-        resolve = Answer("resolve", f"checkpoint resolve {quote_word(document.path)}")
+        resolve = Answer("resolve", command("checkpoint", "resolve", plain_path(document.path)))
         return Plan(skill, "ask", ("conflict",), why, (), "Resolve the merge first, then resume:", (resolve,))
     if value is None or version not in VERSIONS:
         if value is None:
@@ -66,8 +67,8 @@ def plan_resume(document: Document | None, skill: str, now: int, known: Known | 
         else:
             said = f"has the protocol_version {quote(version)}" if version is not None else "has no protocol_version"
             reason, why = "incompatible", f"{document.path} {said}; this tool reads {' and '.join(VERSIONS)}"
-        afresh = Answer("restart", f"checkpoint reset {word} && checkpoint update {word}")
-        repair = Answer("fix", f"checkpoint validate {quote_word(document.path)}")
+        afresh = Answer("restart", Hint(Step("", (("checkpoint", "reset", name), ("checkpoint", "update", name)))))
+        repair = Answer("fix", command("checkpoint", "validate", plain_path(document.path)))
         return Plan(skill, "start_fresh", (reason,), why, (), "", (afresh, repair))
 
     queued, _ = split_actions(document, known or {})
@@ -85,15 +86,17 @@ def plan_resume(document: Document | None, skill: str, now: int, known: Known | 
     names = tuple(reason for reason, why in reasons.items() if why)
     if status == "complete" and not decisions:
         why = "complete, with work still queued" if queued else "all of it is complete"
-        again = Answer("continue", f"checkpoint update {word} --status=in_progress")
-        answers = ([again] if queued else []) + [restart, Answer("elsewhere", "checkpoint next")]
+        again = Answer("continue", command("checkpoint", "update", name, "--status=in_progress"))
+        answers = ([again] if queued else []) + [restart, Answer("elsewhere", command("checkpoint", "next"))]
         return Plan(skill, "complete", ("complete", *names), why, orientation, "", tuple(answers))
     if names:
-        go_on = Answer("continue", f"checkpoint resume {word} --continue")
-        show = Answer("show", f"checkpoint show {word}")
+        go_on = Answer("continue", command("checkpoint", "resume", name, "--continue"))
+        show = Answer("show", command("checkpoint", "show", name))
         why = "; ".join(filter(None, reasons.values()))
         every = views.find_answers(skill, value)
-        asked = [Answer("decide", line) for one, line in every if views.waits_on_user(one) and "decision" in names]
+        asked = list[Answer]()
+        if "decision" in names:
+            asked = [Answer("decide", command(*argv)) for one, argv in every if views.waits_on_user(one)]
         return Plan(skill, "ask", names, why, orientation, QUESTION, (*asked, go_on, restart, show))
     return Plan(skill, "continue", (), "in progress and fresh", orientation, "", ())
 
@@ -148,15 +151,15 @@ _SPELLED_OUT = 4
 def find_contradictions(document: Document) -> list[Finding]:
     """Where a checkpoint says two things about where it stands; without line numbers where validate did not find it."""
     found = [finding for finding in document.findings if finding.code in _CONTRADICTIONS]
-    more = [*_compare_status(document.value or {}, f"checkpoint update {quote_word(document.skill)}")]
-    hint = f"once it is reviewed: checkpoint rotate {quote_word(document.skill)}"
+    more = [*_compare_status(document.value or {}, document.skill)]
+    hint = advise("once it is reviewed", "checkpoint", "rotate", document.skill)
     for text in views.describe_superseded(document.value or {}):
         message = f"the other side of a merge: {text}"
         more.append(Finding("content/unreviewed", "warning", message, where="/superseded", hint=hint))
     return [*found, *(finding._replace(path=document.path) for finding in more)]
 
 
-def _compare_status(value: dict[str, Any], update: str) -> Iterator[Finding]:
+def _compare_status(value: dict[str, Any], skill: str) -> Iterator[Finding]:
     rows, waiting = read_objects(value, "progress_table"), views.open_rows(value)
     status, step = text_field(value, "status"), text_field(value, "step")
     if status == "complete" and waiting:
@@ -164,13 +167,18 @@ def _compare_status(value: dict[str, Any], update: str) -> Iterator[Finding]:
         verb = "is" if len(waiting) == 1 else "are"
         open_ones = f"{len(waiting)} of {len(rows)} rows {verb} not: {join_some(names, _SPELLED_OUT)}"
         message = f"the status is complete, and {open_ones}"
-        hint = f"finish them, or mark them skipped: {update} ..."
+        row = waiting[0].get("id")
+        what = "finish them, or mark them skipped"
+        hint: AnyHint = what
+        if isinstance(row, str) and row.isprintable() and not set(row) & set("[]"):
+            hint = advise(what, "checkpoint", "update", skill, f"--progress_table[{row}].status=skipped")
         yield Finding("resume/open-rows", "warning", message, where="/progress_table", hint=hint)
     elif status == "in_progress" and rows and not waiting:
         message = f"the status is in_progress, and all {len(rows)} rows of progress_table are complete"
-        hint = f"if all is done: {update} --status=complete; else add the missing row"
+        done = advise("if all is done", "checkpoint", "update", skill, "--status=complete")
+        hint = join_hints(done, "else add the missing row")
         yield Finding("resume/no-open-row", "warning", message, where="/progress_table", hint=hint)
     elif status == "in_progress" and any(row.get("id") == step and row not in waiting for row in rows):
         message = f'the step is "{shorten(step, 60)}", but progress_table has that row as complete'
-        hint = f"name the current step: {update} --step=..."
+        hint = advise("name the current step", "checkpoint", "update", skill, blank("--step=", "the step"))
         yield Finding("resume/step-is-over", "warning", message, where="/step", hint=hint)

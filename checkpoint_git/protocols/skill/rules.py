@@ -8,13 +8,14 @@ from typing import Any
 
 from checkpoint_git.core.clock import DAY, is_plain_instant, read_instant, write_instant
 from checkpoint_git.core.finding import Finding, Level, make_error, make_warning
+from checkpoint_git.core.hint import AnyHint, Blank, Output, Word, advise, blank
 from checkpoint_git.core.jsontext import join_pointer
 from checkpoint_git.core.schema import Mismatch
 from checkpoint_git.protocols.document import read_list
 from checkpoint_git.protocols.mismatch import OWN, find_doubles, list_objects, quote, quote_where
 from checkpoint_git.protocols.skill import names
 from checkpoint_git.protocols.skill.merged_work import find_named, is_pull_request
-from checkpoint_git.protocols.skill.shape import advise, advise_move, describe, empty_field
+from checkpoint_git.protocols.skill.shape import FILL, advise_edit, advise_move, describe, empty_field
 from checkpoint_git.protocols.skill.views import (
     find_done_actions,
     is_open,
@@ -97,7 +98,7 @@ def _check_file_name(value: dict[str, Any], skill: str) -> list[Finding]:
     if name == skill or not isinstance(name, str) or not name.strip():
         return []
     message = f"skill is {quote(name)}, but the file's name says {quote(skill)}"
-    hint = advise("one skill, one file: rename the file, or correct the field", "/skill", f"={OWN}")
+    hint = advise_edit("one skill, one file: rename the file, or correct the field", "/skill", Word(("=", OWN)))
     return [make_error("skill/file-name", message, "/skill", hint)]
 
 
@@ -126,16 +127,14 @@ def _check_time_order(value: dict[str, Any], now: int) -> Iterator[Finding]:
     if made is not None and changed < made:
         message = f"updated_at ({quote(updated)}) is before created_at ({quote(created)})"
         what = "correct created_at if that is wrong; to update updated_at"
-        hint = advise(what, "/updated_at", "")
+        hint = advise_edit(what, "/updated_at", "")
         yield make_error("skill/updated-before-created", message, "/updated_at", hint)
 
     if changed[0] > now + DAY:
         today = write_instant(now)
         message = f"updated_at is {quote(updated)}, and now is {today}: it is in the future"
-        change = f"={today}"
-        if made is not None and made[0] > now:
-            change += f" --created_at={today}"
-        hint = advise("if a clock was wrong, set it", "/updated_at", change)
+        more = () if made is None or made[0] <= now else (f"--created_at={today}",)
+        hint = advise_edit("if a clock was wrong, set it", "/updated_at", f"={today}", more)
         yield make_warning("skill/updated-in-future", message, "/updated_at", hint)
 
 
@@ -153,7 +152,7 @@ def _check_instant(text: Any, where: str, level: Level) -> list[Finding]:
     written = write_instant(instant[0])
     if instant[1]:
         written = f"{written[:-1]}.{instant[1]}Z"
-    hint = advise("write it in UTC, ending in Z", where, f"={written}")
+    hint = advise_edit("write it in UTC, ending in Z", where, f"={written}")
     return [make_warning("skill/offset-timestamp", message, where, hint)]
 
 
@@ -167,9 +166,9 @@ def _describe_no_instant(text: str, where: str, name: str, level: Level) -> Find
             fault, guess = f"it has no {missing}", text + end
 
     if guess:
-        hint = advise("if it is in UTC", where, f"={guess}")
+        hint = advise_edit("if it is in UTC", where, f"={guess}")
     else:
-        hint = advise("write a timestamp like 2026-03-31T14:00:00Z", where, "=...")
+        hint = advise_edit("write a timestamp like 2026-03-31T14:00:00Z", where, FILL)
     return Finding(code, level, f"{name} is {quote(text)}: {fault}", where=where, hint=hint)
 
 
@@ -179,7 +178,7 @@ def _check_sizes(value: dict[str, Any], size: int) -> Iterator[Finding]:
     if isinstance(path, str) and path.strip() and not _is_absolute(path):
         message = f"project_dir is {quote(path)}, which is not an absolute path"
         what = "write the whole path, from the root; if it is this checkout"
-        hint = advise(what, "/project_dir", '="$(git rev-parse --show-toplevel)"')
+        hint = advise_edit(what, "/project_dir", Word(("=", Output(("git", "rev-parse", "--show-toplevel")))))
         yield make_warning("skill/relative-project-dir", message, "/project_dir", hint)
 
     if size > MAX_SIZE:
@@ -191,14 +190,15 @@ def _check_sizes(value: dict[str, Any], size: int) -> Iterator[Finding]:
     if isinstance(summary, str) and len(summary) > MAX_SUMMARY:
         message = f"progress_summary has {len(summary)} characters, more than {MAX_SUMMARY}"
         what = "keep a few sentences, and put detail into progress_table"
-        hint = advise(what, "/progress_summary", '="..."')
+        hint = advise_edit(what, "/progress_summary", FILL)
         yield make_warning("skill/summary-too-long", message, "/progress_summary", hint)
 
     primer = value.get("context_primer")
     decisions = primer.get("key_decisions") if isinstance(primer, dict) else None
     if isinstance(decisions, list) and len(decisions) > MAX_DECISIONS:
         message = f"there are {len(decisions)} key decisions; more than {MAX_DECISIONS} are not read"
-        hint = f"summarise the older ones, or move them to history: checkpoint rotate {OWN}"
+        what = "summarise the older ones, or move them to history"
+        hint = advise(what, "checkpoint", "rotate", OWN)
         where = "/context_primer/key_decisions"
         yield make_warning("skill/too-many-decisions", message, where, hint)
 
@@ -206,12 +206,12 @@ def _check_sizes(value: dict[str, Any], size: int) -> Iterator[Finding]:
     if isinstance(cost, dict) and _is_above(cost.get("total_usd"), cost.get("budget_usd")):
         total, budget = quote(cost["total_usd"]), quote(cost["budget_usd"])
         message = f"the cost of {total} USD is over the budget of {budget}"
-        hint = advise("stop and ask; if more is granted", "/cost/budget_usd", "=...")
+        hint = advise_edit("stop and ask; if more is granted", "/cost/budget_usd", FILL)
         yield make_warning("skill/over-budget", message, "/cost/total_usd", hint)
 
     handle = value.get("telemetry_handle")
     if isinstance(handle, str) and handle.isspace():
-        hint = advise("name it, or leave it out", "/telemetry_handle", "-=")
+        hint = advise_edit("name it, or leave it out", "/telemetry_handle", "-=")
         message = "telemetry_handle is empty"
         yield make_error("skill/telemetry-handle", message, "/telemetry_handle", hint)
 
@@ -221,18 +221,18 @@ def _is_absolute(path: str) -> bool:
     return is_windows or path.startswith(("/", "\\\\"))
 
 
-def _advise_size(value: dict[str, Any]) -> str:
+def _advise_size(value: dict[str, Any]) -> AnyHint:
     from checkpoint_git.protocols.skill.rotation import plan_rotation  # few checkpoints are that long
 
     if plan_rotation(value).moved:
-        return f"move closed entries to history: checkpoint rotate {OWN}"
+        return advise("move closed entries to history", "checkpoint", "rotate", OWN)
     return "shorten it, or move details into files (it has no closed entries to rotate)"
 
 
 def _check_rows(value: dict[str, Any]) -> Iterator[Finding]:
     for where, identity, first in find_doubles(value, "progress_table"):
         message = f"two rows have the id {quote(identity)}; the first is {first}"
-        hint = advise("make them one row, or give this one another id", where, '="..."')
+        hint = advise_edit("make them one row, or give this one another id", where, FILL)
         yield make_error("skill/row-id-twice", message, where, hint)
     for where, row in list_objects(value, "progress_table"):
         yield from _find_blank(row, where, ("id", "label"))
@@ -244,16 +244,19 @@ def _check_running(value: dict[str, Any]) -> Iterator[Finding]:
     """What a checkpoint needs while its status is in_progress."""
     if value.get("next_actions", []) == []:
         message = "status is in_progress, but next_actions is empty"
-        hint = advise("if all is done, set --status=complete; else name the next action", "/next_actions", '+="..."')
+        what = "if all is done, set --status=complete; else name the next action"
+        hint = advise_edit(what, "/next_actions", blank("+=", "the next action"))
         yield make_error("skill/next-actions-empty", message, "/next_actions", hint)
     if value.get("recently_done") and value.get("progress_table", []) == []:
         message = "status is in_progress, but progress_table is missing"
-        row = """+:json='{"id": "...", "label": "...", "status": "in_progress"}'"""
-        hint = advise("list the phases or steps, since progress is counted from them", "/progress_table", row)
+        step = Blank("the step")
+        row = Word(('+:json={"id": "', step, '", "label": "', step, '", "status": "in_progress"}'))
+        hint = advise_edit("list the phases or steps, since progress is counted from them", "/progress_table", row)
         yield make_warning("skill/no-progress-table", message, "/progress_table", hint)
     if value.get("context_primer", {}) == {}:
         message = "status is in_progress, but context_primer is missing"
-        hint = f'record the key decisions, since a new session starts from them: checkpoint note {OWN} "..."'
+        what = "record the key decisions, since a new session starts from them"
+        hint = advise(what, "checkpoint", "note", OWN, Blank("the decision"))
         yield make_warning("skill/no-context-primer", message, "/context_primer", hint)
 
 
@@ -265,12 +268,12 @@ def _check_actions(value: dict[str, Any]) -> Iterator[Finding]:
             if "done_when_merged" in action:
                 yield from _check_merges(action["done_when_merged"], f"{where}/done_when_merged")
         elif isinstance(action, str) and action.isspace():
-            hint = advise("say what to do", where, '="..."')
+            hint = advise_edit("say what to do", where, FILL)
             yield make_error("skill/action-shape", "the action is empty", where, hint)
     for index in find_done_actions(value):
         message = f"next action {index} is in recently_done too"
-        command = f'checkpoint drop {OWN} {index} --why "It is done"'
-        hint = f"reword it if it is to be done again; if it is done, take it off: {command}"
+        again = "reword it if it is to be done again; if it is done, take it off"
+        hint = advise(again, "checkpoint", "drop", OWN, str(index), "--why", "It is done")
         yield make_warning("drift/action-done", message, f"/next_actions/{index}", hint)
 
 
@@ -288,11 +291,12 @@ def _check_status(value: dict[str, Any]) -> Iterator[Finding]:
     status = value.get("status")
     if status == "blocked" and not open_blockers(value):
         message = "status is blocked, but no blocker is open"
-        hint = f'set another status, or say what blocks it: checkpoint block {OWN} "..."'
+        what = "set another status, or say what blocks it"
+        hint: AnyHint = advise(what, "checkpoint", "block", OWN, Blank("what blocks it"))
         yield make_warning("skill/blocked-by-nothing", message, "/status", hint)
     if status == "complete" and any(waits_on_user(blocker) for blocker in open_blockers(value)):
         message = "status is complete, but a decision waits on the user"
-        hint = advise("resolve the blocker, or set --status=blocked", "/status", "=blocked")
+        hint = advise_edit("resolve the blocker, or set --status=blocked", "/status", "=blocked")
         yield make_warning("skill/complete-but-undecided", message, "/status", hint)
 
 
@@ -309,9 +313,9 @@ def _describe_body(where: str, key: str) -> Finding:
     message = f"the ticket has its text in {quote(key)}: store only ids and URLs"
     place = join_pointer(where, key)
     if key in ("provider", "id"):
-        hint = advise("shorten it, since tickets may hold private data", place, '="..."')
+        hint = advise_edit("shorten it, since tickets may hold private data", place, FILL)
     else:
-        hint = advise("remove it, since tickets may hold private data", place, "-=")
+        hint = advise_edit("remove it, since tickets may hold private data", place, "-=")
     return make_warning("skill/pm-ref-body", message, place, hint)
 
 
@@ -319,7 +323,7 @@ def _check_scores(value: dict[str, Any]) -> Iterator[Finding]:
     for where, score in list_objects(value, "eval_scores"):
         if _is_above(score.get("score"), score.get("max")):
             message = f"the score {quote(score['score'])} is above its max {quote(score['max'])}"
-            hint = advise("correct the score, or its max", f"{where}/score", "=...")
+            hint = advise_edit("correct the score, or its max", f"{where}/score", FILL)
             yield make_error("skill/score-above-max", message, f"{where}/score", hint)
 
 
@@ -328,21 +332,21 @@ def _check_merges(stated: Any, where: str) -> Iterator[Finding]:
     if not isinstance(stated, list):
         return
     if not stated:
-        hint = advise("name the pull requests, or leave it out", where, "-=")
+        hint = advise_edit("name the pull requests, or leave it out", where, "-=")
         yield make_warning("skill/action-never-done", "done_when_merged is empty, so nothing finishes it", where, hint)
     for at, entry in enumerate(stated):
         named = find_named(entry) if isinstance(entry, str) else []
         if isinstance(entry, str) and not (named and all(map(is_pull_request, named))):
             what = "which is not a pull request: only those are merged"
             message = f"done_when_merged names {quote(entry)}, {what}"
-            hint = advise("name a pull request, such as #12", f"{where}/{at}", '="..."')
+            hint = advise_edit("name a pull request, such as #12", f"{where}/{at}", FILL)
             yield make_warning("skill/action-never-done", message, f"{where}/{at}", hint)
 
 
 def _check_blockers(value: dict[str, Any]) -> Iterator[Finding]:
     for where, identity, first in find_doubles(value, "blockers"):
         message = f"two blockers have the id {quote(identity)}; the first is {first}"
-        hint = advise("make them one blocker, or give this one another id", where, '="..."')
+        hint = advise_edit("make them one blocker, or give this one another id", where, FILL)
         yield make_warning("skill/blocker-id-twice", message, where, hint)
     ids = [row.get("id") for row in read_objects(value, "progress_table")]
     known = {identity for identity in ids if isinstance(identity, (str, int))}
@@ -351,7 +355,7 @@ def _check_blockers(value: dict[str, Any]) -> Iterator[Finding]:
         row = blocker.get("blocking")
         if known and isinstance(row, str) and row not in known and is_open(blocker):
             message = f"the blocker says it blocks {quote(row)}, but progress_table has no row with that id"
-            hint = advise("use a row's id, or remove the field", f"{where}/blocking", "-=")
+            hint = advise_edit("use a row's id, or remove the field", f"{where}/blocking", "-=")
             yield make_warning("skill/blocks-unknown-row", message, f"{where}/blocking", hint)
 
 

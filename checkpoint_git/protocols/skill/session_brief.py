@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Sequence
 from typing import Any
 
 from checkpoint_git.core.clock import DAY, age_text
+from checkpoint_git.core.hint import write_shell
 from checkpoint_git.core.untrusted_text import clean
 from checkpoint_git.disk.discover import Place
 from checkpoint_git.protocols.contract import Question, Summary
@@ -115,12 +116,13 @@ def brief(
         facts = find_text_facts(text_field(blocker, "proposed_resolution"), work.get(document.path, {}))
         return describe_blocker(blocker, describe_facts(facts, now))
 
-    waiting = [
-        f"{clean(document.skill, 60)}: {clean(describe(document, blocker), _MIDDLE)} - answer: {clean(answer, _MIDDLE)}"
-        for document in documents
-        for blocker, answer in views.find_answers(document.skill, document.value or {})
-        if waits_on_user(blocker)
-    ]
+    waiting = list[str]()
+    for document in documents:
+        for blocker, argv in views.find_answers(document.skill, document.value or {}):
+            if waits_on_user(blocker):
+                question = clean(describe(document, blocker), _MIDDLE)
+                answer = clean(write_shell([argv]), _MIDDLE)
+                waiting.append(f"{clean(document.skill, 60)}: {question} - answer: {answer}")
     lines = _listed("Decisions waiting on the user", waiting, 6)
     if plan:
         lines += [clean(line, _LONG) for line in plan.orientation]
@@ -133,7 +135,10 @@ def brief(
     # decisions are there already, and so is what the resumed skill does next
     first = next((action for action in queue.actions if action.rank != "decision"), None)
     if first and not (plan and plan.skill == first.skill and first.reason == _PLAIN):
-        lines.append(f"Most important: {clean(first.skill, 60)}: {clean(first.action, _MIDDLE)}")
+        what = clean(first.action, _MIDDLE)
+        if first.rank in ("idle", "failed") and first.answer_with:
+            what += f": {clean(str(first.answer_with), _MIDDLE)}"
+        lines.append(f"Most important: {clean(first.skill, 60)}: {what}")
         if not first.then:
             lines += [f"  {clean(text, _MIDDLE)}" for text in describe_facts(first.facts, now)]
         lines.append(f"  why: {clean(first.reason, _MIDDLE)}")

@@ -1,13 +1,25 @@
 """Which code and hint a break of the schema gets. Pure."""
 
+from collections.abc import Sequence
 from typing import Any, cast
 
 from checkpoint_git.core.finding import Finding, make_error
+from checkpoint_git.core.hint import (
+    UNFILLED,
+    AnyHint,
+    Argument,
+    Word,
+    advise,
+    blank,
+    split_blanks,
+    steps_of,
+)
 from checkpoint_git.core.jsontext import join_pointer
 from checkpoint_git.core.schema import Mismatch
-from checkpoint_git.core.terminal_text import quote_word
 from checkpoint_git.protocols.mismatch import OWN, explain_mismatch, quote_where
 from checkpoint_git.protocols.skill import names
+
+FILL = blank("=", "the value")  # the end of an edit in which the user writes the value
 
 # object that lacks a field or has it empty, with * for an index -> finding code, an example in JSON
 _INCOMPLETE = {
@@ -22,22 +34,22 @@ _INCOMPLETE = {
     "/eval_scores/*": ("skill/eval-score-incomplete", '{"rubric": "...", "score": 0}'),
 }
 # place, whatever keyword failed -> finding code, what to do, the end of the edit that does it
-_PLACES = {
+_PLACES: dict[str, tuple[str, str, str | Word]] = {
     "/protocol_version": (
         "skill/protocol-version",
         'the file format is "1.0" or "1.1", which is not the release of a skill or a tool; if it is a mistake',
         "=1.0",
     ),
-    "/status": ("skill/unknown-status", "", "=..."),
-    "/progress_table/*/status": ("skill/unknown-row-status", "", "=..."),
-    "/blockers/*/needs": ("skill/unknown-need", "", "=..."),
-    "/pm_refs/*/role": ("skill/unknown-role", "", "=..."),
+    "/status": ("skill/unknown-status", "", FILL),
+    "/progress_table/*/status": ("skill/unknown-row-status", "", FILL),
+    "/blockers/*/needs": ("skill/unknown-need", "", FILL),
+    "/pm_refs/*/role": ("skill/unknown-role", "", FILL),
     "/next_actions/*": (
         "skill/action-shape",
         'say what to do, as text or {"text": ..., "done_when": ...}',
-        '="..."',
+        FILL,
     ),
-    "/next_actions/*/text": ("skill/action-shape", "say what to do", '="..."'),
+    "/next_actions/*/text": ("skill/action-shape", "say what to do", FILL),
     "/next_actions/*/done_when": (
         "skill/action-shape",
         "it is a shell command, as text; or leave it out",
@@ -51,14 +63,14 @@ _PLACES = {
     "/next_actions/*/done_when_merged/*": (
         "skill/action-shape",
         "name a pull request, such as #12",
-        '="..."',
+        FILL,
     ),
     "/telemetry_handle": (
         "skill/telemetry-handle",
         "name it, describe it in an object, or leave it out",
         "-=",
     ),
-    "/created_at": ("skill/timestamp", "write a timestamp like 2026-03-31T14:00:00Z", "=..."),
+    "/created_at": ("skill/timestamp", "write a timestamp like 2026-03-31T14:00:00Z", FILL),
     "/updated_at": (
         "skill/timestamp",
         "write the time of the last change; every update sets it",
@@ -67,6 +79,7 @@ _PLACES = {
 }
 
 _LONGEST = 2_000  # characters of a hint
+_MOST_PARTS = 20  # of a place that an edit names
 _KEYWORDS = {"type": "skill/wrong-type", "minimum": "skill/negative-amount", "minLength": "skill/empty-field"}
 
 
@@ -76,8 +89,11 @@ def describe(mismatch: Mismatch) -> Finding:
     code, advice, change = _PLACES.get(_star_indices(where), ("", "", ""))
     if keyword == "required":
         code = _INCOMPLETE.get(_find_parent(where), ("skill/missing-field", ""))[0]
-        change = f"={OWN}" if where == "/skill" else change or ("" if where == "/updated_at" else '="..."')
-        return make_error(code, f"{quote_where(where)} is missing", where, advise("add it", where, change))
+        if where == "/skill":
+            change = Word(("=", OWN))
+        elif not change and where != "/updated_at":
+            change = FILL
+        return make_error(code, f"{quote_where(where)} is missing", where, advise_edit("add it", where, change))
     if keyword == "minLength" and not code:
         return empty_field(where)
     if keyword == "enum" and not advice:
@@ -87,83 +103,127 @@ def describe(mismatch: Mismatch) -> Finding:
     code = code or _KEYWORDS.get(keyword, "skill/shape")
     if not change and where != "/updated_at":
         advice, change = _write_line(where, mismatch)
-    return Finding(code, "error", explain_mismatch(mismatch), where=where, hint=advise(advice, where, change))
+    return Finding(code, "error", explain_mismatch(mismatch), where=where, hint=advise_edit(advice, where, change))
 
 
-def _write_line(where: str, mismatch: Mismatch) -> tuple[str, str]:
-    """What to do about a value of the wrong type, and the end of the edit that does it."""
-    if mismatch.keyword != "type":
-        return "correct it", "=..."
-    if (wanted := mismatch.expected) in ("array", "object"):
-        import json  # late: reading and checking what is valid needs none of it
+def _write_line(where: str, mismatch: Mismatch) -> tuple[str, str | Word]:
+    """Return what to do about a value of the wrong type, and the end of the edit that does it."""
+    wanted = mismatch.expected
+    if mismatch.keyword != "type" or wanted not in ("array", "object", "boolean"):
+        return "correct it", FILL
+    if wanted == "boolean":
+        return "correct it", "=true"
 
-        from checkpoint_git.protocols.skill.changes import TEXTS
+    import json  # late: reading and checking what is valid needs none of it
 
-        place, value = where + "/*" * (wanted == "array"), mismatch.value
-        said = value if isinstance(value, str) and value.strip() else "..."
-        example = _INCOMPLETE.get(_star_indices(place), ("", ""))[1]
-        entry = {**json.loads(example), TEXTS[place.split("/")[1]]: said} if example else said
-        text = (
-            quote_word(json.dumps([entry] if wanted == "array" else entry)) if example or place != where else "'{...}'"
-        )
-        return f"write {'a list' if wanted == 'array' else 'an object'}", f":json={text}"
-    return "correct it", "=true" if wanted == "boolean" else "=..."
+    from checkpoint_git.protocols.skill.changes import TEXTS
+
+    what = "write a list" if wanted == "array" else "write an object"
+    place = f"{where}/*" if wanted == "array" else where
+    value = mismatch.value
+    text = value if isinstance(value, str) and value.strip() else UNFILLED
+    example = _INCOMPLETE.get(_star_indices(place), ("", ""))[1]
+    if not example and place == where:
+        return what, blank(":json={", "its members", "}")
+
+    entry = {**json.loads(example), TEXTS[place.split("/")[1]]: text} if example else text
+    end = f":json={json.dumps([entry] if wanted == 'array' else entry)}"
+    return what, end if text != UNFILLED and UNFILLED in text else _blanks(end)
 
 
-def advise(what: str, where: str, change: str) -> str:
-    """What to do about a place, and the command. change: the edit's end: ="...", -=, :json='[]'; "" only stamps it."""
-    command = f"checkpoint update {OWN}"
-    parts = [part.replace("~1", "/").replace("~0", "~") for part in where.split("/")[1:]]
+def _blanks(text: str) -> str | Word:
+    word = split_blanks(text, "the value")
+    return word if isinstance(word, Word) else text
+
+
+def advise_edit(what: str, where: str, change: str | Word, more: Sequence[Argument] = ()) -> AnyHint:
+    """Return what to do about a place, and the update that does it.
+
+    change: the edit's end, such as "=1.0" or "-="; "" only stamps it. more: other edits.
+    """
     if not change:
-        return f"{what}: {command}"
-    path = parts[0] + "".join(f"[{part}]" if set(part) & set(".[+:=-") else f".{part}" for part in parts[1:])
-    ends = set(".=") if change == "-=" else set(".+:=")
-    is_word = path.isprintable() and path != "field" and not set(parts[0]) & ends
-    is_word = is_word and (change == "-=" or parts[0][-1:] != "-")
+        return advise(what, "checkpoint", "update", OWN, *more)
+    start = _name_place(where, is_removed=change == "-=")
+    if not start:
+        return f"{what}, in the file itself"
+    word = f"{start}{change}" if isinstance(change, str) else Word((f"{start}{change.parts[0]}", *change.parts[1:]))
+    return advise(what, "checkpoint", "update", OWN, word, *more)
+
+
+def _name_place(where: str, *, is_removed: bool) -> str:
+    """Return the edit's start, such as --cost.total_usd, "" for a place that no edit can name."""
     # asked of each of ten thousand entries: reading the word as an edit takes ten times as long
-    is_path = len(parts) <= 20 and all(part == part.strip() and part and not set(part) & set("[]") for part in parts)
-    can_name = is_word and is_path
-    return f"{what}: {command} {quote_word(f'--{path}')}{change}" if can_name else f"{what}, in the file itself"
+    parts = [part.replace("~1", "/").replace("~0", "~") for part in where.split("/")[1:]]
+    if not 0 < len(parts) <= _MOST_PARTS or any(
+        part != part.strip() or not part or set(part) & set("[]") for part in parts
+    ):
+        return ""
+
+    path = parts[0]
+    for part in parts[1:]:
+        path += f"[{part}]" if set(part) & set(".[+:=-") else f".{part}"
+    ends = set(".=") if is_removed else set(".+:=")
+    if not path.isprintable() or path == "field" or set(parts[0]) & ends:
+        return ""
+    if not is_removed and parts[0].endswith("-"):
+        return ""
+    return f"--{path}"
 
 
-def advise_move(value: dict[str, Any], key: str, parent: str, meant: str) -> str:
-    """What to do about a member whose name means another: the line that moves its content. parent: points to value."""
-    import json
+def advise_move(value: dict[str, Any], key: str, parent: str, meant: str) -> AnyHint:
+    """Return what to do about a member whose name means another: the line that moves its content.
 
+    parent: points to value.
+    """
     content, held = value[key], cast(Any, value)
     for name in meant.split("."):
         held = held.get(name) if isinstance(held, dict) else None
     path = ".".join(filter(None, [parent[1:].replace("/", "."), meant]))
-    kind, is_list = names.LISTS.get(path, object), isinstance(held, list) or path in names.LISTS
+    is_list = isinstance(held, list) or path in names.LISTS
+    kind = names.LISTS.get(path, object)
     items = content if is_list and isinstance(content, list) else [content]
+
     what = f"did you mean {meant}? To move it there"
     if content in ("", [], {}, None, held):
-        items, what = [], f"did you mean {meant}? It says nothing new; to remove it"
+        what, items = f"did you mean {meant}? It says nothing new; to remove it", []
     elif not (is_list or held in ("", {}, None)) or not all(isinstance(item, kind) for item in items):
-        path, is_list = f"skill_state.{names.bare(key)}", True
         what = f"did you mean {meant}? It does not fit there; to keep it"
-    ends = [f"={item}" if isinstance(item, str) else f":json={json.dumps(item, ensure_ascii=False)}" for item in items]
-    edits = [quote_word(f"--{path}{'+' * is_list}{end}") for end in ends]
-    typed, line = " ".join(edits), advise(what, join_pointer(parent, key), "-=")
-    is_line = ": checkpoint " in line and typed.isprintable() and len(typed + line) < _LONGEST
-    line = line if is_line else f"did you mean {meant}? Move it, in the file itself"
-    return line.replace(OWN, f"{OWN} {typed}".rstrip())
+        path, is_list = f"skill_state.{names.bare(key)}", True
+
+    edits = [_write_item_edit(f"--{path}+" if is_list else f"--{path}", item) for item in items]
+    where = join_pointer(parent, key)
+    start = _name_place(where, is_removed=True)
+    is_short = sum(map(len, edits)) + len(what) < _LONGEST
+    if not (start and is_short and all(map(str.isprintable, edits))):
+        return f"did you mean {meant}? Move it, in the file itself"
+    return advise(what, "checkpoint", "update", OWN, *edits, f"{start}-=")
 
 
-def retype(finding: Finding, edit: Any, place: str) -> tuple[str, str]:
-    """(advice, edits as a shell takes them) about a finding of a refused update. place: the pointer that edit wrote."""
+def _write_item_edit(start: str, item: Any) -> str:
+    import json  # late: reading and checking what is valid needs none of it
+
+    if isinstance(item, str):
+        return f"{start}={item}"
+    return f"{start}:json={json.dumps(item, ensure_ascii=False)}"
+
+
+def retype(finding: Finding, advised: Sequence[str], edit: Any, place: str) -> tuple[str, list[str]]:
+    """Return (advice, edits) about a finding of a refused update.
+
+    advised: the words of the hint's command. place: the pointer that edit wrote.
+    """
     import json
 
     from checkpoint_git.protocols.skill.changes import TEXTS, dump, name_text, path_text, typed_edit, untoken
 
-    what, _, old = finding.hint.partition(": checkpoint ")
-    typed = old.partition(" --")[1].lstrip() + old.partition(" --")[2]
-    more, field = "+" * (edit.action == "append"), place.split("/")[1]
+    steps = steps_of(finding.hint)
+    what = steps[0].text if steps else ""
+    is_append = edit.action == "append"
+    field = place.split("/")[1]
     path, rest, value = path_text(edit.path), finding.where[len(place) :].split("/")[1:], untoken(edit.value)
-    is_whole = more or len(edit.path) == 1
-    start = quote_word(f"--{path}") + more
-    typed = typed.replace(f"--{place[1:].replace('/', '.')}", start)
-    if rest and old.startswith("update "):
+    start = f"--{path}+" if is_append else f"--{path}"
+    typed = [word.replace(f"--{place[1:].replace('/', '.')}", start) for word in advised[3:]]
+    if rest and list(advised[1:2]) == ["update"]:
         held: Any = value
         *above, last = [part.replace("~1", "/").replace("~0", "~") for part in rest]
         for name in above:
@@ -174,31 +234,31 @@ def retype(finding: Finding, edit: Any, place: str) -> tuple[str, str]:
         at: Any = int(last) if isinstance(held, list) else last
         wrong = held[at] if isinstance(held, list) else held.get(at)
         is_meant = "the intended word" in what or "one of these" in what
-        end = old.rpartition("=")[2] if is_meant else str(wrong)
+        end = advised[-1].rpartition("=")[2] if is_meant else str(wrong)
         is_known = is_meant or " must be a text" in finding.message
         least = json.loads(_INCOMPLETE.get(_find_parent(finding.where), ("", ""))[1] or "{}")
         held[at] = end if is_known and wrong is not None else least.get(at, "...") if wrong is None else "..."
-        if old.endswith("-="):
+        if advised[-1].endswith("-="):
             del held[at]
         elif " must be a list" in finding.message:
             held[at] = [wrong]
-        return what, f"{start}:json={dump(value)}"
+        return what, [f"{start}:json={dump(value)}"]
     if not isinstance(value, str) or not value.strip():
         if place == "/context_primer" and isinstance(value, list) and all(isinstance(each, str) for each in value):
-            return "add to its lists", " ".join(typed_edit(f"--{path}.key_decisions+=", each) for each in value)
+            return "add to its lists", [typed_edit(f"--{path}.key_decisions+=", each) for each in value]
         return what, typed
-    if field in TEXTS and is_whole:
-        return "write an object", f"--{path}+:json={dump(write_item(field, value))}"
+    if field in TEXTS and (is_append or len(edit.path) == 1):
+        return "write an object", [f"--{path}+:json={dump(write_item(field, value))}"]
     if " must be a list" in finding.message:
-        return "add to the list", typed_edit(f"--{path}+=", value)
+        return "add to the list", [typed_edit(f"--{path}+=", value)]
     if field in TEXTS and len(edit.path) == 2:
-        return what, quote_word(f"--{path}{name_text(field, value)}")
+        return what, [f"--{path}{name_text(field, value)}"]
     number = value.replace(",", ".", 1)
     if field == "cost" and (place == "/cost" or number.replace(".", "", 1).isdecimal()):
         end = number if number.replace(".", "", 1).isdecimal() else "..."
-        return what, f"--{path}{'.total_usd' * (place == '/cost')}={end}"
+        return what, [f"--{path}.total_usd={end}" if place == "/cost" else f"--{path}={end}"]
     if place in _FOR_TEXT:
-        return "name what it is in there", typed_edit(f"--{path}.{_FOR_TEXT[place]}=", value)
+        return "name what it is in there", [typed_edit(f"--{path}.{_FOR_TEXT[place]}=", value)]
     return what, typed
 
 
@@ -221,7 +281,7 @@ _FOR_TEXT = {"/skill_state": "notes", "/context_primer": "key_decisions+"}
 def empty_field(where: str) -> Finding:
     """The finding for a text that must say something and does not."""
     code = _INCOMPLETE[parent][0] if (parent := _find_parent(where)) in _INCOMPLETE and parent else "skill/empty-field"
-    return make_error(code, f"{quote_where(where)} is empty", where, advise("fill it in", where, '="..."'))
+    return make_error(code, f"{quote_where(where)} is empty", where, advise_edit("fill it in", where, FILL))
 
 
 def _star_indices(where: str) -> str:

@@ -6,6 +6,7 @@ from itertools import chain
 from typing import Any, NamedTuple
 
 from checkpoint_git.core.clock import read_instant
+from checkpoint_git.core.hint import Hint, command
 from checkpoint_git.protocols.document import Document
 from checkpoint_git.protocols.skill import next_action, views
 from checkpoint_git.protocols.skill.merged_work import NOTHING, Facts, Work, find_text_facts
@@ -46,7 +47,7 @@ class State(NamedTuple):
     actions: list[next_action.Action]
     shipped: list[next_action.Action]
     blockers: list[dict[str, Any]]
-    answers: list[str]
+    answers: list[Hint]
     proposals: list[Facts]
     superseded: list[str]
 
@@ -54,7 +55,7 @@ class State(NamedTuple):
 class Decision(NamedTuple):
     skill: str
     blocker: dict[str, Any]
-    answer_with: str
+    answer_with: Hint
     proposal: Facts = ()
 
 
@@ -127,7 +128,7 @@ def find_state(document: Document, now: int, tickets: str = "", work: Work = NOT
         actions=actions,
         shipped=shipped,
         blockers=blockers,
-        answers=[line for _, line in views.find_answers(document.skill, value)],
+        answers=[command(*argv) for _, argv in views.find_answers(document.skill, value)],
         proposals=[find_text_facts(views.text_field(blocker, "proposed_resolution"), known) for blocker in blockers],
         superseded=views.describe_superseded(value),
     )

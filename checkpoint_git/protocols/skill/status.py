@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 from checkpoint_git.core.clock import DAY, age_text
 from checkpoint_git.core.finding import Finding
+from checkpoint_git.core.hint import advise, command
 from checkpoint_git.core.outcome import Block, Glyph, Line, Style, Table
-from checkpoint_git.core.terminal_text import plural, quote_word, shorten
+from checkpoint_git.core.terminal_text import plural, shorten
 from checkpoint_git.disk.discover import Place
 from checkpoint_git.protocols.contract import Question, Summary
 from checkpoint_git.protocols.document import Document, find_broken
@@ -129,7 +130,8 @@ def summarize_status(question: Question) -> Summary:
     if question.merged and not states:
         blocks = [Line("no next action and no blocker names merged work", "dim")]
     elif not states:
-        blocks = [Line(f"no checkpoints in {place.directory} yet; start one: checkpoint update build", "dim")]
+        start = advise("start one", "checkpoint", "update", "build")
+        blocks = [Line(f"no checkpoints in {place.directory} yet", "dim", hint=start)]
     lead: list[Block] = []
     if question.worktrees:
         from checkpoint_git.protocols.skill.worktrees import find_ahead
@@ -145,7 +147,7 @@ def summarize_status(question: Question) -> Summary:
         for one in result.decisions:
             text = f"  {one.skill}: {describe_blocker(one.blocker, describe_facts(one.proposal, question.now))}"
             lead.append(Line(text, "bad", hang=4))
-            lead.append(Line(f"    {one.answer_with}", "dim", hang=4))
+            lead.append(Line("    ", "dim", hint=one.answer_with))
         lead.append(Line(""))
     return Summary(data, result.findings, lead, blocks)
 
@@ -202,11 +204,12 @@ def _merged_blocks(states: list[State], now: int) -> list[Block]:
             if any(fact.state in FINISHED for fact in action.facts):
                 blocks.append(Line(f"  {action.at}: {shorten(action.text, _SHOWN_LETTERS)}", hang=6))
                 blocks += _fact_lines(action, now)
-                blocks.append(Line(f"     checkpoint done {quote_word(state.skill)} {action.at}", "dim", hang=7))
+                finish = command("checkpoint", "done", state.skill, str(action.at))
+                blocks.append(Line("     ", "dim", hint=finish))
         for blocker, answer, proposal in zip(state.blockers, state.answers, state.proposals, strict=True):
             if any(fact.state in FINISHED for fact in proposal):
                 described = describe_blocker(blocker, describe_facts(proposal, now))
-                blocks += [Line(f"  blocker: {described}", hang=4), Line(f"     {answer}", "dim", hang=7)]
+                blocks += [Line(f"  blocker: {described}", hang=4), Line("     ", "dim", hint=answer)]
     return blocks
 
 
@@ -244,26 +247,26 @@ def _lines(state: State, most: int, now: int, *, in_short: bool = False, in_full
         if in_full and action.done_when:
             yield Line(f"        done when: {action.done_when}", "dim", hang=10)
     if in_short and len(state.actions) > most:
-        more = f"  and {len(state.actions) - most} more: checkpoint status {quote_word(state.skill)}"
-        yield Line(more, "dim", hang=4)
+        more = command("checkpoint", "status", state.skill)
+        yield Line(f"  and {len(state.actions) - most} more", "dim", hint=more)
     if in_full:
         for action in state.shipped:
             yield Line(f"  merged: {action.text}", "dim", hang=10)
             yield from _fact_lines(action, now)
     elif state.shipped:
         count = plural(len(state.shipped), "action")
-        yield Line(f"  {count} skipped as merged: checkpoint status {quote_word(state.skill)}", "dim", hang=4)
+        yield Line(f"  {count} skipped as merged", "dim", hang=4, hint=command("checkpoint", "status", state.skill))
     for text in state.superseded:
         yield Line(f"  the other side of a merge: {text}", "warn", "stale", 4)
     if state.superseded:
-        yield Line(f"    once it is reviewed: checkpoint rotate {quote_word(state.skill)}", "dim", hang=4)
+        yield Line("    once it is reviewed", "dim", hang=4, hint=command("checkpoint", "rotate", state.skill))
     for blocker, answer, proposal in zip(state.blockers, state.answers, state.proposals, strict=True):
         if not waits_on_user(blocker):  # those are at the top
             needs = f" [needs {blocker['needs']}]" if blocker.get("needs") else ""
             described = describe_blocker(blocker, describe_facts(proposal, now))
             text = f"  blocker {blocker.get('id', '?')}: {described}{needs}"
             yield Line(text, "warn", "blocked")
-            yield Line(f"    {answer}", "dim")
+            yield Line("    ", "dim", hint=answer)
 
 
 def _fact_lines(action: Action, now: int) -> Iterator[Line]:

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
+from checkpoint_git.core.hint import advise, blank, command, join_hints
 from checkpoint_git.core.platform import CLOSE_ON_EXEC, NO_FOLLOW, NO_WAIT
-from checkpoint_git.core.terminal_text import escape_controls, quote_word
+from checkpoint_git.core.terminal_text import escape_controls, plain_path
 from checkpoint_git.disk import atomic
 from checkpoint_git.disk.discover import Place, check_way, find_place, relative_path
 from checkpoint_git.disk.read import FileContent, open_plain, read_content, read_plain
@@ -109,7 +110,7 @@ def missing_checkpoint(place: Place, skill: str) -> CheckpointError:
     check_index(place, skill)
     known = [escape_controls(name) for name in list_skills(place)]
     if not known:
-        hint = f"run `checkpoint update {quote_word(skill)}`"
+        hint = advise("start one", "checkpoint", "update", skill)
         return CheckpointError(f"{place.directory} holds no checkpoints yet", hint)
     twin = next((name for name in known if name.casefold() == skill.casefold()), "")
     if twin:  # a second one could not be made beside it
@@ -117,7 +118,7 @@ def missing_checkpoint(place: Place, skill: str) -> CheckpointError:
     shown = ", ".join(known[:_MOST_SHOWN]) + (" ..." if len(known) > _MOST_SHOWN else "")
     near = get_close_matches(skill, known, 1, 0.8)
     meant = f"did you mean {near[0]}? " if near else ""
-    hint = f"{meant}there are: {shown}; `checkpoint update {quote_word(skill)}` makes a new one"
+    hint = join_hints(f"{meant}there are: {shown}", advise("to start it", "checkpoint", "update", skill))
     return CheckpointError(f"{skill} has no checkpoint in {place.directory}", hint)
 
 
@@ -146,7 +147,7 @@ def check_index(place: Place, skill: str) -> None:
         raise CheckpointError(f"{shown}: {describe_unmerged(shown).message}", describe_unmerged(shown).hint)
     if tag == "S" and not os.path.lexists(layout.checkpoint_path(place, skill)):
         message = f"{shown} is in git, but this sparse checkout leaves it out"
-        raise CheckpointError(message, f"bring it here: git sparse-checkout add {quote_word(os.path.dirname(shown))}")
+        raise CheckpointError(message, advise("bring it here", "git", "sparse-checkout", "add", os.path.dirname(shown)))
 
 
 def writing(place: Place, skill: str, on_wait: "Tell" = lambda: None) -> "AbstractContextManager[None]":
@@ -172,8 +173,8 @@ def change_checkpoint(
         if value is None or version is None or version in VERSIONS:
             return changed
         message = f"protocol_version is {quote(version)}: this release writes {' and '.join(VERSIONS)} only"
-        update = f"checkpoint update {quote_word(skill)} --protocol_version=1.0"
-        hint = f"upgrade checkpoint-git; if the version is a mistake: {update}"
+        what = "upgrade checkpoint-git; if the version is a mistake"
+        hint = advise(what, "checkpoint", "update", skill, "--protocol_version=1.0")
         return Finding("skill/protocol-version", "error", message, where="/protocol_version", hint=hint)
 
     with writing(place, skill, on_wait):
@@ -204,13 +205,13 @@ def _check_name(place: Place, skill: str) -> list[Finding]:
     known, stem = list_skills(place), skill.removesuffix(".json")
     if "=" in skill or stem != skill or any(skill == f"{one},{two}" for one in known for two in known):
         name = stem if stem != skill else (known or ["build"])[0]
-        hint = f"name one first: checkpoint update {quote_word(name)} --step=..."
+        hint = advise("name one first", "checkpoint", "update", name, blank("--step=", "the step"))
         raise CheckpointError(f"no checkpoint named {quote(skill)}, and it cannot be started under that name", hint)
     near = find_sibling(skill, [name for name in known if not layout.find_name_trouble(name)])
     if not near:
         return []
     path = layout.relative_checkpoint_path(place, skill)
-    hint = f"if you meant the old one: checkpoint undo {quote_word(skill)}"
+    hint = advise("if you meant the old one", "checkpoint", "undo", skill)
     return [Finding("skill/near-name", "warning", f"{skill} is new; {near} already exists", path, hint=hint)]
 
 
@@ -231,14 +232,25 @@ def find_untracked(place: Place, paths: Sequence[str], env: Mapping[str, str], c
         return []
     for path, is_ignored in untracked.items():
         full = os.path.join(os.path.realpath(place.top), path)
-        typed = quote_word(os.path.relpath(full, os.path.realpath(cwd)) if cwd else path)
-        message, hint = "not in git yet", f"git add {typed}"
+        typed = plain_path(os.path.relpath(full, os.path.realpath(cwd)) if cwd else path)
+        message, hint = "not in git yet", command("git", "add", typed)
         if is_ignored:
             message = "git ignores the checkpoint, so no other clone will have it"
-            hint = f"remove .checkpoints from .gitignore, or add it anyway: git add -f {typed}"
+            hint = advise(_name_ignoring(place.top, path, env), "git", "add", "-f", typed)
         code = "git/ignored" if is_ignored else "git/untracked"
         found.append(Finding(code, "warning" if is_ignored else "note", message, path, hint=hint))
     return found
+
+
+def _name_ignoring(top: str, path: str, env: Mapping[str, str]) -> str:
+    """Return what to do about the line that makes git ignore a file, as it stands there."""
+    from checkpoint_git.git.run import clean_env
+    from checkpoint_git.git.worktree import read_ignoring
+
+    source, number, pattern = read_ignoring(top, path, clean_env(env))
+    if not source:
+        return "remove its line from .gitignore, or add it anyway"
+    return f'remove the line "{pattern}" from {source}:{number}, or add it anyway'
 
 
 def _kept_path(place: Place, shown: str, which: str) -> str:

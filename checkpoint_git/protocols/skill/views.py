@@ -5,11 +5,11 @@ from collections.abc import Iterable
 from typing import Any
 
 from checkpoint_git.core.clock import DAY, read_instant
-from checkpoint_git.core.terminal_text import escape_controls, quote_word, shorten
+from checkpoint_git.core.hint import Argument, Argv, Blank
+from checkpoint_git.core.terminal_text import escape_controls, shorten
 from checkpoint_git.protocols.document import Document
 from checkpoint_git.protocols.document import read_list as read_list
 from checkpoint_git.protocols.document import read_objects as read_objects
-from checkpoint_git.protocols.mismatch import OWN
 
 STALE_AFTER = 7 * DAY  # seconds without a write, while in progress
 UNREADABLE = "unreadable"
@@ -103,23 +103,28 @@ def describe_blocker(blocker: dict[str, Any], notes: Iterable[str] = ()) -> str:
     return f"{what} ({'; '.join(more)})" if more else what
 
 
-def find_answers(skill: str, value: dict[str, Any], answer: str = "") -> list[tuple[dict[str, Any], str]]:
-    """Each open blocker with the command that settles it: by its id, or by its place where no id names it alone."""
+def find_answers(skill: str | Blank, value: dict[str, Any], answer: str = "") -> list[tuple[dict[str, Any], Argv]]:
+    """Return each open blocker with the command that settles it.
+
+    It names the blocker by its id, or by its place where no id names it alone.
+    """
     every = enumerate(read_list(value, "blockers"))
     named = [(one, _blocker_id(one), f"blockers.{at}") for at, one in every if isinstance(one, dict) and is_open(one)]
     times = Counter(name for _, name, _ in named)
-    return [
-        (one, answer_line(skill, name if name and times[name] == 1 else at, one, answer)) for one, name, at in named
-    ]
+    found = list[tuple[dict[str, Any], Argv]]()
+    for blocker, name, place in named:
+        is_unique = name and times[name] == 1
+        found.append((blocker, answer_command(skill, name if is_unique else place, blocker, answer)))
+    return found
 
 
-def answer_line(skill: str, name: str, blocker: dict[str, Any], answer: str = "") -> str:
-    word = skill if skill == OWN else quote_word(skill)
-    words = ["decide" if waits_on_user(blocker) else "unblock", word, quote_word(name)]
-    if name.startswith("-") or answer.startswith("-"):
-        words.insert(2, "--")
-    end = [] if words[0] == "unblock" else [quote_word(answer) if answer and answer.isprintable() else '"..."']
-    return " ".join(["checkpoint", *words, *end])
+def answer_command(skill: str | Blank, name: str, blocker: dict[str, Any], answer: str = "") -> Argv:
+    """Return the command that settles a blocker. answer: of the user, "" where it is not known yet."""
+    is_text = ("--",) if name.startswith("-") or answer.startswith("-") else ()
+    if not waits_on_user(blocker):
+        return ("checkpoint", "unblock", skill, *is_text, name)
+    given: Argument = answer if answer and answer.isprintable() else Blank("the answer")
+    return ("checkpoint", "decide", skill, *is_text, name, given)
 
 
 def _blocker_id(blocker: dict[str, Any]) -> str:

@@ -59,7 +59,7 @@ def read_agent_steps(place: Place, wanted: Sequence[str], env: Mapping[str, str]
     found = find_agents(lambda sign: any(os.path.lexists(os.path.join(folder, sign)) for folder in folders))
     named = [name for name in AGENTS if name in wanted or (AUTO in wanted and name in found)]
     if not named:
-        text = f"none found; name one of {', '.join(AGENTS)}: checkpoint init --agent {AGENTS[0]}"
+        text = f"none found; name one with --agent: {', '.join(AGENTS)}"
         return [Step("skip", "agents", text)]
     files = {path: _read_file(place.root, path) for path in list_paths()}
     command = find_setting(read_all_settings(place.root, clean_env(env)), AGENT_COMMAND).strip() or COMMANDS[0]

@@ -6,6 +6,7 @@ from typing import NamedTuple
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
+from checkpoint_git.core.hint import advise, join_hints
 from checkpoint_git.core.outcome import Invocation, Outcome
 from checkpoint_git.core.terminal_text import quote_word
 from checkpoint_git.disk.discover import plan_place
@@ -40,7 +41,10 @@ class Target(NamedTuple):
 
     def refuse(self, taken: Claim) -> Outcome:
         """Return the outcome of a command that another session's claim prevents."""
-        hint = f"other work: checkpoint next; if that session is gone: checkpoint release {self.words} --force"
+        hint = join_hints(
+            advise("other work", "checkpoint", "next"),
+            advise("if that session is gone", "checkpoint", "release", self.words, "--force"),
+        )
         finding = Finding("claim/held", "error", taken.line, hint=hint)
         return Outcome({"claim": taken.data, "held": False, "remote": self.remote or None}, [], [finding])
 

@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from checkpoint_git.core import jsontext
 from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.core.hint import advise, command
 from checkpoint_git.core.leaflines import list_leaves
 from checkpoint_git.core.outcome import Invocation, Line, Outcome, Style
 from checkpoint_git.core.terminal_text import escape_controls
@@ -51,7 +52,9 @@ def run(args: Namespace, invocation: Invocation) -> Outcome:
     # The verb: exit code 0, whether something changed or not
     repository = find_repository(invocation.cwd)
     if repository is None:
-        raise CheckpointError(f"{invocation.cwd} is not inside a git repository", "`checkpoint diff` compares commits")
+        raise CheckpointError(
+            f"{invocation.cwd} is not inside a git repository", command("checkpoint", "diff", more=" compares commits")
+        )
     files, blocks = [], list[Line]()
     for changed in sorted(read_changes(repository[0], args.staged, args.rev)):
         if not args.names or _is_named(changed.path, args.names, repository[0], invocation.cwd):
@@ -71,7 +74,7 @@ def _refuse_unknown(names: list[str], shown: list[str], top: str, cwd: str) -> N
     for name in silent:
         is_known = any(_is_named(path, [name], top, cwd) for path in tracked)
         if not is_known and not os.path.lexists(os.path.join(cwd, name)):
-            hint = "commits are compared with --rev: checkpoint diff --rev A..B"
+            hint = advise("commits are compared with --rev", "checkpoint", "diff", "--rev", "A..B")
             raise CheckpointError(f"{escape_controls(name)} names no checkpoint that git has", hint)
 
 

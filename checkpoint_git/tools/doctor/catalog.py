@@ -42,8 +42,8 @@ def is_code(word: str) -> bool:
     return any(check.matches(word) or check.code == group for check in list_checks())
 
 
-def find_option(code: str) -> str:
-    """The option that has only the check run which has such findings, "" for the doctor's own."""
+def find_option(code: str) -> list[str]:
+    """Return the option that has only the check run which has such findings, [] for the doctor's own."""
     room = "schema" if code.partition("/")[0] in VALIDATED else code.partition("/")[0]
     known = [check.code for check in list_checks() if check.code in (code, room)]
-    return f" --check={code if code in known else room}" if known else ""
+    return [f"--check={code if code in known else room}"] if known else []

@@ -5,6 +5,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from checkpoint_git.core.finding import Finding, Level
+from checkpoint_git.core.hint import AnyHint, Blank, Hint, Output, Step, Word, advise, command, join_hints
 from checkpoint_git.core.terminal_text import plural, shorten
 from checkpoint_git.git import driver_settings
 from checkpoint_git.git.history.history import is_shallow
@@ -51,8 +52,8 @@ def find_failed_proof(facts: TrialFacts) -> Iterator[Finding]:
     if proof is None:
         return
     setup = facts.context.facts(SetupFacts).installation
-    command = replace_driver(setup) if setup else "checkpoint init"
-    hint = f"set it up again (git config merge.checkpoint.driver shows the command): {command}"
+    commands = replace_driver(setup) if setup else (("checkpoint", "init"),)
+    hint = Hint(Step("set it up again (git config merge.checkpoint.driver shows the command)", commands))
 
     troubles = [proof.clean, proof.conflict]
     if proof.crossed:
@@ -105,22 +106,24 @@ def find_elsewhere(facts: DeployedFacts) -> Iterator[Finding]:
         return
     running, claim, standing = facts.compared
 
-    def describe(level: Level, text: str, hint: str) -> Finding:
+    def describe(level: Level, text: str, hint: AnyHint) -> Finding:
         return Finding("online/elsewhere", level, f"{running} {text}", REPOSITORY, hint=hint)
 
     head, ahead = f"HEAD ({standing.head[:_SHORT]})", plural(standing.ahead, "commit")
     if standing.ambiguous:
-        hint = "have the server report the whole commit id"
-        yield describe("warning", "names several commits of this clone", hint)
+        whole = "have the server report the whole commit id"
+        yield describe("warning", "names several commits of this clone", whole)
     elif not standing.id:
         cut = is_shallow(facts.context.place.top)
-        hint = "git fetch --tags --unshallow" if cut else "git fetch --tags, then ask again"
+        hint = command("git", "fetch", "--tags", more=", then ask again")
+        if cut:
+            hint = command("git", "fetch", "--tags", "--unshallow")
         yield describe("warning", "is not a commit or tag of this clone", hint)
     elif standing.ahead and standing.behind:
         text = f"has diverged from {head}: {ahead} ahead, {standing.behind} behind"
         yield describe("warning", text, "was the branch rewritten, or is another one deployed?")
     elif standing.ahead:
-        yield describe("note", f"is {ahead} ahead of {head}", "git pull, if HEAD should have them")
+        yield describe("note", f"is {ahead} ahead of {head}", command("git", "pull", more=", if HEAD should have them"))
     if claim.dirty:
         yield describe("warning", "was built with uncommitted changes", "deploy from a clean checkout")
 
@@ -131,7 +134,10 @@ def find_bad_answers(facts: DeployedFacts) -> Iterator[Finding]:
 
     It is not status 200 (a redirect, for one), not a JSON object, or too long.
     """
-    hint = f"a JSON object with one of {', '.join(FIELDS)} is expected; git config {HEALTH_URL} names the address"
+    hint = join_hints(
+        f"a JSON object with one of {', '.join(FIELDS)} is expected",
+        command("git", "config", HEALTH_URL, more=" names the address"),
+    )
     return _find_trouble(facts, "bad-answer", "{} does not say what runs there", hint)
 
 
@@ -141,18 +147,22 @@ def find_unreachable(facts: DeployedFacts) -> Iterator[Finding]:
 
     The host is unknown, the connection is refused, or TLS fails.
     """
-    hint = 'is the server up, and the address right? try it: curl --max-time 10 "$(git config checkpoint.healthUrl)"'
+    address = Word((Output(("git", "config", HEALTH_URL)),))
+    hint = advise("is the server up, and the address right? try it", "curl", "--max-time", "10", address)
     return _find_trouble(facts, "unreachable", "no answer from {}", hint)
 
 
 @check("online/bad-url", "warning", remedy="`git config checkpoint.healthUrl URL`", when="online")
 def find_bad_url(facts: DeployedFacts) -> Iterator[Finding]:
     """The health URL is not allowed."""
-    hint = f"git config {HEALTH_URL} https://YOUR-SERVER; /api/health is asked where it has no path"
+    hint = join_hints(
+        command("git", "config", HEALTH_URL, Blank("its address", "https://YOUR-SERVER")),
+        "/api/health is asked where it has no path",
+    )
     return _find_trouble(facts, "bad-url", f"{HEALTH_URL} is not asked", hint)
 
 
-def _find_trouble(facts: DeployedFacts, trouble: str, message: str, hint: str) -> Iterator[Finding]:
+def _find_trouble(facts: DeployedFacts, trouble: str, message: str, hint: AnyHint) -> Iterator[Finding]:
     deployed = facts.deployed
     if deployed and deployed.trouble == trouble:
         text = f"{message.format(deployed.url)}: {deployed.detail}"
@@ -165,5 +175,5 @@ def find_unconfigured(facts: DeployedFacts) -> Iterator[Finding]:
     deployed = facts.deployed
     if deployed and deployed.trouble == "not-configured":
         message = "no health URL is configured, so nothing was compared with what is deployed"
-        hint = f"git config {HEALTH_URL} https://YOUR-SERVER"
+        hint = command("git", "config", HEALTH_URL, Blank("its address", "https://YOUR-SERVER"))
         yield Finding("online/not-configured", "note", message, REPOSITORY, hint=hint)

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 from checkpoint_git.core.clock import write_stamp
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
+from checkpoint_git.core.hint import command
 from checkpoint_git.core.linediff import diff_lines, show_diff
 from checkpoint_git.core.outcome import Block, Invocation, Line
 from checkpoint_git.core.terminal_text import escape_controls, shorten
@@ -60,7 +61,7 @@ def choose_codes(words: Sequence[str], skill: str | None, env: Mapping[str, str]
                 message = f'"{shown}" has no fix'
             elif any(check.matches(word) for check in list_checks()):
                 message = f'"{shown}" is a group, and --fix= wants one code'
-            raise CheckpointError(message, "`checkpoint doctor --list` shows what can be fixed")
+            raise CheckpointError(message, command("checkpoint", "doctor", "--list", more=" shows what can be fixed"))
         codes.add(word)
     return codes
 

@@ -8,9 +8,10 @@ from typing import Any, NamedTuple
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import LEVELS, Finding
+from checkpoint_git.core.hint import Argv, Blank, advise, command
 from checkpoint_git.core.outcome import Block, Digest, Invocation, Line, Outcome, Rule, Style, Table
 from checkpoint_git.core.progress import show_progress
-from checkpoint_git.core.terminal_text import escape_controls, join_some, plural, quote_word, shorten
+from checkpoint_git.core.terminal_text import escape_controls, join_some, plural, shorten
 from checkpoint_git.disk.discover import Place, find_place, find_repository, relative_path
 from checkpoint_git.git.history.log import has_commits
 from checkpoint_git.git.repository import Repository, may_be_bare, read_repository
@@ -91,9 +92,10 @@ def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     outcome = _report(_join(found), args, invocation.cwd)
     if scope.others:
         shown = escape_controls(join_some(scope.others))
-        text = f"{len(scope.others)} more in {shown}, not checked: checkpoint doctor --all"
+        more = Line(f"{len(scope.others)} more in {shown}, not checked", "warn", hang=2)
+        more = more._replace(hint=command("checkpoint", "doctor", "--all"))
         data = {**outcome.data, "not_looked_at": scope.others}
-        outcome = outcome._replace(data=data, summary=[*outcome.summary, Line(text, "warn", hang=2)])
+        outcome = outcome._replace(data=data, summary=[*outcome.summary, more])
     return outcome
 
 
@@ -109,7 +111,10 @@ def _find_scope(args: argparse.Namespace, skill: str | None, invocation: Invocat
     cwd = invocation.cwd
     if args.all:
         if skill:
-            raise CheckpointError("--all looks at every folder", "name one with: checkpoint -C FOLDER doctor NAME")
+            raise CheckpointError(
+                "--all looks at every folder",
+                advise("name one with", "checkpoint", "-C", Blank("folder", "FOLDER"), "doctor", Blank("name", "NAME")),
+            )
         return _Scope(_find_all_places(cwd, invocation.env), [])
     if skill:
         return _Scope([find_place(cwd)], [])
@@ -197,7 +202,9 @@ def _find_wanted_checks(codes: Sequence[str], *, online: bool = False) -> list[C
     for code in codes:
         if not any(check.matches(code) for check in list_checks()):
             shown = escape_controls(shorten(code, 60))
-            raise CheckpointError(f'unknown check "{shown}"', "`checkpoint doctor --list` shows them")
+            raise CheckpointError(
+                f'unknown check "{shown}"', command("checkpoint", "doctor", "--list", more=" shows them")
+            )
     return choose_checks(codes, online=online)
 
 
@@ -276,7 +283,7 @@ def _digest(findings: Sequence[Finding], over: frozenset[str], args: argparse.Na
     words = [f"--{name}" for name in ("all", "online") if getattr(args, name)]
     if args.skill:
         words.append(args.skill)
-    command = " ".join(["checkpoint doctor --full", *map(quote_word, words)])
-    checks = "".join(f" --check={quote_word(code)}" for code in args.check)
-    entries = fold(findings, over, lambda code: f"{command}{find_option(code)}")
-    return Digest(entries, f"{command}{checks}")
+    command: Argv = ("checkpoint", "doctor", "--full", *words)
+    checks = [f"--check={code}" for code in args.check]
+    entries = fold(findings, over, lambda code: (*command, *find_option(code)))
+    return Digest(entries, (*command, *checks))

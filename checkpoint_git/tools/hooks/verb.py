@@ -82,7 +82,7 @@ def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
         remove_stray_files(work_tree)  # the merge driver writes where git has put its files, and it may be killed
     gaps = find_gaps(work_tree, git_dir, invocation.env) if args.name != "post-commit" else []  # pre-commit has said it
     broken = [gap for gap in gaps if gap.code == "driver/broken"]
-    advice += [Line(gap.line, "warn") for gap in broken]  # before a merge meets it
+    advice += [gap.line for gap in broken]  # before a merge meets it
     if len(found) > _MOST_SHOWN:
         advice.append(Line(f"There may be more: these are the first {_MOST_SHOWN}."))
     # A hook that stops nothing answers 0 whatever it finds.

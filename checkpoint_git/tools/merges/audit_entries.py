@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from typing import get_args
 
 from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.core.hint import advise, command, join_hints
 from checkpoint_git.core.outcome import Invocation, Line, Outcome, Style
 from checkpoint_git.core.progress import follow
 from checkpoint_git.core.terminal_text import escape_controls, plural, shorten
@@ -76,10 +77,10 @@ def _read_merge(cwd: str, rev: str, commit_id: str, env: Env) -> Commit:
     name = escape_controls(rev)
     repaired = read_repaired(cwd, commit_id)
     if repaired:
-        commands = ", ".join(f"checkpoint audit --all {merge[:12]}" for merge in repaired[:3])
+        commands = join_hints(*(command("checkpoint", "audit", "--all", merge[:12]) for merge in repaired[:3]))
         raise CheckpointError(f"{name} is not a merge: it repaired what merges did", commands)
     message = f"{name} is not a merge: it has {'one parent' if commit.parents else 'no parent'}"
-    raise CheckpointError(message, "name a merge commit: git log --merges")
+    raise CheckpointError(message, advise("name a merge commit", "git", "log", "--merges"))
 
 
 def _judge(commit: Commit, touched: Touched | str, schemas: Schemas, paths: Sequence[str]) -> AuditedMerge:

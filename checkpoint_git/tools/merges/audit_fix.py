@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
+from checkpoint_git.core.hint import AnyHint, Hint, command
 from checkpoint_git.core.jsontext import JsonTextError
 from checkpoint_git.core.linediff import diff_lines
 from checkpoint_git.core.terminal_text import escape_controls, shorten
@@ -83,7 +84,7 @@ def plan_repair(plain: Plain, audited: Sequence[AuditedMerge], now: int, env: Ma
     return plan
 
 
-def _refuse(path: str, where: str, why: str, hint: str) -> Finding:
+def _refuse(path: str, where: str, why: str, hint: AnyHint) -> Finding:
     return Finding(NOT_REPAIRED, "warning", f"not repaired: {why}", path, where, hint=hint)
 
 
@@ -92,13 +93,13 @@ def _refuse_gone(path: str, event: Event, audited: AuditedFile) -> Finding:
     hint = _show(path, event)
     if versions.first is None or versions.second is None:
         holder = versions.parents[1 if versions.first is None else 0]
-        checkout = f"git checkout {event.parents[holder - 1][:12]} -- {shlex.quote(path)}"
-        hint = f"{checkout} restores it, to keep or remove in a commit"
+        restores = " restores it, to keep or remove in a commit"
+        hint = command("git", "checkout", event.parents[holder - 1][:12], "--", path, more=restores)
     return _refuse(path, "", "the merge dropped the file: decide by hand", hint)
 
 
-def _show(path: str, event: Event) -> str:
-    return f"checkpoint audit --all {event.commit[:12]} -- {shlex.quote(path)}"
+def _show(path: str, event: Event) -> Hint:
+    return command("checkpoint", "audit", "--all", event.commit[:12], "--", path)
 
 
 def _plan_file(

@@ -1,12 +1,12 @@
 """What the doctor checks of merges: what recent ones did to checkpoints, and what the next pull will do to them."""
 
 import os
-import shlex
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from checkpoint_git.core.finding import Finding
-from checkpoint_git.core.terminal_text import join_some, plural, quote_path, shorten
+from checkpoint_git.core.hint import Argv, Blank, Hint, Step, advise, command, join_hints
+from checkpoint_git.core.terminal_text import join_some, plural, shorten
 from checkpoint_git.disk.discover import relative_path
 from checkpoint_git.disk.read import read_content
 from checkpoint_git.git.merges.merges import read_recent_merges
@@ -118,7 +118,7 @@ def _make_damage(merge: "AuditedMerge", audited: "AuditedFile", code: str, verdi
     if not hits:
         return None
     event, path = merge.event, audited.file.path
-    commit, word = event.commit[:12], shlex.quote(path)
+    commit = event.commit[:12]
     first, second = (event.parents[number - 1] for number in audited.file.parents)
 
     title = f"merge {commit} of {first[:8]} and {second[:8]}"
@@ -128,15 +128,15 @@ def _make_damage(merge: "AuditedMerge", audited: "AuditedFile", code: str, verdi
     entries = join_some([hit.said for hit in hits], 3, "; ")
     message = f'{title} ("{subject}") {did} {what}: {entries}'
 
-    hint = f"to see all that it did: checkpoint audit --all {commit} -- {word}"
+    repair = ("checkpoint", "audit", f"{first[:12]}..{commit}", "--fix")
+    hint = advise("to see all that it did", "checkpoint", "audit", "--all", commit, "--", path)
     if verdict == "lost":
         keeper = second if hits[0].side == "second" else first
-        hint = f"it is still in git show {shlex.quote(f'{keeper[:12]}:{path}')}"
+        hint = advise("it is still in", "git", "show", f"{keeper[:12]}:{path}")
     if verdict == "came-back":
-        hint = f"{hint}; to take it off the list in a commit: checkpoint audit {first[:12]}..{commit} --fix"
+        hint = join_hints(hint, advise("to take it off the list in a commit", *repair))
     elif verdict != "mixed-up":
-        repair = f"checkpoint audit {first[:12]}..{commit} --fix"
-        hint = f"{hint}; to put it back in a commit: {repair}"
+        hint = join_hints(hint, advise("to put it back in a commit", *repair))
     return Finding(code, "warning", message, path, hits[0].where, hint=hint)
 
 
@@ -150,8 +150,10 @@ def find_unaudited_merges(facts: MergeFacts) -> Iterator[Finding]:
     if count:
         lacking = "not all that was merged is in this clone"
         message = f"{plural(count, 'recent merge')} could not be audited: {lacking}"
-        partial = "in a partial clone: GIT_NO_LAZY_FETCH=0 checkpoint audit"
-        hint = f"fetch the rest: git fetch --unshallow; {partial}"
+        hint = join_hints(
+            advise("fetch the rest", "git", "fetch", "--unshallow"),
+            advise("in a partial clone", "env", "GIT_NO_LAZY_FETCH=0", "checkpoint", "audit"),
+        )
         yield Finding("merge/not-audited", "note", message, REPOSITORY, hint=hint)
 
 
@@ -173,9 +175,9 @@ def find_coming_conflicts(facts: MergeFacts) -> Iterator[Finding]:
         message = f"{_merge_of(upstream)} will conflict in this file: {trouble}"
         if preview.kind == "conflict" and not preview.driven:
             message += "; the merge driver is not set up here, so git will mark lines instead"
-        hint = f"merge early, then run `checkpoint resolve`: {_command(upstream)}"
+        hint = join_hints(advise("merge early", *_command(upstream)), advise("then", "checkpoint", "resolve"))
         if upstream.rebases:
-            hint = f"a rebase may ask once per commit; {hint}"
+            hint = join_hints("a rebase may ask once per commit", hint)
         where = preview.clashes[0].where if preview.clashes else ""
         yield Finding("upstream/conflict", "warning", message, preview.path, where, hint=hint)
 
@@ -208,7 +210,7 @@ def find_coming_errors(facts: MergeFacts) -> Iterator[Finding]:
     for upstream, preview in _list_previews(facts):
         if preview.invalid:
             message = f"merging {upstream.name} would make it invalid: {preview.invalid}"
-            hint = f"then `checkpoint validate` says what to fix: {_command(upstream)}"
+            hint = join_hints(command(*_command(upstream)), advise("then see what to fix", "checkpoint", "validate"))
             yield Finding("upstream/invalid", "warning", message, preview.path, hint=hint)
 
 
@@ -219,8 +221,8 @@ def find_blocked_pulls(facts: MergeFacts) -> Iterator[Finding]:
         if preview.in_the_way:
             changes = f"it has uncommitted changes, and {upstream.name} changes it too"
             message = f"{changes}: git will not start {_merge_of(upstream)}"
-            typed = quote_path(preview.path)
-            hint = f'commit it first: git add -- {typed} && git commit -m "..." -- {typed}'
+            commit = ("git", "commit", "-m", Blank("why"), "--", preview.path)
+            hint = Hint(Step("commit it first", (("git", "add", "--", preview.path), commit)))
             yield Finding("upstream/uncommitted", "warning", message, preview.path, hint=hint)
 
 
@@ -237,7 +239,7 @@ def find_clean_merges(facts: MergeFacts) -> Iterator[Finding]:
     message = f"{_lacking(upstream)}: {_merge_of(upstream)} {' and '.join(parts)}"
     if not all(preview.driven for preview in merged):
         message += ", where the merge driver is set up; here git merges line by line"
-    yield Finding("upstream/diverged", "note", message, REPOSITORY, hint=f"before you push: {_command(upstream)}")
+    yield Finding("upstream/diverged", "note", message, REPOSITORY, hint=advise("before you push", *_command(upstream)))
 
 
 @check("upstream/behind", "note", remedy="`git pull`")
@@ -246,7 +248,9 @@ def find_news(facts: MergeFacts) -> Iterator[Finding]:
     upstream = facts.upstream
     if upstream is not None and not upstream.ahead and _is_clean(upstream):
         message = f"{_lacking(upstream)}, and they change {_paths(upstream.previews)}"
-        yield Finding("upstream/behind", "note", message, REPOSITORY, hint=f"before you go on: {_command(upstream)}")
+        yield Finding(
+            "upstream/behind", "note", message, REPOSITORY, hint=advise("before you go on", *_command(upstream))
+        )
 
 
 @check("upstream/unknown", "warning", remedy="`git fetch`, or as the finding says")
@@ -258,15 +262,18 @@ def find_unknown_upstreams(facts: MergeFacts) -> Iterator[Finding]:
     match upstream.state:
         case "gone":
             message = f"the upstream {upstream.name} is not in this clone, so a merge with it cannot be predicted"
-            hint = "if it was deleted after a merge: git branch --unset-upstream; else git fetch"
+            hint = join_hints(
+                advise("if it was deleted after a merge", "git", "branch", "--unset-upstream"),
+                advise("else", "git", "fetch"),
+            )
             yield Finding("upstream/unknown", "note", message, REPOSITORY, hint=hint)
         case "cut":
             message = f"{_lacking(upstream)}; how they merge is unknown: {upstream.detail}"
-            hint = "if the clone is shallow: git fetch --unshallow"
+            hint = advise("if the clone is shallow", "git", "fetch", "--unshallow")
             yield Finding("upstream/unknown", "note", message, REPOSITORY, hint=hint)
         case "unrelated":
             message = f"this branch and {upstream.name} have unrelated histories: git refuses to merge them"
-            hint = f"if both belong together: git merge --allow-unrelated-histories {shlex.quote(upstream.name)}"
+            hint = advise("if both belong together", "git", "merge", "--allow-unrelated-histories", upstream.name)
             yield Finding("upstream/unknown", "warning", message, REPOSITORY, hint=hint)
 
 
@@ -282,10 +289,10 @@ def _merge_of(upstream: Upstream) -> str:
     return "a pull" if upstream.tracked else f"a merge with {upstream.name}"
 
 
-def _command(upstream: Upstream) -> str:
+def _command(upstream: Upstream) -> Argv:
     if upstream.tracked and upstream.ahead:  # git asks how, where no setting says it
-        return f"git pull {'--rebase' if upstream.rebases else '--no-rebase'}"
-    return "git pull" if upstream.tracked else f"git merge {shlex.quote(upstream.name)}"
+        return ("git", "pull", "--rebase" if upstream.rebases else "--no-rebase")
+    return ("git", "pull") if upstream.tracked else ("git", "merge", upstream.name)
 
 
 def _paths(previews: "Sequence[FilePreview]") -> str:

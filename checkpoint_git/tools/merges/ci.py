@@ -5,6 +5,7 @@ from collections.abc import Iterator
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
+from checkpoint_git.core.hint import command
 from checkpoint_git.core.outcome import Invocation, Outcome
 from checkpoint_git.git.merges.bases import is_ancestor
 from checkpoint_git.git.merges.conflicts import read_choices
@@ -124,7 +125,7 @@ def _read_named(cwd: str, name: str, env: Env) -> str:
     if commit:
         return commit
     check_readable(cwd, env)
-    fetch = "git fetch origin '+refs/heads/*:refs/remotes/origin/*'"
+    fetch = command("git", "fetch", "origin", "+refs/heads/*:refs/remotes/origin/*")
     hint = f"fetch it first ({fetch}): a job has one branch as a rule"
     raise CheckpointError(f"{name!r} names no commit", hint)
 

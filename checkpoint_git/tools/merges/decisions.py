@@ -1,11 +1,11 @@
 """What becomes of an unmerged checkpoint: as the user asked, else as they answer at a terminal. Nothing is written."""
 
-import shlex
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
 from typing import Literal, NamedTuple, TextIO
 
 from checkpoint_git.core.finding import Finding
+from checkpoint_git.core.hint import AnyHint, Blank, advise, join_hints
 from checkpoint_git.core.jsonlines import parse_any
 from checkpoint_git.core.jsontext import JsonTextError, decode, split_pointer
 from checkpoint_git.core.jsonwrite import BASE, OURS, THEIRS
@@ -165,24 +165,28 @@ def _list_takes(case: Case, conflict: Conflict) -> dict[Take, int]:
     return takes
 
 
-def _say_choices(case: Case, conflict: Conflict, now: int) -> str:
+def _say_choices(case: Case, conflict: Conflict, now: int) -> AnyHint:
     if conflict.question:
-        hint = f'say what is next: checkpoint resolve {case.typed} --next "..."'
+        resolve = ("checkpoint", "resolve", case.typed)
+        hint = advise("say what is next", *resolve, "--next", Blank("the next action"))
         if _can_complete(case, conflict):
-            hint += f"; or that nothing is: checkpoint resolve {case.typed} --complete"
+            hint = join_hints(hint, advise("or that nothing is", *resolve, "--complete"))
         return hint
     *first, last = _list_takes(case, conflict)
-    where = f" --where {shlex.quote(conflict.where)}" if conflict.where else ""
-    command = f"checkpoint resolve {case.typed}{where} --take"
+    where = ("--where", conflict.where) if conflict.where else ()
+    argv = ("checkpoint", "resolve", case.typed, *where, "--take")
+    choices = f"take {', '.join(first)} or {last}"
     if case.merged is not None:
-        return f"take {', '.join(first)} or {last}: {command} ours"
+        return advise(choices, *argv, "ours")
     # as a whole: what removes it or cannot be read is not what is proposed
     ours, _, theirs = case.unmerged.sides
     good = [name for name, side in (("ours", ours), ("theirs", theirs)) if side and _is_valid(case, now, side.data)]
     if ours and theirs:
-        edit = f"merge both by hand, then git add -- {case.typed}"
-        return f"{edit}; or take {good[0]}, a copy of the other is kept: {command} {good[0]}" if good else edit
-    return f"take {', '.join(first)} or {last}: {command} {'ours' if ours else 'theirs'}"
+        edit = advise("merge both by hand, then", "git", "add", "--", case.typed)
+        if not good:
+            return edit
+        return join_hints(edit, advise(f"or take {good[0]}, a copy of the other is kept", *argv, good[0]))
+    return advise(choices, *argv, "ours" if ours else "theirs")
 
 
 def _show_value(held: Held | None) -> list[str]:
@@ -199,7 +203,9 @@ def plan_file(case: Case, request: Request, now: int, asker: Asker | None) -> Re
     """asker: who is asked about what the request does not decide."""
     if case.blocked:
         code, todo = ("not-valid", "edit the file") if case.reason else ("not-a-file", "keep the version you want")
-        return _leave(case, (), f"resolve/{code}", case.blocked, f"{todo}, then: git add -- {case.typed}")
+        return _leave(
+            case, (), f"resolve/{code}", case.blocked, advise(f"{todo}, then", "git", "add", "--", case.typed)
+        )
 
     conflicts = list_conflicts(case)
     if case.edited and not (request.take or request.answer):
@@ -232,8 +238,12 @@ def _plan_edited(case: Case, conflicts: Sequence[Conflict], now: int, asker: Ask
     if answer == "m":
         return None
     message = f"the file was edited since the merge, {state}"
-    hint = f"{'stage' if is_valid else 'edit it until it is, then stage'} it: git add -- {case.typed}"
-    hint += f"; or merge it again, which keeps a copy: checkpoint resolve {case.typed} --take ours"
+    what = "stage it" if is_valid else "edit it until it is, then stage it"
+    again = "or merge it again, which keeps a copy"
+    hint = join_hints(
+        advise(what, "git", "add", "--", case.typed),
+        advise(again, "checkpoint", "resolve", case.typed, "--take", "ours"),
+    )
     return _leave(case, conflicts, "resolve/edited", message, hint)
 
 
@@ -328,7 +338,7 @@ def _explain(case: Case, data: bytes | None) -> list[Mismatch]:
         return []
 
 
-def _leave(case: Case, conflicts: Sequence[Conflict], code: str, message: str, hint: str) -> Resolved:
+def _leave(case: Case, conflicts: Sequence[Conflict], code: str, message: str, hint: AnyHint) -> Resolved:
     found = Finding(code, "error", f"not resolved: {message}", case.path, hint=hint)
     return Resolved(case, conflicts, findings=[found])
 
@@ -369,7 +379,10 @@ def _check(resolved: Resolved, now: int) -> Resolved:
     if not errors:
         return resolved._replace(action="stage")
     message = f"decided, but not staged: the result is not {_say_valid(resolved.case)}"
-    hint = f"fix the errors above, then: git add -- {resolved.case.typed}; or decide again, with another --take"
+    hint = join_hints(
+        advise("fix the errors above, then", "git", "add", "--", resolved.case.typed),
+        "or decide again, with another --take",
+    )
     last = Finding("resolve/not-valid", "error", message, resolved.case.path, hint=hint)
     return resolved._replace(action="write", findings=[*errors, last])
 

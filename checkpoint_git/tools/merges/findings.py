@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from checkpoint_git.core.finding import Finding, Level
+from checkpoint_git.core.hint import Blank, Hint, command
 from checkpoint_git.core.outcome import Line, Rule
 from checkpoint_git.core.terminal_text import plural, shorten
 from checkpoint_git.git.merges.merges import Commit, Versions
@@ -108,11 +109,11 @@ class AuditedMerge(NamedTuple):
 
 
 def list_rules() -> list[Rule]:
-    shown = "checkpoint audit --all COMMIT shows the whole merge"
+    shown = command("checkpoint", "audit", "--all", Blank("the merge", "COMMIT"), more=" shows the whole merge")
     rules = [Rule(CODES[kind], "error", words.meaning, shown) for kind, words in _WORDS.items()]
     unknown = "a merge that cannot be checked in this clone"
     unrepaired = "harm of a merge that could not be repaired automatically"
-    rules.append(Rule(NOT_AUDITED, "warning", unknown, "git fetch --unshallow"))
+    rules.append(Rule(NOT_AUDITED, "warning", unknown, command("git", "fetch", "--unshallow")))
     rules.append(Rule(NOT_REPAIRED, "warning", unrepaired, "fix it by hand"))
     return rules
 
@@ -141,19 +142,18 @@ def list_hit_findings(merge: AuditedMerge) -> list[Finding]:
     for (path, kind, is_meant), count in counts.items():
         if count > MOST_TOLD:
             message = f"{title}: {count - MOST_TOLD} more of this kind here"
-            hint = "--json has all of them"
-            found.append(Finding(CODES[kind], _level(is_meant), message, path, hint=hint))
+            found.append(Finding(CODES[kind], _level(is_meant), message, path, hint="--json has all of them"))
     return found
 
 
-def _find_hint(event: Event) -> str:
+def _find_hint(event: Event) -> Hint:
     if not event.commit:
-        merges = "checkpoint ci merge merges by the rules before the server does"
-        return f"{merges}, and lists what to decide by hand"
+        merges = " merges by the rules before the server does, and lists what to decide by hand"
+        return command("checkpoint", "ci", "merge", more=merges)
     if not event.squash:
-        return f"checkpoint audit --all {event.commit[:12]} shows all that it did"
+        return command("checkpoint", "audit", "--all", event.commit[:12], more=" shows all that it did")
     base, head = event.parents[:2]
-    return f"checkpoint audit {event.commit[:12]} --base {base[:12]} --head {head[:12]} --json"
+    return command("checkpoint", "audit", event.commit[:12], "--base", base[:12], "--head", head[:12], "--json")
 
 
 def _level(meant: bool) -> Level:

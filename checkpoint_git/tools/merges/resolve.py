@@ -7,8 +7,9 @@ from typing import Any, NamedTuple
 
 from checkpoint_git.core import jsontext, jsonwrite
 from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.core.hint import AnyHint, Blank, Hint, advise, command, join_hints
 from checkpoint_git.core.outcome import Invocation, Line, Outcome
-from checkpoint_git.core.terminal_text import escape_controls, quote_path, shorten
+from checkpoint_git.core.terminal_text import escape_controls, plain_path, shorten
 from checkpoint_git.disk.atomic import create_beside, make_folder, remove_file, write_file
 from checkpoint_git.disk.discover import Place, find_common_dir
 from checkpoint_git.disk.lock import hold_lock, lock_path
@@ -112,7 +113,7 @@ def resolve(
     choices = {name: index.read_choices(top.work_tree, name) for name in names}
     cases = []
     for file in chosen:
-        typed = quote_path(os.path.relpath(os.path.join(top.work_tree, file.path), os.path.realpath(cwd)))
+        typed = plain_path(os.path.relpath(os.path.join(top.work_tree, file.path), os.path.realpath(cwd)))
         if file.stages:
             how = choices[drivers.get(file.path, "checkpoint")]
             cases.append(read_case(top.work_tree, file, typed, sizes[file.path], how))
@@ -155,7 +156,7 @@ def _select(conflicts: index.Conflicts, top: Top, cwd: str, paths: Sequence[str]
             hint = "resolve it as usual: in an editor, or with git mergetool"
             raise CheckpointError(f"{path} is unmerged, but it is not a checkpoint", hint)
         if not read_index(top.work_tree, [f":(top,literal){name}" for name in names]):
-            raise CheckpointError(f"git has no file {path}", "git status lists what is unmerged")
+            raise CheckpointError(f"git has no file {path}", command("git", "status", more=" lists what is unmerged"))
         skipped.append(path)
     return sorted(found.values()), skipped
 
@@ -191,11 +192,11 @@ def _check_answer(cases: Sequence[Case], request: Request) -> None:
     asking = [case for case in cases if any(conflict.question for conflict in list_conflicts(case))]
     option = "--complete" if request.answer.item is None else "--next"
     if not asking and not request.take:
-        hint = "checkpoint resolve shows what is undecided"
+        hint = command("checkpoint", "resolve", more=" shows what is undecided")
         raise CheckpointError(f"nothing is asked that {option} answers", hint)
     if len(asking) > 1 and request.answer.item is not None:
         names = ", ".join(case.typed for case in asking)
-        hint = f'name one: checkpoint resolve {asking[0].typed} --next "..."'
+        hint = advise("name one", "checkpoint", "resolve", asking[0].typed, "--next", Blank("the next action"))
         raise CheckpointError(f"{len(asking)} files ask what is next: {names}", hint)
 
 
@@ -264,26 +265,29 @@ def _list_groups(file: Resolved) -> Iterator[Line]:
 
 def _summarize(result: ResolveResult, dry_run: bool, has_findings: bool) -> list[Line]:
     if not (result.left or dry_run) and any(file.is_staged for file in result.files):
-        return [Line(f"all conflicts resolved; finish with: {_find_next_step(result)}", "good")]
+        return [Line("all conflicts resolved; finish with", "good", hint=_find_next_step(result))]
     if result.left and not has_findings:
-        return [Line(f"still unmerged: {len(result.left)} (git status lists them)", "warn")]
+        return [Line(f"still unmerged: {len(result.left)}", "warn", hint=command("git", "status", more=" lists them"))]
     return []
 
 
-def _find_next_step(result: ResolveResult) -> str:
+def _find_next_step(result: ResolveResult) -> Hint:
     operation = result.operation
     if result.is_empty and operation in ("cherry-pick", "revert", "am"):
-        return f"git {operation} --skip (nothing is left of it to commit)"
+        return command("git", operation, "--skip", more=" (nothing is left of it to commit)")
     if not operation and result.has_stash:
-        return "git commit; a popped stash is still there: git stash drop"
-    return "git commit" if operation in ("", "merge") else f"git {operation} --continue"
+        return join_hints(command("git", "commit"), advise("a popped stash is still there", "git", "stash", "drop"))
+    if operation in ("", "merge"):
+        return command("git", "commit")
+    return command("git", operation, "--continue")
 
 
 def _warn_of_archive(operation: str) -> list[Line]:
     if not operation:
         return []
-    how = f"git {operation} --abort, then the same with --strategy recursive -X no-renames"
-    return [Line(f"git took an archive for a rename, and open work may be in it: {how}", "warn")]
+    again = ", then the same with --strategy recursive -X no-renames"
+    hint = command("git", operation, "--abort", more=again)
+    return [Line("git took an archive for a rename, and open work may be in it", "warn", hint=hint)]
 
 
 def _is_archive(path: str) -> bool:
@@ -300,22 +304,22 @@ def _describe(file: Resolved, dry_run: bool) -> list[Line]:
         what = "the edited file" if file.case.edited else "the other side"
         lines.append(Line(f"  {what} was kept as {file.kept_copy}", "warn"))
     way_back = "" if dry_run else _find_way_back(file)
-    return [*lines, Line(f"  {way_back}", "dim")] if way_back else lines
+    return [*lines, Line("  ", "dim", hint=way_back)] if way_back else lines
 
 
-def _find_way_back(file: Resolved) -> str:
+def _find_way_back(file: Resolved) -> AnyHint:
     typed = file.case.typed
     ours, _, theirs = file.case.unmerged.sides
     version = ours or theirs
     if not file.case.unmerged.stages:
         return ""
     if ours and theirs:
-        return f"undo: git checkout --merge -- {typed}"
+        return advise("undo", "git", "checkout", "--merge", "--", typed)
     if version is None:
         return ""
     if not file.is_removed:
-        return f"the other side has no such file: git rm {typed}"
-    return f"undo: git show {version.blob[:12]} >{typed} && git add {typed}"
+        return advise("the other side has no such file", "git", "rm", typed)
+    return f"to undo it, write what git show {version.blob[:12]} prints to {typed}, and add that"
 
 
 def _file_data(file: Resolved) -> dict[str, Any]:

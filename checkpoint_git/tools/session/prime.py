@@ -68,7 +68,7 @@ def prime(
         work_tree, git_dir = find_repository(cwd) or (None, None)
         gaps = [gap for gap in find_gaps(work_tree, git_dir, env) if gap.code == "clone/sparse"]
         gaps += find_nested(work_tree, git_dir, env, cwd)
-        return fit([clean(gap.line, 240) for gap in gaps], tokens)
+        return fit([clean(gap.line.whole, 240) for gap in gaps], tokens)
     summaries = list(read_summaries(Question(place, now, env, "prime")))
     lines = list(summaries[0].lines)
     if told is not None and told.source == "compact":  # the context was made shorter
@@ -83,7 +83,7 @@ def prime(
     lines[:0] = [clean(claim.line, 240) for claim in find_claims(place.work_tree, place.git_dir, env, now)[:8]]
     gaps = list((find_gaps if lines else find_conflicts)(place.work_tree, place.git_dir, env))
     gaps += find_nested(place.work_tree, place.git_dir, env, cwd)
-    lines += [clean(gap.line, 240) for gap in gaps]
+    lines += [clean(gap.line.whole, 240) for gap in gaps]
     if told is not None and place.git_dir:
         write_start(place.git_dir, told.session, anew=told.is_new)
     return fit(lines, tokens, name_checkpoint(place))

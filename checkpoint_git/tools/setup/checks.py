@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 
 from checkpoint_git.core.finding import Finding, Level
+from checkpoint_git.core.hint import AnyHint, Argv, Hint, Output, Step, Word, advise
 from checkpoint_git.core.terminal_text import quote_path, shorten
 from checkpoint_git.disk.discover import relative_path
 from checkpoint_git.git import attributes, driver_settings, refs
@@ -20,11 +21,13 @@ from checkpoint_git.tools.setup.hook_files import HookFile, is_own_script, why_n
 from checkpoint_git.tools.setup.survey import Installation, read_installation
 from checkpoint_git.tools.setup.team_schema import find_unaccepted
 
-_COMMIT = f"git add :/{attributes.FILE} && git commit -m 'Merge checkpoints by meaning' -- :/{attributes.FILE}"
-_OWN_HOOKS = (
-    'git config core.hooksPath "$(git rev-parse --path-format=absolute --git-common-dir)/hooks" && checkpoint init'
+_COMMIT = (
+    ("git", "add", f":/{attributes.FILE}"),
+    ("git", "commit", "-m", "Merge checkpoints by meaning", "--", f":/{attributes.FILE}"),
 )
-_INSTALL = "set it up: checkpoint init"
+_HOOKS_FOLDER = Word((Output(("git", "rev-parse", "--path-format=absolute", "--git-common-dir")), "/hooks"))
+_OWN_HOOKS: tuple[Argv, ...] = (("git", "config", "core.hooksPath", _HOOKS_FOLDER), ("checkpoint", "init"))
+_INSTALL = advise("set it up", "checkpoint", "init")
 
 
 class SetupFacts:
@@ -105,7 +108,7 @@ def find_inert_driver(facts: SetupFacts) -> Iterator[Finding]:
     if facts.installation is not None and facts.installation.is_there:
         for path, value in sorted(facts.merge_attributes.items()):
             if value != attributes.DRIVER:
-                hint = _INSTALL
+                hint: AnyHint = _INSTALL
                 if {"work tree", "info"} <= facts.installation.attributes:  # init leaves others' lines alone
                     hint = "a line below ours says so: remove it from .git/info/attributes, or from .gitattributes"
                 yield Finding("driver/inert", "error", _describe_attribute(value, facts), path, hint=hint)
@@ -142,7 +145,7 @@ def _check_attribute_files(facts: SetupFacts, setup: Installation) -> Iterator[F
         yield Finding("driver/inert", "warning", message, ".gitattributes", hint=_INSTALL)
     elif facts.has_commits and "HEAD" not in setup.attributes:
         message = ".gitattributes gives checkpoints to the merge driver, but HEAD does not have those lines yet"
-        yield Finding("driver/inert", "note", message, ".gitattributes", hint=f"commit them: {_COMMIT}")
+        yield Finding("driver/inert", "note", message, ".gitattributes", hint=Hint(Step("commit them", _COMMIT)))
     elif branch and not attributes.has_attributes(branch.attributes or b""):
         message = f"the default branch ({branch.name}) does not give checkpoints to the merge driver yet"
         hint = f"merge this branch into it, or commit .gitattributes there: {branch.name} merges as text until then"
@@ -205,10 +208,10 @@ def find_broken_driver(facts: SetupFacts) -> Iterator[Finding]:
     driver = setup.driver
     if driver is None:
         message = "merge.checkpoint.driver is a command that checkpoint-git did not write"
-        hint = f"unless this is intended: {replace_driver(setup)}"
+        hint = Hint(Step("unless this is intended", replace_driver(setup)))
         yield Finding("driver/broken", "warning", message, REPOSITORY, hint=hint)
         return
-    again = "set it up with a Python that stays, such as one installed with pipx: checkpoint init"
+    again = advise("set it up with a Python that stays, such as one installed with pipx", "checkpoint", "init")
     gone = f"the driver's file is gone: {driver.driver}" if driver.driver in setup.gone else ""
     if driver.python in setup.gone:
         gone = f"the driver's interpreter is gone or cannot be run: {driver.python}"
@@ -219,10 +222,11 @@ def find_broken_driver(facts: SetupFacts) -> Iterator[Finding]:
         yield Finding("driver/broken", "error", f"{gone}; {result}", REPOSITORY, hint=again)
 
 
-def replace_driver(setup: Installation) -> str:
-    """The command that puts our merge drivers in the place of others under their names, which init leaves alone."""
+def replace_driver(setup: Installation) -> tuple[Argv, ...]:
+    """Return the commands that put our merge drivers in the place of others, which init leaves alone."""
     sections = [one.rstrip(".") for one in driver_settings.foreign_sections(setup.settings) if one.startswith("merge.")]
-    return " && ".join([*(f"git config --remove-section {section}" for section in sections), "checkpoint init"])
+    commands: list[Argv] = [("git", "config", "--remove-section", section) for section in sections]
+    return (*commands, ("checkpoint", "init"))
 
 
 def _is_on_path(facts: SetupFacts) -> bool:
@@ -271,8 +275,8 @@ def find_unreachable_hooks(facts: SetupFacts) -> Iterator[Finding]:
 def _describe_elsewhere(setup: Installation) -> Finding:
     where = setup.folder.path or "nowhere"
     message = f"core.hooksPath leads to {where}, outside this repository: git runs none of our hooks"
-    own = f"use this clone's own: {_OWN_HOOKS}"
-    hint = f'call `checkpoint hook NAME "$@"` from the hooks there, or {own}'
+    what = "call `checkpoint hook` from the hooks there, or use this clone's own"
+    hint = Hint(Step(what, _OWN_HOOKS))
     return Finding("hooks/unreachable", "warning", message, REPOSITORY, hint=hint)
 
 
@@ -281,9 +285,9 @@ def _describe_unreached(hooks: list[HookFile], setup: Installation) -> Finding:
     where = setup.folder.path
     message = f"git does not run {len(hooks)} of our hooks as init wrote them, in {where}: {described}"
 
-    hint = _INSTALL
+    hint: AnyHint = _INSTALL
     if setup.framework_entry and [hook.name for hook in hooks] == ["pre-commit"]:
-        hint = "as the framework's configuration says: pre-commit install"
+        hint = advise("as the framework's configuration says", "pre-commit", "install")
     for hook in hooks:
         by_hand = _describe_work_by_hand(hook)  # init leaves these alone
         if by_hand:

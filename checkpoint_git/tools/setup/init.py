@@ -10,6 +10,7 @@ from typing import NamedTuple, get_args
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
+from checkpoint_git.core.hint import advise, command
 from checkpoint_git.core.outcome import Invocation, Line, Outcome
 from checkpoint_git.core.terminal_text import escape_controls
 from checkpoint_git.disk.discover import Place, check_way, find_or_plan_place, find_repository
@@ -188,7 +189,7 @@ def _check_patterns(options: Options) -> None:
             message = f'"{escape_controls(pattern)}" is not a pattern of JSON files'
             break
     if message:
-        hint = "name files as .gitattributes does: checkpoint init 'data/**/*.json'"
+        hint = advise("name files as .gitattributes does", "checkpoint", "init", "data/**/*.json")
         raise CheckpointError(message, f"{hint}; to start a checkpoint: checkpoint update NAME")
 
 
@@ -341,5 +342,10 @@ def _describe_next(result: InitResult, options: Options) -> list[Line]:
     lines = [Line(source, "warn")] if source else []
     lines.append(Line("Commit these files so that other clones have them too."))
     if result.steps[0].deed == "add":
-        lines.append(Line('Start a checkpoint, such as: checkpoint update build --next+="Write the first test"'))
+        lines.append(
+            Line(
+                "Start a checkpoint, such as",
+                hint=command("checkpoint", "update", "build", "--next+=Write the first test"),
+            )
+        )
     return lines

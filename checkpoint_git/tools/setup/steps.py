@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Literal, NamedTuple
 
+from checkpoint_git.core.hint import command
 from checkpoint_git.core.outcome import Line, Style
-from checkpoint_git.core.terminal_text import quote_word
 from checkpoint_git.disk.atomic import create_file, make_folder, remove_file, remove_stray_files, reporting, write_file
 from checkpoint_git.disk.discover import relative_path
 from checkpoint_git.disk.lock import hold_passing_lock
@@ -81,7 +81,7 @@ def leave_hidden(steps: Sequence[Step], top: str, env: Mapping[str, str]) -> lis
         name = paths.get(step.change.path) if isinstance(step.change, WriteFile) else None
         if name not in hidden:
             return step
-        fix = f"git sparse-checkout add {quote_word(os.path.dirname(name) or f'/{name}')}"
+        fix = command("git", "sparse-checkout", "add", os.path.dirname(name) or f"/{name}")
         return Step("skip", step.what, f"git tracks it, but it is not checked out: {fix}")
 
     return [leave(step) for step in steps]

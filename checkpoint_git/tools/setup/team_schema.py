@@ -9,6 +9,7 @@ from urllib.parse import quote, unquote
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
+from checkpoint_git.core.hint import AnyHint, advise
 from checkpoint_git.core.terminal_text import escape_controls, quote_word, shorten
 from checkpoint_git.disk.read import read_content
 from checkpoint_git.git import attributes, driver_settings
@@ -69,8 +70,8 @@ def find_unaccepted(place: Repository, settings: Mapping[str, str]) -> Iterator[
         present = sha256(data).hexdigest() if isinstance(data, bytes) else ""
         message = _describe(agreed, accepted, present)
         if message:
-            command = f"checkpoint init {quote_word(agreed.pattern)} --schema {quote_word(agreed.path)}"
-            hint = f"read the schema, then accept it: {command}"
+            accept = ("checkpoint", "init", agreed.pattern, "--schema", agreed.path)
+            hint: AnyHint = advise("read the schema, then accept it", *accept)
             if not present:
                 hint = f"restore it, or remove {attributes.SCHEMA} from that line"
             yield Finding("driver/schema", "warning", message, attributes.FILE, hint=hint)

@@ -4,6 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Literal, NamedTuple
 
 from checkpoint_git.core.finding import Finding
+from checkpoint_git.core.hint import AnyHint, advise, blank, command, join_hints
 from checkpoint_git.core.jsontext import JsonTextError
 from checkpoint_git.core.jsonwrite import OURS, THEIRS
 from checkpoint_git.git.objects import Entry
@@ -68,7 +69,7 @@ def decide_theirs(sides: Sides, read: Read, rules: Rules) -> Decision:
     found = [] if kind_of(path) == "history" else check_document(path, data, now=rules.now).findings
     notes = [
         Finding("sync/theirs-invalid", "warning", f"the branch's version is taken, and not valid: {one.message}",
-                path, one.where, one.line, hint="checkpoint validate")
+                path, one.where, one.line, hint=command("checkpoint", "validate"))
         for one in found if one.level == "error"
     ]  # fmt: skip
     return Decision(data, True, notes[:3])
@@ -120,7 +121,7 @@ def merge_contents(
 
 def _find_clash(path: str, clash: Clash) -> Finding:
     message = f"both sides changed it: ours {clash.ours}, theirs {clash.theirs}; each side stays as it is"
-    hint = _DECIDE
+    hint: AnyHint = _DECIDE
     if clash.question:
         message = "each side finished what the other still had to do, and nothing is left; each side stays as it is"
         hint = _SAY_NEXT
@@ -136,13 +137,18 @@ def _decide_removed(sides: Sides, read: Read, rules: Rules) -> Decision:
     return _leave(sides.path, "sync/conflict", f"it was {here} and {there}; each side stays as it is", _DECIDE)
 
 
-_DECIDE = "change one side so that they agree, or: checkpoint sync --take ours|theirs"
-_SAY_NEXT = f'say here what is next: checkpoint update {OWN} --next+="..."; '
-_SAY_NEXT += f"or that nothing is: checkpoint update {OWN} --status=complete; then sync again"
+_DECIDE = advise(
+    "change one side so that they agree, or take one", "checkpoint", "sync", "--take", "ours", more=" (or theirs)"
+)
+_SAY_NEXT = join_hints(
+    advise("say here what is next", "checkpoint", "update", OWN, blank("--next+=", "the next action")),
+    advise("or that nothing is", "checkpoint", "update", OWN, "--status=complete"),
+    "then sync again",
+)
 _FIX_THERE = "fix it on the branch; this work tree keeps its own version"
 
 
-def _leave(path: str, code: str, message: str, hint: str, where: str = "") -> Decision:
+def _leave(path: str, code: str, message: str, hint: AnyHint, where: str = "") -> Decision:
     return Decision(None, False, [Finding(code, "error", message, path, where, hint=hint)])
 
 

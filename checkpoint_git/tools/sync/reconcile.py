@@ -5,8 +5,9 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 
 from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.core.hint import command
 from checkpoint_git.core.jsontext import MAX_BYTES
-from checkpoint_git.core.terminal_text import escape_controls, quote_word
+from checkpoint_git.core.terminal_text import escape_controls
 from checkpoint_git.disk.replace import remove_quietly
 from checkpoint_git.git.clone import read_operation
 from checkpoint_git.git.merges.bases import is_ancestor
@@ -54,7 +55,7 @@ def compare(context: SyncContext, work: Work, *, is_there: bool = True, seen: st
     tip = seen or (memory.theirs if is_there else "")
     if context.target.follows and memory.head and not tip:
         remote, branch = context.target.remote, context.target.branch
-        push = f"git push -u {quote_word(escape_controls(remote))} {quote_word(escape_controls(branch))}"
+        push = command("git", "push", "-u", remote, branch)
         hint = f"{push}, or sync with a branch of its own: --branch checkpoints"
         raise CheckpointError(f"{escape_controls(remote)} has no branch {escape_controls(branch)} yet", hint)
     older, came_before = state.list_older(memory.queue, tip), list[str]()

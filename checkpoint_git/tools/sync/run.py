@@ -8,6 +8,7 @@ from contextlib import ExitStack, suppress
 from typing import NamedTuple
 
 from checkpoint_git.core.finding import Finding
+from checkpoint_git.core.hint import AnyHint, advise
 from checkpoint_git.disk.discover import Place
 from checkpoint_git.disk.lock import hold_lock, hold_turn, lock_path
 from checkpoint_git.disk.replace import remove_quietly
@@ -237,18 +238,24 @@ def _queue_offline(context: SyncContext, error: UnreachableError, *, was_sent: b
 
 
 # kind of a remote's reply -> state, finding code, message, hint
-_GIVEN_UP = {
+_GIVEN_UP: dict[str, tuple[str, str, str, AnyHint]] = {
     "refused": (
         "refused",
         "sync/refused",
         "the remote does not take it",
-        "may you push? a protected branch: sync with one of its own: checkpoint sync --branch checkpoints",
+        advise(
+            "may you push? a protected branch: sync with one of its own",
+            "checkpoint",
+            "sync",
+            "--branch",
+            "checkpoints",
+        ),
     ),
     "hook": (
         "refused",
         "sync/hook",
         "the pre-push hook of this clone stopped it",
-        "fix what it names, or: checkpoint sync --no-verify",
+        advise("fix what it names, or", "checkpoint", "sync", "--no-verify"),
     ),
     "unknown": (
         "contended",

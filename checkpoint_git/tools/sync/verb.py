@@ -6,6 +6,7 @@ from typing import Any
 from checkpoint_git.core.clock import write_instant
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding, has_errors
+from checkpoint_git.core.hint import command
 from checkpoint_git.core.outcome import Block, Invocation, Line, Outcome, Style
 from checkpoint_git.core.progress import show_progress
 from checkpoint_git.disk.discover import Place, find_or_plan_place
@@ -116,4 +117,4 @@ def _show_status(place: Place, wish: Wish, invocation: Invocation) -> Outcome:
     count = len(data["waiting"])
     what = "1 checkpoint file waits" if count == 1 else f"{count} checkpoint files wait"
     message = f"{what} to be sent since {data['waiting_since']}"
-    return Outcome(data, blocks, [Finding("sync/queued", "error", message, hint="checkpoint sync")])
+    return Outcome(data, blocks, [Finding("sync/queued", "error", message, hint=command("checkpoint", "sync"))])

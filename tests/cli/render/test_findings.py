@@ -99,7 +99,7 @@ def test_annotations_begin_with_what_matters_most() -> None:
 
 def test_markdown_has_a_row_for_a_cause() -> None:
     found = [Finding("a/b", "warning", str(at), f"{at}") for at in range(4)]
-    digest = Digest([(Finding("a/b", "warning", "4 files moved"), 4)], "doctor --full")
+    digest = Digest([(Finding("a/b", "warning", "4 files moved"), 4)], ("checkpoint", "doctor", "--full"))
     (page,) = markdown.render("doctor", Outcome({}, findings=found, digest=digest), Screen())
     assert [line for line in page.split("\n") if line.startswith("| warning")] == [
         "| warning |  | 4 files moved |  | a/b |"

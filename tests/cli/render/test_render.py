@@ -11,6 +11,7 @@ from checkpoint_git.cli import render as report
 from checkpoint_git.cli.render.narrow import fit, wrap
 from checkpoint_git.cli.render.screen import THEMES, Screen, cut, encode_text, measure, read_screen
 from checkpoint_git.core.finding import Finding
+from checkpoint_git.core.hint import advise
 from checkpoint_git.core.outcome import Digest, Line, Outcome, Table
 from tests.support.rows import rows
 
@@ -52,7 +53,13 @@ def test_a_finding_without_a_place_begins_with_its_level() -> None:
 
 def digest(*entries: tuple[Finding, int], left: int = 0, screen: Screen = PLAIN) -> list[str]:
     count = left + sum(number for _, number in entries)
-    outcome = Outcome({}, (), [BAD] * count, summary=[Line("1 checkpoint")], digest=Digest(entries, "doctor --full"))
+    outcome = Outcome(
+        {},
+        (),
+        [BAD] * count,
+        summary=[Line("1 checkpoint")],
+        digest=Digest(entries, ("checkpoint", "doctor", "--full")),
+    )
     return report.render("doctor", outcome, "text", screen).splitlines()
 
 
@@ -63,26 +70,28 @@ def test_a_digest_has_the_hint_at_the_end_of_the_line() -> None:
 
 
 def test_a_digest_says_how_many_findings_it_stands_for() -> None:
-    many = Finding("a/b", "warning", "4 files moved: a/ -> b/", hint="fix: checkpoint doctor --fix")
+    many = Finding("a/b", "warning", "4 files moved: a/ -> b/", hint=advise("fix", "checkpoint", "doctor", "--fix"))
     assert digest((many, 4)) == [
         "warning: 4 files moved: a/ -> b/ [a/b]; fix: checkpoint doctor --fix",
         "1 checkpoint",
-        "4 findings in all; each of them: doctor --full",
+        "4 findings in all; each of them: checkpoint doctor --full",
     ]
     said = digest(*[(Finding("a/b", "note", str(at)), 1) for at in range(40)], left=2)
     assert len(said) == 24
-    assert said[-1] == "20 findings not shown; each of them: doctor --full"
+    assert said[-1] == "20 findings not shown; each of them: checkpoint doctor --full"
 
 
 def test_on_a_narrow_terminal_the_command_stays_whole_on_a_line_of_its_own() -> None:
-    command = f"checkpoint update build --next_actions-='{'a: checkpoint or git ' * 4}'"
-    long = Finding("a/b", "warning", "words " * 20 + "end", hint=f"say what is left, and remove it: {command}")
+    word = f"--next_actions-={'a: checkpoint or git ' * 4}"
+    hint = advise("say what is left, and remove it", "checkpoint", "update", "build", word)
+    command = str(hint).partition(": ")[2]
+    long = Finding("a/b", "warning", "words " * 20 + "end", hint=hint)
     said = digest((long, 1), screen=RICH._replace(width=40))
     assert said[0].startswith("\x1b[33mwarning\x1b[0m: words")
     plain = [re.sub("\x1b\\[[0-9]*m", "", line) for line in said]
     assert all(len(line) <= 40 for line in plain[:-2])
     assert plain[-3:] == ["  say what is left, and remove it:", f"    {command}", "1 checkpoint"]
-    short = Finding("a/b", "note", "so it is " * 5, hint="fix: git add a")
+    short = Finding("a/b", "note", "so it is " * 5, hint=advise("fix", "git", "add", "a"))
     assert digest((short, 1), screen=Screen(width=40))[-2] == "  fix: git add a"
 
 
@@ -90,7 +99,7 @@ def test_a_digest_fills_one_screen_of_a_narrow_terminal_and_shows_something_at_l
     entries = [(Finding("a/b", "note", "word " * 20 + "end"), 1)] * 9
     said = digest(*entries, screen=Screen(width=40))
     assert len(said) <= 25
-    assert said[-1] == "4 findings not shown; each of them: doctor --full"
+    assert said[-1] == "4 findings not shown; each of them: checkpoint doctor --full"
     said = digest((Finding("a/b", "note", "word " * 500), 1), screen=Screen(width=40))
     assert len(said) > 25
 

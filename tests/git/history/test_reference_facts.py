@@ -285,7 +285,7 @@ def test_git_missing_is_said_with_a_hint(repo: GitRepo, monkeypatch: pytest.Monk
     monkeypatch.setenv("PATH", str(tmp_path))
     with pytest.raises(CheckpointError) as raised:
         states(repo, "#12")
-    assert raised.value.hint
+    assert str(raised.value.hint)
 
 
 def test_shallow_and_partial_clones_say_what_they_have(repo: GitRepo, tmp_path: Path) -> None:

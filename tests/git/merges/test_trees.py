@@ -113,7 +113,7 @@ def test_a_git_that_cannot_merge_so_is_named_with_the_version_that_can(
     commits = [sides.git("rev-parse", name) for name in ("one", "two")]
     with open_sealed(str(sides.path)) as sealed, pytest.raises(CheckpointError, match=r"git 2\.37\.7 is too") as raised:
         merge_trees(sealed, *commits)
-    assert raised.value.hint == "install git 2.38 or newer"
+    assert str(raised.value.hint) == "install git 2.38 or newer"
 
 
 @NEEDS_MERGE_TREE

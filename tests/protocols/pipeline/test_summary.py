@@ -115,7 +115,7 @@ def test_the_doctor_names_a_record_whose_commit_was_reverted(base: Path, project
     assert {each.code for each in found} == {"pipeline/changed"}
     assert all("removed in a commit" in each.message for each in found)
     for each in found:
-        subprocess.run(["sh", "-c", each.hint.replace("commit --", "commit -m back --")], check=True, cwd=project)
+        subprocess.run(["sh", "-c", str(each.hint).replace("commit --", "commit -m back --")], check=True, cwd=project)
     assert ask_doctor(project) == []
 
 

@@ -89,7 +89,7 @@ def test_a_document_without_value_or_with_a_wrong_one_says_nothing() -> None:
 def test_a_project_folder_that_is_absent_is_told_with_a_command_that_mends_it() -> None:
     (finding,) = found(checks.find_lost_projects, world(absent_dirs=frozenset({"/srv/tidepool"})))
     assert (finding.level, finding.where) == ("warning", "/project_dir")
-    assert finding.hint.endswith(": checkpoint doctor build --fix=drift/project-dir")
+    assert str(finding.hint).endswith(": checkpoint doctor build --fix=drift/project-dir")
     assert found(checks.find_lost_projects, world()) == []
 
 
@@ -137,7 +137,7 @@ def test_the_files_of_one_entry_that_moved_together_are_one_finding() -> None:
     documents = [document(context_primer={"generated_files": ["lib/{a,b}.py"]})]
     (finding,) = found(checks.find_missing_files, world(documents=documents, files={PATH: files}))
     assert finding.message == "each of lib/a.py, lib/b.py moved since 1a2b: lib/ -> src/"
-    assert finding.hint.endswith(": checkpoint doctor build --fix=drift/file-missing")
+    assert str(finding.hint).endswith(": checkpoint doctor build --fix=drift/file-missing")
 
 
 @pytest.mark.parametrize(
@@ -149,8 +149,8 @@ def test_the_files_of_one_entry_that_moved_together_are_one_finding() -> None:
 )
 def test_the_hint_of_a_missing_file_ends_with_what_brings_it_back(fate: str, hint: str) -> None:
     (finding,) = found(checks.find_missing_files, listed(fate=fate))
-    assert finding.hint.endswith(hint)
-    assert finding.hint.count(": ") == hint.count(": ")
+    assert str(finding.hint).endswith(hint)
+    assert str(finding.hint).count(": ") == hint.count(": ")
 
 
 def step(when: int, *paths: str, subject: str = "change") -> Change:
@@ -213,14 +213,14 @@ def test_actions_that_name_merged_work_are_one_note_with_their_commands() -> Non
     said = "3 next actions name merged or closed work: 1 (#12), 3 (#13, #15 merged, but not in HEAD), 4 (ABC-7 closed)"
     assert finding.message == said
     commands = "checkpoint done build 4; checkpoint done build 3; checkpoint done build 1"
-    assert finding.hint == f"where nothing is left to do: {commands}"
+    assert str(finding.hint) == f"where nothing is left to do: {commands}"
 
 
 def test_one_action_that_names_merged_work_has_its_place_and_the_last_one_needs_another() -> None:
     (finding,) = found(checks.find_shipped_actions, merged(next_actions=["Write", "After #12: deploy"]))
     assert (finding.where, finding.message) == ("/next_actions/1", "1 next action names merged work: 1 (#12)")
     (finding,) = found(checks.find_shipped_actions, merged(next_actions=["After #12: deploy"]))
-    assert finding.hint == 'where nothing is left to do: checkpoint done build 0 --next "..."'
+    assert str(finding.hint) == 'where nothing is left to do: checkpoint done build 0 --next "..."'
 
 
 def test_an_action_that_merges_finished_is_a_warning_of_its_own() -> None:
@@ -233,9 +233,9 @@ def test_an_action_that_merges_finished_is_a_warning_of_its_own() -> None:
         ("note", "/next_actions/2"),
     ]
     assert first.message.startswith("next action 0 is finished: #12 was merged ")
-    assert first.hint == "mark it done: checkpoint doctor build --fix=drift/action-shipped"
+    assert str(first.hint) == "mark it done: checkpoint doctor build --fix=drift/action-shipped"
     (only,) = found(checks.find_shipped_actions, merged(next_actions=["Merge #12"]))
-    assert only.hint == 'mark it done; record what is next: checkpoint done build --next "..."'
+    assert str(only.hint) == 'mark it done; record what is next: checkpoint done build --next "..."'
 
 
 def test_of_many_checkpoints_the_notes_are_one_line() -> None:
@@ -250,7 +250,7 @@ def test_of_many_checkpoints_the_notes_are_one_line() -> None:
         work[path] = facts_of("#12", "#13")
     (finding,) = found(checks.find_shipped_actions, world(documents=summaries, work=work))
     assert finding.message == "18 next actions in 9 checkpoints name merged work"
-    assert (finding.level, finding.hint) == ("note", "checkpoint status --merged")
+    assert (finding.level, str(finding.hint)) == ("note", "checkpoint status --merged")
     assert len(found(checks.find_shipped_actions, world(documents=summaries[:5], work=work))) == 5
 
 
@@ -261,7 +261,7 @@ def test_open_blockers_and_dependencies_that_name_finished_work_are_notes() -> N
     told = found(checks.find_shipped_resolutions, merged(blockers=blockers, depends_on=["#13", "#99"]))
     assert places(told) == [("note", "/blockers/0/proposed_resolution"), ("note", "/depends_on/0")]
     assert told[0].message.startswith("the blocker's proposed resolution names finished work: #12 was merged ")
-    assert told[1].hint == "if the work can continue, remove this entry: checkpoint update build --depends_on.0-="
+    assert str(told[1].hint) == "if the work can continue, remove this entry: checkpoint update build --depends_on.0-="
 
 
 @pytest.mark.parametrize(
@@ -279,7 +279,7 @@ def test_the_hint_of_a_proposal_is_the_command_that_next_and_resume_name(
     plain = {"description": "x", "needs": "external_dep", "proposed_resolution": "PR #12"}
     context = merged(status="blocked", blockers=[{**plain, **each} for each in blockers])
     (finding,) = found(checks.find_shipped_resolutions, context)
-    assert finding.hint == f"if that settles it: {command}"
+    assert str(finding.hint) == f"if that settles it: {command}"
 
 
 def test_one_unfinished_conflict_is_one_finding() -> None:
@@ -431,7 +431,7 @@ def test_a_checkpoint_that_only_this_clone_has_is_told(repo: GitRepo) -> None:
     repo.commit("Start")
     repo.write(PATH, checkpoint_text())
     context = Context(find_place(str(repo.path)), THEN, {})
-    assert found(checks.find_untracked, context)[0].hint == f"git add {PATH}"
+    assert str(found(checks.find_untracked, context)[0].hint) == f"git add {PATH}"
     repo.write(".gitignore", "*.json\n")
     context = Context(find_place(str(repo.path)), THEN, {})
     assert [each.code for each in found(checks.find_ignored, context)] == ["git/ignored"]

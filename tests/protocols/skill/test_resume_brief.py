@@ -65,7 +65,7 @@ def test_a_corrupt_checkpoint_is_a_fresh_start_that_says_why(data: bytes) -> Non
     plan = plan_resume(broken(data=data), "bad", NOW)
     assert (plan.decision, plan.reasons) == ("start_fresh", ("corrupt",))
     assert broken(data=data).findings[0].message in plan.why
-    assert plan.answers[0].command.startswith("checkpoint reset bad")
+    assert str(plan.answers[0].command).startswith("checkpoint reset bad")
 
 
 @pytest.mark.parametrize("version", ["2.0", 1.0, None, ...])
@@ -145,4 +145,4 @@ def test_conflict_markers_are_a_merge_to_resolve_and_no_fresh_start() -> None:
     text = checkpoint_text().replace('  "step"', '<<<<<<< HEAD\n  "step"').encode() + b">>>>>>> theirs\n"
     plan = plan_resume(broken(data=text), "bad", NOW)
     assert (plan.decision, plan.reasons) == ("ask", ("conflict",))
-    assert [answer.command for answer in plan.answers] == ["checkpoint resolve .checkpoints/bad.checkpoint.json"]
+    assert [str(answer.command) for answer in plan.answers] == ["checkpoint resolve .checkpoints/bad.checkpoint.json"]

@@ -137,4 +137,4 @@ def test_a_time_may_be_so_long_ago(text: str, seconds: int) -> None:
 def test_any_other_text_is_refused_with_what_to_try(text: str) -> None:
     with pytest.raises(CheckpointError) as caught:
         read_since(text, 2_000_000)
-    assert "2d" in (caught.value.hint or "")
+    assert "2d" in (str(caught.value.hint) or "")

@@ -60,7 +60,7 @@ def test_each_broken_file_is_named_once_with_how_much_more_there_is() -> None:
     assert (first.path, first.line, first.column) == (".checkpoints/bad.checkpoint.json", 1, 1)
     assert second.path == ".checkpoints/worse.checkpoint.json"
     errors = sum(finding.level == "error" for finding in worse.findings)
-    assert f"{errors - 1} more in this file" in second.hint
+    assert f"{errors - 1} more in this file" in str(second.hint)
 
 
 def test_changes_are_what_was_written_since_and_what_was_done_since() -> None:

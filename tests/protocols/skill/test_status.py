@@ -7,6 +7,7 @@ from typing import Any
 import pytest
 
 from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.core.hint import encode_hint
 from checkpoint_git.core.outcome import Line, Table
 from checkpoint_git.disk.discover import find_place
 from checkpoint_git.protocols.contract import Question
@@ -37,13 +38,13 @@ def lines_of(root: Path, **asked: Any) -> list[str]:
             found += [" | ".join(cell if isinstance(cell, str) else cell.text for cell in row) for row in block.rows]
         else:
             assert isinstance(block, Line)
-            found.append(block.text)
+            found.append(block.whole)
     return found
 
 
 def data_of(root: Path, **asked: Any) -> dict[str, Any]:
     question = Question(find_place(str(root)), NOW, {}, "status", **{"form": "json", **asked})
-    data: dict[str, Any] = json.loads(json.dumps(summarize_status(question).data))
+    data: dict[str, Any] = json.loads(json.dumps(summarize_status(question).data, default=encode_hint))
     return data
 
 

@@ -108,8 +108,8 @@ def test_tasks_that_are_no_list_are_none() -> None:
 
 
 def test_a_missing_phase_leads_to_what_is_left() -> None:
-    assert "shows what is left of it" in (states.missing_workflow(state_of(..., execution())).hint or "")
-    assert "checkpoint workflow start" in (states.missing_workflow(state_of()).hint or "")
+    assert "shows what is left of it" in (str(states.missing_workflow(state_of(..., execution())).hint) or "")
+    assert "checkpoint workflow start" in (str(states.missing_workflow(state_of()).hint) or "")
 
 
 def codes(state: State, now: int = NOW) -> list[str]:

@@ -76,7 +76,7 @@ def test_an_older_commit_is_a_warning_with_both_ids_and_the_distance(healthy: Gi
     assert "2 commits behind HEAD" in finding.message
     assert healthy.git("rev-parse", "v1.0")[:12] in finding.message
     assert healthy.git("rev-parse", "HEAD")[:12] in finding.message
-    assert finding.hint
+    assert str(finding.hint)
 
 
 def test_the_first_word_that_this_clone_knows_counts(healthy: GitRepo, server: Server) -> None:
@@ -120,7 +120,7 @@ def test_trouble_on_the_way_is_a_warning_and_never_fails(healthy: GitRepo, serve
 def test_without_a_url_a_note_says_how_to_configure_one(healthy: GitRepo) -> None:
     (finding,) = examine(healthy, "--online", "--check", "online")
     assert (finding.code, finding.level) == ("online/not-configured", "note")
-    assert "git config checkpoint.healthUrl" in finding.hint
+    assert "git config checkpoint.healthUrl" in str(finding.hint)
 
 
 @pytest.mark.usefixtures("untried_driver")
@@ -141,7 +141,7 @@ def test_nobody_is_asked_without_the_word(healthy: GitRepo, server: Server) -> N
     assert [one for one in examine(healthy) if one.code.startswith("online")] == []
     with pytest.raises(CheckpointError) as raised:
         examine(healthy, "--check", "online/behind")
-    assert raised.value.hint == "add --online"
+    assert str(raised.value.hint) == "add --online"
     assert server.requests == []
 
 

@@ -123,13 +123,13 @@ def test_each_standing_is_told_once_with_what_to_do(facts: dict[str, Any], code:
     (finding,) = found(**facts)
     assert (finding.code, finding.level) == (code, level)
     assert words in finding.message
-    assert finding.hint
+    assert str(finding.hint)
 
 
 def test_a_shallow_clone_is_told_to_fetch_the_rest(monkeypatch: pytest.MonkeyPatch) -> None:
-    assert "--unshallow" not in found(id="")[0].hint
+    assert "--unshallow" not in str(found(id="")[0].hint)
     monkeypatch.setattr(checks, "is_shallow", lambda top: True)
-    assert "--unshallow" in found(id="")[0].hint
+    assert "--unshallow" in str(found(id="")[0].hint)
 
 
 def test_a_repository_without_commits_has_nothing_to_compare() -> None:

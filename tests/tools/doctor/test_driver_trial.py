@@ -147,7 +147,7 @@ def test_a_temporary_folder_that_cannot_be_used_says_nothing_about_the_driver(
     monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "gone"))
     with pytest.raises(CheckpointError) as raised:
         prove_driver(configured())
-    assert "TMPDIR" in raised.value.hint
+    assert "TMPDIR" in str(raised.value.hint)
 
 
 @pytest.mark.skipif(not Path("/dev/full").exists(), reason="this system has no device that is always full")

@@ -78,7 +78,7 @@ def test_a_word_that_names_no_mend_is_refused_before_anything_is_read(project: G
     with pytest.raises(CheckpointError) as raised:
         examine(project.path, word)
     assert says in raised.value.message
-    assert "--list" in raised.value.hint
+    assert "--list" in str(raised.value.hint)
 
 
 def test_nothing_to_mend_is_said_and_leaves_no_backup(project: GitRepo) -> None:

@@ -122,10 +122,10 @@ def test_one_skill_or_one_check_can_be_asked_for(healthy: GitRepo) -> None:
     ]
     with pytest.raises(CheckpointError) as raised:
         examine(healthy, "nobody")
-    assert raised.value.hint
+    assert str(raised.value.hint)
     with pytest.raises(CheckpointError) as raised:
         examine(healthy, "--check", "drift/nothing")
-    assert "--list" in raised.value.hint
+    assert "--list" in str(raised.value.hint)
 
 
 def test_the_list_shows_every_check_and_runs_none(repo: GitRepo) -> None:
@@ -137,7 +137,7 @@ def test_the_list_shows_every_check_and_runs_none(repo: GitRepo) -> None:
 def test_a_project_without_checkpoints_folder_is_told_what_to_do(repo: GitRepo) -> None:
     with pytest.raises(CheckpointError) as raised:
         examine(repo)
-    assert "checkpoint init" in raised.value.hint
+    assert "checkpoint init" in str(raised.value.hint)
 
 
 def test_a_clone_without_installation_gets_one_clear_finding(healthy: GitRepo, tmp_path: Path) -> None:

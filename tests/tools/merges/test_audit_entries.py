@@ -190,7 +190,7 @@ def test_a_shallow_clone_fails_with_a_hint_and_a_range_says_what_it_cannot_tell(
     diverged.git("clone", "-q", "--depth", "1", "--branch", "left", f"file://{diverged.path}", str(tmp_path / "clone"))
     with pytest.raises(CheckpointError) as caught:
         run_verb(audit, "--all", cwd=tmp_path / "clone")
-    assert "--unshallow" in caught.value.hint
+    assert "--unshallow" in str(caught.value.hint)
     ran = run_verb(audit, "--range", "HEAD", cwd=tmp_path / "clone")
     assert ran.outcome.exit_code == 0
     assert "cannot be judged: this clone was cut off there" in ran.text

@@ -51,7 +51,7 @@ def test_sides_that_have_nothing_in_common_cannot_be_verified(server: Server, tm
     server.repo.git("clone", "-q", "--depth", "1", "--no-single-branch", url, str(tmp_path / "shallow"))
     with pytest.raises(CheckpointError) as raised:
         verify(GitRepo(tmp_path / "shallow"), "--base", "origin/main", "--head", "origin/topic")
-    assert "--unshallow" in raised.value.hint
+    assert "--unshallow" in str(raised.value.hint)
 
 
 def test_a_candidate_at_which_a_shallow_clone_was_cut_off_is_told(server: Server, tmp_path: Path) -> None:
@@ -159,7 +159,7 @@ def test_a_file_archived_here_and_changed_there_is_not_settled_by_following_the_
     server.merge("archived")
     ran = run_verb(audit, "--fix", cwd=server.repo.path, now=NOON, env=dict(os.environ))
     assert ran.codes == ["merge/undecided", "merge/not-repaired"]
-    assert "git checkout" in ran.outcome.findings[-1].hint
+    assert "git checkout" in str(ran.outcome.findings[-1].hint)
     server.repo.git("checkout", "-q", "HEAD^", "--", PATH)
     server.repo.commit("brought back")
     assert run_verb(audit, cwd=server.repo.path, now=NOON, env=dict(os.environ)).codes == []
@@ -172,10 +172,10 @@ def test_a_branch_that_the_job_has_not_fetched_is_asked_for(server: Server) -> N
     for words in (("--base", "origin/main"), ("--candidate", "origin/queue"), ("--base", "main", "--head", "gone")):
         with pytest.raises(CheckpointError, match="names no commit") as caught:
             verify(server.repo, *words)
-        assert "git fetch origin" in caught.value.hint
+        assert "git fetch origin" in str(caught.value.hint)
     with pytest.raises(CheckpointError, match="names no commit") as caught:
         verify(server.repo, "--candidate", "main", "--base", "main~1", "--head", "gone")
-    assert "git fetch origin" in caught.value.hint
+    assert "git fetch origin" in str(caught.value.hint)
 
 
 @NEEDS_MERGE_TREE

@@ -34,7 +34,7 @@ def test_what_is_foreseen_and_what_was_made_is_said_in_its_own_tense() -> None:
     (made,) = findings_of(MADE, [HIT._replace(line=7)])
     assert made.message.startswith("merge 4f1c2ab90d3e of main and topic (")
     assert made.message.endswith("lost an entry: blockers[b1]: gone")
-    assert (made.code, made.level, made.where, made.line, made.hint) == (
+    assert (made.code, made.level, made.where, made.line, str(made.hint)) == (
         "merge/lost-entry",
         "error",
         "/blockers",

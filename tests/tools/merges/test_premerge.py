@@ -117,7 +117,7 @@ def test_a_conflict_pushes_nothing_and_says_where(forge: Forge) -> None:
     (finding,) = ran.outcome.findings
     assert (finding.code, finding.path, finding.where) == ("premerge/conflict", PATH, "/project")
     assert 'clash says "head\'s", main says "main\'s"' in finding.message
-    assert f"checkpoint resolve {PATH} --where /project" in finding.hint
+    assert f"checkpoint resolve {PATH} --where /project" in str(finding.hint)
     assert "git merge origin/main" in ran.text
 
 
@@ -228,7 +228,7 @@ def test_a_revision_that_is_none_is_refused(forge: Forge, rev: str) -> None:
     with pytest.raises(CheckpointError) as caught:
         run_verb(ci, "merge", "--base=origin/main", f"--head={rev or '..'}", cwd=forge.clone.path, env={**os.environ})
     assert caught.value.message.isprintable()
-    assert caught.value.hint
+    assert str(caught.value.hint)
 
 
 def test_a_tag_cannot_pass_for_a_remotes_branch(forge: Forge) -> None:
@@ -302,7 +302,7 @@ def test_a_connection_that_dies_before_the_push_has_not(forge: Forge) -> None:
     forge.hook("pre-receive", 'kill -9 "$PPID"')
     with pytest.raises(CheckpointError, match=r"the remote did not confirm the push to topic: .*hung up") as caught:
         forge.premerge("--push")
-    assert "run it again: it is safe to" in caught.value.hint
+    assert "run it again: it is safe to" in str(caught.value.hint)
     assert forge.head() == old
 
 
@@ -310,7 +310,7 @@ def test_a_remote_that_does_not_answer_any_more_is_told(forge: Forge) -> None:
     forge.hook("post-receive", f"mv '{forge.origin.path}' '{forge.origin.path}.away'; kill -9 \"$PPID\"")
     with pytest.raises(CheckpointError, match="does not answer") as caught:
         forge.premerge("--push")
-    assert "look whether it arrived" in caught.value.hint
+    assert "look whether it arrived" in str(caught.value.hint)
 
 
 def test_the_lease_holds_without_a_tracking_branch(forge: Forge) -> None:
@@ -355,7 +355,7 @@ def test_a_shallow_clone_that_cannot_be_deepened_is_told(forge: Forge, tmp_path:
     forge.origin.path.rename(tmp_path / "away")
     with pytest.raises(CheckpointError, match="too shallow") as caught:
         forge.premerge(cwd=job)
-    assert "--unshallow" in caught.value.hint
+    assert "--unshallow" in str(caught.value.hint)
 
 
 def test_a_base_beside_which_another_is_cut_off_is_not_trusted(forge: Forge, tmp_path: Path) -> None:
@@ -429,7 +429,7 @@ def test_a_checkpoint_archived_on_one_side_does_not_take_the_others_work_with_it
     assert (ran.outcome.code, ran.outcome.data["state"]) == (1, "conflicts")
     assert (finding.code, finding.path) == ("premerge/removed", PATH)
     assert finding.message == f"reset moved it to {archive}, where no checkpoint is, and topic changed it"
-    assert f"git checkout {forge.head()[:12]} -- {PATH}" in finding.hint
+    assert f"git checkout {forge.head()[:12]} -- {PATH}" in str(finding.hint)
     assert "its button works, but do not press it" in ran.text
     assert forge.premerge("--base", "topic", "--head", "origin/reset").codes == ["premerge/removed"]
     assert forge.premerge("--base", "moved").outcome.data["state"] == "mergeable"
@@ -441,7 +441,7 @@ def test_what_no_rule_settles_says_what_to_type(forge: Forge) -> None:
     stream.commit("right", ["old"], {"a.txt": "3\n", PATH: decided("right's"), "b": b"\0"})
     stream.write(forge.origin)
     found = forge.premerge("--base", "left", "--head", "origin/right").outcome.findings
-    hints = {finding.path: (finding.code, finding.hint) for finding in found}
+    hints = {finding.path: (finding.code, str(finding.hint)) for finding in found}
     assert len(found) == len(hints) == 3
     assert hints["a.txt"][0] == "premerge/file"
     assert "then git add a.txt" in hints["a.txt"][1]
@@ -455,4 +455,4 @@ def test_a_folder_in_a_files_way_is_told_under_its_own_name(forge: Forge) -> Non
     stream.write(forge.origin)
     (finding,) = forge.premerge("--base", "folder").outcome.findings
     assert (finding.code, finding.path) == ("premerge/removed", PATH)
-    assert f"git checkout {forge.head()[:12]} -- {PATH} keeps it" in finding.hint
+    assert f"git checkout {forge.head()[:12]} -- {PATH} keeps it" in str(finding.hint)

@@ -118,7 +118,7 @@ def test_a_side_that_was_thrown_away_is_found(diverged: GitRepo, words: tuple[st
     (found,) = find_lost_entries(facts(diverged))
     keeper = diverged.git("rev-parse", "--short=12", "HEAD^1" if words[1] == "theirs" else "right")
     assert diverged.git("rev-parse", "HEAD")[:12] in found.message
-    assert f"git show {keeper}:{PATH}" in found.hint
+    assert f"git show {keeper}:{PATH}" in str(found.hint)
     assert "parent added it" in found.message
     assert found.path == PATH
 

@@ -157,7 +157,7 @@ def test_a_place_without_a_conflict_is_an_error_that_names_the_conflicts(repo: G
     with pytest.raises(CheckpointError) as caught:
         run(repo, "--where", "/nowhere", "--take", "ours")
     assert caught.value.message == "no conflict at /nowhere"
-    assert caught.value.hint == "there are: /project, /step"
+    assert str(caught.value.hint) == "there are: /project, /step"
 
 
 def test_any_place_of_a_group_names_it(repo: GitRepo) -> None:
@@ -304,12 +304,12 @@ def test_the_version_before_both_can_be_taken(repo: GitRepo) -> None:
 
 
 def test_only_what_can_be_taken_is_offered(repo: GitRepo) -> None:
-    hint = run(conflicted(repo, ours=None)).outcome.findings[0].hint
+    hint = str(run(conflicted(repo, ours=None)).outcome.findings[0].hint)
     assert hint == f"take ours, theirs or base: checkpoint resolve {PATH} --take theirs"  # ours is the removal
     repo.git("merge", "--abort")
     conflicted(GitRepo.create(repo.path / "added"), base=b"", ours=checkpoint_text(step="a", phase="a"))
     added = run(GitRepo(repo.path / "added"))
-    assert all("take ours, theirs or newest: " in finding.hint for finding in added.outcome.findings)
+    assert all("take ours, theirs or newest: " in str(finding.hint) for finding in added.outcome.findings)
     assert run(GitRepo(repo.path / "added"), "--where", "/phase", "--take", "base").codes == ["resolve/no-base"]
 
 
@@ -317,7 +317,7 @@ def test_what_was_decided_into_something_invalid_can_be_decided_again(repo: GitR
     conflicted(repo, ours=checkpoint_text(status="almost"), theirs=checkpoint_text(status="failed", project="x"))
     first = run(repo, "--take", "ours")
     assert first.codes == ["skill/unknown-status", "resolve/not-valid"]
-    assert f"git add -- {PATH}" in first.outcome.findings[1].hint
+    assert f"git add -- {PATH}" in str(first.outcome.findings[1].hint)
     assert run(repo).codes == first.codes
     assert run(repo, "--take", "theirs").outcome.code == 0
     assert value(repo)["status"] == "failed"
@@ -557,7 +557,9 @@ def test_off_a_terminal_the_conflicts_are_listed_with_their_commands(repo: GitRe
     assert ran.outcome.code == 1
     first = ran.outcome.findings[0]
     assert first.message == 'undecided at /project: ours "mine", theirs "yours" (base "tidepool")'
-    assert first.hint == f"take ours, theirs, newest or base: checkpoint resolve {PATH} --where /project --take ours"
+    assert (
+        str(first.hint) == f"take ours, theirs, newest or base: checkpoint resolve {PATH} --where /project --take ours"
+    )
     assert repo.read(PATH) == before
 
 
@@ -596,7 +598,7 @@ def test_the_listed_commands_resolve_from_where_they_were_printed(repo: GitRepo)
     folder = repo.path / "a folder"
     folder.mkdir()
     for finding in run(repo, cwd=folder).outcome.findings:
-        command = finding.hint.partition(": ")[2]
+        command = str(finding.hint).partition(": ")[2]
         repo.run("sh", "-c", command.replace("checkpoint", shlex.quote(str(BIN / "checkpoint")), 1), cwd=folder)
     assert staged(repo) == checkpoint_text(**{**OURS, "updated_at": LATER})
 

@@ -35,7 +35,7 @@ def test_a_folder_gets_the_page_under_its_own_name(place: Place, project: Path) 
 def test_a_path_that_is_not_fit_is_refused(place: Place, project: Path, wished: str) -> None:
     with pytest.raises(CheckpointError) as caught:
         plan_path(place, wished, str(project))
-    assert caught.value.hint
+    assert str(caught.value.hint)
 
 
 def test_a_page_of_ours_is_replaced_and_nothing_else_unless_forced(tmp_path: Path) -> None:
@@ -46,7 +46,7 @@ def test_a_page_of_ours_is_replaced_and_nothing_else_unless_forced(tmp_path: Pat
     path.write_text("<html>mine", "utf-8")
     with pytest.raises(CheckpointError) as caught:
         write_page(str(path), OURS, force=False)
-    assert "--force" in caught.value.hint
+    assert "--force" in str(caught.value.hint)
     assert path.read_text("utf-8") == "<html>mine"
     write_page(str(path), OURS, force=True)
     assert path.read_text("utf-8") == OURS

@@ -160,7 +160,7 @@ def test_hooks_that_git_does_not_run_are_told_together(state: State) -> None:
 def test_a_hook_that_init_leaves_alone_gets_the_line_to_add() -> None:
     script = HookFile("pre-push", "/repo/.git/hooks/pre-push", "foreign", b"#!/usr/bin/python3\n", runs=True)
     (finding,) = found(find_unreachable_hooks, world(hooks=(*HEALTHY.hooks[:1], script)))
-    assert 'checkpoint hook pre-push "$@"' in finding.hint
+    assert 'checkpoint hook pre-push "$@"' in str(finding.hint)
 
 
 @pytest.mark.parametrize("state", ["ours", "block", "moved"])
@@ -224,7 +224,7 @@ def test_what_a_sparse_checkout_leaves_out_is_a_note_and_goes_with_its_hint(repo
 
     [finding] = look()
     assert (finding.level, finding.code) == ("note", "clone/sparse")
-    repo.git(*shlex.split(finding.hint)[1:])
+    repo.git(*shlex.split(str(finding.hint))[1:])
     assert look() == []
 
 

@@ -111,7 +111,7 @@ def test_outside_git_only_the_folder_is_made_and_that_is_said(tmp_path: Path) ->
 def test_the_inside_of_a_git_directory_is_refused(repo: GitRepo) -> None:
     with pytest.raises(CheckpointError, match="inside of one") as caught:
         init(str(repo.path / ".git"), Options(), environ_in(repo.path / ".git"))
-    assert "clone" in caught.value.hint
+    assert "clone" in str(caught.value.hint)
 
 
 def test_a_subfolder_sets_up_its_repository(repo: GitRepo) -> None:

@@ -70,7 +70,7 @@ def test_one_skill_is_shown_in_full(project: Path) -> None:
 def test_a_skill_without_a_checkpoint_is_an_error_that_names_the_others(project: Path) -> None:
     with pytest.raises(CheckpointError) as raised:
         run_verb(verb, "nobody", cwd=project)
-    assert "there are: build" in raised.value.hint
+    assert "there are: build" in str(raised.value.hint)
 
 
 def test_brief_is_the_most_important_skill_alone(project: Path) -> None:

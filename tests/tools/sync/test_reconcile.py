@@ -95,7 +95,7 @@ def test_a_followed_branch_that_the_remote_lacks_is_refused_with_the_command(hub
     context = open_context(plan_place(str(ann.path)), Wish(timeout=30.0), NOW, os.environ)
     with pytest.raises(CheckpointError, match="has no branch main yet") as caught:
         compare(context, read_own(context), is_there=False)
-    assert "git push -u origin main" in (caught.value.hint or "")
+    assert "git push -u origin main" in (str(caught.value.hint) or "")
 
 
 def test_a_record_names_what_was_sent_and_what_waits_and_no_other_path(hub: Hub, ann: Clone) -> None:

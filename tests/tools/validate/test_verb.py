@@ -105,7 +105,7 @@ def test_what_a_merge_left_without_markers_is_told(repo: GitRepo) -> None:
     for words, codes in (((), ["git/unmerged"]), (("--staged", "."), ["git/unmerged"]), ((path,), [])):
         ran = run_verb(verb, *words, cwd=repo.path)
         assert ran.codes == codes
-    assert run_verb(verb, cwd=repo.path).outcome.findings[0].hint == f"checkpoint resolve {other}"
+    assert str(run_verb(verb, cwd=repo.path).outcome.findings[0].hint) == f"checkpoint resolve {other}"
 
 
 def test_outside_git_there_is_no_index(tmp_path: Path) -> None:
@@ -116,7 +116,7 @@ def test_outside_git_there_is_no_index(tmp_path: Path) -> None:
 def test_without_a_place_the_hint_is_init(repo: GitRepo) -> None:
     with pytest.raises(CheckpointError) as caught:
         run_verb(verb, cwd=repo.path)
-    assert "checkpoint init" in caught.value.hint
+    assert "checkpoint init" in str(caught.value.hint)
 
 
 def test_odd_files_are_findings_beside_the_good_ones(project: Path, tmp_path: Path) -> None:

@@ -5,10 +5,11 @@ from contextlib import AbstractContextManager
 from typing import Any, Protocol
 
 from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.core.hint import command
 from checkpoint_git.protocols.memory.entity import Entity, Steps
 
 TOOLS = ("read_graph", "open_nodes", "create_entities", "add_observations", "delete_observations", "delete_entities")
-BROKEN_HINT = "`checkpoint memory doctor --fix` repairs the file, and keeps the broken one"
+BROKEN_HINT = command("checkpoint", "memory", "doctor", "--fix", more=" repairs the file, and keeps the broken one")
 
 
 class UnavailableError(CheckpointError):

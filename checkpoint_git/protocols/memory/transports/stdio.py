@@ -10,6 +10,7 @@ from collections.abc import AsyncIterator, Callable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager, asynccontextmanager, contextmanager, suppress
 from typing import IO, TYPE_CHECKING, Any
 
+from checkpoint_git.core.hint import Blank, advise, command, join_hints
 from checkpoint_git.core.terminal_text import escape_controls, shorten
 from checkpoint_git.disk.atomic import write_error
 from checkpoint_git.disk.installation import find_missing
@@ -23,8 +24,14 @@ if TYPE_CHECKING:
 _SHOWN = 300  # characters of a server's answer in a message
 _SHOWN_STDERR = 120  # and of the last line of its standard error
 _LATE = "it did not answer in time"
-_LATE_HINT = "git config checkpoint.memoryTimeout SECONDS changes how long to wait; see also: checkpoint memory doctor"
-_SERVER_HINT = "`checkpoint memory doctor` shows more; `checkpoint memory setup` installs a server"
+_LATE_HINT = join_hints(
+    advise("wait longer", "git", "config", "checkpoint.memoryTimeout", Blank("seconds", "SECONDS")),
+    advise("see also", "checkpoint", "memory", "doctor"),
+)
+_SERVER_HINT = join_hints(
+    command("checkpoint", "memory", "doctor", more=" shows more"),
+    command("checkpoint", "memory", "setup", more=" installs a server"),
+)
 
 Caller = Callable[[str, dict[str, Any]], Any]
 Lock = Callable[[], AbstractContextManager[None]]

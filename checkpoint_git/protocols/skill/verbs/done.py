@@ -4,6 +4,7 @@ import argparse
 from typing import Any, NamedTuple
 
 from checkpoint_git.core.finding import Finding
+from checkpoint_git.core.hint import advise
 from checkpoint_git.core.outcome import Block, Invocation, Line, Outcome
 from checkpoint_git.core.terminal_text import escape_controls, shorten
 from checkpoint_git.disk.discover import Place
@@ -78,7 +79,7 @@ def done(
             return at
         if expected is not None and _read_action(value, at) != expected:
             message = "the action changed while its command ran, so it was not marked as done"
-            hint = "look again: checkpoint next"
+            hint = advise("look again", "checkpoint", "next")
             return Finding("done/action-changed", "error", message, where=f"/next_actions/{at}", hint=hint)
         taken = changes.finish_action(value, now, next_action, complete, at)
         return Entry(views.action_text(taken), ("next_actions", "recently_done"))

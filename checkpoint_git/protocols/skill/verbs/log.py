@@ -9,9 +9,10 @@ from typing import Any, NamedTuple
 from checkpoint_git.core.clock import write_instant
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
+from checkpoint_git.core.hint import command, join_hints
 from checkpoint_git.core.jsontext import MAX_BYTES
 from checkpoint_git.core.outcome import Block, Invocation, Line, Outcome
-from checkpoint_git.core.terminal_text import plural, quote_word, shorten
+from checkpoint_git.core.terminal_text import plural, shorten
 from checkpoint_git.disk.discover import Place, find_place
 from checkpoint_git.git.history.log import environment, read_boundary
 from checkpoint_git.git.history.steps import Commit, Step, Touch, read_blob_at_head, read_life_steps
@@ -102,7 +103,15 @@ def log(
     findings = []
     if boundary:
         message = "this clone is shallow: older commits are not in it"
-        findings.append(Finding("log/shallow", "note", message, path, hint="git fetch --unshallow brings the rest"))
+        findings.append(
+            Finding(
+                "log/shallow",
+                "note",
+                message,
+                path,
+                hint=command("git", "fetch", "--unshallow", more=" brings the rest"),
+            )
+        )
     return LogResult(skill, path, kept, is_cut, silent, findings)
 
 
@@ -139,7 +148,7 @@ def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     if not skill:
         skills = store.list_skills(place)
         if len(skills) != 1:
-            known = "; ".join(f"checkpoint log {quote_word(name)}" for name in skills[:12])
+            known = join_hints(*(command("checkpoint", "log", name) for name in skills[:12]))
             raise CheckpointError("which checkpoint?", known or "the folder has none; name a deleted one")
         skill = skills[0]
     since = None if args.since is None else read_since(args.since, invocation.now)

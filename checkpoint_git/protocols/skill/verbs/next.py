@@ -4,6 +4,7 @@ from argparse import ArgumentParser, Namespace
 from typing import Any, NamedTuple, cast
 
 from checkpoint_git.core.finding import Finding
+from checkpoint_git.core.hint import advise
 from checkpoint_git.core.outcome import Block, Glyph, Invocation, Line, Outcome
 from checkpoint_git.core.terminal_text import plural
 from checkpoint_git.disk.discover import Place, find_place
@@ -100,7 +101,8 @@ def _lines(action: NextAction, now: int) -> list[Block]:
     for text in describe_facts(action.proposal, now):
         lines.append(Line(f"  proposed: {text}", "good", hang=12))
     if action.answer_with:
-        lines.append(Line(f"  answer: {action.answer_with}", "dim", hang=10))
+        label = "  answer" if action.rank in ("decision", "blocked") else "  with"
+        lines.append(Line(label, "dim", hint=action.answer_with))
     if action.done_when:
         lines.append(Line(f"  done when: {action.done_when}", "dim", hang=13))
     if action.then:
@@ -115,7 +117,7 @@ def _skipped_lines(skipped: list[Skipped], now: int, *, in_full: bool) -> list[B
     if len(skipped) == 1:
         summary = "1 action was skipped: all that it waits for is merged"
     if not in_full:
-        return [Line(f"{summary} (checkpoint next --all)", "dim")]
+        return [Line(summary, "dim", hint=advise("to see them", "checkpoint", "next", "--all"))]
     lines: list[Block] = [Line(summary, "dim")]
     for part in skipped:
         evidence = "; ".join(describe_facts(part.facts, now))

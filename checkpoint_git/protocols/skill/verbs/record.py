@@ -5,12 +5,13 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from checkpoint_git.core.finding import Finding
+from checkpoint_git.core.hint import advise
 from checkpoint_git.core.outcome import Block, Invocation, Line, Outcome
 from checkpoint_git.disk.discover import Place
 from checkpoint_git.protocols.skill import changes, store
 from checkpoint_git.protocols.skill.entries import Entry
 from checkpoint_git.protocols.skill.verbs.update import outcome_of_write
-from checkpoint_git.protocols.skill.views import answer_line
+from checkpoint_git.protocols.skill.views import answer_command
 from checkpoint_git.protocols.write import Tell, Written, say_waiting
 
 Record = Callable[[dict[str, Any]], Entry | Finding]
@@ -51,8 +52,8 @@ def run_record(verb: str, args: Namespace, invocation: Invocation, change: Recor
     entry = result.entry or Entry("", ())
     lines: list[Block] = [Line(entry.line, "good")] if entry.line else []
     if verb == "ask" and entry.id:
-        command = answer_line(args.skill, entry.id, {"needs": "user_decision"})
-        lines.append(Line(f"answer it: {command}", "strong"))
+        answer = answer_command(args.skill, entry.id, {"needs": "user_decision"})
+        lines.append(Line("", "strong", hint=advise("answer it", *answer)))
 
     outcome = outcome_of_write(
         place, invocation, args.skill, verb, result.written, entry.fields, lines, entry.understood

@@ -4,8 +4,8 @@ import argparse
 
 from checkpoint_git.core.clock import write_stamp
 from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.core.hint import advise
 from checkpoint_git.core.outcome import Invocation, Line, Outcome
-from checkpoint_git.core.terminal_text import quote_word
 from checkpoint_git.disk.discover import Place, relative_path
 from checkpoint_git.protocols.skill import layout, store
 from checkpoint_git.protocols.write import Tell, say_waiting, set_apart
@@ -51,5 +51,6 @@ def reset(place: Place, skill: str, now: int, on_wait: Tell = lambda: None) -> s
 def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     place = store.find_own_place(args.skill, invocation.cwd, invocation.env)
     archive = reset(place, args.skill, invocation.now, say_waiting(invocation.stderr))
-    line = f"{args.skill}: archived to {archive}; checkpoint update {quote_word(args.skill)} starts a new one"
-    return Outcome({"skill": args.skill, "archive": archive}, [Line(line, "good")])
+    hint = advise("to start a new one", "checkpoint", "update", args.skill)
+    line = Line(f"{args.skill}: archived to {archive}", "good", hint=hint)
+    return Outcome({"skill": args.skill, "archive": archive}, [line])

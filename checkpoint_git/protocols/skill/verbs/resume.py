@@ -8,8 +8,9 @@ from typing import Any, NamedTuple
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
+from checkpoint_git.core.hint import Argv, Hint, Step, advise, blank, command
 from checkpoint_git.core.outcome import Block, Digest, Invocation, Line, Outcome
-from checkpoint_git.core.terminal_text import quote_word, shorten
+from checkpoint_git.core.terminal_text import shorten
 from checkpoint_git.core.untrusted_text import hide_secrets
 from checkpoint_git.disk.discover import Place, find_place, plan_place
 from checkpoint_git.git.clone import add_gaps
@@ -145,7 +146,7 @@ def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     if len(findings) > len({one.cause or one for one in findings}):
         from checkpoint_git.protocols.digest import fold
 
-        every = f"checkpoint resume --json {quote_word(args.skill)}"
+        every: Argv = ("checkpoint", "resume", "--json", args.skill)
         outcome = outcome._replace(digest=Digest(fold(findings, frozenset(), lambda code: every), every))
     return add_gaps(outcome, (place.work_tree, place.git_dir), invocation)
 
@@ -158,20 +159,22 @@ def _blocks(result: ResumeResult, others: list[str] | None) -> list[Block]:
     for action in result.shipped[:_MOST_DONE]:
         blocks += [Line(f"Skipped: {action.text}", "dim", hang=4), *_fact_lines(action, result.now)]
     blocks += [Line("")] if plan.orientation else []
-    answers = [Line(f"  {answer.name + ':':10} {answer.command}") for answer in plan.answers]
+    answers = [Line(f"  {answer.name + ':':10} ", hint=answer.command) for answer in plan.answers]
     blockers = list[Block]()
-    for one, line in views.find_answers(plan.skill, (result.document.value if result.document else None) or {}):
+    for one, argv in views.find_answers(plan.skill, (result.document.value if result.document else None) or {}):
         blockers.append(Line(f"  blocker {one.get('id', '?')}: {result.describe(one)}", hang=4))
-        blockers.append(Line(f"    {line}", "dim", hang=4))
+        blockers.append(Line("    ", "dim", hint=command(*argv)))
     if "missing" in plan.reasons:
         from difflib import get_close_matches
 
         near = get_close_matches(plan.skill, others or (), 1, 0.8)
-        first = " (after checkpoint init)" if others is None else ""
-        blocks += [Line(f"Did you mean: checkpoint resume {quote_word(near[0])}", "strong")] if near else []
+        is_first = others is None
+        blocks += [Line("Did you mean", "strong", hint=command("checkpoint", "resume", near[0]))] if near else []
         known = f" (there are: {', '.join(others)})" if others else ""
         blocks.append(Line(f"{plan.why}{known}.", "warn", hang=2))
-        blocks.append(Line(f"Start fresh: checkpoint update {quote_word(plan.skill)}{first}"))
+        start: Argv = ("checkpoint", "update", plan.skill)
+        commands = (("checkpoint", "init"), start) if is_first else (start,)
+        blocks.append(Line("Start fresh", hint=Hint(Step("", commands))))
     elif plan.decision == "start_fresh":
         blocks.append(Line(f"{plan.why}.", "bad", "failed", 2))
         blocks += [Line("Start fresh; the file is kept until you say so:"), *answers, Line("")]
@@ -202,8 +205,9 @@ def _continue_lines(result: ResumeResult) -> list[Block]:
         lines += _check_lines(first)
     else:
         why = "every noted action is merged" if result.shipped else "nothing is noted"
-        how = f"say what comes next: checkpoint update {quote_word(result.plan.skill)} --next_actions+=..."
-        lines.append(Line(f"Resuming, though {why}: {how}", "warn", "stale", 2))
+        edit = blank("--next_actions+=", "the next action")
+        how = advise("say what comes next", "checkpoint", "update", result.plan.skill, edit)
+        lines.append(Line(f"Resuming, though {why}", "warn", "stale", 2, how))
     for key, title in resume_brief.PRIMER.items():
         lines += _listed(title, [Line(f"  - {text}", hang=4) for text in context.primer[key]])
     return [*lines, *_listed("Then", _action_lines(context.actions[1:], result.now, "- ")), *_background_lines(result)]
@@ -233,7 +237,7 @@ def _background_lines(result: ResumeResult) -> list[Block]:
         words = (str(ref[name]) for name in ("id", "role", "provider", "url") if isinstance(ref.get(name), str | int))
         tickets.append(Line(f"  - {ref['skill']}: {', '.join(words)}", hang=4))
     more = len(result.siblings) - len(tickets)
-    tickets += [Line(f"  and {more} more: checkpoint show --tickets", "dim")] if more > 0 else []
+    tickets += [Line(f"  and {more} more", "dim", hint=command("checkpoint", "show", "--tickets"))] if more > 0 else []
     return [*_listed("Done last", done[:_MOST_DONE]), *_listed("Tickets of other skills", tickets)]
 
 

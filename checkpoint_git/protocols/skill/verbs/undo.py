@@ -5,8 +5,9 @@ from typing import NamedTuple
 
 from checkpoint_git.core import jsontext
 from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.core.hint import advise
 from checkpoint_git.core.outcome import Invocation, Line, Outcome
-from checkpoint_git.core.terminal_text import escape_controls, quote_word
+from checkpoint_git.core.terminal_text import escape_controls
 from checkpoint_git.disk.discover import Place
 from checkpoint_git.protocols.skill import layout, store
 from checkpoint_git.protocols.write import Tell, say_waiting
@@ -45,7 +46,7 @@ def undo(place: Place, skill: str, on_wait: Tell = lambda: None) -> Undone:
         kept, content = store.read_kept(place, shown), store.read_skill(place, skill)
         if kept is None and content is None:
             raise store.missing_checkpoint(place, skill)
-        git = f"look at git log -p -- {quote_word(shown)}"
+        git = advise("look at its history", "git", "log", "-p", "--", shown)
         if kept is None:
             raise CheckpointError(f"no write to {skill} is recorded in this clone", git)
         before, after, is_undone = kept
@@ -67,5 +68,5 @@ def run(args: Namespace, invocation: Invocation) -> Outcome:
     path = layout.relative_checkpoint_path(place, args.skill)
     done, again = ("restored", "revert it again") if brought_back else ("reverted", "restore it")
     what = f"{done} the last write ({', '.join(fields)})" if exists else "removed, as before its first write"
-    line = f"{args.skill}: {what}; to {again}: checkpoint undo {quote_word(args.skill)}"
-    return Outcome({"skill": args.skill, "path": path, "written": True, **undone._asdict()}, [Line(line, "good")])
+    line = Line(f"{args.skill}: {what}", "good", hint=advise(f"to {again}", "checkpoint", "undo", args.skill))
+    return Outcome({"skill": args.skill, "path": path, "written": True, **undone._asdict()}, [line])

@@ -8,13 +8,14 @@ from typing import Any, NamedTuple
 from checkpoint_git.core.clock import read_instant, write_instant
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
+from checkpoint_git.core.hint import advise, steps_of, write_plain
 from checkpoint_git.core.outcome import Block, Invocation, Line, Outcome
-from checkpoint_git.core.terminal_text import join_some, quote_word
+from checkpoint_git.core.terminal_text import join_some, plain_path
 from checkpoint_git.disk.discover import Place
 from checkpoint_git.protocols.contract import open_room
 from checkpoint_git.protocols.mismatch import quote
 from checkpoint_git.protocols.skill import changes
-from checkpoint_git.protocols.skill.changes import Edit, EditError, Spell, make_edits, parse_edits
+from checkpoint_git.protocols.skill.changes import Edit, EditError, make_edits, parse_edits
 from checkpoint_git.protocols.skill.fields import Understood, understand
 from checkpoint_git.protocols.skill.store import change_checkpoint, find_own_place, find_untracked
 from checkpoint_git.protocols.write import Tell, Written, say_waiting
@@ -81,11 +82,9 @@ def update(
     on_wait: Tell = lambda: None,
     *,
     new_field: bool = False,
-    spell: Spell = changes.spell_call,
 ) -> UpdateResult:
     """Applies edits to one checkpoint and stamps it. new_field: unknown names are written as they are. Raises
-    CheckpointError for a name that nobody knows and where an edit leads nowhere. spell: how a hint writes the update
-    that works.
+    CheckpointError for a name that nobody knows and where an edit leads nowhere.
     """
     fields: list[str] = []
     understood: list[Understood] = []
@@ -115,20 +114,27 @@ def update(
             changes.stamp(changed, now)
         return changed
 
+    for edit in edits:
+        if edit.action != "remove":
+            changes.check_filled(edit.value)
     try:
         written = change_checkpoint(place, skill, change, now, on_wait)
     except EditError as error:
-        meant = [parse_edits(_split(error.meant)) if edit.word == error.word else [edit] for edit in edits]
-        raise error.complete(spell(skill, [edit for each in meant for edit in each])) from None
+        if not error.meant:
+            raise
+        meant = list[Edit]()
+        for edit in edits:
+            meant += parse_edits([error.meant]) if edit.word == error.word else [edit]
+        raise error.complete(changes.spell_update(skill, meant)) from None
     if written.refused:
         removed.clear()
-        written = written._replace(refused=_retype(written.refused, asked, places, skill, spell))
+        written = written._replace(refused=_retype(written.refused, asked, places, skill))
     stamped = read_instant((written.document.value or {}).get("updated_at"))
     return UpdateResult(written, stamped is not None and stamped[0] > now, fields, understood, removed, waiting)
 
 
-def _retype(refused: list[Finding], edits: list[Edit], places: list[str], skill: str, spell: Spell) -> list[Finding]:
-    """The findings with the one line that works: what was typed, with what each of them changes in it."""
+def _retype(refused: list[Finding], edits: list[Edit], places: list[str], skill: str) -> list[Finding]:
+    """Return the findings with the one line that works: what was typed, with what each of them changes in it."""
     from checkpoint_git.protocols.skill.shape import retype
 
     if any(finding.code == "content/secret" for finding in refused):  # which nothing prints
@@ -136,36 +142,41 @@ def _retype(refused: list[Finding], edits: list[Edit], places: list[str], skill:
     meant, more, advice = [[edit] for edit in edits], list[Edit](), list[str]()
     for finding in refused:
         found = [at for at, where in enumerate(places) if f"{finding.where}/".startswith(f"{where}/")]
-        what, _, command = finding.hint.partition(": checkpoint update ")
+        what, advised = _read_update(finding)
         try:
             if found and edits[found[-1]].action != "remove":
                 at = found[-1]
-                what, command = retype(finding, (meant[at] or [edits[at]])[-1], places[at])
-                meant[at] = parse_edits(_split(command)) or meant[at]
-            elif command:
+                what, words = retype(finding, advised, (meant[at] or [edits[at]])[-1], places[at])
+                meant[at] = parse_edits(words) or meant[at]
+            elif advised:
                 for at in found:  # what -= took away
                     meant[at] = []
-                more += [edit for edit in parse_edits(_split(command)[1:]) if edit not in more]
+                more += [edit for edit in parse_edits(advised[3:]) if edit not in more]
         except (LookupError, ValueError, CheckpointError):  # a hint without a line
             what = ""
         advice.append(what)
-    line = spell(skill, [edit for each in (*meant, more) for edit in each])
-    is_line = line.isprintable() and len(line) < _LONGEST and line != spell(skill, edits)
+    argv = changes.spell_update(skill, [edit for each in (*meant, more) for edit in each])
+    line = " ".join(write_plain(argv))
+    is_line = line.isprintable() and len(line) < _LONGEST and argv != changes.spell_update(skill, edits)
     pairs = zip(refused, advice, strict=True)
-    return [each._replace(hint=f"{what}: {line}") if what and is_line else each for each, what in pairs]
+    return [each._replace(hint=advise(what, *argv)) if what and is_line else each for each, what in pairs]
 
 
-def _split(line: str) -> list[str]:
-    import shlex  # late: of most updates no line is given back
-
-    return shlex.split(line)
+def _read_update(finding: Finding) -> tuple[str, list[str]]:
+    """Return what a finding advises in words, and the words of its update; [] for another command or none."""
+    steps = steps_of(finding.hint)
+    if not steps:
+        return "", []
+    commands = steps[0].commands
+    is_update = bool(commands) and commands[0][:2] == ("checkpoint", "update")
+    return steps[0].text, write_plain(commands[0]) if is_update else []
 
 
 def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     """The verb: exit code 1 when the change is refused."""
     words = [word for word in args.words if word not in _NEW_FIELDS]
     edits = _parse(words, args.skill)
-    return apply_edits(args.skill, edits, invocation, changes.spell_line, new_field=len(words) < len(args.words))
+    return apply_edits(args.skill, edits, invocation, new_field=len(words) < len(args.words))
 
 
 def _parse(words: list[str], skill: str) -> list[Edit]:
@@ -175,16 +186,16 @@ def _parse(words: list[str], skill: str) -> list[Edit]:
         try:
             edits = parse_edits(words)
         except EditError as error:
-            at = words.index(error.words[0])
+            at = error.at
             if error.start:  # --step build
                 words = [*words[:at], error.start + words[at + 1], *words[at + 2 :]]
                 continue
             first = first or error
-            words = [*words[:at], *_split(error.meant), *words[at + len(error.words) :]]
+            words = [*words[:at], *([error.meant] if error.meant else []), *words[at + error.count :]]
             continue
         if not first:
             return edits
-        raise first.complete(changes.spell_line(skill, edits))
+        raise first.complete(changes.spell_update(skill, edits))
     raise first or CheckpointError("these words are not edits", "an edit is written as --step=build")
 
 
@@ -192,9 +203,9 @@ def run_values(skill: str, asked: Mapping[str, Any], invocation: Invocation) -> 
     """The verb for callers that have values of JSON in place of words: replace, append, remove, new_field."""
     edits = make_edits(asked.get("replace"), asked.get("append"), asked.get("remove"))
     if not edits and asked.get("replace") != {}:  # which only stamps, and may start one
-        hint = 'give replace {"step": "..."} or append {"next_actions": ["..."]}'
+        hint = 'give replace {"step": TEXT} or append {"next_actions": [TEXT]}'
         raise CheckpointError("nothing to change was given", hint)
-    return apply_edits(skill, edits, invocation, changes.spell_call, new_field=bool(asked.get("new_field")))
+    return apply_edits(skill, edits, invocation, new_field=bool(asked.get("new_field")))
 
 
 def read_values(words: list[str]) -> dict[str, Any]:
@@ -213,10 +224,10 @@ def complete_words(skill: str, typed: str, cwd: str) -> Iterator[tuple[str, str]
     return complete_edit(skill, typed, cwd)
 
 
-def apply_edits(skill: str, edits: list[Edit], invocation: Invocation, spell: Spell, *, new_field: bool) -> Outcome:
+def apply_edits(skill: str, edits: list[Edit], invocation: Invocation, *, new_field: bool) -> Outcome:
     place = find_own_place(skill, invocation.cwd, invocation.env)
     tell = say_waiting(invocation.stderr)
-    result = update(place, skill, edits, invocation.now, tell, new_field=new_field, spell=spell)
+    result = update(place, skill, edits, invocation.now, tell, new_field=new_field)
     written = result.written
     lines = list[Block]()
     removed = result.removed
@@ -226,7 +237,8 @@ def apply_edits(skill: str, edits: list[Edit], invocation: Invocation, spell: Sp
         removed = hide_tokens_in(removed)  # what is removed may be a secret, and nothing prints one
     for where, texts in removed.items():
         told = join_some([quote(text) for text in texts])
-        lines.append(Line(f"removed from {where}: {told} (undo: checkpoint undo {quote_word(skill)})", "warn"))
+        undo = advise("to undo it", "checkpoint", "undo", skill)
+        lines.append(Line(f"removed from {where}: {told}", "warn", hint=undo))
     for action in () if written.refused else result.waiting:
         lines.append(Line(f"{quote(action['text'])}: {changes.describe_goals(action)}", "dim"))
     if result.clock_behind and not written.refused:
@@ -274,8 +286,8 @@ def outcome_of_write(
     blocks: list[Block] = [Line(f"{skill}: {what}{changed} in {document.path}", "good"), *lines]
     # an untracked file is told of once: the doctor has git/untracked as long as it is true
     told = [each for each in unseen if written.created or each.code == "git/ignored"]
-    blocks += [Line(f"{each.message}: {each.hint}", "warn") for each in told]
+    blocks += [Line(each.message, "warn", hint=each.hint) for each in told]
     if left:
-        hint = f"see checkpoint validate {quote_word(document.path)}"
-        blocks.append(Line(f"errors left from before: {left} ({hint})", "warn"))
+        look = advise("to see them", "checkpoint", "validate", plain_path(document.path))
+        blocks.append(Line(f"errors left from before: {left}", "warn", hint=look))
     return Outcome(data, blocks, written.arisen, 0)

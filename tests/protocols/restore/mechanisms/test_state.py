@@ -66,7 +66,7 @@ def test_a_state_without_a_file_needs_a_place_before_anything_is_changed(repo: G
     repo.write("a", "2")
     with pytest.raises(CheckpointError, match="came from no file") as caught:
         go_back(workspace_of(repo.path), made.manifest)
-    assert "--state-to run=FILE" in caught.value.hint
+    assert "--state-to run=FILE" in str(caught.value.hint)
     assert repo.read("a") == "2"
     go_back(workspace_of(repo.path), made.manifest, None, Means({"run": str(repo.path / "back.json")}))
     assert (repo.read("a"), repo.read("back.json")) == ("1", "{}")

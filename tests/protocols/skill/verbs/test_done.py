@@ -46,7 +46,7 @@ def test_the_last_action_of_running_work_needs_a_successor(build: Path, project:
     ran = run_verb(done, "build", cwd=project)
     assert ran.codes == ["done/last-action"]
     assert ran.outcome.exit_code == 1
-    hint = ran.outcome.findings[0].hint
+    hint = str(ran.outcome.findings[0].hint)
     assert 'checkpoint done build --next "..."; or if all is done: checkpoint done build --complete' in hint
     assert "done: " not in ran.text
     assert "next: " not in ran.text
@@ -85,7 +85,7 @@ def test_nothing_to_do_is_said(build: Path, project: Path) -> None:
 def test_a_skill_without_a_checkpoint_is_an_error_that_names_the_others(project: Path) -> None:
     with pytest.raises(CheckpointError) as caught:
         run_verb(done, "deploy", cwd=project)
-    assert "build" in caught.value.hint
+    assert "build" in str(caught.value.hint)
     assert not (project / ".checkpoints/deploy.checkpoint.json").exists()
 
 

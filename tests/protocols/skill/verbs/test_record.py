@@ -346,17 +346,22 @@ SAID: list[tuple[list[str], str]] = [
     (["drop", "--why", "too slow", "evaluator"], "dropped: Run the evaluator"),
 ]
 REFUSED: list[tuple[list[str], str]] = [
-    (["note"], 'checkpoint note build "..."'),
+    (["note"], "checkpoint note NAME TEXT"),
     (["ask", "Which", "one?", "--option", "eu", "west"], "put each text in quotes: west"),
     (["drop", "evaluator", "--why", "too", "slow"], "put each text in quotes: slow"),
     (["done", "--next", "Ship", "it"], "put each text in quotes: it"),
-    (["done", "--next"], 'checkpoint done build --next "..."'),
-    (["drop", "evaluator", "--why"], 'checkpoint drop build evaluator --why "..."'),
+    (["done", "--next"], "checkpoint done [OPTIONS] NAME [ACTION ...]"),
+    (["drop", "evaluator", "--why"], "checkpoint drop [OPTIONS] --why TEXT NAME [ACTION ...]"),
+    (["note", "..."], "write your own text in its place"),
+    (["ask", "Which?", "--option", "..."], "write your own text in its place"),
+    (["done", "--next", "..."], "write your own text in its place"),
+    (["update", "--step=..."], "write your own text in its place"),
+    (["update", '--blockers+:json={"id": "...", "description": "x"}'], "write your own text in its place"),
     (["done", "2"], "checkpoint done build 'Write the notes API'; checkpoint done build 'Run the evaluator'"),
     (["drop", "zebra", "--why", "{x}"], "checkpoint drop build 'Write the notes API' --why '{x}'"),
     (["decide", "not", "now"], "checkpoint decide build b1 'not now'"),
     (["decide", "b2", "eu-west"], "checkpoint decide build b1 eu-west"),
-    (["decide"], 'checkpoint decide build "..."'),
+    (["decide"], "checkpoint decide NAME [ID] ANSWER"),
     (["unblock", "b1"], 'checkpoint decide build b1 "..."'),
     (["unblock", "k2", "for", "now"], "checkpoint unblock build k2"),
     (["block", "x", "--needs", "zebra"], "--needs is one of user_decision, code_fix, external_dep"),
@@ -396,9 +401,9 @@ def test_the_answer_says_that_the_status_changed_at_every_door(build: Path, proj
 
 def test_a_name_that_is_misspelt_or_missing_is_named(build: Path, project: Path) -> None:
     for words, hint in (
-        (["note", "bild", "x"], "checkpoint note build x;"),
-        (["note", ".checkpoints/build.checkpoint.json", "x"], "checkpoint note build x"),
-        (["update", "step=x"], "checkpoint update build --step=..."),
+        (["note", "bild", "x"], "did you mean build?"),
+        (["note", ".checkpoints/build.checkpoint.json", "x"], "did you mean build?"),
+        (["update", "step=x"], 'checkpoint update build --step="..."'),
     ):
         ran = run_here(*words, cwd=project)
         assert (ran.returncode, hint in ran.stderr) == (2, True), ran.stderr
@@ -421,7 +426,7 @@ def test_every_command_that_a_screen_prints_for_a_blocker_runs(
     assert len(lines) == 2, printed
     for line in lines:
         build.write_text(text, "utf-8")
-        assert run_here(*shlex.split(line), cwd=project).returncode == 0, line
+        assert run_here(*shlex.split(line.replace("...", "x")), cwd=project).returncode == 0, line
         assert sum(each.get("resolved", False) for each in read(build)["blockers"]) == 1
     assert len(shown["decisions"]) == (2 if needs == "user_decision" else 0)
 

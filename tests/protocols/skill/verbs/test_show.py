@@ -53,4 +53,4 @@ def test_where_resume_would_ask_the_choices_are_told_beside_the_content(project:
 def test_other_capital_letters_are_taken_for_a_slip(build: Path, project: Path) -> None:
     with pytest.raises(CheckpointError) as caught:
         run_verb(show, "Build", cwd=project)
-    assert caught.value.hint == "did you mean build?"
+    assert str(caught.value.hint) == "did you mean build?"

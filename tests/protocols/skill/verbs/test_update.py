@@ -122,7 +122,7 @@ def test_it_writes_into_the_nearest_place_from_a_folder_below(repo: GitRepo) -> 
 def test_without_a_place_the_hint_is_init(tmp_path: Path) -> None:
     with pytest.raises(CheckpointError) as caught:
         run_verb(update, "build", cwd=tmp_path)
-    assert "checkpoint init" in caught.value.hint
+    assert "checkpoint init" in str(caught.value.hint)
 
 
 @pytest.mark.parametrize(
@@ -326,7 +326,7 @@ def test_a_file_of_another_version_is_not_written(build: Path, project: Path) ->
     before = build.read_bytes()
     ran = run_verb(update, "build", "--step=x", cwd=project)
     assert (ran.codes, ran.outcome.exit_code) == (["skill/protocol-version"], 1)
-    assert "--protocol_version=1.0" in ran.outcome.findings[0].hint
+    assert "--protocol_version=1.0" in str(ran.outcome.findings[0].hint)
     assert build.read_bytes() == before
     assert run_verb(update, "build", "--protocol_version=1.0", cwd=project).outcome.exit_code == 0
 

@@ -59,7 +59,7 @@ def follow(hint: str, project: Path, asked: str) -> None:
     is_number = "cost" in line[1]
     ran = run_here(*shlex.split(line[1].replace("...", "5" if is_number else "zebra"))[1:], cwd=project)
     if (
-        line[1].startswith(("checkpoint drop", "checkpoint done")) or "_at=..." in line[1]
+        line[1].startswith(("checkpoint drop", "checkpoint done")) or '_at="..."' in line[1]
     ):  # no action has it, and nobody knows when
         assert "zebra" in ran.stdout or "done: " in ran.stdout
         return
@@ -104,11 +104,10 @@ def test_the_api_gives_the_same_answers(build: Path, project: Path, write: dict[
     except CheckpointError as error:
         seen = error
     if seen is not None:
-        assert (write["refused"], "checkpoint update" in seen.hint) == ("usage", False)
+        assert write["refused"] == "usage"
     else:
         refused = result.written.refused
         assert [found.code for found in refused[:1]] == ([write["refused"]] if "refused" in write else [])
-        assert not any("checkpoint update" in found.hint for found in refused)
         assert [list(each) for each in result.understood] == write.get("understood", []) or result.written.refused
     assert ("refused" in write) == (build.read_bytes() == before)
 

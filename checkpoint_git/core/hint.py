@@ -1,0 +1,224 @@
+"""What to do about a finding or an error, as a value: words, and commands as the words of a command line."""
+
+from collections.abc import Callable, Sequence
+from typing import NamedTuple, TypeAlias
+
+from checkpoint_git.core.terminal_text import quote_word
+
+UNFILLED = "..."  # how a blank is shown; the verbs that write refuse it as a value
+
+
+class Blank(NamedTuple):
+    """What the user has to fill in. name: what belongs there, such as "the decision". sign: how it is shown."""
+
+    name: str
+    sign: str = UNFILLED
+
+
+class Output(NamedTuple):
+    """What another command prints, as a part of a word. argv: of that command."""
+
+    argv: tuple[str, ...]
+
+
+class Word(NamedTuple):
+    """One word of a command that has blanks or outputs in it, such as `--step=` and a blank."""
+
+    parts: tuple[str | Blank | Output, ...]
+
+
+Argument: TypeAlias = str | Blank | Word
+Argv: TypeAlias = tuple[Argument, ...]
+
+
+class Step(NamedTuple):
+    """One thing to do. text: in words. commands: run one after the other. more: words that follow the commands."""
+
+    text: str = ""
+    commands: tuple[Argv, ...] = ()
+    more: str = ""
+
+
+class Hint:
+    """What to do, in steps: they follow one another, or the user chooses one. It does not change.
+
+    It is not a tuple: JSON encoders ask their `default` about it.
+    """
+
+    __slots__ = ("steps",)
+    steps: tuple[Step, ...]
+
+    def __init__(self, *steps: Step) -> None:
+        object.__setattr__(self, "steps", steps)
+
+    def __setattr__(self, name: str, value: object) -> None:
+        raise AttributeError(f"a hint does not change: {name}")
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Hint) and self.steps == other.steps
+
+    def __hash__(self) -> int:
+        return hash(self.steps)
+
+    def __bool__(self) -> bool:
+        return bool(self.steps)
+
+    def __repr__(self) -> str:
+        return f"Hint{self.steps!r}"
+
+    def __str__(self) -> str:
+        return write_hint(self, write_shell)
+
+
+AnyHint: TypeAlias = Hint | str  # a text is prose: it has no command
+
+
+def command(*argv: Argument, more: str = "") -> Hint:
+    """Return the hint that is nothing but a command. more: words after it, such as " shows them"."""
+    return Hint(Step("", (argv,), more))
+
+
+def advise(text: str, *argv: Argument, more: str = "") -> Hint:
+    """Return what to do in words, and the command that does it."""
+    return Hint(Step(text, (argv,), more))
+
+
+def join_hints(*hints: AnyHint) -> Hint:
+    """Return the steps of several hints in one."""
+    return Hint(*(step for hint in hints for step in steps_of(hint)))
+
+
+def steps_of(hint: AnyHint) -> tuple[Step, ...]:
+    if isinstance(hint, Hint):
+        return hint.steps
+    return (Step(hint),) if hint else ()
+
+
+def commands_of(hint: AnyHint) -> list[Argv]:
+    return [argv for step in steps_of(hint) for argv in step.commands]
+
+
+def blank(start: str, name: str, end: str = "") -> Word:
+    """Return a word with one blank in it, such as `--step=` and what belongs behind it."""
+    return Word(tuple(part for part in (start, Blank(name), end) if part))
+
+
+def split_blanks(text: str, name: str) -> Argument:
+    """Return a word of ours, such as an example in JSON, with a blank for each "..." in it."""
+    if UNFILLED not in text:
+        return text
+    literal, *rest = text.split(UNFILLED)
+    parts: list[str | Blank] = [literal]
+    for literal in rest:
+        parts += [Blank(name), literal]
+    return Word(tuple(part for part in parts if part))
+
+
+def change_words(hint: AnyHint, change: Callable[[Argument], Argument]) -> AnyHint:
+    """Return the hint with each word of its commands changed."""
+    if not isinstance(hint, Hint):
+        return hint
+    steps = [
+        step._replace(commands=tuple(tuple(change(word) for word in argv) for argv in step.commands))
+        for step in hint.steps
+    ]
+    return Hint(*steps)
+
+
+def fill_blank(hint: AnyHint, wanted: Blank, value: str) -> AnyHint:
+    """Return the hint with a value in place of a blank."""
+
+    def fill(word: Argument) -> Argument:
+        if word == wanted:
+            return value
+        if not isinstance(word, Word) or wanted not in word.parts:
+            return word
+        parts = tuple(value if part == wanted else part for part in word.parts)
+        return Word(parts) if any(isinstance(part, Blank) for part in parts) else write_word(Word(parts))
+
+    return change_words(hint, fill)
+
+
+def change_texts(hint: AnyHint, change: Callable[[str], str]) -> AnyHint:
+    """Return the hint with every text in it changed, those in its commands too."""
+    if not isinstance(hint, Hint):
+        return change(hint)
+
+    def change_word(word: Argument) -> Argument:
+        if isinstance(word, Word):
+            return Word(tuple(change(part) if isinstance(part, str) else part for part in word.parts))
+        return word if isinstance(word, Blank) else change(word)
+
+    steps = [step._replace(text=change(step.text), more=change(step.more)) for step in hint.steps]
+    return change_words(Hint(*steps), change_word)
+
+
+# writing it down
+
+
+def write_hint(hint: AnyHint, write_commands: Callable[[Sequence[Argv]], str]) -> str:
+    """Return a hint as one text. write_commands: how commands are written that run one after the other."""
+    return "; ".join(_write_step(step, write_commands) for step in steps_of(hint))
+
+
+def _write_step(step: Step, write_commands: Callable[[Sequence[Argv]], str]) -> str:
+    if not step.commands:
+        return step.text + step.more
+    lead = f"{step.text}: " if step.text else ""
+    return f"{lead}{write_commands(step.commands)}{step.more}"
+
+
+def write_shell(commands: Sequence[Argv]) -> str:
+    """Return commands as a user pastes them into a shell."""
+    return " && ".join(" ".join(_quote(word) for word in argv) for argv in commands)
+
+
+def encode_hint(value: object) -> str:
+    """Return a hint as JSON has it, for an encoder. Raises TypeError for anything else."""
+    if isinstance(value, Hint):
+        return str(value)
+    raise TypeError(f"{type(value).__name__} is not JSON")
+
+
+def write_plain(argv: Argv) -> list[str]:
+    """Return the words as a program gets them, with "..." where a user has something to fill in."""
+    return [write_word(word) for word in argv]
+
+
+def write_word(word: Argument) -> str:
+    """Return a word as a program gets it."""
+    if isinstance(word, str):
+        return word
+    if isinstance(word, Blank):
+        return word.sign
+    return "".join(part if isinstance(part, str) else _write_part(part) for part in word.parts)
+
+
+def _write_part(part: Blank | Output) -> str:
+    return part.sign if isinstance(part, Blank) else f"$({' '.join(map(quote_word, part.argv))})"
+
+
+def _quote(word: Argument) -> str:
+    if isinstance(word, str):
+        return _quote_text(word)
+    if isinstance(word, Blank):
+        return _quote_part(word)
+
+    literal = "".join(part for part in word.parts if isinstance(part, str))
+    if any(isinstance(part, Output) for part in word.parts) or _quote_text(literal) == literal:
+        return "".join(quote_word(part) if isinstance(part, str) else _quote_part(part) for part in word.parts)
+    return _quote_text(write_word(word))
+
+
+def _quote_part(part: Blank | Output) -> str:
+    if isinstance(part, Blank) and part.sign != UNFILLED:
+        return part.sign
+    return f'"{_write_part(part)}"'
+
+
+def _quote_text(text: str) -> str:
+    """Of an option with a value, only the value is in quotes: --step='two words'."""
+    name, sign, value = text.partition("=")
+    if not (sign and value and text.startswith("--")) or quote_word(name) != name:
+        return quote_word(text)
+    return f"{name}={quote_word(value)}"
