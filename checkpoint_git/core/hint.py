@@ -83,6 +83,11 @@ def advise(text: str, *argv: Argument, more: str = "") -> Hint:
     return Hint(Step(text, (argv,), more))
 
 
+def chain(text: str, commands: Sequence[Argv]) -> Hint:
+    """Return what to do in words ("" for none), and the commands that do it one after the other."""
+    return Hint(Step(text, tuple(commands)))
+
+
 def join_hints(*hints: AnyHint) -> Hint:
     """Return the steps of several hints in one."""
     return Hint(*(step for hint in hints for step in steps_of(hint)))

@@ -7,11 +7,11 @@ from itertools import accumulate
 from typing import NamedTuple
 
 from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.core.hint import advise, join_hints
 from checkpoint_git.core.platform import CLOSE_ON_EXEC, NO_WAIT
 from checkpoint_git.core.terminal_text import escape_controls
 
 _DIRECTORY = ".checkpoints"
-_MISSING_HINT = "go to a folder that has one, or run `checkpoint init` in the folder that should have one"
 
 
 class MissingPlaceError(CheckpointError):
@@ -46,9 +46,12 @@ def find_place(start: str, directory: str = _DIRECTORY) -> Place:
             check_way(place.directory, place.top)
             return place
     is_sparse = repository is not None and os.path.isfile(os.path.join(repository[1], "info", "sparse-checkout"))
-    hint = f"is it excluded from this sparse checkout? git sparse-checkout add {_DIRECTORY}; else {_MISSING_HINT}"
+    hint = advise("go to a folder that has one; in the folder that should have one", "checkpoint", "init")
+    if is_sparse:
+        add = ("git", "sparse-checkout", "add", _DIRECTORY)
+        hint = join_hints(advise("is it excluded from this sparse checkout", *add), hint)
     message = f"no {directory} folder found (searched from {start} {'up to the repository root' if top else 'upward'})"
-    raise MissingPlaceError(message, hint if is_sparse else _MISSING_HINT)
+    raise MissingPlaceError(message, hint)
 
 
 def plan_place(start: str, directory: str = _DIRECTORY) -> Place:

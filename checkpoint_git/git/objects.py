@@ -5,6 +5,7 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple, NoReturn, Self
 
 from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.core.hint import advise, join_hints
 from checkpoint_git.core.jsontext import MAX_BYTES
 from checkpoint_git.git.run import LACKING, Env, run_git, start_git
 
@@ -19,7 +20,10 @@ _PIECE = 1 << 20  # bytes
 _AT_ONCE = 400  # names; they fit into a pipe that holds 64 KB, so neither side waits for the other
 _LONGEST_NAME = 4_096  # bytes; with longer ones it is one name at a time
 _MOST_ENDS = 20  # times that git may end over an object that a partial clone lacks
-_DAMAGED = "the repository may be damaged, or lack too much: git fsck, git fetch --refetch"
+_DAMAGED = join_hints(
+    advise("the repository may be damaged", "git", "fsck"),
+    advise("or lack too much", "git", "fetch", "--refetch"),
+)
 
 
 # Paths are relative to the top of the work tree, with "/"; ids are full.

@@ -105,7 +105,7 @@ class Agent:
             reply = tool.run(asked, self._world)
         except CheckpointError as error:
             takes = f"{tool.name} takes {', '.join(tool.takes)}"  # in place of the command's usage and help page
-            shows_help = any(argv[-1] == "--help" for argv in commands_of(error.hint)) or "--help`" in str(error.hint)
+            shows_help = any(argv[-1] == "--help" for argv in commands_of(error.hint))
             hint = takes if shows_help else write_calls(error.hint, self._tools)
             raise CheckpointError(error.message, hint) from error
         return reply._replace(document=name_tools(reply.document, self._tools))

@@ -1,50 +1,34 @@
 """Hints for an agent: where one names a command, the call of the tool that does the same, if there is one."""
 
 import json
-import re
-import shlex
 from collections.abc import Mapping, Sequence
 from contextlib import suppress
 from functools import partial
 from typing import Any, cast
 
-from checkpoint_git.cli.verbs import SHORT_VERBS, VERBS, load_verb
+from checkpoint_git.cli.verbs import SHORT_VERBS, load_verb
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.hint import AnyHint, Argv, Hint, Output, Word, write_hint, write_plain, write_shell
 from checkpoint_git.core.schema import Schema, is_surely_valid
 from checkpoint_git.mcp.tools import Tool
 
-# members of answers that hold commands of ours; all else may be untrusted, and stays as it was written
-_SAYING = frozenset(("hint", "fix", "answer_with", "answers", "next_safe_actions"))
-_NEXT = "Say what comes next: "  # where a skill has no action of its own
-_UNTOUCHED = "checkpoints"  # holds whole files
-_WORD = r"(?: +(?:'[^']*'|\"(?:[^\"\\]|\\.)*\"|\\.|[^\s'\"\\`;,()&|<>])+)"
-# what is quoted elsewhere is another's text, or a path
-_COMMAND = re.compile(
-    rf"(?<![\w\\])'[^']*'|\"[^\"]*\"|(?P<shell>&& )?(?<![\w./-])(?P<tick>`?)"
-    rf"checkpoint(?P<words>{_WORD}+)(?P<more>(?: && checkpoint{_WORD}+)*)(?P=tick)"
-)
 
+def name_tools(value: Any, tools: Mapping[str, Tool]) -> Any:
+    """Return an answer's document, or a part of it, with its hints as texts that name tools in place of commands.
 
-def name_tools(value: Any, tools: Mapping[str, Tool], key: str = "", *, is_said: bool = False) -> Any:
-    """An answer's document, or a part of it, with the tools in place of the commands in its hints."""
+    What is a text already may be untrusted, and stays as it was written.
+    """
     if isinstance(value, Hint):
         return write_calls(value, tools)
     if isinstance(value, Mapping):
-        return {
-            name: name_tools(member, tools, name, is_said=is_said or name in _SAYING) if name != _UNTOUCHED else member
-            for name, member in value.items()
-        }
+        return {name: name_tools(member, tools) for name, member in value.items()}
     if isinstance(value, list | tuple):
-        return [name_tools(item, tools, key, is_said=is_said) for item in value]
-    is_ours = is_said or (key == "action" and isinstance(value, str) and value.startswith(_NEXT))
-    return translate(value, tools) if is_ours and isinstance(value, str) else value
+        return [name_tools(item, tools) for item in value]
+    return value
 
 
 def write_calls(hint: AnyHint, tools: Mapping[str, Tool]) -> str:
     """Return a hint as text, with the calls of tools in place of commands, if there are tools that do the same."""
-    if not isinstance(hint, Hint):
-        return translate(hint, tools)
 
     def write(commands: Sequence[Argv]) -> str:
         typed = write_shell(commands)
@@ -62,19 +46,6 @@ def _find_call_of(argv: Argv, tools: Mapping[str, Tool]) -> str | None:
     if outputs or not words:
         return None
     return find_call([SHORT_VERBS.get(words[0], words[0]), *words[1:]], tools)
-
-
-def translate(hint: str, tools: Mapping[str, Tool]) -> str:
-    def rename(found: re.Match[str]) -> str:
-        verb, *rest = shlex.split(found["words"] or "-")
-        words = [SHORT_VERBS.get(verb, verb), *rest]
-        is_quoted = hint[found.end() : found.end() + 1] in ("'", '"', "\\")
-        if words[0] not in VERBS or is_quoted or hint[: found.start()].endswith("usage: "):
-            return found[0]
-        call = None if found["shell"] or found["more"] or '"$(' in found[0] else find_call(words, tools)
-        return f"{found[0]} (in a terminal)" if call is None else f"{found['tick']}{call}{found['tick']}"
-
-    return _COMMAND.sub(rename, hint)
 
 
 def find_call(words: list[str], tools: Mapping[str, Tool]) -> str | None:

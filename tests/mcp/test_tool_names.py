@@ -2,16 +2,19 @@
 
 import json
 import re
+import shlex
 from typing import Any
 
 import pytest
 
 from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.core.hint import Hint, advise, chain, command, join_hints
 from checkpoint_git.mcp.calls import World
 from checkpoint_git.mcp.session import Agent
-from checkpoint_git.mcp.tool_names import name_tools, translate
+from checkpoint_git.mcp.tool_names import name_tools, write_calls
 from checkpoint_git.mcp.tools import TOOLS, choose_tools
-from tests.scenarios.test_hints import HINTS, WORDS, Hint, name, write
+from tests.scenarios.test_hints import HINTS, WORDS, name, write
+from tests.scenarios.test_hints import Hint as Row
 from tests.support.repos import GitRepo
 
 ALL = choose_tools(read_only=False)
@@ -23,14 +26,14 @@ COMMAND = re.compile(r"\bcheckpoint [a-z]")
     ("hint", "expected"),
     [
         ("checkpoint update b --a=1", 'checkpoint_update {"skill": "b", "replace": {"a": "1"}}'),
-        ("do: checkpoint update b --x+=y", 'do: checkpoint_update {"skill": "b", "append": {"x": ["y"]}}'),
+        ("checkpoint update b --x+=y", 'checkpoint_update {"skill": "b", "append": {"x": ["y"]}}'),
         ("checkpoint update build", 'checkpoint_update {"skill": "build", "replace": {}}'),
         (
             "checkpoint update b --new-field --x=1",
             'checkpoint_update {"skill": "b", "replace": {"x": "1"}, "new_field": true}',
         ),
-        ("`checkpoint rp list` shows them", "`restore_point_list` shows them"),
-        ('a: checkpoint done b --next "..."; or b', 'a: checkpoint_done {"skill": "b", "next_action": "..."}; or b'),
+        ("checkpoint rp list", "restore_point_list"),
+        ('checkpoint done b --next "..."', 'checkpoint_done {"skill": "b", "next_action": "..."}'),
         ("checkpoint decide b 'yes, do'", 'checkpoint_decide {"skill": "b", "answer": "yes, do"}'),
         ("checkpoint decide b q-1 yes", 'checkpoint_decide {"skill": "b", "id": "q-1", "answer": "yes"}'),
         ("checkpoint log build --limit 3", 'checkpoint_log {"skill": "build", "limit": 3}'),
@@ -38,20 +41,27 @@ COMMAND = re.compile(r"\bcheckpoint [a-z]")
         ("checkpoint show --tickets=source", 'checkpoint_refs {"role": "source"}'),
         ("checkpoint resume b --continue", 'checkpoint_resume {"skill": "b", "continue": true}'),
         ("checkpoint resolve a/b --take base", "checkpoint resolve a/b --take base (in a terminal)"),
-        ("checkpoint -C .. update b --x=1", "checkpoint -C .. update b --x=1"),
-        ("run `checkpoint init` here", "run `checkpoint init` (in a terminal) here"),
+        ("checkpoint -C .. update b --x=1", "checkpoint -C .. update b --x=1 (in a terminal)"),
+        ("checkpoint init", "checkpoint init (in a terminal)"),
         ("git config x y && checkpoint doctor", "git config x y && checkpoint doctor (in a terminal)"),
         ("checkpoint reset b && checkpoint update b", "checkpoint reset b && checkpoint update b (in a terminal)"),
         ("checkpoint workflow advance --force", "checkpoint workflow advance --force (in a terminal)"),
         ("checkpoint workflow resume --fresh", 'workflow {"words": ["resume"], "fresh": true}'),
         ("checkpoint workflow resume --yes", 'workflow {"words": ["resume"], "yes": true}'),
-        ("archive it: checkpoint reset b; or", 'archive it: checkpoint_reset {"skill": "b"}; or'),
-        ("remove 'checkpoint update b' from it", "remove 'checkpoint update b' from it"),
-        ("checkpoint update b --x='open", "checkpoint update b --x='open"),
+        ("git commit -m 'checkpoint next'", "git commit -m 'checkpoint next'"),
     ],
 )  # fmt: skip
 def test_a_command_becomes_the_call_that_does_the_same(hint: str, expected: str) -> None:
-    assert translate(hint, ALL) == expected
+    assert write_calls(typed(hint), ALL) == expected
+
+
+def test_words_around_a_call_stay_and_prose_is_no_command() -> None:
+    hint = join_hints(advise("archive it", "checkpoint", "reset", "b", more=" (kept)"), "or checkpoint next")
+    assert write_calls(hint, ALL) == 'archive it: checkpoint_reset {"skill": "b"} (kept); or checkpoint next'
+
+
+def typed(line: str) -> Hint:
+    return chain("", [tuple(shlex.split(part)) for part in line.split(" && ")])
 
 
 @pytest.mark.parametrize(
@@ -71,17 +81,20 @@ def test_a_wrong_call_is_told_the_arguments_and_no_usage_of_a_command(
 
 
 def test_only_a_tool_that_is_offered_is_named() -> None:
-    assert translate("checkpoint next", choose_tools(read_only=True, minimal=True)) == "checkpoint next (in a terminal)"
-    assert translate("checkpoint undo b", choose_tools(read_only=True)) == "checkpoint undo b (in a terminal)"
+    assert (
+        write_calls(typed("checkpoint next"), choose_tools(read_only=True, minimal=True))
+        == "checkpoint next (in a terminal)"
+    )
+    assert write_calls(typed("checkpoint undo b"), choose_tools(read_only=True)) == "checkpoint undo b (in a terminal)"
 
 
 def test_what_others_wrote_stays_as_they_wrote_it() -> None:
-    command = "checkpoint next"
-    theirs = {"action": command, "checkpoints": {"a": {"hint": command}}, "blockers": [{"description": command}]}
-    ours = {"findings": [{"message": command, "hint": command}], "answers": {"again": [command]}}
+    text, ours_next = "checkpoint next", command("checkpoint", "next")
+    theirs = {"action": text, "checkpoints": {"a": {"hint": text}}, "blockers": [{"description": text}]}
+    ours = {"findings": [{"message": text, "hint": ours_next}], "answers": {"again": [ours_next]}}
     named = name_tools({**theirs, **ours}, ALL)
     assert {key: named[key] for key in theirs} == theirs
-    assert named["findings"] == [{"message": command, "hint": "checkpoint_next"}]
+    assert named["findings"] == [{"message": text, "hint": "checkpoint_next"}]
     assert named["answers"] == {"again": ["checkpoint_next"]}
 
 
@@ -89,7 +102,7 @@ _ANSWERED = [hint for hint in HINTS if hint.answer != WORDS]
 
 
 @pytest.mark.parametrize("hint", _ANSWERED, ids=map(name, _ANSWERED))
-def test_a_call_that_a_hint_names_settles_its_finding(repo: GitRepo, hint: Hint) -> None:
+def test_a_call_that_a_hint_names_settles_its_finding(repo: GitRepo, hint: Row) -> None:
     if isinstance(hint.make, dict):
         write(repo, **hint.make)
     else:
@@ -128,4 +141,4 @@ def test_every_tool_is_what_some_command_becomes() -> None:
     }
     lines |= {"checkpoint_refs": "checkpoint show --tickets=source", "checkpoint_drop": "checkpoint drop b --why=x"}
     for tool, line in lines.items():
-        assert translate(line, ALL).startswith(tool), line
+        assert write_calls(typed(line), ALL).startswith(tool), line

@@ -554,7 +554,7 @@ def test_a_shallow_clone_without_a_merge_does_not_pass_for_a_history_without_har
     shallow = Server.__new__(Server)
     shallow.repo = GitRepo(tmp_path / "shallow")
     (found,) = look(shallow).outcome.findings
-    assert (found.code, found.level, str(found.hint)) == ("merge/not-audited", "warning", UNSHALLOW)
+    assert (found.code, found.level, str(found.hint)) == ("merge/not-audited", "warning", str(UNSHALLOW))
     assert found.message == f"this clone was cut off at {last[:12]}: earlier merges are unknown"
 
 

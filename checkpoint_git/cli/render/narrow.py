@@ -11,21 +11,6 @@ _NARROWEST = 8  # columns that a column keeps; with less, the cells of a row are
 _COMFORTABLE = 12  # what the others keep before the last column goes below its row
 _MOST_LINES = 6  # of one cell
 _INDENT = "  "
-_PROGRAMS = ("checkpoint ", "git ", "mv ", "sh ")  # with which a command begins
-
-
-def fold(text: str, width: int, hang: int = 0) -> list[str]:
-    """Prose is wrapped. A command, behind a colon or alone, has a line of its own and stays whole: it can be copied."""
-    lead = len(text) - len(text.lstrip(" "))
-    hang = hang or lead + len(_INDENT)
-    if text.startswith(_PROGRAMS, lead):
-        return [text]
-    at = min((place + 1 for name in _PROGRAMS if (place := text.find(f": {name}")) > 0), default=len(text))
-    lines, command = wrap(text[:at], width, hang), text[at:].lstrip(" ")
-    ends = (place for place in range(len(command)) if command.startswith("; ", place))
-    end = next((place for place in ends if not any(command[:place].count(quote) % 2 for quote in "'\"")), len(command))
-    lines += [" " * hang + command[:end]] * bool(command)
-    return lines + (fold(" " * hang + command[end + 2 :], width, hang) if command[end + 2 :] else [])
 
 
 def fold_hint(hint: AnyHint, width: int, indent: int = 2) -> list[str]:

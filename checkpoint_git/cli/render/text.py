@@ -55,7 +55,8 @@ def fold(text: str, screen: Screen, hang: int = 0) -> list[str]:
         return [text]
     from checkpoint_git.cli.render import narrow
 
-    return narrow.fold(text, screen.width, hang)
+    indent = len(text) - len(text.lstrip(" "))
+    return narrow.wrap(text, screen.width, hang or indent + 2)
 
 
 def render_finding(finding: Finding, screen: Screen) -> list[str]:

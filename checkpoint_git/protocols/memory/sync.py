@@ -110,7 +110,8 @@ def _is_other(
         return False
     error = store.OtherInitiativeError(name, before, after)
     if args.to_document or args.dry_run:
-        hint = "name that one's file; was it renamed? checkpoint memory update --yes initiative=NAME"
+        rename = ("checkpoint", "memory", "update", "--yes", f"initiative={after}")
+        hint = advise("name that one's file; if it was renamed", *rename)
         raise CheckpointError(f'{error.message}, and the file is about "{escape_controls(shorten(after, 80))}"', hint)
     if not graph.is_confirmed(error.question, invocation, yes=args.yes):
         raise error

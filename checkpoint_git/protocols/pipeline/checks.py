@@ -3,7 +3,7 @@
 from collections.abc import Iterator
 
 from checkpoint_git.core.finding import Finding
-from checkpoint_git.core.hint import Hint, Output, Step, Word, advise
+from checkpoint_git.core.hint import Output, Word, advise, chain
 from checkpoint_git.disk.discover import relative_path
 from checkpoint_git.disk.read import read_content
 from checkpoint_git.protocols.check import Context, check
@@ -49,5 +49,5 @@ def find_changed_records(context: Context) -> Iterator[Finding]:
         if layout.find_skill(loss.path) and loss not in losses:
             before = Word(("--source=", Output(("git", "rev-list", "-1", "HEAD", "--", loss.path)), "^"))
             restore = ("git", "restore", before, "--staged", "--worktree", "--", loss.path)
-            hint = Hint(Step("", (restore, ("git", "commit", "--", loss.path))))
+            hint = chain("", (restore, ("git", "commit", "--", loss.path)))
             yield describe_loss("pipeline/changed", loss.path, f"{loss.how} in a commit")._replace(hint=hint)

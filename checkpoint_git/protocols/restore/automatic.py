@@ -8,6 +8,7 @@ from hashlib import sha256
 from typing import Any, NamedTuple
 
 from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.core.hint import command, join_hints
 from checkpoint_git.core.terminal_text import escape_controls, shorten
 from checkpoint_git.disk.discover import find_link
 from checkpoint_git.git.objects import GITLINK, SYMLINK, Blobs, Change, diff_trees, read_tree
@@ -58,7 +59,7 @@ def find_snapshot(workspace: Workspace, word: str) -> Snapshot:
         return found.popitem()[1]
     shown = escape_controls(shorten(word, 60))
     message = f"{len(found)} restore points begin with {shown}" if found else f"no such restore point: {shown}"
-    raise CheckpointError(message, "`checkpoint restore-point list` shows those that are")
+    raise CheckpointError(message, command("checkpoint", "restore-point", "list", more=" shows those that are"))
 
 
 @contextmanager
@@ -132,7 +133,7 @@ def _find_changes(workspace: Workspace, found: Snapshot, within: Sequence[str] |
     try:
         present = snapshot.take(workspace.root, "")
     except OSError as error:
-        hint = "`git add -A --dry-run` says why; nothing was changed"
+        hint = join_hints(command("git", "add", "-A", "--dry-run", more=" says why"), "nothing was changed")
         raise CheckpointError(f"git cannot add what is here: {escape_controls(str(error))}", hint) from None
     places = [f":(top,literal){path}" for path in within or ()]
     changes = diff_trees(workspace.root, present, found.tree, places, quiet_env(workspace.env))

@@ -4,6 +4,7 @@ import os
 from collections.abc import Iterator
 from contextlib import suppress
 
+from checkpoint_git.core.hint import advise
 from checkpoint_git.core.outcome import Block, Line, Table
 from checkpoint_git.core.terminal_text import shorten
 from checkpoint_git.disk.discover import Place, find_common_dir
@@ -32,7 +33,9 @@ def summarize(question: Question) -> Summary:
         return Summary(blocks=list(_list_points(question)))
     if not points:
         return Summary()
-    return Summary(lines=[f"restore points: {len(points)}, the newest {points[-1]}; checkpoint restore-point list"])
+    hint = advise("to see them", "checkpoint", "restore-point", "list")
+    line = Line(f"restore points: {len(points)}, the newest {points[-1]}", hint=hint)
+    return Summary(lines=[line.whole])
 
 
 def _list_points(question: Question) -> Iterator[Block]:

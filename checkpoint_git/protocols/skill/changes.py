@@ -18,14 +18,10 @@ from checkpoint_git.core.hint import (
     Argument,
     Argv,
     Blank,
-    Hint,
     advise,
     join_hints,
     split_blanks,
     write_plain,
-)
-from checkpoint_git.core.hint import (
-    Step as HintStep,
 )
 from checkpoint_git.protocols.mismatch import OWN, quote
 from checkpoint_git.protocols.skill import names
@@ -88,7 +84,7 @@ class EditError(CheckpointError):
     """
 
     def __init__(self, word: str, message: str, advice: str, meant: str = "", more: str = "") -> None:
-        hint: AnyHint = Hint(HintStep(advice, ((edit_argument(meant),),), more)) if meant else advice + more
+        hint: AnyHint = advise(advice, edit_argument(meant), more=more) if meant else advice + more
         super().__init__(message, hint)
         self.word, self.advice, self.meant, self.more = word, advice, meant, more
         self.at = 0
@@ -97,8 +93,9 @@ class EditError(CheckpointError):
 
     def complete(self, argv: Argv) -> CheckpointError:
         """Return it with the whole update in place of the edit."""
-        is_line = self.meant and all(word.isprintable() for word in write_plain(argv))
-        return CheckpointError(self.message, Hint(HintStep(self.advice, (argv,), self.more))) if is_line else self
+        if not self.meant or not all(word.isprintable() for word in write_plain(argv)):
+            return self
+        return CheckpointError(self.message, advise(self.advice, *argv, more=self.more))
 
 
 def spell_update(skill: str, edits: Sequence[Edit]) -> Argv:

@@ -8,8 +8,7 @@ from typing import Any, NamedTuple
 
 from checkpoint_git.core import jsontext
 from checkpoint_git.core.errors import CheckpointError
-from checkpoint_git.core.hint import Argv, Blank, Hint, advise
-from checkpoint_git.core.hint import Step as HintStep
+from checkpoint_git.core.hint import Argv, Blank, advise
 from checkpoint_git.core.terminal_text import quote_word
 from checkpoint_git.protocols.mismatch import quote
 from checkpoint_git.protocols.skill import changes, names
@@ -149,7 +148,7 @@ def _unknown(name: str, where: str, reader: _Reader) -> CheckpointError:
             is_text = ("--",) if value.startswith("-") else ()
             end = ("--why", Blank("the reason")) if name == "drop" else ()
             argv: Argv = ("checkpoint", name, reader.skill, *end, *is_text, value)
-            return CheckpointError(message, Hint(HintStep(advice, (argv,), more)))
+            return CheckpointError(message, advise(advice, *argv, more=more))
         if name in [row.get("id") for row in read_objects(dict(reader.document), "progress_table")]:
             row = f"--progress_table[{name}]{changes.name_text('progress_table', value)}"
             return EditError(edit.word, message, advice, row, more)

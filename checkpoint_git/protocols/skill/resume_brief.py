@@ -5,7 +5,7 @@ from typing import Any, Literal, NamedTuple
 
 from checkpoint_git.core.clock import DAY, ago_text
 from checkpoint_git.core.finding import Finding
-from checkpoint_git.core.hint import AnyHint, Hint, Step, advise, blank, command, join_hints
+from checkpoint_git.core.hint import AnyHint, Hint, advise, blank, chain, command, join_hints
 from checkpoint_git.core.terminal_text import join_some, plain_path, plural, shorten
 from checkpoint_git.protocols.document import Document
 from checkpoint_git.protocols.mismatch import quote
@@ -67,7 +67,7 @@ def plan_resume(document: Document | None, skill: str, now: int, known: Known | 
         else:
             said = f"has the protocol_version {quote(version)}" if version is not None else "has no protocol_version"
             reason, why = "incompatible", f"{document.path} {said}; this tool reads {' and '.join(VERSIONS)}"
-        afresh = Answer("restart", Hint(Step("", (("checkpoint", "reset", name), ("checkpoint", "update", name)))))
+        afresh = Answer("restart", chain("", (("checkpoint", "reset", name), ("checkpoint", "update", name))))
         repair = Answer("fix", command("checkpoint", "validate", plain_path(document.path)))
         return Plan(skill, "start_fresh", (reason,), why, (), "", (afresh, repair))
 

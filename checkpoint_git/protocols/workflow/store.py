@@ -10,6 +10,7 @@ from typing import Any
 
 from checkpoint_git.core import jsontext
 from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.core.hint import Blank, command
 from checkpoint_git.disk import atomic, discover
 from checkpoint_git.disk.discover import Place, check_way
 from checkpoint_git.disk.read import FileContent, read_content
@@ -17,7 +18,7 @@ from checkpoint_git.protocols.workflow import layout
 from checkpoint_git.protocols.workflow.tasks import OutputFile
 from checkpoint_git.protocols.write import set_apart
 
-START_HINT = "`checkpoint workflow start ID` begins one"
+START_HINT = command("checkpoint", "workflow", "start", Blank("id", "ID"), more=" begins one")
 _MOST_LISTED = 1_000
 _MOST_NAMES = 1_000
 
@@ -186,7 +187,7 @@ def find_committed_before(place: Place, paths: Sequence[str], instant: int) -> s
 def write_state(place: Place, file: str, data: bytes) -> None:
     path = layout.state_path(place, file)
     if os.path.isdir(path) and not os.path.islink(path):
-        hint = "`checkpoint workflow archive` moves it away"
+        hint = command("checkpoint", "workflow", "archive", more=" moves it away")
         raise CheckpointError(f"{path} is a folder, and a file belongs there", hint)
     atomic.write_file(path, data)
 

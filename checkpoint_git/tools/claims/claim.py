@@ -5,6 +5,7 @@ from argparse import ArgumentParser, Namespace
 
 from checkpoint_git.core.clock import read_duration
 from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.core.hint import advise, command
 from checkpoint_git.core.outcome import Invocation, Line, Outcome
 from checkpoint_git.core.terminal_text import escape_controls
 from checkpoint_git.git.leases import LONGEST
@@ -43,9 +44,9 @@ def run(args: Namespace, invocation: Invocation) -> Outcome:
         return target.refuse(taken)
 
     until = wish.data["until"]
-    message = f"{args.skill} is yours until {until}; when it is done: checkpoint release {target.words}"
-    lines = [Line(f"{message} ({target.where})", "good")]
+    release = advise("when it is done", "checkpoint", "release", *target.argv)
+    lines = [Line(f"{args.skill} is yours until {until} ({target.where})", "good", hint=release)]
     if not os.path.lexists(target.path):
-        message = f"found no checkpoint {args.skill} here; `checkpoint status` lists those that are"
-        lines.append(Line(message, "warn"))
+        hint = command("checkpoint", "status", more=" lists those that are")
+        lines.append(Line(f"found no checkpoint {args.skill} here", "warn", hint=hint))
     return Outcome({"claim": wish.data, "held": True, "remote": target.remote or None}, lines)

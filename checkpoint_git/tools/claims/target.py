@@ -6,9 +6,8 @@ from typing import NamedTuple
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
-from checkpoint_git.core.hint import advise, join_hints
+from checkpoint_git.core.hint import advise, command, join_hints
 from checkpoint_git.core.outcome import Invocation, Outcome
-from checkpoint_git.core.terminal_text import quote_word
 from checkpoint_git.disk.discover import plan_place
 from checkpoint_git.git.leases import OURS, Claim, find_holder
 from checkpoint_git.git.settings import SYNC_REMOTE, find_setting
@@ -26,7 +25,7 @@ class Target(NamedTuple):
     remote: str
     holder: str
     env: Mapping[str, str]
-    words: str  # the checkpoint and --remote, as they are typed
+    argv: tuple[str, ...]  # the checkpoint and --remote, as they are typed
 
     @property
     def where(self) -> str:
@@ -43,7 +42,7 @@ class Target(NamedTuple):
         """Return the outcome of a command that another session's claim prevents."""
         hint = join_hints(
             advise("other work", "checkpoint", "next"),
-            advise("if that session is gone", "checkpoint", "release", self.words, "--force"),
+            advise("if that session is gone", "checkpoint", "release", *self.argv, "--force"),
         )
         finding = Finding("claim/held", "error", taken.line, hint=hint)
         return Outcome({"claim": taken.data, "held": False, "remote": self.remote or None}, [], [finding])
@@ -65,7 +64,9 @@ def find_target(args: Namespace, invocation: Invocation) -> Target:
     path = skill_layout().checkpoint_path(place, args.skill)
     top = place.work_tree
     if top is None:
-        raise CheckpointError("not in a git repository, and a claim is a ref", "git init, or git clone")
+        raise CheckpointError(
+            "not in a git repository, and a claim is a ref", command("git", "init", more=", or clone one")
+        )
 
     settings, branch, env = read_branch(top, invocation.env)
 
@@ -73,7 +74,7 @@ def find_target(args: Namespace, invocation: Invocation) -> Target:
     remote = args.remote or find_setting(settings, SYNC_REMOTE) or followed or "."
     remote = "" if remote == "." else find_remote(settings, remote)
 
-    words = quote_word(args.skill)
+    argv: tuple[str, ...] = (args.skill,)
     if args.remote:
-        words += f" --remote {quote_word(args.remote)}"
-    return Target(args.skill, path, top, remote, find_holder(top, invocation), env, words)
+        argv = (args.skill, "--remote", args.remote)
+    return Target(args.skill, path, top, remote, find_holder(top, invocation), env, argv)

@@ -5,7 +5,7 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from checkpoint_git.core.finding import Finding, Level
-from checkpoint_git.core.hint import AnyHint, Blank, Hint, Output, Step, Word, advise, command, join_hints
+from checkpoint_git.core.hint import AnyHint, Blank, Output, Word, advise, chain, command, join_hints
 from checkpoint_git.core.terminal_text import plural, shorten
 from checkpoint_git.git import driver_settings
 from checkpoint_git.git.history.history import is_shallow
@@ -53,7 +53,7 @@ def find_failed_proof(facts: TrialFacts) -> Iterator[Finding]:
         return
     setup = facts.context.facts(SetupFacts).installation
     commands = replace_driver(setup) if setup else (("checkpoint", "init"),)
-    hint = Hint(Step("set it up again (git config merge.checkpoint.driver shows the command)", commands))
+    hint = chain("set it up again (git config merge.checkpoint.driver shows the command)", commands)
 
     troubles = [proof.clean, proof.conflict]
     if proof.crossed:

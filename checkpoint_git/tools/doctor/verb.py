@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import LEVELS, Finding
-from checkpoint_git.core.hint import Argv, Blank, advise, command
+from checkpoint_git.core.hint import Argv, Blank, advise, command, join_hints
 from checkpoint_git.core.outcome import Block, Digest, Invocation, Line, Outcome, Rule, Style, Table
 from checkpoint_git.core.progress import show_progress
 from checkpoint_git.core.terminal_text import escape_controls, join_some, plural, shorten
@@ -220,7 +220,7 @@ def _diagnose_bare(
     bare: Repository, args: argparse.Namespace, checks: Sequence[Check], invocation: Invocation
 ) -> Outcome:
     if args.skill or args.fix or args.dry_run or args.online:
-        hint = "run `checkpoint doctor` without options, or `checkpoint init`"
+        hint = join_hints(advise("without options", "checkpoint", "doctor"), command("checkpoint", "init"))
         raise CheckpointError("a bare repository has no work tree", hint)
     chosen = [check for check in checks if check.in_bare]
     codes = [check.code for check in chosen]

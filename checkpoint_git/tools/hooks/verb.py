@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding, has_errors
+from checkpoint_git.core.hint import advise
 from checkpoint_git.core.outcome import Block, Invocation, Line, Outcome
 from checkpoint_git.core.terminal_text import escape_controls, shorten
 from checkpoint_git.disk.atomic import remove_stray_files
@@ -50,7 +51,7 @@ class Hook(NamedTuple):
     read: Callable[[list[str], Invocation], Iterable[Question]]  # the questions, which may come one by one
     check: Callable[[Question, Invocation], list[Finding]]
     stops: bool  # an error ends the operation; else it is reported and let through
-    advice: str
+    advice: Line
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -76,7 +77,7 @@ def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
         elif findings:
             what = "drift" if all(finding.code.startswith("drift/") for finding in findings) else "errors"
             blocks.append(Line(f"checkpoint-git, {args.name}: {what} in {title}; not blocked", "warn"))
-    advice = [Line(hook.advice)] if has_errors(found) else []
+    advice = [hook.advice] if has_errors(found) else []
     work_tree, git_dir = find_repository(invocation.cwd) or (None, None)
     if work_tree:
         remove_stray_files(work_tree)  # the merge driver writes where git has put its files, and it may be killed
@@ -197,10 +198,15 @@ def _ask_merged(words: list[str], invocation: Invocation) -> list[Question]:
     return [Question("what the merge brought", staged.read_staged_changes(invocation.cwd, "ORIG_HEAD"))]
 
 
-_FIX = "Fix the files, git add them and commit again. (Check with: checkpoint validate --staged)"
-_FIX_IN_COMMIT = "Fix the files in a commit of their own and push again; --no-verify pushes them as they are."
-_FIX_LATER = "Nothing was undone. Fix the files and commit before you push: the pre-push hook stops them."
-_FIX_AND_PUSH = "Fix the files in a commit of their own and push again; `checkpoint validate` shows the same to you."
+_FIX = Line(
+    "Fix the files, add them and commit again", hint=advise("to check them", "checkpoint", "validate", "--staged")
+)
+_FIX_IN_COMMIT = Line("Fix the files in a commit of their own and push again; --no-verify pushes them as they are.")
+_FIX_LATER = Line("Nothing was undone. Fix the files and commit before you push: the pre-push hook stops them.")
+_FIX_AND_PUSH = Line(
+    "Fix the files in a commit of their own and push again",
+    hint=advise("to see the same", "checkpoint", "validate"),
+)
 
 _HOOKS = {
     "pre-commit": Hook(_ask_staged, check_validity, True, _FIX),

@@ -5,6 +5,7 @@ import os
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
+from checkpoint_git.core.hint import Blank, command
 from checkpoint_git.core.linediff import show_diff
 from checkpoint_git.core.outcome import Block, Invocation, Line, Outcome
 from checkpoint_git.core.terminal_text import escape_controls, join_some, plural, shorten
@@ -121,7 +122,8 @@ def find_unaudited(cwd: str, env: Env) -> list[Finding]:
         return []
     names = join_some([escape_controls(shorten(pattern, _LONGEST_SHOWN)) for pattern in patterns])
     message = f"only checkpoints are audited, and not the other files that the driver merges: {names}"
-    hint = "git show --remerge-diff COMMIT shows what a merge did to them"
+    show = ("git", "show", "--remerge-diff", Blank("the merge", "COMMIT"))
+    hint = command(*show, more=" shows what a merge did to them")
     return [Finding(NOT_AUDITED, "note", message, FILE, hint=hint)]
 
 

@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING
 
 from checkpoint_git.core.finding import Finding
-from checkpoint_git.core.hint import Argv, Blank, Hint, Step, advise, command, join_hints
+from checkpoint_git.core.hint import Argv, Blank, advise, chain, command, join_hints
 from checkpoint_git.core.terminal_text import join_some, plural, shorten
 from checkpoint_git.disk.discover import relative_path
 from checkpoint_git.disk.read import read_content
@@ -222,7 +222,7 @@ def find_blocked_pulls(facts: MergeFacts) -> Iterator[Finding]:
             changes = f"it has uncommitted changes, and {upstream.name} changes it too"
             message = f"{changes}: git will not start {_merge_of(upstream)}"
             commit = ("git", "commit", "-m", Blank("why"), "--", preview.path)
-            hint = Hint(Step("commit it first", (("git", "add", "--", preview.path), commit)))
+            hint = chain("commit it first", (("git", "add", "--", preview.path), commit))
             yield Finding("upstream/uncommitted", "warning", message, preview.path, hint=hint)
 
 

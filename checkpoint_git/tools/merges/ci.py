@@ -101,7 +101,8 @@ def _verify_line_merge(args: argparse.Namespace, invocation: Invocation) -> Outc
     """Exit with code 1 where a line-based merge stops, or does what no rule would."""
     cwd, env = invocation.cwd, fetching_env(clean_env(invocation.env))
     if not args.base:
-        hint = "checkpoint ci verify --base origin/main --head HEAD, or --candidate COMMIT"
+        verify = ("checkpoint", "ci", "verify", "--base", "origin/main", "--head", "HEAD")
+        hint = command(*verify, more=", or --candidate COMMIT")
         raise CheckpointError("missing: which branch is merged into which", hint)
     names = (args.base, args.head or "HEAD")
     first, second = (_read_named(cwd, name, env) for name in names)

@@ -6,8 +6,8 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 
 from checkpoint_git.core.finding import Finding, Level
-from checkpoint_git.core.hint import AnyHint, Argv, Hint, Output, Step, Word, advise
-from checkpoint_git.core.terminal_text import quote_path, shorten
+from checkpoint_git.core.hint import AnyHint, Argv, Output, Word, advise, chain, join_hints
+from checkpoint_git.core.terminal_text import plain_path, shorten
 from checkpoint_git.disk.discover import relative_path
 from checkpoint_git.git import attributes, driver_settings, refs
 from checkpoint_git.git.clone import find_gaps
@@ -145,7 +145,7 @@ def _check_attribute_files(facts: SetupFacts, setup: Installation) -> Iterator[F
         yield Finding("driver/inert", "warning", message, ".gitattributes", hint=_INSTALL)
     elif facts.has_commits and "HEAD" not in setup.attributes:
         message = ".gitattributes gives checkpoints to the merge driver, but HEAD does not have those lines yet"
-        yield Finding("driver/inert", "note", message, ".gitattributes", hint=Hint(Step("commit them", _COMMIT)))
+        yield Finding("driver/inert", "note", message, ".gitattributes", hint=chain("commit them", _COMMIT))
     elif branch and not attributes.has_attributes(branch.attributes or b""):
         message = f"the default branch ({branch.name}) does not give checkpoints to the merge driver yet"
         hint = f"merge this branch into it, or commit .gitattributes there: {branch.name} merges as text until then"
@@ -208,7 +208,7 @@ def find_broken_driver(facts: SetupFacts) -> Iterator[Finding]:
     driver = setup.driver
     if driver is None:
         message = "merge.checkpoint.driver is a command that checkpoint-git did not write"
-        hint = Hint(Step("unless this is intended", replace_driver(setup)))
+        hint = chain("unless this is intended", replace_driver(setup))
         yield Finding("driver/broken", "warning", message, REPOSITORY, hint=hint)
         return
     again = advise("set it up with a Python that stays, such as one installed with pipx", "checkpoint", "init")
@@ -276,7 +276,7 @@ def _describe_elsewhere(setup: Installation) -> Finding:
     where = setup.folder.path or "nowhere"
     message = f"core.hooksPath leads to {where}, outside this repository: git runs none of our hooks"
     what = "call `checkpoint hook` from the hooks there, or use this clone's own"
-    hint = Hint(Step(what, _OWN_HOOKS))
+    hint = chain(what, _OWN_HOOKS)
     return Finding("hooks/unreachable", "warning", message, REPOSITORY, hint=hint)
 
 
@@ -326,11 +326,12 @@ def _describe_hook_settings(setup: Installation) -> str:
     return ""
 
 
-def _describe_work_by_hand(hook: HookFile) -> str:
+def _describe_work_by_hand(hook: HookFile) -> AnyHint:
     if hook.state == "damaged":
-        return f"remove our lines from {hook.path}, beginning and end marks too, then run `checkpoint init`"
+        what = f"remove our lines from {hook.path}, beginning and end marks too"
+        return join_hints(what, advise("then", "checkpoint", "init"))
     if hook.state == "line-ends" and not is_own_script(hook.data or b"") and why_not_extend(hook):
-        return f"convert it: perl -pi -e 's/\\r$//' {quote_path(hook.path)}"
+        return advise("convert it", "perl", "-pi", "-e", "s/\\r$//", plain_path(hook.path))
     if hook.state == "foreign" and why_not_extend(hook):
         return write_recipe(hook.name, hook.path, hook.data)
     return ""

@@ -10,7 +10,7 @@ from typing import NamedTuple, get_args
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
-from checkpoint_git.core.hint import advise, command
+from checkpoint_git.core.hint import Blank, advise, command, join_hints
 from checkpoint_git.core.outcome import Invocation, Line, Outcome
 from checkpoint_git.core.terminal_text import escape_controls
 from checkpoint_git.disk.discover import Place, check_way, find_or_plan_place, find_repository
@@ -189,8 +189,11 @@ def _check_patterns(options: Options) -> None:
             message = f'"{escape_controls(pattern)}" is not a pattern of JSON files'
             break
     if message:
-        hint = advise("name files as .gitattributes does", "checkpoint", "init", "data/**/*.json")
-        raise CheckpointError(message, f"{hint}; to start a checkpoint: checkpoint update NAME")
+        hint = join_hints(
+            advise("name files as .gitattributes does", "checkpoint", "init", "data/**/*.json"),
+            advise("to start a checkpoint", "checkpoint", "update", Blank("its name", "NAME")),
+        )
+        raise CheckpointError(message, hint)
 
 
 def _check_bare(options: Options) -> None:
@@ -268,8 +271,12 @@ def _check_start(env: Mapping[str, str]) -> None:
     trouble = find_start_trouble(_find_interpreter(), PACKAGE)
     if trouble and not starts_on_path(env):
         message = f"git's hooks cannot start checkpoint-git: {trouble}"
-        hint = "install it with `uv tool install checkpoint-git` or `pipx install checkpoint-git`, or put a "
-        raise CheckpointError(message, f"{hint}`checkpoint` on PATH that runs; then run `checkpoint init` again")
+        hint = join_hints(
+            advise("install it, so that it is on PATH", "uv", "tool", "install", "checkpoint-git"),
+            advise("or", "pipx", "install", "checkpoint-git"),
+            advise("then", "checkpoint", "init"),
+        )
+        raise CheckpointError(message, hint)
 
 
 # what fixes a finding of checks.py, in the order of the steps

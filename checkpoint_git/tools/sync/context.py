@@ -6,6 +6,7 @@ from collections.abc import Callable, Mapping
 from typing import NamedTuple
 
 from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.core.hint import Blank, advise, command, join_hints
 from checkpoint_git.core.platform import find_user_number
 from checkpoint_git.core.terminal_text import escape_controls
 from checkpoint_git.disk.discover import Place
@@ -67,7 +68,9 @@ def open_context(
     place: Place, wish: Wish, now: int, env: Mapping[str, str], tell: Callable[[], None] = lambda: None
 ) -> SyncContext:
     if place.work_tree is None or place.git_dir is None:
-        raise CheckpointError(f"{escape_controls(place.root)} is not in a git repository", "git init, or git clone")
+        raise CheckpointError(
+            f"{escape_controls(place.root)} is not in a git repository", command("git", "init", more=", or clone one")
+        )
     top = place.work_tree
     settings, local, own = read_branch(top, env)
     target = _find_target(top, settings, local, wish)
@@ -99,7 +102,11 @@ def find_remote(settings: Mapping[str, str], wish: str, upstream: str = "") -> s
     remote = wish or find_setting(settings, SYNC_REMOTE) or upstream or only
     if remote not in known:
         shown = f"no remote named {escape_controls(remote)}" if remote else "this clone has no remote to sync with"
-        raise CheckpointError(shown, "git remote add origin URL, or name one: git config checkpoint.syncRemote NAME")
+        hint = join_hints(
+            command("git", "remote", "add", "origin", Blank("its address", "URL")),
+            advise("or name one", "git", "config", "checkpoint.syncRemote", Blank("the remote", "NAME")),
+        )
+        raise CheckpointError(shown, hint)
     return remote
 
 
@@ -115,9 +122,12 @@ def _find_target(top: str, settings: Mapping[str, str], local: str, wish: Wish) 
         branch = upstream[1]
     if not branch:
         why = "the checked-out branch follows none" if local else "HEAD is detached and follows no branch"
-        raise CheckpointError(
-            f"{why}, so there is none to sync with",
-            "name one: --branch NAME, for good: git config checkpoint.syncBranch NAME, or: git push -u origin BRANCH",
+        name = Blank("the branch", "NAME")
+        hint = join_hints(
+            advise("name one", "checkpoint", "sync", "--branch", name),
+            advise("for good", "git", "config", "checkpoint.syncBranch", name),
+            advise("or have it follow one", "git", "push", "-u", "origin", name),
         )
+        raise CheckpointError(f"{why}, so there is none to sync with", hint)
     branch = check_branch(top, branch, is_new=True).removeprefix(HEADS)
     return Target(remote, branch, (upstream or (remote, current)) == (remote, branch))

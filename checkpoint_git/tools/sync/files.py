@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
+from checkpoint_git.core.hint import AnyHint, command
 from checkpoint_git.core.terminal_text import escape_controls
 from checkpoint_git.disk import atomic
 from checkpoint_git.disk.discover import Place, find_link, is_git_name
@@ -115,7 +116,9 @@ def _take(work: Work, top: str, path: str, *, is_unmerged: bool) -> None:
         trouble = content.strerror or "it cannot be read"
     if trouble:
         work.refused.add(path)
-        hint = "checkpoint resolve, then sync again" if is_unmerged else "put a regular file in its place"
+        hint: AnyHint = "put a regular file in its place"
+        if is_unmerged:
+            hint = command("checkpoint", "resolve", more=", then sync again")
         work.findings.append(Finding("sync/not-readable", "error", f"it is skipped: {trouble}", path, hint=hint))
     elif isinstance(content, bytes):
         work.contents[path] = content

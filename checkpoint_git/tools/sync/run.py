@@ -230,7 +230,7 @@ def _queue_offline(context: SyncContext, error: UnreachableError, *, was_sent: b
         write_commits(top, found.shape.drafts, [context.names.made, context.names.queue], context.who, env)
     if found.shape.send >= 0 or memory.queue is not None:
         code, what = "sync/queued", "local changes wait in this clone"
-        hint = "the next `checkpoint sync` that reaches the remote sends it"
+        hint = "the next sync that reaches the remote sends it"
     else:
         code, what, hint = "sync/unreachable", "nothing of this clone is waiting", "try again later"
     findings.append(Finding(code, "error", f"{error.message}; {what}", hint=error.hint or hint))

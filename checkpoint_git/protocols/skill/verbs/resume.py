@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
-from checkpoint_git.core.hint import Argv, Hint, Step, advise, blank, command
+from checkpoint_git.core.hint import Argv, advise, blank, chain, command
 from checkpoint_git.core.outcome import Block, Digest, Invocation, Line, Outcome
 from checkpoint_git.core.terminal_text import shorten
 from checkpoint_git.core.untrusted_text import hide_secrets
@@ -174,7 +174,7 @@ def _blocks(result: ResumeResult, others: list[str] | None) -> list[Block]:
         blocks.append(Line(f"{plan.why}{known}.", "warn", hang=2))
         start: Argv = ("checkpoint", "update", plan.skill)
         commands = (("checkpoint", "init"), start) if is_first else (start,)
-        blocks.append(Line("Start fresh", hint=Hint(Step("", commands))))
+        blocks.append(Line("Start fresh", hint=chain("", commands)))
     elif plan.decision == "start_fresh":
         blocks.append(Line(f"{plan.why}.", "bad", "failed", 2))
         blocks += [Line("Start fresh; the file is kept until you say so:"), *answers, Line("")]
