@@ -5,6 +5,7 @@ import tempfile
 from collections.abc import Mapping, Sequence
 
 from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.core.hint import command, join_hints
 from checkpoint_git.git.objects import Entry
 from checkpoint_git.git.run import NO_HOOKS, GitResult, clean_env, git_error, quote_path, read_names, run_git
 
@@ -38,7 +39,10 @@ def write_files(work_tree: str, paths: Sequence[str], env: Mapping[str, str]) ->
     stdin = b"".join(quote_path(os.fsencode(path)) + b"\n" for path in paths)
     ids = _write(words, work_tree, stdin, quiet_env(env)).split()
     if len(ids) != len(paths):
-        raise CheckpointError("git did not keep every file", "try again; `git fsck` looks at the repository")
+        raise CheckpointError(
+            "git did not keep every file",
+            join_hints("try again", command("git", "fsck", more=" looks at the repository")),
+        )
     return ids
 
 

@@ -5,6 +5,7 @@ from heapq import heappop, heappush
 from typing import NamedTuple
 
 from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.core.hint import command
 from checkpoint_git.git.run import Env, run_git
 
 _FEW = 200  # merges whose bases git is asked for one by one: a walk through all of a long history costs as much
@@ -73,7 +74,9 @@ def read_graph(cwd: str, tips: Sequence[str], env: Env = None) -> Graph:
     stdin = "".join(f"{tip}\n" for tip in tips).encode()
     result = run_git(["rev-list", "--topo-order", "--parents", "--stdin"], cwd, stdin=stdin, env=env, check=False)
     if result.code != 0:
-        raise CheckpointError("the history could not be read whole", "git fsck shows what is missing")
+        raise CheckpointError(
+            "the history could not be read whole", command("git", "fsck", more=" shows what is missing")
+        )
     parents: dict[str, tuple[str, ...]] = {}
     for line in result.out.decode().splitlines():
         one, *above = line.split()

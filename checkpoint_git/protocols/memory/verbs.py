@@ -210,7 +210,9 @@ def _save(args: argparse.Namespace, invocation: Invocation) -> Outcome:
         fields = open_exchange().read_fields(invocation.cwd, args.from_skill, invocation.now)
         given.update((key, join_files(value) if isinstance(value, list) else value) for key, value in fields.items())
     if args.commit and trigger != "commit":
-        raise CheckpointError("--commit goes with --on commit", "checkpoint memory save --on commit")
+        raise CheckpointError(
+            "--commit goes with --on commit", command("checkpoint", "memory", "save", "--on", "commit")
+        )
     if trigger == "idle" and (position := _find_position(invocation.cwd)):
         given["stopped_on"] = position
     given.update(_read_given(args, invocation))
@@ -244,7 +246,9 @@ def _update(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     given: dict[str, str | None] = {key: value if value.strip() else None for key, value in pairs.items()}
     given.update(_read_given(args, invocation))
     if not given:
-        raise CheckpointError("update needs something to change", "checkpoint memory update phase=review")
+        raise CheckpointError(
+            "update needs something to change", command("checkpoint", "memory", "update", "phase=review")
+        )
     if {"initiative", "timestamp"}.intersection(key for key, value in given.items() if value is None):
         raise CheckpointError("initiative and timestamp cannot be removed", "give them another value")
     keep = graph.make_keep(invocation)

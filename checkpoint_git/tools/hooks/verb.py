@@ -156,7 +156,7 @@ def _ask_received(words: list[str], invocation: Invocation) -> Iterator[Question
     from checkpoint_git.git import received  # no clone needs it
 
     if words and len(words) != 3:
-        raise CheckpointError("update is called with a ref and two ids", "git calls it; it is not for typing")
+        raise CheckpointError("update is called with a ref and two ids", "it is called by git, and not for typing")
     lines = received.parse_received(f"{words[1]} {words[2]} {words[0]}" if words else invocation.stdin.read())
     # The hook runs in quarantine: what is pushed is only found with the variables that git has set.
     place, env = invocation.cwd, received.server_env(invocation.env)

@@ -7,6 +7,7 @@ from collections.abc import Iterator
 from typing import TYPE_CHECKING, Any
 
 from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.core.hint import command
 from checkpoint_git.core.jsontext import MAX_BYTES, JsonTextError, decode, load, scan_tokens
 from checkpoint_git.core.outcome import Answer, Invocation
 from checkpoint_git.core.terminal_text import escape_controls, quote_word
@@ -103,7 +104,7 @@ def _merge(paths: list[str], schema: dict[str, Any], marker_size: int, judge: "J
         if not error.version:
             raise CheckpointError(f"--schema: {error.message}", "check the schema with a validator") from None
         path = quote_word(paths[_LABELS.index(error.version)])
-        hint = f"git merge-file {' '.join(map(quote_word, paths))} merges them as lines"
+        hint = command("git", "merge-file", *paths, more=" merges them as lines")
         raise CheckpointError(f"{path}: line {error.line}: {error.message}", hint) from None
 
 

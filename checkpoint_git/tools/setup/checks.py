@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 
 from checkpoint_git.core.finding import Finding, Level
-from checkpoint_git.core.hint import AnyHint, Argv, Output, Word, advise, chain, join_hints
+from checkpoint_git.core.hint import AnyHint, Argv, Hint, Output, Word, advise, chain, join_hints
 from checkpoint_git.core.terminal_text import plain_path, shorten
 from checkpoint_git.disk.discover import relative_path
 from checkpoint_git.git import attributes, driver_settings, refs
@@ -77,6 +77,13 @@ class SetupFacts:
         return refs.read_default_branch(self.context.place.top, attributes.FILE, clean_env(self.context.env))
 
 
+def _advise_init(facts: SetupFacts) -> Hint:
+    """Return the hint to set it up; plain init leaves a repository of the JavaScript original as it is."""
+    if attributes.OTHER_DRIVER not in facts.merge_attributes.values():
+        return _INSTALL
+    return advise(f"set it up in place of {attributes.OTHER_DRIVER}", "checkpoint", "init", "--adopt")
+
+
 @check("install/missing", "warning", remedy="`checkpoint init`", fix="by name", in_bare=True)
 def find_missing_installation(facts: SetupFacts) -> Iterator[Finding]:
     """A clone in which `checkpoint init` was never run."""
@@ -86,7 +93,7 @@ def find_missing_installation(facts: SetupFacts) -> Iterator[Finding]:
         place = facts.context.place
         if "work tree" in setup.attributes and place.work_tree != place.git_dir:  # a bare one has no .gitattributes
             message = "this clone does not know the merge driver that .gitattributes names: git copies no configuration"
-        yield Finding("install/missing", "warning", message, REPOSITORY, hint=_INSTALL)
+        yield Finding("install/missing", "warning", message, REPOSITORY, hint=_advise_init(facts))
 
 
 @check("clone/sparse", "note", remedy="`git sparse-checkout add FOLDER`")
@@ -108,8 +115,9 @@ def find_inert_driver(facts: SetupFacts) -> Iterator[Finding]:
     if facts.installation is not None and facts.installation.is_there:
         for path, value in sorted(facts.merge_attributes.items()):
             if value != attributes.DRIVER:
-                hint: AnyHint = _INSTALL
-                if {"work tree", "info"} <= facts.installation.attributes:  # init leaves others' lines alone
+                hint: AnyHint = _advise_init(facts)
+                is_named = {"work tree", "info"} <= facts.installation.attributes
+                if is_named and value != attributes.OTHER_DRIVER:  # init leaves others' lines alone
                     hint = "a line below ours says so: remove it from .git/info/attributes, or from .gitattributes"
                 yield Finding("driver/inert", "error", _describe_attribute(value, facts), path, hint=hint)
         yield from _check_attribute_files(facts, facts.installation)
@@ -142,7 +150,7 @@ def _check_attribute_files(facts: SetupFacts, setup: Installation) -> Iterator[F
         yield from overruled
     elif "work tree" not in setup.attributes:
         message = ".gitattributes lacks our lines, so other clones merge checkpoints as text"
-        yield Finding("driver/inert", "warning", message, ".gitattributes", hint=_INSTALL)
+        yield Finding("driver/inert", "warning", message, ".gitattributes", hint=_advise_init(facts))
     elif facts.has_commits and "HEAD" not in setup.attributes:
         message = ".gitattributes gives checkpoints to the merge driver, but HEAD does not have those lines yet"
         yield Finding("driver/inert", "note", message, ".gitattributes", hint=chain("commit them", _COMMIT))
@@ -152,7 +160,7 @@ def _check_attribute_files(facts: SetupFacts, setup: Installation) -> Iterator[F
         yield Finding("driver/inert", "note", message, ".gitattributes", hint=hint)
     if setup.settings.get(driver_settings.DRIVER) and "info" not in setup.attributes:
         message = "info/attributes lacks our lines: on branches older than them, git merges checkpoints as text"
-        yield Finding("driver/inert", "warning", message, REPOSITORY, hint=_INSTALL)
+        yield Finding("driver/inert", "warning", message, REPOSITORY, hint=_advise_init(facts))
 
 
 def _find_overruled(facts: SetupFacts, setup: Installation) -> Iterator[Finding]:
@@ -165,7 +173,9 @@ def _find_overruled(facts: SetupFacts, setup: Installation) -> Iterator[Finding]
         more = f" and {len(paths) - 1} more" if len(paths) > 1 else ""
         message = f"other clones merge {shorten(paths[0], 120)}{more} otherwise: {_describe_attribute(value, facts)}"
         by_hand = "remove that line from .gitattributes, or put it above ours"
-        hint = by_hand if "work tree" in setup.attributes else _INSTALL
+        hint: AnyHint = by_hand
+        if "work tree" not in setup.attributes:
+            hint = _advise_init(facts)
         yield Finding("driver/inert", "warning", message, ".gitattributes", hint=hint)
 
 

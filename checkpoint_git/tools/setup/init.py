@@ -10,7 +10,7 @@ from typing import NamedTuple, get_args
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
-from checkpoint_git.core.hint import Blank, advise, command, join_hints
+from checkpoint_git.core.hint import AnyHint, Blank, advise, command, join_hints
 from checkpoint_git.core.outcome import Invocation, Line, Outcome
 from checkpoint_git.core.terminal_text import escape_controls
 from checkpoint_git.disk.discover import Place, check_way, find_or_plan_place, find_repository
@@ -169,7 +169,7 @@ def _refuse_misplaced(options: Options, repository: Repository | None) -> None:
     _check_patterns(options)
     if repository is None:
         if options.ci:
-            raise CheckpointError("--ci: this is not a git repository", "run `git init` first")
+            raise CheckpointError("--ci: this is not a git repository", advise("first", "git", "init"))
     elif repository.bare:
         _check_bare(options)
 
@@ -306,13 +306,14 @@ def _check_result(survey: Survey, place: Place, env: Mapping[str, str], options:
     if survey.ignored:
         path, line, pattern = (*survey.ignored.split(":", 2), "", "")[:3]
         message = f"the pattern{pattern} keeps .checkpoints out of git, so checkpoints do not survive this clone"
-        hint = "remove the pattern: this folder should be committed"
+        hint: AnyHint = "remove the pattern: this folder should be committed"
         number = int(line) if line.isdecimal() else 0
         findings.append(Finding("git/checkpoints-ignored", "warning", message, path, line=number, hint=hint))
     answer = attributes.DRIVER if options.dry_run else read_merge_attribute(place.root, clean_env(env))
     if answer not in (attributes.DRIVER, attributes.OTHER_DRIVER):
         message = f"git still answers merge={answer} for checkpoints, so the merge driver is not used"
-        hint = "see `git check-attr --all .checkpoints/x.checkpoint.json`, and remove the line that overrides it"
+        look = ("git", "check-attr", "--all", ".checkpoints/x.checkpoint.json")
+        hint = join_hints("remove the line that overrides it", advise("to see it", *look))
         findings.append(Finding("git/attribute-overruled", "warning", message, attributes.FILE, hint=hint))
     if not options.dry_run:
         settings = read_all_settings(survey.place.work_tree, clean_env(env))
@@ -321,7 +322,10 @@ def _check_result(survey: Survey, place: Place, env: Mapping[str, str], options:
         findings += report_unreadable(find_unreadable(survey.place, clean_env(env)))
     if is_temporary():
         message = "hooks and the merge driver name a Python in a cache of uvx or pipx, and stop when it is emptied"
-        hint = "install checkpoint-git to stay, for example with `uv tool install`, and run `checkpoint init` again"
+        hint = join_hints(
+            advise("install checkpoint-git to stay, for example", "uv", "tool", "install", "checkpoint-git"),
+            advise("then", "checkpoint", "init"),
+        )
         findings.append(Finding("driver/temporary", "warning", message, REPOSITORY, hint=hint))
     return findings
 
