@@ -159,6 +159,13 @@ def find_contradictions(document: Document) -> list[Finding]:
     return [*found, *(finding._replace(path=document.path) for finding in more)]
 
 
+def _advise_skipping(skill: str, row: Any) -> AnyHint:
+    what = "finish them, or mark them skipped"
+    if not isinstance(row, str) or not row.isprintable() or set(row) & set("[]"):
+        return what
+    return advise(what, "checkpoint", "update", skill, f"--progress_table[{row}].status=skipped")
+
+
 def _compare_status(value: dict[str, Any], skill: str) -> Iterator[Finding]:
     rows, waiting = read_objects(value, "progress_table"), views.open_rows(value)
     status, step = text_field(value, "status"), text_field(value, "step")
@@ -167,11 +174,7 @@ def _compare_status(value: dict[str, Any], skill: str) -> Iterator[Finding]:
         verb = "is" if len(waiting) == 1 else "are"
         open_ones = f"{len(waiting)} of {len(rows)} rows {verb} not: {join_some(names, _SPELLED_OUT)}"
         message = f"the status is complete, and {open_ones}"
-        row = waiting[0].get("id")
-        what = "finish them, or mark them skipped"
-        hint: AnyHint = what
-        if isinstance(row, str) and row.isprintable() and not set(row) & set("[]"):
-            hint = advise(what, "checkpoint", "update", skill, f"--progress_table[{row}].status=skipped")
+        hint = _advise_skipping(skill, waiting[0].get("id"))
         yield Finding("resume/open-rows", "warning", message, where="/progress_table", hint=hint)
     elif status == "in_progress" and rows and not waiting:
         message = f"the status is in_progress, and all {len(rows)} rows of progress_table are complete"
