@@ -61,7 +61,7 @@ def test_known_trouble_has_a_hint_in_the_words_of_each_git(words: str, hint: str
 
 def test_only_what_git_does_not_know_is_a_matter_of_its_version() -> None:
     def hint(code: int, message: bytes) -> str:
-        return git_error(["status"], GitResult(code, b"", message), "/a").hint
+        return str(git_error(["status"], GitResult(code, b"", message), "/a").hint)
 
     assert hint(129, b"error: unknown option `x'\n").endswith("or newer is needed")
     assert hint(128, b"fatal: something else\n") == ""

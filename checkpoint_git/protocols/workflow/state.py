@@ -9,6 +9,7 @@ from checkpoint_git.core import jsonplace
 from checkpoint_git.core.clock import DAY, read_instant, read_loose_instant
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding, has_errors, make_error
+from checkpoint_git.core.hint import command
 from checkpoint_git.core.terminal_text import plural, quote_path
 from checkpoint_git.disk.discover import Place, relative_path
 from checkpoint_git.disk.process import is_running, is_session_running, read_ancestors, read_session_process
@@ -145,7 +146,7 @@ def missing_workflow(state: State) -> CheckpointError:
     """Return the error for a state without phase.json."""
     hint = store.START_HINT
     if state.execution:
-        hint = "`checkpoint workflow resume` shows what is left of it"
+        hint = command("checkpoint", "workflow", "resume", more=" shows what is left of it")
     return CheckpointError(f"no phase.json in {state.place.directory}", hint)
 
 

@@ -197,7 +197,7 @@ def test_a_shallow_clone_says_what_it_lacks(diverged: GitRepo, tmp_path: Path) -
     diverged.git("clone", "-q", "--depth", "1", "--branch", "left", f"file://{diverged.path}", str(shallow))
     with pytest.raises(CheckpointError) as caught:
         list(read_touched_each(str(shallow), [commit_of(str(shallow), "HEAD")]))
-    assert "--unshallow" in caught.value.hint
+    assert "--unshallow" in str(caught.value.hint)
     whole = str(diverged.path)
     assert list(read_touched_each(whole, [commit_of(whole, "HEAD")])) == [read_touched(whole, commit_of(whole, "HEAD"))]
     assert read_touching_merges(str(shallow), [commit]) == [commit_of(str(shallow), "HEAD")], "nothing is known of it"

@@ -134,4 +134,4 @@ def test_a_part_of_an_id_names_a_point_if_it_names_only_one(work: GitRepo) -> No
     assert found == [ids[0], ids[1], ids[0]]
     with pytest.raises(CheckpointError, match="2 restore points match: chk_20260115_143022_a7b3c9, chk_") as caught:
         store.find_id(workspace, "2026")
-    assert caught.value.hint == "write more of it"
+    assert str(caught.value.hint) == "write more of it"

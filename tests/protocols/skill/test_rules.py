@@ -94,8 +94,8 @@ def test_an_invalid_header_instant_says_what_is_wrong_and_what_may_be_meant(
     (found,) = rules.check(checkpoint(updated_at=text), skill="build", size=1, now=NOW)
     assert (found.code, found.level, found.where) == ("skill/timestamp", "error", "/updated_at")
     assert found.message.endswith(message)
-    assert found.hint.startswith("if it is in UTC" if guess else "write a timestamp like")
-    assert guess in found.hint
+    assert str(found.hint).startswith("if it is in UTC" if guess else "write a timestamp like")
+    assert guess in str(found.hint)
 
 
 def test_an_instant_beside_the_header_is_a_warning() -> None:

@@ -200,12 +200,12 @@ def test_what_git_does_not_have_is_named_as_it_is_typed_in_the_folder(repo: GitR
     repo.write("sub/.checkpoints/build.checkpoint.json", checkpoint_text())
     place, path = find_place(str(repo.path / "sub")), "sub/.checkpoints/build.checkpoint.json"
     (found,) = store.find_untracked(place, [path], os.environ)
-    assert (found.code, found.level, found.hint) == ("git/untracked", "note", f"git add {path}")
+    assert (found.code, found.level, str(found.hint)) == ("git/untracked", "note", f"git add {path}")
     (found,) = store.find_untracked(place, [path], os.environ, str(repo.path / "sub"))
-    assert found.hint == f"git add {path.removeprefix('sub/')}"
+    assert str(found.hint) == f"git add {path.removeprefix('sub/')}"
     repo.write(".gitignore", ".checkpoints\n")
     (found,) = store.find_untracked(place, [path], os.environ)
     assert (found.code, found.level) == ("git/ignored", "warning")
-    assert found.hint.endswith(f"git add -f {path}")
+    assert str(found.hint).endswith(f"git add -f {path}")
     repo.git("add", "-f", path)
     assert store.find_untracked(place, [path], os.environ) == []
