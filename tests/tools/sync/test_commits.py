@@ -4,8 +4,9 @@ import pytest
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.jsontext import MAX_BYTES
-from checkpoint_git.git.objects import blob_id, read_tree
-from checkpoint_git.tools.sync.commits import Draft, write_commits
+from checkpoint_git.git.objects import Entry, blob_id, read_index, read_tree
+from checkpoint_git.tools.sync import commits
+from checkpoint_git.tools.sync.commits import Draft, stage_files, write_commits
 from checkpoint_git.tools.sync.reconcile import read_contents, read_differing, read_entries
 from tests.support.repos import GitRepo
 
@@ -88,3 +89,16 @@ def test_sha256_repositories_work_alike(tmp_path_factory: pytest.TempPathFactory
     repo = GitRepo.create(tmp_path_factory.mktemp("sha256"), "--object-format=sha256")
     (commit,) = write_commits(str(repo.path), [Draft((), [("a.json", b"{}")], "one")], [REF], WHO, os.environ)
     assert read_tree(str(repo.path), commit)["a.json"].blob == blob_id(b"{}", commit)
+
+
+def test_files_are_staged_unless_the_index_stays_locked(repo: GitRepo, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(commits, "_NAP", 0.0)
+    repo.write("a", "1\n")
+    repo.write("b", "2\n")
+    repo.commit()
+    top, entry = str(repo.path), Entry("100755", blob_id(b"2\n", "0" * 40))
+    assert stage_files(top, [("a", None), ("new", entry)], os.environ)
+    assert {one.path: one.mode for one in read_index(top)} == {"b": "100644", "new": "100755"}
+    (repo.path / ".git/index.lock").touch()
+    assert not stage_files(top, [("b", None)], os.environ)
+    assert {one.path for one in read_index(top)} == {"b", "new"}

@@ -3,6 +3,7 @@
 import os
 import resource
 from pathlib import Path
+from typing import Any
 
 from checkpoint_git.disk.discover import find_place
 from checkpoint_git.tools.sync.files import (
@@ -108,3 +109,56 @@ def test_a_file_that_is_not_checked_out_on_purpose_is_known_as_such(repo: GitRep
     )
     assert work.contents.keys() == {names[0]}
     assert work.sparse == {names[1]}  # the other one was removed
+
+
+# what is there now, what the sync read, what it becomes, what a merge answers; what is there afterwards, the trouble
+ARRIVALS: list[tuple[bytes | None, bytes | None, bytes | None, bytes | None, bytes | None, str]] = [
+    (b"1", b"1", b"2", None, b"2", ""),
+    (None, None, b"2", None, b"2", ""),
+    (b"1", b"1", None, None, None, ""),
+    (b"2", b"1", b"2", None, b"2", ""),
+    (None, b"1", None, None, None, ""),
+    (b"3", b"1", b"2", b"2+3", b"2+3", ""),
+    (b"3", b"1", b"2", None, b"3", "it was changed meanwhile, and the two changes contradict each other"),
+    (None, b"1", b"2", None, None, "it was written or removed meanwhile"),
+    (b"3", b"1", None, None, b"3", "it was written or removed meanwhile"),
+]
+
+
+def test_what_arrives_is_written_unless_that_would_lose_what_somebody_wrote_meanwhile(tmp_path: Path) -> None:
+    top, journal = tmp_path / "top", str(tmp_path / "journal")
+    for number, (now, was, becomes, merged, after, trouble) in enumerate(ARRIVALS):
+        path, asked = f"{number}/a", list[object]()
+
+        def merge(*texts: object, merged: bytes | None = merged, asked: list[object] = asked) -> bytes | None:
+            asked.append(texts)
+            return merged
+
+        full = top / path
+        if now is not None:
+            full.parent.mkdir(parents=True)
+            full.write_bytes(now)
+        arrivals = [Arrival(path, was, becomes)]
+        taken, findings = write_arrivals(
+            str(tmp_path / "lock"), str(top), arrivals, merge, lambda: None, journal, "f" * 40
+        )
+        assert (full.read_bytes() if full.exists() else None) == after, number
+        assert [one.message for one in findings] == ([trouble] if trouble else []), number
+        assert taken == ([] if trouble else [path]), number
+        assert read_journal(journal) == ("f" * 40, {"", *taken}), number
+        assert asked in ([], [(path, was, now, becomes)]), number
+
+
+def test_files_that_git_ignores_stay_here_and_are_named_unless_they_are_asked_for(repo: GitRepo) -> None:
+    names = [f".checkpoints/{skill}.checkpoint.json" for skill in ("build", "ship")]
+    repo.write(".gitignore", ".checkpoints/\n")
+    for name in names:
+        repo.write(name, checkpoint_text())
+
+    def read(**options: Any) -> tuple[list[str], set[str], list[str]]:
+        work = read_work(find_place(str(repo.path)), str(repo.path), os.environ, **options)
+        return sorted(work.contents), work.refused, [one.code for one in work.findings]
+
+    assert read(with_ignored=False) == ([], set(), [])
+    assert read(with_ignored=True, is_asked=lambda path: path == names[0]) == (names[:1], {names[1]}, ["sync/ignored"])
+    assert read(with_ignored=True, is_asked=lambda _: True) == (names, set(), [])
