@@ -5,7 +5,7 @@ import pytest
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.disk.discover import find_place
-from checkpoint_git.git.clone import find_gaps, read_operation
+from checkpoint_git.git.clone import find_gaps, find_nested, read_operation
 from checkpoint_git.git.driver_settings import Choices, plan_settings
 from checkpoint_git.git.run import run_git
 from checkpoint_git.tools.setup.init import Options, init
@@ -111,3 +111,18 @@ def test_an_operation_is_seen_where_git_keeps_its_refs_in_a_table(tmp_path: Path
         repo.commit("more")
     assert repo.exit_code(operation, *{"revert": ["--no-edit", "HEAD~1"]}.get(operation, ["right"])) == 1
     assert read_operation(git_dir) == operation
+
+
+def test_checkpoints_below_are_named_at_the_top_alone(repo: GitRepo) -> None:
+    top = str(repo.path)
+
+    def find(work_tree: str | None, cwd: str) -> list[tuple[str, str]]:
+        return [(gap.message, gap.fix) for gap in find_nested(work_tree, f"{top}/.git", os.environ, cwd)]
+
+    repo.write(".checkpoints/README.md", "x")
+    repo.commit()
+    assert find(top, top) == []
+    repo.write("a b/.checkpoints/build.checkpoint.json", "{}")
+    repo.commit()
+    assert find(top, top) == [("there are checkpoints below: a b", "checkpoint -C 'a b' status")]
+    assert find(top, f"{top}/a b") == find(None, top) == []

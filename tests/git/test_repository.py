@@ -34,5 +34,5 @@ def test_a_section_goes_with_the_last_of_its_settings(repo: GitRepo) -> None:
     assert "mine.one" not in settings
     assert "core.bare" in settings
 
-    remove_settings(place, ["mine.one", "mine.two"])
+    remove_settings(place, ["mine.two"])
     assert config.read_bytes() == before
