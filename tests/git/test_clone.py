@@ -65,6 +65,12 @@ def test_what_a_sparse_checkout_leaves_out_is_named(shared: GitRepo) -> None:
     assert "git sparse-checkout add .checkpoints" in str(raised.value.hint)
 
 
+def test_a_damaged_index_hides_no_other_gap(shared: GitRepo) -> None:
+    shared.git("config", "core.sparseCheckout", "true")
+    (shared.path / ".git/index").write_bytes(b"DIRC")
+    assert gaps(shared.path) == [("install/missing", "checkpoint init")]
+
+
 def test_outside_git_nothing_is_missing(tmp_path: Path) -> None:
     (tmp_path / ".checkpoints").mkdir()
     assert gaps(tmp_path) == []

@@ -12,6 +12,7 @@ from checkpoint_git.git.history.history import (
     read_changes,
     read_removals,
     read_strangers,
+    read_unchanged,
 )
 from checkpoint_git.git.history.log import has_commits
 from checkpoint_git.git.history.reference_facts import read_facts
@@ -214,3 +215,15 @@ def test_a_folder_went_where_more_than_half_of_its_files_went() -> None:
     assert find("new", "other", "third") == {}
     assert find_renamed_folders({("c1", "old/a"): "new/a"}, [("c2", "old")]) == {}
     assert find_renamed_folders({("c1", "old/a"): "new/b"}, [("c1", "old")]) == {}  # renamed, and no folder with it
+
+
+def test_a_file_is_unchanged_under_its_name_or_another_and_an_unknown_commit_says_nothing(repo: GitRepo) -> None:
+    for name in ("same", "moved", "changed"):
+        repo.write(name, f"{name}\n" * 9)
+    first = repo.commit()
+    repo.git("mv", "moved", "elsewhere")
+    repo.write("changed", "2\n")
+    repo.commit()
+    asked = [(first, name) for name in ("same", "elsewhere", "changed", "none")]
+    unknown = [("f" * 40, "same"), ("f" * 40, "none"), (first, "a\nb")]
+    assert read_unchanged(str(repo.path), [*asked, *unknown]) == {(first, "same"), (first, "elsewhere")}
