@@ -20,7 +20,7 @@ from checkpoint_git.git.run import (
     start_git,
     stream_git,
 )
-from tests.support.command import run_checkpoint
+from tests.support.command import run_checkpoint, run_here
 from tests.support.repos import GitRepo
 from tests.support.rows import rows
 from tests.support.samples import checkpoint_text
@@ -93,7 +93,7 @@ def test_a_bare_repository_that_the_user_named_is_used_where_git_wants_a_name(
     monkeypatch.setenv("GIT_DIR", named.format(top=bare.path))
     assert read_bare_top(str(bare.path), clean_env(clean_env(os.environ))) == str(bare.path)
     for words in (["init"], ["doctor"], ["audit"], ["uninstall"]):
-        done = run_checkpoint(*words, cwd=bare.path)
+        done = run_here(*words, cwd=bare.path)
         assert done.returncode == 0, done.stdout + done.stderr
 
 

@@ -63,7 +63,7 @@ CASES = [
     Met("both added", ["merge theirs"], base=None, screens=FEW),
     Met("removed by them", ["merge theirs"], theirs=None, kept=["ours"]),
     Met("removed by us", ["merge theirs"], ours=None, kept=["theirs"]),
-    Met("windows", ["merge theirs"], with_crlf(BASE), with_crlf(OURS), with_crlf(THEIRS), screens=FEW),
+    Met("windows", ["merge theirs"], with_crlf(BASE), with_crlf(OURS), with_crlf(THEIRS)),
     Met("theirs is not JSON", ["merge theirs"], theirs=BROKEN, screens=FEW),
     Met("ours is not JSON", ["merge theirs"], ours=OURS[:-9]),
     Met("markers added", ["merge theirs", "add -A"]),

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -428,7 +429,16 @@ ATTACKS = (
 )
 
 
-@pytest.mark.parametrize("attack", ATTACKS, ids=[attack.name.replace(" ", "-") for attack in ATTACKS])
+_FURTHER = re.compile(r" ([2-9]|1\d)$")  # of attacks of one kind, which are numbered: the first two are usual
+
+
+def mark_further(attack: Attack) -> Any:
+    """Leave the further ones of a kind to the deep tests."""
+    marks = (pytest.mark.deep,) if _FURTHER.search(attack.name) else ()
+    return pytest.param(attack, marks=marks, id=attack.name.replace(" ", "-"))
+
+
+@pytest.mark.parametrize("attack", [mark_further(attack) for attack in ATTACKS])
 def test_no_value_does_harm(repo: GitRepo, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, attack: Attack) -> None:
     monkeypatch.setenv("GITHUB_ACTIONS", "true")
     check_attack(repo, tmp_path, attack)

@@ -742,7 +742,7 @@ def test_a_file_that_is_gone_from_the_work_tree_is_written_again(repo: GitRepo) 
     assert json.loads(staged(repo))["step"] == "ours-step"
 
 
-@pytest.mark.parametrize("name", ["with space", "größe", "it's; $(x)", "-dash", "tab\tin"])
+@pytest.mark.parametrize("name", ["it's; $(x) größe", "-dash", "tab\tin"])
 def test_any_path_works(repo: GitRepo, name: str) -> None:
     path = f"{name}/.checkpoints/build.checkpoint.json"
     conflicted(repo, path=path)
@@ -940,7 +940,13 @@ def decided_differently() -> dict[str, str]:
     return {name: json.dumps(each, indent=2) + "\n" for name, each in sides.items()}
 
 
-@pytest.mark.parametrize("style", STYLES)
+OTHER_STYLES = [
+    pytest.param("diff3", marks=pytest.mark.deep),
+    pytest.param("zdiff3", marks=[pytest.mark.deep, *ZDIFF3.marks]),
+]
+
+
+@pytest.mark.parametrize("style", ["merge", *OTHER_STYLES])
 @pytest.mark.parametrize("how", ["unmerged", "added", "committed", "fetched"])
 def test_without_the_driver_resolve_merges_what_it_would_have(repo: GitRepo, style: str, how: str) -> None:
     conflicted(repo, **decided_differently(), driver=False, style=style)
@@ -997,7 +1003,9 @@ def test_whoever_meets_a_conflict_is_sent_to_resolve(repo: GitRepo) -> None:
     assert "nothing to do" not in said_by["next"]
 
 
-@pytest.mark.parametrize("take", ["ours", "theirs", "newest"])
+@pytest.mark.parametrize(
+    "take", ["ours", *(pytest.param(take, marks=pytest.mark.deep) for take in ("theirs", "newest"))]
+)
 def test_a_side_beyond_the_limit_is_left_to_git_whatever_is_asked(repo: GitRepo, take: str) -> None:
     conflicted(repo, theirs=checkpoint_text(**THEIRS) + " " * MAX_BYTES, driver=False)
     before = repo.git("ls-files", "-u"), repo.read(PATH)

@@ -1,6 +1,7 @@
 import os
 import shutil
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
@@ -488,11 +489,16 @@ def test_what_a_killed_sync_sent_is_remembered_however_often_the_remote_does_not
     assert hub.load()["cost"]["total_usd"] == ann.load()["cost"]["total_usd"] == 8.0
 
 
-@pytest.mark.parametrize("deaths", ["write_arrivals", "sync_folder", "_move", "_remember", "_move sync_folder _move"])
-@pytest.mark.parametrize(
-    ("own", "more"),
-    [(4.0, 7.0), *(pytest.param(*changes, marks=pytest.mark.deep) for changes in [(0.0, 0.0), (0.0, 7.0), (4.0, 0.0)])],
-)
+def mark_deep(*values: object) -> Any:
+    return pytest.param(*values, marks=pytest.mark.deep)
+
+
+DEATHS = ["_move sync_folder _move", "_remember", *map(mark_deep, ("write_arrivals", "sync_folder", "_move"))]
+CHANGES = [(4.0, 7.0), mark_deep(0.0, 0.0), mark_deep(0.0, 7.0), mark_deep(4.0, 0.0)]
+
+
+@pytest.mark.parametrize("deaths", DEATHS)
+@pytest.mark.parametrize(("own", "more"), CHANGES)
 def test_a_sync_killed_while_it_takes_in_counts_what_came_once(
     hub: Hub, ann: Clone, bob: Clone, monkeypatch: pytest.MonkeyPatch, deaths: str, own: float, more: float
 ) -> None:
@@ -648,7 +654,7 @@ def test_a_dry_run_changes_nothing_on_either_side(hub: Hub, ann: Clone, bob: Clo
     assert (hub.git("rev-parse", "main"), ann.load(QA)["step"]) == (before, "sprint-2")
 
 
-@pytest.mark.parametrize("step", ["_take_in", "write_arrivals", "sync_folder", "_move", "_remember"])
+@pytest.mark.parametrize("step", ["_take_in", "_move", *map(mark_deep, ("write_arrivals", "sync_folder", "_remember"))])
 def test_a_dry_run_settles_nothing_that_a_killed_sync_left(
     hub: Hub, ann: Clone, bob: Clone, monkeypatch: pytest.MonkeyPatch, step: str
 ) -> None:
