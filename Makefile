@@ -10,8 +10,9 @@ JOBS ?= auto
 # pytest keeps what it made of each test file: without that, every run reads them all anew
 export PYTHONDONTWRITEBYTECODE :=
 
-GUARDS := tests/scenarios tests/protocols tests/tools tests/git tests/disk
-LAWS := tests/merge/test_laws.py tests/protocols/workflow/test_merge.py tests/protocols/skill/test_rotation.py
+GUARDS := tests/scenarios tests/protocols tests/tools tests/git tests/disk tests/merge/test_status.py
+LAWS := tests/merge/test_laws.py tests/protocols/workflow/test_merge.py tests/protocols/skill/test_rotation.py \
+  tests/tools/merges/test_judge.py tests/tools/merges/test_judge_own.py tests/tools/merges/test_repair.py
 # Left out are the stories that start git, hooks and commands: three quarters of the time, and git's work.
 WITH_PYTHON := tests/test_api.py tests/test_conformance.py tests/test_mergefile.py tests/core tests/disk tests/merge \
   tests/net tests/cli tests/packaging tests/architecture/test_import_budget.py tests/protocols/memory \
@@ -37,7 +38,7 @@ test-deep: $(STAMP) ## run the long tests too: kills, laws at full count, growth
 
 test-guards: $(STAMP) ## of the long tests those that guard data: deaths, kills, fleets, laws on four times the histories
 	@$(BIN)/python -m pytest -n $(JOBS) --costs -m deep $(GUARDS)
-	@$(BIN)/python -m pytest -n $(JOBS) --costs --hypothesis-profile=ci $(LAWS)
+	@$(BIN)/python -m pytest -n $(JOBS) --costs -m 'hypothesis and not deep' --hypothesis-profile=ci $(LAWS)
 
 test-python: $(STAMP) ## what can differ with the Python: imports, start-up, standard library; PYTHON=... VENV=... names one
 	@$(BIN)/python -m pytest -n $(JOBS) --costs $(WITH_PYTHON)
