@@ -14,27 +14,44 @@ DAY = 86_400
 
 
 def read_instant(text: object) -> "tuple[int, str] | None":
-    """An RFC 3339 timestamp as (seconds since 1970 in UTC, decimals without trailing zeros), else None. Results compare
-    as the instants do: the decimals are text, so no precision is lost. A leap second (:60) is the instant one second
-    after :59. A missing offset is None.
+    """Return an RFC 3339 timestamp as (seconds since 1970 in UTC, decimals), None for anything else.
+
+    The decimals have no trailing zeros. Results compare as the instants do: the decimals are text, so
+    no precision is lost. A leap second (:60) is the instant one second after :59. A timestamp without
+    an offset is None.
     """
-    if not isinstance(text, str) or len(text) < 20 or not text.isascii() or text[10] not in "Tt":
+    if not isinstance(text, str) or len(text) < 20 or not text.isascii() or not _has_separators(text):
         return None
-    if text[4] != "-" or text[7] != "-" or text[13] != ":" or text[16] != ":":
-        return None
+    fraction, offset = "", text[19:]
+    if text[19] == ".":
+        offset = text[20:].lstrip("0123456789")
+        fraction = text[20 : len(text) - len(offset)]
+        if not fraction:
+            return None
     digits = text[:4] + text[5:7] + text[8:10] + text[11:13] + text[14:16] + text[17:19]
-    rest = text[20:].lstrip("0123456789") if text[19] == "." else text[19:]
-    fraction, is_leap = text[20 : len(text) - len(rest)], text[17:19] == "60"
-    is_offset = len(rest) == 6 and rest[0] in "+-" and rest[3] == ":" and rest[4] < "6"
-    if not digits.isdigit() or not (is_offset or rest in ("Z", "z")) or (text[19] == "." and not fraction):
+    if not digits.isdigit() or not _is_offset(offset):
         return None
     if text[11:13] == "24":  # Python 3.14 takes that hour for the next day
         return None
+
+    is_leap = text[17:19] == "60"
+    seconds = "59" if is_leap else text[17:19]
     try:
-        moment = datetime.fromisoformat(f"{text[:17]}{'59' if is_leap else text[17:19]}{rest.upper()}")
+        moment = datetime.fromisoformat(f"{text[:17]}{seconds}{offset.upper()}")
     except ValueError:  # it is not on the calendar
         return None
     return _count_seconds(moment) + is_leap, fraction.rstrip("0")
+
+
+def _has_separators(text: str) -> bool:
+    is_date = text[4] == "-" and text[7] == "-" and text[10] in "Tt"
+    return is_date and text[13] == ":" and text[16] == ":"
+
+
+def _is_offset(text: str) -> bool:
+    if text in ("Z", "z"):
+        return True
+    return len(text) == 6 and text[0] in "+-" and text[3] == ":" and text[4] < "6"
 
 
 def _count_seconds(moment: "datetime") -> int:

@@ -180,7 +180,13 @@ class _Maker:
             raise NotSureError
         if [*known] == ["$ref"]:
             return self._make_referred(known["$ref"])
-        types, texts, number = _read_types(known), _read_texts(known), _make_number_check(known)
+        return self._make_known(known) if known else (None, None)
+
+    def _make_known(self, known: Mapping[str, Any]) -> Step:
+        """Return the step of a schema with known keywords only."""
+        types = _read_types(known)
+        texts = _read_texts(known)
+        number = _make_number_check(known)
         checks: dict[type, Check | None] = {
             str: _make_text_check(known, texts),
             int: number,
@@ -190,12 +196,9 @@ class _Maker:
         }
         if types and "integer" in types and "number" not in types:
             checks[float] = lambda value: value.is_integer() and (number is None or number(value))
-        allowed = None if types is None else frozenset(each for name in types for each in _TYPES[name])
-        if texts is not None:  # texts alone are allowed: nothing but a text passes
-            allowed = frozenset((str,)) & (allowed or {str})
         by_type = {kind: check for kind, check in checks.items() if check}
         referred = _join(*self._make_referred(known["$ref"])) if "$ref" in known else None
-        return _choose(allowed, by_type, referred) if known else (None, None)
+        return _choose(_find_allowed(types, texts), by_type, referred)
 
     def _make_referred(self, reference: Any) -> Step:
         name = reference.removeprefix("#/$defs/") if isinstance(reference, str) else ""
@@ -262,6 +265,19 @@ def _join(kind: type | None, inner: Check | None) -> Check:
     if kind is None:
         return inner or (lambda value: True)
     return (lambda value: type(value) is kind) if inner is None else lambda value: type(value) is kind and inner(value)
+
+
+def _find_allowed(
+    types: list[str] | None,
+    texts: "frozenset[str] | None",
+) -> frozenset[type] | None:
+    """Return the types that a value may have, None for any. texts: if only some are allowed."""
+    allowed = None
+    if types is not None:
+        allowed = frozenset(kind for name in types for kind in _TYPES[name])
+    if texts is None:
+        return allowed
+    return frozenset((str,)) & (allowed or {str})
 
 
 def _choose(allowed: frozenset[type] | None, by_type: Mapping[type, Check], referred: Check | None) -> Step:

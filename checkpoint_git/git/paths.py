@@ -2,7 +2,7 @@
 
 import os
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from fnmatch import translate
 from stat import S_ISDIR, S_ISLNK
 from typing import Literal, NamedTuple
@@ -143,40 +143,96 @@ class Lookup:
 def read_fates(top: str, paths: Sequence[str], since: int = 0) -> dict[str, Fate]:
     """Return what happened to paths that are gone; what is only not checked out is left out.
 
-    paths: relative to top. since: seconds since 1970; what removed a path is looked for in commits from then on.
+    paths: relative to top. since: seconds since 1970; what removed a path is looked for in commits
+    from then on.
     """
-    env, fates, is_born = clean_env(os.environ), dict[str, Fate](), bool(paths) and has_commits(top)
-    if paths and os.path.lexists(f"{top}/.gitmodules"):
-        words = ["config", "-z", "--file", ".gitmodules", "--get-regexp", r"\.path$"]
-        links = {record.partition("\n")[2] for record in read_names(words, top, env=env, check=False)}
-        homes = {path: home for path in paths for home in folders_of(path) if home in links}
-        fates = {path: Fate("") for path, home in homes.items() if os.path.lexists(f"{top}/{home}/.git")}
-        paths = [path for path in paths if path not in homes]  # another repository has their history
+    if not paths:
+        return {}
+    env = clean_env(os.environ)
+    homes = _find_submodules(top, paths, env)
+    fates = {}
+    for path, home in homes.items():  # another repository has their history
+        if os.path.lexists(f"{top}/{home}/.git"):
+            fates[path] = Fate("")
+    paths = [path for path in paths if path not in homes]
     if not paths:
         return fates
-    few = [fixed_part(path) for path in paths]
-    few = few if len(paths) <= _FEW and all(few) else []
+
+    is_born = has_commits(top)
     fates.update(dict.fromkeys(paths, Fate("unknown")))
     fates.update(dict.fromkeys(read_ignored(top, paths, env), Fate("ignored")))
     if not is_born:
         return fates
+
     fates.update(_read_removed(top, paths, since))
-    files = read_tree(top, "HEAD", env, few)
-    kept = {*files, *(folder for file in files for folder in folders_of(file))}
-    listed = read_names(["--literal-pathspecs", "ls-files", "-t", "-z", "--", *few], top, env=env, check=False)
-    sparse = {name[2:] for name in listed if name.startswith("S ")}
-    sparse.update({folder for name in sparse for folder in folders_of(name)})
-    held = [path for path in paths if _is_among(path, kept) and not _is_among(path, sparse)]
-    staged = {("", one.came_from): one.path for one in diff_index(top, "HEAD", env=env, renames=True)} if held else {}
-    staged |= history.find_renamed_folders(staged, {("", path.rstrip("/")) for path in held} - staged.keys())
-    for path in held:
-        new = staged.get(("", path.rstrip("/")), "")
-        new = f"{new}/" if new and path.endswith("/") else new
-        fates[path] = Fate("renamed", new, "a rename that is not committed") if new else Fate("uncommitted")
+    places = [fixed_part(path) for path in paths]
+    if len(paths) > _FEW or not all(places):
+        places = []  # git is asked about all paths
+    sparse = _read_sparse(top, places, env)
+    fates.update(_read_uncommitted(top, paths, places, sparse, env))
     unknown = [path for path, fate in fates.items() if fate.kind == "unknown"]
     if unknown and is_shallow(top):
         fates.update(dict.fromkeys(unknown, Fate("cut")))
     return {path: fate for path, fate in fates.items() if not _is_among(path, sparse)}
+
+
+def _find_submodules(top: str, paths: Sequence[str], env: Mapping[str, str]) -> dict[str, str]:
+    """Return the submodules in which paths are, by path."""
+    if not os.path.lexists(f"{top}/.gitmodules"):
+        return {}
+    words = ["config", "-z", "--file", ".gitmodules", "--get-regexp", r"\.path$"]
+    records = read_names(words, top, env=env, check=False)
+    submodules = {record.partition("\n")[2] for record in records}
+    homes = {}
+    for path in paths:
+        for folder in folders_of(path):
+            if folder in submodules:
+                homes[path] = folder
+    return homes
+
+
+def _read_sparse(top: str, places: Sequence[str], env: Mapping[str, str]) -> set[str]:
+    """Return the paths that a sparse checkout leaves out, with their folders. places: [] for all."""
+    words = ["--literal-pathspecs", "ls-files", "-t", "-z", "--", *places]
+    listed = read_names(words, top, env=env, check=False)
+    return _with_folders(name[2:] for name in listed if name.startswith("S "))
+
+
+def _with_folders(files: Iterable[str]) -> set[str]:
+    paths = set[str]()
+    for file in files:
+        paths.add(file)
+        paths.update(folders_of(file))
+    return paths
+
+
+def _read_uncommitted(
+    top: str,
+    paths: Sequence[str],
+    places: Sequence[str],
+    sparse: set[str],
+    env: Mapping[str, str],
+) -> dict[str, Fate]:
+    """Return the fates of paths that HEAD still has. places: of the paths, [] for all."""
+    in_head = _with_folders(read_tree(top, "HEAD", env, places))
+    gone = [path for path in paths if _is_among(path, in_head) and not _is_among(path, sparse)]
+    if not gone:
+        return {}
+    renames = {}
+    for change in diff_index(top, "HEAD", env=env, renames=True):
+        renames["", change.came_from] = change.path
+    searched = {("", path.rstrip("/")) for path in gone} - renames.keys()
+    renames |= history.find_renamed_folders(renames, searched)
+
+    fates = {}
+    for path in gone:
+        new = renames.get(("", path.rstrip("/")), "")
+        if not new:
+            fates[path] = Fate("uncommitted")
+            continue
+        new = f"{new}/" if path.endswith("/") else new
+        fates[path] = Fate("renamed", new, "a rename that is not committed")
+    return fates
 
 
 def _is_among(path: str, names: set[str]) -> bool:

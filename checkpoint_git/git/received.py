@@ -1,7 +1,6 @@
 """What a push brings to the repository that receives it: the checkpoint files that no ref of it holds yet."""
 
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import islice
 from typing import NamedTuple
 
 from checkpoint_git.git import objects
@@ -47,61 +46,140 @@ def read_tips(repository: str, received: Sequence[Received], env: Mapping[str, s
 
 
 def read_arrivals(
-    repository: str, commits: Sequence[str], env: Mapping[str, str]
+    repository: str,
+    commits: Sequence[str],
+    env: Mapping[str, str],
 ) -> Iterator[tuple[str, list[Arrival]]]:
-    """(pushed commit, the files in it that new commits brought), each file once, at the first commit that has it. A
-    file counts as brought when a commit that no ref of the repository holds changed it against all its parents, and the
-    pushed commit still has it as it was brought: what a later commit fixed, and what a merge took over from a branch
-    that is here already, is left out.
+    """Yield (pushed commit, the files in it that new commits brought).
+
+    Each file comes once, at the first commit that has it. A file counts as brought if a commit that no
+    ref of the repository holds changed it against all its parents, and the pushed commit still has it
+    as it was brought: what a later commit fixed, and what a merge took over from a branch that is here
+    already, is left out.
     """
     tips = list(dict.fromkeys(commits))
-    new_commits = _list_new_commits(repository, tips, ["--full-history", "--", *pathspecs()], env)
+    words = ["--full-history", "--", *pathspecs()]
+    new_commits = _list_new_commits(repository, tips, words, env)
     changes = objects.diff_parents(repository, new_commits, pathspecs(), env, combined=True)
-    brought = {(one.path, *one.after) for one in changes if one.after and protocol_of(one.path)}
-    odd = {path for path, mode, _ in brought if mode == objects.GITLINK or "\n" in path}
-    plain = sorted({path for path, _, _ in brought} - odd)
-    told: set[tuple[str, str, str]] = set()
-    for start in range(0, len(tips), _TIPS_AT_ONCE) if brought else ():
-        names = [(tip, path) for tip in tips[start : start + _TIPS_AT_ONCE] for path in plain]
+    brought = set[_Content]()
+    for change in changes:
+        if change.after and protocol_of(change.path):
+            brought.add(_Content(change.path, *change.after))
+
+    # those that git cannot be asked about by name
+    odd = {found.path for found in brought if found.mode == objects.GITLINK or "\n" in found.path}
+    plain = sorted({found.path for found in brought} - odd)
+    if plain:
+        yield from _read_plain_arrivals(repository, tips, plain, brought, env)
+    if odd:
+        yield from _read_odd_arrivals(repository, tips, sorted(odd), brought, env)
+
+
+class _Content(NamedTuple):
+    """A file in a tree."""
+
+    path: str
+    mode: str
+    blob: str
+
+
+def _read_plain_arrivals(
+    repository: str,
+    tips: Sequence[str],
+    paths: Sequence[str],
+    brought: set[_Content],
+    env: Mapping[str, str],
+) -> Iterator[tuple[str, list[Arrival]]]:
+    """Yield arrivals at some paths. brought: what counts, from which what was found is removed."""
+    for start in range(0, len(tips), _TIPS_AT_ONCE):
+        names = []
+        for tip in tips[start : start + _TIPS_AT_ONCE]:
+            names += [(tip, path) for path in paths]
         headers = objects.read_headers(repository, [f"{tip}:{path}" for tip, path in names], env)
         for (tip, path), header in zip(names, headers, strict=True):
-            modes = (*objects.FILE_MODES, objects.SYMLINK) if header.kind == "blob" else ()
-            new = [one for one in ((path, mode, header.id) for mode in modes) if one in brought and one not in told]
-            told.update(new)
-            if new:
-                yield tip, [Arrival(*one, header.size) for one in new]
-    for tip in tips[:_MOST_LISTED] if odd else ():
-        tree = objects.read_tree(repository, tip, env, sorted(odd)[:_MOST_LISTED])
-        listed = [one for one in ((path, *entry) for path, entry in tree.items()) if one in brought and one not in told]
-        told.update(listed)
-        if listed:
-            headers = objects.read_headers(repository, [blob for _, _, blob in listed], env)
-            pairs = zip(listed, headers, strict=True)
-            yield tip, [Arrival(*one, -1 if one[1] == objects.GITLINK else header.size) for one, header in pairs]
+            if header.kind != "blob":
+                continue
+            modes = (*objects.FILE_MODES, objects.SYMLINK)
+            found = [_Content(path, mode, header.id) for mode in modes]
+            found = [content for content in found if content in brought]
+            brought.difference_update(found)
+            if found:
+                yield tip, [Arrival(*content, header.size) for content in found]
+
+
+def _read_odd_arrivals(
+    repository: str,
+    tips: Sequence[str],
+    paths: Sequence[str],
+    brought: set[_Content],
+    env: Mapping[str, str],
+) -> Iterator[tuple[str, list[Arrival]]]:
+    """Yield arrivals at paths that are read from the trees of tips. brought: as above."""
+    for tip in tips[:_MOST_LISTED]:
+        tree = objects.read_tree(repository, tip, env, list(paths[:_MOST_LISTED]))
+        listed = [_Content(path, *entry) for path, entry in tree.items()]
+        found = [content for content in listed if content in brought]
+        brought.difference_update(found)
+        if not found:
+            continue
+        arrivals = []
+        headers = objects.read_headers(repository, [content.blob for content in found], env)
+        for content, header in zip(found, headers, strict=True):
+            size = -1 if content.mode == objects.GITLINK else header.size
+            arrivals.append(Arrival(*content, size))
+        yield tip, arrivals
 
 
 def read_received_losses(
-    repository: str, received: Sequence[Received], tips: Mapping[str, str], pattern: str, env: Mapping[str, str]
+    repository: str,
+    received: Sequence[Received],
+    tips: Mapping[str, str],
+    pattern: str,
+    env: Mapping[str, str],
 ) -> Iterator[tuple[Received, list[Loss]]]:
-    """(line, the append-only files that it changes or drops). pattern: theirs, as git's pathspecs spell it."""
-    specs = [top_glob(pattern)]
-    moved = [line for line in received if line.new in tips and line.old in tips]
-    pairs = dict.fromkeys((tips[line.old], tips[line.new]) for line in moved)
-    losses: dict[tuple[str, str], list[Loss]] = {}
-    # one process for all of them says, as a rule, that nothing is lost
-    if find_losses(objects.diff_parents(repository, [f"{new} {old}" for old, new in pairs], specs, env)):
-        found_losses = ((pair, read_losses_between(repository, pair, ["--all"], pattern, env)) for pair in pairs)
-        losses.update(islice(((pair, found) for pair, found in found_losses if found), _MOST_NEW_REFS))
+    """Yield (line, the append-only files that it changes or drops).
+
+    pattern: of those files, as git's pathspecs spell it.
+    """
+    known = [line for line in received if line.new in tips]
+    moved = [line for line in known if line.old in tips]
+    created = [line for line in known if line.old not in tips]
+    losses = _read_moved_losses(repository, moved, tips, pattern, env)
     for line in moved:
-        if found := losses.get((tips[line.old], tips[line.new])):
+        found = losses.get((tips[line.old], tips[line.new]))
+        if found:
             yield line, found
-    fresh = [line for line in received if line.new in tips and line.old not in tips]
+
     # not narrowed to the paths: by path, git leaves out merges that took one side's
-    new_commits = _list_new_commits(repository, [tips[line.new] for line in fresh], [], env)
-    if find_losses(objects.diff_parents(repository, new_commits, specs, env)):
-        for line in fresh[:_MOST_NEW_REFS]:
-            if found := read_new_losses(repository, tips[line.new], ["--all"], pattern, env):
+    new_commits = _list_new_commits(repository, [tips[line.new] for line in created], [], env)
+    if find_losses(objects.diff_parents(repository, new_commits, [top_glob(pattern)], env)):
+        for line in created[:_MOST_NEW_REFS]:
+            found = read_new_losses(repository, tips[line.new], ["--all"], pattern, env)
+            if found:
                 yield line, found
+
+
+def _read_moved_losses(
+    repository: str,
+    moved: Sequence[Received],
+    tips: Mapping[str, str],
+    pattern: str,
+    env: Mapping[str, str],
+) -> dict[tuple[str, str], list[Loss]]:
+    """Return what refs that were moved lose, by (old commit, new commit)."""
+    pairs = dict.fromkeys((tips[line.old], tips[line.new]) for line in moved)
+    commits = [f"{new} {old}" for old, new in pairs]
+    # one process for all of them says, as a rule, that nothing is lost
+    if not find_losses(objects.diff_parents(repository, commits, [top_glob(pattern)], env)):
+        return {}
+    losses = dict[tuple[str, str], list[Loss]]()
+    for pair in pairs:
+        found = read_losses_between(repository, pair, ["--all"], pattern, env)
+        if found:
+            losses[pair] = found
+        if len(losses) == _MOST_NEW_REFS:
+            break
+    return losses
 
 
 def _list_new_commits(repository: str, tips: Sequence[str], only: Sequence[str], env: Mapping[str, str]) -> list[str]:

@@ -150,22 +150,38 @@ def push_commit(
 
 
 def read_reply(result: GitResult) -> Reply:
+    """Return what a push came to, from git's exit code and its output."""
     rows = [line for line in result.out.split(b"\n") if line.startswith(b"!\t")]
     if result.code == 0 and not rows:
         return Reply("arrived", "")
     for row in rows:
-        if _LOST.search(row) and _NO_ROOM not in result.err:
-            return Reply("lost", _shown(row.rpartition(b"\t")[2]))
-        if b"[remote rejected]" in row or b"[rejected]" in row:
-            told = [line[8:] for line in result.err.split(b"\n") if line.startswith(b"remote: ") and line[8:].strip()]
-            return Reply("refused", _shown(b" / ".join([row.rpartition(b"\t")[2], *told])))
-    has_talked = any(line.startswith(b"To ") for line in result.out.split(b"\n"))
+        reply = _read_refusal(row, result.err)
+        if reply:
+            return reply
+
     # the remote has a branch called refs/heads/..., or forbids it
-    if _NO_ACCESS.search(result.err) or (result.code == 1 and b"error: dst refspec " in result.err):
+    is_ambiguous = result.code == 1 and b"error: dst refspec " in result.err
+    if is_ambiguous or _NO_ACCESS.search(result.err):
         return Reply("refused", _reason(result))
+    has_talked = any(line.startswith(b"To ") for line in result.out.split(b"\n"))
     if result.code == 1 and not has_talked and b"fatal:" not in result.err:
         return Reply("hook", _reason(result))
     return Reply("unknown", _reason(result))
+
+
+def _read_refusal(row: bytes, errors: bytes) -> Reply | None:
+    """Return what a row of `git push --porcelain` says about a ref, None if it does not decide."""
+    why = row.rpartition(b"\t")[2]
+    if _LOST.search(row) and _NO_ROOM not in errors:
+        return Reply("lost", _shown(why))
+    if b"[remote rejected]" not in row and b"[rejected]" not in row:
+        return None
+    reasons = [why]
+    for line in errors.split(b"\n"):
+        text = line.removeprefix(b"remote: ")
+        if text != line and text.strip():
+            reasons.append(text)
+    return Reply("refused", _shown(b" / ".join(reasons)))
 
 
 def _reason(result: GitResult) -> str:
