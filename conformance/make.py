@@ -38,6 +38,7 @@ from conformance.make_layout import make_layouts, make_marked
 from conformance.make_places import make_schema
 from conformance.make_rules import make_grouped, make_logs, make_require
 from conformance.make_seldom import make_code_points, make_instant_forms, make_two_things
+from conformance.make_unsaid import make_laid_out_tuples, make_loose_sorts, make_open_entries, make_unchanged
 
 FOLDER = Path(__file__).parent / "vectors"
 VERSION = "1.0"
@@ -250,6 +251,7 @@ def make_sequence() -> Iterator[Vector]:
     yield from make_tuples()
     yield from make_parts()
     yield from make_added()
+    yield from make_laid_out_tuples()
 
 
 def make_edits(kind: str, base: Value) -> Iterator[Vector]:
@@ -393,6 +395,8 @@ def make_queue_end() -> Iterator[Vector]:
 
 
 def make_log() -> Iterator[Vector]:
+    yield from make_open_entries()
+    yield from make_loose_sorts()
     for limit, old, mine, yours in itertools.product((None, 3, 5), (0, 2, 4), (0, 1, 2), (0, 1, 2)):
         rule = {"strategy": "log", "key": "/at", "sort": "/at", **({"limit": limit} if limit else {})}
         days = itertools.count(1)
@@ -613,6 +617,7 @@ def make_format() -> Iterator[Vector]:
             f"format/keys-{number}", "the order of members is kept", text, ('"z": 0', '"z": 1'), ('"9": 0', '"9": 2')
         )
     yield from make_layouts()
+    yield from make_unchanged()
 
 
 def replaced(name: str, about: str, text: str, mine: tuple[str, str], yours: tuple[str, str]) -> Vector:

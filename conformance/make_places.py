@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator
 from typing import NamedTuple
 
 from conformance.building import ABSENT, Value, Vector, clean, conflict, vector
+from conformance.make_unsaid import make_seldom_read
 
 LATER, EARLIER, FIRST = (f"2026-01-0{day}T00:00:00Z" for day in (3, 2, 1))
 ROOT_TIME = {"at": {"x-merge": {"strategy": "max-time"}}}
@@ -145,6 +146,7 @@ def make_schema() -> Iterator[Vector]:
         yield make_example(f"schema/{strategy}-{where}", f"{strategy} under {where}", example, spot)
     yield from make_precedence()
     yield from make_not_read()
+    yield from make_seldom_read()
     yield from make_refused()
 
 

@@ -121,6 +121,9 @@ def merge_documents(
     judge: "Judge | None" = None,
 ) -> Merged:
     """Return the merge of three documents that were read already. in_lines: as lists of the records of JSON Lines."""
+    changed = _find_only_changed(base, ours, theirs)
+    if changed is not None:
+        return Merged(changed.text, [], MergeContext(schema, base, changed, changed), changed)
     swapped = lays_out_theirs(base, ours, theirs)
     sides = (theirs, ours) if swapped else (ours, theirs)
     context = MergeContext(schema, base, *sides, CONFLICT if inner else narrative)
@@ -149,6 +152,13 @@ def merge_documents(
         context.ours, context.theirs = ours, theirs
         result = _swap_sides(result)
     return write_result(context, result, marker_size, inner)
+
+
+def _find_only_changed(base: "Node | None", ours: Node, theirs: Node) -> "Node | None":
+    """Return the side whose text is the result as it is, because the other side's is the same, or base's."""
+    if theirs.text == ours.text or (base is not None and theirs.text == base.text):
+        return ours
+    return theirs if base is not None and ours.text == base.text else None
 
 
 def _swap_sides(result: "Any") -> "Any":

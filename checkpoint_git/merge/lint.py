@@ -72,7 +72,7 @@ def _lint_place(schema: Any, where: str, root: dict[str, Any]) -> Iterator[Findi
             yield from _find_unreached(schema[name], join_pointer(where, name), name)
     if isinstance(schema.get("items"), list):
         yield from _find_unreached(schema["items"], join_pointer(where, "items"), "a list of items")
-    yield from _lint_groups(schema, where)
+    yield from _lint_groups(schema, where, root)
     for below, pointer in _children(schema, where):
         yield from _lint_place(below, pointer, root)
     yield from _lint_patterns(schema.get("patternProperties"), join_pointer(where, "patternProperties"))
@@ -155,11 +155,11 @@ def _lint_rule(rule: Any, where: str) -> Iterator[Finding]:
             yield _error("bad-option", join_pointer(where, option), f'"{option}" is {schema["description"]}')
 
 
-def _lint_groups(schema: dict[str, Any], where: str) -> Iterator[Finding]:
+def _lint_groups(schema: dict[str, Any], where: str, root: dict[str, Any]) -> Iterator[Finding]:
     groups: dict[str, list[tuple[str, dict[str, Any]]]] = {}
     properties = schema.get("properties")
     for key, below in properties.items() if isinstance(properties, dict) else ():
-        rule = below.get(KEYWORD) if isinstance(below, dict) else None
+        rule = Strategies(root).resolve(below).get(KEYWORD) if isinstance(below, dict) else None
         if isinstance(rule, dict) and rule.get("strategy") == "group" and isinstance(rule.get("name"), str):
             groups.setdefault(rule["name"], []).append((key, rule))
     for name, key, rule in [(name, *leaf) for name, leaves in groups.items() for leaf in leaves]:

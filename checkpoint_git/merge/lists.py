@@ -4,9 +4,9 @@ An item stays if both sides have it, or if one side has it and base has not. Ite
 or the items themselves tell; lists without one are merged in their order, by sequence.py.
 """
 
-from checkpoint_git.core.clock import read_instant
+from checkpoint_git.core.clock import read_loose_instant
 from checkpoint_git.core.jsontext import CONTAINERS
-from checkpoint_git.core.jsonwrite import Choice, Entry, Fresh, shared_ends
+from checkpoint_git.core.jsonwrite import Built, Choice, Entry, Fresh, shared_ends
 from checkpoint_git.merge.items import (
     canonical_rank,
     find_natural_key,
@@ -81,6 +81,8 @@ class ListMerge:
         if sequence.is_tuple(strategy, self.lists):
             merged = sequence.merge_by_position(self._merge_item, *self.lists)
             return assemble(self.ours, merged, self.theirs, self.base)
+        if strategy == "tuple" and is_same(self.ours, self.base):
+            return self.theirs  # ours is only laid out anew
         if self.base is None or type(self.base.value) is not list or strategy == "tuple":
             return self._conflict()
 
@@ -104,8 +106,13 @@ class ListMerge:
     def _merge_item(
         self, number: int, was: "Node | None", mine: "Node | None", yours: "Node | None"
     ) -> "Result | None":
-        place = self.strategies.item_at(self.schema, number)
-        return self.merge_place(place, f"{self.where}/{number}", was, mine, yours)
+        return self.merge_place(self._find_item_schema(number), f"{self.where}/{number}", was, mine, yours)
+
+    def _find_item_schema(self, number: int) -> "Schema":
+        # where items have a key, what a schema says of the first of them does not follow one that moves
+        if self.rule.get("strategy") in KEYED:
+            return self.strategies.items(self.schema)
+        return self.strategies.item_at(self.schema, number)
 
     def _conflict(self) -> Choice:
         return Choice(self.where, self.ours, self.base, self.theirs)
@@ -154,7 +161,7 @@ class ListMerge:
         pointer = f"{self.where}/{number}"
         result: Result | None = mine or yours
         if was is not None or (mine is not None and yours is not None and "added" in self.rule):
-            result = self.merge_place(self.strategies.items(self.schema), pointer, was, mine, yours)
+            result = self.merge_place(self._find_item_schema(number), pointer, was, mine, yours)
         elif mine is not None and yours is not None and not is_same(mine, yours):
             result = Choice(pointer, mine, None, yours)  # one key, which both added for different things
         return Entry(None, result, mine or yours)
@@ -212,20 +219,28 @@ def stays(identity: "Identity", old: "Items", left: "Items", right: "Items") -> 
 
 def _without_oldest(entries: "list[Entry]", is_new: "list[bool]", sort: str, most: int) -> "list[Entry]":
     # By the instants where all have one; else what base had goes first. Of those as old the later ones in the list go.
+    # What nobody has decided yet stays, even if the list is too long then: it would be lost without a word.
     if len(entries) <= most:
         return entries
     instants = []
     for entry in entries:
         assert entry.source is not None  # each continues an item
         value = entry.source.value
-        instants.append(read_instant(value.get(sort)) if type(value) is dict else None)
+        instants.append(read_loose_instant(value.get(sort)) if type(value) is dict else None)
     ages: list[Any] = list(zip(instants, is_new, strict=True))
     if None in instants:
         ages = [(new, instant or (0, "")) for instant, new in ages]
 
     oldest = sorted(range(len(entries)), key=lambda number: (ages[number], -number))
     dropped = set(oldest[: len(entries) - most])
-    return [entry for number, entry in enumerate(entries) if number not in dropped]
+    return [entry for number, entry in enumerate(entries) if number not in dropped or _is_open(entry.result)]
+
+
+def _is_open(result: "Result | None") -> bool:
+    """Return whether a result has a conflict in it."""
+    if isinstance(result, Choice):
+        return True
+    return isinstance(result, Built) and any(_is_open(entry.result) for entry in result.entries)
 
 
 def rank_by(rule: "Schema", left: "Items", right: "Items") -> "Callable[[Identity], Any]":
@@ -233,7 +248,7 @@ def rank_by(rule: "Schema", left: "Items", right: "Items") -> "Callable[[Identit
     sort = rule.get("sort", "")[1:]
 
     def rank_item(node: "Node") -> "Any":
-        instant = read_instant(node.value.get(sort)) if sort and type(node.value) is dict else None
+        instant = read_loose_instant(node.value.get(sort)) if sort and type(node.value) is dict else None
         newest_first: Any = (0, 0, ())
         if instant is not None:
             # the last 0: .5 is older than .55

@@ -5,7 +5,7 @@ from checkpoint_git.core.jsonwrite import Choice, Entry
 from checkpoint_git.merge.items import NATURAL_KEYS, merge_order
 from checkpoint_git.merge.lists import ListMerge, merge_single_records
 from checkpoint_git.merge.nodes import assemble, is_same, members_of, newer_side
-from checkpoint_git.merge.strategy import KEYWORD, LEAF_STRATEGIES, NONE, Strategies, find_groups
+from checkpoint_git.merge.strategy import KEYWORD, LEAF_STRATEGIES, NONE, Strategies
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -114,9 +114,9 @@ def _merge_object(
         return Choice(where, ours, base, theirs)
     order, _ = merge_order(old, left, right, str)
     grouped: dict[str, Result | None] = {}
-    for keys in find_groups(schema, left, right).values():
+    for rule, keys in context.strategies.groups(schema, left, right):
         versions = [{key: side.get(key) for key in keys} for side in (old, left, right)]
-        grouped.update(_merge_group(context, schema["properties"][keys[0]][KEYWORD], where, *versions))
+        grouped.update(_merge_group(context, rule, where, *versions))
     entries = []
     for key in order:
         mine, yours = left.get(key), right.get(key)

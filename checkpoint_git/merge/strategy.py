@@ -58,6 +58,18 @@ class Strategies:
             return self.resolve(first[index]) if type(first[index]) is dict else NONE
         return self.items(schema)
 
+    def groups(self, schema: "Schema", *versions: "dict[str, Node]") -> "list[tuple[Schema, list[str]]]":
+        """Return the rule of each group of an object, and its members: those that a version has.
+
+        They must come from one side together.
+        """
+        found: dict[str, tuple[Schema, list[str]]] = {}
+        for key, place in (schema.get("properties") or NONE).items():
+            rule = merge_rule(self.resolve(place))
+            if rule.get("strategy") == "group" and any(key in version for version in versions):
+                found.setdefault(rule["name"], (rule, []))[1].append(key)
+        return list(found.values())
+
 
 # The keyword is on the subschema that also validates the place. The schema came with this package or was named by the
 # clone's owner; it is never a file of a branch being merged, because a branch could then change how it is merged.
@@ -82,16 +94,6 @@ def key_names(rule: "Schema") -> "tuple[str, ...]":
     """The member names that identify an item, from "key": "/id" or ["/rubric", "/at"]; () for the whole item."""
     key = rule.get("key") or ()
     return tuple(pointer[1:] for pointer in ((key,) if type(key) is str else key))
-
-
-def find_groups(schema: "Schema", *versions: "dict[str, Node]") -> "dict[str, list[str]]":
-    """The members that must come from one side together, by their group; those that a version has."""
-    groups: dict[str, list[str]] = {}
-    for key, place in (schema.get("properties") or NONE).items():
-        rule = merge_rule(place)
-        if rule.get("strategy") == "group" and any(key in version for version in versions):
-            groups.setdefault(rule["name"], []).append(key)
-    return groups
 
 
 def _merge_instant(rule: "Schema", base: "Node | None", ours: "Node", theirs: "Node") -> "Node | None":

@@ -1,7 +1,7 @@
 'use strict';
 // Lists whose items have identities: what stays, in which order, and how each item merges.
 
-const { compareInstants, strictInstantOf } = require('./numbers');
+const { compareInstants, instantOf } = require('./numbers');
 const { orderOf } = require('./order');
 const { conflictOf, nodeOn, source } = require('./result');
 const { canonOf, compareRank, isEqual, lookUp, memberOf, pathTo } = require('./value');
@@ -64,7 +64,7 @@ function ranksOf(work, ids) {
   for (const side of ['ours', 'theirs']) {
     ids[side].forEach((id, at) => {
       const node = work.middles[side][at];
-      const rank = { instant: sort === undefined ? null : strictInstantOf(lookUp(node, sort)), node,
+      const rank = { instant: sort === undefined ? null : instantOf(lookUp(node, sort)), node,
         count: parseInt(id, 10) };
       const known = ranks.get(id);
       if (!known || compareRanks(rank, known) < 0) ranks.set(id, rank);
@@ -95,7 +95,8 @@ function orderOfIdentities(merge, work, ids, switches) {
   orders[0].forEach((id, at) => {
     const [base, ours, theirs] = find(id);
     const index = work.head + at;
-    const place = { base, ours, theirs, schema: merge.schemas.ofItem(work.schema),
+    const inOrder = work.rule.strategy === 'sequence' ? index : undefined;
+    const place = { base, ours, theirs, schema: merge.schemas.ofItem(work.schema, inOrder),
       path: pathTo(work.path, index) };
     let value;
     if (base || work.rule.added) value = base || (ours && theirs) ? merge.place(place) : null;
@@ -115,13 +116,18 @@ function itemOf(entry) {
   return entry.anchor || nodeOn(entry.value, 'theirs');
 }
 
+/** Whether a result has a conflict in it. */
+function isOpen(value) {
+  return value.type === 'conflict' || (value.entries || []).some((entry) => isOpen(entry.value));
+}
+
 /** Drops the oldest of a list's entries until it fits. `oldIn` has the entries that base has. */
 function applyLimit(work, entries, oldIn) {
   const { limit, sort } = work.rule;
   if (!limit) return entries;
   const room = Math.max(limit, work.lists.ours.length, work.lists.theirs.length);
   const ranked = entries.map((entry, at) => ({ entry, at, isOld: oldIn.has(entry),
-    instant: sort === undefined ? null : strictInstantOf(lookUp(itemOf(entry), sort)) }));
+    instant: sort === undefined ? null : instantOf(lookUp(itemOf(entry), sort)) }));
   const allTimed = ranked.every((one) => one.instant);
   ranked.sort((one, other) => {
     if (!allTimed && one.isOld !== other.isOld) return one.isOld ? -1 : 1;
@@ -129,7 +135,8 @@ function applyLimit(work, entries, oldIn) {
     return (one.instant && compareInstants(one.instant, other.instant)) || other.at - one.at;
   });
   const excess = Math.max(0, entries.length - room);
-  const dropped = new Set(ranked.slice(0, excess).map((one) => one.entry));
+  const oldest = ranked.slice(0, excess).map((one) => one.entry);
+  const dropped = new Set(oldest.filter((entry) => !isOpen(entry.value)));
   return entries.filter((entry) => !dropped.has(entry));
 }
 

@@ -5,7 +5,6 @@ const DATE = /^(\d{4})-(\d\d)-(\d\d)/;
 const TIME = /[Tt ](\d\d):(\d\d)(?::(\d\d)(?:\.(\d+))?)?/;
 const OFFSET = /(?:[Zz]|([+-])(\d\d):?(\d\d))?$/;
 const INSTANT = new RegExp(DATE.source + TIME.source + OFFSET.source);
-const STRICT = /^.{10}[Tt].{5}:\d\d(?:\.\d+)?(?:[Zz]|[+-]\d\d:\d\d)$/;
 const MOST_DIGITS = 1000;
 const MOST_IN_EXPONENT = 5;
 
@@ -28,11 +27,6 @@ function instantOf(node) {
   const offset = (offsetHours * 60 + offsetMinutes) * 60 * (match[8] === '-' ? -1 : 1);
   const seconds = date.getTime() / 1000 + hour * 3600 + minute * 60 + second - offset;
   return { seconds, fraction: (match[7] || '').replace(/0+$/, '') };
-}
-
-/** The instant that a value names in the form of RFC 3339, or null. */
-function strictInstantOf(node) {
-  return node && node.kind === 'text' && STRICT.test(node.value) ? instantOf(node) : null;
 }
 
 /** Compares two instants. */
@@ -78,4 +72,4 @@ function addChanges(base, ours, theirs) {
   return `${sum < 0n ? '-' : ''}${whole}${scale ? `.${digits.slice(-scale)}` : ''}`;
 }
 
-module.exports = { addChanges, compareDecimals, compareInstants, decimalOf, instantOf, strictInstantOf };
+module.exports = { addChanges, compareDecimals, compareInstants, decimalOf, instantOf };

@@ -81,6 +81,7 @@ function mergeInOrder(merge, work) {
     mergeOneByOne(merge, work, lists, entries);
     return { type: 'list', shape: work.ours, other: work.theirs, entries };
   }
+  if (kind === 'tuple' && isEqual(work.ours, work.base)) return source(work.theirs);
   if (!work.before || kind === 'tuple') return conflictOf(work);
   const texts = {};
   for (const version of Object.keys(middles)) texts[version] = middles[version].map(canonOf);

@@ -150,6 +150,13 @@ def test_leaves_of_a_group_must_say_the_same() -> None:
     assert [code for code, _ in codes(schema)] == ["schema/group"] * 2
 
 
+def test_members_of_a_group_behind_references_agree_as_well() -> None:
+    first, second = ({"x-merge": {"strategy": "group", "name": "g", **more}} for more in ({}, {"by": "/at"}))
+    places = {"a": {"$ref": "#/$defs/first"}, "b": {"$ref": "#/$defs/second"}}
+    schema = {"$defs": {"first": first, "second": second}, "properties": places}
+    assert "schema/group" in [code for code, _ in codes(schema)]
+
+
 @pytest.mark.parametrize(
     "requirement", [[{"where": "/a"}], [{"where": "a", "non_empty_when": {"/b": 1}}], {}, ["/a"], [None]]
 )

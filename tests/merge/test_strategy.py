@@ -5,7 +5,7 @@ from typing import Any
 from checkpoint_git.core import jsontext
 from checkpoint_git.core.jsontext import Node
 from checkpoint_git.core.jsonwrite import Fresh
-from checkpoint_git.merge.strategy import LEAF_STRATEGIES, Strategies, find_groups, key_names, list_strategy
+from checkpoint_git.merge.strategy import LEAF_STRATEGIES, Strategies, key_names, list_strategy
 from tests.support.rows import rows
 
 
@@ -203,7 +203,9 @@ def test_a_key_is_one_member_or_several(rule: dict[str, Any], names: tuple[str, 
 def test_a_group_lists_the_members_that_a_version_has() -> None:
     group = {"x-merge": {"strategy": "group", "name": "where"}}
     other = {"x-merge": {"strategy": "group", "name": "who"}}
-    schema = {"properties": {"phase": group, "step": group, "note": group, "owner": other, "free": {}}}
+    places = {"phase": group, "step": {"$ref": "#/$defs/where"}, "note": group, "owner": other, "free": {}}
+    schema = {"$defs": {"where": group}, "properties": places}
+    strategies = Strategies(schema)
     versions: list[dict[str, Node]] = [{"phase": node("1"), "free": node("1")}, {"step": node("2")}]
-    assert find_groups(schema, *versions) == {"where": ["phase", "step"]}
-    assert find_groups({}, *versions) == {}
+    assert strategies.groups(schema, *versions) == [(group["x-merge"], ["phase", "step"])]
+    assert strategies.groups({}, *versions) == []

@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from functools import cached_property
 from typing import Any, Literal, NamedTuple
 
-from checkpoint_git.core.clock import read_instant
+from checkpoint_git.core.clock import read_loose_instant
 from checkpoint_git.core.jsontext import CONTAINERS, JsonTextError, Node, decode, join_pointer, parse, scan_tokens
 from checkpoint_git.core.jsonwrite import OURS, THEIRS
 from checkpoint_git.core.terminal_text import shorten
@@ -19,7 +19,7 @@ from checkpoint_git.merge.items import canonical_text, identify, item_key
 from checkpoint_git.merge.lists import find_names
 from checkpoint_git.merge.nodes import is_same, items_of, members_of
 from checkpoint_git.merge.places import AUTO
-from checkpoint_git.merge.strategy import Schema, Strategies, find_groups, merge_rule
+from checkpoint_git.merge.strategy import Schema, Strategies, merge_rule
 from checkpoint_git.tools.merges.likeness import (
     find_foreign,
     find_mixture,
@@ -273,12 +273,12 @@ class _Walk:
             return
 
         members = [members_of(node) for node in sides]
-        groups = find_groups(place.schema, *members[:4])
-        for keys in groups.values():
+        grouped: set[str] = set()
+        for rule, keys in self.strategies.groups(place.schema, *members[:4]):
             leaves = {key: Sides(*(version.get(key) for version in members)) for key in keys}
-            self._judge_group(place, leaves)
+            self._judge_group(place, rule, leaves)
+            grouped.update(keys)
 
-        grouped = {key for keys in groups.values() for key in keys}
         for key in {**members[3], **members[0], **members[1], **members[2]}:
             if key not in grouped:
                 below = Sides(*(version.get(key) for version in members))
@@ -289,8 +289,7 @@ class _Walk:
         schema = self.strategies.member(place.schema, key)
         return _Place(schema, join_pointer(place.where, key), name)
 
-    def _judge_group(self, place: _Place, leaves: dict[str, Sides]) -> None:
-        rule = merge_rule(place.schema["properties"][next(iter(leaves))])
+    def _judge_group(self, place: _Place, rule: Schema, leaves: dict[str, Sides]) -> None:
         contested = [key for key, sides in leaves.items() if sides.is_contested]
         winners = {key: compare(leaves[key]).side for key in contested if _is_choice(leaves[key])}
         is_blend = {*PARENTS} <= {*winners.values()} and not _is_group_by_rule(leaves)
@@ -540,7 +539,7 @@ def _find_oldest(rule: Schema, lists: Lists) -> tuple[int, str] | None:
     if "limit" not in rule or not name:
         return None
     nodes = (members_of(item).get(name) for item in lists.result.values())
-    instants = (read_instant(node.value) for node in nodes if node is not None)
+    instants = (read_loose_instant(node.value) for node in nodes if node is not None)
     return min((instant for instant in instants if instant is not None), default=None)
 
 
@@ -553,5 +552,5 @@ def _is_cut(rule: Schema, entry: Entry, lists: Lists, oldest: tuple[int, str] | 
     if len(lists.result) < int(rule["limit"]):
         return False
     value = scan_tokens(entry.first or entry.second or "null")
-    when = read_instant(value.get(str(rule.get("sort", ""))[1:])) if type(value) is dict else None
+    when = read_loose_instant(value.get(str(rule.get("sort", ""))[1:])) if type(value) is dict else None
     return oldest is None or when is None or when <= oldest
