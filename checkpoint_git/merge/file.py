@@ -124,6 +124,21 @@ def merge_documents(
     changed = _find_only_changed(base, ours, theirs)
     if changed is not None:
         return Merged(changed.text, [], MergeContext(schema, base, changed, changed), changed)
+    return _merge_changed(base, ours, theirs, schema, narrative, marker_size, inner, in_lines, judge)
+
+
+def _merge_changed(
+    base: "Node | None",
+    ours: Node,
+    theirs: Node,
+    schema: "Schema",
+    narrative: str,
+    marker_size: int,
+    inner: bool,
+    in_lines: bool,
+    judge: "Judge | None",
+) -> Merged:
+    # both sides changed the text
     swapped = lays_out_theirs(base, ours, theirs)
     sides = (theirs, ours) if swapped else (ours, theirs)
     context = MergeContext(schema, base, *sides, CONFLICT if inner else narrative)
