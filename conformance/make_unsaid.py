@@ -62,9 +62,10 @@ def make_loose_sorts() -> Iterator[Vector]:
     times = ["2028-02-01T10:00Z", "2028-02-01 11:00:00Z", "2028-02-01T14:00:00+0200", "2028-02-01T13:00:00"]
     entries = [{"id": number, "at": at} for number, at in enumerate(times)]
     for mine, yours in itertools.combinations(range(4), 2):
-        rest = [entries[number] for number in (3, 2, 1, 0) if number not in (mine, yours)]
-        versions = map(in_list, (rest[:1], [entries[mine], *rest[:1]], [entries[yours], *rest[:1]]))
-        kept = sorted([entries[mine], entries[yours], rest[0]], key=lambda entry: -int(entry["id"]))
+        third = max({0, 1, 2, 3} - {mine, yours})
+        rest = [entries[third]]
+        versions = map(in_list, (rest, [entries[mine], *rest], [entries[yours], *rest]))
+        kept = [entries[number] for number in sorted((mine, yours, third), reverse=True)]
         about = f"entries of {times[mine]} and {times[yours]}"
         expect: Value = {"list": {"at": "/list", "items": kept, "before": [[entries[yours], entries[mine]]]}}
         yield vector(f"log/loose-{mine}-{yours}", about, versions, expect, rule)

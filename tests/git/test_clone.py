@@ -123,7 +123,7 @@ def test_checkpoints_below_are_named_at_the_top_alone(repo: GitRepo) -> None:
     top = str(repo.path)
 
     def find(work_tree: str | None, cwd: str) -> list[tuple[str, str]]:
-        return [(gap.message, gap.fix) for gap in find_nested(work_tree, f"{top}/.git", os.environ, cwd)]
+        return [(gap.message, str(gap.fix)) for gap in find_nested(work_tree, f"{top}/.git", os.environ, cwd)]
 
     repo.write(".checkpoints/README.md", "x")
     repo.commit()
