@@ -256,7 +256,7 @@ def test_a_driver_whose_python_is_gone_is_told_before_a_merge_meets_it(guarded: 
     done = commit(guarded)
     assert done.returncode == 0
     said = done.stderr.decode().splitlines()
-    assert said == ["the merge driver's Python is gone: /gone/python (fix: checkpoint init)"]
+    assert said == ["the merge driver's Python is gone: /gone/python; to fix it: checkpoint init"]
 
 
 def test_a_conflicted_merge_that_is_committed_with_markers_is_stopped(guarded: GitRepo) -> None:

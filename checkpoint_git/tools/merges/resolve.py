@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from checkpoint_git.core import jsontext, jsonwrite
 from checkpoint_git.core.errors import CheckpointError
-from checkpoint_git.core.hint import AnyHint, Blank, Hint, advise, command, join_hints
+from checkpoint_git.core.hint import AnyHint, Argv, Blank, Hint, advise, chain, command, join_hints
 from checkpoint_git.core.outcome import Invocation, Line, Outcome
 from checkpoint_git.core.terminal_text import escape_controls, plain_path, shorten
 from checkpoint_git.disk.atomic import create_beside, make_folder, remove_file, write_file
@@ -319,7 +319,12 @@ def _find_way_back(file: Resolved) -> AnyHint:
         return ""
     if not file.is_removed:
         return advise("the other side has no such file", "git", "rm", typed)
-    return f"to undo it, write what git show {version.blob[:12]} prints to {typed}, and add that"
+    stored = f"{version.mode},{version.blob},{file.case.path}"
+    commands: tuple[Argv, ...] = (
+        ("git", "update-index", "--add", "--cacheinfo", stored),
+        ("git", "checkout-index", "--force", "--", typed),
+    )
+    return chain("undo", commands)
 
 
 def _file_data(file: Resolved) -> dict[str, Any]:

@@ -137,7 +137,7 @@ def test_a_base_may_have_any_name_and_the_hint_quotes_it(tmp_path: Path, name: s
     base = f"--base={tmp_path / name}"
     words = ["resume", *WHOSE, "--skip-to", "create_pr", base]
     done = run_here("pipeline", *words, cwd=tmp_path)
-    hint = json.loads(done.stdout)["hint"].split("`")[1]
+    hint = json.loads(done.stdout)["hint"].partition("; ")[2].removesuffix(" restores the finished phases")
     again = subprocess.run(
         ["sh", "-c", f"{shlex.quote(str(BIN))}/{hint}"], capture_output=True, cwd=tmp_path, timeout=60
     )

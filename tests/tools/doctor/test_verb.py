@@ -16,7 +16,7 @@ from tests.support.repos import GitRepo
 from tests.support.samples import checkpoint_text
 from tests.support.set_up import copy_set_up
 from tests.support.snapshot import take_snapshot
-from tests.support.verbs import NOON, Ran, run_verb
+from tests.support.verbs import NOON, Ran, lines_of, run_verb
 
 PATH = ".checkpoints/build.checkpoint.json"
 CORPUS = Path(__file__).parents[3] / ".." / "shared" / "corpus" / "versions"
@@ -400,7 +400,7 @@ def test_folders_that_were_not_looked_at_are_named_and_all_looks_at_them(healthy
     healthy.write("pkg/a/.checkpoints/api.checkpoint.json", checkpoint_text(skill="api", status="almost"))
     ran = examine(healthy)
     assert ran.outcome.data["not_looked_at"] == ["pkg/a"]
-    assert "checkpoint doctor --all" in str(ran.outcome.summary)
+    assert "checkpoint doctor --all" in lines_of(ran.outcome.summary[-1])[0]
     whole = examine(healthy, "--all")
     assert (whole.outcome.exit_code, whole.outcome.data["documents"]) == (1, 2)
     assert {one.path for one in whole.outcome.findings if one.level == "error"} == {

@@ -74,7 +74,7 @@ def test_a_loss_names_the_merge_its_parents_the_entry_and_who_has_it() -> None:
     said = "blockers[two]: "
     assert found.message.startswith(f'merge cccccccccccc of 11111111 and 22222222 ("Merge main") lost an entry: {said}')
     assert found.where == "/blockers"
-    assert str(found.hint).startswith(f"it is still in git show {'2' * 12}:{PATH}; ")
+    assert str(found.hint).startswith(f"it is still in: git show {'2' * 12}:{PATH}; ")
     assert str(found.hint).endswith(f": checkpoint audit {'1' * 12}..{'c' * 12} --fix")
     (found,) = audited(merged({"status": "in_progress", "blockers": [ONE, {**TWO, "description": ONE["description"]}]}))
     assert str(found.hint) == f"to see all that it did: checkpoint audit --all {'c' * 12} -- {PATH}"
@@ -180,7 +180,7 @@ def test_a_rebase_may_ask_more_than_once() -> None:
 def test_a_merge_with_the_default_branch_is_not_called_a_pull() -> None:
     found = only(BOTH._replace(name="origin/it's", tracked=False, previews=(FilePreview(PATH, "removed-here"),)))
     assert found.message.startswith("a merge with origin/it's will conflict in this file")
-    assert str(found.hint).endswith(": git merge 'origin/it'\"'\"'s'")
+    assert str(found.hint).startswith("merge early: git merge 'origin/it'\"'\"'s'; ")
 
 
 def test_what_is_not_committed_or_comes_out_wrong_is_told_beside() -> None:
