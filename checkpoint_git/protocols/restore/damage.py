@@ -7,7 +7,8 @@ from hashlib import sha256
 from typing import NamedTuple
 
 from checkpoint_git.core.finding import Finding
-from checkpoint_git.core.terminal_text import join_some, plural, quote_word
+from checkpoint_git.core.hint import advise, command, join_hints
+from checkpoint_git.core.terminal_text import join_some, plural
 from checkpoint_git.disk.discover import Place
 from checkpoint_git.disk.read import read_if_there
 from checkpoint_git.git import private_objects
@@ -46,9 +47,9 @@ def read_log(root: str) -> Log:
 
 
 def _useless(code: str, message: str, manifest: Manifest) -> Finding:
-    option = "--foreign " if manifest.is_foreign else ""
-    drop = f"checkpoint restore-point drop {option}{manifest.id}"
-    hint = f"no rollback is possible: create a new one, then `{drop}`"
+    option = ("--foreign",) if manifest.is_foreign else ()
+    drop = ("checkpoint", "restore-point", "drop", *option, manifest.id)
+    hint = advise("no rollback is possible: create a new one, then", *drop)
     return Finding(code, "error", message, _path_of(manifest), hint=hint)
 
 
@@ -90,16 +91,18 @@ def find_cut_off(workspace: Workspace) -> Iterator[Finding]:
     for safety, words in store.read_journals(workspace):
         point = words.split()[0]
         message = f"a rollback to {point} did not end, so what it restores may be half restored"
-        hint = f"unless it still runs, finish it: checkpoint restore-point rollback {words}; "
-        hint += f"or undo it: rollback {words.replace(point, safety.id)}"
+        rollback = ("checkpoint", "restore-point", "rollback")
+        hint = join_hints(
+            advise("unless it still runs, finish it", *rollback, *words.split()),
+            advise("or undo it", *rollback, *words.replace(point, safety.id).split()),
+        )
         yield Finding("restore/cut-off", "warning", message, _path_of(safety), hint=hint)
 
 
 def explain_unlogged(manifest: Manifest) -> Finding:
     """Return the finding for a point that the log lacks."""
     message = "the operation log has no record of its creation: the log was removed or cut off"
-    hint = "in a git repository the next `checkpoint restore-point create` adds one; "
-    hint += "elsewhere drop the point"
+    hint = "in a git repository the next restore point adds one; elsewhere drop the point"
     return Finding("restore/unlogged", "warning", message, _path_of(manifest), hint=hint)
 
 
@@ -113,8 +116,8 @@ def _check_record(
     """Yield what is wrong with a point apart from its content."""
     if manifest.is_foreign:
         message = f"{manifest.id} was not made in this clone: it is untrusted, and no command uses it"
-        drop = f"checkpoint restore-point drop --foreign {manifest.id}"
-        hint = f"ignore it, or remove it: {drop}"
+        drop = ("checkpoint", "restore-point", "drop", "--foreign", manifest.id)
+        hint = advise("ignore it, or remove it", *drop)
         yield Finding("restore/foreign", "warning", message, _path_of(manifest), hint=hint)
     if manifest.trouble:
         yield _useless("restore/manifest", f"{manifest.id}: {manifest.trouble}", manifest)
@@ -142,7 +145,7 @@ def _check_copy(workspace: Workspace, manifest: Manifest) -> Iterator[Finding]:
             path = _path_of(manifest)
             message = "the copy of the manifest below .checkpoints was changed; "
             message += "the point itself is not"
-            hint = f"remove the copy, and it is written again: rm {quote_word(path)}"
+            hint = advise("remove the copy, and it is written again", "rm", path)
             yield Finding("restore/manifest-copy", "error", message, path, hint=hint)
 
 
@@ -155,8 +158,8 @@ def _check_script(location: Location, manifest: Manifest) -> Iterator[Finding]:
         if sha256(script).hexdigest() != manifest.value["restore_script"]:
             path = f"{layout.FOLDER}/{manifest.id}/restore.sh"
             message = "restore.sh is not the one that was made with the point"
-            command = f"checkpoint restore-point rollback {manifest.id}"
-            hint = f"do not run it; roll back with: {command}"
+            rollback = ("checkpoint", "restore-point", "rollback", manifest.id)
+            hint = advise("do not run it; roll back with", *rollback)
             yield Finding("restore/script", "error", message, path, hint=hint)
             return
 
@@ -241,7 +244,7 @@ def _find_expired(manifests: Sequence[Manifest], now: int) -> Iterator[Finding]:
             old.append(manifest.id)
     if old:
         message = f"{plural(len(old), 'restore point')} expired: {join_some(old)}"
-        hint = "`checkpoint restore-point gc --expired` removes them"
+        hint = command("checkpoint", "restore-point", "gc", "--expired", more=" removes them")
         yield Finding("restore/expired", "note", message, layout.FOLDER, hint=hint)
 
 
@@ -251,5 +254,5 @@ def _find_gone(manifests: Sequence[Manifest], log: Log) -> Iterator[Finding]:
     if gone:
         count = plural(len(gone), "restore point")
         message = f"the log has {count} that no longer exist: {join_some(gone)}"
-        hint = "`checkpoint restore-point audit` shows the log"
+        hint = command("checkpoint", "restore-point", "audit", more=" shows the log")
         yield Finding("restore/gone", "note", message, layout.AUDIT_LOG, hint=hint)

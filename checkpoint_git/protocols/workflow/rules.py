@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from checkpoint_git.core.clock import DAY, MINUTE, age_text, read_instant, read_loose_instant, write_instant
 from checkpoint_git.core.finding import Finding, make_error, make_warning
+from checkpoint_git.core.hint import Blank, Hint, advise, command, join_hints
 from checkpoint_git.core.schema import Mismatch
 from checkpoint_git.core.terminal_text import quote_word
 from checkpoint_git.protocols.mismatch import explain_mismatch, find_doubles, list_objects, quote
@@ -47,8 +48,8 @@ def describe(mismatch: Mismatch) -> Finding:
     code = _KEYWORDS.get(mismatch.keyword, "workflow/shape")
     if mismatch.keyword in ("enum", "type", "minLength"):
         code = _PLACES.get(place, code)
-    hint = "correct it there; or start fresh: "
-    hint += "`checkpoint workflow resume` offers to archive the state"
+    fresh = command("checkpoint", "workflow", "resume", more=" offers to archive the state")
+    hint = join_hints("correct it there, or start fresh", fresh)
     return make_error(code, explain_mismatch(mismatch), mismatch.where, hint)
 
 
@@ -204,7 +205,8 @@ def _check_task(where: str, task: Mapping[str, Any]) -> Iterator[Finding]:
     are_counts = type(attempts) is int and type(most) is int
     if are_counts and attempts >= most and status in ("pending", "running"):
         message = f"{attempts} of {most} attempts failed, but the status is {status}"
-        hint = "`checkpoint workflow task retry ID` gives it new ones"
+        retry = ("checkpoint", "workflow", "task", "retry", Blank("the task", "ID"))
+        hint = command(*retry, more=" gives it new ones")
         yield make_warning("workflow/attempts-used-up", message, f"{where}/attempts", hint)
 
 
@@ -263,8 +265,8 @@ def check_output(
         return make_error("workflow/output-invalid", message, where, hint)
     if isinstance(digest, str) and digest != output.digest:
         message = f"{what} has changed since it was recorded"
-        hint = "see what changed: git diff, git log"
-        return make_warning("workflow/output-changed", message, where, hint)
+        look = join_hints(advise("see what changed", "git", "diff"), command("git", "log"))
+        return make_warning("workflow/output-changed", message, where, look)
     return None
 
 
@@ -288,11 +290,11 @@ def check_together(
     other = execution.get("workflow_id")
     if isinstance(name, str) and isinstance(other, str) and name != other:
         message = f"it belongs to the workflow {quote(other)}, and phase.json to {quote(name)}"
-        hint = "restore both from one commit"
-        found.append(make_error("workflow/two-workflows", message, "/workflow_id", hint))
+        both = "restore both from one commit"
+        found.append(make_error("workflow/two-workflows", message, "/workflow_id", both))
     behind = find_behind(phase, execution)
     if behind:
-        hint = "checkpoint workflow back IMPLEMENTATION"
+        hint = command("checkpoint", "workflow", "back", "IMPLEMENTATION")
         found.append(make_error(BEHIND, explain_behind(behind), "/tasks", hint))
     return found
 
@@ -306,14 +308,15 @@ def _check_missing_tasks(phase: Mapping[str, Any]) -> list[Finding]:
     if not is_needed:
         return []
     message = "no execution.json beside it: the tasks are not known"
-    hint = f"{_restore_hint(layout.EXECUTION)}; "
-    hint += "where there were none: checkpoint workflow task add ID"
+    add = ("checkpoint", "workflow", "task", "add", Blank("the task", "ID"))
+    hint = join_hints(_restore_hint(layout.EXECUTION), advise("where there were none", *add))
     return [make_error("workflow/execution-missing", message, "", hint)]
 
 
-def _restore_hint(file: str) -> str:
+def _restore_hint(file: str) -> Hint:
     path = layout.relative_state_path(file)
-    return f"bring {path} back, or start over: checkpoint workflow resume --fresh"
+    fresh = ("checkpoint", "workflow", "resume", "--fresh")
+    return advise(f"bring {path} back, or start over", *fresh)
 
 
 def check_age(phase: Mapping[str, Any], now: int) -> list[Finding]:
@@ -322,7 +325,8 @@ def check_age(phase: Mapping[str, Any], now: int) -> list[Finding]:
     if age < STALE_AFTER:
         return []
     message = f"the workflow was started {age_text(age)} ago: its state may be out of date"
-    hint = "`checkpoint workflow resume --fresh` archives it and starts over; --yes continues"
+    fresh = ("checkpoint", "workflow", "resume", "--fresh")
+    hint = join_hints(command(*fresh, more=" archives it and starts over"), "--yes continues")
     return [make_warning("workflow/stale", message, "/started_at", hint)]
 
 

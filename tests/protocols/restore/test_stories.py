@@ -445,7 +445,7 @@ def test_what_an_agent_made_by_hand_is_foreign_and_goes_by_the_hint(work: GitRep
     work.write(".audit/checkpoint-operations.log", "2024-01-15 created\n")
     made = ask(work, "create", "a")["checkpoint_id"]
     done = run_here("rp", "verify", "--foreign", "chk_20240115_150000_config", cwd=work.path)
-    words = done.stdout.partition("then `checkpoint ")[2].partition("`")[0].split()
+    words = done.stdout.partition("one, then: checkpoint ")[2].partition("\n")[0].split()
     assert run_here(*words, cwd=work.path).returncode == 0
     assert [one["id"] for one in ask(work, "list")["restore_points"]] == [made]
 
@@ -496,7 +496,7 @@ def test_after_git_clean_took_the_log_the_next_point_begins_one_that_says_so(wor
     points = [ask(work, "create", "a")["checkpoint_id"] for _ in range(2)]
     work.git("clean", "-xffdq")
     done = run_here("rp", "audit", "verify", cwd=work.path)
-    assert (done.returncode, "`checkpoint restore-point create` adds one" in " ".join(done.stdout.split())) == (1, True)
+    assert (done.returncode, "the next restore point adds one" in " ".join(done.stdout.split())) == (1, True)
     points.append(ask(work, "create", "a")["checkpoint_id"])
     assert ask(work, "audit", "verify")["whole"]
     records = ask(work, "audit")["records"]
@@ -607,7 +607,7 @@ def test_a_rollback_that_was_cut_off_can_be_undone_instead(work: GitRepo, monkey
     kill_at(work, monkeypatch, "mechanisms.file_writes.sync_folders", point)
     assert work.read("a") == before
     hint = ask(work, "list")["findings"][0]["hint"]
-    ask(work, *shlex.split(hint.rpartition("or undo it: ")[2]))
+    ask(work, *shlex.split(hint.rpartition("or undo it: checkpoint restore-point ")[2]))
     assert work.read("a") == "later\n"
     assert ask(work, "list")["findings"] == []
 
