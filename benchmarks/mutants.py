@@ -364,9 +364,9 @@ class Copy:
     def __init__(self, folder: Path, limit: int, cache: Path | None = None) -> None:
         """limit: seconds for one test. cache: a folder that keeps which test enters which function."""
         self.checkout = folder / "checkout"
-        self.scratch = folder / "scratch"
-        self.limit = limit
         self._temporary = folder / "temporary"
+        self.scratch = self._temporary / "scratch"
+        self.limit = limit
         self._temporary.mkdir()
         self._note = folder / "running"
         self._clock = int(time.time())

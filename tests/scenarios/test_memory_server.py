@@ -342,7 +342,7 @@ def test_setup_installs_the_version_that_everything_was_tried_with(repo: GitRepo
 
 def test_a_server_gets_a_small_environment_and_what_its_setting_names(repo: GitRepo, tmp_path: Path) -> None:
     repo.git("config", "checkpoint.memoryCommand", f"SHOWN=1 sh -c 'env > {tmp_path}/env'")
-    env = {"API_TOKEN": "s3cret", "GIT_DIR": str(repo.path / ".git"), "PYTHONPATH": "/x", "NODE_OPTIONS": "--x"}
+    env = {"API_TOKEN": "s3cret", "GIT_DIR": str(repo.path / ".git"), "PYTHONSTARTUP": "/x", "NODE_OPTIONS": "--x"}
     run_checkpoint("memory", "load", cwd=repo.path, env=env)
     got = {line.partition("=")[0] for line in (tmp_path / "env").read_text().splitlines()}
     own = {"SHOWN", "PWD", "OLDPWD", "SHLVL", "_"}  # its setting's and the shell's
