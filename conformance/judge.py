@@ -38,6 +38,8 @@ def judge(vector: Vector, answer: Answer) -> str:
         return _judge_refused(vector, answer)
     if kind == "conflict":
         return _judge_conflict(answer, expected)
+    if kind == "texts":
+        return _judge_texts(answer, expected)
     if kind == "lines":
         return _judge_lines(answer, expected)
     if answer.code != 0:
@@ -122,6 +124,17 @@ def _judge_conflict(answer: Answer, expected: dict[str, Any]) -> str:
     return ""
 
 
+def _judge_texts(answer: Answer, expected: dict[str, str]) -> str:
+    """Whether it is a conflict, and each choice leaves just this text."""
+    if not 0 < answer.code < 128:
+        return "clean, or no answer, where the sides contradict each other"
+    for side, text in expected.items():
+        kept = keep_side(answer.data.decode(), side)
+        if kept != text:
+            return f"with {side} kept it is {kept[:200]!r}"
+    return ""
+
+
 def _judge_lines(answer: Answer, most: int) -> str:
     """Whether a conflict marks no more of both sides' lines than it must."""
     if not 0 < answer.code < 128:
@@ -174,7 +187,7 @@ def swapped(vector: Vector) -> Vector:
 
 def _swap_expected(expect: dict[str, Any]) -> dict[str, Any]:
     ((kind, expected),) = expect.items()
-    if kind == "conflict":
+    if kind in ("conflict", "texts"):
         return {kind: {"ours": expected["theirs"], "theirs": expected["ours"]}}
     if kind == "one_of":
         return {kind: [_swap_expected(lawful) for lawful in expected]}

@@ -33,12 +33,16 @@ from conformance.building import (
     with_items,
 )
 from conformance.make_added import make_added
+from conformance.make_aligned import make_aligned, make_chosen_orders, make_key_rules
 from conformance.make_items import make_identities, make_keys, make_parts
+from conformance.make_law import make_law
 from conformance.make_layout import make_layouts, make_marked
+from conformance.make_lines import make_lines
 from conformance.make_places import make_schema
 from conformance.make_rules import make_grouped, make_logs, make_require
 from conformance.make_seldom import make_code_points, make_instant_forms, make_two_things
 from conformance.make_unsaid import make_laid_out_tuples, make_loose_sorts, make_open_entries, make_unchanged
+from conformance.make_writing import make_writing
 
 FOLDER = Path(__file__).parent / "vectors"
 VERSION = "1.0"
@@ -158,6 +162,8 @@ def make_keyed() -> Iterator[Vector]:
         about = "each side adds a record"
         yield listed(f"keyed/added-{mine}-{yours}", about, rows, lists[0], lists[1])
     yield from make_keys()
+    yield from make_key_rules()
+    yield from make_chosen_orders()
 
 
 def make_rows(key: str, schema: Value, name: str) -> Iterator[Vector]:
@@ -252,6 +258,7 @@ def make_sequence() -> Iterator[Vector]:
     yield from make_parts()
     yield from make_added()
     yield from make_laid_out_tuples()
+    yield from make_aligned()
 
 
 def make_edits(kind: str, base: Value) -> Iterator[Vector]:
@@ -618,6 +625,7 @@ def make_format() -> Iterator[Vector]:
         )
     yield from make_layouts()
     yield from make_unchanged()
+    yield from make_writing()
 
 
 def replaced(name: str, about: str, text: str, mine: tuple[str, str], yours: tuple[str, str]) -> Vector:
@@ -667,6 +675,8 @@ PROFILES: dict[str, tuple[str, Callable[[], Iterator[Vector]]]] = {
     "values": ("single values that a schema knows how to merge", make_values),
     "require": ("conditions that a merge of two good sides must not break", make_require),
     "schema": ("where a schema is read, and which schemas are refused", make_schema),
+    "law": ("a schema that both sides keep, and that a merge must not break", make_law),
+    "lines": ("JSON Lines: a record a line", make_lines),
 }
 
 

@@ -193,7 +193,10 @@ def make_not_read() -> Iterator[Vector]:
         "other keywords": {"properties": {"p": {"type": "integer", "minimum": 0}}},
     }
     for number, (about, schema) in enumerate(schemas.items()):
-        yield vector(f"schema/not-read-{number}", about, versions, conflict(versions[1], versions[2]), schema)
+        expect = conflict(versions[1], versions[2])
+        if about == "a reference to itself":  # a driver that checks results by the schema cannot apply it
+            expect = {"one_of": [expect, {"refused": True}]}
+        yield vector(f"schema/not-read-{number}", about, versions, expect, schema)
     rows = [{"l": [{"id": 1, "p": number}]} for number in (1, 3, 20)]
     schema = {"properties": {"l": {"prefixItems": [{"properties": {"p": total}}], "x-merge": {"strategy": "tuple"}}}}
     yield vector("schema/tuple-record", "a record by its position", rows, clean({"l": [{"id": 1, "p": 22}]}), schema)

@@ -16,6 +16,7 @@ from conformance.building import (
     three_way,
     vector,
 )
+from conformance.make_aligned import make_single_records
 
 DAYS = [f"2026-03-{day:02d}T08:00:00Z" for day in range(1, 10)]
 SET = {"x-merge": {"strategy": "set"}}
@@ -343,6 +344,7 @@ def make_logs() -> Iterator[Vector]:
     yield from make_undated()
     yield from make_old_first()
     yield from make_log_keys()
+    yield from make_single_records()
 
 
 def make_fractions() -> Iterator[Vector]:

@@ -8,6 +8,7 @@ import sys
 from collections.abc import Iterator
 
 from checkpoint_git.core.jsontext import JsonTextError, scan_tokens
+from checkpoint_git.core.user_schema import make_judge
 from checkpoint_git.merge.file import merge_file
 from checkpoint_git.merge.lint import lint_schema
 from conformance.__main__ import GAVE_UP, read_profiles, read_vectors
@@ -31,7 +32,9 @@ def _merge(vector: Vector, refused: bool) -> Answer:
     if refused:
         return Answer(GAVE_UP, ours)
     try:
-        result = merge_file(base, ours, theirs, scan_tokens(json.dumps(vector.get("schema", {}))))
+        schema = vector.get("schema", {})
+        tokens = scan_tokens(json.dumps(schema))
+        result = merge_file(base, ours, theirs, tokens, judge=make_judge(tokens) if schema else None)
     except JsonTextError:
         return Answer(GAVE_UP, ours)
     return Answer(min(len(result.conflicts), 127), result.data)

@@ -68,8 +68,10 @@ class Writer {
     return [around[0], ...chunks, around[1]];
   }
 
-  /** What stands around the root: three-way, apart from line ends. */
+  /** What stands around the root: three-way, apart from line ends, which count where the target has one line. */
   edge(mine, before, yours) {
+    const { text, root } = this.target;
+    if (!text.slice(0, root.end).includes('\n')) return mine === before ? yours : mine;
     const [left, middle, right] = [mine, before, yours].map((one) => (
       one === null ? null : one.replaceAll('\r\n', '\n')));
     return left === middle && right !== middle ? right.replaceAll('\n', this.style.eol) : mine;
