@@ -8,6 +8,7 @@ from jsonschema import Draft202012Validator
 
 from checkpoint_git.cli.effects import EFFECTS
 from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.core.hint import encode_hint
 from checkpoint_git.mcp.calls import Reply, World
 from checkpoint_git.mcp.tools import TOOLS, Tool, choose_tools
 from tests.support.command import run_here
@@ -67,7 +68,7 @@ def test_a_tool_answers_what_the_command_line_prints(
     tool: str, words: list[str], asked: dict[str, Any], project: Path
 ) -> None:
     printed = json.loads(run_here(*words, "--json", cwd=project).stdout)
-    answered = json.loads(json.dumps(run(tool, project, **asked).document))
+    answered = json.loads(json.dumps(run(tool, project, **asked).document, default=encode_hint))
     assert _without_ages(answered) == _without_ages(printed)
 
 

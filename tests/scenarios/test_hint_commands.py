@@ -103,7 +103,7 @@ def put_back(repo: GitRepo, before: dict[Path, bytes]) -> None:
 
 def test_every_command_of_every_hint_runs_and_stores_no_placeholder(repo: GitRepo) -> None:
     build(repo)
-    commands = list(dict.fromkeys(argv for finding in find(repo) for argv in commands_of(str(finding.hint))))
+    commands = list(dict.fromkeys(argv for finding in find(repo) for argv in commands_of(finding.hint)))
     assert len(commands) > 80
     before, wrong = read_all(repo), list[tuple[list[str], str]]()
     for argv in commands:
@@ -119,7 +119,7 @@ def test_every_command_of_every_hint_runs_and_stores_no_placeholder(repo: GitRep
 
 def test_a_pasted_blank_is_refused_before_anything_is_written(repo: GitRepo) -> None:
     build(repo)
-    commands = dict.fromkeys(argv for finding in find(repo) for argv in commands_of(str(finding.hint)))
+    commands = dict.fromkeys(argv for finding in find(repo) for argv in commands_of(finding.hint))
     before, wrong = read_all(repo), list[tuple[list[str], str]]()
     blanks = [write_plain(argv) for argv in commands if any(UNFILLED in word for word in write_plain(argv))]
     assert len(blanks) > 20
