@@ -46,6 +46,13 @@ def test_a_rollback_gives_everything_back_and_can_be_taken_back(full_work: GitRe
     assert look(full_work.path) == harmed
 
 
+def test_the_words_of_a_rollback_name_what_was_asked_for() -> None:
+    assert rollback.write_words("auto-1", Wanted()) == "auto-1"
+    assert rollback.write_words("auto-1", Wanted(staged=True)) == "auto-1 --index"
+    everything = Wanted(staged=True, operation=True, within=["a"])
+    assert rollback.write_words("auto-1", everything) == "auto-1 --index --operation --scope PART"
+
+
 def test_what_git_has_otherwise_by_now_goes_back_only_if_that_is_asked_for(full_work: GitRepo) -> None:
     workspace = workspace_of(full_work.path)
     made = create(workspace, ["src"], "", "git_stash", None).manifest

@@ -1,9 +1,13 @@
+from typing import Any
+
 import pytest
 
 from checkpoint_git.core.clock import DAY, HOUR, MINUTE
 from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.protocols.restore.contents import hash_contents, read_entry, read_part
 from checkpoint_git.protocols.restore.rules import (
     CONNECTION,
+    check,
     is_connection,
     is_doubtful,
     is_expired,
@@ -102,3 +106,83 @@ def test_a_connection_holds_plain_texts_under_known_names(changed: dict[str, obj
     assert is_connection({**dict.fromkeys(CONNECTION, "x"), **changed}) == fits
     assert not is_connection({"host": "x"})
     assert not is_connection("dbname")
+
+
+# manifests of the right shape, as a branch may bring them
+
+POINT = "chk_20260115_143022_a7b3c9"
+STATE = {"kind": "state", "name": "state:run", "content": "parts/run.json", "size": 2, "sha256": "0" * 64}
+STATE_DETAILS = {"file": "run.json", "mode": "0600"}
+POSTGRESQL_DETAILS = {
+    "tables": None,
+    "held": [["public", "items", "r"]],
+    "logical": "",
+    "server_version": "17",
+    "connection": {"dbname": "shop"},
+}
+
+
+def find_troubles(entries: list[dict[str, Any]], *parts: dict[str, Any], **members: Any) -> list[tuple[str, str]]:
+    """The code and the place of what is wrong with a manifest, apart from its hash."""
+    value = {"id": POINT, "entries": entries, "parts": list(parts), **members}
+    value["hash"] = hash_contents(map(read_entry, entries), [read_part(part) for part in parts])
+    return [(one.code, one.where) for one in check(value, POINT)]
+
+
+def find_part_troubles(content: str = "parts/run.json", kind: str = "state", **details: Any) -> list[str]:
+    base = POSTGRESQL_DETAILS if kind == "postgresql" else STATE_DETAILS
+    part = {**STATE, "kind": kind, "content": content, "details": {**base, **details}}
+    return [code.removeprefix("restore/manifest-") for code, where in find_troubles([], part) if where == "/parts/0"]
+
+
+def test_a_manifest_is_of_its_point_and_its_hash_is_that_of_its_content() -> None:
+    file = {"path": "a", "kind": "file", "mode": "644", "size": 1, "sha256": "0" * 64}
+    times = {"created_at": "2026-01-15T14:30:22Z", "expires_at": None}
+    assert find_troubles([file], **times) == []
+    assert find_troubles([file], id="chk_20260115_143022_ffffff") == [("restore/manifest-id", "/id")]
+    assert find_troubles([file], created_at="soon", expires_at="late") == [
+        ("restore/manifest-time", "/created_at"),
+        ("restore/manifest-time", "/expires_at"),
+    ]
+    changed = {"id": POINT, "entries": [file], "hash": "sha256:0"}
+    assert [one.where for one in check(changed, POINT)] == ["/hash"]
+
+
+def test_no_entry_leads_out_and_a_twin_is_the_same_file() -> None:
+    one, twin, other = (
+        {"path": path, "kind": "file", "mode": "644", "sha256": digit * 64, **more}
+        for path, digit, more in (("a", "0", {}), ("b", "0", {"twin": "a"}), ("c", "1", {"twin": "a"}))
+    )
+    assert find_troubles([one, twin]) == []
+    assert find_troubles([one, other]) == [("restore/manifest-path", "/entries/1/twin")]
+    assert find_troubles([twin]) == [("restore/manifest-path", "/entries/0/twin")]
+    assert find_troubles([one, {**one, "path": "../a"}]) == [("restore/manifest-path", "/entries/1/path")]
+
+
+@rows(
+    ("given", "troubles"),
+    [
+        ({}, []),
+        ({"content": ""}, []),
+        ({"content": "run.json"}, ["path"]),
+        ({"content": "parts/.."}, ["path"]),
+        ({"content": "parts/a/b"}, ["path"]),
+        ({"file": None}, []),
+        ({"file": "../run.json"}, ["path"]),
+        ({"file": 7}, ["path"]),
+        ({"kind": "sqlite"}, ["shape"]),
+        ({"kind": "sqlite", "path": "a.db", "logical": ""}, []),
+        ({"kind": "sqlite", "path": None, "logical": ""}, ["shape"]),
+        ({"kind": "postgresql"}, []),
+        ({"kind": "postgresql", "tables": [["public", "items", "r"]]}, []),
+        ({"kind": "postgresql", "tables": [["public", "items"]]}, ["shape"]),
+        ({"kind": "postgresql", "tables": "items"}, ["shape"]),
+        ({"kind": "postgresql", "held": None}, ["shape"]),
+        ({"kind": "postgresql", "held": [["public", "items", 7]]}, ["shape"]),
+        ({"kind": "postgresql", "connection": {"dbname": "host=evil"}}, ["shape"]),
+    ],
+)
+def test_a_part_is_kept_in_the_points_own_folder_and_has_what_is_read(
+    given: dict[str, Any], troubles: list[str]
+) -> None:
+    assert find_part_troubles(**given) == troubles

@@ -135,3 +135,24 @@ def test_a_part_of_an_id_names_a_point_if_it_names_only_one(work: GitRepo) -> No
     with pytest.raises(CheckpointError, match="2 restore points match: chk_20260115_143022_a7b3c9, chk_") as caught:
         store.find_id(workspace, "2026")
     assert str(caught.value.hint) == "write more of it"
+
+
+def test_the_journals_of_all_rollbacks_to_a_point_end_with_the_one_that_finished_it(work: GitRepo) -> None:
+    workspace, point, other = workspace_of(work.path), make(work).id, make(work).id
+
+    def begin(words: str) -> str:
+        safety = make(work).id
+        store.begin_journal(workspace, safety, words)
+        return safety
+
+    def left() -> list[str]:
+        return [words for _, words in store.read_journals(workspace)]
+
+    begun = [f"{point} --index", f"{point} --scope PART", other]
+    for words in begun:
+        begin(words)
+    assert sorted(left()) == sorted(begun)
+    store.end_journals(workspace, f"{point} --scope PART")
+    assert sorted(left()) == sorted([begun[0], other])
+    store.end_journals(workspace, point)
+    assert left() == [other]

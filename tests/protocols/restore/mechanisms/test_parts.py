@@ -1,9 +1,11 @@
-"""Which databases a restore point may be asked for."""
+"""Which states and databases a restore point may be asked for."""
+
+import io
 
 import pytest
 
 from checkpoint_git.core.errors import CheckpointError
-from checkpoint_git.protocols.restore.mechanisms.parts import request_databases
+from checkpoint_git.protocols.restore.mechanisms.parts import read_states, request_databases
 from tests.support.repos import GitRepo
 from tests.support.restore_points import workspace_of
 
@@ -30,3 +32,19 @@ def test_tables_belong_to_one_database_of_postgresql(repo: GitRepo) -> None:
     ):
         with pytest.raises(CheckpointError, match=trouble):
             request_databases(workspace, urls, ["items"])
+
+
+def test_states_are_read_from_files_and_one_from_standard_input(repo: GitRepo) -> None:
+    repo.write("run.json", '{"step": 1}')
+    workspace = workspace_of(repo.path)
+    found = read_states(workspace, ["run=run.json", "other=-"], ["run"], io.StringIO("[2]"))
+    assert [one.name for one in found] == ["state:run", "state:other"]
+    (repo.path / "folder").mkdir()
+    for given, trouble in (
+        ([], "the state run is not given"),
+        (["run=-", "other=-"], "standard input can give one state only"),
+        (["run=missing.json"], "missing.json cannot be read: No such file or directory"),
+        (["run=folder"], "folder cannot be read: it is not a regular file"),
+    ):
+        with pytest.raises(CheckpointError, match=trouble):
+            read_states(workspace, given, ["run"], io.StringIO(""))

@@ -9,9 +9,10 @@ import pytest
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.protocols.restore import layout, points, store
+from checkpoint_git.protocols.restore.contents import Part
 from checkpoint_git.protocols.restore.mechanisms import parts
 from checkpoint_git.protocols.restore.mechanisms.contract import Means
-from checkpoint_git.protocols.restore.mechanisms.state import request_state
+from checkpoint_git.protocols.restore.mechanisms.state import find_prerequisites, request_state
 from tests.support.command import BIN, run_here
 from tests.support.repos import GitRepo
 from tests.support.restore_points import create, folder_of, go_back, roll_back, run_script, workspace_of
@@ -34,6 +35,13 @@ def test_a_state_goes_back_to_the_file_it_came_from(repo: GitRepo) -> None:
     assert [part.name for part in done.plan.parts] == ["state:run"]
     roll_back(repo.path, done.safety)
     assert path.read_text() == "{}"
+
+
+def test_a_state_that_came_from_no_file_needs_to_be_told_where_it_goes() -> None:
+    part = Part("state", "state:run", "", 0, "", {"file": "run.json"})
+    assert len(find_prerequisites(part)) == 1
+    told = find_prerequisites(part._replace(details={"file": None}))
+    assert [text.startswith("the state run came from no file: --state-to run=FILE") for text in told] == [True, False]
 
 
 def test_a_file_that_was_broken_since_is_kept_as_it_was_before_the_rollback(repo: GitRepo) -> None:
