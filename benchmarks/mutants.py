@@ -79,6 +79,7 @@ STORIES = {
     "protocols/memory": ["tests/scenarios/test_memory_stories.py"],
     "protocols/pipeline": ["tests/scenarios/test_pipeline_stories.py"],
     "protocols/restore": ["tests/scenarios/test_restore_stories.py"],
+    "protocols/restore/mechanisms": ["tests/protocols/restore"],
     "protocols/skill": ["tests/scenarios/test_session_loop.py", "tests/mcp/test_calls.py"],
     "protocols/workflow": ["tests/scenarios/test_workflow.py", "tests/scenarios/test_workflow_stories.py"],
     "tools/sync": ["tests/scenarios/test_fleet.py"],

@@ -47,6 +47,18 @@ def test_a_file_is_flushed_unless_the_caller_does_so(tmp_path: Path, monkeypatch
     assert len(flushed) == 1
 
 
+def test_a_file_gets_the_owner_of_the_one_that_it_replaces(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    given: list[tuple[int, int]] = []
+    monkeypatch.setattr(os, "fchown", lambda _, user, group: given.append((user, group)))
+    write(tmp_path, entry("a"))
+    write(tmp_path, entry("a"))
+    assert given == []
+    monkeypatch.setattr(os, "geteuid", lambda: os.getuid() + 1)
+    write(tmp_path, entry("new"))
+    write(tmp_path, entry("a"))
+    assert given == [(os.getuid(), os.getgid())]
+
+
 def test_a_link_takes_the_place_of_a_file_and_a_file_that_of_a_link(tmp_path: Path) -> None:
     (tmp_path / "a").write_text("old")
     write(tmp_path, entry("a", "link"), b"elsewhere")
