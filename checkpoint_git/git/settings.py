@@ -42,7 +42,9 @@ SETTINGS = {
     PIPELINE_DIR: Setting("folder of the pipeline records", shown="`~/.claude/checkpoints`"),
     PIPELINE_PHASES: Setting("phases of a pipeline in their order, comma-separated", shown="the usual ones"),
     POINTS_BUDGET: Setting("size that automatic restore points may add: bytes, or `512k`, `512m`, `2g`", "512m"),
-    SESSION_BLOCKS: Setting("`true`: a session goes on until progress is recorded; `false`: never", shown="`--block`"),
+    SESSION_BLOCKS: Setting(
+        "`true`: make an agent record progress before it stops; `false`: only remind", shown="`--block`"
+    ),
     SYNC_BRANCH: Setting("branch that `sync` exchanges checkpoints with", shown="the upstream branch"),
     SYNC_REMOTE: Setting("remote of `sync`, `claim` and `release`", shown="the upstream's, else `origin`"),
     WORKFLOW_APPROVALS: Setting(

@@ -120,7 +120,7 @@ def check_arguments(name: str, verb: str, schema: dict[str, Any], asked: Mapping
     if not wrong:
         return None
     found = [Finding("mcp/arguments", "error", message, where=where, hint=hint) for message, where in wrong]
-    return fail(verb, CheckpointError(f"{name}: the arguments do not fit: {wrong[0][0]}", hint), found)
+    return fail(verb, CheckpointError(f"{name}: invalid arguments: {wrong[0][0]}", hint), found)
 
 
 def fit(document: dict[str, Any], limit: int = LIMIT, *, failed: bool = False) -> Answer:

@@ -60,7 +60,7 @@ class Agent:
         found = check_arguments(tool.name, tool.verb, tool.input_schema, asked)
         if found is None and tool.name == "restore_point_rollback" and asked.get("confirm") is not None:
             text = f"Put the files back as restore point {asked['checkpoint_id']} holds them? "
-            text += "What is there now is kept in a new point."
+            text += "The current state is saved first."
             consent = await ask_user(ctx, params, text, _AGREE, _YES)
             if isinstance(consent, types.InputRequiredResult):
                 return consent

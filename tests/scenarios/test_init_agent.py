@@ -379,8 +379,8 @@ def test_the_plugin_of_opencode_primes_reminds_once_and_leaves_subagents_alone(r
     assert "RESUMING: build" in told["system"][0]
     assert (told["quiet"], told["child"], len(told["said"])) == (0, [], 1)
     assert told["said"][0]["path"] == {"id": "s"}
-    assert "Record progress" in told["said"][0]["body"]["parts"][0]["text"]
-    assert "Record progress" in told["context"][0]
+    assert "Record progress before" in told["said"][0]["body"]["parts"][0]["text"]
+    assert "Record progress before" in told["context"][0]
     assert not (ready.path / ".git" / FOLDER / "s").exists()
 
 
@@ -453,7 +453,7 @@ def test_the_hooks_at_the_end_remind_and_no_nonsense_disturbs(ready: GitRepo, ag
         silent = (agent, moment) == ("copilot", "precompact")  # it takes no answer then
         assert (done.returncode, done.stderr) == (0, b"")
         assert silent or STOPS[agent].items() <= json.loads(done.stdout).items() or moment == "precompact"
-        assert silent or "Record progress" in json.loads(done.stdout)[SAYS.get((agent, moment), "systemMessage")]
+        assert silent or "Record progress before" in json.loads(done.stdout)[SAYS.get((agent, moment), "systemMessage")]
         for stdin in NONSENSE:
             done = run_hook(ready, command, stdin)
             assert (done.returncode, done.stdout, done.stderr) == (0, b"", b"")

@@ -212,9 +212,9 @@ def test_a_recovered_task_is_told_as_what_its_output_says(tmp_path: Path) -> Non
     for word in ("skipped", "failed"):
         write_output(tmp_path, f"{word}.json", {"status": word})
     said = run_here("workflow", "recover", cwd=tmp_path).stdout
-    assert "folder: finished before the crash; now complete (folder is there)" in said
-    assert "skipped.json: finished before the crash; now skipped (skipped.json is there and says skipped)" in said
-    assert "failed.json: ended; now failed (failed.json is there and says failed)" in said
+    assert "folder: finished before the crash; now complete (folder exists)" in said
+    assert "skipped.json: finished before the crash; now skipped (skipped.json exists and says skipped)" in said
+    assert "failed.json: ended; now failed (failed.json exists and says failed)" in said
 
 
 def test_status_tells_a_missing_file_as_validate_does(tmp_path: Path) -> None:

@@ -34,7 +34,7 @@ def _check_fields(name: str, reading: Reading) -> Iterator[Finding]:
         shown = " | ".join(shorten(value, _SHOWN) for value in values)
         counts = shorten(reading.fields[key], _SHOWN)
         if key == "timestamp":
-            why = "an update was cut off, or made by a client that only adds"
+            why = "an update was interrupted, or the client never deletes old values"
             message = f'{why}: the newest timestamp counts, "{counts}"'
             hint = advise("to keep one value of each field", "checkpoint", "memory", "load", "--continue")
             yield Finding("memory/interrupted", "warning", message, name, hint=hint)

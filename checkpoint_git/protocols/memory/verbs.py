@@ -345,7 +345,7 @@ _WAYS = (
 
 def _load(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     if args.resume + args.fresh + args.details > 1:
-        raise CheckpointError("--continue, --fresh and --details exclude one another", "choose one")
+        raise CheckpointError("--continue, --fresh and --details cannot be combined", "choose one")
     if args.fresh:
         return _clear(args, invocation)
     findings: list[Finding] = []

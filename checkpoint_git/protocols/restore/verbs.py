@@ -36,7 +36,7 @@ examples:
   checkpoint restore-point create src tests --reason "before the refactoring"
   checkpoint restore-point diff latest
   checkpoint restore-point rollback latest
-  checkpoint restore-point guard < tool-call.json    the hook for agents, with a --help of its own
+  checkpoint restore-point guard < tool-call.json    the hook for agents; it has its own --help
 
 exit 1: the point or the log is damaged
 """
@@ -76,7 +76,7 @@ examples:
 exit 1: the point is damaged
 """,
     "rollback ID": """\
-go back to a point; a new point keeps what is there now
+go back to a point; the current state is saved first
 
 It restores the files of the scope, and removes what was created there since. --index and
 --operation restore more.

@@ -587,7 +587,7 @@ def check_next(next_action: str | None, complete: bool) -> None:
     if not next_action.strip():
         raise CheckpointError("--next is empty", "say what comes next, or use --complete")
     if complete:
-        raise CheckpointError("--next and --complete exclude one another", "give --next while work is left")
+        raise CheckpointError("--next and --complete cannot be combined", "give --next while work is left")
 
 
 def find_done_trouble(

@@ -197,10 +197,10 @@ def find_rank(value: dict[str, Any], has_actions: bool) -> str | None:
 
 _REASONS = {
     "in_progress": "in progress",
-    "blocked": "blocked, though not by a decision of yours",
+    "blocked": "blocked, but not waiting on you",
     "complete": "complete, with work still queued",
     "not_started": "not started yet",
-    "idle": "every action left is merged",
+    "idle": "all actions are merged",
 }
 
 

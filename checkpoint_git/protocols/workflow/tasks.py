@@ -75,7 +75,7 @@ def add_tasks(value: Value, names: Sequence[str]) -> Finding | None:
     """Add pending tasks, or return why that is refused."""
     for name in names:
         if find_task(value, name) is not None:
-            message = f"the task {quote(name)} is there already"
+            message = f"the task {quote(name)} exists already"
             return make_error("workflow/task-id-twice", message, "/tasks")
         value["tasks"].append(
             {
@@ -266,7 +266,7 @@ def plan_step(row: int, task: Mapping[str, Any], output: OutputFile, now: int) -
         task_name(task),
         verdict="failed" if status == "failed" else "done",
         status=status,
-        reason=f"{output.path} is there" + (f" and says {status}" if reported else ""),
+        reason=f"{output.path} exists" + (f" and says {status}" if reported else ""),
         attempts=attempts,
         error=reported_error if isinstance(reported_error, str) else "",
         completed_at=write_instant(max(now, started[0] if started else 0)),

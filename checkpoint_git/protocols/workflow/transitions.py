@@ -211,7 +211,7 @@ def _has_result(situation: Situation) -> bool:
 
 
 def _advise_result(situation: Situation) -> Advice:
-    return Advice(f"{situation.output.path} is there and valid")
+    return Advice(f"{situation.output.path} exists and is valid")
 
 
 def _advise_last_result(situation: Situation) -> Advice:

@@ -163,7 +163,7 @@ def _summarize(found: AuditResult) -> Line:
     if wrong:
         parts.append(f"{plural(wrong, 'place')} still damaged")
     else:
-        parts.append("nothing lost, duplicated or mixed up")
+        parts.append("no damage")
     if counts.get("meant"):
         parts.append(f"{counts['meant']} that look deliberate")
     if found.reverted:

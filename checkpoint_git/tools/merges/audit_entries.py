@@ -170,7 +170,7 @@ def _summarize_all(merges: Sequence[AuditedMerge], counts: Counter[str], is_bad:
     elif told:
         parts += told
     else:
-        parts.append("nothing lost, duplicated or mixed up")
+        parts.append("no damage")
     if unknown:
         parts.append(f"{unknown} not judged")
     return Line(", ".join(parts), "bad" if is_bad else "warn" if unknown else "good")

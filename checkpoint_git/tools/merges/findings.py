@@ -191,7 +191,7 @@ def count_kinds(merges: Iterable[AuditedMerge]) -> dict[str, int]:
 def summarize(merges: Sequence[AuditedMerge]) -> Line:
     wrong = sum(not hit.meant for merge in merges for hit in merge.hits)
     others = sum(merge.others for merge in merges)
-    text = "nothing lost, duplicated or mixed up"
+    text = "no damage"
     if wrong:
         text = f"{plural(wrong, 'place')} that differ from the rules"
     if others:

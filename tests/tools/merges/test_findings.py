@@ -66,4 +66,4 @@ def test_every_code_has_a_rule_for_reports() -> None:
 def test_a_summary_counts_what_was_not_checked() -> None:
     lacking = AuditedMerge(MADE, [], reason="git has no object 4f1c2ab9; git fsck")
     summary = make_outcome(AuditResult(2, set(), [lacking], 0, ""), False).summary
-    assert summary == [Line("2 merges, nothing lost, duplicated or mixed up, 1 not checked", "warn")]
+    assert summary == [Line("2 merges, no damage, 1 not checked", "warn")]

@@ -195,7 +195,7 @@ def test_after_a_compaction_unwritten_work_is_named(work: GitRepo) -> None:
     os.utime(started, (1, 1))
     os.utime(work.path / ".checkpoints/build.checkpoint.json", (2, 2))
     work.write("a.py", "pass\n")
-    assert "Record progress" not in prime(work.path, stdin=json.dumps({**START, "source": "resume"}).encode())
+    assert "Record progress before" not in prime(work.path, stdin=json.dumps({**START, "source": "resume"}).encode())
     told = prime(work.path, stdin=json.dumps({**START, "source": "compact"}).encode())
     assert "changed (1 commit) since the last checkpoint. Record progress" in told
 
