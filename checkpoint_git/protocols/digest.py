@@ -68,26 +68,43 @@ def rank(finding: Finding) -> tuple[int, int]:
 
 
 def _fold_group(
-    group: Sequence[Finding], singly: int, name_all: Callable[[str], Argv]
+    group: Sequence[Finding],
+    singly: int,
+    name_all: Callable[[str], Argv],
 ) -> Iterator[tuple[Finding, int]]:
-    first = group[0]
+    """Yield (finding, how many it stands for): one for the group, or each by itself.
+
+    singly: so many are not folded, unless one fix settles them.
+    """
     shared: AnyHint = _shared_fix(group) if len(group) > 1 else ""
     if len(group) == 1 or (not shared and len(group) <= singly):
-        yield from ((one, 1) for one in group)
+        for finding in group:
+            yield finding, 1
         return
-    names = _name_files(group)
-    number = len({one.message for one in group}) if first.code in _ABOUT_NAMES else len(group)
-    if number == 1:  # of which several checkpoints say the same
-        message = f"{first.message} ({join_some(names, 3)})"
-    elif first.cause and all(one.cause == first.cause for one in group):  # words that a number goes before
-        message = f"{number} {first.cause}{f' ({join_some(names, 3)})' if names else ''}"
-    else:
-        where = f": {join_some(names[1:], 3)}" if names[1:] else ""
-        lead = f"{names[0]}: " if names and not first.message.startswith(names[0]) else ""
-        message = f"{lead}{first.message} (and {len(group) - 1} like it{where})"
+    first = group[0]
     hint = shared or advise("for the hint of each", *name_all(first.code))
-    code = first.code if all(one.code == first.code for one in group) else ""
-    yield Finding(code, first.level, message, hint=hint), len(group)
+    code = first.code if all(finding.code == first.code for finding in group) else ""
+    yield Finding(code, first.level, _summarize(group), hint=hint), len(group)
+
+
+def _summarize(group: Sequence[Finding]) -> str:
+    """Return the message for a group of findings."""
+    first = group[0]
+    names = _name_files(group)
+    listed = f" ({join_some(names, 3)})" if names else ""
+    number = len(group)
+    if first.code in _ABOUT_NAMES:
+        number = len({finding.message for finding in group})
+    if number == 1:  # of which several checkpoints say the same
+        return f"{first.message} ({join_some(names, 3)})"
+    if first.cause and all(finding.cause == first.cause for finding in group):
+        return f"{number} {first.cause}{listed}"  # words that a number goes before
+
+    message = first.message
+    if names and not message.startswith(names[0]):
+        message = f"{names[0]}: {message}"
+    others = f": {join_some(names[1:], 3)}" if names[1:] else ""
+    return f"{message} (and {len(group) - 1} like it{others})"
 
 
 def _shared_fix(group: Sequence[Finding]) -> AnyHint:

@@ -12,6 +12,7 @@ from checkpoint_git.protocols.memory.entity import (
     FIELD,
     OWNER,
     Entity,
+    Reading,
     Steps,
     holds,
     next_stamp,
@@ -56,26 +57,42 @@ class Saved(NamedTuple):
         return read_entity(self.entity).fields
 
 
-# Every repository finds the name of the protocol free, its own, or taken by another one, and then has one of its own.
+# Every repository finds the name of the protocol free, its own, or taken by another one, and then has
+# one of its own.
 def find_name(transport: Transport, home: Home, initiative: str = "") -> str:
-    """initiative: what is about to be saved, "" for what is there."""
+    """Return the name of the repository's checkpoint.
+
+    initiative: what is about to be saved, "" for what is there.
+    """
     if home.name or not home.marks:
         return home.name or ENTITY
     found = {entity.name: entity for entity in transport.open_nodes([*home.own_names, ENTITY])}
-    there = read_entity(found[ENTITY]).fields if ENTITY in found else {}
-    if there.get(OWNER) in home.marks:
-        return ENTITY  # first: a clone of a repository that was moved may have made one with its name
-    if own := next((name for name in home.own_names if name in found), ""):
-        return own
+    fields = read_entity(found[ENTITY]).fields if ENTITY in found else {}
+    if fields.get(OWNER) in home.marks:
+        return ENTITY  # first: a clone of a moved repository may have made one with its name
+    for name in home.own_names:
+        if name in found:
+            return name
     if ENTITY not in found or read_entity(found[ENTITY]).state == "foreign":
         return ENTITY
-    if OWNER in there:
-        # a clone's checkpoint has the name of that one's folder where it was made before there was a remote
-        with suppress(GraphError):  # which others' entities may cause: then there is none for now
-            of_clone = (one for one in transport.read_graph() if read_entity(one).fields.get(OWNER) in home.marks)
-            return next((one.name for one in of_clone if one.entity_type == ENTITY_TYPE), home.own_names[0])
-    is_other = initiative and initiative.strip() != there.get("initiative", initiative).strip()
-    return home.own_names[0] if is_other or OWNER in there else ENTITY
+    if OWNER not in fields:
+        present = fields.get("initiative", initiative).strip()
+        is_other = initiative and initiative.strip() != present
+        return home.own_names[0] if is_other else ENTITY
+    return _find_name_of_clone(transport, home) or home.own_names[0]
+
+
+def _find_name_of_clone(transport: Transport, home: Home) -> str:
+    """Return the name of this repository's checkpoint in the whole graph, "" for none.
+
+    A clone's checkpoint has the name of its folder if it was made before there was a remote.
+    """
+    with suppress(GraphError):  # which others' entities may cause: then there is none for now
+        for entity in transport.read_graph():
+            is_own = read_entity(entity).fields.get(OWNER) in home.marks
+            if is_own and entity.entity_type == ENTITY_TYPE:
+                return entity.name
+    return ""
 
 
 def load_entity(transport: Transport, name: str) -> Entity | None:
@@ -96,8 +113,11 @@ def save_checkpoint(
     *,
     replace: bool = False,
 ) -> Saved:
-    """read_request: asked once nobody else of ours writes. A corrupted checkpoint is started anew, after keep_copy, and
-    with replace one of another initiative. Raises OtherInitiativeError, CheckpointError, nothing changed.
+    """Save a checkpoint, and return what was changed.
+
+    read_request: asked once no other process of ours writes. A corrupted checkpoint is started over,
+    after keep_copy; with replace also one of another initiative. Raises OtherInitiativeError,
+    CheckpointError, nothing changed.
     """
     with transport.exclusive():
         request = read_request()
@@ -107,22 +127,53 @@ def save_checkpoint(
         before = load_entity(transport, name)
         _check_single(before)
         reading = read_entity(before) if before else None
-        fields = reading.fields if reading and reading.state != "corrupted" else {}
-        if wanted and reading and reading.state != "foreign" and (fields.get("initiative") or wanted) != wanted:
-            if not replace:
-                raise OtherInitiativeError(name, fields["initiative"], wanted)
-            fields = {}
+        fields = _find_kept_fields(name, reading, wanted, replace=replace)
+
         changes = plan_fields(request, fields, next_stamp(fields.get("timestamp", ""), now))
         if home.marks and fields.get(OWNER) != home.marks[0]:
             changes[OWNER] = home.marks[0]
         if before is None or reading is None or fields or reading.state == "foreign":
-            copy = keep_copy(before) if before and reading and reading.several and fields else ""
+            is_lossy = before and reading and reading.several and fields
+            copy = keep_copy(before) if before and is_lossy else ""
             return write_fields(transport, name, changes)._replace(copy=copy)
-        copy, texts = keep_copy(before), write_all({key: text for key, text in changes.items() if text is not None})
-        transport.change_observations(name, Steps(before.observations, texts))
-        gone = dict.fromkeys(read_entity(before).fields)
-        saved = write_fields(transport, name, {**gone, **changes})  # once more, where another client undid it
-        return saved._replace(changed=changes, copy=copy, fresh=True)
+        return _start_over(transport, before, changes, keep_copy(before))
+
+
+def _find_kept_fields(
+    name: str,
+    reading: Reading | None,
+    wanted: str,
+    *,
+    replace: bool,
+) -> dict[str, str]:
+    """Return the fields of the present checkpoint that are kept, {} to start over.
+
+    wanted: the initiative to be saved. Raises OtherInitiativeError, unless it may be replaced.
+    """
+    if reading is None or reading.state == "corrupted":
+        return {}
+    present = reading.fields.get("initiative")
+    is_other = bool(wanted and present) and present != wanted
+    if not is_other or reading.state == "foreign":
+        return reading.fields
+    if not replace:
+        raise OtherInitiativeError(name, reading.fields["initiative"], wanted)
+    return {}
+
+
+def _start_over(
+    transport: Transport,
+    before: Entity,
+    changes: Mapping[str, str | None],
+    copy: str,
+) -> Saved:
+    """Replace all observations of a checkpoint. copy: where they were kept."""
+    texts = write_all({key: text for key, text in changes.items() if text is not None})
+    transport.change_observations(before.name, Steps(before.observations, texts))
+    gone = dict.fromkeys(read_entity(before).fields)
+    # once more, in case another client undid it
+    saved = write_fields(transport, before.name, {**gone, **changes})
+    return saved._replace(changed=changes, copy=copy, fresh=True)
 
 
 def update_checkpoint(

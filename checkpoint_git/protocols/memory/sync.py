@@ -57,6 +57,7 @@ class Difference(NamedTuple):
 
 
 def sync(args: argparse.Namespace, invocation: Invocation) -> Outcome:
+    """Bring checkpoint and document together, field by field."""
     path = _find_document(invocation.cwd, args.words[0] if args.words else "")
     data = _read_bytes(path)
     text, value = _parse(path, data)
@@ -75,17 +76,27 @@ def sync(args: argparse.Namespace, invocation: Invocation) -> Outcome:
         for_checkpoint = plan_checkpoint(differences)
         changed = yamledit.set_values(text, for_document) if for_document else text
         store.check_fields(for_checkpoint)
-        if for_checkpoint and not args.dry_run:
-            keep = graph.make_keep(invocation)
-            is_lossy = any(found.differs and found.winner == "document" for found in differences)
-            copy = keep(entity) if entity and is_lossy else ""
-            copy = _write_checkpoint(transport, home, for_checkpoint, invocation.now, keep, is_new=not fields) or copy
-        if for_document and not args.dry_run:
-            _write_document(path, data, changed)
-        if base_file and not args.dry_run:
-            graph.remember(invocation.cwd, store.load_entity(transport, name))
-            write_state(base_file, {**base, **agree(fields, document, differences)})
-    return _describe(args, relative_path(path, invocation.cwd), differences, graph.find_copy(copy, name))
+
+        if not args.dry_run:
+            if for_checkpoint:
+                keep = graph.make_keep(invocation)
+                copy = keep(entity) if entity and _is_lossy(differences) else ""
+                now = invocation.now
+                is_new = not fields
+                written = _write_checkpoint(transport, home, for_checkpoint, now, keep, is_new=is_new)
+                copy = written or copy
+            if for_document:
+                _write_document(path, data, changed)
+            if base_file:
+                graph.remember(invocation.cwd, store.load_entity(transport, name))
+                write_state(base_file, {**base, **agree(fields, document, differences)})
+    shown = relative_path(path, invocation.cwd)
+    return _describe(args, shown, differences, graph.find_copy(copy, name))
+
+
+def _is_lossy(differences: Sequence[Difference]) -> bool:
+    """Whether the document replaces something of the checkpoint."""
+    return any(found.differs and found.winner == "document" for found in differences)
 
 
 def _describe(args: argparse.Namespace, path: str, differences: list[Difference], copies: list[Finding]) -> Outcome:
@@ -137,19 +148,52 @@ def check_shape(document: Any, path: str) -> dict[str, Any]:
 def compare(
     fields: Mapping[str, str], document: Mapping[str, Any], base: Mapping[str, str], *, to_document: bool
 ) -> list[Difference]:
-    """base: what both sides had after the last sync. Who went on from it wins; what one removed stays so."""
+    """Return how checkpoint and document differ.
+
+    base: what both sides had after the last sync. The side that changed since wins; what one removed
+    stays removed.
+    """
     found = []
     for field in FIELDS:
-        ours, theirs = fields.get(field, "").strip(), _read_text(document, field)
-        mine, its, before = (_normal(field, text) for text in (ours, theirs, base.get(field, "")))
-        is_removed = field in base and before == (its if not ours else mine) and not (ours and theirs)
-        if mine == its or is_removed:
-            continue
-        from_document = theirs and not (ours and (to_document or (field in base and its == before)))
-        winner: Literal["document", "checkpoint"] = "document" if from_document else "checkpoint"
-        is_lost = bool(ours and theirs) and not (field in base and before == (mine if from_document else its))
-        found.append(Difference(field, _place(field), ours, theirs, is_lost, winner))
+        ours = fields.get(field, "").strip()
+        theirs = _read_text(document, field)
+        before = base.get(field)
+        difference = _compare_field(field, ours, theirs, before, to_document=to_document)
+        if difference:
+            found.append(difference)
     return found
+
+
+def _compare_field(
+    field: str,
+    ours: str,
+    theirs: str,
+    before: str | None,
+    *,
+    to_document: bool,
+) -> Difference | None:
+    """Return how a field differs, None if nothing has to be done about it.
+
+    ours: of the checkpoint. theirs: of the document. before: of both after the last sync, if known.
+    """
+    is_ours_old = before is not None and _is_same(field, ours, before)
+    is_theirs_old = before is not None and _is_same(field, theirs, before)
+    is_removed = is_ours_old if ours else is_theirs_old
+    if _is_same(field, ours, theirs) or (is_removed and not (ours and theirs)):
+        return None
+
+    checkpoint_wins = bool(ours) and (to_document or is_theirs_old)
+    if theirs and not checkpoint_wins:
+        winner: Literal["document", "checkpoint"] = "document"
+        is_lost = bool(ours) and not is_ours_old
+    else:
+        winner = "checkpoint"
+        is_lost = bool(ours and theirs) and not is_theirs_old
+    return Difference(field, _place(field), ours, theirs, is_lost, winner)
+
+
+def _is_same(field: str, text: str, other: str) -> bool:
+    return _normal(field, text) == _normal(field, other)
 
 
 def agree(fields: Mapping[str, str], document: Mapping[str, Any], differences: Sequence[Difference]) -> dict[str, str]:

@@ -344,62 +344,104 @@ _WAYS = (
 
 
 def _load(args: argparse.Namespace, invocation: Invocation) -> Outcome:
-    if args.resume + args.fresh + args.details > 1:
-        raise CheckpointError("--continue, --fresh and --details cannot be combined", "choose one")
+    _check_ways(args)
     if args.fresh:
         return _clear(args, invocation)
-    findings: list[Finding] = []
     with graph.open_checkpoint(args, invocation) as (transport, home):
         entity = store.load_entity(transport, store.find_name(transport, home))
         graph.remember(invocation.cwd, entity)
         if entity is None:
             return _nothing(args, transport, home)
         reading = read_entity(entity)
-        findings += rules.check(entity, invocation.now)
+        findings = list(rules.check(entity, invocation.now))
         # an outdated checkpoint is not the recommended start
-        advised = "fresh" if any(finding.code == "memory/outdated" for finding in findings) else "resume"
-        data: dict[str, Any] = {
-            "entity": entity.name,
-            "exists": True,
-            "state": reading.state,
-            "fields": reading.fields,
-            "notes": reading.loose,
-            "relations": [dict(relation) for relation in entity.relations],
-            "options": [],
-        }
+        is_outdated = any(finding.code == "memory/outdated" for finding in findings)
+        data = _describe_loaded(entity, reading)
         if reading.state in ("corrupted", "foreign"):
             return Outcome(data, _list_details(entity, reading)[1:], findings)
+
         findings += find_newer(invocation.cwd, entity.name, reading.fields)
-        data["options"] = [
-            {"id": way, "label": label, "recommended": way == advised, "command": command}
-            for way, label, command in _WAYS
-        ]
-        lines, choice = _summarize(reading, invocation.now), "resume" if args.resume else ""
+        advised = "fresh" if is_outdated else "resume"
+        data["options"] = _list_options(advised)
+        lines = _summarize(reading, invocation.now)
+        choice = "resume" if args.resume else ""
         if args.details:
             lines += _list_details(entity, reading)
         elif not args.resume and not args.to_skill:
-            lines.append(Line("Resume from checkpoint?"))
-            for way, label, command in _WAYS:
-                title = f"{label} (recommended)" if way == advised else label
-                lines.append(Line(f"  {title:40}{command}", "" if way == advised else "dim"))
+            lines += _list_ways(advised)
             if invocation.interactive:
-                question = "[r]esume, start [f]resh, show [d]etails, anything else: nothing?"
-                choice = _CHOICES.get(invocation.ask(question, lines).strip().lower()[:1], "nothing")
+                choice = _ask_way(invocation, lines)
                 lines = _list_details(entity, reading) if choice == "details" else []
         if choice == "resume":
-            position = _find_position(invocation.cwd) or "no commit"
-            noted = {"resumed_at": write_instant(invocation.now), "resumed_on": position}
-            saved = store.update_checkpoint(transport, home, noted, invocation.now, graph.make_keep(invocation))
+            saved = _note_resumption(transport, home, invocation)
             findings += graph.find_copy(saved.copy, entity.name)
             data |= {"fields": saved.fields, "resumed": True, "options": []}
-            next_action = shorten(saved.fields.get("next_action", "no next action is recorded"), _WIDTH)
-            lines.append(Line(f"resumed; next: {next_action}", "good"))
+            next_action = saved.fields.get("next_action", "no next action is recorded")
+            lines.append(Line(f"resumed; next: {shorten(next_action, _WIDTH)}", "good"))
+
     if args.to_skill:
         return _hand_over(args.to_skill, Outcome(data, lines, findings, 0), invocation)
     if choice == "fresh":
         args.yes = True
         return _clear(args, invocation)
     return Outcome(data, lines, findings, 0)
+
+
+def _check_ways(args: argparse.Namespace) -> None:
+    if [args.resume, args.fresh, args.details].count(True) > 1:
+        raise CheckpointError("--continue, --fresh and --details exclude one another", "choose one")
+
+
+def _describe_loaded(entity: Entity, reading: Reading) -> dict[str, Any]:
+    return {
+        "entity": entity.name,
+        "exists": True,
+        "state": reading.state,
+        "fields": reading.fields,
+        "notes": reading.loose,
+        "relations": [dict(relation) for relation in entity.relations],
+        "options": [],
+    }
+
+
+def _list_options(advised: str) -> list[dict[str, Any]]:
+    options = []
+    for way, label, usage in _WAYS:
+        is_advised = way == advised
+        options.append(
+            {
+                "id": way,
+                "label": label,
+                "recommended": is_advised,
+                "command": usage,
+            }
+        )
+    return options
+
+
+def _list_ways(advised: str) -> list[Block]:
+    """Return the question with its answers. advised: the recommended one."""
+    lines: list[Block] = [Line("Resume from checkpoint?")]
+    for way, label, usage in _WAYS:
+        if way == advised:
+            lines.append(Line(f"  {label + ' (recommended)':40}{usage}"))
+        else:
+            lines.append(Line(f"  {label:40}{usage}", "dim"))
+    return lines
+
+
+def _ask_way(invocation: Invocation, lines: list[Block]) -> str:
+    question = "[r]esume, start [f]resh, show [d]etails, anything else: nothing?"
+    letter = invocation.ask(question, lines).strip().lower()[:1]
+    return _CHOICES.get(letter, "nothing")
+
+
+def _note_resumption(transport: Transport, home: Home, invocation: Invocation) -> store.Saved:
+    """Note in the checkpoint that work continues, and where."""
+    position = _find_position(invocation.cwd) or "no commit"
+    noted = {"resumed_at": write_instant(invocation.now), "resumed_on": position}
+    keep = graph.make_keep(invocation)
+    return store.update_checkpoint(transport, home, noted, invocation.now, keep)
 
 
 def _nothing(args: argparse.Namespace, transport: Transport, home: Home) -> Outcome:

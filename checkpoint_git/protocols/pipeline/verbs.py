@@ -286,36 +286,75 @@ def _skipped(skipped: list[Skipped]) -> list[dict[str, str]]:
 
 def _resume(request: Request) -> Reply:
     args = request.args
-    run, phase = request.run, None if args.skip_to is None else records.check_phase(args.skip_to)
+    phase = None if args.skip_to is None else records.check_phase(args.skip_to)
     plan = records.plan_resume(
-        run, phase or "", request.invocation.now, fallback=args.fallback, compare=request.compare
+        request.run,
+        phase or "",
+        request.invocation.now,
+        fallback=args.fallback,
+        compare=request.compare,
     )
-    values = [record.value or {} for record in plan.records]
     if phase is None:
-        states = [{"phase": each.phase, "state": each.state, "errors": each.errors} for each in plan.phases]
-        over = [value["phase"] for value in values]
-        members: dict[str, Any] = {"run_id": run.run_id, "next_phase": plan.run_from or None, "completed_phases": over}
-        return Reply(True, {**members, "phases": states, "warnings": plan.warnings})
+        return _list_phases(request, plan)
     if plan.is_possible:
-        payloads = {value["phase"]: dict(value["phase_payload"]) for value in values}
-        for payload in payloads.values():
-            payload.pop("phase", None)
-        members = {"resume_from": phase, "completed_phases": [*payloads], "restored": payloads}
-        return Reply(True, {**members, "checkpoints": values, "warnings": plan.warnings})
-    lacking = [each for each in plan.phases if each.errors]
-    reasons = "; ".join(f"{each.phase}: {error}" for each in lacking for error in each.errors)
-    base = ("--base", args.base) if args.base else ()
-    about = ("--ticket-id", args.ticket_id, "--run-id", args.run_id, *base)
-    again = ("checkpoint", "pipeline", "resume", *about, "--skip-to", str(plan.run_from))
+        return _restore(phase, plan)
+    return _refuse_skip(request, phase, plan)
+
+
+def _list_phases(request: Request, plan: records.Resumption) -> Reply:
+    """Say which phases of a run are finished."""
+    members: dict[str, Any] = {
+        "run_id": request.run.run_id,
+        "next_phase": plan.run_from or None,
+        "completed_phases": [(record.value or {})["phase"] for record in plan.records],
+        "phases": [{"phase": status.phase, "state": status.state, "errors": status.errors} for status in plan.phases],
+        "warnings": plan.warnings,
+    }
+    return Reply(True, members)
+
+
+def _restore(phase: str, plan: records.Resumption) -> Reply:
+    """Give the payloads of the phases before the one to resume from."""
+    values = [record.value or {} for record in plan.records]
+    payloads = {}
+    for value in values:
+        payload = dict(value["phase_payload"])
+        payload.pop("phase", None)
+        payloads[value["phase"]] = payload
     members = {
-        "error": f"the pipeline cannot skip to {phase}: {reasons}",
-        "hint": join_hints(
-            f"run {plan.run_from} first and continue from there",
-            command(*again, more=" restores the finished phases"),
-        ),
+        "resume_from": phase,
+        "completed_phases": [*payloads],
+        "restored": payloads,
+        "checkpoints": values,
+        "warnings": plan.warnings,
+    }
+    return Reply(True, members)
+
+
+def _refuse_skip(request: Request, phase: str, plan: records.Resumption) -> Reply:
+    """Say which phases are missing or invalid, and how to continue."""
+    args = request.args
+    lacking = [status for status in plan.phases if status.errors]
+    reasons = []
+    for status in lacking:
+        reasons += [f"{status.phase}: {error}" for error in status.errors]
+    words = ["--ticket-id", args.ticket_id, "--run-id", args.run_id]
+    if args.base:
+        words += ["--base", args.base]
+    words += ["--skip-to", str(plan.run_from)]
+    more = " restores the finished phases"
+    hint = join_hints(
+        f"run {plan.run_from} first and continue from there",
+        command("checkpoint", "pipeline", "resume", *words, more=more),
+    )
+    members = {
+        "error": f"the pipeline cannot skip to {phase}: {'; '.join(reasons)}",
+        "hint": hint,
         "run_from": plan.run_from,
-        "missing": [each.phase for each in lacking if each.state == "missing"],
-        "invalid": [{"phase": each.phase, "errors": each.errors} for each in lacking if each.state == "invalid"],
+        "missing": [status.phase for status in lacking if status.state == "missing"],
+        "invalid": [
+            {"phase": status.phase, "errors": status.errors} for status in lacking if status.state == "invalid"
+        ],
         "completed_phases": [record.name.phase for record in plan.records],
         "warnings": plan.warnings,
     }

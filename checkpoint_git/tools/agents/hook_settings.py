@@ -106,36 +106,58 @@ def add_hooks(data: bytes | None, hooks: Hooks, agent: str, moments: Sequence[Mo
 
 
 def remove_hooks(data: bytes, hooks: Hooks) -> Edited | None:
-    """The file without our hooks, None where there are none; its data is None where the file was ours. Raises Unfit."""
+    """Return the file without our hooks, None if it has none.
+
+    Its data is None if the file was ours. Raises Unfit.
+    """
     if _NAME.encode() not in data:
         return None
     before, value = _read(data, hooks)
-    events = value.get("hooks", {})
-    notes, gaps = dict[str, str](), dict[str, str]()
-    for event in list(events):
-        said = _take_out(events[event], hooks.script)
-        if said is None:
-            continue
-        notes.update(said)
-        if not events[event] and "event" not in said:
-            del events[event]
-        elif not events[event]:
-            gaps[join_pointer("/hooks", event)] = said["event"]
+    notes, gaps = _take_all_out(value, hooks.script)
     if not gaps and not notes and value == parse(before).value:
         return None
-    if not events and "hooks" in notes:
+
+    if not value.get("hooks") and "hooks" in notes:
         gaps["/hooks"] = notes["hooks"]
-    elif not events:
+    elif not value.get("hooks"):
         value.pop("hooks", None)
     if not value and "root" in notes:
         gaps[""] = notes["root"]
     if "new" in notes and value in ({}, to_tokens(dict(hooks.skeleton))):
-        return Edited(None, folders=int(notes["new"]) if notes["new"] in {*"123456789"} else 0)
-    text = rewrite(parse(before), value)
+        is_count = notes["new"] in {*"123456789"}
+        return Edited(None, folders=int(notes["new"]) if is_count else 0)
+    return Edited(_fill_gaps(rewrite(parse(before), value), gaps).encode())
+
+
+def _take_all_out(value: dict[str, Any], script: str) -> tuple[dict[str, str], dict[str, str]]:
+    """Remove our hooks from a file's value.
+
+    Return (what their commands note about the file, JSON Pointer of an empty event -> its gap).
+    """
+    notes = dict[str, str]()
+    gaps = dict[str, str]()
+    events = value.get("hooks", {})
+    for event in list(events):
+        noted = _take_out(events[event], script)
+        if noted is None:
+            continue
+        notes.update(noted)
+        if events[event]:
+            continue
+        if "event" in noted:
+            gaps[join_pointer("/hooks", event)] = noted["event"]
+        else:
+            del events[event]
+    return notes, gaps
+
+
+def _fill_gaps(text: str, gaps: Mapping[str, str]) -> str:
+    """Put back the spaces in empty lists and objects. gaps: JSON Pointer -> their letters."""
     for where, letters in gaps.items():
         node = find_node(parse(text), where)
-        text = text[: node.start + 1] + "".join(_LETTERS[letter] for letter in letters) + text[node.end - 1 :]
-    return Edited(text.encode())
+        spaces = "".join(_LETTERS[letter] for letter in letters)
+        text = text[: node.start + 1] + spaces + text[node.end - 1 :]
+    return text
 
 
 def is_reversible(before: bytes | None, after: bytes, hooks: Hooks) -> bool:

@@ -3,6 +3,7 @@
 import random
 import time
 from collections.abc import Mapping
+from typing import NamedTuple
 
 from checkpoint_git.core.clock import write_instant
 from checkpoint_git.core.errors import CheckpointError
@@ -18,44 +19,101 @@ _TRIES, _PATIENCE = 60, 60.0  # seconds for one question
 _LOCAL = "--remote . claims it between the work trees of this clone"
 
 
-# Both refs change or neither. A kill in between leaves a claim that ends by itself, and that its holder can renew.
 def swap_claim(
-    top: str, remote: str, wish: Claim, now: int, env: Mapping[str, str], *, force: bool = False
+    top: str,
+    remote: str,
+    wish: Claim,
+    now: int,
+    env: Mapping[str, str],
+    *,
+    force: bool = False,
 ) -> Claim | None:
-    """Claims a name, renews it, or gives it up where the wish ends now; returns the claim of another that prevents it.
-    remote: "" for this clone alone. env: for git. Raises CheckpointError where the remote does not answer or take it.
+    """Claim a name, renew the claim, or give it up if the wish ends now.
+
+    Return the claim of another that prevents it. remote: "" for this clone alone. env: for git.
+    Raises CheckpointError if the remote does not answer or take it.
     """
-    ref, seen, commit = wish.ref, f"{SEEN}{wish.name}", ""
-    if run_git(["check-ref-format", ref], top, check=False).code != 0:
-        raise CheckpointError(f"{escape_controls(wish.name)} cannot be claimed: it cannot be a ref", "rename it")
-    if wish.until > now:
-        dates = {f"GIT_{role}_DATE": f"@{now} +0000" for role in ("AUTHOR", "COMMITTER")}
-        subject = f"claimed until {write_instant(wish.until)} by {wish.holder}"
-        commit = write_commit(top, {}, subject, (), {**env, **dates})
+    if run_git(["check-ref-format", wish.ref], top, check=False).code != 0:
+        message = f"{escape_controls(wish.name)} cannot be claimed: it cannot be a ref"
+        raise CheckpointError(message, "rename it")
+    commit = _write_claim(top, wish, now, env) if wish.until > now else ""
+    swap = _Swap(top, remote, wish, commit, env)
     for attempt in range(_TRIES):
         began = time.monotonic()
+        claims = _read_claims(swap)
+        if not force:
+            for claim in claims.values():
+                if claim.holder != wish.holder and now < claim.ends:
+                    return claim
+        if _try_swap(swap, claims, attempt):
+            return None
+        elapsed = time.monotonic() - began
+        time.sleep(backoff(min(attempt, 2), elapsed, random.random()))  # noqa: S311 (no secret)
+    message = f"the claim on {wish.name} changed at every attempt"
+    raise CheckpointError(message, "try again in a moment")
+
+
+class _Swap(NamedTuple):
+    """A change of a claim."""
+
+    top: str
+    remote: str
+    wish: Claim
+    commit: str  # of the new claim, "" to give it up
+    env: Mapping[str, str]
+
+
+def _write_claim(top: str, wish: Claim, now: int, env: Mapping[str, str]) -> str:
+    """Write the commit of a claim, and return its id."""
+    date = f"@{now} +0000"
+    dates = {"GIT_AUTHOR_DATE": date, "GIT_COMMITTER_DATE": date}
+    subject = f"claimed until {write_instant(wish.until)} by {wish.holder}"
+    return write_commit(top, {}, subject, (), {**env, **dates})
+
+
+def _read_claims(swap: _Swap) -> dict[str, Claim]:
+    """Return the present claims on the name by their refs, here and on the remote."""
+    if swap.remote:
         try:
-            _ = remote and fetch(top, remote, [FETCHED], env, _PATIENCE)
+            fetch(swap.top, swap.remote, [FETCHED], swap.env, _PATIENCE)
         except UnreachableError as error:
             raise CheckpointError(error.message, _LOCAL) from error
-        held = {one.ref: one for one in read_claims(top, env) if one.name == wish.name}
-        others = [one for one in held.values() if one.holder != wish.holder and now < one.ends]
-        if others and not force:
-            return others[0]
-        ours, theirs = (held[one].commit if one in held else "" for one in (ref, seen))
-        # a ref that nobody changes and that cannot be written is not contention: git says why
-        if _swap(top, ref, commit, ours, env, check=attempt > 5 and find_commit(top, ref, env) == ours):
-            reply = Reply("arrived", "")
-            if remote and (commit or theirs):
-                reply = push_commit(top, remote, ref, commit, theirs, env, _PATIENCE)
-            if reply.kind == "arrived":
-                _swap(top, seen, commit if remote else theirs, theirs, env)
-                return None
-            _swap(top, ref, ours, commit, env)
-            if reply.kind == "refused" or (reply.kind == "unknown" and attempt > 3):
-                raise CheckpointError(f"{escape_controls(remote)} does not take claims: {reply.said}", _LOCAL)
-        time.sleep(backoff(min(attempt, 2), time.monotonic() - began, random.random()))  # noqa: S311 (no secret)
-    raise CheckpointError(f"the claim on {wish.name} changed at every attempt", "try again in a moment")
+    claims = {}
+    for claim in read_claims(swap.top, swap.env):
+        if claim.name == swap.wish.name:
+            claims[claim.ref] = claim
+    return claims
+
+
+# Both refs change or neither. A kill in between leaves a claim that ends by itself, and that its
+# holder can renew.
+def _try_swap(swap: _Swap, claims: Mapping[str, Claim], attempt: int) -> bool:
+    """Change the claim here and on the remote, and return whether that worked.
+
+    claims: the present ones. Raises CheckpointError if trying again is useless.
+    """
+    top, env = swap.top, swap.env
+    ref = swap.wish.ref
+    seen_ref = f"{SEEN}{swap.wish.name}"
+    ours = claims[ref].commit if ref in claims else ""
+    theirs = claims[seen_ref].commit if seen_ref in claims else ""
+    # a ref that nobody changes and that cannot be written is not contention: git says why
+    is_stuck = attempt > 5 and find_commit(top, ref, env) == ours
+    if not _swap(top, ref, swap.commit, ours, env, check=is_stuck):
+        return False
+
+    reply = Reply("arrived", "")
+    if swap.remote and (swap.commit or theirs):
+        reply = push_commit(top, swap.remote, ref, swap.commit, theirs, env, _PATIENCE)
+    if reply.kind == "arrived":
+        _swap(top, seen_ref, swap.commit if swap.remote else theirs, theirs, env)
+        return True
+
+    _swap(top, ref, ours, swap.commit, env)
+    if reply.kind == "refused" or (reply.kind == "unknown" and attempt > 3):
+        message = f"{escape_controls(swap.remote)} does not take claims: {reply.said}"
+        raise CheckpointError(message, _LOCAL)
+    return False
 
 
 def _swap(top: str, ref: str, new: str, old: str, env: Mapping[str, str], *, check: bool = False) -> bool:

@@ -60,56 +60,72 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
+    """Check what git passed to a hook, and stop the operation if the hook may do that."""
     hook = _HOOKS[args.name]
     if args.name == "post-commit":
         for after_commit in find_hooks("after_commit"):
             after_commit(invocation.cwd, invocation.env)
-    answers: dict[str, list[Finding]] = {}
-    for question in hook.read(args.words, invocation):
-        answers.setdefault(question.title, []).extend(hook.check(question, invocation))
-        if sum(map(len, answers.values())) > _MOST_SHOWN:
-            break
-    blocks, found = list[Block](), list[Finding]()
+    answers = _ask_all(hook, args.words, invocation)
+
+    blocks = list[Block]()
+    found = list[Finding]()
     for title, findings in answers.items():
         found += findings
-        if has_errors(findings):
-            blocks.append(Line(f"checkpoint-git, {args.name}: errors in {title}", "bad"))
-        elif findings:
-            what = "drift" if all(finding.code.startswith("drift/") for finding in findings) else "errors"
-            blocks.append(Line(f"checkpoint-git, {args.name}: {what} in {title}; not blocked", "warn"))
+        if findings:
+            blocks.append(_describe(args.name, title, findings))
     advice = [hook.advice] if has_errors(found) else []
-    work_tree, git_dir = find_repository(invocation.cwd) or (None, None)
-    if work_tree:
-        remove_stray_files(work_tree)  # the merge driver writes where git has put its files, and it may be killed
-    gaps = find_gaps(work_tree, git_dir, invocation.env) if args.name != "post-commit" else []  # pre-commit has said it
-    broken = [gap for gap in gaps if gap.code == "driver/broken"]
-    advice += [gap.line for gap in broken]  # before a merge meets it
+    advice += _check_installation(args.name, invocation)
     if len(found) > _MOST_SHOWN:
         advice.append(Line(f"There may be more: these are the first {_MOST_SHOWN}."))
     # A hook that stops nothing answers 0 whatever it finds.
-    return Outcome({"hook": args.name}, blocks, found[:_MOST_SHOWN], None if hook.stops else 0, advice)
+    code = None if hook.stops else 0
+    return Outcome({"hook": args.name}, blocks, found[:_MOST_SHOWN], code, advice)
+
+
+def _ask_all(hook: Hook, words: list[str], invocation: Invocation) -> dict[str, list[Finding]]:
+    """Return what is wrong by the titles of questions, until there is more than can be shown."""
+    answers: dict[str, list[Finding]] = {}
+    count = 0
+    for question in hook.read(words, invocation):
+        findings = hook.check(question, invocation)
+        answers.setdefault(question.title, []).extend(findings)
+        count += len(findings)
+        if count > _MOST_SHOWN:
+            break
+    return answers
+
+
+def _describe(hook_name: str, title: str, findings: list[Finding]) -> Line:
+    if has_errors(findings):
+        return Line(f"checkpoint-git, {hook_name}: errors in {title}", "bad")
+    is_drift = all(finding.code.startswith("drift/") for finding in findings)
+    what = "drift" if is_drift else "errors"
+    return Line(f"checkpoint-git, {hook_name}: {what} in {title}; not blocked", "warn")
+
+
+def _check_installation(hook_name: str, invocation: Invocation) -> list[Line]:
+    """Clean up after killed merge drivers, and return lines about a broken one."""
+    work_tree, git_dir = find_repository(invocation.cwd) or (None, None)
+    if work_tree:
+        # the merge driver writes where git has put its files, and it may be killed
+        remove_stray_files(work_tree)
+    if hook_name == "post-commit":  # pre-commit has reported it
+        return []
+    gaps = find_gaps(work_tree, git_dir, invocation.env)
+    # before a merge meets it
+    return [gap.line for gap in gaps if gap.code == "driver/broken"]
 
 
 def check_validity(question: Question, invocation: Invocation) -> list[Finding]:
-    """The errors in a question's files; warnings are for `checkpoint validate`."""
-    files, findings, fixed, paths = question.files, list[Finding](), list[Document](), list[str]()
-    for document in iterate_checked(files.files, invocation.now):
-        findings += document.findings
-        paths.append(document.path)
-        fixed += [document] if is_fixed(document.path) else []
-        if len(findings) > _MOST_READ:
-            break
-    findings += check_together(fixed)
-    roots = {os.path.join(invocation.cwd, os.path.dirname(os.path.dirname(path))) for path in paths}
-    there = {relative_path(path, invocation.cwd) for root in roots for path in find_files(root)}
-    findings += [twin for twin in find_twins([*sorted(there.difference(paths)), *paths]) if twin.path in paths]
+    """Return the errors in a question's files; warnings are for `checkpoint validate`."""
+    files = question.files
+    findings, paths = _check_documents(question, invocation.now)
+    findings += _find_twins(paths, invocation.cwd)
     findings += map(describe_unmerged, files.unmerged)
-    for path, target in files.links:
-        if isinstance(target, OSError) or _leads_out(path, target):
-            shown = escape_controls(shorten(str(target) if isinstance(target, OSError) else os.fsdecode(target), 500))
-            message = f"the file is a symbolic link out of the repository, to {shown}"
-            findings.append(Finding("file/link-outside", "error", message, path, hint="put a real file in its place"))
-    findings += [describe_loss("pipeline/append-only", loss.path, loss.how) for loss in question.losses]
+    findings += _check_links(files.links)
+    for loss in question.losses:
+        findings.append(describe_loss("pipeline/append-only", loss.path, loss.how))
+
     errors = []
     for finding in [*findings, *question.findings]:
         kind = find_kind(finding.path)
@@ -117,6 +133,47 @@ def check_validity(question: Question, invocation: Invocation) -> list[Finding]:
         if finding.level == "error" and kind and open_room(kind.name).layout.find_skill(finding.path):
             errors.append(finding)
     return errors
+
+
+def _check_documents(question: Question, now: int) -> tuple[list[Finding], list[str]]:
+    """Return (what is wrong with a question's files, their paths)."""
+    findings = list[Finding]()
+    fixed = list[Document]()
+    paths = list[str]()
+    for document in iterate_checked(question.files.files, now):
+        findings += document.findings
+        paths.append(document.path)
+        if is_fixed(document.path):
+            fixed.append(document)
+        if len(findings) > _MOST_READ:
+            break
+    findings += check_together(fixed)
+    return findings, paths
+
+
+def _find_twins(paths: Sequence[str], cwd: str) -> list[Finding]:
+    """Return findings for checkpoints of which the work tree has another spelling."""
+    roots = {os.path.join(cwd, os.path.dirname(os.path.dirname(path))) for path in paths}
+    present = set[str]()
+    for root in roots:
+        present.update(relative_path(path, cwd) for path in find_files(root))
+    twins = find_twins([*sorted(present.difference(paths)), *paths])
+    return [twin for twin in twins if twin.path in paths]
+
+
+def _check_links(links: Iterable[tuple[str, bytes | OSError]]) -> Iterator[Finding]:
+    """Yield errors for symbolic links that lead out of the repository. links: (path, target)."""
+    for path, target in links:
+        if isinstance(target, OSError):
+            shown = str(target)
+        elif _leads_out(path, target):
+            shown = os.fsdecode(target)
+        else:
+            continue
+        message = "the file is a symbolic link out of the repository, to "
+        message += escape_controls(shorten(shown, 500))
+        hint = "put a real file in its place"
+        yield Finding("file/link-outside", "error", message, path, hint=hint)
 
 
 def _leads_out(path: str, target: bytes) -> bool:

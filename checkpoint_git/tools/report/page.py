@@ -9,6 +9,7 @@ from typing import Any
 
 from checkpoint_git.core.clock import read_instant, write_instant
 from checkpoint_git.core.finding import Finding
+from checkpoint_git.core.outcome import Block
 from checkpoint_git.core.page import PageParts, Section, Tone, find_link, show, words
 from checkpoint_git.core.terminal_text import plural, quote_word, shorten
 from checkpoint_git.disk.read import read_own
@@ -29,27 +30,54 @@ def make_page(
     drift: Sequence[Finding] | None,
     trouble: Sequence[str],
 ) -> PageParts:
-    """One page of all parts. name: of the project. drift: None without the doctor. trouble: what failed."""
+    """Return one page of all parts.
+
+    name: of the project. drift: None without the doctor. trouble: what failed.
+    """
     parts = [summary.page or PageParts() for summary in summaries]
-    broken = [finding for summary in summaries for finding in summary.findings]
-    chips = [chip for part in parts for chip in part.chips]
+    chips = list[tuple[str, Tone]]()
+    facts = list[str]()
+    notes = list[str]()
+    sections = list[Section]()
+    details = list[Section]()
+    for part in parts:
+        chips += part.chips
+        facts += part.facts
+        notes += part.notes
+        sections += part.sections
+        details += part.details
     if drift:
-        chips.append((plural(len(drift), "issue"), "bad" if any(one.level == "error" for one in drift) else "warn"))
-    sections = [section for part in parts for section in part.sections]
+        has_errors = any(finding.level == "error" for finding in drift)
+        chips.append((plural(len(drift), "issue"), "bad" if has_errors else "warn"))
+
+    broken = list[Finding]()
+    for summary in summaries:
+        broken += summary.findings
     sections.append(_drift(broken if drift is None else drift, is_asked=drift is not None))
-    sections += [section for part in parts for section in part.details]
-    # what `status` shows of a protocol that has no parts of its own for a page
-    blocks = [block for one in summaries if one.page is None for block in (*one.lead, *one.blocks)]
+    sections += details
+    blocks = _list_other_blocks(summaries)
     if blocks:
-        sections.append(Section(_SECTIONS, "beside", "Beside the checkpoints", {"blocks": blocks}))
+        values = {"blocks": blocks}
+        sections.append(Section(_SECTIONS, "beside", "Beside the checkpoints", values))
+
+    title = next((part.title for part in parts if part.title), name)
     made = f"generated {write_instant(now)[:16].replace('T', ' at ')} UTC"
     return PageParts(
-        title=f"{next((part.title for part in parts if part.title), name)}: status of all work",
-        facts=[made, branch and f"branch {shorten(branch, 80)}", *(fact for part in parts for fact in part.facts)],
+        title=f"{title}: status of all work",
+        facts=[made, branch and f"branch {shorten(branch, 80)}", *facts],
         chips=chips,
         sections=sections,
-        notes=[*(note for part in parts for note in part.notes), *trouble],
+        notes=[*notes, *trouble],
     )
+
+
+def _list_other_blocks(summaries: Sequence[Summary]) -> list[Block]:
+    """Return what `status` shows of protocols that have no parts for a page."""
+    blocks = list[Block]()
+    for summary in summaries:
+        if summary.page is None:
+            blocks += [*summary.lead, *summary.blocks]
+    return blocks
 
 
 def _drift(findings: Sequence[Finding], *, is_asked: bool) -> Section:

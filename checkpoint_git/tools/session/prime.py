@@ -6,7 +6,7 @@ from functools import partial
 
 from checkpoint_git.core.outcome import Answer, Invocation
 from checkpoint_git.core.untrusted_text import clean, count_tokens, quote
-from checkpoint_git.disk.discover import find_repository
+from checkpoint_git.disk.discover import Place, find_repository
 from checkpoint_git.git.clone import find_claims, find_conflicts, find_gaps, find_nested
 from checkpoint_git.protocols.contract import Question, read_summaries
 from checkpoint_git.tools.session import agent_hooks
@@ -60,33 +60,59 @@ def answer(args: Namespace, invocation: Invocation) -> Answer:
 
 
 def prime(
-    cwd: str, now: int, env: Mapping[str, str], tokens: int = MOST_TOKENS, told: HookInput | None = None
+    cwd: str,
+    now: int,
+    env: Mapping[str, str],
+    tokens: int = MOST_TOKENS,
+    hook: HookInput | None = None,
 ) -> list[str]:
-    """[] where there is nothing to say. told: by the agent; the session's start is noted in the git directory."""
+    """Return what a session should know at its start, [] for nothing.
+
+    hook: what the agent passes; the session's start is noted in the git directory then.
+    """
     place = find_quietly(cwd)
     if place is None:
-        work_tree, git_dir = find_repository(cwd) or (None, None)
-        gaps = [gap for gap in find_gaps(work_tree, git_dir, env) if gap.code == "clone/sparse"]
-        gaps += find_nested(work_tree, git_dir, env, cwd)
-        return fit([clean(gap.line.whole, 240) for gap in gaps], tokens)
-    summaries = list(read_summaries(Question(place, now, env, "prime")))
-    lines = list(summaries[0].lines)
-    if told is not None and told.source == "compact":  # the context was made shorter
-        from checkpoint_git.tools.session.work import describe_work, find_work
+        return _prime_without_checkpoints(cwd, env, tokens)
 
-        work = find_work(place, told.session, env)
-        lines += [clean(describe_work(work, name_checkpoint(place)), 240)] if work else []
-    elif left := read_unrecorded(place):
-        lines += [clean(f"An earlier session left work that no checkpoint records: {left}", 400)]
-    lines += [line for summary in summaries[1:] for line in summary.lines]
-    lines += [line for summary in summaries for line in summary.details]
-    lines[:0] = [clean(claim.line, 240) for claim in find_claims(place.work_tree, place.git_dir, env, now)[:8]]
-    gaps = list((find_gaps if lines else find_conflicts)(place.work_tree, place.git_dir, env))
+    summaries = list(read_summaries(Question(place, now, env, "prime")))
+    claims = find_claims(place.work_tree, place.git_dir, env, now)[:8]
+    lines = [clean(claim.line, 240) for claim in claims]
+    lines += summaries[0].lines
+    lines += _list_unrecorded(place, env, hook)
+    for summary in summaries[1:]:
+        lines += summary.lines
+    for summary in summaries:
+        lines += summary.details
+
+    find = find_gaps if lines else find_conflicts
+    gaps = [*find(place.work_tree, place.git_dir, env)]
     gaps += find_nested(place.work_tree, place.git_dir, env, cwd)
     lines += [clean(gap.line.whole, 240) for gap in gaps]
-    if told is not None and place.git_dir:
-        write_start(place.git_dir, told.session, anew=told.is_new)
+    if hook is not None and place.git_dir:
+        write_start(place.git_dir, hook.session, anew=hook.is_new)
     return fit(lines, tokens, name_checkpoint(place))
+
+
+def _prime_without_checkpoints(cwd: str, env: Mapping[str, str], tokens: int) -> list[str]:
+    """Return what is wrong with a clone in which no checkpoints are checked out."""
+    work_tree, git_dir = find_repository(cwd) or (None, None)
+    gaps = [gap for gap in find_gaps(work_tree, git_dir, env) if gap.code == "clone/sparse"]
+    gaps += find_nested(work_tree, git_dir, env, cwd)
+    return fit([clean(gap.line.whole, 240) for gap in gaps], tokens)
+
+
+def _list_unrecorded(place: Place, env: Mapping[str, str], hook: HookInput | None) -> list[str]:
+    """Return a line on work that no checkpoint records: of this session, or of an earlier one."""
+    if hook is not None and hook.source == "compact":  # the context was made shorter
+        from checkpoint_git.tools.session.work import describe_work, find_work
+
+        work = find_work(place, hook.session, env)
+        return [clean(describe_work(work, name_checkpoint(place)), 240)] if work else []
+    unrecorded = read_unrecorded(place)
+    if not unrecorded:
+        return []
+    text = f"An earlier session left work that no checkpoint records: {unrecorded}"
+    return [clean(text, 400)]
 
 
 def fit(lines: Sequence[str], tokens: int = MOST_TOKENS, name: str = "NAME") -> list[str]:

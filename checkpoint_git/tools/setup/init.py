@@ -133,36 +133,64 @@ def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
 
 
 def init(cwd: str, options: Options, env: Mapping[str, str]) -> InitResult:
+    """Set up a repository, or a folder outside git, and return what was done."""
     repository = read_repository(cwd, env)
-    bare = repository is not None and repository.bare
+    is_bare = repository is not None and repository.bare
     _refuse_misplaced(options, repository)
     with setup_lock(None if options.dry_run else repository):
-        place, steps = None if bare else find_or_plan_place(cwd), list[Step]()
+        place = None if is_bare else find_or_plan_place(cwd)
+        survey = None
+        steps = list[Step]()
         if place:
-            check_way(place.directory, place.top)
-            steps.append(plan.plan_folder(place))
-            if options.agents:
-                steps += agents.read_agent_steps(place, options.agents, env, options.moments)
-        survey = read_survey(repository, env, place.root if place else "") if repository else None
-        if survey:
-            copies = _plan_schema(survey, options, cwd)
-            wanted = find_wanted(survey, options, cwd, copies)
-            # a bare repository gets what a server needs: the drivers, their attributes and one hook that checks pushes
-            steps += [*copies, *(step for part in _REPAIRS["install/missing"] for step in part(survey, wanted))]
-            steps += plan.plan_leftovers(survey.place)
-        if survey and not bare:
-            steps += forge_files.plan_forges(survey.place.work_tree, options.ci, env)
-            steps = leave_hidden(steps, survey.place.work_tree, env)
+            steps += _plan_place(place, options, env)
+        if repository:
+            survey = read_survey(repository, env, place.root if place else "")
+            steps += _plan_repository(survey, options, cwd)
+        if survey and not is_bare:
+            work_tree = survey.place.work_tree
+            steps += forge_files.plan_forges(work_tree, options.ci, env)
+            steps = leave_hidden(steps, work_tree, env)
         if not options.dry_run:
             if repository:
                 _check_start(env)
             apply_steps(steps, repository)
+
     if survey and not options.dry_run:
         # Some installers write no compiled modules, and git starts the driver once for every file.
         compileall.compile_dir(PACKAGE, quiet=2)
-    if survey is None or place is None:  # outside git, or bare
-        return InitResult(survey.place.git_dir if survey else place.root if place else cwd, None, steps, [], bare=bare)
-    return InitResult(place.root, survey.place.work_tree, steps, _check_result(survey, place, env, options))
+    if survey and place:
+        findings = _check_result(survey, place, env, options)
+        return InitResult(place.root, survey.place.work_tree, steps, findings)
+    return InitResult(_find_root(survey, place, cwd), None, steps, [], bare=is_bare)
+
+
+def _find_root(survey: Survey | None, place: Place | None, cwd: str) -> str:
+    """Return what was set up: a bare repository, or a folder outside git."""
+    if survey:
+        return survey.place.git_dir
+    return place.root if place else cwd
+
+
+def _plan_place(place: Place, options: Options, env: Mapping[str, str]) -> list[Step]:
+    """Return the steps for the folder of checkpoints, and for coding agents."""
+    check_way(place.directory, place.top)
+    steps = [plan.plan_folder(place)]
+    if options.agents:
+        steps += agents.read_agent_steps(place, options.agents, env, options.moments)
+    return steps
+
+
+def _plan_repository(survey: Survey, options: Options, cwd: str) -> list[Step]:
+    """Return the steps for a repository.
+
+    A bare one gets what a server needs: the drivers, their attributes and one hook that checks pushes.
+    """
+    copies = _plan_schema(survey, options, cwd)
+    wanted = find_wanted(survey, options, cwd, copies)
+    steps = list(copies)
+    for plan_part in _REPAIRS["install/missing"]:
+        steps += plan_part(survey, wanted)
+    return steps + plan.plan_leftovers(survey.place)
 
 
 def _refuse_misplaced(options: Options, repository: Repository | None) -> None:

@@ -1,7 +1,7 @@
 """The plans of init and uninstall: from what is there to the steps that are missing, or that remove what is ours."""
 
 import os
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from typing import Literal, NamedTuple
 
 from checkpoint_git.core.errors import CheckpointError
@@ -151,52 +151,96 @@ def _plan_attributes_removal(label: str, state: FileState) -> list[Step]:
     return [] if after == state.data else [removal_step(label, state.path, after, folders=folders)]
 
 
+# No other tool's hook is moved, and core.hooksPath stays: a hook manager that overwrote one had eleven
+# failing tests pushed.
 def plan_hooks(survey: Survey, wanted: Wanted) -> list[Step]:
-    # Advice where the hooks are somebody else's business
-    # No other tool's hook is moved, and core.hooksPath stays: a hook manager that overwrote one had eleven failing
-    # tests pushed.
-    bare, choice = survey.place.bare, wanted.hooks
-    if choice == "auto" and (recorded := survey.settings.get(settings.HOOKS)) in _RECORDED:
-        choice = "none" if recorded == "none" else "config" if survey.has_configured_hooks else "auto"
+    """Return the steps for hooks, or advice if hooks belong to another tool."""
+    choice = _find_hook_choice(survey, wanted.hooks)
+    is_bare = survey.place.bare
     if choice == "none":
-        still = "a push of an invalid checkpoint" if bare else "an invalid checkpoint but `checkpoint validate`"
-        return [Step("keep", "hooks", f"none, as you asked; nothing stops {still}")]
+        passes = "an invalid checkpoint but `checkpoint validate`"
+        if is_bare:
+            passes = "a push of an invalid checkpoint"
+        return [Step("keep", "hooks", f"none, as you asked; nothing stops {passes}")]
+
     steps = list[Step]()
-    if bare:
-        names, by_framework = [find_server_hook(survey, choice)], False
+    if is_bare:
+        names = [find_server_hook(survey, choice)]
         why = f"{names[0]} checks pushes now"
     else:
-        # The framework reads one pushed ref only, and `pre-commit install` installs its pre-commit hook alone: the
-        # other hooks stay git's own.
-        has_framework = survey.framework.data is not None or bool(survey.framework.blocked)
-        by_framework = choice == "pre-commit" or (choice == "auto" and has_framework)
-        names = [name for name in hook_files.HOOKS if not (by_framework and name == "pre-commit")]
+        # The framework reads one pushed ref only, and `pre-commit install` installs its pre-commit
+        # hook alone: the other hooks stay git's own.
+        names = list(hook_files.HOOKS)
         why = "the pre-commit framework runs it now"
-    if by_framework:
-        steps.append(_plan_framework_entry(survey.framework))
-        if not any(hook.name == "pre-commit" and hook_files.is_framework_hook(hook) for hook in survey.hooks):
-            text = "the framework is configured but not installed here: run `pre-commit install` (or `prek install`)"
-            steps.append(Step("advise", "pre-commit", text))
+        if _is_by_framework(survey, choice):
+            names.remove("pre-commit")
+            steps += _plan_framework(survey)
     if choice == "config":
-        for name in names:
-            steps += [_plan_setting(survey, *pair) for pair in settings.plan_hook(name, survey.shims[name]).items()]
-        ours = (*survey.hooks, *survey.left_hooks)
-        why = "in git's configuration now"
-        return steps + [step for hook in ours for step in _plan_hook_removal(survey, hook, why)]
-    if survey.folder.place in ("outside", "nowhere") or (bare and survey.folder.place != "repository"):
-        where = survey.folder.path or "(nothing)"
-        text = f"core.hooksPath is {where}, which is not part of this repository; nothing was installed there"
-        steps.append(Step("skip", "hooks", f"{text}{_offer(survey)}"))
-        folder = survey.folder.path or "hooks"
-        return steps + [
-            Step("advise", name, hook_files.write_recipe(name, os.path.join(folder, name)))
-            for name in names
-            if name not in {hook.name for hook in survey.hooks if hook.calls_us}
-        ]
+        return steps + _plan_configured_hooks(survey, names)
+    is_elsewhere = survey.folder.place in ("outside", "nowhere")
+    if is_elsewhere or (is_bare and survey.folder.place != "repository"):
+        return steps + _advise_hooks(survey, names)
+
     for hook in survey.hooks:
         if wanted.hooks != "auto" and f"{settings.HOOK_SECTION}{hook.name}.command" in survey.settings:
             hook = hook._replace(calls_us=False)  # those settings go now
-        steps += [_plan_hook(survey, hook)] if hook.name in names else _plan_hook_removal(survey, hook, why)
+        if hook.name in names:
+            steps.append(_plan_hook(survey, hook))
+        else:
+            steps += _plan_hook_removal(survey, hook, why)
+    return steps
+
+
+def _find_hook_choice(survey: Survey, wished: HookChoice) -> HookChoice:
+    """Return which hooks to install: as wished, for "auto" as an earlier init recorded it."""
+    recorded = survey.settings.get(settings.HOOKS)
+    if wished != "auto" or recorded not in _RECORDED:
+        return wished
+    if recorded == "none":
+        return "none"
+    return "config" if survey.has_configured_hooks else "auto"
+
+
+def _is_by_framework(survey: Survey, choice: HookChoice) -> bool:
+    """Whether the pre-commit framework is to run the pre-commit hook."""
+    has_framework = survey.framework.data is not None or bool(survey.framework.blocked)
+    return choice == "pre-commit" or (choice == "auto" and has_framework)
+
+
+def _plan_framework(survey: Survey) -> list[Step]:
+    """Return the steps for the pre-commit framework, with advice if it is not installed."""
+    steps = [_plan_framework_entry(survey.framework)]
+    for hook in survey.hooks:
+        if hook.name == "pre-commit" and hook_files.is_framework_hook(hook):
+            return steps
+    text = "the framework is configured but not installed here: "
+    text += "run `pre-commit install` (or `prek install`)"
+    return [*steps, Step("advise", "pre-commit", text)]
+
+
+def _plan_configured_hooks(survey: Survey, names: Sequence[str]) -> list[Step]:
+    """Return the steps for hooks in git's configuration."""
+    steps = list[Step]()
+    for name in names:
+        for key, value in settings.plan_hook(name, survey.shims[name]).items():
+            steps.append(_plan_setting(survey, key, value))
+    for hook in (*survey.hooks, *survey.left_hooks):
+        steps += _plan_hook_removal(survey, hook, "in git's configuration now")
+    return steps
+
+
+def _advise_hooks(survey: Survey, names: Sequence[str]) -> list[Step]:
+    """Return advice for hooks whose folder is not part of the repository."""
+    where = survey.folder.path or "(nothing)"
+    text = f"core.hooksPath is {where}, which is not part of this repository; "
+    text += f"nothing was installed there{_offer(survey)}"
+    steps = [Step("skip", "hooks", text)]
+    folder = survey.folder.path or "hooks"
+    calling = {hook.name for hook in survey.hooks if hook.calls_us}
+    for name in names:
+        if name not in calling:
+            recipe = hook_files.write_recipe(name, os.path.join(folder, name))
+            steps.append(Step("advise", name, recipe))
     return steps
 
 
@@ -211,7 +255,8 @@ def find_server_hook(survey: Survey, choice: HookChoice) -> str:
 
 
 def _plan_hook(survey: Survey, hook: HookFile) -> Step:
-    label, state = shown_path(survey, hook.path), hook.state
+    label = shown_path(survey, hook.path)
+    state = hook.state
     if state in ("ours", "block") or (state in ("missing", "foreign") and hook.calls_us):
         return Step("keep", label)
     if state == "moved":
@@ -221,20 +266,37 @@ def _plan_hook(survey: Survey, hook: HookFile) -> Step:
     is_own = state == "missing" or hook_files.is_own_script(hook.data or b"")
     reason = "" if is_own else hook_files.why_not_extend(hook)
     if reason:
-        return Step("skip", label, f"{reason}; {hook_files.write_recipe(hook.name, label, hook.data)}{_offer(survey)}")
+        recipe = hook_files.write_recipe(hook.name, label, hook.data)
+        return Step("skip", label, f"{reason}; {recipe}{_offer(survey)}")
+
+    data = _write_hook(survey, hook, is_own=is_own)
+    change = WriteFile(hook.path, data, executable=is_own)
+    how: Literal["add", "update"] = "add" if state == "missing" else "update"
+    return Step(how, label, _explain_hook(survey, hook), change)
+
+
+def _write_hook(survey: Survey, hook: HookFile, *, is_own: bool) -> bytes:
+    """Return a hook's file with our block. is_own: the file is ours, or new."""
     notes: tuple[Note, ...] = () if survey.folder.exists else ("new folder",)
     before = hook.data
     if before is not None and is_own:
         before = before.replace(b"\r\n", b"\n")
     after = hook_files.put_into(before, survey.shims[hook.name], notes)
-    if state != "missing" and is_own and not hook.has_interpreter:
+    if hook.state != "missing" and is_own and not hook.has_interpreter:
         after = hook_files.renew_first_line(after)
-    told = ["above what is there, which still runs"] if state == "foreign" else []
-    told += [_TRACKED] if survey.folder.place == "work tree" else []
-    if state == "passed-over" and not told:
-        told = ["to the top: a line above it ended the script"]
-    change = WriteFile(hook.path, after, executable=is_own)
-    return Step("add" if state == "missing" else "update", label, "; ".join(told), change)
+    return after
+
+
+def _explain_hook(survey: Survey, hook: HookFile) -> str:
+    """Return what the user should know of a change to a hook."""
+    sentences = []
+    if hook.state == "foreign":
+        sentences.append("above what is there, which still runs")
+    if survey.folder.place == "work tree":
+        sentences.append(_TRACKED)
+    if hook.state == "passed-over" and not sentences:
+        sentences.append("to the top: a line above it ended the script")
+    return "; ".join(sentences)
 
 
 def _offer(survey: Survey) -> str:

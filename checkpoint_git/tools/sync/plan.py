@@ -96,47 +96,96 @@ def list_blobs(trees: Trees, ours: Mapping[str, Side]) -> set[str]:
     return needed
 
 
-def decide_all(work: Work, trees: Trees, ours: Mapping[str, Side], read: Read, rules: Rules, only: str) -> Plan:
-    """Every file that differs between the sides. only: a skill whose files alone are meant; the others stay."""
+def decide_all(
+    work: Work,
+    trees: Trees,
+    ours: Mapping[str, Side],
+    read: Read,
+    rules: Rules,
+    only: str,
+) -> Plan:
+    """Decide every file that differs between the sides.
+
+    only: a skill whose files alone are decided; the others stay.
+    """
     plan = Plan({}, {}, {}, set(), list(work.findings))
     paths = {*trees.base, *trees.theirs, *ours}
     hidden = work.sparse - work.contents.keys()
     if only:
         hidden |= {path for path in paths if skill_of(path) != only}
-        plan.open.update(path for path in hidden if trees.theirs.get(path) != trees.base.get(path))
+        plan.open.update(path for path in hidden if _has_moved(trees, path))
     for path in sorted(paths - work.refused - hidden):
-        base, theirs, mine = trees.base.get(path), trees.theirs.get(path), ours.get(path)
-        held, there = trees.find_id(mine), trees.find_id(theirs)
-        if held == there and isinstance(mine, bytes) == (theirs is not None):
-            continue
-        sides = Sides(path, base, None if isinstance(mine, Entry) else mine, theirs)
-        if isinstance(mine, Entry) or (held == trees.find_id(base) and (mine is None) == (base is None)):
-            decision = decide.decide_theirs(sides, read, rules)
-        elif base == theirs:
-            decision = decide.decide_ours(sides, read, rules)
-        else:
-            decision = decide.decide_both(sides, read, rules)
-        plan.findings.extend(decision.findings)
-        here = plan.ours[path] = work.contents.get(path)
-        if not decision.settled:
-            plan.open.add(path)
-            continue
-        content = plan.decided[path] = decision.content
-        if (content is None) == (theirs is None) and trees.find_id(content) == there:
-            if content != here:
-                plan.ways[path] = "brought"
-        else:
-            plan.ways[path] = "sent" if content == here else "merged"
-    plan.open.update(path for path in work.refused if trees.theirs.get(path) != trees.base.get(path))
+        side = ours.get(path)
+        if not _is_settled(trees, path, side):
+            decision = _decide_file(trees, path, side, read, rules)
+            _note_decision(plan, trees, path, decision, work.contents.get(path))
+    plan.open.update(path for path in work.refused if _has_moved(trees, path))
     return plan
 
 
+def _has_moved(trees: Trees, path: str) -> bool:
+    """Whether their version of a file is not the base's."""
+    return trees.theirs.get(path) != trees.base.get(path)
+
+
+def _is_settled(trees: Trees, path: str, side: Side) -> bool:
+    """Whether our version of a file is theirs."""
+    theirs = trees.theirs.get(path)
+    is_same = trees.find_id(side) == trees.find_id(theirs)
+    return is_same and isinstance(side, bytes) == (theirs is not None)
+
+
+def _decide_file(
+    trees: Trees,
+    path: str,
+    side: Side,
+    read: Read,
+    rules: Rules,
+) -> decide.Decision:
+    """Decide a file on which the sides differ. side: ours."""
+    base = trees.base.get(path)
+    theirs = trees.theirs.get(path)
+    sides = Sides(path, base, None if isinstance(side, Entry) else side, theirs)
+    is_unchanged = trees.find_id(side) == trees.find_id(base) and (side is None) == (base is None)
+    if isinstance(side, Entry) or is_unchanged:
+        return decide.decide_theirs(sides, read, rules)
+    if base == theirs:
+        return decide.decide_ours(sides, read, rules)
+    return decide.decide_both(sides, read, rules)
+
+
+def _note_decision(
+    plan: Plan,
+    trees: Trees,
+    path: str,
+    decision: decide.Decision,
+    present: bytes | None,
+) -> None:
+    """Add a decision to a plan. present: the file in the work tree."""
+    plan.findings.extend(decision.findings)
+    plan.ours[path] = present
+    if not decision.settled:
+        plan.open.add(path)
+        return
+    content = decision.content
+    plan.decided[path] = content
+    theirs = trees.theirs.get(path)
+    has_same_id = trees.find_id(content) == trees.find_id(theirs)
+    if has_same_id and (content is None) == (theirs is None):
+        if content != present:
+            plan.ways[path] = "brought"
+    elif content == present:
+        plan.ways[path] = "sent"
+    else:
+        plan.ways[path] = "merged"
+
+
 class Shape(NamedTuple):
-    """Numbers of drafts, -1 for none: send for the branch, local for the checked-out one. The last is the record."""
+    """The commits to write, and which of them are sent. The last one is the record."""
 
     drafts: list[Draft]
-    send: int
-    local: int
+    send: int  # number of the draft for the branch, -1 for none
+    local: int  # number of the draft for the checked-out branch, -1 for none
 
 
 class Ground(NamedTuple):
@@ -149,54 +198,108 @@ class Ground(NamedTuple):
 
 
 def plan_commits(
-    plan: Plan, trees: Trees, common: Entries, ground: Ground | None, tip: str, older: tuple[str, ...],
-    queued: list[Change], *, sent: bool,
-) -> Shape:  # fmt: skip
-    """ground: None where the checked-out branch stays as it is. common: the files of the merge base. older: records
-    still to be remembered. queued: what they alone hold. sent: a push is about to begin; else it waits.
+    plan: Plan,
+    trees: Trees,
+    common: Entries,
+    ground: Ground | None,
+    tip: str,
+    older: tuple[str, ...],
+    queued: list[Change],
+    *,
+    sent: bool,
+) -> Shape:
+    """Return the commits that bring a plan to both branches.
+
+    ground: None if the checked-out branch stays as it is. common: the files of the merge base. older:
+    records still to be remembered. queued: what they alone hold. sent: a push is about to begin;
+    otherwise it waits.
     """
-    drafts: list[Draft] = []
+    to_tip = _find_changes(plan, trees, trees.theirs)
+    if ground is None or not ground.head or (ground.common == ground.head and not ground.elsewhere):
+        shape = _plan_straight(plan, to_tip, tip, moves_head=ground is not None)
+    else:
+        shape = _plan_merge(plan, trees, common, ground, to_tip, tip)
+    if shape.send >= 0:
+        record = _make_record(plan, trees, shape.send, to_tip, older, queued, sent=sent)
+        shape.drafts.append(record)
+    return shape
 
-    def add(parents: tuple[str | int, ...], changes: list[Change], message: str) -> int:
-        drafts.append(Draft(parents, changes, message))
-        return len(drafts) - 1
 
-    def carry(entries: Entries) -> list[Change]:
-        paths = sorted({*trees.theirs, *entries} - plan.decided.keys())
-        others: list[Change] = [
-            (path, trees.theirs.get(path)) for path in paths if trees.theirs.get(path) != entries.get(path)
-        ]
-        return others + [
-            (path, content)
-            for path, content in plan.decided.items()
-            if trees.find_id(content) != trees.find_id(entries.get(path))
-        ]
+def _find_changes(plan: Plan, trees: Trees, entries: Entries) -> list[Change]:
+    """Return what turns files of a commit into the tip's, with what was decided."""
+    changes: list[Change] = []
+    for path in sorted({*trees.theirs, *entries} - plan.decided.keys()):
+        theirs = trees.theirs.get(path)
+        if theirs != entries.get(path):
+            changes.append((path, theirs))
+    for path, content in plan.decided.items():
+        if trees.find_id(content) != trees.find_id(entries.get(path)):
+            changes.append((path, content))
+    return changes
+
+
+def _plan_straight(plan: Plan, to_tip: list[Change], tip: str, *, moves_head: bool) -> Shape:
+    """Return one commit on top of the tip, for both branches; none if nothing changes."""
+    if not to_tip:
+        return Shape([], -1, -1)
+    draft = Draft((tip,) if tip else (), to_tip, _describe(plan))
+    return Shape([draft], 0, 0 if moves_head else -1)
+
+
+def _plan_merge(
+    plan: Plan,
+    trees: Trees,
+    common: Entries,
+    ground: Ground,
+    to_tip: list[Change],
+    tip: str,
+) -> Shape:
+    """Return a commit on top of the merge base, and its merges into the tip and into HEAD."""
+    to_head = _find_changes(plan, trees, trees.head)
+    if not to_tip and not to_head:
+        return Shape([], -1, -1)
 
     message = _describe(plan)
-    to_tip = carry(trees.theirs)
+    merging = f"Merge synced checkpoints\n\n{message}"
+    drafts: list[Draft] = []
     send = local = -1
-    if ground is None or not ground.head or (ground.common == ground.head and not ground.elsewhere):
-        if to_tip:
-            send = add((tip,) if tip else (), to_tip, message)
-            local = send if ground is not None else -1
-    else:
-        to_head = carry(trees.head)
-        if to_tip or to_head:
-            shared: str | int = ground.tip
-            if ground.common != ground.tip or to_tip:
-                shared = send = add((ground.common,), carry(common), message)
-            if ground.common != ground.tip:
-                send = add((tip, shared), to_tip, f"Merge synced checkpoints\n\n{message}")
-            is_head = ground.common == ground.head
-            local = shared if is_head and isinstance(shared, int) else -1
-            if not is_head and to_head and isinstance(shared, int):
-                local = add((ground.head, shared), to_head, f"Merge synced checkpoints\n\n{message}")
-    if send >= 0:  # the record: from the commit to send to what this work tree holds and has taken in so far
-        held: list[Change] = [(path, plan.ours[path]) for path in plan.decided]
-        said = [SENT if sent else WAITING, "", *(path for path, _ in to_tip), *(path for path, _ in queued)]
-        left_open: list[Change] = [(path, trees.base.get(path)) for path in sorted(plan.open)]
-        add((send, *older), [*held, *left_open, *queued], "\n".join(said))
+    if ground.common != ground.tip or to_tip:
+        changes = _find_changes(plan, trees, common)
+        drafts.append(Draft((ground.common,), changes, message))
+        send = 0
+    has_shared = bool(drafts)
+    if ground.common != ground.tip:
+        drafts.append(Draft((tip, 0), to_tip, merging))
+        send = 1
+    if not has_shared:
+        return Shape(drafts, send, local)
+
+    if ground.common == ground.head:
+        local = 0
+    elif to_head:
+        drafts.append(Draft((ground.head, 0), to_head, merging))
+        local = len(drafts) - 1
     return Shape(drafts, send, local)
+
+
+def _make_record(
+    plan: Plan,
+    trees: Trees,
+    send: int,
+    to_tip: list[Change],
+    older: tuple[str, ...],
+    queued: list[Change],
+    *,
+    sent: bool,
+) -> Draft:
+    """Return the record of a sync: from the commit to send to what this work tree has taken in."""
+    changes: list[Change] = [(path, plan.ours[path]) for path in plan.decided]
+    changes += [(path, trees.base.get(path)) for path in sorted(plan.open)]
+    changes += queued
+    lines = [SENT if sent else WAITING, ""]
+    lines += [path for path, _ in to_tip]
+    lines += [path for path, _ in queued]
+    return Draft((send, *older), changes, "\n".join(lines))
 
 
 def _describe(plan: Plan) -> str:

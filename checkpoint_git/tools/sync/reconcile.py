@@ -1,7 +1,7 @@
 """The work tree and the branch compared, and what that comes to. It asks no remote and changes no file."""
 
 import os
-from collections.abc import Iterable, Mapping
+from collections.abc import Collection, Iterable, Mapping
 from typing import NamedTuple
 
 from checkpoint_git.core.errors import CheckpointError
@@ -27,7 +27,7 @@ _MOST_BYTES = 512 * 1024 * 1024  # of all contents that one sync reads
 
 
 class Comparison(NamedTuple):
-    """arrived: what an earlier attempt sent, and now is there. queued: what records alone hold, named as there."""
+    """The work tree compared with the branch."""
 
     memory: Memory
     tip: str
@@ -35,8 +35,8 @@ class Comparison(NamedTuple):
     plan: Plan
     ground: Ground | None
     shape: Shape
-    arrived: list[str]
-    queued: list[Change]
+    arrived: list[str]  # what an earlier attempt sent, and now is there
+    queued: list[Change]  # what records alone hold, named as there
 
 
 def read_own(context: SyncContext) -> Work:
@@ -48,76 +48,175 @@ def read_own(context: SyncContext) -> Work:
     return read_work(context.place, context.top, context.env, with_ignored=with_ignored, is_asked=is_asked)
 
 
-def compare(context: SyncContext, work: Work, *, is_there: bool = True, seen: str = "") -> Comparison:
-    """seen: a tip that is known from elsewhere; then the remote was not asked, and nothing is about to be sent."""
+def compare(
+    context: SyncContext,
+    work: Work,
+    *,
+    is_there: bool = True,
+    seen: str = "",
+) -> Comparison:
+    """Compare the work tree with the branch, and decide every file.
+
+    seen: a tip that is known from elsewhere; then the remote was not asked, and nothing is about to be
+    sent. Raises CheckpointError if the followed branch does not exist on the remote.
+    """
     top, env = context.top, context.env
     memory = state.read_memory(top, context.names, context.local, env)
     tip = seen or (memory.theirs if is_there else "")
     if context.target.follows and memory.head and not tip:
-        remote, branch = context.target.remote, context.target.branch
-        push = command("git", "push", "-u", remote, branch)
-        hint = f"{push}, or sync with a branch of its own: --branch checkpoints"
-        raise CheckpointError(f"{escape_controls(remote)} has no branch {escape_controls(branch)} yet", hint)
-    older, came_before = state.list_older(memory.queue, tip), list[str]()
-    waiting = _read_queued(context, memory.queue.record) if memory.queue else {}
-    arrived = state.find_arrived(top, memory.queue, tip, env)
-    if arrived:
-        older, came_before = (), read_sent(top, arrived, env)
-        waiting = {path: content for path, content in waiting.items() if path not in came_before}
-    memory = _settle(context, work, memory, arrived, tip)
+        raise _missing_branch(context)
+
+    queue = _read_queue(context, memory, tip)
+    memory = _settle(context, work, memory, queue.arrived, tip)
     base = state.find_base(top, memory, tip, env)
-    entries = read_entries(top, base.commit, env)
-    theirs, head = (read_differing(top, entries, base.commit, commit, env) for commit in (tip, memory.head))
-    like = tip or memory.head or "0" * _ID_LENGTHS[read_object_format(top, env)]
-    trees = Trees(entries, theirs, head, like)
-    put_back: set[str] = set()
+    trees = _read_trees(context, memory, base, tip)
+    entries = trees.base
+    put_back = set[str]()
     if base.commit and base.commit in (memory.partial, memory.synced) and not base.of_head:
         trees = trees._replace(base={**entries, **_find_switched(context, memory, trees)})
-        # files that git put back to a version which the branch has left behind: a switch or a reset, nobody's change
-        clean = planning.find_clean(work, trees)
-        put_back = {path for path, blob in clean.items() if _had_blob(context, memory.met, path, blob)}
-    ours = planning.find_ours(work, trees, waiting, put_back)
-    kept = {path: one for path, one in waiting.items() if one and ours.get(path) == one != work.contents.get(path)}
-    queued: list[Change] = [(f"{path}{state.QUEUED}", content) for path, content in kept.items()]
+        put_back = _find_put_back(context, memory, work, trees)
+    ours = planning.find_ours(work, trees, queue.waiting, put_back)
+    queued = _find_queued(work, ours, queue.waiting)
+
     plan = _decide(context, work, trees, ours)
     is_whole = not plan.open and not context.wish.only and not work.sparse - work.contents.keys()
     ground = _find_ground(context, memory, tip, base) if is_whole else None
     common = entries
     if ground is not None and ground.head and ground.common != base.commit:
         common = read_differing(top, trees.theirs, tip, ground.common, env)
-    shape = planning.plan_commits(plan, trees, common, ground, tip, older, queued, sent=not seen)
-    return Comparison(memory, tip, trees, plan, ground, shape, came_before, queued)
+    sent = not seen
+    shape = planning.plan_commits(plan, trees, common, ground, tip, queue.older, queued, sent=sent)
+    return Comparison(memory, tip, trees, plan, ground, shape, queue.came_before, queued)
 
 
-# What a sync that was ended early had reached is written down first: what this one sends takes the queue's place.
+class _Queue(NamedTuple):
+    """What earlier syncs could not send."""
+
+    arrived: str  # the record of one that did arrive, "" for none
+    came_before: list[str]  # the files in it
+    waiting: dict[str, bytes | None]  # the content of the others
+    older: tuple[str, ...]  # records still to be remembered
+
+
+def _read_queue(context: SyncContext, memory: Memory, tip: str) -> _Queue:
+    older = state.list_older(memory.queue, tip)
+    waiting = _read_queued(context, memory.queue.record) if memory.queue else {}
+    arrived = state.find_arrived(context.top, memory.queue, tip, context.env)
+    if not arrived:
+        return _Queue("", [], waiting, older)
+    came_before = read_sent(context.top, arrived, context.env)
+    remaining = {path: data for path, data in waiting.items() if path not in came_before}
+    return _Queue(arrived, came_before, remaining, ())
+
+
+def _missing_branch(context: SyncContext) -> CheckpointError:
+    remote = escape_controls(context.target.remote)
+    branch = escape_controls(context.target.branch)
+    push = command("git", "push", "-u", context.target.remote, context.target.branch)
+    hint = f"{push}, or sync with a branch of its own: --branch checkpoints"
+    return CheckpointError(f"{remote} has no branch {branch} yet", hint)
+
+
+def _read_trees(context: SyncContext, memory: Memory, base: Base, tip: str) -> Trees:
+    """Return the checkpoint files of the base, of the tip and of HEAD."""
+    top, env = context.top, context.env
+    entries = read_entries(top, base.commit, env)
+    theirs = read_differing(top, entries, base.commit, tip, env)
+    head = read_differing(top, entries, base.commit, memory.head, env)
+    any_id = tip or memory.head or "0" * _ID_LENGTHS[read_object_format(top, env)]
+    return Trees(entries, theirs, head, any_id)
+
+
+def _find_put_back(context: SyncContext, memory: Memory, work: Work, trees: Trees) -> set[str]:
+    """Return files that git put back to a version which the branch has left behind.
+
+    A switch or a reset did it: nobody changed them.
+    """
+    put_back = set[str]()
+    for path, blob in planning.find_clean(work, trees).items():
+        if _had_blob(context, memory.met, path, blob):
+            put_back.add(path)
+    return put_back
+
+
+def _find_queued(
+    work: Work,
+    ours: Mapping[str, Side],
+    waiting: Mapping[str, bytes | None],
+) -> list[Change]:
+    """Return what waits in records alone, under its name there."""
+    queued: list[Change] = []
+    for path, content in waiting.items():
+        if content and ours.get(path) == content != work.contents.get(path):
+            queued.append((f"{path}{state.QUEUED}", content))
+    return queued
+
+
+# What a sync that was ended early had reached is written down first: what this one sends takes the
+# queue's place.
 def _settle(context: SyncContext, work: Work, memory: Memory, arrived: str, tip: str) -> Memory:
-    top, env, names, found = context.top, context.env, context.names, memory
+    """Return the memory with what earlier syncs reached, and write it. arrived: a record."""
+    top, env = context.top, context.env
+    found = memory
     sent = find_commit(top, f"{arrived}^1", env) if arrived else ""
     if sent and not (memory.partial_of and is_ancestor(top, sent, memory.partial_of, env)):
         found = memory._replace(partial=arrived, partial_of=sent)
+
     met, taken = read_journal(context.journal)
     is_left = met != "" and is_ancestor(top, met, tip, env)
     if is_left:
-        base = state.find_base(top, found, met, env).commit
-        older = read_entries(top, base, env)
-        newer = read_differing(top, older, base, met, env)
-        untouched: list[Change] = []
-        for path in sorted({*older, *newer}):
-            old, new = (side[path].blob if path in side else "" for side in (older, newer))
-            content = work.contents.get(path)
-            held = "" if content is None else blob_id(content, met)
-            # a note outlives its file where the power fails between the two; of what cannot be read it is all there is
-            is_taken = path in taken if path in work.refused else held != old if path in taken else held == new
-            if old != new and not is_taken:
-                untouched.append((path, older.get(path)))
-        (partial,) = write_commits(top, [Draft((met,), untouched, state.TAKEN_IN)], [names.partial], context.who, env)
+        partial = _write_taken(context, work, found, met, taken)
         found = found._replace(partial=partial, partial_of=met)
     is_tried = context.wish.dry_run
     if found != memory:
-        state.write_memory(top, {names.partial: (memory if is_tried else found).partial}, env)
+        partial = memory.partial if is_tried else found.partial
+        state.write_memory(top, {context.names.partial: partial}, env)
     if is_left and not is_tried:
         remove_quietly(context.journal)
     return found
+
+
+def _write_taken(
+    context: SyncContext,
+    work: Work,
+    memory: Memory,
+    met: str,
+    taken: Collection[str],
+) -> str:
+    """Write what the work tree had taken of a tip when a sync was killed, and return the commit.
+
+    met: the tip. taken: the paths that the journal notes.
+    """
+    top, env = context.top, context.env
+    base = state.find_base(top, memory, met, env).commit
+    older = read_entries(top, base, env)
+    newer = read_differing(top, older, base, met, env)
+    untouched: list[Change] = []
+    for path in sorted({*older, *newer}):
+        old = older[path].blob if path in older else ""
+        new = newer[path].blob if path in newer else ""
+        if old != new and not _is_taken(work, path, old, new, met, taken):
+            untouched.append((path, older.get(path)))
+    draft = Draft((met,), untouched, state.TAKEN_IN)
+    (partial,) = write_commits(top, [draft], [context.names.partial], context.who, env)
+    return partial
+
+
+def _is_taken(
+    work: Work,
+    path: str,
+    old: str,
+    new: str,
+    met: str,
+    taken: Collection[str],
+) -> bool:
+    """Whether the work tree has taken a new version of a file. old, new: blobs, "" for no file."""
+    if path in work.refused:
+        return path in taken  # of what cannot be read the note is all there is
+    content = work.contents.get(path)
+    present = "" if content is None else blob_id(content, met)
+    # a note outlives its file if the power fails between the two
+    return present != old if path in taken else present == new
 
 
 def read_entries(top: str, commit: str, env: Mapping[str, str]) -> Entries:

@@ -165,31 +165,48 @@ def _take_in(context: SyncContext, found: Comparison, ids: list[str]) -> SyncRes
     return result._replace(brought=[path for path in result.brought if path not in missed], branch_moved=bool(moved))
 
 
-def _move(context: SyncContext, found: Comparison, ground: Ground, ids: list[str]) -> tuple[str, list[Finding]]:
-    """Returns where the branch is now, "" where it stayed."""
-    shape, top, env = found.shape, context.top, context.env
-    goal = ids[shape.local] if shape.local >= 0 else ""
+def _move(
+    context: SyncContext,
+    found: Comparison,
+    ground: Ground,
+    ids: list[str],
+) -> tuple[str, list[Finding]]:
+    """Move the checked-out branch, and return where it is now, "" if it stayed."""
+    top, env = context.top, context.env
+    goal = ids[found.shape.local] if found.shape.local >= 0 else ""
     if not goal and ground.common == ground.head and not ground.elsewhere:
         goal = found.tip
     if not goal or goal == ground.head:
         return "", []
-    trees, decided = found.trees, found.plan.decided
-    files: list[tuple[str, Entry | None]] = []
-    for path in sorted({*trees.head, *trees.theirs, *decided}):
-        entry, before = trees.theirs.get(path), trees.head.get(path)
-        if path in decided:
-            content, mode = decided[path], (entry or before or Entry(FILE_MODES[0], "")).mode
-            entry = None if content is None else Entry(mode, trees.find_id(content))
-        if entry != before:
-            files.append((path, entry))
-    if not ground.head and ground.tip:  # a pull into a branch without commits goes over files that the index names so
+
+    files = _find_staged(found)
+    # a pull into a branch without commits goes over files that the index names so
+    if not ground.head and ground.tip:
         stage_files(top, files, env)
         return "", []
-    if stage_files(top, files, env) and move_branch(top, found.memory.local, goal, found.memory.head, env):
+    memory = found.memory
+    if stage_files(top, files, env) and move_branch(top, memory.local, goal, memory.head, env):
         return goal, []
     hint = "run the sync again; until then its files show as changed"
     message = "another git command was at work, so the checked-out branch was not moved"
     return "", [Finding("sync/branch-left", "note", message, hint=hint)]
+
+
+def _find_staged(found: Comparison) -> list[tuple[str, Entry | None]]:
+    """Return what the index has to name for the moved branch, where it differs from HEAD."""
+    trees = found.trees
+    decided = found.plan.decided
+    files: list[tuple[str, Entry | None]] = []
+    for path in sorted({*trees.head, *trees.theirs, *decided}):
+        entry = trees.theirs.get(path)
+        before = trees.head.get(path)
+        if path in decided:
+            content = decided[path]
+            mode = (entry or before or Entry(FILE_MODES[0], "")).mode
+            entry = None if content is None else Entry(mode, trees.find_id(content))
+        if entry != before:
+            files.append((path, entry))
+    return files
 
 
 def _remember(context: SyncContext, found: Comparison, ids: list[str], there: str, missed: set[str], at: str) -> None:
