@@ -108,9 +108,11 @@ class RestorePoints:
         within = None
         if scope is not None:
             within = [operations.find_below(workspace, text) for text in _texts(scope)]
+
         files = {}
         for key, file in (state_to or {}).items():
             files[key] = parts.place_target(self._root, os.fspath(file))
+
         passwords = {}
         for request in parts.request_databases(workspace, list(databases)):
             passwords[request.name] = str(request.details.get("password") or "")
@@ -212,12 +214,14 @@ def savepoint(connection: Any) -> Iterator[str]:
     name = f"checkpoint_{os.urandom(8).hex()}"
     quoted = f'"{name}"'
     release = f"RELEASE SAVEPOINT {quoted}"
+
     try:
         execute(f"SAVEPOINT {quoted}")
     except BaseException:
         if has_begun:
             execute("ROLLBACK")
         raise
+
     try:
         yield name
     except BaseException as error:
@@ -225,6 +229,7 @@ def savepoint(connection: Any) -> Iterator[str]:
         if has_begun:
             execute("ROLLBACK")
         raise
+
     _end(driver, execute, (release,), None)
     if has_begun:
         execute("COMMIT")

@@ -44,6 +44,7 @@ def append_record(
         "checkpoint_id": point,
         "details": dict(details),
     }
+
     with hold_lock(f"{path}.lock"), reporting(path):
         _append(path, body)
 
@@ -78,6 +79,7 @@ def _append(path: str, body: dict[str, Any]) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
     if not size:
         sync_folder(os.path.dirname(path))
 
@@ -107,6 +109,7 @@ def parse_record(line: bytes) -> dict[str, Any] | None:
         value = load(decode(line))
     except JsonTextError:
         return None
+
     if not isinstance(value, dict):
         return None
     number = value.get("number")
@@ -137,6 +140,7 @@ def find_breaks(lines: Iterable[tuple[int, bytes]]) -> list[Finding]:
     findings = []
     expected = 1
     previous = _START
+
     for number, line in lines:
         record = parse_record(line)
         if record is None:
@@ -149,6 +153,7 @@ def find_breaks(lines: Iterable[tuple[int, bytes]]) -> list[Finding]:
             findings.append(_break("restore/audit-order", message, number))
         expected = record["number"] + 1
         previous = record["hash"]
+
     return findings
 
 

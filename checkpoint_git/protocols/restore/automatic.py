@@ -49,6 +49,7 @@ def read_snapshots(workspace: Workspace) -> list[Snapshot]:
             notes = dict(line.split(" ", 1) for line in lines[_FIELDS:] if " " in line)
             found = Snapshot(f"{AUTOMATIC}{commit[:12]}", tree, at, session, before, notes)
             sessions.setdefault(session, []).append(found)
+
     return [found for group in sessions.values() for found in group]
 
 
@@ -193,6 +194,7 @@ def _open_closed(root: str, wanted: Iterable[str]) -> list[str]:
             elif stat.S_ISREG(status.st_mode) and not status.st_mode & 0o400:
                 os.chmod(full, 0o600)
                 closed.append(path)
+
     return closed
 
 
@@ -212,6 +214,7 @@ def _read_entries(
     env = quiet_env(workspace.env)
     stored = _find_stored(workspace, wanted, staged)
     blobs = {path: stored.get(path, entry.blob) for path, entry in wanted.items()}
+
     entries = []
     with Blobs(workspace.root, env) as reader:
         for (path, blob), pieces in zip(blobs.items(), reader.stream_all(list(blobs.values())), strict=True):
@@ -224,6 +227,7 @@ def _read_entries(
             is_link = wanted[path].mode == SYMLINK
             mode = 0o777 if is_link else _find_mode(workspace.root, path, wanted[path], is_known=path not in closed)
             entries.append(Entry(path, "link" if is_link else "file", mode, size, digest.hexdigest(), blob))
+
     return entries
 
 
@@ -235,6 +239,7 @@ def _find_stored(
     paths = [path for path, entry in wanted.items() if entry == staged.get(path)]
     stdin = os.fsencode("".join(f"{path}\0" for path in paths))
     fields = read_names(["check-attr", "-z", "--stdin", "filter"], workspace.root, stdin=stdin, env=env)
+
     stored = {}
     for path, name in zip(fields[::3], fields[2::3], strict=True):
         if name in snapshot.STORES:

@@ -129,6 +129,7 @@ def _find_secret(
         doubtful if workspace.git_dir else [],
         workspace.env,
     )
+
     kept = set[str]()
     for path in doubtful:
         if path in tracked or rules.is_harmless(os.path.join(workspace.root, path)):
@@ -162,6 +163,7 @@ def _split_ignored(
             continue
         around = path if path in files else _find_around(way, folders)
         left_out.add(path if around == f"{layout.FOLDER}/" else around)
+
     # .checkpoints alone is no loss: files of the user in it are listed themselves
     return kept, sorted(left_out - {layout.FOLDER})
 

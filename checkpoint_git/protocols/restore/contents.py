@@ -113,6 +113,7 @@ def write_entry(entry: Entry) -> dict[str, Any]:
     if entry.kind in ("file", "link"):
         value["size"] = entry.size
         value["sha256"] = entry.sha256
+
     if entry.blob:
         value["blob"] = entry.blob
     if entry.twin:
@@ -145,6 +146,7 @@ def hash_contents(entries: Iterable[Entry], parts: Sequence[Part] = ()) -> str:
         name = os.fsencode(entry.path)
         digest.update(b"%d %b " % (len(name), name))
         digest.update(f"{entry.kind} {entry.mode:o} {entry.sha256}\n".encode())
+
     text = f"sha256:{digest.hexdigest()}"
     if not parts:
         return text

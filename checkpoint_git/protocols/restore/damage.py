@@ -33,6 +33,7 @@ def read_log(root: str) -> Log:
     made = dict[str, str]()
     cleared = set[str]()
     lines = audit.read_records(root)
+
     for _, line in lines:
         record = audit.parse_record(line) or {}
         if record.get("outcome") != "success":
@@ -43,6 +44,7 @@ def read_log(root: str) -> Log:
             made.setdefault(point, str(details.get("digest")) if isinstance(details, dict) else "")
         elif record.get("operation") in ("drop", "gc"):
             cleared.add(point)
+
     return Log(made, frozenset(cleared), audit.find_breaks(lines))
 
 
@@ -119,12 +121,14 @@ def _check_record(
         drop = ("checkpoint", "restore-point", "drop", "--foreign", manifest.id)
         hint = advise("ignore it, or remove it", *drop)
         yield Finding("restore/foreign", "warning", message, _path_of(manifest), hint=hint)
+
     if manifest.trouble:
         yield _useless("restore/manifest", f"{manifest.id}: {manifest.trouble}", manifest)
         return
     if manifest.value["type"] == "git_stash" and not has_ref:
         message = f"{layout.ref_name(manifest.id)} is gone, so git may delete its content"
         yield _useless("restore/ref", message, manifest)
+
     if manifest.is_foreign or not store.is_of_work_tree(workspace, manifest):
         return
 
@@ -200,6 +204,7 @@ def read_troubles(
             missing = _find_missing_content(location, manifest, lost_blobs)
             found = _check_content(location, manifest, missing)
             findings += [finding for finding in found if finding.code == "restore/content"]
+
     findings += find_cut_off(workspace)
     findings += _find_expired(manifests, now)
     findings += _find_gone(manifests, log)
@@ -234,6 +239,7 @@ def _find_missing_content(
             is_there = os.path.lexists(copy_path(location.folder, entry.path))
         if not is_there:
             missing.append(entry.path)
+
     return missing
 
 

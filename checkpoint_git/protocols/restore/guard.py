@@ -83,10 +83,12 @@ def answer(args: Namespace, invocation: Invocation) -> Answer:
     if len(data) > _MAX_CALL:
         return _stop("the tool call on stdin is too long")
     data = data if isinstance(data, bytes) else data.encode()
+
     try:
         call = read_call(load(decode(data)), invocation.cwd)
     except JsonTextError:
         return _stop("the tool call on stdin is not JSON")
+
     if call is None:
         return _stop("the tool call on stdin has an unknown form")
 
@@ -176,6 +178,7 @@ def _keep(tops: Sequence[str], label: str, call: Call) -> Answer:
         return _stop(
             f"{call.cwd} is not in a git repository, so nothing there can be kept: run `git init`, or {_LET_USER}"
         )
+
     for top in tops:
         try:
             kept = snapshot.take(top, label)
@@ -186,6 +189,7 @@ def _keep(tops: Sequence[str], label: str, call: Call) -> Answer:
             return _stop(
                 f"no restore point could be made before {call.tool}: git does not read {top}: `git status` says why"
             )
+
     return Answer((), ALLOWED)
 
 
@@ -198,6 +202,7 @@ def _check_points(call: Call, invocation: Invocation) -> Answer:
     folders = [call.cwd if os.path.isdir(call.cwd) else invocation.cwd]
     if call.path:
         folders.append(_find_folder(os.path.dirname(os.path.realpath(call.path))))
+
     for folder in folders:
         workspace = layout.open_workspace(folder, invocation.now, invocation.env)
         if not store.is_covered(workspace):

@@ -139,6 +139,7 @@ def find_loss(command: str, cwd: str, top: str) -> str:
                 return row.why
         if _drops_tables(pipeline, programs):
             return _DROPS.why
+
     return ""
 
 
@@ -168,6 +169,7 @@ def split_command(command: str) -> list[Simple]:
             redirects = False
         else:
             words.append(token)
+
     return found
 
 
@@ -181,6 +183,7 @@ def _split_words(command: str) -> list[str]:
             return list(lexer)
         except ValueError:  # a quote that is not closed, as in "it's"
             pass
+
     spaced = re.sub(r"([;&|()<>\n]+)", r" \1 ", command)
     return [word.strip("'\"") or word for word in re.split(r"[ \t\r]+", spaced) if word]
 
@@ -191,6 +194,7 @@ def _find_program(words: list[str]) -> tuple[str, list[str]]:
     while start < len(words) and _is_before_program(words[start], has_options=has_options):
         has_options = has_options or words[start] in _PREFIXES_WITH_OPTIONS
         start += 1
+
     if start == len(words):
         return "", []
 
@@ -230,6 +234,7 @@ def _fits(row: Row, pipeline: Sequence[Simple], cwd: str, top: str) -> bool:
         words = _find_words(pipeline)
     elif simple.name in ("cp", "install", "ln", "rsync"):  # what comes before is only read
         words = words[-1:]
+
     return _has(words, row.words, cwd, top) and _has(words, row.also, cwd, top)
 
 
@@ -245,6 +250,7 @@ def _has(words: Sequence[str], patterns: Sequence[str], cwd: str, top: str) -> b
             return True
         if any(_fits_word(pattern, word) for pattern in patterns):
             return True
+
     return False
 
 
@@ -265,6 +271,7 @@ def _is_around(word: str, cwd: str, top: str) -> bool:
         return False
     path = os.path.normpath(os.path.join(cwd, os.path.expanduser(word.replace("$PWD", cwd))))
     place = os.path.join(top, ".git")
+
     while True:
         is_hidden = os.path.basename(place).startswith(".") and not os.path.basename(path).startswith(".")
         if path.count("/") == place.count("/") and fnmatchcase(place, path) and not is_hidden:
@@ -284,6 +291,7 @@ def _find_words(pipeline: Sequence[Simple]) -> list[str]:
     while start < len(words) and not words[start].startswith(("-", "!", "(")):
         start += 1
     places, tests = words[:start] or ["."], words[start:]
+
     for simple in pipeline[1:]:  # find ... | xargs rm
         tests = [*tests, simple.name, *simple.words]
 

@@ -54,6 +54,7 @@ def noted(
         with suppress(CheckpointError):  # a full disk takes no record: the first error is reported
             audit.append_record(workspace, operation, "failure", point, failed)
         raise
+
     point = details.pop("checkpoint_id", point)
     audit.append_record(workspace, operation, "success", point, details)
 
@@ -113,6 +114,7 @@ def choose_type(
     if kind == "git_stash" and not workspace.git_dir:
         message = f"{escape_controls(workspace.root)} is not in a git repository"
         raise CheckpointError(message, "omit --type, or use --type file_backup")
+
     if kind:
         return kind
     return "git_stash" if workspace.git_dir else "file_backup"
@@ -243,6 +245,7 @@ def _open_usable(
         message = "an automatic restore point holds files of this work tree and git's own state only"
         hint = "omit --state-to, --force, --foreign, --here, and states and databases"
         raise CheckpointError(message, hint)
+
     with_git = wanted.staged or wanted.operation
     with open_snapshot(workspace, word, within, with_git=with_git, dry_run=dry_run) as point:
         yield point
@@ -259,6 +262,7 @@ def _load_usable(workspace: Workspace, word: str, wanted: Wanted, allowed: Allow
         place = escape_controls(manifest.value.get("work_tree") or "the first one")
         hint = "run the command there, or add --here to restore its files into this work tree"
         raise CheckpointError(f"{manifest.id} was made in another work tree: {place}", hint)
+
     kept_parts = parts.read_parts(manifest.value)
     _check_named_parts(manifest, kept_parts, wanted)
     _check_trusted(workspace, manifest, kept_parts)
@@ -299,6 +303,7 @@ def _check_trusted(workspace: Workspace, manifest: Manifest, kept_parts: Sequenc
     else:
         logged = damage.read_log(workspace.root).made
         is_trusted = logged.get(manifest.id) == manifest.value["digest"]
+
     if not is_trusted:
         message = f"{manifest.id} has an untrusted database: it may not have been made in this clone"
         hint = "it is not restored, because its dump may contain untrusted commands"
@@ -385,6 +390,7 @@ def _find_doomed(
                 asked.append(manifest.id)
         asked.sort(key=lambda point: states[point] != "expired")
         doomed.update(asked[: max(len(asked) - keep, 0)])
+
     return doomed
 
 
@@ -402,6 +408,7 @@ def _remove(workspace: Workspace, manifest: Manifest) -> None:
         if locks:
             hint += f"; where none runs: rm {' '.join(map(quote_word, locks))}"
         raise CheckpointError(f"{ref} could not be removed", hint)
+
     for base in dict.fromkeys((os.path.join(workspace.root, layout.FOLDER), workspace.base)):
         store.remove_folder(base, manifest.id)
 

@@ -77,6 +77,7 @@ def _build_patiently(workspace: Workspace, request: PointRequest, captured: Capt
                 hint = "run it again when `git gc` has finished"
                 raise files.LostError(message, hint) from None
             time.sleep(_PAUSE)
+
     raise AssertionError("the last try returns or raises")
 
 
@@ -176,6 +177,7 @@ def _capture_proven(location: Location, kind: str, found: Sequence[ScopePath]) -
     kept = {scope_path.path: Entry(scope_path.path, "absent") for scope_path in found}
     before = list(found)
     waiting = list(found)
+
     for _ in range(_TRIES):
         with suppress(scope.ChangedError):
             entries = scope.mark_twins(files.capture(kind, location, waiting), waiting)
@@ -228,6 +230,7 @@ def _keep_in_git(
     if not is_whole or run_git(words, location.root, env=env, check=False).code:
         private_objects.remove_ref(location.root, ref, commit, location.env)
         raise private_objects.CutShortError
+
     return commit
 
 

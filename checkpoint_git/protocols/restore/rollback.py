@@ -81,6 +81,7 @@ def plan_rollback(
     for path, why in _capture(job).left_out:
         if why == "ignored by git" and job.covers(path) and not job.is_left_out(path.rstrip("/")):
             staying.append(escape_controls(path))
+
     notes = []
     if staying:
         shown = join_some(staying)
@@ -184,6 +185,7 @@ def find_moved(
         restored_options = {"--operation", "--index"}
     elif wanted.staged and not wanted.within:
         restored_options = {"--index"}
+
     staying, restored = [], []
     for option, sentence in git.compare(workspace, location, kept):
         if option in restored_options:
@@ -207,6 +209,7 @@ def _plan(job: Job) -> Plan:
     entries = [entry for entry in job.entries if job.covers(entry.path)]
     found = [scope_path for scope_path in _read_scope(job) if job.covers(scope_path.path)]
     present = read_entries(job.workspace.root, found)
+
     added = list[str]()
     differing = list[contents.Difference]()
     for difference in contents.compare_entries(entries, present):
@@ -214,6 +217,7 @@ def _plan(job: Job) -> Plan:
             added.append(difference.path)
         else:
             differing.append(difference)
+
     added.sort(reverse=True)
     differing_parts = parts.find_differing(job.location, job.parts, job.wanted.means)
     return Plan(added, differing, entries, differing_parts, found, present)
@@ -240,6 +244,7 @@ def _read_scope(job: Job) -> list[ScopePath]:
     # with the point's folders, even if git ignores them by now
     root = job.workspace.root
     known = {scope_path.path for scope_path in found}
+
     for entry in job.entries:
         is_missed = entry.kind == "folder" and entry.path not in known
         if is_missed and layout.is_folder(root, entry.path):
@@ -255,6 +260,7 @@ def _find_asked(job: Job) -> tuple[list[str], frozenset[str]]:
     root = job.workspace.root
     scopes = job.manifest.value["scope"]["asked"]
     plain = frozenset(os.path.join(root, entry.path) for entry in job.entries)
+
     present = list[str]()
     patterns = list[str]()
     for path in scopes:
@@ -276,6 +282,7 @@ def _find_asked(job: Job) -> tuple[list[str], frozenset[str]]:
         link = find_link(os.path.dirname(entry.path), root)
         if not (link and is_below(link, known)):
             held.append(os.path.join(root, entry.path))
+
     return list(dict.fromkeys([*present, *patterns, *held])), plain
 
 
@@ -302,6 +309,7 @@ def _check_result(job: Job, safety: str, planned: Plan) -> list[str]:
     notes = []
     for path in ignored:
         notes.append(f"{escape_controls(path)} stays: git ignored it when the rollback began")
+
     for path in staying:
         if path in known:
             notes.append(f"{path} stays: it holds files that no restore point keeps")

@@ -67,6 +67,7 @@ def read_scope(
                     secret[scope_path.path] = scope_path
                 else:
                     found[scope_path.path] = scope_path
+
     return Scope(_by_path(found), asked, _by_path(secret), sorted(special))
 
 
@@ -90,6 +91,7 @@ def _find_starts(
     if not starts:
         hint = "a pattern must match something; `**/` matches subfolders"
         raise CheckpointError(f"nothing matches {shown}", hint)
+
     if starts == [path] and path and not is_there and not may_lack:
         hint = "check the spelling; --absent accepts a missing path: "
         hint += "a rollback removes what is created there"
@@ -111,10 +113,12 @@ def _place(root: str, scope: str, cwd: str) -> str:
     if not scope or "\0" in scope:
         hint = "name files, folders or patterns inside the workspace"
         raise CheckpointError(f'"{shown}" is not a path', hint)
+
     path = path_below(root, os.path.normpath(os.path.join(cwd, scope)))
     if path is None:
         message = f"{shown} is outside the workspace {escape_controls(root)}"
         raise CheckpointError(message, "restore points stay inside it")
+
     if path and not is_plain_path(path):
         message = f"{shown} belongs to git or to the restore points themselves"
         raise CheckpointError(message, "name the files you work on")
@@ -176,6 +180,7 @@ def match(root: str, pattern: str) -> list[str]:
             for name in keep_matching(_list_folder(root, start), part):
                 if part[0] == "." or name[0] != ".":
                     level.add(_join(start, name))
+
     return sorted(level)
 
 
@@ -202,6 +207,7 @@ def read_entry_at(root: str, found: ScopePath) -> Entry:
         except OSError as error:
             raise read_error(found.path, error) from None
         return Entry(found.path, "link", 0o777, len(target), sha256(target).hexdigest())
+
     for _ in range(_TRIES):
         with suppress(ChangedError):
             return read_file(root, found.path)
@@ -248,6 +254,7 @@ def read_file(
         if error.errno in (ENOSPC, EDQUOT):  # reading fills no disk, so that was `keep`
             raise error from None
         raise read_error(path, error) from None
+
     if _version(before) != _version(after) or size != after.st_size:
         raise ChangedError
     return Entry(path, "file", after.st_mode & _PERMISSIONS, size, digest.hexdigest())

@@ -70,13 +70,16 @@ def _write_lines(root: str, kind: str, entries: Sequence[Entry]) -> list[str]:
     lines += _write_modes(files)
     lines += [f"folder {_quote(folder)}\n" for folder in folders]
     lines += [f"put {number} {_quote(file)}\n" for number, file in enumerate(files, 1)]
+
     for entry in ordered:
         if entry.kind == "link":
             target = os.readlink(os.path.join(root, entry.path))
             lines.append(f"link {quote_word(target)} {_quote(entry)}\n")
+
     for entry in ordered:
         if entry.twin:
             lines.append(f"twin {quote_word(f'./{entry.twin}')} {_quote(entry)}\n")
+
     for folder in reversed(folders):
         name = _quote(folder)
         lines.append(f"chmod {folder.mode:04o} -- {name} || fail {name}\n")
@@ -88,10 +91,12 @@ def _write_takes(kind: str, files: Sequence[Entry]) -> list[str]:
     is_in_git = kind == "git_stash"
     take = "take_blob" if is_in_git else "take_copy"
     lines = ["use_git\n" if is_in_git else "use_copies\n"]
+
     sums = ""
     for number, file in enumerate(files, 1):
         lines.append(f"{take} {number} {file.blob or _quote(file)}\n")
         sums += f"{file.sha256}  {number}\n"
+
     if files:
         lines.append(f"sums <<'SUMS'\n{sums}SUMS\n")
     return lines
@@ -129,6 +134,7 @@ def rehearse_script(
     script = os.path.join(location.folder, layout.RESTORE_SCRIPT)
     text = write_script(location.root, point, kind, chosen, parts)
     create_file(script, os.fsencode(text), 0o600)
+
     with stage(location) as folder:
         env = {**location.env, "CHECKPOINT_WORKSPACE": folder, "CHECKPOINT_REHEARSAL": "1"}
         done = subprocess.run(

@@ -90,6 +90,7 @@ class Repository:
         self.common_dir = common_dir
         self.home = os.path.join(git_dir, "checkpoint", "automatic")
         self.env = {name: value for name, value in os.environ.items() if not name.startswith("GIT_")}
+
         self.env["LC_ALL"] = "C"
         for role in ("AUTHOR", "COMMITTER"):
             self.env[f"GIT_{role}_NAME"] = "checkpoint"
@@ -129,6 +130,7 @@ def _run(words: tuple[str, ...], cwd: str, env: dict[str, str], source: str = os
     ]
     parts: dict[int, list[bytes]] = {output: [], errors: []}
     waiting = [output, errors]
+
     try:
         pid = os.posix_spawnp("git", ["git", "-C", cwd, *_QUIET, *words], env, file_actions=actions)
         os.close(output_end)
@@ -143,6 +145,7 @@ def _run(words: tuple[str, ...], cwd: str, env: dict[str, str], source: str = os
     finally:
         os.close(output)
         os.close(errors)
+
     printed = os.fsdecode(b"".join(parts[output])).rstrip("\n")
     complaint = b"".join(parts[errors]).decode("utf-8", "replace").strip().rpartition("\n")[2]
     return code, printed if code == 0 else "", complaint
@@ -189,6 +192,7 @@ def take(start: str, label: str) -> str:
                 if attempt == _ATTEMPTS:
                     raise
                 shutil.rmtree(repository.home, ignore_errors=True)
+
     raise AssertionError("the last attempt returns or raises")
 
 
@@ -203,6 +207,7 @@ def _take_locked(repository: Repository, label: str) -> str:
         _begin(repository)
         changed = _list_changed(repository)
         size = _measure(repository, changed)
+
     if size > budget:
         raise OverBudgetError(
             f"{size >> 10:,} KB changed since the last point, "
@@ -230,6 +235,7 @@ def _is_outdated(repository: Repository, label: str) -> bool:
         begun = os.stat(os.path.join(repository.home, "config")).st_mtime_ns
     except OSError:
         return True
+
     if _read_time(os.path.join(repository.common_dir, "info", "exclude")) >= begun:
         return True
     return label.endswith(_END) and _read_time(os.path.join(repository.git_dir, "index")) >= begun
@@ -254,6 +260,7 @@ def _begin(repository: Repository) -> None:
     shutil.rmtree(new, ignore_errors=True)
     for folder in ("info", "refs"):
         os.makedirs(os.path.join(new, folder))
+
     for name in os.listdir(repository.git_dir):
         if name == "index" or name.startswith("sharedindex."):  # git compares its time with those of the files
             shutil.copy2(os.path.join(repository.git_dir, name), os.path.join(new, name))
@@ -270,6 +277,7 @@ def _begin(repository: Repository) -> None:
         "paths": "\0".join(_list_pathspecs(secrets)),
         "config": _write_settings(repository),
     }
+
     for name, text in files.items():
         if text or name == "refs/.keep":
             _write(os.path.join(new, name), text)
@@ -299,6 +307,7 @@ def _write_settings(repository: Repository) -> str:
     if object_format == "sha256":
         lines += ["[extensions]", "\tobjectFormat = sha256"]
     users = (os.path.join(repository.common_dir, "config"), os.path.join(repository.git_dir, "config.worktree"))
+
     for path in users:
         quoted = path.replace("\\", "\\\\").replace('"', '\\"')
         lines += ["[include]", f'\tpath = "{quoted}"']
@@ -397,6 +406,7 @@ def _can_add(repository: Repository, path: str) -> bool:
         return False
     except OSError:
         return True
+
     if stat.S_ISREG(mode):
         return os.access(full, os.R_OK)
     return stat.S_ISLNK(mode) or (stat.S_ISDIR(mode) and not path.endswith("/"))
@@ -437,6 +447,7 @@ def _write_staged(repository: Repository) -> str:
         if path:
             mode, blob, number = facts.split(" ")
             lines.append(f"{mode} {blob}\t{number}/{path}")
+
     listed = os.path.join(repository.home, "listed")
     _write(listed, "".join(f"{os.path.join(repository.git_dir, name)}\n" for name in operation))
     blobs = repository.ask_private("hash-object", "-w", "--no-filters", "--stdin-paths", source=listed).split()
@@ -478,6 +489,7 @@ def drop_oldest(repository: Repository, most: int = MOST) -> int:
     budget = _read_budget(repository)
     commits = repository.ask("rev-list", "--walk-reflogs", REF, "--").split()
     keep = min(len(commits), most)
+
     while keep > 1 and _measure_points(repository, commits[:keep]) > budget:
         keep = keep * 3 // 4
 

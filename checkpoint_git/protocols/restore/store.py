@@ -80,6 +80,7 @@ def load_manifest(workspace: Workspace, point: str) -> Manifest | None:
             trouble = f"its manifest cannot be read: {error.strerror}"
             return Manifest(point, {}, trouble, is_foreign)
         return parse_manifest(point, data)._replace(is_foreign=is_foreign)
+
     return None
 
 
@@ -94,6 +95,7 @@ def parse_manifest(point: str, data: bytes) -> Manifest:
         value = load(data.decode())
     except (ValueError, JsonTextError):
         value = None
+
     if not isinstance(value, dict):
         return Manifest(point, {}, "its manifest is not JSON")
     if value.get("schema_version") != SCHEMA_VERSION:
@@ -107,6 +109,7 @@ def parse_manifest(point: str, data: bytes) -> Manifest:
             where = mismatch.where or "/"
             trouble = f"its manifest is wrong at {where}: {shorten(mismatch.message, 200)}"
             return Manifest(point, value, trouble)
+
     for finding in rules.check(value, point):
         trouble = f"its manifest is wrong at {finding.where}: {finding.message}"
         return Manifest(point, value, trouble)
@@ -200,6 +203,7 @@ def is_covered(workspace: Workspace) -> bool:
     refs = {}
     if workspace.git_dir is not None:
         refs = private_objects.read_refs(workspace.root, layout.REF_PREFIX, workspace.env)
+
     for point in reversed(layout.list_ids(workspace.base)):
         manifest = load_manifest(workspace, point)
         if manifest is None or find_state(manifest, workspace.now) not in ("active", "restored"):
@@ -221,6 +225,7 @@ def load_point(workspace: Workspace, word: str, *, foreign: bool = False) -> Man
         message = f"no such restore point: {escape_controls(shorten(word, 60))}"
         hint = "`checkpoint restore-point list` shows those that are"
         raise CheckpointError(message, hint)
+
     if manifest.is_foreign and not foreign:
         message = f"{manifest.id} is not in this clone's store, so it is untrusted"
         show = f"checkpoint restore-point show {manifest.id}"
@@ -244,6 +249,7 @@ def find_id(workspace: Workspace, word: str) -> str:
     for point in sorted(_list_ids(workspace)):
         if word and (point.startswith(beginning) or point.endswith(f"_{word}")):
             found.append(point)
+
     if len(found) > 1:
         message = f"{len(found)} restore points match: {', '.join(found[:5])}"
         raise CheckpointError(message, "write more of it")
@@ -262,6 +268,7 @@ def _find_latest(workspace: Workspace) -> str:
         is_live = find_state(manifest, workspace.now) in ("active", "restored")
         if is_live and manifest.value.get("made_for") != "rollback":
             latest = manifest.id
+
     if latest:
         return latest
 
@@ -296,6 +303,7 @@ def read_journals(workspace: Workspace) -> list[tuple[Manifest, str]]:
             continue
         if find_state(safety, workspace.now) == "active":
             found.append((safety, words))
+
     return found
 
 
@@ -323,6 +331,7 @@ def write_copy(workspace: Workspace, point: str, *, renew: bool = False) -> None
     check_way(folder, workspace.root)
     exclude_from_git(workspace)
     make_folder(folder)
+
     for name in (layout.RESTORE_SCRIPT, layout.MANIFEST):
         data = read_if_there(os.path.join(source, name))
         if data is not None:
@@ -347,6 +356,7 @@ def exclude_from_git(workspace: Workspace) -> None:
         return
     path = os.path.join(os.path.dirname(workspace.base), "info/exclude")
     before = read_if_there(path) or b""
+
     patterns = ""
     for row in PROTOCOLS:
         patterns += "".join(f"/{pattern}\n" for pattern in row.local)
@@ -362,6 +372,7 @@ def build_folder(base: str, point: str) -> Iterator[str]:
     check_way(os.path.basename(base), os.path.dirname(base))
     make_folder(base)
     folder = os.path.join(base, f"{_BUILDING}{os.getpid()}-{layout.check_id(point)}")
+
     with reporting(folder):
         os.mkdir(folder, 0o700)
     try:
@@ -389,6 +400,7 @@ def scratch_folder(base: str, name: str) -> Iterator[str]:
     make_folder(base)
     folder = os.path.join(base, f"{_BUILDING}{os.getpid()}-{name}")
     shutil.rmtree(folder, ignore_errors=True)
+
     with reporting(folder):
         os.mkdir(folder, 0o700)
     try:
@@ -417,6 +429,7 @@ def clear_unfinished(workspace: Workspace) -> None:
             _remove_unfinished(workspace, base)
             for folder in (base, *(layout.point_folder(base, point) for point in layout.list_ids(base))):
                 remove_stray_files(folder)
+
     if not workspace.git_dir:
         return
 
@@ -433,6 +446,7 @@ def _remove_unfinished(workspace: Workspace, base: str) -> None:
     names = list[str]()
     with suppress(OSError):
         names = os.listdir(base)
+
     for name in names:
         process, _, point = name.removeprefix(_BUILDING).partition("-")
         if not name.startswith(_BUILDING) or not has_ended(process):

@@ -47,6 +47,7 @@ def _list_points(question: Question) -> Iterator[Block]:
         reason, made = (str(manifest.value.get(key) or "") for key in ("reason", "created_at"))
         state = find_state(manifest, question.now)
         rows.append((manifest.id, state, shorten(reason, 200), made[:16].replace("T", " ")))
+
     if rows:
         yield Table(("restore point", "state", "why", "made"), rows)
     if len(points) > len(rows):

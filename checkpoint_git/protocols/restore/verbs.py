@@ -286,6 +286,7 @@ def _list(args: argparse.Namespace, workspace: Workspace) -> Outcome:
     for snapshot in snapshots:
         reason = f"session {snapshot.session}: {snapshot.before}, {snapshot.at}"
         rows.append((snapshot.id, "automatic", "", "", "", reason))
+
     columns = ("id", "state", "files", "size", "expires", "reason")
     return Outcome(data, [Table(columns, rows)])
 
@@ -334,6 +335,7 @@ def _show(args: argparse.Namespace, workspace: Workspace) -> Outcome:
     for entry in value["entries"]:
         size = str(entry.get("size", ""))
         rows.append((entry["path"], entry["kind"], entry.get("mode", ""), size))
+
     for part in kept_parts:
         rows.append((part["name"], part["kind"], "", str(part["size"])))
     for left_out in value.get("left_out", []):
@@ -373,6 +375,7 @@ def _verify(args: argparse.Namespace, workspace: Workspace) -> Outcome:
         line = Line(f"{manifest.id}: intact", "good")
     else:
         line = Line(f"{manifest.id}: do not rely on it", "bad")
+
     return Outcome(data, (), done.findings, summary=[line])
 
 
@@ -445,6 +448,7 @@ def _describe_rollback(done: operations.RolledBackPoint, reason: str) -> dict[st
         data["confidence"] = output.find_confidence(result.proofs)
         anchors = output.find_anchors(done.manifest, "compared after the rollback")
         data["evidence_anchors"] = anchors
+
     return data
 
 
@@ -453,6 +457,7 @@ def _list_changes(plan: Plan, verb: str) -> list[Block]:
     lines: list[Block] = []
     for difference in plan.restore[:_SHOWN]:
         lines.append(Line(f"  {difference.path}: {verb} {_REPAIRS[difference.how]}"))
+
     for path in plan.remove[:_SHOWN]:
         lines.append(Line(f"  {path}: {verb} removed (created later)", "warn"))
     hidden = max(len(plan.restore) - _SHOWN, 0) + max(len(plan.remove) - _SHOWN, 0)
@@ -466,6 +471,7 @@ def _diff(args: argparse.Namespace, workspace: Workspace) -> Outcome:
     allowed = operations.Allowed(expired=True, foreign=args.foreign, here=args.here)
     point = args.operands[0]
     done = operations.roll_back_point(workspace, point, allowed=allowed, dry_run=True)
+
     changes = []
     for difference in done.plan.restore:
         changes.append({"path": difference.path, "change": _CHANGES[difference.how]})
@@ -493,6 +499,7 @@ def _gc(args: argparse.Namespace, workspace: Workspace) -> Outcome:
         dry_run=args.dry_run,
     )
     verb = "would be removed" if args.dry_run else "removed"
+
     lines: list[Block] = []
     for manifest in removed:
         expires = manifest.value["expires_at"] or "never"
@@ -503,6 +510,7 @@ def _gc(args: argparse.Namespace, workspace: Workspace) -> Outcome:
     if keep is not None and not args.dry_run:
         repository = find_repository(workspace.root)
         automatic = drop_oldest(repository, keep) if repository else 0
+
     if automatic:
         lines.append(Line(f"automatic restore points: {automatic} {verb}"))
     data = {
@@ -549,6 +557,7 @@ def _audit(args: argparse.Namespace, workspace: Workspace) -> Outcome:
         record = audit.parse_record(line)
         if record:
             records.append(record)
+
     columns = ("at", "operation", "outcome", "checkpoint_id")
     rows = [tuple(str(record.get(name, "")) for name in columns) for record in records]
     table = Table(("at", "operation", "outcome", "restore point"), rows)

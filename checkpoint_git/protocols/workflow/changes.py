@@ -109,6 +109,7 @@ class Writer(NamedTuple):
                 if trouble is not None:
                     return trouble
                 results = {result.path: result.digest}
+
             if not results and not _is_done(value, phase):
                 message = f"nothing of {phase} to approve yet"
                 return make_error("workflow/output-missing", message, _PHASE, _SEE_RESUME)
@@ -164,6 +165,7 @@ class Writer(NamedTuple):
             results = list_results(self.place, undone)
             rejected = {output.path: output.digest for output in results}
             value["earlier_results"] = {**value["earlier_results"], **rejected}
+
             for key in ("completed_phases", "user_checkpoints"):
                 rows = read_objects(value, key)
                 value[key] = [row for row in rows if row.get("phase") not in undone]
@@ -197,6 +199,7 @@ class Writer(NamedTuple):
             if behind:
                 message = progress.explain_behind(behind)
                 trouble = make_error(rules.BEHIND, message, "/tasks", _FORCE)
+
             if trouble is not None and not force:
                 return trouble
 
@@ -206,6 +209,7 @@ class Writer(NamedTuple):
                     if not approved:
                         return _not_approved(phase, output)
                     _note_approval(value, phase, results, now)
+
             following = _complete_phase(value, result, now)
             if force:
                 _leave_open(value, execution)
@@ -424,10 +428,12 @@ def _write(state: State, phase: Value, execution: Value, now: int) -> Changed:
     values = {layout.PHASE: phase}
     if execution != _token_value(state.execution):
         values[layout.EXECUTION] = execution
+
     for value in values.values():
         stamp = read_instant(value.get("last_updated"))
         if stamp is None or stamp <= (now, ""):  # never back
             value["last_updated"] = write_instant(now)
+
     phase["interruption_safe"] = True
 
     planned = {file: _plan_file(state, file, value, now) for file, value in values.items()}
@@ -501,6 +507,7 @@ def _find_result(
     if wished is not None:
         found = judge_result(store.read_output(place, wished))
         return found, _find_output_trouble(found, _PHASE)
+
     if phase == _IMPLEMENTATION:
         why = _find_open_tasks(value, execution)
         trouble = make_error("workflow/tasks-open", why, "/tasks", _FORCE) if why else None

@@ -100,6 +100,7 @@ def check_id(name: str, example: Literal["login-2026", "task-001"]) -> None:
         trouble = f"it is longer than {MAX_ID} characters"
     else:
         return
+
     what = "task" if example == "task-001" else "workflow"
     message = f'"{escape_controls(shorten(name, 60))}" cannot be the name of a {what}: {trouble}'
     raise CheckpointError(message, f"a {what}'s name looks like {example}")

@@ -97,6 +97,7 @@ def explain_missing(phase: str, output: OutputFile) -> str:
         if phase == "ARCHITECTURE":
             places = places[:1]
         return f"missing: {', '.join(places)}"
+
     if output.state == "older":
         command = f"checkpoint workflow advance --output {quote_path(output.path)}"
         problem = f"{output.path} is unchanged since before this workflow, or was rejected"

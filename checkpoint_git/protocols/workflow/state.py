@@ -139,6 +139,7 @@ def load_state(place: Place, now: int) -> State:
             documents.append(unreadable_document(path, content))
         else:
             documents.append(check_document(path, content, now=now))
+
     return State(place, *documents)
 
 
@@ -164,6 +165,7 @@ def find_trouble(state: State, now: int) -> list[Finding]:
     found += _check_outputs(state)
     phase = state.phase.value or {} if state.phase else None
     execution = state.execution.value or {} if state.execution else None
+
     for finding in rules.check_together(phase, execution):
         found.append(_locate(state, layout.EXECUTION, finding))
     for finding in rules.check_age(state.value, now):
@@ -185,6 +187,7 @@ def _check_outputs(state: State) -> list[Finding]:
         finding = rules.check_output(output, named.what, named.where, hint, named.digest)
         if finding:
             found.append(_locate(state, named.file, finding))
+
     return found
 
 
@@ -246,6 +249,7 @@ def find_plan(state: State, approvals: tuple[str, ...], steps: Sequence[Step] = 
     value = state.value
     phase = value["current_phase"]
     rows = [dict(task) for task in state.tasks if isinstance(task, dict)]
+
     for step in steps:
         rows[step.row]["status"] = step.status
 
@@ -271,6 +275,7 @@ def find_output(place: Place, value: Value, phase: str) -> OutputFile:
     for output in found:
         is_older = output.path in earlier
         judged.append(output._replace(state="older") if is_older else judge_result(output))
+
     rank = {"good": 0, "older": 2}
     return min(judged, key=lambda output: rank.get(output.state, 1), default=OutputFile())
 
@@ -346,6 +351,7 @@ def list_results(place: Place, phases: Sequence[str]) -> list[OutputFile]:
         for pattern in [*row.outputs, *drafts]:
             outputs = store.read_outputs(place, pattern)
             found += [output for output in outputs if output.digest]
+
     return found
 
 
@@ -458,5 +464,6 @@ def look_ahead(
     else:
         text = f"Resume workflow from {state.value.get('current_phase')}? [Y/n]"
         question = Question("resume", text, on_yes="resume", on_no="fresh", by_default="resume")
+
     plan = find_plan(state, approvals, find_recovery(state, now, session))
     return Prospect(state, findings, question, plan)

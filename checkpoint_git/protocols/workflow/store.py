@@ -82,6 +82,7 @@ def read_output(place: Place, path: str) -> OutputFile:
     except jsontext.JsonTextError as error:
         why = f"line {error.line}: {error.message}"
         return OutputFile(path, "unreadable", why, None, written, digest)
+
     return OutputFile(path, "unreadable" if why else "good", why, value, written, digest)
 
 
@@ -111,6 +112,7 @@ def _read_value(
             raise content
         value = jsontext.load(jsontext.decode(content))
         return value, "it contains null" if value is None else ""
+
     is_empty = not status.st_size
     if stat.S_ISDIR(status.st_mode):
         is_empty = not os.listdir(full)
@@ -128,11 +130,13 @@ def _digest(full: str, status: os.stat_result) -> str:
     paths = list[str]()
     for folder, _, names in os.walk(full):
         paths += [os.path.join(folder, name) for name in names]
+
     parts = []
     for path in sorted(paths)[:_MOST_LISTED]:
         inner = os.lstat(path)
         digest = _digest(path, inner) if stat.S_ISREG(inner.st_mode) else ""
         parts.append(f"{os.path.relpath(path, full)}\0{digest}")
+
     text = "\n".join(sorted(parts))
     return hashlib.sha256(text.encode("utf-8", "surrogateescape")).hexdigest()
 
@@ -158,6 +162,7 @@ def read_outputs(place: Place, pattern: str) -> list[OutputFile]:
             names = sorted(os.listdir(_full_path(place, folder)))
         except (OSError, ValueError):
             return []
+
     found = []
     fitting = [file for file in names if fnmatchcase(file, name) and not file.startswith(".")]
     for file in fitting[:_MOST_LISTED]:
@@ -208,6 +213,7 @@ def archive_state(place: Place, workflow_id: str, instant: str, *, apart: bool =
     atomic.make_folder(folder)
     name = _claim_archive(folder, workflow_id, instant, is_rest=len(present) == 1)
     target = os.path.join(folder, name)
+
     for path in reversed(present):
         content = read_content(path, place.top) if apart else None
         if isinstance(content, bytes):
@@ -215,6 +221,7 @@ def archive_state(place: Place, workflow_id: str, instant: str, *, apart: bool =
                 atomic.write_file(path, set_apart(content))
         with atomic.reporting(path):
             os.rename(path, os.path.join(target, os.path.basename(path)))
+
     for changed in (target, place.directory):
         atomic.sync_folder(changed)
     _remove_old_archives(folder, name)
@@ -258,5 +265,6 @@ def _remove_old_archives(folder: str, newest: str) -> None:
             os.rmdir(os.path.join(folder, name))
     others = [name for name in list_archives(folder) if name != newest]
     others.sort(key=lambda name: (layout.archive_order(name), name))
+
     for name in others[: -(layout.KEPT_ARCHIVES - 1)]:
         shutil.rmtree(os.path.join(folder, name), ignore_errors=True)

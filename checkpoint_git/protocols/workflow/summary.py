@@ -36,6 +36,7 @@ def summarize(question: Question) -> Summary:
     if question.reader == "completion":
         listed = state.load_state(home, question.now).task_rows if home else []
         return _complete([str(task.get("id")) for task in listed])
+
     if home is None:
         return Summary()
     lost = state.find_archived_work(home, question.now)
@@ -43,6 +44,7 @@ def summarize(question: Question) -> Summary:
         text = f"workflow: {lost.message}; checkpoint workflow status"
         lead: list[Block] = [Line(text, "bad", "failed"), Line("")]
         return Summary(findings=[lost], lead=lead, lines=[clean(text, 240)])
+
     if not store.has_state(home):
         return Summary()
 
@@ -51,6 +53,7 @@ def summarize(question: Question) -> Summary:
         findings = find_broken(found.documents)
     else:
         findings = state.find_trouble(found, question.now)[:1]
+
     counts = _count_tasks(found)
     line = _describe(found, counts, question.now, is_broken=bool(findings))
     data: dict[str, Any] = {**found.data(), "tasks": counts, "valid": not findings}
@@ -66,6 +69,7 @@ def _complete(task_names: list[str]) -> Summary:
     for verb in ("approve", "back"):
         names[f"workflow WORD {verb}"] = PHASES
     names["workflow WORD task"] = _TASK_ACTIONS
+
     for action in _TASK_ACTIONS:
         names[f"workflow WORD task {action}"] = task_names
     return Summary(names=names)

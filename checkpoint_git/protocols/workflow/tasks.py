@@ -85,6 +85,7 @@ def add_tasks(value: Value, names: Sequence[str]) -> Finding | None:
                 "max_attempts": b"%d" % MAX_ATTEMPTS,
             }
         )
+
     return None
 
 
@@ -109,6 +110,7 @@ def change_task(
             return _unknown_task(value, name)
         add_tasks(value, [name])
         task = value["tasks"][-1]
+
     refused = _find_refusal(task, verb, name)
     if refused is not None:
         return refused
@@ -119,6 +121,7 @@ def change_task(
     if error or verb in ("start", "done", "retry"):
         task["error"] = error
     task["session"], task["process"] = runner if verb == "start" else ("", "")
+
     for key in ("error", "session", "process"):
         if not task.get(key):
             task.pop(key, None)
@@ -136,10 +139,12 @@ def _find_refusal(task: Value, verb: str, name: str) -> Finding | None:
     if is_running(task) and verb in ("start", "retry"):
         message = f"{quote(name)} is running already"
         return make_error("workflow/task-running", message, "/tasks", RECOVER)
+
     if read_status(task.get("status")) == "complete" and verb not in ("done", "retry"):
         message = f"{quote(name)} is complete already"
         hint = f"to do it once more: {retry}"
         return make_error("workflow/task-complete", message, "/tasks", hint)
+
     most = max_attempts(task)
     if verb == "start" and _read_count(task.get("attempts")) >= most:
         message = f"{quote(name)} has used up its {most} attempts"

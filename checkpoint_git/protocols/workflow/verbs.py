@@ -229,6 +229,7 @@ def _check_words(args: argparse.Namespace, verb: "Verb") -> None:
         need = "needs" if len(args.words) < verb.least else "takes"
         message = f"workflow {args.action} {need} {verb.words or 'no words'}"
         raise CheckpointError(message, f"write it as: {usage}")
+
     for text in (*args.words, args.output or "", args.note or "", args.error or ""):
         try:
             text.encode()
@@ -266,6 +267,7 @@ def _status(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     if place is None or not store.has_state(place):
         line = Line(f"no workflow found: {store.START_HINT}", "dim")
         return Outcome({"workflow_id": None}, [line])
+
     state = load_state(place, invocation.now)
     findings = [finding for document in state.documents for finding in document.findings]
     data = {**state.data(), "tasks": state.tasks}
@@ -298,6 +300,7 @@ def _list_tasks(state: State) -> list[Block]:
     fields = ["id", "status", "attempts", "output"]
     if any(task.get("error") for task in tasks):
         fields.append("error")
+
     rows = []
     for task in tasks[:_SHOWN_TASKS]:
         rows.append(tuple(shorten(str(task.get(field, "")), 200) for field in fields))
@@ -371,6 +374,7 @@ def _task(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     if verb not in _TASK_VERBS:
         hint = f"there are: {', '.join(_TASK_VERBS)}"
         raise CheckpointError(f"workflow task {verb!r} is unknown", hint)
+
     if verb != "add" and len(names) > 1:
         hint = "name the tasks one after the other"
         raise CheckpointError(f"workflow task {verb} takes one ID", hint)
@@ -411,6 +415,7 @@ def _recovery_data(changed: Changed) -> dict[str, Any]:
                 "reason": step.reason,
             }
         )
+
     return {"recovered": recovered, "saved": list(changed.saved)}
 
 
@@ -468,10 +473,12 @@ def _take_up(
     elif not args.yes and invocation.interactive:
         answer = _ask(invocation, prospect, lines)
         lines = []
+
     if answer == "fresh":
         changed = writer.start(fresh_name)
         assert changed is not None
         return _describe_start(changed, lines)
+
     if answer == "resume":
         is_stale = prospect.question.kind == "stale"
         return _go_on(writer, prospect, approvals, lines, is_stale=is_stale)
@@ -496,6 +503,7 @@ def _ask(invocation: Invocation, prospect: Prospect, lines: list[Block]) -> str:
     for finding in prospect.findings:
         if finding.level != "note":
             shown.append(Line(f"  {finding.path}:{finding.line}: {finding.message}"))
+
     while answer := invocation.ask(question.text, shown):
         answer = answer.strip().lower()
         if not answer:
@@ -505,6 +513,7 @@ def _ask(invocation: Invocation, prospect: Prospect, lines: list[Block]) -> str:
         if answer in ("n", "no"):
             return question.on_no
         shown = [Line("please answer y or n")]
+
     invocation.stderr.write("\n")
     return "stop"
 
@@ -552,6 +561,7 @@ def _go_on(
         state = recovered.state
         recovery = _recovery_data(recovered)
         shown += _recovery_lines(recovered)
+
     if is_stale:
         shown.append(Line(_CAUTION, "warn"))
 

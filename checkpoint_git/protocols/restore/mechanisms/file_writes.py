@@ -124,6 +124,7 @@ def write_path(
     check_way(os.path.dirname(entry.path), root)
     full = os.path.join(root, entry.path)
     temporary = os.path.join(work_folder, f"part-{os.urandom(6).hex()}")
+
     with _writable(os.path.dirname(full)), reporting(entry.path):
         try:
             os.makedirs(os.path.dirname(full), exist_ok=True)
@@ -173,6 +174,7 @@ def _write_whole(root: str, temporary: str, entry: Entry, content: Chunks, *, sy
     if entry.kind == "link":
         os.symlink(os.fsdecode(b"".join(content)), temporary)
         return
+
     flags = os.O_WRONLY | os.O_CREAT | os.O_EXCL | os.O_CLOEXEC
     with open(os.open(temporary, flags, 0o600), "wb") as stream:
         stream.writelines(content)
@@ -201,6 +203,7 @@ def _writable(folder: str) -> Iterator[None]:
     except OSError:  # not there yet, or not ours: what is done in it says what is wrong
         yield
         return
+
     try:
         yield
     finally:

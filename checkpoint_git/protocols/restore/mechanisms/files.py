@@ -73,6 +73,7 @@ def find_damage(kind: str, location: Location, entries: Iterable[Entry]) -> list
     kept_entries = [entry for entry in entries if entry.kind in ("file", "link")]
     damaged = []
     kept_contents = read_contents(kind, location, kept_entries)
+
     for entry, content in zip(kept_entries, kept_contents, strict=True):
         digest = sha256()
         size = 0
@@ -82,6 +83,7 @@ def find_damage(kind: str, location: Location, entries: Iterable[Entry]) -> list
         is_whole = size == entry.size and digest.hexdigest() == entry.sha256
         if content is None or not is_whole:
             damaged.append(entry.path)
+
     return damaged
 
 
@@ -92,6 +94,7 @@ def _write_blobs(location: Location, found: Sequence[ScopePath]) -> list[Entry]:
     entries = [read_entry_at(root, scope_path) for scope_path in found]
     files = [entry.path for entry in entries if entry.kind == "file"]
     links = [entry.path for entry in entries if entry.kind == "link"]
+
     try:
         paths = [os.path.join(root, path) for path in files]
         written = private_objects.write_files(root, paths, location.env)
@@ -117,6 +120,7 @@ def write_commit(
     tree = dict(staged)
     for name, blob in zip(own_files, blobs, strict=True):
         tree[name] = objects.Entry(_PLAIN, blob)
+
     for entry in entries:
         if entry.blob:
             mode = _find_git_mode(entry)
@@ -189,6 +193,7 @@ def restore(job: Job, plan: Plan) -> list[str]:
     root = job.workspace.root
     watch = Watch(root, plan.found)
     of_another_kind = [difference.path for difference in plan.restore if difference.how == "kind"]
+
     for path in [*plan.remove, *sorted(of_another_kind, reverse=True)]:
         file_writes.remove_path(root, path, watch.check)
         watch.forget(path)

@@ -95,6 +95,7 @@ def capture(workspace: Workspace, folder: str, refs: Mapping[str, str]) -> Captu
         listed = "\n".join(f"{ref}\n{commit}\n{commit}" for ref, commit in refs.items())
         for name, text in {_BRANCHES: listed, **(_read_refs(workspace) or {})}.items():
             _write_kept_file(kept_folder, name, os.fsencode(f"{text}\n"))
+
     if any(name.startswith("sharedindex.") for name in os.listdir(git_dir)):
         words = [*NO_HOOKS, "update-index", "--no-split-index"]
         run_git(words, workspace.root, env=_kept_env(workspace, folder))
@@ -102,6 +103,7 @@ def capture(workspace: Workspace, folder: str, refs: Mapping[str, str]) -> Captu
     index = _read_kept(workspace, folder)
     state = read_state(workspace, index)
     commits = _find_commits(workspace, [state.head, *refs.values(), *_list_kept_ids(kept_folder)])
+
     staged = {}
     for entry in index:
         staged[f"index/{entry.stage}/{entry.path}"] = objects.Entry(entry.mode, entry.blob)
@@ -130,6 +132,7 @@ def write_kept(workspace: Workspace, folder: str, tree: str, head: str, branch: 
         stage, _, staged_path = path.partition("/")
         if stage != "git":
             lines.append(f"{entry.mode} {entry.blob} {stage}\t{staged_path}\0")
+
     if lines:
         words = [*NO_HOOKS, "update-index", "-z", "--index-info"]
         stdin = os.fsencode("".join(lines))
@@ -217,6 +220,7 @@ def _read_rebased(kept_folder: str) -> dict[str, str]:
         heads = _read_lines(os.path.join(kept_folder, rebase, "head-name"))
         commits = _read_lines(os.path.join(kept_folder, rebase, "orig-head"))
         pairs += list(zip(heads[:1], commits[:1], strict=False))
+
     stacked = _read_lines(os.path.join(kept_folder, "rebase-merge/update-refs"))
     stacked += _read_lines(os.path.join(kept_folder, _BRANCHES))
     # three lines for each: the branch, what it names, and what it will name
@@ -262,6 +266,7 @@ def compare(
     if then.operation != now.operation:
         was = _name_operation(then)
         found.append(("--operation", f"{was} was in progress, later {_name_operation(now)}"))
+
     for ref, commit in _read_moved(workspace, location).items():
         branch = escape_controls(ref.removeprefix(_HEADS))
         found.append(("--operation", f"{branch} was at {commit[:10]}, and was moved later"))
@@ -272,6 +277,7 @@ def compare(
         shown = join_some([escape_controls(path) for path in paths])
         count = plural(len(paths), "path")
         found.append(("--index", f"what is staged differs in {count}: {shown}"))
+
     return found
 
 
@@ -311,6 +317,7 @@ def find_branches(job: Job) -> dict[str, str]:
             hint = "omit --operation, or check out another branch there; nothing was changed"
             raise CheckpointError(message, hint)
         branches[name] = commit
+
     return branches
 
 
@@ -321,6 +328,7 @@ def restore(job: Job, plan: Plan) -> list[str]:
     if kept and wanted.operation:
         reason = f"checkpoint: rollback to {job.manifest.id}"
         restore_operation(job.workspace, job.location, kept, reason)
+
     if wanted.operation or wanted.staged:
         is_whole = wanted.operation or wanted.within is None
         restore_index(job.workspace, job.location, None if is_whole else job.covers)
@@ -339,6 +347,7 @@ def restore_index(
     index = os.path.join(workspace.git_dir or "", "index")
     source = index if covers else os.path.join(location.folder, FOLDER, "index")
     lock = f"{index}.lock"
+
     with reporting(lock):
         if not create_file(lock, layout.LOCKED):
             hint = "wait for it, then run the same command again; "
@@ -382,6 +391,7 @@ def _stage_covered(
     lines = []
     for entry in [*present, *kept]:
         lines.append(f"0 {'0' * len(entry.blob)}\t{entry.path}\0")
+
     for entry in kept:
         lines.append(f"{entry.mode} {entry.blob} {entry.stage}\t{entry.path}\0")
     words = ["update-index", "-z", "--index-info"]
@@ -400,6 +410,7 @@ def restore_operation(
     commands = []
     if (then.head, then.branch) != (now.head, now.branch):
         commands += _plan_head(then, now, reason)
+
     for ref, commit in _read_moved(workspace, location).items():
         commands.append(["update-ref", "-m", reason, ref, commit])
     for words in commands:
@@ -412,6 +423,7 @@ def restore_operation(
     if refs is not None:
         _restore_refs(workspace, kept_folder, refs)
         names = tuple(name for name in _FILES if name not in _REFS)
+
     for name in names:
         _restore_file(os.path.join(kept_folder, name), os.path.join(workspace.git_dir or "", name))
 
@@ -424,6 +436,7 @@ def _plan_head(then: GitState, now: GitState, reason: str) -> list[list[str]]:
     if then.branch:  # before the first commit
         is_born = now.branch == then.branch and now.head
         return [attach, ["update-ref", "-d", then.branch]] if is_born else [attach]
+
     if then.head:
         return [["update-ref", "--no-deref", "-m", reason, "HEAD", then.head]]
     return []
@@ -435,10 +448,12 @@ def _restore_refs(workspace: Workspace, kept_folder: str, present: Iterable[str]
     for name in present:
         if not os.path.exists(os.path.join(kept_folder, name)):
             lines.append(f"delete {name}\n")
+
     for name in _REFS:
         for path in _list_files(os.path.join(kept_folder, name)):
             ref = path.removeprefix(f"{kept_folder}/")
             lines += [f"update {ref} {commit}\n" for commit in _read_ids(path)[:1]]
+
     words = ["update-ref", "--no-deref", "--stdin"]
     env = private_objects.quiet_env(workspace.env)
     run_git(words, workspace.root, stdin=os.fsencode("".join(lines)), env=env)

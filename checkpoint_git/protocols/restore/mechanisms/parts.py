@@ -127,6 +127,7 @@ def request_states(workspace: Workspace, states: Mapping[str, Any]) -> list[Part
             hint = "give texts, numbers, lists and mappings"
             raise CheckpointError(f"a state cannot be JSON: {error}", hint) from None
         requests.append(request_state(key, text.encode()))
+
     return requests
 
 
@@ -203,6 +204,7 @@ def _request_database(workspace: Workspace, url: str, tables: Sequence[str]) -> 
         shown = escape_controls(shorten(scheme, 40))  # the rest may hold a password
         message = f'databases of the kind "{shown}" are not known'
         raise CheckpointError(message, "sqlite:///path or postgresql://...")
+
     if tables:
         message = "an SQLite database is kept whole, and not by tables"
         raise CheckpointError(message, "leave --table out")
@@ -222,6 +224,7 @@ def _request_sqlite(workspace: Workspace, url: str) -> PartRequest:
     if path is None or not is_plain_path(path):
         message = f"{shown} is outside the workspace"
         raise CheckpointError(message, "restore points stay inside it")
+
     check_not_sensitive(path, url)
     return PartRequest("sqlite", f"sqlite:///{path}", {"path": path})
 
@@ -261,6 +264,7 @@ def find_warnings(root: str, requests: Iterable[PartRequest], files: Sequence[st
         has_sides = not known.isdisjoint(path + side for side in SQLITE_SIDES)
         if has_sides or _is_database(os.path.join(root, path)):
             databases.append(path)
+
     for path in databases[:_WARNED]:
         shown = escape_controls(shorten(path, 100))
         warnings.append(
@@ -291,6 +295,7 @@ def capture(location: Location, requests: Sequence[PartRequest]) -> list[Part]:
         if names.count(name) > 1:
             hint = "name each state and each database once"
             raise CheckpointError(f"{name} is named twice", hint)
+
     if requests:
         os.mkdir(os.path.join(location.folder, layout.PARTS), 0o700)
 

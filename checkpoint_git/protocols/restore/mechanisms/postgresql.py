@@ -79,6 +79,7 @@ def read_url(url: str) -> tuple[dict[str, str], str | None]:
         pairs = parse_qsl(parts.query, keep_blank_values=True, strict_parsing=bool(parts.query))
     except ValueError:
         raise CheckpointError("this is not the URL of a PostgreSQL database", _EXAMPLE) from None
+
     options = dict(pairs)
     password = options.pop("password", None) or unquote(parts.password or "") or None
     _check_options(options, has_fragment=bool(parts.fragment))
@@ -174,6 +175,7 @@ def open_session(env: Mapping[str, str]) -> Iterator[Query]:
     words = [find_tool("psql", env), *options]
     mark = os.urandom(16).hex()
     pipe = subprocess.PIPE
+
     with (
         tempfile.TemporaryFile() as errors,
         subprocess.Popen(words, env=dict(env), stdin=pipe, stdout=pipe, stderr=errors) as process,
@@ -187,6 +189,7 @@ def open_session(env: Mapping[str, str]) -> Iterator[Query]:
             with suppress(BrokenPipeError):  # it has ended, which reading shows
                 stdin.write(f"{sql};\n\\echo {mark}\n".encode())
                 stdin.flush()
+
             lines = []
             while (line := stdout.readline()) and line.strip() != mark.encode():
                 lines.append(line)
@@ -242,6 +245,7 @@ def _find_relation(relations: Sequence[Relation], name: str) -> Relation:
     if not found:
         hint = "names are matched as they are written, case and all"
         raise CheckpointError(f"no such table: {shown}", hint)
+
     if len(found) > 1:
         named = ", ".join(f"{relation.schema}.{relation.name}" for relation in found[:5])
         message = f"there are several tables {shown}: {escape_controls(named)}"
@@ -293,6 +297,7 @@ def _hash_relations(query: Query, relations: Sequence[Relation], *, with_owned: 
         if relation.kind == "r":
             answers.append(query(_SQL["rows"].format(name=relation.quoted)))
         digest.update(json.dumps(answers).encode())
+
     return digest.hexdigest()
 
 
@@ -301,6 +306,7 @@ def capture(location: Location, request: PartRequest, content: str) -> Part:
     connection = request.details["connection"]
     target = os.path.join(location.folder, content)
     env = _make_env(location.env, connection, request.details["password"])
+
     with open_session(env) as query:
         present = _read_relations(query)
         tables = _find_tables(present, request)
@@ -424,6 +430,7 @@ def _write_drops(relations: Sequence[Relation], *, cascade: bool) -> str:
         if word == "TABLE" and groups:
             groups = [", ".join(groups)]  # tables refer to one another in circles
         statements += [f"DROP {word} IF EXISTS {group}{ending}" for group in groups]
+
     literals = ", ".join(_literal(statement) for statement in statements)
     body = _SQL["drop_all"].format(statements=literals)
     return f"SET standard_conforming_strings = on;\nDO {_literal(body)};\n"
@@ -435,10 +442,12 @@ def write_lines(part: Part) -> str:
     for name, option in _OPTIONS.items():
         if name in connection:
             options.append(f"{option}={quote_word(connection[name])}")
+
     variables = ""
     for name, value in connection.items():
         if name.startswith("ssl"):
             variables += f"{CONNECTION[name]}={quote_word(value)} "
+
     content = quote_word(part.content)
     return f"{variables}postgresql {part.sha256} {content} {' '.join(options)}\n"
 

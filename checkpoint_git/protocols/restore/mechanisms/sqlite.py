@@ -89,6 +89,7 @@ def _back_up(source: str, target: str, shown: str) -> None:
     with closing(_open_source(source)) as connection, closing(sqlite3.connect(target)) as copy:
         # all pages at once: consistent under concurrent writers
         connection.backup(copy, pages=-1, progress=watch)
+
     with closing(_open(target, "immutable=1")) as copy:
         found = copy.execute("PRAGMA integrity_check").fetchone()[0]
     if found != "ok":
@@ -118,6 +119,7 @@ def hash_content(path: str, *, frozen: bool) -> str:
             digest.update(b"\n" + name + b"\n")
             while batch := rows.fetchmany(1000):
                 digest.update(repr(batch).encode())
+
     return digest.hexdigest()
 
 
@@ -138,6 +140,7 @@ def find_users(path: str) -> list[int]:
         status = layout.read_status(path + side)
         if status is not None:
             wanted.add((status.st_dev, status.st_ino))
+
     if not wanted or not os.path.isdir("/proc/self/fd"):
         return []
 
@@ -171,6 +174,7 @@ def check_ready(location: Location, part: Part, means: Means) -> None:
         hint = "close its connections, or end them, then run the same command again; "
         hint += "nothing was changed"
         raise CheckpointError(f"{shown} is in use by process {named}", hint)
+
     if os.path.lexists(full):
         _check_unlocked(full, shown)
 
@@ -198,6 +202,7 @@ def is_as_kept(location: Location, part: Part, means: Means) -> bool:
         return not part.content and not is_there
     if not part.details["logical"]:
         return hash_file(full) == part.sha256
+
     try:
         return hash_content(full, frozen=False) == str(part.details["logical"])
     except sqlite3.DatabaseError:
@@ -232,6 +237,7 @@ def restore(location: Location, part: Part, means: Means) -> list[str]:
         else:
             clear_way(("", *SQLITE_SIDES))
         sync_folder(os.path.dirname(full))
+
     return sentences
 
 
@@ -244,11 +250,13 @@ def _put_aside(location: Location, name: str) -> str:
     os.makedirs(folder, mode=0o700, exist_ok=True)
     mark = os.urandom(4).hex()
     target = os.path.join(folder, f"{os.path.basename(name)}.{mark}")
+
     try:
         os.rename(name, target)
     except OSError:
         target = f"{name}.before-{os.path.basename(location.folder)}.{mark}"
         os.rename(name, target)
+
     was = escape_controls(os.path.relpath(name, location.root))
     return f"{was} was moved to {escape_controls(os.path.relpath(target, location.root))}"
 
