@@ -389,7 +389,7 @@ def _load(args: argparse.Namespace, invocation: Invocation) -> Outcome:
 
 def _check_ways(args: argparse.Namespace) -> None:
     if [args.resume, args.fresh, args.details].count(True) > 1:
-        raise CheckpointError("--continue, --fresh and --details exclude one another", "choose one")
+        raise CheckpointError("--continue, --fresh and --details cannot be combined", "choose one")
 
 
 def _describe_loaded(entity: Entity, reading: Reading) -> dict[str, Any]:
