@@ -362,12 +362,16 @@ class Copy:
     tests those run that enter the function with the mutation: they all run once, without a mutation, to find out.
     """
 
-    def __init__(self, folder: Path, limit: int, cache: Path | None = None) -> None:
-        """limit: seconds for one test. cache: a folder that keeps which test enters which function."""
+    def __init__(self, folder: Path, limit: int, *, deep: bool, cache: Path | None = None) -> None:
+        """limit: seconds for one test. deep: the deep tests run too.
+
+        cache: a folder that keeps which test enters which function.
+        """
         self.checkout = folder / "checkout"
         self._temporary = folder / "temporary"
         self.scratch = self._temporary / "scratch"
         self.limit = limit
+        self.deep = deep
         self._temporary.mkdir()
         self._note = folder / "running"
         self._clock = int(time.time())
@@ -412,7 +416,8 @@ class Copy:
 
     def _read_reach(self, file: str) -> dict[str, list[str]]:
         digest = hashlib.sha256((self.checkout / file).read_bytes()).hexdigest()
-        kept = self._cache / f"{file.replace('/', '.')}-{digest[:12]}.json"
+        depth = "deep" if self.deep else "quick"
+        kept = self._cache / f"{file.replace('/', '.')}-{digest[:12]}-{depth}.json"
         if not kept.exists():
             self._run([file], Reach(self.checkout, kept))
         found: dict[str, list[str]] = json.loads(kept.read_text())
@@ -464,6 +469,8 @@ class Copy:
 
             words = ["-q", "--tb=no", "-p", "no:cacheprovider", f"--basetemp={self.scratch}"]
             words += ["-W", "ignore::pytest.PytestAssertRewriteWarning"]  # the plugins are there before pytest starts
+            if self.deep:
+                words += ["-m", "not wheel"]
             if plugin is None:
                 plugin = Watch(self._note, self.limit)
                 words.append("-x")
@@ -567,7 +574,7 @@ def break_promises(limit: int) -> int:
     promises = read_promises(PROMISES.read_text())
     unseen = 0
     with tempfile.TemporaryDirectory(prefix="mutants-") as folder:
-        copy = Copy(Path(folder), limit)
+        copy = Copy(Path(folder), limit, deep=True)
         for promise, tests in promises.items():
             result, test = "no mutation", ""
             for change, words in changes:
@@ -576,7 +583,7 @@ def break_promises(limit: int) -> int:
                 text = apply_change(change, (ROOT / change.path).read_text())
                 result, test = "not found", change.path
                 if text is not None:
-                    result, test, _ = copy.try_text(change.path, text, [words, "-m", "not wheel"])
+                    result, test, _ = copy.try_text(change.path, text, [words])
                 if result not in (KILLED, TIMEOUT):
                     break
             unseen += result not in (KILLED, TIMEOUT)
@@ -593,6 +600,7 @@ def read_arguments() -> argparse.Namespace:
     parser.add_argument("--count", type=int, default=20, help="how many mutations to try")
     parser.add_argument("--paths", nargs="+", default=HEART, help="files or folders of the package; * is understood")
     parser.add_argument("--stages", nargs="+", choices=STAGES, default=STAGES, help="which tests to run (default: all)")
+    parser.add_argument("--deep", action="store_true", help="run the deep tests, too")
     parser.add_argument("--limit", type=int, default=120, help="seconds for one test (default: 120)")
     parser.add_argument("--out", type=Path, help="append results to this file, and skip the mutations it has")
     parser.add_argument("--promises", action="store_true", help="break the promises of docs/promises.md instead")
@@ -601,13 +609,13 @@ def read_arguments() -> argparse.Namespace:
 
 
 def run_stages(
-    mutations: list[Mutation], stages: Iterable[str], limit: int, out: Path | None
+    mutations: list[Mutation], stages: Iterable[str], limit: int, *, deep: bool, out: Path | None
 ) -> dict[Mutation, tuple[str, Verdict]]:
     """Try each mutation stage by stage until one notices it; return the last stage of each, and its verdict."""
     known = read_results(out) if out and out.exists() else {}
     results: dict[Mutation, tuple[str, Verdict]] = {}
     with tempfile.TemporaryDirectory(prefix="mutants-") as folder:
-        copy = Copy(Path(folder), limit, out.with_suffix(".reach") if out else None)
+        copy = Copy(Path(folder), limit, deep=deep, cache=out.with_suffix(".reach") if out else None)
         for stage in stages:
             alive = [mutation for mutation in mutations if mutation not in results or _is_alive(results[mutation][1])]
             for mutation in alive:
@@ -636,7 +644,7 @@ def main() -> int:
 
     reasons = dict(read_changes(READ.read_text()))
     new = [mutation for mutation in mutations if describe(mutation) not in reasons]
-    results = run_stages(new, arguments.stages, arguments.limit, arguments.out)
+    results = run_stages(new, arguments.stages, arguments.limit, deep=arguments.deep, out=arguments.out)
     survivors = [mutation for mutation in new if _is_alive(results[mutation][1])]
     for mutation in survivors:
         print(f"\n{show_diff(mutation)}")
