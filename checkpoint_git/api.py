@@ -107,7 +107,7 @@ class Checkpoints:
     def done(
         self, skill: str, action: str | None = None, *, next_action: str | None = None, complete: bool = False
     ) -> DoneResult:
-        """Moves an action to recently_done; never runs a done_when. action: its number from 0, or a part of its text;
+        """Moves an action to recently_done; never runs a done_when. action: its number, from 1, or a part of its text;
         None for the first.
 
         next_action: put first in the list. complete: the status becomes complete. The last action needs one of both.

@@ -5,19 +5,20 @@ import sys
 from demo.stage import ExpectationError, Stage
 
 FILE = ".checkpoints/build.checkpoint.json"
-FIRST_WRITE = """checkpoint update build --project=tidepool --phase=build-loop --step=sprint-2 \\
-    --progress_summary='Sprint 1 is done; sprint 2 has its contract.' \\
-    --progress_table:json='[{"id": "sprint-1", "label": "Sign-in", "status": "complete"},
-                            {"id": "sprint-2", "label": "Notes", "status": "in_progress"},
-                            {"id": "sprint-3", "label": "Search", "status": "not_started"}]' \\
-    --context_primer.key_decisions+='SQLite for storage' \\
-    --next_actions+='Write the notes API' --next_actions+='Run the evaluator' \\
-    --skill_state.run_history+:json='{"at": "2026-11-20T09:00:00Z", "result": "pass"}'"""
-SECOND_SKILL = """checkpoint update deploy --project=tidepool --phase=staging --step=first-deploy \\
-    --progress_summary='Staging is up; production waits for a region.' \\
-    --progress_table:json='[{"id": "staging", "label": "Staging", "status": "in_progress"}]' \\
-    --next_actions+='Point the domain at staging' \\
-    --blockers+:json='{"id": "region", "description": "Which region?", "needs": "user_decision"}'"""
+FIRST_CHECKPOINT = (
+    """checkpoint update build --project=tidepool --phase=build-loop --step=sprint-1 \\
+    --summary='Sprint 1 is done; sprint 2 has its contract.' --next 'Write the notes API'""",
+    "checkpoint add build 'Run the evaluator'",
+    "checkpoint row build sprint-1 --status complete",
+    "checkpoint update build --step=sprint-2",
+    "checkpoint row build sprint-3",
+    "checkpoint note build 'SQLite for storage'",
+)
+SECOND_CHECKPOINT = (
+    """checkpoint update deploy --project=tidepool --phase=staging --step=first-deploy \\
+    --summary='Staging is up; production waits for a region.' --next 'Point the domain at staging'""",
+    "checkpoint ask deploy 'Which region?' --option eu-west --option us-east",
+)
 
 
 def main() -> int:
@@ -44,13 +45,13 @@ def set_up(stage: Stage) -> None:
 
 
 def write_checkpoints(stage: Stage) -> None:
-    """Two skills note where they are."""
-    stage.title("2. Two strands of work note where they stand")
-    stage.run(FIRST_WRITE)
-    stage.run(SECOND_SKILL)
+    """Two workstreams record where they are."""
+    stage.title("2. Two workstreams record where they stand")
+    for command in (*FIRST_CHECKPOINT, *SECOND_CHECKPOINT):
+        stage.run(command)
     stage.run("git add -A && git commit -q -m 'Checkpoints for build and deploy'")
     said = stage.run("git checkpoint status")
-    stage.expect("build" in said and "deploy" in said, "status should show both skills")
+    stage.expect("build" in said and "deploy" in said, "status should show both workstreams")
 
 
 def merge_two_sessions(stage: Stage) -> None:
@@ -59,12 +60,14 @@ def merge_two_sessions(stage: Stage) -> None:
     stage.say("\nOne finishes an action and sprint 2:")
     stage.do("git checkout -q -b session-a")
     stage.run("checkpoint done build")
-    stage.run(_session("sprint-2", "complete", "Passkeys only", "2026-11-21T10:00:00Z"))
+    stage.run("checkpoint row build sprint-2 --status complete")
+    stage.run("checkpoint note build 'Passkeys only'")
     stage.do("git commit -q -am 'Session A'")
     stage.say("\nThe other begins sprint 3 and finds more to do:")
     stage.do("git checkout -q main && git checkout -q -b session-b")
-    stage.run(_session("sprint-3", "in_progress", "Search by prefix", "2026-11-21T11:00:00Z"))
-    stage.run("checkpoint update build --next_actions+='Measure the search'")
+    stage.run("checkpoint row build sprint-3 --status in_progress")
+    stage.run("checkpoint note build 'Search by prefix'")
+    stage.run("checkpoint add build 'Measure the search'")
     stage.do("git commit -q -am 'Session B'")
     expect_line_conflict(stage)
     stage.say("\nTheir merge, which line by line would be a conflict:")
@@ -72,14 +75,6 @@ def merge_two_sessions(stage: Stage) -> None:
     show_merged(stage)
     stage.say("\nA diff of a checkpoint shows values, not brackets:")
     stage.run("checkpoint diff build --rev HEAD~1")
-
-
-def _session(row: str, status: str, decision: str, at: str) -> str:
-    return (
-        f"checkpoint update build '--progress_table[{row}].status={status}' \\\n"
-        f"    --context_primer.key_decisions+='{decision}' \\\n"
-        f'    --skill_state.run_history+:json=\'{{"at": "{at}", "result": "pass"}}\''
-    )
 
 
 def expect_line_conflict(stage: Stage) -> None:
@@ -93,15 +88,13 @@ def show_merged(stage: Stage) -> None:
     """What came out of the merge, place by place."""
     value = stage.load("build")
     rows = [f"{row['id']} {row['status']}" for row in value["progress_table"]]
-    runs = [run["at"] for run in value["skill_state"]["run_history"]]
     decisions, actions = value["context_primer"]["key_decisions"], value["next_actions"]
     stage.say("\nWhat both did is there:")
-    for name, items in (("rows", rows), ("decisions", decisions), ("next actions", actions), ("runs", runs)):
+    for name, items in (("rows", rows), ("decisions", decisions), ("next actions", actions)):
         stage.say(f"  {name + ':':14}{', '.join(items)}")
     stage.expect(rows == ["sprint-1 complete", "sprint-2 complete", "sprint-3 in_progress"], "rows of both sides")
     stage.expect(sorted(decisions) == ["Passkeys only", "SQLite for storage", "Search by prefix"], "all decisions")
     stage.expect(actions == ["Run the evaluator", "Measure the search"], "one action popped, one appended")
-    stage.expect(len(runs) == 3, "the runs of both sides")
     stage.run("checkpoint validate")
 
 
@@ -136,8 +129,8 @@ def show_doctor(stage: Stage) -> None:
     stage.title("6. The doctor compares checkpoints with the repository")
     stage.run("git checkout -q main && git merge -q session-b")
     stage.do("git checkout -q -b notes-api && git commit -q --allow-empty -m 'Notes API' && git checkout -q main")
-    stage.run('checkpoint update build --next_actions:json=\'["Get PR #12 merged", "Measure the search"]\'')
-    stage.run("checkpoint update build --context_primer.generated_files+=docs/notes.md")
+    stage.run("checkpoint add build 'Merge PR #12' --first")
+    stage.run("checkpoint update build --file docs/notes.md")
     stage.do("git commit -q -am 'Plan the next steps'")
     stage.run("git merge -q --no-ff -m 'Merge pull request #12 from ada/notes-api' notes-api")
     said = stage.run("checkpoint doctor --fail-on-warnings", code=1)
@@ -150,6 +143,7 @@ def go_on(stage: Stage) -> None:
     stage.title("7. A new session asks where it was")
     stage.say("\nWhat the doctor found is done, so:")
     stage.run("checkpoint done build")
+    stage.run("checkpoint decide deploy eu-west")
     stage.run("checkpoint next")
     said = stage.run("checkpoint resume build")
     stage.expect("RESUMING" in said, "resume should say where to go on")

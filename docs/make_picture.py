@@ -70,16 +70,26 @@ class Run(NamedTuple):
 
 def main(target: str) -> None:
     """Run the scene and write the picture."""
+    lines = record_scene()
+    with open(target, "w", encoding="utf-8", newline="\n") as stream:
+        stream.write(draw(lines))
+    print(f"wrote {os.path.relpath(target)}")
+
+
+def record_scene() -> list[str]:
+    """Return the lines of the picture: the demo's merge, then a status and the next action."""
     with Stage(quiet=True) as stage:
         set_up(stage)
         write_checkpoints(stage)
         merge_two_sessions(stage)
         stage.do("git reset -q --hard HEAD~1")
         lines = [*record(stage, "git merge --no-edit session-a"), "", *record(stage, "checkpoint status")]
-        lines += ["", *record(stage, "checkpoint next")]
-    with open(target, "w", encoding="utf-8", newline="\n") as stream:
-        stream.write(draw(lines))
-    print(f"wrote {os.path.relpath(target)}")
+        return [*lines, "", *record(stage, "checkpoint next")]
+
+
+def read_words(picture: str) -> list[str]:
+    """Return the words of a picture in order, without their looks and places."""
+    return [word for text in re.findall(r"<text [^>]*>([^<]*)</text>", picture) for word in text.split()]
 
 
 def record(stage: Stage, command: str) -> list[str]:

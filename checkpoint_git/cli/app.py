@@ -15,6 +15,7 @@ from checkpoint_git.cli.verbs import (
     DEFAULT_VERB,
     LONG_VERBS,
     MEANT_VERBS,
+    PAGED,
     POSIX_ONLY,
     SHORT_VERBS,
     VERBS,
@@ -151,7 +152,13 @@ def _run(words: list[str], program: str) -> int:
     if args.format == "github" or hasattr(module, "JOB_SUMMARY"):
         _write_job_summary(request.verb, outcome, invocation)
     screen = read_screen(invocation.stdout, invocation.env, colour=not args.no_color, quiet=args.quiet)
-    return _print_answer(Answer(render.render_pieces(request.verb, outcome, args.format, screen), outcome.code))
+    pieces = render.render_pieces(request.verb, outcome, args.format, screen)
+    height = invocation.height if request.verb in PAGED and args.format == "text" and not args.no_pager else 0
+    if height:
+        from checkpoint_git.cli.pager import show_paged
+
+        pieces = show_paged("".join(pieces), height, invocation)
+    return _print_answer(Answer(pieces, outcome.code))
 
 
 def _write_job_summary(verb: str, outcome: Outcome, invocation: Invocation) -> None:
@@ -295,6 +302,6 @@ def _answer_without_verb(words: list[str], program: str) -> str:
     for word in words:
         if word in ("-h", "--help"):
             return help_text.overview(program, "--all" in words)
-        if word in ("-V", "--version"):
+        if word in ("-V", "-v", "--version"):
             return f"checkpoint {__version__}\n"
     return ""

@@ -23,6 +23,8 @@ EFFECTS = {
     "update": Effects("git", "", "checkpoints, state"),
     "done": Effects("", "", "checkpoints, state"),
     "done --verify": Effects("sh", "", "checkpoints, state"),
+    "add": Effects("", "", "checkpoints, state"),
+    "row": Effects("", "", "checkpoints, state"),
     "note": Effects("", "", "checkpoints, state"),
     "ask": Effects("", "", "checkpoints, state"),
     "decide": Effects("", "", "checkpoints, state"),

@@ -7,15 +7,15 @@ from typing import NamedTuple
 from checkpoint_git.cli.verbs import VERBS, load_verb
 
 GROUPS = {
-    "work": ("status", "next", "resume", "update", "done", "note", "decide"),
+    "work": ("status", "next", "resume", "update", "add", "done", "note", "decide"),
     "check and merge": ("validate", "doctor", "resolve"),
-    "set up": ("init", "prime"),
+    "set up": ("init",),
 }
 _TOPIC_NAMES = ("read", "write", "check", "merge", "state", "setup")
 # topic -> its commands
 TOPICS = {name: tuple([verb for verb, row in VERBS.items() if row.topic == name]) for name in _TOPIC_NAMES}
 WIDTH = 100  # columns of a help at most, and where there is no terminal
-_EXAMPLES = ("", " next", ' update build --next+="Write the first test"')
+_EXAMPLES = ("", " next", ' add build "Write the first test"')
 
 
 def overview(program: str, every: bool = False) -> str:

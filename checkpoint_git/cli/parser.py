@@ -29,8 +29,9 @@ class Request(NamedTuple):
 
 
 _MOST_NAMES = 12  # checkpoints that a hint names
+_MEANT_OPTIONS = {"--list": "checkpoint status --short", "--open": "checkpoint report"}
 _UNKNOWN = "no checkpoint named"
-_GLOBAL_FLAGS = frozenset(("--json", "--no-color", "-q", "--quiet"))
+_GLOBAL_FLAGS = frozenset(("--json", "--no-color", "-P", "--no-pager", "-q", "--quiet"))
 _GLOBAL_VALUES = ("-C", "--format")
 
 
@@ -173,6 +174,36 @@ class _Parser(argparse.ArgumentParser):
                 own = command(*self.prog.split(), verb, "--help", more=" shows its own")
                 raise UsageError(message, join_hints(f"that is for {', '.join(takers)}", own))
 
+    def add_only_name(self, words: list[str]) -> list[str]:
+        """Return the words with the name of the only checkpoint in front, where none is given.
+
+        One operand that is not nearly that name is a text or a number. With more of them the first may be the name of
+        a checkpoint that does not exist, so nothing is added.
+        """
+        known = list_names(words)
+        operands = self._find_operands(words)
+        positionals = [action for action in self._actions if not action.option_strings]
+        is_complete = len(operands) > 1 or len(operands) == len(positionals)
+        if len(known) != 1 or is_complete or {"-h", "--help", "-V", "--version"}.intersection(words):
+            return words
+        if operands and find_near(operands[0].casefold(), [known[0].casefold()]):
+            return words
+        return [known[0], *words]
+
+    def _find_operands(self, words: list[str]) -> list[str]:
+        """Return the words that are neither options nor values of options."""
+        operands = list[str]()
+        remaining = iter(words)
+        for word in remaining:
+            if word == "--":
+                return [*operands, *remaining]
+            action = self._option_string_actions.get(word)
+            if action is not None and action.nargs is None:
+                next(remaining, "")
+            elif not word.startswith("-"):
+                operands.append(word)
+        return operands
+
     def takes_text(self) -> bool:
         return any(action.nargs == "+" and not action.option_strings for action in self._actions)
 
@@ -188,7 +219,8 @@ class _Parser(argparse.ArgumentParser):
 def find_meant(message: str, options: Sequence[str]) -> str:
     """The option probably meant by the one that argparse does not know, "" for none. options: the verb's own."""
     _, is_strange, rest = message.partition("unrecognized arguments: ")
-    return find_near(rest.split(" ")[0].split("=")[0], options) if is_strange else ""
+    word = rest.split(" ")[0].split("=")[0] if is_strange else ""
+    return _MEANT_OPTIONS.get(word) or (find_near(word, options) if word else "")
 
 
 def find_near(word: str, known: Sequence[str]) -> str:
@@ -235,6 +267,7 @@ def build_parser(request: Request, module: ModuleType, formats: Sequence[str]) -
     add("-C", dest="directory", metavar="DIR", default="", help="run as if started in DIR")
     add("-q", "--quiet", action="store_true", help="show findings and errors only")
     add("--no-color", action="store_true", help="no colours (NO_COLOR does the same)")
+    add("-P", "--no-pager", action="store_true", help="no pager for more than a screen (core.pager, as git has it)")
     add("-V", "--version", action="version", version=f"checkpoint {__version__}", help="show the version")
     add("-h", "--help", action="help", help="show this help")
     parser.narrow(module)
@@ -246,6 +279,9 @@ def parse(request: Request, module: ModuleType, formats: Sequence[str]) -> argpa
     parser = build_parser(request, module, formats)
     if not getattr(module, "RAW", False):
         sentences = getattr(module, "SENTENCES", ())
+        if getattr(module, "MAY_OMIT_NAME", False):
+            request = request._replace(words=parser.add_only_name(request.words))
+            parser.request = request
         args, rest = parser.parse_known_args(request.words)
         if not rest and any(action.nargs == "*" for action in parser._actions):
             # Python 3.15 gives such an argument what follows an option, too: then it is no other text

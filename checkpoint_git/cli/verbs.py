@@ -72,16 +72,19 @@ SHORT_VERBS = {"rp": "restore-point"}  # for hands that are in a hurry
 LONG_VERBS = {"list": ["status", "--short"], "ls": ["status", "--short"], "refs": ["show", "--tickets=all"]}
 LONG_VERBS["explain-merge"] = ["audit", "--all"]  # its former name
 _MEANT = {
-    "update": "new add create start save edit set write",
+    "update": "new create start save edit set write",
     "reset": "rm delete remove",
     "done": "finish tick",
+    "add": "todo queue",
+    "row": "progress table",
     "validate": "check lint",
     "init": "setup install",
 }
 # what people type -> the command for it
 MEANT_VERBS = {word: verb for verb, words in _MEANT.items() for word in words.split()}
-MEANT_VERBS |= {"merge": "resolve", "history": "log", "fix": "doctor"}
+MEANT_VERBS |= {"version": "--version", "open": "report", "merge": "resolve", "history": "log", "fix": "doctor"}
 DEFAULT_VERB = "status"
 POSIX_ONLY = frozenset(("restore-point", "sync"))  # they rest on modes, links, groups of processes and select on pipes
+PAGED = frozenset(("status", "next", "show", "log", "diff", "doctor", "validate", "audit"))
 WITH_FINDINGS = frozenset(("validate", "doctor", "ci", "audit"))
 PLAIN_FORMATS = ("text", "json", "md")

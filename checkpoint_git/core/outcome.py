@@ -29,6 +29,21 @@ class Invocation(NamedTuple):
         """The agent's, as its environment names it, else ""."""
         return next((name for key in SESSIONS if (name := self.env.get(key))), "")
 
+    @property
+    def height(self) -> int:
+        """Return the lines of the terminal that is written to, 0 for another stream and an unknown height."""
+        if not self.stdout.isatty():
+            return 0
+        wished = self.env.get("LINES", "")
+        if wished.isascii() and wished.isdigit() and len(wished) < 6 and int(wished) > 0:
+            return int(wished)
+        import os
+
+        try:
+            return os.get_terminal_size(self.stdout.fileno()).lines
+        except (OSError, ValueError):
+            return 0
+
     def ask(self, question: str, lines: "Iterable[Block]" = ()) -> str:
         """The line that the user answers, "" at the end of input. lines: shown first."""
         for line in lines:

@@ -76,7 +76,7 @@ def run_verb(verb: str, options: Mapping[str, Any], operands: list[str], world: 
 
 
 def run_update(asked: Mapping[str, Any], world: World) -> Reply:
-    return _make_reply("update", load_verb("update").run_values(asked["skill"], asked, world.invocation))
+    return _make_reply("update", load_verb("update").run_values(asked["name"], asked, world.invocation))
 
 
 def _make_reply(verb: str, outcome: Any) -> Reply:

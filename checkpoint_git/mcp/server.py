@@ -29,13 +29,13 @@ Incoming = SessionMessage | Exception
 
 INSTRUCTIONS = (
     "Checkpoints are JSON files in this git repository that carry the state of work from one "
-    "session to the next; each belongs to one skill.\n"
+    "session to the next; each has a name.\n"
     "- At the start: checkpoint_status (or checkpoint_next for the one action that matters "
-    "most), then checkpoint_resume for the skill that you work as, and obey its decision. Put "
+    "most), then checkpoint_resume for the one that you work on, and obey its decision. Put "
     "decisions that wait on the user to the user.\n"
     "- While you work: checkpoint_update after every step, decision, file and blocker; "
-    "checkpoint_done when the first next action is finished. Write only the checkpoint of the "
-    "skill that you work as.\n"
+    "checkpoint_done when the first next action is finished. Write only the checkpoint "
+    "that you work on.\n"
     '- A next action that is only a merge ("Merge #12") gets done_when_merged, and is skipped '
     "once that is merged; references shows what git's history says of every reference.\n"
     "- Before anything that could lose work: restore_point_create, and keep the id.\n"

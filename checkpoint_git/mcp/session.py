@@ -17,7 +17,7 @@ from checkpoint_git.core.hint import commands_of
 from checkpoint_git.core.terminal_text import escape_controls, shorten
 from checkpoint_git.mcp.calls import Answer, Reply, World, answer, check_arguments, fail, fit
 from checkpoint_git.mcp.tool_names import name_tools, write_calls
-from checkpoint_git.mcp.tools import TOOLS, Tool
+from checkpoint_git.mcp.tools import TOOLS, Tool, use_name
 
 READ_TIMEOUT = 120.0  # seconds
 ASK_TIMEOUT = 600.0  # seconds that the user has to answer
@@ -56,6 +56,8 @@ class Agent:
         if tool is None:
             raise MCPError(types.INVALID_PARAMS, f"Unknown tool: {escape_controls(shorten(params.name, 100))}")
         asked = params.arguments or {}
+        if "name" in tool.takes:
+            asked = use_name(asked)
         found: Answer | types.InputRequiredResult | None
         found = check_arguments(tool.name, tool.verb, tool.input_schema, asked)
         if found is None and tool.name == "restore_point_rollback" and asked.get("confirm") is not None:
@@ -80,7 +82,7 @@ class Agent:
     ) -> Answer | types.InputRequiredResult:
         """The question is written down before the user is asked: whoever goes away, it waits for its answer."""
         known = params.request_state if params.input_responses else None
-        found = fit({"id": known, "skill": asked["skill"]}) if known else await self._run(tool, asked)
+        found = fit({"id": known, "skill": asked["name"]}) if known else await self._run(tool, asked)
         if found.failed:
             return found
         options = asked.get("options")
@@ -90,7 +92,7 @@ class Agent:
             return said
         if not isinstance(said, str) or not said.strip():
             return found
-        reply = {"skill": asked["skill"], "id": found.value["id"], "answer": said}
+        reply = {"name": asked["name"], "id": found.value["id"], "answer": said}
         decided = await self._run(next(each for each in TOOLS if each.name == "checkpoint_decide"), reply)
         return decided if decided.failed else fit({**decided.value, "decided": said})
 

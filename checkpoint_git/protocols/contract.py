@@ -78,7 +78,9 @@ Reader = Literal["status", "prime", "report", "completion"]
 
 
 class Question(NamedTuple):
-    """form: the --format; only what it shows is made. The others: asked of `status`; since as typed."""
+    """form: the --format; only what it shows is made. The others: asked of `status`; since as typed. height: lines of
+    the screen that the answer should fit, 0 for any.
+    """
 
     place: Place
     now: int
@@ -91,6 +93,7 @@ class Question(NamedTuple):
     short: bool = False
     worktrees: bool = False
     merged: bool = False
+    height: int = 0
 
     @property
     def is_narrow(self) -> bool:

@@ -85,6 +85,8 @@ PROTOCOLS = (
             "resume": ("verbs.resume", "everything a new session needs to pick this up", "read"),
             "update": ("verbs.update", "change fields of a checkpoint, or start a new one", "write"),
             "done": ("verbs.done", "finish the first next action", "write"),
+            "add": ("verbs.add", "add a next action", "write"),
+            "row": ("verbs.row", "add a row of progress, or set its status", "write"),
             "note": ("verbs.note", "record a key decision", "write"),
             "ask": ("verbs.ask", "ask the user for a decision", "write"),
             "decide": ("verbs.decide", "answer a waiting decision", "write"),

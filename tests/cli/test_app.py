@@ -174,7 +174,8 @@ def test_a_raw_verb_gets_its_words_as_they_were_typed(monkeypatch: pytest.Monkey
 
 
 @pytest.mark.parametrize(
-    "words", [["show", "--nonsense"], ["resume"], ["update"], ["show", "--format=xml"], ["show", "--format=sarif"]]
+    "words",
+    [["show", "--nonsense"], ["unblock", "--x"], ["update"], ["show", "--format=xml"], ["show", "--format=sarif"]],
 )
 def test_words_that_make_no_sense_end_with_2_and_the_usage(words: list[str], project: Path) -> None:
     done = run_here(*words, cwd=project)

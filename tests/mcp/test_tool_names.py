@@ -25,21 +25,21 @@ COMMAND = re.compile(r"\bcheckpoint [a-z]")
 @pytest.mark.parametrize(
     ("hint", "expected"),
     [
-        ("checkpoint update b --a=1", 'checkpoint_update {"skill": "b", "replace": {"a": "1"}}'),
-        ("checkpoint update b --x+=y", 'checkpoint_update {"skill": "b", "append": {"x": ["y"]}}'),
-        ("checkpoint update build", 'checkpoint_update {"skill": "build", "replace": {}}'),
+        ("checkpoint update b --a=1", 'checkpoint_update {"name": "b", "replace": {"a": "1"}}'),
+        ("checkpoint update b --x+=y", 'checkpoint_update {"name": "b", "append": {"x": ["y"]}}'),
+        ("checkpoint update build", 'checkpoint_update {"name": "build", "replace": {}}'),
         (
             "checkpoint update b --new-field --x=1",
-            'checkpoint_update {"skill": "b", "replace": {"x": "1"}, "new_field": true}',
+            'checkpoint_update {"name": "b", "replace": {"x": "1"}, "new_field": true}',
         ),
         ("checkpoint rp list", "restore_point_list"),
-        ('checkpoint done b --next "..."', 'checkpoint_done {"skill": "b", "next_action": "..."}'),
-        ("checkpoint decide b 'yes, do'", 'checkpoint_decide {"skill": "b", "answer": "yes, do"}'),
-        ("checkpoint decide b q-1 yes", 'checkpoint_decide {"skill": "b", "id": "q-1", "answer": "yes"}'),
-        ("checkpoint log build --limit 3", 'checkpoint_log {"skill": "build", "limit": 3}'),
-        ("checkpoint release b", 'checkpoint_claim {"skill": "b", "release": true}'),
+        ('checkpoint done b --next "..."', 'checkpoint_done {"name": "b", "next_action": "..."}'),
+        ("checkpoint decide b 'yes, do'", 'checkpoint_decide {"name": "b", "answer": "yes, do"}'),
+        ("checkpoint decide b q-1 yes", 'checkpoint_decide {"name": "b", "id": "q-1", "answer": "yes"}'),
+        ("checkpoint log build --limit 3", 'checkpoint_log {"name": "build", "limit": 3}'),
+        ("checkpoint release b", 'checkpoint_claim {"name": "b", "release": true}'),
         ("checkpoint show --tickets=source", 'checkpoint_refs {"role": "source"}'),
-        ("checkpoint resume b --continue", 'checkpoint_resume {"skill": "b", "continue": true}'),
+        ("checkpoint resume b --continue", 'checkpoint_resume {"name": "b", "continue": true}'),
         ("checkpoint resolve a/b --take base", "checkpoint resolve a/b --take base (in a terminal)"),
         ("checkpoint -C .. update b --x=1", "checkpoint -C .. update b --x=1 (in a terminal)"),
         ("checkpoint init", "checkpoint init (in a terminal)"),
@@ -57,7 +57,7 @@ def test_a_command_becomes_the_call_that_does_the_same(hint: str, expected: str)
 
 def test_words_around_a_call_stay_and_prose_is_no_command() -> None:
     hint = join_hints(advise("archive it", "checkpoint", "reset", "b", more=" (kept)"), "or checkpoint next")
-    assert write_calls(hint, ALL) == 'archive it: checkpoint_reset {"skill": "b"} (kept); or checkpoint next'
+    assert write_calls(hint, ALL) == 'archive it: checkpoint_reset {"name": "b"} (kept); or checkpoint next'
 
 
 def typed(line: str) -> Hint:

@@ -35,7 +35,7 @@ def test_a_tool_is_described_as_clients_want_it(tool: Tool) -> None:
     assert 20 < len(tool.description) < 400
     Draft202012Validator.check_schema(tool.input_schema)
     assert set(tool.needs) <= set(tool.takes)
-    assert {*tool.options, *tool.operands} - {"skill"} <= set(tool.takes)
+    assert {*tool.options, *tool.operands} - {"name"} <= set(tool.takes)
 
 
 @rows("tool", TOOLS)
@@ -142,9 +142,13 @@ def test_an_update_without_a_change_is_an_error(project: Path) -> None:
         run("checkpoint_update", project, skill="build")
 
 
-def test_letters_are_not_appended_one_by_one(project: Path) -> None:
-    with pytest.raises(CheckpointError, match="list of items"):
-        run("checkpoint_update", project, skill="build", append={"next_actions": "Ship"})
+def test_a_single_text_is_one_item_and_both_words_name_the_checkpoint(project: Path) -> None:
+    run("checkpoint_update", project, skill="build", append={"next_actions": "Ship"})
+    run("checkpoint_update", project, name="build", append={"next_actions": "Measure"})
+    assert read_build(project)["next_actions"][-2:] == ["Ship", "Measure"]
+    run("checkpoint_update", project, name="build", remove={"next_actions": "Ship"})
+    assert read_build(project)["next_actions"][-1] == "Measure"
+    assert "Ship" not in read_build(project)["next_actions"]
 
 
 def test_the_first_action_is_done_and_its_proof_is_not_run(project: Path) -> None:
@@ -211,7 +215,7 @@ def test_a_tool_that_says_it_only_reads_changes_no_file(project: Path) -> None:
     point = run("restore_point_create", project, scope=["README.md"], reason="a try").document["checkpoint_id"]
     before = read_files(project)
     for tool in choose_tools(read_only=True).values():
-        run(tool.name, project, **{name: {"skill": "build", "checkpoint_id": point}[name] for name in tool.needs})
+        run(tool.name, project, **{name: {"name": "build", "checkpoint_id": point}[name] for name in tool.needs})
     assert read_files(project) == before
 
 

@@ -41,6 +41,8 @@ CALLS: dict[str, list[list[str]]] = {
     "update": [["update build --step=x"], ["update fresh --next+=Begin"]],
     "done": [["done build"]],
     "done --verify": [["done build 1 --verify --yes"]],
+    "add": [["add build x"]],
+    "row": [["row build x"]],
     "note": [["note build x"]],
     "ask": [["ask build Which?"]],
     "decide": [["ask build Which?", "decide build eu"]],

@@ -68,9 +68,9 @@ def test_a_value_that_its_readers_would_not_take_is_found(build: GitRepo, change
 
 def test_a_stamp_leaves_undo_what_it_had(build: GitRepo) -> None:
     before = build.read(PATH)
-    ask(build, "update", "build", "--step=zebra")
+    ask(build, "update", "build", "--phase=zebra")
     ask(build, "update", "build")
-    assert ask(build, "undo", "build")["fields"] == ["step"]
+    assert ask(build, "undo", "build")["fields"] == ["phase"]
     assert build.read(PATH) == before
 
 

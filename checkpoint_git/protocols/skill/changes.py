@@ -26,7 +26,7 @@ from checkpoint_git.core.hint import (
 from checkpoint_git.protocols.mismatch import OWN, quote
 from checkpoint_git.protocols.skill import names
 from checkpoint_git.protocols.skill.merged_work import FIELD, with_goals
-from checkpoint_git.protocols.skill.views import find_done_actions, read_list
+from checkpoint_git.protocols.skill.views import find_done_actions, read_list, read_objects
 
 KEPT_DONE = 10
 ROW_STATUSES = ("not_started", "in_progress", "complete", "blocked", "failed", "skipped", "deferred")
@@ -35,6 +35,7 @@ TEXTS = {"progress_table": "label", "blockers": "description", "pm_refs": "id", 
 FIRST_ACTION = (
     "Say what this work is: set project, phase, step and progress_summary, and list its steps in progress_table"
 )
+FIRST_STEP = "start"
 SCHEMA_FILE = "schemas/skill.schema.json"  # below .checkpoints, where a project keeps the schema for its editors
 
 # what stands after the path: what to do, and whether the value is JSON
@@ -126,7 +127,7 @@ def check_filled(value: Any) -> None:
 
 
 def find_values(skill: str, edits: Sequence[Edit]) -> dict[str, Any]:
-    asked: dict[str, Any] = {"skill": skill}
+    asked: dict[str, Any] = {"name": skill}
     for edit in edits:
         path, value, group = path_text(edit.path), untoken(edit.value), asked.setdefault(edit.action, {})
         group[path] = value if edit.action == "replace" else [*group.get(path, ()), value]
@@ -235,7 +236,7 @@ Lists = Mapping[str, Iterable[Any]]
 
 def make_edits(replace: Mapping[str, Any] | None, append: Lists | None, remove: Lists | None = None) -> list[Edit]:
     """The edits of callers without a command line: dotted path -> new value, path of a list -> items to add or remove.
-    Raises CheckpointError for values that cannot be JSON, and for a text, whose letters nobody means to append.
+    A single text is one item. Raises CheckpointError for values that cannot be JSON.
     """
     if not all(isinstance(fields, Mapping | None) for fields in (replace, append, remove)):
         raise CheckpointError("replace, append and remove map paths to values", 'write {"step": "..."}')
@@ -243,7 +244,10 @@ def make_edits(replace: Mapping[str, Any] | None, append: Lists | None, remove: 
     actions: tuple[tuple[Action, Lists | None], ...] = (("append", append), ("remove", remove))
     for action, lists in actions:
         for path, items in (lists or {}).items():
-            if isinstance(items, str | bytes | Mapping):
+            if isinstance(items, str):
+                edits.append(make_edit(path, action, _tokens(items)))
+                continue
+            if isinstance(items, bytes | Mapping):
                 message = f"{action} takes a list of items for each path"
                 raise CheckpointError(message, 'write {"next_actions": ["..."]}')
             edits += [make_edit(path, action, _tokens(item)) for item in items]
@@ -506,7 +510,7 @@ def scaffold(skill: str, project: str, project_dir: str, now: int) -> dict[str, 
         "created_at": instant,
         "updated_at": instant,
         "phase": "start",
-        "step": "start",
+        "step": FIRST_STEP,
         "status": "in_progress",
         "progress_summary": "No summary yet.",
         "progress_table": [],
@@ -518,17 +522,88 @@ def scaffold(skill: str, project: str, project_dir: str, now: int) -> dict[str, 
 
 
 def apply_edits(value: dict[str, Any], edits: list[Edit], *, is_new: bool) -> list[str]:
-    """All edits in turn, and what follows from them; where each wrote. is_new: the value comes from scaffold. The
-    version becomes 1.1 only when a field that 1.1 added is written and no edit sets the version itself.
+    """Apply all edits in turn, and what follows from them; return where each wrote. is_new: the value comes from
+    scaffold. The version becomes 1.1 only when a field that 1.1 added is written and no edit sets the version itself.
     """
+    previous = value.get("step")
     places = [apply_edit(value, add_goals(edit)) for edit in edits]
     fields = {edit.field for edit in edits}
     has_new_field = fields & names.ADDED_IN_1_1 or ("next_actions" in fields and _has_goals(value))
     if has_new_field and "protocol_version" not in fields:
         _raise_version(value)
+
     if is_new and value.get("status") == "in_progress" and "next_actions" not in fields:
         value["next_actions"] = [FIRST_ACTION]
+    removed = remove_first_action(value)
+    places = [_move_place(where, removed) for where in places]
+    _follow_step(value, edits, previous, is_new=is_new)
     return places
+
+
+def _follow_step(value: dict[str, Any], edits: list[Edit], previous: Any, *, is_new: bool) -> None:
+    """Keep the rows of progress_table in step with the step and the status that edits set."""
+    fields = {edit.field for edit in edits}
+    sets_table = any(edit.field == "progress_table" and len(edit.path) == 1 for edit in edits)
+    if not sets_table and (is_new or "step" in fields):
+        add_step_row(value, previous)
+    if "status" in fields:
+        complete_step_row(value)
+
+
+def remove_first_action(value: dict[str, Any]) -> int | None:
+    """Remove the placeholder of scaffold where there is a real action; return where it was, None for no change."""
+    actions = read_list(value, "next_actions")
+    if len(actions) < 2 or FIRST_ACTION not in actions:
+        return None
+    index = actions.index(FIRST_ACTION)
+    del actions[index]
+    return index
+
+
+def _move_place(where: str, removed: int | None) -> str:
+    """Return a place in next_actions as it is after the item at an index was removed. removed: None for no item."""
+    head, _, index = where.rpartition("/")
+    if removed is None or head != "/next_actions" or not index.isdecimal() or int(index) < removed:
+        return where
+    return f"{head}/{int(index) - 1}"
+
+
+def add_step_row(value: dict[str, Any], previous: Any) -> None:
+    """Add the row of the current step to progress_table, where work is in progress and the rows are steps.
+
+    previous: the step before. A table in which that has no row was planned in other terms, and stays as it is.
+    """
+    rows, step = value.setdefault("progress_table", []), value.get("step")
+    if not isinstance(rows, list) or not isinstance(step, str) or value.get("status") != "in_progress":
+        return
+    is_missing = bool(step.strip()) and not _has_row(value, step)
+    if is_missing and (not rows or _has_row(value, str(previous))):
+        rows.append(_step_row(step))
+        remove_first_row(value)
+
+
+def _has_row(value: dict[str, Any], step: str) -> bool:
+    """Whether progress_table has a row for a step: sprint-2 is the row of sprint-2-review, too."""
+    ids = [str(row.get("id")) for row in read_objects(value, "progress_table")]
+    return any(step == name or step.startswith(f"{name}-") for name in ids)
+
+
+def remove_first_row(value: dict[str, Any]) -> None:
+    """Remove the row of scaffold's first step where there is another row."""
+    rows = read_list(value, "progress_table")
+    if len(rows) > 1 and rows[0] == _step_row(FIRST_STEP):
+        del rows[0]
+
+
+def _step_row(step: str) -> dict[str, Any]:
+    return {"id": step, "label": step, "status": "in_progress"}
+
+
+def complete_step_row(value: dict[str, Any]) -> None:
+    """Mark a row that add_step_row made as complete, once the status is."""
+    for row in read_list(value, "progress_table") if value.get("status") == "complete" else ():
+        if row == _step_row(str(value.get("step"))):
+            row["status"] = "complete"
 
 
 def _has_goals(value: dict[str, Any]) -> bool:
@@ -610,15 +685,22 @@ def find_done_trouble(
     return Finding("done/last-action", "error", message, where="/next_actions/0", hint=hint)
 
 
+def insert_action(value: dict[str, Any], index: int, text: str) -> None:
+    """Put a new action into next_actions; the placeholder of scaffold makes room for it."""
+    value["next_actions"].insert(index, with_goals(text))
+    if _has_goals(value):
+        _raise_version(value)
+    remove_first_action(value)
+
+
 def take_action(value: dict[str, Any], at: int, next_action: str | None, complete: bool) -> Any:
     """Takes an action off the queue. next_action: put first in it."""
     action = value["next_actions"].pop(at)
     if next_action:
-        value["next_actions"].insert(0, with_goals(next_action))
-        if _has_goals(value):
-            _raise_version(value)
+        insert_action(value, 0, next_action)
     if complete:
         value["status"] = "complete"
+        complete_step_row(value)
     return action
 
 

@@ -330,7 +330,7 @@ def _report_finished(
     if summary.actions_count == 1 and summary.status == "in_progress":
         what = "mark it done; record what is next"
         hint = advise(what, "checkpoint", "done", summary.skill, "--next", _NEXT)
-    message = f"next action {passage.position} is finished: {told}"
+    message = f"next action {passage.position + 1} is finished: {told}"
     cause = "next actions are finished by merges"
     return Finding("drift/action-shipped", "warning", message, summary.path, passage.where, hint=hint, cause=cause)
 
@@ -339,7 +339,7 @@ def _note_merged(summary: DocumentSummary, named: "Sequence[tuple[Passage, Seque
     parts = list[str]()
     for passage, finished in named:
         works = [f"{fact.reference}{_STATES.get(fact.state, '')}" for fact in finished]
-        parts.append(f"{passage.position} ({join_some(works)})")
+        parts.append(f"{passage.position + 1} ({join_some(works)})")
     is_closed = any(fact.state == "closed" for _, finished in named for fact in finished)
     work = "merged or closed work" if is_closed else "merged work"
     verb = "names" if len(named) == 1 else "name"
@@ -348,7 +348,7 @@ def _note_merged(summary: DocumentSummary, named: "Sequence[tuple[Passage, Seque
     # The last one goes first: each takes its place in the list away.
     commands = list[Argv]()
     for passage, _ in named[:_FEW_ACTIONS]:
-        commands.insert(0, ("checkpoint", "done", summary.skill, str(passage.position)))
+        commands.insert(0, ("checkpoint", "done", summary.skill, str(passage.position + 1)))
     if len(named) == summary.actions_count and summary.status == "in_progress":
         commands[-1] = (*commands[-1], "--next", _NEXT)
     where = named[0][0].where if len(named) == 1 else "/next_actions"

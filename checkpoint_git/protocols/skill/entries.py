@@ -14,6 +14,7 @@ from checkpoint_git.protocols.skill.fields import Understood
 from checkpoint_git.protocols.skill.names import find_choice, spell
 
 _MOST_ANSWERS = 5  # in a hint
+_LONGEST_SLUG = 40
 NEEDS = ("user_decision", "code_fix", "external_dep")
 
 
@@ -30,6 +31,62 @@ def note(value: dict[str, Any], text: str) -> Entry:
     """Keeps a key decision."""
     _list_in(value, "context_primer", "key_decisions").append(_checked(text))
     return Entry(f"noted: {text}", ("context_primer",))
+
+
+def add(value: dict[str, Any], now: int, text: str, *, first: bool = False) -> Entry:
+    """Adds a next action, at the end or as the first."""
+    actions = _list_in(value, "next_actions")
+    changes.insert_action(value, 0 if first else len(actions), _checked(text))
+    index = 0 if first else len(actions) - 1
+    changes.mark_repeated(value, [f"/next_actions/{index}"], now)
+    waits = changes.describe_goals(actions[index])
+    return Entry(f"{'next' if first else 'added'}: {text}{f' ({waits})' if waits else ''}", ("next_actions",))
+
+
+def row(value: dict[str, Any], text: str, status: str | None = None, name: str | None = None) -> Entry | Finding:
+    """Adds a row to progress_table, or sets the status of the one with that id or label. name: the id of a new row."""
+    rows = _list_in(value, "progress_table")
+    new_id = name or slug(_checked(text))
+    meant, understood = _read_row_status(status)
+
+    found = _find_row(rows, [name or text, new_id])
+    if found is None:
+        meant = meant or "not_started"
+        rows.append({"id": new_id, "label": text, "status": meant})
+        changes.remove_first_row(value)
+        return Entry(f"added row {new_id}: {text} ({meant})", ("progress_table",), new_id, understood)
+    if not meant:
+        message = f"progress_table has the row {quote(_id(found))} already: give its new status"
+        return _refusal("row", message, command("checkpoint", "row", OWN, text, "--status", "complete"))
+    found["status"] = meant
+    return Entry(f"row {_id(found)}: {meant}", ("progress_table",), _id(found), understood)
+
+
+def _read_row_status(status: str | None) -> tuple[str, tuple[Understood, ...]]:
+    """Return the status that a word means, "" for none, and what was understood."""
+    if status is None:
+        return "", ()
+    meant = find_choice(status, changes.ROW_STATUSES)
+    if not meant:
+        hint = f"--status is one of {', '.join(changes.ROW_STATUSES)}"
+        raise CheckpointError(f"{quote(status)} is not a status of a row", hint)
+    return meant, () if meant == status else (Understood(status, meant),)
+
+
+def _find_row(rows: list[Any], names: Sequence[str]) -> dict[str, Any] | None:
+    """Return the row that the first name with a row names by its id, or by a label that no other row has."""
+    for name in names:
+        index = changes.find_index(rows, name)
+        if index is not None and isinstance(rows[index], dict):
+            found: dict[str, Any] = rows[index]
+            return found
+    return None
+
+
+def slug(text: str) -> str:
+    """Return an id made of a label: its letters and digits, in small letters, with dashes between the words."""
+    spelled = "".join(letter if letter.isalnum() else " " for letter in text.lower())
+    return "-".join(spelled.split())[:_LONGEST_SLUG].strip("-") or text
 
 
 def ask(value: dict[str, Any], question: str, options: Sequence[str] = (), blocks: str | None = None) -> Entry:
@@ -152,13 +209,16 @@ def drop(
 
 
 def find_action(value: dict[str, Any], action: str | None, verb: str, end: tuple[str, ...] = ()) -> int | Finding:
-    """The place of an action by its number, id or part of its text; None for the first. verb, end: for the hint."""
+    """Return the index of an action by its number (from 1), id or part of its text; 0 for None.
+
+    verb, end: for the hint.
+    """
     actions = views.read_list(value, "next_actions")
     if action is None:
         return 0
-    number, exact = action.removeprefix("next_actions.").strip("#[]"), changes.find_index(actions, _checked(action))
-    if exact is None and changes.is_index(number, actions):
-        exact = int(number)
+    exact = changes.find_index(actions, _checked(action))
+    if exact is None:
+        exact = _read_number(action, actions)
     texts = [views.action_text(each) for each in actions]
     holding = [at for at, text in enumerate(texts) if action.casefold() in text.casefold()]
     near = holding if exact is None else [exact]
@@ -168,6 +228,15 @@ def find_action(value: dict[str, Any], action: str | None, verb: str, end: tuple
     shown = [text for text in texts if text.isprintable()][:5]
     hint = join_hints(*(command("checkpoint", verb, OWN, text, *end) for text in shown))
     return _refusal("which-action", f"{problem} {quote(action)} in it", hint)
+
+
+def _read_number(text: str, actions: list[Any]) -> int | None:
+    """Return the index that "2", "#2" or the path next_actions.1 names, None for another text."""
+    is_path = text.startswith("next_actions.")
+    number = text.removeprefix("next_actions.").strip("#[]")
+    if is_path:
+        return int(number) if changes.is_index(number, actions) else None
+    return int(number) - 1 if number != "0" and changes.is_index(number, [None, *actions]) else None
 
 
 def _checked(text: str) -> str:

@@ -23,10 +23,21 @@ _TYPES: dict[type, str] = {bytes: "number", bool: "boolean", list: "array", dict
 
 
 class Understood(NamedTuple):
-    """What was understood other than it was typed."""
+    """What was understood other than it was typed. is_option: typed is a field's name behind two dashes."""
 
     typed: str
     meant: str
+    is_option: bool = False
+
+    @property
+    def text(self) -> str:
+        """Return it as a line of output, such as: --files is context_primer.generated_files."""
+        typed = f"--{self.typed}" if self.is_option else f'"{self.typed}"'
+        return f"{typed} is {self.meant}"
+
+    @property
+    def data(self) -> dict[str, str]:
+        return {"typed": self.typed, "meant": self.meant}
 
 
 class _Reader(NamedTuple):
@@ -68,17 +79,20 @@ def _understand(value: Any, reader: _Reader) -> Edit:
             near = "" if reader.edit.action == "remove" else names.find_sibling(step.name, held)
             if near:
                 told = f"a new field beside {quote(f'{where}.{near}')[1:-1]}"
-                reader.taken.append(Understood(f"{where}.{step.name}", told))
+                reader.taken.append(Understood(f"{where}.{step.name}", told, is_option=True))
         for name in found:
             rules, where = child_rules(reader.schema, rules, name), f"{where}.{name}".lstrip(".")
             held = held.get(name) if isinstance(held, dict) else None
     edit = reader.edit
     if [step.name for step in path] != [step.name for step in edit.path]:
-        reader.taken.append(Understood(path_text(edit.path), path_text(tuple(path))))
+        reader.taken.append(Understood(path_text(edit.path), path_text(tuple(path)), is_option=True))
     if edit.action == "remove":
         if edit.value == "":
             _check_removal(edit, tuple(path), held, rules)
         return edit._replace(path=tuple(path))
+    if _adds_to_list(edit, tuple(path)):
+        reader.taken.append(Understood(f"{path_text(edit.path)}=", f"{path_text(tuple(path))}+=", is_option=True))
+        edit = edit._replace(action="append")
     rules = child_rules(reader.schema, rules, "") if edit.action == "append" else rules
     kind = _TYPES.get(type(held), "string")
     if isinstance(edit.value, str) and edit.action == "replace" and kind != "string" and ":json=" not in edit.word:
@@ -89,8 +103,16 @@ def _understand(value: Any, reader: _Reader) -> Edit:
         raise CheckpointError(message, "name what is in it, add to a list with +=, or replace it with :json=")
     if rules.get("kept"):
         told = f"a text, where a {kind} was" if isinstance(value, str) else f"a {kind}, as before"
-        reader.taken.append(Understood(edit.value or '""', told))
+        reader.taken.append(Understood(edit.value, told))
     return edit._replace(path=tuple(path), value=value)
+
+
+def _adds_to_list(edit: Edit, path: tuple[Step, ...]) -> bool:
+    """Whether an edit puts one text in place of a known list of texts: that can only mean one more item."""
+    texts = names.LISTS.get(path_text(path), ())
+    takes_texts = texts is str or (isinstance(texts, tuple) and str in texts)
+    is_text = isinstance(edit.value, str) and bool(edit.value.strip()) and ":json=" not in edit.word
+    return takes_texts and is_text and edit.action == "replace" and not str(edit.value).startswith("[")
 
 
 def _find_id(step: Step, items: Any) -> Step:

@@ -271,9 +271,9 @@ def _check_actions(value: dict[str, Any]) -> Iterator[Finding]:
             hint = advise_edit("say what to do", where, FILL)
             yield make_error("skill/action-shape", "the action is empty", where, hint)
     for index in find_done_actions(value):
-        message = f"next action {index} is in recently_done too"
+        message = f"next action {index + 1} is in recently_done too"
         again = "reword it if it is to be done again; if it is done, take it off"
-        hint = advise(again, "checkpoint", "drop", OWN, str(index), "--why", "It is done")
+        hint = advise(again, "checkpoint", "drop", OWN, str(index + 1), "--why", "It is done")
         yield make_warning("drift/action-done", message, f"/next_actions/{index}", hint)
 
 

@@ -4,7 +4,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
-from checkpoint_git.core.clock import read_duration, read_instant
+from checkpoint_git.core.clock import DAY, read_duration, read_instant
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.outcome import Block, Line
@@ -50,15 +50,21 @@ class Change(NamedTuple):
 
 
 def read_since(text: str, now: int) -> int:
-    """A time, a day (from its first second in UTC), or 12h, 2d, 3w back, since 1970. Raises CheckpointError."""
+    """Return a time, a day (from its first second in UTC), today, yesterday, or 12h, 2d, 3w back, since 1970.
+
+    Raises CheckpointError.
+    """
     instant = read_instant(text) or read_instant(f"{text}T00:00:00Z")
     if instant is not None:
         return instant[0]
+    days_back = {"today": 0, "yesterday": 1}.get(text.strip().lower())
+    if days_back is not None:
+        return now - now % DAY - days_back * DAY
     back = read_duration(text)
     if back is not None and text[-1] in "hdw" and len(text) < 6:
         return now - back
     shown = escape_controls(shorten(text, 60))
-    raise CheckpointError(f'--since: cannot parse "{shown}"', "try 2d, 2026-06-01 or 2026-06-01T00:00:00Z")
+    raise CheckpointError(f'--since: cannot parse "{shown}"', "try yesterday, 2d, 2026-06-01 or 2026-06-01T00:00:00Z")
 
 
 def read_changes(

@@ -25,6 +25,8 @@ if TYPE_CHECKING:
 
 _FIRM = (0, 3, 4, 5)  # the columns of the table that are never cut: all but phase and step
 _SHOWN_ACTIONS = 3
+_SCREEN_DECISIONS = 3  # that a screen shows, two lines each
+_AROUND = 5  # lines of a screen for the table's head, the last line and the prompts
 _SHOWN_LETTERS = 160
 _LOOKS: dict[str, tuple[Glyph, Style]] = {
     "complete": ("complete", "good"),
@@ -143,37 +145,79 @@ def summarize_status(question: Question) -> Summary:
         blocks += [Line(left, "warn")] if left else []
         blocks += [] if ahead or left else [Line("no other work tree or branch is ahead of this one", "dim")]
     if result.decisions and not question.short and not question.merged:
-        lead.append(Line(f"{plural(len(result.decisions), 'decision')} waiting on you", "bad", "decision"))
-        for one in result.decisions:
-            text = f"  {one.skill}: {describe_blocker(one.blocker, describe_facts(one.proposal, question.now))}"
-            lead.append(Line(text, "bad", hang=4))
-            lead.append(Line("    ", "dim", hint=one.answer_with))
-        lead.append(Line(""))
+        lead = [*_decision_lines(result.decisions, question), Line("")]
     return Summary(data, result.findings, lead, blocks)
 
 
+def _decision_lines(decisions: list[Decision], question: Question) -> Iterator[Line]:
+    """Yield the decisions that wait, with the commands that answer them; on a screen only the first ones."""
+    shown = decisions[:_SCREEN_DECISIONS] if question.height else decisions
+    yield Line(f"{plural(len(decisions), 'decision')} waiting on you", "bad", "decision")
+    for decision in shown:
+        described = describe_blocker(decision.blocker, describe_facts(decision.proposal, question.now))
+        yield Line(f"  {decision.skill}: {described}", "bad", hang=4)
+        yield Line("    ", "dim", hint=decision.answer_with)
+    if len(shown) < len(decisions):
+        yield Line(f"  and {len(decisions) - len(shown)} more: checkpoint status --all", "dim", hang=4)
+
+
 def _blocks(states: list[State], result: StatusResult, question: Question) -> list[Block]:
-    headers: tuple[str, ...] = ("skill", "phase", "step", "status", "age", "progress", "notes")
+    details = {} if question.short else {state.path: _details(state, result, question) for state in states}
+    if question.height and question.skill is None and not question.short:
+        decisions = 2 * min(len(result.decisions), _SCREEN_DECISIONS) + 3 if result.decisions else 0
+        shown = _fit(states, details, question.height - _AROUND - decisions)
+    else:
+        shown = states
+    blocks: list[Block] = [_make_table(shown, result)]
+    for state in shown:
+        lines = details.get(state.path, [])
+        blocks += [Line(""), Line(state.skill, "strong"), *lines] if lines else []
+    if len(shown) < len(states):
+        blocks += [Line(""), Line(f"and {len(states) - len(shown)} more: checkpoint status --all", "dim")]
+    return blocks
+
+
+def _fit(states: list[State], details: dict[str, list[Block]], room: int) -> list[State]:
+    """Return the first checkpoints that fit a number of lines, with a row of the table each; what is left of their
+    details is taken out. The most important one is always there.
+    """
+    if sum(1 + _count_lines(details[state.path]) for state in states) <= room:
+        return states
+
+    shown = states[: max(1, room // 2)]
+    room -= len(shown)
+    for state in shown:
+        needed = _count_lines(details[state.path])
+        if needed > room and state is not shown[0]:
+            details[state.path] = []
+        else:
+            room -= needed
+    return shown
+
+
+def _count_lines(lines: list[Block]) -> int:
+    return len(lines) + 2 if lines else 0
+
+
+def _make_table(states: list[State], result: StatusResult) -> Table:
+    headers: tuple[str, ...] = ("name", "phase", "step", "status", "age", "progress", "notes")
     rows = []
     for state in states:
         sides = result.sides.get(state.path) or {"": state}
         rows += [_make_row(side, f"{state.skill} ({name})" if name else state.skill) for name, side in sides.items()]
     if any(row[-1] for row in rows):
-        blocks: list[Block] = [Table(headers, rows, _FIRM, has_tail=True)]
-    else:
-        blocks = [Table(headers[:-1], [row[:-1] for row in rows], _FIRM)]
-    if question.short:
-        return blocks
-    for state in states:
-        if result.sides.get(state.path):
-            lines: list[Block] = list(_side_lines(result.sides[state.path]))
-        elif question.skill is not None:
-            lines = [*_progress_blocks(state), *_lines(state, len(state.actions), question.now, in_full=True)]
-        else:
-            most = 1 if state.status == "complete" else _SHOWN_ACTIONS
-            lines = list(_lines(state, most, question.now, in_short=True))
-        blocks += [Line(""), Line(state.skill, "strong"), *lines] if lines else []
-    return blocks
+        return Table(headers, rows, _FIRM, has_tail=True)
+    return Table(headers[:-1], [row[:-1] for row in rows], _FIRM)
+
+
+def _details(state: State, result: StatusResult, question: Question) -> list[Block]:
+    """Return what is shown of a checkpoint below the table."""
+    if result.sides.get(state.path):
+        return list(_side_lines(result.sides[state.path]))
+    if question.skill is not None:
+        return [*_progress_blocks(state), *_lines(state, len(state.actions), question.now, in_full=True)]
+    most = 1 if state.status == "complete" else _SHOWN_ACTIONS
+    return list(_lines(state, most, question.now, in_short=True))
 
 
 def _make_row(state: State, label: str) -> tuple[str | Line, ...]:
@@ -202,9 +246,9 @@ def _merged_blocks(states: list[State], now: int) -> list[Block]:
         blocks += [Line(""), Line(state.skill, "strong")] if blocks else [Line(state.skill, "strong")]
         for action in sorted([*state.actions, *state.shipped], key=lambda action: action.at):
             if any(fact.state in FINISHED for fact in action.facts):
-                blocks.append(Line(f"  {action.at}: {shorten(action.text, _SHOWN_LETTERS)}", hang=6))
+                blocks.append(Line(f"  {action.at + 1}: {shorten(action.text, _SHOWN_LETTERS)}", hang=6))
                 blocks += _fact_lines(action, now)
-                finish = command("checkpoint", "done", state.skill, str(action.at))
+                finish = command("checkpoint", "done", state.skill, str(action.at + 1))
                 blocks.append(Line("     ", "dim", hint=finish))
         for blocker, answer, proposal in zip(state.blockers, state.answers, state.proposals, strict=True):
             if any(fact.state in FINISHED for fact in proposal):
@@ -242,7 +286,7 @@ def _lines(state: State, most: int, now: int, *, in_short: bool = False, in_full
     """Yield the first next actions with what is true of their references, and all blockers."""
     for at, action in enumerate(state.actions[:most]):
         text = shorten(action.text, _SHOWN_LETTERS) if in_short else action.text
-        yield Line(f"  {'then' if at else 'next'}: {text}", hang=8)
+        yield Line(f"  {action.at + 1} {'then' if at else 'next'}: {text}", hang=10)
         yield from _fact_lines(action, now)
         if in_full and action.done_when:
             yield Line(f"        done when: {action.done_when}", "dim", hang=10)

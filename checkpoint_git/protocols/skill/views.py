@@ -99,7 +99,8 @@ def describe_blocker(blocker: dict[str, Any], notes: Iterable[str] = ()) -> str:
     more = [f"{verb} {blocker[key]}" for key, verb in pairs if isinstance(blocker.get(key), str)]
     more += notes
     options = [option for option in read_list(blocker, "options") if isinstance(option, str)]
-    more += [f"options: {' | '.join(options)}"] if options else []
+    numbered = [f"{number} {option}" for number, option in enumerate(options, start=1)]
+    more += [f"options: {' | '.join(numbered)}"] if options else []
     return f"{what} ({'; '.join(more)})" if more else what
 
 

@@ -42,7 +42,7 @@ _HEAD = (
 )
 _FOOT = (
     "Before you go on: `checkpoint resume {}`. Ask the user about decisions that wait on them first.",
-    "Record progress as you go: `checkpoint update {} --step=... --next_actions+=...`, `checkpoint done {}`.",
+    "Record progress as you go: `checkpoint update {} --step=... --next ...`, `checkpoint done {}`.",
     'A next action that is only a merge ("Merge #12", or done_when_merged) is skipped once that is merged.',
 )
 

@@ -71,7 +71,7 @@ def describe_work(work: Work, name: str = "NAME") -> str:
     which = ", where NAME is the checkpoint's name" if name == "NAME" else ""
     return (
         f"{files} changed{commits} {when}. Record progress before stopping: "
-        f"checkpoint update {name} --step=... --next_actions+=..., or checkpoint done {name}{which}."
+        f"checkpoint update {name} --step=... --next ..., or checkpoint done {name}{which}."
     )
 
 

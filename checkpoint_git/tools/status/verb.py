@@ -3,7 +3,7 @@
 from argparse import ArgumentParser, Namespace
 from typing import Any
 
-from checkpoint_git.core.outcome import Invocation, Outcome
+from checkpoint_git.core.outcome import Invocation, Line, Outcome
 from checkpoint_git.disk.discover import find_place
 from checkpoint_git.git.clone import add_gaps
 from checkpoint_git.protocols.contract import Question, find_project, read_summaries
@@ -27,25 +27,32 @@ exit 1: a checkpoint is invalid
 
 def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("skill", metavar="NAME", nargs="?", help="show this one in full; default: all")
+    parser.add_argument("--all", action="store_true", help="on a terminal: all, even if it is more than a screen")
     parser.add_argument("--brief", action="store_true", help="only the most important skill, its next action, blockers")
     parser.add_argument("--worktrees", action="store_true", help="also what other work trees and branches have done")
     parser.add_argument("--short", action="store_true", help="only the table: one line for each checkpoint")
     parser.add_argument(
         "--merged", action="store_true", help="only what names merged or closed work, with the commands"
     )
-    parser.add_argument("--since", metavar="TIME", help="changes since 2d (days), 2026-06-01, 2026-06-01T00:00:00Z")
+    parser.add_argument("--since", metavar="TIME", help="changes since yesterday, 2d (days), 2026-06-01T00:00:00Z")
 
 
 def run(args: Namespace, invocation: Invocation) -> Outcome:
     """The verb: exit code 1 when a file is broken; the others are shown all the same."""
     cwd, form = invocation.cwd, getattr(args, "format", "")
     place = find_place(cwd) if args.skill or args.since else find_project(cwd)
-    asked = (args.skill, args.brief, args.since, args.short, args.worktrees, args.merged)
+    height = 0 if args.all or form not in ("", "text") else invocation.height
+    asked = (args.skill, args.brief, args.since, args.short, args.worktrees, args.merged, height)
     summaries = list(read_summaries(Question(place, invocation.now, invocation.env, "status", form, *asked)))
     data: dict[str, Any] = {}
     for summary in summaries:
         data |= summary.data
-    blocks = [block for summary in summaries for block in summary.lead]
-    blocks += [block for summary in summaries for block in summary.blocks]
+    lead = [block for summary in summaries for block in summary.lead]
+    blocks = [block for summary in summaries for block in summary.blocks]
+    is_screen = form in ("", "text") and invocation.stdout.isatty()
+    if is_screen and lead:  # what waits for the user is next to the prompt, and does not scroll away
+        blocks = [*blocks, Line(""), *lead[:-1]]
+    else:
+        blocks = [*lead, *blocks]
     findings = [finding for summary in summaries for finding in summary.findings]
     return add_gaps(Outcome(data, blocks, findings), (place.work_tree, place.git_dir), invocation)

@@ -210,17 +210,17 @@ def test_actions_that_name_merged_work_are_one_note_with_their_commands() -> Non
     actions = ["Write", "After #12: deploy", "Finish ABC-8", "Check #13, #15", "Finish ABC-7", "Redo #14", "Review #99"]
     (finding,) = found(checks.find_shipped_actions, merged(next_actions=actions))
     assert (finding.level, finding.where) == ("note", "/next_actions")
-    said = "3 next actions name merged or closed work: 1 (#12), 3 (#13, #15 merged, but not in HEAD), 4 (ABC-7 closed)"
+    said = "3 next actions name merged or closed work: 2 (#12), 4 (#13, #15 merged, but not in HEAD), 5 (ABC-7 closed)"
     assert finding.message == said
-    commands = "checkpoint done build 4; checkpoint done build 3; checkpoint done build 1"
+    commands = "checkpoint done build 5; checkpoint done build 4; checkpoint done build 2"
     assert str(finding.hint) == f"where nothing is left to do: {commands}"
 
 
 def test_one_action_that_names_merged_work_has_its_place_and_the_last_one_needs_another() -> None:
     (finding,) = found(checks.find_shipped_actions, merged(next_actions=["Write", "After #12: deploy"]))
-    assert (finding.where, finding.message) == ("/next_actions/1", "1 next action names merged work: 1 (#12)")
+    assert (finding.where, finding.message) == ("/next_actions/1", "1 next action names merged work: 2 (#12)")
     (finding,) = found(checks.find_shipped_actions, merged(next_actions=["After #12: deploy"]))
-    assert str(finding.hint) == 'where nothing is left to do: checkpoint done build 0 --next "..."'
+    assert str(finding.hint) == 'where nothing is left to do: checkpoint done build 1 --next "..."'
 
 
 def test_an_action_that_merges_finished_is_a_warning_of_its_own() -> None:
@@ -232,7 +232,7 @@ def test_an_action_that_merges_finished_is_a_warning_of_its_own() -> None:
         ("warning", "/next_actions/1"),
         ("note", "/next_actions/2"),
     ]
-    assert first.message.startswith("next action 0 is finished: #12 was merged ")
+    assert first.message.startswith("next action 1 is finished: #12 was merged ")
     assert str(first.hint) == "mark it done: checkpoint doctor build --fix=drift/action-shipped"
     (only,) = found(checks.find_shipped_actions, merged(next_actions=["Merge #12"]))
     assert str(only.hint) == 'mark it done; record what is next: checkpoint done build --next "..."'

@@ -78,7 +78,7 @@ def test_a_blocker_has_what_was_said_of_it_and_a_name_of_its_text() -> None:
         {"id": entry.id, "description": "No key", "blocking": "sprint-2", "needs": "external_dep"}
     ]
     assert entry.fields == ("blockers",)
-    assert [tuple(each) for each in entry.understood] == [("vendor", "external_dep")]
+    assert [(each.typed, each.meant) for each in entry.understood] == [("vendor", "external_dep")]
     assert entries.block(value_of(), "No key").id == entry.id  # on another branch it gets the same name
     assert entries.block(value_of(), "No door").id != entry.id
     assert entries.block(value_of(), "No key", "code_fix").understood == ()
@@ -229,10 +229,10 @@ ACTIONS = ["Write the notes API", {"text": "Run the evaluator", "id": "eval"}, "
     ("action", "place"),
     [
         (None, 0),
-        ("1", 1),
-        ("#2", 2),
+        ("1", 0),
+        ("#2", 1),
         ("next_actions.1", 1),
-        ("[2]", 2),
+        ("[3]", 2),
         ("eval", 1),
         ("EVALUATOR", 1),
         ("Write the docs", 2),

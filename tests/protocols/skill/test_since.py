@@ -128,12 +128,14 @@ def test_a_value_that_breaks_the_schema_breaks_no_digest(before: dict[str, Any],
     assert isinstance(find_events(None, after, SINCE), list)
 
 
-@pytest.mark.parametrize(("text", "seconds"), [("12h", 43_200), ("2d", 172_800), ("3w", 1_814_400)])
+@pytest.mark.parametrize(
+    ("text", "seconds"), [("12h", 43_200), ("2d", 172_800), ("yesterday", 99_200), ("3w", 1_814_400)]
+)
 def test_a_time_may_be_so_long_ago(text: str, seconds: int) -> None:
     assert read_since(text, 2_000_000) == 2_000_000 - seconds
 
 
-@rows("text", ["", "d", "yesterday", "2", "2 d", "-2d", "\u0662d", "99999d", "2m"])
+@rows("text", ["", "d", "tomorrow", "2", "2 d", "-2d", "\u0662d", "99999d", "2m"])
 def test_any_other_text_is_refused_with_what_to_try(text: str) -> None:
     with pytest.raises(CheckpointError) as caught:
         read_since(text, 2_000_000)

@@ -72,15 +72,15 @@ def test_a_table_row_says_where_a_skill_is(tmp_path: Path) -> None:
 @rows(
     ("actions", "state", "lines"),
     [
-        (["a"], "in_progress", ["  next: a"]),
-        (["a", "b", "c"], "in_progress", ["  next: a", "  then: b", "  then: c"]),
+        (["a"], "in_progress", ["  1 next: a"]),
+        (["a", "b", "c"], "in_progress", ["  1 next: a", "  2 then: b", "  3 then: c"]),
         (
             ["a", "b", "c", "d"],
             "in_progress",
-            ["  next: a", "  then: b", "  then: c", "  and 1 more: checkpoint status build"],
+            ["  1 next: a", "  2 then: b", "  3 then: c", "  and 1 more: checkpoint status build"],
         ),
-        (["a", "b"], "complete", ["  next: a", "  and 1 more: checkpoint status build"]),
-        (["x" * 161], "in_progress", [f"  next: {'x' * 157}..."]),
+        (["a", "b"], "complete", ["  1 next: a", "  and 1 more: checkpoint status build"]),
+        (["x" * 161], "in_progress", [f"  1 next: {'x' * 157}..."]),
     ],
 )
 def test_of_all_skills_the_first_actions_are_shown(
@@ -94,11 +94,11 @@ def test_one_skill_is_shown_whole(tmp_path: Path) -> None:
     actions = ["a", "b", "c", {"text": "d", "done_when": "green"}, "x" * 300]
     write(tmp_path, build={"next_actions": actions}, ship={})
     lines = lines_of(tmp_path, skill="build")
-    assert [line for line in lines if line.startswith("  then: ")] == [
-        "  then: b",
-        "  then: c",
-        "  then: d",
-        f"  then: {'x' * 300}",
+    assert [line for line in lines if " then: " in line] == [
+        "  2 then: b",
+        "  3 then: c",
+        "  4 then: d",
+        f"  5 then: {'x' * 300}",
     ]
     assert "        done when: green" in lines
     assert "plan | Plan | complete" in lines
@@ -109,7 +109,7 @@ def test_one_skill_is_shown_whole(tmp_path: Path) -> None:
 def test_brief_is_the_first_skill_and_its_next_action(tmp_path: Path) -> None:
     write(tmp_path, build={"status": "blocked", "blockers": [decision()]}, ship={"next_actions": ["a", "b"]})
     lines = lines_of(tmp_path, brief=True)
-    assert lines[-2:] == ["build: blocked, build-loop, sprint-2, 2h", "  next: Write the notes API"]
+    assert lines[-2:] == ["build: blocked, build-loop, sprint-2, 2h", "  1 next: Write the notes API"]
     assert [row["skill"] for row in data_of(tmp_path, brief=True)["skills"]] == ["build"]
     assert [row["skill"] for row in data_of(tmp_path)["skills"]] == ["build", "ship"]
 

@@ -7,6 +7,7 @@ from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.outcome import Line, Table
 from checkpoint_git.protocols.skill.state import State
 from checkpoint_git.tools.status import verb
+from tests.support.command import run_here, show_here
 from tests.support.repos import GitRepo
 from tests.support.samples import checkpoint_text
 from tests.support.verbs import run_verb
@@ -52,10 +53,10 @@ def test_next_actions_and_blockers_are_listed_for_each_skill(project: Path) -> N
     key = {"id": "b2", "description": "No key yet", "needs": "external_dep"}
     write(project, "deploy", next_actions=["a", "b", "c", "d", "e"], blockers=[DECISION, key])
     said = run_verb(verb, cwd=project).text
-    assert "\ndeploy\n  next: a\n  then: b\n  then: c\n  and 2 more: checkpoint status deploy\n" in said
+    assert "\ndeploy\n  1 next: a\n  2 then: b\n  3 then: c\n  and 2 more: checkpoint status deploy\n" in said
     assert "  blocker b2: No key yet [needs external_dep]" in said
     assert said.count("Which region?") == 1  # decisions wait at the top
-    assert "\nbuild\n  next: Write the notes API\n  then: Run the evaluator" in said
+    assert "\nbuild\n  1 next: Write the notes API\n  2 then: Run the evaluator" in said
 
 
 def test_one_skill_is_shown_in_full(project: Path) -> None:
@@ -78,7 +79,7 @@ def test_brief_is_the_most_important_skill_alone(project: Path) -> None:
     said = run_verb(verb, "--brief", cwd=project).text
     assert said.splitlines() == [
         "deploy: failed, build-loop, sprint-2, 2h",
-        "  next: Write the notes API",
+        "  1 next: Write the notes API",
         "  blocker b1: Which region? (blocks sprint-2) [needs code_fix]",
         "    checkpoint unblock deploy b1",
     ]
@@ -133,7 +134,7 @@ def test_since_without_git_says_why_and_tells_what_it_can(
 def test_since_takes_a_day_and_refuses_what_is_no_instant(project: Path) -> None:
     assert run_verb(verb, "--since=2026-03-02", cwd=project).outcome.data["changed"]
     with pytest.raises(CheckpointError, match="cannot parse"):
-        run_verb(verb, "--since=yesterday", cwd=project)
+        run_verb(verb, "--since=tomorrow", cwd=project)
 
 
 @pytest.mark.parametrize(
@@ -217,12 +218,43 @@ def test_what_the_history_shows_as_merged_is_nowhere_shown_as_next(repo: GitRepo
     repo.write(".checkpoints/old.checkpoint.json", checkpoint_text(skill="old", next_actions=actions[:1]))
     repo.commit("Search (#12)")
     text = run_verb(verb, cwd=repo.path).text
-    assert "\nbuild\n  next: Write the docs\n  1 action skipped as merged: checkpoint status build\n" in text
+    assert "\nbuild\n  2 next: Write the docs\n  1 action skipped as merged: checkpoint status build\n" in text
     assert "next: Merge" not in text
-    assert "\nbuild\n  next: Write the docs\n" in text
+    assert "\nbuild\n  2 next: Write the docs\n" in text
     assert "next: Write the docs" in run_verb(verb, "--brief", cwd=repo.path).text
     full = run_verb(verb, "build", cwd=repo.path).text
-    assert "  next: Write the docs\n  merged: Merge PR #12\n        #12 was merged " in full
+    assert "  2 next: Write the docs\n  merged: Merge PR #12\n        #12 was merged " in full
     data = run_verb(verb, cwd=repo.path).outcome.data["skills"]
     assert [[action["text"] for action in one["next_actions"]] for one in data] == [["Write the docs"], []]
     assert [one["shipped_actions"][0]["text"] for one in data] == ["Merge PR #12", "Merge PR #12"]
+
+
+def test_on_a_terminal_all_fits_the_screen_and_what_waits_is_last(project: Path, tmp_path: Path) -> None:
+    for number in range(20):
+        write(project, f"work-{number}")
+    write(project, "deploy", blockers=[DECISION])
+    shown = show_here("status", cwd=project, env={"LINES": "24", "NO_COLOR": "1"})
+    lines = shown.splitlines()
+    assert len(lines) < 24
+    assert any(line.startswith("and ") and line.endswith(" more: checkpoint status --all") for line in lines)
+    assert '    checkpoint decide deploy b1 "..."' in lines[-3:]  # behind it: this clone is not set up
+
+    paged = tmp_path / "paged"
+    env = {"LINES": "24", "NO_COLOR": "1", "GIT_PAGER": f"cat > {paged}"}
+    assert show_here("status", "--all", cwd=project, env=env) == ""
+    whole = paged.read_text("utf-8")
+    assert whole.count("next: Write the notes API") == 22
+    assert show_here("status", "--all", "-P", cwd=project, env=env) == whole
+    for broken in ({"GIT_PAGER": "cat"}, {"GIT_PAGER": "no-such-pager-here"}):
+        assert show_here("status", "--all", cwd=project, env={**env, **broken}) == whole
+
+
+def test_yesterday_is_a_time_and_what_is_nearly_a_command_is_named(project: Path) -> None:
+    assert run_here("status", "--since", "yesterday", cwd=project).returncode == 0
+    assert run_here("-v", cwd=project).stdout.startswith("checkpoint ")
+    for word, meant in (
+        ("version", "--version"),
+        ("--list", "checkpoint status --short"),
+        ("--open", "checkpoint report"),
+    ):
+        assert f"did you mean {meant}?" in run_here(word, cwd=project).stderr

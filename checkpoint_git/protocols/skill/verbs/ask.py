@@ -10,6 +10,7 @@ from checkpoint_git.protocols.skill.entries import Entry
 from checkpoint_git.protocols.skill.verbs.record import run_record
 
 SENTENCES = ("question", "option")
+MAY_OMIT_NAME = True
 HELP = """\
 ask the user for a decision; it waits until `decide` answers it
 
@@ -21,7 +22,7 @@ exit 1: refused, nothing written
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("skill", metavar="NAME", help="whose checkpoint")
+    parser.add_argument("skill", metavar="NAME", help="whose checkpoint; optional if there is only one")
     parser.add_argument("question", metavar="QUESTION", nargs="+", help="what is to be decided")
     parser.add_argument("--option", metavar="TEXT", action="append", default=[], help="a possible answer; repeatable")
     parser.add_argument("--blocks", metavar="ROW", help="the id of the progress_table row that waits")

@@ -10,6 +10,7 @@ from checkpoint_git.protocols.skill.entries import Entry
 from checkpoint_git.protocols.skill.verbs.record import run_record
 
 SENTENCES = ("words",)
+MAY_OMIT_NAME = True
 HELP = """\
 answer a waiting decision; the answer becomes a key decision with today's date
 
@@ -23,7 +24,7 @@ exit 1: refused, nothing written
 
 def add_arguments(parser: ArgumentParser) -> None:
     parser.usage = "%(prog)s NAME [ID] ANSWER"
-    parser.add_argument("skill", metavar="NAME", help="whose checkpoint")
+    parser.add_argument("skill", metavar="NAME", help="whose checkpoint; optional if there is only one")
     parser.add_argument(
         "words", metavar="[ID] ANSWER", nargs="+", help="the question's id, if several wait; the answer"
     )

@@ -3,11 +3,13 @@
 import argparse
 from typing import Any, NamedTuple
 
+from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.hint import advise
 from checkpoint_git.core.outcome import Block, Invocation, Line, Outcome
-from checkpoint_git.core.terminal_text import escape_controls, shorten
+from checkpoint_git.core.terminal_text import escape_controls, join_some, plural, shorten
 from checkpoint_git.disk.discover import Place
+from checkpoint_git.protocols.mismatch import quote
 from checkpoint_git.protocols.skill import changes, store, views
 from checkpoint_git.protocols.skill.changes import check_next
 from checkpoint_git.protocols.skill.entries import Entry, find_action
@@ -20,7 +22,8 @@ finish a next action (default: the first) and move it to recently_done
 
 examples:
   checkpoint done build
-  checkpoint done build "release notes"     the action whose text contains it
+  checkpoint done build 2                    the second action, as status numbers them
+  checkpoint done build "release notes"      the action whose text contains it
   checkpoint done build --next "Write the release notes"
   checkpoint done build --complete
   checkpoint done build --verify             runs its done_when first, after asking
@@ -29,17 +32,20 @@ exit 1: refused, nothing written
 """
 
 SENTENCES = ("next", "action")
+MAY_OMIT_NAME = True
+_MOST_LISTED = 5  # actions in a message
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     add = parser.add_argument
-    add("skill", metavar="NAME", help="whose checkpoint")
-    add("action", metavar="ACTION", nargs="*", help="its number (from 0) or part of its text; default: the first")
+    add("skill", metavar="NAME", help="whose checkpoint; optional if there is only one")
+    add("action", metavar="ACTION", nargs="*", help="its number or part of its text; default: the first")
     add("--verify", action="store_true", help="run the action's done_when first; it must succeed")
     add("--yes", action="store_true", help="with --verify: do not ask before running it")
     after = parser.add_mutually_exclusive_group()
     after.add_argument("--next", metavar="TEXT", help="the next action, put first in the list")
     after.add_argument("--complete", action="store_true", help="also set status to complete")
+    add("--force", action="store_true", help="with --complete: even if other actions are left")
 
 
 Asked = tuple[str, str | None]  # an action's text and its done_when
@@ -103,6 +109,8 @@ def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
         if trouble:
             action = {"action": expected[0] or None, "done_when": expected[1]}
             return Outcome({"skill": args.skill, "written": False, "verified": False, **action}, [], [trouble], 1)
+    if args.complete and not args.force:
+        _check_remaining(place, args, invocation)
     tell = say_waiting(invocation.stderr)
     written, action_done, following = done(
         place,
@@ -119,6 +127,22 @@ def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     outcome = outcome_of_write(place, invocation, args.skill, "done", written, fields, lines)
     extra = {"verified": bool(args.verify), "done": action_done or None, "next": following or None}
     return outcome._replace(data={**outcome.data, **extra})
+
+
+def _check_remaining(place: Place, args: argparse.Namespace, invocation: Invocation) -> None:
+    """Ask before other actions are left behind. Raises CheckpointError without a yes."""
+    value = store.read_document(place, args.skill, invocation.now).value or {}
+    index = find_action(value, args.action, "done")
+    texts = [views.action_text(action) for action in views.read_list(value, "next_actions")]
+    if isinstance(index, Finding) or len(texts) < 2:
+        return
+    del texts[index]
+    listed = join_some([quote(text) for text in texts], _MOST_LISTED)
+    message = f"{plural(len(texts), 'other action')} would be left: {listed}"
+    question = f"{escape_controls(message)}. Set the status to complete anyway? [y/N]"
+    if invocation.interactive and invocation.ask(question).strip().lower() in ("y", "yes"):
+        return
+    raise CheckpointError(message, "finish or drop them first, or add --force")
 
 
 def _tell_result(args: argparse.Namespace, written: Written, action_done: str, following: str) -> list[Block]:

@@ -23,7 +23,7 @@ exit 1: refused, nothing written
 def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("skill", metavar="NAME", help="whose checkpoint")
     parser.add_argument(
-        "action", metavar="ACTION", nargs="*", help="its number (from 0) or part of its text; default: 0"
+        "action", metavar="ACTION", nargs="*", help="its number or part of its text; default: the first"
     )
     parser.add_argument("--why", "--reason", metavar="TEXT", required=True, help="the reason")
     parser.add_argument("--next", metavar="TEXT", help="the next action, put first in the list")

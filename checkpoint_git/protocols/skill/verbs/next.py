@@ -13,7 +13,7 @@ from checkpoint_git.protocols.document import find_broken
 from checkpoint_git.protocols.skill.branches import has_others
 from checkpoint_git.protocols.skill.merged_work import describe_facts, read_work
 from checkpoint_git.protocols.skill.next_action import NO_ACTION, NextAction, Queue, Skipped, plan_queue
-from checkpoint_git.protocols.skill.store import iterate_documents
+from checkpoint_git.protocols.skill.store import iterate_documents, read_document
 from checkpoint_git.protocols.skill.views import outline
 
 HELP = """\
@@ -21,6 +21,7 @@ show the most important next action
 
 examples:
   checkpoint next
+  checkpoint next build       of one checkpoint
   checkpoint next --all       the whole queue, with the reasons
   checkpoint next --json
 
@@ -44,6 +45,7 @@ class NextResult(NamedTuple):
 
 
 def add_arguments(parser: ArgumentParser) -> None:
+    parser.add_argument("skill", metavar="NAME", nargs="?", help="of this checkpoint; default: of all")
     parser.add_argument("--all", action="store_true", help="the whole queue, and what was skipped")
 
 
@@ -58,6 +60,10 @@ def run(args: Namespace, invocation: Invocation) -> Outcome:
     """The verb: exit code 1 when a checkpoint is broken, which may hide what matters more."""
     place = find_place(invocation.cwd)
     (actions, skipped), findings = next_actions(place, invocation.now)
+    if args.skill is not None:
+        read_document(place, args.skill, invocation.now)  # raises where there is none
+        actions = [action for action in actions if action.skill == args.skill]
+        skipped = [part for part in skipped if part.skill == args.skill]
     claims = find_claims(place.work_tree, place.git_dir, invocation.env, invocation.now)
     if claims:
         from checkpoint_git.git.leases import find_holder

@@ -20,6 +20,7 @@ from checkpoint_git.protocols.skill.merged_work import Known, describe_facts, fa
 from checkpoint_git.protocols.skill.next_action import Action, shipped_data, split_actions
 from checkpoint_git.protocols.skill.worktrees import find_ahead
 
+MAY_OMIT_NAME = True
 HELP = """\
 show everything a new session needs to pick this up, and whether it may continue
 
@@ -39,7 +40,7 @@ exit 1: stop and ask: blocked, failed, stale or invalid
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
-    parser.add_argument("skill", metavar="NAME", help="the checkpoint to continue")
+    parser.add_argument("skill", metavar="NAME", help="the checkpoint to continue; optional if there is only one")
     parser.add_argument("--continue", dest="go_on", action="store_true", help="continue where it would stop and ask")
 
 

@@ -18,6 +18,7 @@ from checkpoint_git.protocols.skill import changes
 from checkpoint_git.protocols.skill.changes import Edit, EditError, make_edits, parse_edits
 from checkpoint_git.protocols.skill.fields import Understood, understand
 from checkpoint_git.protocols.skill.store import change_checkpoint, find_own_place, find_untracked
+from checkpoint_git.protocols.skill.views import read_list
 from checkpoint_git.protocols.write import Tell, Written, say_waiting
 
 HELP = """\
@@ -30,7 +31,7 @@ examples:
   checkpoint update build --blockers+:json='{"id": "b1", "description": "No key yet", "needs": "user_decision"}'
 
 edits:
-  --a.b=TEXT         set a field; --a.b TEXT sets it too, or appends to a list
+  --a.b=TEXT         set a field, or append to a list of texts; so does --a.b TEXT
   --a.b+=TEXT        append to a list
   --a.b-=TEXT        remove from a list
   --a.b-=            remove the field
@@ -38,10 +39,10 @@ edits:
   --rows[id].c=TEXT  an item by its id
   --a.b:json=JSON    any of these with a JSON value: =, +=, -=
 
-Short names work: --decision+=, --next+=, --summary=. Unknown fields are refused; keep your own
-below skill_state, or add --new-field.
+Short names work: --decision, --next, --summary. A text is added to a list of texts, with or without
+"+". Unknown fields are refused; keep your own below skill_state, or add --new-field.
 
-A next action that is nothing but a merge, such as --next+="Merge #12", gets done_when_merged: it
+A next action that is nothing but a merge, such as --next "Merge #12", gets done_when_merged: it
 is skipped once that pull request is merged.
 
 updated_at is set. An edit that would add a validation error is refused and nothing is written;
@@ -103,11 +104,15 @@ def update(
         edited = {edit.field for edit in meant}
         before = list(changes.list_entries({name: changed[name] for name in changed if name in edited}))
         asked.extend(one._replace(value=what.value) for one, what in zip(edits, meant, strict=True))
+        rows_before = [*read_list(changed, "progress_table")]
         written_places = changes.apply_edits(changed, meant, is_new=value is None)
         changes.mark_repeated(changed, written_places, now)
         places.extend(written_places)
         removed.update(changes.find_removed(before, [changed, changes.FIRST_ACTION]))
         fields.extend(dict.fromkeys(edit.field for edit in meant))
+        has_new_row = value is not None and rows_before != read_list(changed, "progress_table")
+        if has_new_row and "progress_table" not in fields:
+            fields.append("progress_table")
         understood.extend(taken)
         waiting.extend(goal for edit in meant if (goal := changes.add_goals(edit).value) is not edit.value)
         if "updated_at" not in fields:
@@ -264,8 +269,8 @@ def outcome_of_write(
 ) -> Outcome:
     """The answer of a writing verb: the fields that changed, findings that arose, errors that are left."""
     document = written.document
-    lines = [*(Line(f"took {typed} for {meant}", "warn") for typed, meant in understood if typed not in _SHORT), *lines]
-    about = {"skill": skill, "path": document.path, "understood": [each._asdict() for each in understood]}
+    lines = [*(Line(each.text, "warn") for each in understood if each.typed not in _SHORT), *lines]
+    about = {"skill": skill, "path": document.path, "understood": [each.data for each in understood]}
     if written.refused:
         data = {**about, "written": False}
         refusal = Line(f"{skill}: {verb} refused, nothing was written", "bad")

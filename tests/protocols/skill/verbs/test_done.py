@@ -66,7 +66,11 @@ def test_complete_ends_the_work(build: Path, project: Path) -> None:
 
 
 def test_complete_with_work_left_names_the_status_and_no_next_action(build: Path, project: Path) -> None:
-    ran = run_verb(done, "build", "--complete", cwd=project)
+    before = build.read_bytes()
+    with pytest.raises(CheckpointError, match='1 other action would be left: "Run the evaluator"'):
+        run_verb(done, "build", "--complete", cwd=project)
+    assert build.read_bytes() == before
+    ran = run_verb(done, "build", "--complete", "--force", cwd=project)
     assert "the status is complete" in ran.text
     assert "next: " not in ran.text
     assert ran.outcome.data["fields"] == ["next_actions", "recently_done", "status"]

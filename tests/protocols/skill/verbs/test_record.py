@@ -268,12 +268,12 @@ def test_undo_takes_back_the_last_write_and_brings_it_back(build: Path, project:
     run_here("update", "build", "--step=x", cwd=project)
     after = build.read_bytes()
     first = say(project, "undo", "build")
-    assert (first["fields"], first["brought_back"]) == (["step"], False)
+    assert (first["fields"], first["brought_back"]) == (["step", "progress_table"], False)
     assert build.read_bytes() == before
     said = run_here("undo", "build", cwd=project)
-    assert (said.returncode, "restored the last write (step)" in said.stdout) == (0, True)
+    assert (said.returncode, "restored the last write (step, progress_table)" in said.stdout) == (0, True)
     assert build.read_bytes() == after
-    assert "reverted the last write (step)" in run_here("undo", "build", cwd=project).stdout
+    assert "reverted the last write (step, progress_table)" in run_here("undo", "build", cwd=project).stdout
     assert say(project, "undo", "build")["brought_back"] is True
     run_here("update", "build", "--step=y", cwd=project)
     assert say(project, "undo", "build")["brought_back"] is False
@@ -305,7 +305,7 @@ def test_every_screen_that_shows_a_question_shows_what_answers_it(build: Path, p
     command = f'checkpoint decide build {name} "..."'
     for words in (["status"], ["status", "build"], ["status", "--brief"], ["next"], ["resume", "build"], ["prime"]):
         shown = run_here(*words, cwd=project).stdout
-        assert (command in shown, "options: eu | us" in shown) == (True, True), words
+        assert (command in shown, "options: 1 eu | 2 us" in shown) == (True, True), words
     assert say(project, "status")["decisions"][0]["answer_with"] == command
     assert say(project, "next")["answer_with"] == command
     run_here("report", "--output", "report.html", cwd=project)
@@ -324,23 +324,23 @@ KEY = {"id": "k2", "description": "No sandbox key", "needs": "external_dep"}
 SAID: list[tuple[list[str], str]] = [
     (["note", "two", "words"], "noted: two words"),
     (["note", "--", "--x"], "noted: --x"),
-    (["block", "No", "key", "yet", "--needs", "external"], "took external for external_dep"),
+    (["block", "No", "key", "yet", "--needs", "external"], '"external" is external_dep'),
     (["unblock", "No", "sandbox", "key"], "k2 is resolved"),
     (["ask", "Which", "key?"], "waits on an answer: Which key?"),
     (["unblock", "K2"], "k2 is resolved"),
     (["unblock", "blockers.1"], "k2 is resolved"),
-    (["decide", "EU West"], "took EU West for eu-west"),
-    (["decide", "b1", "eu", "west"], "took eu west for eu-west"),
-    (["decide", "b1", "2"], "took 2 for us-east"),
-    (["decide", "b)"], "took b) for us-east"),
-    (["decide", "b1", "E"], "took E for eu-west"),
-    (["decide", "b1", "U"], "took U for us-east"),
+    (["decide", "EU West"], '"EU West" is eu-west'),
+    (["decide", "b1", "eu", "west"], '"eu west" is eu-west'),
+    (["decide", "b1", "2"], '"2" is us-east'),
+    (["decide", "b)"], '"b)" is us-east'),
+    (["decide", "b1", "E"], '"E" is eu-west'),
+    (["decide", "b1", "U"], '"U" is us-east'),
     (["decide", "3"], "the options were eu-west | us-east"),
     (["decide", "b1:", "neither"], "decided: Which region? neither"),
     (["decide", "Which region?", "neither"], "the options were eu-west | us-east"),
     (["drop", "Run", "the", "evaluator", "--why", "x"], "dropped: Run the evaluator"),
-    (["drop", "1", "--why", "x"], "dropped: Run the evaluator"),
-    (["done", "1"], "done: Run the evaluator"),
+    (["drop", "2", "--why", "x"], "dropped: Run the evaluator"),
+    (["done", "2"], "done: Run the evaluator"),
     (["done", "evaluator"], "done: Run the evaluator"),
     (["done", "Run", "the", "evaluator"], "next: Write the notes API"),
     (["drop", "--why", "too slow", "evaluator"], "dropped: Run the evaluator"),
@@ -357,7 +357,7 @@ REFUSED: list[tuple[list[str], str]] = [
     (["done", "--next", "..."], "write your own text in its place"),
     (["update", "--step=..."], "write your own text in its place"),
     (["update", '--blockers+:json={"id": "...", "description": "x"}'], "write your own text in its place"),
-    (["done", "2"], "checkpoint done build 'Write the notes API'; checkpoint done build 'Run the evaluator'"),
+    (["done", "3"], "checkpoint done build 'Write the notes API'; checkpoint done build 'Run the evaluator'"),
     (["drop", "zebra", "--why", "{x}"], "checkpoint drop build 'Write the notes API' --why '{x}'"),
     (["decide", "not", "now"], "checkpoint decide build b1 'not now'"),
     (["decide", "b2", "eu-west"], "checkpoint decide build b1 eu-west"),

@@ -45,11 +45,11 @@ def names_in(folder: Path) -> list[str]:
 
 def test_only_what_changed_changes_in_the_file(build: Path, project: Path) -> None:
     before = build.read_text("utf-8")
-    ran = run_verb(update, "build", "--step=sprint-3", cwd=project)
-    expected = before.replace('"step": "sprint-2"', '"step": "sprint-3"').replace("2026-03-02T09:30:00Z", NOON)
+    ran = run_verb(update, "build", "--phase=review", cwd=project)
+    expected = before.replace('"phase": "build-loop"', '"phase": "review"').replace("2026-03-02T09:30:00Z", NOON)
     assert build.read_text("utf-8") == expected
     assert ran.outcome.exit_code == 0
-    assert ran.outcome.data["fields"] == ["step"]
+    assert ran.outcome.data["fields"] == ["phase"]
     assert ran.outcome.data["updated_at"] == NOON
 
 
