@@ -4,7 +4,7 @@ import atexit
 import os
 import sys
 import time
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from contextlib import suppress
 from typing import Any, TextIO
 
@@ -153,12 +153,19 @@ def _run(words: list[str], program: str) -> int:
         _write_job_summary(request.verb, outcome, invocation)
     screen = read_screen(invocation.stdout, invocation.env, colour=not args.no_color, quiet=args.quiet)
     pieces = render.render_pieces(request.verb, outcome, args.format, screen)
-    height = invocation.height if request.verb in PAGED and args.format == "text" and not args.no_pager else 0
-    if height:
-        from checkpoint_git.cli.pager import show_paged
-
-        pieces = show_paged("".join(pieces), height, invocation)
+    if request.verb in PAGED and args.format == "text" and not args.no_pager:
+        pieces = _page(pieces, invocation)
     return _print_answer(Answer(pieces, outcome.code))
+
+
+def _page(pieces: Iterable[str], invocation: Invocation) -> Iterable[str]:
+    """Show what is longer than the terminal in the pager; return what is left to print."""
+    height = invocation.height
+    if not height:
+        return pieces
+    from checkpoint_git.cli.pager import show_paged
+
+    return show_paged("".join(pieces), height, invocation)
 
 
 def _write_job_summary(verb: str, outcome: Outcome, invocation: Invocation) -> None:

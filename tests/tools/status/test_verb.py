@@ -237,7 +237,7 @@ def test_on_a_terminal_all_fits_the_screen_and_what_waits_is_last(project: Path,
     lines = shown.splitlines()
     assert len(lines) < 24
     assert any(line.startswith("and ") and line.endswith(" more: checkpoint status --all") for line in lines)
-    assert '    checkpoint decide deploy b1 "..."' in lines[-3:]  # behind it: this clone is not set up
+    assert '    checkpoint decide deploy b1 "..."' in lines[-8:]  # behind it: this clone is not set up
 
     paged = tmp_path / "paged"
     env = {"LINES": "24", "NO_COLOR": "1", "GIT_PAGER": f"cat > {paged}"}
