@@ -153,14 +153,13 @@ def _run(words: list[str], program: str) -> int:
         _write_job_summary(request.verb, outcome, invocation)
     screen = read_screen(invocation.stdout, invocation.env, colour=not args.no_color, quiet=args.quiet)
     pieces = render.render_pieces(request.verb, outcome, args.format, screen)
-    if request.verb in PAGED and args.format == "text" and not args.no_pager:
-        pieces = _page(pieces, invocation)
-    return _print_answer(Answer(pieces, outcome.code))
+    return _print_answer(Answer(_page(request.verb, args, pieces, invocation), outcome.code))
 
 
-def _page(pieces: Iterable[str], invocation: Invocation) -> Iterable[str]:
+def _page(verb: str, args: Any, pieces: Iterable[str], invocation: Invocation) -> Iterable[str]:
     """Show what is longer than the terminal in the pager; return what is left to print."""
-    height = invocation.height
+    may_page = verb in PAGED and args.format == "text" and not args.no_pager
+    height = invocation.height if may_page else 0
     if not height:
         return pieces
     from checkpoint_git.cli.pager import show_paged
