@@ -180,6 +180,19 @@ def test_a_repository_without_commits_has_points_too(repo: GitRepo) -> None:
     assert repo.read("a") == "x"
 
 
+def test_the_first_commit_goes_with_its_branch_if_git_goes_back_too(repo: GitRepo) -> None:
+    repo.write("a", "1\n")
+    workspace = workspace_of(repo.path)
+    made = create(workspace, ["a"], "", "git_stash", None).manifest
+    assert repo.git("for-each-ref", "refs/heads") == ""
+    repo.commit("first")
+    rollback.roll_back(workspace, made, Wanted(operation=True))
+    assert repo.git("for-each-ref", "refs/heads") == ""
+    assert repo.git("symbolic-ref", "HEAD") == "refs/heads/main"
+    rollback.roll_back(workspace, made, Wanted(operation=True))  # where nothing is to be removed
+    assert repo.read("a") == "1\n"
+
+
 def test_a_linked_work_tree_has_points_of_its_own_files(full_work: GitRepo, tmp_path: Path) -> None:
     full_work.git("worktree", "add", "-q", str(tmp_path / "other"))
     other = tmp_path / "other"
@@ -332,8 +345,11 @@ def test_what_only_a_rule_made_since_ignores_stays_and_is_told(work: GitRepo) ->
 def test_a_dry_run_names_what_the_point_leaves_out_too(work: GitRepo) -> None:
     work.write("src/run/debug.log", "kept")
     made = create(workspace_of(work.path), ["src"], "", "git_stash", None)
-    said = [ask(work, "rollback", made.manifest.id, *words)["warnings"] for words in (["--dry-run"], [])]
-    assert said[0] == said[1] == ["not in the point, so left as they are and not compared: src/run/, src/run/debug.log"]
+    foreseen = ask(work, "rollback", made.manifest.id, "--dry-run")
+    done = ask(work, "rollback", made.manifest.id)
+    left_out = ["not in the point, so left as they are and not compared: src/run/, src/run/debug.log"]
+    assert foreseen["warnings"] == done["warnings"] == left_out
+    assert (foreseen["verified"], done["verified"]) == (False, True)
 
 
 def test_what_git_ignores_only_by_now_stays_too(work: GitRepo) -> None:
