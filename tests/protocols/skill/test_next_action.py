@@ -58,7 +58,7 @@ def test_work_that_is_complete_with_nothing_queued_is_not_in_the_queue() -> None
 )
 def test_a_strangers_name_is_one_word_of_the_command_that_is_told(changes: dict[str, Any]) -> None:
     (action,) = plan_queue([document("$(reboot)", **changes)]).actions
-    assert " '$(reboot)'" in action.action
+    assert " '$(reboot)'" in str(action.answer_with)
 
 
 def test_a_file_that_cannot_be_read_has_no_action() -> None:
@@ -119,7 +119,10 @@ def test_stale_work_in_progress_says_so_and_other_work_is_never_stale() -> None:
 
 def test_failed_work_without_an_action_is_to_be_looked_into() -> None:
     (action,) = plan_queue([document(status="failed", next_actions=[])]).actions
-    assert "checkpoint resume build" in action.action
+    assert (action.action, str(action.answer_with)) == (
+        "Find out why it failed, then fix it or start again",
+        "checkpoint resume build",
+    )
 
 
 def test_blocked_work_without_an_action_is_to_be_unblocked() -> None:
