@@ -61,11 +61,13 @@ def check_absorption(case: "Case", merge: "Merge") -> Iterator[str]:
 def check_sequence_order(case: "Case", merge: "Merge") -> Iterator[str]:
     """Two items are in the order that a side has, where no side has the other, unless a move forbids it.
 
-    An item that was replaced is known by its identity here, and may be a new one for the merge: either is right.
+    An item that was replaced is known by its identity here, and may be a new one for the merge: either is right. So an
+    item that one side replaced or removed, and the other moved, leaves a list out.
     """
     for merged in _list_told_apart(case):
         base, ours, theirs, result = merged.identities
-        if _is_ambiguous(base, ours, theirs) or _is_ambiguous(base, theirs, ours):
+        readings = (merged.identities, merged.texts)
+        if any(_is_ambiguous(was, mine, yours) or _is_ambiguous(was, yours, mine) for was, mine, yours, _ in readings):
             continue
         if not _keeps_order(*merged.identities) and not _keeps_order(*merged.texts):
             yield f"{merged.name}: {base} / {ours} / {theirs} -> {result}"
