@@ -163,7 +163,12 @@ def change_texts(hint: AnyHint, change: Callable[[str], str]) -> AnyHint:
 
 def write_hint(hint: AnyHint, write_commands: Callable[[Sequence[Argv]], str]) -> str:
     """Return a hint as one text. write_commands: how commands are written that run one after the other."""
-    return "; ".join(_write_step(step, write_commands) for step in steps_of(hint))
+    written = ""
+    for step in steps_of(hint):
+        if written:
+            written += " " if written.endswith("?") else "; "
+        written += _write_step(step, write_commands)
+    return written
 
 
 def _write_step(step: Step, write_commands: Callable[[Sequence[Argv]], str]) -> str:

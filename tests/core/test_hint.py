@@ -38,6 +38,7 @@ NAME = Blank("whose checkpoint", "NAME")
         (command("checkpoint", "note", "b", Blank("the decision")), 'checkpoint note b "..."'),
         (chain("commit it", (("git", "add", "a"), ("git", "commit"))), "commit it: git add a && git commit"),
         (join_hints("edit it", advise("or read it", "git", "show", "b")), "edit it; or read it: git show b"),
+        (join_hints("did you mean a?", command("git", "show", "a")), "did you mean a? git show a"),
         (join_hints("", "say why"), "say why"),
         (command("echo", Word(("--a=", Output(("git", "show", "a b"))))), "echo --a=\"$(git show 'a b')\""),
         (
