@@ -186,30 +186,25 @@ def test_the_line_for_a_misplaced_field_moves_what_it_says(build: GitRepo, chang
 
 
 @rows(
-    ("typed", "line"),
+    ("typed", "shown"),
     [
-        ("note", 'note build "..."'),
-        ("note build", 'note build "..."'),
-        ("note 'we use sqlite'", "note build 'we use sqlite'"),
-        ("note we use sqlite", "note build we use sqlite"),
-        ("note biuld 'we use'", "note build 'we use'"),
-        ("note build --x", "note build -- --x"),
-        ("note build use --quick", "note build use -- --quick"),
-        ("decide", 'decide build "..."'),
-        ("decide yes", "decide build yes"),
-        ("ask --option A", 'ask build --option A "..."'),
-        ("block 'no key'", "block build 'no key'"),
-        ("unblock", "unblock build"),
-        ("done", "done build"),
-        ("drop build Write", 'drop build Write --why "..."'),
-        ("drop --why x", "drop build --why x"),
-        ("undo", "undo build"),
-        ("update --step=x", "update build --step=x"),
+        ("note", "usage: checkpoint note NAME TEXT"),
+        ("note build", "usage: checkpoint note NAME TEXT"),
+        ("note we use sqlite", "there are: build"),
+        ("note biuld 'we use'", "did you mean build?"),
+        ("note build use --quick", "checkpoint note build use -- --quick"),
+        ("decide", "usage: checkpoint decide NAME [ID] ANSWER; there are: build"),
+        ("ask --option A", "usage: checkpoint ask [OPTIONS] NAME QUESTION"),
+        ("drop build Write", "--why TEXT NAME"),
+        ("undo", "usage: checkpoint undo NAME; there are: build"),
+        ("update --step=x", "usage: checkpoint update NAME [EDIT ...]; there are: build"),
     ],
 )
-def test_where_a_name_or_a_text_is_missing_the_line_is_printed(build: GitRepo, typed: str, line: str) -> None:
+def test_where_a_name_or_a_text_is_missing_the_usage_and_the_names_are_shown(
+    build: GitRepo, typed: str, shown: str
+) -> None:
     hint = ask(build, *shlex.split(typed))["error"]["hint"]
-    assert f"checkpoint {line}" in hint.replace("python -m checkpoint_git", "checkpoint")
+    assert shown in hint.replace("python -m checkpoint_git", "checkpoint")
 
 
 def test_where_several_names_could_be_meant_none_is_guessed(build: GitRepo) -> None:
