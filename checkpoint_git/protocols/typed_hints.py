@@ -64,18 +64,29 @@ def _type_hint(hint: AnyHint, root: str, top: str, nearest: str, cwd: str) -> An
     if not isinstance(hint, Hint):
         return hint
 
-    def send(argv: Argv) -> list[Argv]:
+    def send(argv: Argv, *, is_at_top: bool) -> list[Argv]:
+        if is_at_top:
+            stays = argv[0] != "checkpoint" or root in ("", top)
+            return [argv if stays else _enter(argv, root, top)]
         program, verb = argv[0], argv[1] if len(argv) > 1 else ""
         if program == "checkpoint" and verb not in _ANYWHERE and root not in (nearest, cwd):
-            return [("checkpoint", "-C", plain_path(os.path.relpath(root, cwd)), *argv[1:])]
+            return [_enter(argv, root, cwd)]
         if program == "git" and verb in _FROM_TOP and cwd != top:
-            return [("git", "-C", plain_path(os.path.relpath(top, cwd)), *argv[1:])]
+            return [_enter(argv, top, cwd)]
         if program == "mv" and cwd != top:
             return [("cd", plain_path(os.path.relpath(top, cwd))), argv]
         return [argv]
 
     steps = list[Step]()
     for step in hint.steps:
-        commands = [sent for argv in step.commands for sent in send(argv)]
+        commands = list[Argv]()
+        for argv in step.commands:
+            is_at_top = any(typed[0] == "cd" for typed in commands)
+            commands += send(argv, is_at_top=is_at_top)
         steps.append(step._replace(commands=tuple(commands)))
     return Hint(*steps)
+
+
+def _enter(argv: Argv, folder: str, cwd: str) -> Argv:
+    """Return the command with the option that runs it in a folder."""
+    return (argv[0], "-C", plain_path(os.path.relpath(folder, cwd)), *argv[1:])

@@ -7,7 +7,7 @@ from pathlib import Path
 
 PACKAGE = Path(__file__).parents[2] / "checkpoint_git"
 COMMAND = re.compile(r"(?:^|[:;,] |`)(?:checkpoint|git) (?:-C |[a-z][a-z-]+(?: |$|`))")
-_AS_TEXT = ("restore", "workflow")  # protocols whose hints still have their commands in texts
+_AS_TEXT = ("restore",)  # protocols whose hints still have their commands in texts
 _MAKERS = {"make_error": 3, "make_warning": 3, "CheckpointError": 1, "UsageError": 1, "UnreachableError": 1}
 
 

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from checkpoint_git.core.finding import Finding
-from checkpoint_git.core.hint import AnyHint, advise, command
+from checkpoint_git.core.hint import AnyHint, advise, chain, command
 from checkpoint_git.protocols.typed_hints import type_hints
 from tests.support.repos import GitRepo
 
@@ -14,6 +14,7 @@ THERE = f"it's/{HERE}"
 UPDATE = advise("if so", "checkpoint", "update", "a", "--x=checkpoint update b")
 ADD = advise("add it", "git", "add", "--", "git add")
 RENAME = advise("rename it", "mv", "-n", "a", "b")
+MOVE = chain("move it", [("mv", "a", "b"), ("checkpoint", "workflow", "back", "X")])
 RESUME = command("checkpoint", "workflow", "resume")
 INIT = command("checkpoint", "init")
 SHOWN = "if so: checkpoint update a --x='checkpoint update b'"
@@ -35,6 +36,13 @@ def typed(folder: Path, path: str, hint: AnyHint) -> str:
         ("src", HERE, ADD, "add it: git -C .. add -- 'git add'"),
         ("", HERE, ADD, "add it: git add -- 'git add'"),
         ("it's/x", THERE, RENAME, "rename it: cd ../.. && mv -n a b"),
+        ("src", "memory/state/phase.json", MOVE, "move it: cd .. && mv a b && checkpoint workflow back X"),
+        (
+            "it's/x",
+            "it's/memory/state/phase.json",
+            MOVE,
+            "move it: cd ../.. && mv a b && checkpoint -C 'it'\"'\"'s' workflow back X",
+        ),
         ("src", "memory/state/phase.json", RESUME, "checkpoint -C .. workflow resume"),
         ("", "memory/state/phase.json", RESUME, "checkpoint workflow resume"),
         ("src", ".checkpoints", INIT, "checkpoint init"),

@@ -310,7 +310,7 @@ def test_a_merged_result_from_before_the_start_is_approved_as_the_hints_say(repo
     assert f"advance --output {path}" in flow(repo.path, "resume", "--yes")["reason"]
     answer = flow(repo.path, "advance", "--output", path)
     assert answer["findings"][0]["code"] == "workflow/not-approved"
-    command = answer["findings"][0]["hint"].removeprefix("ask the user, then: checkpoint workflow ").partition(" (")[0]
+    command = answer["findings"][0]["hint"].removeprefix("ask the user, then: checkpoint workflow ").partition("; ")[0]
     assert command == f"approve REQUIREMENTS --output {path}"
     assert flow(repo.path, *command.split())["code"] == 0
     write_output(repo.path, path, {"changed": "since"})

@@ -12,7 +12,8 @@ from checkpoint_git.core import jsontext
 from checkpoint_git.core.clock import read_instant, write_instant
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding, make_error
-from checkpoint_git.core.terminal_text import quote_path
+from checkpoint_git.core.hint import advise, command, join_hints
+from checkpoint_git.core.terminal_text import plain_path
 from checkpoint_git.disk import atomic
 from checkpoint_git.disk.discover import Place, relative_path
 from checkpoint_git.disk.process import read_session_process
@@ -35,8 +36,8 @@ from checkpoint_git.protocols.write import Tell, hold_place, plan_value
 
 _PHASE = "/current_phase"
 _IMPLEMENTATION = PHASES[2]
-_SEE_RESUME = "see checkpoint workflow resume"
-_FORCE = "to continue without it: checkpoint workflow advance --force"
+_SEE_RESUME = command("checkpoint", "workflow", "resume", more=" says what is next")
+_FORCE = advise("to continue without it", "checkpoint", "workflow", "advance", "--force")
 Value = dict[str, Any]
 # phase.json's and execution.json's token values, changed in place, and the instant to write
 Change = Callable[[Value, Value, int], "Finding | None"]
@@ -485,9 +486,10 @@ def _not_begun(phase: str, current: str) -> Finding:
 
 
 def _not_approved(phase: str, output: str | None) -> Finding:
-    option = f" --output {quote_path(output)}" if output is not None else ""
-    approve = f"checkpoint workflow approve {phase}{option}"
-    hint = f"ask the user, then: {approve} (or advance --yes{option})"
+    option = [] if output is None else ["--output", plain_path(output)]
+    approve = advise("ask the user, then", "checkpoint", "workflow", "approve", phase, *option)
+    both = ("checkpoint", "workflow", "advance", "--yes", *option)
+    hint = join_hints(approve, command(*both, more=" approves and advances"))
     return make_error("workflow/not-approved", f"{phase} waits for approval", _PHASE, hint)
 
 

@@ -8,9 +8,8 @@ from typing import Any, NamedTuple
 
 from checkpoint_git.core.clock import DAY, MINUTE, age_text, read_instant, read_loose_instant, write_instant
 from checkpoint_git.core.finding import Finding, make_error, make_warning
-from checkpoint_git.core.hint import Blank, Hint, advise, command, join_hints
+from checkpoint_git.core.hint import AnyHint, Argv, Blank, Hint, advise, command, join_hints
 from checkpoint_git.core.schema import Mismatch
-from checkpoint_git.core.terminal_text import quote_word
 from checkpoint_git.protocols.mismatch import explain_mismatch, find_doubles, list_objects, quote
 from checkpoint_git.protocols.workflow import layout
 from checkpoint_git.protocols.workflow.progress import explain_behind, find_behind
@@ -69,7 +68,7 @@ def check(value: dict[str, Any], *, skill: str, size: int, now: int) -> list[Fin
         if value.get("interruption_safe") is False:
             where = "/interruption_safe"
             message = "interruption_safe is false: a write was interrupted, or is in progress"
-            hint = "check the content; the next `checkpoint workflow` command that writes sets it"
+            hint = "check the content; the next workflow command that writes sets it"
             found.append(Finding("workflow/interrupted", "note", message, where=where, hint=hint))
     elif skill == layout.EXECUTION:
         found += _check_tasks(value)
@@ -217,7 +216,7 @@ class NamedOutput(NamedTuple):
     where: str  # a JSON Pointer
     what: str  # what it is called
     path: str
-    redo: str  # the verb that does it again, with its operand
+    redo: Argv  # the command that does it again
     digest: Any  # as the file has it
 
 
@@ -231,7 +230,7 @@ def list_outputs(phase: dict[str, Any], execution: dict[str, Any]) -> list[Named
         name = str(row.get("phase"))
         if isinstance(path, str) and normpath(path) != tasks_path:
             what = f"the output {quote(path)} of {name}"
-            redo = f"back {quote_word(name)}"
+            redo: Argv = ("checkpoint", "workflow", "back", name)
             place = f"{where}/output"
             found.append(NamedOutput(layout.PHASE, place, what, path, redo, row.get("digest")))
 
@@ -240,7 +239,7 @@ def list_outputs(phase: dict[str, Any], execution: dict[str, Any]) -> list[Named
         name = task_name(row)
         if isinstance(path, str) and read_status(row.get("status")) == "complete":
             what = f"the output {quote(path)} of task {name}"
-            redo = f"task retry {quote_word(name)}"
+            redo = ("checkpoint", "workflow", "task", "retry", name)
             place = f"{where}/output"
             found.append(NamedOutput(layout.EXECUTION, place, what, path, redo, row.get("digest")))
     return found
@@ -250,7 +249,7 @@ def check_output(
     output: OutputFile,
     what: str,
     where: str,
-    hint: str,
+    hint: AnyHint,
     digest: Any = None,
 ) -> Finding | None:
     """Return what is wrong with an output. what: how it is called. digest: as it was recorded."""

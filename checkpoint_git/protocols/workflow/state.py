@@ -9,8 +9,8 @@ from checkpoint_git.core import jsonplace
 from checkpoint_git.core.clock import DAY, read_instant, read_loose_instant
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding, has_errors, make_error
-from checkpoint_git.core.hint import command
-from checkpoint_git.core.terminal_text import plural, quote_path
+from checkpoint_git.core.hint import Blank, advise, chain, command, join_hints
+from checkpoint_git.core.terminal_text import plain_path, plural
 from checkpoint_git.disk.discover import Place, relative_path
 from checkpoint_git.disk.process import is_running, is_session_running, read_ancestors, read_session_process
 from checkpoint_git.git.settings import WORKFLOW_APPROVALS, find_setting
@@ -181,8 +181,8 @@ def _check_outputs(state: State) -> list[Finding]:
     for named in rules.list_outputs(state.value, execution):
         if named.path not in outputs:
             outputs[named.path] = store.read_output(state.place, named.path)
-        command = f"checkpoint workflow {named.redo}"
-        hint = f"bring it back (git restore {quote_path(named.path)}), or do it again: {command}"
+        bring_back = advise("bring it back", "git", "restore", plain_path(named.path))
+        hint = join_hints(bring_back, advise("or do it again", *named.redo))
         output = outputs[named.path]
         finding = rules.check_output(output, named.what, named.where, hint, named.digest)
         if finding:
@@ -200,8 +200,7 @@ def find_archived_work(place: Place, now: int) -> Finding | None:
     if not names or store.has_state(place):
         return None
     newest = max(names, key=layout.archive_order)
-    path = f"{layout.DIRECTORY}/{layout.ARCHIVE}/{newest}"
-    archived = load_state(place._replace(directory=os.path.join(place.root, path)), now)
+    archived = load_state(place._replace(directory=os.path.join(place.directory, layout.ARCHIVE, newest)), now)
     behind = progress.find_behind(archived.value, {"tasks": archived.tasks})
     if not behind or not progress.is_finished(archived.value):
         return None
@@ -209,11 +208,13 @@ def find_archived_work(place: Place, now: int) -> Finding | None:
     count = plural(len(behind), "open task")
     named = ", ".join(behind[:5])
     message = f"a merge may have put {count} into the archive of a finished workflow: {named}"
-    move = f"mv {quote_path(path)}/*.json {layout.DIRECTORY}"
-    hint = f"to continue them: {move} && checkpoint workflow back IMPLEMENTATION; "
-    hint += "else: checkpoint workflow start ID --fresh"
+    files = [plain_path(document.path) for document in archived.documents]
+    move = ("mv", *files, plain_path(relative_path(place.directory, place.top)))
+    go_back = ("checkpoint", "workflow", "back", "IMPLEMENTATION")
+    fresh = ("checkpoint", "workflow", "start", Blank("the workflow", "ID"), "--fresh")
+    hint = join_hints(chain("to continue them", [move, go_back]), advise("else", *fresh))
     finding = make_error("workflow/archived-tasks", message, "", hint)
-    return finding._replace(path=f"{path}/{layout.EXECUTION_FILE}")
+    return finding._replace(path=archived.documents[-1].path)
 
 
 def _locate(state: State, file: str, finding: Finding) -> Finding:

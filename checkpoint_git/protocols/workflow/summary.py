@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import TYPE_CHECKING, Any
 
 from checkpoint_git.core.clock import age_text, read_instant
+from checkpoint_git.core.hint import advise, command
 from checkpoint_git.core.outcome import Block, Line
 from checkpoint_git.core.untrusted_text import clean
 from checkpoint_git.disk.discover import Place
@@ -16,6 +17,7 @@ if TYPE_CHECKING:
 
 # of layout.py, which most projects have no use for
 _FILES = ("phase.json", "execution.json", ".archive")
+_SEE_STATUS = advise("for more", "checkpoint", "workflow", "status")
 _TASK_ACTIONS = ("add", "start", "done", "fail", "retry", "block")
 
 
@@ -41,9 +43,9 @@ def summarize(question: Question) -> Summary:
         return Summary()
     lost = state.find_archived_work(home, question.now)
     if lost:
-        text = f"workflow: {lost.message}; checkpoint workflow status"
-        lead: list[Block] = [Line(text, "bad", "failed"), Line("")]
-        return Summary(findings=[lost], lead=lead, lines=[clean(text, 240)])
+        line = Line(f"workflow: {lost.message}", "bad", "failed", hint=_SEE_STATUS)
+        lead: list[Block] = [line, Line("")]
+        return Summary(findings=[lost], lead=lead, lines=[clean(line.whole, 240)])
 
     if not store.has_state(home):
         return Summary()
@@ -57,7 +59,7 @@ def summarize(question: Question) -> Summary:
     counts = _count_tasks(found)
     line = _describe(found, counts, question.now, is_broken=bool(findings))
     data: dict[str, Any] = {**found.data(), "tasks": counts, "valid": not findings}
-    lines = [clean(line.text, 240)]
+    lines = [clean(line.whole, 240)]
     return Summary({"workflow": data}, findings, lead=[line, Line("")], lines=lines)
 
 
@@ -88,8 +90,8 @@ def _describe(found: "State", counts: dict[str, int], now: int, *, is_broken: bo
 
     text = f"workflow {found.workflow_id or '?'}: "
     if is_broken:
-        text += "its state appears corrupted: checkpoint workflow resume"
-        return Line(text, "bad", "failed")
+        text += "its state appears corrupted"
+        return Line(text, "bad", "failed", hint=command("checkpoint", "workflow", "resume"))
 
     active = read_instant(found.last_activity)
     age = f", {age_text(now - active[0])}" if active else ""
@@ -97,4 +99,4 @@ def _describe(found: "State", counts: dict[str, int], now: int, *, is_broken: bo
     text += f", {len(found.completed)}/{len(PHASES)} phases"
     if counts["total"]:
         text += f", {counts['complete']}/{counts['total']} tasks"
-    return Line(f"{text}; checkpoint workflow status", "strong", "in_progress")
+    return Line(text, "strong", "in_progress", hint=_SEE_STATUS)

@@ -5,7 +5,8 @@ from typing import Any, Literal, NamedTuple
 
 from checkpoint_git.core.clock import HOUR, read_instant, read_loose_instant, write_instant
 from checkpoint_git.core.finding import Finding, make_error
-from checkpoint_git.core.terminal_text import quote_word, shorten
+from checkpoint_git.core.hint import advise, command
+from checkpoint_git.core.terminal_text import shorten
 from checkpoint_git.protocols.mismatch import quote
 from checkpoint_git.protocols.workflow.layout import GRACE, MAX_ATTEMPTS
 
@@ -24,8 +25,7 @@ _SYNONYMS = {
 }
 # members of a result that may say how it ended
 _ENDINGS = ("status", "verdict", "outcome", "result", "passed", "success", "ok")
-_AGAIN = "checkpoint workflow task retry"
-RECOVER = "checkpoint workflow recover, if its session is gone"
+RECOVER = advise("if its session is gone", "checkpoint", "workflow", "recover")
 
 
 def task_name(task: Mapping[str, Any]) -> str:
@@ -135,21 +135,21 @@ def _unknown_task(value: Value, name: str) -> Finding:
 
 
 def _find_refusal(task: Value, verb: str, name: str) -> Finding | None:
-    retry = f"{_AGAIN} {quote_word(name)}"
+    retry = ("checkpoint", "workflow", "task", "retry", name)
     if is_running(task) and verb in ("start", "retry"):
         message = f"{quote(name)} is running already"
         return make_error("workflow/task-running", message, "/tasks", RECOVER)
 
     if read_status(task.get("status")) == "complete" and verb not in ("done", "retry"):
         message = f"{quote(name)} is complete already"
-        hint = f"to do it once more: {retry}"
+        hint = advise("to do it once more", *retry)
         return make_error("workflow/task-complete", message, "/tasks", hint)
 
     most = max_attempts(task)
     if verb == "start" and _read_count(task.get("attempts")) >= most:
         message = f"{quote(name)} has used up its {most} attempts"
-        hint = f"`{retry}` gives it new ones"
-        return make_error("workflow/attempts-used-up", message, "/tasks", hint)
+        used_up = command(*retry, more=" gives it new ones")
+        return make_error("workflow/attempts-used-up", message, "/tasks", used_up)
     return None
 
 

@@ -2,11 +2,11 @@
 
 import argparse
 from collections.abc import Callable
-from shlex import quote
 from typing import Any, NamedTuple
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import has_errors
+from checkpoint_git.core.hint import Blank, Hint, advise, command
 from checkpoint_git.core.outcome import Block, Invocation, Line, Outcome, Table
 from checkpoint_git.core.terminal_text import escape_controls, plural, shorten
 from checkpoint_git.disk.discover import Place
@@ -225,10 +225,9 @@ def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
 def _check_words(args: argparse.Namespace, verb: "Verb") -> None:
     """Raise CheckpointError for too many words, too few, or such that are not UTF-8."""
     if not verb.least <= len(args.words) <= verb.most:
-        usage = f"checkpoint workflow {args.action} {verb.words}".strip()
         need = "needs" if len(args.words) < verb.least else "takes"
         message = f"workflow {args.action} {need} {verb.words or 'no words'}"
-        raise CheckpointError(message, f"write it as: {usage}")
+        raise CheckpointError(message, _show_usage(args.action, verb))
 
     for text in (*args.words, args.output or "", args.note or "", args.error or ""):
         try:
@@ -237,6 +236,11 @@ def _check_words(args: argparse.Namespace, verb: "Verb") -> None:
             shown = escape_controls(shorten(text, 60))
             message = f'"{shown}" is not UTF-8 text'
             raise CheckpointError(message, "give it in UTF-8") from None
+
+
+def _show_usage(action: str, verb: "Verb") -> Hint:
+    words = [Blank(word, word) for word in verb.words.split()]
+    return advise("write it as", "checkpoint", "workflow", action, *words)
 
 
 def _open_writer(invocation: Invocation, place: Place | None = None) -> Writer:
@@ -265,7 +269,7 @@ def _past_lines(state: State) -> list[Block]:
 def _status(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     place = store.find_workflow_place(invocation.cwd)
     if place is None or not store.has_state(place):
-        line = Line(f"no workflow found: {store.START_HINT}", "dim")
+        line = Line("no workflow found", "dim", hint=store.START_HINT)
         return Outcome({"workflow_id": None}, [line])
 
     state = load_state(place, invocation.now)
@@ -523,9 +527,9 @@ def _stop(prospect: Prospect, lines: list[Block], fresh_name: str) -> Outcome:
     state, findings, question, plan = prospect
     answers = {}
     if question.kind != "corrupt":
-        answers["resume"] = "checkpoint workflow resume --yes"
-    begin = f"start {quote(fresh_name)}" if fresh_name else "resume"
-    answers["fresh"] = f"checkpoint workflow {begin} --fresh"
+        answers["resume"] = command("checkpoint", "workflow", "resume", "--yes")
+    begin = ("start", fresh_name) if fresh_name else ("resume",)
+    answers["fresh"] = command("checkpoint", "workflow", *begin, "--fresh")
     data = {
         **state.data(),
         "question": question.text,
@@ -537,7 +541,7 @@ def _stop(prospect: Prospect, lines: list[Block], fresh_name: str) -> Outcome:
     if plan:
         data |= _plan_data(plan)
     shown = [Line(question.text, "warn")]
-    shown += [Line(f"  {answer}: {command}") for answer, command in answers.items()]
+    shown += [Line(f"  {answer}", hint=way) for answer, way in answers.items()]
     return Outcome(data, [*lines, *shown], findings, 1)
 
 
@@ -608,8 +612,8 @@ def _describe_start(changed: Changed, lines: list[Block]) -> Outcome:
         "saved": list(changed.saved),
     }
     if not changed.saved:
-        text = "its name cannot be read: checkpoint workflow start ID begins a new one"
-        return Outcome({"workflow_id": None, **data}, [*lines, Line(text, "warn")])
+        line = Line("its name cannot be read", "warn", hint=store.START_HINT)
+        return Outcome({"workflow_id": None, **data}, [*lines, line])
 
     state = changed.state
     plan = Plan("spawn", "a fresh start", "PM")

@@ -116,7 +116,7 @@ def test_off_a_terminal_the_question_and_its_answers_are_the_answer(folder: Path
     assert ran.outcome.code == 1
     data = ran.outcome.data
     assert data["question"] == "Resume workflow from VERIFICATION? [Y/n]"
-    assert data["answers"] == {
+    assert {name: str(way) for name, way in data["answers"].items()} == {
         "resume": "checkpoint workflow resume --yes",
         "fresh": "checkpoint workflow resume --fresh",
     }
@@ -128,7 +128,7 @@ def test_start_on_an_unfinished_workflow_asks_and_fresh_begins_the_new_one(folde
     write_workflow(folder, phase("VERIFICATION"))
     data = run(folder, "start", "second try").outcome.data
     assert data["question"] == "Resume workflow from VERIFICATION? [Y/n]"
-    assert data["answers"]["fresh"] == "checkpoint workflow start 'second try' --fresh"
+    assert str(data["answers"]["fresh"]) == "checkpoint workflow start 'second try' --fresh"
     assert state_of(folder)["workflow_id"] == "login"
     run(folder, "start", "second", "--fresh")
     assert state_of(folder)["workflow_id"] == "second"
@@ -878,7 +878,7 @@ def test_status_shows_a_running_workflow_beside_the_skills(project: Path) -> Non
     ran = run_verb(status, cwd=project)
     assert ran.outcome.code == 0
     assert (
-        "workflow login: IMPLEMENTATION (in_progress, 2h), 2/5 phases, 1/2 tasks; checkpoint workflow status"
+        "workflow login: IMPLEMENTATION (in_progress, 2h), 2/5 phases, 1/2 tasks; for more: checkpoint workflow status"
         in ran.text
     )
     assert ran.outcome.data["workflow"]["phase"] == "IMPLEMENTATION"
