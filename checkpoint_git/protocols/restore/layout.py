@@ -9,6 +9,7 @@ from typing import NamedTuple
 
 from checkpoint_git.core.clock import write_instant
 from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.core.hint import command
 from checkpoint_git.core.terminal_text import escape_controls, shorten
 from checkpoint_git.disk.atomic import make_folder
 from checkpoint_git.disk.discover import find_common_dir, find_or_plan_place, find_repository
@@ -89,7 +90,8 @@ def check_id(text: str) -> str:
         return text
     shown = escape_controls(shorten(text, 60))
     message = f'"{shown}" is not the name of a restore point'
-    raise CheckpointError(message, "`checkpoint restore-point list` shows them")
+    hint = command("checkpoint", "restore-point", "list", more=" shows them")
+    raise CheckpointError(message, hint)
 
 
 def point_folder(base: str, point: str) -> str:

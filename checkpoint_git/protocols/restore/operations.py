@@ -7,7 +7,8 @@ from typing import Any, NamedTuple
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
-from checkpoint_git.core.terminal_text import escape_controls, quote_word
+from checkpoint_git.core.hint import advise, command, join_hints
+from checkpoint_git.core.terminal_text import escape_controls, plain_path
 from checkpoint_git.disk.discover import path_below
 from checkpoint_git.git import private_objects
 from checkpoint_git.protocols.restore import audit, damage, layout, points, rollback, store
@@ -272,7 +273,7 @@ def _load_usable(workspace: Workspace, word: str, wanted: Wanted, allowed: Allow
 def _check_state(workspace: Workspace, manifest: Manifest, allowed: Allowed) -> None:
     state = store.find_state(manifest._replace(is_foreign=False), workspace.now)
     if state == "dropped":
-        hint = "`checkpoint restore-point list` shows the others"
+        hint = command("checkpoint", "restore-point", "list", more=" shows the others")
         raise CheckpointError(f"{manifest.id} was dropped", hint)
     if state == "expired" and not allowed.expired:
         message = f"{manifest.id} expired at {manifest.value['expires_at']}"
@@ -403,10 +404,10 @@ def _remove(workspace: Workspace, manifest: Manifest) -> None:
     ref = layout.ref_name(manifest.id)
     commit = store.locate(workspace, manifest.id).commit
     if commit and not private_objects.remove_ref(workspace.root, ref, commit, workspace.env):
-        hint = "wait for other git commands, then try again"
+        hint = join_hints("wait for other git commands, then try again")
         locks = _find_locks(workspace)
         if locks:
-            hint += f"; where none runs: rm {' '.join(map(quote_word, locks))}"
+            hint = join_hints(hint, advise("where none runs", "rm", *map(plain_path, locks)))
         raise CheckpointError(f"{ref} could not be removed", hint)
 
     for base in dict.fromkeys((os.path.join(workspace.root, layout.FOLDER), workspace.base)):

@@ -74,7 +74,7 @@ def _build_patiently(workspace: Workspace, request: PointRequest, captured: Capt
         except (files.LostError, private_objects.CutShortError):  # a prune that ran meanwhile
             if not remaining_tries:
                 message = "git pruned content while the point was made"
-                hint = "run it again when `git gc` has finished"
+                hint = "run it again when the garbage collection of git has finished"
                 raise files.LostError(message, hint) from None
             time.sleep(_PAUSE)
 

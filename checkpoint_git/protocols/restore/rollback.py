@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from checkpoint_git.core.clock import DAY
 from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.core.hint import command, join_hints
 from checkpoint_git.core.terminal_text import escape_controls, join_some
 from checkpoint_git.disk.discover import find_link
 from checkpoint_git.protocols.restore import audit, contents, layout, points, store
@@ -50,7 +51,8 @@ def _begin(
     location: Location | None,
 ) -> Job:
     if manifest.trouble:
-        hint = "`checkpoint restore-point verify` shows the details; nothing was changed"
+        verify = ("checkpoint", "restore-point", "verify", manifest.id)
+        hint = join_hints(command(*verify, more=" shows the details"), "nothing was changed")
         raise CheckpointError(f"{manifest.id} cannot be relied on: {manifest.trouble}", hint)
     if location is None:
         location = store.locate(workspace, manifest.id)
@@ -101,7 +103,8 @@ def _check_within(job: Job, found: Iterable[ScopePath]) -> None:
         is_there = os.path.lexists(os.path.join(job.workspace.root, path))  # git ignores it, say
         why = "it stays as it is" if is_there else "it is not there now"
         message = f"{job.manifest.id} does not hold {escape_controls(path)}, and {why}"
-        hint = f"`checkpoint restore-point show {job.manifest.id}` lists what it holds"
+        show = ("checkpoint", "restore-point", "show", job.manifest.id)
+        hint = command(*show, more=" lists what it holds")
         raise CheckpointError(message, hint)
 
 

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 
 from checkpoint_git.core.clock import write_instant
 from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.core.hint import Blank, advise, command, join_hints
 from checkpoint_git.core.jsontext import MAX_BYTES, JsonTextError, load
 from checkpoint_git.core.managed_block import put_block
 from checkpoint_git.core.platform import has_ended
@@ -35,6 +36,7 @@ from checkpoint_git.protocols.restore.contents import Entry, Location, read_entr
 from checkpoint_git.protocols.restore.layout import Workspace
 
 SCHEMA_VERSION = 1
+CREATE_HINT = command("checkpoint", "restore-point", "create", Blank("what to keep", "SCOPE"), more=" makes one")
 _BUILDING = ".new-"
 _JOURNAL = "rollback"  # in the folder of a safety point while the rollback that it is for is under way
 _JOURNALED = re.compile("(?:chk_|auto-)[a-z0-9_]+(?: --index| --operation| --scope PART)*")
@@ -223,14 +225,13 @@ def load_point(workspace: Workspace, word: str, *, foreign: bool = False) -> Man
     manifest = load_manifest(workspace, find_id(workspace, word))
     if manifest is None:
         message = f"no such restore point: {escape_controls(shorten(word, 60))}"
-        hint = "`checkpoint restore-point list` shows those that are"
+        hint = command("checkpoint", "restore-point", "list", more=" shows those that are")
         raise CheckpointError(message, hint)
 
     if manifest.is_foreign and not foreign:
         message = f"{manifest.id} is not in this clone's store, so it is untrusted"
-        show = f"checkpoint restore-point show {manifest.id}"
-        hint = f"look at it first: {show}; --foreign uses it"
-        raise CheckpointError(message, hint)
+        show = advise("look at it first", "checkpoint", "restore-point", "show", manifest.id)
+        raise CheckpointError(message, join_hints(show, "--foreign uses it"))
     return manifest
 
 
@@ -272,9 +273,10 @@ def _find_latest(workspace: Workspace) -> str:
     if latest:
         return latest
 
-    hint = "checkpoint restore-point create SCOPE"
+    hint = CREATE_HINT
     if of_others:
-        hint += f"; another work tree has {of_others}: rollback {of_others} --here"
+        use = ("checkpoint", "restore-point", "rollback", of_others, "--here")
+        hint = join_hints(hint, advise(f"another work tree has {of_others}", *use))
     raise CheckpointError("no live restore point yet", hint)
 
 

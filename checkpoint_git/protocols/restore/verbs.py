@@ -6,6 +6,7 @@ from typing import Any, Literal
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
+from checkpoint_git.core.hint import Blank, advise, command, join_hints
 from checkpoint_git.core.outcome import Block, Invocation, Line, Outcome, Table
 from checkpoint_git.protocols.restore import (
     audit,
@@ -217,9 +218,7 @@ def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     is_of_points = operands in ("id", "ids")
     is_automatic = is_of_points and any(word.startswith(AUTOMATIC) for word in args.operands)
     if is_automatic and action is not _rollback:
-        hint = "`rollback` takes it, also with --dry-run; `git diff` takes the digits; "
-        hint += "`gc --keep N` drops old ones"
-        raise CheckpointError(f"{args.action} takes no automatic restore point", hint)
+        raise CheckpointError(f"{args.action} takes no automatic restore point", _AUTOMATIC_HINT)
 
     workspace = open_workspace(invocation.cwd, invocation.now, invocation.env)
     args.stdin = invocation.stdin
@@ -231,14 +230,20 @@ def _check_operands(args: argparse.Namespace, operands: str) -> None:
     """Raise CheckpointError for too many operands, or too few."""
     if operands == "none" and args.operands:
         raise CheckpointError(f"{args.action} takes no operands", _HELP)
-    hint = "`checkpoint restore-point list` shows them; `latest` is the newest"
+    show = command("checkpoint", "restore-point", "list", more=" shows them")
+    hint = join_hints(show, "`latest` is the newest")
     if operands == "id" and len(args.operands) != 1:
         raise CheckpointError(f"{args.action} needs the id of one restore point", hint)
     if operands == "ids" and not args.operands:
         raise CheckpointError(f"{args.action} needs the id of a restore point", hint)
 
 
-_HELP = "`checkpoint restore-point --help` shows what each action takes"
+_HELP = command("checkpoint", "restore-point", "--help", more=" shows what each action takes")
+_AUTOMATIC_HINT = join_hints(
+    "`rollback` takes it, also with --dry-run",
+    "`git diff` takes the digits",
+    command("checkpoint", "restore-point", "gc", "--keep", Blank("how many", "N"), more=" drops old ones"),
+)
 
 
 def _create(args: argparse.Namespace, workspace: Workspace) -> Outcome:
@@ -264,7 +269,7 @@ def _create(args: argparse.Namespace, workspace: Workspace) -> Outcome:
     point = made.manifest.id
     blocks: list[Block] = [
         Line(f"{point}: {data['pre_mutation_state']['summary']}", "good"),
-        Line(f"  go back:  checkpoint restore-point rollback {point}"),
+        Line("  go back:  ", hint=command("checkpoint", "restore-point", "rollback", point)),
         Line(f"  or, without this package:  {data['checkpoint']['restore_command']}", "dim"),
     ]
     findings = [Finding("restore/left-out", "warning", text) for text in made.warnings]
@@ -279,8 +284,7 @@ def _list(args: argparse.Namespace, workspace: Workspace) -> Outcome:
         "automatic": [_outline_snapshot(snapshot) for snapshot in snapshots],
     }
     if not found and not snapshots:
-        text = "no restore points yet: checkpoint restore-point create SCOPE"
-        return Outcome(data, [Line(text, "dim")])
+        return Outcome(data, [Line("no restore points yet", "dim", hint=store.CREATE_HINT)])
 
     rows = [_make_row(workspace, manifest) for manifest in found]
     for snapshot in snapshots:
@@ -321,7 +325,7 @@ def _make_row(workspace: Workspace, manifest: store.Manifest) -> tuple[str | Lin
 def _show(args: argparse.Namespace, workspace: Workspace) -> Outcome:
     manifest = store.load_point(workspace, args.operands[0], foreign=True)
     if manifest.trouble:
-        hint = "`checkpoint restore-point verify` shows the details"
+        hint = command("checkpoint", "restore-point", "verify", manifest.id, more=" shows the details")
         raise CheckpointError(f"{manifest.id} is damaged: {manifest.trouble}", hint)
 
     value = manifest.value
@@ -401,8 +405,9 @@ def _rollback(args: argparse.Namespace, workspace: Workspace) -> Outcome:
 
     lines.append(Line(f"restored and verified against {done.manifest.id}", "good"))
     if done.result.safety:
-        undo = rollback.write_words(done.result.safety, wanted._replace(within=None))
-        lines.append(Line(f"undo with: checkpoint restore-point rollback {undo}", "dim"))
+        words = rollback.write_words(done.result.safety, wanted._replace(within=None)).split()
+        undo = command("checkpoint", "restore-point", "rollback", *words)
+        lines.append(Line("undo with", "dim", hint=undo))
     return Outcome(data, lines)
 
 
@@ -525,7 +530,10 @@ def _read_keep(args: argparse.Namespace) -> int | None:
     if args.keep is None:
         if args.expired:
             return None
-        hint = "choose one: checkpoint restore-point gc --expired, or --keep N"
+        hint = join_hints(
+            advise("choose one", "checkpoint", "restore-point", "gc", "--expired"),
+            command("checkpoint", "restore-point", "gc", "--keep", Blank("how many", "N")),
+        )
         raise CheckpointError("gc needs to know what to remove", hint)
     if not (args.keep.isascii() and args.keep.isdecimal()):
         raise CheckpointError("--keep takes a number of points", "write --keep 10")

@@ -8,7 +8,8 @@ from hashlib import sha256
 from typing import Any, NamedTuple
 
 from checkpoint_git.core.errors import CheckpointError
-from checkpoint_git.core.terminal_text import escape_controls, join_some, plural, quote_path
+from checkpoint_git.core.hint import advise, join_hints
+from checkpoint_git.core.terminal_text import escape_controls, join_some, plain_path, plural
 from checkpoint_git.disk.atomic import create_file, reporting
 from checkpoint_git.disk.read import read_if_there, read_plain
 from checkpoint_git.disk.replace import remove_quietly, write_temporary
@@ -350,8 +351,8 @@ def restore_index(
 
     with reporting(lock):
         if not create_file(lock, layout.LOCKED):
-            hint = "wait for it, then run the same command again; "
-            hint += f"where no git runs: rm {quote_path(lock)}"
+            remove = advise("where no git runs", "rm", plain_path(lock))
+            hint = join_hints("wait for it, then run the same command again", remove)
             raise CheckpointError("another git command holds the index", hint)
 
         copy = ""
