@@ -69,9 +69,9 @@ def run_verb(verb: str, options: Mapping[str, Any], operands: list[str], world: 
             words += [f"{name}={item}" for item in (value if isinstance(value, list) else [value])]
     words += ["--", *operands] if operands else []
     args = parse(Request(f"checkpoint {verb}", verb, words), module, ("text", "json"))
-    if hasattr(module, "answer"):  # its text is a document already
-        document = json.loads("".join(module.answer(args, world.invocation).text))
-        return Reply(document, document.get("success") is False)
+    if hasattr(module, "make_document"):  # it answers with a document of its own
+        document = module.make_document(args, world.invocation)
+        return Reply(document, document["success"] is False)
     return _make_reply(verb, module.run(args, world.invocation))
 
 

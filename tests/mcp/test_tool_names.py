@@ -88,6 +88,27 @@ def test_only_a_tool_that_is_offered_is_named() -> None:
     assert write_calls(typed("checkpoint undo b"), choose_tools(read_only=True)) == "checkpoint undo b (in a terminal)"
 
 
+def test_the_document_of_a_pipeline_names_its_tool(repo: GitRepo) -> None:
+    asked = {
+        "action": "resume",
+        "ticket_id": "PROJ-42",
+        "run_id": "a1b2c3d4",
+        "skip_to": "local_review",
+    }
+    document = Agent(World(str(repo.path), ""), ALL)._run_named(ALL["pipeline"], asked).document
+    call = {**asked, "skip_to": document["run_from"]}
+    tail = f"pipeline {json.dumps(call)} restores the finished phases"
+    lead, _, shown = document["hint"].partition("; ")
+    assert (lead, _sort(shown)) == (f"run {document['run_from']} first and continue from there", _sort(tail))
+
+
+def _sort(shown: str) -> tuple[str, dict[str, str], str]:
+    """Return a call's tool, its arguments, and the words after it."""
+    tool, _, rest = shown.partition(" ")
+    arguments, end = json.JSONDecoder().raw_decode(rest)
+    return tool, arguments, rest[end:]
+
+
 def test_what_others_wrote_stays_as_they_wrote_it() -> None:
     text, ours_next = "checkpoint next", command("checkpoint", "next")
     theirs = {"action": text, "checkpoints": {"a": {"hint": text}}, "blockers": [{"description": text}]}

@@ -200,9 +200,15 @@ class Action(NamedTuple):
 
 
 def answer(args: Namespace, invocation: Invocation) -> Answer:
+    document = make_document(args, invocation)
+    return Answer(_write_document(document), 0 if document["success"] else 1)
+
+
+def make_document(args: Namespace, invocation: Invocation) -> dict[str, Any]:
+    """Return what `answer` prints, with its hint as a value. Raises CheckpointError."""
     action = ACTIONS[args.action]
-    reply = action.act(Request(args, store.find_base(args.base, invocation.cwd, invocation.env), invocation))
-    return Answer(_document(reply), 0 if reply.success else 1)
+    base = store.find_base(args.base, invocation.cwd, invocation.env)
+    return _describe_reply(action.act(Request(args, base, invocation)))
 
 
 def tell_error(words: Sequence[str], error: CheckpointError) -> Answer:
@@ -211,7 +217,8 @@ def tell_error(words: Sequence[str], error: CheckpointError) -> Answer:
         members = {"is_valid": False, **members, "errors": [error.message], "warnings": [], "checkpoint": None}
     let_through = "--non-blocking" in words and "write" in words
     warning = f"checkpoint: warning: no checkpoint was written: {error.message}" if let_through else ""
-    return Answer(_document(Reply(False, members)), 0 if let_through else 1, warning)
+    document = _describe_reply(Reply(False, members))
+    return Answer(_write_document(document), 0 if let_through else 1, warning)
 
 
 def _write(request: Request) -> Reply:
@@ -382,6 +389,9 @@ TAKERS = {
 }
 
 
-def _document(reply: Reply) -> list[str]:
-    head = {"success": reply.success, "correlation_id": str(uuid.uuid4()), **reply.members}
-    return [json.dumps(head, indent=2, default=encode_hint) + "\n"]
+def _describe_reply(reply: Reply) -> dict[str, Any]:
+    return {"success": reply.success, "correlation_id": str(uuid.uuid4()), **reply.members}
+
+
+def _write_document(document: dict[str, Any]) -> list[str]:
+    return [json.dumps(document, indent=2, default=encode_hint) + "\n"]
