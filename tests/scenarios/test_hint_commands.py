@@ -14,7 +14,9 @@ from tests.scenarios.test_hints import BLOCKER, HINTS, primer
 from tests.support.command import run_here
 from tests.support.repos import GitRepo
 from tests.support.samples import checkpoint
+from tests.support.snapshot import take_snapshot
 from tests.support.verbs import run_verb
+from tests.support.workflows import phase, write_workflow
 
 _USAGE = (2, 129)  # of checkpoint, of git
 _REMOTE = ("fetch", "pull", "push", "clone", "ls-remote")
@@ -128,4 +130,31 @@ def test_a_pasted_blank_is_refused_before_anything_is_written(repo: GitRepo) -> 
         if code != 2 or read_all(repo) != before or "Traceback" in said:
             wrong.append((words, said))
         put_back(repo, before)
+    assert wrong == []
+
+
+_PLACEHOLDERS = (
+    "workflow start ...",
+    "workflow task add ...",
+    "workflow fail --error ...",
+    "workflow save --note=...",
+    "restore-point create lib --reason ...",
+    "restore-point create ...",
+    "memory save --initiative ...",
+    "memory save --initiative a --set phase=...",
+    "memory save --fields fields.json",
+    "memory update phase=...",
+)
+
+
+def test_no_verb_of_another_protocol_stores_a_placeholder(repo: GitRepo) -> None:
+    repo.write("lib/a.py", "pass\n")
+    repo.write("fields.json", '{"initiative": "a", "phase": "..."}')
+    write_workflow(repo.path, phase())
+    repo.git("config", "checkpoint.memoryFile", str(repo.path / "graph.json"))
+    before, wrong = take_snapshot(repo.path), list[tuple[str, int, str]]()
+    for line in _PLACEHOLDERS:
+        ran = run_here(*line.split(), cwd=repo.path)
+        if ran.returncode != 2 or '"..." is a placeholder' not in ran.stderr or take_snapshot(repo.path) != before:
+            wrong.append((line, ran.returncode, ran.stdout + ran.stderr))
     assert wrong == []

@@ -12,6 +12,7 @@ from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.hint import advise, command
 from checkpoint_git.core.outcome import Block, Invocation, Line, Outcome
+from checkpoint_git.core.placeholder import check_filled
 from checkpoint_git.core.terminal_text import escape_controls, shorten
 from checkpoint_git.git.history.steps import read_branch
 from checkpoint_git.git.objects import diff_parents, find_commit
@@ -194,6 +195,8 @@ def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
         shown = escape_controls(shorten(" ".join(args.words[most:]), 60))
         hint = command("checkpoint", "memory", "--help", more=" shows what each verb takes")
         raise CheckpointError(f"memory {args.action} does not take these words: {shown}", hint)
+    fields = [word.partition("=")[2] for word in (*args.words, *(args.set or ()))]
+    check_filled([*vars(args).values(), *fields])
     try:
         outcome = act(args, invocation)
     except UnavailableError as error:
@@ -310,6 +313,7 @@ def _read_file(path: str, invocation: Invocation) -> dict[str, str]:
     if odd:
         what = f"/{escape_controls(shorten(odd[0], 60))} is not a text" if odd[0] else "it is not an object of texts"
         raise CheckpointError(f"{shown}: {what}", hint)
+    check_filled(value)
     return dict(value)
 
 

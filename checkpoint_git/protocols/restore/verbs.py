@@ -8,6 +8,7 @@ from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.hint import Blank, advise, command, join_hints
 from checkpoint_git.core.outcome import Block, Invocation, Line, Outcome, Table
+from checkpoint_git.core.placeholder import check_filled
 from checkpoint_git.protocols.restore import (
     audit,
     damage,
@@ -215,6 +216,7 @@ def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     """Do what ACTION says, and report rollbacks that were interrupted."""
     action, operands = ACTIONS[args.action]
     _check_operands(args, operands)
+    check_filled(vars(args))
     is_of_points = operands in ("id", "ids")
     is_automatic = is_of_points and any(word.startswith(AUTOMATIC) for word in args.operands)
     if is_automatic and action is not _rollback:

@@ -23,6 +23,7 @@ from checkpoint_git.core.hint import (
     split_blanks,
     write_plain,
 )
+from checkpoint_git.core.placeholder import check_filled
 from checkpoint_git.protocols.mismatch import OWN, quote
 from checkpoint_git.protocols.skill import names
 from checkpoint_git.protocols.skill.merged_work import FIELD, with_goals
@@ -115,15 +116,6 @@ def edit_argument(word: str) -> Argument:
     name, _, value = word.partition("=")
     is_open = value == UNFILLED or (name.endswith(":json") and f'"{UNFILLED}"' in value)
     return split_blanks(word, "the value") if is_open else word
-
-
-def check_filled(value: Any) -> None:
-    """Raises CheckpointError for a value that is the placeholder of a hint, or has it in it."""
-    if isinstance(value, str) and value.strip() == UNFILLED:
-        raise CheckpointError(f'"{UNFILLED}" is a placeholder', "write your own text in its place")
-    if isinstance(value, dict | list):
-        for item in value.values() if isinstance(value, dict) else value:
-            check_filled(item)
 
 
 def find_values(skill: str, edits: Sequence[Edit]) -> dict[str, Any]:

@@ -7,6 +7,7 @@ from checkpoint_git.core.clock import write_instant
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.hint import AnyHint, Hint, advise, command, join_hints
+from checkpoint_git.core.placeholder import check_filled
 from checkpoint_git.protocols.mismatch import OWN, quote
 from checkpoint_git.protocols.skill import changes, views
 from checkpoint_git.protocols.skill.changes import check_next, check_text, find_done_trouble, take_action
@@ -241,7 +242,7 @@ def _read_number(text: str, actions: list[Any]) -> int | None:
 
 def _checked(text: str) -> str:
     check_text(text)
-    changes.check_filled(text)
+    check_filled(text)
     if not text.strip():
         raise CheckpointError("the text is empty", "say it in a few words")
     return text

@@ -8,6 +8,7 @@ from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import has_errors
 from checkpoint_git.core.hint import Blank, Hint, advise, command
 from checkpoint_git.core.outcome import Block, Invocation, Line, Outcome, Table
+from checkpoint_git.core.placeholder import check_filled
 from checkpoint_git.core.terminal_text import escape_controls, plural, shorten
 from checkpoint_git.disk.discover import Place
 from checkpoint_git.protocols.workflow import layout, store, tasks
@@ -223,12 +224,13 @@ def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
 
 
 def _check_words(args: argparse.Namespace, verb: "Verb") -> None:
-    """Raise CheckpointError for too many words, too few, or such that are not UTF-8."""
+    """Raise CheckpointError for too many words, too few, or such that are not UTF-8 or placeholders."""
     if not verb.least <= len(args.words) <= verb.most:
         need = "needs" if len(args.words) < verb.least else "takes"
         message = f"workflow {args.action} {need} {verb.words or 'no words'}"
         raise CheckpointError(message, _show_usage(args.action, verb))
 
+    check_filled(vars(args))
     for text in (*args.words, args.output or "", args.note or "", args.error or ""):
         try:
             text.encode()

@@ -10,6 +10,7 @@ from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.hint import advise, steps_of, write_plain
 from checkpoint_git.core.outcome import Block, Invocation, Line, Outcome
+from checkpoint_git.core.placeholder import check_filled
 from checkpoint_git.core.terminal_text import join_some, plain_path
 from checkpoint_git.disk.discover import Place
 from checkpoint_git.protocols.contract import open_room
@@ -121,7 +122,7 @@ def update(
 
     for edit in edits:
         if edit.action != "remove":
-            changes.check_filled(edit.value)
+            check_filled(edit.value)
     try:
         written = change_checkpoint(place, skill, change, now, on_wait)
     except EditError as error:
