@@ -31,6 +31,7 @@ EFFECTS = {
     "block": Effects("", "", "checkpoints, state"),
     "unblock": Effects("", "", "checkpoints, state"),
     "drop": Effects("", "", "checkpoints, state"),
+    "rename": Effects("git", "", "checkpoints, state, index, objects"),
     "undo": Effects("", "", "checkpoints, state"),
     "reset": Effects("", "", "checkpoints, state"),
     "rotate": Effects("", "", "checkpoints, state"),

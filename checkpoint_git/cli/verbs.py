@@ -73,6 +73,7 @@ LONG_VERBS = {"list": ["status", "--short"], "ls": ["status", "--short"], "refs"
 LONG_VERBS["explain-merge"] = ["audit", "--all"]  # its former name
 _MEANT = {
     "update": "new create start save edit set write",
+    "rename": "mv move",
     "reset": "rm delete remove",
     "done": "finish tick",
     "add": "todo queue",

@@ -94,6 +94,7 @@ PROTOCOLS = (
             "unblock": ("verbs.unblock", "mark a blocker as resolved", "write"),
             "drop": ("verbs.drop", "remove an action that will not be done", "write"),
             "undo": ("verbs.undo", "revert the last write of a checkpoint", "write"),
+            "rename": ("verbs.rename", "give a checkpoint another name, with its history", "write"),
             "show": ("verbs.show", "a checkpoint's content, its public part or its tickets", "read"),
             "log": ("verbs.log", "a checkpoint's history: progress, decisions and blockers", "read"),
             "reset": ("verbs.reset", "archive a checkpoint and start over", "write"),

@@ -49,6 +49,7 @@ CALLS: dict[str, list[list[str]]] = {
     "block": [["block build x"]],
     "unblock": [["block build x", "unblock build x"]],
     "drop": [["drop build --why no"]],
+    "rename": [["rename build api"]],
     "undo": [["note build x", "undo build"]],
     "reset": [["reset build"]],
     "validate": [["validate"], ["validate --staged"], ["validate --rev HEAD"]],

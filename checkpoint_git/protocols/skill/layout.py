@@ -84,6 +84,13 @@ def history_path(place: Place, skill: str, mark: str) -> str:
     return os.path.join(place.directory, HISTORY, f"{skill}.{mark}.json")
 
 
+def is_history_of(file_name: str, skill: str) -> bool:
+    """Return whether a file of the history folder is of that skill's past. No mark has a dot in it."""
+    start, end = f"{skill}.", ".json"
+    mark = file_name[len(start) : -len(end)]
+    return file_name.startswith(start) and file_name.endswith(end) and bool(mark) and "." not in mark
+
+
 def relative_checkpoint_path(place: Place, skill: str) -> str:
     """As findings and messages show it, from the repository's top."""
     return relative_path(checkpoint_path(place, skill), place.top)

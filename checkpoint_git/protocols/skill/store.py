@@ -200,10 +200,15 @@ def change_checkpoint(
     return written
 
 
+def is_mistyped(skill: str, known: Sequence[str]) -> bool:
+    """Return whether a name is surely a slip: an option, a file, or two of the known names with a comma."""
+    return "=" in skill or skill.endswith(".json") or any(skill == f"{one},{two}" for one in known for two in known)
+
+
 def _check_name(place: Place, skill: str) -> list[Finding]:
     """What to say of a new checkpoint's name. Raises CheckpointError for one under which none is started."""
     known, stem = list_skills(place), skill.removesuffix(".json")
-    if "=" in skill or stem != skill or any(skill == f"{one},{two}" for one in known for two in known):
+    if is_mistyped(skill, known):
         name = stem if stem != skill else (known or ["build"])[0]
         hint = advise("name one first", "checkpoint", "update", name, blank("--step=", "the step"))
         raise CheckpointError(f"no checkpoint named {quote(skill)}, and it cannot be started under that name", hint)
@@ -280,12 +285,33 @@ def read_kept(place: Place, shown: str) -> tuple[bytes | None, bytes | None, boo
     return None
 
 
+def forget_write(place: Place, shown: str) -> None:
+    """Remove what is kept for undo."""
+    for which in ("before", "after", "undone"):
+        with suppress(OSError):
+            os.unlink(_kept_path(place, shown, which))
+
+
 def write_checkpoint(place: Place, skill: str, data: bytes) -> None:
     atomic.write_file(layout.checkpoint_path(place, skill), data)
 
 
 def remove_checkpoint(place: Place, skill: str) -> None:
     atomic.remove_file(layout.checkpoint_path(place, skill))
+
+
+def list_history(place: Place, skill: str) -> list[str]:
+    """Return the absolute paths of the files of a skill's past. Raises CheckpointError for a folder that is a link."""
+    folder = os.path.join(place.directory, layout.HISTORY)
+    check_way(folder, place.top)
+    try:
+        names = sorted(os.listdir(folder))
+    except FileNotFoundError:
+        return []
+    except OSError as error:
+        hint = "check the folder's owner and permissions"
+        raise CheckpointError(f"{folder} cannot be read: {error.strerror}", hint) from None
+    return [os.path.join(folder, name) for name in names if layout.is_history_of(name, skill)]
 
 
 def write_history(place: Place, skill: str, marks: list[str], data: bytes) -> str:
