@@ -111,6 +111,14 @@ def test_the_name_of_the_only_checkpoint_may_be_left_out(repo: GitRepo) -> None:
     assert "RESUMING: api" in run(repo, "resume")
     value = read(repo, "api")
     assert value["next_actions"] == ["Two"]
+    run(repo, "block", "No key yet", "--needs", "external_dep")
+    run(repo, "unblock")
+    run(repo, "add", "Four")
+    run(repo, "drop", "2", "--why", "nobody needs it")
+    run(repo, "undo", "api")
+    run(repo, "drop", "--why", "nobody needs it")
+    blocked = read(repo, "api")
+    assert (blocked["next_actions"], blocked["blockers"][-1]["resolved"]) == (["Four"], True)
     assert [text.partition(" (")[0] for text in value["context_primer"]["key_decisions"]] == [
         "SQLite for storage",
         "Which region? eu-west",

@@ -167,9 +167,11 @@ def _unknown(name: str, where: str, reader: _Reader) -> CheckpointError:
     more, line = f"; a field of your own is {own}, or any name with {flag}", ""
     if isinstance(value, str) and value.strip() and value.isprintable() and not where and len(edit.path) == 1:
         if name in ("note", "ask", "decide", "block", "unblock", "done", "drop"):
-            is_text = ("--",) if value.startswith("-") else ()
-            end = ("--why", Blank("the reason")) if name == "drop" else ()
-            argv: Argv = ("checkpoint", name, reader.skill, *end, *is_text, value)
+            text: Argv = ("--", value) if value.startswith("-") else (value,)
+            if name == "drop":  # what follows a reason of one word could be a part of it
+                why: Argv = ("--why", Blank("the reason"))
+                text = (*why, *text) if value.startswith("-") else (*text, *why)
+            argv: Argv = ("checkpoint", name, reader.skill, *text)
             return CheckpointError(message, advise(advice, *argv, more=more))
         if name in [row.get("id") for row in read_objects(dict(reader.document), "progress_table")]:
             row = f"--progress_table[{name}]{changes.name_text('progress_table', value)}"

@@ -10,6 +10,7 @@ from checkpoint_git.protocols.skill.entries import Entry
 from checkpoint_git.protocols.skill.verbs.record import run_record
 
 SENTENCES = ("text",)
+MAY_OMIT_NAME = True
 HELP = """\
 add a blocker; the status stays
 
@@ -21,7 +22,7 @@ exit 1: refused, nothing written
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("skill", metavar="NAME", help="whose checkpoint")
+    parser.add_argument("skill", metavar="NAME", help="whose checkpoint; optional if there is only one")
     parser.add_argument("text", metavar="TEXT", nargs="+", help="what blocks the work")
     parser.add_argument("--needs", metavar="WHO", help="who can clear it: user_decision, code_fix, external_dep")
     parser.add_argument("--blocks", metavar="ROW", help="the id of the progress_table row that waits")

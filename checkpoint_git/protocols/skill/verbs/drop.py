@@ -10,6 +10,7 @@ from checkpoint_git.protocols.skill.entries import Entry
 from checkpoint_git.protocols.skill.verbs.record import run_record
 
 SENTENCES = ("action", "why", "next")
+MAY_OMIT_NAME = True
 HELP = """\
 remove a next action without doing it; the reason is kept as a key decision
 
@@ -21,7 +22,7 @@ exit 1: refused, nothing written
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("skill", metavar="NAME", help="whose checkpoint")
+    parser.add_argument("skill", metavar="NAME", help="whose checkpoint; optional if there is only one")
     parser.add_argument(
         "action", metavar="ACTION", nargs="*", help="its number or part of its text; default: the first"
     )

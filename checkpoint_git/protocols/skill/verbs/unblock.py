@@ -10,6 +10,7 @@ from checkpoint_git.protocols.skill.entries import Entry
 from checkpoint_git.protocols.skill.verbs.record import run_record
 
 SENTENCES = ("id",)
+MAY_OMIT_NAME = True
 HELP = """\
 mark a blocker as resolved
 
@@ -22,7 +23,7 @@ exit 1: refused, nothing written
 
 
 def add_arguments(parser: ArgumentParser) -> None:
-    parser.add_argument("skill", metavar="NAME", help="whose checkpoint")
+    parser.add_argument("skill", metavar="NAME", help="whose checkpoint; optional if there is only one")
     parser.add_argument("id", metavar="ID", nargs="*", help="the blocker's id or text, if several are open")
 
 
