@@ -98,7 +98,7 @@ TOOLS = (
             "name": {"type": "string"},
             "brief": {"type": "boolean"},
             "worktrees": {"type": "boolean"},
-            "since": {"type": "string", "description": "a day or instant"},
+            "since": {"type": "string"},
         },
         call="status",
         minimal=True,
@@ -165,7 +165,7 @@ TOOLS = (
             "checks": {
                 "type": "array",
                 "items": {"type": "string"},
-                "description": "groups or codes, such as drift",
+                "description": "such as drift",
             },
         },
         call="doctor",
@@ -176,8 +176,7 @@ TOOLS = (
         description=(
             "Change or start your own checkpoint after each step. Paths: step, "
             "progress_summary, status, next_actions, context_primer.key_decisions, "
-            "progress_table[ID].status. A change with errors is refused: fix `findings`, call "
-            "again."
+            "progress_table[ID].status. If refused, fix `findings`."
         ),
         takes={
             "name": {"type": "string"},
@@ -190,6 +189,16 @@ TOOLS = (
         call="update",
         writes=True,
         destructive=True,
+        minimal=True,
+    ),
+    Tool(
+        name="checkpoint_add",
+        description="Add a next action at the end.",
+        takes={"name": {"type": "string"}, "text": {"type": "string"}},
+        needs=("name", "text"),
+        call="add",
+        operands=("name", "text"),
+        writes=True,
         minimal=True,
     ),
     Tool(
@@ -289,7 +298,7 @@ TOOLS = (
     ),
     Tool(
         name="checkpoint_undo",
-        description="Revert the last write to a checkpoint, or bring it back.",
+        description="Revert the last write, or bring it back.",
         takes={"name": {"type": "string"}},
         needs=("name",),
         call="undo",
@@ -306,7 +315,7 @@ TOOLS = (
     ),
     Tool(
         name="checkpoint_claim",
-        description="Reserve a checkpoint before working on it, or release it.",
+        description="Reserve a checkpoint before work, or release it.",
         takes={
             "name": {"type": "string"},
             "for": {"type": "string", "description": "such as 2h"},
@@ -340,7 +349,6 @@ TOOLS = (
             "scope": {
                 "type": "array",
                 "items": {"type": "string"},
-                "description": "files, folders, patterns",
             },
             "reason": {"type": "string"},
             "expiry": {"type": "string", "description": "24h, 7d or never"},
@@ -384,7 +392,6 @@ TOOLS = (
             "scope": {
                 "type": "array",
                 "items": {"type": "string"},
-                "description": "only these paths",
             },
             "confirm": {"type": "string"},
         },

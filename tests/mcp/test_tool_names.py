@@ -37,6 +37,8 @@ COMMAND = re.compile(r"\bcheckpoint [a-z]")
         ("checkpoint decide b 'yes, do'", 'checkpoint_decide {"name": "b", "answer": "yes, do"}'),
         ("checkpoint decide b q-1 yes", 'checkpoint_decide {"name": "b", "id": "q-1", "answer": "yes"}'),
         ("checkpoint log build --limit 3", 'checkpoint_log {"name": "build", "limit": 3}'),
+        ('checkpoint add b "Say it"', 'checkpoint_add {"name": "b", "text": "Say it"}'),
+        ("checkpoint add b x --first", "checkpoint add b x --first (in a terminal)"),
         ("checkpoint release b", 'checkpoint_claim {"name": "b", "release": true}'),
         ("checkpoint show --tickets=source", 'checkpoint_refs {"role": "source"}'),
         ("checkpoint resume b --continue", 'checkpoint_resume {"name": "b", "continue": true}'),

@@ -236,7 +236,19 @@ def test_read_only_offers_no_tool_that_writes() -> None:
         "checkpoint_done",
         *(
             f"checkpoint_{verb}"
-            for verb in ("note", "ask", "decide", "block", "unblock", "drop", "undo", "reset", "resolve", "claim")
+            for verb in (
+                "add",
+                "note",
+                "ask",
+                "decide",
+                "block",
+                "unblock",
+                "drop",
+                "undo",
+                "reset",
+                "resolve",
+                "claim",
+            )
         ),
         "workflow",
         "pipeline",

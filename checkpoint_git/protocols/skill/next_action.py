@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Any, NamedTuple, cast
 
 from checkpoint_git.core.clock import DAY, read_instant
-from checkpoint_git.core.hint import AnyHint, blank, command
+from checkpoint_git.core.hint import AnyHint, Blank, command
 from checkpoint_git.protocols.document import Document
 from checkpoint_git.protocols.skill import merged_work, views
 from checkpoint_git.protocols.skill.merged_work import NOTHING, Facts, Known, Work
@@ -148,7 +148,7 @@ def _find_action(document: Document, remaining: list[Action], known: Known, now:
         shown = f"Decide: {views.describe_blocker(blocker)}"
     elif rank == "idle":
         shown = "Say what comes next"
-        answer = command("checkpoint", "update", document.skill, blank("--next_actions+=", "the next action"))
+        answer = command("checkpoint", "add", document.skill, Blank("the next action"))
     elif rank == "failed" and not first:
         shown = "Find out why it failed, then fix it or start again"
         answer = command("checkpoint", "resume", document.skill)

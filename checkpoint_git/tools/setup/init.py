@@ -384,7 +384,7 @@ def _describe_next(result: InitResult, options: Options) -> list[Line]:
         lines.append(
             Line(
                 "Start a checkpoint, such as",
-                hint=command("checkpoint", "update", "build", "--next+=Write the first test"),
+                hint=command("checkpoint", "update", "build", "--next", "Write the first test"),
             )
         )
     return lines

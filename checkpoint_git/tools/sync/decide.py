@@ -4,7 +4,7 @@ from collections.abc import Callable, Sequence
 from typing import Literal, NamedTuple
 
 from checkpoint_git.core.finding import Finding
-from checkpoint_git.core.hint import AnyHint, advise, blank, command, join_hints
+from checkpoint_git.core.hint import AnyHint, Blank, advise, command, join_hints
 from checkpoint_git.core.jsontext import JsonTextError
 from checkpoint_git.core.jsonwrite import OURS, THEIRS
 from checkpoint_git.git.objects import Entry
@@ -141,7 +141,7 @@ _DECIDE = advise(
     "change one side so that they agree, or take one", "checkpoint", "sync", "--take", "ours", more=" (or theirs)"
 )
 _SAY_NEXT = join_hints(
-    advise("say here what is next", "checkpoint", "update", OWN, blank("--next+=", "the next action")),
+    advise("say here what is next", "checkpoint", "add", OWN, Blank("the next action")),
     advise("or that nothing is", "checkpoint", "update", OWN, "--status=complete"),
     "then sync again",
 )

@@ -70,7 +70,7 @@ def test_init_prints_what_was_done_and_what_to_do_next_in_a_few_lines(repo: GitR
     assert first == [
         "set up: .checkpoints/README.md, .gitattributes, this clone (.git)",
         "Commit these files so that other clones have them too.",
-        "Start a checkpoint, such as: checkpoint update build --next+='Write the first test'",
+        "Start a checkpoint, such as: checkpoint update build --next 'Write the first test'",
     ]
     assert again == ["already set up"]
 

@@ -8,7 +8,7 @@ from typing import Any, NamedTuple
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
-from checkpoint_git.core.hint import Argv, advise, blank, chain, command
+from checkpoint_git.core.hint import Argv, Blank, advise, chain, command
 from checkpoint_git.core.outcome import Block, Digest, Invocation, Line, Outcome
 from checkpoint_git.core.terminal_text import shorten
 from checkpoint_git.core.untrusted_text import hide_secrets
@@ -206,8 +206,7 @@ def _continue_lines(result: ResumeResult) -> list[Block]:
         lines += _check_lines(first)
     else:
         why = "every noted action is merged" if result.shipped else "nothing is noted"
-        edit = blank("--next_actions+=", "the next action")
-        how = advise("say what comes next", "checkpoint", "update", result.plan.skill, edit)
+        how = advise("say what comes next", "checkpoint", "add", result.plan.skill, Blank("the next action"))
         lines.append(Line(f"Resuming, though {why}", "warn", "stale", 2, how))
     for key, title in resume_brief.PRIMER.items():
         lines += _listed(title, [Line(f"  - {text}", hang=4) for text in context.primer[key]])
