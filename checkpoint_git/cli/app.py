@@ -266,7 +266,7 @@ def _report_error(words: list[str], error: CheckpointError, code: int = COULD_NO
 def _print_error(error: CheckpointError, code: int) -> int:
     message = escape_controls(f"checkpoint: {error.message}", keep="\n")
     try:
-        from checkpoint_git.cli.render.text import fold, render_hint
+        from checkpoint_git.cli.render.blocks import fold, render_hint
 
         screen = read_screen(_stream("stderr"), os.environ)
         lines = [part for line in message.split("\n") for part in fold(line, screen)]

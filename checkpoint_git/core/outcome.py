@@ -99,11 +99,23 @@ class Rule(NamedTuple):
     help: AnyHint
 
 
+class Cause(NamedTuple):
+    """What several findings have in common. finding: speaks for all of them, without their files. files: as shown."""
+
+    finding: Finding
+    number: int
+    files: tuple[str, ...] = ()
+
+
 class Digest(NamedTuple):
-    """The findings for a person: each entry with how many it stands for. command: shows every finding."""
+    """The findings for a person: each entry with how many it stands for. command: shows every finding. causes: stand
+    for the entries, where a screen is too small for these. offer: what fixes several of them at once.
+    """
 
     entries: Sequence[tuple[Finding, int]]
     command: Argv
+    causes: Sequence[Cause] = ()
+    offer: Line = Line("")
 
 
 class Outcome(NamedTuple):

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Sequence
 
 from checkpoint_git.core.finding import LEVELS, Finding
 from checkpoint_git.core.hint import AnyHint, Argv, advise, command, commands_of, steps_of
+from checkpoint_git.core.outcome import Cause
 from checkpoint_git.core.terminal_text import join_some, plural
 from checkpoint_git.protocols.contract import skill_layout
 
@@ -25,16 +26,7 @@ def fold(
     findings: Sequence[Finding], over: frozenset[str], name_all: Callable[[str], Argv]
 ) -> list[tuple[Finding, int]]:
     """Entries with their counts. over: paths of checkpoints completed long ago. name_all: what shows all of a code."""
-    together: dict[tuple[str, str, str], list[Finding]] = {}
-    for finding in findings:
-        together.setdefault((finding.level, "" if finding.cause else finding.code, finding.cause), []).append(finding)
-    aside = list[Finding]()
-    for key, group in together.items():
-        current = [one for one in group if not _is_over(one, over)]
-        if not (current and _shared_fix(group)):
-            aside += [one for one in group if _is_over(one, over)]
-            together[key] = current
-    groups = sorted((group for group in together.values() if group), key=lambda group: (rank(group[0]), -len(group)))
+    groups, aside = _group(findings, over)
     for chosen, singly in ((groups, _SMALL), (_join_causes(groups), _SMALL), (_join_causes(groups), 1)):
         entries = [entry for group in chosen for entry in _fold_group(group, singly, name_all)]
         if len(entries) <= _MOST:
@@ -42,12 +34,56 @@ def fold(
     return [*entries, *_fold_over(aside)]
 
 
+def list_causes(findings: Sequence[Finding], over: frozenset[str], name_all: Callable[[str], Argv]) -> list[Cause]:
+    """Return one cause for each group of findings: fewer than the entries of `fold`, which is called the same way."""
+    groups, aside = _group(findings, over)
+    groups = _join_causes(groups)
+    if len(groups) > _MOST:
+        groups = _join_codes(groups)
+
+    causes = list[Cause]()
+    for group in groups:
+        first = group[0]
+        if len(group) == 1:
+            causes.append(Cause(first, 1, tuple(_name_files(group))))
+            continue
+        message = _find_words(group) or f"{len(group)} like this: {first.message}"
+        hint = _shared_fix(group) or advise("for the hint of each", *name_all(first.code))
+        finding = Finding(_shared_code(group), first.level, message, hint=hint)
+        causes.append(Cause(finding, len(group), tuple(_name_files(group))))
+    return causes + [Cause(finding, count) for finding, count in _fold_over(aside)]
+
+
+def _group(findings: Sequence[Finding], over: frozenset[str]) -> tuple[list[list[Finding]], list[Finding]]:
+    """Return the findings by their causes, what helps most first, and those that matter only if work continues."""
+    together: dict[tuple[str, str, str], list[Finding]] = {}
+    for finding in findings:
+        together.setdefault((finding.level, "" if finding.cause else finding.code, finding.cause), []).append(finding)
+
+    aside = list[Finding]()
+    for key, group in together.items():
+        current = [one for one in group if not _is_over(one, over)]
+        if not (current and _shared_fix(group)):
+            aside += [one for one in group if _is_over(one, over)]
+            together[key] = current
+    groups = [group for group in together.values() if group]
+    return sorted(groups, key=lambda group: (rank(group[0]), -len(group))), aside
+
+
+def _join_codes(groups: Sequence[Sequence[Finding]]) -> list[list[Finding]]:
+    """Return the groups of one code as one, whatever their causes."""
+    joined: dict[tuple[str, str], list[Finding]] = {}
+    for group in groups:
+        joined.setdefault((group[0].level, group[0].code), []).extend(group)
+    return list(joined.values())
+
+
 def _join_causes(groups: Sequence[Sequence[Finding]]) -> list[list[Finding]]:
     """Small groups of one code as one, apart from what --fix does."""
     joined: dict[tuple[str, str, str], list[Finding]] = {}
     for group in groups:
         one = group[0]
-        own = one.cause if len(group) > _SMALL else str(_is_fixed_by_name(one))
+        own = one.cause if len(group) > _SMALL else str(is_fixed_by_name(one))
         joined.setdefault((one.level, one.code, own), []).extend(group)
     return list(joined.values())
 
@@ -83,28 +119,41 @@ def _fold_group(
         return
     first = group[0]
     hint = shared or advise("for the hint of each", *name_all(first.code))
-    code = first.code if all(finding.code == first.code for finding in group) else ""
-    yield Finding(code, first.level, _summarize(group), hint=hint), len(group)
+    yield Finding(_shared_code(group), first.level, _summarize(group), hint=hint), len(group)
+
+
+def _shared_code(group: Sequence[Finding]) -> str:
+    code = group[0].code
+    return code if all(finding.code == code for finding in group) else ""
 
 
 def _summarize(group: Sequence[Finding]) -> str:
     """Return the message for a group of findings."""
     first = group[0]
     names = _name_files(group)
-    listed = f" ({join_some(names, 3)})" if names else ""
-    number = len(group)
-    if first.code in _ABOUT_NAMES:
-        number = len({finding.message for finding in group})
-    if number == 1:  # of which several checkpoints say the same
-        return f"{first.message} ({join_some(names, 3)})"
-    if first.cause and all(finding.cause == first.cause for finding in group):
-        return f"{number} {first.cause}{listed}"  # words that a number goes before
+    words = _find_words(group)
+    if words:
+        return f"{words} ({join_some(names, 3)})" if names else words
 
     message = first.message
     if names and not message.startswith(names[0]):
         message = f"{names[0]}: {message}"
     others = f": {join_some(names[1:], 3)}" if names[1:] else ""
     return f"{message} (and {len(group) - 1} like it{others})"
+
+
+def _find_words(group: Sequence[Finding]) -> str:
+    """Return the words that are true of all of a group, "" where there are none."""
+    first = group[0]
+    number = len(group)
+    if first.code in _ABOUT_NAMES:
+        number = len({finding.message for finding in group})
+
+    if number == 1:  # of which several checkpoints say the same
+        return first.message
+    if first.cause and all(finding.cause == first.cause for finding in group):
+        return f"{number} {first.cause}"  # words that a number goes before
+    return ""
 
 
 def _shared_fix(group: Sequence[Finding]) -> AnyHint:
@@ -114,10 +163,9 @@ def _shared_fix(group: Sequence[Finding]) -> AnyHint:
         return command("checkpoint", "resolve")
     if all(finding.hint == hint for finding in group):
         return hint
-    if not all(_is_fixed_by_name(finding) for finding in group):
+    if not all(is_fixed_by_name(finding) for finding in group):
         return ""
-    is_elsewhere = any(argv[1:2] == ("-C",) for finding in group for argv in commands_of(finding.hint))
-    every = ("--all",) if is_elsewhere else ()
+    every = ("--all",) if is_elsewhere(group) else ()
     return advise(steps_of(hint)[0].text, "checkpoint", "doctor", *every, f"--fix={group[0].code}")
 
 
@@ -128,7 +176,12 @@ def _resolves(finding: Finding) -> bool:
     )
 
 
-def _is_fixed_by_name(finding: Finding) -> bool:
+def is_elsewhere(findings: Sequence[Finding]) -> bool:
+    """Return whether a hint's command goes to another folder."""
+    return any(argv[1:2] == ("-C",) for finding in findings for argv in commands_of(finding.hint))
+
+
+def is_fixed_by_name(finding: Finding) -> bool:
     """Return whether the hint is nothing but `doctor --fix=CODE`."""
     commands = commands_of(finding.hint)
     return len(commands) == 1 and commands[0][-1] == f"--fix={finding.code}"

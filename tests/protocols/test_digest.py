@@ -4,7 +4,7 @@ import pytest
 
 from checkpoint_git.core.finding import Finding, Level
 from checkpoint_git.core.hint import AnyHint, Argv, advise, command
-from checkpoint_git.protocols.digest import fold
+from checkpoint_git.protocols.digest import fold, list_causes
 from checkpoint_git.tools.doctor.catalog import find_option
 
 ALL = "checkpoint doctor --full"
@@ -183,3 +183,39 @@ def test_causes_that_are_too_many_for_a_screen_share_a_line_with_the_command_tha
         ("web: #0 (and 14 like it)", f"for the hint of each: {ALL} --check={code}"),
     ]
     assert len(said(found[20:])) == 11
+
+
+def causes(
+    findings: list[Finding], closed: frozenset[str] = frozenset()
+) -> list[tuple[str, int, tuple[str, ...], str]]:
+    listed = list_causes(findings, closed, name_all)
+    return [(cause.finding.message, cause.number, cause.files, str(cause.finding.hint)) for cause in listed]
+
+
+def test_a_cause_has_its_words_its_files_and_one_command() -> None:
+    found = [moved("build", 1), moved("api", 2)]
+    found += [finding("drift/stale-blocked", f"s{at}", hint=f"ask {at}", cause="wait") for at in range(2)]
+    found += [finding("content/unreviewed", skill, f"{skill} is new", hint=skill) for skill in ("build", "api")]
+    found += [finding("skill/timestamp", "web", "no time", hint="edit it")]
+    assert causes(found) == [
+        ("2 wait", 2, ("s0", "s1"), f"for the hint of each: {ALL} --check=drift/stale-blocked"),
+        (
+            "2 files moved: a/ -> b/",
+            2,
+            ("build", "api"),
+            "write the new name: checkpoint doctor --fix=drift/file-missing",
+        ),
+        ("no time", 1, ("web",), "edit it"),
+        ("2 like this: build is new", 2, ("build", "api"), f"for the hint of each: {ALL} --check=content/unreviewed"),
+    ]
+
+
+def test_causes_count_every_finding_and_are_a_screen() -> None:
+    codes = [f"skill/kind-{at}" for at in range(15)]
+    found = [
+        finding(code, f"s{at}", "wrong", hint=f"{at}", cause=f"{code} {at // 4}") for at in range(40) for code in codes
+    ]
+    listed = causes(found, over("s1", "s2"))
+    assert len(listed) == 16
+    assert sum(number for _, number, _, _ in listed) == len(found)
+    assert listed[-1][0] == "30 findings in 2 checkpoints that were complete long ago (s1, s2)"

@@ -1,17 +1,13 @@
 """Outcomes as text for people. All text is untrusted: nothing reaches the terminal unescaped."""
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator
 from itertools import islice
 
-from checkpoint_git.cli.render.screen import GAP, GLYPHS, Screen, join, measure, paint
-from checkpoint_git.core.finding import Finding
-from checkpoint_git.core.hint import AnyHint, change_texts, write_shell
-from checkpoint_git.core.outcome import Block, Digest, Line, Outcome, Style, Table
-from checkpoint_git.core.terminal_text import escape_controls, plural
+from checkpoint_git.cli.render.blocks import render_block, render_finding
+from checkpoint_git.cli.render.screen import Screen
+from checkpoint_git.core.outcome import Outcome
 
-_LEVEL_STYLES: dict[str, Style] = {"error": "bad", "warning": "warn", "note": "dim"}
 _PIECE = 2_000  # lines
-_SCREEN = 22  # lines of a digest
 
 
 def render(command: str, outcome: Outcome, screen: Screen) -> Iterator[str]:
@@ -21,104 +17,18 @@ def render(command: str, outcome: Outcome, screen: Screen) -> Iterator[str]:
 
 
 def _render_lines(outcome: Outcome, screen: Screen) -> Iterator[str]:
-    for block in () if screen.quiet else outcome.blocks:
-        yield from render_block(block, screen)
-    for finding in () if outcome.digest else outcome.findings:
+    ends = list[str]()
+    if not screen.quiet:
+        for block in outcome.blocks:
+            yield from render_block(block, screen)
+        ends = [line for block in outcome.summary for line in render_block(block, screen)]
+
+    if outcome.digest:
+        from checkpoint_git.cli.render.causes import render_digest
+
+        yield from render_digest(outcome.digest, len(outcome.findings), ends, screen)
+        return
+
+    for finding in outcome.findings:
         yield from render_finding(finding, screen)
-    shown = _cut_digest(outcome.digest, screen) if outcome.digest else []
-    yield from (line for lines, _ in shown for line in lines)
-    for block in () if screen.quiet else outcome.summary:
-        yield from render_block(block, screen)
-    left, folded = len(outcome.findings) - sum(count for _, count in shown), any(count > 1 for _, count in shown)
-    if outcome.digest and (left or folded):
-        text = f"{plural(left, 'finding')} not shown" if left else f"{plural(len(outcome.findings), 'finding')} in all"
-        yield paint(f"{text}; each of them: {write_shell([outcome.digest.command])}", "dim", screen)
-
-
-def render_block(block: Block, screen: Screen) -> Iterable[str]:
-    if isinstance(block, Table):
-        return _render_table(block, screen)
-    text = _said(block._replace(text=block.whole, hint=""), screen)
-    if block.hint and screen.width and measure(text) > screen.width:
-        from checkpoint_git.cli.render import narrow
-
-        indent = len(text) - len(text.lstrip(" "))
-        lines = fold(_said(block, screen), screen, block.hang) if block.text.strip() else []
-        lines += narrow.fold_hint(change_texts(block.hint, escape_controls), screen.width, indent + len(lines[:1]) * 2)
-    else:
-        lines = [text] if block.hang < 0 else fold(text, screen, block.hang)
-    return [paint(line, block.style, screen) for line in lines]
-
-
-def fold(text: str, screen: Screen, hang: int = 0) -> list[str]:
-    if not screen.width or measure(text) <= screen.width:
-        return [text]
-    from checkpoint_git.cli.render import narrow
-
-    indent = len(text) - len(text.lstrip(" "))
-    return narrow.wrap(text, screen.width, hang or indent + 2)
-
-
-def render_finding(finding: Finding, screen: Screen) -> list[str]:
-    """`path:line:column: level: message [code]`, and the hint below."""
-    start = f"{escape_controls(finding.place)}: " if finding.path else ""
-    code = f" [{escape_controls(finding.code)}]" if finding.code else ""
-    lines = fold(f"{start}{finding.level}: {escape_controls(finding.message)}{code}", screen)
-    level, rest = paint(finding.level, _LEVEL_STYLES[finding.level], screen), lines[0][len(start) :]
-    lines[0] = lines[0][: len(start)] + rest.replace(finding.level, level, 1)
-    lines[-1] = lines[-1].removesuffix(code) + paint(code, "dim", screen) * lines[-1].endswith(code)
-    return lines + [paint(line, "dim", screen) for line in render_hint(finding.hint, screen)]
-
-
-def render_hint(hint: AnyHint, screen: Screen) -> list[str]:
-    """Return the lines of a hint, indented: prose is wrapped, a command stays whole, so that it can be copied."""
-    if not hint:
-        return []
-    hint = change_texts(hint, escape_controls)
-    text = f"  {hint}"
-    if not screen.width or measure(text) <= screen.width:
-        return [text]
-    from checkpoint_git.cli.render import narrow
-
-    return narrow.fold_hint(hint, screen.width)
-
-
-def _cut_digest(digest: Digest, screen: Screen) -> list[tuple[list[str], int]]:
-    """As many entries as go on one screen, at least one: their lines, and how many findings each stands for."""
-    shown, room = list[tuple[list[str], int]](), _SCREEN
-    for finding, count in digest.entries:
-        lines = _render_entry(finding, screen)
-        room -= sum(max(1, -(-measure(line) // screen.width)) if screen.width else 1 for line in lines)
-        if room < 0 and shown:
-            break
-        shown.append((lines, count))
-    return shown
-
-
-def _render_entry(finding: Finding, screen: Screen) -> list[str]:
-    """On one line if it fits."""
-    (head,) = render_finding(finding._replace(hint=""), screen._replace(width=0))
-    (plain,) = render_finding(finding._replace(hint=""), Screen())
-    hint = f"; {change_texts(finding.hint, escape_controls)}" if finding.hint else ""
-    is_short = not screen.width or measure(plain + hint) <= screen.width
-    return [head + hint] if is_short else render_finding(finding, screen)
-
-
-def _said(line: Line, screen: Screen) -> str:
-    text = escape_controls(line.text)
-    if not (line.glyph and screen.glyphs):
-        return text
-    bare = text.lstrip(" ")
-    return f"{text[: len(text) - len(bare)]}{GLYPHS[line.glyph]} {bare}"
-
-
-def _render_table(table: Table, screen: Screen) -> Iterator[str]:
-    header = tuple(Line(text, "strong") for text in table.headers)
-    cells = ([Line(cell) if isinstance(cell, str) else cell for cell in row] for row in (header, *table.rows))
-    said = [tuple(cell._replace(text=_said(cell, screen)) for cell in row) for row in cells]
-    widths = [max(measure(row[at].text) for row in said) for at in range(len(header))]
-    if screen.width and sum(widths) + len(GAP) * (len(widths) - 1) > screen.width:
-        from checkpoint_git.cli.render.narrow import squeeze
-
-        return squeeze(table, said, widths, screen)
-    return (join(row, widths, screen) for row in said)
+    yield from ends

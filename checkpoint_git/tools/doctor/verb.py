@@ -19,7 +19,7 @@ from checkpoint_git.git.staged import read_committed
 from checkpoint_git.git.worktree import list_roots
 from checkpoint_git.protocols.check import Check, Context, run_checks
 from checkpoint_git.protocols.contract import find_files, find_project
-from checkpoint_git.protocols.digest import fold
+from checkpoint_git.protocols.digest import fold, is_elsewhere, is_fixed_by_name, list_causes
 from checkpoint_git.protocols.typed_hints import type_hints
 from checkpoint_git.protocols.validate import iterate_checked
 from checkpoint_git.tools.doctor.catalog import SAFE, choose_checks, find_option, list_checks
@@ -285,5 +285,24 @@ def _digest(findings: Sequence[Finding], over: frozenset[str], args: argparse.Na
         words.append(args.skill)
     command: Argv = ("checkpoint", "doctor", "--full", *words)
     checks = [f"--check={code}" for code in args.check]
-    entries = fold(findings, over, lambda code: (*command, *find_option(code)))
-    return Digest(entries, (*command, *checks))
+
+    def name_all(code: str) -> Argv:
+        return (*command, *find_option(code))
+
+    offer = Line("") if args.fix else _offer_fix(findings, args)
+    return Digest(fold(findings, over, name_all), (*command, *checks), list_causes(findings, over, name_all), offer)
+
+
+def _offer_fix(findings: Sequence[Finding], args: argparse.Namespace) -> Line:
+    """Return the line with the one command for all that it fixes safely, an empty one for fewer than two findings."""
+    safe = {check.code for check in list_checks() if check.fix == "safe"}
+    fixed = [finding for finding in findings if finding.code in safe and is_fixed_by_name(finding)]
+    if len(fixed) < 2:
+        return Line("")
+
+    words = [args.skill] if args.skill else []
+    if args.all or is_elsewhere(fixed):
+        words = ["--all"]
+    words += [f"--check={code}" for code in args.check]
+    text = f"{len(fixed)} of {plural(len(findings), 'finding')} can be fixed safely"
+    return Line(text, "strong", hint=advise("all at once", "checkpoint", "doctor", *words, "--fix"))

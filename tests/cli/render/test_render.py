@@ -12,7 +12,7 @@ from checkpoint_git.cli.render.narrow import fit, wrap
 from checkpoint_git.cli.render.screen import THEMES, Screen, cut, encode_text, measure, read_screen
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.hint import advise
-from checkpoint_git.core.outcome import Digest, Line, Outcome, Table
+from checkpoint_git.core.outcome import Cause, Digest, Line, Outcome, Table
 from tests.support.rows import rows
 
 PLAIN = Screen()
@@ -77,8 +77,8 @@ def test_a_digest_says_how_many_findings_it_stands_for() -> None:
         "4 findings in all; each of them: checkpoint doctor --full",
     ]
     said = digest(*[(Finding("a/b", "note", str(at)), 1) for at in range(40)], left=2)
-    assert len(said) == 24
-    assert said[-1] == "20 findings not shown; each of them: checkpoint doctor --full"
+    assert len(said) == 23
+    assert said[-1] == "21 findings not shown; each of them: checkpoint doctor --full"
 
 
 def test_on_a_narrow_terminal_the_command_stays_whole_on_a_line_of_its_own() -> None:
@@ -96,12 +96,81 @@ def test_on_a_narrow_terminal_the_command_stays_whole_on_a_line_of_its_own() -> 
 
 
 def test_a_digest_fills_one_screen_of_a_narrow_terminal_and_shows_something_at_least() -> None:
-    entries = [(Finding("a/b", "note", "word " * 20 + "end"), 1)] * 9
+    entries = [(Finding("a/b", "note", "word " * 20 + "end"), 1)] * 30
     said = digest(*entries, screen=Screen(width=40))
-    assert len(said) <= 25
-    assert said[-1] == "4 findings not shown; each of them: checkpoint doctor --full"
-    said = digest((Finding("a/b", "note", "word " * 500), 1), screen=Screen(width=40))
-    assert len(said) > 25
+    assert len(said) == 23
+    assert said[0] == "note: word word word word word word w..."
+    assert said[-3:] == ["11 findings not shown", "  each of them:", "    checkpoint doctor --full"]
+
+
+WORDS = "checkpoints wait for somebody who has an answer to the question"
+
+
+def causes(number: int, *, words: str = WORDS, width: int = 80, colour: bool = False) -> list[str]:
+    """What a screen shows of so many causes, each of several findings, with words that fit on no line."""
+    files = ("api", "billing", "data-export", "web")
+    shown = list[Cause]()
+    for at in range(number):
+        hint = advise("ask again", "checkpoint", "doctor", f"--fix=drift/kind-{at}")
+        shown.append(Cause(Finding(f"drift/kind-{at}", "warning", f"4 {words}", hint=hint), 4, files))
+    entries = [(cause.finding, 4) for cause in shown]
+    outcome = Outcome(
+        {},
+        findings=[BAD] * 4 * number,
+        summary=[Line("4 checkpoints")],
+        digest=Digest(entries, ("checkpoint", "doctor", "--full"), shown, Line("8 can be fixed")),
+    )
+    return report.render("doctor", outcome, "text", Screen(width=width, colour=colour)).splitlines()
+
+
+def test_nine_causes_fit_on_one_screen_each_with_the_command_that_fixes_it() -> None:
+    said = causes(9)
+    assert len(said) == 23
+    assert [line for line in said if len(line) > 80] == []
+    assert said[:2] == [
+        "warning: 4 checkpoints wait for somebody who has an answer to the question (api,",
+        "  billing, data-export and 1 more) [drift/kind-0]",
+    ]
+    for at in range(9):
+        assert [line for line in said if line.endswith(f": checkpoint doctor --fix=drift/kind-{at}")]
+    assert said[-3:] == [
+        "4 checkpoints",
+        "8 can be fixed",
+        "36 findings in all; each of them: checkpoint doctor --full",
+    ]
+
+
+def test_more_causes_keep_their_headings_and_the_first_ones_their_commands() -> None:
+    said = causes(14)
+    assert len(said) == 23
+    assert len([line for line in said if line.startswith("warning: 4 checkpoints wait")]) == 14
+    commands = [line.rpartition("=")[2] for line in said if "--fix=" in line]
+    assert commands == [f"drift/kind-{at}" for at in range(6)]
+
+
+def test_colours_take_no_room() -> None:
+    painted = [re.sub("\x1b\\[[0-9;]*m", "", line) for line in causes(9, colour=True)]
+    assert painted == causes(9)
+
+
+def test_a_heading_names_as_many_files_as_fit_and_is_cut_before_them() -> None:
+    assert causes(20, words="waits")[0] == "warning: 4 waits (api, billing, data-export and 1 more) [drift/kind-0]"
+    assert causes(20, words="w" * 35)[0] == f"warning: 4 {'w' * 35} (api and 3 more) [drift/kind-0]"
+    assert causes(20, words="w" * 50)[0] == f"warning: 4 {'w' * 50} (api and 3 more)"
+    assert causes(20, words="w" * 60)[0] == f"warning: 4 {'w' * 49}... (api and 3 more)"
+
+
+def test_a_finding_keeps_its_place_where_its_message_fits_behind_it() -> None:
+    fits = BAD._replace(message="is wrong", hint="mend it " * 20)
+    long = BAD._replace(message="is wrong " * 9, hint="mend it " * 20)
+    entries = [(fits, 1), (long, 1)]
+    shown = [Cause(finding, 1, ("build",)) for finding, _ in entries] * 10
+    outcome = Outcome({}, findings=[BAD] * 20, digest=Digest(entries * 10, ("checkpoint",), shown))
+    lines = report.render("doctor", outcome, "text", Screen(width=80)).splitlines()
+    assert lines[-3] == ".checkpoints/build.checkpoint.json:6:3: error: is wrong [skill/timestamp]"
+    assert lines[-2].startswith("error: is wrong is wrong")
+    assert lines[-2].endswith("... (build)")
+    assert lines[-1] == "20 findings in all; each of them: checkpoint"
 
 
 def test_signs_and_colours_are_shown_on_a_terminal_only() -> None:
