@@ -14,7 +14,6 @@ if TYPE_CHECKING:
     Items = dict[Identity, Node]
     Runs = dict[int, list[Any]]
 
-_NOTHING = object()
 _MOST_COMPARED = 64  # items whose pairs are all looked at, where the sides' orders contradict each other
 NATURAL_KEYS = ("id", "number", "name", "sha", "path")
 # what people call an item: they reword it, so that it identifies one only where nothing else can tell edits apart
@@ -125,78 +124,119 @@ def merge_order(
     whole_runs: bool = False,
     may_choose: bool = True,
 ) -> "tuple[list[Any], list[Any] | None]":
-    """One order of all identities in ours and theirs; and theirs' order, where both sides moved items of base, each in
-    its own way. What both sides hold are the anchors, in the order of the side that moved them. An item that one side
-    holds follows the last anchor that it follows there. Two runs of such items behind one anchor are combined by taking
-    the smaller head by rank again and again, or kept as whole runs, so that a plan stays readable (symmetric,
-    contiguous and associative at once is impossible, hence the two ways). An order of two items that no side
-    contradicts is kept, but where a move of the other side makes that impossible.
+    """Return one order of all identities in ours and theirs; and theirs' order, where both sides moved
+    items of base, each in its own way.
+
+    What both sides hold are the anchors, in the order of the side that moved them. An item that one
+    side holds follows the last anchor that it follows there. Two runs of such items behind one anchor
+    are combined by taking the smaller head by rank again and again, or kept as whole runs, so that a
+    plan stays readable (symmetric, contiguous and associative at once is impossible, hence the two
+    ways). An order of two items that no side contradicts is kept, but where a move of the other side
+    makes that impossible.
     """
-    ours_list, theirs_list = list(ours), list(theirs)
-    in_ours, in_theirs = set(ours_list), set(theirs_list)
-    mine = [item for item in ours_list if item in in_theirs]
-    yours = [item for item in theirs_list if item in in_ours]
+    sides = (list(ours), list(theirs))
+    mine = _keep(sides[0], set(sides[1]))
+    yours = _keep(sides[1], set(sides[0]))
     combine = _combine_whole if whole_runs else _combine_heads
-
-    def laid_out(anchors: "list[Any]") -> "tuple[int, list[Any]]":
-        # how many items stand where their side did not mean them to, and the order
-        places = {item: number for number, item in enumerate(anchors)}
-        left, misplaced = _runs_by_anchor(ours_list, places)
-        right, others = _runs_by_anchor(theirs_list, places)
-        order = []
-        for number in range(-1, len(anchors)):
-            if number >= 0:
-                order.append(anchors[number])
-            order += combine(left.get(number, []), right.get(number, []), rank)
-        return misplaced + others, order
-
     if mine == yours:
-        return laid_out(mine)[1], None
-    survivors = [item for item in base if item in in_ours and item in in_theirs]
-    known = set(survivors)
-    moved = [[item for item in side if item in known] for side in (mine, yours)]
-    both_moved = moved[0] != moved[1] and survivors not in moved
-    if both_moved and (whole_runs or (not may_choose and _contradict(moved, survivors))):
-        return laid_out(mine)[1], laid_out(yours)[1]
-    found = [laid_out(anchors) for anchors in (mine, yours)]
-    if not both_moved and moved[0] != moved[1]:
-        found = [found[moved[0] == survivors]]
-    # what both added at two ends is as urgent as one of them has it
-    misplaced, order = min(
-        found, key=lambda each: (each[0], [item in known for item in each[1]], [rank(item) for item in each[1]])
-    )
+        return _lay_out(mine, sides, combine, rank)[1], None
+
+    survivors = _keep(base, set(mine))
+    my_moves = _keep(mine, set(survivors))
+    your_moves = _keep(yours, set(survivors))
+    both_moved = my_moves != your_moves and survivors not in (my_moves, your_moves)
+    my_layout = _lay_out(mine, sides, combine, rank)
+    your_layout = _lay_out(yours, sides, combine, rank)
+    if both_moved and (whole_runs or (not may_choose and _contradict(my_moves, your_moves, survivors))):
+        return my_layout[1], your_layout[1]
+
+    if both_moved or my_moves == your_moves:
+        misplaced, order = _choose_order((my_layout, your_layout), set(survivors), rank)
+    elif my_moves == survivors:
+        misplaced, order = your_layout
+    else:
+        misplaced, order = my_layout
     if (misplaced or both_moved) and len(order) <= _MOST_COMPARED:
-        order = _order_by_pairs(order, (ours_list, theirs_list), survivors) or order
+        order = _order_by_pairs(order, sides, survivors) or order
     return order, None
 
 
-def _contradict(moved: "list[list[Any]]", survivors: "list[Any]") -> bool:
-    # whether no order of base's items has the moves of both sides
+def _keep(items: "Iterable[Any]", known: "set[Any]") -> "list[Any]":
+    """Return the items that are known, in their order."""
+    return [item for item in items if item in known]
+
+
+def _lay_out(
+    anchors: "list[Any]",
+    sides: "tuple[list[Any], list[Any]]",
+    combine: "Callable[[list[Any], list[Any], Callable[[Any], Any]], list[Any]]",
+    rank: "Callable[[Any], Any]",
+) -> "tuple[int, list[Any]]":
+    """Return how many items are where their side does not have them, and the order around the anchors."""
+    places = {item: number for number, item in enumerate(anchors)}
+    my_runs, my_misplaced = _runs_by_anchor(sides[0], places)
+    your_runs, your_misplaced = _runs_by_anchor(sides[1], places)
+
+    order = list(combine(my_runs.get(-1, []), your_runs.get(-1, []), rank))
+    for number, anchor in enumerate(anchors):
+        order.append(anchor)
+        order += combine(my_runs.get(number, []), your_runs.get(number, []), rank)
+    return my_misplaced + your_misplaced, order
+
+
+def _choose_order(
+    candidates: "Iterable[tuple[int, list[Any]]]", known: "set[Any]", rank: "Callable[[Any], Any]"
+) -> "tuple[int, list[Any]]":
+    """Return the candidate that misplaces the fewest items; what both sides added at two ends comes
+    as early as one of them has it.
+    """
+
+    def priority(candidate: "tuple[int, list[Any]]") -> "tuple[int, list[bool], list[Any]]":
+        misplaced, order = candidate
+        return misplaced, [item in known for item in order], [rank(item) for item in order]
+
+    return min(candidates, key=priority)
+
+
+def _contradict(my_moves: "list[Any]", your_moves: "list[Any]", survivors: "list[Any]") -> bool:
+    """Return whether no order of base's items has the moves of both sides."""
     if len(survivors) > _MOST_COMPARED:
         return True
-    return _order_by_pairs(survivors, (moved[0], moved[1]), survivors) is None
+    return _order_by_pairs(survivors, (my_moves, your_moves), survivors) is None
 
 
 def _order_by_pairs(
     order: "list[Any]", sides: "tuple[list[Any], list[Any]]", survivors: "list[Any]"
 ) -> "list[Any] | None":
-    # as near to `order` as can be: every pair as the sides have it, where they differ as one of them has moved it; a
-    # pair that both added in two orders is free. None where the pairs contradict each other
-    ours, theirs, base = [
-        {(item, other) for number, item in enumerate(side) for other in side[number + 1 :]}
-        for side in (*sides, survivors)
-    ]
+    """Return an order as near to `order` as can be; None where the pairs contradict each other.
+
+    Every pair is as the sides have it, and where they differ as one of them has moved it. A pair that
+    both added in two orders is free.
+    """
+    ours = _pairs_of(sides[0])
+    theirs = _pairs_of(sides[1])
+    base = _pairs_of(survivors)
     free = {(item, other) for item, other in ours if (other, item) in theirs}
     free |= {(other, item) for item, other in free}
-    pairs = ((ours | theirs) - free) | {(item, other) for item, other in free if (other, item) in base}
-    left, sorted_items = list(order), []
-    while left:
-        item = next((item for item in left if not any((other, item) in pairs for other in left)), _NOTHING)
-        if item is _NOTHING:
+    moved = {(item, other) for item, other in free if (other, item) in base}
+    pairs = ((ours | theirs) - free) | moved
+
+    waiting = list(order)
+    sorted_items = []
+    while waiting:
+        for item in waiting:
+            if not any((other, item) in pairs for other in waiting):
+                break
+        else:
             return None
-        left.remove(item)
+        waiting.remove(item)
         sorted_items.append(item)
     return sorted_items
+
+
+def _pairs_of(items: "list[Any]") -> "set[tuple[Any, Any]]":
+    """Return every pair of an item and another that comes after it."""
+    return {(item, other) for number, item in enumerate(items) for other in items[number + 1 :]}
 
 
 def _runs_by_anchor(items: "list[Any]", places: "dict[Any, int]") -> "tuple[Runs, int]":
