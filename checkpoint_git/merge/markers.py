@@ -47,58 +47,98 @@ class Region:
         return " ".join(map(label_of, places)) + (f" with {' '.join(map(label_of, others))}" if others else "")
 
 
+class _OpenRegion:
+    """A region whose last line is not complete yet. sides: the pieces of each, for a line may hold thousands."""
+
+    __slots__ = ("notes", "places", "sides", "wheres")
+
+    def __init__(self, line: str) -> None:
+        self.sides = [[line], [line], [line]]
+        self.wheres: dict[str, None] = {}
+        self.places: list[str] = []
+        self.notes: list[str] = []
+
+    def add(self, alternatives: Alternatives) -> None:
+        for side, text in zip(self.sides, alternatives.texts, strict=True):
+            side.append(text)
+        self.wheres[alternatives.where] = None
+        if alternatives.place or not alternatives.where:
+            self.places.append(alternatives.place)
+        if alternatives.note:
+            self.notes.append(alternatives.note)
+
+    def add_shared(self, text: str) -> None:
+        for side in self.sides:
+            side.append(text)
+
+    def close(self) -> Region:
+        return Region(["".join(side) for side in self.sides], list(self.wheres), self.places, self.notes)
+
+
 def split_regions(segments: "list[str | Alternatives]") -> "list[str | Region]":
-    """The segments as whole lines: text that all sides share, and regions that they do not, one for each place."""
-    chunks: list[str | Region] = []
-    shared: list[str] = []
-    open_sides: list[list[str]] | None = None  # pieces: a line may hold thousands
-    wheres: dict[str, None] = {}
-    places: list[str] = []
-    notes: list[str] = []
-    for segment in segments:
-        if isinstance(segment, Alternatives):
-            if open_sides is None:
-                above, newline, line = "".join(shared).rpartition("\n")
-                chunks.append(above + newline)
-                open_sides, wheres, places, notes, shared = [[line] for _ in range(3)], {}, [], [], []
-            for side, text in zip(open_sides, segment.texts, strict=True):
-                side.append(text)
-            wheres[segment.where] = None
-            if segment.place or not segment.where:
-                places.append(segment.place)
-            if segment.note:
-                notes.append(segment.note)
-        elif open_sides is None:
-            shared.append(segment)
-        else:
-            line, newline, rest = segment.partition("\n")
-            for side in open_sides:
-                side.append(line + newline)
-            if newline:
-                chunks.append(Region(["".join(side) for side in open_sides], list(wheres), places, notes))
-                open_sides, shared = None, [rest]
-    if open_sides is not None:
-        chunks.append(Region(["".join(side) for side in open_sides], list(wheres), places, notes))
-    chunks.append("".join(shared))
+    """Return the segments as whole lines: text that all sides share, and regions that they do not, one
+    for each place.
+    """
     joined: list[str | Region] = []
-    for chunk in chunks:
+    for chunk in _cut_lines(segments):
         between = joined.pop() if _is_bridge(joined, chunk) else ""
         last = joined[-1] if joined else None
-        if isinstance(chunk, Region) and isinstance(last, Region) and set(chunk.wheres) & set(last.wheres):
-            sides = [f"{before}{between}{after}" for before, after in zip(last.sides, chunk.sides, strict=True)]
-            wheres_of_both = list(dict.fromkeys(last.wheres + chunk.wheres))
-            joined[-1] = Region(sides, wheres_of_both, last.places + chunk.places, last.notes + chunk.notes)
+        if isinstance(chunk, Region) and isinstance(last, Region) and _share_place(last, chunk):
+            joined[-1] = _join_regions(last, str(between), chunk)
         elif chunk != "":
             joined.append(chunk)
     return joined
 
 
+def _cut_lines(segments: "list[str | Alternatives]") -> "list[str | Region]":
+    """Return shared text and regions, each of whole lines; some of the texts are empty."""
+    chunks: list[str | Region] = []
+    shared: list[str] = []
+    region: _OpenRegion | None = None
+    for segment in segments:
+        if isinstance(segment, Alternatives):
+            if region is None:
+                above, newline, line = "".join(shared).rpartition("\n")
+                chunks.append(above + newline)
+                shared = []
+                region = _OpenRegion(line)
+            region.add(segment)
+        elif region is None:
+            shared.append(segment)
+        else:
+            line, newline, rest = segment.partition("\n")
+            region.add_shared(line + newline)
+            if newline:
+                chunks.append(region.close())
+                shared = [rest]
+                region = None
+
+    if region is not None:
+        chunks.append(region.close())
+    chunks.append("".join(shared))
+    return chunks
+
+
+def _share_place(first: Region, second: Region) -> bool:
+    """Return whether two regions are of one conflict."""
+    return not set(first.wheres).isdisjoint(second.wheres)
+
+
+def _join_regions(first: Region, between: str, second: Region) -> Region:
+    """Return one region of two, and of the text between them, which each side has."""
+    sides = [f"{above}{between}{below}" for above, below in zip(first.sides, second.sides, strict=True)]
+    wheres = list(dict.fromkeys(first.wheres + second.wheres))
+    return Region(sides, wheres, first.places + second.places, first.notes + second.notes)
+
+
 def _is_bridge(joined: "list[str | Region]", chunk: "str | Region") -> bool:
-    # one line between two regions of a conflict: inside it is read three times, and saves four lines of markers
+    """Return whether one line is between two regions of a conflict: inside it is read three times, and
+    saves four lines of markers.
+    """
     if len(joined) < 2 or not isinstance(chunk, Region) or not isinstance(joined[-1], str):
         return False
     first = joined[-2]
-    return isinstance(first, Region) and bool(set(first.wheres) & set(chunk.wheres)) and joined[-1].count("\n") == 1
+    return isinstance(first, Region) and _share_place(first, chunk) and joined[-1].count("\n") == 1
 
 
 def write_marked(segments: "list[str | Alternatives]", size: int, eol: str) -> str:
