@@ -156,26 +156,46 @@ def _lint_rule(rule: Any, where: str) -> Iterator[Finding]:
 
 
 def _lint_groups(schema: dict[str, Any], where: str, root: dict[str, Any]) -> Iterator[Finding]:
-    groups: dict[str, list[tuple[str, dict[str, Any]]]] = {}
+    """Yield what is wrong with the groups of an object's members."""
+    for name, rules in _read_groups(schema, root).items():
+        keys = list(rules)
+        for key, rule in rules.items():
+            pointer = join_pointer(join_pointer(f"{where}/properties", key), KEYWORD)
+            if rule != rules[keys[0]]:
+                message = f"{key} and {keys[0]} disagree about their group {name}"
+                yield _error("group", pointer, message)
+            for message in _lint_group_rule(rule, keys):
+                yield _error("group", pointer, message)
+
+
+def _read_groups(schema: dict[str, Any], root: dict[str, Any]) -> dict[str, dict[str, dict[str, Any]]]:
+    """Return, by the name of each group, the rules of its members by their key."""
+    groups: dict[str, dict[str, dict[str, Any]]] = {}
     properties = schema.get("properties")
-    for key, below in properties.items() if isinstance(properties, dict) else ():
+    if not isinstance(properties, dict):
+        return groups
+    for key, below in properties.items():
         rule = Strategies(root).resolve(below).get(KEYWORD) if isinstance(below, dict) else None
-        if isinstance(rule, dict) and rule.get("strategy") == "group" and isinstance(rule.get("name"), str):
-            groups.setdefault(rule["name"], []).append((key, rule))
-    for name, key, rule in [(name, *leaf) for name, leaves in groups.items() for leaf in leaves]:
-        keys = [each for each, _ in groups[name]]
-        pointer = join_pointer(join_pointer(f"{where}/properties", key), KEYWORD)
-        if rule != groups[name][0][1]:
-            yield _error("group", pointer, f"{key} and {keys[0]} disagree about their group {name}")
-        newest = rule.get("newest")
-        if _fits(newest, {"$ref": "#/$defs/pointer"}) and str(newest).split("/")[1] not in keys:
-            yield _error("group", pointer, f"{newest} does not begin with a member of the group {name}")
-        if "superseded" in rule and "by" not in rule:
-            yield _error("group", pointer, '"superseded" needs "by": which side is newer')
-        ranked = [each.get("at") for each in _listed(rule, "rank") if isinstance(each, dict)]
-        for member in (*ranked, *_listed(rule, "same")):
-            if str(member)[1:] not in keys:
-                yield _error("group", pointer, f"{member} is not a member of the group {name}")
+        if not isinstance(rule, dict) or rule.get("strategy") != "group":
+            continue
+        if isinstance(rule.get("name"), str):
+            groups.setdefault(rule["name"], {})[key] = rule
+    return groups
+
+
+def _lint_group_rule(rule: dict[str, Any], keys: list[str]) -> Iterator[str]:
+    """Yield what is wrong with the rule of one member of a group. keys: of all its members."""
+    name = rule["name"]
+    newest = rule.get("newest")
+    if _fits(newest, {"$ref": "#/$defs/pointer"}) and str(newest).split("/")[1] not in keys:
+        yield f"{newest} does not begin with a member of the group {name}"
+    if "superseded" in rule and "by" not in rule:
+        yield '"superseded" needs "by": which side is newer'
+
+    ranked = [entry.get("at") for entry in _listed(rule, "rank") if isinstance(entry, dict)]
+    for member in (*ranked, *_listed(rule, "same")):
+        if str(member)[1:] not in keys:
+            yield f"{member} is not a member of the group {name}"
 
 
 def _listed(rule: dict[str, Any], name: str) -> list[Any]:
