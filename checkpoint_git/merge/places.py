@@ -140,13 +140,33 @@ def _identity_diverged(old: "dict[str, Node]", left: "dict[str, Node]", right: "
     return not (is_same(left[name], old.get(name)) or is_same(right[name], old.get(name)))
 
 
-# Members of an object that come from one side together, as their rule says: "rank" makes the group one thing whose
-# versions are ordered by the places that its values have in lists; "newest" names an instant in it; "superseded" keeps
-# the older version in a list.
+# Members of an object that come from one side together, as their rule says: "rank" makes the group one
+# thing whose versions are ordered by the places that its values have in lists; "newest" names an instant
+# in it; "superseded" keeps the older version in a list.
 def _merge_group(
     context: MergeContext, rule: "Schema", where: str, old: "Leaves", left: "Leaves", right: "Leaves"
 ) -> "dict[str, Result | None]":
-    # each leaf three-way; if one conflicts, the whole group is one conflict: who resolves it picks what somebody had
+    """Return each leaf merged three-way; if one conflicts, the whole group is one conflict, so that who
+    resolves it picks what somebody had.
+    """
+    results, undecided = _merge_leaves(old, left, right)
+    differing = [key for key in left if not is_same(left[key], right[key])]
+    if "rank" in rule and differing:
+        # where both sides touched it, none of the two is mixed with the other
+        undecided = list(left) if _has_changed(left, old) and _has_changed(right, old) else []
+    if not undecided:
+        return results
+
+    chosen = _choose_side(context, rule, undecided, old, left, right)
+    if chosen is None:
+        return _make_conflict(rule, where, differing[0], old, left, right)
+    if "rank" in rule or "newest" in rule:
+        return {**chosen}  # a record comes whole
+    return {**chosen, **results}  # what one side alone wrote of a narrative stays, whichever is newer
+
+
+def _merge_leaves(old: "Leaves", left: "Leaves", right: "Leaves") -> "tuple[dict[str, Result | None], list[str]]":
+    """Return the leaves that one side at most changed, and the names of those that both did."""
     results: dict[str, Result | None] = {}
     undecided: list[str] = []
     for key in left:
@@ -156,17 +176,18 @@ def _merge_group(
             results[key] = right[key]
         else:
             undecided.append(key)
-    if "rank" in rule and any(not is_same(left[key], right[key]) for key in left):
-        # where both sides touched it, none of the two is mixed with the other
-        apart = all(any(not is_same(side[key], old[key]) for key in old) for side in (left, right))
-        undecided = list(left) if apart else []
-    if not undecided:
-        return results
-    chosen = _choose_side(context, rule, undecided, old, left, right)
-    if chosen is not None:
-        # a record comes whole; what one side alone wrote of a narrative stays, whichever is newer
-        return {**chosen, **({} if "rank" in rule or "newest" in rule else results)}
-    pointer = join_pointer(where, next(key for key in left if not is_same(left[key], right[key])))
+    return results, undecided
+
+
+def _has_changed(side: "Leaves", old: "Leaves") -> bool:
+    return any(not is_same(side[key], old[key]) for key in old)
+
+
+def _make_conflict(
+    rule: "Schema", where: str, first: str, old: "Leaves", left: "Leaves", right: "Leaves"
+) -> "dict[str, Result | None]":
+    """Return a choice for each leaf, all of one name and place. first: the leaf whose place that is."""
+    pointer = join_pointer(where, first)
     name = f"{where}#{rule['name']}"
     choices: dict[str, Result | None] = {}
     for key in left:
