@@ -275,38 +275,66 @@ def build_parser(request: Request, module: ModuleType, formats: Sequence[str]) -
 
 
 def parse(request: Request, module: ModuleType, formats: Sequence[str]) -> argparse.Namespace:
-    """A RAW verb gets the words that its parser cannot know as args.words, as they were typed."""
+    """Return a verb's arguments. A RAW verb gets the words that its parser cannot know as args.words, as
+    they were typed.
+    """
     parser = build_parser(request, module, formats)
-    if not getattr(module, "RAW", False):
-        sentences = getattr(module, "SENTENCES", ())
-        if getattr(module, "MAY_OMIT_NAME", False):
-            request = request._replace(words=parser.add_only_name(request.words))
-            parser.request = request
-        args, rest = parser.parse_known_args(request.words)
-        if not rest and any(action.nargs == "*" for action in parser._actions):
-            # Python 3.15 gives such an argument what follows an option, too: then it is no other text
-            pairs = zip(request.words, request.words[2:], strict=False)
-            rest = [word for option, word in pairs if option[2:] in sentences and not word.startswith("-")]
-        if rest and not any(word.startswith("-") for word in rest):
-            texts = [text for name in sentences if (text := getattr(args, name, None)) != rest]
-            # the value of an option that has a space in it was quoted; behind another, the word may be a part of it
-            is_quoted = any(" " in word for word in request.words)
-            if any(isinstance(text, list) and text for text in texts) or (any(texts) and not is_quoted):
-                parser.error(f"put each text in quotes: {' '.join(rest)}")
-            args, rest = parser.parse_intermixed_args(request.words), []
-        if rest:
-            parser.error(f"unrecognized arguments: {' '.join(rest)}")
-        if parser.takers:
-            parser.check_taken(args)
-        skill, known = getattr(args, "skill", None), list_names(request.words) if parser.takes_text() else []
-        if skill and known and skill not in known:  # it may be a part of the text
-            parser.error(f"{_UNKNOWN} {shorten(skill, 60)}")
+    if getattr(module, "RAW", False):
+        return _parse_raw(parser, request.words)
+    if getattr(module, "MAY_OMIT_NAME", False):
+        request = request._replace(words=parser.add_only_name(request.words))
+        parser.request = request
+
+    args = _parse_words(parser, request.words, getattr(module, "SENTENCES", ()))
+    if parser.takers:
+        parser.check_taken(args)
+    if parser.takes_text():
+        _check_name(parser, getattr(args, "skill", None), list_names(request.words))
+    return args
+
+
+def _parse_words(parser: _Parser, words: list[str], sentences: Sequence[str]) -> argparse.Namespace:
+    """Return the arguments; operands may come between options. sentences: the options that take a text."""
+    args, rest = parser.parse_known_args(words)
+    if not rest and any(action.nargs == "*" for action in parser._actions):
+        # Python 3.15 gives such an argument what follows an option, too: then it is no other text
+        pairs = zip(words, words[2:], strict=False)
+        rest = [word for option, word in pairs if option[2:] in sentences and not word.startswith("-")]
+    if not rest:
         return args
-    options, words = _split_raw(request.words)
+    if any(word.startswith("-") for word in rest):
+        parser.error(f"unrecognized arguments: {' '.join(rest)}")
+
+    texts = [getattr(args, name, None) for name in sentences]
+    if _lack_quotes([text for text in texts if text and text != rest], words):
+        parser.error(f"put each text in quotes: {' '.join(rest)}")
+    return parser.parse_intermixed_args(words)
+
+
+def _lack_quotes(texts: list[Any], words: list[str]) -> bool:
+    """Return whether a text may lack quotes, so that other words of the line belong to it.
+
+    The value of an option that has a space in it was quoted; behind another, the word may be a part of it.
+    """
+    if any(isinstance(text, list) for text in texts):
+        return True
+    is_quoted = any(" " in word for word in words)
+    return bool(texts) and not is_quoted
+
+
+def _check_name(parser: _Parser, skill: str | None, known: list[str]) -> None:
+    """Raise UsageError for the name of no checkpoint, where there are some: it may be a part of the text."""
+    if skill and known and skill not in known:
+        parser.error(f"{_UNKNOWN} {shorten(skill, 60)}")
+
+
+def _parse_raw(parser: _Parser, typed: list[str]) -> argparse.Namespace:
+    """Return the arguments of a verb whose words, but for NAME and the options of every verb, are its own."""
+    options, words = _split_raw(typed)
     skill = next((word for word in words if not word.startswith("-")), None)
     before = words[: words.index(skill)] if skill is not None else []
-    if before and "=" not in before[-1] and before[-1].replace("_", "-") != "--new-field":  # whose value it may be
-        parser.error(f"NAME comes before {shorten(before[-1], 60)}")
+    if before and "=" not in before[-1] and before[-1].replace("_", "-") != "--new-field":
+        parser.error(f"NAME comes before {shorten(before[-1], 60)}")  # NAME may be its value
     args = parser.parse_args([*options, *([] if skill is None else [skill])])
     words.remove(args.skill)
     args.words = words
