@@ -1,7 +1,7 @@
 """Which code and hint a break of the schema gets. Pure."""
 
 from collections.abc import Sequence
-from typing import Any, cast
+from typing import Any
 
 from checkpoint_git.core.finding import Finding, make_error
 from checkpoint_git.core.hint import (
@@ -175,20 +175,21 @@ def advise_move(value: dict[str, Any], key: str, parent: str, meant: str) -> Any
 
     parent: points to value.
     """
-    content, held = value[key], cast(Any, value)
-    for name in meant.split("."):
-        held = held.get(name) if isinstance(held, dict) else None
+    content = value[key]
+    target = _look_up(value, meant)
     path = ".".join(filter(None, [parent[1:].replace("/", "."), meant]))
-    is_list = isinstance(held, list) or path in names.LISTS
+    is_list = isinstance(target, list) or path in names.LISTS
     kind = names.LISTS.get(path, object)
     items = content if is_list and isinstance(content, list) else [content]
 
     what = f"did you mean {meant}? To move it there"
-    if content in ("", [], {}, None, held):
-        what, items = f"did you mean {meant}? It says nothing new; to remove it", []
-    elif not (is_list or held in ("", {}, None)) or not all(isinstance(item, kind) for item in items):
+    if content in ("", [], {}, None, target):
+        what = f"did you mean {meant}? It says nothing new; to remove it"
+        items = []
+    elif not (is_list or target in ("", {}, None)) or not all(isinstance(item, kind) for item in items):
         what = f"did you mean {meant}? It does not fit there; to keep it"
-        path, is_list = f"skill_state.{names.bare(key)}", True
+        path = f"skill_state.{names.bare(key)}"
+        is_list = True
 
     edits = [_write_item_edit(f"--{path}+" if is_list else f"--{path}", item) for item in items]
     where = join_pointer(parent, key)
@@ -197,6 +198,13 @@ def advise_move(value: dict[str, Any], key: str, parent: str, meant: str) -> Any
     if not (start and is_short and all(map(str.isprintable, edits))):
         return f"did you mean {meant}? Move it, in the file itself"
     return advise(what, "checkpoint", "update", OWN, *edits, f"{start}-=")
+
+
+def _look_up(value: Any, path: str) -> Any:
+    """Return what is at the end of a path of names with dots between them, or None."""
+    for name in path.split("."):
+        value = value.get(name) if isinstance(value, dict) else None
+    return value
 
 
 def _write_item_edit(start: str, item: Any) -> str:
@@ -210,56 +218,92 @@ def _write_item_edit(start: str, item: Any) -> str:
 def retype(finding: Finding, advised: Sequence[str], edit: Any, place: str) -> tuple[str, list[str]]:
     """Return (advice, edits) about a finding of a refused update.
 
-    advised: the words of the hint's command. place: the pointer that edit wrote.
+    advised: the words of the hint's command. place: the pointer that edit wrote. Raises LookupError where
+    the line for another finding corrects this one, too.
     """
-    import json
-
-    from checkpoint_git.protocols.skill.changes import TEXTS, dump, name_text, path_text, typed_edit, untoken
+    from checkpoint_git.protocols.skill.changes import dump, path_text, typed_edit, untoken
 
     steps = steps_of(finding.hint)
     what = steps[0].text if steps else ""
-    is_append = edit.action == "append"
-    field = place.split("/")[1]
-    path, rest, value = path_text(edit.path), finding.where[len(place) :].split("/")[1:], untoken(edit.value)
-    start = f"--{path}+" if is_append else f"--{path}"
-    typed = [word.replace(f"--{place[1:].replace('/', '.')}", start) for word in advised[3:]]
-    if rest and list(advised[1:2]) == ["update"]:
-        held: Any = value
-        *above, last = [part.replace("~1", "/").replace("~0", "~") for part in rest]
-        for name in above:
-            key: Any = int(name) if isinstance(held, list) else name
-            held = held[key] if isinstance(held, dict | list) else None
-        if not isinstance(held, dict | list):  # the line for another finding says it otherwise
-            raise LookupError(place)
-        at: Any = int(last) if isinstance(held, list) else last
-        wrong = held[at] if isinstance(held, list) else held.get(at)
-        is_meant = "the intended word" in what or "one of these" in what
-        end = advised[-1].rpartition("=")[2] if is_meant else str(wrong)
-        is_known = is_meant or " must be a text" in finding.message
-        least = json.loads(_INCOMPLETE.get(_find_parent(finding.where), ("", ""))[1] or "{}")
-        held[at] = end if is_known and wrong is not None else least.get(at, "...") if wrong is None else "..."
-        if advised[-1].endswith("-="):
-            del held[at]
-        elif " must be a list" in finding.message:
-            held[at] = [wrong]
+    path = path_text(edit.path)
+    value = untoken(edit.value)
+    start = f"--{path}+" if edit.action == "append" else f"--{path}"
+
+    parts = finding.where[len(place) :].split("/")[1:]
+    if parts and list(advised[1:2]) == ["update"]:
+        _correct_part(value, parts, finding, advised[-1], what)
         return what, [f"{start}:json={dump(value)}"]
-    if not isinstance(value, str) or not value.strip():
-        if place == "/context_primer" and isinstance(value, list) and all(isinstance(each, str) for each in value):
-            return "add to its lists", [typed_edit(f"--{path}.key_decisions+=", each) for each in value]
-        return what, typed
-    if field in TEXTS and (is_append or len(edit.path) == 1):
-        return "write an object", [f"--{path}+:json={dump(write_item(field, value))}"]
+
+    if isinstance(value, str) and value.strip():
+        retyped = _retype_text(value, finding, edit, place)
+        if retyped is not None:
+            advice, line = retyped
+            return advice or what, [line]
+    elif place == "/context_primer" and isinstance(value, list) and all(isinstance(text, str) for text in value):
+        return "add to its lists", [typed_edit(f"--{path}.key_decisions+=", text) for text in value]
+    return what, [word.replace(f"--{place[1:].replace('/', '.')}", start) for word in advised[3:]]
+
+
+def _correct_part(value: Any, parts: Sequence[str], finding: Finding, advised: str, what: str) -> None:
+    """Correct the part of an edit's value that a finding is about, in place.
+
+    parts: of the pointer from the value to it. advised: the last word of the hint's command, and what: its
+    advice. Raises LookupError where there is no such part.
+    """
+    *above, last = [part.replace("~1", "/").replace("~0", "~") for part in parts]
+    holder = value
+    for name in above:
+        step: Any = int(name) if isinstance(holder, list) else name
+        holder = holder[step] if isinstance(holder, dict | list) else None
+    if not isinstance(holder, dict | list):  # the line for another finding says it otherwise
+        raise LookupError(finding.where)
+
+    key: Any = int(last) if isinstance(holder, list) else last
+    wrong = holder[key] if isinstance(holder, list) else holder.get(key)
+    holder[key] = _guess_part(wrong, key, finding, advised, what)
+    if advised.endswith("-="):
+        del holder[key]
+    elif " must be a list" in finding.message:
+        holder[key] = [wrong]
+
+
+def _guess_part(wrong: Any, key: Any, finding: Finding, advised: str, what: str) -> Any:
+    """Return what to write in place of a wrong or missing part; "..." where only the user knows."""
+    import json
+
+    if wrong is None:
+        example = _INCOMPLETE.get(_find_parent(finding.where), ("", ""))[1]
+        return json.loads(example or "{}").get(key, "...")
+    if "the intended word" in what or "one of these" in what:
+        return advised.rpartition("=")[2]
+    return str(wrong) if " must be a text" in finding.message else "..."
+
+
+def _retype_text(text: str, finding: Finding, edit: Any, place: str) -> tuple[str, str] | None:
+    """Return (advice, edit) for a text where the schema wants something else; None where nothing is known.
+
+    The advice is "" where the finding's own is right.
+    """
+    from checkpoint_git.protocols.skill.changes import TEXTS, dump, name_text, path_text, typed_edit
+
+    field = place.split("/")[1]
+    path = path_text(edit.path)
+    if field in TEXTS and (edit.action == "append" or len(edit.path) == 1):
+        return "write an object", f"--{path}+:json={dump(write_item(field, text))}"
     if " must be a list" in finding.message:
-        return "add to the list", [typed_edit(f"--{path}+=", value)]
+        return "add to the list", typed_edit(f"--{path}+=", text)
     if field in TEXTS and len(edit.path) == 2:
-        return what, [f"--{path}{name_text(field, value)}"]
-    number = value.replace(",", ".", 1)
-    if field == "cost" and (place == "/cost" or number.replace(".", "", 1).isdecimal()):
-        end = number if number.replace(".", "", 1).isdecimal() else "..."
-        return what, [f"--{path}.total_usd={end}" if place == "/cost" else f"--{path}={end}"]
+        return "", f"--{path}{name_text(field, text)}"
+
+    number = text.replace(",", ".", 1)
+    is_number = number.replace(".", "", 1).isdecimal()
+    if place == "/cost":
+        return "", f"--{path}.total_usd={number if is_number else '...'}"
+    if field == "cost" and is_number:
+        return "", f"--{path}={number}"
     if place in _FOR_TEXT:
-        return "name what it is in there", [typed_edit(f"--{path}.{_FOR_TEXT[place]}=", value)]
-    return what, typed
+        return "name what it is in there", typed_edit(f"--{path}.{_FOR_TEXT[place]}=", text)
+    return None
 
 
 def write_item(field: str, text: str) -> dict[str, Any]:
