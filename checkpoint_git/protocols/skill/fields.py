@@ -3,7 +3,7 @@
 Only what is surely meant is taken; another name is refused where the protocol is not open to names of one's own.
 """
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, NamedTuple
 
 from checkpoint_git.core import jsontext
@@ -65,46 +65,87 @@ def understand(
     return meant, taken
 
 
+class _Place(NamedTuple):
+    """Where an edit's path leads: its steps as they are meant, and the rules, the value and the name there.
+
+    name: without the steps into lists, such as context_primer.key_decisions.
+    """
+
+    path: tuple[Step, ...]
+    rules: Schema
+    value: Any
+    name: str
+
+
 def _understand(value: Any, reader: _Reader) -> Edit:
-    path: list[Step] = []
-    rules, held, where = resolve(reader.schema, reader.schema), value, ""
-    for step in reader.edit.path:
-        if isinstance(held, list) or rules.get("type") == "array":
-            path.append(_find_id(step, held))
-            rules, held = child_rules(reader.schema, rules, ""), changes.find_item(held, step.name)
-            continue
-        found = _find_name(step.name, where, frozenset(held if isinstance(held, dict) else ()), reader)
-        path += [step] if found == (step.name,) else [Step(name) for name in found]
-        if isinstance(held, dict) and where not in names.KNOWN and step.name not in held:
-            near = "" if reader.edit.action == "remove" else names.find_sibling(step.name, held)
-            if near:
-                told = f"a new field beside {quote(f'{where}.{near}')[1:-1]}"
-                reader.taken.append(Understood(f"{where}.{step.name}", told, is_option=True))
-        for name in found:
-            rules, where = child_rules(reader.schema, rules, name), f"{where}.{name}".lstrip(".")
-            held = held.get(name) if isinstance(held, dict) else None
+    """Return the reader's edit as it is meant for the document, which is the value."""
     edit = reader.edit
+    place = _follow_path(value, reader)
+    path = place.path
     if [step.name for step in path] != [step.name for step in edit.path]:
-        reader.taken.append(Understood(path_text(edit.path), path_text(tuple(path)), is_option=True))
+        reader.taken.append(Understood(path_text(edit.path), path_text(path), is_option=True))
     if edit.action == "remove":
         if edit.value == "":
-            _check_removal(edit, tuple(path), held, rules)
-        return edit._replace(path=tuple(path))
-    if _adds_to_list(edit, tuple(path)):
-        reader.taken.append(Understood(f"{path_text(edit.path)}=", f"{path_text(tuple(path))}+=", is_option=True))
+            _check_removal(edit, path, place.value, place.rules)
+        return edit._replace(path=path)
+
+    if _adds_to_list(edit, path):
+        reader.taken.append(Understood(f"{path_text(edit.path)}=", f"{path_text(path)}+=", is_option=True))
         edit = edit._replace(action="append")
-    rules = child_rules(reader.schema, rules, "") if edit.action == "append" else rules
-    kind = _TYPES.get(type(held), "string")
-    if isinstance(edit.value, str) and edit.action == "replace" and kind != "string" and ":json=" not in edit.word:
-        rules = rules if rules.keys() & {"type", "enum", "examples"} else {"type": kind, "kept": True}
-    value = _read(edit.value, rules, held, where, reader)
-    if rules.get("kept") and kind in ("array", "object") and isinstance(value, str):
-        message = f"{quote(edit.word)}: {path_text(tuple(path))} is not a text, and would be lost"
+    return edit._replace(path=path, value=_understand_value(edit, place, reader))
+
+
+def _follow_path(value: Any, reader: _Reader) -> _Place:
+    """Return the place that the path of the reader's edit means in a value."""
+    path: list[Step] = []
+    rules = resolve(reader.schema, reader.schema)
+    where = ""
+    for step in reader.edit.path:
+        if isinstance(value, list) or rules.get("type") == "array":
+            path.append(_find_id(step, value))
+            rules = child_rules(reader.schema, rules, "")
+            value = changes.find_item(value, step.name)
+            continue
+
+        known = frozenset(value if isinstance(value, dict) else ())
+        found = _find_name(step.name, where, known, reader)
+        path += [step] if found == (step.name,) else [Step(name) for name in found]
+        _note_new_field(step.name, value, where, reader)
+        for name in found:
+            rules = child_rules(reader.schema, rules, name)
+            where = f"{where}.{name}".lstrip(".")
+            value = value.get(name) if isinstance(value, dict) else None
+    return _Place(tuple(path), rules, value, where)
+
+
+def _note_new_field(name: str, value: Any, where: str, reader: _Reader) -> None:
+    """Note where a new field comes beside one with nearly its name. value: what the name is looked up in."""
+    if not isinstance(value, dict) or where in names.KNOWN or name in value:
+        return
+    near = "" if reader.edit.action == "remove" else names.find_sibling(name, value)
+    if near:
+        meant = f"a new field beside {quote(f'{where}.{near}')[1:-1]}"
+        reader.taken.append(Understood(f"{where}.{name}", meant, is_option=True))
+
+
+def _understand_value(edit: Edit, place: _Place, reader: _Reader) -> Any:
+    """Return the value of an edit as it is meant. Where no rule says what it is, it keeps its type."""
+    rules = child_rules(reader.schema, place.rules, "") if edit.action == "append" else place.rules
+    kind = _TYPES.get(type(place.value), "string")
+    may_keep = edit.action == "replace" and kind != "string" and not rules.keys() & {"type", "enum", "examples"}
+    is_kept = may_keep and isinstance(edit.value, str) and ":json=" not in edit.word
+    if is_kept:
+        rules = {"type": kind}
+    value = _read(edit.value, rules, place.value, place.name, reader)
+    if not is_kept:
+        return value
+
+    if isinstance(value, str) and kind in ("array", "object"):
+        message = f"{quote(edit.word)}: {path_text(place.path)} is not a text, and would be lost"
         raise CheckpointError(message, "name what is in it, add to a list with +=, or replace it with :json=")
-    if rules.get("kept"):
-        told = f"a text, where a {kind} was" if isinstance(value, str) else f"a {kind}, as before"
-        reader.taken.append(Understood(edit.value, told))
-    return edit._replace(path=tuple(path), value=value)
+    meant = f"a text, where a {kind} was" if isinstance(value, str) else f"a {kind}, as before"
+    reader.taken.append(Understood(edit.value, meant))
+    return value
 
 
 def _adds_to_list(edit: Edit, path: tuple[Step, ...]) -> bool:
@@ -149,98 +190,153 @@ def _find_name(name: str, where: str, own: frozenset[str], reader: _Reader) -> t
 
 
 def _unknown(name: str, where: str, reader: _Reader) -> CheckpointError:
+    """Return the refusal of a name that an object does not know, with the line that was probably meant."""
     edit = reader.edit
-    message = f"{quote(edit.word)}: unknown field {quote(name)}{f' in {where}' if where else ''}"
+    inside = f" in {where}" if where else ""
+    message = f"{quote(edit.word)}: unknown field {quote(name)}{inside}"
     if name in _GLOBAL_OPTIONS and edit.word.startswith("--"):
         return CheckpointError(message, f"--{name} is an option of its own and takes no value")
-    near, own = names.find_nearest(name, where), f"skill_state.{quote(name)[1:-1]}"
-    path, full, value = path_text(edit.path), f"{where}.{near}".lstrip("."), edit.value
+
     is_typed = any(step.name == name for step in edit.path)  # else it is in an object
+    near = names.find_nearest(name, where)
+    full = f"{where}.{near}".lstrip(".")
     if is_typed and name != edit.path[-1].name and full not in names.KNOWN:
         near = ""
     if edit.action == "remove" and not near:
         return CheckpointError(message, advise("see what there is", "checkpoint", "show"))
-    operator = changes.SIGNS[edit.action] or "+" * (is_typed and full in names.LISTS)
+
+    value = edit.value
+    operator = changes.SIGNS[edit.action]
+    if not operator and is_typed and full in names.LISTS:
+        operator = "+"
     if near in changes.TEXTS and isinstance(value, str) and operator == "+":
         value = write_item(near, value)
-    advice, flag = "did you mean this", "--new-field" if edit.word.startswith("--") else "new_field"
-    more, line = f"; a field of your own is {own}, or any name with {flag}", ""
-    if isinstance(value, str) and value.strip() and value.isprintable() and not where and len(edit.path) == 1:
-        if name in ("note", "ask", "decide", "block", "unblock", "done", "drop"):
-            text: Argv = ("--", value) if value.startswith("-") else (value,)
-            if name == "drop":  # what follows a reason of one word could be a part of it
-                why: Argv = ("--why", Blank("the reason"))
-                text = (*why, *text) if value.startswith("-") else (*text, *why)
-            argv: Argv = ("checkpoint", name, reader.skill, *text)
-            return CheckpointError(message, advise(advice, *argv, more=more))
-        if name in [row.get("id") for row in read_objects(dict(reader.document), "progress_table")]:
-            row = f"--progress_table[{name}]{changes.name_text('progress_table', value)}"
-            return EditError(edit.word, message, advice, row, more)
-    if near and (is_typed or quote_word(name) == name):
-        line = typed_edit(f"--{path.replace(name, near, 1) if is_typed else path}{operator}=", value)
-        line = line if is_typed else line.replace(name, near, 1)
-    elif is_typed:
-        advice, more = "to keep it in a field of your own", f"; any name is taken with {flag}"
+
+    own = f"skill_state.{quote(name)[1:-1]}"
+    flag = "--new-field" if edit.word.startswith("--") else "new_field"
+    more = f"; a field of your own is {own}, or any name with {flag}"
+    if isinstance(value, str) and not where:
+        mistaken = _name_verb_or_row(name, value, message, more, reader)
+        if mistaken is not None:
+            return mistaken
+
+    path = path_text(edit.path)
+    if near and is_typed:
+        line = typed_edit(f"--{path.replace(name, near, 1)}{operator}=", value)
+        return EditError(edit.word, message, "did you mean this", line, more)
+    if near and quote_word(name) == name:
+        line = typed_edit(f"--{path}{operator}=", value).replace(name, near, 1)
+        return EditError(edit.word, message, "did you mean this", line, more)
+    if is_typed:
         line = typed_edit(f"--{own if where else f'skill_state.{path}'}{operator}=", value)
-    return EditError(edit.word, message, advice if line else more[2:3].upper() + more[3:], line, more if line else "")
+        more = f"; any name is taken with {flag}"
+        return EditError(edit.word, message, "to keep it in a field of your own", line, more)
+    return EditError(edit.word, message, f"A{more[3:]}", "", "")
+
+
+def _name_verb_or_row(name: str, text: str, message: str, more: str, reader: _Reader) -> CheckpointError | None:
+    """Return the refusal of a text for the name of a verb or of a row of the progress table, else None."""
+    edit = reader.edit
+    if not text.strip() or not text.isprintable() or len(edit.path) != 1:
+        return None
+    if name in ("note", "ask", "decide", "block", "unblock", "done", "drop"):
+        words: Argv = ("--", text) if text.startswith("-") else (text,)
+        if name == "drop":  # what follows a reason of one word could be a part of it
+            why: Argv = ("--why", Blank("the reason"))
+            words = (*why, *words) if text.startswith("-") else (*words, *why)
+        argv: Argv = ("checkpoint", name, reader.skill, *words)
+        return CheckpointError(message, advise("did you mean this", *argv, more=more))
+    if name in [row.get("id") for row in read_objects(dict(reader.document), "progress_table")]:
+        row = f"--progress_table[{name}]{changes.name_text('progress_table', text)}"
+        return EditError(edit.word, message, "did you mean this", row, more)
+    return None
 
 
 def _read(value: Any, rules: Schema, held: Any, where: str, reader: _Reader) -> Any:
-    """A token value as it is meant: texts by type and enum, names in objects."""
+    """Return a token value as it is meant: texts by type and enum, names in objects.
+
+    held: what is there in the document.
+    """
     if isinstance(value, str):
         value = _read_text(value, rules, reader)
     if isinstance(value, list):
         inner = child_rules(reader.schema, rules, "")
         return [_read(item, inner, held, where, reader) for item in value]
+    if isinstance(value, dict):
+        return _read_object(value, rules, held, where, reader)
     if isinstance(value, bytes) and b"e" in value.lower() and abs(float(value)) == float("inf"):
         message = f"{quote(reader.edit.word)}: {quote(value.decode())} is not finite"
         raise CheckpointError(message, "give a smaller number")
-    if not isinstance(value, dict):
-        return value
-    there = held if isinstance(held, list) else [held]
-    own = frozenset(name for item in there if isinstance(item, dict) for name in item)
+    return value
+
+
+def _read_object(value: Mapping[str, Any], rules: Schema, held: Any, where: str, reader: _Reader) -> dict[str, Any]:
+    """Return an object with the names and values that are meant."""
+    objects = held if isinstance(held, list) else [held]
+    known = frozenset(name for item in objects if isinstance(item, dict) for name in item)
     found: dict[str, Any] = {}
     for name, member in value.items():
-        (meant,) = _find_name(name, where, own, reader)
+        (meant,) = _find_name(name, where, known, reader)
         if meant in found or (meant != name and meant in value):
             raise CheckpointError(f"{quote(reader.edit.word)}: {where} has {meant} twice", "say it once")
+        place = f"{where}.{meant}"
         if meant != name:
-            reader.taken.append(Understood(name, f"{where}.{meant}"))
+            reader.taken.append(Understood(name, place))
         held_member = held.get(meant) if isinstance(held, dict) else None
-        found[meant] = _read(member, child_rules(reader.schema, rules, meant), held_member, f"{where}.{meant}", reader)
+        found[meant] = _read(member, child_rules(reader.schema, rules, meant), held_member, place, reader)
     return found
 
 
 def _read_text(text: str, rules: Schema, reader: _Reader) -> Any:
+    """Return a text as the value that the rules ask for, where it can be read as one."""
     choices = rules.get("enum", ())
     if choices:
-        meant = "" if text in choices else names.find_choice(text, choices)
-        if meant:
-            reader.taken.append(Understood(text, meant))
-        return meant or text
+        return _read_choice(text, choices, reader)
+
     wanted = rules.get("type") or [_TYPES[type(example)] for example in rules.get("examples", ())]
     is_shape = "object" in wanted and text.startswith("{")
     if not wanted or ("string" in wanted and not is_shape):
         return text
-    try:
-        value: Any = jsontext.scan_tokens(text) if jsontext.load(text) is not None else None
-    except jsontext.JsonTextError:
-        value = text
+
+    value = _scan(text)
     if is_shape and "string" in wanted:  # an action may be a text or an object
         if not isinstance(value, dict) or not value.keys() <= rules["properties"].keys():
             return text
         reader.taken.append(Understood(text, f"an object with {', '.join(value)}"))
-    value = _BOOLEANS.get(text.lower(), value) if "boolean" in wanted else value
+    if "boolean" in wanted:
+        value = _BOOLEANS.get(text.lower(), value)
     if _TYPES.get(type(value)) in (wanted if isinstance(wanted, list) else [wanted]):
         return value
     if "type" in rules:
         return text  # the check of the whole document says what is wrong
+    raise _wrong_type(text, wanted, reader.edit)
+
+
+def _read_choice(text: str, choices: Sequence[str], reader: _Reader) -> str:
+    """Return the one of the choices that a text means; the text itself, where it is one or means none."""
+    meant = "" if text in choices else names.find_choice(text, choices)
+    if not meant:
+        return text
+    reader.taken.append(Understood(text, meant))
+    return meant
+
+
+def _scan(text: str) -> Any:
+    """Return the value that a text is as JSON; None for null, and the text itself where it is no JSON."""
+    try:
+        return jsontext.scan_tokens(text) if jsontext.load(text) is not None else None
+    except jsontext.JsonTextError:
+        return text
+
+
+def _wrong_type(text: str, wanted: Sequence[str], edit: Edit) -> EditError:
+    """Return the refusal of a text where only a list or a boolean can be."""
+    path = path_text(edit.path)
     if wanted == ["array"]:
-        path = path_text(reader.edit.path)
         line = typed_edit(f"--{path}+=", text)
-        raise EditError(reader.edit.word, f"{quote(reader.edit.word)}: {path} is a list", "add an item to it", line)
-    message = f"{quote(reader.edit.word)}: {quote(text)} is neither true nor false"
-    raise EditError(reader.edit.word, message, "write it as", f"--{path_text(reader.edit.path)}=true", ", or =false")
+        return EditError(edit.word, f"{quote(edit.word)}: {path} is a list", "add an item to it", line)
+    message = f"{quote(edit.word)}: {quote(text)} is neither true nor false"
+    return EditError(edit.word, message, "write it as", f"--{path}=true", ", or =false")
 
 
 def resolve(schema: Schema, rules: Any) -> Schema:
