@@ -52,53 +52,100 @@ def plan_resume(document: Document | None, skill: str, now: int, known: Known | 
     """Return the plan for a skill's checkpoint; None: it has none. known: what is true of its references."""
     if document is None:
         return Plan(skill, "start_fresh", ("missing",), f"{skill} has no checkpoint yet", (), "", ())
-    name, value = document.skill, document.value
-    restart = Answer("restart", command("checkpoint", "reset", name))
-    version = (value or {}).get("protocol_version")
-    text = document.text or ""
-    if value is None and all(f"\n{marker} " in f"\n{text}" for marker in ("<" * 7, ">" * 7)):
-        why = f"{document.path} has the conflict markers of an unfinished merge"
-        resolve = Answer("resolve", command("checkpoint", "resolve", plain_path(document.path)))
-        return Plan(skill, "ask", ("conflict",), why, (), "Resolve the merge first, then resume:", (resolve,))
-    if value is None or version not in VERSIONS:
-        if value is None:
-            found = document.findings[0].message if document.findings else "it is not a checkpoint"
-            reason, why = "corrupt", f"{document.path} cannot be read as a checkpoint: {found}"
-        else:
-            said = f"has the protocol_version {quote(version)}" if version is not None else "has no protocol_version"
-            reason, why = "incompatible", f"{document.path} {said}; this tool reads {' and '.join(VERSIONS)}"
-        afresh = Answer("restart", chain("", (("checkpoint", "reset", name), ("checkpoint", "update", name))))
-        repair = Answer("fix", command("checkpoint", "validate", plain_path(document.path)))
-        return Plan(skill, "start_fresh", (reason,), why, (), "", (afresh, repair))
+    value = document.value
+    if value is None:
+        return _plan_unreadable(document, skill)
+    if value.get("protocol_version") not in VERSIONS:
+        return _plan_incompatible(document, skill, value.get("protocol_version"))
 
     queued, _ = split_actions(document, known or {})
     orientation = _orient(value, skill, now, queued)
-    status, days = text_field(value, "status"), (views.find_age(value, now) or 0) // DAY
     decisions = [blocker for blocker in views.open_blockers(value) if views.waits_on_user(blocker)]
-    waiting = f"{plural(len(decisions), 'decision')} waiting on you" if decisions else ""
-    reasons = {
-        "invalid": "" if document.is_valid else "the checkpoint breaks the schema, so it may be wrong",
-        "decision": waiting if waiting and status != "blocked" else "",
-        "blocked": "it is blocked" if status == "blocked" else "",
-        "failed": "it failed: restart it, or fix it by hand and continue" if status == "failed" else "",
-        "stale": f"it is stale: not updated for {days} days" if views.is_stale(value, now) else "",
-    }
-    names = tuple(reason for reason, why in reasons.items() if why)
-    if status == "complete" and not decisions:
+    reasons = _find_reasons(document, value, len(decisions), now)
+    names = tuple(reasons)
+    if text_field(value, "status") == "complete" and not decisions:
         why = "complete, with work still queued" if queued else "all of it is complete"
-        again = Answer("continue", command("checkpoint", "update", name, "--status=in_progress"))
-        answers = ([again] if queued else []) + [restart, Answer("elsewhere", command("checkpoint", "next"))]
-        return Plan(skill, "complete", ("complete", *names), why, orientation, "", tuple(answers))
-    if names:
-        go_on = Answer("continue", command("checkpoint", "resume", name, "--continue"))
-        show = Answer("show", command("checkpoint", "show", name))
-        why = "; ".join(filter(None, reasons.values()))
+        answers = _answer_complete(document.skill, is_queued=bool(queued))
+        return Plan(skill, "complete", ("complete", *names), why, orientation, "", answers)
+    if not reasons:
+        return Plan(skill, "continue", (), "in progress and fresh", orientation, "", ())
+
+    decide: list[Answer] = []
+    if "decision" in reasons:
         every = views.find_answers(skill, value)
-        asked = list[Answer]()
-        if "decision" in names:
-            asked = [Answer("decide", command(*argv)) for one, argv in every if views.waits_on_user(one)]
-        return Plan(skill, "ask", names, why, orientation, QUESTION, (*asked, go_on, restart, show))
-    return Plan(skill, "continue", (), "in progress and fresh", orientation, "", ())
+        decide = [Answer("decide", command(*argv)) for blocker, argv in every if views.waits_on_user(blocker)]
+    answers = (*decide, *_answer_question(document.skill))
+    return Plan(skill, "ask", names, "; ".join(reasons.values()), orientation, QUESTION, answers)
+
+
+def _plan_unreadable(document: Document, skill: str) -> Plan:
+    """Return the plan for a file that is not JSON: a merge that is not resolved, or a broken file."""
+    text = f"\n{document.text or ''}"
+    if all(f"\n{marker} " in text for marker in ("<" * 7, ">" * 7)):
+        why = f"{document.path} has the conflict markers of an unfinished merge"
+        resolve = Answer("resolve", command("checkpoint", "resolve", plain_path(document.path)))
+        return Plan(skill, "ask", ("conflict",), why, (), "Resolve the merge first, then resume:", (resolve,))
+    found = document.findings[0].message if document.findings else "it is not a checkpoint"
+    why = f"{document.path} cannot be read as a checkpoint: {found}"
+    return Plan(skill, "start_fresh", ("corrupt",), why, (), "", _answer_broken(document))
+
+
+def _plan_incompatible(document: Document, skill: str, version: Any) -> Plan:
+    """Return the plan for a checkpoint of a version of the protocol that this tool does not read."""
+    found = "has no protocol_version"
+    if version is not None:
+        found = f"has the protocol_version {quote(version)}"
+    why = f"{document.path} {found}; this tool reads {' and '.join(VERSIONS)}"
+    return Plan(skill, "start_fresh", ("incompatible",), why, (), "", _answer_broken(document))
+
+
+def _find_reasons(document: Document, value: dict[str, Any], decisions: int, now: int) -> dict[str, str]:
+    """Return why a session may not simply continue, by the name of the reason.
+
+    decisions: how many of them wait on the user.
+    """
+    status = text_field(value, "status")
+    reasons: dict[str, str] = {}
+    if not document.is_valid:
+        reasons["invalid"] = "the checkpoint breaks the schema, so it may be wrong"
+    if decisions and status != "blocked":
+        reasons["decision"] = f"{plural(decisions, 'decision')} waiting on you"
+    if status == "blocked":
+        reasons["blocked"] = "it is blocked"
+    if status == "failed":
+        reasons["failed"] = "it failed: restart it, or fix it by hand and continue"
+    if views.is_stale(value, now):
+        days = (views.find_age(value, now) or 0) // DAY
+        reasons["stale"] = f"it is stale: not updated for {days} days"
+    return reasons
+
+
+def _restart(name: str) -> Answer:
+    return Answer("restart", command("checkpoint", "reset", name))
+
+
+def _answer_broken(document: Document) -> tuple[Answer, ...]:
+    """Return what to do about a file that is not a checkpoint of ours: begin again, or repair it."""
+    name = document.skill
+    afresh = Answer("restart", chain("", (("checkpoint", "reset", name), ("checkpoint", "update", name))))
+    repair = Answer("fix", command("checkpoint", "validate", plain_path(document.path)))
+    return (afresh, repair)
+
+
+def _answer_complete(name: str, *, is_queued: bool) -> tuple[Answer, ...]:
+    """Return what to do about a checkpoint that is complete. is_queued: it has next actions."""
+    elsewhere = Answer("elsewhere", command("checkpoint", "next"))
+    if not is_queued:
+        return (_restart(name), elsewhere)
+    again = Answer("continue", command("checkpoint", "update", name, "--status=in_progress"))
+    return (again, _restart(name), elsewhere)
+
+
+def _answer_question(name: str) -> tuple[Answer, ...]:
+    """Return the answers to the question: continue, restart or show."""
+    go_on = Answer("continue", command("checkpoint", "resume", name, "--continue"))
+    show = Answer("show", command("checkpoint", "show", name))
+    return (go_on, _restart(name), show)
 
 
 def _orient(value: dict[str, Any], skill: str, now: int, actions: list[Action]) -> tuple[str, ...]:
