@@ -107,56 +107,80 @@ def brief(
     now: int,
     work: Work = NOTHING,
 ) -> Summary:
-    """The lines for the session, and the details that are left out first. queue: without what has shipped. plan,
-    context: how the resumed skill goes on, and what it must know. gone: files that it lists and that are not there.
-    now: seconds since 1970.
+    """Return the lines for the session, and the details that are left out first.
+
+    queue: without what has shipped. plan, context: how the resumed skill goes on, and what it must know.
+    gone: files that it lists and that are not there. now: seconds since 1970.
     """
 
     def describe(document: Document, blocker: dict[str, Any]) -> str:
         facts = find_text_facts(text_field(blocker, "proposed_resolution"), work.get(document.path, {}))
         return describe_blocker(blocker, describe_facts(facts, now))
 
-    waiting = list[str]()
-    for document in documents:
-        for blocker, argv in views.find_answers(document.skill, document.value or {}):
-            if waits_on_user(blocker):
-                question = clean(describe(document, blocker), _MIDDLE)
-                answer = clean(write_shell([argv]), _MIDDLE)
-                waiting.append(f"{clean(document.skill, 60)}: {question} - answer: {answer}")
-    lines = _listed("Decisions waiting on the user", waiting, 6)
+    resumed = next((document for document in documents if plan and document.skill == plan.skill), None)
+    lines = _listed("Decisions waiting on the user", [*_list_decisions(documents, describe)], 6)
     if plan:
-        lines += [clean(line, _LONG) for line in plan.orientation]
-        lines += [f"  {clean(text, _MIDDLE)}" for text in _describe_facts(context.actions[:1], now)]
-        if plan.decision == "ask":
-            lines.append(f"Stop and ask the user first: {clean(plan.why, _MIDDLE)}")
-        told = [clean(text, _MIDDLE) for each in documents if each.skill == plan.skill and each.value
-                for text in views.describe_superseded(each.value)]  # fmt: skip
-        lines += _listed("Not reviewed: the other side of a merge", told, 3)
-    # decisions are there already, and so is what the resumed skill does next
-    first = next((action for action in queue.actions if action.rank != "decision"), None)
-    if first and not (plan and plan.skill == first.skill and first.reason == _PLAIN):
-        what = clean(first.action, _MIDDLE)
-        if first.rank in ("idle", "failed") and first.answer_with:
-            what += f": {clean(str(first.answer_with), _MIDDLE)}"
-        lines.append(f"Most important: {clean(first.skill, 60)}: {what}")
-        if not first.then:
-            lines += [f"  {clean(text, _MIDDLE)}" for text in describe_facts(first.facts, now)]
-        lines.append(f"  why: {clean(first.reason, _MIDDLE)}")
-    for document in [each for each in documents if views.is_stale(each.value or {}, now)][:4]:
-        days = (views.find_age(document.value or {}, now) or 0) // DAY
-        lines.append(f"Stale: {clean(document.skill, 60)} was not updated for {days} days")
-    broken = find_broken(documents)[:4]
-    lines += [f"Broken: {clean(f'{one.path}: {one.message}; {one.hint}', _MIDDLE)}" for one in broken]
+        lines += _describe_plan(plan, context, resumed, now)
+    lines += _describe_first(queue, plan, now)
+    lines += _describe_faults(documents, now)
     merged = [
         clean("; ".join([f"{part.skill}: {part.action}", *describe_facts(part.facts, now)]), _MIDDLE)
         for part in queue.skipped
     ]
     lines += _listed("Next actions that merges finished", merged, 3)
     lines += _listed("Listed files that are missing", [clean(path, _SHORT) for path in gone], 3)
-    others = _describe_others(documents, queue, plan, now, describe)
-    resumed = next((document for document in documents if plan and document.skill == plan.skill), None)
-    blockers = [describe(resumed, one) for one in context.blockers if not waits_on_user(one)] if resumed else []
-    return Summary(lines=lines, details=[*_describe_context(context, blockers, now), *others])
+
+    blockers: list[str] = []
+    if resumed:
+        blockers = [describe(resumed, blocker) for blocker in context.blockers if not waits_on_user(blocker)]
+    details = [*_describe_context(context, blockers, now)]
+    details += _describe_others(documents, queue, plan, now, describe)
+    return Summary(lines=lines, details=details)
+
+
+def _list_decisions(documents: Sequence[Document], describe: Describe) -> Iterator[str]:
+    """Yield the decisions that wait on the user, each with the command that answers it."""
+    for document in documents:
+        for blocker, argv in views.find_answers(document.skill, document.value or {}):
+            if waits_on_user(blocker):
+                question = clean(describe(document, blocker), _MIDDLE)
+                answer = clean(write_shell([argv]), _MIDDLE)
+                yield f"{clean(document.skill, 60)}: {question} - answer: {answer}"
+
+
+def _describe_plan(plan: Plan, context: Context, resumed: Document | None, now: int) -> list[str]:
+    """Return how the resumed skill goes on."""
+    lines = [clean(line, _LONG) for line in plan.orientation]
+    lines += [f"  {clean(text, _MIDDLE)}" for text in _describe_facts(context.actions[:1], now)]
+    if plan.decision == "ask":
+        lines.append(f"Stop and ask the user first: {clean(plan.why, _MIDDLE)}")
+    value = (resumed and resumed.value) or {}
+    superseded = [clean(text, _MIDDLE) for text in views.describe_superseded(value)]
+    return lines + _listed("Not reviewed: the other side of a merge", superseded, 3)
+
+
+def _describe_first(queue: Queue, plan: Plan | None, now: int) -> list[str]:
+    """Return what matters most, where no other line has it: decisions and the resumed skill have their own."""
+    first = next((action for action in queue.actions if action.rank != "decision"), None)
+    if first is None or (plan and plan.skill == first.skill and first.reason == _PLAIN):
+        return []
+    what = clean(first.action, _MIDDLE)
+    if first.rank in ("idle", "failed") and first.answer_with:
+        what += f": {clean(str(first.answer_with), _MIDDLE)}"
+    lines = [f"Most important: {clean(first.skill, 60)}: {what}"]
+    if not first.then:
+        lines += [f"  {clean(text, _MIDDLE)}" for text in describe_facts(first.facts, now)]
+    return [*lines, f"  why: {clean(first.reason, _MIDDLE)}"]
+
+
+def _describe_faults(documents: Sequence[Document], now: int) -> Iterator[str]:
+    """Yield the first checkpoints that are stale, and the first that are broken."""
+    stale = [document for document in documents if views.is_stale(document.value or {}, now)]
+    for document in stale[:4]:
+        days = (views.find_age(document.value or {}, now) or 0) // DAY
+        yield f"Stale: {clean(document.skill, 60)} was not updated for {days} days"
+    for finding in find_broken(documents)[:4]:
+        yield f"Broken: {clean(f'{finding.path}: {finding.message}; {finding.hint}', _MIDDLE)}"
 
 
 def _describe_facts(actions: Sequence[Action], now: int) -> list[str]:
