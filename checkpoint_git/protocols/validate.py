@@ -19,7 +19,10 @@ from checkpoint_git.protocols.registry import is_fixed, is_merged, protocol_of
 
 
 def check_document(path: str, data: bytes, *, now: int) -> Document:
-    """path: relative, with "/"; its file name says whose checkpoint it must be. now: seconds since 1970."""
+    """Return a file's document with what is wrong with it.
+
+    path: relative, with "/"; its file name says whose checkpoint it must be. now: seconds since 1970.
+    """
     kind = protocol_of(path) or "skill"
     room = open_room(kind)
     if room.check_file is not None:
@@ -29,24 +32,32 @@ def check_document(path: str, data: bytes, *, now: int) -> Document:
         text = jsontext.decode(data)
         value = jsontext.load(text)
     except jsontext.JsonTextError as error:
-        message = escape_controls(error.message)
-        hint: AnyHint = error.hint
-        if error.code == "json/conflict-markers" and is_merged(path):
-            hint = command("checkpoint", "resolve", plain_path(path))
-        elif error.code == "json/syntax" and not hint:
-            hint = advise_restore(path)
-        finding = Finding(error.code, "error", message, path, "", error.line, error.column, hint)
+        finding = _describe_syntax(error, path)
         return Document(path, skill, None, data.decode("utf-8", "replace"), len(data), [finding])
-    findings, is_suspect = _check_value(room, value, skill, len(data), now), may_hold_secret(data)
+
+    findings = _check_value(room, value, skill, len(data), now)
+    is_suspect = may_hold_secret(data)
     if not isinstance(value, dict):
         findings = [finding._replace(hint=advise_restore(path)) for finding in findings]
     elif findings and not is_suspect:
         findings = list(name_rows(findings, value))
-    findings += _find_secrets(value, "", is_skill=kind == "skill") if is_suspect else []
+    if is_suspect:
+        findings += _find_secrets(value, "", is_skill=kind == "skill")
     if text.startswith(jsontext.BYTE_ORDER_MARK):
         findings.append(_BYTE_ORDER_MARK)
     located = locate_findings([name_skill(finding, path) for finding in findings], path, text)
     return Document(path, skill, value if isinstance(value, dict) else None, text, len(data), located)
+
+
+def _describe_syntax(error: jsontext.JsonTextError, path: str) -> Finding:
+    """Return the finding about a text that is not JSON."""
+    hint: AnyHint = error.hint
+    if error.code == "json/conflict-markers" and is_merged(path):
+        hint = command("checkpoint", "resolve", plain_path(path))
+    elif error.code == "json/syntax" and not hint:
+        hint = advise_restore(path)
+    message = escape_controls(error.message)
+    return Finding(error.code, "error", message, path, "", error.line, error.column, hint)
 
 
 def _find_secrets(value: Any, where: str, *, is_skill: bool) -> Iterator[Finding]:
