@@ -1,6 +1,6 @@
 """What other work trees and branches have done that this work tree has not: their checkpoints beside its own."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, NamedTuple
 
@@ -47,31 +47,65 @@ _Version = tuple[str, FileContent, Ahead, bytes | None]
 
 
 def find_ahead(place: Place, now: int, skill: str | None = None) -> tuple[list[Ahead], str]:
-    """Where others wrote later, finished or decided what is not known here; what was not compared, "" for nothing."""
+    """Return where others wrote later, finished or decided what is not known here; and what was not
+    compared, "" for nothing.
+    """
     siblings = [(_find_branch(branch, other), other) for branch, other in find_siblings(place)]
     everything, is_cut = find_branch_work(place, [branch for branch, _ in siblings if branch], now)
-    work = [one for one in everything if skill in (None, layout.find_skill(one.path))]
-    ours, found = dict(store.read_files(place)) if siblings or work else {}, list[Ahead]()
-    trees = ((Ahead("", branch, other.top, "", "", None, []), other) for branch, other in siblings)
-    there = [(*f, origin, None) for origin, tree in trees for f in store.read_files(tree) if f[1] != ours.get(f[0])]
+    work = [part for part in everything if skill in (None, layout.find_skill(part.path))]
+    ours = dict(store.read_files(place)) if siblings or work else {}
+
     read = list(_read_branches(place, work)) if work else []
-    for path, content, origin, base in [*there, *read]:
-        document = store.check_files([(path, content)], now)[0]
-        value, before = document.value or {}, _read_value(path, ours.get(path), now)
-        events = [event for event in life.find_events(before, value) if event.kind in _AHEAD]
-        if base is not None:  # what it had from the start may have been rotated away here
-            own = {event[:2] for event in life.find_events(_read_value(path, base, now), value)}
-            events = [event for event in events if event[:2] in own]
-        age, age_here = (views.find_age(each, now) for each in (value, before))
-        is_later = age is not None and (age_here is None or age < age_here)
-        if skill in (None, document.skill) and (events or is_later):
-            status, step = (views.text_field(value, key) for key in ("status", "step"))
-            told = [(event.kind, life.describe_event(event)) for event in events]
-            found.append(origin._replace(skill=document.skill, status=status, step=step, age_seconds=age, events=told))
-    lacking = len(work) - len(read)
-    left = [f"{plural(lacking, 'checkpoint')} (too many, too large, or missing in this clone)"] if lacking else []
-    left += ["commits before the newest 500"] if is_cut else []
-    return found, f"not compared, of other branches: {' and '.join(left)}" if left else ""
+    found: list[Ahead] = []
+    for version in [*_read_siblings(siblings, ours), *read]:
+        ahead = _compare_version(version, ours.get(version[0]), now)
+        if ahead is not None and skill in (None, ahead.skill):
+            found.append(ahead)
+    return found, _describe_rest(len(work) - len(read), is_cut=is_cut)
+
+
+def _read_siblings(siblings: Sequence[tuple[str, Place]], ours: Mapping[str, FileContent]) -> Iterator[_Version]:
+    """Yield the checkpoints of other work trees that differ from ours."""
+    for branch, tree in siblings:
+        origin = Ahead("", branch, tree.top, "", "", None, [])
+        for path, content in store.read_files(tree):
+            if content != ours.get(path):
+                yield path, content, origin, None
+
+
+def _compare_version(version: _Version, ours: FileContent | None, now: int) -> Ahead | None:
+    """Return in what another's checkpoint is ahead of ours, None where it is not."""
+    path, content, origin, base = version
+    document = store.check_files([(path, content)], now)[0]
+    value = document.value or {}
+    before = _read_value(path, ours, now)
+    events = [event for event in life.find_events(before, value) if event.kind in _AHEAD]
+    if base is not None:  # what it had from the start may have been rotated away here
+        new = {event[:2] for event in life.find_events(_read_value(path, base, now), value)}
+        events = [event for event in events if event[:2] in new]
+
+    age = views.find_age(value, now)
+    age_here = views.find_age(before, now)
+    is_later = age is not None and (age_here is None or age < age_here)
+    if not (events or is_later):
+        return None
+    return origin._replace(
+        skill=document.skill,
+        status=views.text_field(value, "status"),
+        step=views.text_field(value, "step"),
+        age_seconds=age,
+        events=[(event.kind, life.describe_event(event)) for event in events],
+    )
+
+
+def _describe_rest(lacking: int, *, is_cut: bool) -> str:
+    """Return what was not compared, "" for nothing. lacking: checkpoints. is_cut: of older commits."""
+    parts: list[str] = []
+    if lacking:
+        parts.append(f"{plural(lacking, 'checkpoint')} (too many, too large, or missing in this clone)")
+    if is_cut:
+        parts.append("commits before the newest 500")
+    return f"not compared, of other branches: {' and '.join(parts)}" if parts else ""
 
 
 def _find_branch(branch: str, place: Place) -> str:
