@@ -1,7 +1,7 @@
 """What to do next, over all checkpoints: the one order of priorities. Pure: it is given what the history says."""
 
 from collections.abc import Sequence
-from typing import Any, NamedTuple, cast
+from typing import Any, NamedTuple
 
 from checkpoint_git.core.clock import DAY, read_instant
 from checkpoint_git.core.hint import AnyHint, Blank, command
@@ -133,48 +133,64 @@ def sort_actions(actions: Sequence[NextAction]) -> list[NextAction]:
 
 
 def _find_action(document: Document, remaining: list[Action], known: Known, now: int | None) -> NextAction | None:
+    """Return what is to be done about a checkpoint, None for nothing. remaining: its next actions."""
     value = document.value
     rank = None if value is None else find_rank(value, bool(remaining))
     if value is None or rank is None:
         return None
-    blocker, answer = dict[str, Any](), cast(AnyHint, "")
-    if rank in ("decision", "blocked"):
-        for found, argv in views.find_answers(document.skill, value):
-            if rank == "blocked" or views.waits_on_user(found):
-                blocker, answer = found, command(*argv)
-                break
-    first = shown = remaining[0].text if remaining else ""
-    if rank == "decision":
-        shown = f"Decide: {views.describe_blocker(blocker)}"
-    elif rank == "idle":
-        shown = "Say what comes next"
-        answer = command("checkpoint", "add", document.skill, Blank("the next action"))
-    elif rank == "failed" and not first:
-        shown = "Find out why it failed, then fix it or start again"
-        answer = command("checkpoint", "resume", document.skill)
-    elif rank == "blocked" and not first:
-        shown = f"Unblock: {views.describe_blocker(blocker)}"
+
+    first = remaining[0] if remaining else Action(-1, "", None, (), ())
+    blocker, answer = _find_blocker(document.skill, value, rank)
+    shown, answer = _choose_shown(rank, first.text, blocker, document.skill, answer)
+    is_first = shown == first.text
     budget = views.describe_budget(value)
+    reasons = [_find_reason(rank, value)]
     is_old = now is not None and views.is_stale(value, now)
-    reasons = [_find_reason(rank, value), budget]
-    if remaining and shown == first and remaining[0].at in views.find_done_actions(value):
-        reasons.append("recently_done has this action too")
     if now is not None and is_old:
-        reasons.insert(1, f"stale: not updated for {(views.find_age(value, now) or 0) // DAY} days")
+        reasons.append(f"stale: not updated for {(views.find_age(value, now) or 0) // DAY} days")
+    reasons.append(budget)
+    if is_first and first.at in views.find_done_actions(value):
+        reasons.append("recently_done has this action too")
     return NextAction(
         skill=document.skill,
         rank=rank,
         reason="; ".join(filter(None, reasons)),
         action=shown,
-        done_when=remaining[0].done_when if remaining and shown == first else None,
-        then="" if shown == first else first,
+        done_when=first.done_when if is_first else None,
+        then="" if is_first else first.text,
         over_budget=bool(budget),
         updated_at=views.text_field(value, "updated_at"),
         stale=is_old,
         answer_with=answer,
-        facts=remaining[0].facts if remaining else (),
+        facts=first.facts,
         proposal=merged_work.find_text_facts(views.text_field(blocker, "proposed_resolution"), known),
     )
+
+
+def _find_blocker(skill: str, value: dict[str, Any], rank: str) -> tuple[dict[str, Any], AnyHint]:
+    """Return the blocker that matters first, and the command that answers it; ({}, "") where none does."""
+    if rank in ("decision", "blocked"):
+        for blocker, argv in views.find_answers(skill, value):
+            if rank == "blocked" or views.waits_on_user(blocker):
+                return blocker, command(*argv)
+    return {}, ""
+
+
+def _choose_shown(rank: str, first: str, blocker: dict[str, Any], skill: str, answer: AnyHint) -> tuple[str, AnyHint]:
+    """Return the action to show, and the command that does or answers it.
+
+    first: the text of the first next action, "" for none. answer: the blocker's.
+    """
+    if rank == "decision":
+        return f"Decide: {views.describe_blocker(blocker)}", answer
+    if rank == "idle":
+        next_up = command("checkpoint", "add", skill, Blank("the next action"))
+        return "Say what comes next", next_up
+    if rank == "failed" and not first:
+        return "Find out why it failed, then fix it or start again", command("checkpoint", "resume", skill)
+    if rank == "blocked" and not first:
+        return f"Unblock: {views.describe_blocker(blocker)}", answer
+    return first, answer
 
 
 def find_rank(value: dict[str, Any], has_actions: bool) -> str | None:
