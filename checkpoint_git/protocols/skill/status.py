@@ -87,66 +87,108 @@ def status(
 
 
 def summarize_status(question: Question) -> Summary:
-    """The answer of `checkpoint status`, of which only what its format shows is made."""
-    place, since = question.place, None
+    """Return the answer of `checkpoint status`, of which only what its format shows is made."""
+    since = None
     if question.since is not None:
-        from checkpoint_git.protocols.skill.since import describe_changes, read_since
+        from checkpoint_git.protocols.skill.since import read_since
 
         since = read_since(question.since, question.now)
     result = StatusResult([], [], [], [])
-    if os.path.isdir(place.directory):
-        result = status(place, question.now, question.skill, since, in_full=since is not None)
-    states, blocks = result.states, list[Block]()
+    if os.path.isdir(question.place.directory):
+        result = status(question.place, question.now, question.skill, since, in_full=since is not None)
+    states = result.states
     if question.merged:
         states = [state for state in states if _names_merged(state)]
-    data: dict[str, Any] = {
-        "decisions": [{"skill": one.skill, **one.blocker, "answer_with": one.answer_with} for one in result.decisions]
-    }
-    if since is not None:
-        changed = [
-            {
-                **state_data(change.state),
-                "done_since": change.done,
-                "events": [event._asdict() for event in change.events],
-                "compared": change.is_compared,
-            }
-            for change in result.changes
-        ]
-        data = {"since": question.since, **data, "changed": changed, "checkpoints": len(states)}
-        blocks = describe_changes(result.changes, len(states), question.since or "")
+
+    if since is None:
+        data, blocks = _summarize_states(states, result, question)
     else:
-        shown = states[:1] if question.brief else states
-        if question.form in ("text", "md"):
-            data = {}
-        else:
-            data["skills"] = [_state_and_sides(state, result) for state in shown]
-        if question.form != "json":
-            if question.brief:
-                for state in shown:
-                    words = ", ".join(filter(None, (state.status, state.phase, state.step, _age_cell(state).text)))
-                    blocks.append(Line(f"{state.skill}: {words}", "strong", _status_cell(state).glyph, 2))
-                    blocks += _lines(state, 1, question.now)
-            else:
-                blocks = _merged_blocks(shown, question.now) if question.merged else _blocks(shown, result, question)
-                blocks += [Line("")] if result.findings else []
+        data, blocks = _summarize_changes(states, result, question)
     if question.merged and not states:
         blocks = [Line("no next action and no blocker names merged work", "dim")]
     elif not states:
         start = advise("start one", "checkpoint", "update", "build")
-        blocks = [Line(f"no checkpoints in {place.directory} yet", "dim", hint=start)]
-    lead: list[Block] = []
+        blocks = [Line(f"no checkpoints in {question.place.directory} yet", "dim", hint=start)]
     if question.worktrees:
-        from checkpoint_git.protocols.skill.worktrees import find_ahead
+        ahead, ahead_blocks = _summarize_worktrees(question)
+        data.update(ahead)
+        blocks += ahead_blocks
 
-        ahead, left = find_ahead(place, question.now, question.skill)
-        data["not_compared"] = left
-        data["worktrees"] = [one._asdict() for one in ahead]
-        blocks += [Line(""), *(Line(one.line, "warn", hang=2) for one in ahead)]
-        blocks += [Line(left, "warn")] if left else []
-        blocks += [] if ahead or left else [Line("no other work tree or branch is ahead of this one", "dim")]
+    lead: list[Block] = []
     if result.decisions and not question.short and not question.merged:
         lead = [*_decision_lines(result.decisions, question), Line("")]
     return Summary(data, result.findings, lead, blocks)
+
+
+def _decisions_data(decisions: list[Decision]) -> list[dict[str, Any]]:
+    return [
+        {"skill": decision.skill, **decision.blocker, "answer_with": decision.answer_with} for decision in decisions
+    ]
+
+
+def _summarize_states(
+    states: list[State], result: StatusResult, question: Question
+) -> tuple[dict[str, Any], list[Block]]:
+    """Return where the checkpoints are, as data and as blocks; either is empty where the format lacks it."""
+    shown = states[:1] if question.brief else states
+    data: dict[str, Any] = {}
+    if question.form not in ("text", "md"):
+        data["decisions"] = _decisions_data(result.decisions)
+        data["skills"] = [_state_and_sides(state, result) for state in shown]
+    if question.form == "json":
+        return data, []
+
+    if question.brief:
+        return data, [block for state in shown for block in _brief_blocks(state, question.now)]
+    blocks = _merged_blocks(shown, question.now) if question.merged else _blocks(shown, result, question)
+    if result.findings:
+        blocks.append(Line(""))
+    return data, blocks
+
+
+def _brief_blocks(state: State, now: int) -> Iterator[Block]:
+    """Yield one checkpoint without a table."""
+    words = ", ".join(filter(None, (state.status, state.phase, state.step, _age_cell(state).text)))
+    yield Line(f"{state.skill}: {words}", "strong", _status_cell(state).glyph, 2)
+    yield from _lines(state, 1, now)
+
+
+def _summarize_changes(
+    states: list[State], result: StatusResult, question: Question
+) -> tuple[dict[str, Any], list[Block]]:
+    """Return what changed since the question's instant, as data and as blocks."""
+    from checkpoint_git.protocols.skill.since import describe_changes
+
+    changed = [
+        {
+            **state_data(change.state),
+            "done_since": change.done,
+            "events": [event._asdict() for event in change.events],
+            "compared": change.is_compared,
+        }
+        for change in result.changes
+    ]
+    data = {
+        "since": question.since,
+        "decisions": _decisions_data(result.decisions),
+        "changed": changed,
+        "checkpoints": len(states),
+    }
+    return data, describe_changes(result.changes, len(states), question.since or "")
+
+
+def _summarize_worktrees(question: Question) -> tuple[dict[str, Any], list[Block]]:
+    """Return where other work trees and branches are ahead, as data and as blocks."""
+    from checkpoint_git.protocols.skill.worktrees import find_ahead
+
+    ahead, not_compared = find_ahead(question.place, question.now, question.skill)
+    data = {"not_compared": not_compared, "worktrees": [version._asdict() for version in ahead]}
+    blocks: list[Block] = [Line(""), *(Line(version.line, "warn", hang=2) for version in ahead)]
+    if not_compared:
+        blocks.append(Line(not_compared, "warn"))
+    elif not ahead:
+        blocks.append(Line("no other work tree or branch is ahead of this one", "dim"))
+    return data, blocks
 
 
 def _decision_lines(decisions: list[Decision], question: Question) -> Iterator[Line]:
