@@ -1,7 +1,7 @@
 """What the doctor checks in skill checkpoints: are they valid, and do they still agree with time, files and history?"""
 
-from collections.abc import Iterator, Sequence
-from typing import TYPE_CHECKING
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, NamedTuple
 
 from checkpoint_git.core.clock import write_instant
 from checkpoint_git.core.finding import Finding, Level
@@ -190,6 +190,17 @@ _FATES: dict[str, tuple[Level, str, str]] = {
 }
 
 
+class _Missing(NamedTuple):
+    """Files of one entry that have the same fate. entry: its index. what: of a rename "old -> new", else
+    the files' detail.
+    """
+
+    entry: int
+    fate: str
+    what: str
+    files: list[NamedFile]
+
+
 @check("drift/file-missing", "warning", remedy="write the new name, or remove the entry", fix="safe")
 def find_missing_files(facts: SkillFacts) -> Iterator[Finding]:
     """A file in generated_files that is missing.
@@ -197,44 +208,84 @@ def find_missing_files(facts: SkillFacts) -> Iterator[Finding]:
     The finding shows its new name, or the commit that deleted it, if git knows. A note in a shallow clone.
     """
     for summary in facts.summaries:
-        groups: dict[tuple[int, str, str], list[NamedFile]] = {}  # an entry with braces can name many
-        for file in facts.files.get(summary.path, ()):
-            if file.state != "there":
-                fate = "outside" if file.state == "outside" else file.fate
-                what = " -> ".join(name or "./" for name in find_move(file.path, file.detail))
-                groups.setdefault((file.at, fate, what if fate == "renamed" else file.detail), []).append(file)
         renamed = facts.find_renamed(summary)
-        for (at, fate, what), group in groups.items():
-            level, text, advice = _FATES[fate]
-            command = _UNSHALLOW if fate == "cut" else _remove_file(summary, at)
-            if fate == "uncommitted":  # staged as deleted, maybe
-                command = ("git", "restore", "--staged", "--worktree", "--", *_words(group))
-            elif fate == "renamed" and renamed[at][1]:
-                command = _fix(summary, "drift/file-missing")
-            elif fate == "renamed":
-                others = {*summary.listed, *(entry.split(" ", 1)[0] for entry in summary.listed)}
-                is_listed = all(file.detail in others for file in group)
-                advice = "that is listed too; remove this entry" if is_listed else advice
-                detail = group[0].detail
-                is_only = sum(file.at == at for file in facts.files[summary.path]) == 1 and detail.isprintable()
-                edit: Argument = blank(f"--{_FILES}.{at}=", "its new name")
-                if is_only and find_readings(detail)[:1] == [[detail]]:
-                    edit = f"--{_FILES}.{at}={detail}"
-                command = command if is_listed else _update(summary, edit)
-            hint = advise(advice, *command)
-            subject, told = join_some([shorten(file.path, 120) for file in group]), group[0].told
-            says = text.format(detail=shorten(group[0].detail, 120), told=told)
-            if fate == "renamed" and len(group) > 1:
-                says = f"moved since {told}: {shorten(what, 240)}"
-            message = f"{'each of ' if len(group) > 1 else ''}{subject} {says}"
-            where = f"/context_primer/generated_files/{at}"
-            cause = {
-                "unknown": "listed files do not exist, and no commit since the checkpoint began had them",
-                "renamed": f"files moved: {what}",
-                "deleted": f"listed files were deleted in {told}",
-                "cut": _SHALLOW,
-            }.get(fate, "")
-            yield Finding("drift/file-missing", level, message, summary.path, where, hint=hint, cause=cause)
+        for missing in _group_missing(facts.files.get(summary.path, ())):
+            level, _, advice = _FATES[missing.fate]
+            if missing.fate == "renamed" and not renamed[missing.entry][1]:
+                hint = _advise_renaming(missing, summary, facts)
+            else:
+                hint = advise(advice, *_choose_remedy(missing, summary))
+            yield Finding(
+                "drift/file-missing",
+                level,
+                _describe_missing(missing),
+                summary.path,
+                f"/context_primer/generated_files/{missing.entry}",
+                hint=hint,
+                cause=_name_cause(missing),
+            )
+
+
+def _group_missing(files: Iterable[NamedFile]) -> list[_Missing]:
+    """Return the files that are not there, by entry and fate: an entry with braces can name many."""
+    groups: dict[tuple[int, str, str], list[NamedFile]] = {}
+    for file in files:
+        if file.state == "there":
+            continue
+        fate = "outside" if file.state == "outside" else file.fate
+        what = file.detail
+        if fate == "renamed":
+            what = " -> ".join(name or "./" for name in find_move(file.path, file.detail))
+        groups.setdefault((file.at, fate, what), []).append(file)
+    return [_Missing(*key, group) for key, group in groups.items()]
+
+
+def _choose_remedy(missing: _Missing, summary: DocumentSummary) -> Sequence[Argument]:
+    """Return the command for files whose new name needs nobody to write it."""
+    if missing.fate == "cut":
+        return _UNSHALLOW
+    if missing.fate == "uncommitted":  # staged as deleted, maybe
+        return ("git", "restore", "--staged", "--worktree", "--", *_words(missing.files))
+    if missing.fate == "renamed":
+        return _fix(summary, "drift/file-missing")
+    return _remove_file(summary, missing.entry)
+
+
+def _advise_renaming(missing: _Missing, summary: DocumentSummary, facts: SkillFacts) -> AnyHint:
+    """Return what to do about a renamed file where no fix can write its new name."""
+    listed = {*summary.listed, *(entry.split(" ", 1)[0] for entry in summary.listed)}
+    if all(file.detail in listed for file in missing.files):
+        return advise("that is listed too; remove this entry", *_remove_file(summary, missing.entry))
+
+    new_name = missing.files[0].detail
+    is_only = sum(file.at == missing.entry for file in facts.files[summary.path]) == 1
+    edit: Argument = blank(f"--{_FILES}.{missing.entry}=", "its new name")
+    if is_only and new_name.isprintable() and find_readings(new_name)[:1] == [[new_name]]:
+        edit = f"--{_FILES}.{missing.entry}={new_name}"
+    return advise(_FATES["renamed"][2], *_update(summary, edit))
+
+
+def _describe_missing(missing: _Missing) -> str:
+    """Return the sentence that says which files are missing, and what became of them."""
+    first = missing.files[0]
+    subject = join_some([shorten(file.path, 120) for file in missing.files])
+    becomes = _FATES[missing.fate][1].format(detail=shorten(first.detail, 120), told=first.told)
+    if len(missing.files) == 1:
+        return f"{subject} {becomes}"
+    if missing.fate == "renamed":
+        becomes = f"moved since {first.told}: {shorten(missing.what, 240)}"
+    return f"each of {subject} {becomes}"
+
+
+def _name_cause(missing: _Missing) -> str:
+    """Return what findings of many entries have in common, "" where each is by itself."""
+    causes = {
+        "unknown": "listed files do not exist, and no commit since the checkpoint began had them",
+        "renamed": f"files moved: {missing.what}",
+        "deleted": f"listed files were deleted in {missing.files[0].told}",
+        "cut": _SHALLOW,
+    }
+    return causes.get(missing.fate, "")
 
 
 @check("drift/file-uncommitted", "note", remedy="`git add` it, or remove the entry")
