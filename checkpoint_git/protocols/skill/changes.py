@@ -340,37 +340,55 @@ def apply_edit(value: dict[str, Any], edit: Edit) -> str:
 
 
 def _remove(container: Any, key: Any, edit: Edit) -> None:
-    """Takes an item out of a list, or a member out of an object; without a value what the path itself names."""
-    path, wanted = path_text(edit.path), plain(edit.value)
+    """Remove an item of a list, or a member of an object; without a value what the path itself names."""
+    path = path_text(edit.path)
+    wanted = plain(edit.value)
     if isinstance(container, dict) and key not in container:
-        raise CheckpointError(
-            f"{quote(edit.word)}: {path} does not exist", advise("see what there is", "checkpoint", "show")
-        )
+        message = f"{quote(edit.word)}: {path} does not exist"
+        raise CheckpointError(message, advise("see what there is", "checkpoint", "show"))
     if wanted == "":
         del container[key]
         return
+
     present = container[key]
     if isinstance(present, dict) and isinstance(wanted, str) and wanted in present:
         del present[wanted]
         return
-    at = find_index(present, wanted) if isinstance(present, list) else None
-    if at is None:
-        from difflib import get_close_matches
+    index = find_index(present, wanted) if isinstance(present, list) else None
+    if index is None:
+        raise _nothing_to_remove(present, wanted, edit)
+    del present[index]
 
-        items = present if isinstance(present, list) else []
-        shown = {name: at for at, item in enumerate(items) for name in names_of(item)}
-        near = shown.get(next(iter(get_close_matches(str(wanted), shown, 1, 0.4)), ""))
-        at = int(wanted) if is_index(str(wanted), items) else near
-        advice, line = "name an item by its whole text or by its id", ""
-        if at is not None:
-            called = (*ids_of(items[at]), *_inner_names(items[at]))
-            name = next((each for each in called if find_index(items, each) == at), "")
-            line = typed_edit(f"--{path}-=", name) if name.isprintable() and name else f"--{path}.{at}-="
-            advice = "did you mean this"
-        elif not isinstance(present, list | dict):
-            advice, line = "it is not a list; replace it", f"--{path}=..."
-        raise EditError(edit.word, f"{quote(edit.word)}: {path} has no item {quote(wanted)}", advice, line)
-    del present[at]
+
+def _nothing_to_remove(present: Any, wanted: Any, edit: Edit) -> EditError:
+    """Return the refusal of an item that is not there, with the one that is probably meant."""
+    path = path_text(edit.path)
+    items = present if isinstance(present, list) else []
+    index = int(wanted) if is_index(str(wanted), items) else _find_near(str(wanted), items)
+    advice = "name an item by its whole text or by its id"
+    line = ""
+    if index is not None:
+        called = (*ids_of(items[index]), *_inner_names(items[index]))
+        name = next((name for name in called if find_index(items, name) == index), "")
+        line = f"--{path}.{index}-="
+        if name and name.isprintable():
+            line = typed_edit(f"--{path}-=", name)
+        advice = "did you mean this"
+    elif not isinstance(present, list | dict):
+        advice = "it is not a list; replace it"
+        line = f"--{path}=..."
+    return EditError(edit.word, f"{quote(edit.word)}: {path} has no item {quote(wanted)}", advice, line)
+
+
+def _find_near(wanted: str, items: list[Any]) -> int | None:
+    """Return the index of the item with the nearest name, None where none is near."""
+    from difflib import get_close_matches
+
+    indexes: dict[str, int] = {}
+    for index, item in enumerate(items):
+        indexes.update(dict.fromkeys(names_of(item), index))
+    near = get_close_matches(wanted, indexes, 1, 0.4)
+    return indexes.get(next(iter(near), ""))
 
 
 def is_index(text: str, items: list[Any]) -> bool:
@@ -449,32 +467,50 @@ def _find_member(container: Any, edit: Edit, at: int) -> Any:
 
 
 def _find_item(items: list[Any], edit: Edit, at: int) -> int:
-    step, before = edit.path[at], path_text(edit.path[:at])
+    """Return the index that a step of the path means in a list. Raises EditError where it means none."""
+    step = edit.path[at]
+    before = path_text(edit.path[:at])
     if not step.bracketed and step.name.isdecimal() and step.name.isascii():
         if is_index(step.name, items):
             return int(step.name)
         message = f"{quote(edit.word)}: {before} has {len(items)} items, counted from 0"
         raise EditError(edit.word, message, "to add one", typed_edit(f"--{before}+=", edit.value))
     index = find_index(items, step.name)
-    if index is not None:
-        return index
+    if index is None:
+        raise _no_item(items, edit, at)
+    return index
+
+
+def _no_item(items: list[Any], edit: Edit, at: int) -> EditError:
+    """Return the refusal of an item that a step of the path does not find, with the one that is meant."""
     from difflib import get_close_matches
+
+    step = edit.path[at]
+    before = path_text(edit.path[:at])
+    message = f"{quote(edit.word)}: {before} has no item {quote(step.name)}"
+    more = f"; add one with --{before}+:json=..."
 
     ids = {names.spell(name): name for item in items for name in ids_of(item)[:1]}
     near = get_close_matches(names.spell(step.name), ids, 1, 0.6)
-    hint, line = f"name an item by number or by id: {before}.0, {before}[id]", ""
-    if near or (step.bracketed and is_index(step.name, items)):
-        meant = Step(ids[near[0]], bracketed=True) if near else Step(step.name)
-        path, hint = path_text((*edit.path[:at], meant, *edit.path[at + 1 :])), "did you mean this"
-        line = typed_edit(f"--{path}{SIGNS[edit.action]}=", edit.value)
-        if edit.action == "replace" and isinstance(edit.value, str) and len(edit.path) == 2 and edit.field in TEXTS:
-            line = f"--{path}{name_text(edit.field, edit.value)}"
-    message = f"{quote(edit.word)}: {before} has no item {quote(step.name)}"
-    if before == "progress_table" and len(edit.path) == 2 and step.bracketed and edit.action == "replace" and not near:
-        status = names.find_choice(str(edit.value), ROW_STATUSES) or "not_started"
-        line = f"--{before}+:json={dump({'id': step.name, 'label': step.name, 'status': status})}"
-        raise EditError(edit.word, message, "to add it, write an object", line)
-    raise EditError(edit.word, message, hint, line, f"; add one with --{before}+:json=...")
+    is_replaced = edit.action == "replace" and len(edit.path) == 2
+    if before == "progress_table" and step.bracketed and is_replaced and not near:
+        return EditError(edit.word, message, "to add it, write an object", _write_row(step.name, edit))
+    if not near and not (step.bracketed and is_index(step.name, items)):
+        hint = f"name an item by number or by id: {before}.0, {before}[id]"
+        return EditError(edit.word, message, hint, "", more)
+
+    meant = Step(ids[near[0]], bracketed=True) if near else Step(step.name)
+    path = path_text((*edit.path[:at], meant, *edit.path[at + 1 :]))
+    line = typed_edit(f"--{path}{SIGNS[edit.action]}=", edit.value)
+    if is_replaced and isinstance(edit.value, str) and edit.field in TEXTS:
+        line = f"--{path}{name_text(edit.field, edit.value)}"
+    return EditError(edit.word, message, "did you mean this", line, more)
+
+
+def _write_row(row: str, edit: Edit) -> str:
+    """Return the edit that adds a row to the progress table, with the status that an edit gives it."""
+    status = names.find_choice(str(edit.value), ROW_STATUSES) or "not_started"
+    return f"--progress_table+:json={dump({'id': row, 'label': row, 'status': status})}"
 
 
 def name_text(field: str, text: str) -> str:
