@@ -198,46 +198,69 @@ def _unknown(name: str, where: str, reader: _Reader) -> CheckpointError:
         return CheckpointError(message, f"--{name} is an option of its own and takes no value")
 
     is_typed = any(step.name == name for step in edit.path)  # else it is in an object
-    near = names.find_nearest(name, where)
-    full = f"{where}.{near}".lstrip(".")
-    if is_typed and name != edit.path[-1].name and full not in names.KNOWN:
-        near = ""
+    near, operator = _find_near(name, where, edit, is_typed=is_typed)
     if edit.action == "remove" and not near:
         return CheckpointError(message, advise("see what there is", "checkpoint", "show"))
 
     value = edit.value
-    operator = changes.SIGNS[edit.action]
-    if not operator and is_typed and full in names.LISTS:
-        operator = "+"
     if near in changes.TEXTS and isinstance(value, str) and operator == "+":
         value = write_item(near, value)
-
     own = f"skill_state.{quote(name)[1:-1]}"
     flag = "--new-field" if edit.word.startswith("--") else "new_field"
     more = f"; a field of your own is {own}, or any name with {flag}"
-    if isinstance(value, str) and not where:
-        mistaken = _name_verb_or_row(name, value, message, more, reader)
-        if mistaken is not None:
-            return mistaken
+    mistaken = _name_verb_or_row(name, value, where, message, more, reader)
+    if mistaken is not None:
+        return mistaken
 
+    line = _write_near(name, near, operator, value, edit, is_typed=is_typed)
+    if line:
+        return EditError(edit.word, message, "did you mean this", line, more)
+    if not is_typed:
+        return EditError(edit.word, message, f"A{more[3:]}")
+    kept = own if where else f"skill_state.{path_text(edit.path)}"
+    return _offer_own_field(f"{kept}{operator}", value, message, flag, edit)
+
+
+def _find_near(name: str, where: str, edit: Edit, *, is_typed: bool) -> tuple[str, str]:
+    """Return the known field that is nearest to a name, "" for none, and the operator for a value there.
+
+    is_typed: the name is in the edit's path.
+    """
+    near = names.find_nearest(name, where)
+    full = f"{where}.{near}".lstrip(".")
+    operator = changes.SIGNS[edit.action]
+    if not operator and is_typed and full in names.LISTS:
+        operator = "+"
+    if is_typed and name != edit.path[-1].name and full not in names.KNOWN:
+        near = ""
+    return near, operator
+
+
+def _write_near(name: str, near: str, operator: str, value: Any, edit: Edit, *, is_typed: bool) -> str:
+    """Return the edit with a known field in place of a name, "" where there is none or none can be written."""
     path = path_text(edit.path)
     if near and is_typed:
-        line = typed_edit(f"--{path.replace(name, near, 1)}{operator}=", value)
-        return EditError(edit.word, message, "did you mean this", line, more)
+        return typed_edit(f"--{path.replace(name, near, 1)}{operator}=", value)
     if near and quote_word(name) == name:
-        line = typed_edit(f"--{path}{operator}=", value).replace(name, near, 1)
-        return EditError(edit.word, message, "did you mean this", line, more)
-    if is_typed:
-        line = typed_edit(f"--{own if where else f'skill_state.{path}'}{operator}=", value)
-        more = f"; any name is taken with {flag}"
-        return EditError(edit.word, message, "to keep it in a field of your own", line, more)
-    return EditError(edit.word, message, f"A{more[3:]}", "", "")
+        return typed_edit(f"--{path}{operator}=", value).replace(name, near, 1)
+    return ""
 
 
-def _name_verb_or_row(name: str, text: str, message: str, more: str, reader: _Reader) -> CheckpointError | None:
+def _offer_own_field(start: str, value: Any, message: str, flag: str, edit: Edit) -> EditError:
+    """Return the refusal of a name that is near to none, with the edit that keeps it outside the protocol."""
+    line = typed_edit(f"--{start}=", value)
+    advice = "to keep it in a field of your own"
+    return EditError(edit.word, message, advice, line, f"; any name is taken with {flag}")
+
+
+def _name_verb_or_row(
+    name: str, text: Any, where: str, message: str, more: str, reader: _Reader
+) -> CheckpointError | None:
     """Return the refusal of a text for the name of a verb or of a row of the progress table, else None."""
     edit = reader.edit
-    if not text.strip() or not text.isprintable() or len(edit.path) != 1:
+    if not isinstance(text, str) or where or len(edit.path) != 1:
+        return None
+    if not text.strip() or not text.isprintable():
         return None
     if name in ("note", "ask", "decide", "block", "unblock", "done", "drop"):
         words: Argv = ("--", text) if text.startswith("-") else (text,)
@@ -293,7 +316,7 @@ def _read_text(text: str, rules: Schema, reader: _Reader) -> Any:
     if choices:
         return _read_choice(text, choices, reader)
 
-    wanted = rules.get("type") or [_TYPES[type(example)] for example in rules.get("examples", ())]
+    wanted = _list_types(rules)
     is_shape = "object" in wanted and text.startswith("{")
     if not wanted or ("string" in wanted and not is_shape):
         return text
@@ -310,6 +333,11 @@ def _read_text(text: str, rules: Schema, reader: _Reader) -> Any:
     if "type" in rules:
         return text  # the check of the whole document says what is wrong
     raise _wrong_type(text, wanted, reader.edit)
+
+
+def _list_types(rules: Schema) -> Any:
+    """Return the type or types that a schema states, else those of its examples."""
+    return rules.get("type") or [_TYPES[type(example)] for example in rules.get("examples", ())]
 
 
 def _read_choice(text: str, choices: Sequence[str], reader: _Reader) -> str:
