@@ -26,8 +26,8 @@ class Section(NamedTuple):
 
 
 class PageParts(NamedTuple):
-    """title: the project's name. facts, chips (text and tone): below the first heading. sections: what matters now.
-    details: what comes after what is out of date. notes: for the foot of the page.
+    """title: the project's name. lead: what is new, in one line. facts, chips (text and tone): below the first
+    heading. sections: what matters now. details: what comes after what is out of date. notes: for the foot of the page.
     """
 
     title: str = ""
@@ -36,6 +36,7 @@ class PageParts(NamedTuple):
     sections: Sequence[Section] = ()
     details: Sequence[Section] = ()
     notes: Sequence[str] = ()
+    lead: str = ""
 
 
 def show(text: str, limit: int = MAX_TEXT) -> str:

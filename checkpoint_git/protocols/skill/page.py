@@ -5,7 +5,7 @@ from collections.abc import Callable, Sequence
 from functools import partial
 from typing import NamedTuple
 
-from checkpoint_git.core.clock import DAY
+from checkpoint_git.core.clock import DAY, write_instant
 from checkpoint_git.core.page import PageParts, Section, Tone, words
 from checkpoint_git.core.terminal_text import plural, shorten
 from checkpoint_git.git.refs import read_commit_address
@@ -14,6 +14,7 @@ from checkpoint_git.protocols.document import Document, find_broken
 from checkpoint_git.protocols.skill import store, views
 from checkpoint_git.protocols.skill.merged_work import describe_facts, read_work
 from checkpoint_git.protocols.skill.next_action import Queue, plan_queue
+from checkpoint_git.protocols.skill.page_news import describe_news
 from checkpoint_git.protocols.skill.page_timeline import TEMPLATE, Lives, draw_timeline, list_changes, read_lives
 from checkpoint_git.protocols.skill.since import read_since
 from checkpoint_git.protocols.skill.state import State, find_decisions, find_state, find_states
@@ -46,7 +47,7 @@ _ORDER = ("Waiting on you", "Failed", "Blocked", "In progress", "Not started", "
 
 class PageFacts(NamedTuple):
     """What the page shows: documents and their states in the order of what matters, the queue, the history. since:
-    what is new since then. address: of a commit at the forge, without its id.
+    what is new since then. address: of a commit at the forge, without its id. news: the first line.
     """
 
     documents: Sequence[Document]
@@ -56,6 +57,7 @@ class PageFacts(NamedTuple):
     now: int = 0
     since: int = 0
     address: str = ""
+    news: str = ""
 
 
 def summarize_for_page(question: Question) -> Summary:
@@ -75,9 +77,18 @@ def summarize_for_page(question: Question) -> Summary:
     since = now - _RECENT if question.since is None else read_since(question.since, now)
     address = read_commit_address(place.work_tree) if place.work_tree else ""
     lives = read_lives(place, [document.skill for document in documents])
-    facts = PageFacts(documents, states, queue, lives, now, since, address)
+    news = _describe_news(question, lives, states, since)
+    facts = PageFacts(documents, states, queue, lives, now, since, address, news)
     data = {"skills": len(states), "decisions": len(find_decisions(facts.states))}
     return Summary(data, [*find_broken(documents), *troubles], page=make_parts(facts))
+
+
+def _describe_news(question: Question, lives: Lives, states: Sequence[State], since: int) -> str:
+    """Return the news since the asked time, else since yesterday."""
+    now = question.now
+    if question.since is None:
+        return describe_news(lives, states, read_since("yesterday", now), "yesterday", now)
+    return describe_news(lives, states, since, write_instant(since)[:10], now)
 
 
 def make_parts(facts: PageFacts) -> PageParts:
@@ -102,6 +113,7 @@ def make_parts(facts: PageFacts) -> PageParts:
         sections=[section for section in sections if section],
         details=[section for section in (_skills(facts), _tickets(facts)) if section],
         notes=[facts.lives.trouble] if facts.lives.trouble else [],
+        lead=facts.news,
     )
 
 

@@ -62,12 +62,14 @@ def make_page(
 
     title = next((part.title for part in parts if part.title), name)
     made = f"generated {write_instant(now)[:16].replace('T', ' at ')} UTC"
+    lead = next((part.lead for part in parts if part.lead), "")
     return PageParts(
         title=f"{title}: status of all work",
         facts=[made, branch and f"branch {shorten(branch, 80)}", *facts],
         chips=chips,
         sections=sections,
         notes=[*notes, *trouble],
+        lead=lead[:1].upper() + lead[1:],
     )
 
 

@@ -314,14 +314,22 @@ def write_story(repo: GitRepo, monkeypatch: pytest.MonkeyPatch) -> str:
     return commit
 
 
-@pytest.mark.parametrize(("since", "recent"), [((), ["Ben &"]), (("--since", "60d"), ["Ben &", "Ada"]),
-                                               (("--since", "2026-03-01"), [])])  # fmt: skip
+@pytest.mark.parametrize(
+    ("since", "recent", "news"),
+    [
+        ((), ["Ben &"], "yesterday: no changes"),
+        (("--since", "60d"), ["Ben &", "Ada"], "2026-01-01: 2 changes by 2 people, 2 new decisions"),
+        (("--since", "2026-03-01"), [], "2026-03-01: no changes"),
+    ],
+)
 def test_what_changed_since_a_time_and_by_whom(
-    repo: GitRepo, monkeypatch: pytest.MonkeyPatch, since: tuple[str, ...], recent: list[str]
+    repo: GitRepo, monkeypatch: pytest.MonkeyPatch, since: tuple[str, ...], recent: list[str], news: str
 ) -> None:
     write_story(repo, monkeypatch)
     report(repo, "--no-doctor", *since)
-    section = read_page(repo).partition('<section id="changes"')[2].partition("</section>")[0]
+    page = read_page(repo)
+    assert re.findall(r"<p class=.lead.>Since ([^<]*)</p>", page) == [news]
+    section = page.partition('<section id="changes"')[2].partition("</section>")[0]
     assert [text for name, text in re.findall(r"<(strong)>([^<]*)", section)] == [
         one.replace("&", "&amp;") for one in recent
     ]
@@ -333,7 +341,7 @@ def test_what_changed_since_a_time_and_by_whom(
 def test_since_is_a_time(repo: GitRepo) -> None:
     repo.write(".checkpoints/build.checkpoint.json", checkpoint_text())
     with pytest.raises(CheckpointError, match="cannot parse"):
-        report(repo, "--no-doctor", "--since", "yesterday")
+        report(repo, "--no-doctor", "--since", "someday")
 
 
 @pytest.mark.parametrize(
