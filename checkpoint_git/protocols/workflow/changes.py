@@ -18,7 +18,7 @@ from checkpoint_git.disk import atomic
 from checkpoint_git.disk.discover import Place, relative_path
 from checkpoint_git.disk.process import read_session_process
 from checkpoint_git.protocols.document import Document, read_objects
-from checkpoint_git.protocols.workflow import layout, progress, rules, store, tasks
+from checkpoint_git.protocols.workflow import handwritten, layout, progress, rules, store, tasks
 from checkpoint_git.protocols.workflow.layout import LAST, PHASES, next_phase
 from checkpoint_git.protocols.workflow.state import (
     State,
@@ -381,10 +381,12 @@ def _apply(state: State, now: int, change: Change, *, adds_tasks: bool = False) 
         return Changed(state, errors)
 
     now = _find_now(state, now)
-    phase = _token_value(state.phase)
-    execution = _token_value(state.execution)
+    phase = handwritten.complete(layout.PHASE, _token_value(state.phase))
+    execution = handwritten.complete(layout.EXECUTION, _token_value(state.execution))
+    workflow_id = str(phase.get("workflow_id"))
     if not execution:
-        execution = _new_execution(str(phase.get("workflow_id")), now)
+        execution = _new_execution(workflow_id, now)
+    execution.setdefault("workflow_id", workflow_id)
     phase.setdefault("earlier_results", find_earlier(state.place, phase))
     refused = change(phase, execution, now)
     if refused is None:

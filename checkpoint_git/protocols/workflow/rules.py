@@ -11,7 +11,7 @@ from checkpoint_git.core.finding import Finding, make_error, make_warning
 from checkpoint_git.core.hint import AnyHint, Argv, Blank, Hint, advise, command, join_hints
 from checkpoint_git.core.schema import Mismatch
 from checkpoint_git.protocols.mismatch import explain_mismatch, find_doubles, list_objects, quote
-from checkpoint_git.protocols.workflow import layout
+from checkpoint_git.protocols.workflow import handwritten, layout
 from checkpoint_git.protocols.workflow.progress import explain_behind, find_behind
 from checkpoint_git.protocols.workflow.tasks import (
     UNFINISHED,
@@ -47,9 +47,17 @@ def describe(mismatch: Mismatch) -> Finding:
     code = _KEYWORDS.get(mismatch.keyword, "workflow/shape")
     if mismatch.keyword in ("enum", "type", "minLength"):
         code = _PLACES.get(place, code)
+    if handwritten.is_readable(mismatch):
+        return _warn_of_form(explain_mismatch(mismatch), mismatch.where)
     fresh = command("checkpoint", "workflow", "resume", more=" offers to archive the state")
     hint = join_hints("correct it there, or start fresh", fresh)
     return make_error(code, explain_mismatch(mismatch), mismatch.where, hint)
+
+
+def _warn_of_form(message: str, where: str) -> Finding:
+    """Return a warning about what is read, and corrected by the next write."""
+    save = command("checkpoint", "workflow", "save", more=" writes it in the usual form")
+    return make_warning("workflow/handwritten", message, where, save)
 
 
 # Values may break the schema: every check looks before it reads, and leaves to the schema what the
@@ -61,6 +69,8 @@ def check(value: dict[str, Any], *, skill: str, size: int, now: int) -> list[Fin
     """
     if not skill:
         return []
+    written = value
+    value = handwritten.complete(skill, written)
     found = list(_check_instants(value, now))
     if skill == layout.PHASE:
         found += _check_phases(value)
@@ -72,7 +82,11 @@ def check(value: dict[str, Any], *, skill: str, size: int, now: int) -> list[Fin
             found.append(Finding("workflow/interrupted", "note", message, where=where, hint=hint))
     elif skill == layout.EXECUTION:
         found += _check_tasks(value)
-    return found
+        if "workflow_id" not in value:
+            found.append(_warn_of_form("workflow_id is missing", "/workflow_id"))
+
+    places = [handwritten.find_place(written, finding.where) for finding in found]
+    return [finding._replace(where=where) for finding, where in zip(found, places, strict=True)]
 
 
 _INSTANTS_IN_ROWS = {
@@ -284,6 +298,7 @@ def check_together(
     if execution is None:
         return _check_missing_tasks(phase)
 
+    execution = handwritten.complete(layout.EXECUTION, execution)
     found = []
     name = phase.get("workflow_id")
     other = execution.get("workflow_id")

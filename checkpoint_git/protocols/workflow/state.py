@@ -16,7 +16,7 @@ from checkpoint_git.disk.process import is_running, is_session_running, read_anc
 from checkpoint_git.git.settings import WORKFLOW_APPROVALS, find_setting
 from checkpoint_git.protocols.document import Document, read_objects
 from checkpoint_git.protocols.validate import check_document, unreadable_document
-from checkpoint_git.protocols.workflow import layout, progress, rules, store, tasks
+from checkpoint_git.protocols.workflow import handwritten, layout, progress, rules, store, tasks
 from checkpoint_git.protocols.workflow.layout import PHASES, TABLE, parse_approvals
 from checkpoint_git.protocols.workflow.tasks import (
     OutputFile,
@@ -128,7 +128,10 @@ class State(NamedTuple):
 
 
 def load_state(place: Place, now: int) -> State:
-    """Return the state of a place, with what is wrong with each file."""
+    """Return the state of a place, with what is wrong with each file.
+
+    The values are in their usual form, also where the files are not.
+    """
     documents: list[Document | None] = []
     for file in layout.FILES:
         content = store.read_state(place, file)
@@ -138,7 +141,10 @@ def load_state(place: Place, now: int) -> State:
         elif isinstance(content, OSError):
             documents.append(unreadable_document(path, content))
         else:
-            documents.append(check_document(path, content, now=now))
+            document = check_document(path, content, now=now)
+            if document.value is not None:
+                document = document._replace(value=handwritten.complete(file, document.value))
+            documents.append(document)
 
     return State(place, *documents)
 

@@ -264,7 +264,7 @@ def _saved_line(changed: Changed) -> Block:
 
 def _past_lines(state: State) -> list[Block]:
     completed = ", ".join(state.completed) or "none"
-    texts = [f"Last activity: {state.last_activity}", f"Completed: {completed}", *state.notes]
+    texts = [f"Last activity: {state.last_activity or 'unknown'}", f"Completed: {completed}", *state.notes]
     return [Line(text) for text in texts]
 
 
@@ -309,7 +309,9 @@ def _list_tasks(state: State) -> list[Block]:
 
     rows = []
     for task in tasks[:_SHOWN_TASKS]:
-        rows.append(tuple(shorten(str(task.get(field, "")), 200) for field in fields))
+        # agents write null where they know nothing
+        known = {field: task[field] for field in fields if task.get(field) is not None}
+        rows.append(tuple(shorten(str(known.get(field, "")), 200) for field in fields))
     blocks: list[Block] = [Table(("task", *fields[1:]), rows)]
     if len(tasks) > _SHOWN_TASKS:
         blocks.append(Line(f"... and {len(tasks) - _SHOWN_TASKS} more tasks", "dim"))
