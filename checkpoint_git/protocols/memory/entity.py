@@ -15,18 +15,30 @@ _SKEW = 60  # seconds that another machine's clock may be ahead
 
 
 class Observation(NamedTuple):
-    """text: as the graph has it. key: "" where the text is not a field. value: without blanks around it."""
+    """text: as the graph has it. key: "" where the text is not a field. value: without blanks around it.
+    spelled: the key as the text has it, where that has capitals and the field has none; else "".
+    """
 
     text: str
     key: str
     value: str
+    spelled: str = ""
+
+
+def canonical_key(key: str) -> str:
+    """Return a known key in lower case, as the protocol writes it; any other key as it is."""
+    lower = key.lower()
+    return lower if lower in KEYS else key
 
 
 def parse(text: str) -> Observation:
     """`key: value` is the same as `key:value`, split at the first colon; an address is not a field."""
     key, colon, value = text.partition(":")
     is_field = bool(colon) and FIELD.fullmatch(key) and not value.startswith("//")
-    return Observation(text, key, value.strip()) if is_field else Observation(text, "", text)
+    if not is_field:
+        return Observation(text, "", text)
+    known = canonical_key(key)
+    return Observation(text, known, value.strip(), "" if known == key else key)
 
 
 def read_stamp(text: str | None) -> tuple[int, str] | None:
@@ -68,13 +80,15 @@ class Entity(NamedTuple):
 
 class Reading(NamedTuple):
     """fields: one value a key. several: the values of each known key that has more than one. loose: no fields.
-    state: "good", "interrupted" (several), "corrupted" (without an initiative) or "foreign".
+    state: "good", "interrupted" (several), "corrupted" (without an initiative) or "foreign". spelled: the known keys
+    that have capitals, as they are written.
     """
 
     fields: dict[str, str]
     several: dict[str, list[str]]
     loose: list[str]
     state: str
+    spelled: Sequence[str] = ()
 
 
 def read_entity(entity: Entity) -> Reading:
@@ -92,7 +106,10 @@ def read_entity(entity: Entity) -> Reading:
         state = "corrupted"
     elif several:
         state = "interrupted"
-    return Reading(fields, several, [each.text for each in map(parse, entity.observations) if not each.key], state)
+    observations = [parse(text) for text in entity.observations]
+    loose = [observation.text for observation in observations if not observation.key]
+    spelled = dict.fromkeys(observation.spelled for observation in observations if observation.spelled)
+    return Reading(fields, several, loose, state, list(spelled))
 
 
 class Steps(NamedTuple):
@@ -107,7 +124,10 @@ class Steps(NamedTuple):
 # process that is killed between them leaves both, and an agent that only adds observations leaves all. What was added
 # last then counts, and the next update deletes the rest before it adds anything.
 def plan_update(entity: Entity, changes: Mapping[str, str | None]) -> Steps:
-    """How fields get their new values; None removes a field. Observations that are not fields stay."""
+    """How fields get their new values; None removes a field. Observations that are not fields stay.
+
+    A field whose key has capitals is written anew, also if its value stays.
+    """
     fields = read_entity(entity).fields
     observations = [parse(text) for text in entity.observations]
     leftovers = [each for each in observations if each.key in (*KEYS, *changes) and each.value != fields[each.key]]
@@ -116,7 +136,20 @@ def plan_update(entity: Entity, changes: Mapping[str, str | None]) -> Steps:
     # that the others are deleted, not the order.
     add = [write(key, value) for key, value in wanted.items() if value is not None and fields.get(key) != value]
     old = [each for each in observations if each.key in wanted and each.value != wanted[each.key]]
-    return Steps([each.text for each in leftovers], add, [each.text for each in old if each not in leftovers])
+    rewritten, respelled = _plan_spelling(observations, (*old, *leftovers))
+    delete = [each.text for each in old if each not in leftovers]
+    return Steps([each.text for each in leftovers], [*add, *rewritten], [*delete, *respelled])
+
+
+def _plan_spelling(observations: Sequence[Observation], gone: Sequence[Observation]) -> tuple[list[str], list[str]]:
+    """Return what puts keys with capitals in lower case: the texts to add, and those to delete.
+
+    gone: what the update deletes anyway.
+    """
+    usual = {(found.key, found.value) for found in observations if not found.spelled}
+    respelled = [found for found in observations if found.spelled and found not in gone]
+    add = {write(found.key, found.value): None for found in respelled if (found.key, found.value) not in usual}
+    return list(add), [found.text for found in respelled]
 
 
 def next_stamp(before: str, now: int) -> str:

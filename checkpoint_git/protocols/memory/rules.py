@@ -30,6 +30,11 @@ def check(entity: Entity, now: int) -> list[Finding]:
 def _check_fields(name: str, reading: Reading) -> Iterator[Finding]:
     if not reading.fields.get("initiative"):
         yield Finding("memory/no-initiative", "error", "the checkpoint names no initiative", name, hint=_NAME_IT)
+    if reading.spelled:
+        keys = ", ".join(shorten(key, _SHOWN) for key in reading.spelled)
+        message = f"keys with capitals are read in lower case: {keys}"
+        hint = command("checkpoint", "memory", "load", "--continue", more=" writes them so, as every save does")
+        yield Finding("memory/key-case", "warning", message, name, hint=hint)
     for key, values in reading.several.items():
         shown = " | ".join(shorten(value, _SHOWN) for value in values)
         counts = shorten(reading.fields[key], _SHOWN)

@@ -3,7 +3,7 @@
 import time
 from collections.abc import Callable, Mapping
 from contextlib import suppress
-from typing import NamedTuple
+from typing import NamedTuple, TypeVar
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.hint import Blank, Word, advise, command
@@ -14,6 +14,7 @@ from checkpoint_git.protocols.memory.entity import (
     Entity,
     Reading,
     Steps,
+    canonical_key,
     holds,
     next_stamp,
     plan_update,
@@ -29,6 +30,7 @@ _TRIES = 5
 _SETTLE = 0.05  # seconds in which a writer that read before us would overwrite what we wrote
 
 Fields = Mapping[str, str | None]
+Text = TypeVar("Text")  # of a field: str, or str | None
 Keep = Callable[[Entity], str]  # makes a backup, returns its folder
 
 
@@ -121,6 +123,7 @@ def save_checkpoint(
     """
     with transport.exclusive():
         request = read_request()
+        request = request._replace(given=_name_fields(request.given))
         check_fields(request.given)
         wanted = request.given.get("initiative", "").strip()
         name = find_name(transport, home, wanted)
@@ -180,6 +183,7 @@ def update_checkpoint(
     transport: Transport, home: Home, given: Fields, now: int, keep_copy: Keep, *, rename: bool = False
 ) -> Saved:
     """rename: the initiative may get another name, its other fields stay. Raises as save_checkpoint does."""
+    given = _name_fields(given)
     check_fields({key: value for key, value in given.items() if value is not None})
     with transport.exclusive():
         name = find_name(transport, home)
@@ -209,6 +213,15 @@ def _check_single(entity: Entity | None) -> None:
     if entity and entity.copies > 1:
         message = f'the graph has the entity "{entity.name}" {entity.copies} times, and no server can change that'
         raise GraphError(message, BROKEN_HINT)
+
+
+def _name_fields(given: Mapping[str, Text]) -> dict[str, Text]:
+    """Return the fields with known keys in lower case. Raises CheckpointError for one given twice."""
+    named = {canonical_key(key): value for key, value in given.items()}
+    if len(named) < len(given):
+        keys = ", ".join(escape_controls(shorten(key, 60)) for key in given if canonical_key(key) != key)
+        raise CheckpointError("a field is given twice", f"keep one of each: {keys} in lower case is a field, too")
+    return named
 
 
 def check_fields(fields: Mapping[str, str]) -> None:

@@ -135,7 +135,36 @@ def test_what_is_written_is_read_back(value: str) -> None:
 def test_any_text_is_an_observation(text: str) -> None:
     found = parse(text)
     assert found.text == text
-    assert found.key == "" or text.startswith(f"{found.key}:")
+    assert found.key == "" or text.startswith(f"{found.spelled or found.key}:")
+
+
+def test_known_keys_with_capitals_are_read_in_lower_case() -> None:
+    reading = read_entity(make("Initiative: i", "NEXT_ACTION:a", "milestone:M1", "Milestone: M2", "Jira: J-1"))
+    assert reading.fields == {"initiative": "i", "next_action": "a", "milestone": "M2", "Jira": "J-1"}
+    assert reading.several == {"milestone": ["M1", "M2"]}
+    assert reading.spelled == ["Initiative", "NEXT_ACTION", "Milestone"]
+
+
+@rows(
+    ("before", "changes", "after"),
+    [
+        (("Initiative: i", "Jira:x", "Notes: a"), {"phase": "A"}, {"initiative:i", "phase:A", "Jira:x", "Notes: a"}),
+        (("initiative:i", "Phase:A"), {"phase": "A"}, {"initiative:i", "phase:A"}),
+        (("initiative:i", "Phase:A", "PHASE: A"), {"phase": "B"}, {"initiative:i", "phase:B"}),
+        (("initiative:i", "Phase:A"), {"phase": None}, {"initiative:i"}),
+        (("Initiative:i", "initiative: i"), {"phase": "A"}, {"initiative: i", "phase:A"}),
+        (("initiative:i", "phase:A", "Phase:B"), {"milestone": "M"}, {"initiative:i", "phase:B", "milestone:M"}),
+    ],
+)
+def test_an_update_writes_keys_in_lower_case_and_keeps_every_value(
+    before: tuple[str, ...], changes: dict[str, str | None], after: set[str]
+) -> None:
+    entity = make(*before)
+    expected = {**read_entity(entity).fields, **changes}
+    assert {*apply(entity, changes).observations} == after
+    assert read_entity(apply(entity, changes)).fields == {key: text for key, text in expected.items() if text}
+    for calls in (1, 2):  # killed in between
+        assert read_entity(apply(entity, changes, calls)).fields.keys() >= read_entity(entity).fields.keys()
 
 
 def test_addresses_and_sentences_are_no_fields() -> None:

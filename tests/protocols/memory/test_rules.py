@@ -21,6 +21,7 @@ def codes(*observations: str, now: int = NOW, entity_type: str = "checkpoint") -
         (("initiative:i",), ["memory/no-timestamp"]),
         ((f"timestamp:{STAMP}",), ["memory/no-initiative"]),
         (("initiative:i", "phase:a", "phase:b", f"timestamp:{STAMP}"), ["memory/several-values"]),
+        (("Initiative: i", "TIMESTAMP:2026-01-09"), ["memory/key-case"]),
         (("initiative:i", "timestamp:2026-01-09"), []),
         (("initiative:i", "timestamp:2026-01-09T12:00:00+0000"), []),
         (("initiative:i", "timestamp:2026-01-09 11:00:00"), []),

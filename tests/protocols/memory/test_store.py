@@ -185,3 +185,16 @@ def test_a_field_has_a_plain_name_and_a_text_that_every_server_keeps(fields: dic
     except CheckpointError as error:
         found = error.message
     assert found == trouble
+
+
+def test_a_field_is_given_and_written_in_lower_case_and_never_twice() -> None:
+    transport = MemoryTransport([Entity(NAME, "checkpoint", ("Initiative: i", "Phase: A"))])
+    home = Home(NAME)
+    saved = update_checkpoint(transport, home, {"Milestone": "M1"}, 0, lambda entity: "")
+    assert {*saved.entity.observations} >= {"initiative:i", "phase:A", "milestone:M1"}
+    request = Request("manual", {"Initiative": "i", "PHASE": "B"})
+    saved = save_checkpoint(transport, home, lambda: request, 0, lambda entity: "")
+    assert (saved.fields["phase"], saved.fields["initiative"]) == ("B", "i")
+    assert {text.partition(":")[0] for text in saved.entity.observations} == {*saved.fields}
+    with pytest.raises(CheckpointError, match="twice"):
+        update_checkpoint(transport, home, {"Phase": "A", "phase": "B"}, 0, lambda entity: "")
