@@ -8,7 +8,7 @@ from checkpoint_git.disk.discover import find_place
 from checkpoint_git.protocols.skill.changes import Edit, make_edits
 from checkpoint_git.protocols.skill.store import find_own_place, iterate_documents, read_value
 from checkpoint_git.protocols.skill.verbs.update import update
-from checkpoint_git.protocols.skill.views import action_text, public_view, read_list
+from checkpoint_git.protocols.skill.views import action_text, done_text, public_view, read_list
 
 # field of an initiative -> field of a skill's checkpoint that is the same text
 _TEXTS = {"initiative": "project", "milestone": "step", "phase": "phase"}
@@ -25,7 +25,7 @@ def fields_of_skill(value: dict[str, Any]) -> dict[str, str | list[str]]:
     primer = value.get("context_primer")
     files = read_list(primer, "generated_files") if isinstance(primer, dict) else []
     fields = {ours: _text(value.get(theirs)) for ours, theirs in _TEXTS.items()}
-    fields["last_action"] = (action_text(done[0]) if done else "") or _text(value.get("progress_summary"))
+    fields["last_action"] = (done_text(done[0]) if done else "") or _text(value.get("progress_summary"))
     fields["next_action"] = action_text(ahead[0]) if ahead else ""
     paths = [name for name in files if isinstance(name, str)]
     texts = {key: text for key, text in fields.items() if text.strip()}

@@ -175,7 +175,7 @@ def _compare_rows(before: dict[str, Any], after: dict[str, Any]) -> Events:
 
 def _compare_actions(before: dict[str, Any], after: dict[str, Any]) -> Events:
     old, new = (_texts(views.read_list(value, "next_actions")) for value in (before, after))
-    known, recent = (_texts(views.read_list(value, "recently_done")) for value in (before, after))
+    known, recent = (_done_texts(value) for value in (before, after))
     was, stands, known_before = set(old), set(new), set(known)
     # what was on the list is done once it is off it, what never was once it is recorded
     done = dict.fromkeys(text for text in recent if (text not in stands if text in was else text not in known_before))
@@ -217,6 +217,11 @@ def _compare_texts(read: Callable[[dict[str, Any]], Iterable[str]], added: str, 
         yield from (Event(removed, text, text) for text in old if removed and text not in new)
 
     return compare
+
+
+def _done_texts(value: dict[str, Any]) -> list[str]:
+    texts = [views.done_text(entry).strip() for entry in views.read_list(value, "recently_done")]
+    return [text for text in texts if text]
 
 
 def _texts(items: list[Any]) -> list[str]:

@@ -186,7 +186,7 @@ def find_context(document: Document | None, known: Known | None = None) -> Conte
         recently_done=[
             (text, text_field(item, "at") if isinstance(item, dict) else "")
             for item in read_list(value, "recently_done")
-            if (text := views.action_text(item))
+            if (text := views.done_text(item))
         ],
     )
 

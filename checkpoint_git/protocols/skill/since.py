@@ -13,7 +13,7 @@ from checkpoint_git.disk.discover import Place
 from checkpoint_git.protocols.document import Document
 from checkpoint_git.protocols.skill import life
 from checkpoint_git.protocols.skill.state import State
-from checkpoint_git.protocols.skill.views import action_text, read_objects, text_field
+from checkpoint_git.protocols.skill.views import done_text, read_objects, text_field
 from checkpoint_git.protocols.validate import iterate_checked
 
 # What can happen, in the order in which it is told.
@@ -122,8 +122,8 @@ def _find_dated(value: dict[str, Any], since: int) -> Iterator[Event]:
     if _is_since(value.get("created_at"), since):
         yield Event("started", text_field(value, "project"))
     for entry in read_objects(value, "recently_done"):
-        if _is_since(entry.get("at"), since) and action_text(entry):
-            yield Event("done", action_text(entry))
+        if _is_since(entry.get("at"), since) and done_text(entry):
+            yield Event("done", done_text(entry))
     for blocker in read_objects(value, "blockers"):
         if _is_since(blocker.get("resolved_at"), since):
             yield Event("closed", text_field(blocker, "description") or text_field(blocker, "id"))

@@ -159,13 +159,22 @@ def action_text(action: Any) -> str:
     return text if isinstance(text, str) else ""
 
 
+def done_text(entry: Any) -> str:
+    """Return what an entry of recently_done says was done, "" if nothing.
+
+    {"at": ..., "action": ...}, with a whole action in it, is how the JavaScript original writes it.
+    """
+    text = action_text(entry)
+    return text or (action_text(entry.get("action")) if isinstance(entry, dict) else "")
+
+
 def find_done_actions(value: dict[str, Any]) -> list[int]:
     """Return the indexes of next_actions whose text recently_done has too: what is done stands there to do again. An
     action whose `added_at` is not before its last entry in recently_done was added again on purpose.
     """
     last: dict[str, tuple[int, str]] = {}
     for entry in read_list(value, "recently_done"):
-        text = action_text(entry).strip()
+        text = done_text(entry).strip()
         last[text] = max(last.get(text, (0, "")), read_when(entry))
 
     found = []

@@ -396,7 +396,12 @@ class _Walk:
     def _is_done(self, action: Node | None) -> bool:
         done = members_of(self.roots.result).get("recently_done")
         text = None if action is None else item_key(action.value, ("text",))
-        return any(item_key(entry.value, ("text",)) == text for entry in items_of(done))
+        keys = [item_key(entry.value, ("text",)) for entry in items_of(done)]
+        # as the JavaScript original records what is done
+        for entry in items_of(done):
+            action = members_of(entry).get("action")
+            keys += [] if action is None else [item_key(action.value, ("text",))]
+        return text in keys
 
     def _follow(self, entry: Entry, written: list[Entry]) -> Entry:
         text = entry.first or entry.second or "null"

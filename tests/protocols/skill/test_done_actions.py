@@ -2,10 +2,16 @@
 
 from typing import Any
 
+from checkpoint_git.core.clock import DAY
 from checkpoint_git.core.finding import Finding
+from checkpoint_git.protocols.skill import life, since
 from checkpoint_git.protocols.skill.changes import apply_edits, finish_action, mark_repeated, parse_edits
+from checkpoint_git.protocols.skill.exchange import fields_of_skill
 from checkpoint_git.protocols.skill.fixes import FixFacts, fix_value
-from checkpoint_git.protocols.skill.views import find_done_actions
+from checkpoint_git.protocols.skill.resume_brief import find_context
+from checkpoint_git.protocols.skill.views import done_text, find_done_actions
+from checkpoint_git.protocols.validate import check_document
+from tests.support.samples import checkpoint_text
 from tests.support.verbs import seconds
 
 NOW = seconds("2026-03-02T00:00:00Z")
@@ -17,6 +23,24 @@ def test_a_done_action_is_found_unless_it_was_added_again_later() -> None:
     actions: list[Any] = ["A", "B", later, earlier, {"text": "A"}, 7]
     assert find_done_actions({"next_actions": actions, "recently_done": DONE}) == [0, 3, 4]
     assert find_done_actions({"next_actions": ["A"], "recently_done": "A"}) == []
+
+
+def test_what_the_original_recorded_is_read_by_every_view() -> None:
+    entries = [{"at": "2026-03-02T00:00:00.000Z", "action": "A"}, {"at": "x", "action": {"text": "B"}}, {"action": 7}]
+    value: dict[str, Any] = {"next_actions": ["A", "B", "C"], "recently_done": entries}
+    assert [done_text(entry) for entry in (*entries, "E", {"text": "F", "action": "G"})] == ["A", "B", "", "E", "F"]
+    assert find_done_actions(value) == [0, 1]
+    assert fields_of_skill(value)["last_action"] == "A"
+    before = {"next_actions": ["A", "B"], "recently_done": []}
+    events = life.find_events(before, {"next_actions": ["B"], "recently_done": entries[:1]})
+    assert [(event.kind, event.subject) for event in events] == [("done", "A")]
+
+    text = checkpoint_text(recently_done=entries)
+    document = check_document(".checkpoints/build.checkpoint.json", text.encode(), now=NOW)
+    assert [finding.code for finding in document.findings if finding.level == "error"] == []
+    assert [text for text, _ in find_context(document).recently_done] == ["A", "B"]
+    found = since.find_events(None, document.value or {}, NOW - DAY)
+    assert [event.text for event in found if event.kind == "done"] == ["A"]
 
 
 def test_an_action_that_is_added_again_does_not_count_as_done() -> None:

@@ -256,6 +256,14 @@ def test_an_action_that_was_done_in_the_merge_is_found_where_it_went() -> None:
     assert [verdict for verdict, _, _ in tell(base, base, base, done)] == ["moved", "edited"]
 
 
+def test_a_finished_action_is_back_in_any_form_of_its_record() -> None:
+    base = {"next_actions": ["Ship", "Rest"]}
+    for record in ({"text": "Ship"}, {"action": "Ship"}, {"action": {"text": "Ship", "done_when": "true"}}):
+        finished = {"next_actions": ["Rest"], "recently_done": [{"at": "2026-03-03T00:00:00Z", **record}]}
+        by_hand = {**finished, "next_actions": ["Ship", "Rest"]}
+        assert ("came-back", "next_actions[Ship]") in [told[:2] for told in tell(base, finished, base, by_hand)]
+
+
 def test_an_order_that_one_side_made_is_lost_where_the_old_one_stands() -> None:
     base, first = ({"next_actions": list(order)} for order in ("abc", "cab"))
     assert tell(base, first, base, base) == [("lost", "next_actions (order)", "first")]
