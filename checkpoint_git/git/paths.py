@@ -15,7 +15,7 @@ from checkpoint_git.git.run import clean_env, read_names
 from checkpoint_git.git.worktree import read_ignored
 
 State = Literal["there", "missing", "outside"]
-Kind = Literal["renamed", "deleted", "uncommitted", "ignored", "cut", "unknown", ""]
+Kind = Literal["renamed", "deleted", "uncommitted", "ignored", "longer", "cut", "unknown", ""]
 
 _GLOB = re.compile(r"[*?\[]")
 _PLAIN_PATH = re.compile(r"[\w.-][\w./ -]*[\w-]", re.ASCII).fullmatch
@@ -29,11 +29,11 @@ _FEW = 100  # paths that git itself looks for; more of them it compares one by o
 
 class Fate(NamedTuple):
     """uncommitted: HEAD has it. cut: a shallow clone does not know it, older history may. unknown: no commit that was
-    read removed it. "": in a submodule.
+    read removed it. longer: as unknown, and it is the end of one tracked path. "": in a submodule.
     """
 
     kind: Kind
-    detail: str = ""  # renamed: the new path, which exists. deleted: the commit, shortened
+    detail: str = ""  # renamed, longer: the new path, which exists. deleted: the commit, shortened
     told: str = ""  # the commit that did it, with its subject and its day
 
 
@@ -173,7 +173,26 @@ def read_fates(top: str, paths: Sequence[str], since: int = 0) -> dict[str, Fate
     unknown = [path for path, fate in fates.items() if fate.kind == "unknown"]
     if unknown and is_shallow(top):
         fates.update(dict.fromkeys(unknown, Fate("cut")))
+    else:
+        fates.update(_find_longer(top, unknown, env))
     return {path: fate for path, fate in fates.items() if not _is_among(path, sparse)}
+
+
+def _find_longer(top: str, paths: Sequence[str], env: Mapping[str, str]) -> dict[str, Fate]:
+    """Return the fates of paths that are the end of exactly one tracked file's path."""
+    if not paths:
+        return {}
+    found: dict[str, list[str]] = {path: [] for path in paths}
+    for name in read_names(["ls-files", "-z", "--full-name"], top, env=env, check=False):
+        start = name.find("/")
+        while start >= 0:
+            end = name[start + 1 :]
+            if end in found:
+                found[end].append(name)
+            start = name.find("/", start + 1)
+
+    only = {path: names[0] for path, names in found.items() if len(names) == 1}
+    return {path: Fate("longer", name) for path, name in only.items() if os.path.lexists(f"{top}/{name}")}
 
 
 def _find_submodules(top: str, paths: Sequence[str], env: Mapping[str, str]) -> dict[str, str]:

@@ -141,6 +141,24 @@ def test_what_git_never_had_is_told_from_what_it_ignores(repo: GitRepo) -> None:
     }
 
 
+def test_the_end_of_exactly_one_tracked_path_is_told_from_an_unknown_one(repo: GitRepo) -> None:
+    for name in ("src/a/b.py", "src/a/twice.py", "twice.py/x", "lib/twice.py", "src/gone.py"):
+        repo.write(name, name)
+    repo.commit()
+    (repo.path / "src/gone.py").unlink()
+    assert fates(repo, ["b.py", "a/b.py", ".py", "twice.py/", "gone.py", "other/b.py"]) == {
+        "b.py": Fate("longer", "src/a/b.py"),
+        "a/b.py": Fate("longer", "src/a/b.py"),
+        **dict.fromkeys([".py", "gone.py", "other/b.py"], Fate("unknown")),
+        "twice.py/": Fate("uncommitted"),
+    }
+    (repo.path / "twice.py/x").unlink()
+    (repo.path / "twice.py").rmdir()
+    repo.commit()
+    assert fates(repo, ["a/twice.py"])["a/twice.py"].detail == "src/a/twice.py"
+    assert fates(repo, ["twice.py/y"]) == {"twice.py/y": Fate("unknown")}
+
+
 def test_a_removal_that_is_not_committed_yet_is_said(repo: GitRepo) -> None:
     repo.write("src/a.txt", "a")
     repo.commit()

@@ -315,6 +315,7 @@ HINTS = [
     Hint("drift/file-missing", then("rm lib/*", **primer("lib/it's.py"))),
     Hint("drift/file-missing", then("echo dist > .gitignore", **primer("dist/$(touch x).js"))),
     Hint("drift/file-missing", committed(**primer("docs/{a,b}.md"))),
+    Hint("drift/file-missing", committed(**primer("plan.md (v1)"))),
     Hint("drift/file-missing", committed(**primer("/etc/x"))),
     Hint("drift/file-uncommitted", then('touch "lib/a b.py"', **primer("lib/a b.py"))),
     Hint("drift/file-changed", then("echo x >> docs/plan.md; git commit -qam more", **primer("docs/plan.md"))),

@@ -25,10 +25,10 @@ from checkpoint_git.protocols.mismatch import OWN
 from checkpoint_git.protocols.skill import layout, merged_work, store
 from checkpoint_git.protocols.skill.document_summary import DocumentSummary, Passage
 from checkpoint_git.protocols.skill.facts import NamedFile, SkillFacts
-from checkpoint_git.protocols.skill.generated_files import find_move, find_readings
+from checkpoint_git.protocols.skill.generated_files import find_move, find_readings, follow_moves
 from checkpoint_git.protocols.skill.rules import MAX_SIZE
 from checkpoint_git.protocols.skill.shape import FILL, advise_edit
-from checkpoint_git.protocols.skill.views import find_answers, read_list, waits_on_user
+from checkpoint_git.protocols.skill.views import find_answers, read_list, read_primer, waits_on_user
 from checkpoint_git.protocols.validate import find_twins
 
 if TYPE_CHECKING:
@@ -103,6 +103,20 @@ def _remove_file(summary: DocumentSummary, at: int) -> Argv:
     if not item or not item.isprintable() or len(item) > _LONGEST_ITEM:
         return _update(summary, f"--{_FILES}.{at}-=")
     return _update(summary, f"--{_FILES}-={item}")
+
+
+def _write_longer(facts: SkillFacts, summary: DocumentSummary, file: NamedFile) -> Argv:
+    """Return the command that writes the whole path of a file into its entry; () if it takes a person.
+
+    The entry keeps its notes.
+    """
+    entries = read_primer(facts.read_value(summary.path), "generated_files")
+    entry = entries[file.at] if file.at < len(entries) else None
+    is_only = sum(other.at == file.at for other in facts.files[summary.path]) == 1
+    if not is_only or not isinstance(entry, str):
+        return ()
+    longer = follow_moves(entry, [(file.path, file.detail)], summary.listed)
+    return _update(summary, f"--{_FILES}.{file.at}={longer}") if longer and longer.isprintable() else ()
 
 
 def _is_covered(facts: SkillFacts, summary: DocumentSummary, code: str) -> bool:
@@ -181,6 +195,7 @@ _FATES: dict[str, tuple[Level, str, str]] = {
         "does not exist, and no commit since the checkpoint began had it",
         "fix the path, commit it, or remove the entry",
     ),
+    "longer": ("warning", "does not exist; did you mean {detail}?", "write the whole path"),
     "outside": (
         "note",
         "is outside the repository, so no other clone has it",
@@ -205,7 +220,8 @@ class _Missing(NamedTuple):
 def find_missing_files(facts: SkillFacts) -> Iterator[Finding]:
     """A file in generated_files that is missing.
 
-    The finding shows its new name, or the commit that deleted it, if git knows. A note in a shallow clone.
+    The finding shows its new name, the tracked path that it is the end of, or the commit that deleted it, if git
+    knows. A note in a shallow clone.
     """
     for summary in facts.summaries:
         renamed = facts.find_renamed(summary)
@@ -214,7 +230,7 @@ def find_missing_files(facts: SkillFacts) -> Iterator[Finding]:
             if missing.fate == "renamed" and not renamed[missing.entry][1]:
                 hint = _advise_renaming(missing, summary, facts)
             else:
-                hint = advise(advice, *_choose_remedy(missing, summary))
+                hint = advise(advice, *_choose_remedy(missing, summary, facts))
             yield Finding(
                 "drift/file-missing",
                 level,
@@ -240,12 +256,14 @@ def _group_missing(files: Iterable[NamedFile]) -> list[_Missing]:
     return [_Missing(*key, group) for key, group in groups.items()]
 
 
-def _choose_remedy(missing: _Missing, summary: DocumentSummary) -> Sequence[Argument]:
+def _choose_remedy(missing: _Missing, summary: DocumentSummary, facts: SkillFacts) -> Sequence[Argument]:
     """Return the command for files whose new name needs nobody to write it."""
     if missing.fate == "cut":
         return _UNSHALLOW
     if missing.fate == "uncommitted":  # staged as deleted, maybe
         return ("git", "restore", "--staged", "--worktree", "--", *_words(missing.files))
+    if missing.fate == "longer":
+        return _write_longer(facts, summary, missing.files[0]) or _remove_file(summary, missing.entry)
     if missing.fate == "renamed":
         return _fix(summary, "drift/file-missing")
     return _remove_file(summary, missing.entry)

@@ -62,7 +62,7 @@ def _find_gone(place: Place, document: Document, listed: Sequence[str], now: int
     from checkpoint_git.protocols.skill.facts import make_facts  # git is asked, as for the doctor
 
     files = make_facts(place, [document], now, os.environ).files.get(document.path, ())
-    fates = (*LOST, "uncommitted", "unknown", "") if is_old else LOST
+    fates = (*LOST, "uncommitted", "longer", "unknown", "") if is_old else LOST
     gone = [file for file in files if file.state == "missing" and file.fate in fates]
     return [file.path + _FATES.get(file.fate, "").format(file) for file in gone]
 
