@@ -245,7 +245,7 @@ def test_what_the_skill_tells_to_run_can_be_run(repo: GitRepo) -> None:
     init(repo, "--agent=generic")
     repo.write("PATH", "made by this session\n")
     told = [TEXTS[path].partition("```sh\n")[2].partition("```")[0] for path in ("SKILL.md", "references/writing.md")]
-    assert [text.count("\ncheckpoint ") for text in told] == [8, 6]
+    assert [text.count("\ncheckpoint ") for text in told] == [9, 10]
     script = f"set -e\n{told[0]}\n{told[1]}\ncheckpoint validate --strict"
     done = run_hook(repo, script, b"", PATH=f"{BIN}{os.pathsep}{os.environ['PATH']}")
     assert (done.returncode, done.stderr) == (0, b"")
