@@ -14,7 +14,7 @@ import pytest
 
 from checkpoint_git.cli import help_text
 from checkpoint_git.cli.effects import EFFECTS
-from checkpoint_git.cli.verbs import NESTED, VERBS, load_verb
+from checkpoint_git.cli.verbs import NESTED, PAGED, VERBS, load_verb
 from tests.architecture.imports import ROOT
 from tests.support import restore_points, workflows
 from tests.support.command import run_here
@@ -296,4 +296,5 @@ class Copies:
 
 def test_every_command_has_a_row() -> None:
     assert {row.partition(" --")[0] for row in ROWS} == {*list_commands()}
+    assert {row.partition(" --")[0] for row, cells in ROWS.items() if "pager" in cells[0]} == PAGED
     assert {word for cells in ROWS.values() for cell in cells for word in cell} - WORDS == {""}
