@@ -65,10 +65,10 @@ def test_what_is_wrong_with_a_call_is_told_in_its_answer(project: Path) -> None:
         async with open_client_here(project) as client:
             wrong = await ask_in_vain(client, "checkpoint_resume", skill=3, more=True)
             assert [(each["code"], each["where"]) for each in wrong["findings"]] == [
-                ("mcp/arguments", "/skill"),
+                ("mcp/arguments", "/name"),
                 ("mcp/arguments", ""),
             ]
-            assert "takes skill (needed)" in wrong["error"]["hint"]
+            assert "takes name (needed)" in wrong["error"]["hint"]
             unknown = await ask_in_vain(client, "checkpoint_show", skill="nobody")
             assert "there are: build, null" in unknown["error"]["hint"]
             broken = await ask_in_vain(client, "checkpoint_show", skill="null")
