@@ -116,26 +116,36 @@ def block(
 
 
 def decide(value: dict[str, Any], now: int, answer: str, name: str | None = None) -> Entry | Finding:
-    """Answers a decision that waits on the user, and keeps the answer with its day. name: the question's id."""
+    """Answer a decision that waits on the user, and keep the answer with its day. name: the question's id."""
     _checked(answer)
-    waiting = [one for one in views.open_blockers(value) if views.waits_on_user(one)]
-    if name is None and any(_id(one) == answer for one in waiting):
-        hint = _advise_answers(value, [one for one in waiting if _id(one) == answer])
+    waiting = [blocker for blocker in views.open_blockers(value) if views.waits_on_user(blocker)]
+    same = [blocker for blocker in waiting if _id(blocker) == answer]
+    if name is None and same:
+        hint = _advise_answers(value, same)
         return _refusal("question", f"{quote(answer)} is the question: the answer is missing", hint)
     asked = _choose(value, waiting, name, "question", answer)
     if isinstance(asked, Finding):
         return asked
-    options = [str(each) for each in views.read_list(asked, "options") if isinstance(each, str)]
-    twins = [each for each in options if spell(each) == spell(answer)] or _find_option(options, answer)
-    meant = twins[0] if twins and answer not in options else answer
+
+    options = [option for option in views.read_list(asked, "options") if isinstance(option, str)]
+    meant = _choose_option(options, answer)
     question = str(asked.get("description", "")).strip()
-    text = f"{question}{'' if question.endswith('?') else ':'} {meant} ({write_instant(now)[:10]})"
+    sign = "" if question.endswith("?") else ":"
+    text = f"{question}{sign} {meant} ({write_instant(now)[:10]})"
     note(value, text)
     line = f"decided: {text}{close_blocker(value, asked, now)}"
     if options and meant not in options:
         line += f"; the options were {' | '.join(options)}"
     understood = (Understood(answer, meant),) if meant != answer else ()
     return Entry(line, ("context_primer", "blockers"), _id(asked), understood)
+
+
+def _choose_option(options: Sequence[str], answer: str) -> str:
+    """Return the option that an answer means, or the answer itself where it means none."""
+    if answer in options:
+        return answer
+    same = [option for option in options if spell(option) == spell(answer)] or _find_option(options, answer)
+    return same[0] if same else answer
 
 
 def _find_option(options: Sequence[str], answer: str) -> list[str]:
