@@ -324,6 +324,18 @@ def _progress_blocks(state: State) -> list[Block]:
     return blocks + ([Line(""), Table(("row", "label", "status"), rows, (2,)), Line("")] if rows else [])
 
 
+def _shipped_lines(state: State, now: int, *, in_full: bool) -> Iterator[Line]:
+    """Yield the next actions that merges finished; how many there are, if not in full."""
+    if in_full:
+        for action in state.shipped:
+            yield Line(f"  merged: {action.text}", "dim", hang=10)
+            yield from _fact_lines(action, now)
+    elif state.shipped:
+        count = plural(len(state.shipped), "action")
+        show = command("checkpoint", "status", state.skill)
+        yield Line(f"  {count} skipped as merged", "dim", hang=4, hint=show)
+
+
 def _lines(state: State, most: int, now: int, *, in_short: bool = False, in_full: bool = False) -> Iterator[Line]:
     """Yield the first next actions with what is true of their references, and all blockers."""
     for at, action in enumerate(state.actions[:most]):
@@ -335,13 +347,7 @@ def _lines(state: State, most: int, now: int, *, in_short: bool = False, in_full
     if in_short and len(state.actions) > most:
         more = command("checkpoint", "status", state.skill)
         yield Line(f"  and {len(state.actions) - most} more", "dim", hint=more)
-    if in_full:
-        for action in state.shipped:
-            yield Line(f"  merged: {action.text}", "dim", hang=10)
-            yield from _fact_lines(action, now)
-    elif state.shipped:
-        count = plural(len(state.shipped), "action")
-        yield Line(f"  {count} skipped as merged", "dim", hang=4, hint=command("checkpoint", "status", state.skill))
+    yield from _shipped_lines(state, now, in_full=in_full)
     for text in state.superseded:
         yield Line(f"  the other side of a merge: {text}", "warn", "stale", 4)
     if state.superseded:
