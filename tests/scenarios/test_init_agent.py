@@ -189,7 +189,7 @@ def test_in_a_monorepo_agents_are_set_up_beside_the_checkpoints_around(repo: Git
 
 def test_without_a_sign_of_an_agent_auto_says_so(repo: GitRepo) -> None:
     told = next(step for step in init(repo, "--agent=auto") if step["what"] == "agents")
-    assert (told["deed"], "checkpoint init --agent " in told["text"]) == ("skip", True)
+    assert (told["deed"], "name one with --agent: " in told["text"]) == ("skip", True)
 
 
 def test_without_the_option_no_agent_is_set_up(repo: GitRepo) -> None:

@@ -53,7 +53,7 @@ def test_an_address_of_ssh_stays_whole_in_a_hint_that_repeats_it(repo: GitRepo) 
     repo.write(PATH, checkpoint_text())
     text = "clone ssh://git@example.org/x"
     done = run_here("update", "build", "--status=donee", f"--progress_summary={text}", cwd=repo.path)
-    assert f"'--progress_summary={text}'" in done.stdout + done.stderr
+    assert f"--progress_summary='{text}'" in done.stdout + done.stderr
 
 
 def test_a_spelling_with_escapes_hides_no_token(repo: GitRepo) -> None:

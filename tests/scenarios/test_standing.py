@@ -62,9 +62,9 @@ def test_nothing_is_wider_than_the_terminal_but_a_word_or_a_command_that_is(
 
 
 @pytest.mark.parametrize("width", [40, 80, 200])
-def test_decisions_come_first_and_what_counts_is_never_cut(crowd: GitRepo, width: int) -> None:
+def test_decisions_come_last_on_a_screen_and_what_counts_is_never_cut(crowd: GitRepo, width: int) -> None:
     lines = lines_on(width, "status", repo=crowd)
-    assert lines[0].endswith("1 decision waiting on you")
+    assert sum(line.endswith("1 decision waiting on you") for line in lines[len(lines) // 2 :]) == 1
     said = " ".join(" ".join(lines).split())
     told = ["architect", "audit", "costly", "failing", "unreadable", "over budget (9 of 2.5 USD)"]
     told += ["PM: PLAT-1 (source) + 3 children", "PM: PLAT-9 (deploy) -> PLAT-1", "in_progress", "stale ("]

@@ -50,7 +50,7 @@ def show_here(*words: str, cwd: Path, env: dict[str, str] | None = None) -> str:
     """What a command in this process writes to a screen, as run_on_terminal has it, but nobody answers."""
     written = io.BytesIO()
     screen = _Screen(written, "utf-8", "surrogateescape", write_through=True)
-    _run_main(words, cwd, b"", {"TERM": "xterm", "COLUMNS": "80", **(env or {})}, screen, screen)
+    _run_main(words, cwd, b"", {"TERM": "xterm", "COLUMNS": "80", "LINES": "", **(env or {})}, screen, screen)
     return written.getvalue().decode()
 
 

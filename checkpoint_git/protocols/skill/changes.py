@@ -239,7 +239,7 @@ def make_edits(replace: Mapping[str, Any] | None, append: Lists | None, remove: 
             if isinstance(items, str):
                 edits.append(make_edit(path, action, _tokens(items)))
                 continue
-            if isinstance(items, bytes | Mapping):
+            if isinstance(items, bytes | Mapping) or not isinstance(items, Iterable):
                 message = f"{action} takes a list of items for each path"
                 raise CheckpointError(message, 'write {"next_actions": ["..."]}')
             edits += [make_edit(path, action, _tokens(item)) for item in items]

@@ -47,7 +47,8 @@ class SetupFacts:
     def merge_attributes(self) -> Mapping[str, str]:
         place, skill = self.context.place, self.context.skill
         folder = relative_path(place.directory, place.top)
-        paths = [f"{folder}/{name}" for name in sorted(os.listdir(place.directory))]
+        names = sorted(os.listdir(place.directory)) if os.path.isdir(place.directory) else []
+        paths = [f"{folder}/{name}" for name in names]
         found = [path for path in paths if is_merged(path) and (not skill or path.startswith(f"{folder}/{skill}."))]
         env = clean_env(self.context.env)
         return attributes.read_attribute("merge", place.top, found or [f"{folder}/example.checkpoint.json"], env)

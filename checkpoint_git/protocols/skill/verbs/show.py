@@ -44,7 +44,7 @@ def run(args: Namespace, invocation: Invocation) -> Outcome:
     choices, references, tickets = list[dict[str, str]](), list[dict[str, Any]](), list[dict[str, Any]]()
     place = find_place(invocation.cwd)
     for gap in find_conflicts(place.work_tree, place.git_dir, invocation.env):  # stdout holds the file's text
-        invocation.stderr.write(f"{gap.line}\n")
+        invocation.stderr.write(f"{gap.line.whole}\n")
     now, skill = invocation.now, args.skill
     for document in iterate_documents(place, now) if skill is None else [read_document(place, skill, now)]:
         if document.value is None:
