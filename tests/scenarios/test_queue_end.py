@@ -182,8 +182,8 @@ def test_clones_that_sync_are_asked_and_answer_in_their_own_file(
     for take in ("", "ours", "theirs"):
         (finding,) = ann.sync(take=take).findings
         assert (finding.code, finding.where) == ("sync/conflict", "/next_actions")
-    first, second = re.findall("checkpoint update build (--[a-z]+)", str(finding.hint))
-    assert (ann.read(BUILD), first, second) == (before, "--next", "--status")
+    commands = re.findall("checkpoint (add build|update build --[a-z]+)", str(finding.hint))
+    assert (ann.read(BUILD), commands) == (before, ["add build", "update build --status"])
 
     assert run_here("update", "build", *words, cwd=ann.path).returncode == 0
     assert ann.sync().findings == []
