@@ -112,6 +112,11 @@ def make_same() -> Iterator[Vector]:
             about = f"who it is about: {say(old)}, {say(mine)}, {say(yours)}"
             yield vector(f"require/same-{number}", about, versions, expect, schema)
 
+    about = "a side that is only laid out anew goes with the other, whoever that is about"
+    was, now = {"a": 0, "who": "x"}, {"a": 1, "who": "y"}
+    laid_out = vector("require/same-laid-out", about, (was, was, now), clean(now), schema)
+    yield {**laid_out, "ours": '{"a": 0, "who": "x"}\n'}
+
 
 ORDER = ["plan", "build", "ship"]
 STEPS: Value = {
