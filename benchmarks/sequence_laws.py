@@ -87,14 +87,18 @@ def check_sequence_removal(case: "Case", merge: "Merge") -> Iterator[str]:
 
 
 def check_sequence_counts(case: "Case", merge: "Merge") -> Iterator[str]:
-    """An item that no version repeats is not repeated in the merged list."""
+    """An item that no version repeats is not repeated in the merged list.
+
+    A text or a number that both sides added, each at another place, may be two: only one that base has counts.
+    """
     for merged in _list_clean(case):
         *versions, result = merged.texts
         if merged.name == NUMBERS and len(set(map(len, versions))) == 1:
             continue  # by position, a moved number is two that were replaced
         if _have_repeated(versions):
             continue  # which of two equal items a side moved is not known
-        repeated = [text for text, count in Counter(result).items() if count > 1]
+        may_be_two = set() if merged.name in TOLD_APART else set(versions[1]) & set(versions[2]) - set(versions[0])
+        repeated = [text for text, count in Counter(result).items() if count > 1 and text not in may_be_two]
         if repeated:
             yield f"{merged.name}: several times {repeated[0]}"
 
