@@ -46,6 +46,15 @@ def make_apart() -> Iterator[Vector]:
         expect = either([new, *base, new], ours=ours, theirs=theirs)
         yield of_lists(f"sequence/both-added-apart-{name}-repeated", about, base, ours, theirs, expect)
 
+    records: Value = [{"at": [text], "lines": [text], "runs": 0} for text in "ABC"]
+    edited = {"at": ["A"], "lines": ["A"], "runs": 1}
+    ours = [{"at": ["X"], "lines": ["X"], "runs": 0}, edited, records[2]]
+    theirs = [edited, *records[1:]]
+    about = "an item inserted and one removed, where the edit of a third is on both sides: the places are no pairs"
+    yield of_lists(
+        "sequence/both-added-shifted", about, records, ours, theirs, conflict(in_list(ours), in_list(theirs))
+    )
+
     about = "an equal number that both added, one of them in the place of another: two numbers"
     base, ours, theirs = [255, 128, 0], [255, 128, 0, 64], [255, 64, 0]
     yield of_lists("sequence/both-added-number", about, base, ours, theirs, clean(in_list([255, 64, 0, 64])))

@@ -227,7 +227,7 @@ class SequenceMerge:
 
     def _merge_part(self, base: "Nodes", ours: "Nodes", theirs: "Nodes") -> None:
         # a part that both sides changed
-        if len(base) == len(ours) == len(theirs):
+        if len(base) == len(ours) == len(theirs) and not _is_shifted(base, ours, theirs):
             for was, mine, yours in zip(base, ours, theirs, strict=True):
                 result = self.merge_item(self.first + len(self.entries), was, mine, yours)
                 if result is not None:
@@ -306,6 +306,17 @@ def _share_item(hunk: Hunk, side: Version, others: "list[Hunk]", other: Version)
 
 def _keys_of_new(version: Version, hunks: "list[Hunk]") -> "list[str]":
     return [key for hunk in hunks for key in version.keys[hunk.first : hunk.last]]
+
+
+def _is_shifted(base: "Nodes", ours: "Nodes", theirs: "Nodes") -> bool:
+    """Return whether both sides put an equal object or list there, each at another place: the places are no pairs."""
+    old = {_key_of(item) for item in base}
+    places = {_key_of(item): place for place, item in enumerate(ours)}
+    for place, item in enumerate(theirs):
+        key = _key_of(item)
+        if key.startswith(_CONTAINERS) and key not in old and places.get(key, place) != place:
+            return True
+    return False
 
 
 def _key_of(item: "Node") -> str:

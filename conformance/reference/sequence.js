@@ -192,10 +192,19 @@ function hasAll(list, others) {
   return at === others.length;
 }
 
+/** Whether both sides put an equal object or list there, each at another place. */
+function isShifted({ base, ours, theirs }) {
+  return theirs.some((item, place) => {
+    if (!['list', 'object'].includes(item.kind) || base.some((other) => isEqual(item, other))) return false;
+    const found = ours.findLastIndex((other) => isEqual(item, other));
+    return found >= 0 && found !== place;
+  });
+}
+
 /** A part that both sides changed. */
 function mergePart(merge, work, content, counts, entries) {
   const { base, ours, theirs } = content;
-  if (base.length === ours.length && base.length === theirs.length) {
+  if (base.length === ours.length && base.length === theirs.length && !isShifted(content)) {
     mergeOneByOne(merge, work, content, entries);
     return;
   }
