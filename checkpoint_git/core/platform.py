@@ -30,7 +30,7 @@ _STILL_ACTIVE = 259  # what Windows gives as the exit code of a process that run
 _QUERY_PROCESS = 0x1000
 
 
-def lock_file(descriptor: int, *, wait: bool) -> bool | None:
+def flock(descriptor: int, *, wait: bool) -> bool | None:
     """Lock an open file until it is closed. Return whether it is locked now; None where the platform has no such lock.
     Raises OSError, such as ENOLCK where the file system has none.
     """

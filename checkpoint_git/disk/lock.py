@@ -111,7 +111,7 @@ def _wait_for_lock(descriptor: int, path: str, timeout: float, on_wait: Callable
 
     def wait() -> None:
         with suppress(OSError):
-            platform.lock_file(descriptor, wait=True)
+            platform.flock(descriptor, wait=True)
 
     waiting = threading.Thread(target=wait, daemon=True)
     waiting.start()
@@ -127,7 +127,7 @@ def _wait_for_lock(descriptor: int, path: str, timeout: float, on_wait: Callable
 def _lock(descriptor: int, path: str) -> bool:
     """Return whether nothing is to be waited for: the file is locked, or its file system has no locks."""
     try:
-        return platform.lock_file(descriptor, wait=False) is not False
+        return platform.flock(descriptor, wait=False) is not False
     except OSError as error:
         if error.errno in _NO_LOCKS:
             return True
@@ -143,7 +143,7 @@ def _keeps_others_out(path: str) -> bool:
     except OSError as error:
         raise _say_not_opened(path, error) from None
     try:
-        return platform.lock_file(again, wait=False) is False
+        return platform.flock(again, wait=False) is False
     except OSError:
         return False
     finally:

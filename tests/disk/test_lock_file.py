@@ -54,7 +54,7 @@ def grant_all(monkeypatch: pytest.MonkeyPatch) -> None:
     def grant(descriptor: int, *, wait: bool) -> bool:
         return True
 
-    monkeypatch.setattr(platform, "lock_file", grant)
+    monkeypatch.setattr(platform, "flock", grant)
 
 
 def hold_in_a_process(lock: Path) -> "subprocess.Popen[str]":
