@@ -11,10 +11,11 @@ from typing import Any
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.disk.discover import Place, find_place
 from checkpoint_git.protocols.contract import fix_clock
-from checkpoint_git.protocols.skill import entries, store
-from checkpoint_git.protocols.skill.changes import Lists, check_text, make_edits
-from checkpoint_git.protocols.skill.since import read_since
-from checkpoint_git.protocols.skill.status import StatusResult, status
+from checkpoint_git.protocols.skill import store
+from checkpoint_git.protocols.skill.brief.since import read_since
+from checkpoint_git.protocols.skill.brief.status import StatusResult, status
+from checkpoint_git.protocols.skill.edit import entries
+from checkpoint_git.protocols.skill.edit.changes import Lists, check_text, make_edits
 from checkpoint_git.protocols.skill.verbs.done import DoneResult, done
 from checkpoint_git.protocols.skill.verbs.log import LogResult, log
 from checkpoint_git.protocols.skill.verbs.next import NextResult, next_actions

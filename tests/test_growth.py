@@ -21,7 +21,7 @@ from tests.support.samples import checkpoint, checkpoint_text
 # module -> why its patterns may try a text in several ways
 BOUNDED = {
     "mcp.tool_names": "our own hints",
-    "protocols.skill.generated_files": "at most 1,000 characters of an entry",
+    "protocols.skill.drift.generated_files": "at most 1,000 characters of an entry",
 }
 
 FINE = [

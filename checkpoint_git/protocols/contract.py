@@ -20,7 +20,7 @@ from checkpoint_git.core.outcome import Block
 from checkpoint_git.core.schema import Schema
 from checkpoint_git.disk.discover import Place, find_place, plan_place
 from checkpoint_git.disk.read import read_own
-from checkpoint_git.protocols.registry import KINDS, PROTOCOLS
+from checkpoint_git.protocols.registry import KINDS, PROTOCOLS, Row
 
 if TYPE_CHECKING:
     from checkpoint_git.core.page import PageParts
@@ -70,7 +70,7 @@ def find_files(folder: str) -> list[str]:
 
 def find_scattered_files(folder: str) -> list[str]:
     """The files of kinds without a folder of their own, as their protocols find them, below a folder too."""
-    parts = [load_part(row.package, "validate") for row in PROTOCOLS]
+    parts = [load_part(row, "validate") for row in PROTOCOLS]
     return [path for part in parts if part is not None for path in part.find_files(folder)]
 
 
@@ -119,14 +119,14 @@ class Summary(NamedTuple):
 
 
 def open_exchange() -> "Exchange":
-    return cast("Exchange", load_part(PROTOCOLS[0].package, "exchange"))
+    return cast("Exchange", load_part(PROTOCOLS[0], "exchange"))
 
 
 def read_summaries(question: Question) -> Iterator[Summary]:
     # The first protocol is always asked, since that there are no checkpoints yet is worth saying too, and it alone
     # where the question is narrow. For completion all are asked: some names do not depend on the project.
     for row in PROTOCOLS[:1] if question.is_narrow else PROTOCOLS:
-        module = cast("Summarizer | None", load_part(row.package, "summary"))
+        module = cast("Summarizer | None", load_part(row, "summary"))
         if module and (row is PROTOCOLS[0] or question.reader == "completion" or module.is_present(question.place)):
             yield module.summarize(question)
 
@@ -137,15 +137,17 @@ def find_project(cwd: str) -> Place:
         return find_place(cwd)
     except CheckpointError:
         planned = plan_place(cwd)
-        parts = (cast("Summarizer | None", load_part(row.package, "summary")) for row in PROTOCOLS)
+        parts = (cast("Summarizer | None", load_part(row, "summary")) for row in PROTOCOLS)
         if os.path.lexists(planned.directory) or not any(part and part.is_present(planned) for part in parts):
             raise
         return planned
 
 
-def load_part(package: str, name: str) -> ModuleType | None:
-    folder = os.path.join(os.path.dirname(__file__), package.rpartition(".")[2])
-    return import_module(f"{package}.{name}") if os.path.isfile(os.path.join(folder, f"{name}.py")) else None
+def load_part(row: Row, name: str) -> ModuleType | None:
+    """Return the module that offers a part of the contract, None where a protocol has no such part."""
+    module = row.parts.get(name, name)
+    path = os.path.join(os.path.dirname(__file__), row.name, *module.split("."))
+    return import_module(f"{row.package}.{module}") if os.path.isfile(f"{path}.py") else None
 
 
 # what tools call of a protocol at moments that are not its own
@@ -165,7 +167,7 @@ Hook = Literal[
 def find_hooks(name: Hook, part: str = "hooks") -> Iterator[Callable[..., Any]]:
     # In the order of the registry; most protocols have none. part: a module for what must start fast
     for row in PROTOCOLS:
-        function = getattr(load_part(row.package, part), name, None)
+        function = getattr(load_part(row, part), name, None)
         if function is not None:
             yield function
 
@@ -186,15 +188,16 @@ def skill_layout() -> "SkillLayout":
 _opened: dict[str, Room] = {}
 
 
-def open_room(kind: str) -> Room:
-    """kind: a name in the registry. Opened once a process."""
-    if kind not in _opened:
-        row = next(each for each in KINDS if each.name == kind)
-        layout, rules = (cast(Any, import_module(f"{row.package}.{name}")) for name in ("layout", "rules"))
-        own = load_part(row.package, "validate")
-        schema = Schema(lambda: load_document(rules.__file__, row.schema))
-        _opened[kind] = Room(layout, rules, schema, own.check_file if own else None)
-    return _opened[kind]
+def open_room(name: str) -> Room:
+    """name: of a kind in the registry. Opened once a process."""
+    if name not in _opened:
+        row, kind = next((row, kind) for row in PROTOCOLS for kind in row.kinds if kind.name == name)
+        layout: Any = import_module(f"{row.package}.layout")
+        rules: Any = import_module(f"{row.package}.rules")
+        own = load_part(row, "validate")
+        schema = Schema(lambda: load_document(rules.__file__, kind.schema))
+        _opened[name] = Room(layout, rules, schema, own.check_file if own else None)
+    return _opened[name]
 
 
 def fix_clock(now: int | None) -> Callable[[], int]:

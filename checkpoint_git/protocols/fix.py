@@ -52,4 +52,4 @@ class Fixer(Protocol):
 
 
 def list_fixers() -> list[Fixer]:
-    return [cast(Fixer, part) for row in PROTOCOLS if (part := load_part(row.package, "fixes"))]
+    return [cast(Fixer, part) for row in PROTOCOLS if (part := load_part(row, "fixes"))]

@@ -58,10 +58,10 @@ class Kind:
 class Row:
     """One protocol. kinds: the files that a repository tracks. local: what no repository tracks, as info/exclude says
     it. verbs: verb -> (module in the package; what `checkpoint --help` says; its topic there). The last two are
-    "" for a verb that is not listed.
+    "" for a verb that is not listed. parts: part of the contract -> its module, where that is in a room of the package.
     """
 
-    __slots__ = ("kinds", "local", "name", "noun", "package", "verbs")
+    __slots__ = ("kinds", "local", "name", "noun", "package", "parts", "verbs")
 
     def __init__(
         self,
@@ -69,9 +69,11 @@ class Row:
         kinds: "tuple[Kind, ...]",
         verbs: "dict[str, tuple[str, str, str]]",
         local: "tuple[str, ...]" = (),
+        parts: "dict[str, str] | None" = None,
     ) -> None:
         self.name, self.package = name, _PACKAGES + name
         self.kinds, self.verbs, self.local = kinds, verbs, local
+        self.parts = parts or {}
         for kind in kinds:
             kind.package = self.package
 
@@ -100,6 +102,7 @@ PROTOCOLS = (
             "reset": ("verbs.reset", "archive a checkpoint and start over", "write"),
             "rotate": ("verbs.rotate", "move closed pull requests, old runs and decisions to history", "write"),
         },
+        parts={"checks": "drift.checks", "fixes": "drift.fixes"},
     ),
     Row(
         "workflow",

@@ -73,6 +73,6 @@ def test_every_room_is_in_the_registry() -> None:
 
 
 def test_every_hook_that_tools_call_is_offered_by_a_protocol() -> None:
-    parts = [contract.load_part(row.package, part) for row in PROTOCOLS for part in ("hooks", "summary")]
+    parts = [contract.load_part(row, part) for row in PROTOCOLS for part in ("hooks", "summary")]
     names: tuple[str, ...] = get_args(contract.Hook)
     assert [name for name in names if not any(hasattr(part, name) for part in parts)] == []

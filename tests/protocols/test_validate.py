@@ -54,7 +54,7 @@ def test_an_invalid_example_has_exactly_the_findings_it_names(folder: Path) -> N
 
 def test_every_code_has_an_example() -> None:
     """The codes in the room's source, each shown by at least one example folder."""
-    sources = [path.read_text("utf-8") for path in Path(room.__file__).parent.glob("*.py")]
+    sources = [path.read_text("utf-8") for path in Path(room.__file__).parent.rglob("*.py")]
     named = {code for text in sources for code in re.findall(r'"(skill/[a-z0-9-]+)"', text)}
     shown = {each["code"] for folder in INVALID for each in json.loads((folder / "expected.json").read_text("utf-8"))}
     # of a keyword that is not used yet, of a write, and of the file that the next test makes

@@ -9,7 +9,8 @@ from typing import Any, NamedTuple
 import pytest
 
 from checkpoint_git.protocols.check import collect_checks
-from checkpoint_git.protocols.skill import checks, rules, shape
+from checkpoint_git.protocols.skill import rules, shape
+from checkpoint_git.protocols.skill.drift import checks
 from tests.support.command import run_here
 from tests.support.hints import COMMAND, follow
 from tests.support.records import put_record

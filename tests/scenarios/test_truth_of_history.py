@@ -14,7 +14,7 @@ from checkpoint_git.disk.discover import find_place
 from checkpoint_git.mcp.calls import World
 from checkpoint_git.mcp.tools import TOOLS
 from checkpoint_git.protocols.contract import Question
-from checkpoint_git.protocols.skill.session_brief import summarize_for_session
+from checkpoint_git.protocols.skill.brief.session_brief import summarize_for_session
 from checkpoint_git.protocols.skill.verbs import next as next_verb
 from checkpoint_git.protocols.skill.verbs import resume, show
 from checkpoint_git.tools.doctor import verb as doctor

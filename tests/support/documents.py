@@ -6,7 +6,7 @@ from typing import Any
 from checkpoint_git.core.clock import read_instant
 from checkpoint_git.git.history.reference_facts import Fact, State
 from checkpoint_git.protocols.document import Document
-from checkpoint_git.protocols.skill.merged_work import Known, Work
+from checkpoint_git.protocols.skill.drift.merged_work import Known, Work
 from checkpoint_git.protocols.validate import check_document
 from tests.support.samples import checkpoint
 

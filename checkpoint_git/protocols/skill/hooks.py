@@ -11,7 +11,7 @@ from checkpoint_git.disk.read import FileContent
 from checkpoint_git.protocols.check import Context
 from checkpoint_git.protocols.registry import protocol_of
 from checkpoint_git.protocols.skill import layout, store
-from checkpoint_git.protocols.skill.changes import SCHEMA_FILE
+from checkpoint_git.protocols.skill.edit.changes import SCHEMA_FILE
 
 _REFERENCE = f"./{SCHEMA_FILE}"
 
@@ -19,8 +19,8 @@ _REFERENCE = f"./{SCHEMA_FILE}"
 def check_push(files: Iterable[tuple[str, FileContent]], cwd: str, now: int, env: Mapping[str, str]) -> list[Finding]:
     """What the pushed checkpoints tell a future session to do although it is merged, as warnings."""
     from checkpoint_git.protocols.check import locate_all
-    from checkpoint_git.protocols.skill.checks import find_shipped_actions
-    from checkpoint_git.protocols.skill.facts import make_facts
+    from checkpoint_git.protocols.skill.drift.checks import find_shipped_actions
+    from checkpoint_git.protocols.skill.drift.facts import make_facts
     from checkpoint_git.protocols.validate import iterate_checked
 
     documents = list(iterate_checked(((path, data) for path, data in files if protocol_of(path) == "skill"), now))
@@ -31,7 +31,7 @@ def check_push(files: Iterable[tuple[str, FileContent]], cwd: str, now: int, env
 
 def open_documents(context: "Context") -> tuple[int, Callable[[str], str | None], frozenset[str]]:
     """Raises CheckpointError where the skill that was asked for has no checkpoint."""
-    from checkpoint_git.protocols.skill.facts import SkillFacts
+    from checkpoint_git.protocols.skill.drift.facts import SkillFacts
 
     facts = context.facts(SkillFacts)
     return len(facts.summaries), facts.read_text, frozenset(one.path for one, _ in facts.find_aged("complete"))

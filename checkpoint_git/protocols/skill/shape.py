@@ -116,7 +116,7 @@ def _write_line(where: str, mismatch: Mismatch) -> tuple[str, str | Word]:
 
     import json  # late: reading and checking what is valid needs none of it
 
-    from checkpoint_git.protocols.skill.changes import TEXTS
+    from checkpoint_git.protocols.skill.edit.changes import TEXTS
 
     what = "write a list" if wanted == "array" else "write an object"
     place = f"{where}/*" if wanted == "array" else where
@@ -221,7 +221,7 @@ def retype(finding: Finding, advised: Sequence[str], edit: Any, place: str) -> t
     advised: the words of the hint's command. place: the pointer that edit wrote. Raises LookupError where
     the line for another finding corrects this one, too.
     """
-    from checkpoint_git.protocols.skill.changes import dump, path_text, typed_edit, untoken
+    from checkpoint_git.protocols.skill.edit.changes import dump, path_text, typed_edit, untoken
 
     steps = steps_of(finding.hint)
     what = steps[0].text if steps else ""
@@ -284,7 +284,7 @@ def _retype_text(text: str, finding: Finding, edit: Any, place: str) -> tuple[st
 
     The advice is "" where the finding's own is right.
     """
-    from checkpoint_git.protocols.skill.changes import TEXTS, dump, name_text, path_text, typed_edit
+    from checkpoint_git.protocols.skill.edit.changes import TEXTS, dump, name_text, path_text, typed_edit
 
     field = place.split("/")[1]
     path = path_text(edit.path)
@@ -310,7 +310,7 @@ def write_item(field: str, text: str) -> dict[str, Any]:
     """The object of a list that says a text."""
     import json
 
-    from checkpoint_git.protocols.skill.changes import TEXTS
+    from checkpoint_git.protocols.skill.edit.changes import TEXTS
 
     item = {**json.loads(_INCOMPLETE[f"/{field}/*"][1]), TEXTS[field]: text}
     if "status" in item or "description" in item:

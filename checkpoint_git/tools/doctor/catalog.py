@@ -19,7 +19,7 @@ def list_checks() -> tuple[Check, ...]:
     """Of the protocols in the registry's order, then of the tools by name; those of a group together."""
     tools = [name for name in os.listdir(_TOOLS) if os.path.isfile(os.path.join(_TOOLS, name, "checks.py"))]
     tools.sort(key=lambda name: (name == "doctor", name))  # what it tries rests on the others
-    modules = [load_part(row.package, "checks") for row in PROTOCOLS]
+    modules = [load_part(row, "checks") for row in PROTOCOLS]
     modules += [import_module(f"checkpoint_git.tools.{name}.checks") for name in tools]
     checks = [check for module in modules if module for check in collect_checks(module)]
     groups = list(dict.fromkeys(check.group for check in checks))

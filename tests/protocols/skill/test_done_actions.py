@@ -4,11 +4,11 @@ from typing import Any
 
 from checkpoint_git.core.clock import DAY
 from checkpoint_git.core.finding import Finding
-from checkpoint_git.protocols.skill import life, since
-from checkpoint_git.protocols.skill.changes import apply_edits, finish_action, mark_repeated, parse_edits
+from checkpoint_git.protocols.skill.brief import life, since
+from checkpoint_git.protocols.skill.brief.resume_brief import find_context
+from checkpoint_git.protocols.skill.drift.fixes import FixFacts, fix_value
+from checkpoint_git.protocols.skill.edit.changes import apply_edits, finish_action, mark_repeated, parse_edits
 from checkpoint_git.protocols.skill.exchange import fields_of_skill
-from checkpoint_git.protocols.skill.fixes import FixFacts, fix_value
-from checkpoint_git.protocols.skill.resume_brief import find_context
 from checkpoint_git.protocols.skill.views import done_text, find_done_actions
 from checkpoint_git.protocols.validate import check_document
 from tests.support.samples import checkpoint_text

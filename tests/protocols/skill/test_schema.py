@@ -9,7 +9,8 @@ from jsonschema import Draft202012Validator
 
 import checkpoint_git.protocols.skill as room
 from checkpoint_git.merge.strategy import STRATEGIES
-from checkpoint_git.protocols.skill import fields, names
+from checkpoint_git.protocols.skill import names
+from checkpoint_git.protocols.skill.edit import fields
 from tests.support.rows import rows
 
 SCHEMA = json.loads((Path(room.__file__).parent / "schema.json").read_text("utf-8"))

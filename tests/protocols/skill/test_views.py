@@ -9,10 +9,10 @@ from hypothesis import strategies as st
 from checkpoint_git.core.clock import DAY, read_instant
 from checkpoint_git.protocols.document import Document, find_broken
 from checkpoint_git.protocols.skill import views
-from checkpoint_git.protocols.skill.next_action import plan_queue
-from checkpoint_git.protocols.skill.resume_brief import find_context
-from checkpoint_git.protocols.skill.session_brief import brief, find_resumable
-from checkpoint_git.protocols.skill.state import find_state
+from checkpoint_git.protocols.skill.brief.next_action import plan_queue
+from checkpoint_git.protocols.skill.brief.resume_brief import find_context
+from checkpoint_git.protocols.skill.brief.session_brief import brief, find_resumable
+from checkpoint_git.protocols.skill.brief.state import find_state
 from checkpoint_git.protocols.skill.views import (
     count_rows,
     describe_budget,

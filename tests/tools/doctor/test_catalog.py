@@ -5,8 +5,8 @@ from pathlib import Path
 
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.protocols.check import locate_all, run_checks
-from checkpoint_git.protocols.skill.document_summary import summarize_document
-from checkpoint_git.protocols.skill.facts import SkillFacts
+from checkpoint_git.protocols.skill.drift.document_summary import summarize_document
+from checkpoint_git.protocols.skill.drift.facts import SkillFacts
 from checkpoint_git.protocols.validate import check_document
 from checkpoint_git.tools.doctor.catalog import choose_checks, list_checks
 from tests.support.contexts import give, make_context

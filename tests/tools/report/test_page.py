@@ -23,7 +23,7 @@ def page_of(*summaries: Summary, drift: list[Finding] | None = None) -> PagePart
 
 
 def section_of(anchor: str, **values: Any) -> Section:
-    return Section("protocols/skill/page.html", anchor, anchor.title(), {**EMPTY, **values})
+    return Section("protocols/skill/brief/page.html", anchor, anchor.title(), {**EMPTY, **values})
 
 
 def drawn(page: PageParts) -> str:

@@ -5,7 +5,7 @@ import pytest
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.outcome import Line, Table
-from checkpoint_git.protocols.skill.state import State
+from checkpoint_git.protocols.skill.brief.state import State
 from checkpoint_git.tools.status import verb
 from tests.support.command import run_here, show_here
 from tests.support.repos import GitRepo

@@ -10,9 +10,10 @@ from checkpoint_git.core.outcome import Block, Invocation, Line, Outcome
 from checkpoint_git.core.terminal_text import escape_controls, join_some, plural, shorten
 from checkpoint_git.disk.discover import Place
 from checkpoint_git.protocols.mismatch import quote
-from checkpoint_git.protocols.skill import changes, store, views
-from checkpoint_git.protocols.skill.changes import check_next
-from checkpoint_git.protocols.skill.entries import Entry, find_action
+from checkpoint_git.protocols.skill import store, views
+from checkpoint_git.protocols.skill.edit import changes
+from checkpoint_git.protocols.skill.edit.changes import check_next
+from checkpoint_git.protocols.skill.edit.entries import Entry, find_action
 from checkpoint_git.protocols.skill.verbs.record import record
 from checkpoint_git.protocols.skill.verbs.update import outcome_of_write
 from checkpoint_git.protocols.write import Tell, Written, say_waiting

@@ -5,8 +5,8 @@ from typing import Any
 
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.outcome import Invocation, Outcome
-from checkpoint_git.protocols.skill import entries
-from checkpoint_git.protocols.skill.entries import Entry
+from checkpoint_git.protocols.skill.edit import entries
+from checkpoint_git.protocols.skill.edit.entries import Entry
 from checkpoint_git.protocols.skill.verbs.record import run_record
 
 SENTENCES = ("action", "why", "next")

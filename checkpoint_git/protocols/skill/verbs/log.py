@@ -18,9 +18,9 @@ from checkpoint_git.git.history.log import environment, read_boundary
 from checkpoint_git.git.history.steps import Commit, Step, Touch, read_blob_at_head, read_life_steps
 from checkpoint_git.git.objects import Blobs
 from checkpoint_git.protocols.skill import layout, store
-from checkpoint_git.protocols.skill.history import Entry, Version, Versions, read_entries
-from checkpoint_git.protocols.skill.life import describe_event, event_lines, is_different, is_wanted
-from checkpoint_git.protocols.skill.since import read_since
+from checkpoint_git.protocols.skill.brief.history import Entry, Version, Versions, read_entries
+from checkpoint_git.protocols.skill.brief.life import describe_event, event_lines, is_different, is_wanted
+from checkpoint_git.protocols.skill.brief.since import read_since
 
 HELP = """\
 show a checkpoint's history: progress, decisions and blockers, commit by commit

@@ -10,9 +10,9 @@ from checkpoint_git.core.terminal_text import plural
 from checkpoint_git.disk.discover import Place, find_place
 from checkpoint_git.git.clone import add_gaps, find_claims
 from checkpoint_git.protocols.document import find_broken
-from checkpoint_git.protocols.skill.branches import has_others
-from checkpoint_git.protocols.skill.merged_work import describe_facts, read_work
-from checkpoint_git.protocols.skill.next_action import NO_ACTION, NextAction, Queue, Skipped, plan_queue
+from checkpoint_git.protocols.skill.brief.branches import has_others
+from checkpoint_git.protocols.skill.brief.next_action import NO_ACTION, NextAction, Queue, Skipped, plan_queue
+from checkpoint_git.protocols.skill.drift.merged_work import describe_facts, read_work
 from checkpoint_git.protocols.skill.store import iterate_documents, read_document
 from checkpoint_git.protocols.skill.views import outline
 
@@ -78,7 +78,7 @@ def run(args: Namespace, invocation: Invocation) -> Outcome:
         data["queue"] = [action.data for action in actions]
     data["done_elsewhere"] = []
     if actions and has_others(place):
-        from checkpoint_git.protocols.skill.worktrees import find_ahead
+        from checkpoint_git.protocols.skill.brief.worktrees import find_ahead
 
         ahead = find_ahead(place, invocation.now, actions[0].skill)[0]
         wanted = {("done", text) for text in (actions[0].action, actions[0].then) if text}

@@ -8,8 +8,9 @@ from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.hint import advise
 from checkpoint_git.core.outcome import Block, Invocation, Line, Outcome
 from checkpoint_git.disk.discover import Place
-from checkpoint_git.protocols.skill import changes, store
-from checkpoint_git.protocols.skill.entries import Entry
+from checkpoint_git.protocols.skill import store
+from checkpoint_git.protocols.skill.edit import changes
+from checkpoint_git.protocols.skill.edit.entries import Entry
 from checkpoint_git.protocols.skill.verbs.update import outcome_of_write
 from checkpoint_git.protocols.skill.views import answer_command
 from checkpoint_git.protocols.write import Tell, Written, say_waiting

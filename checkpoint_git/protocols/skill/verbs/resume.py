@@ -15,10 +15,17 @@ from checkpoint_git.core.untrusted_text import hide_secrets
 from checkpoint_git.disk.discover import Place, find_place, plan_place
 from checkpoint_git.git.clone import add_gaps
 from checkpoint_git.protocols.document import Document
-from checkpoint_git.protocols.skill import layout, resume_brief, store, views
-from checkpoint_git.protocols.skill.merged_work import Known, describe_facts, facts_data, find_text_facts, read_work
-from checkpoint_git.protocols.skill.next_action import Action, shipped_data, split_actions
-from checkpoint_git.protocols.skill.worktrees import find_ahead
+from checkpoint_git.protocols.skill import layout, store, views
+from checkpoint_git.protocols.skill.brief import resume_brief
+from checkpoint_git.protocols.skill.brief.next_action import Action, shipped_data, split_actions
+from checkpoint_git.protocols.skill.brief.worktrees import find_ahead
+from checkpoint_git.protocols.skill.drift.merged_work import (
+    Known,
+    describe_facts,
+    facts_data,
+    find_text_facts,
+    read_work,
+)
 
 MAY_OMIT_NAME = True
 HELP = """\
@@ -100,15 +107,15 @@ def resume(place: Place, skill: str, now: int, env: Mapping[str, str]) -> Resume
     drift = [*resume_brief.find_contradictions(document), *findings]
     age = views.find_age(value, now)
     if plan.decision != "complete" and age is not None and age > resume_brief.LOOK_AFTER:
-        from checkpoint_git.protocols.skill.file_facts import read_drift
+        from checkpoint_git.protocols.skill.drift.file_facts import read_drift
 
         drift += read_drift(place, document, now, env)
     elif plan.decision != "complete":
-        from checkpoint_git.protocols.skill.session_brief import LOST, may_miss_files
+        from checkpoint_git.protocols.skill.brief.session_brief import LOST, may_miss_files
 
         if may_miss_files(place, [*map(views.listed_path, views.read_primer(value, "generated_files"))]):
-            from checkpoint_git.protocols.skill.checks import find_missing_files
-            from checkpoint_git.protocols.skill.facts import make_facts
+            from checkpoint_git.protocols.skill.drift.checks import find_missing_files
+            from checkpoint_git.protocols.skill.drift.facts import make_facts
 
             facts = make_facts(place, [document], now, env)
             files = [one for one in facts.files.get(document.path, ()) if one.fate in LOST or one.state == "there"]

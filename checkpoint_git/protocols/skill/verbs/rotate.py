@@ -12,7 +12,7 @@ from checkpoint_git.core.outcome import Block, Invocation, Line, Outcome
 from checkpoint_git.core.progress import follow
 from checkpoint_git.disk.discover import Place, find_place, relative_path
 from checkpoint_git.protocols.skill import layout, rotation, store
-from checkpoint_git.protocols.skill.merged_work import read_reverted
+from checkpoint_git.protocols.skill.drift.merged_work import read_reverted
 from checkpoint_git.protocols.skill.rotation import Kept, Moved
 from checkpoint_git.protocols.skill.views import is_reviewed
 from checkpoint_git.protocols.validate import FOREIGN

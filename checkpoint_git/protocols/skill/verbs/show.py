@@ -11,8 +11,8 @@ from checkpoint_git.core.untrusted_text import hide_secrets
 from checkpoint_git.disk.discover import Place, find_place
 from checkpoint_git.git.clone import find_conflicts
 from checkpoint_git.protocols.document import Document
-from checkpoint_git.protocols.skill.merged_work import describe_facts, facts_data, find_action_facts, read_work
-from checkpoint_git.protocols.skill.resume_brief import plan_resume
+from checkpoint_git.protocols.skill.brief.resume_brief import plan_resume
+from checkpoint_git.protocols.skill.drift.merged_work import describe_facts, facts_data, find_action_facts, read_work
 from checkpoint_git.protocols.skill.store import iterate_documents, read_document
 from checkpoint_git.protocols.skill.views import find_refs, public_view, read_list
 

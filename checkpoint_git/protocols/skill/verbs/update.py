@@ -15,9 +15,9 @@ from checkpoint_git.core.terminal_text import join_some, plain_path
 from checkpoint_git.disk.discover import Place
 from checkpoint_git.protocols.contract import open_room
 from checkpoint_git.protocols.mismatch import quote
-from checkpoint_git.protocols.skill import changes
-from checkpoint_git.protocols.skill.changes import Edit, EditError, make_edits, parse_edits
-from checkpoint_git.protocols.skill.fields import Understood, understand
+from checkpoint_git.protocols.skill.edit import changes
+from checkpoint_git.protocols.skill.edit.changes import Edit, EditError, make_edits, parse_edits
+from checkpoint_git.protocols.skill.edit.fields import Understood, understand
 from checkpoint_git.protocols.skill.store import change_checkpoint, find_own_place, find_untracked
 from checkpoint_git.protocols.skill.views import read_list
 from checkpoint_git.protocols.write import Tell, Written, say_waiting
@@ -225,7 +225,7 @@ def read_values(words: list[str]) -> dict[str, Any]:
 
 def complete_words(skill: str, typed: str, cwd: str) -> Iterator[tuple[str, str]]:
     """(what an edit may go on with, what that means), for the shells."""
-    from checkpoint_git.protocols.skill.edit_completion import complete_edit
+    from checkpoint_git.protocols.skill.edit.edit_completion import complete_edit
 
     return complete_edit(skill, typed, cwd)
 

@@ -12,7 +12,7 @@ import pytest
 from checkpoint_git import CheckpointError, Checkpoints
 from checkpoint_git.mcp.calls import World
 from checkpoint_git.mcp.tools import choose_tools
-from checkpoint_git.protocols.skill import entries
+from checkpoint_git.protocols.skill.edit import entries
 from tests.support.command import run_here
 from tests.support.rows import rows
 from tests.support.samples import checkpoint, checkpoint_text

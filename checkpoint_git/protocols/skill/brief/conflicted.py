@@ -1,0 +1,29 @@
+"""A checkpoint with conflict markers, as each side of its merge has it. Pure."""
+
+import re
+
+from checkpoint_git.core.jsontext import JsonTextError, decode, load
+from checkpoint_git.merge.conflicts import split_sides
+from checkpoint_git.protocols.document import Document
+from checkpoint_git.protocols.skill.brief.state import State, find_state
+
+MARKERS = "json/conflict-markers"
+_START = re.compile(r"^<{7,}(?= )", re.MULTILINE)
+
+
+def find_sides(document: Document, now: int) -> dict[str, State]:
+    """Return where the work stands in "ours" and in "theirs"; {} unless markers alone keep the file from being read."""
+    marker = _START.search(document.text or "")
+    if marker is None or all(finding.code != MARKERS for finding in document.findings):
+        return {}
+    sides = split_sides(document.text or "", len(marker[0]))
+    states = {}
+    for name, text in (("ours", sides.ours), ("theirs", sides.theirs)):
+        try:
+            value = load(decode(text.encode("utf-8", "surrogateescape")))
+        except JsonTextError:
+            return {}
+        if not isinstance(value, dict):
+            return {}
+        states[name] = find_state(document._replace(value=value), now)
+    return states

@@ -1,0 +1,52 @@
+"""The first line of a report's page: what is new, and what has waited too long."""
+
+from collections.abc import Sequence
+
+from checkpoint_git.core.clock import DAY
+from checkpoint_git.core.terminal_text import plural
+from checkpoint_git.protocols.skill.brief.history import Entry
+from checkpoint_git.protocols.skill.brief.page_timeline import Lives
+from checkpoint_git.protocols.skill.brief.state import State
+from checkpoint_git.protocols.skill.views import text_field
+
+_LONG_DAYS = 3  # that a blocker is open
+
+
+def describe_news(lives: Lives, states: Sequence[State], since: int, named: str, now: int) -> str:
+    """Return what changed since an instant in one sentence, "" where no history is known.
+
+    named: the instant in words. now, since: seconds since 1970.
+    """
+    entries = [entry for found in lives.by_skill.values() for entry in found]
+    if not any(entry.commit for entry in entries):
+        return ""
+
+    recent = [entry for entry in entries if entry.commit and entry.commit.at >= since]
+    commits = {entry.commit.id: entry.commit.author for entry in recent if entry.commit}
+    changes = f"{plural(len(commits), 'change')} by {_count_people(set(commits.values()))}" if commits else "no changes"
+    parts = [f"since {named}: {changes}"]
+
+    decided = sum(event.kind == "decided" for entry in recent for event in entry.events)
+    if decided:
+        parts.append(plural(decided, "new decision"))
+    waiting = sum(_count_old_blockers(state, lives.by_skill.get(state.skill, ()), now) for state in states)
+    if waiting:
+        parts.append(f"{plural(waiting, 'blocker')} older than {_LONG_DAYS} days")
+    return ", ".join(parts)
+
+
+def _count_people(names: set[str]) -> str:
+    return "1 person" if len(names) == 1 else f"{len(names)} people"
+
+
+def _count_old_blockers(state: State, entries: Sequence[Entry], now: int) -> int:
+    """Return how many open blockers history saw being opened longer ago. entries: of this checkpoint."""
+    opened: dict[str, int] = {}  # the latest time, by the blocker's name
+    for entry in entries:
+        if entry.commit:
+            for event in entry.events:
+                if event.kind == "opened":
+                    opened[event.subject] = max(entry.commit.at, opened.get(event.subject, 0))
+
+    names = [text_field(blocker, "id") or text_field(blocker, "description") for blocker in state.blockers]
+    return sum(name in opened and now - opened[name] > _LONG_DAYS * DAY for name in names)

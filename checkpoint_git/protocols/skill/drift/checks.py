@@ -1,0 +1,558 @@
+"""What the doctor checks in skill checkpoints: are they valid, and do they still agree with time, files and history?"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from typing import TYPE_CHECKING, NamedTuple
+
+from checkpoint_git.core.clock import write_instant
+from checkpoint_git.core.finding import Finding, Level
+from checkpoint_git.core.hint import (
+    AnyHint,
+    Argument,
+    Argv,
+    Blank,
+    advise,
+    blank,
+    command,
+    fill_blank,
+    join_hints,
+)
+from checkpoint_git.core.terminal_text import join_some, plain_path, plural, shorten
+from checkpoint_git.core.untrusted_text import hide_in_value
+from checkpoint_git.disk.discover import relative_path
+from checkpoint_git.git.history.history import Change
+from checkpoint_git.protocols.check import REPOSITORY, Context, check
+from checkpoint_git.protocols.mismatch import OWN
+from checkpoint_git.protocols.skill import layout, store
+from checkpoint_git.protocols.skill.drift import merged_work
+from checkpoint_git.protocols.skill.drift.document_summary import DocumentSummary, Passage
+from checkpoint_git.protocols.skill.drift.facts import NamedFile, SkillFacts
+from checkpoint_git.protocols.skill.drift.generated_files import find_move, find_readings, follow_moves
+from checkpoint_git.protocols.skill.rules import MAX_SIZE
+from checkpoint_git.protocols.skill.shape import FILL, advise_edit
+from checkpoint_git.protocols.skill.views import find_answers, read_list, read_primer, waits_on_user
+from checkpoint_git.protocols.validate import find_twins
+
+if TYPE_CHECKING:
+    from checkpoint_git.git.history.reference_facts import Fact
+
+_FILES = "context_primer.generated_files"
+_LONGEST_ITEM = 300  # characters of a command that names it
+_NEXT = Blank("the next action")
+_UNSHALLOW = ("git", "fetch", "--unshallow")
+_SHALLOW = "answers need the history that this shallow clone lacks"
+
+
+# the files themselves
+
+
+@check("schema", "error", remedy="as each finding says", in_bare=True)
+def find_invalid(facts: SkillFacts) -> Iterator[Finding]:
+    """Everything that `checkpoint validate` reports.
+
+    ([list](skill-checkpoints.md#findings))
+    """
+    for summary in facts.summaries:
+        yield from summary.findings
+    yield from find_twins(summary.path for summary in facts.summaries)
+
+
+@check("json/byte-order-mark", "warning", remedy="remove it", fix="safe")
+def find_byte_order_marks(facts: SkillFacts) -> Iterator[Finding]:
+    """A byte order mark before the JSON, which other parsers reject."""
+    return (finding for finding in find_invalid(facts) if finding.code == "json/byte-order-mark")
+
+
+@check("git/ignored", "warning", remedy="remove it from `.gitignore`")
+def find_ignored(facts: SkillFacts) -> Iterator[Finding]:
+    """A checkpoint that git ignores: no other clone has it."""
+    return (finding for finding in facts.not_in_git if finding.code == "git/ignored")
+
+
+@check("git/untracked", "note", remedy="`git add` it")
+def find_untracked(facts: SkillFacts) -> Iterator[Finding]:
+    """A checkpoint that was never added to git: no other clone has it."""
+    return (finding for finding in facts.not_in_git if finding.code == "git/untracked")
+
+
+@check("drift/project-dir", "warning", remedy="`checkpoint update NAME --project_dir=PATH`", fix="by name")
+def find_lost_projects(facts: SkillFacts) -> Iterator[Finding]:
+    """`project_dir` does not exist on this machine, or is not absolute."""
+    for summary in facts.summaries:
+        path = summary.project_dir
+        if path is None or path not in facts.absent_dirs or _is_covered(facts, summary, "skill/relative-project-dir"):
+            continue
+        shown = shorten(hide_in_value(path), 100)
+        message = f"project_dir is {shown}, and this machine has no such folder"
+        if not path.startswith("/"):
+            message = f"project_dir is {shown}, which is not an absolute path of this machine"
+        hint = advise("if this checkout is the project's home", *_fix(summary, "drift/project-dir"))
+        cause = "checkpoints name another machine's folder as project_dir"
+        yield Finding("drift/project-dir", "warning", message, summary.path, "/project_dir", hint=hint, cause=cause)
+
+
+def _update(summary: DocumentSummary, *edits: Argument) -> Argv:
+    return ("checkpoint", "update", summary.skill, *edits)
+
+
+def _fix(summary: DocumentSummary, code: str) -> Argv:
+    return ("checkpoint", "doctor", summary.skill, f"--fix={code}")
+
+
+def _remove_file(summary: DocumentSummary, at: int) -> Argv:
+    """Return the command that removes it by its text, so that another one may go before it."""
+    item = summary.listed[at] if at < len(summary.listed) else ""
+    if not item or not item.isprintable() or len(item) > _LONGEST_ITEM:
+        return _update(summary, f"--{_FILES}.{at}-=")
+    return _update(summary, f"--{_FILES}-={item}")
+
+
+def _write_longer(facts: SkillFacts, summary: DocumentSummary, file: NamedFile) -> Argv:
+    """Return the command that writes the whole path of a file into its entry; () if it takes a person.
+
+    The entry keeps its notes.
+    """
+    entries = read_primer(facts.read_value(summary.path), "generated_files")
+    entry = entries[file.at] if file.at < len(entries) else None
+    is_only = sum(other.at == file.at for other in facts.files[summary.path]) == 1
+    if not is_only or not isinstance(entry, str):
+        return ()
+    longer = follow_moves(entry, [(file.path, file.detail)], summary.listed)
+    return _update(summary, f"--{_FILES}.{file.at}={longer}") if longer and longer.isprintable() else ()
+
+
+def _is_covered(facts: SkillFacts, summary: DocumentSummary, code: str) -> bool:
+    # the check of the schema reports the same, and better
+    return "schema" in facts.context.codes and summary.has_finding(code)
+
+
+# time
+
+
+@check("drift/stale-in-progress", "warning", remedy="continue it, or set another status")
+def find_stale_work(facts: SkillFacts) -> Iterator[Finding]:
+    """In progress, and not updated for more than 7 days."""
+    hint = "continue it, or set --status=complete or failed; or record progress"
+    for finding, summary in _find_stale(facts, "in_progress", "checkpoints in progress"):
+        command = _update(summary, blank("--progress_summary=", "what was done"))
+        yield finding._replace(hint=advise(hint, *command))
+
+
+@check("drift/stale-blocked", "warning", remedy="ask for the decision again")
+def find_stale_blocks(facts: SkillFacts) -> Iterator[Finding]:
+    """Blocked for more than 3 days."""
+    for finding, summary in _find_stale(facts, "blocked", "blocked checkpoints"):
+        value = facts.read_value(summary.path)
+        answers = find_answers(summary.skill, value)
+        if not answers:
+            hint = advise("nothing blocks it any more; continue it", *_update(summary, "--status=in_progress"))
+        else:
+            blocker, command = answers[0]
+            what = "ask for the decision again; once it is made"
+            if not waits_on_user(blocker):
+                what = "ask about the blocker again; once it is resolved"
+            hint = advise(what, *command)
+        yield finding._replace(hint=hint)
+
+
+def _find_stale(facts: SkillFacts, status: str, which: str) -> Iterator[tuple[Finding, DocumentSummary]]:
+    limit, code = facts.limits[status], f"drift/stale-{status.replace('_', '-')}"
+    for summary, days in facts.find_aged(status):
+        message = f"{summary.skill} is {status}, and was not updated for {days} days (limit: {limit})"
+        cause = f"{which} were not updated for more than {limit} days"
+        yield Finding(code, "warning", message, summary.path, "/updated_at", cause=cause), summary
+
+
+@check("drift/complete-but-moving", "note", remedy="`checkpoint reset NAME`")
+def find_moving_completions(facts: SkillFacts) -> Iterator[Finding]:
+    """Complete for more than 14 days, and its files changed since."""
+    for summary, days in facts.find_aged("complete"):
+        if changed := find_changed_files(summary, facts):
+            message = f"it was complete {days} days ago, and {_describe_changes(changed)} since"
+            what = "if the work continues, set --status=in_progress; else archive it"
+            hint = advise(what, "checkpoint", "reset", summary.skill)
+            yield Finding("drift/complete-but-moving", "note", message, summary.path, "/status", hint=hint)
+
+
+# files
+
+
+# fate -> level, what the message says of the file, what to do; the command after it removes the entry
+_FATES: dict[str, tuple[Level, str, str]] = {
+    "renamed": ("warning", "is now called {detail}, since {told}", "write the new name"),
+    "deleted": ("warning", "was deleted in {told}", "remove the entry"),
+    "uncommitted": (
+        "warning",
+        "is in HEAD, but not in the work tree",
+        "remove the entry, or bring the file back",
+    ),
+    "ignored": (
+        "note",
+        "is not here; git ignores it, so it is built on each machine",
+        "leave out what can be rebuilt",
+    ),
+    "cut": ("note", "is missing, and this shallow clone does not know why", ""),
+    "unknown": (
+        "warning",
+        "does not exist, and no commit since the checkpoint began had it",
+        "fix the path, commit it, or remove the entry",
+    ),
+    "longer": ("warning", "does not exist; did you mean {detail}?", "write the whole path"),
+    "outside": (
+        "note",
+        "is outside the repository, so no other clone has it",
+        "keep it here, or remove the entry",
+    ),
+    "": ("warning", "does not exist", "fix the path, or remove the entry"),
+}
+
+
+class _Missing(NamedTuple):
+    """Files of one entry that have the same fate. entry: its index. what: of a rename "old -> new", else
+    the files' detail.
+    """
+
+    entry: int
+    fate: str
+    what: str
+    files: list[NamedFile]
+
+
+@check("drift/file-missing", "warning", remedy="write the new name, or remove the entry", fix="safe")
+def find_missing_files(facts: SkillFacts) -> Iterator[Finding]:
+    """A file in generated_files that is missing.
+
+    The finding shows its new name, the tracked path that it is the end of, or the commit that deleted it, if git
+    knows. A note in a shallow clone.
+    """
+    for summary in facts.summaries:
+        renamed = facts.find_renamed(summary)
+        for missing in _group_missing(facts.files.get(summary.path, ())):
+            level, _, advice = _FATES[missing.fate]
+            if missing.fate == "renamed" and not renamed[missing.entry][1]:
+                hint = _advise_renaming(missing, summary, facts)
+            else:
+                hint = advise(advice, *_choose_remedy(missing, summary, facts))
+            yield Finding(
+                "drift/file-missing",
+                level,
+                _describe_missing(missing),
+                summary.path,
+                f"/context_primer/generated_files/{missing.entry}",
+                hint=hint,
+                cause=_name_cause(missing),
+            )
+
+
+def _group_missing(files: Iterable[NamedFile]) -> list[_Missing]:
+    """Return the files that are not there, by entry and fate: an entry with braces can name many."""
+    groups: dict[tuple[int, str, str], list[NamedFile]] = {}
+    for file in files:
+        if file.state == "there":
+            continue
+        fate = "outside" if file.state == "outside" else file.fate
+        what = file.detail
+        if fate == "renamed":
+            what = " -> ".join(name or "./" for name in find_move(file.path, file.detail))
+        groups.setdefault((file.at, fate, what), []).append(file)
+    return [_Missing(*key, group) for key, group in groups.items()]
+
+
+def _choose_remedy(missing: _Missing, summary: DocumentSummary, facts: SkillFacts) -> Sequence[Argument]:
+    """Return the command for files whose new name needs nobody to write it."""
+    if missing.fate == "cut":
+        return _UNSHALLOW
+    if missing.fate == "uncommitted":  # staged as deleted, maybe
+        return ("git", "restore", "--staged", "--worktree", "--", *_words(missing.files))
+    if missing.fate == "longer":
+        return _write_longer(facts, summary, missing.files[0]) or _remove_file(summary, missing.entry)
+    if missing.fate == "renamed":
+        return _fix(summary, "drift/file-missing")
+    return _remove_file(summary, missing.entry)
+
+
+def _advise_renaming(missing: _Missing, summary: DocumentSummary, facts: SkillFacts) -> AnyHint:
+    """Return what to do about a renamed file where no fix can write its new name."""
+    listed = {*summary.listed, *(entry.split(" ", 1)[0] for entry in summary.listed)}
+    if all(file.detail in listed for file in missing.files):
+        return advise("that is listed too; remove this entry", *_remove_file(summary, missing.entry))
+
+    new_name = missing.files[0].detail
+    is_only = sum(file.at == missing.entry for file in facts.files[summary.path]) == 1
+    edit: Argument = blank(f"--{_FILES}.{missing.entry}=", "its new name")
+    if is_only and new_name.isprintable() and find_readings(new_name)[:1] == [[new_name]]:
+        edit = f"--{_FILES}.{missing.entry}={new_name}"
+    return advise(_FATES["renamed"][2], *_update(summary, edit))
+
+
+def _describe_missing(missing: _Missing) -> str:
+    """Return the sentence that says which files are missing, and what became of them."""
+    first = missing.files[0]
+    subject = join_some([shorten(file.path, 120) for file in missing.files])
+    becomes = _FATES[missing.fate][1].format(detail=shorten(first.detail, 120), told=first.told)
+    if len(missing.files) == 1:
+        return f"{subject} {becomes}"
+    if missing.fate == "renamed":
+        becomes = f"moved since {first.told}: {shorten(missing.what, 240)}"
+    return f"each of {subject} {becomes}"
+
+
+def _name_cause(missing: _Missing) -> str:
+    """Return what findings of many entries have in common, "" where each is by itself."""
+    causes = {
+        "unknown": "listed files do not exist, and no commit since the checkpoint began had them",
+        "renamed": f"files moved: {missing.what}",
+        "deleted": f"listed files were deleted in {missing.files[0].told}",
+        "cut": _SHALLOW,
+    }
+    return causes.get(missing.fate, "")
+
+
+@check("drift/file-uncommitted", "note", remedy="`git add` it, or remove the entry")
+def find_uncommitted_files(facts: SkillFacts) -> Iterator[Finding]:
+    """A file in generated_files that is not committed, although the checkpoint is: other clones lack it."""
+    for summary in facts.summaries:
+        files = facts.untracked.get(summary.path, ())
+        if files:
+            named = join_some([shorten(file.path, 80) for file in files])
+            verb = "is" if len(files) == 1 else "are"
+            message = f"{named} {verb} here but not in git, so another clone has the checkpoint without"
+            what = "remove the entry, or add what belongs to the work"
+            hint = advise(what, "git", "add", "--", *_words(files))
+            yield Finding("drift/file-uncommitted", "note", message, summary.path, _where(files), hint=hint)
+
+
+@check("drift/file-changed", "note", remedy="read the file again")
+def find_changed_documents(facts: SkillFacts) -> Iterator[Finding]:
+    """A file in generated_files that changed since the checkpoint was written."""
+    for summary in facts.summaries:
+        changed = [] if summary.status == "complete" else find_changed_files(summary, facts)
+        if changed and summary.updated_at is not None:
+            since = f"since the checkpoint was written ({write_instant(summary.updated_at)})"
+            message = f"{_describe_changes(changed)} {since}"
+            what = "read them again before you rely on context_primer; if it is still right"
+            hint = advise(what, *_update(summary))
+            where = _where([file for file, _ in changed])
+            yield Finding("drift/file-changed", "note", message, summary.path, where, hint=hint)
+
+
+def _words(files: Sequence[NamedFile]) -> list[str]:
+    return [name for file in files for name in file.names[:1]]
+
+
+def _where(files: Sequence[NamedFile]) -> str:
+    return f"/context_primer/generated_files{f'/{files[0].at}' if len(files) == 1 else ''}"
+
+
+def find_changed_files(summary: DocumentSummary, facts: SkillFacts) -> list[tuple[NamedFile, Change]]:
+    """The listed files that HEAD's line changed since the checkpoint was written, with the newest change."""
+    start, touched = facts.touched.get(summary.path, ("", {}))
+    unchanged = facts.unchanged if touched else frozenset[tuple[str, str]]()
+    changed = {file.path: (file, step) for name, (file, step) in touched.items() if (start, name) not in unchanged}
+    return sorted(changed.values(), key=lambda one: one[0].at)
+
+
+def _describe_changes(changed: Sequence[tuple[NamedFile, Change]]) -> str:
+    named = [f'{shorten(file.path, 80)} ({step.id[:9]} "{shorten(step.subject, 50)}")' for file, step in changed]
+    start = "a generated file changed" if len(named) == 1 else f"{len(named)} generated files changed"
+    return f"{start}: {join_some(named, 3)}"
+
+
+# merged work
+
+
+_STATES = {"closed": " closed", "lost": " merged, but not in HEAD"}
+_FEW_ACTIONS = 5  # of one checkpoint that are listed
+_FEW_CHECKPOINTS = 5  # that have a note each
+
+
+@check("drift/action-shipped", "warning", remedy="`checkpoint done NAME`", fix="safe")
+def find_shipped_actions(facts: SkillFacts) -> Iterator[Finding]:
+    """A next action whose `done_when_merged` is merged.
+
+    As a note, one for each checkpoint: next actions that name merged or closed work.
+    """
+    notes = list[tuple[Finding, int]]()
+    for summary in facts.summaries if any(facts.work.values()) else ():
+        known = facts.work.get(summary.path, {})
+        named = list["tuple[Passage, list[Fact]]"]()
+        for passage in summary.actions:
+            finished = merged_work.find_finished(passage.references, known)
+            if merged_work.are_merged(passage.goals, known):
+                yield _report_finished(summary, passage, finished, facts)
+            elif finished:
+                named.append((passage, finished))
+        if named:
+            notes.append((_note_merged(summary, named), len(named)))
+
+    if len(notes) <= _FEW_CHECKPOINTS:
+        yield from (note for note, _ in notes)
+        return
+    count = sum(count for _, count in notes)
+    message = f"{count} next actions in {len(notes)} checkpoints name merged work"
+    yield Finding("drift/action-shipped", "note", message, REPOSITORY, hint=command("checkpoint", "status", "--merged"))
+
+
+def _report_finished(
+    summary: DocumentSummary, passage: Passage, finished: "Sequence[Fact]", facts: SkillFacts
+) -> Finding:
+    told = "; ".join(merged_work.describe_facts(finished, facts.context.now))
+    hint = advise("mark it done", *_fix(summary, "drift/action-shipped"))
+    if summary.actions_count == 1 and summary.status == "in_progress":
+        what = "mark it done; record what is next"
+        hint = advise(what, "checkpoint", "done", summary.skill, "--next", _NEXT)
+    message = f"next action {passage.position + 1} is finished: {told}"
+    cause = "next actions are finished by merges"
+    return Finding("drift/action-shipped", "warning", message, summary.path, passage.where, hint=hint, cause=cause)
+
+
+def _note_merged(summary: DocumentSummary, named: "Sequence[tuple[Passage, Sequence[Fact]]]") -> Finding:
+    parts = list[str]()
+    for passage, finished in named:
+        works = [f"{fact.reference}{_STATES.get(fact.state, '')}" for fact in finished]
+        parts.append(f"{passage.position + 1} ({join_some(works)})")
+    is_closed = any(fact.state == "closed" for _, finished in named for fact in finished)
+    work = "merged or closed work" if is_closed else "merged work"
+    verb = "names" if len(named) == 1 else "name"
+    message = f"{plural(len(named), 'next action')} {verb} {work}: {join_some(parts, _FEW_ACTIONS)}"
+
+    # The last one goes first: each takes its place in the list away.
+    commands = list[Argv]()
+    for passage, _ in named[:_FEW_ACTIONS]:
+        commands.insert(0, ("checkpoint", "done", summary.skill, str(passage.position + 1)))
+    if len(named) == summary.actions_count and summary.status == "in_progress":
+        commands[-1] = (*commands[-1], "--next", _NEXT)
+    where = named[0][0].where if len(named) == 1 else "/next_actions"
+    first, *others = commands
+    hint = join_hints(advise("where nothing is left to do", *first), *(command(*argv) for argv in others))
+    return Finding("drift/action-shipped", "note", message, summary.path, where, hint=hint)
+
+
+@check("drift/action-done", "warning", remedy="`checkpoint drop NAME`, or reword it", fix="by name")
+def find_done_actions(facts: SkillFacts) -> Iterator[Finding]:
+    """A next action that `recently_done` has too, as after a merge that was resolved by hand."""
+    return (finding for finding in find_invalid(facts) if finding.code == "drift/action-done")
+
+
+@check("drift/blocker-shipped", "note", remedy="`checkpoint unblock NAME` or `checkpoint decide NAME`")
+def find_shipped_resolutions(facts: SkillFacts) -> Iterator[Finding]:
+    """An open blocker whose proposed resolution names merged or closed work, or an entry of depends_on that does."""
+    for summary in facts.summaries if any(facts.work.values()) else ():
+        known = facts.work.get(summary.path, {})
+        for passage in summary.resolutions:
+            finished = merged_work.find_finished(passage.references, known)
+            if finished:
+                yield _note_resolution(summary, passage, finished, facts)
+
+
+def _note_resolution(
+    summary: DocumentSummary, passage: Passage, finished: "Sequence[Fact]", facts: SkillFacts
+) -> Finding:
+    told = "; ".join(merged_work.describe_facts(finished, facts.context.now))
+    place = passage.where[1:].replace("/", ".")
+    if place.startswith("depends_on"):
+        message = f"what the work depends on names finished work: {told}"
+        hint = advise("if the work can continue, remove this entry", *_update(summary, f"--{place}-="))
+    else:
+        message = f"the blocker's proposed resolution names finished work: {told}"
+        value = facts.read_value(summary.path)
+        blocker = read_list(value, "blockers")[passage.position : passage.position + 1]
+        commands = [argv for found, argv in find_answers(summary.skill, value) if found in blocker]
+        hint = advise("if that settles it", *commands[0])
+    return Finding("drift/blocker-shipped", "note", message, summary.path, passage.where, hint=hint)
+
+
+@check("drift/history-partial", "note", remedy="`git fetch --unshallow`")
+def find_partial_history(facts: SkillFacts) -> Iterator[Finding]:
+    """The clone is shallow, so merges may be missing."""
+    if facts.has_references and facts.is_shallow:
+        message = "this clone is shallow: merges before its first commit cannot be seen"
+        yield Finding("drift/history-partial", "note", message, hint=command(*_UNSHALLOW), cause=_SHALLOW)
+
+
+@check("drift/commit-unknown", "warning", remedy="correct the commit")
+def find_unknown_commits(facts: SkillFacts) -> Iterator[Finding]:
+    """A recorded commit that is not in HEAD's history."""
+    for summary in facts.summaries:
+        for recorded in summary.recorded:
+            kind = facts.foreign_commits.get(recorded.id)
+            if kind is None:
+                continue
+            level: Level = "warning"
+            right = fill_blank(advise_edit("write the intended commit", recorded.where, FILL), OWN, summary.skill)
+            if kind == "elsewhere":
+                trouble, where = "not part of HEAD's history", "HEAD's history"
+                hint = join_hints("was it rebased, or is this another branch", right)
+            elif facts.is_shallow:
+                level, trouble, where = "note", "not in this shallow clone", "this shallow clone"
+                hint = command(*_UNSHALLOW)
+            else:
+                trouble, where = "this repository has no such commit", "this repository"
+                hint = join_hints("was it rebased away, or mistyped", right)
+            message = f"{recorded.key} names {recorded.id[:12]}: {trouble}"
+            cause = _SHALLOW if where == "this shallow clone" else f"recorded commits are not in {where}"
+            yield Finding("drift/commit-unknown", level, message, summary.path, recorded.where, hint=hint, cause=cause)
+
+
+# housekeeping
+
+
+@check("content/unreviewed", "warning", remedy="`checkpoint rotate NAME`", fix="by name")
+def find_unreviewed(facts: SkillFacts) -> Iterator[Finding]:
+    """Values that a merge set aside for newer ones, not reviewed yet."""
+    for summary in facts.summaries:
+        if summary.unreviewed:
+            message = f"{plural(summary.unreviewed, 'head')} set aside by a merge, not reviewed yet"
+            what = "compare them with the current ones, then move them to history"
+            hint = advise(what, "checkpoint", "rotate", summary.skill)
+            yield Finding("content/unreviewed", "warning", message, summary.path, "/superseded", hint=hint)
+
+
+@check("content/rotation-due", "warning", remedy="`checkpoint rotate NAME`", fix="safe")
+def find_overdue_rotations(facts: SkillFacts) -> Iterator[Finding]:
+    """A file over 32 KB, or more than 50 merged pull requests in a list."""
+    for summary in facts.summaries:
+        what = "move closed entries to .checkpoints/history"
+        hint: AnyHint = advise(what, "checkpoint", "rotate", summary.skill)
+        if not summary.rotates:
+            hint = "shorten it, or move details into files (it has no closed entries to rotate)"
+        if summary.size > MAX_SIZE and not _is_covered(facts, summary, "skill/file-too-big"):
+            message = f"the file has {summary.size / 1024:.1f} KB, and every resume reads all of it"
+            yield Finding("content/rotation-due", "warning", message, summary.path, hint=hint)
+        for where, length in summary.merged:
+            message = f"{length} merged pull requests are listed; git log has them too"
+            yield Finding("content/rotation-due", "warning", message, summary.path, where, hint=hint)
+
+
+@check("content/not-read", "note", remedy="`mv FILE NAME.checkpoint.json`")
+def find_misnamed_files(context: Context) -> Iterator[Finding]:
+    """A file in `.checkpoints/` that looks like a checkpoint, but is not read because of its name.
+
+    Such as `build.json`, `build.checkpoint.jsonc` or `Build.Checkpoint.JSON`.
+    """
+    if context.skill:
+        return
+    message = "it looks like a checkpoint but is not read: its name must end in .checkpoint.json (lower case)"
+    for path in (relative_path(path, context.place.top) for path in store.list_misnamed(context.place)):
+        hint = advise("rename it, or move it elsewhere", "mv", "-n", path, layout.right_name(path))
+        yield Finding("content/not-read", "note", message, path, hint=hint)
+
+
+# an unfinished merge
+
+
+@check("merge/unresolved", "error", remedy="`checkpoint resolve`")
+def find_unresolved(facts: SkillFacts) -> Iterator[Finding]:
+    """Conflict markers, unmerged files, or an unfinished git operation."""
+    unmerged = dict.fromkeys(facts.unmerged, "a merge left this file unresolved: the index holds both sides")
+    marked = [one for one in facts.summaries if one.has_finding("json/conflict-markers")]
+    told = {one.path for one in marked if _is_covered(facts, one, "json/conflict-markers")}
+    resolved = "conflict markers were left in the file, but git considers it resolved"
+    for path, message in {**{one.path: resolved for one in marked}, **unmerged}.items():
+        if path not in told:
+            hint = command("checkpoint", "resolve", plain_path(path))
+            yield Finding("merge/unresolved", "error", message, path, hint=hint)
+    if facts.operation:
+        message = f"git is in the middle of a {facts.operation}"
+        what = "abort it, or finish it once nothing is unmerged"
+        hint = advise(what, "git", facts.operation, "--continue")
+        yield Finding("merge/unresolved", "note", message, REPOSITORY, hint=hint)

@@ -1,0 +1,142 @@
+import json
+import re
+from typing import Any
+
+from hypothesis import given
+from hypothesis import strategies as st
+
+from checkpoint_git.core.page import PageParts
+from checkpoint_git.git.history.steps import Commit
+from checkpoint_git.protocols.skill.brief.history import Entry
+from checkpoint_git.protocols.skill.brief.life import Event
+from checkpoint_git.protocols.skill.brief.next_action import plan_queue
+from checkpoint_git.protocols.skill.brief.page import PageFacts, make_parts
+from checkpoint_git.protocols.skill.brief.page_timeline import Lives
+from checkpoint_git.protocols.skill.brief.state import find_states
+from checkpoint_git.protocols.skill.store import check_files
+from checkpoint_git.tools.report.page import render
+from tests.support.html import main_part, read
+from tests.support.samples import checkpoint
+from tests.support.verbs import NOON, seconds
+
+NOW = seconds(NOON)
+
+
+def make_facts(*values: dict[str, Any], lives: Lives | None = None) -> PageFacts:
+    """PageFacts as they would be read."""
+    files = [(f".checkpoints/{value.get('skill')}.checkpoint.json", json.dumps(value).encode()) for value in values]
+    documents = check_files(files, NOW)
+    return PageFacts(documents, find_states(documents, NOW), plan_queue(documents, now=NOW), lives or Lives({}))
+
+
+def draw(parts: PageParts, anchor: str = "") -> str:
+    """The sections, or what is in one of them, as markup."""
+    sections = [*parts.sections, *parts.details]
+    found = main_part(
+        render(parts._replace(sections=[one for one in sections if anchor in ("", one.anchor)], details=[]))
+    )
+    return found if not anchor else found.partition("</h2>")[2]
+
+
+def columns(facts: PageFacts) -> list[tuple[str, list[str]]]:
+    """The board's columns with the titles of their cards."""
+    found: list[tuple[str, list[str]]] = []
+    for level, text in re.findall(r"<h([34])>(?:<a [^>]*>)?([^<]*)", draw(make_parts(facts), "board")):
+        if level == "3":
+            found.append((text, []))
+        else:
+            found[-1][1].append(text)
+    return found
+
+
+def test_a_skill_stands_in_the_column_of_what_matters_most_about_it() -> None:
+    question = {"id": "b", "description": "Which?", "needs": "user_decision"}
+    rows = [{"id": "a", "label": "A", "status": "not_started"}]
+    facts = make_facts(
+        checkpoint(skill="a", blockers=[question]),
+        checkpoint(skill="b", status="failed"),
+        checkpoint(skill="c", progress_table=rows),
+        checkpoint(skill="d"),
+        checkpoint(skill="e", status="complete", next_actions=[]),
+    )
+    assert columns(facts) == [
+        ("Waiting on you", ["a"]),
+        ("Failed", ["b"]),
+        ("In progress", ["d"]),
+        ("Not started", ["c"]),
+        ("Complete", ["e"]),
+    ]
+
+
+def test_what_a_blocker_blocks_is_told_by_the_rows_name() -> None:
+    question = {"id": "b", "description": "Which?", "needs": "user_decision", "blocking": "sprint-2"}
+    assert "Blocks: Sprint 2: notes" in draw(make_parts(make_facts(checkpoint(blockers=[question]))), "decisions")
+
+
+def test_a_short_history_makes_a_lane_for_each_skill_that_has_one() -> None:
+    commit = Commit("a" * 40, (), NOW, NOW, "Ada", "Start")
+    lives = Lives({"build": [Entry("p", commit, [Event("started", "", "tidepool")])], "deploy": []})
+    assert "started: tidepool" in draw(make_parts(make_facts(checkpoint(), checkpoint(skill="deploy"), lives=lives)))
+    assert "timeline" not in [section.anchor for section in make_parts(make_facts(checkpoint())).sections]
+
+
+JSON = st.recursive(
+    st.none()
+    | st.booleans()
+    | st.integers()
+    | st.floats()
+    | st.text(max_size=8)
+    | st.sampled_from(("<b>", "complete")),
+    lambda inner: (
+        st.lists(inner, max_size=3)
+        | st.dictionaries(st.sampled_from(("id", "label", "status", "text", "description", "url", "needs")), inner)
+    ),
+    max_leaves=10,
+)
+
+
+@given(st.dictionaries(st.sampled_from(sorted(checkpoint())), JSON, max_size=6))
+def test_whatever_a_checkpoint_holds_there_is_a_page_without_its_markup(changes: dict[str, Any]) -> None:
+    markup = draw(make_parts(make_facts({**checkpoint(), **changes, "skill": "build"})))
+    assert "b" not in {name for name, _ in read(markup).elements}
+
+
+def test_a_card_of_what_cannot_be_read_says_why() -> None:
+    documents = check_files([(".checkpoints/build.checkpoint.json", b'{"skill": ')], NOW)
+    facts = make_facts()._replace(documents=documents, states=find_states(documents, NOW))
+    said = read(draw(make_parts(facts), "board")).texts
+    assert documents[0].findings[0].message in said
+
+
+def test_a_card_of_what_is_not_started_does_not_say_that_it_is_in_progress() -> None:
+    rows = [{"id": "a", "label": "A", "status": "not_started"}]
+    facts = make_facts(checkpoint(status="in_progress", progress_table=rows, blockers=[]))
+    assert columns(facts) == [("Not started", ["build"])]
+    assert "badge" not in draw(make_parts(facts), "board")
+
+
+def test_few_columns_and_tall_ones_are_laid_in_rows() -> None:
+    three = [checkpoint(skill="a"), checkpoint(skill="b", status="failed"), checkpoint(skill="c", status="blocked")]
+    tall = [*three, *(checkpoint(skill=f"d{at}") for at in range(5))]
+    shapes = [draw(make_parts(make_facts(*values)), "board") for values in (three, tall, three[:2])]
+    assert [re.findall('class="(board[^"]*)"', shape)[0] for shape in shapes] == ["board", "board rows", "board rows"]
+
+
+def test_where_nothing_is_the_page_says_how_to_begin() -> None:
+    text = draw(make_parts(make_facts()))
+    assert "No checkpoints yet" in text
+    assert "checkpoint update build" in text
+
+
+def test_a_row_without_a_name_has_a_header_that_can_be_read_aloud() -> None:
+    markup = draw(make_parts(make_facts(checkpoint(progress_table=[{"status": "complete"}]))))
+    assert '<th class="short" scope="row">(no name)</th>' in markup
+
+
+def test_a_decision_shows_its_options_and_nothing_odd_among_them() -> None:
+    question = {"id": "b", "description": "Where?", "needs": "user_decision", "options": ["eu", "<b>us</b>", 3, {}]}
+    assert "Options: eu | &lt;b&gt;us&lt;/b&gt;" in draw(
+        make_parts(make_facts(checkpoint(blockers=[question]))), "decisions"
+    )
+    odd = checkpoint(blockers=[{**question, "options": "none"}])
+    assert "Options" not in draw(make_parts(make_facts(odd)), "decisions")
