@@ -12,7 +12,7 @@ TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any, NoReturn
 
-    from checkpoint_git.core.jsonwrite import Choice, Result
+    from checkpoint_git.merge.result import Choice, Result
 
 CLEAN, CONFLICT = 0, 3
 NOTHING_DONE = 4
@@ -148,8 +148,8 @@ def _report_conflict(path: str, conflict: "Choice", result: "Result") -> None:
 
 def _list_fields(conflict: "Choice", result: "Result") -> "list[tuple[str, Choice]]":
     """Return the fields of a group on which the sides disagree, with their places; of any other conflict itself."""
-    from checkpoint_git.core.jsonwrite import value_of
     from checkpoint_git.merge.file import placed_choices
+    from checkpoint_git.merge.result import value_of
 
     fields = []
     is_group = conflict.group and not conflict.group.endswith("#part")  # a part of a list is one place

@@ -1,6 +1,6 @@
-"""Writing a document from pieces of others: untouched pieces keep their bytes, new ones take the style around them."""
+"""Writing a changed document: what did not change keeps its bytes, what is new takes the style around it."""
 
-from checkpoint_git.core.jsontext import CONTAINERS, Node, join_pointer, read_string, to_tokens
+from checkpoint_git.core.jsontext import CONTAINERS, Node, read_string, to_tokens
 
 try:
     from _json import encode_basestring, encode_basestring_ascii
@@ -10,115 +10,12 @@ except ImportError:  # an interpreter without the C accelerator
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from typing import Any, TypeAlias
-
-    Result: TypeAlias = "Node | Fresh | Built | Choice"
-    Segments: TypeAlias = "list[str | Alternatives]"
-
-
-OURS, BASE, THEIRS = SIDES = 0, 1, 2
-
-
-# A result is one of: a Node (taken from a source document), Fresh (written anew), Built (a container put together from
-# results) or Choice (a place where several texts are possible: a conflict).
-class Fresh:
-    """Inside the value a Node stands for its own value."""
-
-    __slots__ = ("value",)
-
-    def __init__(self, value: "Any") -> None:
-        self.value = value
-
-
-class Entry:
-    """source: the member that it continues, whose key and spacing are copied."""
-
-    __slots__ = ("key", "result", "source")
-
-    def __init__(self, key: "str | None", result: "Any", source: "Node | None") -> None:
-        self.key = key
-        self.result = result
-        self.source = source
-
-    @property
-    def is_optional(self) -> bool:
-        return type(self.result) is Choice and None in self.result.sides
-
-
-class Built:
-    """A container in the style of `anchor`, a member of the target document, or where that is empty of `like`.
-
-    In a merge these are what ours and theirs have there, and `base` what base has.
-    """
-
-    __slots__ = ("anchor", "base", "entries", "like")
-
-    def __init__(
-        self, anchor: Node, entries: "list[Entry]", like: "Node | None" = None, base: "Node | None" = None
-    ) -> None:
-        self.anchor = anchor
-        self.base = base
-        self.entries = entries
-        self.like = like
-
-
-class Choice:
-    """A place where the sides disagree: each side is a result, or None where that side has nothing. where: JSON Pointer
-    of the conflict; choices of one conflict share it, and group is then the same text. note: where all sides hold the
-    same, because none of them answers what is open: the options of `checkpoint resolve` that do. Else "".
-    """
-
-    __slots__ = ("group", "note", "sides", "where")
-
-    def __init__(self, where: str, ours: "Any", base: "Any", theirs: "Any", group: str = "", note: str = "") -> None:
-        self.where = where
-        self.sides = (ours, base, theirs)
-        self.group = group
-        self.note = note
-
-
-def value_of(result: "Any", side: int) -> "Any":
-    """With its conflicts decided for a side; None for what is absent then."""
-    kind = type(result)
-    if kind is Choice:
-        return value_of(result.sides[side], side)
-    if kind is Built:
-        there = [entry for entry in result.entries if _is_there(entry, side)]
-        if type(result.anchor.value) is dict:
-            return {entry.key: value_of(entry.result, side) for entry in there}
-        return [value_of(entry.result, side) for entry in there]
-    if kind is Node:
-        return result.value
-    if kind is Fresh:
-        return value_of(result.value, side)
-    if kind is dict:  # inside a Fresh value, which may hold Nodes
-        return {key: value_of(child, side) for key, child in result.items()}
-    return [value_of(child, side) for child in result] if kind is list else result
-
-
-def _is_there(entry: Entry, side: int) -> bool:
-    return type(entry.result) is not Choice or entry.result.sides[side] is not None
-
-
-class Alternatives:
-    """place: where the texts stand; of a group's members another one than that of the conflict. "" where all agree.
-    note: of a Choice.
-    """
-
-    __slots__ = ("note", "place", "texts", "where")
-
-    def __init__(self, where: str, texts: "Sequence[str]", place: "str | None" = None, note: str = "") -> None:
-        self.where = where
-        self.place = where if place is None else place
-        self.texts = texts
-        self.note = note
-
-
-def picked(segments: "Segments", side: int) -> str:
-    return "".join([piece.texts[side] if isinstance(piece, Alternatives) else piece for piece in segments])
+    from typing import Any
 
 
 class Style:
+    """How a document is written: the line end, the indentation of a level, what is around a colon and a comma."""
+
     __slots__ = ("colon", "comma", "eol", "unit")
 
     def __init__(self, root: Node) -> None:
@@ -142,7 +39,130 @@ class Style:
             self.comma = ","
 
 
-def _lead_of(node: Node) -> str:
+class Frame:
+    """The text around the members of a container: before the first, between two, after the last.
+
+    inner: the indentation of the members, None for a container on one line. neighbours: the number of each member that
+    the source has, by id(); what is between two of them stays as it is.
+    """
+
+    __slots__ = ("first_gap", "gap", "inner", "last_gap", "neighbours")
+
+    def __init__(self, first_gap: str, gap: str, last_gap: str, inner: "str | None") -> None:
+        self.first_gap = first_gap
+        self.gap = gap
+        self.last_gap = last_gap
+        self.inner = inner
+        self.neighbours: dict[int, int] = {}
+
+    def between(self, left: "Node | None", right: "Node | None") -> str:
+        """Return what is between two members of the written container. left, right: what they continue."""
+        number = self.neighbours.get(id(left))
+        if left is None or right is None or number is None or self.neighbours.get(id(right)) != number + 1:
+            return self.gap
+        return left.text[left.end : right.key_start]
+
+
+class Writer:
+    """Writes values into a document, the target. sources: other documents whose nodes it may have to write.
+
+    `lead` is the indentation of the line that a value begins on.
+    """
+
+    def __init__(self, target: Node, *sources: "Node | None") -> None:
+        self.text = target.text
+        self._styles = {id(root.text): Style(root) for root in sources if root is not None}
+        self.style = self._styles[id(target.text)] = Style(target)
+
+    def frame_of(self, anchor: Node, like: "Node | None", lead: str) -> Frame:
+        """Return the frame of a container of the target. like: what to imitate where it is empty."""
+        children = anchor.children
+        if children:
+            frame = self._read_frame(anchor, children)
+            if anchor.text is self.text:
+                frame.neighbours = {id(child): number for number, child in enumerate(children)}
+            return frame
+
+        if like is not None and "\n" not in like.source:
+            edge = like.text[like.start + 1 : like.children[0].key_start] if like.children else ""
+            return Frame(edge, self.style.comma, edge, None)
+        eol = self.style.eol
+        inner = lead + self.style.unit
+        return Frame(eol + inner, "," + eol + inner, eol + lead, inner)
+
+    def _read_frame(self, anchor: Node, children: "list[Node]") -> Frame:
+        text = anchor.text
+        first = children[0]
+        first_gap = text[anchor.start + 1 : first.key_start]
+        last_gap = text[children[-1].end : anchor.end - 1]
+        inner = first_gap[first_gap.rfind("\n") + 1 :] if "\n" in first_gap else None
+        if len(children) > 1:
+            gap = text[first.end : children[1].key_start]
+        elif inner is None:
+            gap = self.style.comma
+        else:
+            gap = "," + first_gap
+        return Frame(first_gap, gap, last_gap, inner)
+
+    def lead_of_member(self, frame: Frame, source: "Node | None") -> str:
+        """Return the indentation of the line that a member of a container is on."""
+        if frame.inner is not None:
+            return frame.inner
+        if source is not None and source.text is self.text:
+            return lead_of(source)
+        return ""
+
+    def key_text(self, key: str, source: "Node | None") -> str:
+        """Return a key and its colon, spelled as the member that it continues."""
+        if source is None:
+            return _quote(key) + self.style.colon
+        if source.text is self.text:
+            return source.text[source.key_start : source.start]
+        end = read_string(source.text, source.key_start)[1]
+        return source.text[source.key_start : end] + self.style.colon
+
+    def node_text(self, node: Node, lead: str) -> str:
+        """Return the text of a node of any of the documents: its own if it is of the target."""
+        source = node.text[node.start : node.end]
+        if type(node.value) not in CONTAINERS or node.text is self.text or "\n" not in source:
+            return source
+        if not node.value:
+            return source[0] + source[-1]
+
+        style = self._styles[id(node.text)]
+        if style.unit == self.style.unit and style.eol == self.style.eol:
+            return source.replace("\n" + lead_of(node), "\n" + lead)
+        if type(node.value) is dict:
+            keys = [self.key_text(key, child) for key, child in zip(node.value, node.children, strict=True)]
+            return self._expanded(node.value, keys, node.children, lead)
+        return self._expanded(node.value, None, node.children, lead)
+
+    def value_text(self, value: "Any", lead: str) -> str:
+        """Return the text of a new value, a line for each member. value: may hold nodes; numbers are tokens."""
+        kind = type(value)
+        if kind is Node:
+            return self.node_text(value, lead)
+        if kind is dict:
+            keys = [_quote(key) + self.style.colon for key in value]
+            return self._expanded(value, keys, list(value.values()), lead)
+        if kind is list:
+            return self._expanded(value, None, value, lead)
+        return scalar_text(value)
+
+    def _expanded(self, value: "Any", keys: "list[str] | None", members: "Sequence[Any]", lead: str) -> str:
+        opening, closing = brackets_of(value)
+        if not value:
+            return opening + closing
+        inner = lead + self.style.unit
+        eol = self.style.eol
+        pieces = [self.value_text(member, inner) for member in members]
+        if keys is not None:
+            pieces = [key + piece for key, piece in zip(keys, pieces, strict=True)]
+        return opening + eol + inner + ("," + eol + inner).join(pieces) + eol + lead + closing
+
+
+def lead_of(node: Node) -> str:
+    """Return the indentation of the line that a node begins on."""
     text = node.text
     end = begin = text.rfind("\n", 0, node.key_start) + 1
     while text[end] in " \t":
@@ -150,195 +170,13 @@ def _lead_of(node: Node) -> str:
     return text[begin:end]
 
 
-# It lays a result out as a list of segments: text, or an Alternatives where the text depends on the side. `lead` is the
-# indentation of the line that a value begins on, `inner` that of a container's members, None in a container on one
-# line.
-class Writer:
-    def __init__(self, target: Node, *sources: "Node | None") -> None:
-        self.text = target.text
-        self._styles = {id(root.text): Style(root) for root in sources if root is not None}
-        self.style = self._styles[id(target.text)] = Style(target)
-
-    def lay_out_document(self, result: "Any") -> "Segments":
-        return self.lay_out(result, "")
-
-    def lay_out(self, result: "Any", lead: str) -> "Segments":
-        out: Segments = []
-        self._emit(result, lead, out)
-        return out
-
-    def pick(self, result: "Any", lead: str, side: int) -> str:
-        return picked(self.lay_out(result, lead), side)
-
-    def _emit(self, result: "Any", lead: str, out: "Segments") -> None:
-        kind = type(result)
-        if kind is Node:
-            out.append(self._node_text(result, lead))
-        elif kind is Built:
-            self._emit_built(result, lead, out)
-        elif kind is Choice:
-            texts = ["" if part is None else self.pick(part, lead, side) for side, part in enumerate(result.sides)]
-            out.append(Alternatives(result.where, texts, note=result.note))
-        else:
-            out.append(self._value_text(result.value, lead))
-
-    def _emit_built(self, built: Built, lead: str, out: "Segments") -> None:
-        anchor, entries = built.anchor, built.entries
-        opening, closing = _brackets(anchor.value)
-        if not entries:
-            out.append(opening + closing)
-            return
-        first_gap, gap, last_gap, inner = self._frame(built, lead)
-        out.append(opening)
-        index = {id(child): number for number, child in enumerate(anchor.children)}
-        lasts = [_find_last(entries, side) for side in SIDES]
-        previous: Node | None = None
-        for number, entry in enumerate(entries):
-            after_comma = first_gap
-            if number:
-                between = self._gap_between(previous, entry.source, index, gap)
-                before_comma, _, after_comma = between.partition(",")
-                out += [before_comma, _comma(entries, number, lasts)]
-            self._emit_member(entry, after_comma, inner, out)
-            previous = entry.source
-        out.append(last_gap + closing)
-
-    def _frame(self, built: Built, lead: str) -> "tuple[str, str, str, str | None]":
-        """What is before the first member, between two, and after the last; and the members' indentation."""
-        anchor, like, style = built.anchor, built.like, self.style
-        children = anchor.children
-        if children:
-            text, first = anchor.text, children[0]
-            first_gap = text[anchor.start + 1 : first.key_start]
-            last_gap = text[children[-1].end : anchor.end - 1]
-            inner = first_gap[first_gap.rfind("\n") + 1 :] if "\n" in first_gap else None
-            if len(children) > 1:
-                gap = text[first.end : children[1].key_start]
-            else:
-                gap = style.comma if inner is None else "," + first_gap
-            return first_gap, gap, last_gap, inner
-        if like is not None and "\n" not in like.source:
-            edge = like.text[like.start + 1 : like.children[0].key_start] if like.children else ""
-            return edge, style.comma, edge, None
-        inner = lead + style.unit
-        return style.eol + inner, "," + style.eol + inner, style.eol + lead, inner
-
-    def _gap_between(self, left: "Node | None", right: "Node | None", index: "dict[int, int]", gap: str) -> str:
-        # The source between two neighbours that were neighbours before, else the container's usual separator
-        if left is None or right is None or left.text is not self.text or right.text is not self.text:
-            return gap
-        were_neighbours = index.get(id(left), -2) + 1 == index.get(id(right), -9)
-        return self.text[left.end : right.key_start] if were_neighbours else gap
-
-    def _emit_member(self, entry: Entry, gap: str, inner: "str | None", out: "Segments") -> None:
-        source = entry.source
-        start = gap + ("" if entry.key is None else self._key_text(entry.key, source))
-        lead = inner or ""
-        if inner is None and source is not None and source.text is self.text:
-            lead = _lead_of(source)  # on one line: the indentation of the line that it is on
-        if entry.is_optional:
-            choice, texts = entry.result, ["", "", ""]
-            for side in SIDES:
-                result = choice.sides[side]
-                if result is not None:
-                    text = self.pick(result, lead, side)
-                    texts[side] = start + (text if inner is not None or self._is_own(result) else _on_one_line(text))
-            out.append(Alternatives(choice.where, texts, _place_of(entry)))
-            return
-        out.append(start)
-        at = len(out)
-        self._emit(entry.result, lead, out)
-        if type(entry.result) is Choice:
-            choice = entry.result
-            pieces = out[-1].texts  # type: ignore[union-attr]
-            out[-1] = Alternatives(choice.where, pieces, _place_of(entry), choice.note)
-        if inner is None and not self._is_own(entry.result):
-            out[at:] = [on_one_line(piece) for piece in out[at:]]
-
-    def _is_own(self, result: "Result") -> bool:
-        if isinstance(result, Built):
-            return bool(result.anchor.value)
-        return isinstance(result, Node) and result.text is self.text
-
-    def _key_text(self, key: str, source: "Node | None") -> str:
-        if source is None:
-            return _quote(key) + self.style.colon
-        end = source.start if source.text is self.text else read_string(source.text, source.key_start)[1]
-        spelled = source.text[source.key_start : end]
-        return spelled if source.text is self.text else spelled + self.style.colon
-
-    def _node_text(self, node: Node, lead: str) -> str:
-        source = node.text[node.start : node.end]
-        if type(node.value) not in CONTAINERS or node.text is self.text or "\n" not in source:
-            return source
-        if not node.value:
-            return source[0] + source[-1]
-        style = self._styles[id(node.text)]
-        if style.unit == self.style.unit and style.eol == self.style.eol:
-            return source.replace("\n" + _lead_of(node), "\n" + lead)
-        if type(node.value) is dict:
-            keys = [self._key_text(key, child) for key, child in zip(node.value, node.children, strict=True)]
-            return self._expanded(node.value, keys, node.children, lead)
-        return self._expanded(node.value, None, node.children, lead)
-
-    def _value_text(self, value: "Any", lead: str) -> str:
-        kind = type(value)
-        if kind is Node:
-            return self._node_text(value, lead)
-        if kind is dict:
-            keys = [_quote(key) + self.style.colon for key in value]
-            return self._expanded(value, keys, list(value.values()), lead)
-        return self._expanded(value, None, value, lead) if kind is list else scalar_text(value)
-
-    def _expanded(self, value: "Any", keys: "list[str] | None", members: "Sequence[Any]", lead: str) -> str:
-        # a container with a line for each member. keys: their source
-        opening, closing = _brackets(value)
-        if not value:
-            return opening + closing
-        inner, eol = lead + self.style.unit, self.style.eol
-        pieces = [self._value_text(member, inner) for member in members]
-        if keys is not None:
-            pieces = [key + piece for key, piece in zip(keys, pieces, strict=True)]
-        return opening + eol + inner + ("," + eol + inner).join(pieces) + eol + lead + closing
-
-
-def _brackets(value: "Any") -> "tuple[str, str]":
+def brackets_of(value: "Any") -> "tuple[str, str]":
     return ("{", "}") if type(value) is dict else ("[", "]")
 
 
-def _place_of(entry: Entry) -> "str | None":
-    choice = entry.result
-    if not choice.group or entry.key is None:
-        return None
-    ours, _, theirs = (value_of(part, side) for side, part in enumerate(choice.sides))
-    return "" if ours == theirs else join_pointer(choice.where.rpartition("/")[0], entry.key)
-
-
-def _find_last(entries: "list[Entry]", side: int) -> int:
-    return next((at for at in range(len(entries) - 1, -1, -1) if _is_there(entries[at], side)), -1)
-
-
-def _comma(entries: "list[Entry]", number: int, lasts: "list[int]") -> "str | Alternatives":
-    # What separates a member from those before it: nothing on a side that has none before it, or none from it on
-    left = entries[number - 1]
-    if not left.is_optional and not entries[number].is_optional:
-        return ","
-    commas = ["," if _is_there(left, side) and lasts[side] >= number else "" for side in SIDES]
-    if commas[0] == commas[1] == commas[2]:
-        return commas[0]
-    optional = next((entries[at] for at in range(number, len(entries)) if entries[at].is_optional), left)
-    return Alternatives(optional.result.where, commas)
-
-
-def on_one_line(piece: "str | Alternatives") -> "str | Alternatives":
-    """Return a segment without the line ends of its layout."""
-    if isinstance(piece, Alternatives):
-        return Alternatives(piece.where, [_on_one_line(text) for text in piece.texts], piece.place, piece.note)
-    return _on_one_line(piece)
-
-
-def _on_one_line(text: str) -> str:
-    # Strict JSON has no raw line end in a text, so all of them are layout
+def on_one_line(text: str) -> str:
+    """Return the text of a value without the line ends of its layout."""
+    # strict JSON has no raw line end in a text, so all of them are layout
     if "\n" not in text:
         return text
     pieces = [line.strip(" \t\r") for line in text.split("\n")]
@@ -349,6 +187,7 @@ def _on_one_line(text: str) -> str:
 
 
 def scalar_text(value: "Any") -> str:
+    """Return the JSON of a text, a number's token, true, false or null."""
     if value is None:
         return "null"
     if value is True:
@@ -367,59 +206,88 @@ def _quote(text: str) -> str:
     return quoted
 
 
+def render(value: "Any") -> str:
+    """Return two-space JSON with a final newline; numbers may be tokens or Python numbers."""
+    return Writer(Node("", 0, 0, 0, None, None)).value_text(to_tokens(value), "") + "\n"
+
+
 def rewrite(node: Node, value: "Any") -> str:
-    """The document of `node` (its root) changed to hold `value`, whose numbers are tokens (see jsontext.to_tokens).
+    """Return the document of `node`, its root, changed to hold a value whose numbers are tokens (jsontext.to_tokens).
+
     What did not change keeps its source bytes; what did is written in the style around it.
     """
-    text = Writer(node).pick(_plan_rewrite(node, value), _lead_of(node), OURS)
+    text = _rewrite_value(Writer(node), node, value, lead_of(node))
     return node.text[: node.start] + text + node.text[node.end :]
 
 
-def render(value: "Any") -> str:
-    """Two-space JSON with a final newline; numbers may be tokens or Python numbers."""
-    return Writer(Node("", 0, 0, 0, None, None)).pick(Fresh(to_tokens(value)), "", OURS) + "\n"
-
-
-def _plan_rewrite(node: "Node | None", value: "Any") -> "Any":
+def _rewrite_value(writer: Writer, node: "Node | None", value: "Any", lead: str) -> str:
+    # node: what the value continues
     if node is None:
-        return Fresh(value)
+        return writer.value_text(value, lead)
     if node.value == value:
-        return node
+        return writer.node_text(node, lead)
+
     members = node.members
     if type(members) is dict and type(value) is dict:
-        entries = []
-        for key, child in value.items():
-            member = members.get(key)
-            entries.append(Entry(key, _plan_rewrite(member, child), member))
-        return Built(node, entries)
+        rows = [(key, members.get(key), child) for key, child in value.items()]
+        return _rewrite_container(writer, node, rows, lead)
     if type(members) is list and type(value) is list:
-        pairs = _match_items(members, value)
-        return Built(node, [Entry(None, _plan_rewrite(member, item), member) for member, item in pairs])
-    return Fresh(value)
+        items = [(None, member, item) for member, item in _match_items(members, value)]
+        return _rewrite_container(writer, node, items, lead)
+    return writer.value_text(value, lead)
+
+
+def _rewrite_container(
+    writer: Writer, anchor: Node, rows: "Sequence[tuple[str | None, Node | None, Any]]", lead: str
+) -> str:
+    # rows: the key of each member, None in a list, what it continues, and its value
+    opening, closing = brackets_of(anchor.value)
+    if not rows:
+        return opening + closing
+
+    frame = writer.frame_of(anchor, None, lead)
+    pieces = [opening]
+    previous: Node | None = None
+    for number, (key, member, value) in enumerate(rows):
+        pieces.append(frame.between(previous, member) if number else frame.first_gap)
+        if key is not None:
+            pieces.append(writer.key_text(key, member))
+        text = _rewrite_value(writer, member, value, writer.lead_of_member(frame, member))
+        if frame.inner is None and not _keeps_layout(member, value):
+            text = on_one_line(text)
+        pieces.append(text)
+        previous = member
+    return "".join([*pieces, frame.last_gap, closing])
+
+
+def _keeps_layout(node: "Node | None", value: "Any") -> bool:
+    """Return whether a value is laid out as the node that it continues, and not anew."""
+    if node is None:
+        return False
+    if node.value == value:
+        return True
+    return type(value) in CONTAINERS and type(value) is type(node.value) and bool(node.value)
 
 
 def _match_items(members: "list[Node]", values: "list[Any]") -> "list[tuple[Node | None, Any]]":
-    """Equal ones first, from both ends, then in order."""
-    head, tail = shared_ends([[member.value for member in members], values])
-    old, new = members[head : len(members) - tail], values[head : len(values) - tail]
+    """Return each value with the item that it continues: equal ones first, from both ends, then in order."""
+    shortest = min(len(members), len(values))
+    head = 0
+    while head < shortest and members[head].value == values[head]:
+        head += 1
+    tail = 0
+    while tail < shortest - head and members[-1 - tail].value == values[-1 - tail]:
+        tail += 1
+
+    old = members[head : len(members) - tail]
+    new = values[head : len(values) - tail]
     continued: list[Node | None] = list(old)
     if len(old) != len(new):
-        continued, rest = [], old
+        continued = []
+        rest = old
         for value in new:
             member = next((member for member in rest if member.value == value), None)
             if member is not None:
                 rest = rest[rest.index(member) + 1 :]
             continued.append(member)
     return list(zip([*members[:head], *continued, *members[len(members) - tail :]], values, strict=True))
-
-
-def shared_ends(lists: "Sequence[Sequence[Any]]") -> "tuple[int, int]":
-    """How many items all begin with alike, and how many of the others they end with alike."""
-    first, *others = lists
-    shortest = min(map(len, lists))
-    head = tail = 0
-    while head < shortest and all(other[head] == first[head] for other in others):
-        head += 1
-    while tail < shortest - head and all(other[-1 - tail] == first[-1 - tail] for other in others):
-        tail += 1
-    return head, tail

@@ -4,15 +4,14 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 from checkpoint_git.core.jsontext import JsonTextError, decode, parse, split_pointer
-from checkpoint_git.core.jsonwrite import BASE, OURS, SIDES, THEIRS, Built, Choice, Entry, Fresh, value_of
 from checkpoint_git.merge.file import Merged, ask_questions, placed_choices, write_result
 from checkpoint_git.merge.markers import label_of, say_side, split_lines
-from checkpoint_git.merge.nodes import members_of
+from checkpoint_git.merge.result import BASE, OURS, SIDES, THEIRS, Built, Choice, Entry, Fresh, members_of, value_of
 from checkpoint_git.merge.sequence import PART
 from checkpoint_git.merge.strategy import REQUIRE
 
 if TYPE_CHECKING:
-    from checkpoint_git.core.jsonwrite import Result
+    from checkpoint_git.merge.result import Result
 
 _ENDS = "\r\n"  # of a line
 _MOST_SEARCHED = 64  # conflicts that a text may have decided; each costs a few merges to find out

@@ -1,9 +1,9 @@
 """One file's three versions merged: the one way to do it, for the driver and for whatever predicts or judges merges."""
 
 from checkpoint_git.core.jsontext import JsonTextError, Node, decode, join_pointer, parse, scan_tokens
-from checkpoint_git.core.jsonwrite import BASE, OURS, THEIRS, Alternatives, Built, Choice, Entry, Writer, picked
-from checkpoint_git.merge.layout import lays_out_theirs
+from checkpoint_git.merge.layout import Alternatives, ResultWriter, lays_out_theirs, picked
 from checkpoint_git.merge.places import AUTO, CONFLICT, MergeContext, merge_place
+from checkpoint_git.merge.result import BASE, OURS, THEIRS, Built, Choice, Entry
 from checkpoint_git.merge.strategy import NONE, REQUIRE, Schema
 
 LINES_ENDINGS = (".jsonl", ".ndjson")  # of the names of JSON Lines
@@ -13,7 +13,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
     from typing import Any, Protocol
 
-    from checkpoint_git.core.jsonwrite import Result
+    from checkpoint_git.merge.result import Result
     from checkpoint_git.merge.validity import Judge
 
     class Ancestor(Protocol):
@@ -230,13 +230,13 @@ def write_result(context: MergeContext, result: "Result", marker_size: int = 7, 
     return Merged(text, [], context, result)
 
 
-def _make_writer(context: MergeContext) -> Writer:
+def _make_writer(context: MergeContext) -> ResultWriter:
     versions = (context.base, context.ours, context.theirs)
     if context.in_lines:
         from checkpoint_git.merge.lines import LineWriter  # few merges come here
 
         return LineWriter(context.target, *versions)
-    return Writer(context.target, *versions)
+    return ResultWriter(context.target, *versions)
 
 
 def _surroundings(context: MergeContext, eol: str) -> "tuple[str, str]":

@@ -277,3 +277,15 @@ def _combine_whole(left: "list[Any]", right: "list[Any]", rank: "Callable[[Any],
     if [rank(item) for item in right] < [rank(item) for item in left]:
         left, right = right, left
     return left + right
+
+
+def shared_ends(lists: "Sequence[Sequence[Any]]") -> "tuple[int, int]":
+    """Return how many items all lists begin with alike, and how many of the others they end with alike."""
+    first, *others = lists
+    shortest = min(map(len, lists))
+    head = tail = 0
+    while head < shortest and all(other[head] == first[head] for other in others):
+        head += 1
+    while tail < shortest - head and all(other[-1 - tail] == first[-1 - tail] for other in others):
+        tail += 1
+    return head, tail

@@ -2,13 +2,16 @@
 
 from checkpoint_git.core.jsonlines import begins_with_record
 from checkpoint_git.core.jsontext import JsonTextError, Node, decode, parse
-from checkpoint_git.core.jsonwrite import SIDES, Alternatives, Built, Choice, Style, Writer, on_one_line, picked
+from checkpoint_git.core.jsonwrite import Style
+from checkpoint_git.merge.layout import Alternatives, ResultWriter, flatten, picked
+from checkpoint_git.merge.result import SIDES, Built, Choice
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from checkpoint_git.core.jsonwrite import Entry, Segments
+    from checkpoint_git.merge.layout import Segments
+    from checkpoint_git.merge.result import Entry
 
 
 def are_lines(versions: "list[bytes]") -> bool:
@@ -35,7 +38,7 @@ def _is_document(text: str) -> bool:
     return True
 
 
-class LineWriter(Writer):
+class LineWriter(ResultWriter):
     """Lays out a list of records with a line each. A record that the target has keeps its line, byte for byte."""
 
     def __init__(self, target: Node, *sources: "Node | None") -> None:
@@ -77,8 +80,8 @@ class LineWriter(Writer):
 
     def _lay_out_record(self, result: "Any") -> "Segments":
         pieces: Segments = []
-        self._emit(result, "", pieces)
-        return [on_one_line(piece) for piece in pieces]
+        self.emit(result, "", pieces)
+        return [flatten(piece) for piece in pieces]
 
 
 def _read_around(text: str, records: "list[Node]", eol: str) -> "dict[int, tuple[str, str]]":

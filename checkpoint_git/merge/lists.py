@@ -6,7 +6,6 @@ or the items themselves tell; lists without one are merged in their order, by se
 
 from checkpoint_git.core.clock import read_loose_instant
 from checkpoint_git.core.jsontext import CONTAINERS
-from checkpoint_git.core.jsonwrite import Built, Choice, Entry, Fresh, shared_ends
 from checkpoint_git.merge.items import (
     canonical_rank,
     find_natural_key,
@@ -14,8 +13,9 @@ from checkpoint_git.merge.items import (
     find_stable_key,
     identify,
     merge_order,
+    shared_ends,
 )
-from checkpoint_git.merge.nodes import assemble, is_same, items_of
+from checkpoint_git.merge.result import Built, Choice, Entry, Fresh, assemble, is_same, items_of
 from checkpoint_git.merge.strategy import KEYED, ORDERED, key_names, list_strategy, merge_rule
 
 TYPE_CHECKING = False
@@ -24,8 +24,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from checkpoint_git.core.jsontext import Node
-    from checkpoint_git.core.jsonwrite import Result
     from checkpoint_git.merge.items import Identity, Items
+    from checkpoint_git.merge.result import Result
     from checkpoint_git.merge.strategy import Schema, Strategies
 
     Versions = tuple[Node | None, Node, Node]  # base, ours and theirs

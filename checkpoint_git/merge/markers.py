@@ -1,8 +1,9 @@
 """Conflicts as text: markers around only the lines that differ, so that either side's choice is valid JSON."""
 
-from checkpoint_git.core.jsonwrite import OURS, Alternatives, shared_ends, value_of
 from checkpoint_git.core.terminal_text import escape_controls, say_value
-from checkpoint_git.merge.items import canonical_text
+from checkpoint_git.merge.items import canonical_text, shared_ends
+from checkpoint_git.merge.layout import Alternatives
+from checkpoint_git.merge.result import OURS, value_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

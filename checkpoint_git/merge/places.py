@@ -1,17 +1,16 @@
 """The recursion over places: what base, ours and theirs become at one place by the rules in the package's docstring."""
 
 from checkpoint_git.core.jsontext import CONTAINERS, Node, join_pointer
-from checkpoint_git.core.jsonwrite import Choice, Entry
 from checkpoint_git.merge.items import NATURAL_KEYS, merge_order
 from checkpoint_git.merge.lists import ListMerge, merge_single_records
-from checkpoint_git.merge.nodes import assemble, is_same, members_of, newer_side
+from checkpoint_git.merge.result import Choice, Entry, assemble, is_same, members_of, newer_side
 from checkpoint_git.merge.strategy import KEYWORD, LEAF_STRATEGIES, NONE, Strategies
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from checkpoint_git.core.jsonwrite import Result
+    from checkpoint_git.merge.result import Result
     from checkpoint_git.merge.strategy import Schema
 
     Leaves = dict[str, Node | None]  # the members of a group as one version has them

@@ -5,16 +5,15 @@ back. The merged value is the empty list; somebody has to name an item, or to sa
 """
 
 from checkpoint_git.core.jsontext import Node
-from checkpoint_git.core.jsonwrite import Built, Choice, Entry, Fresh
 from checkpoint_git.merge.items import merge_order
-from checkpoint_git.merge.nodes import members_of
+from checkpoint_git.merge.result import Built, Choice, Entry, Fresh, members_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from typing import Any
 
-    from checkpoint_git.core.jsonwrite import Result
     from checkpoint_git.merge.places import MergeContext
+    from checkpoint_git.merge.result import Result
     from checkpoint_git.merge.strategy import Schema
 
     Members = dict[str, Node]

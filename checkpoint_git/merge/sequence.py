@@ -4,9 +4,9 @@ A list's meaning is not guessed from its values. The parts that one side changed
 both changed merges item by item where it can, and is a conflict of that part alone where it cannot.
 """
 
-from checkpoint_git.core.jsonwrite import Choice, Entry, shared_ends
 from checkpoint_git.merge.alignment import Hunk, align, find_hunks, find_single
-from checkpoint_git.merge.items import canonical_rank, item_key
+from checkpoint_git.merge.items import canonical_rank, item_key, shared_ends
+from checkpoint_git.merge.result import Choice, Entry
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from checkpoint_git.core.jsontext import Node
-    from checkpoint_git.core.jsonwrite import Result
     from checkpoint_git.merge.items import Identity, Items
+    from checkpoint_git.merge.result import Result
 
     MergeItem = Callable[[int, "Node | None", "Node | None", "Node | None"], "Result | None"]
     Nodes = list[Node]

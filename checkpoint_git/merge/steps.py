@@ -1,8 +1,7 @@
 """Steps that are done one after the other: two lawful versions of a record must not merge to an unlawful one."""
 
 from checkpoint_git.core.clock import read_instant
-from checkpoint_git.core.jsonwrite import OURS, THEIRS, Choice, value_of
-from checkpoint_git.merge.nodes import is_same, members_of
+from checkpoint_git.merge.result import OURS, THEIRS, Choice, is_same, members_of, value_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
@@ -10,8 +9,8 @@ if TYPE_CHECKING:
     from typing import Any
 
     from checkpoint_git.core.jsontext import Node
-    from checkpoint_git.core.jsonwrite import Entry
     from checkpoint_git.merge.places import MergeContext
+    from checkpoint_git.merge.result import Entry
     from checkpoint_git.merge.strategy import Schema
 
 _GROUP = "#steps"

@@ -2,7 +2,7 @@
 
 from checkpoint_git.core.clock import read_loose_instant
 from checkpoint_git.core.jsontext import split_pointer
-from checkpoint_git.core.jsonwrite import Fresh
+from checkpoint_git.merge.result import Fresh
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:

@@ -1,15 +1,15 @@
 """What a newer side's group replaced, kept in the document's list of such."""
 
 from checkpoint_git.core.jsontext import Node
-from checkpoint_git.core.jsonwrite import Built, Choice, Entry, Fresh
+from checkpoint_git.merge.result import Built, Choice, Entry, Fresh
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
     from typing import Any
 
-    from checkpoint_git.core.jsonwrite import Result
     from checkpoint_git.merge.places import MergeContext
+    from checkpoint_git.merge.result import Result
 
 
 def tell_superseded(context: "MergeContext") -> "list[str]":

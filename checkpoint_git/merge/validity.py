@@ -1,16 +1,15 @@
 """A result that the user's schema refuses, of two sides that it accepts: what is wrong becomes a conflict."""
 
 from checkpoint_git.core.jsontext import join_pointer, split_pointer
-from checkpoint_git.core.jsonwrite import OURS, THEIRS, Built, Choice, value_of
-from checkpoint_git.merge.nodes import is_same, members_of
+from checkpoint_git.merge.result import OURS, THEIRS, Built, Choice, is_same, members_of, value_of
 
 TYPE_CHECKING = False
 if TYPE_CHECKING:
     from collections.abc import Callable
     from typing import Any
 
-    from checkpoint_git.core.jsonwrite import Entry, Result
     from checkpoint_git.merge.places import MergeContext
+    from checkpoint_git.merge.result import Entry, Result
 
     Judge = Callable[[Any], list[str]]  # lists the places at which a document breaks a schema
 

@@ -95,6 +95,14 @@ def test_tools_know_protocols_through_the_contract_only() -> None:
     assert not wrong, f"go through protocols/contract.py:\n{shown(wrong)}"
 
 
+def test_a_merge_asks_the_writer_in_three_places_only() -> None:
+    # what a merge is made of is in merge/result.py: who reads one need not know how text is written
+    writer = f"{PACKAGE}.core.jsonwrite"
+    merging = [found for found in read_own_imports() if package_of(found.importer) == "merge"]
+    asking = {found.importer for found in merging if found.imported.startswith(writer)}
+    assert asking == {f"{PACKAGE}.merge.{name}" for name in ("items", "layout", "lines")}
+
+
 def test_no_modules_import_each_other_in_a_circle() -> None:
     graph: dict[str, set[str]] = {}
     for found in read_own_imports():

@@ -8,7 +8,6 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from checkpoint_git.core.jsonwrite import BASE, OURS, THEIRS
 from checkpoint_git.merge.conflicts import (
     Conflict,
     Held,
@@ -20,6 +19,7 @@ from checkpoint_git.merge.conflicts import (
     split_sides,
 )
 from checkpoint_git.merge.file import Merged
+from checkpoint_git.merge.result import BASE, OURS, THEIRS
 from tests.merge.choosing import keep_side
 from tests.merge.operations import Operation, text_of
 from tests.merge.schemas import skill_schema

@@ -3,9 +3,10 @@
 import json
 
 from checkpoint_git.core.jsontext import parse
-from checkpoint_git.core.jsonwrite import Alternatives, Built
 from checkpoint_git.merge.file import merge_file
+from checkpoint_git.merge.layout import Alternatives
 from checkpoint_git.merge.markers import label_of, say_side, split_lines, write_marked
+from checkpoint_git.merge.result import Built
 from tests.support.growth import assert_linear
 
 

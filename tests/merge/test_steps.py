@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 
 from checkpoint_git.core.jsontext import to_tokens
-from checkpoint_git.core.jsonwrite import OURS, THEIRS
 from checkpoint_git.merge.conflicts import decide
 from checkpoint_git.merge.file import Merged
 from checkpoint_git.merge.lint import lint_schema
+from checkpoint_git.merge.result import OURS, THEIRS
 from checkpoint_git.merge.steps import is_lawful
 from tests.support.merging import merge_texts
 from tests.support.rows import rows

@@ -4,7 +4,7 @@ from typing import Any
 
 from checkpoint_git.core import jsontext
 from checkpoint_git.core.jsontext import Node
-from checkpoint_git.core.jsonwrite import Fresh
+from checkpoint_git.merge.result import Fresh
 from checkpoint_git.merge.strategy import LEAF_STRATEGIES, Strategies, key_names, list_strategy
 from tests.support.rows import rows
 

@@ -8,7 +8,6 @@ from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.hint import AnyHint, Blank, advise, join_hints
 from checkpoint_git.core.jsonlines import parse_any
 from checkpoint_git.core.jsontext import JsonTextError, decode, split_pointer
-from checkpoint_git.core.jsonwrite import BASE, OURS, THEIRS
 from checkpoint_git.core.leaflines import list_leaves
 from checkpoint_git.core.schema import Mismatch
 from checkpoint_git.core.terminal_text import escape_controls, join_some, say_value, shorten
@@ -23,6 +22,7 @@ from checkpoint_git.merge.conflicts import (
 )
 from checkpoint_git.merge.file import Merged
 from checkpoint_git.merge.items import canonical_text
+from checkpoint_git.merge.result import BASE, OURS, THEIRS
 from checkpoint_git.protocols.mismatch import quote_where
 from checkpoint_git.protocols.registry import is_merged
 from checkpoint_git.protocols.validate import check_document, check_text

@@ -11,14 +11,13 @@ from typing import Any, Literal, NamedTuple
 
 from checkpoint_git.core.clock import read_loose_instant
 from checkpoint_git.core.jsontext import CONTAINERS, JsonTextError, Node, decode, join_pointer, parse, scan_tokens
-from checkpoint_git.core.jsonwrite import OURS, THEIRS
 from checkpoint_git.core.terminal_text import shorten
 from checkpoint_git.merge.conflicts import decide_all
 from checkpoint_git.merge.file import Merged, merge_documents
 from checkpoint_git.merge.items import canonical_text, identify, item_key
 from checkpoint_git.merge.lists import find_names
-from checkpoint_git.merge.nodes import is_same, items_of, members_of
 from checkpoint_git.merge.places import AUTO
+from checkpoint_git.merge.result import OURS, THEIRS, is_same, items_of, members_of
 from checkpoint_git.merge.strategy import Schema, Strategies, merge_rule
 from checkpoint_git.tools.merges.likeness import (
     find_foreign,

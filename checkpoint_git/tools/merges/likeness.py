@@ -5,7 +5,7 @@ from typing import Any
 
 from checkpoint_git.core.jsontext import Node, join_pointer, scan_tokens
 from checkpoint_git.merge.items import canonical_text
-from checkpoint_git.merge.nodes import members_of
+from checkpoint_git.merge.result import members_of
 from checkpoint_git.tools.merges.lists import Identity, Lists
 
 SHORTEST_TEXT = 8

@@ -5,10 +5,10 @@ from copy import deepcopy
 from typing import Any, NamedTuple
 
 from checkpoint_git.core.jsontext import Node, decode, parse, split_pointer
-from checkpoint_git.core.jsonwrite import OURS, rewrite
+from checkpoint_git.core.jsonwrite import rewrite
 from checkpoint_git.merge.conflicts import decide_all
 from checkpoint_git.merge.file import merge_file
-from checkpoint_git.merge.nodes import is_same
+from checkpoint_git.merge.result import OURS, is_same
 from checkpoint_git.tools.merges.judge import Entry, MergeJudge
 from checkpoint_git.tools.merges.lists import Identity, Items, Lists
 

@@ -9,7 +9,6 @@ from typing import Any, NamedTuple
 
 from checkpoint_git.core.jsonlines import parse_any
 from checkpoint_git.core.jsontext import MAX_BYTES, JsonTextError, decode
-from checkpoint_git.core.jsonwrite import BASE, OURS, THEIRS
 from checkpoint_git.core.leaflines import list_leaves
 from checkpoint_git.core.schema import Mismatch
 from checkpoint_git.core.terminal_text import escape_controls, join_some, shorten
@@ -29,7 +28,7 @@ from checkpoint_git.merge.conflicts import (
     split_sides,
 )
 from checkpoint_git.merge.file import Merged, merge_file
-from checkpoint_git.merge.nodes import newer_side
+from checkpoint_git.merge.result import BASE, OURS, THEIRS, newer_side
 from checkpoint_git.protocols.merge_schema import load_merge_schema
 
 NAMES = {OURS: "ours", BASE: "base", THEIRS: "theirs"}

@@ -5,7 +5,7 @@ from typing import Literal, NamedTuple
 from checkpoint_git.core.jsontext import Node
 from checkpoint_git.core.terminal_text import join_some
 from checkpoint_git.merge.items import NATURAL_KEYS, canonical_text
-from checkpoint_git.merge.nodes import is_same, members_of
+from checkpoint_git.merge.result import is_same, members_of
 
 Verdict = Literal[
     "agreed",  # both parents have it so

@@ -6,10 +6,10 @@ from typing import Literal, NamedTuple
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.hint import AnyHint, Blank, advise, command, join_hints
 from checkpoint_git.core.jsontext import JsonTextError
-from checkpoint_git.core.jsonwrite import OURS, THEIRS
 from checkpoint_git.git.objects import Entry
 from checkpoint_git.merge.conflicts import Clash, list_clashes, take_side
 from checkpoint_git.merge.file import merge_file
+from checkpoint_git.merge.result import OURS, THEIRS
 from checkpoint_git.protocols.document import Document
 from checkpoint_git.protocols.merge_schema import load_merge_schema
 from checkpoint_git.protocols.mismatch import OWN

@@ -10,9 +10,9 @@ from hypothesis import strategies as st
 
 from checkpoint_git.core.clock import write_instant
 from checkpoint_git.core.finding import has_errors
-from checkpoint_git.core.jsonwrite import OURS, THEIRS
 from checkpoint_git.merge.conflicts import decide
 from checkpoint_git.merge.file import Merged
+from checkpoint_git.merge.result import OURS, THEIRS
 from checkpoint_git.protocols.merge_schema import load_merge_schema
 from checkpoint_git.protocols.validate import check_document
 from checkpoint_git.protocols.workflow.layout import PHASES

@@ -5,8 +5,8 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from checkpoint_git.core.jsonwrite import OURS, THEIRS
 from checkpoint_git.merge.conflicts import decide
+from checkpoint_git.merge.result import OURS, THEIRS
 from checkpoint_git.protocols.merge_schema import load_merge_schema
 from checkpoint_git.tools.merges.judge import Judged
 from tests.protocols.workflow.test_merge import (

@@ -11,10 +11,10 @@ import pytest
 from checkpoint_git.cli.render.json import write as write_json
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.jsontext import MAX_BYTES
-from checkpoint_git.core.jsonwrite import OURS as OURS_SIDE
 from checkpoint_git.core.outcome import Line
 from checkpoint_git.git.driver_settings import Choices
 from checkpoint_git.merge.conflicts import Conflict
+from checkpoint_git.merge.result import OURS as OURS_SIDE
 from checkpoint_git.tools.merges import resolve
 from checkpoint_git.tools.merges.decisions import Asker, Request
 from checkpoint_git.tools.merges.unmerged import Case
