@@ -7,6 +7,7 @@ from tests.architecture.imports import ROOT
 
 PAGE = (ROOT / "docs/limits.md").read_text()
 SHOWN = re.findall(r"`([\w.]+)\.(\w+)` ([\d,.]*\d)", PAGE)
+SHOWN_LIMIT = re.compile(r"`[a-z_]+(?:\.[a-z_]+)*\.[A-Z_]+`")
 
 
 def test_a_limit_on_the_page_has_the_number_of_the_code() -> None:
@@ -14,6 +15,12 @@ def test_a_limit_on_the_page_has_the_number_of_the_code() -> None:
     numbers = {f"{module}.{name}": write_number(limits[module][name]) for module, name, _ in SHOWN}
     assert len(SHOWN) > 30
     assert {f"{module}.{name}": number for module, name, number in SHOWN} == numbers
+
+
+def test_no_other_page_repeats_the_limits() -> None:
+    pages = [page for page in (ROOT / "docs").rglob("*.md") if page.parent.name != "generated"]
+    shown = {page.name for page in pages if len(SHOWN_LIMIT.findall(page.read_text())) > 2}
+    assert shown == {"limits.md"}
 
 
 def test_the_reference_lists_every_limit() -> None:
