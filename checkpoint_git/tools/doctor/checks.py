@@ -46,7 +46,7 @@ class TrialFacts:
 def find_failed_proof(facts: TrialFacts) -> Iterator[Finding]:
     """A trial merge failed.
 
-    See [the trial](#the-trial).
+    Real git merges in a temporary repository, with the configured driver, a minimal PATH and 10 seconds.
     """
     proof = facts.proof
     if proof is None:
