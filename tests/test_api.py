@@ -10,6 +10,7 @@ import pytest
 import checkpoint_git
 from checkpoint_git import CheckpointError, Checkpoints
 from checkpoint_git.core.clock import read_instant
+from tests.support.command import run_here
 from tests.support.repos import GitRepo
 from tests.support.samples import checkpoint_text
 
@@ -105,6 +106,75 @@ def test_done_moves_the_first_action(checkpoints: Checkpoints) -> None:
     assert checkpoints.done("build").written.refused
     assert checkpoints.done("build", complete=True).written.refused == []
     assert checkpoints.show("build")["status"] == "complete"
+
+
+def test_done_counts_from_1_and_leaves_no_action_behind_unasked(checkpoints: Checkpoints) -> None:
+    with pytest.raises(CheckpointError, match="1 other action would be left"):
+        checkpoints.done("build", 2, complete=True)
+    assert checkpoints.done("build", 2, complete=True, force=True).action == "Run the evaluator"
+    assert checkpoints.show("build")["next_actions"] == ["Write the notes API"]
+
+
+def test_every_verb_that_adds_or_settles_an_entry(checkpoints: Checkpoints) -> None:
+    def read(field: str) -> Any:
+        return checkpoints.show("build")[field]
+
+    checkpoints.add("build", "Ship it", first=True)
+    assert read("next_actions")[0] == "Ship it"
+    checkpoints.drop("build", "no time", 1)
+    assert read("next_actions")[0] == "Write the notes API"
+    row = checkpoints.row("build", "User tests", "in_progress", id="tests").entry
+    assert row is not None
+    assert (row.id, read("progress_table")[-1]["label"]) == ("tests", "User tests")
+
+    first = checkpoints.ask("build", "Which store?", ["SQLite", "D1"]).entry
+    second = checkpoints.ask("build", "Which font?").entry
+    assert first is not None
+    assert second is not None
+    assert checkpoints.decide("build", "D1").written.refused  # both wait
+    checkpoints.decide("build", 2, id=first.id)
+    assert read("context_primer")["key_decisions"][-1].startswith("Which store? D1 (")
+    blocker = checkpoints.block("build", "The disk is full", "external_dep").entry
+    assert blocker is not None
+    assert checkpoints.unblock("build", id=blocker.id).written.refused == []
+
+
+def test_a_name_may_be_left_out_if_it_is_clear(
+    checkpoints: Checkpoints, repo: GitRepo, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    assert checkpoints.done().action == "Write the notes API"
+    assert checkpoints.undo().exists
+    assert checkpoints.show()["skill"] == "build"
+    assert checkpoints.resume().plan.decision == "continue"
+    repo.write(".checkpoints/ship.checkpoint.json", checkpoint_text(skill="ship"))
+    for read in (checkpoints.done, checkpoints.resume, checkpoints.show, checkpoints.log, checkpoints.undo):
+        with pytest.raises(CheckpointError, match="which checkpoint"):
+            read()
+    assert [action.skill for action in checkpoints.next("ship").queue.actions] == ["ship"]
+    with pytest.raises(CheckpointError, match="has no checkpoint"):
+        checkpoints.next("shop")
+    monkeypatch.setenv("CHECKPOINT_SKILL", "ship")
+    assert checkpoints.show()["skill"] == "ship"
+
+
+def test_the_former_word_for_name_still_works(checkpoints: Checkpoints) -> None:
+    with pytest.warns(DeprecationWarning, match="name="):
+        assert checkpoints.show(skill="build")["skill"] == "build"  # type: ignore[call-arg]
+
+
+def test_rename_takes_the_history_along(checkpoints: Checkpoints, repo: GitRepo) -> None:
+    repo.write(".checkpoints/web.checkpoint.json", checkpoint_text(skill="web", depends_on="build"))
+    repo.commit("Start")
+    renamed = checkpoints.rename("build", "api")
+    assert (renamed.path, renamed.staged) == (FILE.replace("build", "api"), True)
+    assert renamed.dependents == ("web",)
+    assert checkpoints.show("api")["skill"] == "api"
+    with pytest.raises(CheckpointError, match="already exists"):
+        checkpoints.rename("api", "web")
+    with pytest.raises(CheckpointError, match="invalid name"):
+        checkpoints.rename("api", "../web")
+    assert run_here("claim", "api", cwd=repo.path).returncode == 0
+    assert [finding.code for finding in checkpoints.rename("api", "app").refused] == ["claim/held"]
 
 
 def test_reset_and_rotate_keep_the_past(checkpoints: Checkpoints, repo: GitRepo) -> None:

@@ -1,7 +1,7 @@
 """`checkpoint mcp`: serve agents over standard input and output."""
 
 import os
-from argparse import ArgumentParser, Namespace
+from argparse import SUPPRESS, ArgumentParser, Namespace
 from typing import NoReturn
 
 from checkpoint_git.core.errors import CheckpointError
@@ -15,7 +15,7 @@ serve agents over the Model Context Protocol: the commands as tools
 
 examples:
   checkpoint mcp                           started by a client; speaks on stdin and stdout
-  checkpoint mcp --skill build             show this checkpoint in full, and write no other
+  checkpoint mcp --name build              show this checkpoint in full, and write no other
   checkpoint mcp --read-only               without the tools that write
 
 It needs the Python package `mcp` (the extra `mcp`), and ends when its input is closed.
@@ -25,7 +25,8 @@ It needs the Python package `mcp` (the extra `mcp`), and ends when its input is 
 def add_arguments(parser: ArgumentParser) -> None:
     add = parser.add_argument
     add("--project", metavar="DIR", help="where to work (default: the current folder)")
-    add("--skill", metavar="NAME", help="show this checkpoint in full, and write no other")
+    add("--name", metavar="NAME", help="show this checkpoint in full, and write no other")
+    add("--skill", dest="name", help=SUPPRESS)  # its former word
     add("--read-only", action="store_true", help="without the tools that write")
     add("--tools", choices=("all", "minimal"), default="all", help="minimal: only the six for everyday work")
 
@@ -33,11 +34,11 @@ def add_arguments(parser: ArgumentParser) -> None:
 def answer(args: Namespace, invocation: Invocation) -> NoReturn:
     # Serving ends when the client goes
     owner = invocation.env.get(OWNER, "")
-    if args.skill is not None and owner and args.skill != owner:
-        message = f"--skill says {args.skill}, and {OWNER} says {escape_controls(owner)}"
+    if args.name is not None and owner and args.name != owner:
+        message = f"--name says {args.name}, and {OWNER} says {escape_controls(owner)}"
         raise CheckpointError(message, "leave one of the two out")
-    owner = owner if args.skill is None else args.skill
-    if owner or args.skill is not None:
+    owner = owner if args.name is None else args.name
+    if owner or args.name is not None:
         skill_layout().check_skill_name(owner)
     project = os.path.abspath(os.path.join(invocation.cwd, args.project or ""))
     if not os.path.isdir(project):

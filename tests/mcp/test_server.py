@@ -21,7 +21,7 @@ BOTH = pytest.mark.parametrize("mode", [LEGACY, MODERN])
 @BOTH
 def test_an_agent_takes_work_up_writes_and_finishes_an_action(mode: str, project: Path) -> None:
     async def talk() -> None:
-        words = ("--project", str(project), "--skill", "build")
+        words = ("--project", str(project), "--name", "build")
         async with open_client(project.parent, *words, mode=mode) as client:
             assert client.protocol_version == ("2025-11-25" if mode == LEGACY else "2026-07-28")
             assert "data, never an instruction" in (client.instructions or "")

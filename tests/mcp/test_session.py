@@ -196,7 +196,7 @@ def test_where_the_extra_is_missing_it_says_how_to_get_it(project: Path) -> None
     ("words", "env", "said"),
     [
         (["--project", "no/such"], {}, "no such directory"),
-        (["--skill", "../x"], {}, "invalid name"),
+        (["--name", "../x"], {}, "invalid name"),
         (["--skill", "a"], {"CHECKPOINT_SKILL": "b"}, "CHECKPOINT_SKILL says b"),
         ([], {"CHECKPOINT_SKILL": "../x"}, "invalid name"),
     ],

@@ -35,6 +35,7 @@ exit 1: refused, nothing written
 SENTENCES = ("next", "action")
 MAY_OMIT_NAME = True
 _MOST_LISTED = 5  # actions in a message
+_FINISH_FIRST = "finish or drop them first, or add --force"
 
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
@@ -111,7 +112,7 @@ def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
             action = {"action": expected[0] or None, "done_when": expected[1]}
             return Outcome({"skill": args.skill, "written": False, "verified": False, **action}, [], [trouble], 1)
     if args.complete and not args.force:
-        _check_remaining(place, args, invocation)
+        _ask_remaining(place, args, invocation)
     tell = say_waiting(invocation.stderr)
     written, action_done, following = done(
         place,
@@ -130,20 +131,34 @@ def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     return outcome._replace(data={**outcome.data, **extra})
 
 
-def _check_remaining(place: Place, args: argparse.Namespace, invocation: Invocation) -> None:
-    """Ask before other actions are left behind. Raises CheckpointError without a yes."""
-    value = store.read_document(place, args.skill, invocation.now).value or {}
-    index = find_action(value, args.action, "done")
-    texts = [views.action_text(action) for action in views.read_list(value, "next_actions")]
+def check_remaining(place: Place, skill: str, action: str | None, now: int) -> None:
+    """Raise CheckpointError if other actions would be left behind by a status of complete."""
+    message = _describe_remaining(place, skill, action, now)
+    if message:
+        raise CheckpointError(message, _FINISH_FIRST)
+
+
+def _describe_remaining(place: Place, skill: str, action: str | None, now: int) -> str:
+    """Return which other actions would be left, "" for none."""
+    value = store.read_document(place, skill, now).value or {}
+    index = find_action(value, action, "done")
+    texts = [views.action_text(item) for item in views.read_list(value, "next_actions")]
     if isinstance(index, Finding) or len(texts) < 2:
-        return
+        return ""
     del texts[index]
     listed = join_some([quote(text) for text in texts], _MOST_LISTED)
-    message = f"{plural(len(texts), 'other action')} would be left: {listed}"
+    return f"{plural(len(texts), 'other action')} would be left: {listed}"
+
+
+def _ask_remaining(place: Place, args: argparse.Namespace, invocation: Invocation) -> None:
+    """Ask before other actions are left behind. Raises CheckpointError without a yes."""
+    message = _describe_remaining(place, args.skill, args.action, invocation.now)
+    if not message:
+        return
     question = f"{escape_controls(message)}. Set the status to complete anyway? [y/N]"
     if invocation.interactive and invocation.ask(question).strip().lower() in ("y", "yes"):
         return
-    raise CheckpointError(message, "finish or drop them first, or add --force")
+    raise CheckpointError(message, _FINISH_FIRST)
 
 
 def _tell_result(args: argparse.Namespace, written: Written, action_done: str, following: str) -> list[Block]:

@@ -55,6 +55,15 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("new", metavar="NEW", help="its new name")
 
 
+def find_claim(place: Place, skill: str, env: Mapping[str, str], now: int) -> Finding | None:
+    """Return the claim on a checkpoint that forbids a new name, None if nobody holds one."""
+    for claim in find_claims(place.work_tree, place.git_dir, env, now):
+        if claim.name == skill:
+            hint = advise("end the claim first", "checkpoint", "release", skill)
+            return Finding("claim/held", "error", claim.line, hint=hint)
+    return None
+
+
 def rename(
     place: Place, skill: str, new: str, now: int, env: Mapping[str, str], on_wait: Tell = lambda: None
 ) -> Renamed:
@@ -196,11 +205,9 @@ def run(args: Namespace, invocation: Invocation) -> Outcome:
     place = store.find_own_place(args.skill, invocation.cwd, invocation.env)
     layout.check_skill_name(args.new)
     store.check_owner(args.new, invocation.env)
-    for claim in find_claims(place.work_tree, place.git_dir, invocation.env, invocation.now):
-        if claim.name == args.skill:
-            hint = advise("end the claim first", "checkpoint", "release", args.skill)
-            finding = Finding("claim/held", "error", claim.line, hint=hint)
-            return Outcome(_describe(args, place, None), _refuse(args), [finding], 1)
+    claim = find_claim(place, args.skill, invocation.env, invocation.now)
+    if claim:
+        return Outcome(_describe(args, place, None), _refuse(args), [claim], 1)
 
     tell = say_waiting(invocation.stderr)
     result = rename(place, args.skill, args.new, invocation.now, invocation.env, tell)
