@@ -8,17 +8,22 @@ import os
 import warnings
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from functools import wraps
-from typing import Any, ParamSpec, TypeVar
+from typing import TYPE_CHECKING, Any, ParamSpec, TypeVar
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
+from checkpoint_git.core.hint import command
 from checkpoint_git.disk.discover import Place, find_place
+from checkpoint_git.git.gitpython import find_folder, make_commits, open_repo
+from checkpoint_git.git.history.reference_facts import Fact
 from checkpoint_git.protocols.contract import fix_clock
 from checkpoint_git.protocols.skill import store
 from checkpoint_git.protocols.skill.brief.since import read_since
 from checkpoint_git.protocols.skill.brief.status import StatusResult, status
 from checkpoint_git.protocols.skill.edit import entries
 from checkpoint_git.protocols.skill.edit.changes import Lists, check_text, make_edits
+from checkpoint_git.protocols.skill.drift.history import Entry
+from checkpoint_git.protocols.skill.brief.next_action import Action, NextAction, Skipped
 from checkpoint_git.protocols.skill.verbs.done import DoneResult, check_remaining, done
 from checkpoint_git.protocols.skill.verbs.log import LogResult, log
 from checkpoint_git.protocols.skill.verbs.next import NextResult, next_actions
@@ -35,11 +40,15 @@ from checkpoint_git.tools.sync.context import TIMEOUT, Wish
 from checkpoint_git.tools.sync.run import SyncResult, sync
 from checkpoint_git.tools.validate.verb import read_paths
 
+if TYPE_CHECKING:
+    from checkpoint_git.git.gitpython import Commit, Folder, Repo
+
 _SUMMARY = ("project", "phase", "step", "status", "updated_at")
 _MOST_NAMED = 12  # checkpoints in a message
 
 Objects = list[dict[str, Any]]
 Findings = list[Finding]
+Row = Entry | NextAction | Skipped | Action | Fact  # what has commits of git's history
 Parameters = ParamSpec("Parameters")
 Result = TypeVar("Result")
 
@@ -58,24 +67,58 @@ def _takes_skill(method: Callable[Parameters, Result]) -> Callable[Parameters, R
     return call
 
 
+def _list_ids(row: Row) -> Sequence[str]:
+    """Return the full ids of the commits that a row is about."""
+    if isinstance(row, Entry):
+        return [row.commit.id] if row.commit else []
+    if isinstance(row, Fact):
+        return [row.commit]
+    ids = [fact.commit for fact in row.facts]
+    if isinstance(row, NextAction):
+        ids += [fact.commit for fact in row.proposal]
+    return ids
+
+
 class Checkpoints:
     """The checkpoints of one project.
 
-    path: a folder in it; the nearest .checkpoints upward is looked for at every call, so it may be
-    made later. now: a fixed instant in seconds since 1970, None for the clock. CHECKPOINT_SKILL in
-    the environment limits what may be written, as it does on the command line.
+    path: a folder in it, or a git.Repo of GitPython; the nearest .checkpoints upward is looked for
+    at every call, so it may be made later. now: a fixed instant in seconds since 1970, None for the
+    clock. CHECKPOINT_SKILL in the environment limits what may be written, as it does on the command
+    line.
 
     name, in every method: the checkpoint's. If it may be None, that is the checkpoint of
     CHECKPOINT_SKILL, else the only one there is.
     """
 
-    def __init__(self, path: str | os.PathLike[str] = ".", now: int | None = None) -> None:
-        self._path = os.path.abspath(os.fspath(path))
+    def __init__(self, path: "Folder" = ".", now: int | None = None) -> None:
+        self._given = path
+        self._path = find_folder(path)
         self._now = fix_clock(now)
 
     @property
     def place(self) -> Place:
         return find_place(self._path)
+
+    @property
+    def repo(self) -> "Repo":
+        """The git.Repo that was given as path, else a new one of the repository around the checkpoints.
+
+        Raises CheckpointError outside git.
+        """
+        place = self.place
+        if place.work_tree is None:
+            raise CheckpointError(f"{place.root} is not in a git repository", command("git", "init"))
+        return open_repo(self._given, place.work_tree)
+
+    def commits(self, *rows: Row) -> "list[Commit]":
+        """Return the git.Commit objects of entries of log(), and of the evidence of actions of next() and resume().
+
+        Each commit is there once, in the order of the rows; what is not committed yet has none. Raises CheckpointError
+        outside git, and for a repository with SHA-256, which GitPython cannot read.
+        """
+        ids = [name for row in rows for name in _list_ids(row)]
+        return make_commits(self.repo, dict.fromkeys(ids))
 
     @_takes_skill
     def status(self, name: str | None = None, since: str | None = None) -> StatusResult:

@@ -2,9 +2,11 @@
 
 import os
 from functools import partial
+from typing import TYPE_CHECKING
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
+from checkpoint_git.git.gitpython import find_folder
 from checkpoint_git.protocols.contract import fix_clock
 from checkpoint_git.protocols.memory import rules, store
 from checkpoint_git.protocols.memory.entity import Entity, read_entity
@@ -13,20 +15,22 @@ from checkpoint_git.protocols.memory.layout import Home, check_entity_name
 from checkpoint_git.protocols.memory.transports import Transport
 from checkpoint_git.protocols.memory.triggers import TRIGGERS, Request
 
+if TYPE_CHECKING:
+    from checkpoint_git.git.gitpython import Folder
+
 
 class MemoryCheckpoint:
     """An initiative's checkpoint in the graph of a memory server.
 
     transport: a way to the graph, one of protocols/memory/transports; it belongs to the caller, who closes it. entity:
-    the checkpoint's name, "" for that of the repository around path. path: where copies of what is replaced go. now: as
-    for Checkpoints. Where no server answers, every method raises UnavailableError, a CheckpointError.
+    the checkpoint's name, "" for that of the repository around path. path: a folder or a git.Repo, where copies of
+    what is replaced go. now: as for Checkpoints. Where no server answers, every method raises UnavailableError, a
+    CheckpointError.
     """
 
-    def __init__(
-        self, transport: Transport, entity: str = "", path: str | os.PathLike[str] = ".", now: int | None = None
-    ) -> None:
+    def __init__(self, transport: Transport, entity: str = "", path: "Folder" = ".", now: int | None = None) -> None:
         self._transport = transport
-        self._path = os.path.abspath(os.fspath(path))
+        self._path = find_folder(path)
         self._now = fix_clock(now)
         self._home = Home(check_entity_name(entity)) if entity else find_home(self._path)
         self._keep = partial(keep_copy, cwd=self._path, env=os.environ, now=self._now())

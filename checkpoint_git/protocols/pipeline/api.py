@@ -2,14 +2,18 @@
 
 import os
 from collections.abc import Iterable, Iterator, Mapping
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
+from checkpoint_git.git.gitpython import find_folder
 from checkpoint_git.git.settings import PIPELINE_PHASES
 from checkpoint_git.protocols.contract import fix_clock
 from checkpoint_git.protocols.pipeline import records, store
 from checkpoint_git.protocols.pipeline.store import Skipped
+
+if TYPE_CHECKING:
+    from checkpoint_git.git.gitpython import Commit, Folder
 
 Findings = list[Finding]
 
@@ -17,16 +21,21 @@ Findings = list[Finding]
 class Pipeline:
     """The append-only records of one run of a pipeline.
 
-    run_id: a UUID, a short name for one, or "latest". base: the folder of all records, None for what
-    checkpoint.pipelineDir names in the current folder, else ~/.claude/checkpoints. now: as for Checkpoints.
+    run_id: a UUID, a short name for one, or "latest". base: the folder of all records. For a git.Repo
+    it is what checkpoint.pipelineDir names there, for None what it names in the current folder; without
+    that setting, ~/.claude/checkpoints. now: as for Checkpoints.
     """
 
-    def __init__(
-        self, ticket_id: str, run_id: str, base: str | os.PathLike[str] | None = None, now: int | None = None
-    ) -> None:
-        found = store.find_base(None if base is None else os.path.abspath(os.fspath(base)), os.getcwd(), os.environ)
+    def __init__(self, ticket_id: str, run_id: str, base: "Folder | None" = None, now: int | None = None) -> None:
+        cwd, named = os.getcwd(), None
+        if isinstance(base, str | os.PathLike):
+            named = find_folder(base)
+        elif base is not None:
+            cwd = find_folder(base)
+        found = store.find_base(named, cwd, os.environ)
+
         self._now = fix_clock(now)
-        phases = store.read_setting(os.getcwd(), os.environ, PIPELINE_PHASES)
+        phases = store.read_setting(cwd, os.environ, PIPELINE_PHASES)
         self._run = records.open_run(found, ticket_id, run_id, self._now(), phases)
 
     def write(
@@ -34,16 +43,20 @@ class Pipeline:
         phase: str,
         payload: Mapping[str, Any],
         *,
-        commits: Mapping[str, str] | None = None,
+        commits: "Mapping[str, str | Commit] | None" = None,
         artifacts: Iterable[str] = (),
         timestamp: str = "",
         attempt: int | None = None,
     ) -> records.Written:
         """Writes a record: its path below the base, its value, warnings. attempt None: the next free one.
+        commits: repository -> the id of a commit, or a git.Commit.
 
         Raises CheckpointError, nothing written, for contents that are no record and for an attempt that is there.
         """
-        draft = records.Draft(phase, payload, commits or {}, list(artifacts), timestamp)
+        ids = {}
+        for repository, commit in (commits or {}).items():
+            ids[repository] = getattr(commit, "hexsha", commit)
+        draft = records.Draft(phase, payload, ids, list(artifacts), timestamp)
         return records.write_record(self._run, draft, attempt, self._now())
 
     def read(self, phase: str, *, attempt: int | None = None, fallback: bool = False) -> dict[str, Any]:

@@ -4,16 +4,20 @@ import os
 import sqlite3
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from contextlib import closing, contextmanager
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
+from checkpoint_git.git.gitpython import find_folder
 from checkpoint_git.protocols.contract import fix_clock
 from checkpoint_git.protocols.restore import operations, output, store
 from checkpoint_git.protocols.restore.capture import PointRequest
 from checkpoint_git.protocols.restore.layout import Workspace, open_workspace
 from checkpoint_git.protocols.restore.mechanisms import parts
 from checkpoint_git.protocols.restore.mechanisms.contract import Means, Wanted
+
+if TYPE_CHECKING:
+    from checkpoint_git.git.gitpython import Folder
 
 Objects = list[dict[str, Any]]
 Findings = list[Finding]
@@ -25,13 +29,13 @@ Paths = str | os.PathLike[str] | Iterable[str | os.PathLike[str]]
 class RestorePoints:
     """The restore points of one workspace: verified ways back, made before anything dangerous.
 
-    root: a folder in it, from which relative scopes start. The workspace is the repository around
-    it; outside git the nearest folder upward with .checkpoints, else root itself. now: as for
+    root: a folder in it, from which relative scopes start, or a git.Repo. The workspace is the
+    repository around it; outside git the nearest folder upward with .checkpoints, else root itself. now: as for
     Checkpoints.
     """
 
-    def __init__(self, root: str | os.PathLike[str] = ".", now: int | None = None) -> None:
-        self._root = os.path.abspath(os.fspath(root))
+    def __init__(self, root: "Folder" = ".", now: int | None = None) -> None:
+        self._root = find_folder(root)
         self._now = fix_clock(now)
 
     @property

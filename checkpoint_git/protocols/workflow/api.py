@@ -2,10 +2,11 @@
 
 import os
 from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
+from checkpoint_git.git.gitpython import find_folder
 from checkpoint_git.protocols.contract import fix_clock
 from checkpoint_git.protocols.workflow.changes import Writer
 from checkpoint_git.protocols.workflow.layout import check_id, check_phase
@@ -13,20 +14,21 @@ from checkpoint_git.protocols.workflow.state import Prospect, find_trouble, load
 from checkpoint_git.protocols.workflow.store import open_place, plan_workflow_place
 from checkpoint_git.protocols.workflow.tasks import Step
 
+if TYPE_CHECKING:
+    from checkpoint_git.git.gitpython import Folder
+
 
 class Workflow:
     """The phases and tasks of the workflow of one project.
 
-    path: a folder in it; the nearest memory/state upward is looked for at every call. approvals:
+    path: a folder in it, or a git.Repo; the nearest memory/state upward is looked for at every call. approvals:
     the phases that need an approval, None for what checkpoint.workflowApprovals names, else
     REQUIREMENTS and ARCHITECTURE. now: as for Checkpoints. What writes returns the findings that
     kept it from writing: [] if it is done.
     """
 
-    def __init__(
-        self, path: str | os.PathLike[str] = ".", approvals: Iterable[str] | None = None, now: int | None = None
-    ) -> None:
-        self._path = os.path.abspath(os.fspath(path))
+    def __init__(self, path: "Folder" = ".", approvals: Iterable[str] | None = None, now: int | None = None) -> None:
+        self._path = find_folder(path)
         self._approvals = None if approvals is None else ",".join(approvals)
         self._now = fix_clock(now)
 
