@@ -20,6 +20,6 @@ def _refuse_zip() -> None:
     # What is beside the code (schemas, templates, hooks) is read as files, and git starts the driver as one
     import sys
 
-    way = "install it with `uv tool install checkpoint-git` or `pipx install checkpoint-git`"
+    way = "install it from its folder or address with `uv tool install` or `pipx install`"
     sys.stderr.write(f"checkpoint: checkpoint-git does not run from a zip file: {way}\n")
     raise SystemExit(2)  # what starts a zip file throws an exit code away that is returned

@@ -114,7 +114,7 @@ def _run_and_report(words: list[str], program: str, *, is_by_path: bool = False)
     except Exception as error:
         from checkpoint_git.disk.installation import find_missing
 
-        missing = find_missing(error) if isinstance(error, ImportError) else None
+        missing = find_missing(error, words) if isinstance(error, ImportError) else None
         if missing is None:
             return _report_bug(words, error)
         if is_by_path:

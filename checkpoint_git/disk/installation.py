@@ -8,33 +8,39 @@ import re
 import shutil
 import subprocess
 import sys
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from importlib.util import find_spec
 
 from checkpoint_git.core.errors import CheckpointError
-from checkpoint_git.core.hint import command
+from checkpoint_git.core.hint import Blank, Hint, advise, command
 from checkpoint_git.disk.read import read_own
 from checkpoint_git.version import __version__
 
+_NAME = "checkpoint-git"
 # what is imported: what is installed; no other package's absence is told so
 _PACKAGES = {"git": "GitPython", "jinja2": "Jinja2", "yaml": "PyYAML", "mcp_types": "mcp", "anyio": "mcp"}
 _PACKAGES |= {name: name for name in ("gitdb", "jsonschema", "mcp")}
 
 
-def find_missing(error: ImportError) -> CheckpointError | None:
-    """What a user is told of an import that failed; None where the module is none that is installed beside us."""
+def find_missing(error: ImportError, words: Sequence[str] = ()) -> CheckpointError | None:
+    """Return what a user is told of an import that failed; None if the module is not of a package installed beside us.
+
+    words: the command line without the program, which the hint starts again.
+    """
     package = _PACKAGES.get((error.name or "").partition(".")[0])
     if package is None:
         return None
-    hint = command("uv", "pip", "install", "--python", sys.executable, package)
     by_pipx = os.path.exists(os.path.join(sys.prefix, "pipx_metadata.json"))
     if is_temporary():
         start = ("pipx", "run", "--spec") if by_pipx else ("uvx", "--from")
-        hint = command(*start, _find_source(), "--with", package, "checkpoint-git")
+        source = _add_extra(find_source(), words) if package == "mcp" else find_source()
+        hint = command(*start, source, "checkpoint", *words)
     elif by_pipx:
-        hint = command("pipx", "inject", "checkpoint-git", package)
+        hint = command("pipx", "inject", _NAME, package)
     elif find_spec("pip"):
         hint = command(sys.executable, "-m", "pip", "install", package)
+    else:
+        hint = command("uv", "pip", "install", "--python", sys.executable, package)
     return CheckpointError(f"the Python package {package} is not installed", hint)
 
 
@@ -80,16 +86,38 @@ def find_pinned_source() -> str:
     try:
         origin = json.loads(read_own(os.path.join(folder, "METADATA"), "direct_url.json"))
     except OSError:
-        return f"checkpoint-git=={__version__}"
+        return f"{_NAME}=={__version__}"
     commit = origin.get("vcs_info", {}).get("commit_id", "")
     is_plain = re.fullmatch(r"https://[\w.:/~-]+", origin["url"]) and re.fullmatch("[0-9a-f]{40,64}", commit)
     return f"git+{origin['url']}@{commit}" if is_plain else ""
 
 
-def _find_source() -> str:
-    # what an installer took us from: an address, or our name on an index
+def find_source() -> str:
+    """Return what an installer can take this package from: an address, a folder, or our name if an index has it.
+
+    "" if that is not known, such as in an environment that was put together by hand.
+    """
+    checkout = os.path.normpath(os.path.join(__file__, "../../.."))
+    if os.path.isfile(os.path.join(checkout, "pyproject.toml")):
+        return checkout
+    beside = os.path.join(checkout, f"checkpoint_git-{__version__}.dist-info")
+    if not os.path.isdir(beside):
+        return ""
     try:
-        origin = json.loads(read_own(__file__, "../..", f"checkpoint_git-{__version__}.dist-info", "direct_url.json"))
+        origin = json.loads(read_own(os.path.join(beside, "METADATA"), "direct_url.json"))
     except OSError:
-        return "checkpoint-git"
+        return _NAME
     return f"git+{origin['url']}" if "vcs_info" in origin else str(origin["url"])
+
+
+def advise_installation(text: str) -> Hint:
+    """Return what to do in words, and the command that installs this package to stay."""
+    source = find_source() or Blank("the folder or address of checkpoint-git", "FOLDER-OR-ADDRESS")
+    return advise(text, "uv", "tool", "install", source)
+
+
+def _add_extra(source: str, words: Sequence[str]) -> str:
+    # A requirement: our name with the extra that the command needs, and where to take it from
+    extra = "memory" if "memory" in words[:1] else "mcp"
+    name = f"{_NAME}[{extra}]"
+    return name if source == _NAME else f"{name} @ {source}"

@@ -66,9 +66,13 @@ def test_an_environment_in_a_cache_is_started_again_from_where_it_came(
         (beside / "direct_url.json").write_text(recorded)
     monkeypatch.setattr(sys, "prefix", str(tmp_path / prefix))
     monkeypatch.setattr(installation, "__file__", str(packages / "checkpoint_git/disk/installation.py"))
-    error = find_missing(ModuleNotFoundError("x", name="mcp"))
+    error = find_missing(ModuleNotFoundError("x", name="mcp"), ["mcp", "--read-only"])
     assert error
-    assert shlex.split(str(error.hint)) == [*start, source, "--with", "mcp", "checkpoint-git"]
+    needed = "checkpoint-git[mcp]" + (f" @ {source}" if recorded else "")
+    assert shlex.split(str(error.hint)) == [*start, needed, "checkpoint", "mcp", "--read-only"]
+    memory = find_missing(ModuleNotFoundError("x", name="mcp"), ["memory", "load"])
+    assert memory
+    assert "checkpoint-git[memory]" in str(memory.hint)
 
 
 @rows("name", ["checkpoint_git.mcp.nothing", "xml", "", None])

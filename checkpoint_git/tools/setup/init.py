@@ -14,7 +14,12 @@ from checkpoint_git.core.hint import AnyHint, Blank, advise, command, join_hints
 from checkpoint_git.core.outcome import Invocation, Line, Outcome
 from checkpoint_git.core.terminal_text import escape_controls
 from checkpoint_git.disk.discover import Place, check_way, find_or_plan_place, find_repository
-from checkpoint_git.disk.installation import find_start_trouble, is_temporary, starts_on_path
+from checkpoint_git.disk.installation import (
+    advise_installation,
+    find_start_trouble,
+    is_temporary,
+    starts_on_path,
+)
 from checkpoint_git.git import attributes, driver_settings
 from checkpoint_git.git.repository import Repository, read_all_settings, read_repository
 from checkpoint_git.git.run import check_git_version, clean_env
@@ -300,8 +305,7 @@ def _check_start(env: Mapping[str, str]) -> None:
     if trouble and not starts_on_path(env):
         message = f"git's hooks cannot start checkpoint-git: {trouble}"
         hint = join_hints(
-            advise("install it, so that it is on PATH", "uv", "tool", "install", "checkpoint-git"),
-            advise("or", "pipx", "install", "checkpoint-git"),
+            advise_installation("install it, so that it is on PATH"),
             advise("then", "checkpoint", "init"),
         )
         raise CheckpointError(message, hint)
@@ -351,7 +355,7 @@ def _check_result(survey: Survey, place: Place, env: Mapping[str, str], options:
     if is_temporary():
         message = "hooks and the merge driver name a Python in a cache of uvx or pipx, and stop when it is emptied"
         hint = join_hints(
-            advise("install checkpoint-git to stay, for example", "uv", "tool", "install", "checkpoint-git"),
+            advise_installation("install checkpoint-git to stay, for example"),
             advise("then", "checkpoint", "init"),
         )
         findings.append(Finding("driver/temporary", "warning", message, REPOSITORY, hint=hint))

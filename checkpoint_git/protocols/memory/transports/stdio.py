@@ -85,7 +85,7 @@ def open_server(
         from anyio.from_thread import start_blocking_portal
         from mcp.client.session import ClientSession  # noqa: F401 - its absence has a message of its own
     except ImportError as error:
-        missing = find_missing(error)
+        missing = find_missing(error, ["memory"])
         raise UnavailableError(f"{missing or error}", missing.hint if missing else "") from None
     logging.getLogger("mcp").addHandler(logging.NullHandler())
     logging.getLogger("mcp").propagate = False
