@@ -382,23 +382,13 @@ def test_the_action_takes_no_other_command_and_runs_no_word_of_it(
     assert not list(tmp_path.rglob("pwned"))
 
 
-def test_the_action_installs_no_release_by_its_name_where_it_may_write(tmp_path: Path) -> None:
-    install = yaml.safe_load((ROOT / "action.yml").read_text())["runs"]["steps"][-2]
-    env = {"PATH": "/nonexistent", "COMMAND": "ci premerge", "VERSION": "0.1.0", "RUNNER_TEMP": str(tmp_path)}
-    bash = shutil.which("bash") or "bash"
-    done = subprocess.run([bash, "-ec", install["run"]], env=env, cwd=tmp_path, capture_output=True, text=True)
-    assert (done.returncode, done.stderr) == (2, "")
-    assert done.stdout.startswith("::error::version: ci merge runs the commit of this action")
-    assert list(tmp_path.iterdir()) == []
-
-
 def test_the_action_installs_its_own_commit_from_hashes_and_asks_no_index_for_more(tmp_path: Path) -> None:
     install = yaml.safe_load((ROOT / "action.yml").read_text())["runs"]["steps"][-2]
     for program in (tmp_path / "bin/python3", tmp_path / "checkpoint-git/bin/python"):
         program.parent.mkdir(parents=True)
         program.write_text('#!/bin/sh\necho "$@" >>"$RUNNER_TEMP/words"\n')
         program.chmod(0o755)
-    env = {"PATH": str(tmp_path / "bin"), "COMMAND": "ci premerge", "VERSION": "", "RUNNER_TEMP": str(tmp_path)}
+    env = {"PATH": str(tmp_path / "bin"), "RUNNER_TEMP": str(tmp_path)}
     words = [shutil.which("bash") or "bash", "-ec", install["run"]]
     subprocess.run(words, env={**env, "ACTION": str(ROOT)}, cwd=tmp_path, check=True)
     _, dependencies, itself = (tmp_path / "words").read_text().splitlines()

@@ -147,8 +147,6 @@ def test_an_installation_runs_nothing_of_what_is_checked_out(script: str, tmp_pa
     nowhere = {
         "CHECKPOINT_GIT": "/nowhere/x",
         "ACTION": "/nowhere/x",
-        "VERSION": "",
-        "COMMAND": "",
         "REQUIREMENTS": "nowhere",
     }
     folders = {"RUNNER_TEMP": str(tmp_path / "temporary"), "GITHUB_WORKSPACE": "/nowhere", "CI_PROJECT_DIR": "/nowhere"}
