@@ -119,7 +119,7 @@ def package(tmp_path_factory: pytest.TempPathFactory) -> Path:
     home = tmp_path_factory.mktemp("sixth")
     copy = home / "checkpoint_git"
     shutil.copytree(ROOT / "checkpoint_git", copy, ignore=shutil.ignore_patterns("__pycache__"))
-    for folder in ("hooks", "skills"):
+    for folder in ("hooks", "plugins"):
         shutil.copytree(ROOT / folder, home / folder)
     registry = copy / "protocols/registry.py"
     text = registry.read_text("utf-8")

@@ -43,7 +43,7 @@ def test_odd_words_are_found() -> None:
 
 def test_helps_pages_templates_and_schemas_are_in_the_words_of_the_field() -> None:
     files = [file for pattern in PRINTED for file in (ROOT / "checkpoint_git").rglob(pattern)]
-    files += (ROOT / "README.md", *(ROOT / "skills").rglob("*.md"), *(ROOT / "demo").rglob("*.sh"))
+    files += (ROOT / "README.md", *(ROOT / "plugins").rglob("*.md"), *(ROOT / "demo").rglob("*.sh"))
     assert len(files) > 30
     assert [f"{file.name}: {found.group()}" for file in files if (found := ODD.search(file.read_text("utf-8")))] == []
 

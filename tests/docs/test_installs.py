@@ -13,7 +13,7 @@ _PINNED = r"checkpoint-git(?:\[[\w,]+\])?=="  # only an index knows versions
 _BARE = re.compile(f"{_INSTALLER}{_OUR_NAME}|{_PINNED}")
 # What acts on an environment of that name, and a list that its text says to make once the name is ours
 _FINE = re.compile(r"uninstall|pipx (?:upgrade|inject)|uv pip compile")
-_OURS = ("README.md", "CONTRIBUTING.md", "SECURITY.md", "action.yml", "docs", "hooks", "skills", "plugin", ".github")
+_OURS = ("README.md", "CONTRIBUTING.md", "SECURITY.md", "action.yml", "docs", "hooks", "plugins", ".github")
 
 
 def find_bare_installs(text: str) -> list[str]:

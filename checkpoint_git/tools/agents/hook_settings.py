@@ -45,6 +45,8 @@ _POINT = (
     "p=$(git config checkpoint.install.python) d=$(git config checkpoint.install.package)/{words}; "
     '[ -x "$p" ] && [ -f "$d" ] && "$p" -I -S "$d"; exit 0'
 )
+# A plugin's hook leaves the work to one that the project has in its own settings.
+_UNLESS_WRITTEN = 'grep -qsF "checkpoint {start}" "$CLAUDE_PROJECT_DIR/.claude/settings.json" && exit 0; '
 _TEMPLATES = {"guard": _GUARD, "point": _POINT, "point_end": _POINT}
 
 
@@ -169,6 +171,18 @@ def write_recipe(hooks: Hooks, agent: str, moments: Sequence[Moment]) -> str:
     wanted = [moment for moment in hooks.events if moment in moments]
     events = {hooks.events[moment]: [_make(hooks, moment, write_command(moment, agent))] for moment in wanted}
     return " ".join(render({"hooks": events}).split())
+
+
+def write_plugin_hooks(hooks: Hooks, moments: Sequence[Moment]) -> str:
+    """Return the text of hooks/hooks.json of the plugin for Claude Code, whose hooks are `hooks`."""
+    events = dict[str, Any]()
+    for moment in moments:
+        words = _CALLS[moment][0].format(agent="claude")
+        check = _UNLESS_WRITTEN.format(start=words.partition(" --")[0])
+        script = check + _TELL.format(words=words)
+        events[hooks.events[moment]] = [_make(hooks, moment, f"sh -c '{script}' {_NAME}")]
+    about = "Brief each session with the state of the work, and remind the agent to record it"
+    return render({"description": about, "hooks": events})
 
 
 def _make(hooks: Hooks, moment: Moment, command: str) -> dict[str, Any]:

@@ -192,7 +192,7 @@ def _front(**members: str | bool) -> str:
 
 
 _ABOUT = "Checkpoints of this project: status, next, save, doctor, show, list, reset"
-_SKILLS = os.path.join(find_bundled("skills"), "")
+_SKILLS = os.path.join(find_bundled("skills", "plugins/checkpoint-git/skills"), "")
 _COMMAND = read_own(_SKILLS, "checkpoints/SKILL.md")
 _BODY = _COMMAND.partition("---\n\n")[2]
 _HINT = "[status|next|save|doctor|show|list|reset] [NAME]"

@@ -51,9 +51,9 @@ class HookFile(NamedTuple):
     calls_us: bool = False  # git runs it, or a tool's or git's own settings, and that calls `checkpoint hook`
 
 
-def find_bundled(name: str) -> str:
-    # An installed package carries the folder as _NAME; a checkout has it at its top.
-    folders = (os.path.join(PACKAGE, f"_{name}"), os.path.join(os.path.dirname(PACKAGE), name))
+def find_bundled(name: str, source: str) -> str:
+    """Return a folder that an installed package has inside as _NAME, and a checkout at `source`, from its top."""
+    folders = (os.path.join(PACKAGE, f"_{name}"), os.path.join(os.path.dirname(PACKAGE), source))
     folder = next((folder for folder in folders if os.path.isdir(folder)), None)
     if folder is None:
         raise CheckpointError(f"the {name} are missing from {PACKAGE}", "install checkpoint-git again")
@@ -61,7 +61,7 @@ def find_bundled(name: str) -> str:
 
 
 def load_shims() -> dict[str, bytes]:
-    folder = find_bundled("hooks")
+    folder = find_bundled("hooks", "hooks")
     paths = " ".join(shlex.quote(word) for word in pathspecs()).encode()
     shims = {}
     for name in (*HOOKS, *SERVER_HOOKS):
