@@ -94,7 +94,7 @@ def test_the_first_action_and_the_first_option_are_number_1_at_every_door(repo: 
     assert "Which region? eu-west" in run(repo, "decide", "a", "1")
     assert read(repo, "a")["next_actions"] == ["Four"]
 
-    for page in ("docs/skill-checkpoints.md", "skills/checkpoint-git/SKILL.md"):
+    for page in ("docs/skill-checkpoints.md", "plugins/checkpoint-git/skills/checkpoint-git/SKILL.md"):
         assert "the first is 1" in (ROOT / page).read_text("utf-8"), page
     assert "1" in BY_NAME["checkpoint_done"].takes["action"]["description"]
 
