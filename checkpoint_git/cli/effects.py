@@ -20,6 +20,7 @@ EFFECTS = {
     "log": Effects("git, pager", "", ""),
     "diff": Effects("git, pager", "", ""),
     "report": Effects("git", "", "state"),
+    "report --open": Effects("git, browser", "", "state"),
     "update": Effects("git", "", "checkpoints, state"),
     "done": Effects("", "", "checkpoints, state"),
     "done --verify": Effects("sh", "", "checkpoints, state"),

@@ -4,6 +4,7 @@ import argparse
 import os
 from collections.abc import Callable
 from contextlib import suppress
+from pathlib import Path
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
@@ -25,6 +26,7 @@ examples:
   checkpoint report                  into the git directory, so it is never committed
   checkpoint report -o status.html   into a file
   checkpoint report -o -             to stdout
+  checkpoint report --open           and open it in the browser
   checkpoint report --no-doctor      faster: without looking for drift
 
 The page needs no network. All text is escaped, and likely passwords, tokens and keys are replaced
@@ -38,6 +40,7 @@ _LOOKED_AT = 1_000  # bytes
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("-o", "--output", metavar="FILE", help="where to write the page; - for stdout")
+    parser.add_argument("--open", action="store_true", help="open the page in the browser")
     parser.add_argument("--since", metavar="TIME", help="list changes since 2d (days) or 2026-06-01 (default: 7d)")
     parser.add_argument("--no-doctor", action="store_true", help="do not look for drift")
     parser.add_argument("--force", action="store_true", help="write over a file that is not a report")
@@ -46,6 +49,9 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     place = find_place(invocation.cwd)
     path = None if args.output == "-" else plan_path(place, args.output, invocation.cwd)
+    if args.open and path is None:
+        raise CheckpointError("--open needs a file, and -o - writes to stdout", "leave -o out, or name a file")
+
     trouble: list[str] = []
     with show_progress(invocation) as tell:
         tell("looking at the checkpoints and their history...")
@@ -67,7 +73,27 @@ def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
         lines = [Line(line, hang=-1) for line in text.rstrip("\n").split("\n")]
         return Outcome({**data, "html": text}, lines, exit_code=0)
     write_page(path, text, force=args.force)
-    return Outcome(data, [Line(f"wrote {path} ({max(len(text) // 1024, 1)} KB)", "good")], exit_code=0)
+    lines = [Line(f"wrote {path} ({max(len(text) // 1024, 1)} KB)", "good")]
+    if args.open:
+        address = Path(path).as_uri()
+        data["opened"] = open_page(address, invocation)
+        lines.append(Line("opened in the browser" if data["opened"] else f"to read it, open {address}", hang=-1))
+    return Outcome(data, lines, exit_code=0)
+
+
+def open_page(address: str, invocation: Invocation) -> bool:
+    """Show a page in the user's browser; return False off a terminal and where no browser starts.
+
+    Which browser is the user's choice (BROWSER, the desktop's); nothing from a checkpoint has a part in it.
+    """
+    if not invocation.interactive:
+        return False
+    import webbrowser
+
+    try:
+        return webbrowser.open(address)
+    except (webbrowser.Error, OSError):
+        return False
 
 
 def _diagnose(
