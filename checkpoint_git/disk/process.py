@@ -2,7 +2,7 @@
 
 import os
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from typing import NamedTuple
 
@@ -38,11 +38,12 @@ def _is_of(number: str, session: str) -> bool:
 
 
 class Command(NamedTuple):
-    """A process of this user. env: {} where it cannot be read."""
+    """A process of this user. env: {} where it cannot be read. folder: that it works in, "" where unknown."""
 
     number: int
     words: list[str]
     env: dict[str, str]
+    folder: str = ""
 
 
 def read_own_commands() -> list[Command]:
@@ -67,10 +68,30 @@ def _read_command(number: str) -> Command | None:
             words = os.fsdecode(stream.read()).rstrip("\0").split("\0")
         with open(f"{_PROC}/{number}/environ", "rb") as stream:  # another user's is not shown
             environ = os.fsdecode(stream.read())
+        folder = os.readlink(f"{_PROC}/{number}/cwd")
     except OSError:
         return None
     pairs = (text.partition("=") for text in environ.split("\0"))
-    return Command(int(number), words, {name: value for name, _, value in pairs})
+    return Command(int(number), words, {name: value for name, _, value in pairs}, folder)
+
+
+def is_program_running(program: str, folders: Iterable[str]) -> bool:
+    """Return whether a program, such as git with its helpers, may be at work in one of these folders.
+
+    What this process started is not counted, nor is a daemon. A program whose folder is unknown may be anywhere.
+    """
+    own = str(os.getpid())
+    for command in read_own_commands():
+        name = os.path.basename(command.words[0])
+        is_daemon = any(word.endswith("--daemon") for word in command.words[:2])
+        if is_daemon or not (name == program or name.startswith(f"{program}-")):
+            continue
+        if _read(str(command.number))[1] == own:
+            continue
+        places = [command.folder, command.env.get("GIT_DIR", ""), *command.words]
+        if not command.folder or any(folder in place for folder in folders for place in places):
+            return True
+    return False
 
 
 def read_process(number: int) -> str:

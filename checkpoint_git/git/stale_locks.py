@@ -2,31 +2,120 @@
 
 import os
 import time
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import suppress
+from typing import NamedTuple
 
 from checkpoint_git.core.hint import AnyHint, advise
 from checkpoint_git.core.terminal_text import plain_path
 
 OWN_REFS = "refs/worktree/checkpoint"
-_SURELY_LEFT = 10  # seconds; git holds the lock of a ref for milliseconds
+SURELY_LEFT = 60  # seconds; longer than git holds a lock, except that of the index while it waits for an editor
+
+_LONGEST_HELD = 10.0  # seconds; git holds the lock of a ref for milliseconds
+_NAP = 0.1  # seconds
+_ENDING = ".lock"
+
+# Files of a git directory that git locks. What it locks in capital letters as well is a ref: HEAD, ORIG_HEAD.
+_FILES = ("config", "config.worktree", "gc.pid", "index", "packed-refs", "shallow")
+_FLAT = ("info", "objects/info", "objects/info/commit-graphs", "objects/pack")
+_DEEP = ("refs", "logs", "reftable")
 
 
-def clear_own_locks(git_dir: str) -> list[str]:
-    """Remove old locks on the refs that only a sync of this work tree writes, and return their paths.
+class Lock(NamedTuple):
+    """path: absolute. age: seconds."""
 
-    Whoever calls this holds the lock of those syncs, so no process of ours works on them; the age is for a git that a
-    killed sync left running.
+    path: str
+    age: int
+
+
+def find_locks(git_dirs: Sequence[str], least: int = SURELY_LEFT) -> list[Lock]:
+    """Return the locks of git in these git directories that are at least so many seconds old."""
+    found = []
+    for git_dir in dict.fromkeys(git_dirs):
+        for path in _list_locks(git_dir):
+            age = int(_read_age(path))
+            if age >= least:
+                found.append(Lock(path, age))
+    return sorted(found)
+
+
+def _list_locks(git_dir: str) -> Iterator[str]:
+    for name in _list_files(git_dir):
+        locked = name.removesuffix(_ENDING)
+        if name.endswith(_ENDING) and (locked in _FILES or locked.isupper()):
+            yield os.path.join(git_dir, name)
+
+    for folder in _FLAT:
+        for name in _list_files(os.path.join(git_dir, folder)):
+            if name.endswith(_ENDING):
+                yield os.path.join(git_dir, folder, name)
+
+    for folder in _DEEP:
+        yield from _walk_locks(os.path.join(git_dir, folder))
+
+
+def _list_files(folder: str) -> list[str]:
+    try:
+        return os.listdir(folder)
+    except OSError:
+        return []
+
+
+def _walk_locks(folder: str) -> Iterator[str]:
+    for inside, _, names in os.walk(folder):
+        for name in names:
+            if name.endswith(_ENDING):
+                yield os.path.join(inside, name)
+
+
+def list_locks(folder: str) -> list[str]:
+    """Return every lock below a folder of refs, of whatever age."""
+    return list(_walk_locks(folder))
+
+
+def clear_own_locks(locks: Sequence[str], is_git_running: Callable[[], bool]) -> list[str]:
+    """Remove locks on what only we write, and return their paths.
+
+    Whoever calls this holds the lock of those who write there, so no process of ours works on it. A git that
+    a killed one left running may, or the user's `git gc`: while one may run, a lock is waited for until it is
+    older than git ever holds one.
     """
     removed = []
-    for folder, _, names in os.walk(os.path.join(git_dir, OWN_REFS)):
-        for name in names:
-            path = os.path.join(folder, name)
-            if not name.endswith(".lock") or _read_age(path) < _SURELY_LEFT:
-                continue
-            with suppress(OSError):
-                os.unlink(path)
-                removed.append(path)
+    if locks and is_git_running():
+        _wait_for_locks(locks)
+    for path in locks:
+        with suppress(OSError):
+            os.unlink(path)
+            removed.append(path)
     return removed
+
+
+def _wait_for_locks(locks: Sequence[str]) -> None:
+    """Wait until no lock is younger than git ever holds one."""
+    while any(0 <= _read_age(path) < _LONGEST_HELD for path in locks):
+        time.sleep(_NAP)
+
+
+def list_git_dirs(common_dir: str) -> list[str]:
+    """Return the git directory that all work trees share, and those of the linked ones."""
+    folder = os.path.join(common_dir, "worktrees")
+    return [common_dir, *(os.path.join(folder, name) for name in sorted(_list_files(folder)))]
+
+
+def list_work_folders(common_dir: str) -> list[str]:
+    """Return the folders in which a git that works on this repository runs."""
+    folders = [common_dir]
+    if os.path.basename(common_dir) == ".git":
+        folders.append(os.path.dirname(common_dir))
+    for git_dir in list_git_dirs(common_dir)[1:]:
+        try:
+            with open(os.path.join(git_dir, "gitdir"), "rb") as stream:
+                named = os.fsdecode(stream.readline().rstrip(b"\n"))
+        except OSError:
+            continue
+        folders.append(os.path.dirname(os.path.normpath(os.path.join(git_dir, named))))
+    return folders
 
 
 def describe_lock(path: str) -> AnyHint:

@@ -64,7 +64,28 @@ def test_a_process_is_listed_with_its_words_and_where_it_can_be_known_its_enviro
         finally:
             started.kill()
     assert found.words == ["sleep", "61"]
+    assert found.folder == (os.getcwd() if source == "/proc" else "")
     assert found.env.get("MARK") == ("a=b" if source == "/proc" else None)
+
+
+def test_a_program_is_found_in_its_folder_unless_it_is_a_daemon_or_our_own_child(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def is_running(words: str, folder: str = "/r/inside", parent: str = "1", **env: str) -> bool:
+        command = process.Command(7, words.split(), env, folder)
+        monkeypatch.setattr(process, "read_own_commands", lambda: [command])
+        monkeypatch.setattr(process, "_read", lambda number: ("7 100", parent))
+        return process.is_program_running("git", ["/r", "/x.git"])
+
+    assert is_running("/usr/bin/git commit")
+    assert is_running("git-receive-pack .")
+    assert is_running("git log", "")  # in an unknown folder
+    assert is_running("git --git-dir=/x.git gc", "/other")
+    assert is_running("git gc", "/other", GIT_DIR="/x.git")
+    assert not is_running("git gc", "/other")
+    assert not is_running("git fsmonitor--daemon run")
+    assert not is_running("gitk")
+    assert not is_running("git gc", parent=str(os.getpid()))
 
 
 @pytest.mark.parametrize("number", ["", "self", "0", "-1", "1/../self"])

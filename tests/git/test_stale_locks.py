@@ -8,7 +8,15 @@ import pytest
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.git.repository import read_repository, write_setting
-from checkpoint_git.git.stale_locks import OWN_REFS, clear_own_locks, describe_lock
+from checkpoint_git.git.stale_locks import (
+    OWN_REFS,
+    clear_own_locks,
+    describe_lock,
+    find_locks,
+    list_git_dirs,
+    list_locks,
+    list_work_folders,
+)
 from tests.support.repos import GitRepo
 
 
@@ -19,13 +27,47 @@ def make_lock(path: Path, age: float) -> str:
     return str(path)
 
 
-def test_only_old_locks_on_our_own_refs_are_removed(tmp_path: Path) -> None:
-    ours = [make_lock(tmp_path / OWN_REFS / name, 60) for name in ("sync.lock", "sync/theirs.lock")]
-    new = make_lock(tmp_path / OWN_REFS / "new.lock", 0)
-    ref = make_lock(tmp_path / OWN_REFS / "sync/known", 60)
+def test_locks_on_our_own_refs_are_removed_and_while_a_git_may_run_only_old_ones(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    own = tmp_path / OWN_REFS
+    ours = [make_lock(own / name, 5) for name in ("sync.lock", "sync/theirs.lock")]
+    ref = make_lock(own / "sync/known", 60)
     users = [make_lock(tmp_path / name, 60) for name in ("index.lock", "refs/heads/main.lock", "refs/worktree/x.lock")]
-    assert sorted(clear_own_locks(str(tmp_path))) == sorted(ours)
-    assert [path for path in (*ours, new, ref, *users) if os.path.exists(path)] == [new, ref, *users]
+
+    waited = list[float]()
+
+    def wait(seconds: float) -> None:
+        waited.append(seconds)
+        make_lock(own / "sync.lock", 5 + len(waited))
+
+    monkeypatch.setattr(time, "sleep", wait)
+    make_lock(own / "sync/theirs.lock", 60)
+    assert sorted(clear_own_locks(list_locks(str(own)), lambda: True)) == sorted(ours)
+    assert len(waited) in (4, 5)
+
+    ours = [make_lock(own / "sync.lock", 0)]
+    assert clear_own_locks(list_locks(str(own)), lambda: False) == ours
+    assert len(waited) in (4, 5)
+    assert [path for path in (*ours, ref, *users) if os.path.exists(path)] == [ref, *users]
+
+
+def test_what_git_locks_is_found_wherever_it_is_and_nothing_else(repo: GitRepo) -> None:
+    repo.commit("begin")
+    repo.git("worktree", "add", "-q", "../beside")
+    common = repo.path / ".git"
+    left = [
+        *("index.lock", "HEAD.lock", "config.lock", "packed-refs.lock", "shallow.lock", "refs/heads/a/b.lock"),
+        *("logs/HEAD.lock", "info/sparse-checkout.lock", "objects/info/commit-graph.lock"),
+        *("worktrees/beside/index.lock", "worktrees/beside/HEAD.lock", "worktrees/beside/refs/bisect/bad.lock"),
+    ]
+    locks = [make_lock(common / name, 61) for name in left]
+    make_lock(common / "ORIG_HEAD.lock", 30)  # young
+    for name in ("checkpoint.lock", "checkpoint-sync.lock", "lfs/x.lock", "refs/heads/x", "other.lock"):
+        make_lock(common / name, 600)
+    assert [lock.path for lock in find_locks(list_git_dirs(str(common)))] == sorted(locks)
+    assert {lock.age for lock in find_locks(list_git_dirs(str(common)))} <= {61, 62}
+    assert list_work_folders(str(common)) == [str(common), str(repo.path), str(repo.path.parent / "beside")]
 
 
 def test_a_lock_of_the_users_is_named_with_its_age_and_the_command(repo: GitRepo) -> None:

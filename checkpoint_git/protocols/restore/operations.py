@@ -10,7 +10,9 @@ from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.hint import advise, command, join_hints
 from checkpoint_git.core.terminal_text import escape_controls, plain_path
 from checkpoint_git.disk.discover import path_below
+from checkpoint_git.disk.process import is_program_running
 from checkpoint_git.git import private_objects
+from checkpoint_git.git.stale_locks import clear_own_locks, list_locks, list_work_folders
 from checkpoint_git.protocols.restore import audit, damage, layout, points, rollback, store
 from checkpoint_git.protocols.restore.automatic import AUTOMATIC, open_snapshot
 from checkpoint_git.protocols.restore.capture import PointRequest
@@ -67,6 +69,7 @@ def _hold(workspace: Workspace) -> Iterator[None]:
     A kill lost their record, or the log was removed.
     """
     with layout.lock(workspace):
+        _clear_locks(workspace)
         audit.check_writable(workspace.root)
         if workspace.git_dir:  # outside git, anybody's files may be among the points
             for manifest in damage.find_unlogged(workspace):
@@ -74,6 +77,16 @@ def _hold(workspace: Workspace) -> Iterator[None]:
                 details = {"digest": manifest.value["digest"], "reason": reason}
                 audit.append_record(workspace, "create", "success", manifest.id, details)
         yield
+
+
+def _clear_locks(workspace: Workspace) -> None:
+    """Remove what a git that was killed left on the refs of points, which only we write."""
+    if not workspace.git_dir:
+        return
+    git_dir = os.path.dirname(workspace.base)
+    locks = list_locks(os.path.join(git_dir, layout.REF_PREFIX))
+    folders = list_work_folders(git_dir)
+    clear_own_locks(locks, lambda: is_program_running("git", folders))
 
 
 def create_point(
@@ -415,9 +428,7 @@ def _remove(workspace: Workspace, manifest: Manifest) -> None:
 
 
 def _find_locks(workspace: Workspace) -> list[str]:
-    """Return the locks on refs of points that a killed git left."""
+    """Return the user's locks that a killed git left and that keep us from removing a ref."""
     git_dir = os.path.dirname(workspace.base)
-    names = ["packed-refs", "reftable/tables.list"]
-    names += [layout.ref_name(point) for point in layout.list_ids(workspace.base)]
-    locks = [os.path.join(git_dir, f"{name}.lock") for name in names]
+    locks = [os.path.join(git_dir, f"{name}.lock") for name in ("packed-refs", "reftable/tables.list")]
     return [path for path in locks if os.path.lexists(path)]

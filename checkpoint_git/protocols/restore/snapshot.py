@@ -25,6 +25,8 @@ _END = "end of a turn"
 # the budget is enforced after so many points, since not every agent reports the end of a turn
 _OFTEN = 20
 _ATTEMPTS = 3
+_LONGEST_LOCK = 10_000_000_000  # nanoseconds; git holds the lock of a ref for milliseconds
+_NAP = 0.1  # seconds
 _TICK = 10_000_000  # nanoseconds by which the times of files may lag behind the clock
 _QUIET = ("-c", "core.hooksPath=/dev/null", "-c", "core.fsmonitor=false")
 _SETTINGS = """\
@@ -197,6 +199,7 @@ def take(start: str, label: str) -> str:
 
 
 def _take_locked(repository: Repository, label: str) -> str:
+    _clear_locks(repository)
     if _is_outdated(repository, label):
         _begin(repository)
 
@@ -224,6 +227,19 @@ def _take_locked(repository: Repository, label: str) -> str:
         if label.endswith(_END) or number % _OFTEN == 0 or size > budget // _OFTEN:
             drop_oldest(repository)
     return tree
+
+
+def _clear_locks(repository: Repository) -> None:
+    """Remove what a git that was killed left on the ref of these points, which only we write.
+
+    A lock that is younger than git ever holds one may be of the user's `git gc`, so its age is waited for.
+    """
+    for name in (f"{REF}.lock", f"logs/{REF}.lock"):
+        path = os.path.join(repository.git_dir, name)
+        while os.path.lexists(path) and time.time_ns() - _read_time(path) < _LONGEST_LOCK:
+            time.sleep(_NAP)
+        if os.path.lexists(path):
+            os.unlink(path)
 
 
 def _is_outdated(repository: Repository, label: str) -> bool:

@@ -5,15 +5,18 @@ import shutil
 from collections.abc import Iterator, Mapping, Sequence
 from functools import cached_property
 
+from checkpoint_git.core.clock import ago_text
 from checkpoint_git.core.finding import Finding, Level
 from checkpoint_git.core.hint import AnyHint, Argv, Hint, Output, Word, advise, chain, join_hints
-from checkpoint_git.core.terminal_text import plain_path, shorten
-from checkpoint_git.disk.discover import relative_path
+from checkpoint_git.core.terminal_text import escape_controls, plain_path, shorten
+from checkpoint_git.disk.discover import find_common_dir, relative_path
+from checkpoint_git.disk.process import is_program_running
 from checkpoint_git.git import attributes, driver_settings, refs
 from checkpoint_git.git.clone import find_gaps
 from checkpoint_git.git.history import log
 from checkpoint_git.git.repository import Repository, read_repository
 from checkpoint_git.git.run import clean_env
+from checkpoint_git.git.stale_locks import Lock, find_locks, list_git_dirs, list_work_folders
 from checkpoint_git.protocols.check import REPOSITORY, Context, check, fact
 from checkpoint_git.protocols.registry import is_merged
 from checkpoint_git.tools.setup.driven_files import Unreadable, find_unreadable, report_unreadable
@@ -69,6 +72,15 @@ class SetupFacts:
         setup = self.installation
         return list(find_unaccepted(self.repository, setup.settings)) if self.repository and setup else []
 
+    @fact("the locks of git", ())
+    def stale_locks(self) -> Sequence[Lock]:
+        """Return the old locks of a repository in which no git runs, as far as can be known."""
+        common_dir = find_common_dir(self.context.place.git_dir or "")
+        locks = find_locks(list_git_dirs(common_dir))
+        if not locks or is_program_running("git", list_work_folders(common_dir)):
+            return ()
+        return locks
+
     @fact("the history", False)
     def has_commits(self) -> bool:
         return log.has_commits(self.context.place.top)
@@ -104,6 +116,20 @@ def find_sparse_checkout(facts: SetupFacts) -> Iterator[Finding]:
     for gap in find_gaps(place.work_tree, place.git_dir, facts.context.env):
         if gap.code == "clone/sparse":
             yield Finding(gap.code, "note", gap.message, REPOSITORY, hint=gap.fix)
+
+
+@check("clone/stale-lock", "warning", remedy="`rm FILE`", in_bare=True)
+def find_stale_locks(facts: SetupFacts) -> Iterator[Finding]:
+    """A lock file that a killed git left: git's commands fail until it is removed.
+
+    It is older than a minute, and no git of yours runs in this repository or its worktrees. The doctor never removes
+    one.
+    """
+    for lock in facts.stale_locks:
+        shown = escape_controls(lock.path)
+        message = f"git left {shown} {ago_text(lock.age)}, and no git runs here: its commands fail until it is removed"
+        hint = advise("remove it", "rm", plain_path(lock.path))
+        yield Finding("clone/stale-lock", "warning", message, REPOSITORY, hint=hint)
 
 
 @check("driver/inert", "error", remedy="`checkpoint init`", fix="safe", in_bare=True)

@@ -9,13 +9,14 @@ from typing import NamedTuple
 
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.hint import AnyHint, advise
-from checkpoint_git.disk.discover import Place
+from checkpoint_git.disk.discover import Place, find_common_dir
 from checkpoint_git.disk.lock import hold_lock, hold_turn, lock_path
+from checkpoint_git.disk.process import is_program_running
 from checkpoint_git.disk.replace import remove_quietly
 from checkpoint_git.git.leases import FETCHED
 from checkpoint_git.git.objects import FILE_MODES, Entry, find_commit
 from checkpoint_git.git.remotes import HEADS, Reply, UnreachableError, fetch, push_commit, read_remote_ref
-from checkpoint_git.git.stale_locks import clear_own_locks
+from checkpoint_git.git.stale_locks import OWN_REFS, clear_own_locks, list_locks, list_work_folders
 from checkpoint_git.protocols.registry import is_merged
 from checkpoint_git.tools.sync import state
 from checkpoint_git.tools.sync.commits import Change, Draft, move_branch, stage_files, write_commits
@@ -64,10 +65,16 @@ def sync(
     context = open_context(place, wish, now, env, tell)
     with hold_lock(os.path.join(place.git_dir or "", "checkpoint-sync.lock"), wish.timeout, tell), ExitStack() as turn:
         if place.git_dir and not wish.dry_run:
-            clear_own_locks(place.git_dir)
+            _clear_locks(place.git_dir)
         patience = max(1.0, (context.ends - time.monotonic()) * 0.9)
         turn.enter_context(hold_turn("" if wish.dry_run else context.turn, patience, tell))
         return _run(context, turn.close)
+
+
+def _clear_locks(git_dir: str) -> None:
+    """Remove what a git that was killed left on the refs of this work tree's syncs."""
+    folders = list_work_folders(find_common_dir(git_dir))
+    clear_own_locks(list_locks(os.path.join(git_dir, OWN_REFS)), lambda: is_program_running("git", folders))
 
 
 def _run(context: SyncContext, end_turn: Callable[[], None]) -> SyncResult:

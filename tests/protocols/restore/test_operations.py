@@ -4,9 +4,10 @@ from pathlib import Path
 import pytest
 
 from checkpoint_git.core.errors import CheckpointError
-from checkpoint_git.protocols.restore import audit, operations, output
+from checkpoint_git.protocols.restore import audit, layout, operations, output
 from checkpoint_git.protocols.restore.capture import PointRequest
 from checkpoint_git.protocols.restore.output import size_text
+from tests.support.killed_git import update_ref_killed
 from tests.support.repos import GitRepo
 from tests.support.restore_points import load, look, manifest_file, workspace_of
 
@@ -37,6 +38,14 @@ def test_every_operation_is_in_the_log_failures_too(work: GitRepo) -> None:
         ("drop", "success"),
     ]
     assert audit.find_breaks(audit.read_records(str(work.path))) == []
+
+
+def test_a_lock_of_a_git_that_was_killed_on_a_point_stops_no_operation(work: GitRepo) -> None:
+    workspace = workspace_of(work.path)
+    point = make(work)
+    lock = update_ref_killed(work, layout.ref_name(point), layout.ref_name(point))
+    assert [manifest.id for manifest in operations.drop_points(workspace, [point])] == [point]
+    assert not lock.exists()
 
 
 def test_a_dry_run_is_not_in_the_log_and_changes_nothing(work: GitRepo) -> None:

@@ -16,6 +16,7 @@ from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.protocols.restore import snapshot
 from checkpoint_git.protocols.restore.api import RestorePoints
 from tests.support.command import run_here
+from tests.support.killed_git import update_ref_killed
 from tests.support.repos import GitRepo
 from tests.support.restore_points import ask
 
@@ -281,6 +282,15 @@ def test_a_rollback_that_fails_on_the_way_can_be_run_again(work: GitRepo) -> Non
     (work.path / ".git/index.lock").unlink()
     ask(work, "rollback", points(work)[0]["id"])
     assert (work.read("a.py"), (work.path / "later").exists()) == ("two\n", False)
+
+
+def test_a_lock_that_a_killed_git_left_on_the_ref_stops_no_point(work: GitRepo) -> None:
+    take(work.path)
+    lock = update_ref_killed(work, snapshot.REF, snapshot.REF)
+    os.utime(lock, (0, 0))
+    work.write("a.py", "later\n")
+    take(work.path)
+    assert (len(labels(work)), lock.exists()) == (2, False)
 
 
 def test_a_linked_work_tree_goes_back_to_its_own_from_a_folder_below(work: GitRepo, tmp_path: Path) -> None:

@@ -2,6 +2,8 @@
 
 import os
 import shlex
+import signal
+import subprocess
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +21,7 @@ from checkpoint_git.tools.setup.checks import (
     find_inert_driver,
     find_missing_installation,
     find_sparse_checkout,
+    find_stale_locks,
     find_unreachable_hooks,
 )
 from checkpoint_git.tools.setup.driven_files import Unreadable
@@ -26,6 +29,7 @@ from checkpoint_git.tools.setup.hook_files import HookFile, State
 from checkpoint_git.tools.setup.init import Options, init
 from checkpoint_git.tools.setup.survey import HooksFolder, Installation
 from tests.support.contexts import PLACE, found, give, make_context
+from tests.support.killed_git import update_ref_killed
 from tests.support.repos import GitRepo
 from tests.support.rows import rows
 from tests.support.samples import checkpoint_text
@@ -225,6 +229,51 @@ def test_what_a_sparse_checkout_leaves_out_is_a_note_and_goes_with_its_hint(repo
     [finding] = look()
     assert (finding.level, finding.code) == ("note", "clone/sparse")
     repo.git(*shlex.split(str(finding.hint))[1:])
+    assert look() == []
+
+
+def test_a_lock_of_a_git_that_was_killed_is_named_and_one_of_a_git_that_runs_is_not(repo: GitRepo) -> None:
+    repo.write(PATH, checkpoint_text())
+    repo.commit()
+    repo.git("worktree", "add", "-q", str(repo.path.parent / "beside"))
+
+    def look() -> list[Finding]:
+        return found(find_stale_locks, Context(find_place(str(repo.path)), NOW, os.environ))
+
+    def make_older(lock: Path) -> None:
+        time = lock.stat().st_mtime - 420
+        os.utime(lock, (time, time))
+
+    ref = update_ref_killed(repo, "refs/heads/side")
+    assert look() == []  # it is new
+    make_older(ref)
+
+    # a commit that waits for its editor holds the lock of the index as long as it likes
+    index = repo.path / ".git/worktrees/beside/index.lock"
+    repo.write("../beside/new.txt", "new\n")
+    beside = repo.path.parent / "beside"
+    subprocess.run(["git", "add", "new.txt"], cwd=beside, check=True)
+    with subprocess.Popen(
+        ["sh", "-c", "git commit --include new.txt; :"],  # what this process starts itself is not counted
+        cwd=beside,
+        env={**os.environ, "GIT_EDITOR": "echo ready; cat; :"},
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        start_new_session=True,
+    ) as commit:
+        assert commit.stdout
+        assert commit.stdout.readline() == b"ready\n"
+        make_older(index)
+        assert look() == []
+        os.killpg(commit.pid, signal.SIGKILL)
+
+    findings = look()
+    assert [(finding.level, finding.code) for finding in findings] == [("warning", "clone/stale-lock")] * 2
+    for finding, lock in zip(findings, (ref, index), strict=True):
+        assert f"git left {lock} 7m ago" in finding.message
+        assert lock.exists()
+        repo.run(*shlex.split(str(finding.hint).removeprefix("remove it: ")))
+        assert not lock.exists()
     assert look() == []
 
 

@@ -14,6 +14,7 @@ from checkpoint_git.git.stale_locks import OWN_REFS
 from checkpoint_git.tools.sync import run as running
 from checkpoint_git.tools.sync.commits import Draft, write_commits
 from checkpoint_git.tools.sync.context import Wish, open_context
+from tests.support.killed_git import update_ref_killed
 from tests.support.repos import GitRepo
 from tests.support.snapshot import take_snapshot
 from tests.tools.sync.clones import BUILD, QA, Clone, Hub, add_hook
@@ -61,11 +62,8 @@ def test_nothing_but_checkpoints_is_committed_staged_or_changed(hub: Hub, ann: C
 def test_locks_of_a_git_that_was_killed_do_not_stop_the_next_sync(ann: Clone) -> None:
     ann.change(step="sprint-3")
     ann.sync()
-    for line in ann.git("for-each-ref", "--format=%(refname)", OWN_REFS).splitlines():
-        lock = ann.path / ".git" / f"{line}.lock"
-        lock.parent.mkdir(parents=True, exist_ok=True)
-        lock.write_text("")
-        os.utime(lock, (0, 0))
+    for ref in ann.git("for-each-ref", "--format=%(refname)", OWN_REFS).splitlines():
+        update_ref_killed(ann, ref)  # its lock is new
     ann.change(step="sprint-4")
     assert ann.sync().sent == [BUILD]
     assert list((ann.path / ".git" / OWN_REFS).rglob("*.lock")) == []
