@@ -9,6 +9,7 @@ from functools import cache
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.platform import CLOSE_ON_EXEC, IS_POSIX, has_ended
 from checkpoint_git.core.terminal_text import escape_controls
+from checkpoint_git.disk.read import read_plain
 from checkpoint_git.disk.replace import TEMPORARY_ENDING, remove_quietly, write_temporary
 
 _TRIES = 5
@@ -23,9 +24,11 @@ def reporting(path: str) -> Iterator[None]:
         raise write_error(path, error) from None
 
 
-def write_file(path: str, data: bytes, note: Callable[[], object] = lambda: None) -> None:
+def write_file(
+    path: str, data: bytes, note: Callable[[], object] = lambda: None, *, known: bytes | None = None
+) -> None:
     """Replaces a file's content at once, and returns when the disk has it; a file that exists keeps its mode. note: is
-    called as soon as the content is there, before the disk has it.
+    called as soon as the content is there, before the disk has it. known: as in replace_known, None for any content.
     """
     with reporting(path):
         before = None
@@ -38,12 +41,49 @@ def write_file(path: str, data: bytes, note: Callable[[], object] = lambda: None
         _clear_once(os.path.dirname(path) or ".")
         temporary = write_temporary(path, data, before, sync=True)
         try:
+            if known is not None:
+                _check_unchanged(path, known)
             os.replace(temporary, path)
         except BaseException:
             remove_quietly(temporary)
             raise
         note()
         sync_folder(os.path.dirname(path) or ".")
+
+
+def replace_known(path: str, known: bytes | None, data: bytes, note: Callable[[], object] = lambda: None) -> None:
+    """Write a file that is as it was read, else raise CheckpointError: another process or an editor wrote meanwhile.
+
+    The lock keeps other commands out, unless the file system grants it to everybody. known: the content that was read,
+    None where there was no file. note: as of write_file.
+    """
+    if known is not None:
+        write_file(path, data, note, known=known)
+    elif create_file(path, data):
+        note()
+    else:
+        raise _say_changed(path)
+
+
+def remove_known(path: str, known: bytes) -> None:
+    """Remove a file that is as it was read, else raise CheckpointError."""
+    with reporting(path):
+        _check_unchanged(path, known)
+    remove_file(path)
+
+
+def _check_unchanged(path: str, known: bytes) -> None:
+    try:
+        now = read_plain(path)
+    except FileNotFoundError:
+        now = None
+    if now != known:
+        raise _say_changed(path)
+
+
+def _say_changed(path: str) -> CheckpointError:
+    message = f"{escape_controls(path)} was changed by another process meanwhile, so nothing was written"
+    return CheckpointError(message, "run the same command again")
 
 
 def create_file(path: str, data: bytes, mode: int = 0o666) -> bool:

@@ -43,6 +43,24 @@ def test_a_new_file_obeys_the_umask(tmp_path: Path) -> None:
     assert stat.S_IMODE((tmp_path / "a.json").stat().st_mode) == 0o640
 
 
+def test_only_what_is_as_it_was_read_is_replaced_or_removed(tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    atomic.replace_known(str(path), None, b"one")
+    atomic.replace_known(str(path), b"one", b"two")
+    assert path.read_bytes() == b"two"
+    for known in (None, b"one", b"", b"twos"):
+        with pytest.raises(CheckpointError, match="was changed by another process meanwhile"):
+            atomic.replace_known(str(path), known, b"three")
+    with pytest.raises(CheckpointError, match="was changed"):
+        atomic.remove_known(str(path), b"one")
+    assert path.read_bytes() == b"two"
+    atomic.remove_known(str(path), b"two")
+    for change in (atomic.remove_known, lambda gone, known: atomic.replace_known(gone, known, b"three")):
+        with pytest.raises(CheckpointError, match="was changed"):
+            change(str(path), b"two")
+    assert names_in(tmp_path) == []
+
+
 def test_a_link_is_refused_and_its_target_untouched(tmp_path: Path) -> None:
     (tmp_path / "target").write_bytes(b"precious")
     (tmp_path / "link").symlink_to("target")

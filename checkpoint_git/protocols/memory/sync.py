@@ -355,6 +355,4 @@ def _write_document(path: str, before: bytes, text: str) -> None:
     data = text.encode()
     data = data.replace(b"\n", b"\r\n") if b"\r\n" in before else data
     data = b"\xef\xbb\xbf" + data if before.startswith(b"\xef\xbb\xbf") else data
-    if _read_bytes(path) != before:
-        raise CheckpointError(f"{escape_controls(path)} changed meanwhile", "nothing was written; run it again")
-    atomic.write_file(path, data)
+    atomic.replace_known(path, before, data)

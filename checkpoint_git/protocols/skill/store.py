@@ -190,8 +190,9 @@ def change_checkpoint(
         written = written._replace(refused=[*written.refused, *added], arisen=[*written.arisen, *arisen])
         if not written.refused:
             data = (written.document.text or "").encode()
-            atomic.write_file(path, data)
-            replaced, kept = content if isinstance(content, bytes) else None, read_kept(place, shown)
+            replaced = content if isinstance(content, bytes) else None
+            atomic.replace_known(path, replaced, data)
+            kept = read_kept(place, shown)
             was, now_is = ({**((one and one.value) or {}), "updated_at": ""} for one in (before, written.document))
             if kept and kept[1] == content and was == now_is:
                 keep_write(place, shown, kept[0], data, is_undone=kept[2])  # undo takes back more than a time
@@ -292,12 +293,14 @@ def forget_write(place: Place, shown: str) -> None:
             os.unlink(_kept_path(place, shown, which))
 
 
-def write_checkpoint(place: Place, skill: str, data: bytes) -> None:
-    atomic.write_file(layout.checkpoint_path(place, skill), data)
+def write_checkpoint(place: Place, skill: str, known: bytes | None, data: bytes) -> None:
+    """known: as it was read, None where there was no file. Raises CheckpointError if it is another one by now."""
+    atomic.replace_known(layout.checkpoint_path(place, skill), known, data)
 
 
-def remove_checkpoint(place: Place, skill: str) -> None:
-    atomic.remove_file(layout.checkpoint_path(place, skill))
+def remove_checkpoint(place: Place, skill: str, known: bytes) -> None:
+    """known: as it was read. Raises CheckpointError if it is another one by now."""
+    atomic.remove_known(layout.checkpoint_path(place, skill), known)
 
 
 def list_history(place: Place, skill: str) -> list[str]:

@@ -447,8 +447,10 @@ def _write(state: State, phase: Value, execution: Value, now: int) -> Changed:
         return Changed(state, refused)
 
     unsafe = _plan_file(state, layout.PHASE, {**before, "interruption_safe": False}, now)
+    on_disk = {layout.PHASE: state.phase, layout.EXECUTION: state.execution}
     for file, document in ((layout.PHASE, unsafe), *reversed(planned.items())):
-        store.write_state(state.place, file, (document.text or "").encode())
+        store.write_state(state.place, file, on_disk[file], (document.text or "").encode())
+        on_disk[file] = document
     execution_document = planned.get(layout.EXECUTION, state.execution)
     written = State(state.place, planned[layout.PHASE], execution_document)
     return Changed(written, [], [layout.relative_state_path(file) for file in planned])

@@ -14,6 +14,7 @@ from checkpoint_git.core.hint import Blank, command
 from checkpoint_git.disk import atomic, discover
 from checkpoint_git.disk.discover import Place, check_way
 from checkpoint_git.disk.read import FileContent, read_content
+from checkpoint_git.protocols.document import Document
 from checkpoint_git.protocols.workflow import layout
 from checkpoint_git.protocols.workflow.tasks import OutputFile
 from checkpoint_git.protocols.write import set_apart
@@ -189,12 +190,17 @@ def find_committed_before(place: Place, paths: Sequence[str], instant: int) -> s
     return older and older - ask("diff", "--relative", "HEAD")
 
 
-def write_state(place: Place, file: str, data: bytes) -> None:
+def write_state(place: Place, file: str, before: Document | None, data: bytes) -> None:
+    """before: as it was read. Raises CheckpointError if it is another one by now."""
     path = layout.state_path(place, file)
     if os.path.isdir(path) and not os.path.islink(path):
         hint = command("checkpoint", "workflow", "archive", more=" moves it away")
         raise CheckpointError(f"{path} is a folder, and a file belongs there", hint)
-    atomic.write_file(path, data)
+    if before is not None and before.text is None:  # it could not be read, so it cannot be compared
+        atomic.write_file(path, data)
+        return
+    known = None if before is None or before.text is None else before.text.encode()
+    atomic.replace_known(path, known, data)
 
 
 def archive_state(place: Place, workflow_id: str, instant: str, *, apart: bool = False) -> str | None:

@@ -10,7 +10,7 @@ from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.hint import AnyHint, Argv, Blank, Hint, advise, chain, command, join_hints
 from checkpoint_git.core.outcome import Invocation, Line, Outcome
 from checkpoint_git.core.terminal_text import escape_controls, plain_path, shorten
-from checkpoint_git.disk.atomic import create_beside, make_folder, remove_file, write_file
+from checkpoint_git.disk.atomic import create_beside, make_folder, remove_known, replace_known
 from checkpoint_git.disk.discover import Place, find_common_dir
 from checkpoint_git.disk.lock import hold_lock, lock_path
 from checkpoint_git.disk.read import read_if_there
@@ -218,9 +218,9 @@ def _apply(top: Top, planned: Resolved, on_wait: Tell) -> Resolved:
             planned = planned._replace(kept_copy=os.path.relpath(copy, top.work_tree))
         if planned.data is not None and planned.data != case.stored:
             make_folder(os.path.dirname(full))
-            write_file(full, index.read_as_checked_out(top.work_tree, case.path, planned.data))
+            replace_known(full, case.raw, index.read_as_checked_out(top.work_tree, case.path, planned.data))
         if planned.is_removed and case.raw is not None:
-            remove_file(full)
+            remove_known(full, case.raw)
         if planned.is_staged:
             index.stage_path(top.work_tree, case.path, removed=planned.is_removed)
     return planned

@@ -187,10 +187,10 @@ def _write_arrival(top: str, arrival: Arrival, merge: Merge, note: Callable[[], 
     try:
         if becomes is not None and becomes != now:
             atomic.make_folder(os.path.dirname(full))
-            atomic.write_file(full, becomes, note)
+            atomic.replace_known(full, now, becomes, note)
             return ""
         if becomes is None and now is not None:
-            atomic.remove_file(full)
+            atomic.remove_known(full, now)
         note()
     except CheckpointError as error:
         return f"{error.message}; {error.hint}"

@@ -9,9 +9,11 @@ from typing import Any
 
 import pytest
 
+from checkpoint_git.core import platform
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.disk.discover import Place, find_place
+from checkpoint_git.disk.lock import lock_path
 from checkpoint_git.protocols.skill import store
 from tests.support.repos import GitRepo
 from tests.support.samples import checkpoint_text
@@ -114,9 +116,34 @@ def test_nothing_is_written_through_a_link(place: Place, repo: GitRepo, target: 
     path.symlink_to(target)
     before = path.read_bytes() if path.exists() else None
     with pytest.raises(CheckpointError, match="symbolic link"):
-        store.write_checkpoint(place, "build", b"{}")
+        store.write_checkpoint(place, "build", b"x", b"{}")
     assert path.is_symlink()
     assert (path.read_bytes() if path.exists() else None) == before
+
+
+def test_of_two_writers_that_no_lock_keeps_apart_the_second_is_refused(
+    place: Place, repo: GitRepo, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(platform, "flock", lambda descriptor, wait: True)  # it says yes to all
+    repo.write(FILE, checkpoint_text())
+
+    def pass_by(skill: str) -> None:
+        """One writer reads, another one reads and writes, and the first goes on."""
+
+        def write_between(value: dict[str, Any] | None) -> dict[str, Any]:
+            os.unlink(f"{lock_path(place)}.held")  # by hand, say
+            store.change_checkpoint(place, skill, lambda known: {**(known or new), "step": "second"}, NOW)
+            return {**(value or new), "step": "first"}
+
+        new = json.loads(checkpoint_text(skill=skill))
+        with pytest.raises(CheckpointError, match="changed by another process") as caught:
+            store.change_checkpoint(place, skill, write_between, NOW)
+        assert caught.value.hint == "run the same command again"
+        assert json.loads(repo.read(f".checkpoints/{skill}.checkpoint.json"))["step"] == "second"
+
+    pass_by("build")
+    pass_by("fresh")  # of a checkpoint that is not there yet
+    assert sorted(os.listdir(place.directory)) == ["build.checkpoint.json", "fresh.checkpoint.json"]
 
 
 def test_the_past_is_never_overwritten(place: Place, repo: GitRepo) -> None:

@@ -271,7 +271,7 @@ def test_a_kill_between_the_two_files_leaves_a_state_that_says_so(
 ) -> None:
     write_workflow(tmp_path, phase(THIRD), execution(task()))
     written: list[tuple[str, bytes]] = []
-    monkeypatch.setattr(store, "write_state", lambda place, file, data: written.append((file, data)))
+    monkeypatch.setattr(store, "write_state", lambda place, file, before, data: written.append((file, data)))
     writer(tmp_path).change_task("start", ["t1"])
     assert [file for file, _ in written] == ["phase", "execution", "phase"]
     safe = [json.loads(data)["interruption_safe"] for file, data in written if file == "phase"]

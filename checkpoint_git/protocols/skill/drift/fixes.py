@@ -80,7 +80,7 @@ def write_fixes(place: Place, fixes: Sequence[FileFix], now: int) -> list[str]:
         if fix.past is not None:
             marks = history_marks(write_instant(now)[:10], fix.past)
             history.append(relative_path(store.write_history(place, fix.skill, marks, fix.past), place.top))
-        store.write_checkpoint(place, fix.skill, fix.after)
+        store.write_checkpoint(place, fix.skill, fix.before, fix.after)
     return history
 
 

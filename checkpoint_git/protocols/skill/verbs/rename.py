@@ -86,13 +86,15 @@ def rename(
 
         data = (written.document.text or "").encode()
         contents = {path: (new_path, data)}
+        known = {path: (before.text or "").encode()}
         for old in store.list_history(place, skill):
             mark = os.path.basename(old).removeprefix(f"{skill}.").removesuffix(".json")
-            contents[old] = (layout.history_path(place, new, mark), read_plain(old))
+            known[old] = read_plain(old)
+            contents[old] = (layout.history_path(place, new, mark), known[old])
         staged = _write_new(place, contents, new, env)
-        for old in contents:
-            atomic.remove_file(old)
-        _move_kept(place, shown, new_shown, (before.text or "").encode(), data, new)
+        for old, content in known.items():
+            atomic.remove_known(old, content)
+        _move_kept(place, shown, new_shown, known[path], data, new)
         dependents, mentions = _rename_dependencies(place, skill, new, now)
     return Renamed(new_shown, [], staged, len(contents) - 1, tuple(dependents), tuple(mentions), tuple(written.arisen))
 
@@ -186,7 +188,7 @@ def _rename_dependencies(place: Place, skill: str, new: str, now: int) -> tuple[
             written = plan_write(document.path, document, lambda value: _depend_on(value or {}, skill, new), now)
             if not written.refused:
                 data = (written.document.text or "").encode()
-                store.write_checkpoint(place, document.skill, data)
+                store.write_checkpoint(place, document.skill, (document.text or "").encode(), data)
                 store.keep_write(place, document.path, (document.text or "").encode(), data)
                 changed.append(document.skill)
         elif any(word.strip(",.:;()") == skill for wait in waits for word in wait.split()):

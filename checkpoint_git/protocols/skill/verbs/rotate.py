@@ -76,7 +76,7 @@ def rotate(place: Place, skill: str, now: int, *, dry_run: bool = False, on_wait
         path = layout.history_path(place, skill, marks[0])
         if not dry_run:
             path = store.write_history(place, skill, marks, past)
-            store.write_checkpoint(place, skill, rest)
+            store.write_checkpoint(place, skill, document.text.encode(), rest)
     saved = len(document.text.encode()) - len(rest)
     return RotateResult(skill, planned.moved, relative_path(path, place.top), planned.kept, saved, findings)
 

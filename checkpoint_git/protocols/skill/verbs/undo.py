@@ -53,9 +53,9 @@ def undo(place: Place, skill: str, on_wait: Tell = lambda: None) -> Undone:
         if content != after:
             raise CheckpointError(f"{escape_controls(shown)} changed since its last write: nothing was undone", git)
         if before is None:
-            store.remove_checkpoint(place, skill)
+            store.remove_checkpoint(place, skill, after or b"")
         else:
-            store.write_checkpoint(place, skill, before)
+            store.write_checkpoint(place, skill, after, before)
         store.keep_write(place, shown, after, before, is_undone=not is_undone)
     there, gone = (jsontext.load(jsontext.decode(data)) if data else {} for data in (before, after))
     names = [name for name in {**there, **gone} if there.get(name) != gone.get(name)]
