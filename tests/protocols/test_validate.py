@@ -29,6 +29,22 @@ NOW = seconds(NOON)
 PATH = ".checkpoints/build.checkpoint.json"
 
 
+BASE = json.loads((EXAMPLES / "base.checkpoint.json").read_text("utf-8"))
+
+
+def read_example(folder: Path) -> bytes:
+    """Return an invalid checkpoint: a file of its own, or the base with the fields of change.json."""
+    change_file = folder / "change.json"
+    if not change_file.exists():
+        return (folder / "build.checkpoint.json").read_bytes()
+
+    change = json.loads(change_file.read_text("utf-8"))
+    value = {**BASE, **change.get("set", {})}
+    for field in change.get("remove", ()):
+        del value[field]
+    return (json.dumps(value, indent=2, ensure_ascii=False) + "\n").encode()
+
+
 def check(data: bytes | str, path: str = PATH) -> Document:
     return check_document(path, data.encode() if isinstance(data, str) else data, now=NOW)
 
@@ -40,15 +56,18 @@ def test_a_valid_example_has_no_findings(path: Path) -> None:
     assert document.is_valid
 
 
+def test_the_base_of_the_invalid_examples_has_no_findings() -> None:
+    assert check((EXAMPLES / "base.checkpoint.json").read_bytes()).findings == []
+
+
 @rows("folder", INVALID)
 def test_an_invalid_example_has_exactly_the_findings_it_names(folder: Path) -> None:
-    (path,) = folder.glob("*.checkpoint.json")
-    found = check(path.read_bytes(), f".checkpoints/{path.name}").findings
+    found = check(read_example(folder)).findings
     assert [
         {"level": each.level, "code": each.code, "where": each.where, "line": each.line, "column": each.column}
         for each in found
     ] == json.loads((folder / "expected.json").read_text("utf-8"))
-    assert all(each.path == f".checkpoints/{path.name}" for each in found)
+    assert all(each.path == PATH for each in found)
     assert all(each.message and each.message.isprintable() for each in found)
 
 
