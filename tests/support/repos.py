@@ -177,5 +177,7 @@ def _build_empty(folder: Path) -> None:
     repo = GitRepo(folder / "0")
     repo.path.mkdir()
     repo.git("init", "-q", "-b", "main")
+    # a commit, merge or fetch would start `git maintenance`, which finds nothing to do here
+    repo.configure({"maintenance.auto": "false"})
     for sample in (repo.path / ".git/hooks").glob("*.sample"):
         sample.unlink()
