@@ -17,7 +17,7 @@ from checkpoint_git.git.upstream import (
     read_tracking,
 )
 from tests.scenarios.driven import drive
-from tests.support.repos import GitRepo
+from tests.support.repos import GitRepo, copy_built
 
 PATH = ".checkpoints/build.checkpoint.json"
 
@@ -25,10 +25,16 @@ PATH = ".checkpoints/build.checkpoint.json"
 @pytest.fixture
 def clone(repo: GitRepo, tmp_path: Path) -> GitRepo:
     """A clone of a repository with one checkpoint; its origin is `repo`."""
+    copy_built(build_clone, repo.path, tmp_path / "clone")
+    return GitRepo(tmp_path / "clone")
+
+
+def build_clone(folder: Path) -> None:
+    """0: the origin; 1: the clone."""
+    repo = GitRepo.create(folder / "0")
     repo.write(PATH, "base\n")
     repo.commit("base")
-    repo.git("clone", "-q", str(repo.path), str(tmp_path / "clone"))
-    return GitRepo(tmp_path / "clone")
+    repo.git("clone", "-q", str(repo.path), str(folder / "1"))
 
 
 def tracking(repo: GitRepo) -> Tracking | None:

@@ -5,18 +5,25 @@ from pathlib import Path
 
 import pytest
 
-from tests.hooks.conftest import BAD, GOOD, PATH
-from tests.support.repos import GitRepo
+from tests.hooks.conftest import BAD, GOOD, PATH, build_guarded
+from tests.support.repos import GitRepo, copy_built
 from tests.support.samples import checkpoint_text
 
 
 @pytest.fixture
 def remote(guarded: GitRepo, tmp_path: Path) -> GitRepo:
     """A remote named origin that has main."""
-    bare = GitRepo.create(tmp_path / "origin repo.git", "--bare")
-    guarded.git("remote", "add", "origin", str(bare.path))
-    guarded.git("push", "-q", "origin", "main")
-    return bare
+    bare = tmp_path / "origin repo.git"
+    copy_built(build_pushed, guarded.path, bare)
+    return GitRepo(bare)
+
+
+def build_pushed(folder: Path) -> None:
+    """0: a repository with hooks; 1: its remote."""
+    build_guarded(folder)
+    repo, bare = GitRepo(folder / "0"), GitRepo.create(folder / "1", "--bare")
+    repo.git("remote", "add", "origin", str(bare.path))
+    repo.git("push", "-q", "origin", "main")
 
 
 def push(repo: GitRepo, *words: str) -> subprocess.CompletedProcess[bytes]:

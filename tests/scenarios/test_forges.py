@@ -16,7 +16,7 @@ import yaml
 from checkpoint_git.tools.setup.forge_files import forge_files
 from tests.architecture.imports import ROOT
 from tests.net.servers import Server, reply, serving
-from tests.support.repos import NEEDS_MERGE_TREE, GitRepo
+from tests.support.repos import NEEDS_MERGE_TREE, GitRepo, copy_built
 from tests.support.samples import checkpoint_text
 
 PATH = ".checkpoints/build.checkpoint.json"
@@ -34,8 +34,14 @@ MINE, THEIRS = (
 @pytest.fixture
 def forge(tmp_path: Path) -> GitRepo:
     """The repository on the forge: main, and the branches topic and HOSTILE, whose lines conflict with main's."""
-    bare = GitRepo.create(tmp_path / "forge.git", "--bare")
-    work = GitRepo.create(tmp_path / "work")
+    copy_built(build_forge, tmp_path / "forge.git", tmp_path / "work")
+    return GitRepo(tmp_path / "forge.git")
+
+
+def build_forge(folder: Path) -> None:
+    """0: the forge; 1: the work tree whose branches were pushed to it."""
+    bare = GitRepo.create(folder / "0", "--bare")
+    work = GitRepo.create(folder / "1")
     work.write(PATH, checkpoint_text())
     work.commit("first")
     for name in ("topic", HOSTILE):
@@ -46,7 +52,6 @@ def forge(tmp_path: Path) -> GitRepo:
     work.write(PATH, checkpoint_text(**THEIRS))
     work.commit("the base moves")
     work.git("push", "-q", str(bare.path), "--all")
-    return bare
 
 
 @pytest.fixture

@@ -2,13 +2,14 @@
 
 import json
 import shlex
+from pathlib import Path
 from typing import Any
 
 import pytest
 
 from checkpoint_git import CheckpointError, Checkpoints
 from tests.support.command import ask_json, run_here
-from tests.support.repos import GitRepo
+from tests.support.repos import GitRepo, copy_built
 from tests.support.rows import rows
 from tests.support.samples import checkpoint, checkpoint_text
 
@@ -19,9 +20,14 @@ WRITES = (["update", "build", "--step=x"], ["note", "build", "x"], ["done", "bui
 
 @pytest.fixture
 def build(repo: GitRepo) -> GitRepo:
+    copy_built(build_committed, repo.path)
+    return repo
+
+
+def build_committed(folder: Path) -> None:
+    repo = GitRepo.create(folder / "0")
     repo.write(PATH, checkpoint_text(blockers=BLOCKERS))
     repo.commit("one")
-    return repo
 
 
 def ask(repo: GitRepo, *words: str) -> dict[str, Any]:

@@ -11,7 +11,7 @@ import pytest
 from checkpoint_git.git.driver_settings import Choices
 from tests.merge.choosing import OURS, THEIRS, keep_side
 from tests.scenarios.driven import PACKAGE, PATH, branch_with, drive
-from tests.support.repos import NEEDS_MERGE_TREE, GitRepo
+from tests.support.repos import NEEDS_MERGE_TREE, GitRepo, copy_built
 from tests.support.samples import checkpoint, checkpoint_text
 
 R1, R2, R3 = ({"at": f"2026-03-0{day}T00:00:00Z", "verdict": "PASS"} for day in (1, 2, 3))
@@ -52,9 +52,15 @@ BOTH: dict[str, Any] = {
 @pytest.fixture
 def diverged(repo: GitRepo) -> GitRepo:
     """Two branches from one base, left and right, that both went on; main is the base."""
+    copy_built(build_diverged, repo.path)
+    return repo
+
+
+def build_diverged(folder: Path) -> None:
+    repo = GitRepo.create(folder / "0")
     drive(repo)
     base, left, right = ({PATH: checkpoint_text(**fields)} for fields in (BASE, LEFT, RIGHT))
-    return repo.diverge(base, left, right)
+    repo.diverge(base, left, right)
 
 
 def merge(repo: GitRepo, ours: str, theirs: str) -> None:
@@ -126,13 +132,18 @@ def test_a_merge_computed_without_a_work_tree_is_the_same(diverged: GitRepo) -> 
 @pytest.fixture
 def conflicting(repo: GitRepo) -> GitRepo:
     """Two branches that say different things about where the work stands; left is checked out, and shall be asked."""
+    copy_built(build_conflicting, repo.path)
+    return repo
+
+
+def build_conflicting(folder: Path) -> None:
+    repo = GitRepo.create(folder / "0")
     drive(repo, choices=Choices(narrative="conflict"))
     repo.write(PATH, checkpoint_text(**BASE))
     repo.commit("base")
     branch_with(repo, "left", checkpoint_text(**{**LEFT, "step": "left-step"}))
     branch_with(repo, "right", checkpoint_text(**{**RIGHT, "step": "right-step"}))
     repo.git("checkout", "-q", "left")
-    return repo
 
 
 def test_a_real_conflict_stops_the_merge_with_everything_else_merged(conflicting: GitRepo) -> None:

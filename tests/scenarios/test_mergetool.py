@@ -10,13 +10,19 @@ import pytest
 from checkpoint_git.tools.setup.init import Options, init
 from tests.scenarios.driven import PATH, branch_with
 from tests.support.command import open_terminal
-from tests.support.repos import GitRepo
+from tests.support.repos import GitRepo, copy_built
 from tests.support.samples import checkpoint_text
 
 
 @pytest.fixture
 def conflicted(repo: GitRepo) -> GitRepo:
     """A merge that stopped at a checkpoint and at a file that is none, in an initialised repository."""
+    copy_built(build_conflicted, repo.path)
+    return repo
+
+
+def build_conflicted(folder: Path) -> None:
+    repo = GitRepo.create(folder / "0")
     init(str(repo.path), Options(hooks="none"), os.environ)
     repo.write("notes.txt", "base\n")
     repo.write(PATH, checkpoint_text())
@@ -26,7 +32,6 @@ def conflicted(repo: GitRepo) -> GitRepo:
         repo.write("notes.txt", f"{name}\n")
         repo.commit(name)
     repo.git("merge", "-q", "right", check=False)
-    return repo
 
 
 def run_tool(repo: GitRepo, *words: str, typed: str = "", cwd: Path | None = None) -> tuple[int, str]:

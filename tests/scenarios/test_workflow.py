@@ -16,7 +16,7 @@ import pytest
 from checkpoint_git.protocols.validate import check_document
 from checkpoint_git.tools.setup.init import Options, init
 from tests.support.command import BIN, open_terminal, run_here
-from tests.support.repos import GitRepo
+from tests.support.repos import GitRepo, copy_built
 from tests.support.workflows import OUTPUTS, execution, phase, read_json, task, text_of, write_output, write_workflow
 
 CHECKPOINT = str(BIN / "checkpoint")
@@ -226,10 +226,15 @@ def test_every_answer_is_json_with_its_version(tmp_path: Path) -> None:
 @pytest.fixture
 def tracked(repo: GitRepo) -> GitRepo:
     """A repository that is set up and tracks a workflow in its implementation."""
+    copy_built(build_tracked, repo.path)
+    return repo
+
+
+def build_tracked(folder: Path) -> None:
+    repo = GitRepo.create(folder / "0")
     init(str(repo.path), Options(), os.environ)
     write_workflow(repo.path, recent("IMPLEMENTATION"), execution(task("a", "running"), task("b")))
     repo.commit("workflow")
-    return repo
 
 
 def test_two_branches_of_one_workflow_merge(tracked: GitRepo) -> None:

@@ -5,7 +5,7 @@ import re
 import shutil
 import subprocess
 import tempfile
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 
 import pytest
@@ -49,7 +49,10 @@ class GitRepo:
         """A new repository on branch main at path, which is made."""
         path.mkdir(parents=True, exist_ok=True)
         repo = cls(path)
-        if options or (path / ".git").exists() or (path / "HEAD").exists():
+        is_there = (path / ".git").exists() or (path / "HEAD").exists()
+        if options == ("--bare",) and not is_there:
+            copy_built(_build_bare, path)
+        elif options or is_there:
             repo.git("init", "-q", "-b", "main", *options)
         else:
             copy_built(_build_empty, path)
@@ -145,15 +148,30 @@ _BUILT: dict[Callable[[Path], object], "tempfile.TemporaryDirectory[str]"] = {}
 
 
 def copy_built(build: Callable[[Path], object], *targets: Path) -> None:
-    """Copies of the repositories that build() makes in an empty folder, as 0, 1, ...: built once in each process."""
+    """Copies of the repositories that build() makes in an empty folder, as 0, 1, ...: built once in each process.
+
+    Where the configuration of one names another, as a clone names its origin, its copy names the copy.
+    """
     if build not in _BUILT:
         folder = tempfile.TemporaryDirectory(prefix="checkpoint-built-")
         build(Path(folder.name))
         _BUILT[build] = folder
+    built = Path(_BUILT[build].name)
     for number, target in enumerate(targets):
-        shutil.copytree(Path(_BUILT[build].name) / str(number), target, symlinks=True, dirs_exist_ok=True)
+        shutil.copytree(built / str(number), target, symlinks=True, dirs_exist_ok=True)
+        for config in (target / ".git/config", target / "config"):
+            if config.is_file():
+                _rename_built(config, built, targets)
         if (target / ".git/index").exists():
             GitRepo(target).exit_code("update-index", "-q", "--refresh")  # a copy has inodes of its own
+
+
+def _rename_built(config: Path, built: Path, targets: Sequence[Path]) -> None:
+    text = config.read_text()
+    if str(built) in text:
+        for number, target in enumerate(targets):
+            text = text.replace(f"{built}/{number}", str(target))
+        config.write_text(text)
 
 
 class Stage:
@@ -180,4 +198,12 @@ def _build_empty(folder: Path) -> None:
     # a commit, merge or fetch would start `git maintenance`, which finds nothing to do here
     repo.configure({"maintenance.auto": "false"})
     for sample in (repo.path / ".git/hooks").glob("*.sample"):
+        sample.unlink()
+
+
+def _build_bare(folder: Path) -> None:
+    repo = GitRepo(folder / "0")
+    repo.path.mkdir()
+    repo.git("init", "-q", "-b", "main", "--bare")
+    for sample in (repo.path / "hooks").glob("*.sample"):
         sample.unlink()

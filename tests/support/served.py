@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
-from tests.support.repos import GitRepo
+from tests.support.repos import GitRepo, copy_built
 from tests.support.samples import checkpoint
 
 PATH = ".checkpoints/build.checkpoint.json"
@@ -46,14 +46,19 @@ def changed(*changes: Change, base: Value | None = None) -> Value:
     return value
 
 
+def _build_begun(folder: Path) -> None:
+    repo = GitRepo.create(folder / "0")
+    repo.write(PATH, text_of(start()))
+    repo.write("code.py", "print(1)\n")
+    repo.commit("begin")
+
+
 class Server:
     """A repository whose main branch is merged into as a server does it."""
 
     def __init__(self, path: Path) -> None:
-        self.repo = GitRepo.create(path)
-        self.put(start())
-        self.repo.write("code.py", "print(1)\n")
-        self.repo.commit("begin")
+        self.repo = GitRepo(path)
+        copy_built(_build_begun, path)
 
     def put(self, value: Value | str, path: str = PATH) -> None:
         """The checkpoint in the work tree."""

@@ -20,7 +20,7 @@ from checkpoint_git.git.merges.merges import (
     read_touching_merges,
 )
 from checkpoint_git.git.objects import read_commit
-from tests.support.repos import GitRepo
+from tests.support.repos import GitRepo, copy_built
 
 PATH = ".checkpoints/build.checkpoint.json"
 OTHER = "sub/.checkpoints/audit.checkpoint.json"
@@ -47,7 +47,13 @@ def merge(repo: GitRepo, *others: str, **files: str) -> str:
 @pytest.fixture
 def diverged(repo: GitRepo) -> GitRepo:
     """Two branches that both changed one checkpoint; left is checked out."""
-    return repo.diverge({PATH: "base\n", "readme": "x\n"}, left={PATH: "left\n"}, right={PATH: "right\n"})
+    copy_built(build_diverged, repo.path)
+    return repo
+
+
+def build_diverged(folder: Path) -> None:
+    repo = GitRepo.create(folder / "0")
+    repo.diverge({PATH: "base\n", "readme": "x\n"}, left={PATH: "left\n"}, right={PATH: "right\n"})
 
 
 def commit_of(cwd: str, rev: str) -> Commit:

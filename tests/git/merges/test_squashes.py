@@ -1,9 +1,11 @@
 """Squash merges and reverts as messages and refs tell of them, in real repositories."""
 
+from pathlib import Path
+
 import pytest
 
 from checkpoint_git.git.merges.squashes import read_pull_heads, read_reverts, read_squashes
-from tests.support.repos import GitRepo
+from tests.support.repos import GitRepo, copy_built
 
 PATH = ".checkpoints/build.checkpoint.json"
 
@@ -12,6 +14,12 @@ PATH = ".checkpoints/build.checkpoint.json"
 def squashed(repo: GitRepo, monkeypatch: pytest.MonkeyPatch) -> GitRepo:
     """Main holds the work of pull request 12 as one commit; the request's head is here under the server's name."""
     monkeypatch.setenv("GIT_COMMITTER_DATE", "@1772452800 +0000")
+    copy_built(build_squashed, repo.path)
+    return repo
+
+
+def build_squashed(folder: Path) -> None:
+    repo = GitRepo.create(folder / "0")
     repo.write(PATH, "base\n")
     repo.commit("base")
     repo.git("checkout", "-q", "-b", "topic")
@@ -22,7 +30,6 @@ def squashed(repo: GitRepo, monkeypatch: pytest.MonkeyPatch) -> GitRepo:
     repo.commit("on")
     repo.git("merge", "-q", "--squash", "topic")
     repo.commit("Do the work (#12)")
-    return repo
 
 
 def find(repo: GitRepo) -> list[tuple[str, ...]]:

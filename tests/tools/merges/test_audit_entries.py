@@ -10,7 +10,7 @@ from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.tools.merges import audit
 from tests.scenarios.driven import PATH, branch_with, drive
 from tests.support.command import run_checkpoint
-from tests.support.repos import GitRepo
+from tests.support.repos import GitRepo, copy_built
 from tests.support.samples import checkpoint_text
 from tests.support.verbs import Ran, run_verb
 
@@ -24,8 +24,14 @@ def text(*runs: Any, **fields: Any) -> str:
 @pytest.fixture
 def diverged(repo: GitRepo) -> GitRepo:
     """Both branches logged a run; left also decided another step; left is checked out, the driver is set up."""
+    copy_built(build_diverged, repo.path)
+    return repo
+
+
+def build_diverged(folder: Path) -> None:
+    repo = GitRepo.create(folder / "0")
     drive(repo)
-    return repo.diverge({PATH: text(R1)}, {PATH: text(R1, R2, step="sprint-3")}, {PATH: text(R1, R3)})
+    repo.diverge({PATH: text(R1)}, {PATH: text(R1, R2, step="sprint-3")}, {PATH: text(R1, R3)})
 
 
 def merge(repo: GitRepo, content: str | bytes | None = None, other: str = "right") -> None:

@@ -12,7 +12,7 @@ from checkpoint_git.git.remotes import push_commit
 from checkpoint_git.tools.merges import ci
 from tests.scenarios.driven import PATH
 from tests.support.command import run_checkpoint
-from tests.support.repos import NEEDS_MERGE_TREE, GitRepo
+from tests.support.repos import NEEDS_MERGE_TREE, GitRepo, copy_built
 from tests.support.samples import checkpoint_text
 from tests.support.streams import Entry, Stream
 from tests.support.verbs import Ran, run_verb
@@ -58,16 +58,22 @@ class Forge(NamedTuple):
 
 @pytest.fixture
 def forge(tmp_path: Path) -> Forge:
-    origin = GitRepo.create(tmp_path / "the forge" / "origin.git", "--bare")
+    origin = GitRepo(tmp_path / "the forge" / "origin.git")
+    clone = GitRepo(tmp_path / "clone")
+    copy_built(build_forge, origin.path, clone.path)
+    return Forge(origin, clone)
+
+
+def build_forge(folder: Path) -> None:
+    """0: the forge; 1: the clone."""
+    origin = GitRepo.create(folder / "0", "--bare")
     stream = Stream()
     stream.commit("old", [], {PATH: decided(), "a.txt": "1\n"})
     stream.commit("main", ["old"], {PATH: decided("main's", project="main's")})
     stream.commit("topic", ["old"], {PATH: decided("head's")})
     stream.commit("clash", ["old"], {PATH: decided("head's", project="head's")})
     stream.write(origin)
-    clone = GitRepo(tmp_path / "clone")
-    origin.git("clone", "-q", str(origin.path), str(clone.path))
-    return Forge(origin, clone)
+    origin.git("clone", "-q", str(origin.path), str(folder / "1"))
 
 
 def decisions(repo: GitRepo, rev: str) -> list[str]:

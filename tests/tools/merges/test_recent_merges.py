@@ -13,7 +13,7 @@ from checkpoint_git.git.driver_settings import Choices
 from checkpoint_git.protocols.check import Context
 from checkpoint_git.tools.merges.checks import MergeFacts, find_lost_entries
 from tests.scenarios.driven import PATH, branch_with, drive
-from tests.support.repos import GitRepo
+from tests.support.repos import GitRepo, copy_built
 from tests.support.samples import checkpoint_text
 from tests.support.verbs import NOON, seconds
 
@@ -29,8 +29,13 @@ def text(*runs: Any, **fields: Any) -> str:
 def diverged(repo: GitRepo, monkeypatch: pytest.MonkeyPatch) -> Iterator[GitRepo]:
     """Both branches logged a run; left is checked out; no driver is set up."""
     monkeypatch.setenv("GIT_COMMITTER_DATE", "2026-03-01T00:00:00Z")
-    repo.diverge({PATH: text(R1)}, left={PATH: text(R1, R2)}, right={PATH: text(R1, R3)})
+    copy_built(build_diverged, repo.path)
     return (yield repo)
+
+
+def build_diverged(folder: Path) -> None:
+    repo = GitRepo.create(folder / "0")
+    repo.diverge({PATH: text(R1)}, left={PATH: text(R1, R2)}, right={PATH: text(R1, R3)})
 
 
 def facts(repo: GitRepo, now: int = seconds(NOON), skill: str = "") -> MergeFacts:

@@ -18,7 +18,7 @@ from checkpoint_git.tools.merges.tree_merge import MergedTree, UnrelatedError, m
 from tests.scenarios.driven import PATH, drive
 from tests.support.beside import compare_merges, merge_plainly
 from tests.support.histories import write_history
-from tests.support.repos import NEEDS_MERGE_TREE, GitRepo, environ_in
+from tests.support.repos import NEEDS_MERGE_TREE, GitRepo, copy_built, environ_in
 from tests.support.samples import checkpoint_text
 from tests.support.streams import Stream
 
@@ -75,9 +75,12 @@ def decisions_in(text: str) -> list[str]:
 @pytest.fixture
 def repo(tmp_path: Path) -> GitRepo:
     """A repository with one empty commit."""
-    made = GitRepo.create(tmp_path / "repo")
-    made.commit("start")
-    return made
+    copy_built(build_started, tmp_path / "repo")
+    return GitRepo(tmp_path / "repo")
+
+
+def build_started(folder: Path) -> None:
+    GitRepo.create(folder / "0").commit("start")
 
 
 # what becomes of checkpoints

@@ -8,7 +8,7 @@ import pytest
 from checkpoint_git.disk.discover import find_place
 from checkpoint_git.protocols.skill.brief.branches import has_others
 from tests.support.command import ask_json, run_here
-from tests.support.repos import GitRepo
+from tests.support.repos import GitRepo, copy_built
 from tests.support.samples import checkpoint
 
 BUILD = ".checkpoints/build.checkpoint.json"
@@ -34,13 +34,18 @@ def push(repo: GitRepo) -> None:
 @pytest.fixture
 def ann(tmp_path: Path) -> GitRepo:
     """A clone on main with one checkpoint, which is pushed; ben's clone is made from the same hub."""
-    hub = GitRepo.create(tmp_path / "hub.git", "--bare")
-    repo = GitRepo.create(tmp_path / "ann")
+    copy_built(build_clones, tmp_path / "hub.git", tmp_path / "ann", tmp_path / "ben")
+    return GitRepo(tmp_path / "ann")
+
+
+def build_clones(folder: Path) -> None:
+    """0: the hub; 1 and 2: the clones."""
+    hub = GitRepo.create(folder / "0", "--bare")
+    repo = GitRepo.create(folder / "1")
     repo.git("remote", "add", "origin", str(hub.path))
     write(repo, decisions=("Plain files",))
     push(repo)
-    subprocess.run(["git", "clone", "-q", str(hub.path), str(tmp_path / "ben")], check=True)
-    return repo
+    repo.git("clone", "-q", str(hub.path), str(folder / "2"))
 
 
 @pytest.fixture
