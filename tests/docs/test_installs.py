@@ -54,6 +54,8 @@ def test_nothing_that_we_write_installs_a_bare_name() -> None:
     for path in list_texts():
         if path.suffix in {".pyc", ".png", ".so"} or not path.is_file():
             continue
+        if "_build" in path.parts:  # the site, which is made from what is read here
+            continue
         read += 1
         faults += [f"{path.relative_to(ROOT)}: {line.strip()}" for line in find_bare_installs(path.read_text("utf-8"))]
     assert read > 100
