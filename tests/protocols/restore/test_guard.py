@@ -264,14 +264,10 @@ def test_with_require_a_point_that_came_with_a_branch_opens_nothing(work: GitRep
 
 
 def read_snippet() -> str:
-    """The command of the settings snippet on the page."""
-    found = re.search(r"^```json\n(\{\n  \"hooks\".*?)^```", PAGE, re.MULTILINE | re.DOTALL)
+    """The command that the page names for a hook written by hand."""
+    found = re.search(r"`(sh -c '[^`]+')`", PAGE)
     assert found is not None
-    (entry,) = json.loads(found[1])["hooks"]["PreToolUse"]
-    assert entry["matcher"] == "*"
-    (hook,) = entry["hooks"]
-    assert hook["type"] == "command"
-    return str(hook["command"])
+    return found[1]
 
 
 CALL = json.dumps({"tool_name": "Edit", "tool_input": {"file_path": "src/a.py"}}).encode()
