@@ -14,11 +14,13 @@ from checkpoint_git.cli.effects import EFFECTS, Effects
 from checkpoint_git.cli.help_text import TOPICS, Page, read_page, read_pages
 from checkpoint_git.cli.parser import Request, build_parser, list_formats
 from checkpoint_git.cli.verbs import NESTED, VERBS, load_verb
+from checkpoint_git.core.codes import SIDE_BY_SIDE
 from checkpoint_git.git.settings import SETTINGS
 from checkpoint_git.protocols.workflow.layout import PHASES
 from checkpoint_git.protocols.workflow.layout import TABLE as PHASES_TABLE
 from checkpoint_git.protocols.workflow.transitions import MOVES, TRANSITIONS
 from checkpoint_git.tools.doctor.catalog import list_checks as list_doctor_checks
+from checkpoint_git.tools.doctor.catalog import list_codes as list_all_codes
 from checkpoint_git.tools.setup.schema import list_schemas
 
 _GLOBAL = "options of every command"
@@ -31,6 +33,7 @@ def write_reference(folder: Path) -> None:
     pages = {
         "commands": list_commands(),
         "checks": list_checks(),
+        "codes": list_codes(),
         "limits": list_limits(),
         "schemas": describe_schemas(),
     }
@@ -302,6 +305,21 @@ def list_checks() -> Iterator[str]:
     for check in list_doctor_checks():
         finds = f"{_cell(check.looks_at)}{_FIXES[check.fix]}"
         yield f"| `{check.code}` | {check.level} | {finds} | {_cell(check.remedy)} |"
+
+
+def list_codes() -> Iterator[str]:
+    """Yield the lines of the page of finding codes, by what they are about, and those that are about one fact."""
+    yield "# Finding codes\n"
+    codes = list_all_codes()
+    for system in dict.fromkeys(row.system for row in codes):
+        yield f"## {system.capitalize()}\n\n| code | at worst | from | says | fixed by |\n|---|---|---|---|---|"
+        for row in codes:
+            if row.system == system:
+                yield f"| `{row.code}` | {row.level} | {row.reporter} | {_cell(row.text)} | {_cell(row.remedy)} |"
+        yield ""
+    yield "## About one fact\n\n| fact | codes |\n|---|---|"
+    for about, names in SIDE_BY_SIDE.items():
+        yield f"| {about} | {', '.join(f'`{name}`' for name in names)} |"
 
 
 def replace_check_table(text: str) -> str:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from tests.support.codes import known_codes, watch_findings
 from tests.support.costs import Costs
 from tests.support.examples import register_profiles
 from tests.support.repos import BARE_MUST_BE_NAMED, GitRepo
@@ -52,6 +53,23 @@ def templates() -> Iterator[None]:
     """The templates of a report are compiled once."""
     with compile_once():
         yield
+
+
+@pytest.fixture(scope="session")
+def reported_codes() -> Iterator[set[str]]:
+    """The finding codes that the package reports."""
+    with watch_findings() as reported:
+        yield reported
+
+
+@pytest.fixture(autouse=True)
+def listed_codes(reported_codes: set[str]) -> Iterator[None]:
+    """Every code that a test makes the package report is in the table."""
+    yield
+    if reported_codes:
+        unlisted = sorted(reported_codes - known_codes())
+        reported_codes.clear()
+        assert not unlisted, f"add rows to checkpoint_git/core/codes.py: {unlisted}"
 
 
 @pytest.fixture(scope="session")

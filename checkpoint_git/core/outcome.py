@@ -3,7 +3,7 @@
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any, Literal, NamedTuple, TextIO
 
-from checkpoint_git.core.finding import Finding, Level, has_errors
+from checkpoint_git.core.finding import Finding, has_errors
 from checkpoint_git.core.hint import AnyHint, Argv, steps_of
 from checkpoint_git.core.terminal_text import escape_controls
 
@@ -92,13 +92,6 @@ class Table(NamedTuple):
 Block = Line | Table
 
 
-class Rule(NamedTuple):
-    code: str
-    level: Level
-    text: str
-    help: AnyHint
-
-
 class Cause(NamedTuple):
     """What several findings have in common. finding: speaks for all of them, without their files. files: as shown."""
 
@@ -121,8 +114,7 @@ class Digest(NamedTuple):
 class Outcome(NamedTuple):
     """data: the JSON document of --json, to which the report adds schema_version, command and findings. blocks: the
     same for a person, before the findings; summary: what is after them. exit_code: None means 1 when a finding is an
-    error, else 0. rules: what the findings' codes mean, as far as the command can say. digest: as text, in place of the
-    findings.
+    error, else 0. digest: as text, in place of the findings.
     """
 
     data: dict[str, Any]
@@ -130,7 +122,6 @@ class Outcome(NamedTuple):
     findings: Sequence[Finding] = ()
     exit_code: int | None = None
     summary: Sequence[Block] = ()
-    rules: Sequence[Rule] = ()
     digest: Digest | None = None
 
     @property

@@ -11,34 +11,18 @@ from checkpoint_git.cli.verbs import VERBS, load_verb
 from checkpoint_git.core.errors import CheckpointError
 from docs import console
 from docs.reference import GENERATED
-from tests.architecture.imports import ROOT, module_files
+from tests.architecture.imports import ROOT
+from tests.support.codes import known_codes
 from tests.support.command import run_checkpoint
 from tests.support.repos import GitRepo
 from tests.support.rows import rows
 
-LITERAL_CODE = re.compile(r'"((?:[a-z]+)/[a-z]+(?:-[a-z0-9]+)*)"')
-ROOM_CODE = re.compile(r'(?:_error|_warning|yield make)\(\s*"([a-z]+(?:-[a-z0-9]+)*)"')
-FINDING_CODE = re.compile(r'Finding\(\s*"([a-z]+/[a-z]+(?:-[a-z0-9]+)*)"')
-FOLDERS_OF_CODES = {"json", "file", "skill", "doctor", "git", "drift", "done", "resolve", "next", "resume", "driver"}
-FOLDERS_OF_CODES |= {"merge", "premerge", "restore", "yaml", "pipeline", "workflow"}
 PYTHON_EXAMPLE = re.compile(r"^```python\n(.*?)^```", re.MULTILINE | re.DOTALL)
 SHELL_EXAMPLE = re.compile(r"^```sh\n(.*?)^```", re.MULTILINE | re.DOTALL)
 CONTINUED = re.compile(r"\\\n *")
 LINK = re.compile(r"\]\(([^)#:]*)(?:#([^)]*))?\)")
 HEADING = re.compile(r"^#+ (.*)$", re.MULTILINE)
 FENCED = re.compile(r"^```.*?^```", re.MULTILINE | re.DOTALL)
-
-
-def read_codes() -> set[str]:
-    """Every finding code that the package's source spells out."""
-    codes = set()
-    for file in module_files().values():
-        source = file.read_text("utf-8")
-        codes |= {code for code in LITERAL_CODE.findall(source) if code.partition("/")[0] in FOLDERS_OF_CODES}
-        codes |= set(FINDING_CODE.findall(source))
-        if file.parent.parent.name == "protocols":
-            codes |= {f"{file.parent.name}/{code}" for code in ROOM_CODE.findall(source)}
-    return codes
 
 
 def read_pages() -> dict[Path, str]:
@@ -49,11 +33,7 @@ def read_pages() -> dict[Path, str]:
 
 def test_every_finding_code_is_explained_in_the_docs() -> None:
     docs = "".join(read_pages().values())
-    assert sorted(code for code in read_codes() if f"`{code}`" not in docs) == []
-
-
-def test_codes_are_found_in_the_source() -> None:
-    assert {"json/syntax", "skill/over-budget", "skill/unknown-status"} <= read_codes()
+    assert sorted(code for code in known_codes() if f"`{code}`" not in docs) == []
 
 
 def test_every_link_between_pages_leads_somewhere() -> None:

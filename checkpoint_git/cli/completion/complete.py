@@ -133,9 +133,17 @@ def _read_refs(typed: str, cwd: str) -> Iterator[Candidate]:
         yield Candidate(head + name, shorten_help(escape_controls(subject)))
 
 
+def _read_codes(typed: str, cwd: str) -> Iterator[Candidate]:
+    from checkpoint_git.tools.doctor.catalog import list_checks
+
+    for check in list_checks():
+        yield Candidate(check.code, shorten_help(check.looks_at))
+
+
 # what a parser calls it -> who knows, by what is typed of it and the folder
 _READERS: dict[str, Callable[[str, str], Iterable[Candidate]]] = {
     **dict.fromkeys(("COMMIT", "REV", "REF", "BRANCH", "RANGE", "REV..REV"), _read_refs),
     **dict.fromkeys(("PATH", "FILE"), lambda typed, cwd: (Candidate(FILES),)),
     **dict.fromkeys(("DIR", "FOLDER"), lambda typed, cwd: (Candidate(FOLDERS),)),
+    "CODE": _read_codes,
 }

@@ -3,14 +3,14 @@
 import json
 import re
 from collections import Counter
-from collections.abc import Mapping
 from typing import Any
 from urllib.parse import quote
 
 from checkpoint_git.cli.render.screen import Screen
 from checkpoint_git.core.finding import Finding
-from checkpoint_git.core.outcome import Outcome, Rule
+from checkpoint_git.core.outcome import Outcome
 from checkpoint_git.core.terminal_text import escape_controls
+from checkpoint_git.tools.doctor.catalog import find_code
 
 _SCHEMA = "https://json.schemastore.org/sarif-2.1.0.json"
 _ROOT = "%SRCROOT%"  # what services take for the repository's root
@@ -23,10 +23,9 @@ def render(command: str, outcome: Outcome, screen: Screen) -> list[str]:
         suppressed = Finding(**{key: value for key, value in entry.items() if key != "reason"})
         findings.append((suppressed, str(entry["reason"])))
     codes = sorted({finding.code for finding, _ in findings})
-    known = {rule.code: rule for rule in outcome.rules}
     seen: Counter[str] = Counter()
     run = {
-        "tool": {"driver": {"name": "checkpoint", "rules": [_describe_rule(code, known) for code in codes]}},
+        "tool": {"driver": {"name": "checkpoint", "rules": [_describe_rule(code) for code in codes]}},
         "columnKind": "unicodeCodePoints",
         "originalUriBaseIds": {_ROOT: {"description": {"text": "The root of the repository."}}},
         "results": [
@@ -37,16 +36,15 @@ def render(command: str, outcome: Outcome, screen: Screen) -> list[str]:
     return [json.dumps({"$schema": _SCHEMA, "version": "2.1.0", "runs": [run]}, indent=2) + "\n"]
 
 
-def _describe_rule(code: str, known: Mapping[str, Rule]) -> dict[str, Any]:
-    if code not in known:
+def _describe_rule(code: str) -> dict[str, Any]:
+    known = find_code(code)
+    if known is None:  # a protocol of somebody else's
         return {"id": code}
-    rule = known[code]
-    return {
-        "id": code,
-        "shortDescription": {"text": rule.text},
-        "help": {"text": f"Fixed by: {rule.help}"},
-        "defaultConfiguration": {"level": rule.level},
-    }
+    rule: dict[str, Any] = {"id": code, "shortDescription": {"text": known.text}}
+    if known.remedy:
+        rule["help"] = {"text": f"Fixed by: {known.remedy}"}
+    rule["defaultConfiguration"] = {"level": known.level}
+    return rule
 
 
 def describe(finding: Finding, reason: str = "") -> dict[str, Any]:

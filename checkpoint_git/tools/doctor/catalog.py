@@ -1,15 +1,20 @@
-"""All checks of the doctor, found by convention: the checks.py of each protocol and of each tool that has one."""
+"""All checks of the doctor, and all finding codes.
+
+Checks are found by convention: the checks.py of each protocol and of each tool that has one.
+"""
 
 import os
 from collections.abc import Sequence
 from functools import cache
 from importlib import import_module
 
-from checkpoint_git.protocols.check import Check, collect_checks
+from checkpoint_git.core.codes import TABLE, Code
+from checkpoint_git.protocols.check import Check, Fix, collect_checks
 from checkpoint_git.protocols.contract import load_part
 from checkpoint_git.protocols.registry import PROTOCOLS
 from checkpoint_git.tools.doctor.settings import VALIDATED
 
+DOCTOR = "doctor"  # the reporter of what checks find
 SAFE = "safe"  # what a bare --fix asks for: every fix that needs no name
 _TOOLS = os.path.dirname(os.path.dirname(os.path.abspath(__file__)))
 
@@ -36,10 +41,55 @@ def choose_checks(codes: Sequence[str], *, online: bool = False) -> list[Check]:
     ]
 
 
+@cache
+def list_codes() -> tuple[Code, ...]:
+    """Return every finding code: of the checks first, then of the table.
+
+    A check that stands for a group, such as "workflow", has no code of its own. Where another command
+    reports what a check finds as worse, its row counts.
+    """
+    written = {row.code for row in TABLE}
+    found = []
+    for check in list_checks():
+        if "/" in check.code and check.code not in written:
+            found.append(_row_of(check))
+    return (*found, *TABLE)
+
+
+def _row_of(check: Check) -> Code:
+    system = check.find.__module__.split(".")[2]  # the folder of its protocol or tool
+    return Code(check.code, check.level, check.looks_at, check.remedy, system, DOCTOR)
+
+
+@cache
+def _codes_by_name() -> dict[str, Code]:
+    return {row.code: row for row in list_codes()}
+
+
+def find_code(code: str) -> Code | None:
+    """Return what is known of a code, None if no finding has it."""
+    return _codes_by_name().get(code)
+
+
+def find_codes(word: str) -> list[tuple[Code, Fix]]:
+    """Return the codes that a word names, or whose group it names, each with the way in which the doctor fixes it."""
+    fixes = {check.code: check.fix for check in list_checks()}
+    whole = [check for check in list_checks() if check.code == word and "/" not in check.code]
+    found = [_row_of(check) for check in whole]
+    found += [row for row in list_codes() if row.code == word or row.group == word.rstrip("/")]
+    return [(row, fixes.get(row.code, "no")) for row in found]
+
+
 def is_code(word: str) -> bool:
-    """Also a finding of a check that has a whole group: "workflow/..."."""
+    """Return whether the doctor can report such findings: a code, or the group of some."""
+    if any(check.matches(word) for check in list_checks()):
+        return True
     group = word.partition("/")[0]
-    return any(check.matches(word) or check.code == group for check in list_checks())
+    whole = {*VALIDATED, *(check.code for check in list_checks() if "/" not in check.code)}
+    if word.rstrip("/") == group:
+        return group in whole
+    row = find_code(word)
+    return row is not None and (group in whole or row.reporter in ("validate", DOCTOR))
 
 
 def find_option(code: str) -> list[str]:

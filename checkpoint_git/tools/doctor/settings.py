@@ -75,7 +75,7 @@ _KEY = re.compile(r"\s*+(?:\[\[?\s*+)?([A-Za-z_][\w-]*+)\s*+[\]=]").match
 
 
 def read_settings_text(text: str, path: str, is_code: Callable[[str], bool]) -> Settings:
-    """Return the settings in a TOML text. path: the file, for findings. is_code: whether a check or group has it."""
+    """Return the settings in a TOML text. path: the file, for findings. is_code: whether a finding or group has it."""
     parsed = _parse(text, path)
     if isinstance(parsed, Finding):
         return Settings(findings=[parsed])
@@ -183,7 +183,7 @@ def _find_troubles(table: Mapping[str, Any], is_code: Callable[[str], bool]) -> 
     entries = table.get("suppress")
     for at, entry in enumerate(entries if isinstance(entries, list) else ()):
         code, until = (entry.get("code"), entry.get("until")) if isinstance(entry, dict) else (None, None)
-        if isinstance(code, str) and not is_code(code) and code.rstrip("/").partition("/")[0] not in VALIDATED:
+        if isinstance(code, str) and not is_code(code):
             yield f"/suppress/{at}", f"suppress.{at}.code {quote(code)} is not a code that a check has", ""
         if isinstance(until, str) and _read_day(until) is None:
             yield f"/suppress/{at}", f"suppress.{at}.until is {quote(until)}, not a day such as 2026-06-30", ""

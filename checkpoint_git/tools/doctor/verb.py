@@ -6,10 +6,11 @@ from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any, NamedTuple
 
+from checkpoint_git.core.codes import SIDE_BY_SIDE
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import LEVELS, Finding
 from checkpoint_git.core.hint import Argv, Blank, advise, command, join_hints
-from checkpoint_git.core.outcome import Block, Digest, Invocation, Line, Outcome, Rule, Style, Table
+from checkpoint_git.core.outcome import Block, Digest, Invocation, Line, Outcome, Style, Table
 from checkpoint_git.core.progress import show_progress
 from checkpoint_git.core.terminal_text import escape_controls, join_some, plural, shorten
 from checkpoint_git.disk.discover import Place, find_place, find_repository, relative_path
@@ -22,7 +23,7 @@ from checkpoint_git.protocols.contract import find_files, find_project
 from checkpoint_git.protocols.digest import fold, is_elsewhere, is_fixed_by_name, list_causes
 from checkpoint_git.protocols.typed_hints import type_hints
 from checkpoint_git.protocols.validate import iterate_checked
-from checkpoint_git.tools.doctor.catalog import SAFE, choose_checks, find_option, list_checks
+from checkpoint_git.tools.doctor.catalog import SAFE, choose_checks, find_codes, find_option, list_checks
 from checkpoint_git.tools.doctor.diagnose import Diagnosis, diagnose
 from checkpoint_git.tools.setup.checks import SetupFacts
 from checkpoint_git.tools.setup.survey import read_installation
@@ -36,6 +37,7 @@ examples:
   checkpoint doctor build                      only this checkpoint, and the installation
   checkpoint doctor --full                     every finding, ungrouped
   checkpoint doctor --list                     all checks and their fixes
+  checkpoint doctor --list --check sync        what a code, or each code of a group, means
   checkpoint doctor --check drift              the checks whose codes start with drift/
   checkpoint doctor --fix --dry-run            what would be fixed, as a diff
   checkpoint doctor --fix                      apply the safe fixes, after a backup
@@ -69,7 +71,7 @@ class _Scope(NamedTuple):
 
 def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     if args.list:
-        return _list_checks(_find_wanted_checks(args.check) if args.check else list_checks())
+        return _list_codes(args.check) if args.check else _list_checks()
     checks = _find_wanted_checks(args.check, online=args.online)
     if not args.online and any(check.when == "online" for check in checks):
         raise CheckpointError("the checks online/... ask a server", "add --online")
@@ -201,19 +203,48 @@ def _split_fix_words(skill: str | None, words: Sequence[str]) -> tuple[str | Non
 def _find_wanted_checks(codes: Sequence[str], *, online: bool = False) -> list[Check]:
     for code in codes:
         if not any(check.matches(code) for check in list_checks()):
-            shown = escape_controls(shorten(code, 60))
-            raise CheckpointError(
-                f'unknown check "{shown}"', command("checkpoint", "doctor", "--list", more=" shows them")
-            )
+            raise _unknown_check(code)
     return choose_checks(codes, online=online)
 
 
-def _list_checks(checks: Sequence[Check]) -> Outcome:
-    rows = [(check.code, check.level, check.looks_at, check.remedy, check.fix) for check in checks]
-    names = ("code", "level", "looks_at", "remedy", "fix")
-    data = {"checks": [dict(zip(names, row, strict=True)) for row in rows]}
-    shown = [(check.code, check.level, check.fix, f"{check.looks_at}. Fix: {check.remedy}") for check in checks]
-    return Outcome(data, [Table(("check", "at worst", "--fix", "finds"), shown, (0, 1, 2), has_tail=True)])
+def _unknown_check(code: str) -> CheckpointError:
+    hint = command("checkpoint", "doctor", "--list", more=" shows them")
+    return CheckpointError(f'unknown check "{escape_controls(shorten(code, 60))}"', hint)
+
+
+def _list_checks() -> Outcome:
+    rows = []
+    entries = []
+    for check in list_checks():
+        rows.append((check.code, check.level, check.fix, f"{check.looks_at}. Fix: {check.remedy}"))
+        entries.append(_describe_code(check.code, check.level, check.looks_at, check.remedy, check.fix))
+    table = Table(("check", "at worst", "--fix", "finds"), rows, (0, 1, 2), has_tail=True)
+    return Outcome({"checks": entries}, [table])
+
+
+def _list_codes(words: Sequence[str]) -> Outcome:
+    """Return what each code says that the words name, or whose group they name, whichever command reports it."""
+    rows = []
+    entries = []
+    related: list[Block] = []
+    for word in words:
+        found = find_codes(word)
+        if not found:
+            raise _unknown_check(word)
+        for row, fix in found:
+            text = f"{row.text}. Fix: {row.remedy}" if row.remedy else row.text
+            rows.append((row.code, row.level, row.reporter, text))
+            entries.append(_describe_code(row.code, row.level, row.text, row.remedy, fix))
+        for about, codes in SIDE_BY_SIDE.items():
+            if word in codes:
+                others = ", ".join(code for code in codes if code != word)
+                related.append(Line(f"also about {about}: {others}", "dim"))
+    table = Table(("code", "at worst", "from", "says"), rows, (0, 1, 2), has_tail=True)
+    return Outcome({"checks": entries}, [table, *related])
+
+
+def _describe_code(code: str, level: str, looks_at: str, remedy: str, fix: str) -> dict[str, str]:
+    return {"code": code, "level": level, "looks_at": looks_at, "remedy": remedy, "fix": fix}
 
 
 def _diagnose_bare(
@@ -245,9 +276,8 @@ def _report(found: Diagnosis, args: argparse.Namespace, cwd: str) -> Outcome:
     data = {"checks": [check.code for check in found.checks], "documents": found.documents}
     suppressed = [{**one.finding._asdict(), "reason": one.reason} for one in found.suppressed]
     title = f"{plural(found.documents, 'checkpoint')}, {plural(len(found.checks), 'check')}"
-    rules = [Rule(check.code, check.level, check.looks_at, check.remedy) for check in list_checks()]
     over = frozenset[str]() if args.skill else found.over  # who names a skill wants to know it all
-    return _conclude(title, data, type_hints(found.findings, cwd), suppressed, args, over)._replace(rules=rules)
+    return _conclude(title, data, type_hints(found.findings, cwd), suppressed, args, over)
 
 
 def _conclude(

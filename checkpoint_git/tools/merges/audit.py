@@ -32,7 +32,6 @@ from checkpoint_git.tools.merges.findings import (
     count_kinds,
     describe,
     list_findings,
-    list_rules,
     merge_data,
 )
 
@@ -150,7 +149,7 @@ def make_outcome(found: AuditResult, strict: bool) -> Outcome:
         message = f"this clone was cut off at {found.end[:12]}: earlier merges are unknown"
         findings.append(Finding(NOT_AUDITED, "warning", message, hint=UNSHALLOW))
     blocks = [describe(merge) for merge in found.audited]
-    return Outcome(data, blocks, findings, None, [_summarize(found)], list_rules())
+    return Outcome(data, blocks, findings, None, [_summarize(found)])
 
 
 def _summarize(found: AuditResult) -> Line:

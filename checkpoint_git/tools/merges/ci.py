@@ -23,7 +23,6 @@ from checkpoint_git.tools.merges.findings import (
     count_kinds,
     describe,
     list_findings,
-    list_rules,
     merge_data,
     summarize,
 )
@@ -116,8 +115,7 @@ def _verify_line_merge(args: argparse.Namespace, invocation: Invocation) -> Outc
         "counts": count_kinds(merges),
     }
     blocks = [describe(merge) for merge in merges]
-    findings, rules = list_findings(merges), list_rules()
-    return Outcome(data, blocks, findings, None, [summarize(merges)], rules)
+    return Outcome(data, blocks, list_findings(merges), None, [summarize(merges)])
 
 
 def _read_named(cwd: str, name: str, env: Env) -> str:

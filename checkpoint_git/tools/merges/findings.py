@@ -5,8 +5,8 @@ from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, NamedTuple
 
 from checkpoint_git.core.finding import Finding, Level
-from checkpoint_git.core.hint import Blank, Hint, command
-from checkpoint_git.core.outcome import Line, Rule
+from checkpoint_git.core.hint import Hint, command
+from checkpoint_git.core.outcome import Line
 from checkpoint_git.core.terminal_text import plural, shorten
 from checkpoint_git.git.merges.merges import Commit, Versions
 from checkpoint_git.tools.merges.audited_file import AuditedFile, Hit, Kind, file_data
@@ -22,35 +22,18 @@ NOT_REPAIRED = "merge/not-repaired"
 class _Words(NamedTuple):
     does: str  # what a merge to come does
     did: str  # what one that was made did
-    meaning: str
 
 
 _WORDS: dict[Kind, _Words] = {
-    "conflict": _Words("stops here", "stopped here", "a text merge conflicts in this checkpoint"),
-    "not-json": _Words("makes no JSON", "left no JSON", "what came out of the merge is not JSON"),
-    "duplicate-key": _Words(
-        "writes a key twice",
-        "wrote a key twice",
-        "a key is in one object twice; most readers drop one",
-    ),
-    "lost": _Words("loses an entry", "lost an entry", "an entry that a side had is gone"),
-    "came-back": _Words(
-        "brings a finished action back",
-        "brought a finished action back",
-        "an action that a side finished is to be done again",
-    ),
-    "duplicated": _Words("duplicates an entry", "duplicated an entry", "an entry is there twice"),
-    "mixed-up": _Words("mixes up two records", "mixed up two records", "one record holds parts of two"),
-    "undecided": _Words(
-        "decides without asking",
-        "decided without asking",
-        "both sides changed what belongs together",
-    ),
-    "differs": _Words(
-        "differs from the rules",
-        "differed from the rules",
-        "the merge rules make something else of it",
-    ),
+    "conflict": _Words("stops here", "stopped here"),
+    "not-json": _Words("makes no JSON", "left no JSON"),
+    "duplicate-key": _Words("writes a key twice", "wrote a key twice"),
+    "lost": _Words("loses an entry", "lost an entry"),
+    "came-back": _Words("brings a finished action back", "brought a finished action back"),
+    "duplicated": _Words("duplicates an entry", "duplicated an entry"),
+    "mixed-up": _Words("mixes up two records", "mixed up two records"),
+    "undecided": _Words("decides without asking", "decided without asking"),
+    "differs": _Words("differs from the rules", "differed from the rules"),
 }
 CODES: dict[Kind, str] = {kind: "merge/lost-entry" if kind == "lost" else f"merge/{kind}" for kind in _WORDS}
 # what they are called instead of parents, where nobody has committed the merge of them
@@ -106,16 +89,6 @@ class AuditedMerge(NamedTuple):
     @property
     def is_reported(self) -> bool:
         return bool(self.hits or self.reason or self.crowded)
-
-
-def list_rules() -> list[Rule]:
-    shown = command("checkpoint", "audit", "--all", Blank("the merge", "COMMIT"), more=" shows the whole merge")
-    rules = [Rule(CODES[kind], "error", words.meaning, shown) for kind, words in _WORDS.items()]
-    unknown = "a merge that cannot be checked in this clone"
-    unrepaired = "harm of a merge that could not be repaired automatically"
-    rules.append(Rule(NOT_AUDITED, "warning", unknown, command("git", "fetch", "--unshallow")))
-    rules.append(Rule(NOT_REPAIRED, "warning", unrepaired, "fix it by hand"))
-    return rules
 
 
 def list_findings(merges: Sequence[AuditedMerge]) -> list[Finding]:

@@ -14,11 +14,10 @@ from checkpoint_git.cli import render
 from checkpoint_git.cli.render import github, markdown
 from checkpoint_git.cli.render.screen import Screen
 from checkpoint_git.core.finding import Finding
-from checkpoint_git.core.outcome import Digest, Outcome, Rule
+from checkpoint_git.core.outcome import Digest, Outcome
 
 SCHEMA = Path(__file__).parents[2] / "examples" / "sarif" / "sarif-schema-2.1.0.json.gz"
 BAD = Finding("drift/x", "warning", "nothing was written for 9 days", "a b%/ü.json", "/rows/3", 6, 3, "mend it")
-RULES = (Rule("drift/x", "warning", "looks at x", "mend x"), Rule("drift/y", "note", "looks at y", "mend y"))
 LEVELS = st.sampled_from(["error", "warning", "note"])
 TEXTS = st.text(max_size=30)
 FINDINGS = st.builds(Finding, TEXTS, LEVELS, TEXTS, TEXTS, TEXTS, st.integers(0, 9), st.integers(0, 9), TEXTS)
@@ -30,7 +29,7 @@ def validator() -> Any:
 
 
 def sarif(*findings: Finding, suppressed: tuple[dict[str, Any], ...] = ()) -> dict[str, Any]:
-    outcome = Outcome({"suppressed": suppressed}, findings=findings, rules=RULES)
+    outcome = Outcome({"suppressed": suppressed}, findings=findings)
     log = json.loads(render.render("doctor", outcome, "sarif", Screen()))
     assert [error.message for error in validator().iter_errors(log)] == []
     run: dict[str, Any] = log["runs"][0]
@@ -50,13 +49,15 @@ def test_whatever_is_found_the_report_is_valid(findings: list[Finding]) -> None:
     assert len(sarif(*findings)["results"]) == len(findings)
 
 
-def test_a_rule_says_what_its_check_looks_at_and_only_rules_that_occur_are_listed() -> None:
-    run = sarif(BAD, Finding("skill/z", "error", "x"))
+def test_a_rule_says_what_its_code_means_and_only_rules_that_occur_are_listed() -> None:
+    run = sarif(BAD, Finding("skill/row-id-twice", "error", "x"), Finding("drift/stale-blocked", "warning", "x"))
     rules = run["tool"]["driver"]["rules"]
-    assert [rule["id"] for rule in rules] == ["drift/x", "skill/z"]
-    assert rules[0]["shortDescription"]["text"] == "looks at x"
-    assert "mend x" in rules[0]["help"]["text"]
-    assert [result["ruleIndex"] for result in run["results"]] == [0, 1]
+    assert [rule["id"] for rule in rules] == ["drift/stale-blocked", "drift/x", "skill/row-id-twice"]
+    assert rules[0]["shortDescription"]["text"] == "Blocked for more than 3 days"
+    assert rules[0]["defaultConfiguration"] == {"level": "warning"}
+    assert rules[1] == {"id": "drift/x"}
+    assert rules[2]["help"]["text"] == "Fixed by: rename one"
+    assert [result["ruleIndex"] for result in run["results"]] == [1, 2, 0]
 
 
 def test_a_place_is_an_address_from_the_root_with_odd_letters_encoded() -> None:

@@ -11,25 +11,13 @@ from tests.support.rows import rows
 
 PATH = ".checkpoints/doctor.toml"
 FOUND = Finding("drift/file-missing", "warning", "a/b.ts is missing", ".checkpoints/x.checkpoint.json", "/a/0", 3, 1)
-KNOWN = {
-    "content",
-    "content/secret",
-    "drift",
-    "drift/",
-    "drift/file-missing",
-    "merge",
-    "merge/unresolved",
-    "schema",
-    "driver",
-    "driver/inert",
-}
 START = read_instant("2026-06-30T00:00:00Z")
 assert START is not None
 JUNE_30 = START[0]
 
 
 def read(text: str) -> Settings:
-    return read_settings_text(text, PATH, KNOWN.__contains__)
+    return read_settings_text(text, PATH, is_code)
 
 
 def told(text: str, finding: Finding = FOUND, now: int = JUNE_30) -> bool:
@@ -161,6 +149,8 @@ def test_any_text_is_read_without_an_exception(text: str) -> None:
 
 
 def test_what_a_check_or_a_room_says_may_be_named_and_nothing_else() -> None:
-    known = ("drift", "drift/file-missing", "online/behind", "workflow/anything", "merge/", "schema")
+    known = ("drift", "drift/file-missing", "online/behind", "workflow/stale", "skill/row-id-twice", "merge/", "schema")
     assert all(is_code(code) for code in known)
-    assert not any(is_code(code) for code in ("drift/nothing", "drif", "nothing/at-all"))
+    assert not any(
+        is_code(code) for code in ("drift/nothing", "drif", "nothing/at-all", "skill/nothing", "sync/conflict")
+    )
