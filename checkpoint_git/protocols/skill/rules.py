@@ -14,7 +14,7 @@ from checkpoint_git.core.schema import Mismatch
 from checkpoint_git.protocols.document import read_list
 from checkpoint_git.protocols.mismatch import OWN, find_doubles, list_objects, quote, quote_where
 from checkpoint_git.protocols.skill import names
-from checkpoint_git.protocols.skill.drift.merged_work import find_named, is_pull_request
+from checkpoint_git.protocols.skill.goals import find_named, is_pull_request
 from checkpoint_git.protocols.skill.shape import FILL, advise_edit, advise_move, describe, empty_field
 from checkpoint_git.protocols.skill.views import (
     find_done_actions,

@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 from checkpoint_git.core.clock import DAY, read_instant
 from checkpoint_git.core.hint import AnyHint, Blank, command
 from checkpoint_git.protocols.document import Document
-from checkpoint_git.protocols.skill import views
+from checkpoint_git.protocols.skill import goals, views
 from checkpoint_git.protocols.skill.drift import merged_work
 from checkpoint_git.protocols.skill.drift.merged_work import NOTHING, Facts, Known, Work
 
@@ -25,7 +25,7 @@ class Action(NamedTuple):
 
     @property
     def data(self) -> dict[str, Any]:
-        stated = {merged_work.FIELD: self.goals} if self.goals else {}
+        stated = {goals.FIELD: self.goals} if self.goals else {}
         references = merged_work.facts_data(self.facts)
         return {"text": self.text, "done_when": self.done_when, **stated, "references": references}
 
@@ -117,8 +117,8 @@ def split_actions(document: Document, known: Known) -> tuple[list[Action], list[
         if not text.strip():
             continue
         facts = merged_work.find_action_facts(item, known)
-        goals = merged_work.find_goals(item) if isinstance(item, dict) else []
-        action = Action(at, text, views.action_done_when(item), facts, tuple(goals))
+        finishing = goals.find_goals(item) if isinstance(item, dict) else []
+        action = Action(at, text, views.action_done_when(item), facts, tuple(finishing))
         if merged_work.is_finished(item, known):
             finished.append(action)
         else:

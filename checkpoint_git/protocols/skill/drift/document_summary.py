@@ -12,7 +12,7 @@ from checkpoint_git.core.progress import Tell
 from checkpoint_git.core.references import find_references, spell_ranges
 from checkpoint_git.disk.discover import Place
 from checkpoint_git.protocols.document import Document
-from checkpoint_git.protocols.skill import store, views
+from checkpoint_git.protocols.skill import goals, store, views
 from checkpoint_git.protocols.skill.drift import merged_work
 from checkpoint_git.protocols.skill.rules import MAX_SIZE
 
@@ -137,11 +137,11 @@ def _find_passages(where: str, texts: Iterable[str]) -> tuple[Passage, ...]:
 def _find_actions(actions: Iterable[Any]) -> tuple[Passage, ...]:
     found = []
     for index, action in enumerate(actions):
-        named = merged_work.find_named(views.action_text(action))
-        goals = merged_work.find_goals(action)
-        if named or goals:
-            references = tuple(dict.fromkeys([*named, *goals]))
-            found.append(Passage(f"/next_actions/{index}", index, references, tuple(goals)))
+        named = goals.find_named(views.action_text(action))
+        finishing = goals.find_goals(action)
+        if named or finishing:
+            references = tuple(dict.fromkeys([*named, *finishing]))
+            found.append(Passage(f"/next_actions/{index}", index, references, tuple(finishing)))
     return tuple(found)
 
 

@@ -26,7 +26,7 @@ from checkpoint_git.core.hint import (
 from checkpoint_git.core.placeholder import check_filled
 from checkpoint_git.protocols.mismatch import OWN, quote
 from checkpoint_git.protocols.skill import names
-from checkpoint_git.protocols.skill.drift.merged_work import FIELD, with_goals
+from checkpoint_git.protocols.skill.goals import FIELD, with_goals
 from checkpoint_git.protocols.skill.views import find_done_actions, read_list, read_objects
 
 KEPT_DONE = 10
