@@ -61,7 +61,6 @@ HEART = [
     "protocols/write.py",
     "protocols/*/rules.py",
     "protocols/*/store.py",
-    "protocols/*/changes.py",
     "protocols/*/state.py",
     "protocols/*/edit",
     "protocols/restore",

@@ -23,7 +23,7 @@ from checkpoint_git.protocols.skill.brief.next_action import Action, NextAction,
 from checkpoint_git.protocols.skill.brief.since import read_since
 from checkpoint_git.protocols.skill.brief.status import StatusResult, status
 from checkpoint_git.protocols.skill.edit import entries
-from checkpoint_git.protocols.skill.edit.changes import Lists, check_text, make_edits
+from checkpoint_git.protocols.skill.edit.parse import Lists, check_text, make_edits
 from checkpoint_git.protocols.skill.verbs.done import DoneResult, check_remaining, done
 from checkpoint_git.protocols.skill.verbs.log import LogResult, log
 from checkpoint_git.protocols.skill.verbs.next import NextResult, next_actions

@@ -103,6 +103,31 @@ def test_a_merge_asks_the_writer_in_three_places_only() -> None:
     assert asking == {f"{PACKAGE}.merge.{name}" for name in ("items", "layout", "lines")}
 
 
+# The rooms of skill checkpoints, lowest first: "" is the document, its files in the folder itself. Tools come in by the
+# entrances, which may import every room.
+SKILL = f"{PACKAGE}.protocols.skill"
+ROOMS = ("", "edit", "drift", "brief", "verbs")
+ENTRANCES = {f"{SKILL}.{name}" for name in ("exchange", "hooks", "summary")}
+
+
+def room_of(module: str) -> str:
+    """The room of a module of skill checkpoints: "edit", or "" for the document."""
+    parts = module.removeprefix(f"{SKILL}.").split(".")
+    return parts[0] if parts[0] in ROOMS else ""
+
+
+def test_a_room_of_skill_checkpoints_imports_from_lower_rooms_only() -> None:
+    found = [each for each in read_own_imports() if each.importer.startswith(f"{SKILL}.")]
+    inner = [each for each in found if each.imported.startswith(f"{SKILL}.") and each.importer not in ENTRANCES]
+    wrong = [
+        each
+        for each in inner
+        if ROOMS.index(room_of(each.imported)) > ROOMS.index(room_of(each.importer)) or each.imported in ENTRANCES
+    ]
+    assert {room_of(each.imported) for each in inner} == set(ROOMS)
+    assert not wrong, shown(wrong)
+
+
 def test_no_modules_import_each_other_in_a_circle() -> None:
     graph: dict[str, set[str]] = {}
     for found in read_own_imports():

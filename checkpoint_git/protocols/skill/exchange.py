@@ -5,7 +5,7 @@ from typing import Any
 
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.disk.discover import find_place
-from checkpoint_git.protocols.skill.edit.changes import Edit, make_edits
+from checkpoint_git.protocols.skill.edit.parse import Edit, make_edits
 from checkpoint_git.protocols.skill.store import find_own_place, iterate_documents, read_value
 from checkpoint_git.protocols.skill.verbs.update import update
 from checkpoint_git.protocols.skill.views import action_text, done_text, public_view, read_list

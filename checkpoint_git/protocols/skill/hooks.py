@@ -11,7 +11,7 @@ from checkpoint_git.disk.read import FileContent
 from checkpoint_git.protocols.check import Context
 from checkpoint_git.protocols.registry import protocol_of
 from checkpoint_git.protocols.skill import layout, store
-from checkpoint_git.protocols.skill.edit.changes import SCHEMA_FILE
+from checkpoint_git.protocols.skill.layout import SCHEMA_FILE
 
 _REFERENCE = f"./{SCHEMA_FILE}"
 

@@ -10,6 +10,7 @@ DIRECTORY = ".checkpoints"
 SUFFIX = ".checkpoint.json"
 WORD = ".checkpoint."  # in a checkpoint's name, whatever its ending
 HISTORY = "history"
+SCHEMA_FILE = "schemas/skill.schema.json"  # below .checkpoints, where a project keeps the schema for its editors
 MAX_NAME_BYTES = 128
 
 _DEVICES = frozenset(

@@ -79,6 +79,8 @@ LISTS: dict[str, type | tuple[type, ...]] = {
     **{f"context_primer.{name}": str for name in CONTEXT_PRIMER}, "next_actions": (str, dict),
 }  # fmt: skip
 # what is said at the root and is below it
+# where a text belongs in the objects of a list
+TEXTS = {"progress_table": "label", "blockers": "description", "pm_refs": "id", "eval_scores": "rubric"}
 _BELOW = {
     name: f"{parent}.{name}"
     for parent, members in (("skill_state", SKILL_STATE), ("cost", KNOWN["cost"]), ("context_primer", CONTEXT_PRIMER))

@@ -12,7 +12,6 @@ from checkpoint_git.core.hint import (
     advise,
     blank,
     split_blanks,
-    steps_of,
 )
 from checkpoint_git.core.jsontext import join_pointer
 from checkpoint_git.core.schema import Mismatch
@@ -22,7 +21,7 @@ from checkpoint_git.protocols.skill import names
 FILL = blank("=", "the value")  # the end of an edit in which the user writes the value
 
 # object that lacks a field or has it empty, with * for an index -> finding code, an example in JSON
-_INCOMPLETE = {
+INCOMPLETE = {
     "": ("skill/missing-field", ""),
     "/progress_table/*": (
         "skill/row-incomplete",
@@ -88,7 +87,7 @@ def describe(mismatch: Mismatch) -> Finding:
     where, keyword = mismatch.where, mismatch.keyword
     code, advice, change = _PLACES.get(_star_indices(where), ("", "", ""))
     if keyword == "required":
-        code = _INCOMPLETE.get(_find_parent(where), ("skill/missing-field", ""))[0]
+        code = INCOMPLETE.get(find_parent(where), ("skill/missing-field", ""))[0]
         if where == "/skill":
             change = Word(("=", OWN))
         elif not change and where != "/updated_at":
@@ -116,17 +115,15 @@ def _write_line(where: str, mismatch: Mismatch) -> tuple[str, str | Word]:
 
     import json  # late: reading and checking what is valid needs none of it
 
-    from checkpoint_git.protocols.skill.edit.changes import TEXTS
-
     what = "write a list" if wanted == "array" else "write an object"
     place = f"{where}/*" if wanted == "array" else where
     value = mismatch.value
     text = value if isinstance(value, str) and value.strip() else UNFILLED
-    example = _INCOMPLETE.get(_star_indices(place), ("", ""))[1]
+    example = INCOMPLETE.get(_star_indices(place), ("", ""))[1]
     if not example and place == where:
         return what, blank(":json={", "its members", "}")
 
-    entry = {**json.loads(example), TEXTS[place.split("/")[1]]: text} if example else text
+    entry = {**json.loads(example), names.TEXTS[place.split("/")[1]]: text} if example else text
     end = f":json={json.dumps([entry] if wanted == 'array' else entry)}"
     return what, end if text != UNFILLED and UNFILLED in text else _blanks(end)
 
@@ -215,116 +212,19 @@ def _write_item_edit(start: str, item: Any) -> str:
     return f"{start}:json={json.dumps(item, ensure_ascii=False)}"
 
 
-def retype(finding: Finding, advised: Sequence[str], edit: Any, place: str) -> tuple[str, list[str]]:
-    """Return (advice, edits) about a finding of a refused update.
-
-    advised: the words of the hint's command. place: the pointer that edit wrote. Raises LookupError where
-    the line for another finding corrects this one, too.
-    """
-    from checkpoint_git.protocols.skill.edit.changes import dump, path_text, typed_edit, untoken
-
-    steps = steps_of(finding.hint)
-    what = steps[0].text if steps else ""
-    path = path_text(edit.path)
-    value = untoken(edit.value)
-    start = f"--{path}+" if edit.action == "append" else f"--{path}"
-
-    parts = finding.where[len(place) :].split("/")[1:]
-    if parts and list(advised[1:2]) == ["update"]:
-        _correct_part(value, parts, finding, advised[-1], what)
-        return what, [f"{start}:json={dump(value)}"]
-
-    if isinstance(value, str) and value.strip():
-        retyped = _retype_text(value, finding, edit, place)
-        if retyped is not None:
-            advice, line = retyped
-            return advice or what, [line]
-    elif place == "/context_primer" and isinstance(value, list) and all(isinstance(text, str) for text in value):
-        return "add to its lists", [typed_edit(f"--{path}.key_decisions+=", text) for text in value]
-    return what, [word.replace(f"--{place[1:].replace('/', '.')}", start) for word in advised[3:]]
-
-
-def _correct_part(value: Any, parts: Sequence[str], finding: Finding, advised: str, what: str) -> None:
-    """Correct the part of an edit's value that a finding is about, in place.
-
-    parts: of the pointer from the value to it. advised: the last word of the hint's command, and what: its
-    advice. Raises LookupError where there is no such part.
-    """
-    *above, last = [part.replace("~1", "/").replace("~0", "~") for part in parts]
-    holder = value
-    for name in above:
-        step: Any = int(name) if isinstance(holder, list) else name
-        holder = holder[step] if isinstance(holder, dict | list) else None
-    if not isinstance(holder, dict | list):  # the line for another finding says it otherwise
-        raise LookupError(finding.where)
-
-    key: Any = int(last) if isinstance(holder, list) else last
-    wrong = holder[key] if isinstance(holder, list) else holder.get(key)
-    holder[key] = _guess_part(wrong, key, finding, advised, what)
-    if advised.endswith("-="):
-        del holder[key]
-    elif " must be a list" in finding.message:
-        holder[key] = [wrong]
-
-
-def _guess_part(wrong: Any, key: Any, finding: Finding, advised: str, what: str) -> Any:
-    """Return what to write in place of a wrong or missing part; "..." where only the user knows."""
-    import json
-
-    if wrong is None:
-        example = _INCOMPLETE.get(_find_parent(finding.where), ("", ""))[1]
-        return json.loads(example or "{}").get(key, "...")
-    if "the intended word" in what or "one of these" in what:
-        return advised.rpartition("=")[2]
-    return str(wrong) if " must be a text" in finding.message else "..."
-
-
-def _retype_text(text: str, finding: Finding, edit: Any, place: str) -> tuple[str, str] | None:
-    """Return (advice, edit) for a text where the schema wants something else; None where nothing is known.
-
-    The advice is "" where the finding's own is right.
-    """
-    from checkpoint_git.protocols.skill.edit.changes import TEXTS, dump, name_text, path_text, typed_edit
-
-    field = place.split("/")[1]
-    path = path_text(edit.path)
-    if field in TEXTS and (edit.action == "append" or len(edit.path) == 1):
-        return "write an object", f"--{path}+:json={dump(write_item(field, text))}"
-    if " must be a list" in finding.message:
-        return "add to the list", typed_edit(f"--{path}+=", text)
-    if field in TEXTS and len(edit.path) == 2:
-        return "", f"--{path}{name_text(field, text)}"
-
-    number = text.replace(",", ".", 1)
-    is_number = number.replace(".", "", 1).isdecimal()
-    if place == "/cost":
-        return "", f"--{path}.total_usd={number if is_number else '...'}"
-    if field == "cost" and is_number:
-        return "", f"--{path}={number}"
-    if place in _FOR_TEXT:
-        return "name what it is in there", typed_edit(f"--{path}.{_FOR_TEXT[place]}=", text)
-    return None
-
-
 def write_item(field: str, text: str) -> dict[str, Any]:
     """The object of a list that says a text."""
     import json
 
-    from checkpoint_git.protocols.skill.edit.changes import TEXTS
-
-    item = {**json.loads(_INCOMPLETE[f"/{field}/*"][1]), TEXTS[field]: text}
+    item = {**json.loads(INCOMPLETE[f"/{field}/*"][1]), names.TEXTS[field]: text}
     if "status" in item or "description" in item:
         item["id"] = "-".join(names.spell(text)[:40].split("_"))
     return item
 
 
-# what is in these objects that a text may be for
-_FOR_TEXT = {"/skill_state": "notes", "/context_primer": "key_decisions+"}
-
-
 def empty_field(where: str) -> Finding:
     """The finding for a text that must say something and does not."""
-    code = _INCOMPLETE[parent][0] if (parent := _find_parent(where)) in _INCOMPLETE and parent else "skill/empty-field"
+    code = INCOMPLETE[parent][0] if (parent := find_parent(where)) in INCOMPLETE and parent else "skill/empty-field"
     return make_error(code, f"{quote_where(where)} is empty", where, advise_edit("fill it in", where, FILL))
 
 
@@ -332,6 +232,6 @@ def _star_indices(where: str) -> str:
     return "/".join("*" if part.isascii() and part.isdigit() else part for part in where.split("/"))
 
 
-def _find_parent(where: str) -> str:
+def find_parent(where: str) -> str:
     """The place's parent, with indices as *."""
     return _star_indices(where.rpartition("/")[0])

@@ -7,7 +7,9 @@ from checkpoint_git.core.finding import Finding
 from checkpoint_git.protocols.skill.brief import life, since
 from checkpoint_git.protocols.skill.brief.resume_brief import find_context
 from checkpoint_git.protocols.skill.drift.fixes import FixFacts, fix_value
-from checkpoint_git.protocols.skill.edit.changes import apply_edits, finish_action, mark_repeated, parse_edits
+from checkpoint_git.protocols.skill.edit.actions import finish_action, mark_repeated
+from checkpoint_git.protocols.skill.edit.apply import apply_edits
+from checkpoint_git.protocols.skill.edit.parse import parse_edits
 from checkpoint_git.protocols.skill.exchange import fields_of_skill
 from checkpoint_git.protocols.skill.views import done_text, find_done_actions
 from checkpoint_git.protocols.validate import check_document

@@ -10,7 +10,7 @@ from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.schema import explain
 from checkpoint_git.protocols.contract import open_room
 from checkpoint_git.protocols.skill import shape
-from checkpoint_git.protocols.skill.edit.changes import parse_edits
+from checkpoint_git.protocols.skill.edit.parse import parse_edits
 from checkpoint_git.protocols.skill.shape import describe, empty_field
 from tests.support.rows import rows
 from tests.support.samples import checkpoint

@@ -24,7 +24,7 @@ from checkpoint_git.protocols.skill.drift.merged_work import (
     is_finished,
     read_reverted,
 )
-from checkpoint_git.protocols.skill.edit.changes import KEPT_DONE
+from checkpoint_git.protocols.skill.edit.actions import KEPT_DONE
 from checkpoint_git.protocols.skill.rotation import Moved, history_document, history_marks, plan_rotation
 from checkpoint_git.protocols.write import find_new_errors
 

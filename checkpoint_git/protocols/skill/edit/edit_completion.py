@@ -8,8 +8,8 @@ from checkpoint_git.core import jsontext
 from checkpoint_git.disk.discover import find_place
 from checkpoint_git.protocols.contract import open_room
 from checkpoint_git.protocols.skill import store
-from checkpoint_git.protocols.skill.edit.changes import find_item, ids_of
 from checkpoint_git.protocols.skill.edit.fields import Schema, child_rules, resolve
+from checkpoint_git.protocols.skill.edit.items import find_item, ids_of
 
 _MOST_ITEMS = 200  # of one list
 _TEXT_NAMES = ("label", "description", "text")

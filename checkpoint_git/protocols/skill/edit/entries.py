@@ -10,9 +10,19 @@ from checkpoint_git.core.hint import AnyHint, Hint, advise, command, join_hints
 from checkpoint_git.core.placeholder import check_filled
 from checkpoint_git.protocols.mismatch import OWN, quote
 from checkpoint_git.protocols.skill import views
-from checkpoint_git.protocols.skill.edit import changes
-from checkpoint_git.protocols.skill.edit.changes import check_next, check_text, find_done_trouble, take_action
+from checkpoint_git.protocols.skill.edit.actions import (
+    check_next,
+    describe_goals,
+    find_done_trouble,
+    insert_action,
+    mark_repeated,
+    remove_first_row,
+    take_action,
+)
+from checkpoint_git.protocols.skill.edit.apply import ROW_STATUSES
 from checkpoint_git.protocols.skill.edit.fields import Understood
+from checkpoint_git.protocols.skill.edit.items import find_index, is_index
+from checkpoint_git.protocols.skill.edit.parse import check_text
 from checkpoint_git.protocols.skill.names import find_choice, spell
 
 _MOST_ANSWERS = 5  # in a hint
@@ -38,10 +48,10 @@ def note(value: dict[str, Any], text: str) -> Entry:
 def add(value: dict[str, Any], now: int, text: str, *, first: bool = False) -> Entry:
     """Adds a next action, at the end or as the first."""
     actions = _list_in(value, "next_actions")
-    changes.insert_action(value, 0 if first else len(actions), _checked(text))
+    insert_action(value, 0 if first else len(actions), _checked(text))
     index = 0 if first else len(actions) - 1
-    changes.mark_repeated(value, [f"/next_actions/{index}"], now)
-    waits = changes.describe_goals(actions[index])
+    mark_repeated(value, [f"/next_actions/{index}"], now)
+    waits = describe_goals(actions[index])
     return Entry(f"{'next' if first else 'added'}: {text}{f' ({waits})' if waits else ''}", ("next_actions",))
 
 
@@ -55,7 +65,7 @@ def row(value: dict[str, Any], text: str, status: str | None = None, name: str |
     if found is None:
         meant = meant or "not_started"
         rows.append({"id": new_id, "label": text, "status": meant})
-        changes.remove_first_row(value)
+        remove_first_row(value)
         return Entry(f"added row {new_id}: {text} ({meant})", ("progress_table",), new_id, understood)
     if not meant:
         message = f"progress_table has the row {quote(_id(found))} already: give its new status"
@@ -68,9 +78,9 @@ def _read_row_status(status: str | None) -> tuple[str, tuple[Understood, ...]]:
     """Return the status that a word means, "" for none, and what was understood."""
     if status is None:
         return "", ()
-    meant = find_choice(status, changes.ROW_STATUSES)
+    meant = find_choice(status, ROW_STATUSES)
     if not meant:
-        hint = f"--status is one of {', '.join(changes.ROW_STATUSES)}"
+        hint = f"--status is one of {', '.join(ROW_STATUSES)}"
         raise CheckpointError(f"{quote(status)} is not a status of a row", hint)
     return meant, () if meant == status else (Understood(status, meant),)
 
@@ -78,7 +88,7 @@ def _read_row_status(status: str | None) -> tuple[str, tuple[Understood, ...]]:
 def _find_row(rows: list[Any], names: Sequence[str]) -> dict[str, Any] | None:
     """Return the row that the first name with a row names by its id, or by a label that no other row has."""
     for name in names:
-        index = changes.find_index(rows, name)
+        index = find_index(rows, name)
         if index is not None and isinstance(rows[index], dict):
             found: dict[str, Any] = rows[index]
             return found
@@ -214,7 +224,7 @@ def drop(
     line = f"dropped: {text}"
     if complete:
         line += "; the status is complete"
-    waits = changes.describe_goals(value["next_actions"][0]) if next_action else ""
+    waits = describe_goals(value["next_actions"][0]) if next_action else ""
     if waits:
         line += f"; next: {next_action} ({waits})"
     return Entry(line, ("next_actions", "context_primer"))
@@ -228,7 +238,7 @@ def find_action(value: dict[str, Any], action: str | None, verb: str, end: tuple
     actions = views.read_list(value, "next_actions")
     if action is None:
         return 0
-    exact = changes.find_index(actions, _checked(action))
+    exact = find_index(actions, _checked(action))
     if exact is None:
         exact = _read_number(action, actions)
     texts = [views.action_text(each) for each in actions]
@@ -247,8 +257,8 @@ def _read_number(text: str, actions: list[Any]) -> int | None:
     is_path = text.startswith("next_actions.")
     number = text.removeprefix("next_actions.").strip("#[]")
     if is_path:
-        return int(number) if changes.is_index(number, actions) else None
-    return int(number) - 1 if number != "0" and changes.is_index(number, [None, *actions]) else None
+        return int(number) if is_index(number, actions) else None
+    return int(number) - 1 if number != "0" and is_index(number, [None, *actions]) else None
 
 
 def _checked(text: str) -> str:

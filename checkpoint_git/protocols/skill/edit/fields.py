@@ -12,8 +12,10 @@ from checkpoint_git.core.hint import Argv, Blank, advise
 from checkpoint_git.core.terminal_text import quote_word
 from checkpoint_git.protocols.mismatch import quote
 from checkpoint_git.protocols.skill import names
-from checkpoint_git.protocols.skill.edit import changes
-from checkpoint_git.protocols.skill.edit.changes import Edit, EditError, Step, path_text, typed_edit
+from checkpoint_git.protocols.skill.edit.apply import name_text
+from checkpoint_git.protocols.skill.edit.items import find_index, find_item, ids_of
+from checkpoint_git.protocols.skill.edit.parse import SIGNS, Edit, EditError, Step, path_text, typed_edit
+from checkpoint_git.protocols.skill.names import TEXTS
 from checkpoint_git.protocols.skill.shape import write_item
 from checkpoint_git.protocols.skill.views import read_objects
 
@@ -105,7 +107,7 @@ def _follow_path(value: Any, reader: _Reader) -> _Place:
         if isinstance(value, list) or rules.get("type") == "array":
             path.append(_find_id(step, value))
             rules = child_rules(reader.schema, rules, "")
-            value = changes.find_item(value, step.name)
+            value = find_item(value, step.name)
             continue
 
         known = frozenset(value if isinstance(value, dict) else ())
@@ -160,8 +162,8 @@ def _adds_to_list(edit: Edit, path: tuple[Step, ...]) -> bool:
 def _find_id(step: Step, items: Any) -> Step:
     """By the item's id, where it is named by its text or behind a dot."""
     is_number = not step.bracketed and step.name.isdecimal()
-    at = changes.find_index(items, step.name) if isinstance(items, list) and not is_number else None
-    ids = changes.ids_of(items[at]) if at is not None and isinstance(items[at], dict) else []
+    at = find_index(items, step.name) if isinstance(items, list) and not is_number else None
+    ids = ids_of(items[at]) if at is not None and isinstance(items[at], dict) else []
     return Step(step.name if step.name in ids else ids[0], bracketed=True) if ids else step
 
 
@@ -171,7 +173,7 @@ def _check_removal(edit: Edit, path: tuple[Step, ...], held: Any, rules: Schema)
     is_guessed = [step.name for step in path] != [step.name for step in edit.path] and not path[-1].bracketed
     if not held or not (is_guessed or (count > 1 and rules)):
         return
-    first = typed_edit(f"--{name}-=", next(iter(changes.ids_of(held[0])), "")) if count else f"--{name}-="
+    first = typed_edit(f"--{name}-=", next(iter(ids_of(held[0])), "")) if count else f"--{name}-="
     hint, more = ("remove one", f"; or all: --{name}:json='[]'") if count else ("say that it goes", "")
     raise EditError(edit.word, f"{quote(edit.word)} would remove all of {name} ({count or 1})", hint, first, more)
 
@@ -204,7 +206,7 @@ def _unknown(name: str, where: str, reader: _Reader) -> CheckpointError:
         return CheckpointError(message, advise("see what there is", "checkpoint", "show"))
 
     value = edit.value
-    if near in changes.TEXTS and isinstance(value, str) and operator == "+":
+    if near in TEXTS and isinstance(value, str) and operator == "+":
         value = write_item(near, value)
     own = f"skill_state.{quote(name)[1:-1]}"
     flag = "--new-field" if edit.word.startswith("--") else "new_field"
@@ -229,7 +231,7 @@ def _find_near(name: str, where: str, edit: Edit, *, is_typed: bool) -> tuple[st
     """
     near = names.find_nearest(name, where)
     full = f"{where}.{near}".lstrip(".")
-    operator = changes.SIGNS[edit.action]
+    operator = SIGNS[edit.action]
     if not operator and is_typed and full in names.LISTS:
         operator = "+"
     if is_typed and name != edit.path[-1].name and full not in names.KNOWN:
@@ -271,7 +273,7 @@ def _name_verb_or_row(
         argv: Argv = ("checkpoint", name, reader.skill, *words)
         return CheckpointError(message, advise("did you mean this", *argv, more=more))
     if name in [row.get("id") for row in read_objects(dict(reader.document), "progress_table")]:
-        row = f"--progress_table[{name}]{changes.name_text('progress_table', text)}"
+        row = f"--progress_table[{name}]{name_text('progress_table', text)}"
         return EditError(edit.word, message, "did you mean this", row, more)
     return None
 

@@ -11,8 +11,7 @@ from checkpoint_git.core.terminal_text import escape_controls, join_some, plural
 from checkpoint_git.disk.discover import Place
 from checkpoint_git.protocols.mismatch import quote
 from checkpoint_git.protocols.skill import store, views
-from checkpoint_git.protocols.skill.edit import changes
-from checkpoint_git.protocols.skill.edit.changes import check_next
+from checkpoint_git.protocols.skill.edit.actions import check_next, describe_goals, find_done_trouble, finish_action
 from checkpoint_git.protocols.skill.edit.entries import Entry, find_action
 from checkpoint_git.protocols.skill.verbs.record import record
 from checkpoint_git.protocols.skill.verbs.update import outcome_of_write
@@ -79,7 +78,7 @@ def done(
     check_next(next_action, complete)
 
     def change(value: dict[str, Any]) -> Entry | Finding:
-        trouble = changes.find_done_trouble(value, next_action, complete)
+        trouble = find_done_trouble(value, next_action, complete)
         if trouble:
             return trouble
         at = find_action(value, action, "done")
@@ -89,7 +88,7 @@ def done(
             message = "the action changed while its command ran, so it was not marked as done"
             hint = advise("look again", "checkpoint", "next")
             return Finding("done/action-changed", "error", message, where=f"/next_actions/{at}", hint=hint)
-        taken = changes.finish_action(value, now, next_action, complete, at)
+        taken = finish_action(value, now, next_action, complete, at)
         return Entry(views.action_text(taken), ("next_actions", "recently_done"))
 
     written, entry = record(place, skill, now, change, on_wait)
@@ -171,7 +170,7 @@ def _tell_result(args: argparse.Namespace, written: Written, action_done: str, f
     if following:
         lines.append(Line(f"next: {following}", "strong"))
         actions = views.read_list(written.document.value or {}, "next_actions")
-        waits = changes.describe_goals(actions[0]) if args.next and actions else ""
+        waits = describe_goals(actions[0]) if args.next and actions else ""
         if waits:
             lines.append(Line(f"  {waits}", "dim"))
     return lines

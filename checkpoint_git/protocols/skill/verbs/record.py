@@ -9,7 +9,7 @@ from checkpoint_git.core.hint import advise
 from checkpoint_git.core.outcome import Block, Invocation, Line, Outcome
 from checkpoint_git.disk.discover import Place
 from checkpoint_git.protocols.skill import store
-from checkpoint_git.protocols.skill.edit import changes
+from checkpoint_git.protocols.skill.edit.actions import stamp
 from checkpoint_git.protocols.skill.edit.entries import Entry
 from checkpoint_git.protocols.skill.verbs.update import outcome_of_write
 from checkpoint_git.protocols.skill.views import answer_command
@@ -37,7 +37,7 @@ def record(place: Place, skill: str, now: int, change: Record, on_wait: Tell = l
             return entry
         more = ("status",) if value.get("status") != status else ()
         found.append(entry._replace(fields=(*entry.fields, *more)))
-        changes.stamp(value, now)
+        stamp(value, now)
         return value
 
     written = store.change_checkpoint(place, skill, run, now, on_wait)

@@ -15,9 +15,19 @@ from checkpoint_git.core.terminal_text import join_some, plain_path
 from checkpoint_git.disk.discover import Place
 from checkpoint_git.protocols.contract import open_room
 from checkpoint_git.protocols.mismatch import quote
-from checkpoint_git.protocols.skill.edit import changes
-from checkpoint_git.protocols.skill.edit.changes import Edit, EditError, make_edits, parse_edits
+from checkpoint_git.protocols.skill.edit.actions import FIRST_ACTION, describe_goals, mark_repeated, scaffold, stamp
+from checkpoint_git.protocols.skill.edit.apply import add_goals, apply_edits
 from checkpoint_git.protocols.skill.edit.fields import Understood, understand
+from checkpoint_git.protocols.skill.edit.items import find_removed, list_entries
+from checkpoint_git.protocols.skill.edit.parse import (
+    Edit,
+    EditError,
+    find_values,
+    make_edits,
+    parse_edits,
+    spell_update,
+)
+from checkpoint_git.protocols.skill.layout import SCHEMA_FILE
 from checkpoint_git.protocols.skill.store import change_checkpoint, find_own_place, find_untracked
 from checkpoint_git.protocols.skill.views import read_list
 from checkpoint_git.protocols.write import Tell, Written, say_waiting
@@ -98,26 +108,26 @@ def update(
     def change(value: dict[str, Any] | None) -> dict[str, Any]:
         changed = value
         if changed is None:
-            changed = changes.scaffold(skill, os.path.basename(place.root) or "project", place.root, now)
-            if os.path.isfile(os.path.join(place.directory, changes.SCHEMA_FILE)):
-                changed = {"$schema": f"./{changes.SCHEMA_FILE}", **changed}
+            changed = scaffold(skill, os.path.basename(place.root) or "project", place.root, now)
+            if os.path.isfile(os.path.join(place.directory, SCHEMA_FILE)):
+                changed = {"$schema": f"./{SCHEMA_FILE}", **changed}
         meant, taken = understand(changed, edits, open_room("skill").schema.document, new_field=new_field, skill=skill)
         edited = {edit.field for edit in meant}
-        before = list(changes.list_entries({name: changed[name] for name in changed if name in edited}))
+        before = list(list_entries({name: changed[name] for name in changed if name in edited}))
         asked.extend(one._replace(value=what.value) for one, what in zip(edits, meant, strict=True))
         rows_before = [*read_list(changed, "progress_table")]
-        written_places = changes.apply_edits(changed, meant, is_new=value is None)
-        changes.mark_repeated(changed, written_places, now)
+        written_places = apply_edits(changed, meant, is_new=value is None)
+        mark_repeated(changed, written_places, now)
         places.extend(written_places)
-        removed.update(changes.find_removed(before, [changed, changes.FIRST_ACTION]))
+        removed.update(find_removed(before, [changed, FIRST_ACTION]))
         fields.extend(dict.fromkeys(edit.field for edit in meant))
         has_new_row = value is not None and rows_before != read_list(changed, "progress_table")
         if has_new_row and "progress_table" not in fields:
             fields.append("progress_table")
         understood.extend(taken)
-        waiting.extend(goal for edit in meant if (goal := changes.add_goals(edit).value) is not edit.value)
+        waiting.extend(goal for edit in meant if (goal := add_goals(edit).value) is not edit.value)
         if "updated_at" not in fields:
-            changes.stamp(changed, now)
+            stamp(changed, now)
         return changed
 
     for edit in edits:
@@ -131,7 +141,7 @@ def update(
         meant = list[Edit]()
         for edit in edits:
             meant += parse_edits([error.meant]) if edit.word == error.word else [edit]
-        raise error.complete(changes.spell_update(skill, meant)) from None
+        raise error.complete(spell_update(skill, meant)) from None
     if written.refused:
         removed.clear()
         written = written._replace(refused=_retype(written.refused, asked, places, skill))
@@ -141,7 +151,7 @@ def update(
 
 def _retype(refused: list[Finding], edits: list[Edit], places: list[str], skill: str) -> list[Finding]:
     """Return the findings with the one line that works: what was typed, with what each of them changes in it."""
-    from checkpoint_git.protocols.skill.shape import retype
+    from checkpoint_git.protocols.skill.edit.retype import retype
 
     if any(finding.code == "content/secret" for finding in refused):  # which nothing prints
         return refused
@@ -161,9 +171,9 @@ def _retype(refused: list[Finding], edits: list[Edit], places: list[str], skill:
         except (LookupError, ValueError, CheckpointError):  # a hint without a line
             what = ""
         advice.append(what)
-    argv = changes.spell_update(skill, [edit for each in (*meant, more) for edit in each])
+    argv = spell_update(skill, [edit for each in (*meant, more) for edit in each])
     line = " ".join(write_plain(argv))
-    is_line = line.isprintable() and len(line) < _LONGEST and argv != changes.spell_update(skill, edits)
+    is_line = line.isprintable() and len(line) < _LONGEST and argv != spell_update(skill, edits)
     pairs = zip(refused, advice, strict=True)
     return [each._replace(hint=advise(what, *argv)) if what and is_line else each for each, what in pairs]
 
@@ -182,7 +192,7 @@ def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     """The verb: exit code 1 when the change is refused."""
     words = [word for word in args.words if word not in _NEW_FIELDS]
     edits = _parse(words, args.skill)
-    return apply_edits(args.skill, edits, invocation, new_field=len(words) < len(args.words))
+    return _write_edits(args.skill, edits, invocation, new_field=len(words) < len(args.words))
 
 
 def _parse(words: list[str], skill: str) -> list[Edit]:
@@ -201,7 +211,7 @@ def _parse(words: list[str], skill: str) -> list[Edit]:
             continue
         if not first:
             return edits
-        raise first.complete(changes.spell_update(skill, edits))
+        raise first.complete(spell_update(skill, edits))
     raise first or CheckpointError("these words are not edits", "an edit is written as --step=build")
 
 
@@ -211,14 +221,14 @@ def run_values(skill: str, asked: Mapping[str, Any], invocation: Invocation) -> 
     if not edits and asked.get("replace") != {}:  # which only stamps, and may start one
         hint = 'give replace {"step": TEXT} or append {"next_actions": [TEXT]}'
         raise CheckpointError("nothing to change was given", hint)
-    return apply_edits(skill, edits, invocation, new_field=bool(asked.get("new_field")))
+    return _write_edits(skill, edits, invocation, new_field=bool(asked.get("new_field")))
 
 
 def read_values(words: list[str]) -> dict[str, Any]:
     """What run_values takes for the words of a command line. Raises CheckpointError where it cannot take the same."""
     own = [word for word in words[1:] if word not in _NEW_FIELDS]
     more = {"new_field": True} if len(own) < len(words[1:]) else {}
-    values = {**changes.find_values(words[0] if words else "", parse_edits(own)), **more}
+    values = {**find_values(words[0] if words else "", parse_edits(own)), **more}
     make_edits(values.get("replace"), values.get("append"), values.get("remove"))
     return values
 
@@ -230,7 +240,7 @@ def complete_words(skill: str, typed: str, cwd: str) -> Iterator[tuple[str, str]
     return complete_edit(skill, typed, cwd)
 
 
-def apply_edits(skill: str, edits: list[Edit], invocation: Invocation, *, new_field: bool) -> Outcome:
+def _write_edits(skill: str, edits: list[Edit], invocation: Invocation, *, new_field: bool) -> Outcome:
     place = find_own_place(skill, invocation.cwd, invocation.env)
     tell = say_waiting(invocation.stderr)
     result = update(place, skill, edits, invocation.now, tell, new_field=new_field)
@@ -246,7 +256,7 @@ def apply_edits(skill: str, edits: list[Edit], invocation: Invocation, *, new_fi
         undo = advise("to undo it", "checkpoint", "undo", skill)
         lines.append(Line(f"removed from {where}: {told}", "warn", hint=undo))
     for action in () if written.refused else result.waiting:
-        lines.append(Line(f"{quote(action['text'])}: {changes.describe_goals(action)}", "dim"))
+        lines.append(Line(f"{quote(action['text'])}: {describe_goals(action)}", "dim"))
     if result.clock_behind and not written.refused:
         stamp, here = (written.document.value or {}).get("updated_at"), write_instant(invocation.now)
         lines.append(Line(f"updated_at stays {stamp}: this machine's clock ({here}) is behind it", "warn"))

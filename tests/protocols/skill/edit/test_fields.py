@@ -8,8 +8,8 @@ import pytest
 from checkpoint_git.core import jsontext
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.protocols.contract import open_room
-from checkpoint_git.protocols.skill.edit.changes import parse_edits, path_text
 from checkpoint_git.protocols.skill.edit.fields import child_rules, resolve, understand
+from checkpoint_git.protocols.skill.edit.parse import parse_edits, path_text
 from tests.support.rows import rows
 from tests.support.samples import checkpoint
 

@@ -7,8 +7,16 @@ import pytest
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.jsontext import to_tokens
 from checkpoint_git.protocols.skill import rules
-from checkpoint_git.protocols.skill.edit import changes
-from checkpoint_git.protocols.skill.edit.changes import Edit, Step, apply_edit, parse_edits
+from checkpoint_git.protocols.skill.edit.actions import (
+    describe_goals,
+    find_done_trouble,
+    finish_action,
+    scaffold,
+    stamp,
+    take_action,
+)
+from checkpoint_git.protocols.skill.edit.apply import apply_edit, apply_edits, name_text
+from checkpoint_git.protocols.skill.edit.parse import Edit, Step, make_edits, parse_edits
 from tests.support.rows import rows
 from tests.support.samples import checkpoint
 from tests.support.verbs import NOON, seconds
@@ -25,8 +33,8 @@ def tokens(**fields: Any) -> dict[str, Any]:
 
 
 def test_a_new_checkpoint_is_valid_once_an_edit_or_its_first_action_says_what_is_next() -> None:
-    value = changes.scaffold("build", "tidepool", "/srv/tidepool", NOW)
-    changes.apply_edits(value, [], is_new=True)
+    value = scaffold("build", "tidepool", "/srv/tidepool", NOW)
+    apply_edits(value, [], is_new=True)
     found = rules.check(value, skill="build", size=1_000, now=NOW)
     assert [each.code for each in found if each.level == "error"] == []
     assert len(value["next_actions"]) == 1
@@ -34,8 +42,8 @@ def test_a_new_checkpoint_is_valid_once_an_edit_or_its_first_action_says_what_is
 
 def test_a_new_checkpoint_that_gets_actions_or_another_status_needs_no_first_action() -> None:
     for word, left in (("--next_actions+=go", ["go"]), ("--status=complete", [])):
-        value = changes.scaffold("build", "tidepool", "/srv/tidepool", NOW)
-        changes.apply_edits(value, parse_edits([word]), is_new=True)
+        value = scaffold("build", "tidepool", "/srv/tidepool", NOW)
+        apply_edits(value, parse_edits([word]), is_new=True)
         assert value["next_actions"] == left
 
 
@@ -52,7 +60,7 @@ def test_a_new_checkpoint_that_gets_actions_or_another_status_needs_no_first_act
 )
 def test_the_version_follows_the_fields_that_are_written(word: str, version: str) -> None:
     value = tokens()
-    changes.apply_edits(value, parse_edits([word]), is_new=False)
+    apply_edits(value, parse_edits([word]), is_new=False)
     assert value["protocol_version"] == version
 
 
@@ -60,13 +68,13 @@ def test_a_next_action_that_waits_for_a_merge_needs_the_version_that_knows_it() 
     for next_action, version in (("Merge #12", "1.1"), ("Deploy", "1.0")):
         value = tokens()
         value["next_actions"] = ["Write it"]
-        changes.take_action(value, 0, next_action, False)
+        take_action(value, 0, next_action, False)
         assert value["protocol_version"] == version
 
 
 def test_a_version_that_an_edit_sets_stays() -> None:
     value = tokens()
-    changes.apply_edits(value, parse_edits(["--cost.total_usd:json=1", "--protocol_version=1.0"]), is_new=False)
+    apply_edits(value, parse_edits(["--cost.total_usd:json=1", "--protocol_version=1.0"]), is_new=False)
     assert value["protocol_version"] == "1.0"
 
 
@@ -82,7 +90,7 @@ def test_a_version_that_an_edit_sets_stays() -> None:
 )
 def test_a_stamp_never_goes_back(created: str, updated: Any, stamped: str, behind: bool) -> None:
     value = tokens(created_at=created, updated_at=updated)
-    assert changes.stamp(value, NOW) is behind
+    assert stamp(value, NOW) is behind
     assert value["updated_at"] == stamped
 
 
@@ -91,14 +99,14 @@ def test_a_stamp_never_goes_back(created: str, updated: Any, stamped: str, behin
 
 def test_the_first_action_moves_to_what_was_done_lately() -> None:
     value = tokens(next_actions=[{"text": "a", "done_when": "make"}, "b"], recently_done=["old"])
-    assert changes.finish_action(value, NOW, None, complete=False) == {"text": "a", "done_when": "make"}
+    assert finish_action(value, NOW, None, complete=False) == {"text": "a", "done_when": "make"}
     assert value["next_actions"] == ["b"]
     assert value["recently_done"] == [{"text": "a", "done_when": "make", "at": NOON}, "old"]
 
 
 def test_ten_are_kept_and_the_next_one_comes_first() -> None:
     value = tokens(next_actions=["a", "b"], recently_done=[str(at) for at in range(12)])
-    changes.finish_action(value, NOW, "new", complete=True)
+    finish_action(value, NOW, "new", complete=True)
     assert (value["next_actions"], value["status"]) == (["new", "b"], "complete")
     assert value["recently_done"] == [{"text": "a", "at": NOON}, *(str(at) for at in range(9))]
 
@@ -119,7 +127,7 @@ def test_ten_are_kept_and_the_next_one_comes_first() -> None:
 def test_why_an_action_cannot_be_done(
     fields: dict[str, Any], next_action: str | None, complete: bool, code: str | None
 ) -> None:
-    found = changes.find_done_trouble(tokens(**fields), next_action, complete)
+    found = find_done_trouble(tokens(**fields), next_action, complete)
     assert (found.code if found else None) == code
 
 
@@ -256,11 +264,11 @@ def test_remove_takes_an_item_by_its_text_number_or_id_and_a_member_by_its_name(
 
 def test_values_of_json_are_removed_too() -> None:
     value: dict[str, Any] = to_tokens(checkpoint(blockers=[{"id": "b1"}, {"id": "b2"}]))
-    for edit in changes.make_edits(None, None, {"blockers": [{"id": "b1"}], "next_actions": ["Run the evaluator"]}):
+    for edit in make_edits(None, None, {"blockers": [{"id": "b1"}], "next_actions": ["Run the evaluator"]}):
         apply_edit(value, edit)
     assert (value["blockers"], value["next_actions"]) == ([{"id": "b2"}], ["Write the notes API"])
     with pytest.raises(CheckpointError, match="no item"):
-        apply_edit(value, changes.make_edits(None, None, {"skill_state": [{"id": "b1"}]})[0])
+        apply_edit(value, make_edits(None, None, {"skill_state": [{"id": "b1"}]})[0])
 
 
 @pytest.mark.parametrize(
@@ -285,7 +293,7 @@ def test_what_is_not_there_cannot_be_removed(word: str, hint: str) -> None:
     ],
 )
 def test_what_an_action_waits_for_is_described(action: Any, text: str) -> None:
-    assert changes.describe_goals(action) == text
+    assert describe_goals(action) == text
 
 
 @rows(
@@ -297,4 +305,4 @@ def test_what_an_action_waits_for_is_described(action: Any, text: str) -> None:
     ],
 )
 def test_a_text_is_put_where_an_item_of_a_list_has_its_text(field: str, text: str, end: str) -> None:
-    assert changes.name_text(field, text) == end
+    assert name_text(field, text) == end

@@ -1,0 +1,101 @@
+"""How a refused update is typed again, so that the schema takes it. Pure."""
+
+import json
+from collections.abc import Sequence
+from typing import Any
+
+from checkpoint_git.core.finding import Finding
+from checkpoint_git.core.hint import steps_of
+from checkpoint_git.protocols.skill.edit.apply import name_text
+from checkpoint_git.protocols.skill.edit.parse import Edit, dump, path_text, typed_edit, untoken
+from checkpoint_git.protocols.skill.names import TEXTS
+from checkpoint_git.protocols.skill.shape import INCOMPLETE, find_parent, write_item
+
+
+def retype(finding: Finding, advised: Sequence[str], edit: Edit, place: str) -> tuple[str, list[str]]:
+    """Return (advice, edits) about a finding of a refused update.
+
+    advised: the words of the hint's command. place: the pointer that edit wrote. Raises LookupError where
+    the line for another finding corrects this one, too.
+    """
+    steps = steps_of(finding.hint)
+    what = steps[0].text if steps else ""
+    path = path_text(edit.path)
+    value = untoken(edit.value)
+    start = f"--{path}+" if edit.action == "append" else f"--{path}"
+
+    parts = finding.where[len(place) :].split("/")[1:]
+    if parts and list(advised[1:2]) == ["update"]:
+        _correct_part(value, parts, finding, advised[-1], what)
+        return what, [f"{start}:json={dump(value)}"]
+
+    if isinstance(value, str) and value.strip():
+        retyped = _retype_text(value, finding, edit, place)
+        if retyped is not None:
+            advice, line = retyped
+            return advice or what, [line]
+    elif place == "/context_primer" and isinstance(value, list) and all(isinstance(text, str) for text in value):
+        return "add to its lists", [typed_edit(f"--{path}.key_decisions+=", text) for text in value]
+    return what, [word.replace(f"--{place[1:].replace('/', '.')}", start) for word in advised[3:]]
+
+
+def _correct_part(value: Any, parts: Sequence[str], finding: Finding, advised: str, what: str) -> None:
+    """Correct the part of an edit's value that a finding is about, in place.
+
+    parts: of the pointer from the value to it. advised: the last word of the hint's command, and what: its
+    advice. Raises LookupError where there is no such part.
+    """
+    *above, last = [part.replace("~1", "/").replace("~0", "~") for part in parts]
+    holder = value
+    for name in above:
+        step: Any = int(name) if isinstance(holder, list) else name
+        holder = holder[step] if isinstance(holder, dict | list) else None
+    if not isinstance(holder, dict | list):  # the line for another finding says it otherwise
+        raise LookupError(finding.where)
+
+    key: Any = int(last) if isinstance(holder, list) else last
+    wrong = holder[key] if isinstance(holder, list) else holder.get(key)
+    holder[key] = _guess_part(wrong, key, finding, advised, what)
+    if advised.endswith("-="):
+        del holder[key]
+    elif " must be a list" in finding.message:
+        holder[key] = [wrong]
+
+
+def _guess_part(wrong: Any, key: Any, finding: Finding, advised: str, what: str) -> Any:
+    """Return what to write in place of a wrong or missing part; "..." where only the user knows."""
+    if wrong is None:
+        example = INCOMPLETE.get(find_parent(finding.where), ("", ""))[1]
+        return json.loads(example or "{}").get(key, "...")
+    if "the intended word" in what or "one of these" in what:
+        return advised.rpartition("=")[2]
+    return str(wrong) if " must be a text" in finding.message else "..."
+
+
+def _retype_text(text: str, finding: Finding, edit: Edit, place: str) -> tuple[str, str] | None:
+    """Return (advice, edit) for a text where the schema wants something else; None where nothing is known.
+
+    The advice is "" where the finding's own is right.
+    """
+    field = place.split("/")[1]
+    path = path_text(edit.path)
+    if field in TEXTS and (edit.action == "append" or len(edit.path) == 1):
+        return "write an object", f"--{path}+:json={dump(write_item(field, text))}"
+    if " must be a list" in finding.message:
+        return "add to the list", typed_edit(f"--{path}+=", text)
+    if field in TEXTS and len(edit.path) == 2:
+        return "", f"--{path}{name_text(field, text)}"
+
+    number = text.replace(",", ".", 1)
+    is_number = number.replace(".", "", 1).isdecimal()
+    if place == "/cost":
+        return "", f"--{path}.total_usd={number if is_number else '...'}"
+    if field == "cost" and is_number:
+        return "", f"--{path}={number}"
+    if place in _FOR_TEXT:
+        return "name what it is in there", typed_edit(f"--{path}.{_FOR_TEXT[place]}=", text)
+    return None
+
+
+# what is in these objects that a text may be for
+_FOR_TEXT = {"/skill_state": "notes", "/context_primer": "key_decisions+"}
