@@ -57,7 +57,7 @@ def outline(document: Document) -> Document:
         rows = kept["progress_table"] = list[dict[str, Any]]()
         for row in read_objects(value, "progress_table"):
             shared = _ROWS.get(text_field(row, "status"))
-            rows.append(shared or {key: row[key] for key in ("status", "label") if key in row})
+            rows.append(shared or {key: row[key] for key in ("id", "status", "label") if key in row})
     if find_done_actions(value):
         kept["recently_done"] = value["recently_done"]
     errors = [finding for finding in document.findings if finding.level == "error"]
@@ -217,6 +217,12 @@ def count_rows(value: dict[str, Any]) -> tuple[int, int]:
 
 def open_rows(value: dict[str, Any]) -> list[dict[str, Any]]:
     return [row for row in read_objects(value, "progress_table") if str(row.get("status")) not in ROWS_OVER]
+
+
+def failed_rows(value: dict[str, Any]) -> list[str]:
+    """Return the names of the rows that failed: the label, else the id."""
+    failed = [row for row in read_objects(value, "progress_table") if row.get("status") == "failed"]
+    return [str(row.get("label") or row.get("id")) for row in failed]
 
 
 def is_unstarted(value: dict[str, Any]) -> bool:

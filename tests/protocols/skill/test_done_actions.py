@@ -5,7 +5,7 @@ from typing import Any
 from checkpoint_git.core.clock import DAY
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.protocols.skill.brief import life, since
-from checkpoint_git.protocols.skill.brief.resume_brief import find_context
+from checkpoint_git.protocols.skill.brief.resume_plan import find_background
 from checkpoint_git.protocols.skill.drift.fixes import FixFacts, fix_value
 from checkpoint_git.protocols.skill.edit.actions import finish_action, mark_repeated
 from checkpoint_git.protocols.skill.edit.apply import apply_edits
@@ -40,7 +40,7 @@ def test_what_the_original_recorded_is_read_by_every_view() -> None:
     text = checkpoint_text(recently_done=entries)
     document = check_document(".checkpoints/build.checkpoint.json", text.encode(), now=NOW)
     assert [finding.code for finding in document.findings if finding.level == "error"] == []
-    assert [text for text, _ in find_context(document).recently_done] == ["A", "B"]
+    assert [text for text, _ in find_background(document).recently_done] == ["A", "B"]
     found = since.find_events(None, document.value or {}, NOW - DAY)
     assert [event.text for event in found if event.kind == "done"] == ["A"]
 

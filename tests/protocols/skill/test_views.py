@@ -9,10 +9,9 @@ from hypothesis import strategies as st
 from checkpoint_git.core.clock import DAY, read_instant
 from checkpoint_git.protocols.document import Document, find_broken
 from checkpoint_git.protocols.skill import views
+from checkpoint_git.protocols.skill.brief.brief import make_brief
 from checkpoint_git.protocols.skill.brief.next_action import plan_queue
-from checkpoint_git.protocols.skill.brief.resume_brief import find_context
-from checkpoint_git.protocols.skill.brief.session_brief import brief, find_resumable
-from checkpoint_git.protocols.skill.brief.state import find_state
+from checkpoint_git.protocols.skill.brief.resume_plan import plan_resume
 from checkpoint_git.protocols.skill.views import (
     count_rows,
     describe_budget,
@@ -194,15 +193,12 @@ def test_the_outline_of_a_document_answers_what_is_asked_of_all_documents_as_the
     assert (kept.path, kept.skill, kept.size, kept.is_valid) == (whole.path, whole.skill, whole.size, whole.is_valid)
     assert find_broken([kept]) == find_broken([whole])
     for work in ({}, work_of(whole.skill, "#12")):
-        queue = plan_queue([whole], work, now=NOW)
-        assert plan_queue([kept], work, now=NOW) == queue
-        plan = find_resumable([whole], queue, NOW, work)
-        assert find_resumable([kept], queue, NOW, work) == plan
-        context = find_context(whole, work.get(whole.path))
-        assert brief([kept], queue, plan, context, (), NOW) == brief([whole], queue, plan, context, (), NOW)
-    state, full = find_state(kept, NOW), find_state(whole, NOW)
-    assert state._replace(rows=[]) == full._replace(rows=[])
-    assert [row.get("status") for row in state.rows] == [row.get("status") for row in full.rows]
+        known = work.get(whole.path)
+        brief, full = make_brief(kept, NOW, known), make_brief(whole, NOW, known)
+        assert brief._replace(rows=[]) == full._replace(rows=[])
+        assert [row.get("status") for row in brief.rows] == [row.get("status") for row in full.rows]
+        assert plan_queue([brief]) == plan_queue([full])
+        assert plan_resume(kept, brief) == plan_resume(whole, full)
 
 
 def test_the_outline_of_an_unreadable_file_keeps_why_it_is() -> None:

@@ -5,7 +5,7 @@ import pytest
 
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.outcome import Line, Table
-from checkpoint_git.protocols.skill.brief.state import State
+from checkpoint_git.protocols.skill.brief.brief import Brief
 from checkpoint_git.tools.status import verb
 from tests.support.command import run_here, show_here
 from tests.support.repos import GitRepo
@@ -209,7 +209,7 @@ def test_json_holds_what_the_table_holds(project: Path) -> None:
 
 
 def test_nothing_private_is_in_a_state() -> None:
-    assert not any(re.search("skill_state|value|document", field) for field in State._fields)
+    assert not any(re.search("skill_state|value|document", field) for field in Brief._fields)
 
 
 def test_what_the_history_shows_as_merged_is_nowhere_shown_as_next(repo: GitRepo) -> None:

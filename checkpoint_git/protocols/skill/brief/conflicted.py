@@ -5,13 +5,13 @@ import re
 from checkpoint_git.core.jsontext import JsonTextError, decode, load
 from checkpoint_git.merge.conflicts import split_sides
 from checkpoint_git.protocols.document import Document
-from checkpoint_git.protocols.skill.brief.state import State, find_state
+from checkpoint_git.protocols.skill.brief.brief import Brief, make_brief
 
 MARKERS = "json/conflict-markers"
 _START = re.compile(r"^<{7,}(?= )", re.MULTILINE)
 
 
-def find_sides(document: Document, now: int) -> dict[str, State]:
+def find_sides(document: Document, now: int) -> dict[str, Brief]:
     """Return where the work stands in "ours" and in "theirs"; {} unless markers alone keep the file from being read."""
     marker = _START.search(document.text or "")
     if marker is None or all(finding.code != MARKERS for finding in document.findings):
@@ -25,5 +25,5 @@ def find_sides(document: Document, now: int) -> dict[str, State]:
             return {}
         if not isinstance(value, dict):
             return {}
-        states[name] = find_state(document._replace(value=value), now)
+        states[name] = make_brief(document._replace(value=value), now)
     return states

@@ -1,33 +1,18 @@
-"""What to do next, over all checkpoints: the one order of priorities. Pure: it is given what the history says."""
+"""What to do next, over all checkpoints: the one order of priorities. Pure."""
 
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from typing import Any, NamedTuple
 
 from checkpoint_git.core.clock import DAY, read_instant
 from checkpoint_git.core.hint import AnyHint, Blank, command
-from checkpoint_git.protocols.document import Document
-from checkpoint_git.protocols.skill import goals, views
+from checkpoint_git.protocols.skill import views
+from checkpoint_git.protocols.skill.brief.brief import Action, Brief, OpenBlocker
 from checkpoint_git.protocols.skill.drift import merged_work
-from checkpoint_git.protocols.skill.drift.merged_work import NOTHING, Facts, Known, Work
+from checkpoint_git.protocols.skill.drift.merged_work import Facts
+from checkpoint_git.protocols.skill.views import UNREADABLE
 
 # First to last. "blocked" waits on something else than a decision of the user's; "idle" has no action left to name.
 RANKS = ("decision", "failed", "gate", "in_progress", "blocked", "complete", "not_started", "idle")
-
-
-class Action(NamedTuple):
-    """One next action. at: its place in next_actions. done_when: its own check. facts: see merged_work."""
-
-    at: int
-    text: str
-    done_when: str | None
-    facts: Facts = ()
-    goals: tuple[str, ...] = ()
-
-    @property
-    def data(self) -> dict[str, Any]:
-        stated = {goals.FIELD: self.goals} if self.goals else {}
-        references = merged_work.facts_data(self.facts)
-        return {"text": self.text, "done_when": self.done_when, **stated, "references": references}
 
 
 class Skipped(NamedTuple):
@@ -92,124 +77,98 @@ class Queue(NamedTuple):
     skipped: list[Skipped]
 
 
-def plan_queue(documents: Sequence[Document], work: Work = NOTHING, now: int | None = None) -> Queue:
-    """Return every skill's next action in order of priority.
+def plan_queue(briefs: Sequence[Brief]) -> Queue:
+    """Return every checkpoint's next action in order of priority, and the actions that merges finished.
 
-    By rank; then who is over budget goes first; then who was updated last. Actions that are finished by merges are
-    skipped at every rank. now: seconds since 1970, None where staleness does not matter.
+    By rank; then what is over budget goes first; then what was updated last.
     """
     actions, skipped = list[NextAction](), list[Skipped]()
-    for document in documents:
-        known = work.get(document.path, {})
-        remaining, finished = split_actions(document, known)
-        skipped += [Skipped(document.skill, action.text, action.facts) for action in finished]
-        found = _find_action(document, remaining, known, now)
+    for brief in briefs:
+        skipped += [Skipped(brief.skill, action.text, action.facts) for action in brief.shipped]
+        found = find_next(brief)
         if found:
             actions.append(found)
     return Queue(sort_actions(actions), skipped)
 
 
-def split_actions(document: Document, known: Known) -> tuple[list[Action], list[Action]]:
-    """Return the next actions that remain, and those that are finished by merges."""
-    remaining, finished = list[Action](), list[Action]()
-    for at, item in enumerate(views.read_list(document.value or {}, "next_actions")):
-        text = views.action_text(item)
-        if not text.strip():
-            continue
-        facts = merged_work.find_action_facts(item, known)
-        finishing = goals.find_goals(item) if isinstance(item, dict) else []
-        action = Action(at, text, views.action_done_when(item), facts, tuple(finishing))
-        if merged_work.is_finished(item, known):
-            finished.append(action)
-        else:
-            remaining.append(action)
-    return remaining, finished
-
-
 def sort_actions(actions: Sequence[NextAction]) -> list[NextAction]:
-    """The order of priorities; skills that are equal in all of it go by name."""
+    """Return actions in order of priority; skills that are equal in all of it go by name."""
     by_name = sorted(actions, key=lambda action: action.skill)
     by_age = sorted(by_name, key=lambda action: read_instant(action.updated_at) or (0, ""), reverse=True)
     return sorted(by_age, key=lambda action: (RANKS.index(action.rank), not action.over_budget))
 
 
-def _find_action(document: Document, remaining: list[Action], known: Known, now: int | None) -> NextAction | None:
-    """Return what is to be done about a checkpoint, None for nothing. remaining: its next actions."""
-    value = document.value
-    rank = None if value is None else find_rank(value, bool(remaining))
-    if value is None or rank is None:
+def find_next(brief: Brief) -> NextAction | None:
+    """Return what is to be done about a checkpoint, None for nothing."""
+    rank = find_rank(brief)
+    if rank is None:
         return None
 
-    first = remaining[0] if remaining else Action(-1, "", None, (), ())
-    blocker, answer = _find_blocker(document.skill, value, rank)
-    shown, answer = _choose_shown(rank, first.text, blocker, document.skill, answer)
+    first = brief.actions[0] if brief.actions else Action(-1, "", None)
+    blocker = _find_blocker(brief, rank)
+    shown, answer = _choose_shown(brief, rank, first.text, blocker)
     is_first = shown == first.text
-    budget = views.describe_budget(value)
-    reasons = [_find_reason(rank, value)]
-    is_old = now is not None and views.is_stale(value, now)
-    if now is not None and is_old:
-        reasons.append(f"stale: not updated for {(views.find_age(value, now) or 0) // DAY} days")
-    reasons.append(budget)
-    if is_first and first.at in views.find_done_actions(value):
-        reasons.append("recently_done has this action too")
     return NextAction(
-        skill=document.skill,
+        skill=brief.skill,
         rank=rank,
-        reason="; ".join(filter(None, reasons)),
+        reason="; ".join(_find_reasons(brief, rank, is_repeated=is_first and first.is_repeated)),
         action=shown,
         done_when=first.done_when if is_first else None,
         then="" if is_first else first.text,
-        over_budget=bool(budget),
-        updated_at=views.text_field(value, "updated_at"),
-        stale=is_old,
+        over_budget=bool(brief.budget),
+        updated_at=brief.updated_at,
+        stale=brief.stale,
         answer_with=answer,
         facts=first.facts,
-        proposal=merged_work.find_text_facts(views.text_field(blocker, "proposed_resolution"), known),
+        proposal=blocker.facts if blocker else (),
     )
 
 
-def _find_blocker(skill: str, value: dict[str, Any], rank: str) -> tuple[dict[str, Any], AnyHint]:
-    """Return the blocker that matters first, and the command that answers it; ({}, "") where none does."""
-    if rank in ("decision", "blocked"):
-        for blocker, argv in views.find_answers(skill, value):
-            if rank == "blocked" or views.waits_on_user(blocker):
-                return blocker, command(*argv)
-    return {}, ""
+def find_rank(brief: Brief) -> str | None:
+    """Return one of RANKS; None for what cannot be read, and for what is complete with nothing queued."""
+    if brief.status == UNREADABLE:
+        return None
+    if brief.decisions:
+        return "decision"
+    if brief.status == "failed":
+        return "failed"
+    if brief.status == "complete":
+        return "complete" if brief.actions else None
+    if brief.status == "blocked" and (brief.actions or brief.blockers):
+        return "blocked"
+    if not brief.actions:
+        return "idle"
+    if brief.unstarted:
+        return "not_started"
+    return "gate" if brief.gate else "in_progress"
 
 
-def _choose_shown(rank: str, first: str, blocker: dict[str, Any], skill: str, answer: AnyHint) -> tuple[str, AnyHint]:
+def _find_blocker(brief: Brief, rank: str) -> OpenBlocker | None:
+    """Return the blocker that matters first, None where none does."""
+    if rank == "decision":
+        return brief.decisions[0]
+    if rank == "blocked" and brief.blockers:
+        return brief.blockers[0]
+    return None
+
+
+def _choose_shown(brief: Brief, rank: str, first: str, blocker: OpenBlocker | None) -> tuple[str, AnyHint]:
     """Return the action to show, and the command that does or answers it.
 
-    first: the text of the first next action, "" for none. answer: the blocker's.
+    first: the text of the first next action, "" for none.
     """
-    if rank == "decision":
-        return f"Decide: {views.describe_blocker(blocker)}", answer
+    answer: AnyHint = blocker.answer if blocker else ""
+    if rank == "decision" and blocker:
+        return f"Decide: {views.describe_blocker(blocker.value)}", answer
     if rank == "idle":
-        next_up = command("checkpoint", "add", skill, Blank("the next action"))
+        next_up = command("checkpoint", "add", brief.skill, Blank("the next action"))
         return "Say what comes next", next_up
     if rank == "failed" and not first:
-        return "Find out why it failed, then fix it or start again", command("checkpoint", "resume", skill)
-    if rank == "blocked" and not first:
-        return f"Unblock: {views.describe_blocker(blocker)}", answer
+        resume = command("checkpoint", "resume", brief.skill)
+        return "Find out why it failed, then fix it or start again", resume
+    if rank == "blocked" and not first and blocker:
+        return f"Unblock: {views.describe_blocker(blocker.value)}", answer
     return first, answer
-
-
-def find_rank(value: dict[str, Any], has_actions: bool) -> str | None:
-    """One of RANKS; None for what is complete with nothing queued. has_actions: one is left that has not shipped."""
-    status, blockers = value.get("status"), views.open_blockers(value)
-    if any(views.waits_on_user(blocker) for blocker in blockers):
-        return "decision"
-    if status == "failed":
-        return "failed"
-    if status == "complete":
-        return "complete" if has_actions else None
-    if status == "blocked" and (has_actions or blockers):
-        return "blocked"
-    if not has_actions:
-        return "idle"
-    if views.is_unstarted(value):
-        return "not_started"
-    return "gate" if views.find_gate(value) else "in_progress"
 
 
 _REASONS = {
@@ -221,11 +180,23 @@ _REASONS = {
 }
 
 
-def _find_reason(rank: str, value: dict[str, Any]) -> str:
+def _find_reasons(brief: Brief, rank: str, *, is_repeated: bool) -> Iterator[str]:
+    """Yield the parts of the reason. is_repeated: recently_done has the action that is shown, too."""
+    yield _explain_rank(brief, rank)
+    if brief.stale:
+        yield f"stale: not updated for {(brief.age or 0) // DAY} days"
+    if brief.budget:
+        yield brief.budget
+    if is_repeated:
+        yield "recently_done has this action too"
+
+
+def _explain_rank(brief: Brief, rank: str) -> str:
     if rank == "decision":
-        count = sum(map(views.waits_on_user, views.open_blockers(value)))
+        count = len(brief.decisions)
         return "a decision waits on you" if count == 1 else f"{count} decisions wait on you"
     if rank == "failed":
-        rows = [row for row in views.read_objects(value, "progress_table") if row.get("status") == "failed"]
-        return f"it failed: {', '.join(views.text_field(row, 'label') for row in rows)}" if rows else "it failed"
-    return f"in progress, at a gate: {views.find_gate(value)}" if rank == "gate" else _REASONS[rank]
+        return f"it failed: {', '.join(brief.failed_rows)}" if brief.failed_rows else "it failed"
+    if rank == "gate":
+        return f"in progress, at a gate: {brief.gate}"
+    return _REASONS[rank]

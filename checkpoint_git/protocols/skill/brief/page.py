@@ -12,12 +12,13 @@ from checkpoint_git.git.refs import read_commit_address
 from checkpoint_git.protocols.contract import Question, Summary
 from checkpoint_git.protocols.document import Document, find_broken
 from checkpoint_git.protocols.skill import store, views
+from checkpoint_git.protocols.skill.brief.brief import Brief, find_decisions, make_brief
 from checkpoint_git.protocols.skill.brief.next_action import Queue, plan_queue
+from checkpoint_git.protocols.skill.brief.overview import list_briefs
 from checkpoint_git.protocols.skill.brief.page_news import describe_news
 from checkpoint_git.protocols.skill.brief.page_timeline import TEMPLATE, Lives, draw_timeline, list_changes, read_lives
 from checkpoint_git.protocols.skill.brief.since import read_since
-from checkpoint_git.protocols.skill.brief.state import State, find_decisions, find_state, find_states
-from checkpoint_git.protocols.skill.drift.merged_work import describe_facts, read_work
+from checkpoint_git.protocols.skill.drift.merged_work import Work, describe_facts, read_work
 
 _MOST_SKILLS = 60  # shown in full
 _MOST_BLOCKERS = 20
@@ -32,14 +33,14 @@ TONES: dict[str, Tone] = {
     "complete": "good", "in_progress": "info", "blocked": "warn", "failed": "bad", views.UNREADABLE: "bad",
 }  # fmt: skip
 # the first that fits takes a state
-_COLUMNS: tuple[tuple[str, Tone, Callable[[State], bool]], ...] = (
-    ("Waiting on you", "bad", lambda state: any(map(views.waits_on_user, state.blockers))),
-    ("Failed", "bad", lambda state: state.status in ("failed", views.UNREADABLE)),
-    ("Blocked", "warn", lambda state: state.status == "blocked"),
-    ("Complete", "good", lambda state: state.status == "complete"),
-    ("Not started", "", lambda state: state.unstarted),
-    ("In progress", "info", lambda state: state.status == "in_progress"),
-    ("Something else", "", lambda state: True),
+_COLUMNS: tuple[tuple[str, Tone, Callable[[Brief], bool]], ...] = (
+    ("Waiting on you", "bad", lambda brief: bool(brief.decisions)),
+    ("Failed", "bad", lambda brief: brief.status in ("failed", views.UNREADABLE)),
+    ("Blocked", "warn", lambda brief: brief.status == "blocked"),
+    ("Complete", "good", lambda brief: brief.status == "complete"),
+    ("Not started", "", lambda brief: brief.unstarted),
+    ("In progress", "info", lambda brief: brief.status == "in_progress"),
+    ("Something else", "", lambda brief: True),
 )
 _TONE_OF = {title: tone for title, tone, _ in _COLUMNS}
 _ORDER = ("Waiting on you", "Failed", "Blocked", "In progress", "Not started", "Something else", "Complete")
@@ -51,7 +52,7 @@ class PageFacts(NamedTuple):
     """
 
     documents: Sequence[Document]
-    states: Sequence[State]
+    states: Sequence[Brief]
     queue: Queue
     lives: Lives
     now: int = 0
@@ -67,13 +68,13 @@ def summarize_for_page(question: Question) -> Summary:
         for at, document in enumerate(store.iterate_documents(place, now))
     ]
     work, troubles = read_work(place, documents, now)
-    queue = plan_queue(documents, work, now)
-    states = find_states(documents, now, work)
+    states = list_briefs(documents, now, work)
+    queue = plan_queue(states)
     if len(documents) > _MOST_SKILLS:
         shown = {state.path for state in states[:_MOST_SKILLS]}
         whole = {one.path: one for one in store.check_files(store.read_files(place, only=shown), now)}
         documents = [whole.get(one.path, one) for one in documents]
-        states = [find_state(whole[one.path], now, one.tickets, work) if one.path in whole else one for one in states]
+        states = [_fill_in(brief, whole.get(brief.path), now, work) for brief in states]
     since = now - _RECENT if question.since is None else read_since(question.since, now)
     address = read_commit_address(place.work_tree) if place.work_tree else ""
     lives = read_lives(place, [document.skill for document in documents])
@@ -83,7 +84,14 @@ def summarize_for_page(question: Question) -> Summary:
     return Summary(data, [*find_broken(documents), *troubles], page=make_parts(facts))
 
 
-def _describe_news(question: Question, lives: Lives, states: Sequence[State], since: int) -> str:
+def _fill_in(brief: Brief, document: Document | None, now: int, work: Work) -> Brief:
+    """Return a brief of the whole document in place of one that was made of an outline. document: None for neither."""
+    if document is None:
+        return brief
+    return make_brief(document, now, work.get(document.path))._replace(tickets=brief.tickets)
+
+
+def _describe_news(question: Question, lives: Lives, states: Sequence[Brief], since: int) -> str:
     """Return the news since the asked time, else since yesterday."""
     now = question.now
     if question.since is None:
@@ -122,18 +130,18 @@ def _blockers(facts: PageFacts, anchor: str, title: str, tone: Tone) -> Section 
     found = []
     for state in facts.states:
         labels = {row["id"]: words(row.get("label")) for row in state.rows if isinstance(row.get("id"), str)}
-        for blocker, answer, proposal in zip(state.blockers, state.answers, state.proposals, strict=True):
-            if views.waits_on_user(blocker) == (anchor == "decisions"):
-                name, text, blocks, proposed, needs = (words(blocker.get(key)) for key in _BLOCKER_FIELDS)
+        for blocker in state.blockers:
+            if blocker.waits_on_user == (anchor == "decisions"):
+                name, text, blocks, proposed, needs = (words(blocker.value.get(key)) for key in _BLOCKER_FIELDS)
                 text = text or name or "(no description)"
                 entry = {
                     "skill": state.skill,
                     "text": text,
                     "blocks": labels.get(blocks) or blocks,
                     "proposed": proposed,
-                    "notes": describe_facts(proposal, facts.now),
-                    "answer": str(answer),
-                    "options": views.read_list(blocker, "options"),
+                    "notes": describe_facts(blocker.facts, facts.now),
+                    "answer": str(blocker.answer),
+                    "options": views.read_list(blocker.value, "options"),
                     "needs": "" if anchor == "decisions" else needs.replace("_", " "),
                 }
                 found.append(entry)
@@ -162,7 +170,7 @@ def _next(facts: PageFacts) -> Section:
 
 
 def _board(facts: PageFacts) -> Section:
-    cards: dict[str, list[tuple[State, int, str]]] = {}
+    cards: dict[str, list[tuple[Brief, int, str]]] = {}
     troubles = {one.path: one.findings[0].message for one in facts.documents if one.value is None and one.findings}
     for number, state in enumerate(facts.states[: 2 * _MOST_SKILLS], 1):
         card = (state, number if number <= _MOST_SKILLS else 0, troubles.get(state.path, ""))
@@ -176,7 +184,7 @@ def _board(facts: PageFacts) -> Section:
     return Section(TEMPLATE, "board", "Board", values)
 
 
-def _find_column(state: State) -> str:
+def _find_column(state: Brief) -> str:
     return next(title for title, _, fits in _COLUMNS if fits(state))
 
 

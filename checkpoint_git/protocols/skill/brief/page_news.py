@@ -4,15 +4,15 @@ from collections.abc import Sequence
 
 from checkpoint_git.core.clock import DAY
 from checkpoint_git.core.terminal_text import plural
+from checkpoint_git.protocols.skill.brief.brief import Brief
 from checkpoint_git.protocols.skill.brief.history import Entry
 from checkpoint_git.protocols.skill.brief.page_timeline import Lives
-from checkpoint_git.protocols.skill.brief.state import State
 from checkpoint_git.protocols.skill.views import text_field
 
 _LONG_DAYS = 3  # that a blocker is open
 
 
-def describe_news(lives: Lives, states: Sequence[State], since: int, named: str, now: int) -> str:
+def describe_news(lives: Lives, states: Sequence[Brief], since: int, named: str, now: int) -> str:
     """Return what changed since an instant in one sentence, "" where no history is known.
 
     named: the instant in words. now, since: seconds since 1970.
@@ -39,7 +39,7 @@ def _count_people(names: set[str]) -> str:
     return "1 person" if len(names) == 1 else f"{len(names)} people"
 
 
-def _count_old_blockers(state: State, entries: Sequence[Entry], now: int) -> int:
+def _count_old_blockers(state: Brief, entries: Sequence[Entry], now: int) -> int:
     """Return how many open blockers history saw being opened longer ago. entries: of this checkpoint."""
     opened: dict[str, int] = {}  # the latest time, by the blocker's name
     for entry in entries:
@@ -48,5 +48,5 @@ def _count_old_blockers(state: State, entries: Sequence[Entry], now: int) -> int
                 if event.kind == "opened":
                     opened[event.subject] = max(entry.commit.at, opened.get(event.subject, 0))
 
-    names = [text_field(blocker, "id") or text_field(blocker, "description") for blocker in state.blockers]
+    names = [text_field(blocker.value, "id") or text_field(blocker.value, "description") for blocker in state.blockers]
     return sum(name in opened and now - opened[name] > _LONG_DAYS * DAY for name in names)

@@ -15,9 +15,9 @@ from checkpoint_git.git.history.log import environment, read_boundary
 from checkpoint_git.git.history.steps import Step, Touch, read_steps
 from checkpoint_git.git.objects import Blobs
 from checkpoint_git.protocols.skill import layout
+from checkpoint_git.protocols.skill.brief.brief import Brief
 from checkpoint_git.protocols.skill.brief.history import Entry, Versions, read_entries
 from checkpoint_git.protocols.skill.brief.life import LOOKS, Event, describe_event
-from checkpoint_git.protocols.skill.brief.state import State
 
 TEMPLATE = "protocols/skill/brief/page.html"
 _MOST_STEPS = 400  # commits of the history that are looked at
@@ -114,7 +114,7 @@ def _is_of(touch: Touch, skill: str) -> bool:
     return any((layout.find_skill(name) or skill) == skill and name.startswith(f"{skill}.") for name in names)
 
 
-def draw_timeline(lives: Lives, states: Sequence[State]) -> Section | None:
+def draw_timeline(lives: Lives, states: Sequence[Brief]) -> Section | None:
     """The section, None where nothing happened. states: they give the order of the lanes."""
     order = [state.skill for state in states if lives.by_skill.get(state.skill)]
     if not order:

@@ -2,24 +2,28 @@
 
 import os
 import re
-from collections.abc import Callable, Iterator, Sequence
-from typing import Any
+from collections.abc import Iterator, Sequence
+from typing import NamedTuple
 
 from checkpoint_git.core.clock import DAY, age_text
-from checkpoint_git.core.hint import write_shell
+from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.untrusted_text import clean
 from checkpoint_git.disk.discover import Place
 from checkpoint_git.protocols.contract import Question, Summary
 from checkpoint_git.protocols.document import Document, find_broken
 from checkpoint_git.protocols.skill import store, views
-from checkpoint_git.protocols.skill.brief import next_action
 from checkpoint_git.protocols.skill.brief.branches import has_others
-from checkpoint_git.protocols.skill.brief.next_action import Action, NextAction, Queue
-from checkpoint_git.protocols.skill.brief.resume_brief import LOOK_AFTER, Context, Plan, find_context, plan_resume
-from checkpoint_git.protocols.skill.drift.merged_work import NOTHING, Work, describe_facts, find_text_facts, read_work
-from checkpoint_git.protocols.skill.views import describe_blocker, text_field, waits_on_user
-
-Describe = Callable[[Document, dict[str, Any]], str]  # a blocker
+from checkpoint_git.protocols.skill.brief.brief import NO_STATUS, Brief, make_briefs
+from checkpoint_git.protocols.skill.brief.next_action import NextAction, Queue, plan_queue
+from checkpoint_git.protocols.skill.brief.resume_plan import (
+    LOOK_AFTER,
+    Background,
+    Plan,
+    find_background,
+    plan_resume,
+)
+from checkpoint_git.protocols.skill.drift.merged_work import describe_facts, read_work
+from checkpoint_git.protocols.skill.views import UNREADABLE
 
 _FEW, _LARGE = 64, 1 << 20  # checkpoints, and bytes of one, that are kept whole; what goes on is read again
 _MOST_LISTED = 100  # listed files looked at
@@ -31,37 +35,51 @@ _SHORT, _MIDDLE, _LONG = 120, 240, 600  # letters
 
 
 def summarize_for_session(question: Question) -> Summary:
+    """Return what `prime` tells a session: lines, and details that are left out first."""
     place, now = question.place, question.now
     documents = [
-        document if at < _FEW and document.size < _LARGE else views.outline(document)
-        for at, document in enumerate(store.iterate_documents(place, now))
+        document if index < _FEW and document.size < _LARGE else views.outline(document)
+        for index, document in enumerate(store.iterate_documents(place, now))
     ]
     work, _ = read_work(place, documents, now)
-    queue = next_action.plan_queue(documents, work, now)
-    plan = find_resumable(documents, queue, now, work)
-    resumed = next((document for document in documents if plan and document.skill == plan.skill), None)
-    if resumed and resumed.text is None:  # of which the outline alone was kept: read again, if it is still there
-        resumed = [*store.check_files(store.read_files(place, only={resumed.path}), now), resumed][0]
-    ahead, left = list[str](), ""
+    briefs = make_briefs(documents, now, work)
+    queue = plan_queue(briefs)
+    plan = find_resumable(documents, briefs, queue)
+    resumed = _read_resumed(place, documents, plan, now)
+    background = find_background(resumed)
+    gone = _find_gone(place, resumed, background.primer["generated_files"], now) if resumed else []
+    session = Session(briefs, queue, plan, background, gone, find_broken(documents), now)
+    summary = describe_session(session)
+
+    ahead, not_compared = list[str](), ""
     if has_others(place):
         from checkpoint_git.protocols.skill.brief.worktrees import find_ahead
 
-        others, left = find_ahead(place, now)
-        ahead = [clean(one.line, _LONG) for one in others]
-    context = find_context(resumed, work.get(resumed.path) if resumed else None)
-    age = views.find_age((resumed and resumed.value) or {}, now)
-    listed, is_old = context.primer["generated_files"], age is not None and age > LOOK_AFTER
-    gone = _find_gone(place, resumed, listed, now, is_old=is_old) if resumed else []
-    told = brief(documents, queue, plan, context, gone, now, work)
-    elsewhere = _listed("Other work trees or branches are ahead of this one", ahead, 3)
-    return told._replace(lines=[*told.lines, *elsewhere, *filter(None, [left])])
+        versions, not_compared = find_ahead(place, now)
+        ahead = [clean(version.line, _LONG) for version in versions]
+    lines = [*summary.lines, *_listed("Other work trees or branches are ahead of this one", ahead, 3)]
+    if not_compared:
+        lines.append(not_compared)
+    return summary._replace(lines=lines)
 
 
-def _find_gone(place: Place, document: Document, listed: Sequence[str], now: int, *, is_old: bool) -> list[str]:
+def _read_resumed(place: Place, documents: Sequence[Document], plan: Plan | None, now: int) -> Document | None:
+    """Return the document that the session goes on with, read again where its outline alone was kept."""
+    resumed = next((document for document in documents if plan and document.skill == plan.skill), None)
+    if resumed is None or resumed.text is not None:
+        return resumed
+    found = store.check_files(store.read_files(place, only={resumed.path}), now)
+    return next(iter(found), resumed)
+
+
+def _find_gone(place: Place, document: Document, listed: Sequence[str], now: int) -> list[str]:
+    """Return the listed files that are not there; soon after the last write only those that a commit removed."""
     if not may_miss_files(place, listed):
         return []
     from checkpoint_git.protocols.skill.drift.facts import make_facts  # git is asked, as for the doctor
 
+    age = views.find_age(document.value or {}, now)
+    is_old = age is not None and age > LOOK_AFTER
     files = make_facts(place, [document], now, os.environ).files.get(document.path, ())
     fates = (*LOST, "uncommitted", "longer", "unknown", "") if is_old else LOST
     gone = [file for file in files if file.state == "missing" and file.fate in fates]
@@ -83,15 +101,18 @@ def _may_be_gone(place: Place, entry: str) -> bool:
     return not any(os.path.lexists(os.path.join(base, path)) for base in (place.root, place.top))
 
 
-def find_resumable(documents: Sequence[Document], queue: Queue, now: int, work: Work) -> Plan | None:
-    """Of the first skill that may go on, else of the first to ask about; None where all are complete or unreadable."""
-    by_skill = {document.skill: document for document in documents}
+def find_resumable(documents: Sequence[Document], briefs: Sequence[Brief], queue: Queue) -> Plan | None:
+    """Return the plan of the first checkpoint that may go on, else of the first to ask about.
+
+    documents: of the briefs, in their order. None where all are complete or unreadable.
+    """
+    pairs = {brief.skill: (document, brief) for document, brief in zip(documents, briefs, strict=True)}
     first = None
-    for skill in dict.fromkeys([*(action.skill for action in queue.actions), *by_skill]):
-        document = by_skill[skill]
-        if (document.value or {}).get("status", "complete") == "complete":
+    for skill in dict.fromkeys([*(action.skill for action in queue.actions), *pairs]):
+        document, brief = pairs[skill]
+        if brief.status in (NO_STATUS, UNREADABLE, "complete"):
             continue
-        plan = plan_resume(document, skill, now, work.get(document.path))
+        plan = plan_resume(document, brief)
         if plan.decision == "continue":
             return plan
         if plan.decision == "ask" and first is None:
@@ -99,64 +120,62 @@ def find_resumable(documents: Sequence[Document], queue: Queue, now: int, work: 
     return first
 
 
-def brief(
-    documents: Sequence[Document],
-    queue: Queue,
-    plan: Plan | None,
-    context: Context,
-    gone: Sequence[str],
-    now: int,
-    work: Work = NOTHING,
-) -> Summary:
-    """Return the lines for the session, and the details that are left out first.
+class Session(NamedTuple):
+    """What a session is told of.
 
-    queue: without what has shipped. plan, context: how the resumed skill goes on, and what it must know.
-    gone: files that it lists and that are not there. now: seconds since 1970.
+    plan, background: how the resumed checkpoint goes on, and what to know of it. gone: files that it lists and that
+    are not there. broken: what keeps checkpoints from being read. now: seconds since 1970.
     """
 
-    def describe(document: Document, blocker: dict[str, Any]) -> str:
-        facts = find_text_facts(text_field(blocker, "proposed_resolution"), work.get(document.path, {}))
-        return describe_blocker(blocker, describe_facts(facts, now))
+    briefs: Sequence[Brief]
+    queue: Queue
+    plan: Plan | None
+    background: Background
+    gone: Sequence[str]
+    broken: Sequence[Finding]
+    now: int
 
-    resumed = next((document for document in documents if plan and document.skill == plan.skill), None)
-    lines = _listed("Decisions waiting on the user", [*_list_decisions(documents, describe)], 6)
-    if plan:
-        lines += _describe_plan(plan, context, resumed, now)
-    lines += _describe_first(queue, plan, now)
-    lines += _describe_faults(documents, now)
+    @property
+    def resumed(self) -> Brief | None:
+        return next((brief for brief in self.briefs if self.plan and brief.skill == self.plan.skill), None)
+
+
+def describe_session(session: Session) -> Summary:
+    """Return the lines for the session, and the details that are left out first."""
+    now = session.now
+    lines = _listed("Decisions waiting on the user", [*_list_decisions(session.briefs, now)], 6)
+    lines += _describe_plan(session)
+    lines += _describe_first(session.queue, session.plan, now)
+    lines += _describe_faults(session)
     merged = [
         clean("; ".join([f"{part.skill}: {part.action}", *describe_facts(part.facts, now)]), _MIDDLE)
-        for part in queue.skipped
+        for part in session.queue.skipped
     ]
     lines += _listed("Next actions that merges finished", merged, 3)
-    lines += _listed("Listed files that are missing", [clean(path, _SHORT) for path in gone], 3)
-
-    blockers: list[str] = []
-    if resumed:
-        blockers = [describe(resumed, blocker) for blocker in context.blockers if not waits_on_user(blocker)]
-    details = [*_describe_context(context, blockers, now)]
-    details += _describe_others(documents, queue, plan, now, describe)
-    return Summary(lines=lines, details=details)
+    lines += _listed("Listed files that are missing", [clean(path, _SHORT) for path in session.gone], 3)
+    return Summary(lines=lines, details=[*_describe_background(session), *_describe_others(session)])
 
 
-def _list_decisions(documents: Sequence[Document], describe: Describe) -> Iterator[str]:
+def _list_decisions(briefs: Sequence[Brief], now: int) -> Iterator[str]:
     """Yield the decisions that wait on the user, each with the command that answers it."""
-    for document in documents:
-        for blocker, argv in views.find_answers(document.skill, document.value or {}):
-            if waits_on_user(blocker):
-                question = clean(describe(document, blocker), _MIDDLE)
-                answer = clean(write_shell([argv]), _MIDDLE)
-                yield f"{clean(document.skill, 60)}: {question} - answer: {answer}"
+    for brief in briefs:
+        for decision in brief.decisions:
+            question = clean(decision.describe(now), _MIDDLE)
+            answer = clean(str(decision.answer), _MIDDLE)
+            yield f"{clean(brief.skill, 60)}: {question} - answer: {answer}"
 
 
-def _describe_plan(plan: Plan, context: Context, resumed: Document | None, now: int) -> list[str]:
-    """Return how the resumed skill goes on."""
+def _describe_plan(session: Session) -> list[str]:
+    """Return how the resumed checkpoint goes on, [] where there is none."""
+    plan, brief = session.plan, session.resumed
+    if plan is None or brief is None:
+        return []
     lines = [clean(line, _LONG) for line in plan.orientation]
-    lines += [f"  {clean(text, _MIDDLE)}" for text in _describe_facts(context.actions[:1], now)]
+    for action in brief.actions[:1]:
+        lines += [f"  {clean(text, _MIDDLE)}" for text in describe_facts(action.facts, session.now)]
     if plan.decision == "ask":
         lines.append(f"Stop and ask the user first: {clean(plan.why, _MIDDLE)}")
-    value = (resumed and resumed.value) or {}
-    superseded = [clean(text, _MIDDLE) for text in views.describe_superseded(value)]
+    superseded = [clean(text, _MIDDLE) for text in brief.superseded]
     return lines + _listed("Not reviewed: the other side of a merge", superseded, 3)
 
 
@@ -174,61 +193,55 @@ def _describe_first(queue: Queue, plan: Plan | None, now: int) -> list[str]:
     return [*lines, f"  why: {clean(first.reason, _MIDDLE)}"]
 
 
-def _describe_faults(documents: Sequence[Document], now: int) -> Iterator[str]:
+def _describe_faults(session: Session) -> Iterator[str]:
     """Yield the first checkpoints that are stale, and the first that are broken."""
-    stale = [document for document in documents if views.is_stale(document.value or {}, now)]
-    for document in stale[:4]:
-        days = (views.find_age(document.value or {}, now) or 0) // DAY
-        yield f"Stale: {clean(document.skill, 60)} was not updated for {days} days"
-    for finding in find_broken(documents)[:4]:
+    stale = [brief for brief in session.briefs if brief.stale]
+    for brief in stale[:4]:
+        yield f"Stale: {clean(brief.skill, 60)} was not updated for {(brief.age or 0) // DAY} days"
+    for finding in session.broken[:4]:
         yield f"Broken: {clean(f'{finding.path}: {finding.message}; {finding.hint}', _MIDDLE)}"
 
 
-def _describe_facts(actions: Sequence[Action], now: int) -> list[str]:
-    return [text for action in actions for text in describe_facts(action.facts, now)]
-
-
-def _with_facts(action: Action, now: int) -> str:
-    return "; ".join([action.text, *describe_facts(action.facts, now)])
-
-
-def _describe_context(context: Context, blockers: list[str], now: int) -> Iterator[str]:
+def _describe_background(session: Session) -> Iterator[str]:
+    """Yield what to know of the resumed checkpoint."""
+    now, primer = session.now, session.background.primer
+    blockers, following = list[str](), list[str]()
+    if session.resumed:
+        blockers = [blocker.describe(now) for blocker in session.resumed.blockers if not blocker.waits_on_user]
+        for action in session.resumed.actions[1:]:
+            following.append("; ".join([action.text, *describe_facts(action.facts, now)]))
     parts: tuple[tuple[str, list[str], int], ...] = (
         ("Blockers", blockers, 4),
-        ("Then", [_with_facts(action, now) for action in context.actions[1:]], 4),
-        ("Key decisions", context.primer["key_decisions"][::-1], 8),  # the newest say most about now
-        ("User preferences", context.primer["user_preferences"], 4),
-        ("Generated files", context.primer["generated_files"][::-1], 6),
+        ("Then", following, 4),
+        ("Key decisions", primer["key_decisions"][::-1], 8),  # the newest say most about now
+        ("User preferences", primer["user_preferences"], 4),
+        ("Generated files", primer["generated_files"][::-1], 6),
     )
     for title, texts, most in parts:
         shown = [f"- {clean(text, _MIDDLE)}" for text in texts[:most]]
         yield from _listed(title, [*shown, *texts[most:]], most)  # the others are counted
 
 
-def _describe_others(
-    documents: Sequence[Document], queue: Queue, plan: Plan | None, now: int, describe: Describe
-) -> list[str]:
-    """In the order in which they matter; what asks for nothing comes last."""
-    asked = {action.skill: (at, action) for at, action in enumerate(queue.actions)}
-    others = [one for one in documents if plan is None or one.skill != plan.skill]
-    others.sort(key=lambda one: asked[one.skill][0] if one.skill in asked else len(asked))
-    lines = [_describe_other(one, asked[one.skill][1] if one.skill in asked else None, now, describe) for one in others]
+def _describe_others(session: Session) -> list[str]:
+    """Return the other checkpoints, in the order in which they matter; what asks for nothing comes last."""
+    actions = {action.skill: action for action in session.queue.actions}
+    order = {skill: index for index, skill in enumerate(actions)}
+    others = [brief for brief in session.briefs if session.plan is None or brief.skill != session.plan.skill]
+    others.sort(key=lambda brief: order.get(brief.skill, len(order)))
+    lines = [_describe_other(brief, actions.get(brief.skill), session.now) for brief in others]
     return _listed("Other checkpoints", lines, 12)
 
 
-def _describe_other(document: Document, action: NextAction | None, now: int, describe: Describe) -> str:
-    value = document.value or {}
-    (done, rows), age = views.count_rows(value), views.find_age(value, now)
-    words = [
-        text_field(value, "status") or "unreadable",
-        text_field(value, "step") or text_field(value, "phase"),
-        f"{done}/{rows}" if rows else "",
-        age_text(age) if age is not None else "",
-    ]
-    line = f"{clean(document.skill, 60)}: {clean(', '.join(filter(None, words)), _SHORT)}"
-    blockers = [blocker for blocker in views.open_blockers(value) if not waits_on_user(blocker)]
+def _describe_other(brief: Brief, action: NextAction | None, now: int) -> str:
+    words = [brief.status, brief.step or brief.phase]
+    if brief.rows:
+        words.append(f"{brief.complete_rows}/{len(brief.rows)}")
+    if brief.age is not None:
+        words.append(age_text(brief.age))
+    line = f"{clean(brief.skill, 60)}: {clean(', '.join(filter(None, words)), _SHORT)}"
+    blockers = [blocker for blocker in brief.blockers if not blocker.waits_on_user]
     if blockers:
-        return f"{line}; blocker: {clean(describe(document, blockers[0]), _SHORT)}"
+        return f"{line}; blocker: {clean(blockers[0].describe(now), _SHORT)}"
     if action is None or action.rank == "decision":  # decisions have lines of their own
         return line
     facts = [] if action.then else describe_facts(action.facts, now)
@@ -236,5 +249,10 @@ def _describe_other(document: Document, action: NextAction | None, now: int, des
 
 
 def _listed(title: str, lines: Sequence[str], most: int) -> list[str]:
-    more = [f"  and {len(lines) - most} more"] if len(lines) > most else []
-    return [f"{title}: {len(lines)}", *(f"  {line}" for line in lines[:most]), *more] if lines else []
+    """Return a title that counts the lines, and the first of them; [] for none."""
+    if not lines:
+        return []
+    listed = [f"{title}: {len(lines)}", *(f"  {line}" for line in lines[:most])]
+    if len(lines) > most:
+        listed.append(f"  and {len(lines) - most} more")
+    return listed

@@ -12,7 +12,7 @@ from checkpoint_git.core.terminal_text import escape_controls, plural, shorten
 from checkpoint_git.disk.discover import Place
 from checkpoint_git.protocols.document import Document
 from checkpoint_git.protocols.skill.brief import life
-from checkpoint_git.protocols.skill.brief.state import State
+from checkpoint_git.protocols.skill.brief.brief import Brief
 from checkpoint_git.protocols.skill.views import done_text, read_objects, text_field
 from checkpoint_git.protocols.validate import iterate_checked
 
@@ -43,7 +43,7 @@ class Event(NamedTuple):
 class Change(NamedTuple):
     """done: the actions done since. is_compared: the events come from the version of then, not from times it holds."""
 
-    state: State
+    state: Brief
     done: list[str]
     events: list[Event]
     is_compared: bool
@@ -68,7 +68,7 @@ def read_since(text: str, now: int) -> int:
 
 
 def read_changes(
-    place: Place, documents: Sequence[Document], states: Sequence[State], since: int, now: int
+    place: Place, documents: Sequence[Document], states: Sequence[Brief], since: int, now: int
 ) -> tuple[list[Change], list[Finding]]:
     """What changed since an instant, and why git could not be asked where it could not. since, now: since 1970."""
     versions: dict[str, dict[str, Any]] = {}  # without those that are broken, or that HEAD's own line did not have then
@@ -89,7 +89,7 @@ def read_changes(
 
 
 def find_changes(
-    documents: Sequence[Document], states: Sequence[State], since: int, versions: Mapping[str, dict[str, Any]]
+    documents: Sequence[Document], states: Sequence[Brief], since: int, versions: Mapping[str, dict[str, Any]]
 ) -> list[Change]:
     """The checkpoints written since an instant, newest first. versions: by path, what they were then, where known."""
     values = {document.path: document.value or {} for document in documents}

@@ -13,12 +13,13 @@ from checkpoint_git.core.terminal_text import plural, shorten
 from checkpoint_git.disk.discover import Place
 from checkpoint_git.protocols.contract import Question, Summary
 from checkpoint_git.protocols.document import Document, find_broken
-from checkpoint_git.protocols.skill.brief.next_action import Action, shipped_data
-from checkpoint_git.protocols.skill.brief.state import Decision, State, find_decisions, find_states
-from checkpoint_git.protocols.skill.drift.merged_work import FINISHED, describe_facts, facts_data, read_work
+from checkpoint_git.protocols.skill.brief.brief import Action, Brief, Decision, find_decisions
+from checkpoint_git.protocols.skill.brief.next_action import shipped_data
+from checkpoint_git.protocols.skill.brief.overview import list_briefs
+from checkpoint_git.protocols.skill.drift.merged_work import FINISHED, describe_facts, read_work
 from checkpoint_git.protocols.skill.layout import check_skill_name
 from checkpoint_git.protocols.skill.store import iterate_documents, missing_checkpoint
-from checkpoint_git.protocols.skill.views import UNREADABLE, describe_blocker, outline, waits_on_user
+from checkpoint_git.protocols.skill.views import UNREADABLE, describe_blocker, outline
 
 if TYPE_CHECKING:
     from checkpoint_git.protocols.skill.brief.since import Change
@@ -43,11 +44,11 @@ class StatusResult(NamedTuple):
     sides: of each checkpoint that a merge left in conflict, by its path, the states of "ours" and "theirs".
     """
 
-    states: list[State]
+    states: list[Brief]
     decisions: list[Decision]
     findings: list[Finding]
     changes: list["Change"]
-    sides: Mapping[str, Mapping[str, State]] = MappingProxyType({})
+    sides: Mapping[str, Mapping[str, Brief]] = MappingProxyType({})
 
 
 def status(
@@ -58,7 +59,7 @@ def status(
     skill without a checkpoint.
     """
     broken, documents = list[Finding](), list[Document]()
-    sides: dict[str, Mapping[str, State]] = {}
+    sides: dict[str, Mapping[str, Brief]] = {}
     for document in iterate_documents(place, now):
         if skill in (None, document.skill):
             broken += find_broken([document])
@@ -72,10 +73,10 @@ def status(
     work, troubles = read_work(place, documents, now)
     broken += troubles
     # of all: tickets can lead to another's
-    states = find_states(documents, now, work)
+    states = list_briefs(documents, now, work)
     if skill is not None:
         check_skill_name(skill)
-        states = [state for state in states if state.skill == skill]
+        states = [brief for brief in states if brief.skill == skill]
         if not states:
             raise missing_checkpoint(place, skill)
     result = StatusResult(states, find_decisions(states), broken, [], sides)
@@ -100,7 +101,7 @@ def summarize_status(question: Question) -> Summary:
         result = status(question.place, question.now, question.skill, since, in_full=since is not None)
     states = result.states
     if question.merged:
-        states = [state for state in states if _names_merged(state)]
+        states = [brief for brief in states if _names_merged(brief)]
 
     if since is None:
         data, blocks = _summarize_states(states, result, question)
@@ -129,34 +130,34 @@ def _decisions_data(decisions: list[Decision]) -> list[dict[str, Any]]:
 
 
 def _summarize_states(
-    states: list[State], result: StatusResult, question: Question
+    states: list[Brief], result: StatusResult, question: Question
 ) -> tuple[dict[str, Any], list[Block]]:
     """Return where the checkpoints are, as data and as blocks; either is empty where the format lacks it."""
     shown = states[:1] if question.brief else states
     data: dict[str, Any] = {}
     if question.form not in ("text", "md"):
         data["decisions"] = _decisions_data(result.decisions)
-        data["skills"] = [_state_and_sides(state, result) for state in shown]
+        data["skills"] = [_state_and_sides(brief, result) for brief in shown]
     if question.form == "json":
         return data, []
 
     if question.brief:
-        return data, [block for state in shown for block in _brief_blocks(state, question.now)]
+        return data, [block for brief in shown for block in _brief_blocks(brief, question.now)]
     blocks = _merged_blocks(shown, question.now) if question.merged else _blocks(shown, result, question)
     if result.findings:
         blocks.append(Line(""))
     return data, blocks
 
 
-def _brief_blocks(state: State, now: int) -> Iterator[Block]:
+def _brief_blocks(brief: Brief, now: int) -> Iterator[Block]:
     """Yield one checkpoint without a table."""
-    words = ", ".join(filter(None, (state.status, state.phase, state.step, _age_cell(state).text)))
-    yield Line(f"{state.skill}: {words}", "strong", _status_cell(state).glyph, 2)
-    yield from _lines(state, 1, now)
+    words = ", ".join(filter(None, (brief.status, brief.phase, brief.step, _age_cell(brief).text)))
+    yield Line(f"{brief.skill}: {words}", "strong", _status_cell(brief).glyph, 2)
+    yield from _lines(brief, 1, now)
 
 
 def _summarize_changes(
-    states: list[State], result: StatusResult, question: Question
+    states: list[Brief], result: StatusResult, question: Question
 ) -> tuple[dict[str, Any], list[Block]]:
     """Return what changed since the question's instant, as data and as blocks."""
     from checkpoint_git.protocols.skill.brief.since import describe_changes
@@ -205,35 +206,35 @@ def _decision_lines(decisions: list[Decision], question: Question) -> Iterator[L
         yield Line(f"  and {len(decisions) - len(shown)} more: checkpoint status --all", "dim", hang=4)
 
 
-def _blocks(states: list[State], result: StatusResult, question: Question) -> list[Block]:
-    details = {} if question.short else {state.path: _details(state, result, question) for state in states}
+def _blocks(states: list[Brief], result: StatusResult, question: Question) -> list[Block]:
+    details = {} if question.short else {brief.path: _details(brief, result, question) for brief in states}
     if question.height and question.skill is None and not question.short:
         decisions = 2 * min(len(result.decisions), _SCREEN_DECISIONS) + 3 if result.decisions else 0
         shown = _fit(states, details, question.height - _AROUND - decisions)
     else:
         shown = states
     blocks: list[Block] = [_make_table(shown, result)]
-    for state in shown:
-        lines = details.get(state.path, [])
-        blocks += [Line(""), Line(state.skill, "strong"), *lines] if lines else []
+    for brief in shown:
+        lines = details.get(brief.path, [])
+        blocks += [Line(""), Line(brief.skill, "strong"), *lines] if lines else []
     if len(shown) < len(states):
         blocks += [Line(""), Line(f"and {len(states) - len(shown)} more: checkpoint status --all", "dim")]
     return blocks
 
 
-def _fit(states: list[State], details: dict[str, list[Block]], room: int) -> list[State]:
+def _fit(states: list[Brief], details: dict[str, list[Block]], room: int) -> list[Brief]:
     """Return the first checkpoints that fit a number of lines, with a row of the table each; what is left of their
     details is taken out. The most important one is always there.
     """
-    if sum(1 + _count_lines(details[state.path]) for state in states) <= room:
+    if sum(1 + _count_lines(details[brief.path]) for brief in states) <= room:
         return states
 
     shown = states[: max(1, room // 2)]
     room -= len(shown)
-    for state in shown:
-        needed = _count_lines(details[state.path])
-        if needed > room and state is not shown[0]:
-            details[state.path] = []
+    for brief in shown:
+        needed = _count_lines(details[brief.path])
+        if needed > room and brief is not shown[0]:
+            details[brief.path] = []
         else:
             room -= needed
     return shown
@@ -243,124 +244,124 @@ def _count_lines(lines: list[Block]) -> int:
     return len(lines) + 2 if lines else 0
 
 
-def _make_table(states: list[State], result: StatusResult) -> Table:
+def _make_table(states: list[Brief], result: StatusResult) -> Table:
     headers: tuple[str, ...] = ("name", "phase", "step", "status", "age", "progress", "notes")
     rows = []
-    for state in states:
-        sides = result.sides.get(state.path) or {"": state}
-        rows += [_make_row(side, f"{state.skill} ({name})" if name else state.skill) for name, side in sides.items()]
+    for brief in states:
+        sides = result.sides.get(brief.path) or {"": brief}
+        rows += [_make_row(side, f"{brief.skill} ({name})" if name else brief.skill) for name, side in sides.items()]
     if any(row[-1] for row in rows):
         return Table(headers, rows, _FIRM, has_tail=True)
     return Table(headers[:-1], [row[:-1] for row in rows], _FIRM)
 
 
-def _details(state: State, result: StatusResult, question: Question) -> list[Block]:
+def _details(brief: Brief, result: StatusResult, question: Question) -> list[Block]:
     """Return what is shown of a checkpoint below the table."""
-    if result.sides.get(state.path):
-        return list(_side_lines(result.sides[state.path]))
+    if result.sides.get(brief.path):
+        return list(_side_lines(result.sides[brief.path]))
     if question.skill is not None:
-        return [*_progress_blocks(state), *_lines(state, len(state.actions), question.now, in_full=True)]
-    most = 1 if state.status == "complete" else _SHOWN_ACTIONS
-    return list(_lines(state, most, question.now, in_short=True))
+        return [*_progress_blocks(brief), *_lines(brief, len(brief.actions), question.now, in_full=True)]
+    most = 1 if brief.status == "complete" else _SHOWN_ACTIONS
+    return list(_lines(brief, most, question.now, in_short=True))
 
 
-def _make_row(state: State, label: str) -> tuple[str | Line, ...]:
-    progress = f"{state.complete_rows}/{len(state.rows)}" if state.rows else ""
-    notes = "; ".join(filter(None, (state.budget, state.tickets and f"PM: {state.tickets}")))
-    return (label, state.phase, state.step, _status_cell(state), _age_cell(state), progress, notes)
+def _make_row(brief: Brief, label: str) -> tuple[str | Line, ...]:
+    progress = f"{brief.complete_rows}/{len(brief.rows)}" if brief.rows else ""
+    notes = "; ".join(filter(None, (brief.budget, brief.tickets and f"PM: {brief.tickets}")))
+    return (label, brief.phase, brief.step, _status_cell(brief), _age_cell(brief), progress, notes)
 
 
-def _side_lines(sides: Mapping[str, State]) -> Iterator[Line]:
+def _side_lines(sides: Mapping[str, Brief]) -> Iterator[Line]:
     """Yield what each side of a checkpoint in conflict says of the work, and what is next there."""
-    for name, state in sides.items():
-        yield Line(f"  {name}: {shorten(state.summary, _SHOWN_LETTERS)}", hang=4)
-        for action in state.actions[:1]:
+    for name, brief in sides.items():
+        yield Line(f"  {name}: {shorten(brief.summary, _SHOWN_LETTERS)}", hang=4)
+        for action in brief.actions[:1]:
             yield Line(f"    next: {shorten(action.text, _SHOWN_LETTERS)}", hang=10)
 
 
-def _names_merged(state: State) -> bool:
-    listed = [*(action.facts for action in [*state.actions, *state.shipped]), *state.proposals]
-    return any(fact.state in FINISHED for facts in listed for fact in facts)
+def _names_merged(brief: Brief) -> bool:
+    facts = [fact for action in (*brief.actions, *brief.shipped) for fact in action.facts]
+    facts += [fact for blocker in brief.blockers for fact in blocker.facts]
+    return any(fact.state in FINISHED for fact in facts)
 
 
-def _merged_blocks(states: list[State], now: int) -> list[Block]:
+def _merged_blocks(states: list[Brief], now: int) -> list[Block]:
     """What names merged or closed work, each with the command for it."""
     blocks = list[Block]()
-    for state in states:
-        blocks += [Line(""), Line(state.skill, "strong")] if blocks else [Line(state.skill, "strong")]
-        for action in sorted([*state.actions, *state.shipped], key=lambda action: action.at):
+    for brief in states:
+        blocks += [Line(""), Line(brief.skill, "strong")] if blocks else [Line(brief.skill, "strong")]
+        for action in sorted([*brief.actions, *brief.shipped], key=lambda action: action.at):
             if any(fact.state in FINISHED for fact in action.facts):
                 blocks.append(Line(f"  {action.at + 1}: {shorten(action.text, _SHOWN_LETTERS)}", hang=6))
                 blocks += _fact_lines(action, now)
-                finish = command("checkpoint", "done", state.skill, str(action.at + 1))
+                finish = command("checkpoint", "done", brief.skill, str(action.at + 1))
                 blocks.append(Line("     ", "dim", hint=finish))
-        for blocker, answer, proposal in zip(state.blockers, state.answers, state.proposals, strict=True):
-            if any(fact.state in FINISHED for fact in proposal):
-                described = describe_blocker(blocker, describe_facts(proposal, now))
-                blocks += [Line(f"  blocker: {described}", hang=4), Line("     ", "dim", hint=answer)]
+        for blocker in brief.blockers:
+            if any(fact.state in FINISHED for fact in blocker.facts):
+                described = blocker.describe(now)
+                blocks += [Line(f"  blocker: {described}", hang=4), Line("     ", "dim", hint=blocker.answer)]
     return blocks
 
 
-def _status_cell(state: State) -> Line:
-    if any(waits_on_user(blocker) for blocker in state.blockers):
-        return Line(state.status, "bad", "decision")
-    glyph, style = _LOOKS.get(state.status, ("", "warn"))
-    return Line(state.status, style, "not_started" if state.unstarted else glyph)
+def _status_cell(brief: Brief) -> Line:
+    if brief.decisions:
+        return Line(brief.status, "bad", "decision")
+    glyph, style = _LOOKS.get(brief.status, ("", "warn"))
+    return Line(brief.status, style, "not_started" if brief.unstarted else glyph)
 
 
-def _age_cell(state: State) -> Line:
-    if state.age is None:
-        return Line("" if state.status == UNREADABLE else "?")
-    if state.stale:
-        return Line(f"stale ({state.age // DAY}d)", "warn", "stale")
-    return Line(age_text(state.age))
+def _age_cell(brief: Brief) -> Line:
+    if brief.age is None:
+        return Line("" if brief.status == UNREADABLE else "?")
+    if brief.stale:
+        return Line(f"stale ({brief.age // DAY}d)", "warn", "stale")
+    return Line(age_text(brief.age))
 
 
-def _progress_blocks(state: State) -> list[Block]:
+def _progress_blocks(brief: Brief) -> list[Block]:
     rows = []
-    for row in state.rows:
+    for row in brief.rows:
         text = str(row.get("status", "?"))
         glyph, style = _LOOKS.get(text, ("", ""))
         rows.append((str(row.get("id", "")), str(row.get("label", "")), Line(text, style, glyph)))
-    blocks: list[Block] = [Line(f"  {state.summary}", hang=2)] if state.summary else []
+    blocks: list[Block] = [Line(f"  {brief.summary}", hang=2)] if brief.summary else []
     return blocks + ([Line(""), Table(("row", "label", "status"), rows, (2,)), Line("")] if rows else [])
 
 
-def _shipped_lines(state: State, now: int, *, in_full: bool) -> Iterator[Line]:
+def _shipped_lines(brief: Brief, now: int, *, in_full: bool) -> Iterator[Line]:
     """Yield the next actions that merges finished; how many there are, if not in full."""
     if in_full:
-        for action in state.shipped:
+        for action in brief.shipped:
             yield Line(f"  merged: {action.text}", "dim", hang=10)
             yield from _fact_lines(action, now)
-    elif state.shipped:
-        count = plural(len(state.shipped), "action")
-        show = command("checkpoint", "status", state.skill)
+    elif brief.shipped:
+        count = plural(len(brief.shipped), "action")
+        show = command("checkpoint", "status", brief.skill)
         yield Line(f"  {count} skipped as merged", "dim", hang=4, hint=show)
 
 
-def _lines(state: State, most: int, now: int, *, in_short: bool = False, in_full: bool = False) -> Iterator[Line]:
+def _lines(brief: Brief, most: int, now: int, *, in_short: bool = False, in_full: bool = False) -> Iterator[Line]:
     """Yield the first next actions with what is true of their references, and all blockers."""
-    for at, action in enumerate(state.actions[:most]):
+    for at, action in enumerate(brief.actions[:most]):
         text = shorten(action.text, _SHOWN_LETTERS) if in_short else action.text
         yield Line(f"  {action.at + 1} {'then' if at else 'next'}: {text}", hang=10)
         yield from _fact_lines(action, now)
         if in_full and action.done_when:
             yield Line(f"        done when: {action.done_when}", "dim", hang=10)
-    if in_short and len(state.actions) > most:
-        more = command("checkpoint", "status", state.skill)
-        yield Line(f"  and {len(state.actions) - most} more", "dim", hint=more)
-    yield from _shipped_lines(state, now, in_full=in_full)
-    for text in state.superseded:
+    if in_short and len(brief.actions) > most:
+        more = command("checkpoint", "status", brief.skill)
+        yield Line(f"  and {len(brief.actions) - most} more", "dim", hint=more)
+    yield from _shipped_lines(brief, now, in_full=in_full)
+    for text in brief.superseded:
         yield Line(f"  the other side of a merge: {text}", "warn", "stale", 4)
-    if state.superseded:
-        yield Line("    once it is reviewed", "dim", hang=4, hint=command("checkpoint", "rotate", state.skill))
-    for blocker, answer, proposal in zip(state.blockers, state.answers, state.proposals, strict=True):
-        if not waits_on_user(blocker):  # those are at the top
-            needs = f" [needs {blocker['needs']}]" if blocker.get("needs") else ""
-            described = describe_blocker(blocker, describe_facts(proposal, now))
-            text = f"  blocker {blocker.get('id', '?')}: {described}{needs}"
+    if brief.superseded:
+        yield Line("    once it is reviewed", "dim", hang=4, hint=command("checkpoint", "rotate", brief.skill))
+    for blocker in brief.blockers:
+        if not blocker.waits_on_user:  # those are at the top
+            needs = f" [needs {blocker.value['needs']}]" if blocker.value.get("needs") else ""
+            text = f"  blocker {blocker.value.get('id', '?')}: {blocker.describe(now)}{needs}"
             yield Line(text, "warn", "blocked")
-            yield Line("    ", "dim", hint=answer)
+            yield Line("    ", "dim", hint=blocker.answer)
 
 
 def _fact_lines(action: Action, now: int) -> Iterator[Line]:
@@ -368,33 +369,30 @@ def _fact_lines(action: Action, now: int) -> Iterator[Line]:
         yield Line(f"        {text}", "dim", hang=10)
 
 
-def _state_and_sides(state: State, result: StatusResult) -> dict[str, Any]:
-    sides = result.sides.get(state.path)
+def _state_and_sides(brief: Brief, result: StatusResult) -> dict[str, Any]:
+    sides = result.sides.get(brief.path)
     if not sides:
-        return state_data(state)
-    return {**state_data(state), "sides": {name: state_data(side) for name, side in sides.items()}}
+        return state_data(brief)
+    return {**state_data(brief), "sides": {name: state_data(side) for name, side in sides.items()}}
 
 
-def state_data(state: State) -> dict[str, Any]:
+def state_data(brief: Brief) -> dict[str, Any]:
     return {
-        "skill": state.skill,
-        "path": state.path,
-        "project": state.project,
-        "phase": state.phase,
-        "step": state.step,
-        "status": state.status,
-        "progress_summary": state.summary,
-        "updated_at": state.updated_at,
-        "age_seconds": state.age,
-        "stale": state.stale,
-        "over_budget": bool(state.budget),
-        "progress": {"complete": state.complete_rows, "total": len(state.rows)},
-        "pm": state.tickets,
-        "next_actions": [action.data for action in state.actions],
-        "shipped_actions": [shipped_data("text", action.text, action.facts) for action in state.shipped],
-        "blockers": [
-            {**blocker, "references": facts_data(proposal)} if proposal else blocker
-            for blocker, proposal in zip(state.blockers, state.proposals, strict=True)
-        ],
-        "superseded": state.superseded,
+        "skill": brief.skill,
+        "path": brief.path,
+        "project": brief.project,
+        "phase": brief.phase,
+        "step": brief.step,
+        "status": brief.status,
+        "progress_summary": brief.summary,
+        "updated_at": brief.updated_at,
+        "age_seconds": brief.age,
+        "stale": brief.stale,
+        "over_budget": bool(brief.budget),
+        "progress": {"complete": brief.complete_rows, "total": len(brief.rows)},
+        "pm": brief.tickets,
+        "next_actions": [action.data for action in brief.actions],
+        "shipped_actions": [shipped_data("text", action.text, action.facts) for action in brief.shipped],
+        "blockers": [blocker.data for blocker in brief.blockers],
+        "superseded": brief.superseded,
     }

@@ -1,7 +1,7 @@
 """`checkpoint next`: the most important action; what merges finished is skipped."""
 
 from argparse import ArgumentParser, Namespace
-from typing import Any, NamedTuple, cast
+from typing import TYPE_CHECKING, Any, NamedTuple, cast
 
 from checkpoint_git.core.finding import Finding
 from checkpoint_git.core.hint import advise
@@ -11,10 +11,14 @@ from checkpoint_git.disk.discover import Place, find_place
 from checkpoint_git.git.clone import add_gaps, find_claims
 from checkpoint_git.protocols.document import find_broken
 from checkpoint_git.protocols.skill.brief.branches import has_others
+from checkpoint_git.protocols.skill.brief.brief import make_briefs
 from checkpoint_git.protocols.skill.brief.next_action import NO_ACTION, NextAction, Queue, Skipped, plan_queue
 from checkpoint_git.protocols.skill.drift.merged_work import describe_facts, read_work
 from checkpoint_git.protocols.skill.store import iterate_documents, read_document
 from checkpoint_git.protocols.skill.views import outline
+
+if TYPE_CHECKING:
+    from checkpoint_git.git.leases import Claim
 
 HELP = """\
 show the most important next action
@@ -53,7 +57,8 @@ def next_actions(place: Place, now: int) -> NextResult:
     """The queue of a place's checkpoints. Never fails for want of history: a finding says so."""
     documents = [outline(document) for document in iterate_documents(place, now)]
     work, troubles = read_work(place, documents, now)
-    return NextResult(plan_queue(documents, work, now), [*find_broken(documents), *troubles])
+    queue = plan_queue(make_briefs(documents, now, work))
+    return NextResult(queue, [*find_broken(documents), *troubles])
 
 
 def run(args: Namespace, invocation: Invocation) -> Outcome:
@@ -65,36 +70,56 @@ def run(args: Namespace, invocation: Invocation) -> Outcome:
         actions = [action for action in actions if action.skill == args.skill]
         skipped = [part for part in skipped if part.skill == args.skill]
     claims = find_claims(place.work_tree, place.git_dir, invocation.env, invocation.now)
+    _move_claimed(actions, claims, place, invocation)
+
+    elsewhere = _find_done_elsewhere(place, actions[0], invocation.now) if actions else []
+    data: dict[str, Any] = actions[0].data if actions else dict.fromkeys(NO_ACTION)
+    data["skipped"] = len(skipped)
+    data["skipped_actions"] = [part.data for part in skipped]
+    if args.all:
+        data["queue"] = [action.data for action in actions]
+    data["done_elsewhere"] = elsewhere
+
+    blocks = _queue_lines(actions if args.all else actions[:1], elsewhere, findings, invocation.now)
+    blocks += _skipped_lines(skipped, invocation.now, in_full=args.all)
+    outcome = Outcome(data, blocks, findings)
+    return add_gaps(outcome, (place.work_tree, place.git_dir), invocation, claims)
+
+
+def _move_claimed(actions: list[NextAction], claims: "list[Claim]", place: Place, invocation: Invocation) -> None:
+    """Move what somebody else has claimed to the end of the queue, in place."""
     if claims:
         from checkpoint_git.git.leases import find_holder
 
         holder = find_holder(place.top, invocation)
         taken = {claim.name for claim in claims if claim.holder != holder}
         actions.sort(key=lambda action: action.skill in taken)
-    data: dict[str, Any] = actions[0].data if actions else dict.fromkeys(NO_ACTION)
-    data["skipped"] = len(skipped)
-    data["skipped_actions"] = [part.data for part in skipped]
-    if args.all:
-        data["queue"] = [action.data for action in actions]
-    data["done_elsewhere"] = []
-    if actions and has_others(place):
-        from checkpoint_git.protocols.skill.brief.worktrees import find_ahead
 
-        ahead = find_ahead(place, invocation.now, actions[0].skill)[0]
-        wanted = {("done", text) for text in (actions[0].action, actions[0].then) if text}
-        data["done_elsewhere"] = [one.branch or one.work_tree for one in ahead if wanted.intersection(one.events)]
-    blocks: list[Block] = []
-    for action in actions if args.all else actions[:1]:
-        blocks += _lines(action, invocation.now)
-    if data["done_elsewhere"]:
-        told = f"  done already on branch {', '.join(data['done_elsewhere'])}: merge it"
-        blocks.insert(1, Line(told, "warn", hang=2))
+
+def _find_done_elsewhere(place: Place, action: NextAction, now: int) -> list[str]:
+    """Return the branches and work trees that have done an action already."""
+    if not has_others(place):
+        return []
+    from checkpoint_git.protocols.skill.brief.worktrees import find_ahead
+
+    ahead, _ = find_ahead(place, now, action.skill)
+    wanted = {("done", text) for text in (action.action, action.then) if text}
+    return [version.branch or version.work_tree for version in ahead if wanted.intersection(version.events)]
+
+
+def _queue_lines(actions: list[NextAction], elsewhere: list[str], findings: list[Finding], now: int) -> list[Block]:
+    """Return the actions to show, or why there are none. elsewhere: where the first one is done already."""
     broken = sum(finding.level == "error" for finding in findings)
     if not actions and broken:
-        blocks = [Line(f"no next action: {plural(broken, 'checkpoint')} cannot be used", "bad")]
-    blocks = blocks or [Line("nothing to do: no checkpoint has an action left", "good")]
-    outcome = Outcome(data, [*blocks, *_skipped_lines(skipped, invocation.now, in_full=args.all)], findings)
-    return add_gaps(outcome, (place.work_tree, place.git_dir), invocation, claims)
+        return [Line(f"no next action: {plural(broken, 'checkpoint')} cannot be used", "bad")]
+    if not actions:
+        return [Line("nothing to do: no checkpoint has an action left", "good")]
+
+    blocks = [block for action in actions for block in _lines(action, now)]
+    if elsewhere:
+        merge = f"  done already on branch {', '.join(elsewhere)}: merge it"
+        blocks.insert(1, Line(merge, "warn", hang=2))
+    return blocks
 
 
 def _lines(action: NextAction, now: int) -> list[Block]:

@@ -3,7 +3,6 @@
 import argparse
 import os
 from collections.abc import Mapping, Sequence
-from types import MappingProxyType
 from typing import Any, NamedTuple
 
 from checkpoint_git.core.errors import CheckpointError
@@ -16,16 +15,20 @@ from checkpoint_git.disk.discover import Place, find_place, plan_place
 from checkpoint_git.git.clone import add_gaps
 from checkpoint_git.protocols.document import Document
 from checkpoint_git.protocols.skill import layout, store, views
-from checkpoint_git.protocols.skill.brief import resume_brief
-from checkpoint_git.protocols.skill.brief.next_action import Action, shipped_data, split_actions
-from checkpoint_git.protocols.skill.brief.worktrees import find_ahead
-from checkpoint_git.protocols.skill.drift.merged_work import (
-    Known,
-    describe_facts,
-    facts_data,
-    find_text_facts,
-    read_work,
+from checkpoint_git.protocols.skill.brief.brief import Action, Brief, make_brief
+from checkpoint_git.protocols.skill.brief.next_action import shipped_data
+from checkpoint_git.protocols.skill.brief.resume_plan import (
+    LOOK_AFTER,
+    PRIMER,
+    Background,
+    Plan,
+    find_background,
+    find_contradictions,
+    plan_missing,
+    plan_resume,
 )
+from checkpoint_git.protocols.skill.brief.worktrees import Ahead, find_ahead
+from checkpoint_git.protocols.skill.drift.merged_work import describe_facts, read_work
 
 MAY_OMIT_NAME = True
 HELP = """\
@@ -56,168 +59,261 @@ _MOST_TICKETS = 12
 
 
 class ResumeResult(NamedTuple):
-    """plan: what is to happen. document: None where there is none. drift: what no longer fits. siblings: the pm_refs
-    of other skills. known: what the history says of the references. now: seconds since 1970.
+    """plan: what is to happen. document, brief: None where there is no checkpoint. drift: what no longer fits.
+
+    siblings: the pm_refs of other skills. now: seconds since 1970.
     """
 
-    plan: resume_brief.Plan
+    plan: Plan
     document: Document | None
-    context: resume_brief.Context
+    brief: Brief | None
+    background: Background
     drift: list[Finding]
     now: int
     siblings: Sequence[dict[str, Any]] = ()
-    known: Known = MappingProxyType({})
 
     @property
-    def shipped(self) -> list[Action]:
-        return split_actions(self.document, self.known)[1] if self.document else []
-
-    def describe(self, blocker: dict[str, Any]) -> str:
-        facts = find_text_facts(views.text_field(blocker, "proposed_resolution"), self.known)
-        return views.describe_blocker(blocker, describe_facts(facts, self.now))
-
-    def with_references(self, blocker: dict[str, Any]) -> dict[str, Any]:
-        facts = find_text_facts(views.text_field(blocker, "proposed_resolution"), self.known)
-        return {**blocker, "references": facts_data(facts)} if facts else blocker
+    def actions(self) -> list[Action]:
+        return self.brief.actions if self.brief else []
 
 
 def resume(place: Place, skill: str, now: int, env: Mapping[str, str]) -> ResumeResult:
-    """How to continue with a skill. A missing or broken checkpoint is not an error but a plan that says so. env: the
-    environment in which git is asked about files. Raises CheckpointError for an invalid name.
+    """Return how to continue with a skill. A missing or broken checkpoint is not an error but a plan that says so.
+
+    env: the environment in which git is asked about files. Raises CheckpointError for an invalid name.
     """
-    content = store.read_skill(place, skill)
-    if content is None:
-        store.check_index(place, skill)
-    path = layout.relative_checkpoint_path(place, skill)
-    document = None if content is None else store.check_files([(path, content)], now)[0]
-    if document:
-        text = document.text or ""
-        findings = [Finding(**hide_secrets(one._asdict(), text)) for one in document.findings]
-        document = document._replace(value=hide_secrets(document.value, text), findings=findings)
-    plan = resume_brief.plan_resume(document, skill, now)
-    value = (document.value if document else None) or {}
+    document = _read_document(place, skill, now)
     siblings = list[dict[str, Any]]()
     if os.path.isdir(place.directory):
-        siblings = views.find_refs(each for each in store.iterate_documents(place, now) if each.skill != skill)
-    if document is None or document.value is None or plan.decision == "start_fresh":
-        return ResumeResult(plan, document, resume_brief.find_context(document), [], now, siblings)
-    work, findings = read_work(place, [document], now)
-    known = work.get(document.path, {})
-    plan = resume_brief.plan_resume(document, skill, now, known)
-    drift = [*resume_brief.find_contradictions(document), *findings]
-    age = views.find_age(value, now)
-    if plan.decision != "complete" and age is not None and age > resume_brief.LOOK_AFTER:
-        from checkpoint_git.protocols.skill.drift.file_facts import read_drift
+        others = (other for other in store.iterate_documents(place, now) if other.skill != skill)
+        siblings = views.find_refs(others)
+    background = find_background(document)
+    if document is None:
+        return ResumeResult(plan_missing(skill), None, None, background, [], now, siblings)
 
-        drift += read_drift(place, document, now, env)
-    elif plan.decision != "complete":
-        from checkpoint_git.protocols.skill.brief.session_brief import LOST, may_miss_files
+    brief = make_brief(document, now)
+    plan = plan_resume(document, brief)
+    if plan.decision == "start_fresh":
+        return ResumeResult(plan, document, brief, background, [], now, siblings)
 
-        if may_miss_files(place, [*map(views.listed_path, views.read_primer(value, "generated_files"))]):
-            from checkpoint_git.protocols.skill.drift.checks import find_missing_files
-            from checkpoint_git.protocols.skill.drift.facts import make_facts
-
-            facts = make_facts(place, [document], now, env)
-            files = [one for one in facts.files.get(document.path, ()) if one.fate in LOST or one.state == "there"]
-            facts.files = {document.path: files}
-            drift += [*find_missing_files(facts), *facts.context.troubles]
+    work, troubles = read_work(place, [document], now)
+    brief = make_brief(document, now, work.get(document.path, {}))
+    plan = plan_resume(document, brief)
+    drift = [*find_contradictions(document, brief), *troubles]
+    if plan.decision != "complete":
+        drift += _find_drift(place, document, brief, env, now)
     if drift:
         from checkpoint_git.protocols.check import locate_all
 
-        drift = sorted(locate_all(drift, {document.path: document.text}.get), key=lambda one: one.level == "note")
-    context = resume_brief.find_context(document, known)
-    return ResumeResult(plan, document, context, drift, now, siblings, known)
+        drift = locate_all(drift, {document.path: document.text}.get)
+        drift.sort(key=lambda finding: finding.level == "note")
+    return ResumeResult(plan, document, brief, background, drift, now, siblings)
+
+
+def _read_document(place: Place, skill: str, now: int) -> Document | None:
+    """Return a skill's checkpoint without secrets, None where it has none. Raises CheckpointError."""
+    content = store.read_skill(place, skill)
+    if content is None:
+        store.check_index(place, skill)
+        return None
+    path = layout.relative_checkpoint_path(place, skill)
+    document = store.check_files([(path, content)], now)[0]
+    text = document.text or ""
+    findings = [Finding(**hide_secrets(finding._asdict(), text)) for finding in document.findings]
+    return document._replace(value=hide_secrets(document.value, text), findings=findings)
+
+
+def _find_drift(place: Place, document: Document, brief: Brief, env: Mapping[str, str], now: int) -> Sequence[Finding]:
+    """Return what happened to the files since the last write; soon after it, only which of them are gone."""
+    if brief.age is not None and brief.age > LOOK_AFTER:
+        from checkpoint_git.protocols.skill.drift.file_facts import read_drift
+
+        return read_drift(place, document, now, env)
+
+    from checkpoint_git.protocols.skill.brief.session_brief import LOST, may_miss_files
+
+    listed = views.read_primer(document.value or {}, "generated_files")
+    if not may_miss_files(place, [views.listed_path(entry) for entry in listed]):
+        return []
+
+    from checkpoint_git.protocols.skill.drift.checks import find_missing_files
+    from checkpoint_git.protocols.skill.drift.facts import make_facts
+
+    facts = make_facts(place, [document], now, env)
+    files = facts.files.get(document.path, ())
+    facts.files = {document.path: [file for file in files if file.fate in LOST or file.state == "there"]}
+    return [*find_missing_files(facts), *facts.context.troubles]
 
 
 def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     """The verb: exit code 0 to go on (or when all is complete, or nothing is there yet), 1 to stop and ask."""
     layout.check_skill_name(args.skill)
-    try:
-        place = find_place(invocation.cwd)
-    except CheckpointError:
-        place = plan_place(invocation.cwd)  # without a folder of checkpoints there is nothing to resume yet
-        if os.path.lexists(place.directory):
-            raise
+    place = _find_or_plan_place(invocation.cwd)
+    has_folder = os.path.isdir(place.directory)
     result = resume(place, args.skill, invocation.now, invocation.env)
-    others = store.list_skills(place) if os.path.isdir(place.directory) else None
-    plan = result.plan
-    if args.go_on and plan.decision == "ask" and "conflict" not in plan.reasons:
-        plan = plan._replace(decision="continue", question="", answers=())
-    result = result._replace(plan=plan)
-    errors = [finding for finding in result.document.findings if finding.level == "error"] if result.document else []
-    stops = plan.decision == "ask" or (errors and not args.go_on) or plan.reasons in (("corrupt",), ("incompatible",))
-    ahead, left = find_ahead(place, invocation.now, args.skill) if os.path.isdir(place.directory) else ([], "")
-    elsewhere: list[Block] = [Line(text, "warn", hang=2) for text in (*(one.line for one in ahead), left) if text]
-    data = {**_data(result), "worktrees": [one._asdict() for one in ahead], "not_compared": left}
-    findings = [*errors, *result.drift]
-    outcome = Outcome(data, [*_blocks(result, others), *elsewhere], findings, 1 if stops else 0)
-    if len(findings) > len({one.cause or one for one in findings}):
-        from checkpoint_git.protocols.digest import fold
+    if args.go_on and result.plan.decision == "ask" and "conflict" not in result.plan.reasons:
+        go_on = result.plan._replace(decision="continue", question="", answers=())
+        result = result._replace(plan=go_on)
 
-        every: Argv = ("checkpoint", "resume", "--json", args.skill)
-        outcome = outcome._replace(digest=Digest(fold(findings, frozenset(), lambda code: every), every))
+    ahead, not_compared = list[Ahead](), ""
+    if has_folder:
+        ahead, not_compared = find_ahead(place, invocation.now, args.skill)
+    others = store.list_skills(place) if has_folder else None
+    blocks = [*_blocks(result, others), *(Line(version.line, "warn", hang=2) for version in ahead)]
+    if not_compared:
+        blocks.append(Line(not_compared, "warn", hang=2))
+    worktrees = [version._asdict() for version in ahead]
+    data = {**_data(result), "worktrees": worktrees, "not_compared": not_compared}
+
+    errors = list[Finding]()
+    if result.document:
+        errors = [finding for finding in result.document.findings if finding.level == "error"]
+    stops = _must_stop(result.plan, errors, go_on=args.go_on)
+    outcome = Outcome(data, blocks, [*errors, *result.drift], 1 if stops else 0)
+    outcome = _fold_findings(outcome, args.skill)
     return add_gaps(outcome, (place.work_tree, place.git_dir), invocation)
 
 
-def _blocks(result: ResumeResult, others: list[str] | None) -> list[Block]:
-    plan, context = result.plan, result.context
-    blocks: list[Block] = [Line(line, "" if at else "strong", hang=2) for at, line in enumerate(plan.orientation)]
-    if plan.orientation and context.actions:
-        blocks += _fact_lines(context.actions[0], result.now)
-    for action in result.shipped[:_MOST_DONE]:
-        blocks += [Line(f"Skipped: {action.text}", "dim", hang=4), *_fact_lines(action, result.now)]
-    blocks += [Line("")] if plan.orientation else []
-    answers = [Line(f"  {answer.name + ':':10} ", hint=answer.command) for answer in plan.answers]
-    blockers = list[Block]()
-    for one, argv in views.find_answers(plan.skill, (result.document.value if result.document else None) or {}):
-        blockers.append(Line(f"  blocker {one.get('id', '?')}: {result.describe(one)}", hang=4))
-        blockers.append(Line("    ", "dim", hint=command(*argv)))
-    if "missing" in plan.reasons:
-        from difflib import get_close_matches
+def _find_or_plan_place(cwd: str) -> Place:
+    """Return the project's place; without a folder of checkpoints there is nothing to resume yet."""
+    try:
+        return find_place(cwd)
+    except CheckpointError:
+        place = plan_place(cwd)
+        if os.path.lexists(place.directory):
+            raise
+        return place
 
-        near = get_close_matches(plan.skill, others or (), 1, 0.8)
-        is_first = others is None
-        blocks += [Line("Did you mean", "strong", hint=command("checkpoint", "resume", near[0]))] if near else []
-        known = f" (there are: {', '.join(others)})" if others else ""
-        blocks.append(Line(f"{plan.why}{known}.", "warn", hang=2))
-        start: Argv = ("checkpoint", "update", plan.skill)
-        commands = (("checkpoint", "init"), start) if is_first else (start,)
-        blocks.append(Line("Start fresh", hint=chain("", commands)))
-    elif plan.decision == "start_fresh":
-        blocks.append(Line(f"{plan.why}.", "bad", "failed", 2))
-        blocks += [Line("Start fresh; the file is kept until you say so:"), *answers, Line("")]
-    elif plan.decision == "complete":
-        blocks.append(Line(f"{plan.skill}: {plan.why}.", "good", "complete"))
-        blocks += [Line("Queued next:", "strong")] if context.actions else []
-        blocks += [*_action_lines(context.actions, result.now), *answers]
-    elif plan.decision == "ask":
-        blocks.append(Line(f"Stop: {plan.why}.", "bad", "blocked", 2))
-        blocks += [Line(f"  failed: {label}", "bad", hang=4) for label in context.failed_rows]
-        blocks += [*blockers, *_warning_lines(result)]
-        if context.actions:
-            blocks += _check_lines(context.actions[0])
-        blocks += [Line(plan.question, "strong", hang=2), *answers, *_background_lines(result)]
+
+def _must_stop(plan: Plan, errors: Sequence[Finding], *, go_on: bool) -> bool:
+    """Return whether a session may not go on. go_on: the user said that it may."""
+    if plan.decision == "ask" or plan.reasons in (("corrupt",), ("incompatible",)):
+        return True
+    return bool(errors) and not go_on
+
+
+def _fold_findings(outcome: Outcome, skill: str) -> Outcome:
+    """Return an outcome that shows findings with one cause once."""
+    findings = outcome.findings
+    if len(findings) == len({finding.cause or finding for finding in findings}):
+        return outcome
+    from checkpoint_git.protocols.digest import fold
+
+    every: Argv = ("checkpoint", "resume", "--json", skill)
+    return outcome._replace(digest=Digest(fold(findings, frozenset(), lambda code: every), every))
+
+
+def _blocks(result: ResumeResult, others: list[str] | None) -> list[Block]:
+    """Return the lines. others: the skills that have a checkpoint, None where there is no folder for them."""
+    blocks = _orientation_lines(result)
+    if "missing" in result.plan.reasons:
+        blocks += _missing_lines(result.plan, others)
+    elif result.plan.decision == "start_fresh":
+        blocks += _broken_lines(result.plan)
+    elif result.plan.decision == "complete":
+        blocks += _complete_lines(result)
+    elif result.plan.decision == "ask":
+        blocks += _ask_lines(result)
     else:
-        blocks += [*_continue_lines(result), *([Line(""), *blockers] if blockers else [])]
-    return [*blocks, *([Line("")] if result.drift else [])]
+        blocks += _continue_lines(result)
+    if result.drift:
+        blocks.append(Line(""))
+    return blocks
+
+
+def _orientation_lines(result: ResumeResult) -> list[Block]:
+    """Return the protocol's five lines, and what merges finished."""
+    lines: list[Block] = []
+    for index, text in enumerate(result.plan.orientation):
+        lines.append(Line(text, "" if index else "strong", hang=2))
+    if lines and result.actions:
+        lines += _fact_lines(result.actions[0], result.now)
+    shipped = result.brief.shipped if result.brief else []
+    for action in shipped[:_MOST_DONE]:
+        lines += [Line(f"Skipped: {action.text}", "dim", hang=4), *_fact_lines(action, result.now)]
+    if result.plan.orientation:
+        lines.append(Line(""))
+    return lines
+
+
+def _missing_lines(plan: Plan, others: list[str] | None) -> list[Block]:
+    """Return how to begin, and the name that was probably meant."""
+    from difflib import get_close_matches
+
+    lines: list[Block] = []
+    near = get_close_matches(plan.skill, others or (), 1, 0.8)
+    if near:
+        lines.append(Line("Did you mean", "strong", hint=command("checkpoint", "resume", near[0])))
+    known = f" (there are: {', '.join(others)})" if others else ""
+    lines.append(Line(f"{plan.why}{known}.", "warn", hang=2))
+    start: Argv = ("checkpoint", "update", plan.skill)
+    commands = (start,) if others is not None else (("checkpoint", "init"), start)
+    return [*lines, Line("Start fresh", hint=chain("", commands))]
+
+
+def _broken_lines(plan: Plan) -> list[Block]:
+    why = Line(f"{plan.why}.", "bad", "failed", 2)
+    return [why, Line("Start fresh; the file is kept until you say so:"), *_answer_lines(plan), Line("")]
+
+
+def _complete_lines(result: ResumeResult) -> list[Block]:
+    lines: list[Block] = [Line(f"{result.plan.skill}: {result.plan.why}.", "good", "complete")]
+    if result.actions:
+        lines.append(Line("Queued next:", "strong"))
+    return [*lines, *_action_lines(result.actions, result.now), *_answer_lines(result.plan)]
+
+
+def _ask_lines(result: ResumeResult) -> list[Block]:
+    """Return why to stop, and what the user can answer."""
+    lines: list[Block] = [Line(f"Stop: {result.plan.why}.", "bad", "blocked", 2)]
+    if result.brief:
+        lines += [Line(f"  failed: {name}", "bad", hang=4) for name in result.brief.failed_rows]
+    lines += [*_blocker_lines(result), *_warning_lines(result)]
+    if result.actions:
+        lines += _check_lines(result.actions[0])
+    lines += [Line(result.plan.question, "strong", hang=2), *_answer_lines(result.plan)]
+    return [*lines, *_background_lines(result)]
+
+
+def _answer_lines(plan: Plan) -> list[Block]:
+    return [Line(f"  {answer.name + ':':10} ", hint=answer.command) for answer in plan.answers]
+
+
+def _blocker_lines(result: ResumeResult) -> list[Block]:
+    """Return the open blockers, each with the command that settles it."""
+    lines = list[Block]()
+    for blocker in result.brief.blockers if result.brief else ():
+        name = blocker.value.get("id", "?")
+        lines.append(Line(f"  blocker {name}: {blocker.describe(result.now)}", hang=4))
+        lines.append(Line("    ", "dim", hint=blocker.answer))
+    return lines
 
 
 def _continue_lines(result: ResumeResult) -> list[Block]:
-    context = result.context
+    """Return the action to resume from, and what to know before it."""
     lines = _warning_lines(result)
-    lines += [Line(f"Ask before proceeding: {result.describe(one)}", "bad", "decision", 2) for one in context.decisions]
-    if context.actions:
-        first = context.actions[0]
+    for decision in result.brief.decisions if result.brief else ():
+        lines.append(Line(f"Ask before proceeding: {decision.describe(result.now)}", "bad", "decision", 2))
+    lines += _first_lines(result)
+    for key, title in PRIMER.items():
+        entries = [Line(f"  - {text}", hang=4) for text in result.background.primer[key]]
+        lines += _listed(title, entries)
+    lines += _listed("Then", _action_lines(result.actions[1:], result.now, "- "))
+    lines += _background_lines(result)
+    blockers = _blocker_lines(result)
+    return [*lines, Line(""), *blockers] if blockers else lines
+
+
+def _first_lines(result: ResumeResult) -> list[Block]:
+    """Return the first next action, or that there is none."""
+    if result.actions:
+        first = result.actions[0]
         text = f"Resuming from next_actions[{first.at}]: {shorten(first.text, 60)}"
-        lines.append(Line(text, "good", "in_progress", 2))
-        lines += _check_lines(first)
-    else:
-        why = "every noted action is merged" if result.shipped else "nothing is noted"
-        how = advise("say what comes next", "checkpoint", "add", result.plan.skill, Blank("the next action"))
-        lines.append(Line(f"Resuming, though {why}", "warn", "stale", 2, how))
-    for key, title in resume_brief.PRIMER.items():
-        lines += _listed(title, [Line(f"  - {text}", hang=4) for text in context.primer[key]])
-    return [*lines, *_listed("Then", _action_lines(context.actions[1:], result.now, "- ")), *_background_lines(result)]
+        return [Line(text, "good", "in_progress", 2), *_check_lines(first)]
+    has_merged = result.brief is not None and bool(result.brief.shipped)
+    why = "every noted action is merged" if has_merged else "nothing is noted"
+    how = advise("say what comes next", "checkpoint", "add", result.plan.skill, Blank("the next action"))
+    return [Line(f"Resuming, though {why}", "warn", "stale", 2, how)]
 
 
 def _action_lines(actions: Sequence[Action], now: int, bullet: str = "") -> list[Block]:
@@ -237,15 +333,19 @@ def _check_lines(action: Action) -> list[Block]:
 
 
 def _background_lines(result: ResumeResult) -> list[Block]:
-    """What was done last, and the tickets of other skills, among which may be the source of this one's work."""
-    done = [Line(f"  - {text}{f' ({at})' if at else ''}", hang=4) for text, at in result.context.recently_done]
+    """Return what was done last, and the tickets of other skills; one of these may be where this work came from."""
+    done = list[Block]()
+    for text, time in result.background.recently_done[:_MOST_DONE]:
+        done.append(Line(f"  - {text} ({time})" if time else f"  - {text}", hang=4))
+
     tickets = list[Block]()
     for ref in result.siblings[:_MOST_TICKETS]:
         words = (str(ref[name]) for name in ("id", "role", "provider", "url") if isinstance(ref.get(name), str | int))
         tickets.append(Line(f"  - {ref['skill']}: {', '.join(words)}", hang=4))
-    more = len(result.siblings) - len(tickets)
-    tickets += [Line(f"  and {more} more", "dim", hint=command("checkpoint", "show", "--tickets"))] if more > 0 else []
-    return [*_listed("Done last", done[:_MOST_DONE]), *_listed("Tickets of other skills", tickets)]
+    hidden = len(result.siblings) - len(tickets)
+    if hidden > 0:
+        tickets.append(Line(f"  and {hidden} more", "dim", hint=command("checkpoint", "show", "--tickets")))
+    return [*_listed("Done last", done), *_listed("Tickets of other skills", tickets)]
 
 
 def _listed(title: str, lines: Sequence[Block]) -> list[Block]:
@@ -259,29 +359,25 @@ def _warning_lines(result: ResumeResult) -> list[Block]:
 
 
 def _data(result: ResumeResult) -> dict[str, Any]:
-    plan, context = result.plan, result.context
+    plan, background, brief = result.plan, result.background, result.brief
     value = (result.document.value if result.document else None) or {}
     complete, rows = views.count_rows(value)
-    actions = [action.data for action in context.actions]
-    shipped = [shipped_data("text", action.text, action.facts) for action in result.shipped]
+    actions = [action.data for action in result.actions]
+    shipped = brief.shipped if brief else []
+    blockers = brief.blockers if brief else []
     return {
         "skill": plan.skill,
-        "path": result.document.path if result.document else None,
-        "decision": plan.decision,
-        "reasons": plan.reasons,
-        "why": plan.why,
-        "question": plan.question or None,
-        "answers": [answer._asdict() for answer in plan.answers],
-        "resuming": plan.orientation,
+        "path": brief.path if brief else None,
+        **plan.data,
         **{name: views.text_field(value, name) for name in ("project", "phase", "step", "status", "progress_summary")},
         "updated_at": views.text_field(value, "updated_at"),
         "progress": {"complete": complete, "total": rows},
         "next_action": actions[0] if actions else None,
         "next_actions": actions,
-        "shipped_actions": shipped,
-        "recently_done": [{"text": text, "at": at or None} for text, at in context.recently_done],
+        "shipped_actions": [shipped_data("text", action.text, action.facts) for action in shipped],
+        "recently_done": [{"text": text, "at": time or None} for text, time in background.recently_done],
         "siblings_pm_refs": result.siblings,
-        "blockers": [result.with_references(blocker) for blocker in context.blockers],
-        "ask_first": context.decisions,
-        "context_primer": context.primer,
+        "blockers": [blocker.data for blocker in blockers],
+        "ask_first": [blocker.value for blocker in blockers if blocker.waits_on_user],
+        "context_primer": background.primer,
     }

@@ -11,7 +11,8 @@ from checkpoint_git.core.untrusted_text import hide_secrets
 from checkpoint_git.disk.discover import Place, find_place
 from checkpoint_git.git.clone import find_conflicts
 from checkpoint_git.protocols.document import Document
-from checkpoint_git.protocols.skill.brief.resume_brief import plan_resume
+from checkpoint_git.protocols.skill.brief.brief import make_brief
+from checkpoint_git.protocols.skill.brief.resume_plan import plan_resume
 from checkpoint_git.protocols.skill.drift.merged_work import describe_facts, facts_data, find_action_facts, read_work
 from checkpoint_git.protocols.skill.store import iterate_documents, read_document
 from checkpoint_git.protocols.skill.views import find_refs, public_view, read_list
@@ -77,7 +78,7 @@ def run(args: Namespace, invocation: Invocation) -> Outcome:
 
 def _list_choices(document: Document, args: Namespace, invocation: Invocation) -> list[dict[str, str]]:
     """What there is to choose where `resume` stops and asks; also on stderr, as stdout holds the file's text."""
-    plan = plan_resume(document, document.skill, invocation.now)
+    plan = plan_resume(document, make_brief(document, invocation.now))
     if plan.decision != "ask":
         return []
     answers = [answer for answer in plan.answers if answer.name != "show"]

@@ -10,9 +10,9 @@ from checkpoint_git.git.history.steps import Commit
 from checkpoint_git.protocols.skill.brief.history import Entry
 from checkpoint_git.protocols.skill.brief.life import Event
 from checkpoint_git.protocols.skill.brief.next_action import plan_queue
+from checkpoint_git.protocols.skill.brief.overview import list_briefs
 from checkpoint_git.protocols.skill.brief.page import PageFacts, make_parts
 from checkpoint_git.protocols.skill.brief.page_timeline import Lives
-from checkpoint_git.protocols.skill.brief.state import find_states
 from checkpoint_git.protocols.skill.store import check_files
 from checkpoint_git.tools.report.page import render
 from tests.support.html import main_part, read
@@ -26,7 +26,8 @@ def make_facts(*values: dict[str, Any], lives: Lives | None = None) -> PageFacts
     """PageFacts as they would be read."""
     files = [(f".checkpoints/{value.get('skill')}.checkpoint.json", json.dumps(value).encode()) for value in values]
     documents = check_files(files, NOW)
-    return PageFacts(documents, find_states(documents, NOW), plan_queue(documents, now=NOW), lives or Lives({}))
+    briefs = list_briefs(documents, NOW)
+    return PageFacts(documents, briefs, plan_queue(briefs), lives or Lives({}))
 
 
 def draw(parts: PageParts, anchor: str = "") -> str:
@@ -103,7 +104,7 @@ def test_whatever_a_checkpoint_holds_there_is_a_page_without_its_markup(changes:
 
 def test_a_card_of_what_cannot_be_read_says_why() -> None:
     documents = check_files([(".checkpoints/build.checkpoint.json", b'{"skill": ')], NOW)
-    facts = make_facts()._replace(documents=documents, states=find_states(documents, NOW))
+    facts = make_facts()._replace(documents=documents, states=list_briefs(documents, NOW))
     said = read(draw(make_parts(facts), "board")).texts
     assert documents[0].findings[0].message in said
 

@@ -4,11 +4,12 @@ import json
 
 from checkpoint_git.core.clock import DAY
 from checkpoint_git.git.history.steps import Commit
+from checkpoint_git.protocols.skill.brief.brief import Brief
 from checkpoint_git.protocols.skill.brief.history import Entry
 from checkpoint_git.protocols.skill.brief.life import Event
+from checkpoint_git.protocols.skill.brief.overview import list_briefs
 from checkpoint_git.protocols.skill.brief.page_news import describe_news
 from checkpoint_git.protocols.skill.brief.page_timeline import Lives
-from checkpoint_git.protocols.skill.brief.state import State, find_states
 from checkpoint_git.protocols.skill.store import check_files
 from tests.support.samples import checkpoint
 from tests.support.verbs import NOON, seconds
@@ -21,11 +22,11 @@ def entry(days_ago: float, who: str, *events: Event) -> Entry:
     return Entry("p", Commit(f"{at:040}", (), at, at, who, "x"), list(events))
 
 
-def read_states() -> list[State]:
+def read_states() -> list[Brief]:
     """One checkpoint with two open blockers."""
     blockers = [{"id": name, "description": "waits", "needs": "user_decision"} for name in ("old", "new")]
     text = json.dumps(checkpoint(status="blocked", blockers=blockers)).encode()
-    return find_states(check_files([(".checkpoints/build.checkpoint.json", text)], NOW), NOW)
+    return list_briefs(check_files([(".checkpoints/build.checkpoint.json", text)], NOW), NOW)
 
 
 def news(*entries: Entry) -> str:

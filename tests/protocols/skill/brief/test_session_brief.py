@@ -6,10 +6,11 @@ from hypothesis import strategies as st
 
 from checkpoint_git.core.clock import DAY
 from checkpoint_git.core.untrusted_text import CLOSING, MARK, OPENING, count_tokens
-from checkpoint_git.protocols.document import Document
+from checkpoint_git.protocols.document import Document, find_broken
+from checkpoint_git.protocols.skill.brief.brief import make_briefs
 from checkpoint_git.protocols.skill.brief.next_action import plan_queue
-from checkpoint_git.protocols.skill.brief.resume_brief import find_context
-from checkpoint_git.protocols.skill.brief.session_brief import brief, find_resumable
+from checkpoint_git.protocols.skill.brief.resume_plan import find_background
+from checkpoint_git.protocols.skill.brief.session_brief import Session, describe_session, find_resumable
 from checkpoint_git.tools.session.prime import LEAST_TOKENS, MOST_LINES, MOST_TOKENS, fit
 from tests.support.documents import NOW, broken, decision, document, work_of
 
@@ -20,19 +21,13 @@ HOSTILE = st.text() | st.sampled_from(
 
 def tell(*documents: Document, now: int = NOW, tokens: int = MOST_TOKENS, **more: Any) -> list[str]:
     """The lines for documents. more: work, what the history says; gone."""
-    work = more.get("work", {})
-    queue = plan_queue(documents, work, now=now)
-    plan = find_resumable(documents, queue, now, work)
+    briefs = make_briefs(documents, now, more.get("work", {}))
+    queue = plan_queue(briefs)
+    plan = find_resumable(documents, briefs, queue)
     resumed = next((one for one in documents if plan and one.skill == plan.skill), None)
-    summary = brief(
-        documents,
-        queue,
-        plan,
-        find_context(resumed, work.get(resumed.path) if resumed else None),
-        more.get("gone", ()),
-        now,
-        work,
-    )
+    broken_files = find_broken(documents)
+    told = Session(briefs, queue, plan, find_background(resumed), more.get("gone", ()), broken_files, now)
+    summary = describe_session(told)
     return fit([*summary.lines, *summary.details], tokens)
 
 

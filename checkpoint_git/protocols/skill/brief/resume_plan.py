@@ -10,10 +10,9 @@ from checkpoint_git.core.terminal_text import join_some, plain_path, plural, sho
 from checkpoint_git.protocols.document import Document
 from checkpoint_git.protocols.mismatch import quote
 from checkpoint_git.protocols.skill import views
-from checkpoint_git.protocols.skill.brief.next_action import Action, split_actions
-from checkpoint_git.protocols.skill.drift.merged_work import Known
+from checkpoint_git.protocols.skill.brief.brief import Brief
 from checkpoint_git.protocols.skill.store import VERSIONS
-from checkpoint_git.protocols.skill.views import read_list, read_objects, text_field
+from checkpoint_git.protocols.skill.views import read_list, text_field
 
 Decision = Literal["continue", "ask", "complete", "start_fresh"]
 
@@ -47,34 +46,44 @@ class Plan(NamedTuple):
     question: str
     answers: tuple[Answer, ...]
 
+    @property
+    def data(self) -> dict[str, Any]:
+        return {
+            "decision": self.decision,
+            "reasons": self.reasons,
+            "why": self.why,
+            "question": self.question or None,
+            "answers": [answer._asdict() for answer in self.answers],
+            "resuming": self.orientation,
+        }
 
-def plan_resume(document: Document | None, skill: str, now: int, known: Known | None = None) -> Plan:
-    """Return the plan for a skill's checkpoint; None: it has none. known: what is true of its references."""
-    if document is None:
-        return Plan(skill, "start_fresh", ("missing",), f"{skill} has no checkpoint yet", (), "", ())
-    value = document.value
-    if value is None:
+
+def plan_missing(skill: str) -> Plan:
+    """Return the plan for a skill without a checkpoint."""
+    return Plan(skill, "start_fresh", ("missing",), f"{skill} has no checkpoint yet", (), "", ())
+
+
+def plan_resume(document: Document, brief: Brief) -> Plan:
+    """Return the plan for a checkpoint. brief: of the same document."""
+    skill = brief.skill
+    if document.value is None:
         return _plan_unreadable(document, skill)
-    if value.get("protocol_version") not in VERSIONS:
-        return _plan_incompatible(document, skill, value.get("protocol_version"))
+    if document.value.get("protocol_version") not in VERSIONS:
+        return _plan_incompatible(document, skill, document.value.get("protocol_version"))
 
-    queued, _ = split_actions(document, known or {})
-    orientation = _orient(value, skill, now, queued)
-    decisions = [blocker for blocker in views.open_blockers(value) if views.waits_on_user(blocker)]
-    reasons = _find_reasons(document, value, len(decisions), now)
+    orientation = _orient(brief)
+    reasons = _find_reasons(brief, is_valid=document.is_valid)
     names = tuple(reasons)
-    if text_field(value, "status") == "complete" and not decisions:
-        why = "complete, with work still queued" if queued else "all of it is complete"
-        answers = _answer_complete(document.skill, is_queued=bool(queued))
+    if brief.status == "complete" and not brief.decisions:
+        why = "complete, with work still queued" if brief.actions else "all of it is complete"
+        answers = _answer_complete(skill, is_queued=bool(brief.actions))
         return Plan(skill, "complete", ("complete", *names), why, orientation, "", answers)
     if not reasons:
         return Plan(skill, "continue", (), "in progress and fresh", orientation, "", ())
 
-    decide: list[Answer] = []
+    answers = _answer_question(skill)
     if "decision" in reasons:
-        every = views.find_answers(skill, value)
-        decide = [Answer("decide", command(*argv)) for blocker, argv in every if views.waits_on_user(blocker)]
-    answers = (*decide, *_answer_question(document.skill))
+        answers = (*(Answer("decide", blocker.answer) for blocker in brief.decisions), *answers)
     return Plan(skill, "ask", names, "; ".join(reasons.values()), orientation, QUESTION, answers)
 
 
@@ -99,24 +108,19 @@ def _plan_incompatible(document: Document, skill: str, version: Any) -> Plan:
     return Plan(skill, "start_fresh", ("incompatible",), why, (), "", _answer_broken(document))
 
 
-def _find_reasons(document: Document, value: dict[str, Any], decisions: int, now: int) -> dict[str, str]:
-    """Return why a session may not simply continue, by the name of the reason.
-
-    decisions: how many of them wait on the user.
-    """
-    status = text_field(value, "status")
+def _find_reasons(brief: Brief, *, is_valid: bool) -> dict[str, str]:
+    """Return why a session may not simply continue, by the name of the reason."""
     reasons: dict[str, str] = {}
-    if not document.is_valid:
+    if not is_valid:
         reasons["invalid"] = "the checkpoint breaks the schema, so it may be wrong"
-    if decisions and status != "blocked":
-        reasons["decision"] = f"{plural(decisions, 'decision')} waiting on you"
-    if status == "blocked":
+    if brief.decisions and brief.status != "blocked":
+        reasons["decision"] = f"{plural(len(brief.decisions), 'decision')} waiting on you"
+    if brief.status == "blocked":
         reasons["blocked"] = "it is blocked"
-    if status == "failed":
+    if brief.status == "failed":
         reasons["failed"] = "it failed: restart it, or fix it by hand and continue"
-    if views.is_stale(value, now):
-        days = (views.find_age(value, now) or 0) // DAY
-        reasons["stale"] = f"it is stale: not updated for {days} days"
+    if brief.stale:
+        reasons["stale"] = f"it is stale: not updated for {(brief.age or 0) // DAY} days"
     return reasons
 
 
@@ -148,62 +152,61 @@ def _answer_question(name: str) -> tuple[Answer, ...]:
     return (go_on, _restart(name), show)
 
 
-def _orient(value: dict[str, Any], skill: str, now: int, actions: list[Action]) -> tuple[str, ...]:
-    complete, rows = views.count_rows(value)
-    age = views.find_age(value, now)
-    ago = f" ({ago_text(age)})" if age is not None else ""
+def _orient(brief: Brief) -> tuple[str, ...]:
+    """Return the five lines that orient a session, as the protocol has them."""
+    ago = f" ({ago_text(brief.age)})" if brief.age is not None else ""
+    following = brief.actions[0].text if brief.actions else "(nothing is noted)"
     return (
-        f"RESUMING: {skill} on {text_field(value, 'project') or '?'}",
-        f"Last session: {text_field(value, 'updated_at') or '?'}{ago}",
-        f"Status: {text_field(value, 'status') or '?'} — {text_field(value, 'progress_summary')}",
-        f"Progress: {complete}/{rows} phases complete",
-        f"Next: {actions[0].text if actions else '(nothing is noted)'}",
+        f"RESUMING: {brief.skill} on {brief.project or '?'}",
+        f"Last session: {brief.updated_at or '?'}{ago}",
+        f"Status: {brief.status} — {brief.summary}",
+        f"Progress: {brief.complete_rows}/{len(brief.rows)} phases complete",
+        f"Next: {following}",
     )
 
 
-class Context(NamedTuple):
-    """primer: the lists of context_primer. decisions: blockers that need the user. actions: without finished ones."""
+class Background(NamedTuple):
+    """What a session that goes on with a checkpoint should know. primer: the lists of context_primer.
+
+    recently_done: what was done, and when, "" where it does not say so.
+    """
 
     primer: dict[str, list[str]]
-    decisions: list[dict[str, Any]]
-    blockers: list[dict[str, Any]]
-    failed_rows: list[str]
-    actions: list[Action]
     recently_done: list[tuple[str, str]]
 
 
-def find_context(document: Document | None, known: Known | None = None) -> Context:
-    """Return the context in a checkpoint's public part; items of the wrong type are left out."""
+def find_background(document: Document | None) -> Background:
+    """Return the background in a checkpoint; items of the wrong type are left out."""
     value = (document.value if document else None) or {}
-    blockers = views.open_blockers(value)
-    rows = read_objects(value, "progress_table")
-    return Context(
-        primer={key: [*filter(None, map(views.listed_path, views.read_primer(value, key)))] for key in PRIMER},
-        decisions=[blocker for blocker in blockers if views.waits_on_user(blocker)],
-        blockers=blockers,
-        failed_rows=[str(row.get("label") or row.get("id")) for row in rows if row.get("status") == "failed"],
-        actions=split_actions(document, known or {})[0] if document else [],
-        recently_done=[
-            (text, text_field(item, "at") if isinstance(item, dict) else "")
-            for item in read_list(value, "recently_done")
-            if (text := views.done_text(item))
-        ],
-    )
+    primer: dict[str, list[str]] = {}
+    for key in PRIMER:
+        entries = (views.listed_path(entry) for entry in views.read_primer(value, key))
+        primer[key] = [entry for entry in entries if entry]
+
+    recently_done = []
+    for item in read_list(value, "recently_done"):
+        text = views.done_text(item)
+        if text:
+            recently_done.append((text, text_field(item, "at") if isinstance(item, dict) else ""))
+    return Background(primer, recently_done)
 
 
 _CONTRADICTIONS = frozenset(["skill/blocked-by-nothing", "skill/complete-but-undecided", "skill/blocks-unknown-row"])
 _SPELLED_OUT = 4
 
 
-def find_contradictions(document: Document) -> list[Finding]:
-    """Where a checkpoint says two things about where it stands; without line numbers where validate did not find it."""
+def find_contradictions(document: Document, brief: Brief) -> list[Finding]:
+    """Return where a checkpoint says two things about its state.
+
+    brief: of the same document. Findings that validate did not report have no line numbers.
+    """
     found = [finding for finding in document.findings if finding.code in _CONTRADICTIONS]
-    more = [*_compare_status(document.value or {}, document.skill)]
+    found += [finding._replace(path=document.path) for finding in _compare_status(document.value or {}, brief)]
     hint = advise("once it is reviewed", "checkpoint", "rotate", document.skill)
-    for text in views.describe_superseded(document.value or {}):
+    for text in brief.superseded:
         message = f"the other side of a merge: {text}"
-        more.append(Finding("content/unreviewed", "warning", message, where="/superseded", hint=hint))
-    return [*found, *(finding._replace(path=document.path) for finding in more)]
+        found.append(Finding("content/unreviewed", "warning", message, document.path, where="/superseded", hint=hint))
+    return found
 
 
 def _advise_skipping(skill: str, row: Any) -> AnyHint:
@@ -213,9 +216,9 @@ def _advise_skipping(skill: str, row: Any) -> AnyHint:
     return advise(what, "checkpoint", "update", skill, f"--progress_table[{row}].status=skipped")
 
 
-def _compare_status(value: dict[str, Any], skill: str) -> Iterator[Finding]:
-    rows, waiting = read_objects(value, "progress_table"), views.open_rows(value)
-    status, step = text_field(value, "status"), text_field(value, "step")
+def _compare_status(value: dict[str, Any], brief: Brief) -> Iterator[Finding]:
+    skill, status, rows, step = brief.skill, brief.status, brief.rows, brief.step
+    waiting = views.open_rows(value)
     if status == "complete" and waiting:
         names = [shorten(str(row.get("id") or row.get("label") or "?"), 40) for row in waiting]
         verb = "is" if len(waiting) == 1 else "are"

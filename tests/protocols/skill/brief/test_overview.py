@@ -4,9 +4,10 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from checkpoint_git.protocols.document import find_broken
-from checkpoint_git.protocols.skill.brief.next_action import Action
+from checkpoint_git.protocols.skill.brief.brief import Action, find_decisions
+from checkpoint_git.protocols.skill.brief.overview import list_briefs
 from checkpoint_git.protocols.skill.brief.since import find_changes
-from checkpoint_git.protocols.skill.brief.state import Ticket, find_decisions, find_states, find_threads, read_tickets
+from checkpoint_git.protocols.skill.brief.tickets import Ticket, find_threads, read_tickets
 from checkpoint_git.protocols.skill.views import UNREADABLE
 from tests.support.documents import NOW, broken, decision, document, seconds, work_of
 
@@ -19,7 +20,7 @@ def test_states_go_by_what_matters_most_and_the_rest_by_age() -> None:
         document("waiting", status="blocked", blockers=[decision()]),
         broken("bad"),
     ]
-    assert [state.skill for state in find_states(documents, NOW)] == [
+    assert [state.skill for state in list_briefs(documents, NOW)] == [
         "waiting",
         "working",
         "finished",
@@ -29,7 +30,7 @@ def test_states_go_by_what_matters_most_and_the_rest_by_age() -> None:
 
 
 def test_a_state_says_what_the_checkpoint_says() -> None:
-    (state,) = find_states([document(pm_refs=[{"provider": "jira", "id": "X-1", "role": "source"}])], NOW)
+    (state,) = list_briefs([document(pm_refs=[{"provider": "jira", "id": "X-1", "role": "source"}])], NOW)
     assert (state.status, state.phase, state.step) == ("in_progress", "build-loop", "sprint-2")
     assert (state.complete_rows, len(state.rows)) == (2, 3)
     assert state.age == seconds("2026-03-02T12:00:00Z") - seconds("2026-03-02T09:30:00Z")
@@ -39,7 +40,7 @@ def test_a_state_says_what_the_checkpoint_says() -> None:
 
 
 def test_a_file_that_cannot_be_read_is_a_state_of_its_own() -> None:
-    (state,) = find_states([broken()], NOW)
+    (state,) = list_briefs([broken()], NOW)
     assert state.status == UNREADABLE
     assert state.age is None
 
@@ -50,7 +51,7 @@ def test_decisions_are_found_in_all_files_and_at_every_status() -> None:
         document("b", blockers=[decision(id="b1"), decision(id="b2", resolved_at="2026-03-01T00:00:00Z")]),
         document("c", blockers=[decision(needs="code_fix")]),
     ]
-    found = find_decisions(find_states(documents, NOW))
+    found = find_decisions(list_briefs(documents, NOW))
     assert sorted((each.skill, each.blocker["id"]) for each in found) == [("a", "b1"), ("b", "b1")]
 
 
@@ -72,14 +73,14 @@ def test_changes_are_what_was_written_since_and_what_was_done_since() -> None:
         "odd",
     ]
     documents = [document("old", updated_at="2026-03-01T08:30:00Z"), document("new", recently_done=done)]
-    (change,) = find_changes(documents, find_states(documents, NOW), seconds("2026-03-01T12:00:00Z"), {})
+    (change,) = find_changes(documents, list_briefs(documents, NOW), seconds("2026-03-01T12:00:00Z"), {})
     assert change.state.skill == "new"
     assert change.done == ["Third"]
 
 
 def test_the_instant_itself_counts_as_since() -> None:
     documents = [document()]
-    assert find_changes(documents, find_states(documents, NOW), seconds("2026-03-02T09:30:00Z"), {})
+    assert find_changes(documents, list_briefs(documents, NOW), seconds("2026-03-02T09:30:00Z"), {})
 
 
 # tickets
@@ -165,6 +166,6 @@ def test_what_is_merged_is_no_next_action_of_a_state_and_does_not_rank_it() -> N
         document("finished", status="complete", next_actions=["Merge #1"], updated_at="2026-03-02T11:00:00Z"),
         document("working", next_actions=["Merge #1", {"text": "Write the docs", "done_when": "make docs"}]),
     ]
-    working, finished = find_states(documents, NOW, merged)
+    working, finished = list_briefs(documents, NOW, merged)
     assert (working.skill, working.actions) == ("working", [Action(1, "Write the docs", "make docs")])
     assert (finished.actions, [action.text for action in finished.shipped]) == ([], ["Merge #1"])

@@ -1,0 +1,180 @@
+"""The one value that every view of a checkpoint is drawn from: where its work is, and what is left to do. Pure."""
+
+from collections.abc import Iterable, Sequence
+from typing import Any, NamedTuple
+
+from checkpoint_git.core.hint import Hint, command
+from checkpoint_git.protocols.document import Document
+from checkpoint_git.protocols.skill import goals, views
+from checkpoint_git.protocols.skill.drift import merged_work
+from checkpoint_git.protocols.skill.drift.merged_work import NOTHING, Facts, Known, Work
+
+NO_STATUS = "?"  # of a checkpoint that says nothing of the kind
+
+
+class Action(NamedTuple):
+    """One next action.
+
+    at: its place in next_actions. done_when: its own check. facts: what is true of the references that it names.
+    is_repeated: recently_done has it, too.
+    """
+
+    at: int
+    text: str
+    done_when: str | None
+    facts: Facts = ()
+    goals: tuple[str, ...] = ()
+    is_repeated: bool = False
+
+    @property
+    def data(self) -> dict[str, Any]:
+        stated = {goals.FIELD: self.goals} if self.goals else {}
+        references = merged_work.facts_data(self.facts)
+        return {"text": self.text, "done_when": self.done_when, **stated, "references": references}
+
+
+class OpenBlocker(NamedTuple):
+    """One blocker that is not resolved.
+
+    value: as the checkpoint has it. answer: the command that settles it. facts: what is true of the references in
+    what it proposes.
+    """
+
+    value: dict[str, Any]
+    answer: Hint
+    facts: Facts = ()
+
+    @property
+    def waits_on_user(self) -> bool:
+        return views.waits_on_user(self.value)
+
+    @property
+    def data(self) -> dict[str, Any]:
+        return {**self.value, "references": merged_work.facts_data(self.facts)} if self.facts else self.value
+
+    def describe(self, now: int) -> str:
+        return views.describe_blocker(self.value, merged_work.describe_facts(self.facts, now))
+
+
+class Brief(NamedTuple):
+    """One checkpoint, as far as it can be read.
+
+    status: "unreadable" where it is not a JSON object, else what it says, "?" where it says nothing. age: seconds since
+    updated_at, None where that is not an instant. budget: by how much it is over, else "". gate: the phase or step that
+    names a gate, else "". tickets: a line, "". actions: without those that merges finished: these are in shipped.
+    superseded: what merges set aside of the head.
+    """
+
+    skill: str
+    path: str
+    project: str
+    phase: str
+    step: str
+    status: str
+    summary: str
+    updated_at: str
+    age: int | None
+    stale: bool
+    unstarted: bool
+    budget: str
+    gate: str
+    complete_rows: int
+    rows: list[dict[str, Any]]
+    failed_rows: list[str]
+    tickets: str
+    actions: list[Action]
+    shipped: list[Action]
+    blockers: list[OpenBlocker]
+    superseded: list[str]
+
+    @property
+    def decisions(self) -> list[OpenBlocker]:
+        return [blocker for blocker in self.blockers if blocker.waits_on_user]
+
+
+class Decision(NamedTuple):
+    """A decision that waits on the user, and whose checkpoint it is in."""
+
+    skill: str
+    blocker: dict[str, Any]
+    answer_with: Hint
+    proposal: Facts = ()
+
+
+def make_briefs(documents: Iterable[Document], now: int, work: Work = NOTHING) -> list[Brief]:
+    """Return the brief of each document. work: what the history says; now: seconds since 1970."""
+    return [make_brief(document, now, work.get(document.path, {})) for document in documents]
+
+
+def make_brief(document: Document, now: int, known: Known | None = None) -> Brief:
+    """Return the brief of one document. known: what the history says of its references."""
+    value = document.value or {}
+    known = known or {}
+    status = views.text_field(value, "status") or NO_STATUS
+    if document.value is None:
+        status = views.UNREADABLE
+    complete, _ = views.count_rows(value)
+    actions, shipped = _split_actions(value, known)
+    return Brief(
+        skill=document.skill,
+        path=document.path,
+        project=views.text_field(value, "project"),
+        phase=views.text_field(value, "phase"),
+        step=views.text_field(value, "step"),
+        status=status,
+        summary=views.text_field(value, "progress_summary"),
+        updated_at=views.text_field(value, "updated_at"),
+        age=views.find_age(value, now),
+        stale=views.is_stale(value, now),
+        unstarted=views.is_unstarted(value),
+        budget=views.describe_budget(value),
+        gate=views.find_gate(value),
+        complete_rows=complete,
+        rows=views.read_objects(value, "progress_table"),
+        failed_rows=views.failed_rows(value),
+        tickets="",
+        actions=actions,
+        shipped=shipped,
+        blockers=_find_blockers(document.skill, value, known),
+        superseded=views.describe_superseded(value),
+    )
+
+
+def _split_actions(value: dict[str, Any], known: Known) -> tuple[list[Action], list[Action]]:
+    """Return the next actions that remain, and those that are finished by merges."""
+    remaining, finished = list[Action](), list[Action]()
+    repeated = views.find_done_actions(value)
+    for index, item in enumerate(views.read_list(value, "next_actions")):
+        text = views.action_text(item)
+        if not text.strip():
+            continue
+        action = Action(
+            at=index,
+            text=text,
+            done_when=views.action_done_when(item),
+            facts=merged_work.find_action_facts(item, known),
+            goals=tuple(goals.find_goals(item)) if isinstance(item, dict) else (),
+            is_repeated=index in repeated,
+        )
+        if merged_work.is_finished(item, known):
+            finished.append(action)
+        else:
+            remaining.append(action)
+    return remaining, finished
+
+
+def _find_blockers(skill: str, value: dict[str, Any], known: Known) -> list[OpenBlocker]:
+    blockers = list[OpenBlocker]()
+    for blocker, argv in views.find_answers(skill, value):
+        facts = merged_work.find_text_facts(views.text_field(blocker, "proposed_resolution"), known)
+        blockers.append(OpenBlocker(blocker, command(*argv), facts))
+    return blockers
+
+
+def find_decisions(briefs: Sequence[Brief]) -> list[Decision]:
+    """Return what waits on the user, in the order of the briefs."""
+    return [
+        Decision(brief.skill, blocker.value, blocker.answer, blocker.facts)
+        for brief in briefs
+        for blocker in brief.decisions
+    ]
