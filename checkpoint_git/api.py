@@ -18,8 +18,9 @@ from checkpoint_git.git.gitpython import find_folder, make_commits, open_repo
 from checkpoint_git.git.history.reference_facts import Fact
 from checkpoint_git.protocols.contract import fix_clock
 from checkpoint_git.protocols.skill import store
+from checkpoint_git.protocols.skill.brief.brief import Action
 from checkpoint_git.protocols.skill.brief.history import Entry
-from checkpoint_git.protocols.skill.brief.next_action import Action, NextAction, Skipped
+from checkpoint_git.protocols.skill.brief.next_action import NextAction, Skipped
 from checkpoint_git.protocols.skill.brief.since import read_since
 from checkpoint_git.protocols.skill.brief.status import StatusResult, status
 from checkpoint_git.protocols.skill.edit import entries

@@ -73,6 +73,10 @@ class ResumeResult(NamedTuple):
     siblings: Sequence[dict[str, Any]] = ()
 
     @property
+    def shipped(self) -> list[Action]:
+        return self.brief.shipped if self.brief else []
+
+    @property
     def actions(self) -> list[Action]:
         return self.brief.actions if self.brief else []
 
@@ -228,8 +232,7 @@ def _orientation_lines(result: ResumeResult) -> list[Block]:
         lines.append(Line(text, "" if index else "strong", hang=2))
     if lines and result.actions:
         lines += _fact_lines(result.actions[0], result.now)
-    shipped = result.brief.shipped if result.brief else []
-    for action in shipped[:_MOST_DONE]:
+    for action in result.shipped[:_MOST_DONE]:
         lines += [Line(f"Skipped: {action.text}", "dim", hang=4), *_fact_lines(action, result.now)]
     if result.plan.orientation:
         lines.append(Line(""))
