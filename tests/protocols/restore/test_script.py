@@ -1,6 +1,7 @@
 import os
 import shutil
 import subprocess
+from collections.abc import Sequence
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,8 @@ from checkpoint_git.core.terminal_text import quote_word
 from checkpoint_git.disk.read import read_own
 from checkpoint_git.protocols.restore import layout
 from checkpoint_git.protocols.restore import script as restore_script
+from checkpoint_git.protocols.restore.contents import Entry, Part
+from checkpoint_git.protocols.restore.script import write_script
 from tests.support.repos import GitRepo
 from tests.support.restore_points import KINDS, create, look, workspace_of
 
@@ -111,6 +114,22 @@ def test_it_is_tried_itself_before_it_is_relied_on(
         made = create(workspace_of(work.path), ["src"], "", "git_stash", None)
         assert not made.proofs["restore.sh rehearsed"]
         assert "restore.sh failed its test run" in made.warnings[-1]
+
+
+def test_of_many_files_those_with_odd_names_are_tried(work: GitRepo, monkeypatch: pytest.MonkeyPatch) -> None:
+    for number in range(30):
+        work.write(f"src/{number}.py", f"{number}\n")
+    work.write("src/$(x) y", "odd\n")
+    tried = list[list[str]]()
+
+    def note(root: str, point: str, kind: str, entries: Sequence[Entry], parts: Sequence[Part]) -> str:
+        tried.append([entry.path for entry in entries])
+        return write_script(root, point, kind, entries, parts)
+
+    monkeypatch.setattr(restore_script, "write_script", note)
+    create(workspace_of(work.path), ["src"], "", "git_stash", None)
+    (rehearsal,) = [paths for paths in tried if len(paths) < 30]
+    assert "src/$(x) y" in rehearsal
 
 
 @pytest.mark.parametrize("kind", KINDS)

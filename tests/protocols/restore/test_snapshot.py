@@ -112,6 +112,17 @@ def test_what_looks_like_a_secret_or_is_ignored_is_not_kept(work: GitRepo) -> No
     }
 
 
+def test_ignore_rules_that_changed_in_the_instant_of_a_point_count_for_the_next(work: GitRepo) -> None:
+    take(work.path)
+    exclude = work.write(".git/info/exclude", "*.own\n")
+    begun = (work.path / ".git/checkpoint/automatic/config").stat().st_mtime_ns
+    os.utime(exclude, ns=(begun, begun))
+    work.write("x.own", "x")
+    work.write("later.py", "x")
+    take(work.path)
+    assert {"later.py", "x.own"} & {*names(work)} == {"later.py"}
+
+
 def test_only_what_changed_is_kept_again_also_by_a_shell_command(work: GitRepo) -> None:
     for tool in ("Bash", "Edit", "Read"):
         take(work.path, tool_name=tool)
