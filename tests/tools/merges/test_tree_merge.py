@@ -86,6 +86,13 @@ def build_started(folder: Path) -> None:
 # what becomes of checkpoints
 
 
+def test_a_checkpoint_that_one_side_removed_and_the_other_left_alone_is_gone(repo: GitRepo) -> None:
+    diverge(repo, {PATH: decided()}, {PATH: None}, {"code.py": "x\n"})
+    merged = merge(repo)
+    assert (merged.is_clean, merged.remaining) == (True, ())
+    assert repo.git("ls-tree", "-r", "--name-only", merged.tree) == "code.py"
+
+
 def test_a_conflict_of_text_is_merged_by_meaning(repo: GitRepo) -> None:
     diverge(repo, {PATH: decided()}, {PATH: decided("ours")}, {PATH: decided("theirs")})
     merged = merge(repo)
