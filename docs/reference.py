@@ -1,7 +1,6 @@
 """The reference as Markdown, read off the code: commands from their parsers, checks and schemas from their tables."""
 
 import argparse
-import ast
 import importlib
 import re
 from collections.abc import Callable, Iterator, Mapping
@@ -173,6 +172,7 @@ def replace_settings_table(text: str) -> str:
 # limits
 
 
+_CONSTANTS = re.compile(r"^(_?[A-Z][A-Z0-9_]*(?:, _?[A-Z][A-Z0-9_]*)*) = ", re.MULTILINE)
 _LIMIT = re.compile(r"MAX|MOST|LONGEST|LARGEST|DEEPEST|LIMIT|SECONDS|TIMEOUT|PATIENCE|DEPTH|GRACE|TRIES|ATTEMPTS|KEPT")
 
 
@@ -204,11 +204,8 @@ def read_limits() -> dict[str, dict[str, int | float]]:
 
 
 def _list_constants(source: str) -> Iterator[str]:
-    for statement in ast.parse(source).body:
-        for target in getattr(statement, "targets", ()):
-            for node in ast.walk(target):
-                if isinstance(node, ast.Name) and node.id.isupper():
-                    yield node.id
+    for names in _CONSTANTS.findall(source):
+        yield from names.split(", ")
 
 
 def write_number(value: float) -> str:
