@@ -185,8 +185,7 @@ def prepare(build: Callable[[Path], object], root: Path, monkeypatch: pytest.Mon
     monkeypatch.setenv("HOME", str(root / "home"))
     monkeypatch.delenv("XDG_CONFIG_HOME", raising=False)
     if build is build_tame:
-        repo.git("config", "checkpoint.memoryFile", str(root / "graph.jsonl"))
-        repo.git("config", "checkpoint.memoryCommand", "false")
+        repo.configure({"checkpoint.memoryFile": str(root / "graph.jsonl"), "checkpoint.memoryCommand": "false"})
     return repo
 
 
@@ -213,11 +212,12 @@ def name_all(found: Iterable[str], table: Sequence[tuple[str, str]]) -> set[str]
 
 def run_last(calls: Sequence[str], repo: GitRepo, before: Callable[[], object]) -> str:
     """Runs commands in turn, before() before the last of them; that one, where it cannot go on."""
-    merge = repo.git("rev-list", "-1", "--merges", "HEAD")
     for number, call in enumerate(calls, 1):
         if number == len(calls):
             before()
-        line = call.replace("MERGE", merge)
+        line = call
+        if "MERGE" in call:
+            line = call.replace("MERGE", repo.git("rev-list", "-1", "--merges", "HEAD"))
         done = run_here(*shlex.split(line), cwd=repo.path, stdin=STDIN if line in READING_STDIN else b"")
     return "" if done.returncode in (0, 1) or line in READING_STDIN else f"{line}: {done.returncode} {done.stderr}"
 
