@@ -111,6 +111,18 @@ def hermetic_seal(monkeypatch: pytest.MonkeyPatch, homes: Iterator[Path]) -> Non
 
 
 @pytest.fixture
+def untried_driver(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Let the proof of the driver hold, since it costs most of what a look of the doctor does.
+
+    For tests of another subject: tests/tools/doctor/test_driver_trial.py and the tests without this fixture show that
+    the proof is made, and what it finds.
+    """
+    from checkpoint_git.tools.doctor import driver_trial
+
+    monkeypatch.setattr(driver_trial, "prove_driver", lambda settings, env: driver_trial.Proof("", ""))
+
+
+@pytest.fixture
 def repo(tmp_path: Path) -> GitRepo:
     """An empty git repository on branch main."""
     return GitRepo.create(tmp_path / "repo")

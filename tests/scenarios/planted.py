@@ -139,7 +139,8 @@ def commit(repo: GitRepo, message: str, when: int) -> str:
     """Everything in the work tree committed at an instant; the commit's id."""
     repo.git("add", "-A")
     env = {**os.environ, "GIT_COMMITTER_DATE": f"@{when} +0000", "GIT_AUTHOR_DATE": f"@{when} +0000"}
-    done = repo.run("git", "commit", "-q", "--no-verify", "--allow-empty", "-m", message, env=env)
+    words = ("-c", f"core.hooksPath={os.devnull}", "commit", "-q", "--allow-empty", "-m", message)
+    done = repo.run("git", *words, env=env)
     assert done.returncode == 0, done.stderr.decode()
     return repo.git("rev-parse", "HEAD")
 

@@ -90,10 +90,10 @@ def diverge_from_side(repo: GitRepo) -> None:
     """Branch side changes the checkpoint in another way than main does."""
     repo.git("checkout", "-q", "-b", "side")
     repo.write(PATH, text(repo, project="left"))
-    repo.commit("left")
+    repo.commit("left", hooks=False)
     repo.git("checkout", "-q", "main")
     repo.write(PATH, text(repo, project="right"))
-    repo.commit("right")
+    repo.commit("right", hooks=False)
 
 
 @pytest.mark.parametrize(
@@ -109,8 +109,8 @@ def test_in_the_middle_of_a_conflict_the_doctor_says_of_what(healthy: GitRepo, w
 
 
 def test_in_the_middle_of_a_bisect_nothing_is_wrong(healthy: GitRepo) -> None:
-    healthy.commit("go on")
-    healthy.commit("go on")
+    healthy.commit("go on", hooks=False)
+    healthy.commit("go on", hooks=False)
     healthy.git("bisect", "start", "HEAD", "HEAD~2")
     assert "merge/unresolved" not in codes_of(run_all(healthy.path)["doctor"])
 
@@ -128,7 +128,7 @@ def test_a_head_without_commits_is_fine(repo: GitRepo) -> None:
     repo.write("docs/plan.md", "x")
     repo.write(PATH, text(repo))
     run_all(repo.path)
-    repo.commit("begin")
+    repo.commit("begin", hooks=False)
     repo.git("checkout", "-q", "--orphan", "empty")
     run_all(repo.path)
 
@@ -139,7 +139,7 @@ def test_a_head_that_names_a_broken_ref_is_said_and_no_crash(healthy: GitRepo) -
 
 
 def test_objects_that_are_gone_are_said_and_no_crash(healthy: GitRepo) -> None:
-    healthy.commit("Merge pull request #13 from a/b")
+    healthy.commit("Merge pull request #13 from a/b", hooks=False)
     first = healthy.git("rev-parse", "HEAD~1")
     (healthy.path / ".git/objects" / first[:2] / first[2:]).unlink()
     run_all(healthy.path, (0, 1, 2))
@@ -181,15 +181,15 @@ def test_a_server_that_is_gone_is_not_even_asked(healthy: GitRepo, tmp_path: Pat
 
 
 def test_a_shallow_clone_says_that_evidence_is_partial(healthy: GitRepo, tmp_path: Path) -> None:
-    healthy.commit("go on")
+    healthy.commit("go on", hooks=False)
     clone = clone_of(healthy, tmp_path / "clone", "--depth", "1")
     assert "drift/history-partial" in codes_of(run_all(clone.path)["doctor"])
 
 
 def test_grafts_and_replaced_commits_are_followed_as_git_follows_them(healthy: GitRepo) -> None:
     first = healthy.git("rev-parse", "HEAD")
-    healthy.commit("Merge pull request #13 from a/b")
-    last = healthy.commit("last")
+    healthy.commit("Merge pull request #13 from a/b", hooks=False)
+    last = healthy.commit("last", hooks=False)
     (healthy.path / ".git/info/grafts").write_text(f"{last} {first}\n")
     run_all(healthy.path)
     (healthy.path / ".git/info/grafts").unlink()
@@ -210,7 +210,7 @@ def test_a_linked_worktree_is_fine_and_says_so_when_its_repository_is_gone(healt
 
 def test_a_folder_with_its_own_checkpoints_is_looked_at_from_there(healthy: GitRepo) -> None:
     healthy.write(f"part one/{PATH}", text(healthy, skill="build"))
-    healthy.commit("part")
+    healthy.commit("part", hooks=False)
     answers = run_all(healthy.path / "part one")
     assert answers["doctor"]["documents"] == 1
     assert {finding["path"] for finding in answers["doctor"]["findings"]} <= {f"part one/{PATH}", ".checkpoints", ""}
@@ -307,7 +307,7 @@ def test_commits_from_the_future_and_from_1970_are_no_crash(healthy: GitRepo, mo
         monkeypatch.setenv("GIT_COMMITTER_DATE", date)
         monkeypatch.setenv("GIT_AUTHOR_DATE", date)
         healthy.write("docs/plan.md", date)
-        healthy.commit("Merge pull request #13 from a/b")
+        healthy.commit("Merge pull request #13 from a/b", hooks=False)
     answers = run_all(healthy.path)
     assert "drift/action-shipped" in codes_of(answers["doctor"])
 
@@ -316,7 +316,7 @@ def test_a_checkpoint_of_another_age_is_no_crash(healthy: GitRepo) -> None:
     for at, instant in enumerate(("2999-01-01T00:00:00Z", "1970-01-01T00:00:00Z", "0001-01-01T00:00:00Z")):
         old = text(healthy, skill=f"age{at}", created_at="0001-01-01T00:00:00Z", updated_at=instant)
         healthy.write(f".checkpoints/age{at}.checkpoint.json", old)
-    healthy.commit("when")
+    healthy.commit("when", hooks=False)
     run_all(healthy.path)
 
 
@@ -412,7 +412,7 @@ def test_a_file_that_is_no_checkpoint_is_a_finding(healthy: GitRepo) -> None:
     places = {name: f".checkpoints/{name}.checkpoint.json" for name in DAMAGES}
     for name, place in places.items():
         healthy.write(place, text(healthy, skill=name))
-    healthy.commit("files")
+    healthy.commit("files", hooks=False)
     for name, damage in DAMAGES.items():
         damage(healthy.path / places[name])
     answers = run_all(healthy.path, (0, 1, 2))

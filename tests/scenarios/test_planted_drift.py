@@ -77,7 +77,7 @@ def healthy(healthy_stage: Stage) -> GitRepo:
 
 
 @pytest.fixture
-def drifted(drifted_stage: Stage) -> GitRepo:
+def drifted(drifted_stage: Stage, untried_driver: None) -> GitRepo:
     """The healthy one with a checkpoint more for every kind of drift."""
     drifted_stage.put_back()
     return GitRepo(drifted_stage.folder / "repo")
@@ -330,6 +330,7 @@ def test_no_hooks_are_missed_where_init_was_told_that_none_are_wanted(repo: GitR
     assert [place[1] for place in places(examine(repo))] == ["hooks/unreachable"]
 
 
+@pytest.mark.usefixtures("untried_driver")
 def test_days_are_counted_by_the_projects_own_thresholds(healthy: GitRepo) -> None:
     healthy.write(path_of("stale"), text_of(healthy, "stale", updated_at=ago(10)))
     healthy.commit()

@@ -77,17 +77,17 @@ def test_the_doctor_tells_before_the_pull_what_the_pull_then_does(pair: tuple[Gi
     origin, clone = pair
     write(origin, R3, step="sprint-4")
     write(origin, path=OTHER)
-    origin.commit("theirs")
+    origin.commit("theirs", hooks=False)
     clone.git("fetch", "-q")
     assert codes(clone) == ["upstream/behind"]
     write(clone, R2)
     assert codes(clone) == ["upstream/uncommitted", "upstream/behind"]
-    clone.commit("mine")
+    clone.commit("mine", hooks=False)
     (found,) = look(clone)
     assert found.code == "upstream/diverged"
     assert f"a pull merges {PATH} cleanly and takes {OTHER} as it is there" in found.message
     write(clone, R2, step="sprint-5")
-    clone.commit("mine again")
+    clone.commit("mine again", hooks=False)
     (found,) = look(clone)
     assert (found.code, found.path, found.where) == ("upstream/conflict", PATH, "/step")
     assert found.line == clone.read(PATH).split("\n").index('  "step": "sprint-5",') + 1
@@ -98,9 +98,9 @@ def test_the_doctor_tells_before_the_pull_what_the_pull_then_does(pair: tuple[Gi
 def test_what_a_merge_lost_is_told_until_it_is_back(pair: tuple[GitRepo, GitRepo]) -> None:
     origin, clone = pair
     write(origin, R3)
-    theirs = origin.commit("theirs")
+    theirs = origin.commit("theirs", hooks=False)
     write(clone, R2)
-    clone.commit("mine")
+    clone.commit("mine", hooks=False)
     clone.git("fetch", "-q")
     clone.git("merge", "-q", "-s", "ours", "-m", "keep \x1b[31mours", "origin/main")
     (found,) = look(clone)
@@ -115,16 +115,16 @@ def test_what_a_merge_lost_is_told_until_it_is_back(pair: tuple[GitRepo, GitRepo
     assert run_verb(doctor, "--fail-on-warnings", cwd=clone.path, now=NOON, env=dict(os.environ)).outcome.exit_code == 1
     write(clone, R2, R3)
     assert codes(clone) == [], "mended, though not committed"
-    clone.commit("back")
+    clone.commit("back", hooks=False)
     assert codes(clone) == []
 
 
 def test_a_merge_that_threw_a_side_away_on_purpose_can_be_left_in_peace(pair: tuple[GitRepo, GitRepo]) -> None:
     origin, clone = pair
     write(origin, R3)
-    origin.commit("theirs")
+    origin.commit("theirs", hooks=False)
     clone.write("readme", "mine")
-    clone.commit("mine")
+    clone.commit("mine", hooks=False)
     clone.git("fetch", "-q")
     clone.git("merge", "-q", "-s", "ours", "-m", "on purpose", "origin/main")
     merge = clone.git("rev-parse", "--short=12", "HEAD")
@@ -138,9 +138,9 @@ def test_a_merge_that_threw_a_side_away_on_purpose_can_be_left_in_peace(pair: tu
 def test_a_skill_is_told_of_its_own_merges_only(pair: tuple[GitRepo, GitRepo]) -> None:
     origin, clone = pair
     write(clone, path=OTHER)
-    clone.commit("another")
+    clone.commit("another", hooks=False)
     write(origin, R3)
-    origin.commit("theirs")
+    origin.commit("theirs", hooks=False)
     clone.git("fetch", "-q")
     clone.git("merge", "-q", "-s", "ours", "-m", "mine", "origin/main")
     assert codes(clone, "audit") == []
@@ -152,12 +152,12 @@ def test_a_workflows_files_are_looked_at_too(pair: tuple[GitRepo, GitRepo]) -> N
     tasks = [task("a", "running"), task("b")]
     origin.write(PHASE, text_of(phase("IMPLEMENTATION")))
     origin.write(EXECUTION, text_of(execution(*tasks)))
-    origin.commit("workflow")
+    origin.commit("workflow", hooks=False)
     clone.git("pull", "-q")
     origin.write(EXECUTION, text_of(execution(task("a", "failed", attempts=3), task("b"), task("c"))))
-    origin.commit("theirs")
+    origin.commit("theirs", hooks=False)
     clone.write(EXECUTION, text_of(execution(task("a", "complete"), task("b"))))
-    clone.commit("mine")
+    clone.commit("mine", hooks=False)
     clone.git("fetch", "-q")
     (found,) = look(clone)
     assert (found.code, found.path, found.where) == ("upstream/conflict", EXECUTION, "/tasks/0/status")
@@ -173,9 +173,9 @@ def test_a_workflows_files_are_looked_at_too(pair: tuple[GitRepo, GitRepo]) -> N
 def test_text_of_strangers_reaches_the_terminal_escaped(pair: tuple[GitRepo, GitRepo]) -> None:
     origin, clone = pair
     write(origin, {"at": "\x1b[31mred\n::error::", "\u202e": 1})
-    origin.commit("theirs")
+    origin.commit("theirs", hooks=False)
     clone.write("readme", "mine")
-    clone.commit("mine")
+    clone.commit("mine", hooks=False)
     clone.git("fetch", "-q")
     clone.git("merge", "-q", "-s", "ours", "-m", "keep \x1b[31mours", "origin/main")
     for form in ("text", "md", "github", "sarif", "json"):
@@ -193,6 +193,6 @@ def test_a_big_hostile_file_upstream_does_no_harm(pair: tuple[GitRepo, GitRepo])
     origin.git("add", "-A")
     origin.git("commit", "-q", "--no-verify", "-m", "hostile")
     write(clone, R2)
-    clone.commit("mine")
+    clone.commit("mine", hooks=False)
     clone.git("fetch", "-q")
     assert [(finding.code, finding.path) for finding in look(clone)] == [("upstream/conflict", PATH)]

@@ -7,6 +7,7 @@ import subprocess
 import tempfile
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -63,8 +64,10 @@ class GitRepo:
     ) -> subprocess.CompletedProcess[bytes]:
         """Any program, in the work tree; never raises for its exit code. env replaces the whole environment."""
         folder = cwd or self.path
-        env = environ_in(folder) if env is None else env
-        return subprocess.run(list(words), cwd=folder, env=env, input=stdin, capture_output=True, timeout=120)
+        if env is None and BARE_MUST_BE_NAMED:
+            env = environ_in(folder)
+        given: dict[str, Any] = {"input": stdin} if stdin else {"stdin": subprocess.DEVNULL}
+        return subprocess.run(list(words), cwd=folder, env=env, capture_output=True, timeout=120, **given)
 
     def git(self, *words: str, check: bool = True) -> str:
         """What git prints, decoded, without the final newline; AssertionError when git fails and check is set."""
