@@ -2,7 +2,10 @@
 
 import ast
 import re
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from functools import cache
+
+import pytest
 
 from tests.architecture.imports import ROOT, module_files
 
@@ -18,27 +21,31 @@ PRINTED = ("*.1", "*.txt", "*.html", "*.json", "*.md", "*.toml", "*.yml", "*.sh"
 
 def read_texts(source: str) -> Iterator[tuple[int, str]]:
     """(line, text) of every string with a blank in it that is not a docstring."""
-    tree = ast.parse(source)
-    owners = [
-        node
-        for node in ast.walk(tree)
-        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef)
-    ]
-    first = [node.body[0] for node in owners if node.body]
-    docstrings = {id(one.value) for one in first if isinstance(one, ast.Expr)}
-    for node in ast.walk(tree):
-        match node:
-            case ast.Constant(value=str(text)) if " " in text and id(node) not in docstrings:
+    docstrings = set[int]()
+    for node in ast.walk(ast.parse(source)):  # which comes to a module, class or function before its docstring
+        if isinstance(node, ast.Module | ast.ClassDef | ast.FunctionDef | ast.AsyncFunctionDef):
+            first = node.body[0] if node.body else None
+            if isinstance(first, ast.Expr):
+                docstrings.add(id(first.value))
+        elif isinstance(node, ast.Constant):
+            text = node.value
+            if isinstance(text, str) and " " in text and id(node) not in docstrings:
                 yield node.lineno, text
 
 
-def find_odd_words(source: str) -> list[str]:
-    return [f"{line}: {found.group()}" for line, text in read_texts(source) if (found := ODD.search(text))]
+@cache
+def read_package_texts() -> dict[str, list[tuple[int, str]]]:
+    """Return read_texts of each module of the package. Who asks for it is in the group "texts": one worker reads."""
+    return {str(file.relative_to(ROOT)): list(read_texts(file.read_text("utf-8"))) for file in module_files().values()}
+
+
+def find_odd_words(texts: Iterable[tuple[int, str]]) -> list[str]:
+    return [f"{line}: {found.group()}" for line, text in texts if (found := ODD.search(text))]
 
 
 def test_odd_words_are_found() -> None:
     source = '"""A page that is no help."""\ndef f(): return f"{1} is no folder"\nx = "it stands there"\ny = "stands"\n'
-    assert sorted(find_odd_words(source)) == ["2: is no", "3: stands"]
+    assert sorted(find_odd_words(read_texts(source))) == ["2: is no", "3: stands"]
 
 
 def test_helps_pages_templates_and_schemas_are_in_the_words_of_the_field() -> None:
@@ -48,8 +55,9 @@ def test_helps_pages_templates_and_schemas_are_in_the_words_of_the_field() -> No
     assert [f"{file.name}: {found.group()}" for file in files if (found := ODD.search(file.read_text("utf-8")))] == []
 
 
+@pytest.mark.xdist_group("texts")
 def test_what_is_printed_is_in_the_words_of_the_field() -> None:
-    sources = {str(file.relative_to(ROOT)): file.read_text("utf-8") for file in module_files().values()}
-    assert len(sources) > 200
-    odd = [f"{name}:{one}" for name, text in sources.items() for one in find_odd_words(text)]
+    texts_of = read_package_texts()
+    assert len(texts_of) > 200
+    odd = [f"{name}:{one}" for name, texts in texts_of.items() for one in find_odd_words(texts)]
     assert odd == []

@@ -3,8 +3,10 @@
 import re
 from functools import cache
 
-from tests.architecture.imports import ROOT, module_files
-from tests.architecture.test_words import read_texts
+import pytest
+
+from tests.architecture.imports import ROOT
+from tests.architecture.test_words import read_package_texts
 from tests.support.rows import rows
 
 PAGE = (ROOT / "docs/troubleshooting.md").read_text("utf-8")
@@ -19,7 +21,7 @@ VARYING = re.compile(
 
 @cache
 def read_printed() -> list[str]:
-    printed = [text for file in module_files().values() for _, text in read_texts(file.read_text("utf-8"))]
+    printed = [text for texts in read_package_texts().values() for _, text in texts]
     printed += [file.read_text("utf-8") for file in (ROOT / "checkpoint_git").rglob("*.json")]
     return printed + [file.read_text("utf-8") for file in (ROOT / "hooks").iterdir() if file.is_file()]
 
@@ -41,6 +43,7 @@ def test_the_page_explains_many_messages() -> None:
     assert len(set(MESSAGES)) == len(MESSAGES)
 
 
+@pytest.mark.xdist_group("texts")
 @rows("message", MESSAGES)
 def test_a_message_that_is_explained_is_one_that_is_printed(message: str) -> None:
     assert find_unknown(message, read_printed()) == []
