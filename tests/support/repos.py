@@ -158,6 +158,7 @@ def copy_built(build: Callable[[Path], object], *targets: Path) -> None:
     if build not in _BUILT:
         folder = tempfile.TemporaryDirectory(prefix="checkpoint-built-")
         build(Path(folder.name))
+        _remove_samples(Path(folder.name))
         _BUILT[build] = folder
     built = Path(_BUILT[build].name)
     for number, target in enumerate(targets):
@@ -167,6 +168,13 @@ def copy_built(build: Callable[[Path], object], *targets: Path) -> None:
                 _rename_built(config, built, targets)
         if (target / ".git/index").exists():
             GitRepo(target).exit_code("update-index", "-q", "--refresh")  # a copy has inodes of its own
+
+
+def _remove_samples(folder: Path) -> None:
+    """Remove the samples of hooks that `git init` and `git clone` make: half of the files of a small repository."""
+    for hooks in ("hooks", "*/hooks"):
+        for sample in folder.glob(f"*/{hooks}/*.sample"):
+            sample.unlink()
 
 
 def _rename_built(config: Path, built: Path, targets: Sequence[Path]) -> None:
@@ -184,6 +192,7 @@ class Stage:
         self.folder, self._saved = folder / "stage", folder / "saved"
         self.folder.mkdir()
         build(self.folder)
+        _remove_samples(self.folder)
         self.folder.rename(self._saved)
 
     def put_back(self) -> None:
@@ -200,13 +209,9 @@ def _build_empty(folder: Path) -> None:
     repo.git("init", "-q", "-b", "main")
     # a commit, merge or fetch would start `git maintenance`, which finds nothing to do here
     repo.configure({"maintenance.auto": "false"})
-    for sample in (repo.path / ".git/hooks").glob("*.sample"):
-        sample.unlink()
 
 
 def _build_bare(folder: Path) -> None:
     repo = GitRepo(folder / "0")
     repo.path.mkdir()
     repo.git("init", "-q", "-b", "main", "--bare")
-    for sample in (repo.path / "hooks").glob("*.sample"):
-        sample.unlink()

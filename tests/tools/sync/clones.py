@@ -99,9 +99,11 @@ def _build_hub(folder: Path) -> None:
     first.change(QA)
     first.commit("Begin")
     first.git("push", "-q", str(hub.path), "main")
+    hub.pack()
 
 
 def _build_clone(folder: Path) -> None:
     hub = create_hub(folder)
     clone = hub.clone("0")
     clone.git("config", "remote.origin.url", _NOWHERE)
+    clone.pack()
