@@ -64,6 +64,7 @@ def project(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 @pytest.mark.parametrize("columns", [50, pytest.param(80, marks=pytest.mark.deep)])
 @rows("words", COMMANDS)
+@pytest.mark.usefixtures("untried_driver")
 def test_a_screen_fits_the_terminal(words: list[str], columns: int, project: Path) -> None:
     said = show_here(*words, cwd=project, env={"COLUMNS": str(columns), "NO_COLOR": "1"})
     shown = [line.rpartition("\x1b[K")[2] for line in said.split("\n")]
@@ -99,6 +100,7 @@ def team(tmp_path_factory: pytest.TempPathFactory) -> Path:
     return repo.path
 
 
+@pytest.mark.usefixtures("untried_driver")
 def test_the_doctor_shows_every_cause_on_one_screen_and_what_fixes_most(team: Path) -> None:
     report = json.loads(run_here("doctor", "--json", cwd=team).stdout)
     codes = {finding["code"] for finding in report["findings"]}

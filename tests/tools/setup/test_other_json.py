@@ -189,7 +189,7 @@ def test_init_and_the_doctor_name_what_the_driver_cannot_read_and_why(repo: GitR
     assert "cannot read" not in run_here("doctor", cwd=repo.path).stdout
     ran = init(repo, "s/*.json")
     assert ran.returncode == 0
-    doctor = json.loads(run_here("doctor", "--json", cwd=repo.path).stdout)
+    doctor = json.loads(run_here("doctor", "--json", "--check", "driver/unreadable", cwd=repo.path).stdout)
     assert [one["message"] for one in doctor["findings"] if one["code"] == "driver/unreadable"] == [found]
     assert "driver/unreadable" in ran.stdout
     assert len(ran.stdout.splitlines()) < 24
@@ -256,7 +256,7 @@ def test_a_schema_that_cannot_be_applied_leaves_the_file_to_text_and_that_is_tol
 
 def find_schema_trouble(repo: GitRepo) -> list[tuple[str, str]]:
     """The message and the command of each finding of the doctor about the team's schema."""
-    doctor = json.loads(run_here("doctor", "--json", cwd=repo.path).stdout)
+    doctor = json.loads(run_here("doctor", "--json", "--check", "driver/schema", cwd=repo.path).stdout)
     found = [one for one in doctor["findings"] if one["code"] == "driver/schema"]
     return [(one["message"], one["hint"].partition("accept it: checkpoint ")[2]) for one in found]
 
