@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pytest
 
-from checkpoint_git.git.own_files import find_common_dir, find_unlisted, find_unmerged, has_nested_folders
+from checkpoint_git.git.own_files import find_common_dir, find_unlisted, find_unmerged, has_nested_folders, read_tag
 from tests.support.repos import GitRepo
 from tests.support.samples import checkpoint_text
 
@@ -68,3 +68,14 @@ def test_a_conflict_of_each_of_our_files_is_found_and_no_other(repo: GitRepo) ->
         repo.git("read-tree", "--empty")
         repo.git("update-index", "--add", "--cacheinfo", f"100644,{blob},{path}")
         assert find_unmerged(str(repo.path), git_dir, os.environ) == []
+
+
+def test_the_letter_of_a_path_is_gits_own_where_the_index_is_packed(repo: GitRepo) -> None:
+    for name in ("aa", "ab"):
+        repo.write(name, "x\n")
+    repo.commit()
+    repo.git("update-index", "--index-version", "4")
+    git_dir = str(repo.path / ".git")
+    tags = [read_tag(str(repo.path), git_dir, name) for name in ("aa", "ab", "gone")]
+    assert tags == ["H", "H", ""]
+    assert read_tag(str(repo.path), None, "aa") == ""

@@ -5,7 +5,7 @@ from pathlib import Path
 import pytest
 
 from checkpoint_git.git.merges.merges import Commit, read_commits, read_files_at, read_touched
-from checkpoint_git.git.merges.trees import find_stopped, is_dropped, merge_by_lines, open_plain
+from checkpoint_git.git.merges.trees import Note, TreeMerge, find_stopped, is_dropped, merge_by_lines, open_plain
 from tests.scenarios.driven import drive
 from tests.support.repos import NEEDS_MERGE_TREE, GitRepo
 
@@ -53,6 +53,11 @@ def test_what_lines_cannot_merge_is_named(diverged: GitRepo) -> None:
         made = merge_by_lines(plain, *ids(diverged))
     assert find_stopped(made) == {PATH: ("contents",)}
     assert [one.path for one in made.unsettled] == [PATH, "code"]
+
+
+def test_a_note_counts_for_checkpoints_alone() -> None:
+    note = Note("rename/rename", ("code", PATH), "moved twice")
+    assert find_stopped(TreeMerge("", False, [], [note], frozenset())) == {PATH: ("rename/rename",)}
 
 
 @NEEDS_MERGE_TREE

@@ -288,7 +288,9 @@ def test_archived_here_and_written_there_is_a_conflict(hub: Hub, ann: Clone, bob
     bob.change(step="sprint-3")
     bob.sync()
     (ann.path / BUILD).unlink()
-    assert codes(ann.sync()) == ["sync/conflict"]
+    (finding,) = ann.sync().findings
+    assert (finding.code, finding.path) == ("sync/conflict", BUILD)
+    assert finding.message.startswith("it was removed here and changed there")
     assert hub.load()["step"] == "sprint-3"
 
 
