@@ -197,4 +197,4 @@ def test_a_hostile_message_is_read_in_linear_time(piece: str) -> None:
         find_claims(commit(text[:1_000], text))
         find_claims(commit('Revert "' + text[:1_000], "This reverts commit " + text, parents=2))
 
-    assert_linear(read, 20_000)
+    assert_linear(read, 8_000)
