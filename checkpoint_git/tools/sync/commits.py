@@ -41,11 +41,52 @@ def write_commits(
             ids = out.decode("ascii", "replace").split()
             if process.returncode == 0 and len(ids) == len(drafts):
                 return ids
-            if not (pruned := re.search(rb"to write file ([^:]{1,300}/pack-\w{1,80})\.\w{1,8}: No such file", err)):
-                break  # and where a prune has removed its temporary file, it stops at another that it left behind
-            with suppress(OSError):
-                os.unlink(os.path.join(cwd, f"{os.fsdecode(pruned[1])}.keep"))
+            _remove_report(cwd, err)
+            if not _remove_keep_files(cwd, err, env):
+                break
     raise git_error(words, GitResult(process.returncode, out, err), cwd)
+
+
+def _remove_report(cwd: str, err: bytes) -> None:
+    """Remove the report that a failed `git fast-import` writes into the git directory."""
+    named = re.search(rb"dumping crash report to (\S{1,300}/fast_import_crash_[0-9]{1,20})", err)
+    if named:
+        with suppress(OSError):
+            os.unlink(os.path.join(cwd, os.fsdecode(named[1])))
+
+
+def _remove_keep_files(cwd: str, err: bytes, env: Mapping[str, str]) -> bool:
+    """Remove the mark on a pack that was never finished, at which git stops; return whether to try again.
+
+    A killed `git fast-import` leaves it, and one whose temporary file a prune has removed. The next one, which writes
+    the same objects, would give its pack the same name.
+    """
+    pruned = re.search(rb"to write file ([^:]{1,300}/pack-\w{1,80})\.\w{1,8}: No such file", err)
+    if pruned:
+        with suppress(OSError):
+            os.unlink(os.path.join(cwd, f"{os.fsdecode(pruned[1])}.keep"))
+        return True
+
+    words = ["rev-parse", "--path-format=absolute", "--git-path", "objects/pack"]
+    folder = os.fsdecode(run_git(words, cwd, env=env).out).removesuffix("\n")
+    found = False
+    for name in os.listdir(folder):
+        path = os.path.join(folder, name)
+        is_finished = os.path.exists(f"{path.removesuffix('.keep')}.idx")
+        if name.endswith(".keep") and not is_finished and _is_ours(path):
+            with suppress(FileNotFoundError):
+                os.unlink(path)
+            found = True
+    return found
+
+
+def _is_ours(path: str) -> bool:
+    """Return whether `git fast-import` wrote this mark, or was killed before it did."""
+    try:
+        with open(path, "rb") as stream:
+            return stream.read(100) in (b"", b"fast-import")
+    except OSError:
+        return False
 
 
 def _describe(drafts: Sequence[Draft], refs: Sequence[str], who: str) -> Iterator[bytes]:

@@ -1,4 +1,5 @@
 import os
+import shutil
 
 import pytest
 
@@ -33,6 +34,24 @@ def test_commits_are_made_beside_the_index_and_build_on_one_another(repo: GitRep
     assert blob == blob_id(content, head)
     assert read_contents(str(repo.path), [blob, blob], os.environ) == {blob: content}
     assert repo.git("log", "-1", "--format=%an|%ae|%ct", two) == "Ada|ada@example.org|1700000000"
+
+
+def test_the_mark_that_a_killed_git_left_on_a_pack_stops_no_later_one(repo: GitRepo) -> None:
+    repo.commit("start")
+    drafts = [Draft((repo.git("rev-parse", "HEAD"),), [("a", b"one\n")], "one")]
+    shutil.copytree(repo.path, other := repo.path.parent / "other")
+    write_commits(str(other), drafts, ["refs/x/made"], WHO, os.environ)
+    (pack,) = (other / ".git/objects/pack").glob("*.pack")
+
+    packs = repo.path / ".git/objects/pack"
+    packs.mkdir(exist_ok=True)
+    (packs / f"{pack.stem}.keep").write_text("fast-import")
+    users = packs / "pack-1.keep"
+    users.write_text("a reason")
+    (commit,) = write_commits(str(repo.path), drafts, ["refs/x/made"], WHO, os.environ)
+    assert repo.git("show", f"{commit}:a") == "one"
+    assert list(packs.glob("*.keep")) == [users]
+    assert list((repo.path / ".git").glob("fast_import_crash_*")) == []
 
 
 def test_no_path_of_a_stranger_is_read_as_a_command(repo: GitRepo) -> None:
