@@ -11,10 +11,15 @@ removed, a folder made, a git process that changes an index, a ref or the object
     torn     it ends in the middle: a write has written half of its bytes
     data     the power fails before the call: what was written and not flushed (fsync) is not there
     names    the power fails before the call: names whose folder was not flushed are as they were
+    some     the same, but the disk has some of those names: which ones, chance decides
+    git      not the process, but a git that it started ends, before one of git's own calls (needs strace)
+    group    both end there
 
 After each death: every file has its content from before the command or from after it; if the command had acknowledged
 its write, the write is there; the next command answers as it would have without a death, and leaves no file behind
-that it would not have left. What git itself writes is git's to flush: only its processes count as calls, each as one.
+that it would not have left. What git itself writes is git's to flush: where the process dies, a git process counts as
+one call. Where git dies, it may leave locks of the user's: the doctor has to name each of them, with the command that
+removes it, and the next command runs after that.
 """
 
 import argparse
@@ -35,12 +40,14 @@ import subprocess
 import sys
 import tempfile
 import textwrap
+import time
 from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import checkpoint_git
+from benchmarks.crash_git import GIT_WAYS, Point, Wrapper, list_locks
 from benchmarks.crash_verbs import VERBS, WAYS, Verb
 from benchmarks.measure import HERMETIC
 from checkpoint_git.cli.app import main as run_checkpoint
@@ -71,6 +78,7 @@ _UNSTABLE = re.compile(
 )
 _GIT_OWN = ("objects", "logs", "index", "packed-refs", "ORIG_HEAD", "FETCH_HEAD", "COMMIT_EDITMSG", "config")
 _MOST_SECONDS = 60
+_SHORT = 15  # seconds for a command whose git dies: a sync tries for minutes to push where a server's lock is left
 _NONE = frozenset[str]()
 
 
@@ -121,8 +129,11 @@ class _Disk:
                 with contextlib.suppress(OSError):
                     if self.real["stat"](path).st_ino == inode:
                         self.real["truncate"](path, size)
-        if self.way == "names":
+        if self.way in ("names", "some"):
+            luck = random.Random(len(self.undo) * 1000 + self.calls)  # noqa: S311 (no secret)
             for _, take_back in reversed(self.undo):
+                if self.way == "some" and luck.random() < 0.5:
+                    continue
                 with contextlib.suppress(OSError):
                     take_back()
 
@@ -325,15 +336,24 @@ def _git_command(words: Sequence[str]) -> str:
 # --- in the harness -------------------------------------------------------------------------------------------------
 
 
-def run(words: Sequence[str], root: Path, at: int = 0, way: str = "kill") -> tuple[int, str, int, str]:
+def run(
+    words: Sequence[str],
+    root: Path,
+    at: int = 0,
+    way: str = "kill",
+    wrapper: Wrapper | None = None,
+    folder: str = "repo",
+    seconds: int = _MOST_SECONDS,
+) -> tuple[int, str, int, str]:
     """(exit code or minus the signal, what it printed, calls, what the last was). at: the call it dies at, 0 for none
-    of them, -1 for after the last.
+    of them, -1 for after the last. wrapper: of the git that it starts. folder: where it runs. seconds: after
+    which it is killed.
     """
     reading, writing = os.pipe()
     printed = root.parent / "printed"
     child = os.fork()
     if child == 0:
-        _run_here(words, root / "repo", at, way, writing, str(printed))
+        _run_here(words, root / folder, at, way, writing, str(printed), wrapper, seconds)
     os.close(writing)
     _, status = os.waitpid(child, 0)
     with open(reading, "rb") as stream:
@@ -344,11 +364,22 @@ def run(words: Sequence[str], root: Path, at: int = 0, way: str = "kill") -> tup
     return os.waitstatus_to_exitcode(status), said, int(calls or 0), what
 
 
-def _run_here(words: Sequence[str], cwd: Path, at: int, way: str, report: int, printed: str) -> None:
+def _run_here(
+    words: Sequence[str],
+    cwd: Path,
+    at: int,
+    way: str,
+    report: int,
+    printed: str,
+    wrapper: Wrapper | None,
+    seconds: int,
+) -> None:
     code = 99
     try:
         os.setpgid(0, 0)
-        signal.alarm(_MOST_SECONDS)
+        if wrapper is not None:
+            wrapper.enter()
+        signal.alarm(seconds)
         os.chdir(cwd)
         out = os.open(printed, os.O_WRONLY | os.O_CREAT | os.O_TRUNC)
         for descriptor, number in ((os.open(os.devnull, os.O_RDONLY), 0), (out, 1), (out, 2)):
@@ -424,6 +455,7 @@ class Stage:
         verb.prepare(self.root)
         self.root.rename(self.template)
         self.expected = self._expect()
+        self.wrapper: Wrapper | None = None
 
     def renew(self) -> None:
         shutil.rmtree(self.root, ignore_errors=True)
@@ -449,14 +481,56 @@ class Stage:
         self.renew()
         code, said, _, what = run(self.verb.words, self.root, call, way)
         trouble = list(self._check_at_once(code, said))
+        trouble += self._go_on()
+        return Death(self.verb.name, way, call, what.replace(str(self.root), ""), "; ".join(trouble))
+
+    def list_git_points(self) -> list[Point]:
+        """Return the calls at which a git process of the command can die."""
+        self.wrapper = Wrapper(self.base / "bin")
+        self.renew()
+        self.wrapper.record()
+        run(self.verb.words, self.root, wrapper=self.wrapper)
+        return self.wrapper.list_points(self.root)
+
+    def die_in_git(self, point: Point, way: str) -> Death:
+        """One death inside git, of git alone or of the command with it."""
+        assert self.wrapper is not None
+        self.renew()
+        self.wrapper.arm(point, way)
+        code, said, *_ = run(self.verb.words, self.root, wrapper=self.wrapper, seconds=_SHORT)
+        trouble = list(self._check_at_once(code, said, is_git_dead=True))
+        trouble += self._follow_doctor()
+        trouble += self._go_on()
+        return Death(self.verb.name, way, point.call, point.what.replace(str(self.root), ""), "; ".join(trouble))
+
+    def _follow_doctor(self) -> Iterator[str]:
+        """Remove the user's locks as the doctor says, some minutes later."""
+        own, users = list_locks(self.root)
+        for path in (*own, *users):
+            os.utime(path, (time.time() - 300,) * 2)
+        if not users:
+            return
+        for folder in sorted({path.relative_to(self.root).parts[0] for path in users}):
+            _, said, *_ = run(["doctor", "--json"], self.root, folder=folder)
+            try:
+                findings = json.loads(said)["findings"]
+            except (ValueError, KeyError):
+                yield f"the doctor beside locks: {said[-300:]}"
+                continue
+            for finding in findings:
+                if finding["code"] == "clone/stale-lock":
+                    subprocess.run(finding["hint"].removeprefix("remove it: "), shell=True, check=False)  # noqa: S602
+        if left := [str(path.relative_to(self.root)) for path in users if path.exists()]:
+            yield f"the doctor names no {', '.join(left)}"
+
+    def _go_on(self) -> Iterator[str]:
         for again, known in zip(self.verb.then, self.expected.codes, strict=True):
             code, said, *_ = run(again, self.root)
             if code not in known:  # minus 14: it took longer than _MOST_SECONDS
-                trouble.append(f"the next command, {again}, answered {code}: {said[-300:]}")
-        trouble += self._check_then()
-        return Death(self.verb.name, way, call, what.replace(str(self.root), ""), "; ".join(trouble))
+                yield f"the next command, {again}, answered {code}: {said[-300:]}"
+        yield from self._check_then()
 
-    def _check_at_once(self, code: int, said: str) -> Iterator[str]:
+    def _check_at_once(self, code: int, said: str, *, is_git_dead: bool = False) -> Iterator[str]:
         before, after = self.expected.before.contents, self.expected.after.contents
         seen = look(self.root)
         now = seen.contents
@@ -481,7 +555,7 @@ class Stage:
             kept = {path for path in self.expected.after.names if "/.git/checkpoint-restore/#" in path}
             if lost := kept - seen.names:
                 yield f"acknowledged, and the store has lost {', '.join(sorted(lost))}"
-        elif code >= 0:
+        elif code >= 0 and not (is_git_dead and code in (1, 2)):
             yield f"answered {code}: {said[-300:]}"
 
     def _check_then(self) -> Iterator[str]:
@@ -516,6 +590,12 @@ def run_deaths(verb: Verb, ways: Sequence[str], base: Path, every: int = 1, begi
         for call in (*range(begin, stage.calls + 1, every), -1):
             yield stage.die(call, way)
 
+    git_ways = [way for way in ways if way in GIT_WAYS]
+    points = stage.list_git_points() if git_ways else []
+    for way in git_ways:
+        for point in points[begin - 1 :: every]:
+            yield stage.die_in_git(point, way)
+
 
 def _run_verb(task: tuple[str, Sequence[str], Path, int, int]) -> tuple[str, int, list[Death]]:
     name, ways, folder, begin, every = task
@@ -527,7 +607,7 @@ def _run_verb(task: tuple[str, Sequence[str], Path, int, int]) -> tuple[str, int
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("verbs", nargs="*", help=f"default: all of {', '.join(verb.name for verb in VERBS)}")
-    parser.add_argument("--ways", nargs="+", choices=WAYS, default=list(WAYS))
+    parser.add_argument("--ways", nargs="+", choices=(*WAYS, *GIT_WAYS), default=list(WAYS))
     parser.add_argument("--every", type=int, default=1, help="only every nth call")
     parser.add_argument("--seed", type=int, help="begin at another call, and take the commands in another order")
     parser.add_argument("--jobs", type=int, default=os.cpu_count() or 1, help="how many commands at once")

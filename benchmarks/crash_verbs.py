@@ -16,7 +16,7 @@ from tests.support.samples import checkpoint_text
 from tests.support.workflows import OUTPUTS, execution, phase, task, write_output, write_workflow
 
 SKILL = ".checkpoints/build.checkpoint.json"
-WAYS = ("kill", "torn", "data", "names")
+WAYS = ("kill", "torn", "data", "names", "some")
 Words = Sequence[str]
 
 

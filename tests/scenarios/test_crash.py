@@ -1,12 +1,14 @@
 """Commands that die at each of their writes, in turn; `python -m benchmarks.crash` has all of them, in every way."""
 
 import os
+import shutil
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from benchmarks.crash import load_package, run_deaths
+from benchmarks.crash_git import GIT_WAYS
 from benchmarks.crash_verbs import VERBS, WAYS
 from checkpoint_git.disk import atomic
 from checkpoint_git.disk.replace import write_temporary
@@ -42,6 +44,15 @@ CASES = [*QUICK.items(), *(pytest.param(*case, marks=pytest.mark.deep) for case 
 def test_whenever_a_command_dies_nothing_is_broken_lost_or_left(tmp_path: Path, name: str, every: int) -> None:
     deaths = list(run_deaths(BY_NAME[name], WAYS, tmp_path / "stage", every))
     assert len(deaths) > 8
+    assert [death for death in deaths if death.trouble] == []
+
+
+@pytest.mark.deep
+@pytest.mark.skipif(not shutil.which("strace"), reason="there is no strace to kill git with")
+@pytest.mark.parametrize(("name", "every"), [("sync", 17), ("agent points", 9), ("restore gc", 3), ("claim", 11)])
+def test_whenever_git_dies_nothing_is_broken_lost_or_left(tmp_path: Path, name: str, every: int) -> None:
+    deaths = list(run_deaths(BY_NAME[name], GIT_WAYS, tmp_path / "stage", every))
+    assert len(deaths) > 3
     assert [death for death in deaths if death.trouble] == []
 
 
