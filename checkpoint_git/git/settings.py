@@ -36,7 +36,7 @@ SETTINGS = {
     MEMORY_COMMAND: Setting("command that starts the memory server", shown="none"),
     MEMORY_ENTITY: Setting("name of the checkpoint in the memory graph", shown="from the repository"),
     MEMORY_FILE: Setting("file of the memory graph, an absolute path", shown="the server's own"),
-    MEMORY_ON_COMMIT: Setting("`true`: save to the memory server after each commit", "false"),
+    MEMORY_ON_COMMIT: Setting("`true`: save to the memory server after each commit and merge", "false"),
     MEMORY_ON_IDLE: Setting("`true`: save to the memory server when an agent's turn ends after work", "false"),
     MEMORY_TIMEOUT: Setting("seconds to wait for each answer of the memory server, 1 to 600", "20"),
     PIPELINE_DIR: Setting("folder of the pipeline records", shown="`~/.claude/checkpoints`"),

@@ -153,7 +153,7 @@ def load_part(row: Row, name: str) -> ModuleType | None:
 # what tools call of a protocol at moments that are not its own
 
 Hook = Literal[
-    "after_commit",  # (cwd, env) -> None: git has made a commit
+    "after_commit",  # (cwd, env) -> None: git has made a commit, or merged
     "after_turn",  # (cwd, env, has_worked) -> None: of summary.py: an agent's turn ends
     "check_push",  # (files, cwd, now, env) -> list[Finding]: warnings about the (path, content) that a push brings
     "check_together",  # (documents, *, is_all) -> list[Finding]: of files with fixed names

@@ -62,7 +62,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     """Check what git passed to a hook, and stop the operation if the hook may do that."""
     hook = _HOOKS[args.name]
-    if args.name == "post-commit":
+    if args.name in ("post-commit", "post-merge"):
         for after_commit in find_hooks("after_commit"):
             after_commit(invocation.cwd, invocation.env)
     answers = _ask_all(hook, args.words, invocation)
