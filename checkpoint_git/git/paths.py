@@ -49,10 +49,11 @@ def _find_state_from(base: str, path: str, top: str, budget: Iterator[int]) -> S
     full = _inside(base, path, top)
     if full is None:
         return "outside"
+    # before it is asked whether it exists: through a link, that would tell what is outside
+    real, wall = os.path.realpath(full), os.path.realpath(top)
+    if real != wall and not real.startswith(wall.rstrip(os.sep) + os.sep):
+        return "outside"
     if os.path.lexists(full):
-        real, wall = os.path.realpath(full), os.path.realpath(top)
-        if real != wall and not real.startswith(wall.rstrip(os.sep) + os.sep):
-            return "outside"
         return "there" if os.path.exists(real) else "missing"
     if not _GLOB.search(path):
         return "missing"
