@@ -196,7 +196,9 @@ def _check_sizes(value: dict[str, Any], size: int) -> Iterator[Finding]:
     primer = value.get("context_primer")
     decisions = primer.get("key_decisions") if isinstance(primer, dict) else None
     if isinstance(decisions, list) and len(decisions) > MAX_DECISIONS:
-        message = f"there are {len(decisions)} key decisions; more than {MAX_DECISIONS} are not read"
+        message = (
+            f"there are {len(decisions)} key decisions, more than {MAX_DECISIONS}: every session reads all of them"
+        )
         what = "summarise the older ones, or move them to history"
         hint = advise(what, "checkpoint", "rotate", OWN)
         where = "/context_primer/key_decisions"
