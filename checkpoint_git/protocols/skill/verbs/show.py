@@ -36,7 +36,11 @@ _ROLES = ("source", "child", "deploy", "incident", "linked")
 def add_arguments(parser: ArgumentParser) -> None:
     add = parser.add_argument
     add("skill", metavar="NAME", nargs="?", help="whose checkpoint; default: all")
-    add("--public", action="store_true", help="only what other skills may read: no skill_state, no unknown fields")
+    add(
+        "--public",
+        action="store_true",
+        help="only what other skills may read: no skill_state, no unknown fields (of others, CHECKPOINT_SKILL does it)",
+    )
     add("--tickets", metavar="ROLE", nargs="?", const="all", choices=("all", *_ROLES), help="only tickets (of a role)")
 
 
@@ -47,6 +51,7 @@ def run(args: Namespace, invocation: Invocation) -> Outcome:
     for gap in find_conflicts(place.work_tree, place.git_dir, invocation.env):  # stdout holds the file's text
         invocation.stderr.write(f"{gap.line.whole}\n")
     now, skill = invocation.now, args.skill
+    owner = invocation.env.get("CHECKPOINT_SKILL", "")  # what is private to other skills is not for it
     for document in iterate_documents(place, now) if skill is None else [read_document(place, skill, now)]:
         if document.value is None:
             findings += document.findings
@@ -59,7 +64,8 @@ def run(args: Namespace, invocation: Invocation) -> Outcome:
             references = _list_references(place, document, args, invocation)
         name, path, shown = document.skill, document.path, document.value
         text = (document.text or "").removeprefix(jsontext.BYTE_ORDER_MARK)
-        if args.public:
+        is_public = args.public or owner not in ("", document.skill)
+        if is_public:
             name, path = hide_secrets([name, path], path)
             name = f"{name} {len(contents) + 1}" if name in contents else name  # several with a token look alike
             shown = hide_secrets(public_view(shown), text)

@@ -26,6 +26,14 @@ def test_public_leaves_out_what_is_private_and_what_is_unknown(build: Path, proj
     assert "iteration" not in ran.text
 
 
+def test_what_is_private_to_another_skill_is_left_out(build: Path, project: Path) -> None:
+    assert "skill_state" in run_verb(show, "build", cwd=project, env={"CHECKPOINT_SKILL": "build"}).text
+    for words in (["build"], []):
+        ran = run_verb(show, *words, cwd=project, env={"CHECKPOINT_SKILL": "other"})
+        assert "skill_state" not in ran.text
+        assert "skill_state" not in ran.outcome.data["checkpoints"]["build"]
+
+
 def test_without_a_skill_all_are_shown_and_the_bad_one_is_named(project: Path) -> None:
     (project / ".checkpoints/deploy.checkpoint.json").write_text("null")
     ran = run_verb(show, cwd=project)
