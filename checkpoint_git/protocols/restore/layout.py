@@ -24,6 +24,13 @@ RESTORE_SCRIPT = "restore.sh"
 CONTENT = "content"  # copies of files, below a point's folder
 PARTS = "parts"  # states and databases, below a point's folder
 AUDIT_LOG = ".audit/checkpoint-operations.log"
+# Lock files of this tool in the work tree (outside git, since the git directory has the others). No point has them: a
+# rollback would take the lock from whoever holds it.
+LOCKS = frozenset(
+    f"{path}{ending}"
+    for path in (f"{FOLDER}/.lock", f"{FOLDER}/checkpoint-restore.lock", f"{AUDIT_LOG}.lock")
+    for ending in ("", ".held")
+)
 REF_PREFIX = "refs/checkpoints/"
 MAX_MANIFEST = 64 << 20  # bytes
 # in the lock of the index: so what a killed rollback left is known

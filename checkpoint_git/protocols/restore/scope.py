@@ -158,7 +158,8 @@ def _list_folder(root: str, path: str) -> list[str]:
     except OSError as error:
         message = f"{escape_controls(path)} cannot be listed: {error.strerror}"
         raise CheckpointError(message, _READABLE) from None
-    return [name for name in names if is_plain_path(_join(path, name))]
+    paths = {name: _join(path, name) for name in names}
+    return [name for name in names if is_plain_path(paths[name]) and paths[name] not in layout.LOCKS]
 
 
 def match(root: str, pattern: str) -> list[str]:

@@ -48,6 +48,19 @@ def test_a_lock_of_a_git_that_was_killed_on_a_point_stops_no_operation(work: Git
     assert not lock.exists()
 
 
+def test_a_check_that_cannot_be_noted_is_made_all_the_same(work: GitRepo, monkeypatch: pytest.MonkeyPatch) -> None:
+    workspace = workspace_of(work.path)
+    point = make(work)
+
+    def refuse(*_: object) -> None:
+        raise CheckpointError("it could not be written: Read-only file system")
+
+    monkeypatch.setattr(audit, "append_record", refuse)
+    done = operations.verify_point(workspace, point)
+    assert [(finding.code, finding.level) for finding in done.findings] == [("restore/not-logged", "note")]
+    assert all(done.proofs.values())
+
+
 def test_a_dry_run_is_not_in_the_log_and_changes_nothing(work: GitRepo) -> None:
     point = make(work)
     work.write("src/a.py", "broken")

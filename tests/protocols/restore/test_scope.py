@@ -70,6 +70,13 @@ def test_the_whole_workspace_leaves_git_alone(workspace: Path) -> None:
     assert not [path for path in found if path.startswith(".git")]
 
 
+def test_locks_of_this_tool_are_left_alone(workspace: Path) -> None:
+    for name in (".lock", ".lock.held", "checkpoint-restore.lock", "build.checkpoint.json"):
+        (workspace / ".checkpoints").mkdir(exist_ok=True)
+        (workspace / ".checkpoints" / name).write_text("")
+    assert names(workspace, ".checkpoints") == [".checkpoints", ".checkpoints/build.checkpoint.json"]
+
+
 def test_a_link_is_a_link_and_not_what_it_leads_to(workspace: Path) -> None:
     found = {named.path: named.kind for named in read_scope(str(workspace), ["src/link"]).found}
     assert found == {"src/link": "link"}
