@@ -21,6 +21,18 @@ def test_a_fast_forward_to_an_invalid_checkpoint_is_told(guarded: GitRepo) -> No
     assert f"{PATH}:10" in done.stderr.decode()
 
 
+def test_a_merge_saves_to_the_memory_server_where_that_is_asked_for(guarded: GitRepo) -> None:
+    log = guarded.path / ".git/checkpoint/memory-save.log"
+    for number, is_wanted in enumerate((False, True)):
+        guarded.git("checkout", "-q", "-b", f"side-{number}")
+        guarded.write(f"a{number}.txt", "a\n")
+        guarded.commit(hooks=False)
+        guarded.git("checkout", "-q", "main")
+        guarded.git("config", "checkpoint.memoryOnCommit", str(is_wanted).lower())
+        guarded.git("merge", "-q", "--no-ff", "-m", "merge", f"side-{number}")
+        assert log.exists() == is_wanted  # the save fails, since no server is configured: its log stays
+
+
 def test_a_squash_of_an_invalid_checkpoint_is_told(guarded: GitRepo) -> None:
     _bad_side_branch(guarded)
     done = guarded.run("git", "merge", "-q", "--squash", "side")
