@@ -1,10 +1,11 @@
 """Mutated inputs for every reader: no traceback, the answer of an independent reader, no input that takes a second.
 
-    python -m benchmarks.mutations                     100,000 inputs, the readers in turn
+    python -m benchmarks.mutations                     1,000,000 inputs, the readers in turn
     python -m benchmarks.mutations json yaml --inputs 20000 --seed 7
 
 The seeds are the real files of ../shared/corpus, where it is there, and the samples of the tests. The readers that they
-are compared with are json, PyYAML, jsonschema and tomllib.
+are compared with are json, PyYAML, jsonschema and tomllib; "reference" merges with the second implementation as well,
+which needs Node.js.
 """
 
 import argparse
@@ -20,15 +21,16 @@ import time
 import tomllib
 import traceback
 from collections import Counter
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from functools import cache
 from pathlib import Path
 from typing import Any, NamedTuple
 
 import yaml
-from jsonschema import Draft202012Validator
 
-from checkpoint_git.core import jsontext, yamltext
+from benchmarks import mutated_edits
+from benchmarks.oracles import LOADERS, differs, load_json, oracle_any, oracle_json, oracle_yaml, plain, validator
+from checkpoint_git.core import jsontext, managed_block, yamltext
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.schema import explain, is_surely_valid
 from checkpoint_git.core.terminal_text import escape_controls
@@ -53,6 +55,7 @@ from tests.support.workflows import execution, phase, task, text_of
 CORPUS = Path(__file__).parents[2] / "shared/corpus"
 NOW = 1_790_000_000
 SLOW = 1.0  # seconds
+_BATCH = 500  # merges of one process of the second implementation
 _PATH = ".checkpoints/build.checkpoint.json"
 _POINT = "chk_20260101_000000_aaaaaa"
 _TOKENS = (
@@ -168,86 +171,14 @@ def _make_junk(luck: random.Random, place: tuple[Any, Any], key: Any) -> Any:
 # --- the readers ----------------------------------------------------------------------------------------------------
 
 
-def _differs(what: str, ours: Any, theirs: Any) -> str:
-    return "" if repr(ours) == repr(theirs) else f"{what}: {repr(ours)[:100]} is not {repr(theirs)[:100]}"
-
-
-def _refuse(token: str) -> None:
-    raise ValueError(token)
-
-
-def _pairs(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
-    if len(dict(pairs)) != len(pairs):
-        raise ValueError("duplicate key")
-    return dict(pairs)
-
-
-def _depth(value: Any) -> int:
-    level, depth = [value], 0
-    while level := [child for child in level if isinstance(child, dict | list)]:
-        level = [inner for child in level for inner in (child.values() if isinstance(child, dict) else child)]
-        depth += 1
-    return depth
-
-
-def _whole(token: str) -> int | float:
-    return int(token) if len(token) < 4_000 else float(token)
-
-
-def _oracle_json(data: bytes) -> Any:
-    """... where json refuses it, or we say that we do."""
-    try:
-        text = data.decode().removeprefix("\ufeff")
-        value = json.loads(text, object_pairs_hook=_pairs, parse_constant=_refuse, parse_int=_whole)
-    except (ValueError, RecursionError):
-        return ...
-    return ... if _depth(value) > jsontext.MAX_DEPTH else value
-
-
-def _load_json(data: bytes) -> Any:
-    try:
-        return jsontext.load(jsontext.decode(data))
-    except jsontext.JsonTextError as error:
-        return ... if error.code.startswith("json/") and error.message else error
-
-
 def read_json(data: bytes, luck: random.Random) -> str:
-    found, expected = _load_json(data), _oracle_json(data)
-    if wrong := _differs("load", found, expected):
+    found, expected = load_json(data), oracle_json(data)
+    if wrong := differs("load", found, expected):
         return wrong
     if found is ...:
         return ""
     tree = jsontext.parse(jsontext.decode(data))
-    return _differs("parse", _plain(tree), expected)
-
-
-def _plain(node: jsontext.Node) -> Any:
-    members = node.members
-    if isinstance(members, dict):
-        return {key: _plain(child) for key, child in members.items()}
-    if isinstance(members, list):
-        return [_plain(child) for child in members]
-    return json.loads(node.source, parse_int=_whole)
-
-
-def _make_loader(base: Any) -> Any:
-    """PyYAML's own, with timestamps as texts."""
-    rows = {
-        first: [(tag, pattern) for tag, pattern in resolvers if not tag.endswith(":timestamp")]
-        for first, resolvers in yaml.SafeLoader.yaml_implicit_resolvers.items()
-    }
-    return type("Loader", (base,), {"yaml_implicit_resolvers": rows})
-
-
-# its two parsers differ in what they refuse: tabs and question marks in plain texts
-_LOADERS = [_make_loader(base) for base in (getattr(yaml, "CSafeLoader", yaml.SafeLoader), yaml.SafeLoader)]
-
-
-def _oracle_yaml(text: str, loader: Any = _LOADERS[0]) -> Any:
-    try:
-        return yaml.load(text, Loader=loader)  # noqa: S506 (a subclass of SafeLoader)
-    except (yaml.YAMLError, ValueError, RecursionError, TypeError, OverflowError):
-        return ...
+    return differs("parse", plain(tree), expected)
 
 
 def read_yaml(data: bytes, luck: random.Random) -> str:
@@ -259,24 +190,19 @@ def read_yaml(data: bytes, luck: random.Random) -> str:
         found = yamltext.load(text)
     except yamltext.YamlTextError as error:
         is_ours = error.code != "yaml/syntax" or "characters" in error.message or error.message == "it is empty"
-        return "" if is_ours else _differs(f"refused ({error.message})", ..., _oracle_yaml(text))
+        return "" if is_ours else differs(f"refused ({error.message})", ..., oracle_yaml(text))
     yamltext.find_spans(text)
-    other = _oracle_yaml(text, _LOADERS[1])
-    wrong = "" if other is ... else _differs("the two parsers of PyYAML", found, other)
-    return _differs("load", found, _oracle_yaml(text)) or wrong
-
-
-@cache
-def _validator(kind: str) -> Any:
-    return Draft202012Validator(open_room(kind).schema.document)
+    other = oracle_yaml(text, LOADERS[1])
+    wrong = "" if other is ... else differs("the two parsers of PyYAML", found, other)
+    return differs("load", found, oracle_yaml(text)) or wrong
 
 
 def read_schema(data: bytes, luck: random.Random) -> str:
-    value = _load_json(data)
+    value = load_json(data)
     if value is ...:
         return ""
     schema = open_room("skill").schema
-    is_valid = _validator("skill").is_valid(value)
+    is_valid = validator("skill").is_valid(value)
     if is_surely_valid(schema, value) and not is_valid:
         return "the quick check accepts what jsonschema refuses"
     return "" if is_valid == (explain(schema, value) == []) else "explain and jsonschema disagree"
@@ -287,9 +213,7 @@ def read_document(data: bytes, luck: random.Random) -> str:
     if any(escape_controls(each.message) != each.message for each in document.findings):
         return "a message steers a terminal"
     errors = [each for each in document.findings if each.level == "error"]
-    is_good = (
-        (value := _oracle_json(data)) is not ... and isinstance(value, dict) and _validator("skill").is_valid(value)
-    )
+    is_good = (value := oracle_json(data)) is not ... and isinstance(value, dict) and validator("skill").is_valid(value)
     return "" if is_good or errors else "no error for what jsonschema refuses"
 
 
@@ -299,11 +223,11 @@ def read_merge(data: bytes, luck: random.Random) -> str:
     try:
         merged, swapped = merge_file(base, ours, data, rules), merge_file(base, data, ours, rules)
     except jsontext.JsonTextError:
-        return "" if _oracle_json(data) is ... or _oracle_json(base) is ... else "the driver refuses what json reads"
+        return "" if oracle_json(data) is ... or oracle_json(base) is ... else "the driver refuses what json reads"
     if merged.conflicts or swapped.conflicts:
         return ""
-    one, other = (_oracle_json(each.data) for each in (merged, swapped))
-    return "no JSON" if one is ... else _differs("both ways", one, other) if one != other else ""
+    one, other = (oracle_json(each.data) for each in (merged, swapped))
+    return "no JSON" if one is ... else differs("both ways", one, other) if one != other else ""
 
 
 def read_record(data: bytes, luck: random.Random) -> str:
@@ -313,7 +237,7 @@ def read_record(data: bytes, luck: random.Random) -> str:
     if any(escape_controls(each.message) != each.message for each in found.findings):
         return "a message steers a terminal"
     try:
-        value = _oracle_yaml(yamltext.decode(data))
+        value = oracle_yaml(yamltext.decode(data))
     except yamltext.YamlTextError:
         value = ...
     return "" if errors or isinstance(value, dict) else "no error for what is not a mapping"
@@ -348,7 +272,7 @@ def read_commit(data: bytes, luck: random.Random) -> str:
 
 
 def read_manifest(data: bytes, luck: random.Random) -> str:
-    value = _oracle_any(data)
+    value = oracle_any(data)
     if isinstance(value, dict) and luck.random() < 0.9:  # whoever writes one can write its digest
         try:
             data = store.write_text({**value, "id": _POINT, "schema_version": 1, "digest": ""})
@@ -363,19 +287,12 @@ def read_manifest(data: bytes, luck: random.Random) -> str:
     return ""
 
 
-def _oracle_any(data: bytes, *, strict: bool = False) -> Any:
-    try:
-        return json.loads(data.decode("utf-8", "surrogatepass"), object_pairs_hook=_pairs if strict else None)
-    except (ValueError, RecursionError):
-        return None
-
-
 def read_log(data: bytes, luck: random.Random) -> str:
     lines = list(enumerate(data.splitlines(), 1))
     troubles, expected, before = audit.find_breaks(lines), 1, "0" * 64
     is_whole = True
     for _, line in lines:
-        value = _oracle_any(line, strict=True)  # a line of ours names nothing twice
+        value = oracle_any(line, strict=True)  # a line of ours names nothing twice
         body = {key: one for key, one in value.items() if key != "hash"} if isinstance(value, dict) else {}
         text = json.dumps(body, separators=(",", ":"), sort_keys=True).encode()
         is_right = isinstance(value, dict) and value.get("hash") == hashlib.sha256(text).hexdigest()
@@ -401,12 +318,12 @@ def read_toml(data: bytes, luck: random.Random) -> str:
 
 def read_hook(data: bytes, luck: random.Random) -> str:
     found = read_hook_input(io.StringIO(data.decode("utf-8", "replace")))
-    find_hook_input(_oracle_any(data))
+    find_hook_input(oracle_any(data))
     return "" if re.fullmatch("[A-Za-z0-9-]{1,64}", found.session) else f"a session called {found.session!r}"
 
 
 def read_tool_call(data: bytes, luck: random.Random) -> str:
-    value = _load_json(data)
+    value = load_json(data)
     call = guard.read_call(None if value is ... else value, "/work")
     if call:
         find_loss(call.command, call.cwd, "/work")
@@ -417,8 +334,8 @@ def read_tool_call(data: bytes, luck: random.Random) -> str:
 def read_graph(data: bytes, luck: random.Random) -> str:
     lines = [_read_line(text) for text in data.decode("utf-8", "surrogateescape").split("\n") if text.strip()]
     for line in lines:
-        value = _oracle_any(line.text.encode("utf-8", "surrogatepass"))
-        if wrong := _differs("line", line.value, value if isinstance(value, dict) else None):
+        value = oracle_any(line.text.encode("utf-8", "surrogatepass"))
+        if wrong := differs("line", line.value, value if isinstance(value, dict) else None):
             return wrong
     read_entities([line.value for line in lines], [line.value for line in lines])
     repair = plan_repair(lines)
@@ -541,6 +458,31 @@ def _graphs() -> Sequence[bytes]:
     return ["\n".join(json.dumps(one, ensure_ascii=False) for one in (entity, other, edge)).encode()]
 
 
+@cache
+def _status_files() -> Sequence[bytes]:
+    return (
+        b"active:\n  initiative: one\n  milestone: 'm: 2'\nsessions:\n- completed: [a, b]\n  date: 2026-03-01\n",
+        b'# notes\nresume:\n  next_action: |\n    do it\n  context_files:\n    - a.py\n    - "b c.py"\nactive: {}\n',
+    )
+
+
+@cache
+def _blocks() -> Sequence[bytes]:
+    lines = b"# above\nx\n"
+    whole = managed_block.put_block(lines, b"ours\n")
+    return lines, whole, whole.replace(b"\n", b"\r\n"), managed_block.put_block(None, b"ours\n", head=b"#!/bin/sh\n")
+
+
+@cache
+def _arguments() -> Sequence[bytes]:
+    asked = (
+        {"name": "build", "fields": {"step": "x"}, "append": {"next_actions": ["y"]}},
+        {"name": "build", "index": 0, "next": ["z"], "limit": 3, "since": "2d"},
+        {"scope": ["src"], "reason": "before", "id": "latest", "dry_run": True},
+    )
+    return [json.dumps(one).encode() for one in asked]
+
+
 READERS = {
     "json": Reader(_skills, read_json),
     "yaml": Reader(_records, read_yaml),
@@ -557,6 +499,12 @@ READERS = {
     "hook": Reader(_hooks, read_hook),
     "guard": Reader(_hooks, read_tool_call),
     "memory": Reader(_graphs, read_graph),
+    "rewrite": Reader(_skills, mutated_edits.read_rewrite),
+    "lines": Reader(_graphs, mutated_edits.read_lines),
+    "markers": Reader(_skills, mutated_edits.read_markers),
+    "yaml edit": Reader(_status_files, mutated_edits.read_yaml_edit),
+    "block": Reader(_blocks, mutated_edits.read_block),
+    "arguments": Reader(_arguments, mutated_edits.read_arguments),
 }
 
 
@@ -575,17 +523,45 @@ def try_reader(name: str, number: int, seed: int) -> tuple[str, bytes, float]:
     return wrong, data, time.process_time() - began
 
 
+def try_all(name: str, count: int, seed: int) -> Iterator[tuple[str, bytes, float]]:
+    """Try so many inputs of a reader."""
+    return (try_reader(name, number, seed) for number in range(count))
+
+
+def try_reference(count: int, seed: int) -> Iterator[tuple[str, bytes, float]]:
+    """Merge so many mutated documents with the second implementation too; the time is not taken."""
+    seeds = _skills()
+    for first in range(0, count, _BATCH):
+        merges = []
+        for number in range(first, min(first + _BATCH, count)):
+            luck = random.Random(f"reference/{seed}/{number}")  # noqa: S311 (no secret)
+            base = luck.choice(seeds)
+            sides = [_mutate_side(base, luck, seeds) for _ in range(2)]
+            merges.append((base, sides[0], sides[1]))
+        for merge, wrong in zip(merges, mutated_edits.compare_merges(merges), strict=True):
+            yield wrong, b"\n".join(merge), 0.0
+
+
+def _mutate_side(data: bytes, luck: random.Random, others: Sequence[bytes]) -> bytes:
+    """Return another version of a document, which is JSON in most cases."""
+    if luck.random() < 0.1:
+        return mutate(data, luck, others)
+    for _ in range(luck.choice((1, 2, 4))):
+        data = _mutate_value(data, luck)
+    return data
+
+
 def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
-    parser.add_argument("readers", nargs="*", help=f"default: all of {', '.join(READERS)}")
-    parser.add_argument("--inputs", type=int, default=100_000, help="how many, over all readers")
+    parser.add_argument("readers", nargs="*", help=f"default: all of {', '.join(READERS)}, reference")
+    parser.add_argument("--inputs", type=int, default=1_000_000, help="how many, over all readers")
     parser.add_argument("--seed", type=int, default=1)
     args = parser.parse_args()
-    chosen = args.readers or list(READERS)
+    chosen = args.readers or [*READERS, "reference"]
     each, found, slowest = -(-args.inputs // len(chosen)), Counter[str](), dict[str, float]()
     for name in chosen:
-        for number in range(each):
-            wrong, data, seconds = try_reader(name, number, args.seed)
+        tried = try_reference(each, args.seed) if name == "reference" else try_all(name, each, args.seed)
+        for number, (wrong, data, seconds) in enumerate(tried):
             slowest[name] = max(slowest.get(name, 0.0), seconds)
             wrong = wrong or (f"it took {seconds:.1f} s" if seconds > SLOW else "")
             if wrong:
