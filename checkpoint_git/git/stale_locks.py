@@ -18,6 +18,7 @@ _ENDING = ".lock"
 
 # Files of a git directory that git locks. What it locks in capital letters as well is a ref: HEAD, ORIG_HEAD.
 _FILES = ("config", "config.worktree", "gc.pid", "index", "packed-refs", "shallow")
+_NEW_REFS = "packed-refs.new"  # what git writes under the lock of packed-refs: it refuses to write over one
 _FLAT = ("info", "objects/info", "objects/info/commit-graphs", "objects/pack")
 _DEEP = ("refs", "logs", "reftable")
 
@@ -43,7 +44,8 @@ def find_locks(git_dirs: Sequence[str], least: int = SURELY_LEFT) -> list[Lock]:
 def _list_locks(git_dir: str) -> Iterator[str]:
     for name in _list_files(git_dir):
         locked = name.removesuffix(_ENDING)
-        if name.endswith(_ENDING) and (locked in _FILES or locked.isupper()):
+        is_lock = name.endswith(_ENDING) and (locked in _FILES or locked.isupper())
+        if is_lock or name == _NEW_REFS:
             yield os.path.join(git_dir, name)
 
     for folder in _FLAT:

@@ -58,7 +58,7 @@ def test_what_git_locks_is_found_wherever_it_is_and_nothing_else(repo: GitRepo) 
     common = repo.path / ".git"
     left = [
         *("index.lock", "HEAD.lock", "config.lock", "packed-refs.lock", "shallow.lock", "refs/heads/a/b.lock"),
-        *("logs/HEAD.lock", "info/sparse-checkout.lock", "objects/info/commit-graph.lock"),
+        *("logs/HEAD.lock", "packed-refs.new", "info/sparse-checkout.lock", "objects/info/commit-graph.lock"),
         *("worktrees/beside/index.lock", "worktrees/beside/HEAD.lock", "worktrees/beside/refs/bisect/bad.lock"),
     ]
     locks = [make_lock(common / name, 61) for name in left]
