@@ -1,7 +1,7 @@
 """One client's session: tools, answered in threads."""
 
 import threading
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from functools import partial
 from typing import Any
 
@@ -26,7 +26,7 @@ _MOST_ALIVE = 64  # threads, with those whose answer nobody waits for any more
 _ANSWER, _AGREE = "answer", "agree"  # the names of what is asked for
 NOBODY = object()
 _YES = {"type": "boolean", "title": "Go back", "description": "The files in its scope are replaced."}
-
+_BY_NAME = {tool.name: tool for tool in TOOLS}  # a call may need one that this client is not offered
 
 Context = ServerRequestContext[object, object]
 
@@ -58,24 +58,36 @@ class Agent:
         asked = params.arguments or {}
         if "name" in tool.takes:
             asked = use_name(asked)
-        found: Answer | types.InputRequiredResult | None
-        found = check_arguments(tool.name, tool.verb, tool.input_schema, asked)
-        if found is None and tool.name == "restore_point_rollback" and asked.get("confirm") is not None:
-            text = f"Put the files back as restore point {asked['checkpoint_id']} holds them? "
-            text += "The current state is saved first."
-            consent = await ask_user(ctx, params, text, _AGREE, _YES)
-            if isinstance(consent, types.InputRequiredResult):
-                return consent
-            if consent is not True and consent is not NOBODY:
-                why, hint = "the user did not agree, so nothing was changed", "continue without it, or ask the user"
-                found = fail(tool.verb, CheckpointError(why, hint))
-        if found is None and tool.name == "checkpoint_ask":
-            found = await self._ask(tool, asked, ctx, params)
-        found = found or await self._run(tool, asked)
+        invalid = check_arguments(tool.name, tool.verb, tool.input_schema, asked)
+        found = invalid or await self._ask_and_run(tool, asked, ctx, params)
         if isinstance(found, types.InputRequiredResult):
             return found
         content = types.TextContent(text=found.text)
         return types.CallToolResult(content=[content], structured_content=found.value, is_error=found.failed)
+
+    async def _ask_and_run(
+        self, tool: Tool, asked: dict[str, Any], ctx: Context, params: types.CallToolRequestParams
+    ) -> Answer | types.InputRequiredResult:
+        if tool.name == "restore_point_rollback" and asked.get("confirm") is not None:
+            return await self._roll_back(tool, asked, ctx, params)
+        if tool.name == "checkpoint_ask":
+            return await self._ask(tool, asked, ctx, params)
+        if tool.name == "checkpoint_decide" and not asked["answer"].strip():
+            return await self._decide(tool, asked, ctx, params)
+        return await self._run(tool, asked)
+
+    async def _roll_back(
+        self, tool: Tool, asked: dict[str, Any], ctx: Context, params: types.CallToolRequestParams
+    ) -> Answer | types.InputRequiredResult:
+        text = f"Put the files back as restore point {asked['checkpoint_id']} holds them? "
+        text += "The current state is saved first."
+        consent = await ask_user(ctx, params, text, _AGREE, _YES)
+        if isinstance(consent, types.InputRequiredResult):
+            return consent
+        if consent is True or consent is NOBODY:
+            return await self._run(tool, asked)
+        why, hint = "the user did not agree, so nothing was changed", "continue without it, or ask the user"
+        return fail(tool.verb, CheckpointError(why, hint))
 
     async def _ask(
         self, tool: Tool, asked: dict[str, Any], ctx: Context, params: types.CallToolRequestParams
@@ -85,15 +97,43 @@ class Agent:
         found = fit({"id": known, "skill": asked["name"]}) if known else await self._run(tool, asked)
         if found.failed:
             return found
-        options = asked.get("options")
-        field = {"type": "string", **({"enum": options} if options else {})}
+        field = make_choice(asked.get("options", ()))
         said = await ask_user(ctx, params, asked["question"], _ANSWER, field, found.value["id"])
         if isinstance(said, types.InputRequiredResult):
             return said
         if not isinstance(said, str) or not said.strip():
             return found
-        reply = {"name": asked["name"], "id": found.value["id"], "answer": said}
-        decided = await self._run(next(each for each in TOOLS if each.name == "checkpoint_decide"), reply)
+        return await self._record_answer(asked["name"], found.value["id"], said)
+
+    async def _decide(
+        self, tool: Tool, asked: dict[str, Any], ctx: Context, params: types.CallToolRequestParams
+    ) -> Answer | types.InputRequiredResult:
+        """A decision that waits already is put to the user, with its options."""
+        known = params.request_state if params.input_responses else asked.get("id")
+        status = await self._run(_BY_NAME["checkpoint_status"], {"name": asked["name"]})
+        if status.failed:
+            return status
+
+        waiting = [blocker for blocker in status.value.get("decisions", ()) if known in (None, blocker.get("id"))]
+        if len(waiting) != 1:
+            names = ", ".join(str(blocker.get("id")) for blocker in waiting) or "none"
+            message = f"one decision can be put to the user at a time; waiting: {names}"
+            return fail(tool.verb, CheckpointError(message, "give the id of one that waits"))
+        question, name = str(waiting[0].get("description", "")), str(waiting[0].get("id", ""))
+        options = waiting[0].get("options")
+        field = make_choice(options if isinstance(options, list) else ())
+        said = await ask_user(ctx, params, question, _ANSWER, field, name)
+        if isinstance(said, types.InputRequiredResult):
+            return said
+        if isinstance(said, str) and said.strip():
+            return await self._record_answer(asked["name"], name, said)
+
+        choice = f" ({', '.join(field['enum'])})" if "enum" in field else ""
+        hint = f"ask them yourself, and call again with the answer: {question}{choice}"
+        return fail(tool.verb, CheckpointError("the user gave no answer, so nothing was written", hint))
+
+    async def _record_answer(self, name: str, question: str, said: str) -> Answer:
+        decided = await self._run(_BY_NAME["checkpoint_decide"], {"name": name, "id": question or None, "answer": said})
         return decided if decided.failed else fit({**decided.value, "decided": said})
 
     async def _run(self, tool: Tool, asked: dict[str, Any]) -> Answer:
@@ -130,6 +170,13 @@ class Agent:
             return await anyio.to_thread.run_sync(run, abandon_on_cancel=True, limiter=self._readers)
         message = f"{verb} took longer than {READ_TIMEOUT:g} seconds and was given up"
         return fail(verb, CheckpointError(message, "ask for less, or run the command line"))
+
+
+def make_choice(options: Sequence[object]) -> dict[str, Any]:
+    """Return the JSON Schema of an answer: one of the options, which clients show as buttons, or any text if none."""
+    texts = [option for option in options if isinstance(option, str)]
+    shown = list(dict.fromkeys(escape_controls(shorten(text, 200)) for text in texts))
+    return {"type": "string", "enum": shown} if shown else {"type": "string"}
 
 
 async def ask_user(

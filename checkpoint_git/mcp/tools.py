@@ -55,6 +55,8 @@ class Tool(NamedTuple):
 def _show(asked: Arguments, world: World) -> Reply:
     """`show`: whole for one's own skill, else the public part; failed where the requested one is unreadable."""
     skill = asked.get("name")
+    if asked.get("tickets"):
+        return run_verb("show", {"--tickets": True}, [] if skill is None else [skill], world)
     is_own = bool(world.owner) and skill == world.owner
     reply = run_verb("show", {"--public": not is_own}, [] if skill is None else [skill], world)
     return reply._replace(failed=skill is not None and skill not in reply.document["checkpoints"])
@@ -81,7 +83,6 @@ _OWN: dict[str, Callable[[Arguments, World], Reply]] = {
     "checkpoint_claim": lambda asked, world: run_verb(
         "release" if asked.get("release") else "claim", {"--for": asked.get("for")}, [asked["name"]], world
     ),
-    "checkpoint_refs": lambda asked, world: run_verb("show", {"--tickets": asked.get("role", "all")}, [], world),
     "checkpoint_update": run_update,
     "restore_point_rollback": _roll_back,
 }
@@ -105,8 +106,8 @@ TOOLS = (
     ),
     Tool(
         name="checkpoint_next",
-        description="The action that matters most now, and why. Never run a `done_when` unasked.",
-        takes={"all": {"type": "boolean", "description": "the whole queue"}},
+        description="The action that matters most now, and why; or all. Never run a `done_when` unasked.",
+        takes={"all": {"type": "boolean"}},
         call="next",
         operands=(),
     ),
@@ -123,26 +124,18 @@ TOOLS = (
     ),
     Tool(
         name="checkpoint_show",
-        description="The public part of a checkpoint (default: all); your own whole.",
-        takes={"name": {"type": "string"}},
+        description="The public part of a checkpoint (default: all); your own whole; or only tickets.",
+        takes={"name": {"type": "string"}, "tickets": {"type": "boolean"}},
         call="show",
-    ),
-    Tool(
-        name="checkpoint_refs",
-        description="Tickets of all checkpoints.",
-        takes={"role": {"type": "string", "enum": ["source", "child", "deploy", "incident", "linked"]}},
-        call="show",
-        operands=(),
-        options={"role": "--tickets"},
     ),
     Tool(
         name="checkpoint_log",
-        description="What commits changed in a checkpoint.",
+        description="What commits changed in a checkpoint; or only its decisions and blockers.",
         takes={
             "name": {"type": "string"},
             "limit": {"type": "integer"},
             "since": {"type": "string"},
-            "decisions": {"type": "boolean", "description": "only decisions and blockers"},
+            "decisions": {"type": "boolean"},
         },
         call="log",
     ),
@@ -150,7 +143,7 @@ TOOLS = (
         name="checkpoint_validate",
         description="Check checkpoints, after edits and merges.",
         takes={
-            "strict": {"type": "boolean", "description": "warnings fail too"},
+            "strict": {"type": "boolean"},
             "staged": {"type": "boolean"},
             "paths": {"type": "array", "items": {"type": "string"}},
         },
@@ -202,6 +195,20 @@ TOOLS = (
         minimal=True,
     ),
     Tool(
+        name="checkpoint_row",
+        description="Add a row of progress by its label, or set one's status, such as complete, by its id.",
+        takes={
+            "name": {"type": "string"},
+            "text": {"type": "string"},
+            "status": {"type": "string"},
+            "id": {"type": "string"},
+        },
+        needs=("name", "text"),
+        call="row",
+        operands=("name", "text"),
+        writes=True,
+    ),
+    Tool(
         name="checkpoint_done",
         description=("Mark a next action (default: the first) as done. On the last one give next_action or complete."),
         takes={
@@ -249,7 +256,7 @@ TOOLS = (
         description="Record the user's answer to a waiting decision. Never answer for the user.",
         takes={
             "name": {"type": "string"},
-            "answer": {"type": "string"},
+            "answer": {"type": "string", "description": "empty: your client asks the user"},
             "id": {"type": "string", "description": "if several wait"},
         },
         needs=("name", "answer"),
@@ -263,8 +270,8 @@ TOOLS = (
         takes={
             "name": {"type": "string"},
             "text": {"type": "string"},
-            "needs": {"type": "string", "description": "user_decision, code_fix or external_dep"},
-            "blocks": {"type": "string", "description": "id of a row"},
+            "needs": {"type": "string", "enum": ["user_decision", "code_fix", "external_dep"]},
+            "blocks": {"type": "string"},
         },
         needs=("name", "text"),
         call="block",
@@ -286,7 +293,7 @@ TOOLS = (
         takes={
             "name": {"type": "string"},
             "why": {"type": "string"},
-            "action": {"type": "string", "description": "as for done"},
+            "action": {"type": "string"},
             "next_action": {"type": "string"},
             "complete": {"type": "boolean"},
         },
@@ -385,7 +392,7 @@ TOOLS = (
         name="restore_point_rollback",
         description=(
             "Put files back as a restore point holds them. Without `confirm` it shows what would "
-            "change: show it to the user, then confirm with that id."
+            "change: show the user, then confirm with that id."
         ),
         takes={
             "checkpoint_id": {"type": "string"},
@@ -405,8 +412,7 @@ TOOLS = (
         name="workflow",
         description=(
             "A workflow of phases and tasks: status, resume, start ID, advance, save, approve "
-            "PHASE (after the user did), task start|done|fail ID (start with `output`, or its "
-            "result is lost)."
+            "PHASE (after the user did), task start|done|fail ID (start: with `output`, its file)."
         ),
         takes={
             "words": {
@@ -414,11 +420,11 @@ TOOLS = (
                 "items": {"type": "string"},
                 "description": "such as task, done, t-1",
             },
-            "output": {"type": "string", "description": "file a task leaves"},
+            "output": {"type": "string"},
             "note": {"type": "string"},
             "error": {"type": "string"},
             "approvals": {"type": "string"},
-            "yes": {"type": "boolean", "description": "resume, as the user wants"},
+            "yes": {"type": "boolean", "description": "as the user wants"},
             "fresh": {"type": "boolean", "description": "start over"},
         },
         needs=("words",),

@@ -28,7 +28,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     add("--name", metavar="NAME", help="show this checkpoint in full, and write no other")
     add("--skill", dest="name", help=SUPPRESS)  # its former word
     add("--read-only", action="store_true", help="without the tools that write")
-    add("--tools", choices=("all", "minimal"), default="all", help="minimal: only the six for everyday work")
+    add("--tools", choices=("all", "minimal"), default="all", help="minimal: only the seven for everyday work")
 
 
 def answer(args: Namespace, invocation: Invocation) -> NoReturn:

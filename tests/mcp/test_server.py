@@ -182,12 +182,49 @@ def test_a_decision_is_asked_of_the_person_where_the_client_can_and_waits_where_
     assert len(read_decisions(project)) == (how != "accept")
 
 
+@BOTH
+@pytest.mark.parametrize("how", ["accept", "decline", "cannot"])
+def test_a_decision_that_waits_is_put_to_the_person_with_its_options(
+    mode: str, how: Literal["accept", "decline", "cannot"], project: Path
+) -> None:
+    asked: list[Any] = []
+
+    async def decide(_: Any, question: Any) -> ElicitResult:
+        asked.append(question)
+        return ElicitResult(action=how, content={"answer": "us"}) if how == "accept" else ElicitResult(action="decline")
+
+    run_here("ask", "build", "Which \x1b region?", "--option=eu", "--option=us", "--option=eu", cwd=project)
+    other = '{"id": "b-2", "description": "Which name?", "needs": "user_decision", "options": 3}'
+    run_here("update", "build", f"--blockers+:json={other}", cwd=project)
+    name, _ = (blocker["id"] for blocker in read_decisions(project))
+
+    async def talk() -> None:
+        callback = None if how == "cannot" else decide
+        async with open_client_here(project, mode=mode, elicitation_callback=callback) as client:
+            why = await ask_in_vain(client, "checkpoint_decide", name="build", answer="")
+            assert name in why["error"]["message"]
+            assert "b-2" in why["error"]["message"]
+            result = await client.call_tool("checkpoint_decide", {"name": "build", "id": name, "answer": " "})
+            assert result.structured_content
+            assert result.structured_content.get("decided") == ("us" if how == "accept" else None)
+            assert result.is_error is (how != "accept")
+            if how != "accept":
+                assert "(eu, us)" in result.structured_content["error"]["hint"]
+
+    run(talk)
+    assert [question.requested_schema["properties"]["answer"].get("enum") for question in asked] == (
+        [] if how == "cannot" else [["eu", "us"]]
+    )
+    assert all("\x1b" not in question.message for question in asked)
+    assert len(read_decisions(project)) == (1 if how == "accept" else 2)
+
+
 def read_decisions(project: Path) -> list[dict[str, Any]]:
     found: list[dict[str, Any]] = json.loads(run_here("status", "--json", cwd=project).stdout)["decisions"]
     return found
 
 
-@pytest.mark.parametrize(("minimal", "most"), [(False, 2_500), (True, 900)])
+@pytest.mark.parametrize(("minimal", "most"), [(False, 2_500), (True, 800)])
 def test_the_list_of_tools_costs_few_tokens(minimal: bool, most: int, project: Path) -> None:
     async def talk() -> None:
         async with open_client_here(project, minimal=minimal) as client:

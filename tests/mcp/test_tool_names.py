@@ -40,7 +40,8 @@ COMMAND = re.compile(r"\bcheckpoint [a-z]")
         ('checkpoint add b "Say it"', 'checkpoint_add {"name": "b", "text": "Say it"}'),
         ("checkpoint add b x --first", "checkpoint add b x --first (in a terminal)"),
         ("checkpoint release b", 'checkpoint_claim {"name": "b", "release": true}'),
-        ("checkpoint show --tickets=source", 'checkpoint_refs {"role": "source"}'),
+        ("checkpoint show --tickets", 'checkpoint_show {"tickets": true}'),
+        ("checkpoint row b x --id y", 'checkpoint_row {"name": "b", "text": "x", "id": "y"}'),
         ("checkpoint resume b --continue", 'checkpoint_resume {"name": "b", "continue": true}'),
         ("checkpoint resolve a/b --take base", "checkpoint resolve a/b --take base (in a terminal)"),
         ("checkpoint -C .. update b --x=1", "checkpoint -C .. update b --x=1 (in a terminal)"),
@@ -164,6 +165,6 @@ def test_every_tool_is_what_some_command_becomes() -> None:
         tool.name: " ".join(["checkpoint", tool.call, *(need for need in tool.needs if need in tool.operands)])
         for tool in TOOLS
     }
-    lines |= {"checkpoint_refs": "checkpoint show --tickets=source", "checkpoint_drop": "checkpoint drop b --why=x"}
+    lines["checkpoint_drop"] = "checkpoint drop b --why=x"
     for tool, line in lines.items():
         assert write_calls(typed(line), ALL).startswith(tool), line

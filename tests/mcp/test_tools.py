@@ -58,7 +58,7 @@ def test_a_tool_is_said_to_write_if_its_command_writes_more_than_state(tool: Too
         ("checkpoint_log", ["log", "build", "--limit=2"], {"skill": "build", "limit": 2}),
         ("checkpoint_show", ["show", "--public"], {}),
         ("checkpoint_show", ["show", "build", "--public"], {"skill": "build"}),
-        ("checkpoint_refs", ["show", "--tickets=source"], {"role": "source"}),
+        ("checkpoint_show", ["show", "--tickets"], {"tickets": True}),
         ("checkpoint_validate", ["validate", "--strict"], {"strict": True}),
         ("checkpoint_doctor", ["doctor", "build", "--check=drift"], {"skill": "build", "checks": ["drift"]}),
         ("restore_point_list", ["restore-point", "list"], {}),
@@ -151,6 +151,13 @@ def test_a_single_text_is_one_item_and_both_words_name_the_checkpoint(project: P
     assert "Ship" not in read_build(project)["next_actions"]
 
 
+def test_a_row_is_added_by_its_label_and_finished_by_its_id(project: Path) -> None:
+    run("checkpoint_row", project, name="build", text="Measure --it", id="m")
+    assert read_build(project)["progress_table"][-1] == {"id": "m", "label": "Measure --it", "status": "not_started"}
+    run("checkpoint_row", project, name="build", text="m", status="complete")
+    assert read_build(project)["progress_table"][-1]["status"] == "complete"
+
+
 def test_the_first_action_is_done_and_its_proof_is_not_run(project: Path) -> None:
     bad = {"text": "Run it", "done_when": f"touch {project}/ran"}
     (project / ".checkpoints/build.checkpoint.json").write_text(checkpoint_text(next_actions=[bad]))
@@ -238,6 +245,7 @@ def test_read_only_offers_no_tool_that_writes() -> None:
             f"checkpoint_{verb}"
             for verb in (
                 "add",
+                "row",
                 "note",
                 "ask",
                 "decide",
