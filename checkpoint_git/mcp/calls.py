@@ -37,7 +37,7 @@ _CUTS = (
 
 class World(NamedTuple):
     cwd: str
-    owner: str  # the only skill that may be written, "" where each call names its own
+    owner: str  # the only checkpoint that may be written, "" where each call names its own
 
     @property
     def invocation(self) -> Invocation:
@@ -136,7 +136,7 @@ def fit(document: dict[str, Any], limit: int = LIMIT, *, failed: bool = False) -
         if len(text) <= limit:
             return Answer(value, text, failed)
     message = f"the answer is longer than {limit} characters, however it is cut"
-    raise CheckpointError(message, "ask for less: one skill, or a part of the files")
+    raise CheckpointError(message, "ask for less: one checkpoint, or a part of the files")
 
 
 def write(value: Any) -> str:

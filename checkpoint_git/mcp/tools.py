@@ -68,7 +68,7 @@ def _roll_back(asked: Arguments, world: World) -> Reply:
         raise CheckpointError("confirm names another restore point, so nothing was changed", f"confirm with {point}")
     scope, words = {"--scope": asked.get("scope")}, ["rollback", point]
     plan = run_verb("restore-point", {**scope, "--dry-run": True}, words, world)
-    # no other skill's checkpoint is written, nor its history
+    # no other checkpoint is written, nor its history
     find_skill = skill_layout().find_skill
     for path in [*(each["path"] for each in plan.document["restored"]), *plan.document["removed"]]:
         if world.owner and KINDS[0].folder in path.split("/") and find_skill(path) != world.owner:
