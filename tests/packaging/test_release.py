@@ -14,6 +14,7 @@ import pytest
 import yaml
 from packaging.requirements import Requirement
 
+from checkpoint_git.version import __version__
 from tests.architecture.imports import ROOT
 from tests.support.rows import rows
 
@@ -63,8 +64,11 @@ def test_a_forge_that_the_registry_does_not_know_gives_no_name(build: ModuleType
     assert build.write_readme("x", "https://forge.example/owner/name", "1") == "x"
 
 
-def test_the_registrys_document_keeps_its_limits() -> None:
+def test_the_registrys_document_keeps_its_limits(build: ModuleType) -> None:
     made: dict[str, Any] = load(".ci/server_json.py").make_document(SOURCE)
+    assert f"<!-- mcp-name: {made['name']} -->" in build.write_readme("x", SOURCE, made["version"])
+    assert made["version"] == __version__
+    assert made.keys() == {"$schema", "name", "description", "repository", "version", "packages"}
     assert re.fullmatch(r"[a-zA-Z0-9.-]+/[a-zA-Z0-9._-]+", made["name"])
     assert len(made["description"]) <= 100
     [package] = made["packages"]
