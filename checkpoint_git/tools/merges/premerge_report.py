@@ -6,10 +6,11 @@ from collections.abc import Iterator, Sequence
 from typing import Any
 
 from checkpoint_git.core.finding import Finding
+from checkpoint_git.core.hint import AnyHint, Argv, Blank, advise, chain, join_hints
 from checkpoint_git.core.jsonplace import locate_all
 from checkpoint_git.core.jsontext import JsonTextError, decode, scan_tokens
 from checkpoint_git.core.outcome import Invocation, Line, Outcome, Style
-from checkpoint_git.core.terminal_text import join_some, plural, quote_path
+from checkpoint_git.core.terminal_text import join_some, plain_path, plural
 from checkpoint_git.git.remotes import network_env
 from checkpoint_git.tools.merges.premerge import MovedError, Premerge, State, premerge
 from checkpoint_git.tools.merges.pull_request import Request, follow, read_request
@@ -17,44 +18,19 @@ from checkpoint_git.tools.merges.tree_merge import Kind, Remaining
 
 _MOST_NAMED = 20  # paths in one line
 
-# kind of what remains -> the finding's code, and what to type for it in a merge on one's own machine
-_WAYS: dict[Kind, tuple[str, str]] = {
-    "checkpoint": (
-        "premerge/conflict",
-        "take ours or theirs, in a merge on your machine: checkpoint resolve {path}{where} --take ours",
-    ),
-    "text": ("premerge/no-json", "write it as JSON in a merge on your machine, then git add {path}"),
-    "too-large": (
-        "premerge/too-large",
-        "checkpoint rotate, on the branch that has it, moves what is closed into history",
-    ),
-    "record": ("premerge/record", ""),
-    "file": (
-        "premerge/file",
-        "settle the marked lines in a merge on your machine, then git add {path}",
-    ),
-    "binary": (
-        "premerge/file",
-        "git checkout --ours {path}, or --theirs, then git add {path}, in a merge on your machine",
-    ),
-    "removed": (
-        "premerge/removed",
-        "git checkout {changed} -- {path} keeps it, git rm {path} does not, in a merge on your machine",
-    ),
-    "renamed": (
-        "premerge/renamed",
-        "git add the name that shall stay and git rm the other, in a merge on your machine",
-    ),
-    "mode": (
-        "premerge/mode",
-        "chmod +x or chmod -x {path}, then git add {path}, in a merge on your machine",
-    ),
-    "type": (
-        "premerge/type",
-        "keep one of the two in a merge on your machine, then git add {path}",
-    ),
+_CODES: dict[Kind, str] = {
+    "checkpoint": "premerge/conflict",
+    "text": "premerge/no-json",
+    "too-large": "premerge/too-large",
+    "record": "premerge/record",
+    "file": "premerge/file",
+    "binary": "premerge/file",
+    "removed": "premerge/removed",
+    "renamed": "premerge/renamed",
+    "mode": "premerge/mode",
+    "type": "premerge/type",
 }
-_MOVED = "git checkout {changed} -- {path} after git merge brings it back; git merge itself says nothing of it"
+_HERE = "in a merge on your machine"
 
 _SAID: dict[State, tuple[str, Style]] = {
     "contained": ("nothing to do: {base} has all of {head} already", "good"),
@@ -97,32 +73,82 @@ def describe_premerge(request: Request, done: Premerge) -> Outcome:
 
 
 def _find_remaining(request: Request, remaining: Remaining, ours: bytes | None) -> Iterator[Finding]:
-    code, hint = _WAYS[remaining.kind]
-    path = quote_path(remaining.path)
-    places = _locate(ours, [clash.where for clash in remaining.clashes])
-    for clash, (line, column) in zip(remaining.clashes, places, strict=True):
-        message = (
-            f"both sides changed {clash.where or 'the document'}: "
-            f"{request.head_name} says {clash.ours}, {request.base_name} says {clash.theirs}"
-        )
-        where = f" --where {shlex.quote(clash.where)}" if clash.where else ""
-        way = hint.format(path=path, where=where)
-        if clash.question:
-            message = f"{request.head_name} and {request.base_name} together finished all of {clash.where}"
-            way = f"say what is next, in a merge on your machine: checkpoint resolve {path} {clash.question}"
-        yield Finding(code, "error", message, remaining.path, clash.where, line, column, way)
     if remaining.clashes:
+        yield from _find_clashes(request, remaining, ours)
         return
-    message, changed = remaining.detail, request.base
+
+    message = remaining.detail
+    changed = request.base[:12]
+    hint = _advise_file(remaining.kind, plain_path(remaining.path), changed)
     who, _, did = message.partition(" ")
     if remaining.kind == "removed" and who in ("ours", "theirs"):
         mover, other = request.head_name, request.base_name
         if who == "theirs":
-            mover, other, changed = other, mover, request.head
+            mover, other = other, mover
+            changed = request.head[:12]
         message = f"{mover} {did.removesuffix('the other side changed it')}{other} changed it"
-        hint = _MOVED if did.startswith("moved it") else hint
-    way = hint.format(path=path, where="", changed=changed[:12])
-    yield Finding(code, "error", message, remaining.path, hint=way)
+        hint = _advise_removed(plain_path(remaining.path), changed, is_moved=did.startswith("moved it"))
+    yield Finding(_CODES[remaining.kind], "error", message, remaining.path, hint=hint)
+
+
+def _find_clashes(request: Request, remaining: Remaining, ours: bytes | None) -> Iterator[Finding]:
+    """Yield a finding for each place of a checkpoint that both sides changed."""
+    code = _CODES[remaining.kind]
+    resolve = ("checkpoint", "resolve", plain_path(remaining.path))
+    places = _locate(ours, [clash.where for clash in remaining.clashes])
+    for clash, (line, column) in zip(remaining.clashes, places, strict=True):
+        if clash.question:
+            message = f"{request.head_name} and {request.base_name} together finished all of {clash.where}"
+            hint = advise(f"say what is next, {_HERE}", *resolve, "--next", Blank("the next action"))
+            if "--complete" in clash.question:
+                hint = join_hints(hint, advise("or, if all is done", *resolve, "--complete"))
+        else:
+            message = (
+                f"both sides changed {clash.where or 'the document'}: "
+                f"{request.head_name} says {clash.ours}, {request.base_name} says {clash.theirs}"
+            )
+            where = ("--where", clash.where) if clash.where else ()
+            hint = advise(f"take ours or theirs, {_HERE}", *resolve, *where, "--take", "ours")
+        yield Finding(code, "error", message, remaining.path, clash.where, line, column, hint)
+
+
+def _advise_file(kind: Kind, path: str, changed: str) -> AnyHint:
+    """Return what to do about a file that is not merged. changed: the commit that has another version of it."""
+    add: Argv = ("git", "add", path)
+    if kind == "record":
+        return ""
+    if kind == "removed":
+        return _advise_removed(path, changed, is_moved=False)
+    if kind == "too-large":
+        return advise("on the branch that has it, move closed entries into history", "checkpoint", "rotate")
+    if kind == "binary":
+        return join_hints(
+            chain(f"to keep ours, {_HERE}", (("git", "checkout", "--ours", path), add)),
+            chain("to keep theirs", (("git", "checkout", "--theirs", path), add)),
+        )
+    if kind == "renamed":
+        return join_hints(
+            advise(f"{_HERE}, add the name to keep", "git", "add", Blank("the name to keep", "NAME")),
+            advise("and remove the other", "git", "rm", Blank("the other name", "OTHER")),
+        )
+    if kind == "mode":
+        return join_hints(
+            chain(f"to make it executable, {_HERE}", (("chmod", "+x", path), add)),
+            chain("to make it a plain file", (("chmod", "-x", path), add)),
+        )
+    what = {"text": "write it as JSON", "type": "keep one of the two"}.get(kind, "settle the marked lines")
+    return advise(f"{what} {_HERE}, then", *add)
+
+
+def _advise_removed(path: str, changed: str, *, is_moved: bool) -> AnyHint:
+    """Return what to do about a file that one side removed or moved, and the other changed in a commit."""
+    if is_moved:
+        text = "git merge does not report it; to bring it back after the merge"
+        return advise(text, "git", "checkout", changed, "--", path)
+    return join_hints(
+        advise(f"to keep it, {_HERE}", "git", "checkout", changed, "--", path),
+        advise("to remove it", "git", "rm", path),
+    )
 
 
 def _locate(data: bytes | None, places: list[str]) -> list[tuple[int, int]]:

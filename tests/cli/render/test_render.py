@@ -8,10 +8,11 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 
 from checkpoint_git.cli import render as report
+from checkpoint_git.cli.render.json import make_error
 from checkpoint_git.cli.render.narrow import fit, wrap
 from checkpoint_git.cli.render.screen import THEMES, Screen, cut, encode_text, measure, read_screen
 from checkpoint_git.core.finding import Finding
-from checkpoint_git.core.hint import advise
+from checkpoint_git.core.hint import Blank, advise
 from checkpoint_git.core.outcome import Cause, Digest, Line, Outcome, Table
 from tests.support.rows import rows
 
@@ -348,6 +349,16 @@ def test_json_is_one_document_with_the_data_and_the_findings() -> None:
     assert document["findings"] == [{key: value for key, value in BAD._asdict().items() if key != "cause"}]
     document = load(render(findings=(BAD._replace(cause="files moved"),), form="json"))
     assert document["findings"][0]["cause"] == "files moved"
+
+
+def test_json_has_the_commands_of_a_hint_as_words_beside_its_text() -> None:
+    hint = advise("name it", "checkpoint", "note", "a b", Blank("the decision"))
+    (finding,) = load(render(findings=(BAD._replace(hint=hint),), form="json"))["findings"]
+    assert finding["hint"] == "name it: checkpoint note 'a b' \"...\""
+    assert finding["commands"] == [["checkpoint", "note", "a b", "..."]]
+    error = make_error("note", "no such checkpoint", hint)["error"]
+    assert error["commands"] == finding["commands"]
+    assert "commands" not in make_error("note", "no such checkpoint", "look again")["error"]
 
 
 def test_json_is_ascii_whatever_is_in_it() -> None:

@@ -8,6 +8,7 @@ from typing import NamedTuple
 import pytest
 
 from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.core.hint import commands_of
 from checkpoint_git.git.remotes import push_commit
 from checkpoint_git.tools.merges import ci
 from tests.scenarios.driven import PATH
@@ -447,12 +448,12 @@ def test_what_no_rule_settles_says_what_to_type(forge: Forge) -> None:
     stream.commit("right", ["old"], {"a.txt": "3\n", PATH: decided("right's"), "b": b"\0"})
     stream.write(forge.origin)
     found = forge.premerge("--base", "left", "--head", "origin/right").outcome.findings
-    hints = {finding.path: (finding.code, str(finding.hint)) for finding in found}
-    assert len(found) == len(hints) == 3
-    assert hints["a.txt"][0] == "premerge/file"
-    assert "then git add a.txt" in hints["a.txt"][1]
-    assert "git checkout --ours b, or --theirs, then git add b" in hints["b"][1]
-    assert hints[PATH] == ("premerge/type", f"keep one of the two in a merge on your machine, then git add {PATH}")
+    ways = {finding.path: (finding.code, commands_of(finding.hint)) for finding in found}
+    add = ("git", "add", "b")
+    assert len(found) == len(ways) == 3
+    assert ways["a.txt"] == ("premerge/file", [("git", "add", "a.txt")])
+    assert ways["b"][1] == [("git", "checkout", "--ours", "b"), add, ("git", "checkout", "--theirs", "b"), add]
+    assert ways[PATH] == ("premerge/type", [("git", "add", PATH)])
 
 
 def test_a_folder_in_a_files_way_is_told_under_its_own_name(forge: Forge) -> None:
@@ -461,4 +462,5 @@ def test_a_folder_in_a_files_way_is_told_under_its_own_name(forge: Forge) -> Non
     stream.write(forge.origin)
     (finding,) = forge.premerge("--base", "folder").outcome.findings
     assert (finding.code, finding.path) == ("premerge/removed", PATH)
-    assert f"git checkout {forge.head()[:12]} -- {PATH} keeps it" in str(finding.hint)
+    keep = ("git", "checkout", forge.head()[:12], "--", PATH)
+    assert commands_of(finding.hint) == [keep, ("git", "rm", PATH)]
