@@ -47,6 +47,7 @@ def test_the_pages_of_the_reference_are_made_from_the_code(tmp_path: Path) -> No
     expected = {
         "commands": "## resume\n",
         "checks": "`drift/action-shipped`",
+        "codes": "`json/syntax`",
         "limits": "`MAX_BYTES`",
         "schemas": "`progress_summary`",
     }

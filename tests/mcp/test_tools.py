@@ -68,6 +68,8 @@ def test_a_tool_answers_what_the_command_line_prints(
     tool: str, words: list[str], asked: dict[str, Any], project: Path
 ) -> None:
     printed = json.loads(run_here(*words, "--json", cwd=project).stdout)
+    for finding in printed["findings"]:
+        finding.pop("commands", None)  # an agent calls tools instead
     answered = json.loads(json.dumps(run(tool, project, **asked).document, default=encode_hint))
     assert _without_ages(answered) == _without_ages(printed)
 
