@@ -8,7 +8,8 @@ from contextlib import ExitStack, suppress
 from typing import NamedTuple
 
 from checkpoint_git.core.finding import Finding
-from checkpoint_git.core.hint import AnyHint, advise
+from checkpoint_git.core.hint import AnyHint, advise, join_hints
+from checkpoint_git.core.terminal_text import plain_path
 from checkpoint_git.disk.discover import Place, find_common_dir
 from checkpoint_git.disk.lock import hold_lock, hold_turn, lock_path
 from checkpoint_git.disk.process import is_program_running
@@ -16,7 +17,14 @@ from checkpoint_git.disk.replace import remove_quietly
 from checkpoint_git.git.leases import FETCHED
 from checkpoint_git.git.objects import FILE_MODES, Entry, find_commit
 from checkpoint_git.git.remotes import HEADS, Reply, UnreachableError, fetch, push_commit, read_remote_ref
-from checkpoint_git.git.stale_locks import OWN_REFS, clear_own_locks, list_locks, list_work_folders
+from checkpoint_git.git.stale_locks import (
+    OWN_REFS,
+    clear_own_locks,
+    find_locks,
+    list_git_dirs,
+    list_locks,
+    list_work_folders,
+)
 from checkpoint_git.protocols.registry import is_merged
 from checkpoint_git.tools.sync import state
 from checkpoint_git.tools.sync.commits import Change, Draft, move_branch, stage_files, write_commits
@@ -27,6 +35,7 @@ from checkpoint_git.tools.sync.plan import Ground
 from checkpoint_git.tools.sync.reconcile import Comparison, compare, read_own
 
 LOOK_EVERY = 1.5  # seconds
+_SURELY_IDLE = 10  # seconds; git holds the lock of an index or a branch for milliseconds
 _LONGEST_QUESTION = 60.0  # seconds
 _MOST_UNHEARD = 3  # pushes in a row without an answer: who may only read, or a setting that hinders every push
 _LONGEST_PAUSE = 40.0  # seconds
@@ -194,9 +203,16 @@ def _move(
     memory = found.memory
     if stage_files(top, files, env) and move_branch(top, memory.local, goal, memory.head, env):
         return goal, []
-    hint = "run the sync again; until then its files show as changed"
+    hint = join_hints("run the sync again; until then its files show as changed", _describe_locks(context))
     message = "another git command was at work, so the checked-out branch was not moved"
     return "", [Finding("sync/branch-left", "note", message, hint=hint)]
+
+
+def _describe_locks(context: SyncContext) -> AnyHint:
+    """Return the command that removes what a killed git left on the index or the branch, "" if nothing is there."""
+    git_dir = context.place.git_dir or ""
+    locks = [lock.path for lock in find_locks(list_git_dirs(find_common_dir(git_dir)), _SURELY_IDLE)]
+    return advise("if no git runs here, a killed one left its lock", "rm", *map(plain_path, locks)) if locks else ""
 
 
 def _find_staged(found: Comparison) -> list[tuple[str, Entry | None]]:
@@ -261,6 +277,8 @@ def _queue_offline(context: SyncContext, error: UnreachableError, *, was_sent: b
     return _result(context, found, "offline", memory.theirs, findings)
 
 
+_AGAIN = "run the sync again, with more time: --timeout SECONDS, or sync with a branch that fewer clones write to; "
+_AGAIN += "if it never succeeds, look for a lock (refs/heads/*.lock) that a killed git left on the server"
 # kind of a remote's reply -> state, finding code, message, hint
 _GIVEN_UP: dict[str, tuple[str, str, str, AnyHint]] = {
     "refused": (
@@ -291,7 +309,7 @@ _GIVEN_UP: dict[str, tuple[str, str, str, AnyHint]] = {
         "contended",
         "sync/contended",
         "other clones pushed first every time",
-        "run the sync again, with more time: --timeout SECONDS, or sync with a branch that fewer clones write to",
+        _AGAIN,
     ),
 }
 

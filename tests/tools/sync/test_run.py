@@ -1,5 +1,6 @@
 import os
 import shutil
+import time
 from pathlib import Path
 from typing import Any
 
@@ -67,6 +68,18 @@ def test_locks_of_a_git_that_was_killed_do_not_stop_the_next_sync(ann: Clone) ->
     ann.change(step="sprint-4")
     assert ann.sync().sent == [BUILD]
     assert list((ann.path / ".git" / OWN_REFS).rglob("*.lock")) == []
+
+
+def test_a_lock_of_the_users_that_keeps_the_branch_is_named_once_it_is_old(ann: Clone) -> None:
+    lock = ann.path / ".git/index.lock"
+    for step, age in (("one", 0), ("two", 60)):
+        lock.write_text("")
+        os.utime(lock, (time.time() - age,) * 2)
+        ann.change(step=step)
+        result = ann.sync()
+        assert (result.sent, codes(result)) == ([BUILD], ["sync/branch-left"])
+        assert (f"rm {lock}" in str(result.findings[0].hint)) == (age > 10)
+        assert lock.exists()
 
 
 def test_nothing_new_on_either_side_changes_nothing(hub: Hub, ann: Clone) -> None:
