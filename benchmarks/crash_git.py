@@ -111,6 +111,7 @@ def list_locks(root: Path) -> tuple[list[Path], list[Path]]:
         _, mark, inside = path.relative_to(root).as_posix().partition(".git/")
         if not mark or inside.startswith("checkpoint"):
             continue
-        is_own = path.name == "CHECKPOINT_HEAD.lock" or re.search("refs/(worktree/checkpoint|checkpoints)/", inside)
+        is_own = path.name == "CHECKPOINT_HEAD.lock" or path.name.endswith(".tmp.lock")
+        is_own |= re.search("refs/(worktree/checkpoint|checkpoints)/", inside) is not None
         (own if is_own else users).append(path)
     return own, users
