@@ -249,7 +249,7 @@ def _remember(context: SyncContext, found: Comparison, ids: list[str], there: st
         write_commits(
             context.top, [Draft((), left, f"{state.WAITING}\n\n{body}")], [names.queue], context.who, context.env
         )
-    elif ids or memory.queue is not None:
+    elif ids or memory.queue is not None or memory.made:  # of a git that was killed, it may be left alone
         updates |= {names.queue: "", names.made: ""}
     if at:
         updates[names.head] = at

@@ -48,6 +48,7 @@ class Memory(NamedTuple):
     partial_of: str
     queue: Queued | None
     was_at: str = ""
+    made: str = ""
 
     @property
     def met(self) -> str:
@@ -83,7 +84,7 @@ def read_memory(cwd: str, names: Names, local: str, env: Env) -> Memory:
     seen, synced, partial, was_at = (
         commits.get(name, "") for name in (names.theirs, names.synced, names.partial, names.head)
     )
-    return Memory(head, local, seen, synced, partial, partial_of, queue, was_at)
+    return Memory(head, local, seen, synced, partial, partial_of, queue, was_at, commits.get(names.made, ""))
 
 
 def list_older(queue: Queued | None, tip: str) -> tuple[str, ...]:

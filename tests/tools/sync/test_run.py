@@ -70,6 +70,13 @@ def test_locks_of_a_git_that_was_killed_do_not_stop_the_next_sync(ann: Clone) ->
     assert list((ann.path / ".git" / OWN_REFS).rglob("*.lock")) == []
 
 
+def test_a_ref_that_a_git_left_which_was_killed_goes_with_the_next_sync(ann: Clone) -> None:
+    made = f"{OWN_REFS}/made/origin/main"
+    ann.git("update-ref", made, "HEAD")
+    assert ann.sync().state == "current"
+    assert ann.git("for-each-ref", made) == ""
+
+
 def test_a_lock_of_the_users_that_keeps_the_branch_is_named_once_it_is_old(ann: Clone) -> None:
     lock = ann.path / ".git/index.lock"
     for step, age in (("one", 0), ("two", 60)):
