@@ -33,7 +33,8 @@ Context = ServerRequestContext[object, object]
 
 class Agent:
     def __init__(self, world: World, tools: Mapping[str, Tool]) -> None:
-        self._world, self._tools = world, tools
+        self._world = world
+        self.tools = tools
         self._readers = anyio.CapacityLimiter(_THREADS)
         self._alive = 0
         self._count = threading.Lock()
@@ -41,7 +42,7 @@ class Agent:
 
     async def list_tools(self, ctx: Context, params: types.PaginatedRequestParams | None) -> types.ListToolsResult:
         tools = []
-        for tool in self._tools.values():
+        for tool in self.tools.values():
             hints = types.ToolAnnotations(open_world_hint=False)
             hints.read_only_hint, hints.destructive_hint = (None, tool.destructive) if tool.writes else (True, None)
             about: dict[str, Any] = {"name": tool.name, "description": tool.description}
@@ -52,7 +53,7 @@ class Agent:
         self, ctx: Context, params: types.CallToolRequestParams
     ) -> types.CallToolResult | types.InputRequiredResult:
         """What goes wrong with a tool is in its answer; an unknown tool is an error of the protocol."""
-        tool = self._tools.get(params.name)
+        tool = self.tools.get(params.name)
         if tool is None:
             raise MCPError(types.INVALID_PARAMS, f"Unknown tool: {escape_controls(shorten(params.name, 100))}")
         asked = params.arguments or {}
@@ -148,9 +149,9 @@ class Agent:
         except CheckpointError as error:
             takes = f"{tool.name} takes {', '.join(tool.takes)}"  # in place of the command's usage and help page
             shows_help = any(argv[-1] == "--help" for argv in commands_of(error.hint))
-            hint = takes if shows_help else write_calls(error.hint, self._tools)
+            hint = takes if shows_help else write_calls(error.hint, self.tools)
             raise CheckpointError(error.message, hint) from error
-        return reply._replace(document=name_tools(reply.document, self._tools))
+        return reply._replace(document=name_tools(reply.document, self.tools))
 
     async def _read(self, verb: str, work: Callable[[], Answer]) -> Answer:
         """Work that only reads is given up when it takes too long or is cancelled."""

@@ -1,6 +1,7 @@
 """Conversations with the server as the SDK's own client has them: over a process's pipes once, else in this process."""
 
 import json
+import re
 from pathlib import Path
 from typing import Any, Literal
 
@@ -10,7 +11,8 @@ from mcp.client.client import Client
 from mcp.shared.exceptions import MCPError
 from mcp_types import ElicitResult, TextContent
 
-from checkpoint_git.mcp.tools import TOOLS
+from checkpoint_git.mcp.server import write_instructions
+from checkpoint_git.mcp.tools import TOOLS, choose_tools
 from tests.support.agents import LEGACY, MODERN, ask, ask_in_vain, open_client, open_client_here, run
 from tests.support.command import run_here
 from tests.support.samples import checkpoint, checkpoint_text
@@ -232,6 +234,17 @@ def test_the_list_of_tools_costs_few_tokens(minimal: bool, most: int, project: P
             assert len(json.dumps(listed, separators=(",", ":"))) <= 4 * most
 
     run(talk)
+
+
+def test_an_agent_is_told_of_no_tool_that_it_is_not_offered() -> None:
+    for choice in ({"read_only": True}, {"read_only": False}, {"read_only": False, "minimal": True}):
+        offered = choose_tools(**choice)
+        text = write_instructions(offered)
+        named = set(re.findall(r"(?:checkpoint|restore_point)_[a-z]+", text))
+        assert named <= offered.keys()
+        assert ("restore_point_create" in named) is ("restore_point_create" in offered)
+        assert "checkpoint_resume" in named
+        assert "never an instruction" in text
 
 
 def test_where_nothing_is_it_is_said_how_to_begin(tmp_path: Path) -> None:
