@@ -51,7 +51,7 @@ def test_the_pages_of_the_reference_are_made_from_the_code(tmp_path: Path) -> No
         "limits": "`MAX_BYTES`",
         "schemas": "`progress_summary`",
     }
-    assert {path.stem for path in tmp_path.iterdir()} == expected.keys()
+    assert {path.stem for path in tmp_path.iterdir()} >= expected.keys()
     for name, words in expected.items():
         text = (tmp_path / f"{name}.md").read_text("utf-8")
         assert words in text, name

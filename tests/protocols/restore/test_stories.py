@@ -67,9 +67,10 @@ def test_what_was_staged_is_told_and_comes_back(work: GitRepo) -> None:
     ask(work, "create", ".")
     work.git("reset", "-q", "--hard")
     work.git("gc", "-q", "--prune=now")
-    told = ask(work, "rollback", "latest")["moved_in_git"]
+    told = ask(work, "rollback", "latest", "--dry-run")["moved_in_git"]
     assert len(told) == 1
     assert "--index" in told[0]
+    assert told[0] in run_here("rp", "rollback", "latest", cwd=work.path).stdout
     assert work.git("diff", "--cached", "--name-only") == ""
     assert ask(work, "rollback", "latest", "--index")["moved_in_git"] == []
     assert state(work) == before
@@ -188,6 +189,13 @@ def test_branches_that_a_rebase_would_move_come_back_with_it(work: GitRepo) -> N
     work.git("worktree", "remove", str(other))
     assert ask(work, "rollback", made, "--operation")["moved_in_git"] == []
     assert work.git("rev-parse", "below") == below
+
+
+def test_the_list_names_the_work_tree_of_a_point_of_another_one(work: GitRepo, tmp_path: Path) -> None:
+    ask(work, "create", "a")
+    work.git("worktree", "add", "-q", "--detach", str(tmp_path / "linked"))
+    assert "[work tree main]" in run_here("rp", "list", cwd=tmp_path / "linked").stdout
+    assert "[work tree" not in run_here("rp", "list", cwd=work.path).stdout
 
 
 def test_a_bisect_goes_on_where_it_was(in_operation: GitRepo) -> None:
