@@ -77,6 +77,7 @@ def test_a_whole_database_goes_back_and_the_rollback_can_be_taken_back(
     server.sql(MIGRATION_THAT_FAILED, shop)
     done = roll_back(tmp_path, made.manifest.id)
     assert server.sql(LOOK, shop) == before
+    assert [*done.notes] == [], "the server is as old as then"
     assert server.sql("SELECT to_regclass('extra'), to_regclass('looks')", shop) == "|"
     with pytest.raises(AssertionError, match="foreign key"):
         server.sql('INSERT INTO "Order ""x" (customer, total) VALUES (99, 1)', shop)
