@@ -216,7 +216,7 @@ def test_errors_are_json_where_json_was_asked_for(words: list[str], tmp_path: Pa
     document = json.loads(done.stdout)
     assert done.returncode == 2
     assert document["schema_version"] == 1
-    assert set(document["error"]) == {"message", "hint"}
+    assert set(document["error"]) == {"message", "hint", "commands"}
     assert document["error"]["hint"]
 
 
