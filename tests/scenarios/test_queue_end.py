@@ -154,7 +154,8 @@ def test_a_job_asks_and_is_content_with_the_answer(queue: GitRepo) -> None:
     (finding,) = asked["findings"]
     assert (asked["state"], finding["code"], finding["where"]) == ("conflicts", "premerge/conflict", "/next_actions")
     assert finding["message"] == "ours and theirs together finished all of /next_actions"
-    assert finding["hint"].endswith(f'checkpoint resolve {PATH} --next "..." or --complete')
+    resolve = ["checkpoint", "resolve", PATH]
+    assert finding["commands"] == [[*resolve, "--next", "..."], [*resolve, "--complete"]]
     queue.run("git", "merge", "theirs")
     assert run_here("resolve", PATH, "--complete", cwd=queue.path).returncode == 0
     queue.git("commit", "-q", "--no-edit")
