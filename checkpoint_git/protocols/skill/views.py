@@ -11,7 +11,8 @@ from checkpoint_git.protocols.document import Document
 from checkpoint_git.protocols.document import read_list as read_list
 from checkpoint_git.protocols.document import read_objects as read_objects
 
-STALE_AFTER = 7 * DAY  # seconds without a write, while in progress
+# days without a write after which work is old, by its status; a project sets others for the doctor
+STALE_DAYS = {"in_progress": 7, "blocked": 3, "complete": 14}
 UNREADABLE = "unreadable"
 
 # A phase or step is at a gate when one of these is among its words (or "sign off" is), and none that says it is over.
@@ -236,9 +237,10 @@ def find_age(value: dict[str, Any], now: int) -> int | None:
     return None if instant is None else now - instant[0]
 
 
-def is_stale(value: dict[str, Any], now: int) -> bool:
+def is_stale(value: dict[str, Any], now: int, days: int) -> bool:
+    """Return whether work in progress was not written for more than so many days."""
     age = find_age(value, now)
-    return value.get("status") == "in_progress" and age is not None and age > STALE_AFTER
+    return value.get("status") == "in_progress" and age is not None and age > days * DAY
 
 
 def describe_budget(value: dict[str, Any]) -> str:

@@ -128,7 +128,7 @@ def test_work_is_unstarted_when_there_are_rows_and_none_was_begun() -> None:
     ],
 )
 def test_only_work_in_progress_goes_stale_and_after_more_than_seven_days(status: str, age: int, stale: bool) -> None:
-    assert is_stale(checkpoint(status=status), WRITTEN + age) == stale
+    assert is_stale(checkpoint(status=status), WRITTEN + age, 7) == stale
 
 
 def test_an_age_needs_an_instant() -> None:

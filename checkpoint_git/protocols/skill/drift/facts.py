@@ -27,7 +27,7 @@ from checkpoint_git.protocols.skill.drift.generated_files import (
     is_path_like,
 )
 from checkpoint_git.protocols.skill.drift.merged_work import Work, look_up
-from checkpoint_git.protocols.skill.views import STALE_AFTER
+from checkpoint_git.protocols.skill.views import STALE_DAYS
 
 GRACE = DAY  # a session commits its files soon after it wrote its checkpoint
 _MOST_ASKED = 1_000  # paths on one command line
@@ -83,7 +83,7 @@ class SkillFacts:
 
     @property
     def limits(self) -> Mapping[str, int]:
-        return {"in_progress": STALE_AFTER // DAY, "blocked": 3, "complete": 14, **self.context.limits}
+        return {**STALE_DAYS, **self.context.limits}
 
     def find_aged(self, status: str) -> Iterator[tuple[DocumentSummary, int]]:
         """(summary, days since it was written) of what has a status for longer than that should last."""
