@@ -17,7 +17,7 @@ from checkpoint_git.disk.discover import Place, find_place
 from checkpoint_git.git.gitpython import find_folder, make_commits, open_repo
 from checkpoint_git.git.history.reference_facts import Fact
 from checkpoint_git.protocols.contract import fix_clock
-from checkpoint_git.protocols.skill import store
+from checkpoint_git.protocols.skill import layout, store
 from checkpoint_git.protocols.skill.brief.brief import Action
 from checkpoint_git.protocols.skill.brief.history import Entry
 from checkpoint_git.protocols.skill.brief.next_action import NextAction, Skipped
@@ -175,12 +175,16 @@ class Checkpoints:
         return findings
 
     @_takes_skill
-    def show(self, name: str | None = None, *, public: bool = True) -> dict[str, Any]:
-        """Return a checkpoint. public: without skill_state and unknown fields.
+    def show(self, name: str | None = None, *, public: bool = True, absolute: bool = False) -> dict[str, Any]:
+        """Return a checkpoint. Raises CheckpointError for a file that cannot be read.
 
-        Raises CheckpointError for a file that cannot be read.
+        public: without skill_state and unknown fields. absolute: with the absolute path as
+        project_dir, if the file has ".".
         """
-        value = store.read_value(self.place, self._choose(name), self._now())
+        place = self.place
+        value = store.read_value(place, self._choose(name), self._now())
+        if absolute and value.get("project_dir") == layout.HERE:
+            value = {**value, "project_dir": place.root}
         return public_view(value) if public else value
 
     def refs(self, role: str | None = None) -> Objects:

@@ -12,6 +12,7 @@ WORD = ".checkpoint."  # in a checkpoint's name, whatever its ending
 HISTORY = "history"
 SCHEMA_FILE = "schemas/skill.schema.json"  # below .checkpoints, where a project keeps the schema for its editors
 MAX_NAME_BYTES = 128
+HERE = "."  # a project_dir that is the folder around .checkpoints, wherever it was cloned to
 
 _DEVICES = frozenset(
     ["con", "prn", "aux", "nul", *(f"com{digit}" for digit in "123456789"), *(f"lpt{digit}" for digit in "123456789")]
@@ -70,6 +71,11 @@ def find_name_trouble(name: str) -> str:
     if len(name.encode("utf-8", "surrogatepass")) > MAX_NAME_BYTES:
         return f"it is longer than {MAX_NAME_BYTES} bytes"
     return ""
+
+
+def find_project_dir(named: str, root: str) -> str:
+    """Return the folder that a project_dir names. root: the folder that holds .checkpoints."""
+    return root if named == HERE else named
 
 
 def checkpoint_path(place: Place, skill: str) -> str:

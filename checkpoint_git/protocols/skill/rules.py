@@ -8,13 +8,14 @@ from typing import Any
 
 from checkpoint_git.core.clock import DAY, is_plain_instant, read_instant, write_instant
 from checkpoint_git.core.finding import Finding, Level, make_error, make_warning
-from checkpoint_git.core.hint import AnyHint, Blank, Output, Word, advise, blank
+from checkpoint_git.core.hint import AnyHint, Blank, Word, advise, blank
 from checkpoint_git.core.jsontext import join_pointer
 from checkpoint_git.core.schema import Mismatch
 from checkpoint_git.protocols.document import read_list
 from checkpoint_git.protocols.mismatch import OWN, find_doubles, list_objects, quote, quote_where
 from checkpoint_git.protocols.skill import names
 from checkpoint_git.protocols.skill.goals import find_named, is_pull_request
+from checkpoint_git.protocols.skill.layout import HERE
 from checkpoint_git.protocols.skill.shape import FILL, advise_edit, advise_move, describe, empty_field
 from checkpoint_git.protocols.skill.views import (
     find_done_actions,
@@ -175,10 +176,9 @@ def _describe_no_instant(text: str, where: str, name: str, level: Level) -> Find
 def _check_sizes(value: dict[str, Any], size: int) -> Iterator[Finding]:
     """Yield what single fields must not say, and which are too long."""
     path = value.get("project_dir")
-    if isinstance(path, str) and path.strip() and not _is_absolute(path):
-        message = f"project_dir is {quote(path)}, which is not an absolute path"
-        what = "write the whole path, from the root; if it is this checkout"
-        hint = advise_edit(what, "/project_dir", Word(("=", Output(("git", "rev-parse", "--show-toplevel")))))
+    if isinstance(path, str) and path.strip() and path != HERE and not _is_absolute(path):
+        message = f'project_dir is {quote(path)}, which is neither "{HERE}" nor an absolute path'
+        hint = advise_edit("if it is this checkout", "/project_dir", f"={HERE}")
         yield make_warning("skill/relative-project-dir", message, "/project_dir", hint)
 
     if size > MAX_SIZE:

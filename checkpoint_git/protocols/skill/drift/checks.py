@@ -74,9 +74,9 @@ def find_untracked(facts: SkillFacts) -> Iterator[Finding]:
     return (finding for finding in facts.not_in_git if finding.code == "git/untracked")
 
 
-@check("drift/project-dir", "warning", remedy="`checkpoint update NAME --project_dir=PATH`", fix="by name")
+@check("drift/project-dir", "warning", remedy="`checkpoint update NAME --project_dir=.`", fix="by name")
 def find_lost_projects(facts: SkillFacts) -> Iterator[Finding]:
-    """`project_dir` does not exist on this machine, or is not absolute."""
+    """`project_dir` does not exist on this machine, or is relative and not `.`."""
     for summary in facts.summaries:
         path = summary.project_dir
         if path is None or path not in facts.absent_dirs or _is_covered(facts, summary, "skill/relative-project-dir"):

@@ -96,13 +96,14 @@ class SkillFacts:
     @fact("the project folders", frozenset(), needs_git=False)
     def absent_dirs(self) -> frozenset[str]:
         named = {one.project_dir for one in self.summaries if one.project_dir and one.project_dir.strip()}
+        named.discard(layout.HERE)
         return frozenset(path for path in named if "\0" in path or not os.path.isabs(path) or not os.path.isdir(path))
 
     @fact("the generated files", {}, needs_git=False)
     def files(self) -> Mapping[str, Sequence[NamedFile]]:
         place = self.context.place
         lookup = paths.Lookup(place.root, place.top)
-        files = {one.path: list(_read_listed(one, lookup)) for one in self.summaries if one.listed}
+        files = {one.path: list(_read_listed(one, place.root, lookup)) for one in self.summaries if one.listed}
         every = [file for listed in files.values() for file in listed]
         missing = {name for file in every if file.state == "missing" for name in file.names}
         fates = paths.read_fates(place.top, sorted(missing), self._find_start()) if place.git_dir and missing else {}
@@ -229,8 +230,8 @@ def make_facts(place: Place, documents: Sequence[Document], now: int, env: Mappi
     return facts
 
 
-def _read_listed(summary: DocumentSummary, lookup: paths.Lookup) -> Iterator[NamedFile]:
-    project = summary.project_dir.rstrip("/") + "/" if summary.project_dir else ""
+def _read_listed(summary: DocumentSummary, root: str, lookup: paths.Lookup) -> Iterator[NamedFile]:
+    project = layout.find_project_dir(summary.project_dir or "", root).rstrip("/") + "/"
 
     def from_root(path: str) -> str:
         # another machine's checkout is elsewhere

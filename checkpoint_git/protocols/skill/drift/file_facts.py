@@ -6,12 +6,13 @@ from collections.abc import Mapping, Sequence
 from checkpoint_git.core.clock import read_instant
 from checkpoint_git.core.errors import CheckpointError
 from checkpoint_git.core.finding import Finding
-from checkpoint_git.core.hint import command
+from checkpoint_git.core.hint import advise, command
 from checkpoint_git.core.terminal_text import join_some, shorten
 from checkpoint_git.disk.discover import Place, is_inside
 from checkpoint_git.git.history.history import read_unchanged
 from checkpoint_git.git.run import clean_env, read_names, run_git
 from checkpoint_git.protocols.document import Document
+from checkpoint_git.protocols.skill import layout
 from checkpoint_git.protocols.skill.drift.checks import find_lost_projects, find_missing_files
 from checkpoint_git.protocols.skill.drift.facts import GRACE, NamedFile, make_facts
 from checkpoint_git.protocols.skill.views import text_field
@@ -27,11 +28,12 @@ def read_drift(place: Place, document: Document, now: int, env: Mapping[str, str
     # another folder is a colleague's machine, mostly
     findings = [finding._replace(level="note") for finding in find_lost_projects(facts)]
     named = text_field(document.value or {}, "project_dir")
-    is_folder = named.strip() and named not in facts.absent_dirs
+    is_folder = named.strip() and named != layout.HERE and named not in facts.absent_dirs
     if is_folder and os.path.realpath(named) not in map(os.path.realpath, (place.root, place.top)):
         message = f"project_dir is {shorten(named, 100)}, and this checkpoint is in {place.root}"
-        hint = "two checkouts? continue in the right one; the next update can say which: --project_dir=PATH"
-        findings.append(Finding("resume/other-checkout", "warning", message, document.path, "/project_dir", hint=hint))
+        what = "two checkouts? continue in the right one; if it is this one"
+        here = advise(what, "checkpoint", "update", document.skill, f"--project_dir={layout.HERE}")
+        findings.append(Finding("resume/other-checkout", "warning", message, document.path, "/project_dir", hint=here))
     changed: list[str] = []
     files = [file for file in facts.files.get(document.path, ()) if file.state == "there"]
     troubles = facts.context.troubles

@@ -58,7 +58,7 @@ def _plan_file(context: Context, path: str, skill: str, findings: list[Finding])
     renames = next((facts.find_renamed(one) for one in facts.summaries if one.path == path), {})
     reverted, _ = read_reverted(place, before, context.now)  # they stay, as `checkpoint rotate` keeps them
     root = jsontext.parse(before.text)
-    known = FixFacts(place.root, facts.work.get(path, {}), renames, reverted)
+    known = FixFacts(facts.work.get(path, {}), renames, reverted)
     fixed = fix_value(deepcopy(root.value), findings, known)
     text, done = jsonwrite.rewrite(root, fixed.value) if fixed.done else before.text, list(fixed.done)
     if text.startswith(jsontext.BYTE_ORDER_MARK) and any(one.code == _BYTE_ORDER_MARK for one in findings):
@@ -92,11 +92,10 @@ def copy_to_history(place: Place, fixes: Sequence[FileFix], stamp: str) -> str:
 
 
 class FixFacts(NamedTuple):
-    """What fixes know besides the value. home: the folder that holds .checkpoints. known: facts by reference.
-    renames: index of generated_files -> (the entry, what it is now). reverted: see plan_rotation.
+    """What fixes know besides the value. known: facts by reference. renames: index of generated_files -> (the entry,
+    what it is now). reverted: see plan_rotation.
     """
 
-    home: str = ""
     known: Known = MappingProxyType({})
     renames: Mapping[int, tuple[str, str]] = {}
     reverted: Mapping[str, str] = {}
@@ -201,10 +200,24 @@ def _retire_superseded(value: dict[str, Any], found: list[Finding], facts: FixFa
 
 def _move_home(value: dict[str, Any], found: list[Finding], facts: FixFacts, moved: list[Moved]) -> list[Done]:
     old = value.get("project_dir")
-    if old == facts.home:
+    if old == layout.HERE:
         return []
-    value["project_dir"] = facts.home
-    return [Done("drift/project-dir", "/project_dir", f"project_dir is {facts.home} now; it was {old}")]
+    value["project_dir"] = layout.HERE
+    _shorten_files(value, f"{str(old).rstrip('/')}/")
+    return [Done("drift/project-dir", "/project_dir", f'project_dir is "{layout.HERE}" now; it was {old}')]
+
+
+def _shorten_files(value: dict[str, Any], project: str) -> None:
+    """Let generated_files below the former project_dir begin at the project, as nothing says any more where it was."""
+    if len(project) < 2:
+        return
+    files = views.read_primer(value, "generated_files")
+    for at, entry in enumerate(files):
+        path = views.listed_path(entry)
+        if path == project or not path.startswith(project):
+            continue
+        short = path.removeprefix(project)
+        files[at] = {**entry, "path": short} if isinstance(entry, dict) else short
 
 
 # In the order in which they are made: what names items by their index goes first.

@@ -15,6 +15,7 @@ from checkpoint_git.core.placeholder import check_filled
 from checkpoint_git.protocols.mismatch import OWN
 from checkpoint_git.protocols.skill.edit.parse import check_text
 from checkpoint_git.protocols.skill.goals import FIELD, with_goals
+from checkpoint_git.protocols.skill.layout import HERE
 from checkpoint_git.protocols.skill.views import find_done_actions, read_list, read_objects
 
 KEPT_DONE = 10
@@ -24,13 +25,13 @@ FIRST_ACTION = (
 FIRST_STEP = "start"
 
 
-def scaffold(skill: str, project: str, project_dir: str, now: int) -> dict[str, Any]:
+def scaffold(skill: str, project: str, now: int) -> dict[str, Any]:
     instant = write_instant(now)
     return {
         "protocol_version": "1.0",
         "skill": skill,
         "project": project,
-        "project_dir": project_dir,
+        "project_dir": HERE,
         "created_at": instant,
         "updated_at": instant,
         "phase": "start",

@@ -167,7 +167,9 @@ def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
     if not_compared:
         blocks.append(Line(not_compared, "warn", hang=2))
     worktrees = [version._asdict() for version in ahead]
-    data = {**_data(result), "worktrees": worktrees, "not_compared": not_compared}
+    named = views.text_field((result.document.value if result.document else None) or {}, "project_dir")
+    project_dir = layout.find_project_dir(named, place.root) or None
+    data = {**_data(result), "project_dir": project_dir, "worktrees": worktrees, "not_compared": not_compared}
 
     errors = list[Finding]()
     if result.document:

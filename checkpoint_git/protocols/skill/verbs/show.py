@@ -11,6 +11,7 @@ from checkpoint_git.core.untrusted_text import hide_secrets
 from checkpoint_git.disk.discover import Place, find_place
 from checkpoint_git.git.clone import find_conflicts
 from checkpoint_git.protocols.document import Document
+from checkpoint_git.protocols.skill import layout
 from checkpoint_git.protocols.skill.brief.brief import make_brief
 from checkpoint_git.protocols.skill.brief.resume_plan import plan_resume
 from checkpoint_git.protocols.skill.drift.merged_work import describe_facts, facts_data, find_action_facts, read_work
@@ -24,6 +25,7 @@ examples:
   checkpoint show build
   checkpoint show --public              every checkpoint, without private fields
   checkpoint show build --public --json
+  checkpoint show build --absolute      with the whole path as project_dir
   checkpoint show --tickets             the tickets of every checkpoint
   checkpoint show --tickets=source      only those the work came from
 
@@ -41,6 +43,7 @@ def add_arguments(parser: ArgumentParser) -> None:
         action="store_true",
         help="only what other skills may read: no skill_state, no unknown fields (of others, CHECKPOINT_SKILL does it)",
     )
+    add("--absolute", action="store_true", help='show a project_dir of "." as the absolute path that it has here')
     add("--tickets", metavar="ROLE", nargs="?", const="all", choices=("all", *_ROLES), help="only tickets (of a role)")
 
 
@@ -64,6 +67,9 @@ def run(args: Namespace, invocation: Invocation) -> Outcome:
             references = _list_references(place, document, args, invocation)
         name, path, shown = document.skill, document.path, document.value
         text = (document.text or "").removeprefix(jsontext.BYTE_ORDER_MARK)
+        if args.absolute and shown.get("project_dir") == layout.HERE:
+            shown = {**shown, "project_dir": place.root}
+            text = _rewrite_project_dir(text, place.root)
         is_public = args.public or owner not in ("", document.skill)
         if is_public:
             name, path = hide_secrets([name, path], path)
@@ -80,6 +86,12 @@ def run(args: Namespace, invocation: Invocation) -> Outcome:
         return Outcome({"tickets": tickets}, blocks, findings)
     data = {"public": args.public, "checkpoints": contents, "choices": choices}
     return Outcome({**data, "references": references} if references else data, blocks, findings)
+
+
+def _rewrite_project_dir(text: str, root: str) -> str:
+    """Return a checkpoint's text with the absolute path of its project; all else keeps its bytes."""
+    node = jsontext.parse(text)
+    return jsonwrite.rewrite(node, {**node.value, "project_dir": root})
 
 
 def _list_choices(document: Document, args: Namespace, invocation: Invocation) -> list[dict[str, str]]:

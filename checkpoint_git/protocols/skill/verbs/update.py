@@ -67,6 +67,8 @@ NEW_FIELD = "--new-field"
 _LONGEST = 2_000  # characters of a hint
 _NEW_FIELDS = (NEW_FIELD, "--new_field")
 
+_LISTED = ("context_primer", "generated_files")
+
 
 def add_arguments(parser: argparse.ArgumentParser) -> None:
     parser.add_argument("skill", metavar="NAME", help="whose checkpoint")
@@ -84,6 +86,24 @@ class UpdateResult(NamedTuple):
     understood: list[Understood]
     removed: dict[str, list[str]]
     waiting: list[dict[str, Any]]
+
+
+def _shorten_paths(edits: Sequence[Edit], root: str) -> tuple[list[Edit], list[Understood]]:
+    """Let new generated_files begin at the project's folder: other clones lack the path of this one, and it may tell
+    the name of a user. root: the folder that holds .checkpoints.
+    """
+    project, kept, shortened = f"{root}/", list[Edit](), list[Understood]()
+    for edit in edits:
+        names = tuple(step.name for step in edit.path[:2])
+        text = edit.value
+        is_listed = names == _LISTED and edit.action != "remove" and isinstance(text, str)
+        if is_listed and len(text) > len(project) and text.startswith(project):
+            short = text.removeprefix(project)
+            shortened.append(Understood(text, short))
+            kept.append(edit._replace(value=short))
+        else:
+            kept.append(edit)
+    return kept, shortened
 
 
 def update(
@@ -108,10 +128,11 @@ def update(
     def change(value: dict[str, Any] | None) -> dict[str, Any]:
         changed = value
         if changed is None:
-            changed = scaffold(skill, os.path.basename(place.root) or "project", place.root, now)
+            changed = scaffold(skill, os.path.basename(place.root) or "project", now)
             if os.path.isfile(os.path.join(place.directory, SCHEMA_FILE)):
                 changed = {"$schema": f"./{SCHEMA_FILE}", **changed}
         meant, taken = understand(changed, edits, open_room("skill").schema.document, new_field=new_field, skill=skill)
+        meant, shortened = _shorten_paths(meant, place.root)
         edited = {edit.field for edit in meant}
         before = list(list_entries({name: changed[name] for name in changed if name in edited}))
         asked.extend(one._replace(value=what.value) for one, what in zip(edits, meant, strict=True))
@@ -124,7 +145,7 @@ def update(
         has_new_row = value is not None and rows_before != read_list(changed, "progress_table")
         if has_new_row and "progress_table" not in fields:
             fields.append("progress_table")
-        understood.extend(taken)
+        understood.extend([*taken, *shortened])
         waiting.extend(goal for edit in meant if (goal := add_goals(edit).value) is not edit.value)
         if "updated_at" not in fields:
             stamp(changed, now)

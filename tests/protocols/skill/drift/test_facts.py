@@ -55,7 +55,7 @@ def test_a_project_folder_is_absent_where_it_is_no_absolute_path_of_a_folder(tmp
     file = tmp_path / "file"
     file.write_text("")
     absent = ["/nowhere/at/all", "relative", str(file), "/a\0b"]
-    named = [*absent, str(tmp_path), "", " "]
+    named = [*absent, str(tmp_path), "", " ", "."]
     documents = [document(f"s{number}", project_dir=path) for number, path in enumerate(named)]
     assert facts_of(*documents).absent_dirs == frozenset(absent)
 
@@ -76,6 +76,10 @@ def test_listed_files_are_looked_for_from_the_root_and_from_another_machines_che
         (4, "a.md", "there"),
         (4, "b.md", "there"),
     ]
+    primer["generated_files"] = [f"{tmp_path}/a.md", "./b.md", "/srv/tidepool/b.md"]
+    facts = facts_of(document(project_dir=".", context_primer=primer), place=find_place(str(tmp_path)))
+    found = [(file.path, file.state) for file in facts.files[PATH]]
+    assert found == [("a.md", "there"), ("./b.md", "there"), ("/srv/tidepool/b.md", "outside")]
 
 
 def named(at: int, path: str, **members: Any) -> NamedFile:

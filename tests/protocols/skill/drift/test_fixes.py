@@ -18,7 +18,7 @@ SEARCH = facts_of("#12", at=seconds("2026-03-01T10:00:00Z"))
 SORTING = facts_of("#13", at=seconds("2026-03-02T10:00:00Z"))
 CLOSED = facts_of("ABC-7", state="closed")
 LOST = facts_of("#14", state="lost")
-FACTS = FixFacts(home="/here", known={**SEARCH, **SORTING, **CLOSED, **LOST})
+FACTS = FixFacts(known={**SEARCH, **SORTING, **CLOSED, **LOST})
 INSTALLED = {"install/missing", "driver/inert", "driver/broken", "hooks/unreachable"}
 
 
@@ -185,9 +185,14 @@ def test_nothing_to_rotate_is_nothing_done() -> None:
 
 
 def test_the_project_folder_becomes_this_checkout() -> None:
-    mended = mend(checkpoint(project_dir="/there"), ("drift/project-dir", "/project_dir"))
-    assert mended.value["project_dir"] == "/here"
+    listed = ["/there/src/a.py", {"path": "/there/b.md"}, "c.md", "/there", "/there/", "/thereafter/d", 3]
+    value = checkpoint(project_dir="/there/", context_primer={"generated_files": listed})
+    mended = mend(value, ("drift/project-dir", "/project_dir"))
+    assert mended.value["project_dir"] == "."
+    files = mended.value["context_primer"]["generated_files"]
+    assert files == ["src/a.py", {"path": "b.md"}, "c.md", "/there", "/there/", "/thereafter/d", 3]
     assert mend(mended.value, ("drift/project-dir", "/project_dir")).done == []
+    assert mend(checkpoint(project_dir="/"), ("drift/project-dir", "/project_dir")).value["project_dir"] == "."
 
 
 # all of it

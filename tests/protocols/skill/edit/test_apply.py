@@ -33,7 +33,7 @@ def tokens(**fields: Any) -> dict[str, Any]:
 
 
 def test_a_new_checkpoint_is_valid_once_an_edit_or_its_first_action_says_what_is_next() -> None:
-    value = scaffold("build", "tidepool", "/srv/tidepool", NOW)
+    value = scaffold("build", "tidepool", NOW)
     apply_edits(value, [], is_new=True)
     found = rules.check(value, skill="build", size=1_000, now=NOW)
     assert [each.code for each in found if each.level == "error"] == []
@@ -42,7 +42,7 @@ def test_a_new_checkpoint_is_valid_once_an_edit_or_its_first_action_says_what_is
 
 def test_a_new_checkpoint_that_gets_actions_or_another_status_needs_no_first_action() -> None:
     for word, left in (("--next_actions+=go", ["go"]), ("--status=complete", [])):
-        value = scaffold("build", "tidepool", "/srv/tidepool", NOW)
+        value = scaffold("build", "tidepool", NOW)
         apply_edits(value, parse_edits([word]), is_new=True)
         assert value["next_actions"] == left
 

@@ -354,8 +354,11 @@ def test_another_checkout_of_the_project_is_told(repo: GitRepo, tmp_path: Path) 
     (tmp_path / "elsewhere").mkdir()
     repo.write(FILE, checkpoint_text(project_dir=str(tmp_path / "elsewhere"), **listing()))
     assert run_verb(resume, "build", cwd=repo.path, now=LATER).codes == ["resume/other-checkout"]
-    repo.write(FILE, checkpoint_text(project_dir=f"{repo.path}/", **listing()))
-    assert run_verb(resume, "build", cwd=repo.path, now=LATER).codes == []
+    for here in (f"{repo.path}/", "."):
+        repo.write(FILE, checkpoint_text(project_dir=here, **listing()))
+        ran = run_verb(resume, "build", cwd=repo.path, now=LATER)
+        assert ran.codes == []
+        assert Path(ran.outcome.data["project_dir"]) == repo.path
 
 
 # what has shipped, what does not fit

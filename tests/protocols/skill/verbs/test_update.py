@@ -88,7 +88,7 @@ def test_a_missing_checkpoint_is_started_and_valid(project: Path) -> None:
     value = read(project / ".checkpoints/deploy.checkpoint.json")
     assert ran.outcome.exit_code == 0
     assert ran.outcome.data["created"]
-    assert (value["skill"], value["project"], value["project_dir"]) == ("deploy", "repo", str(project))
+    assert (value["skill"], value["project"], value["project_dir"]) == ("deploy", "repo", ".")
     assert (value["protocol_version"], value["status"], value["phase"]) == ("1.0", "in_progress", "staging")
     assert value["created_at"] == value["updated_at"] == NOON
     assert len(value["next_actions"]) == 1
