@@ -10,12 +10,17 @@ from checkpoint_git.protocols.registry import KINDS
 
 Arguments = Mapping[str, Any]
 
+_NUMBERED = ("action", "answer")  # texts that may name an item by its number
+
 
 def use_name(asked: Arguments) -> dict[str, Any]:
-    """Return the arguments with `name` for its former word, `skill`."""
-    if "skill" not in asked or "name" in asked:
-        return dict(asked)
-    return {"name" if name == "skill" else name: value for name, value in asked.items()}
+    """Return the arguments with `name` for its former word, `skill`, and texts for numbers, which count from 1."""
+    is_former = "skill" in asked and "name" not in asked
+    named = {}
+    for name, value in asked.items():
+        is_number = name in _NUMBERED and type(value) is int
+        named["name" if is_former and name == "skill" else name] = str(value) if is_number else value
+    return named
 
 
 class Tool(NamedTuple):

@@ -60,6 +60,26 @@ def test_an_answer_is_told_twice_as_data_and_as_text(project: Path) -> None:
     run(talk)
 
 
+def test_actions_and_options_count_from_1_as_numbers_too(project: Path) -> None:
+    asked = {"id": "b1", "description": "Which store?", "needs": "user_decision", "options": ["SQLite", "D1"]}
+    (project / ".checkpoints/build.checkpoint.json").write_text(checkpoint_text(blockers=[asked]))
+
+    async def talk() -> None:
+        async with open_client_here(project) as client:
+            left = await ask_in_vain(client, "checkpoint_done", name="build", action=2, complete=True)
+            assert "1 other action would be left" in left["error"]["message"]
+            done = await client.call_tool("checkpoint_done", {"name": "build", "action": 2})
+            decided = await client.call_tool("checkpoint_decide", {"skill": "build", "answer": 2})
+            assert not decided.is_error
+            assert done.structured_content
+            assert done.structured_content["done"] == "Run the evaluator"
+
+    run(talk)
+    value = json.loads((project / ".checkpoints/build.checkpoint.json").read_text())
+    assert value["next_actions"] == ["Write the notes API"]
+    assert value["context_primer"]["key_decisions"][-1].startswith("Which store? D1 (")
+
+
 def test_what_is_wrong_with_a_call_is_told_in_its_answer(project: Path) -> None:
     (project / ".checkpoints/null.checkpoint.json").write_text("null")
 
