@@ -4,9 +4,11 @@ from argparse import ArgumentParser, Namespace
 from typing import Any
 
 from checkpoint_git.core.outcome import Invocation, Line, Outcome
-from checkpoint_git.disk.discover import find_place
-from checkpoint_git.git.clone import add_gaps
+from checkpoint_git.disk.discover import Place, find_place
+from checkpoint_git.git.clone import add_gaps, find_gaps
 from checkpoint_git.protocols.contract import Question, find_project, read_summaries
+
+_GAP_LINES = 4  # of a terminal, for one thing that the clone lacks and the command that fixes it
 
 HELP = """\
 show all work: decisions that wait for you, progress, next actions, blockers
@@ -41,7 +43,7 @@ def run(args: Namespace, invocation: Invocation) -> Outcome:
     """The verb: exit code 1 when a file is broken; the others are shown all the same."""
     cwd, form = invocation.cwd, getattr(args, "format", "")
     place = find_place(cwd) if args.skill or args.since else find_project(cwd)
-    height = 0 if args.all or form not in ("", "text") else invocation.height
+    height = 0 if args.all or form not in ("", "text") else _find_room(place, invocation)
     asked = (args.skill, args.brief, args.since, args.short, args.worktrees, args.merged, height)
     summaries = list(read_summaries(Question(place, invocation.now, invocation.env, "status", form, *asked)))
     data: dict[str, Any] = {}
@@ -56,3 +58,12 @@ def run(args: Namespace, invocation: Invocation) -> Outcome:
         blocks = [*lead, *blocks]
     findings = [finding for summary in summaries for finding in summary.findings]
     return add_gaps(Outcome(data, blocks, findings), (place.work_tree, place.git_dir), invocation)
+
+
+def _find_room(place: Place, invocation: Invocation) -> int:
+    """Return the lines of the terminal without those for what the clone lacks, 0 off a terminal."""
+    height = invocation.height
+    if not height:
+        return 0
+    gaps = find_gaps(place.work_tree, place.git_dir, invocation.env)
+    return max(height - _GAP_LINES * len(gaps), 1)

@@ -249,6 +249,22 @@ def test_on_a_terminal_all_fits_the_screen_and_what_waits_is_last(project: Path,
         assert show_here("status", "--all", cwd=project, env={**env, **broken}) == whole
 
 
+@pytest.mark.parametrize("height", [15, 24, 40])
+def test_on_a_terminal_long_decisions_fit_too_and_each_is_whole(project: Path, height: int) -> None:
+    long = {
+        **DECISION,
+        "description": "Which region should production run in? Latency speaks for one, the price for two",
+    }
+    for number in range(20):
+        write(project, f"work-{number}", blockers=[{**long, "id": f"b{number}"}] if number < 6 else [])
+    shown = show_here("status", cwd=project, env={"LINES": str(height), "NO_COLOR": "1"}).splitlines()
+    assert len(shown) < height
+    questions = [line for line in shown if "Which region should" in line]
+    answers = [line for line in shown if "checkpoint decide " in line]
+    assert len(questions) == len(answers) == {15: 1, 24: 2, 40: 3}[height]
+    assert any(f"and {6 - len(answers)} more: checkpoint status --all" in line for line in shown)
+
+
 def test_yesterday_is_a_time_and_what_is_nearly_a_command_is_named(project: Path) -> None:
     assert run_here("status", "--since", "yesterday", cwd=project).returncode == 0
     assert run_here("-v", cwd=project).stdout.startswith("checkpoint ")

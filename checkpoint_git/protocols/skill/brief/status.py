@@ -1,7 +1,7 @@
 """What `checkpoint status` shows of checkpoints: decisions that wait, a table, next actions, blockers; or changes."""
 
 import os
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from types import MappingProxyType
 from typing import TYPE_CHECKING, Any, NamedTuple
 
@@ -26,8 +26,9 @@ if TYPE_CHECKING:
 
 _FIRM = (0, 3, 4, 5)  # the columns of the table that are never cut: all but phase and step
 _SHOWN_ACTIONS = 3
-_SCREEN_DECISIONS = 3  # that a screen shows, two lines each
-_AROUND = 5  # lines of a screen for the table's head, the last line and the prompts
+_SCREEN_DECISIONS = 3  # that a screen shows, in half of its lines
+_AROUND = 4  # lines of a screen for the table's head, the last line with the blank one before it, and the prompt
+_ROW = 74  # characters that a row of the smallest usual terminal holds when words are not split
 _SHOWN_LETTERS = 160
 _LOOKS: dict[str, tuple[Glyph, Style]] = {
     "complete": ("complete", "good"),
@@ -196,21 +197,26 @@ def _summarize_worktrees(question: Question) -> tuple[dict[str, Any], list[Block
 
 def _decision_lines(decisions: list[Decision], question: Question) -> Iterator[Line]:
     """Yield the decisions that wait, with the commands that answer them; on a screen only the first ones."""
-    shown = decisions[:_SCREEN_DECISIONS] if question.height else decisions
+    room = (question.height + 1) // 2 - 2  # without the head and the last line
     yield Line(f"{plural(len(decisions), 'decision')} waiting on you", "bad", "decision")
-    for decision in shown:
+    for number, decision in enumerate(decisions):
         described = describe_blocker(decision.blocker, describe_facts(decision.proposal, question.now))
-        yield Line(f"  {decision.skill}: {described}", "bad", hang=4)
-        yield Line("    ", "dim", hint=decision.answer_with)
-    if len(shown) < len(decisions):
-        yield Line(f"  and {len(decisions) - len(shown)} more: checkpoint status --all", "dim", hang=4)
+        lines = [
+            Line(f"  {decision.skill}: {described}", "bad", hang=4),
+            Line("    ", "dim", hint=decision.answer_with),
+        ]
+        room -= _count_rows(lines)
+        if question.height and number and (room < 0 or number == _SCREEN_DECISIONS):
+            yield Line(f"  and {len(decisions) - number} more: checkpoint status --all", "dim", hang=4)
+            return
+        yield from lines
 
 
 def _blocks(states: list[Brief], result: StatusResult, question: Question) -> list[Block]:
     details = {} if question.short else {brief.path: _details(brief, result, question) for brief in states}
     if question.height and question.skill is None and not question.short:
-        decisions = 2 * min(len(result.decisions), _SCREEN_DECISIONS) + 3 if result.decisions else 0
-        shown = _fit(states, details, question.height - _AROUND - decisions)
+        decisions = [*_decision_lines(result.decisions, question), Line("")] if result.decisions else []
+        shown = _fit(states, details, question.height - _AROUND - _count_rows(decisions))
     else:
         shown = states
     blocks: list[Block] = [_make_table(shown, result)]
@@ -223,25 +229,32 @@ def _blocks(states: list[Brief], result: StatusResult, question: Question) -> li
 
 
 def _fit(states: list[Brief], details: dict[str, list[Block]], room: int) -> list[Brief]:
-    """Return the first checkpoints that fit a number of lines, with a row of the table each; what is left of their
-    details is taken out. The most important one is always there.
+    """Return the first checkpoints that fit a number of lines, one at least, with a row of the table each.
+
+    Details for which there is no room are taken out; those of the first have precedence over more rows.
     """
-    if sum(1 + _count_lines(details[brief.path]) for brief in states) <= room:
+    if sum(1 + _count_details(details[brief.path]) for brief in states) <= room:
         return states
 
-    shown = states[: max(1, room // 2)]
+    first = _count_details(details[states[0].path])
+    shown = states[: max(1, min(room // 2, room - first))]
     room -= len(shown)
     for brief in shown:
-        needed = _count_lines(details[brief.path])
-        if needed > room and brief is not shown[0]:
+        needed = _count_details(details[brief.path])
+        if needed > room:
             details[brief.path] = []
         else:
             room -= needed
     return shown
 
 
-def _count_lines(lines: list[Block]) -> int:
-    return len(lines) + 2 if lines else 0
+def _count_details(lines: list[Block]) -> int:
+    return _count_rows(lines) + 2 if lines else 0
+
+
+def _count_rows(lines: Sequence[Block]) -> int:
+    """Return how many rows lines take on a terminal of 80 columns, where long ones are wrapped, or a few more."""
+    return sum(max(1, -(-len(line.whole) // _ROW)) for line in lines if isinstance(line, Line))
 
 
 def _make_table(states: list[Brief], result: StatusResult) -> Table:
