@@ -38,7 +38,7 @@ def rows(*pairs: tuple[str, str]) -> list[dict[str, str]]:
     return [{"id": f"row-{at + 1}", "label": label, "status": status} for at, (label, status) in enumerate(pairs)]
 
 
-def blocker(name: str, text: str, needs: str, **more: str) -> dict[str, str]:
+def blocker(name: str, text: str, needs: str, **more: Any) -> dict[str, Any]:
     """A blocker of a checkpoint."""
     return {"id": name, "description": text, "needs": needs, **more}
 
@@ -214,7 +214,7 @@ STORY = (
             "step": "choose-region",
             "progress_table": rows(("Staging", DONE), ("Production", NEW)),
             "blockers": [
-                blocker("region", REGION, "user_decision", blocking="row-2", proposed_resolution="Frankfurt"),
+                blocker("region", REGION, "user_decision", blocking="row-2", options=["Frankfurt", "Stockholm"]),
             ],
         },
     ),

@@ -54,6 +54,12 @@ def list_causes(findings: Sequence[Finding], over: frozenset[str], name_all: Cal
     return causes + [Cause(finding, count) for finding, count in _fold_over(aside)]
 
 
+def group_in_words(findings: Sequence[Finding]) -> list[tuple[str, list[Finding]]]:
+    """Return the findings by their causes, each group with a heading in words; what helps most comes first."""
+    groups, _ = _group(findings, frozenset())
+    return [(_summarize(group), group) for group in _join_causes(groups)]
+
+
 def _group(findings: Sequence[Finding], over: frozenset[str]) -> tuple[list[list[Finding]], list[Finding]]:
     """Return the findings by their causes, what helps most first, and those that matter only if work continues."""
     together: dict[tuple[str, str, str], list[Finding]] = {}

@@ -52,9 +52,13 @@
   }
 
   const filter = document.getElementById("filter");
-  const shown = ".card, #decisions li, #next li, #changes tbody tr, #blockers li, #drift li, #skills > details, #tickets tbody tr";
+  const shown = [
+    ".card", ".lane", ".weeks li", "#decisions .items > ul > li", "#blockers .items > ul > li", "#next li", "#drift li",
+    "#changes tbody tr", "#skills details[id^='skill-']", "#tickets tbody tr",
+  ].join();
   filter.addEventListener("input", () => {
     const wanted = filter.value.trim().toLowerCase();
+    if (wanted) { for (const one of all("#complete, #skills-complete")) { one.open = true; } }
     for (const one of all(shown)) { one.hidden = !one.textContent.toLowerCase().includes(wanted); }
   });
   filter.hidden = false;

@@ -14,6 +14,7 @@ from checkpoint_git.core.page import PageParts, Section, Tone, find_link, show, 
 from checkpoint_git.core.terminal_text import plural, quote_word, shorten
 from checkpoint_git.disk.read import read_own
 from checkpoint_git.protocols.contract import Summary
+from checkpoint_git.protocols.digest import group_in_words
 
 _MOST_FINDINGS = 120
 _FEW_FINDINGS = 8  # that need no grouping
@@ -86,10 +87,7 @@ def _drift(findings: Sequence[Finding], *, is_asked: bool) -> Section:
     source = "by checkpoint doctor" if is_asked else "broken files only: the doctor did not run (--no-doctor)"
     good = "History, files and installation agree with the checkpoints." if is_asked else "No checkpoint is broken."
     shown = sorted(findings, key=lambda one: [*_TONES].index(one.level))[:_MOST_FINDINGS]
-    groups = [("", shown)]
-    if len(shown) > _FEW_FINDINGS:
-        codes = dict.fromkeys(one.code for one in shown)
-        groups = [(code, [one for one in shown if one.code == code]) for code in codes]
+    groups = group_in_words(shown) if len(shown) > _FEW_FINDINGS else [("", shown)]
     counts = [plural(sum(one.level == level for one in findings), level) for level in _TONES]
     counted = ", ".join(count for count in counts if not count.startswith("0 "))
     values = {"groups": groups, "tones": _TONES, "left": len(findings) - len(shown), "good": "" if findings else good}

@@ -15,7 +15,15 @@ from tests.support.html import Reader, main_part, read
 from tests.support.rows import rows
 
 TEMPLATES = sorted(Path(checkpoint_git.__file__).parent.rglob("*.html"))
-EMPTY: dict[str, Any] = {"message": "", "tone": "", "actions": [], "left": 0, "skipped": [], "skipped_left": 0}
+EMPTY: dict[str, Any] = {
+    "message": "",
+    "tone": "",
+    "first": [],
+    "later": [],
+    "left": 0,
+    "skipped": [],
+    "skipped_left": 0,
+}
 
 
 def page_of(*summaries: Summary, drift: list[Finding] | None = None) -> PageParts:
@@ -63,12 +71,13 @@ def test_no_template_turns_the_escaping_off_and_every_attribute_is_quoted(templa
     assert not re.search(r"\bsafe\b|autoescape|forceescape|Markup|=\{\{|=\{%", source)
 
 
-def test_many_findings_are_folded_by_their_code() -> None:
-    findings = [Finding(f"drift/{'ab'[at % 2]}", "warning", f"number {at}") for at in range(20)]
+def test_many_findings_are_folded_by_their_cause_under_a_heading_in_words() -> None:
+    causes = ("files are missing", "files moved: a/ -> b/")
+    findings = [Finding(f"drift/{at % 2}", "warning", f"number {at}", cause=causes[at % 2]) for at in range(20)]
     page = page_of(drift=findings)
     assert page.sections[0].note.startswith("20 warnings")
-    assert [name for name, _ in read(drawn(page)).elements].count("details") == 2
-    assert "10 x warning" in drawn(page)
+    headings = re.findall('<span class="title">([^<]*)', drawn(page))
+    assert headings == ["10 files are missing", "10 files moved: a/ -&gt; b/"]
     assert "<details" not in drawn(page_of(drift=findings[:3]))
 
 

@@ -22,7 +22,7 @@ ELEMENTS = {
     "html", "head", "meta", "title", "style", "body", "a", "header", "main", "footer", "div", "p", "h1", "h2",
     "h3", "h4", "ul", "ol", "li", "span", "code", "button", "nav", "section", "table", "caption", "thead", "tbody",
     "tr", "th", "td", "progress", "details", "summary", "figure", "figcaption", "svg", "desc", "line", "text",
-    "path", "script", "g", "input", "strong", "time",
+    "path", "script", "g", "input", "strong", "time", "rect",
 }  # fmt: skip
 EVIL = (
     "<script>document.title='pwned'</script><img src=x onerror=\"document.title='pwned'\">"
@@ -106,8 +106,8 @@ def test_the_page_tells_what_status_next_log_and_doctor_know(repo: GitRepo) -> N
         "decisions",
         "next",
         "board",
-        "changes",
         "timeline",
+        "changes",
         "drift",
         "skills",
         "tickets",
@@ -369,20 +369,28 @@ def test_commits_link_to_the_forge_of_the_remote(
 SCRIPTED = """<script>
 const filter = document.getElementById("filter");
 filter.value = "which"; filter.dispatchEvent(new Event("input"));
-const units = [...document.querySelectorAll("#skills > details, .card, #decisions li")];
+const units = [...document.querySelectorAll("#skills details[id^='skill-'], .card, #decisions li")];
 const seen = units.filter((one) => !one.hidden);
-parent.postMessage(JSON.stringify([
+const found = [
   filter.hidden, seen.map((one) => one.className || one.tagName), document.querySelectorAll(".copy").length,
   document.querySelector(".card time").textContent,
-]), "*");
+];
+const folded = document.getElementById("skills-complete");
+folded.open = false;
+filter.value = "api"; filter.dispatchEvent(new Event("input"));
+parent.postMessage(JSON.stringify([...found, folded.open, folded.querySelector("details").hidden]), "*");
 </script></body>"""
 
 
 @needs_browser
-def test_in_a_browser_times_are_ages_commands_can_be_copied_and_a_filter_hides_the_rest(repo: GitRepo) -> None:
+def test_in_a_browser_times_are_ages_commands_can_be_copied_and_a_filter_unfolds_or_hides(
+    repo: GitRepo,
+) -> None:
     question = {"id": "b1", "description": "Which host?", "needs": "user_decision"}
     at = time.strftime("%Y-%m-%dT%H:%M:%SZ", time.gmtime(time.time() - 3 * 86_400 - 60))
     repo.write(".checkpoints/build.checkpoint.json", checkpoint_text(blockers=[question], updated_at=at))
+    complete = checkpoint_text(skill="api", status="complete", next_actions=[])
+    repo.write(".checkpoints/api.checkpoint.json", complete)
     report(repo, "--no-doctor")
     assert f">{at[:10]} {at[11:16]}</time>" in read_page(repo), "without the script the time is that of the file"
     page = read_page(repo).replace("Content-Security-Policy", "nothing", 1).replace("</body>", SCRIPTED)
@@ -390,4 +398,4 @@ def test_in_a_browser_times_are_ages_commands_can_be_copied_and_a_filter_hides_t
     repo.write("frame.html", FRAME.replace("WIDTH", "800"))
     found = json.loads(show(repo.path / "frame.html").dom.partition("<output>")[2].partition("</output>")[0])
     commands = page.count('<code class="command">')
-    assert found == [False, ["LI"], commands, "3 days ago"]
+    assert found == [False, ["LI"], commands, "3 days ago", True, False]

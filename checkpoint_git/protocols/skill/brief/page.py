@@ -1,4 +1,4 @@
-"""The part of a report's page that is about checkpoints, and how much of each thing there is room for."""
+"""The part of a report's page that is about checkpoints, and how much there is room for."""
 
 from collections import Counter
 from collections.abc import Callable, Sequence
@@ -6,8 +6,9 @@ from functools import partial
 from typing import NamedTuple
 
 from checkpoint_git.core.clock import DAY, write_instant
-from checkpoint_git.core.page import PageParts, Section, Tone, words
+from checkpoint_git.core.page import PageParts, Section, Tone
 from checkpoint_git.core.terminal_text import plural, shorten
+from checkpoint_git.disk.discover import Place
 from checkpoint_git.git.refs import read_commit_address
 from checkpoint_git.protocols.contract import Question, Summary
 from checkpoint_git.protocols.document import Document, find_broken
@@ -15,18 +16,20 @@ from checkpoint_git.protocols.skill import store, views
 from checkpoint_git.protocols.skill.brief.brief import Brief, find_decisions, make_brief
 from checkpoint_git.protocols.skill.brief.next_action import Queue, plan_queue
 from checkpoint_git.protocols.skill.brief.overview import list_briefs
+from checkpoint_git.protocols.skill.brief.page_blockers import list_blockers, list_decisions
+from checkpoint_git.protocols.skill.brief.page_changes import TEMPLATE, list_changes
+from checkpoint_git.protocols.skill.brief.page_lives import Lives, read_lives
 from checkpoint_git.protocols.skill.brief.page_news import describe_news
-from checkpoint_git.protocols.skill.brief.page_timeline import TEMPLATE, Lives, draw_timeline, list_changes, read_lives
+from checkpoint_git.protocols.skill.brief.page_timeline import draw_timeline
 from checkpoint_git.protocols.skill.brief.since import read_since
-from checkpoint_git.protocols.skill.drift.merged_work import Work, describe_facts, read_work
+from checkpoint_git.protocols.skill.drift.merged_work import describe_facts, read_work
 
 _MOST_SKILLS = 60  # shown in full
-_MOST_BLOCKERS = 20
 _MOST_ROWS = 60
 _MOST_ACTIONS = 12
+_FIRST_ACTIONS = 5  # that are shown unfolded
 _MOST_TICKETS = 120
 _FEW = 4  # skills that are shown unfolded
-_BLOCKER_FIELDS = ("id", "description", "blocking", "proposed_resolution", "needs")
 _RECENT = 7 * DAY  # what changed in this time is shown, where no other is asked for
 _FEW_COLUMNS, _HIGH = 3, 4  # with fewer columns, or more cards in one, cards are beside each other
 TONES: dict[str, Tone] = {
@@ -34,21 +37,32 @@ TONES: dict[str, Tone] = {
 }  # fmt: skip
 # the first that fits takes a state
 _COLUMNS: tuple[tuple[str, Tone, Callable[[Brief], bool]], ...] = (
-    ("Waiting on you", "bad", lambda brief: bool(brief.decisions)),
-    ("Failed", "bad", lambda brief: brief.status in ("failed", views.UNREADABLE)),
-    ("Blocked", "warn", lambda brief: brief.status == "blocked"),
-    ("Complete", "good", lambda brief: brief.status == "complete"),
-    ("Not started", "", lambda brief: brief.unstarted),
-    ("In progress", "info", lambda brief: brief.status == "in_progress"),
-    ("Something else", "", lambda brief: True),
+    ("Waiting on you", "bad", lambda state: bool(state.decisions)),
+    ("Failed", "bad", lambda state: state.status in ("failed", views.UNREADABLE)),
+    ("Blocked", "warn", lambda state: state.status == "blocked"),
+    ("Complete", "good", lambda state: state.status == "complete"),
+    ("Not started", "", lambda state: state.unstarted),
+    ("In progress", "info", lambda state: state.status == "in_progress"),
+    ("Something else", "", lambda state: True),
 )
 _TONE_OF = {title: tone for title, tone, _ in _COLUMNS}
-_ORDER = ("Waiting on you", "Failed", "Blocked", "In progress", "Not started", "Something else", "Complete")
+_BY_AGE = ("Waiting on you", "Failed", "Blocked", "In progress")
+_ORDER = (
+    "Waiting on you",
+    "Failed",
+    "Blocked",
+    "In progress",
+    "Not started",
+    "Something else",
+    "Complete",
+)
 
 
 class PageFacts(NamedTuple):
-    """What the page shows: documents and their states in the order of what matters, the queue, the history. since:
-    what is new since then. address: of a commit at the forge, without its id. news: the first line.
+    """What the page shows: documents, their states in the order of the page, the queue, the history.
+
+    since: what is new since then. address: of a commit at the forge, without its id. news: the
+    first line.
     """
 
     documents: Sequence[Document]
@@ -61,34 +75,73 @@ class PageFacts(NamedTuple):
     news: str = ""
 
 
+class Shown(NamedTuple):
+    """A checkpoint's details. number: of its anchor. decided: its key decisions."""
+
+    number: int
+    state: Brief
+    document: Document
+    decided: Sequence[str]
+
+
 def summarize_for_page(question: Question) -> Summary:
+    """Return the page's part about checkpoints, and what is wrong with their files."""
     place, now = question.place, question.now
-    documents = [  # of many, whole are only those of which a page shows more than an outline; blockers name rows
-        document if at < _MOST_SKILLS or views.open_blockers(document.value or {}) else views.outline(document)
-        for at, document in enumerate(store.iterate_documents(place, now))
-    ]
+    documents = _read_documents(place, now)
     work, troubles = read_work(place, documents, now)
-    states = list_briefs(documents, now, work)
-    queue = plan_queue(states)
+    briefs = list_briefs(documents, now, work)
+    queue = plan_queue(briefs)
+    states = sort_states(briefs)
     if len(documents) > _MOST_SKILLS:
         shown = {state.path for state in states[:_MOST_SKILLS]}
-        whole = {one.path: one for one in store.check_files(store.read_files(place, only=shown), now)}
-        documents = [whole.get(one.path, one) for one in documents]
-        states = [_fill_in(brief, whole.get(brief.path), now, work) for brief in states]
+        files = store.check_files(store.read_files(place, only=shown), now)
+        whole = {document.path: document for document in files}
+        documents = [whole.get(document.path, document) for document in documents]
+        for at, state in enumerate(states[:_MOST_SKILLS]):
+            if state.path in whole:
+                filled = make_brief(whole[state.path], now, work.get(state.path))
+                states[at] = filled._replace(tickets=state.tickets)
+
     since = now - _RECENT if question.since is None else read_since(question.since, now)
-    address = read_commit_address(place.work_tree) if place.work_tree else ""
     lives = read_lives(place, [document.skill for document in documents])
-    news = _describe_news(question, lives, states, since)
-    facts = PageFacts(documents, states, queue, lives, now, since, address, news)
+    facts = PageFacts(
+        documents=documents,
+        states=states,
+        queue=queue,
+        lives=lives,
+        now=now,
+        since=since,
+        address=read_commit_address(place.work_tree) if place.work_tree else "",
+        news=_describe_news(question, lives, states, since),
+    )
     data = {"skills": len(states), "decisions": len(find_decisions(facts.states))}
     return Summary(data, [*find_broken(documents), *troubles], page=make_parts(facts))
 
 
-def _fill_in(brief: Brief, document: Document | None, now: int, work: Work) -> Brief:
-    """Return a brief of the whole document in place of one that was made of an outline. document: None for neither."""
-    if document is None:
-        return brief
-    return make_brief(document, now, work.get(document.path))._replace(tickets=brief.tickets)
+def _read_documents(place: Place, now: int) -> list[Document]:
+    """Return all documents; of many, whole are only those of which more than an outline is shown.
+
+    Blockers name rows, so documents with open ones stay whole.
+    """
+    documents = list[Document]()
+    for document in store.iterate_documents(place, now):
+        is_whole = len(documents) < _MOST_SKILLS or views.open_blockers(document.value or {})
+        documents.append(document if is_whole else views.outline(document))
+    return documents
+
+
+def sort_states(states: Sequence[Brief]) -> list[Brief]:
+    """Return the states in the order of the page: by what there is to do.
+
+    Of open work the longest unchanged comes first. Of the rest, what the given order has first.
+    """
+
+    def find_place(state: Brief) -> tuple[int, int]:
+        column = _find_column(state)
+        age = state.age or 0
+        return _ORDER.index(column), -age if column in _BY_AGE else 0
+
+    return sorted(states, key=find_place)
 
 
 def _describe_news(question: Question, lives: Lives, states: Sequence[Brief], since: int) -> str:
@@ -101,23 +154,18 @@ def _describe_news(question: Question, lives: Lives, states: Sequence[Brief], si
 
 def make_parts(facts: PageFacts) -> PageParts:
     names = [state.project for state in facts.states if state.project.strip()]
-    waiting, counts = len(find_decisions(facts.states)), Counter(map(_find_column, facts.states))
-    chips: list[tuple[str, Tone]] = [(f"{plural(waiting, 'decision')} waiting on you", "bad" if waiting else "good")]
-    chips += [(f"{counts[title]} {title.lower()}", _TONE_OF[title]) for title in _ORDER[1:] if counts[title]]
-    stale = sum(state.stale for state in facts.states)
-    chips += [(f"{stale} stale", "warn")] if stale else []
     sections = (
-        _blockers(facts, "decisions", "Decisions waiting on you", "bad"),
+        list_decisions(facts.documents, facts.states, facts.lives, _MOST_SKILLS, facts.now),
+        list_blockers(facts.documents, facts.states, facts.lives, _MOST_SKILLS, facts.now),
         _next(facts),
         _board(facts),
+        draw_timeline(facts.lives, facts.states, TONES, _MOST_SKILLS, facts.now),
         list_changes(facts.lives, facts.since, facts.address),
-        draw_timeline(facts.lives, facts.states),
-        _blockers(facts, "blockers", "Blockers", ""),
     )
     return PageParts(
         title=shorten(max(dict.fromkeys(names), key=names.count), 60) if names else "",
         facts=[plural(len(facts.states), "checkpoint")],
-        chips=chips,
+        chips=_list_chips(facts),
         sections=[section for section in sections if section],
         details=[section for section in (_skills(facts), _tickets(facts)) if section],
         notes=[facts.lives.trouble] if facts.lives.trouble else [],
@@ -125,43 +173,32 @@ def make_parts(facts: PageFacts) -> PageParts:
     )
 
 
-def _blockers(facts: PageFacts, anchor: str, title: str, tone: Tone) -> Section | None:
-    """The decisions that wait for the reader, which are at the top of the page, or all other blockers."""
-    found = []
-    for state in facts.states:
-        labels = {row["id"]: words(row.get("label")) for row in state.rows if isinstance(row.get("id"), str)}
-        for blocker in state.blockers:
-            if blocker.waits_on_user == (anchor == "decisions"):
-                name, text, blocks, proposed, needs = (words(blocker.value.get(key)) for key in _BLOCKER_FIELDS)
-                text = text or name or "(no description)"
-                entry = {
-                    "skill": state.skill,
-                    "text": text,
-                    "blocks": labels.get(blocks) or blocks,
-                    "proposed": proposed,
-                    "notes": describe_facts(blocker.facts, facts.now),
-                    "answer": str(blocker.answer),
-                    "options": views.read_list(blocker.value, "options"),
-                    "needs": "" if anchor == "decisions" else needs.replace("_", " "),
-                }
-                found.append(entry)
-    values = {"found": found[:_MOST_BLOCKERS], "left": len(found) - _MOST_BLOCKERS}
-    return Section(TEMPLATE, anchor, title, values, tone=tone) if found else None
+def _list_chips(facts: PageFacts) -> list[tuple[str, Tone]]:
+    """Return how many checkpoints are in each column, in short."""
+    waiting = len(find_decisions(facts.states))
+    counts = Counter(map(_find_column, facts.states))
+    decisions = f"{plural(waiting, 'decision')} waiting on you"
+    chips: list[tuple[str, Tone]] = [(decisions, "bad" if waiting else "good")]
+    for title in _ORDER[1:]:
+        if counts[title]:
+            chips.append((f"{counts[title]} {title.lower()}", _TONE_OF[title]))
+    stale = sum(state.stale for state in facts.states)
+    if stale:
+        chips.append((f"{stale} stale", "warn"))
+    return chips
 
 
 def _next(facts: PageFacts) -> Section:
-    actions, skipped = facts.queue
-    unread = sum(document.value is None for document in facts.documents)
-    message, tone = "", ""
-    if not actions and unread:
-        message, tone = f"Unknown: {plural(unread, 'checkpoint')} cannot be read.", "bad"
-    elif not actions:
-        message, tone = ("Nothing is left to do.", "good") if facts.states else ("No checkpoints yet.", "dim")
+    """Return what comes next of each checkpoint, without the decisions: they have a section."""
+    actions = [action for action in facts.queue.actions if action.rank != "decision"]
+    skipped = facts.queue.skipped
+    message, tone = ("", "") if actions else _describe_nothing(facts)
     values = {
         "message": message,
         "tone": tone,
-        "actions": actions[: 1 + _MOST_ACTIONS],
-        "left": max(len(actions) - 1 - _MOST_ACTIONS, 0),
+        "first": actions[:_FIRST_ACTIONS],
+        "later": actions[_FIRST_ACTIONS:][:_MOST_ACTIONS],
+        "left": max(len(actions) - _FIRST_ACTIONS - _MOST_ACTIONS, 0),
         "skipped": skipped[:_MOST_ACTIONS],
         "skipped_left": max(len(skipped) - _MOST_ACTIONS, 0),
         "describe": partial(describe_facts, now=facts.now),
@@ -169,19 +206,36 @@ def _next(facts: PageFacts) -> Section:
     return Section(TEMPLATE, "next", "Next", values, tone="info")
 
 
+def _describe_nothing(facts: PageFacts) -> tuple[str, Tone]:
+    """Return why there is no next action, and how good that is."""
+    unread = sum(document.value is None for document in facts.documents)
+    if unread:
+        return f"Unknown: {plural(unread, 'checkpoint')} cannot be read.", "bad"
+    if facts.queue.actions:
+        return "Everything waits on the decisions above.", "warn"
+    if facts.states:
+        return "Nothing is left to do.", "good"
+    return "No checkpoints yet.", "dim"
+
+
 def _board(facts: PageFacts) -> Section:
     cards: dict[str, list[tuple[Brief, int, str]]] = {}
-    troubles = {one.path: one.findings[0].message for one in facts.documents if one.value is None and one.findings}
+    troubles = dict[str, str]()
+    for document in facts.documents:
+        if document.value is None and document.findings:
+            troubles[document.path] = document.findings[0].message
     for number, state in enumerate(facts.states[: 2 * _MOST_SKILLS], 1):
         card = (state, number if number <= _MOST_SKILLS else 0, troubles.get(state.path, ""))
         cards.setdefault(_find_column(state), []).append(card)
+    tall = max((len(found) for title, found in cards.items() if title != "Complete"), default=0)
     values = {
         "columns": [(title, _TONE_OF[title], cards[title]) for title in _ORDER if title in cards],
-        "in_rows": len(cards) < _FEW_COLUMNS or max(map(len, cards.values())) > _HIGH,
+        "counts": Counter(map(_find_column, facts.states)),
+        "in_rows": len(cards) < _FEW_COLUMNS or tall > _HIGH,
         "left": len(facts.states) - 2 * _MOST_SKILLS,
         "tones": TONES,
     }
-    return Section(TEMPLATE, "board", "Board", values)
+    return Section(TEMPLATE, "board", "All work", values)
 
 
 def _find_column(state: Brief) -> str:
@@ -192,21 +246,23 @@ def _skills(facts: PageFacts) -> Section | None:
     if not facts.states:
         return None
     documents = {document.path: document for document in facts.documents}
-    shown = []
-    for state in facts.states[:_MOST_SKILLS]:
+    open_ones, complete = list[Shown](), list[Shown]()
+    for number, state in enumerate(facts.states[:_MOST_SKILLS], 1):
         document = documents[state.path]
         decided = map(views.action_text, views.read_primer(document.value or {}, "key_decisions"))
-        shown.append((state, document, [text for text in decided if text.strip()]))
+        shown = Shown(number, state, document, [text for text in decided if text.strip()])
+        (complete if _find_column(state) == "Complete" else open_ones).append(shown)
     values = {
-        "shown": shown,
+        "shown": open_ones,
+        "complete": complete,
         "few": {
             "rows": _MOST_ROWS,
             "actions": _MOST_ACTIONS,
             "tones": TONES,
             "describe": partial(describe_facts, now=facts.now),
         },
-        "left": len(facts.states) - len(shown),
-        "is_open": len(shown) <= _FEW,
+        "left": len(facts.states) - len(open_ones) - len(complete),
+        "is_open": len(open_ones) <= _FEW,
     }
     return Section(TEMPLATE, "skills", "Checkpoints", values)
 

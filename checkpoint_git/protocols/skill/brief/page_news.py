@@ -6,8 +6,7 @@ from checkpoint_git.core.clock import DAY
 from checkpoint_git.core.terminal_text import plural
 from checkpoint_git.protocols.skill.brief.brief import Brief
 from checkpoint_git.protocols.skill.brief.history import Entry
-from checkpoint_git.protocols.skill.brief.page_timeline import Lives
-from checkpoint_git.protocols.skill.views import text_field
+from checkpoint_git.protocols.skill.brief.page_lives import Lives, find_opened, name_blocker
 
 _LONG_DAYS = 3  # that a blocker is open
 
@@ -41,12 +40,10 @@ def _count_people(names: set[str]) -> str:
 
 def _count_old_blockers(state: Brief, entries: Sequence[Entry], now: int) -> int:
     """Return how many open blockers history saw being opened longer ago. entries: of this checkpoint."""
-    opened: dict[str, int] = {}  # the latest time, by the blocker's name
-    for entry in entries:
-        if entry.commit:
-            for event in entry.events:
-                if event.kind == "opened":
-                    opened[event.subject] = max(entry.commit.at, opened.get(event.subject, 0))
-
-    names = [text_field(blocker.value, "id") or text_field(blocker.value, "description") for blocker in state.blockers]
-    return sum(name in opened and now - opened[name] > _LONG_DAYS * DAY for name in names)
+    opened = find_opened(entries)
+    old = 0
+    for blocker in state.blockers:
+        commit = opened.get(name_blocker(blocker.value))
+        if commit and now - commit.at > _LONG_DAYS * DAY:
+            old += 1
+    return old

@@ -1,36 +1,36 @@
-"""What happened to checkpoints when, for a report's page: lanes over one span of time, and the same as a table."""
+"""What happened to checkpoints when, for a report's page: a lane for each over one span of time."""
 
-import os
 from collections.abc import Iterator, Mapping, Sequence
-from itertools import takewhile
 from typing import Any, Literal, NamedTuple
 
-from checkpoint_git.core.clock import DAY, HOUR, write_instant
-from checkpoint_git.core.errors import CheckpointError
-from checkpoint_git.core.jsontext import MAX_BYTES
-from checkpoint_git.core.page import Section
-from checkpoint_git.core.terminal_text import join_some, plural, shorten
-from checkpoint_git.disk.discover import Place, relative_path
-from checkpoint_git.git.history.log import environment, read_boundary
-from checkpoint_git.git.history.steps import Step, Touch, read_steps
-from checkpoint_git.git.objects import Blobs
-from checkpoint_git.protocols.skill import layout
+from checkpoint_git.core.clock import DAY, HOUR, read_instant, write_instant
+from checkpoint_git.core.page import Section, Tone
+from checkpoint_git.core.terminal_text import plural, shorten
 from checkpoint_git.protocols.skill.brief.brief import Brief
-from checkpoint_git.protocols.skill.brief.history import Entry, Versions, read_entries
-from checkpoint_git.protocols.skill.brief.life import LOOKS, Event, describe_event
+from checkpoint_git.protocols.skill.brief.history import Entry
+from checkpoint_git.protocols.skill.brief.page_changes import TEMPLATE, describe_events
+from checkpoint_git.protocols.skill.brief.page_lives import MOST_STEPS, Lives
+from checkpoint_git.protocols.skill.brief.page_weeks import (
+    MONDAY,
+    MONTHS,
+    WEEK,
+    Week,
+    find_weeks,
+    write_day,
+)
 
-TEMPLATE = "protocols/skill/brief/page.html"
-_MOST_STEPS = 400  # commits of the history that are looked at
-_MOST_READ = 48 << 20  # bytes of older versions
-_MOST_LANES = 24
-_MOST_EVENTS = 200
-_LANE, _TOP, _AXIS = 46, 8, 26  # pixels
-_PLACES = 90  # along the width: what is nearer together becomes one mark
+_MOST_LANES = 60
 _MOST_TITLES = 12  # of one mark
+_PLACES = 90  # along the width: what is nearer together becomes one mark
 _LEFT, _WIDE = 1.5, 97.0  # percent of the width
-_MOST_TICKS = 5
-_STEPS = [HOUR, 3 * HOUR, 6 * HOUR, 12 * HOUR, DAY, 2 * DAY, *(days * DAY for days in (7, 14, 28, 91, 182, 364, 1_820))]
-_MONDAY = 4 * DAY  # the first one since 1970
+_FEW_WEEKS = 2  # of which no columns are drawn
+_LEAST_COLUMN, _COLUMN = 3, 28  # pixels: the height of the columns of weeks
+
+_MOST_TICKS = 5  # that name hours and days
+_STEPS = (HOUR, 3 * HOUR, 6 * HOUR, 12 * HOUR, DAY, 2 * DAY, WEEK, 2 * WEEK)
+_MOST_MONTHS = 13  # ticks that name months and years, which are shorter
+_MONTH_STEPS = (1, 2, 3, 6, 12, 24, 60, 120, 600, 1_200, 12_000)
+_PHONE_LETTERS = 40  # of all ticks: so many have room on a phone
 
 Kind = Literal["progress", "decision", "blocker", "broken", "other"]
 _KINDS: Mapping[str, Kind] = {
@@ -39,175 +39,204 @@ _KINDS: Mapping[str, Kind] = {
 }  # fmt: skip
 # kind -> (its shape, its name), in the order of the legend, and of a mark that has several
 _SHAPES: dict[Kind, tuple[str, str]] = {
-    "broken": ("M-5.5-5.5H5.5V5.5H-5.5Z", "deleted or broken"),
-    "blocker": ("M0-7L7 5.5L-7 5.5Z", "blocker opened"),
-    "progress": ("M0-6A6 6 0 1 1 0 6A6 6 0 1 1 0-6Z", "progress"),
-    "decision": ("M0-7.5L7.5 0L0 7.5L-7.5 0Z", "decision, or blocker closed"),
-    "other": ("M0-4.5A4.5 4.5 0 1 1 0 4.5A4.5 4.5 0 1 1 0-4.5Z", "other changes"),
+    "broken": ("M-4.5-4.5H4.5V4.5H-4.5Z", "deleted or broken"),
+    "blocker": ("M0-6L6 4.5L-6 4.5Z", "blocker opened"),
+    "progress": ("M0-5A5 5 0 1 1 0 5A5 5 0 1 1 0-5Z", "progress"),
+    "decision": ("M0-6L6 0L0 6L-6 0Z", "decision, or blocker closed"),
+    "other": ("M0-3A3 3 0 1 1 0 3A3 3 0 1 1 0-3Z", "other changes"),
 }
 
 
-class Lives(NamedTuple):
-    """Entries by skill, newest first. is_cut: older history was not looked at. trouble: why there is none."""
-
-    by_skill: Mapping[str, Sequence[Entry]]
-    is_cut: bool = False
-    is_shallow: bool = False
-    trouble: str = ""
-
-
 class Mark(NamedTuple):
+    """What one commit did. at: seconds since 1970. text: what is shown on hover."""
+
     at: int
     kinds: frozenset[Kind]
     text: str
 
 
-class Row(NamedTuple):
-    """One commit in the table of changes. at: seconds since 1970."""
+class Lane(NamedTuple):
+    """One checkpoint.
 
-    at: int
+    number: of its details on the page, 0 for none. marks: newest first, at least one.
+    """
+
     skill: str
-    what: str
-    who: str
-    commit: str
+    number: int
+    tone: Tone
+    marks: Sequence[Mark]
 
 
-def read_lives(place: Place, skills: Sequence[str]) -> Lives:
-    """All skills' entries from one walk through the history."""
-    if place.work_tree is None:
-        return Lives({}, trouble="not a git repository, so without history")
-    try:
-        return _read_lives(place, place.work_tree, skills)
-    except CheckpointError as error:
-        return Lives({}, trouble=f"the history could not be read: {error.message}")
+class Span(NamedTuple):
+    """The time that the width stands for, in seconds since 1970."""
+
+    start: int
+    end: int
+
+    def share(self, at: int) -> float:
+        """Return the place of an instant: 0 at the start, 1 at the end, where later ones are."""
+        return min(at - self.start, self.end - self.start) / (self.end - self.start)
 
 
-def _read_lives(place: Place, work_tree: str, skills: Sequence[str]) -> Lives:
-    folder = relative_path(place.directory, place.top).replace("[", "[[]")
-    specs = [f":(top,glob){folder}/*{layout.SUFFIX}", f":(top,glob){folder}/{layout.HISTORY}/*.json"]
-    steps = list(read_steps(work_tree, specs, most=_MOST_STEPS))
-    boundary = read_boundary(work_tree)
-    by_skill: dict[str, list[Entry]] = {}
-    left = _MOST_READ
-    with Blobs(work_tree, environment(), limit=MAX_BYTES) as blobs:
+def draw_timeline(
+    lives: Lives, states: Sequence[Brief], tones: Mapping[str, Tone], numbered: int, now: int
+) -> Section | None:
+    """Return the section, None where nothing happened.
 
-        def load(blob: str) -> bytes | int | None:
-            nonlocal left
-            content = blobs.read(blob)
-            left -= len(content) if isinstance(content, bytes) else content or 0
-            return content
-
-        def find_steps(skill: str) -> Iterator[Step]:
-            for step in steps:
-                touches = [touch for touch in step.touches if _is_of(touch, skill)]
-                if touches:
-                    yield step._replace(touches=touches)
-
-        for skill in skills:
-            entries = read_entries(takewhile(lambda _: left >= 0, find_steps(skill)), Versions(load), skill, boundary)
-            by_skill[skill] = [entry for entry in entries if entry.events]
-    return Lives(by_skill, len(steps) == _MOST_STEPS or left < 0, bool(boundary))
-
-
-def _is_of(touch: Touch, skill: str) -> bool:
-    names = [os.path.basename(path) for path in (touch.path, touch.came_from) if path]
-    return any((layout.find_skill(name) or skill) == skill and name.startswith(f"{skill}.") for name in names)
-
-
-def draw_timeline(lives: Lives, states: Sequence[Brief]) -> Section | None:
-    """The section, None where nothing happened. states: they give the order of the lanes."""
-    order = [state.skill for state in states if lives.by_skill.get(state.skill)]
-    if not order:
+    states: in the order of the page, of which the first ones, `numbered`, have details there.
+    tones: by status.
+    """
+    lanes = list[Lane]()
+    for number, state in enumerate(states, 1):
+        marks = [_make_mark(entry) for entry in lives.by_skill.get(state.skill, ()) if entry.commit]
+        if marks:
+            has_details = number <= numbered
+            tone = tones.get(state.status, "")
+            lanes.append(Lane(state.skill, number if has_details else 0, tone, marks))
+    if not lanes:
         return None
-    lanes = {skill: [_mark(entry) for entry in lives.by_skill[skill]] for skill in order[:_MOST_LANES]}
-    notes = [f"the newest {_MOST_STEPS} commits"] if lives.is_cut else []
-    notes += ["this clone is shallow: older commits are not in it"] if lives.is_shallow else []
-    if len(order) > len(lanes):
-        notes.append(f"without {plural(len(order) - len(lanes), 'more checkpoint')}")
-    return Section(TEMPLATE, "timeline", "Timeline", draw_lanes(lanes), "; ".join(notes))
+
+    lanes.sort(key=lambda lane: lane.marks[0].at, reverse=True)
+    hidden = len(lanes) - _MOST_LANES
+    shown = sorted(lanes[:_MOST_LANES], key=lambda lane: lane.marks[-1].at, reverse=True)
+    first = min(lane.marks[-1].at for lane in shown)
+    notes = [f"since {write_day(first)}"]
+    if lives.is_cut:
+        notes.append(f"the newest {MOST_STEPS} commits")
+    if lives.is_shallow:
+        notes.append("this clone is shallow: older commits are not in it")
+    if hidden > 0:
+        notes.append(f"without {plural(hidden, 'more checkpoint')}")
+    values = draw_lanes(shown, find_weeks(lives, now), now)
+    return Section(TEMPLATE, "timeline", "Timeline", values, "; ".join(notes))
 
 
-def list_changes(lives: Lives, since: int, address: str) -> Section | None:
-    """What changed since an instant and by whom, then what changed before. address: of a commit without its id."""
-    every = [_row(skill, entry) for skill, entries in lives.by_skill.items() for entry in entries]
-    if not every:
-        return None
-    rows = sorted(every, key=lambda row: row.at, reverse=True)
-    shown, recent = rows[:_MOST_EVENTS], [row for row in rows if row.at >= since]
-    people = []
-    for who in dict.fromkeys(row.who for row in recent):
-        own = [row for row in recent if row.who == who]
-        names = join_some([*dict.fromkeys(row.skill for row in own)], 8)
-        people.append((who or "not committed", f"{plural(len({row.commit for row in own}), 'commit')}: {names}"))
-    values = {
-        "people": people,
-        "recent": [row for row in shown if row.at >= since],
-        "older": [row for row in shown if row.at < since],
-        "left": len(rows) - len(shown),
-        "address": address,
-    }
-    return Section(TEMPLATE, "changes", f"Changes since {write_instant(since)[:10]}", values)
-
-
-def _when(entry: Entry) -> int:
-    return entry.commit.at if entry.commit else 0
-
-
-def _mark(entry: Entry) -> Mark:
-    when = write_instant(_when(entry))[:16].replace("T", " ")
+def _make_mark(entry: Entry) -> Mark:
+    at = entry.commit.at if entry.commit else 0
+    when = write_instant(at)[:16].replace("T", " ")
     kinds = frozenset(_KINDS.get(event.kind, "other") for event in entry.events)
-    return Mark(_when(entry), kinds, f"{when}: {'; '.join(_describe(entry.events, 3, 160))}")
+    return Mark(at, kinds, f"{when}: {'; '.join(describe_events(entry.events, 3, 160))}")
 
 
-def _describe(events: Sequence[Event], most: int, letters: int) -> list[str]:
-    said = [f"{LOOKS[event.kind][0]}: {shorten(describe_event(event), letters)}" for event in events[:most]]
-    return [*said, f"and {len(events) - most} more"] if len(events) > most else said
+def draw_lanes(lanes: Sequence[Lane], weeks: Sequence[Week], now: int) -> dict[str, Any]:
+    """Return what the template draws: lanes from top to bottom, with places along the width.
 
-
-def _row(skill: str, entry: Entry) -> Row:
-    author, name = (shorten(entry.commit.author, 60), entry.commit.id) if entry.commit else ("", "")
-    return Row(_when(entry), shorten(skill, 100), "\n".join(_describe(entry.events, 6, 240)), author, name)
-
-
-def draw_lanes(lanes: Mapping[str, Sequence[Mark]]) -> dict[str, Any]:
-    """What the template draws: lanes from top to bottom, marks and ticks at their share of the width."""
-    marks = [mark for lane in lanes.values() for mark in lane]
-    end = max((mark.at for mark in marks), default=0)
-    span = max(end - min((mark.at for mark in marks), default=0), DAY)
-    start = end - span  # a short time ends where it ended: nothing is in the days to come
-    used = {kind for mark in marks for kind in mark.kinds}
+    weeks: newest first.
+    """
+    first = min((mark.at for lane in lanes for mark in lane.marks), default=now)
+    span = Span(min(first, now - DAY), now)
+    ticks = find_ticks(span.start, span.end)
+    used = {kind for lane in lanes for mark in lane.marks for kind in mark.kinds}
     return {
-        "lanes": [_draw_lane(name, lane, at, start, span) for at, (name, lane) in enumerate(lanes.items())],
-        "ticks": [(_share((at - start) / span), label) for at, label in find_ticks(start, end)],
-        "height": _TOP + _LANE * len(lanes) + _AXIS,
-        "words": f"{plural(len(marks), 'change')} of {plural(len(lanes), 'checkpoint')}; a table of them follows.",
+        "lanes": [_draw_lane(lane, span) for lane in lanes],
+        "ticks": [(_percent(span.share(at)), label) for at, label in ticks],
+        "is_dense": sum(len(label) for _, label in ticks) > _PHONE_LETTERS,
+        "today": _percent(1),
+        "columns": _draw_weeks(weeks, span),
+        "weeks": weeks,
         "shapes": _SHAPES,
         "used": [kind for kind in _SHAPES if kind in used],
     }
 
 
-def find_ticks(start: int, end: int) -> list[tuple[int, str]]:
-    """Whole hours, days or weeks (their Mondays) within a time, with what to write below them."""
-    step = next((step for step in _STEPS if (end - start) // step <= _MOST_TICKS), end - start)
-    first = start + (_MONDAY - start) % step
-    chosen = slice(0, 10) if step >= DAY else slice(5, 16)
-    return [(at, write_instant(at)[chosen].replace("T", " ")) for at in range(first, end + 1, step)]
-
-
-def _share(part: float) -> str:
-    return f"{_LEFT + part * _WIDE:.2f}%"
-
-
-def _draw_lane(name: str, marks: Sequence[Mark], at: int, start: int, span: int) -> dict[str, Any]:
+def _draw_lane(lane: Lane, span: Span) -> dict[str, Any]:
     places: dict[int, list[Mark]] = {}
-    for mark in marks:
-        places.setdefault(round((mark.at - start) / span * _PLACES), []).append(mark)
+    for mark in lane.marks:
+        places.setdefault(round(span.share(mark.at) * _PLACES), []).append(mark)
+
     drawn = []
-    for place, found in sorted(places.items()):
-        kinds = {kind for mark in found for kind in mark.kinds}
-        titles = [shorten(mark.text, 200) for mark in found[:_MOST_TITLES]]
-        titles += [f"and {len(found) - _MOST_TITLES} more"] if len(found) > _MOST_TITLES else []
+    for place, marks in sorted(places.items()):
+        kinds = {kind for mark in marks for kind in mark.kinds}
+        titles = [shorten(mark.text, 200) for mark in marks[:_MOST_TITLES]]
+        if len(marks) > _MOST_TITLES:
+            titles.append(f"and {len(marks) - _MOST_TITLES} more")
         shown = [kind for kind in _SHAPES if kind in kinds and (kind != "other" or kinds == {kind})]
-        drawn.append({"x": _share(place / _PLACES), "text": "\n".join(titles), "kinds": shown})
-    ends = [_share(place / _PLACES) for place in (min(places, default=0), max(places, default=0))]
-    return {"name": shorten(name, 40), "y": _TOP + at * _LANE + 30, "first": ends[0], "last": ends[1], "marks": drawn}
+        drawn.append({"x": _percent(place / _PLACES), "text": "\n".join(titles), "kinds": shown})
+
+    oldest, newest = write_day(lane.marks[-1].at), write_day(lane.marks[0].at)
+    when = newest if oldest == newest else f"{oldest} to {newest}"
+    return {
+        "skill": shorten(lane.skill, 60),
+        "number": lane.number,
+        "tone": lane.tone,
+        "first": _percent(min(places) / _PLACES),
+        "last": _percent(max(places) / _PLACES),
+        "words": f"{plural(len(lane.marks), 'change')}, {when}",
+        "marks": drawn,
+    }
+
+
+def _draw_weeks(weeks: Sequence[Week], span: Span) -> list[dict[str, Any]]:
+    """Return a column for each week that finished something, [] for a few weeks."""
+    if len(weeks) <= _FEW_WEEKS:
+        return []
+
+    most = max(week.steps for week in weeks)
+    drawn = []
+    for week in weeks:
+        left = max(span.share(week.start), 0)
+        right = span.share(week.start + WEEK)
+        if week.steps and right > left:
+            height = max(round(week.steps / most * _COLUMN), _LEAST_COLUMN)
+            values = {
+                "x": _percent(left),
+                "width": f"{(right - left) * _WIDE * 0.85:.2f}%",
+                "y": _COLUMN - height,
+                "height": height,
+                "text": f"Week of {week.name}: {week.text}",
+            }
+            drawn.append(values)
+    return drawn
+
+
+def _percent(share: float) -> str:
+    return f"{_LEFT + share * _WIDE:.2f}%"
+
+
+# ticks
+
+
+def find_ticks(start: int, end: int) -> list[tuple[int, str]]:
+    """Return whole hours, days, weeks (Mondays), months or years within a time, with their names.
+
+    start, end: seconds since 1970.
+    """
+    for step in _STEPS:
+        if (end - start) // step <= _MOST_TICKS:
+            first = start + (MONDAY - start) % step
+            return [(at, _name_instant(at, step)) for at in range(first, end + 1, step)]
+
+    for months in _MONTH_STEPS:
+        ticks = list(_iterate_months(start, end, months))
+        if len(ticks) <= _MOST_MONTHS:
+            break
+    return ticks
+
+
+def _name_instant(at: int, step: int) -> str:
+    day, month, _ = write_day(at).split()
+    if step >= DAY:
+        return f"{day} {month}"
+    return f"{day} {month} {write_instant(at)[11:16]}"
+
+
+def _iterate_months(start: int, end: int, step: int) -> Iterator[tuple[int, str]]:
+    """Yield the first instant and the name of months, those whose number is a multiple of `step`.
+
+    Months are counted from year 0, so January is a multiple of 12. Its name is the year.
+    """
+    date = write_instant(start)
+    number = int(date[:4]) * 12 + int(date[5:7])  # of the month after the first one
+    number += -number % step
+    while number < 9_999 * 12:
+        year, month = divmod(number, 12)
+        at = _find_month(year, month + 1)
+        if at > end:
+            return
+        yield at, MONTHS[month] if month else str(year)
+        number += step
+
+
+def _find_month(year: int, month: int) -> int:
+    found = read_instant(f"{year:04}-{month:02}-01T00:00:00Z")
+    return found[0] if found else 0

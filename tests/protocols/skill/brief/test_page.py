@@ -5,14 +5,15 @@ from typing import Any
 from hypothesis import given
 from hypothesis import strategies as st
 
+from checkpoint_git.core.clock import DAY
 from checkpoint_git.core.page import PageParts
 from checkpoint_git.git.history.steps import Commit
 from checkpoint_git.protocols.skill.brief.history import Entry
 from checkpoint_git.protocols.skill.brief.life import Event
 from checkpoint_git.protocols.skill.brief.next_action import plan_queue
 from checkpoint_git.protocols.skill.brief.overview import list_briefs
-from checkpoint_git.protocols.skill.brief.page import PageFacts, make_parts
-from checkpoint_git.protocols.skill.brief.page_timeline import Lives
+from checkpoint_git.protocols.skill.brief.page import PageFacts, make_parts, sort_states
+from checkpoint_git.protocols.skill.brief.page_lives import Lives
 from checkpoint_git.protocols.skill.store import check_files
 from checkpoint_git.tools.report.page import render
 from tests.support.html import main_part, read
@@ -134,10 +135,69 @@ def test_a_row_without_a_name_has_a_header_that_can_be_read_aloud() -> None:
     assert '<th class="short" scope="row">(no name)</th>' in markup
 
 
-def test_a_decision_shows_its_options_and_nothing_odd_among_them() -> None:
-    question = {"id": "b", "description": "Where?", "needs": "user_decision", "options": ["eu", "<b>us</b>", 3, {}]}
-    assert "Options: eu | &lt;b&gt;us&lt;/b&gt;" in draw(
-        make_parts(make_facts(checkpoint(blockers=[question]))), "decisions"
+def test_a_decision_shows_each_option_with_the_command_that_chooses_it_and_nothing_odd_among_them() -> None:
+    options = ["eu", "<b>us</b>", "-x", "l" * 81, 3, {}, " "]
+    question = {"id": "b", "description": "Where?", "needs": "user_decision", "options": options}
+    markup = draw(make_parts(make_facts(checkpoint(blockers=[question]))), "decisions")
+    found = re.findall(r"<li><span>([^<]*)</span>(?:<p[^>]*><code[^>]*>([^<]*))?", markup)
+    assert found == [
+        ("eu", "checkpoint decide build b eu"),
+        ("&lt;b&gt;us&lt;/b&gt;", "checkpoint decide build b &#39;&lt;b&gt;us&lt;/b&gt;&#39;"),
+        ("-x", "checkpoint decide build -- b -x"),
+        ("l" * 81, ""),
+    ]
+    assert "Another answer: " in markup
+    odd = draw(make_parts(make_facts(checkpoint(blockers=[{**question, "options": "none"}]))), "decisions")
+    assert "<li><span>" not in odd
+    assert "checkpoint decide build b" in odd
+
+
+def test_a_decision_is_on_the_page_once_and_says_who_asked_when() -> None:
+    question = {"id": "b", "description": "Which host?", "needs": "user_decision", "options": ["eu"]}
+    commit = Commit("a" * 40, (), NOW - 9 * DAY, NOW, "Ada", "Ask")
+    lives = Lives({"build": [Entry("p", commit, [Event("opened", "b", "x")])]})
+    facts = make_facts(checkpoint(blockers=[question]), lives=lives)
+    parts = make_parts(facts)
+    assert draw(parts).count("Which host?") == 1
+    assert re.search(r"Asked <time datetime=.2026-02-21[^>]*>[^<]*</time> by Ada", draw(parts, "decisions"))
+    assert "Everything waits on the decisions above." in draw(parts, "next")
+
+
+def test_what_waits_longest_comes_first() -> None:
+    def question(name: str) -> dict[str, Any]:
+        return {"id": name, "description": name, "needs": "user_decision"}
+
+    def asked(name: str, days_ago: int) -> Entry:
+        commit = Commit(name, (), NOW - days_ago * DAY, NOW, "Ada", "Ask")
+        return Entry("p", commit, [Event("opened", name, name)])
+
+    lives = Lives({"a": [asked("q1", 2)], "b": [asked("q2", 5)]})
+    facts = make_facts(
+        checkpoint(skill="a", blockers=[question("q1")]), checkpoint(skill="b", blockers=[question("q2")])
     )
-    odd = checkpoint(blockers=[{**question, "options": "none"}])
-    assert "Options" not in draw(make_parts(make_facts(odd)), "decisions")
+    markup = draw(make_parts(facts._replace(lives=lives)), "decisions")
+    assert re.findall("<span>(q.)</span>", markup) == ["q2", "q1"]
+
+
+def test_the_page_is_in_the_order_of_what_is_to_do_and_open_work_by_age() -> None:
+    question = {"id": "b", "description": "Which?", "needs": "user_decision"}
+    values = [
+        checkpoint(skill="done", status="complete", next_actions=[]),
+        checkpoint(skill="new", updated_at="2026-03-02T09:00:00Z"),
+        checkpoint(skill="old", updated_at="2026-02-27T09:00:00Z"),
+        checkpoint(skill="held", status="blocked", blockers=[{"id": "x", "description": "x", "needs": "code_fix"}]),
+        checkpoint(skill="asks", blockers=[question]),
+    ]
+    states = sort_states(make_facts(*values).states)
+    assert [state.skill for state in states] == ["asks", "held", "old", "new", "done"]
+
+
+def test_complete_work_is_folded_on_the_board_and_below() -> None:
+    facts = make_facts(checkpoint(), checkpoint(skill="api", status="complete", next_actions=[]))
+    board = draw(make_parts(facts), "board")
+    folded = board.partition('<details id="complete"><summary>')[2]
+    assert "api" in folded
+    assert "api" not in board.removesuffix(folded)
+    skills = draw(make_parts(facts._replace(states=sort_states(facts.states))), "skills")
+    assert '<details id="skills-complete"><summary>' in skills
+    assert skills.index('id="skill-1"') < skills.index('id="skills-complete"') < skills.index('id="skill-2"')

@@ -8,8 +8,8 @@ from checkpoint_git.protocols.skill.brief.brief import Brief
 from checkpoint_git.protocols.skill.brief.history import Entry
 from checkpoint_git.protocols.skill.brief.life import Event
 from checkpoint_git.protocols.skill.brief.overview import list_briefs
+from checkpoint_git.protocols.skill.brief.page_lives import Lives
 from checkpoint_git.protocols.skill.brief.page_news import describe_news
-from checkpoint_git.protocols.skill.brief.page_timeline import Lives
 from checkpoint_git.protocols.skill.store import check_files
 from tests.support.samples import checkpoint
 from tests.support.verbs import NOON, seconds
