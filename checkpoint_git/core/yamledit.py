@@ -118,7 +118,7 @@ def _replace_items(text: str, path: Path, value: list[str]) -> str:
     for at, item in enumerate(value[:items]):
         span = find_spans(text)[_pointer([*path, at])]
         if span.kind != "scalar":
-            raise _cannot_change(path, "holds more than texts")
+            raise _cannot_change(path, "contains more than texts")
         if load(text[span.start : span.end].strip() or '""') != item:
             text = _replace(text, [*path, at], span, item)
     for at, item in enumerate(value[items:], items):

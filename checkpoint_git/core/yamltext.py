@@ -44,7 +44,7 @@ def decode(data: bytes) -> str:
     if len(data) > MAX_BYTES:
         raise YamlTextError("yaml/too-large", f"it has more than {MAX_BYTES} bytes")
     if b"\0" in data:
-        raise YamlTextError("yaml/syntax", "it holds a NUL byte", data.count(b"\n", 0, data.index(b"\0")) + 1)
+        raise YamlTextError("yaml/syntax", "it contains a NUL byte", data.count(b"\n", 0, data.index(b"\0")) + 1)
     try:
         text = data.decode()
     except UnicodeDecodeError as error:
@@ -99,11 +99,11 @@ def _document_events(text: str) -> Iterator[Any]:
         for event in parsed:
             documents += isinstance(event, yaml.DocumentStartEvent)
             if documents > 1:
-                raise _error_at("yaml/several-documents", "it holds more than one document", event)
+                raise _error_at("yaml/several-documents", "it contains more than one document", event)
             if isinstance(event, yaml.NodeEvent):
                 values += 1
                 if values > MAX_VALUES:
-                    raise _error_at("yaml/too-large", f"it holds more than {MAX_VALUES} values", event)
+                    raise _error_at("yaml/too-large", f"it contains more than {MAX_VALUES} values", event)
                 if isinstance(event, yaml.AliasEvent) or event.anchor is not None:
                     raise _error_at("yaml/alias", "it uses anchors or aliases, which are not read here", event)
                 if getattr(event, "tag", None) is not None:
@@ -166,7 +166,7 @@ def _read_key(event: Any, members: dict[str, Any]) -> str:
     if not isinstance(key, str) or (key == "<<" and event.implicit[0]):
         raise _error_at("yaml/key", "a key is not a text here: put it in quotes", event)
     if key in members:
-        raise _error_at("yaml/duplicate-key", f'the key "{key[:80]}" is there twice', event)
+        raise _error_at("yaml/duplicate-key", f'the key "{key[:80]}" appears twice', event)
     return key
 
 

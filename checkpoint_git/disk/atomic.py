@@ -196,7 +196,7 @@ def write_error(path: str, error: OSError) -> CheckpointError:
         errno.EROFS: "the file system is mounted read-only",
         **dict.fromkeys((errno.EACCES, errno.EPERM), "check the folder's owner and permissions"),
         **dict.fromkeys((errno.ENOTDIR, errno.EEXIST), "expected a directory, found a file"),
-        errno.EISDIR: "move what is there to another place",
+        errno.EISDIR: "move it to another place",
         errno.ENOENT: "its folder does not exist",
     }
     message = f"{escape_controls(path)} could not be written: {error.strerror or error}"

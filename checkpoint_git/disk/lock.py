@@ -120,7 +120,7 @@ def _wait_for_lock(descriptor: int, path: str, timeout: float, on_wait: Callable
         on_wait()
         waiting.join(timeout - _PATIENCE)
     if waiting.is_alive() or not _lock(descriptor, path):
-        hint = "wait for it, or end it; a process that was killed holds no lock"
+        hint = "wait for it, or end it; a killed process keeps no lock"
         raise CheckpointError(f"another process has held {path} for {timeout:g} seconds", hint)
 
 

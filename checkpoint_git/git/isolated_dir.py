@@ -52,7 +52,7 @@ def open_sealed(
     words = ["rev-parse", "--path-format=absolute", "--show-object-format", "--git-path", "objects"]
     lines = os.fsdecode(run_git([*words, "--git-path", "shallow"], cwd, env=env).out).split("\n")
     if len(lines) != 4:
-        raise CheckpointError("the repository's path holds a line break", "move it to another folder")
+        raise CheckpointError("the repository's path contains a line break", "move it to another folder")
     object_format, objects, shallow, _ = lines
     found = run_git(["config", "-z", "--get-regexp", _KEPT_SETTINGS], cwd, env=env, check=False).out
     known = {name: value for name, _, value in (one.partition("\n") for one in os.fsdecode(found).split("\0")) if name}

@@ -35,7 +35,7 @@ def answer(args: Namespace, invocation: Invocation) -> NoReturn:
     # Serving ends when the client goes
     owner = invocation.env.get(OWNER, "")
     if args.name is not None and owner and args.name != owner:
-        message = f"--name says {args.name}, and {OWNER} says {escape_controls(owner)}"
+        message = f"--name is {args.name}, but {OWNER} is {escape_controls(owner)}"
         raise CheckpointError(message, "leave one of the two out")
     owner = owner if args.name is None else args.name
     if owner or args.name is not None:

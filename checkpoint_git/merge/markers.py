@@ -21,7 +21,7 @@ def say_side(side: "Any", limit: int = 60) -> str:
 def say_question(options: str, path: str = "") -> str:
     """Return what is open where no side answers, and the command that answers it. path: a word that names the file."""
     command = f"checkpoint resolve {path}".rstrip()
-    return f"nothing is left to do; say what is next: {command} {options}"
+    return f"nothing is left to do; add what is next: {command} {options}"
 
 
 def label_of(where: str) -> str:

@@ -67,13 +67,13 @@ def read_health(url: str, env: Mapping[str, str], seconds: float = SECONDS) -> A
     except HealthError as error:
         return Answer(shown, {}, error.trouble, str(error))
     except queue.Empty:
-        return Answer(shown, {}, "unreachable", f"there was no whole answer within {seconds:g} seconds")
+        return Answer(shown, {}, "unreachable", f"there was no complete answer within {seconds:g} seconds")
     except (http.client.InvalidURL, ValueError):
         return Answer(shown, {}, "unreachable", "its host, or the proxy that the environment names, cannot be read")
     except (http.client.IncompleteRead, ConnectionError):
         return Answer(shown, {}, "unreachable", "it closed the connection before its answer was whole")
     except http.client.HTTPException as error:
-        return Answer(shown, {}, "unreachable", shorten(f"what answers there does not speak HTTP ({error})", 200))
+        return Answer(shown, {}, "unreachable", shorten(f"the server there does not speak HTTP ({error})", 200))
     except OSError as error:
         cause = error.reason if isinstance(error, URLError) else error
         why = getattr(cause, "strerror", None) or cause
@@ -83,7 +83,7 @@ def read_health(url: str, env: Mapping[str, str], seconds: float = SECONDS) -> A
 def parse_url(url: str) -> SplitResult:
     """The parts of an http or https URL; one without a path means the usual one. Raises HealthError."""
     if not url.isascii() or not url.isprintable() or " " in url:
-        raise HealthError("bad-url", "it holds blanks, control characters or letters that belong percent-encoded")
+        raise HealthError("bad-url", "it contains blanks, control characters or letters that must be percent-encoded")
     try:
         parts = urlsplit(url)
         port = parts.port
@@ -138,7 +138,7 @@ def _read_value(response: http.client.HTTPResponse) -> dict[str, Any]:
         raise HealthError("bad-answer", f"it answers {response.status}{said}")
     encoding = response.getheader("Content-Encoding", "identity")
     if encoding.strip().lower() not in ("identity", ""):
-        raise HealthError("bad-answer", f"it packs its answer unasked ({shorten(encoding, 30)})")
+        raise HealthError("bad-answer", f"it compresses its answer without being asked ({shorten(encoding, 30)})")
     body = response.read(MAX_BODY + 1)
     if len(body) > MAX_BODY:
         raise HealthError("bad-answer", f"its answer is longer than {MAX_BODY // 1024} KB")

@@ -154,12 +154,12 @@ def describe_unmerged(path: str) -> Finding:
 
 def describe_loss(code: str, path: str, how: str) -> Finding:
     """Of a record that may only be added. how: "changed" or "removed"."""
-    hint = advise("what is new goes into another attempt; before a commit", *_UNSTAGE, path)
+    hint = advise("write new content as another attempt; before a commit", *_UNSTAGE, path)
     return Finding(code, "error", f"this pipeline record was {how}, and records are only ever added", path, hint=hint)
 
 
 _READ_ERRORS = {
-    errno.EISDIR: ("file/not-a-file", "move what is there to another place"),
+    errno.EISDIR: ("file/not-a-file", "move it to another place"),
     errno.EFBIG: ("json/too-large", "a checkpoint is a summary: move old entries to .checkpoints/history"),
     errno.ELOOP: ("file/link-outside", "put a real file in its place"),
     errno.ENOENT: ("file/missing", ""),

@@ -102,7 +102,7 @@ def test_a_broken_checkpoint_is_refused_with_its_place_and_what_to_do(clone: Git
     done = push(clone, "main")
     assert done.returncode == 1
     assert f"remote: {PATH}:10" in said(done)
-    assert "Fix the files in a commit of their own and push again" in said(done)
+    assert "Fix the files in a new commit and push again" in said(done)
     assert server.git("log", "-1", "--format=%s", "main") == "first"
 
 

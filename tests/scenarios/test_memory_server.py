@@ -249,7 +249,7 @@ def test_a_server_that_misbehaves_is_a_warning(repo: GitRepo, tmp_path: Path, ho
 def test_what_a_server_said_before_it_ended_is_its_error_and_not_its_last_line(repo: GitRepo, tmp_path: Path) -> None:
     trace = "Error: Cannot find module 'zod'\\n  code: 'MODULE_NOT_FOUND'\\n}\\n\\nNode.js v22.1.0\\n"
     configure(repo, write_server(tmp_path / "server.py", f'sys.stderr.write("{trace}")'))
-    assert "it said: Error: Cannot find module 'zod'" in memory(repo, "load")["findings"][0]["message"]
+    assert "it printed: Error: Cannot find module 'zod'" in memory(repo, "load")["findings"][0]["message"]
 
 
 def test_a_server_that_dies_in_the_middle_is_a_warning(script: str, repo: GitRepo, tmp_path: Path) -> None:
@@ -297,7 +297,7 @@ def test_how_long_a_server_may_take_is_a_setting(repo: GitRepo, tmp_path: Path) 
     repo.git("config", "checkpoint.memoryTimeout", "1")
     (finding,) = memory(repo, "load")["findings"]
     assert finding["code"] == "memory/unavailable"
-    assert "it did not answer in time; it said: xxx" in finding["message"]
+    assert "it did not answer in time; it printed: xxx" in finding["message"]
     assert len(finding["message"]) < 400
     assert "checkpoint.memoryTimeout" in finding["hint"]
 

@@ -61,11 +61,11 @@ def test_what_both_sessions_finished_stays_finished_and_one_answer_ends_the_merg
     start, finish = WAYS[way]
     stopped = queue.run(*start)
     assert stopped.returncode != 0
-    assert b'say what is next: checkpoint resolve .checkpoints/build.checkpoint.json --next "..."' in (
+    assert b'add what is next: checkpoint resolve .checkpoints/build.checkpoint.json --next "..."' in (
         stopped.stderr + stopped.stdout
     )
     assert "Write A" not in queue.read(PATH).partition('"recently_done"')[0]
-    assert "(nothing is left to do; say what is next:" in queue.read(PATH)
+    assert "(nothing is left to do; add what is next:" in queue.read(PATH)
 
     # no side is an answer, and nobody is asked twice
     for words in ((), ("--take", "ours"), ("--take", "base")):
@@ -121,7 +121,7 @@ def test_mergetool_and_an_agents_tool_ask_and_take_the_answer(queue: GitRepo) ->
     before = queue.read(PATH)
     done = queue.run("git", "mergetool", "--tool=checkpoint", "--no-prompt", "--", PATH)
     assert done.returncode != 0
-    assert b"say what is next: checkpoint resolve" in done.stdout + done.stderr
+    assert b"add what is next: checkpoint resolve" in done.stdout + done.stderr
     assert queue.read(PATH) == before
 
     code, said = run_tool(queue, "--", PATH, typed="Write C\n")
@@ -138,7 +138,7 @@ def test_mergetool_and_an_agents_tool_ask_and_take_the_answer(queue: GitRepo) ->
         assert (finding["where"], "nothing is left to do" in finding["message"]) == ("/next_actions", True)
         named = f'checkpoint_resolve {{"paths": ["{PATH}"]'
         answers = f'{named}, "next_action": "..."}}; or that nothing is: {named}, "complete": true}}'
-        assert finding["hint"] == f"say what is next: {answers}"
+        assert finding["hint"] == f"add what is next: {answers}"
     assert RESOLVE.run({"paths": ["build"], "next_action": "Write D"}, world).document["findings"] == []
     assert find_end(queue) == (["Write D"], "in_progress", True)
     queue.git("checkout", "--merge", "--", PATH)

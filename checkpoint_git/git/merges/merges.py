@@ -160,7 +160,7 @@ def _read_touched_all(
     changes = objects.diff_tree_pairs(cwd, plain, pathspecs(), env)
     readers = [_Reader(one, moves, changes) for one in sources]
     contents = read_contents(cwd, [blob for reader in readers for blob in reader.list_blobs()], env)
-    lacking = CheckpointError("what its parents have in common is not in this clone", UNSHALLOW)
+    lacking = CheckpointError("the common history of its parents is not in this clone", UNSHALLOW)
     return [lacking if is_cut and not reader.bases else reader.fill(contents) for reader in readers]
 
 

@@ -155,7 +155,7 @@ def find_copy(copy: str, name: str, more: str = "") -> list[Finding]:
     hint = advise(
         "to restore it", "checkpoint", "memory", "save", "--yes", "--fields", f"{copy}/memory-checkpoint.json"
     )
-    message = f"a copy was kept of what the checkpoint held{more}"
+    message = f"a copy of the replaced checkpoint was kept{more}"
     return [Finding("memory/backup", "warning", message, name, hint=hint)] if copy else []
 
 

@@ -145,7 +145,7 @@ class _RepairBuilder:
         if name is not None and name in self._places:
             self._join(self._places[name], value["observations"])
             shown = shorten(escape_controls(name), 60)
-            self._faults.append((number, f'the entity "{shown}" is there twice'))
+            self._faults.append((number, f'the entity "{shown}" appears twice'))
             return
 
         if was_split and not fault:

@@ -39,8 +39,8 @@ class OtherInitiativeError(CheckpointError):
 
     def __init__(self, name: str, before: str, after: str, what: str = "Keep a copy and start") -> None:
         before, after = (escape_controls(shorten(text, 80)) for text in (before, after))
-        self.question = f'the checkpoint {name} holds the initiative "{before}". {what} "{after}"?'
-        super().__init__(f'the checkpoint {name} holds another initiative, "{before}"', "clear or archive it first")
+        self.question = f'the checkpoint {name} is about the initiative "{before}". {what} "{after}"?'
+        super().__init__(f'the checkpoint {name} is about another initiative, "{before}"', "clear or archive it first")
 
 
 class Saved(NamedTuple):

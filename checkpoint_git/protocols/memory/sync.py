@@ -133,7 +133,7 @@ def check_shape(document: Any, path: str) -> dict[str, Any]:
     if document is None:
         return {}
     if not isinstance(document, dict):
-        raise CheckpointError(f"{path}: it is not a mapping", "its top level holds active, sessions and resume")
+        raise CheckpointError(f"{path}: it is not a mapping", "its top level has active, sessions and resume")
     if "active" not in document and (found := ", ".join(key for key in _OTHER_SHAPE if key in document)):
         message = f"{path}: a status file of another kind: it has {found}, and no active"
         raise CheckpointError(message, "sync needs active, sessions and resume; name such a file")
@@ -307,7 +307,7 @@ def find_newer(cwd: str, name: str, fields: Mapping[str, str]) -> list[Finding]:
         found = compare(fields, document, _read_base(_find_base(cwd, name, path)), to_document=False)
         shown, hint = (
             relative_path(path, cwd),
-            advise("to take over what the file says", "checkpoint", "memory", "sync"),
+            advise("to take over the file's values", "checkpoint", "memory", "sync"),
         )
         newer = [one for one in found if one.winner == "document" and one.ours]
         newer = [one for one in newer if one.field == "initiative"] or newer  # of another one nothing is mixed in

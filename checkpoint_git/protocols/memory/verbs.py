@@ -81,7 +81,7 @@ examples:
   checkpoint memory archive --summary "All of it is merged" --yes
 """,
     "sync [FILE]": """\
-synchronize the checkpoint with WORKFLOW-STATUS.yaml; where they differ the file wins
+synchronize the checkpoint with WORKFLOW-STATUS.yaml; the file wins if they differ
 
 examples:
   checkpoint memory sync --dry-run
@@ -170,7 +170,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
     )
     add("--fresh", action="store_true", help="clear the checkpoint after asking, and start over")
     add("--details", action="store_true", help="show all fields")
-    add("--to-document", action="store_true", help="where they differ, the checkpoint wins")
+    add("--to-document", action="store_true", help="the checkpoint wins if they differ")
     add("--dry-run", action="store_true", help="show what would change, and change nothing")
     add(
         "--fix",
@@ -459,7 +459,7 @@ def _nothing(args: argparse.Namespace, transport: Transport, home: Home) -> Outc
         findings += [warning] if isinstance(error, GraphError) else []
     shown = ", ".join(f"{entity.name} ({read_entity(entity).fields['initiative']})" for entity in others[:5])
     if others:
-        message = f"the graph holds checkpoints of others: {escape_controls(shorten(shown, 400))}"
+        message = f"the graph has checkpoints of other repositories: {escape_controls(shorten(shown, 400))}"
         hint = advise("to use one of them here", "git", "config", "checkpoint.memoryEntity", others[0].name)
         findings.append(Finding("memory/others", "note", message, hint=hint))
     return Outcome(data, [Line("no checkpoint: nothing to resume", "dim")], findings)

@@ -99,7 +99,7 @@ def find_ticket_trouble(ticket_id: str) -> str:
     if is_path or ticket_id in (".", "..") or is_git_name(ticket_id):
         return "it is a path; give one plain name"
     if not ticket_id.isprintable():
-        return "it holds control or invisible characters"
+        return "it contains control or invisible characters"
     if ticket_id != ticket_id.strip():
         return "it begins or ends with a space"
     return "it is too long for a folder's name" if len(ticket_id.encode()) > 200 else ""
@@ -114,7 +114,7 @@ def find_run_trouble(run_id: str) -> str:
 
 def find_base_trouble(base: str) -> str:
     if "\0" in base:
-        return "it holds a NUL"
+        return "it contains a NUL"
     if not base.startswith("/"):
         return "it is not absolute"
-    return "it holds .." if ".." in base.split("/") else ""
+    return "it contains .." if ".." in base.split("/") else ""

@@ -142,7 +142,7 @@ def _check(run: Run, value: dict[str, Any], now: int) -> list[str]:
     try:
         json.dumps(value, ensure_ascii=False).encode()
     except UnicodeEncodeError:  # JSON can spell halves of surrogate pairs, which no file can hold
-        message = "invalid checkpoint: it holds text that is not Unicode"
+        message = "invalid checkpoint: it contains text that is not Unicode"
         raise CheckpointError(message, "fix it and write again") from None
     return [finding.message for finding in findings]
 

@@ -123,14 +123,14 @@ def find_path_trouble(path: str) -> str:
     if path.startswith("/"):
         return "it is absolute"
     if "\\" in path:
-        return "it holds a backslash"
+        return "it contains a backslash"
     if len(path) > 1 and path[1] == ":" and path[0].isalpha():
         return "it begins with a drive letter"
     if ".." in path.split("/"):
-        return "it holds .."
+        return "it contains .."
     if not path.strip() or not path.strip("./"):
         return "it names no file"
-    return "" if escape_controls(path, keep="\u200b\u200e\u200f") == path else "it holds control characters"
+    return "" if escape_controls(path, keep="\u200b\u200e\u200f") == path else "it contains control characters"
 
 
 def _check_repositories(value: dict[str, Any]) -> Iterator[Finding]:
@@ -167,7 +167,7 @@ def _check_name(value: dict[str, Any], name: layout.RecordName) -> Iterator[Find
     fields = (("ticket_id", name.ticket_id), ("run_id", name.run_id), ("phase", name.phase))
     for field, wanted in (*fields, ("attempt_number", name.attempt)):
         if wanted and field in value and value[field] != wanted:
-            message = f"{field} is {quote(value[field])}, but the file's place says {quote(wanted)}"
+            message = f"{field} is {quote(value[field])}, but the file's path has {quote(wanted)}"
             yield make_error(MISPLACED, message, f"/{field}", "restore the file: records are never renamed or edited")
 
 

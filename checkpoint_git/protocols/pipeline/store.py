@@ -88,7 +88,7 @@ def list_runs(base: str, ticket_id: str, skipped: list[Skipped]) -> list[str]:
         if layout.is_run_folder(name):
             runs.append(name)
         elif any(map(layout.looks_like_record, _list_folder(base, f"{ticket_id}/{name}", []))):
-            skipped.append(Skipped(f"{ticket_id}/{name}", "it holds records, and its name is not the UUID of a run"))
+            skipped.append(Skipped(f"{ticket_id}/{name}", "it contains records, but its name is not the UUID of a run"))
     return runs
 
 

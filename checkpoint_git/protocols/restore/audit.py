@@ -158,5 +158,5 @@ def find_breaks(lines: Iterable[tuple[int, bytes]]) -> list[Finding]:
 
 
 def _break(code: str, message: str, line: int) -> Finding:
-    hint = "compare with a copy of the log; what happened in between is not proven"
+    hint = "compare with a copy of the log; nothing proves what happened in between"
     return Finding(code, "error", message, AUDIT_LOG, line=line, column=1, hint=hint)

@@ -134,7 +134,7 @@ def _find_changes(workspace: Workspace, found: Snapshot, within: Sequence[str] |
     try:
         present = snapshot.take(workspace.root, "")
     except OSError as error:
-        hint = join_hints(command("git", "add", "-A", "--dry-run", more=" says why"), "nothing was changed")
+        hint = join_hints(command("git", "add", "-A", "--dry-run", more=" shows why"), "nothing was changed")
         raise CheckpointError(f"git cannot add what is here: {escape_controls(str(error))}", hint) from None
     places = [f":(top,literal){path}" for path in within or ()]
     changes = diff_trees(workspace.root, present, found.tree, places, quiet_env(workspace.env))

@@ -92,7 +92,7 @@ def _check_not_empty(
         hint = f"secrets are not copied into a restore point: {shown}; --include PATH keeps one"
         raise CheckpointError("every file in this scope looks like a secret by its name", hint)
     if not found and not claimed:
-        hint = "name files, folders or patterns that are there"
+        hint = "name files, folders or patterns that exist"
         raise CheckpointError("the scope is empty", hint)
 
 

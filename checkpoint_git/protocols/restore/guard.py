@@ -187,7 +187,7 @@ def _keep(tops: Sequence[str], label: str, call: Call) -> Answer:
             return _stop(f"no restore point could be made before {call.tool}: {reason}; then try again, or {_LET_USER}")
         if not kept:
             return _stop(
-                f"no restore point could be made before {call.tool}: git does not read {top}: `git status` says why"
+                f"no restore point could be made before {call.tool}: git does not read {top}: `git status` shows why"
             )
 
     return Answer((), ALLOWED)

@@ -28,7 +28,7 @@ class Row(NamedTuple):
 
 
 _REMOVERS = "rm|rmdir|unlink|shred|mv|remove-item|move-item"
-_HOLDS_ALL = ".git holds all restore points"
+_HOLDS_ALL = ".git contains all restore points"
 _DROPS = Row("*", ("drop database", "drop schema", "drop table"), "it deletes from a database")
 TABLE = (
     Row(_REMOVERS, (_INSIDE, _AROUND), f"it removes or moves .git, and {_HOLDS_ALL}"),
@@ -44,9 +44,9 @@ TABLE = (
         ("--force*", "-f", "--delete", "-d", "--mirror", "--prune", "+*", ":?*"),
         "it removes commits or branches from the remote",
     ),
-    Row("git gc", ("--prune=now", "--prune=all"), "it removes what only git's reflogs hold"),
-    Row("git reflog expire|git reflog delete", (), "it removes what only git's reflogs hold"),
-    Row("git filter-repo", (), "it removes what only git's reflogs hold"),
+    Row("git gc", ("--prune=now", "--prune=all"), "it removes commits that only git's reflogs keep"),
+    Row("git reflog expire|git reflog delete", (), "it removes commits that only git's reflogs keep"),
+    Row("git filter-repo", (), "it removes commits that only git's reflogs keep"),
     Row("git update-ref", ("-d", "--delete", "--stdin"), "it deletes a ref"),
     Row("git stash drop|git stash clear", (), "it deletes a stash"),
     Row("git branch", ("-D",), "it deletes a branch, merged or not"),

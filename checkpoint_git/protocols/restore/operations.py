@@ -260,7 +260,7 @@ def _open_usable(
         within = None
     has_parts = any(parts.is_part_name(name) for name in within or ())
     if has_parts or wanted.means != Means() or allowed != Allowed():
-        message = "an automatic restore point holds files of this work tree and git's own state only"
+        message = "an automatic restore point has only files of this work tree and git's state"
         hint = "omit --state-to, --force, --foreign, --here, and states and databases"
         raise CheckpointError(message, hint)
 
@@ -304,8 +304,8 @@ def _check_named_parts(manifest: Manifest, kept_parts: Sequence[Part], wanted: W
     asked += [f"state:{key}" for key in wanted.means.state_to]
     for word in asked:
         if word not in names:
-            hint = f"it holds {', '.join(names)}" if names else "it holds files only"
-            message = f"{manifest.id} does not hold {escape_controls(word)}"
+            hint = f"it has {', '.join(names)}" if names else "it has files only"
+            message = f"{manifest.id} has no {escape_controls(word)}"
             raise CheckpointError(message, escape_controls(hint))
 
 
@@ -424,7 +424,7 @@ def _remove(workspace: Workspace, manifest: Manifest) -> None:
         hint = join_hints("wait for other git commands, then try again")
         locks = _find_locks(workspace)
         if locks:
-            hint = join_hints(hint, advise("where none runs", "rm", *map(plain_path, locks)))
+            hint = join_hints(hint, advise("if none is running", "rm", *map(plain_path, locks)))
         raise CheckpointError(f"{ref} could not be removed", hint)
 
     for base in dict.fromkeys((os.path.join(workspace.root, layout.FOLDER), workspace.base)):

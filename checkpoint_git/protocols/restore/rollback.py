@@ -102,9 +102,9 @@ def _check_within(job: Job, found: Iterable[ScopePath]) -> None:
             continue
         is_there = os.path.lexists(os.path.join(job.workspace.root, path))  # git ignores it, say
         why = "it stays as it is" if is_there else "it is not there now"
-        message = f"{job.manifest.id} does not hold {escape_controls(path)}, and {why}"
+        message = f"{job.manifest.id} does not contain {escape_controls(path)}, and {why}"
         show = ("checkpoint", "restore-point", "show", job.manifest.id)
-        hint = command(*show, more=" lists what it holds")
+        hint = command(*show, more=" lists its content")
         raise CheckpointError(message, hint)
 
 
@@ -305,7 +305,7 @@ def _check_result(job: Job, safety: str, planned: Plan) -> list[str]:
     wrong += parts.find_comparable(remaining.parts, job.wanted.means)
     if wrong:
         shown = ", ".join(escape_controls(path) for path in wrong[:5])
-        hint = f"nothing is lost: {safety} holds what was there before; "
+        hint = f"nothing is lost: {safety} keeps the state from before; "
         hint += "run it again once nothing else writes there"
         raise CheckpointError(f"the rollback did not restore these: {shown}", hint)
 
@@ -315,7 +315,7 @@ def _check_result(job: Job, safety: str, planned: Plan) -> list[str]:
 
     for path in staying:
         if path in known:
-            notes.append(f"{path} stays: it holds files that no restore point keeps")
+            notes.append(f"{path} stays: it contains files that no restore point keeps")
     return notes
 
 

@@ -22,7 +22,7 @@ _KINDS: dict[int, Kind] = {stat.S_IFREG: "file", stat.S_IFLNK: "link", stat.S_IF
 _CHUNK = 1 << 20  # bytes
 _TRIES = 3
 _PERMISSIONS = 0o777  # not setuid and its kin: another user than the file's owner may roll back
-_READABLE = "a restore point must hold all of its scope: make it readable, or leave it out of the scope"
+_READABLE = "a restore point must contain all of its scope: make it readable, or exclude it from the scope"
 
 
 class Scope(NamedTuple):

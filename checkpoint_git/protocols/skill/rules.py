@@ -98,7 +98,7 @@ def _check_file_name(value: dict[str, Any], skill: str) -> list[Finding]:
     name = value.get("skill")
     if name == skill or not isinstance(name, str) or not name.strip():
         return []
-    message = f"skill is {quote(name)}, but the file's name says {quote(skill)}"
+    message = f"skill is {quote(name)}, but the file is named {quote(skill)}"
     hint = advise_edit("one skill, one file: rename the file, or correct the field", "/skill", Word(("=", OWN)))
     return [make_error("skill/file-name", message, "/skill", hint)]
 
@@ -270,7 +270,7 @@ def _check_actions(value: dict[str, Any]) -> Iterator[Finding]:
             if "done_when_merged" in action:
                 yield from _check_merges(action["done_when_merged"], f"{where}/done_when_merged")
         elif isinstance(action, str) and action.isspace():
-            hint = advise_edit("say what to do", where, FILL)
+            hint = advise_edit("write what to do", where, FILL)
             yield make_error("skill/action-shape", "the action is empty", where, hint)
     for index in find_done_actions(value):
         message = f"next action {index + 1} is in recently_done too"
@@ -293,7 +293,7 @@ def _check_status(value: dict[str, Any]) -> Iterator[Finding]:
     status = value.get("status")
     if status == "blocked" and not open_blockers(value):
         message = "status is blocked, but no blocker is open"
-        what = "set another status, or say what blocks it"
+        what = "set another status, or add a blocker"
         hint: AnyHint = advise(what, "checkpoint", "block", OWN, Blank("what blocks it"))
         yield make_warning("skill/blocked-by-nothing", message, "/status", hint)
     if status == "complete" and any(waits_on_user(blocker) for blocker in open_blockers(value)):
@@ -356,7 +356,7 @@ def _check_blockers(value: dict[str, Any]) -> Iterator[Finding]:
         yield from _find_blank(blocker, where, ("id", "description"))
         row = blocker.get("blocking")
         if known and isinstance(row, str) and row not in known and is_open(blocker):
-            message = f"the blocker says it blocks {quote(row)}, but progress_table has no row with that id"
+            message = f"the blocker blocks {quote(row)}, but progress_table has no row with that id"
             hint = advise_edit("use a row's id, or remove the field", f"{where}/blocking", "-=")
             yield make_warning("skill/blocks-unknown-row", message, f"{where}/blocking", hint)
 

@@ -45,10 +45,10 @@ _PLACES: dict[str, tuple[str, str, str | Word]] = {
     "/pm_refs/*/role": ("skill/unknown-role", "", FILL),
     "/next_actions/*": (
         "skill/action-shape",
-        'say what to do, as text or {"text": ..., "done_when": ...}',
+        'write what to do, as text or {"text": ..., "done_when": ...}',
         FILL,
     ),
-    "/next_actions/*/text": ("skill/action-shape", "say what to do", FILL),
+    "/next_actions/*/text": ("skill/action-shape", "write what to do", FILL),
     "/next_actions/*/done_when": (
         "skill/action-shape",
         "it is a shell command, as text; or leave it out",
@@ -181,7 +181,7 @@ def advise_move(value: dict[str, Any], key: str, parent: str, meant: str) -> Any
 
     what = f"did you mean {meant}? To move it there"
     if content in ("", [], {}, None, target):
-        what = f"did you mean {meant}? It says nothing new; to remove it"
+        what = f"did you mean {meant}? It adds nothing; to remove it"
         items = []
     elif not (is_list or target in ("", {}, None)) or not all(isinstance(item, kind) for item in items):
         what = f"did you mean {meant}? It does not fit there; to keep it"

@@ -111,7 +111,7 @@ def missing_checkpoint(place: Place, skill: str) -> CheckpointError:
     known = [escape_controls(name) for name in list_skills(place)]
     if not known:
         hint = advise("start one", "checkpoint", "update", skill)
-        return CheckpointError(f"{place.directory} holds no checkpoints yet", hint)
+        return CheckpointError(f"{place.directory} has no checkpoints yet", hint)
     twin = next((name for name in known if name.casefold() == skill.casefold()), "")
     if twin:  # a second one could not be made beside it
         return CheckpointError(f"{skill} has no checkpoint in {place.directory}", f"did you mean {twin}?")

@@ -36,7 +36,7 @@ from checkpoint_git.protocols.write import Tell, hold_place, plan_value
 
 _PHASE = "/current_phase"
 _IMPLEMENTATION = PHASES[2]
-_SEE_RESUME = command("checkpoint", "workflow", "resume", more=" says what is next")
+_SEE_RESUME = command("checkpoint", "workflow", "resume", more=" shows what is next")
 _FORCE = advise("to continue without it", "checkpoint", "workflow", "advance", "--force")
 Value = dict[str, Any]
 # phase.json's and execution.json's token values, changed in place, and the instant to write

@@ -95,7 +95,7 @@ def check_id(name: str, example: Literal["login-2026", "task-001"]) -> None:
     if not name.strip() or name != name.strip():
         trouble = "it is empty, or starts or ends with a space"
     elif escape_controls(name) != name:
-        trouble = "it holds control or invisible characters"
+        trouble = "it contains control or invisible characters"
     elif len(name) > MAX_ID:
         trouble = f"it is longer than {MAX_ID} characters"
     else:

@@ -323,7 +323,7 @@ def _check_missing_tasks(phase: Mapping[str, Any]) -> list[Finding]:
         return []
     message = "no execution.json beside it: the tasks are not known"
     add = ("checkpoint", "workflow", "task", "add", Blank("the task", "ID"))
-    hint = join_hints(_restore_hint(layout.EXECUTION), advise("where there were none", *add))
+    hint = join_hints(_restore_hint(layout.EXECUTION), advise("if there were none", *add))
     return [make_error("workflow/execution-missing", message, "", hint)]
 
 

@@ -92,7 +92,7 @@ def _check_not_state(place: Place, full: str) -> None:
     for file in layout.FILES:
         state = os.path.realpath(layout.state_path(place, file))
         if f"{state}/".startswith(f"{os.path.realpath(full)}/"):
-            raise ValueError("it is or holds the workflow's own state")
+            raise ValueError("it is or contains the workflow's state")
 
 
 def _read_value(

@@ -215,7 +215,7 @@ def judge_result(output: OutputFile) -> OutputFile:
     members = value if isinstance(value, dict) else {"status": value}
     is_empty = value in ([], [None], "", False)
     if is_empty or all(member is None for member in members.values()):
-        return output._replace(state="unreadable", why="it says nothing")
+        return output._replace(state="unreadable", why="it is empty")
 
     for key in _ENDINGS:
         status = read_status(members.get(key))

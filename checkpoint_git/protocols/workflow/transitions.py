@@ -215,7 +215,7 @@ def _advise_result(situation: Situation) -> Advice:
 
 
 def _advise_last_result(situation: Situation) -> Advice:
-    return Advice(f"{situation.output.path} is there")
+    return Advice(f"{situation.output.path} exists")
 
 
 def _advise_agent(situation: Situation) -> Advice:

@@ -247,5 +247,5 @@ def _gap(text: str, where: str) -> str:
     node = find_node(parse(text), where)
     inside = text[node.start + 1 : node.end - 1]
     if len(inside) > _LONGEST_GAP:
-        raise Unfit("its empty parts hold much white space")
+        raise Unfit("its empty parts have much white space")
     return "".join(_SPACES[space] for space in inside)

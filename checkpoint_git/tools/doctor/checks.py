@@ -58,7 +58,7 @@ def find_failed_proof(facts: TrialFacts) -> Iterator[Finding]:
     troubles = [proof.clean, proof.conflict]
     if proof.crossed:
         troubles.append(f"in a merge whose common past is a merge itself, {proof.crossed}")
-    printed = f" (it said: {proof.said})" if proof.said else ""
+    printed = f" (it printed: {proof.said})" if proof.said else ""
     for trouble in dict.fromkeys(filter(None, troubles)):
         message = f"the merge driver failed a trial merge: {trouble}{printed}"
         yield Finding("driver/proof", "error", message, REPOSITORY, hint=hint)
@@ -138,7 +138,7 @@ def find_bad_answers(facts: DeployedFacts) -> Iterator[Finding]:
         f"a JSON object with one of {', '.join(FIELDS)} is expected",
         command("git", "config", HEALTH_URL, more=" names the address"),
     )
-    return _find_trouble(facts, "bad-answer", "{} does not say what runs there", hint)
+    return _find_trouble(facts, "bad-answer", "{} does not report a version", hint)
 
 
 @check("online/unreachable", "warning", remedy="start the server, or correct the URL", when="online")

@@ -83,7 +83,7 @@ class Plan(NamedTuple):
 
     def describe_left(self) -> list[Line]:
         left = ", ".join(skill for _, plan in self.documents for skill in plan.left)
-        text = f"left to the owners of {left}: CHECKPOINT_SKILL says whose files this one writes"
+        text = f"left to the owners of {left}: CHECKPOINT_SKILL names the only checkpoint to write"
         return [Line(text, "warn")] if left else []
 
 

@@ -258,10 +258,10 @@ def _ask_merged(words: list[str], invocation: Invocation) -> list[Question]:
 _FIX = Line(
     "Fix the files, add them and commit again", hint=advise("to check them", "checkpoint", "validate", "--staged")
 )
-_FIX_IN_COMMIT = Line("Fix the files in a commit of their own and push again; --no-verify pushes them as they are.")
+_FIX_IN_COMMIT = Line("Fix the files in a new commit and push again; --no-verify pushes them as they are.")
 _FIX_LATER = Line("Nothing was undone. Fix the files and commit before you push: the pre-push hook stops them.")
 _FIX_AND_PUSH = Line(
-    "Fix the files in a commit of their own and push again",
+    "Fix the files in a new commit and push again",
     hint=advise("to see the same", "checkpoint", "validate"),
 )
 

@@ -97,7 +97,7 @@ def run(args: argparse.Namespace, invocation: Invocation) -> Outcome:
         if asked.ahead:
             message = f"{escape_controls(asked.revisions)} is not part of HEAD's history"
             hint = "check that branch out first"
-            raise CheckpointError(f"{message}, and the repair goes on top of HEAD", hint)
+            raise CheckpointError(f"{message}, and the repair is a commit on top of HEAD", hint)
 
         plan = plan_repair(plain, found.audited, invocation.now, invocation.env)
         commit = None

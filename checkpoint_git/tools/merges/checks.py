@@ -134,7 +134,7 @@ def _make_damage(merge: "AuditedMerge", audited: "AuditedFile", code: str, verdi
         keeper = second if hits[0].side == "second" else first
         hint = advise("it is still in", "git", "show", f"{keeper[:12]}:{path}")
     if verdict == "came-back":
-        hint = join_hints(hint, advise("to take it off the list in a commit", *repair))
+        hint = join_hints(hint, advise("to remove the entry in a commit", *repair))
     elif verdict != "mixed-up":
         hint = join_hints(hint, advise("to put it back in a commit", *repair))
     return Finding(code, "warning", message, path, hits[0].where, hint=hint)
@@ -238,7 +238,7 @@ def find_clean_merges(facts: MergeFacts) -> Iterator[Finding]:
     parts += [f"takes {_paths(taken)} as it is there"] if taken else []
     message = f"{_lacking(upstream)}: {_merge_of(upstream)} {' and '.join(parts)}"
     if not all(preview.driven for preview in merged):
-        message += ", where the merge driver is set up; here git merges line by line"
+        message += ", if the merge driver is set up; here git merges as text"
     yield Finding("upstream/diverged", "note", message, REPOSITORY, hint=advise("before you push", *_command(upstream)))
 
 
@@ -249,11 +249,11 @@ def find_news(facts: MergeFacts) -> Iterator[Finding]:
     if upstream is not None and not upstream.ahead and _is_clean(upstream):
         message = f"{_lacking(upstream)}, and they change {_paths(upstream.previews)}"
         yield Finding(
-            "upstream/behind", "note", message, REPOSITORY, hint=advise("before you go on", *_command(upstream))
+            "upstream/behind", "note", message, REPOSITORY, hint=advise("before you continue", *_command(upstream))
         )
 
 
-@check("upstream/unknown", "warning", remedy="`git fetch`, or as the finding says")
+@check("upstream/unknown", "warning", remedy="`git fetch`, or as the finding shows")
 def find_unknown_upstreams(facts: MergeFacts) -> Iterator[Finding]:
     """The upstream is not in this clone, or its history is unrelated."""
     upstream = facts.upstream

@@ -168,7 +168,7 @@ def _list_takes(case: Case, conflict: Conflict) -> dict[Take, int]:
 def _say_choices(case: Case, conflict: Conflict, now: int) -> AnyHint:
     if conflict.question:
         resolve = ("checkpoint", "resolve", case.typed)
-        hint = advise("say what is next", *resolve, "--next", Blank("the next action"))
+        hint = advise("add what is next", *resolve, "--next", Blank("the next action"))
         if _can_complete(case, conflict):
             hint = join_hints(hint, advise("or that nothing is", *resolve, "--complete"))
         return hint

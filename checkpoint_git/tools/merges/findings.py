@@ -150,7 +150,7 @@ def describe(merge: AuditedMerge) -> Line:
         return Line(f"{title}: not checked: {merge.reason}", "warn")
     counts = count_kinds([merge])
     if not counts:
-        return Line(f"{title}: every entry as the rules want it", "good")
+        return Line(f"{title}: every entry follows the merge rules", "good")
     text = ", ".join(f"{number} {kind}" for kind, number in counts.items())
     is_bad = any(not hit.meant for hit in merge.hits)
     return Line(f"{title}: {text}", "bad" if is_bad else "")

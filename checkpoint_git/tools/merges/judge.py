@@ -42,7 +42,7 @@ from checkpoint_git.tools.merges.verdict import (
 )
 
 THE_FILE = "(the file)"
-ONE_OF_SEVERAL = "one of several alike, and another is there"  # a copy is lost, its text is not
+ONE_OF_SEVERAL = "one of several alike, and another exists"  # a copy is lost, its text is not
 MOST_COMPARED = 50  # items that are gone, or written in the merge: more are not compared for likeness
 
 
@@ -380,7 +380,7 @@ class _Walk:
                 continue
             is_own = entry.item is not None and entry.item.lists is lists
             if is_own and "limit" in rule and _is_cut(rule, entry, lists, oldest):
-                note = f"the list holds {len(lists.result)}"
+                note = f"the list has {len(lists.result)}"
                 self.entries[number] = entry._replace(verdict="limited", note=note)
             elif entry.verdict == "lost":
                 self.entries[number] = self._follow(entry, written)

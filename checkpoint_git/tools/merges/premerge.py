@@ -132,7 +132,7 @@ def _push(request: Request, commit: str, env: Env) -> None:
         raise MovedError(f"{branch} is gone from the remote", "was the pull request closed?")
     if now not in (request.head, commit):
         places = f"the remote has {now[:12]}, merged was {request.head[:12]}"
-        hint = "fetch, and run it again for what is there now; --retries N does so by itself"
+        hint = "fetch, and run it again; --retries N does this automatically"
         raise MovedError(f"{branch} moved: {places}; nothing was pushed", hint)
     if now != commit:
         did = "refused" if reply.kind == "refused" else "did not confirm"

@@ -178,7 +178,7 @@ def _describe(done: Premerge) -> Iterator[Line]:
     left = {remaining.path for remaining in done.merged.remaining}
     merged = [file.path for file in done.merged.files if file.path not in left]
     named: tuple[tuple[Sequence[str], str, Style], ...] = (
-        (merged, "merged by meaning", "good"),
+        (merged, "merged field by field", "good"),
         (done.plain_conflicts, "in conflict in a text merge", "dim"),
         (done.mixed_up, "merged as text without a conflict, into something that neither side meant", "warn"),
     )

@@ -92,7 +92,7 @@ def _read_answer(args: argparse.Namespace) -> Answer | None:
     if args.next is None:
         return None
     if args.next.strip() in ("", "..."):
-        raise CheckpointError("--next needs a text", 'say what is next: --next "Write the release notes"')
+        raise CheckpointError("--next needs a text", 'name it: --next "Write the release notes"')
     return Answer(args.next)
 
 

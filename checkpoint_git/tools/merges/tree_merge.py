@@ -206,7 +206,7 @@ def _merge_contents(
         data, is_clean = merge_as_text(sealed.cwd, base, ours, theirs, sealed.env)
         if is_clean:
             return data, None
-        trouble = "it holds binary content" if data is None else "a version of it cannot be read as JSON"
+        trouble = "it has binary content" if data is None else "a version of it cannot be read as JSON"
         return data, Remaining(path, "text", f"{trouble}: {why}")
     clashes = list_clashes(merged)
     places = [escape_controls(shorten(clash.where or "/", _LONGEST_VALUE)) for clash in clashes]

@@ -69,7 +69,7 @@ def _say_result(entry: Entry, parents: Parents) -> str:
         case "resurrected":
             return f"{subject}back, though {parents.name(entry.side)} removed it"
         case "duplicated":
-            return "something is there twice" if entry.result is None else f"{result} is there again"
+            return "something appears twice" if entry.result is None else f"{result} is back"
     return "no document" if entry.result is None else f"{result} is made of two records"
 
 
@@ -113,7 +113,7 @@ def describe_ours(ours: Comparison) -> str:
     if not ours.clean:
         return f"the checkpoint driver would ask for a decision: {_join(ours.conflicts)}"
     if ours.same:
-        return "the checkpoint driver makes the same of these versions"
+        return "the checkpoint driver gets the same result"
     places = _join(ours.differences)
     return f"the checkpoint driver merges these versions cleanly, with another result at {places}"
 

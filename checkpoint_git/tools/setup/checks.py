@@ -145,7 +145,7 @@ def find_inert_driver(facts: SetupFacts) -> Iterator[Finding]:
                 hint: AnyHint = _advise_init(facts)
                 is_named = {"work tree", "info"} <= facts.installation.attributes
                 if is_named and value != attributes.OTHER_DRIVER:  # init leaves others' lines alone
-                    hint = "a line below ours says so: remove it from .git/info/attributes, or from .gitattributes"
+                    hint = "a line below ours overrides it: remove it from .git/info/attributes, or from .gitattributes"
                 yield Finding("driver/inert", "error", _describe_attribute(value, facts), path, hint=hint)
         yield from _check_attribute_files(facts, facts.installation)
         yield from _check_settings(facts.installation)

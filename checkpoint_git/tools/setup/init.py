@@ -371,7 +371,7 @@ def _describe(result: InitResult, options: Options, *, in_full: bool) -> list[Li
     lines = [] if in_full else [Line(done, "good")]
     lines += describe_steps(shown, dry_run=options.dry_run)
     if result.bare:
-        lines.append(Line("This is a bare repository: it merges and checks what is pushed to it, and holds no files."))
+        lines.append(Line("This is a bare repository: it merges and checks what is pushed to it, and has no files."))
     elif result.work_tree is None:
         text = "this is not a git repository: no merge driver, no hooks; run `git init`, then this again"
         lines.append(Line(text, "warn"))

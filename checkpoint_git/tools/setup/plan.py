@@ -291,7 +291,7 @@ def _explain_hook(survey: Survey, hook: HookFile) -> str:
     """Return what the user should know of a change to a hook."""
     sentences = []
     if hook.state == "foreign":
-        sentences.append("above what is there, which still runs")
+        sentences.append("above the existing lines, which still run")
     if survey.folder.place == "work tree":
         sentences.append(_TRACKED)
     if hook.state == "passed-over" and not sentences:

@@ -141,7 +141,7 @@ _DECIDE = advise(
     "change one side so that they agree, or take one", "checkpoint", "sync", "--take", "ours", more=" (or theirs)"
 )
 _SAY_NEXT = join_hints(
-    advise("say here what is next", "checkpoint", "add", OWN, Blank("the next action")),
+    advise("add what is next here", "checkpoint", "add", OWN, Blank("the next action")),
     advise("or that nothing is", "checkpoint", "update", OWN, "--status=complete"),
     "then sync again",
 )

@@ -59,7 +59,7 @@ def skill_of(path: str) -> str:
 def find_path_trouble(path: str) -> str:
     parts = path.split("/")
     if escape_controls(path) != path or "\\" in path or len(os.fsencode(path)) > _LONGEST_PATH:
-        return "its path holds characters that no checkpoint's path has, or is too long"
+        return "its path has characters that no checkpoint's path has, or is too long"
     if not {"", ".", ".."}.isdisjoint(parts) or any(map(is_git_name, parts)):
         return "its path is outside the folders of checkpoints"
     name = _SKILL.find_skill(path) if kind_of(path) == "skill" else parts[-1].removesuffix(".json")

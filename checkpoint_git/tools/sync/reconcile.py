@@ -113,7 +113,7 @@ def _missing_branch(context: SyncContext) -> CheckpointError:
     remote = escape_controls(context.target.remote)
     branch = escape_controls(context.target.branch)
     push = command("git", "push", "-u", context.target.remote, context.target.branch)
-    hint = f"{push}, or sync with a branch of its own: --branch checkpoints"
+    hint = f"{push}, or sync with a separate branch: --branch checkpoints"
     return CheckpointError(f"{remote} has no branch {branch} yet", hint)
 
 

@@ -286,7 +286,7 @@ _GIVEN_UP: dict[str, tuple[str, str, str, AnyHint]] = {
         "sync/refused",
         "the remote does not take it",
         advise(
-            "may you push? a protected branch: sync with one of its own",
+            "may you push? if the branch is protected, sync with a separate one",
             "checkpoint",
             "sync",
             "--branch",

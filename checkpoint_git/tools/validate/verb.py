@@ -39,7 +39,7 @@ def add_arguments(parser: ArgumentParser) -> None:
     parser.add_argument("--strict", action="store_true", help="exit with 1 on warnings too")
     source = parser.add_mutually_exclusive_group()
     source.add_argument("--staged", action="store_true", help="check what is staged, not the files on disk")
-    source.add_argument("--rev", metavar="REV", help="check what a commit, branch or tag holds")
+    source.add_argument("--rev", metavar="REV", help="check a commit, branch or tag")
 
 
 def run(args: Namespace, invocation: Invocation) -> Outcome:
@@ -158,7 +158,7 @@ def _find_named(path: str) -> dict[str, tuple[str, str]]:
     if os.path.isdir(path) and not protocol_of(path):
         return _find_in_folder(path, repository[0] if repository else path)
     if not os.path.lexists(path):
-        raise CheckpointError(f"{path} does not exist", "name a checkpoint file, or a folder that holds .checkpoints")
+        raise CheckpointError(f"{path} does not exist", "name a checkpoint file, or a folder with .checkpoints")
     # outside git a file is shown from its own folder, or from that of its project where its name is fixed
     fixed = next((name for name in fixed_paths() if path.endswith(f"/{name}")), os.path.basename(path))
     return dict([_name(path, repository[0] if repository else path.removesuffix(f"/{fixed}"))])

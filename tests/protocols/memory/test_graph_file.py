@@ -18,7 +18,7 @@ from checkpoint_git.protocols.memory.graph_file import (
 from tests.support.memory import OTHERS, entity_line, put_graph, read_observations
 
 ODD = '{"type":"entity", "name":"odd",  "extra":1, "entityType":"x", "observations":["\\u00e9"]}'
-NO_TEXTS, TWICE = "observations that are not texts", 'the entity "Ada" is there twice'
+NO_TEXTS, TWICE = "observations that are not texts", 'the entity "Ada" appears twice'
 SPLIT = "not one JSON object"
 STRANGE = '{"type":"something else"}'
 

@@ -61,14 +61,14 @@ def test_a_value_of_a_record_is_found_where_it_is_wrong(value: dict[str, Any], f
         ("a/b.c", ""),
         ("a\u200bb", ""),
         ("/a", "it is absolute"),
-        ("a\\b", "it holds a backslash"),
+        ("a\\b", "it contains a backslash"),
         ("C:/a", "it begins with a drive letter"),
         ("1:/a", ""),
-        ("a/../b", "it holds .."),
+        ("a/../b", "it contains .."),
         ("a..b", ""),
         ("./.", "it names no file"),
         (" ", "it names no file"),
-        ("a\x1bb", "it holds control characters"),
+        ("a\x1bb", "it contains control characters"),
     ],
 )
 def test_a_path_of_a_record_stays_in_the_repository(path: str, trouble: str) -> None:

@@ -289,7 +289,7 @@ def test_a_rollback_that_fails_on_the_way_can_be_run_again(work: GitRepo) -> Non
     work.write("a.py", "later\n")
     work.write("later/deep.py", "x")
     work.write(".git/index.lock", "")
-    assert "another git command holds the index" in refuse(work, "rollback", points(work)[0]["id"], "--index")
+    assert "another git command has locked the index" in refuse(work, "rollback", points(work)[0]["id"], "--index")
     (work.path / ".git/index.lock").unlink()
     ask(work, "rollback", points(work)[0]["id"])
     assert (work.read("a.py"), (work.path / "later").exists()) == ("two\n", False)
@@ -659,7 +659,7 @@ def test_the_python_api_goes_back_to_an_automatic_point(work: GitRepo) -> None:
     assert work.read("a.py") == "two\n"
     store.rollback(done.result.safety)
     assert work.read("a.py") == "later\n"
-    with pytest.raises(CheckpointError, match="files of this work tree and git's own state only"):
+    with pytest.raises(CheckpointError, match="only files of this work tree and git's state"):
         store.rollback(point, state_to={"run": "x.json"})
 
 

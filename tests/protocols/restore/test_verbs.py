@@ -389,7 +389,7 @@ def test_a_part_that_is_neither_in_the_point_nor_there_is_named(work: GitRepo, w
     work.write("src/a.py", "broken")
     done = rp(work, "rollback", point, *words)
     assert done.returncode == 2
-    assert f"{point} does not hold" in done.stderr
+    assert f"{point} does not contain" in done.stderr
     assert "typo" in done.stderr
     assert work.read("src/a.py") == "broken"
 
@@ -401,7 +401,7 @@ def test_of_a_part_that_git_ignores_a_rollback_says_that_it_stays(work: GitRepo)
     for words in ((), ("--dry-run",)):
         done = rp(work, "rollback", point, "--scope", "src/a.log", *words)
         assert (done.returncode, work.read("src/a.log")) == (2, "kept")
-        assert f"{point} does not hold src/a.log, and it stays as it is" in done.stderr
+        assert f"{point} does not contain src/a.log, and it stays as it is" in done.stderr
 
 
 def test_a_state_that_is_not_json_is_named_with_its_line(work: GitRepo) -> None:
@@ -427,7 +427,7 @@ def test_the_hint_of_a_drop_removes_the_locks_that_a_killed_git_left(work: GitRe
         (work.path / ".git" / f"{name.format(*points)}.lock").write_text("")
     done = rp(work, "drop", *points)
     assert done.returncode == 2
-    command = done.stderr.partition("where none runs: ")[2]
+    command = done.stderr.partition("if none is running: ")[2]
     assert command.startswith("rm ")
     work.run("sh", "-c", command)
     ask(work, "drop", *points)

@@ -57,7 +57,7 @@ def test_the_drivers_own_merge_loses_nothing(diverged: GitRepo) -> None:
     ran = run_verb(audit, "--all", cwd=diverged.path)
     assert ran.outcome.exit_code == 0
     assert [verdict for verdict, _ in entries(ran)] == ["first", "first", "second"]
-    assert "the checkpoint driver makes the same of these versions" in ran.text
+    assert "the checkpoint driver gets the same result" in ran.text
 
 
 def test_an_entry_that_a_side_added_and_nobody_has_now_is_lost(diverged: GitRepo) -> None:

@@ -124,7 +124,7 @@ def test_a_pull_that_only_brings_news_is_a_note() -> None:
     found = only(BOTH._replace(ahead=0, behind=1, previews=(FilePreview(PATH, "whole"),)))
     assert (found.code, found.level) == ("upstream/behind", "note")
     assert found.message == f"origin/main has 1 commit that this branch does not have, and they change {PATH}"
-    assert str(found.hint) == "before you go on: git pull"
+    assert str(found.hint) == "before you continue: git pull"
 
 
 def test_a_clean_merge_is_a_note_that_names_what_merges() -> None:
@@ -141,7 +141,7 @@ def test_a_long_list_is_cut() -> None:
 
 def test_without_the_driver_a_clean_merge_is_called_the_drivers() -> None:
     found = only(BOTH._replace(previews=(FilePreview(PATH, "clean", driven=False),)))
-    assert "where the merge driver is set up; here git merges line by line" in found.message
+    assert "if the merge driver is set up; here git merges as text" in found.message
 
 
 def test_a_conflict_is_a_warning_at_its_place() -> None:

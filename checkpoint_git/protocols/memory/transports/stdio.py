@@ -161,7 +161,7 @@ def _as_unavailable(done: str, words: Sequence[str], stderr: IO[str]) -> Iterato
         stderr.seek(max(0, stderr.tell() - 4096))
         lines = [line for line in stderr.read().splitlines() if line.strip()]
         told = next((line for line in lines if "Error: " in line), "".join(lines[-1:]))  # node's last is its version
-        last = f"; it said: {escape_controls(shorten(told.strip(), _SHOWN_STDERR))}" if told else ""
+        last = f"; it printed: {escape_controls(shorten(told.strip(), _SHOWN_STDERR))}" if told else ""
         program = _shown(words[0]) + (" ..." if len(words) > 1 else "")  # the words after it may hold secrets
         message = f"the memory server could not be {done} ({program}): {reason}{last}"
         raise UnavailableError(message, _LATE_HINT if reason == _LATE else _SERVER_HINT) from None

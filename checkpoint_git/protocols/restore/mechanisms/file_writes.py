@@ -128,7 +128,7 @@ def write_path(
     with _writable(os.path.dirname(full)), reporting(entry.path):
         try:
             os.makedirs(os.path.dirname(full), exist_ok=True)
-            hint = "it holds files that are not part of the restore point: "
+            hint = "it contains files that are not part of the restore point: "
             check_not_folder(root, entry.path, hint + "move them away, then run it again")
             try:
                 _write_whole(root, temporary, entry, content, sync=sync)

@@ -353,7 +353,7 @@ def restore_index(
         if not create_file(lock, layout.LOCKED):
             remove = advise("where no git runs", "rm", plain_path(lock))
             hint = join_hints("wait for it, then run the same command again", remove)
-            raise CheckpointError("another git command holds the index", hint)
+            raise CheckpointError("another git command has locked the index", hint)
 
         copy = ""
         env = private_objects.quiet_env(workspace.env)

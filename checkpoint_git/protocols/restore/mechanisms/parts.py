@@ -98,7 +98,7 @@ def read_states(
     names = [key for key, _ in pairs]
     for key in keys:
         if key not in names:
-            hint = f"say what it is: --state {check_key(key)}=FILE, or {key}=- for stdin"
+            hint = f"name its file: --state {check_key(key)}=FILE, or {key}=- for stdin"
             raise CheckpointError(f"the state {key} is not given", hint)
 
     if [file for _, file in pairs].count("-") > 1:
@@ -151,7 +151,7 @@ def _read_state(workspace: Workspace, key: str, file: str) -> PartRequest:
         # of a pipe that a shell names in /dev/fd, realpath is the name of nothing
         is_special = os.path.exists(path) and not os.path.isfile(path)
         why = "it is not a regular file" if is_special else error.strerror
-        hint = f"name a file that holds the state, or --state {key}=- for standard input"
+        hint = f"name a file with the state, or --state {key}=- for standard input"
         raise CheckpointError(f"{escape_controls(file)} cannot be read: {why}", hint) from None
 
     place = _find_place(workspace.root, path)

@@ -32,7 +32,7 @@ _HINTS = {
     "no password supplied": "give it in PGPASSWORD, or in ~/.pgpass; nothing was changed",
     "password authentication failed": ("give the right one in PGPASSWORD, or in ~/.pgpass; nothing was changed"),
     "other objects depend on ": "something made since depends on these tables: remove it first",
-    "lock timeout": ("another session holds locks on these tables: end it, then run the same command again"),
+    "lock timeout": ("another session has locked these tables: end it, then run the same command again"),
 }
 # member of a connection -> option of the client programs
 _OPTIONS = {"host": "--host", "port": "--port", "user": "--username", "dbname": "--dbname"}
@@ -105,7 +105,7 @@ def _check_options(options: Mapping[str, str], *, has_fragment: bool) -> None:
         unknown.append("#")
     if unknown:
         shown = escape_controls(shorten(unknown[0] or "#", 40))
-        message = f"the URL of the database says {shown}, which is not supported"
+        message = f"the URL of the database has {shown}, which is not supported"
         raise CheckpointError(message, _EXAMPLE)
 
 
@@ -163,7 +163,7 @@ def _explain_failure(name: str, output: bytes, env: Mapping[str, str]) -> Checkp
     if env.get("PGPASSWORD"):
         text = text.replace(env["PGPASSWORD"], "***")
     lines = [line.strip().removeprefix(f"{name}: ") for line in text.splitlines() if line.strip()]
-    shown = escape_controls(shorten("; ".join(lines[:4]), 500)) or "it said nothing"
+    shown = escape_controls(shorten("; ".join(lines[:4]), 500)) or "it printed nothing"
     hint = next((hint for sign, hint in _HINTS.items() if sign in text), "nothing was changed")
     return CheckpointError(f"{name}: {shown}", hint)
 
@@ -459,6 +459,6 @@ def find_prerequisites(part: Part) -> list[str]:
     return [
         f"pg_restore of PostgreSQL {major} or newer, and {part.name} within reach",
         f"the password of {part.name}, if it asks for one, in PGPASSWORD or ~/.pgpass",
-        f"no other session holds locks on the tables of {part.name}",
+        f"no other session has locked the tables of {part.name}",
         tables,
     ]

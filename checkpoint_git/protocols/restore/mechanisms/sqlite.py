@@ -38,7 +38,7 @@ def capture(location: Location, request: PartRequest, content: str) -> Part:
 
     shown = escape_controls(path)
     if status is None:
-        raise CheckpointError(f"no such database: {shown}", "name one that is there: sqlite:///path")
+        raise CheckpointError(f"no such database: {shown}", "name an existing file: sqlite:///path")
     if not stat.S_ISREG(status.st_mode):
         raise CheckpointError(f"{shown} is not a file", "name the database itself, and no link to it")
 

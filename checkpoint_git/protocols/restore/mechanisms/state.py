@@ -105,7 +105,7 @@ def check_ready(location: Location, part: Part, means: Means) -> None:
         file_writes.check_not_folder(*place)
     elif means.hand_over is None:
         key = _key_of(part)
-        hint = f"say where it goes: --state-to {key}=FILE; "
+        hint = f"name its destination: --state-to {key}=FILE; "
         hint += "or leave it out by naming the other parts with --scope"
         raise CheckpointError(f"the state {key} came from no file of the workspace", hint)
 
@@ -178,8 +178,8 @@ def write_lines(part: Part) -> str:
 
 def find_prerequisites(part: Part) -> list[str]:
     key = _key_of(part)
-    sentences = [f"whoever holds the state {key} in memory reads it again afterwards"]
+    sentences = [f"programs that have the state {key} in memory must read it again"]
     if not part.details.get("file"):
-        target = f"the state {key} came from no file: --state-to {key}=FILE says where it goes"
+        target = f"the state {key} came from no file: --state-to {key}=FILE names its destination"
         sentences.insert(0, target)
     return sentences

@@ -423,7 +423,7 @@ def _note_merged(summary: DocumentSummary, named: "Sequence[tuple[Passage, Seque
         commands[-1] = (*commands[-1], "--next", _NEXT)
     where = named[0][0].where if len(named) == 1 else "/next_actions"
     first, *others = commands
-    hint = join_hints(advise("where nothing is left to do", *first), *(command(*argv) for argv in others))
+    hint = join_hints(advise("if nothing is left to do", *first), *(command(*argv) for argv in others))
     return Finding("drift/action-shipped", "note", message, summary.path, where, hint=hint)
 
 
@@ -543,7 +543,7 @@ def find_misnamed_files(context: Context) -> Iterator[Finding]:
 @check("merge/unresolved", "error", remedy="`checkpoint resolve`")
 def find_unresolved(facts: SkillFacts) -> Iterator[Finding]:
     """Conflict markers, unmerged files, or an unfinished git operation."""
-    unmerged = dict.fromkeys(facts.unmerged, "a merge left this file unresolved: the index holds both sides")
+    unmerged = dict.fromkeys(facts.unmerged, "a merge left this file unresolved: the index has both sides")
     marked = [one for one in facts.summaries if one.has_finding("json/conflict-markers")]
     told = {one.path for one in marked if _is_covered(facts, one, "json/conflict-markers")}
     resolved = "conflict markers were left in the file, but git considers it resolved"
@@ -553,6 +553,6 @@ def find_unresolved(facts: SkillFacts) -> Iterator[Finding]:
             yield Finding("merge/unresolved", "error", message, path, hint=hint)
     if facts.operation:
         message = f"git is in the middle of a {facts.operation}"
-        what = "abort it, or finish it once nothing is unmerged"
+        what = "abort it, or finish it once all conflicts are resolved"
         hint = advise(what, "git", facts.operation, "--continue")
         yield Finding("merge/unresolved", "note", message, REPOSITORY, hint=hint)

@@ -44,7 +44,7 @@ def read_drift(place: Place, document: Document, now: int, env: Mapping[str, str
             findings += _read_commits_since(place, document, start, own)
             changed = _read_changed(place, document, files, start, instant[0], own)
     except CheckpointError as error:
-        message = f"what changed since the checkpoint was written could not be found out: {error.message}"
+        message = f"cannot find the changes since the checkpoint was written: {error.message}"
         troubles = [Finding("doctor/not-looked-at", "note", message, hint=error.hint)]
     findings += find_missing_files(facts)
     if changed:

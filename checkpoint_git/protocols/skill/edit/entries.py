@@ -119,7 +119,7 @@ def block(
     name = _new_id(value, _checked(text))
     typed, needs = needs, find_choice(needs or "", NEEDS) or needs
     if needs and needs not in NEEDS:
-        raise CheckpointError(f"{quote(needs)} does not say who can clear it", f"--needs is one of {', '.join(NEEDS)}")
+        raise CheckpointError(f"invalid need {quote(needs)}", f"--needs is one of {', '.join(NEEDS)}")
     members = {"id": name, "description": text, "blocking": blocks, "needs": needs, **(more or {})}
     understood = (Understood(typed, needs),) if typed and needs and typed != needs else ()
     _list_in(value, "blockers").append({key: member for key, member in members.items() if member is not None})
@@ -265,7 +265,7 @@ def _checked(text: str) -> str:
     check_text(text)
     check_filled(text)
     if not text.strip():
-        raise CheckpointError("the text is empty", "say it in a few words")
+        raise CheckpointError("the text is empty", "write a few words")
     return text
 
 

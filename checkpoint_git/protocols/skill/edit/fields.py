@@ -64,7 +64,7 @@ def understand(
         length = len(edit.path)
         if edit.action == "replace" and any(other.path[:length] == edit.path for other in meant[:at]):
             message = f"{quote(edit.word)}: {path_text(edit.path)} is written twice, and the first would be lost"
-            raise CheckpointError(message, "say it once")
+            raise CheckpointError(message, "write it once")
     return meant, taken
 
 
@@ -198,7 +198,7 @@ def _unknown(name: str, where: str, reader: _Reader) -> CheckpointError:
     inside = f" in {where}" if where else ""
     message = f"{quote(edit.word)}: unknown field {quote(name)}{inside}"
     if name in _GLOBAL_OPTIONS and edit.word.startswith("--"):
-        return CheckpointError(message, f"--{name} is an option of its own and takes no value")
+        return CheckpointError(message, f"--{name} is a separate option without a value")
 
     is_typed = any(step.name == name for step in edit.path)  # else it is in an object
     near, operator = _find_near(name, where, edit, is_typed=is_typed)
@@ -304,7 +304,7 @@ def _read_object(value: Mapping[str, Any], rules: Schema, held: Any, where: str,
     for name, member in value.items():
         (meant,) = _find_name(name, where, known, reader)
         if meant in found or (meant != name and meant in value):
-            raise CheckpointError(f"{quote(reader.edit.word)}: {where} has {meant} twice", "say it once")
+            raise CheckpointError(f"{quote(reader.edit.word)}: {where} has {meant} twice", "write it once")
         place = f"{where}.{meant}"
         if meant != name:
             reader.taken.append(Understood(name, place))

@@ -105,9 +105,7 @@ def _check_free(place: Place, skill: str, new: str) -> None:
     if store.is_mistyped(new, store.list_skills(place)):
         raise CheckpointError(f"a checkpoint cannot be named {quote(new)}", hint)
     if skill.casefold() == new.casefold():
-        what = (
-            "is its name already" if skill == new else "differs in capitals only, which some systems cannot tell apart"
-        )
+        what = "is its name already" if skill == new else "differs only in case, which some systems ignore"
         raise CheckpointError(f"{new} {what}", hint)
     store.check_index(place, new)
     for known in store.list_skills(place):

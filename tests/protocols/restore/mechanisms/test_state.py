@@ -232,7 +232,7 @@ def test_a_part_that_a_point_does_not_hold_is_refused(repo: GitRepo) -> None:
     made = make(repo.path, request_state("run", b"{}", "run.json"))
     done = run_here("rp", "rollback", made.manifest.id, "--scope", "state:other", cwd=repo.path)
     assert done.returncode == 2
-    assert "does not hold state:other" in done.stderr
+    assert "has no state:other" in done.stderr
 
 
 def test_verify_and_show_tell_of_states(repo: GitRepo) -> None:

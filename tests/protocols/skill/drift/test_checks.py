@@ -217,14 +217,14 @@ def test_actions_that_name_merged_work_are_one_note_with_their_commands() -> Non
     said = "3 next actions name merged or closed work: 2 (#12), 4 (#13, #15 merged, but not in HEAD), 5 (ABC-7 closed)"
     assert finding.message == said
     commands = "checkpoint done build 5; checkpoint done build 4; checkpoint done build 2"
-    assert str(finding.hint) == f"where nothing is left to do: {commands}"
+    assert str(finding.hint) == f"if nothing is left to do: {commands}"
 
 
 def test_one_action_that_names_merged_work_has_its_place_and_the_last_one_needs_another() -> None:
     (finding,) = found(checks.find_shipped_actions, merged(next_actions=["Write", "After #12: deploy"]))
     assert (finding.where, finding.message) == ("/next_actions/1", "1 next action names merged work: 2 (#12)")
     (finding,) = found(checks.find_shipped_actions, merged(next_actions=["After #12: deploy"]))
-    assert str(finding.hint) == 'where nothing is left to do: checkpoint done build 1 --next "..."'
+    assert str(finding.hint) == 'if nothing is left to do: checkpoint done build 1 --next "..."'
 
 
 def test_an_action_that_merges_finished_is_a_warning_of_its_own() -> None:

@@ -93,7 +93,7 @@ def test_the_same_text_twice_gets_two_names() -> None:
 
 def test_a_need_that_nobody_knows_is_refused() -> None:
     value = value_of()
-    with pytest.raises(CheckpointError, match="does not say who can clear it"):
+    with pytest.raises(CheckpointError, match="invalid need"):
         entries.block(value, "No key", "luck")
     assert value["blockers"] == []
 

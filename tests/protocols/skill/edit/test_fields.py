@@ -92,7 +92,7 @@ def test_names_in_an_object_are_understood_too() -> None:
     ("words", "reason"),
     [
         (["--steps_done=3"], "unknown field"),
-        (["--json=1"], "--json is an option of its own"),
+        (["--json=1"], "--json is a separate option"),
         (["--note=hello"], "did you mean this: checkpoint note build hello"),
         (["--step=a", "--step=b"], "step is written twice"),
         (["--progress_table[plan].label=a", "--progress_table:json=[]"], "written twice"),

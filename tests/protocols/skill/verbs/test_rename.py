@@ -109,7 +109,7 @@ def test_a_name_that_is_taken_or_invalid_is_refused(named: GitRepo) -> None:
         "web": "web already exists",
         "WEB": "web already exists",
         "build": "is its name already",
-        "Build": "differs in capitals only",
+        "Build": "differs only in case",
         "former": "a former former has files in .checkpoints/history",
         "gone": "is not here, but still in git's index",
         "../x": "is not allowed",

@@ -381,7 +381,7 @@ def test_where_every_action_has_shipped_there_is_nothing_to_resume_from(repo: Gi
     repo.write(FILE, checkpoint_text(next_actions=["Merge PR #12"]))
     repo.commit("Search (#12)")
     ran = run_verb(resume, "build", cwd=repo.path)
-    assert "Resuming, though every noted action is merged; say what comes next" in ran.text
+    assert "Resuming, though every noted action is merged; add what comes next" in ran.text
     assert ran.outcome.data["next_action"] is None
 
 
