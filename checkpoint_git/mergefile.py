@@ -23,7 +23,7 @@ USAGE = "usage: driver.py [--base] [--narrative RULE] [--merge-schema FILE | --s
 class Request:
     """What git asks for: the three files, the size of conflict markers, the path in the repository, the options. inner:
     a merge of merge bases. narrative: as merge_file takes it. schema: a file whose skill_state schema extends ours, or
-    "". whole_schema: the schema of a file that is no checkpoint, named by its SHA-256, or "".
+    "". whole_schema: the schema of a file that is not a checkpoint, named by its SHA-256, or "".
     """
 
     __slots__ = ("base", "inner", "marker_size", "narrative", "ours", "path", "schema", "theirs", "whole_schema")
@@ -64,7 +64,7 @@ def read_request(arguments: "list[str]") -> Request:
 
 
 def merge_files(request: Request) -> int:
-    """Returns CLEAN or CONFLICT. Raises OSError where a file cannot be read or written."""
+    """Returns CLEAN or CONFLICT. Raises OSError if a file cannot be read or written."""
     base, ours, theirs = [_read(path) for path in (request.base, request.ours, request.theirs)]
     try:
         schema, is_user_schema = _load_schema(request)

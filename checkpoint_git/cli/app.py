@@ -239,7 +239,7 @@ def _find_verb(words: list[str]) -> str:
 
 
 def _find_error_renderer(words: list[str]) -> Callable[[list[str], CheckpointError], Answer] | None:
-    """For a verb whose errors have a form of their own; None where it was not even loaded."""
+    """For a verb whose errors have a form of their own; None if it was not even loaded."""
     verb = _find_verb(words)
     module = sys.modules.get(VERBS[verb].module) if verb in VERBS else None
     return getattr(module, "tell_error", None)

@@ -14,7 +14,7 @@ GROUPS = {
 _TOPIC_NAMES = ("read", "write", "check", "merge", "state", "setup")
 # topic -> its commands
 TOPICS = {name: tuple([verb for verb, row in VERBS.items() if row.topic == name]) for name in _TOPIC_NAMES}
-WIDTH = 100  # columns of a help at most, and where there is no terminal
+WIDTH = 100  # columns of a help at most, and if there is no terminal
 _EXAMPLES = ("", " next", ' add build "Write the first test"')
 
 

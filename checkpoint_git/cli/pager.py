@@ -47,4 +47,4 @@ def _feed(process: "subprocess.Popen[bytes]", data: bytes) -> None:
             process.communicate(rest)
             return
         except KeyboardInterrupt:
-            rest = None  # communicate goes on with what it has
+            rest = None  # communicate continues with what it has

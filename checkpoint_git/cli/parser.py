@@ -36,7 +36,7 @@ _GLOBAL_VALUES = ("-C", "--format")
 
 
 def global_span(words: list[str], at: int) -> int:
-    """How many words the option takes, 0 where none stands there."""
+    """How many words the option takes, 0 if none stands there."""
     word = words[at]
     if word in _GLOBAL_VALUES:
         return 2

@@ -80,7 +80,7 @@ class Line(NamedTuple):
 
 class Table(NamedTuple):
     """Columns for a person; every row has one cell a header. The report fits it to the width. firm: the columns that
-    are never made narrower. has_tail: the last column may stand below its row.
+    are never made narrower. has_tail: the last column may be below its row.
     """
 
     headers: tuple[str, ...]

@@ -31,7 +31,7 @@ _QUERY_PROCESS = 0x1000
 
 
 def flock(descriptor: int, *, wait: bool) -> bool | None:
-    """Lock an open file until it is closed. Return whether it is locked now; None where the platform has no such lock.
+    """Lock an open file until it is closed. Return whether it is locked now; None if the platform has no such lock.
     Raises OSError, such as ENOLCK where the file system has none.
     """
     if fcntl is None:
@@ -54,7 +54,7 @@ def widen_pipe(descriptor: int, size: int) -> None:
 
 
 def find_user_number() -> int:
-    """Return the number of this process's user; 0 where users have none."""
+    """Return the number of this process's user; 0 if users have none."""
     return os.getuid() if hasattr(os, "getuid") else 0
 
 
@@ -75,7 +75,7 @@ def find_host_name() -> str:
 
 
 def find_session_leader() -> int:
-    """Return the process that leads the terminal's session; 0 where there are no such sessions."""
+    """Return the process that leads the terminal's session; 0 if there are no such sessions."""
     return os.getsid(0) if hasattr(os, "getsid") else 0
 
 

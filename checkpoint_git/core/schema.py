@@ -62,7 +62,7 @@ def is_surely_valid(schema: Schema, value: Any) -> bool:
 # The only owner of jsonschema, which costs ten times an interpreter's start and is imported only to explain a failure.
 # It knows no protocol. What make_check does not know makes it answer "not surely".
 def explain(schema: Schema, value: Any) -> list[Mismatch]:
-    """In jsonschema's view (format checks off); [] where the value is valid."""
+    """In jsonschema's view (format checks off); [] if the value is valid."""
     found: list[Mismatch] = []
     for error in islice(schema.validator.iter_errors(value), MOST_ERRORS):
         where = ""
@@ -346,7 +346,7 @@ def _read_types(schema: Mapping[str, Any]) -> list[str] | None:
 
 
 def _read_texts(schema: Mapping[str, Any]) -> "frozenset[str] | None":
-    # the texts that enum and const leave, None where there is neither
+    # the texts that enum and const leave, None if there is neither
     if "const" in schema and "enum" in schema:
         raise NotSureError
     texts = [schema["const"]] if "const" in schema else schema.get("enum")

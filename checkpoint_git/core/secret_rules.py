@@ -31,7 +31,7 @@ class SecretRule(NamedTuple):
         return rf"{self.pattern}|(?:{begins})[A-Za-z0-9_.-]{{8,60}}\.\.\."
 
     def is_suspected(self, text: str) -> bool:
-        """Return whether the shape stands anywhere, also behind a letter: in JSON that may belong to an escape."""
+        """Return whether the shape is anywhere, also behind a letter: in JSON that may belong to an escape."""
         return re.search(self.wide_pattern, text) is not None
 
     def find_all(self, text: str) -> "Iterator[re.Match[str]]":
@@ -197,7 +197,7 @@ RULES = (
 
 
 def find_rules(text: str) -> Iterator[SecretRule]:
-    """Yield the rules of which a sign stands in the text."""
+    """Yield the rules whose sign is in the text."""
     for rule in RULES:
         if any(sign in text for sign in rule.signs):
             yield rule

@@ -77,7 +77,7 @@ def _hide_in(finding: Finding) -> Finding:
 
 
 def may_hold_secret(data: bytes) -> bool:
-    """Return False where surely nothing is that redact takes for a secret. data: a text, or JSON as it is written."""
+    """Return False if surely nothing is that redact takes for a secret. data: a text, or JSON as it is written."""
     text = data.decode("utf-8", "replace")
     if "\\u00" in text and any(f"\\u00{digit}" in text for digit in range(2, 8)):
         return True  # a letter is written as its number

@@ -21,7 +21,7 @@ _WORDS = frozenset(("true", "false", "yes", "no", "on", "off", "null", "y", "n")
 # Each edit is made in the text and the result is read again: what differs from the wish in any value is refused.
 def set_values(text: str, changes: Mapping[tuple[str | int, ...], Value]) -> str:
     """The text with values set, by their paths; what lies above a value is made where it is missing. A list may grow by
-    one at its end. Raises CheckpointError where a place cannot be changed safely.
+    one at its end. Raises CheckpointError if a place cannot be changed safely.
     """
     wanted = {} if is_blank(text) else load(text)
     for path, value in changes.items():

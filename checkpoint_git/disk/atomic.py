@@ -98,7 +98,7 @@ def create_file(path: str, data: bytes, mode: int = 0o666) -> bool:
             except FileExistsError:
                 return False
             except FileNotFoundError:
-                # A container that shares the folder cannot see our process, and took our file for a dead writer's.
+                # A container that shares the folder cannot see our process, and took our file as a dead writer's.
                 if not rest:
                     raise
             finally:

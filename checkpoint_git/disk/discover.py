@@ -148,7 +148,7 @@ def find_link(path: str, top: str) -> str:
 
 
 def check_way(path: str, top: str) -> None:
-    """Raises CheckpointError where a path below top leads through a symbolic link, or into what is git's own."""
+    """Raises CheckpointError if a path below top leads through a symbolic link, or into what is git's own."""
     path = os.path.normpath(path)
     if any(map(is_git_name, relative_path(path, top).split("/"))):
         raise CheckpointError(f"{escape_controls(path)} is git's own", "nothing else is kept there: name another path")
@@ -172,7 +172,7 @@ def _read_git_dir(folder: str) -> str | None:
 
 
 def _read_line(path: str) -> str:
-    """Of a file of git's that has one line; "" where there is none."""
+    """Of a file of git's that has one line; "" if there is none."""
     flags = os.O_RDONLY | CLOSE_ON_EXEC | NO_WAIT  # a pipe is not waited for
     with suppress(OSError), open(path, "rb", opener=lambda name, _: os.open(name, flags)) as file:
         return (file.read(4096) or b"").decode("utf-8", "surrogateescape").strip("\r\n").replace("\0", "")

@@ -63,7 +63,7 @@ def find_start_trouble(python: str, package: str) -> str:
 
 
 def starts_on_path(env: Mapping[str, str]) -> bool:
-    """Whether there is a `checkpoint` on PATH, and it runs."""
+    """Return whether there is a `checkpoint` on PATH, and it runs."""
     program = shutil.which("checkpoint", path=env.get("PATH", ""))
     if program is None:
         return False
@@ -71,7 +71,7 @@ def starts_on_path(env: Mapping[str, str]) -> bool:
 
 
 def is_temporary() -> bool:
-    """Whether this is an environment of uvx or `pipx run`, which lies in a cache and goes with it."""
+    """Return whether this is an environment of uvx or `pipx run`, which lies in a cache and goes with it."""
     parent = os.path.dirname(sys.prefix)
     return any(os.path.exists(os.path.join(folder, "CACHEDIR.TAG")) for folder in (parent, os.path.dirname(parent)))
 

@@ -54,7 +54,7 @@ def _create(path: str, owner: bytes) -> bool:
 
 
 def _read(path: str) -> bytes:
-    """Return the line of a lock file; b"" where there is none."""
+    """Return the line of a lock file; b"" if there is none."""
     try:
         with open(path, "rb") as stream:
             return stream.read(_LONGEST)

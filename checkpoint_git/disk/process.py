@@ -14,7 +14,7 @@ _PROC = "/proc"  # macOS has none: ps knows a process's start and parent there, 
 
 def read_session_process(session: str) -> str:
     """The nearest process above this one that was not given that session's name, as what it starts is; for "" the
-    leader of the terminal's session. "" where that is unknown, as of a named session without /proc.
+    leader of the terminal's session. "" if that is unknown, as of a named session without /proc.
     """
     if not session:
         return _read(str(find_session_leader()))[0]
@@ -24,7 +24,7 @@ def read_session_process(session: str) -> str:
 
 
 def is_session_running(session: str) -> bool:
-    """Whether any process was given that session's name."""
+    """Return whether any process was given that session's name."""
     for number in filter(str.isdecimal, os.listdir(_PROC) if session and os.path.isdir(_PROC) else ()):
         with suppress(OSError):  # ended meanwhile, or somebody else's
             if _is_of(number, session):
@@ -47,7 +47,7 @@ class Command(NamedTuple):
 
 
 def read_own_commands() -> list[Command]:
-    """Return what this user's processes were started with; [] where neither /proc nor ps shows it."""
+    """Return what this user's processes were started with; [] if neither /proc nor ps shows it."""
     if os.path.isdir(_PROC):
         numbers = [name for name in os.listdir(_PROC) if name.isdecimal()]
         return [command for number in numbers if (command := _read_command(number)) is not None]
@@ -95,7 +95,7 @@ def is_program_running(program: str, folders: Iterable[str]) -> bool:
 
 
 def read_process(number: int) -> str:
-    """Return a process as its number and its start, which no later process of that number has; "" where unknown."""
+    """Return a process as its number and its start, which no later process of that number has; "" if unknown."""
     return _read(str(number))[0]
 
 
@@ -111,7 +111,7 @@ def read_ancestors() -> Iterator[str]:
 
 
 def _read(number: str) -> tuple[str, str]:
-    """A process as its id and start, and its parent's id; "" where there is none."""
+    """A process as its id and start, and its parent's id; "" if there is none."""
     with suppress(OSError, ValueError):
         if not number.isdecimal() or number == "0":
             return "", ""

@@ -28,7 +28,7 @@ def read_content(path: str, boundary: str, most: int = MAX_BYTES) -> FileContent
 
 
 def read_if_there(path: str) -> bytes | None:
-    """None where there is none. Raises OSError, also for what read_content refuses."""
+    """None if there is none. Raises OSError, also for what read_content refuses."""
     content = read_content(path, os.sep)
     if isinstance(content, OSError) and not isinstance(content, FileNotFoundError | NotADirectoryError):
         raise content

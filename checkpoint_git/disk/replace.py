@@ -1,7 +1,7 @@
 """The step under every write: a temporary file beside the target, then a rename over it."""
 
 # The merge driver imports it on git's hot path, and os alone costs a tenth of an empty interpreter: so it stands on
-# posix, the interpreter's own module beneath os, where there is one.
+# posix, the interpreter's own module beneath os, if there is one.
 try:
     import posix as system
 except ImportError:

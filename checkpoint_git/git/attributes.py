@@ -53,7 +53,7 @@ def add_attributes(data: bytes | None, notes: tuple[Note, ...] = (), others: Map
 
 
 def find_others(data: bytes) -> dict[str, str]:
-    """Pattern -> driver of the files in our block that are no checkpoints; with the schema that a team agreed on."""
+    """Pattern -> driver of the files in our block that are not checkpoints; with the schema that a team agreed on."""
     block = None
     with suppress(CheckpointError):  # damaged marks, which whoever writes the block reports
         block = find_block(data)

@@ -39,7 +39,7 @@ _FALLBACK = (
 class Choices(NamedTuple):
     narrative: Narrative = "auto"
     schema: str = ""  # absolute path of a schema for private fields
-    whole_schema: str = ""  # of one for whole files that are no checkpoints
+    whole_schema: str = ""  # of one for whole files that are not checkpoints
 
 
 class Installed(NamedTuple):
@@ -144,7 +144,7 @@ def foreign_sections(settings: Mapping[str, str]) -> tuple[str, ...]:
 
 
 def _is_own_mergetool(settings: Mapping[str, str]) -> bool:
-    """Whether the merge tool under our name is ours, of any version, or is not there."""
+    """Return whether the merge tool under our name is ours, of any version, or is not there."""
     command = settings.get(MERGETOOL)
     if not command:
         return MERGETOOL_TRUST not in settings

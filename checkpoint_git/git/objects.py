@@ -1,4 +1,4 @@
-"""Blobs, trees and how trees differ: the one place that asks git for them. Raises CheckpointError where git fails."""
+"""Blobs, trees and how trees differ: the one place that asks git for them. Raises CheckpointError if git fails."""
 
 import os
 from collections.abc import Iterable, Iterator, Sequence
@@ -81,7 +81,7 @@ class Blobs:
         self._end()
 
     def read(self, name: str) -> bytes | int | None:
-        """Its size where that is beyond the limit; None where this repository lacks it."""
+        """Its size where that is beyond the limit; None if this repository lacks it."""
         return next(self.read_all([name]))
 
     def read_all(self, names: Sequence[str]) -> Iterator[bytes | int | None]:
@@ -130,7 +130,7 @@ class Blobs:
             return False
         return True
 
-    def _read_header(self) -> list[bytes]:  # [] where git has ended
+    def _read_header(self) -> list[bytes]:  # [] if git has ended
         self._skip()
         assert self._process.stdout
         self._asked -= 1
@@ -168,7 +168,7 @@ class Blobs:
 
 
 def read_blob(cwd: str, name: str, env: Env = None) -> bytes | None:
-    """None where there is none, and for one larger than a checkpoint may be."""
+    """None if there is none, and for one larger than a checkpoint may be."""
     with Blobs(cwd, env, MAX_BYTES) as blobs:
         data = blobs.read(name)
     return data if isinstance(data, bytes) else None

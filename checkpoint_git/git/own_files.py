@@ -28,7 +28,7 @@ def find_unmerged(work_tree: str, git_dir: str, env: Mapping[str, str]) -> list[
 
 
 def has_nested_folders(git_dir: str) -> bool:
-    """Whether git's index lists checkpoints below the top."""
+    """Return whether git's index lists checkpoints below the top."""
     return _is_packed(index := _read_index(git_dir)) or b"/.checkpoints/" in index
 
 
@@ -54,7 +54,7 @@ def read_tag(work_tree: str | None, git_dir: str | None, path: str) -> str:
 
 
 def _may_be_unmerged(index: bytes) -> bool:
-    """Whether an entry of ours may have a stage; asking git is sure, and takes a process."""
+    """Return whether an entry of ours may have a stage; asking git is sure, and takes a process."""
     for ending in {kind.parts[-1] for kind in KINDS}:
         tail, found = ending.encode() + b"\0", -1
         while (found := index.find(tail, found + 1)) >= 0:
@@ -68,7 +68,7 @@ def _may_be_unmerged(index: bytes) -> bool:
 
 
 def _is_packed(index: bytes) -> bool:
-    """Whether names are shortened by what they share with the one before, or most are in another file."""
+    """Return whether names are shortened by what they share with the one before, or most are in another file."""
     return index[4:8] == b"\0\0\0\4" or b"link\0\0" in index
 
 
@@ -77,7 +77,7 @@ def _read_index(git_dir: str) -> bytes:
 
 
 def read_start(path: str, most: int) -> bytes:
-    """Empty where there is none. A pipe in its place is not waited for."""
+    """Empty if there is none. A pipe in its place is not waited for."""
     opener = lambda name, flags: os.open(name, flags | NO_WAIT)  # noqa: E731
     with suppress(OSError), open(path, "rb", opener=opener) as stream:
         return stream.read(most) or b""

@@ -96,7 +96,7 @@ def _inside(base: str, path: str, top: str) -> str | None:
 
 
 def relative_to_top(path: str, root: str, top: str) -> list[str]:
-    """What a path as written may be called in git: relative to top, "/" between its parts; [] where it is outside."""
+    """What a path as written may be called in git: relative to top, "/" between its parts; [] if it is outside."""
     found = (_inside(base, path, top) for base in dict.fromkeys((root, top)))
     return list(dict.fromkeys(os.path.relpath(full, top).replace(os.sep, "/") for full in found if full))
 
@@ -125,7 +125,7 @@ class Lookup:
         return self._names[path]
 
     def _is_plainly_there(self, path: str) -> bool:
-        """Whether it is a file of the project by an ordinary name, reached through no symbolic link."""
+        """Return whether it is a file of the project by an ordinary name, reached through no symbolic link."""
         if not _PLAIN_PATH(path) or _ODD_PART(path) or path.count("/") > _DEEPEST:
             return False
         full = f"{self._root}/{path}"

@@ -95,7 +95,7 @@ def create_ref(work_tree: str, ref: str, commit: str, env: Mapping[str, str]) ->
 
 
 def remove_ref(work_tree: str, ref: str, commit: str, env: Mapping[str, str]) -> bool:
-    """Returns False where the ref names another commit, or is gone."""
+    """Returns False if the ref names another commit, or is gone."""
     words = [*_LASTING, *NO_HOOKS, "update-ref", "--no-deref", "-d", ref, commit]
     return run_git(words, work_tree, env=quiet_env(env), check=False).code == 0
 

@@ -73,7 +73,7 @@ def read_default_branch(work_tree: str, file: str, env: Mapping[str, str]) -> De
 
 class Standing(NamedTuple):
     head: str  # HEAD's commit, "" for none yet
-    id: str = ""  # the commit that was meant, "" where this clone knows none
+    id: str = ""  # the commit that was meant, "" if this clone knows none
     behind: int = 0  # how many commits only HEAD has
     ahead: int = 0  # and only the other
     ambiguous: bool = False  # several commits begin with those digits

@@ -88,7 +88,7 @@ def check_remote(cwd: str, remote: str, env: Env = None) -> None:
 
 
 def read_remote_ref(cwd: str, remote: str, ref: str, env: Env = None, timeout: float = 0.0) -> str:
-    """What a full ref is at on the remote, "" where it has no such ref. Raises UnreachableError."""
+    """What a full ref is at on the remote, "" if it has no such ref. Raises UnreachableError."""
     result = _run(["ls-remote", "-q", "--refs", "--end-of-options", remote, ref], cwd, env, timeout)
     if result.code != 0:
         raise _unreachable(remote, result)
@@ -118,7 +118,7 @@ def _unreachable(remote: str, result: GitResult) -> UnreachableError:
 
 # As much is fetched into a shallow clone as it takes to know them: there, a base that is here may be the wrong one.
 def read_full_bases(cwd: str, remote: str, ours: str, theirs: str, env: Env = None) -> list[str]:
-    """For full ids. Raises CheckpointError where what a shallow clone lacks cannot be fetched."""
+    """For full ids. Raises CheckpointError if what a shallow clone lacks cannot be fetched."""
     ends = ["--end-of-options", remote, ours, theirs]
     for words in ([_DEEPER[0], *ends], [_DEEPER[1], *ends], ["--unshallow", *ends], ["--unshallow", *ends[:2]]):
         if not _is_cut(cwd, ours, theirs, env):
@@ -205,7 +205,7 @@ def _run(words: Sequence[str], cwd: str, env: Env, timeout: float, *, hooks: boo
 def run_bounded(
     words: Sequence[str], cwd: str, env: Env, timeout: float, stdin: int = _DEVNULL
 ) -> tuple[GitResult, str]:
-    """And why it was ended, with all that it has started; "" where it ended by itself. timeout: seconds."""
+    """And why it was ended, with all that it has started; "" if it ended by itself. timeout: seconds."""
     ends, out, err, trouble = time.monotonic() + timeout, bytearray(), bytearray(), "it was interrupted"
     process = start_git(words, cwd, env=env, stdin=stdin, own_group=True)
     with process, selectors.DefaultSelector() as selector:

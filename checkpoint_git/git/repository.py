@@ -14,7 +14,7 @@ class Repository(NamedTuple):  # absolute paths
     work_tree: str  # the repository itself where it is bare
     git_dir: str  # this work tree's own
     common_dir: str  # shared by all linked worktrees; holds the configuration
-    hooks: str  # the folder in which git looks for hooks, "" where core.hooksPath is set to nothing
+    hooks: str  # the folder in which git looks for hooks, "" if core.hooksPath is set to nothing
     bare: bool = False
 
 

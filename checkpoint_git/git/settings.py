@@ -5,7 +5,7 @@ from typing import NamedTuple
 
 
 class Setting(NamedTuple):
-    """default: "" where nothing is set. shown: the default in words, if it is not a fixed value."""
+    """default: "" if nothing is set. shown: the default in words, if it is not a fixed value."""
 
     meaning: str
     default: str = ""
@@ -59,7 +59,7 @@ def find_setting(found: Mapping[str, str], name: str) -> str:
 
 
 def read_flag(name: str, cwd: str, env: Mapping[str, str] | None = None) -> bool | None:
-    """Return a setting that git reads as a boolean, None where there is none."""
+    """Return a setting that git reads as a boolean, None if there is none."""
     from checkpoint_git.git.run import run_git  # late: the names are read by commands that start no git
 
     done = run_git(["config", "--type=bool", name], cwd, env=env, check=False)

@@ -20,7 +20,7 @@ class Tracking(NamedTuple):
     branch: str
     head: str  # full id
     name: str  # such as "origin/main"
-    commit: str  # full id, "" where the upstream is configured and not in this clone
+    commit: str  # full id, "" if the upstream is configured and not in this clone
     tracked: bool  # it is the branch's upstream, else the remote's default branch
     ahead: int
     behind: int
@@ -75,7 +75,7 @@ def _read_default(cwd: str, branch: str, head: str, dirty: frozenset[str], env: 
 
 
 def read_diverged_files(cwd: str, tracking: Tracking, env: Mapping[str, str]) -> Touched:
-    """What the upstream changed, at the base, HEAD and upstream. Raises CheckpointError where no base is known."""
+    """What the upstream changed, at the base, HEAD and upstream. Raises CheckpointError if no base is known."""
     return read_touched(cwd, Commit(tracking.head, "", (tracking.head, tracking.commit), ""), env)
 
 
@@ -96,7 +96,7 @@ def _is_set(value: str) -> bool:
 
 
 def is_in_the_way(cwd: str, path: str, tracking: Tracking, settings: Settings, is_new: bool) -> bool:
-    """Whether the work tree holds something at a path that git would not merge over. is_new: HEAD has no such file."""
+    """Return whether git would not merge over what is at a path. is_new: HEAD has no such file."""
     if path in tracking.dirty:
         return not settings.stashes
     return is_new and os.path.lexists(os.path.join(cwd, path))

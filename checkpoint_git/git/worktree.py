@@ -30,7 +30,7 @@ def read_uncommitted(work_tree: str, paths: Iterable[str], env: Mapping[str, str
 
 
 def read_untracked(work_tree: str, paths: Sequence[str], env: Mapping[str, str]) -> dict[str, bool]:
-    """Whether git ignores each that is here and not given to git. paths: of files, few."""
+    """Return whether git ignores each that is here and not given to git. paths: of files, few."""
     words = ["--literal-pathspecs", "ls-files", "--others", "-z", "--full-name", "--", *paths]
     found = read_names(words, work_tree, env=env)
     ignored = read_ignored(work_tree, found, env) if found else []

@@ -49,7 +49,7 @@ def _find_call_of(argv: Argv, tools: Mapping[str, Tool]) -> str | None:
 
 
 def find_call(words: list[str], tools: Mapping[str, Tool]) -> str | None:
-    """`checkpoint_done {"name": "build"}` for the words of a command line; None where no tool does the same."""
+    """`checkpoint_done {"name": "build"}` for the words of a command line; None if no tool does the same."""
     words = ["claim", *words[1:], "--release"] if words[0] == "release" else words
     for tool in tools.values():
         start = tool.call.split()

@@ -105,7 +105,7 @@ def _find_anchors(base: "Keys", version: "Keys") -> "list[Pair]":
 
 
 def _find_common(base: "Keys", version: "Keys") -> "list[Pair] | None":
-    # Myers' greedy search for a shortest edit script; None where that has more edits than are looked for.
+    # Myers' greedy search for a shortest edit script; None if that has more edits than are looked for.
     reached = {1: 0}  # by diagonal (index in base minus index in version), the furthest index in base
     steps: list[dict[int, int]] = []
     for edits in range(min(len(base) + len(version), _MOST_EDITS) + 1):

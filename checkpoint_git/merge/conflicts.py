@@ -23,7 +23,7 @@ class Held(NamedTuple):
 
 class Conflict(NamedTuple):
     """where: JSON Pointer, its name. places: all that is decided with it (a group has several). sides: what ours, base
-    and theirs hold; of a group an object of its members, as far as the sides disagree on them; of a part of a list the
+    and theirs hold; of a group an object of its members, where the sides disagree on them; of a part of a list the
     list of its items. question: the options that answer it where no side does, else "".
     """
 
@@ -78,14 +78,14 @@ def list_clashes(merged: Merged, limit: int = 200) -> tuple[Clash, ...]:
 
 
 def is_about(conflict: Conflict, where: str) -> bool:
-    """Whether a pointer names one of the conflict's places, or something that holds one. "" and "/" name all."""
+    """Return whether a pointer names one of the conflict's places, or something that holds one. "" and "/" name all."""
     return where in ("", "/") or any(f"{place}/".startswith(f"{where}/") for place in conflict.places)
 
 
 def decide(merged: Merged, decisions: Mapping[str, Decision], marker_size: int = 7) -> Merged:
     """The merge with the conflicts at these places decided; the others stay. decisions: the `where` of a conflict of
     `merged.conflicts`, and OURS, BASE or THEIRS, or an Answer. A side that has nothing at the place leaves nothing
-    there; a side taken for a question leaves the empty list. Raises ValueError where the decided side has nothing and
+    there; a side taken for a question leaves the empty list. Raises ValueError if the decided side has nothing and
     the place is the document.
     """
     result = _decided(merged.result, decisions)
@@ -99,7 +99,7 @@ def decide(merged: Merged, decisions: Mapping[str, Decision], marker_size: int =
 
 
 def find_closing(merged: Merged, where: str) -> Mapping[str, Any]:
-    """Return the fields, by pointer, with which the list at this place may be empty; {} where nothing says so."""
+    """Return the fields, by pointer, with which the list at this place may be empty; {} if nothing says so."""
     for requirement in merged.context.strategies.root.get(REQUIRE) or ():
         if requirement.get("where") == where:
             closing: Mapping[str, Any] = requirement.get("empty_with", {})
@@ -197,7 +197,7 @@ def _held(choice: Choice, side: int) -> Held | None:
 # A merge that is decided in several sittings needs no memory of its own: the text in the work tree says which of its
 # conflicts are still marked and which side was taken for the others.
 def find_choices(merged: Merged, text: str, size: int) -> dict[str, Decision] | None:
-    """The decisions that turn the merge into this text; None where no decisions do, so that it was edited. A conflict
+    """The decisions that turn the merge into this text; None if no decisions do, so that it was edited. A conflict
     that the text still marks, by its place behind the marker, is undecided.
     """
     start = "<" * size + " ours: "
@@ -268,7 +268,7 @@ def _count_alike(left: Sequence[str], right: Sequence[str]) -> int:
 
 class Sides(NamedTuple):
     """A text with conflict markers taken apart: with all of ours, with all of theirs, and the base's parts.
-    whole_base: with all of base, None where a conflict shows none (git's style "merge").
+    whole_base: with all of base, None if a conflict shows none (git's style "merge").
     """
 
     ours: str
@@ -311,7 +311,7 @@ def _turn(line: str, size: int, part: int | None) -> tuple[int | None] | None:
 
 
 def is_text_merge(text: str, base: str, with_ours: str, with_theirs: str, size: int) -> bool:
-    """Whether a text is what a line merge made, with nothing else in it. with_ours, with_theirs: that merge with every
+    """Return whether a text is a line merge's, with nothing else in it. with_ours, with_theirs: that merge with every
     conflict decided for one side; no style or level of zeal changes it.
     """
     sides = split_sides(text, size)

@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from checkpoint_git.merge.validity import Judge
 
     class Ancestor(Protocol):
-        """A file's bytes in one of several merge bases, None where it has none; and the same in that one's bases."""
+        """A file's bytes in one of several merge bases, None if it has none; and the same in that one's bases."""
 
         @property
         def data(self) -> bytes | None: ...
@@ -189,7 +189,7 @@ def _swap_sides(result: "Any") -> "Any":
 def merge_bases(bases: "Sequence[Ancestor]", schema: "Schema", path: str = "") -> "bytes | None":
     """The virtual base of a criss-cross merge, as git makes it: the merge bases merged one after the other. Each is
     merged with the result of those before it, over the merge of their own bases; conflicts take that base's value. None
-    where there is no base, or it has no such file.
+    if there is no base, or it has no such file.
     """
     merged = bases[0].data if bases else None
     for other in bases[1:]:
@@ -297,7 +297,7 @@ def ask_questions(result: "Result", context: MergeContext) -> None:
     {"same": "/field"} was looked at before the sides were merged.
     """
     if not isinstance(result, Built):
-        return  # a side as it stands
+        return  # a side as it is
     for requirement in context.strategies.root.get(REQUIRE) or ():
         if "where" in requirement:
             from checkpoint_git.merge.questions import ask_what_is_next  # many schemas require nothing

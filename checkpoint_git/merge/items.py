@@ -89,7 +89,7 @@ def find_natural_key(lists: "list[list[Node]]", names: "tuple[str, ...]" = NATUR
 
 def find_stable_key(lists: "list[list[Node]]") -> str:
     """Return the first member by which every item of every list is known, and which no side seems to have edited: none
-    both lost values of it and gained others. Where base has no list, only a title can be one. "" where there is none.
+    both lost values of it and gained others. Where base has no list, only a title can be one. "" if there is none.
     """
     base, ours, theirs = [[item.value for item in items] for items in lists]
     first = next((value for value in (*base, *ours, *theirs) if type(value) is dict), None)
@@ -208,7 +208,7 @@ def _contradict(my_moves: "list[Any]", your_moves: "list[Any]", survivors: "list
 def _order_by_pairs(
     order: "list[Any]", sides: "tuple[list[Any], list[Any]]", survivors: "list[Any]"
 ) -> "list[Any] | None":
-    """Return an order as near to `order` as can be; None where the pairs contradict each other.
+    """Return an order as near to `order` as can be; None if the pairs contradict each other.
 
     Every pair is as the sides have it, and where they differ as one of them has moved it. A pair that
     both added in two orders is free.

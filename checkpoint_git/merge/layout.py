@@ -164,7 +164,7 @@ def _comma(entries: "list[Entry]", number: int, lasts: "list[int]") -> "str | Al
 
 
 def lays_out_theirs(base: "Node | None", ours: Node, theirs: Node) -> bool:
-    """Whether theirs is the document to write into: it alone laid base out anew, or else it is the smaller text."""
+    """Return whether to write into theirs: it alone reformatted base, or else it is the smaller text."""
     anew = [base is not None and side.text != base.text and _is_laid_out_anew(base, side) for side in (ours, theirs)]
     return theirs.text < ours.text if anew[0] == anew[1] else anew[1]
 

@@ -30,7 +30,7 @@ def _read_vocabulary() -> Any:
 
 
 def _find_form(name: str) -> dict[str, Any] | None:
-    """What the keyword of one strategy may hold, as a JSON Schema; None where there is no such strategy."""
+    """What the keyword of one strategy may hold, as a JSON Schema; None if there is no such strategy."""
     forms = [(form["properties"]["strategy"], form) for form in _read_vocabulary()["rule"]["oneOf"]]
     return next((form for named, form in forms if name in named.get("enum", [named.get("const")])), None)
 
@@ -47,7 +47,7 @@ def _fits(value: Any, schema: dict[str, Any]) -> bool:
 def lint_schema(schema: Any, root: dict[str, Any] | None = None) -> list[Finding]:
     """Everything wrong with the x-merge keywords and references of a schema, in its order; [] for a good one. schema: a
     JSON Schema as a value, numbers as Python numbers or as tokens. root: the schema that it becomes a part of, which
-    references then lead into; None where it stands alone. Findings have `where`, a JSON Pointer into `schema`, and no
+    references then lead into; None if it stands alone. Findings have `where`, a JSON Pointer into `schema`, and no
     path.
     """
     if not isinstance(schema, dict):

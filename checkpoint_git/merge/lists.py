@@ -82,7 +82,7 @@ class ListMerge:
             merged = sequence.merge_by_position(self._merge_item, *self.lists)
             return assemble(self.ours, merged, self.theirs, self.base)
         if strategy == "tuple" and is_same(self.ours, self.base):
-            return self.theirs  # ours is only laid out anew
+            return self.theirs  # ours is only reformatted
         if self.base is None or type(self.base.value) is not list or strategy == "tuple":
             return self._conflict()
 

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     Leaves = dict[str, Node | None]  # the members of a group as one version has them
 
 
-# what becomes of a group that keeps what it leaves behind: the newer side's where that is safe, always, or never
+# what happens to a group that keeps what it leaves behind: the newer side's where that is safe, always, or never
 AUTO = "auto"
 NEWEST = "newest"
 CONFLICT = "conflict"
@@ -84,7 +84,7 @@ def _is_laid_out_anew(base: "Node | None", ours: "Node | None", theirs: "Node | 
 
 
 def _merge_by_rule(rule: "Schema", where: str, base: "Node | None", ours: Node, theirs: Node) -> "Result | None":
-    # None where the members or items of both sides are to be merged
+    # None if the members or items of both sides are to be merged
     name = str(rule.get("strategy"))
     if name in LEAF_STRATEGIES:
         return LEAF_STRATEGIES[name](rule, base, ours, theirs) or Choice(where, ours, base, theirs)

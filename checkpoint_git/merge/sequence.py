@@ -49,7 +49,7 @@ class Version:
         return {old: places[key] for key, old in find_single(old_keys).items() if old not in kept and key in places}
 
     def neighbours(self, old: int) -> "tuple[str, str]":
-        """Return the keys of the items around one that was moved; "" where there is none."""
+        """Return the keys of the items around one that was moved; "" if there is none."""
         place = self.moved[old]
         before = self.keys[place - 1] if place else ""
         after = self.keys[place + 1] if place + 1 < len(self.keys) else ""

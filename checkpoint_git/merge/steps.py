@@ -48,7 +48,7 @@ def enforce_steps(requirement: "Schema", entries: "dict[Any, Entry]", context: "
 
 
 def _read_values(side: "dict[str, Node]", names: "list[str]") -> "list[Any]":
-    """Return what a side has at each of the places, None where it has nothing."""
+    """Return what a side has at each of the places, None if it has nothing."""
     return [side[name].value if name in side else None for name in names]
 
 

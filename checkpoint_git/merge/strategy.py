@@ -74,7 +74,7 @@ class Strategies:
 # The keyword is on the subschema that also validates the place. The schema came with this package or was named by the
 # clone's owner; it is never a file of a branch being merged, because a branch could then change how it is merged.
 def merge_rule(schema: "Schema") -> "Schema":
-    """{"strategy": ..., ...}; {} where the structural default holds."""
+    """{"strategy": ..., ...}; {} if the structural default holds."""
     return schema.get(KEYWORD) or NONE
 
 

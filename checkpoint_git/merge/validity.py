@@ -59,7 +59,7 @@ def _is_within(place: str, where: str) -> bool:
 
 
 def _list_candidates(result: "Result", where: str, side: int) -> "list[tuple[Entry, Choice]]":
-    """Return the entries on the way to a place, from the root, each with the conflict that may stand there."""
+    """Return the entries on the way to a place, from the root, each with the conflict that may be there."""
     found: list[tuple[Entry, Choice]] = []
     pointer = ""
     part: Any = result

@@ -23,7 +23,7 @@ Trouble = Literal["", "bad-url", "unreachable", "bad-answer"]
 
 
 class Answer(NamedTuple):
-    """What came back. url: without login and query. value: the JSON object, {} where there is trouble. trouble:
+    """What came back. url: without login and query. value: the JSON object, {} if there is trouble. trouble:
     "bad-url" (never asked), "unreachable" (no answer), "bad-answer" (one that says nothing); detail: why, as half a
     sentence that may hold the server's own words.
     """

@@ -32,7 +32,7 @@ if TYPE_CHECKING:
         """summary.py. It is imported for every `status` and `prime`, so it imports late what it needs."""
 
         def is_present(self, place: Place) -> bool:
-            """Whether a project has anything of the protocol: a look that opens no file of it."""
+            """Return whether a project has anything of the protocol: a look that opens no file of it."""
 
         def summarize(self, question: "Question") -> "Summary":
             """What there is; at least the part for the question's reader."""
@@ -41,7 +41,7 @@ if TYPE_CHECKING:
         """exchange.py: what one of its files says, as the fields of an initiative, for a protocol that keeps those."""
 
         def read_fields(self, cwd: str, name: str, now: int) -> dict[str, str | list[str]]:
-            """Raises CheckpointError where the file with that name cannot be read."""
+            """Raises CheckpointError if the file with that name cannot be read."""
 
         def write_fields(
             self, cwd: str, name: str, fields: Mapping[str, str], now: int, env: Mapping[str, str]
@@ -132,7 +132,7 @@ def read_summaries(question: Question) -> Iterator[Summary]:
 
 
 def find_project(cwd: str) -> Place:
-    """Where the checkpoints are; where there are none beside what another protocol has, where they would be."""
+    """Where the checkpoints are; if there are none beside what another protocol has, where they would be."""
     try:
         return find_place(cwd)
     except CheckpointError:
@@ -144,7 +144,7 @@ def find_project(cwd: str) -> Place:
 
 
 def load_part(row: Row, name: str) -> ModuleType | None:
-    """Return the module that offers a part of the contract, None where a protocol has no such part."""
+    """Return the module that offers a part of the contract, None if a protocol has no such part."""
     module = row.parts.get(name, name)
     path = os.path.join(os.path.dirname(__file__), row.name, *module.split("."))
     return import_module(f"{row.package}.{module}") if os.path.isfile(f"{path}.py") else None
@@ -173,7 +173,7 @@ def find_hooks(name: Hook, part: str = "hooks") -> Iterator[Callable[..., Any]]:
 
 
 class Room(NamedTuple):
-    """check_file: None where files are JSON."""
+    """check_file: None if files are JSON."""
 
     layout: Layout
     rules: Rules

@@ -149,7 +149,7 @@ def _summarize(group: Sequence[Finding]) -> str:
 
 
 def _find_words(group: Sequence[Finding]) -> str:
-    """Return the words that are true of all of a group, "" where there are none."""
+    """Return the words that are true of all of a group, "" if there are none."""
     first = group[0]
     number = len(group)
     if first.code in _ABOUT_NAMES:
@@ -163,7 +163,7 @@ def _find_words(group: Sequence[Finding]) -> str:
 
 
 def _shared_fix(group: Sequence[Finding]) -> AnyHint:
-    """Return the hint that settles them all, "" where there is none."""
+    """Return the hint that settles them all, "" if there is none."""
     hint = group[0].hint
     if all(_resolves(finding) for finding in group):
         return command("checkpoint", "resolve")

@@ -10,7 +10,7 @@ from checkpoint_git.core.hint import advise, join_hints
 class Document(NamedTuple):
     """path: relative, with "/" between its parts. skill: from the file's name. value: the decoded object, None where
     the file is unreadable, not JSON or not an object; it may break the schema, so read it with care. text: of the
-    file, None where it could not be read. size: bytes. findings: with path, line and column.
+    file, None if it could not be read. size: bytes. findings: with path, line and column.
     """
 
     path: str

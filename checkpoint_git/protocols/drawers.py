@@ -12,7 +12,7 @@ class Layout(Protocol):
     SUFFIX: str
 
     def find_skill(self, file_name: str) -> str:
-        """The owner that a file's name says, "" where it is no name of the protocol's."""
+        """The owner that a file's name says, "" if it is no name of the protocol's."""
 
 
 class SkillLayout(Layout, Protocol):
@@ -22,10 +22,10 @@ class SkillLayout(Layout, Protocol):
     HISTORY: str
 
     def find_name_trouble(self, name: str) -> str:
-        """Why a text cannot be a skill's name, "" where it can."""
+        """Why a text cannot be a skill's name, "" if it can."""
 
     def check_skill_name(self, name: str) -> None:
-        """Raises CheckpointError where find_name_trouble has an answer."""
+        """Raises CheckpointError if find_name_trouble has an answer."""
 
     def checkpoint_path(self, place: Place, skill: str) -> str:
         """The absolute path of a skill's active file. Raises CheckpointError for an invalid name."""

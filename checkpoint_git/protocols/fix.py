@@ -39,7 +39,7 @@ class Fixer(Protocol):
     """fixes.py. The doctor holds the place's lock while the last two are called."""
 
     def check_owner(self, skill: str, env: Mapping[str, str]) -> None:
-        """Raises CheckpointError where this session must not write the skill's file."""
+        """Raises CheckpointError if this session must not write the skill's file."""
 
     def plan_fixes(self, context: "Context", findings: Sequence[Finding]) -> FixPlan:
         """How those of the findings that it knows are fixed; nothing is changed."""

@@ -64,7 +64,7 @@ def set_apart(content: bytes) -> bytes:
 
 
 def plan_write(path: str, before: Document | None, change: Change, now: int) -> Written:
-    """The caller holds the lock, and writes what is not refused. before: None where there is no file; one that cannot
+    """The caller holds the lock, and writes what is not refused. before: None if there is no file; one that cannot
     be read is refused with what is wrong with it. change: gets the document as a token value of its own (None without a
     file), and returns the new one, or a Finding that says why not.
     """

@@ -1,4 +1,4 @@
-"""What may stand at the end of a command line, by a verb's parser. Pure."""
+"""What may be at the end of a command line, by a verb's parser. Pure."""
 
 import argparse
 import re
@@ -9,14 +9,14 @@ from checkpoint_git.core.terminal_text import shorten
 
 
 class Candidate(NamedTuple):
-    """text: what it means, "" where the word says it."""
+    """text: what it means, "" if the word says it."""
 
     value: str
     text: str = ""
 
 
 class Wanted(NamedTuple):
-    """What the last word of a line may be. given: words known from the parser alone. kind: what else may stand there,
+    """What the last word of a line may be. given: words known from the parser alone. kind: what else may be there,
     named as the parser's metavar does, or "". prefix: what the last word already holds that no candidate repeats, such
     as `--rev=`. typed: the rest of it. words: the positional words before it.
     """
@@ -35,7 +35,7 @@ _LONGEST_TEXT = 80
 
 def keep_fitting(candidates: Iterable[Candidate], typed: str) -> list[Candidate]:
     fitting = [one for one in candidates if one.value.startswith(typed) and len(one.value) <= _LONGEST]
-    # what a shell takes as it stands: names are untrusted, and `$(...)` must not get onto a prompt
+    # what a shell takes as it is: names are untrusted, and `$(...)` must not get onto a prompt
     safe = {one.value: one for one in reversed(fitting) if _SAFE.fullmatch(one.value)}
     return list(reversed(safe.values()))
 

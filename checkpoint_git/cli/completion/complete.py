@@ -28,7 +28,7 @@ examples:
 _PROGRAMS = ("checkpoint", "git-checkpoint", "checkpoint-doctor")
 
 
-# what may stand at the end of a line; FILES or FOLDERS where the shell names them itself, else ""
+# what may be at the end of a line; FILES or FOLDERS where the shell names them itself, else ""
 Completed = tuple[list[Candidate], str]
 
 

@@ -80,7 +80,7 @@ def _lengthen(
     room: int,
     screen: Screen,
 ) -> list[_Entry]:
-    """Return the entries, those rendered anew that still have room. causes: of the entries, and maybe more."""
+    """Return the entries, those rendered again that still have room. causes: of the entries, and maybe more."""
     spare = room - sum(entry.height for entry in chosen)
     lengthened = list[_Entry]()
     for entry, cause in zip(chosen, causes, strict=False):

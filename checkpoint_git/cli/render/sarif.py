@@ -48,7 +48,7 @@ def _describe_rule(code: str) -> dict[str, Any]:
 
 
 def describe(finding: Finding, reason: str = "") -> dict[str, Any]:
-    """reason: why it is suppressed, "" where it is not."""
+    """reason: why it is suppressed, "" if it is not."""
     text = f"{finding.message} ({finding.hint})" if finding.hint else finding.message
     result: dict[str, Any] = {
         "ruleId": finding.code,

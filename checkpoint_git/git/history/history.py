@@ -89,7 +89,7 @@ def read_strangers(work_tree: str, ids: Sequence[str]) -> dict[str, str]:
 
 class Removal(NamedTuple):
     commit: str
-    new_name: str = ""  # what the file is called since, "" where it was deleted
+    new_name: str = ""  # what the file is called since, "" if it was deleted
     told: str = ""  # such as: 1a2b3c4d5 "Remove the old API", 2026-03-11
 
 

@@ -71,7 +71,7 @@ def read_boundary(work_tree: str, env: Mapping[str, str] | None = None) -> froze
 
 
 def read_words(work_tree: str, words: Sequence[str]) -> list[str]:
-    """Split at blanks; [] where git fails. For short answers."""
+    """Split at blanks; [] if git fails. For short answers."""
     with suppress(CheckpointError):
         return os.fsdecode(b"".join(stream_git(words, work_tree, env=environment()))).split()
     return []
@@ -82,7 +82,7 @@ def run(words: Sequence[str], work_tree: str, stdin: bytes = b"", check: bool = 
 
 
 def has_commits(work_tree: str) -> bool:
-    """Raises CheckpointError where git cannot tell: it does not trust the repository."""
+    """Raises CheckpointError if git cannot tell: it does not trust the repository."""
     words = ["rev-parse", "--verify", "--quiet", "HEAD^{commit}"]
     result = run(words, work_tree, check=False)
     if result.code > 1 and b"not a git repository" not in result.err:

@@ -80,7 +80,7 @@ def _find_undone(work_tree: str, versions: dict[str, list[_Version]]) -> list[st
 def _is_undone(version: _Version, here: str, blobs: Blobs) -> bool:
     """Return whether a file has none of the lines that were added, and again all that were removed."""
     if here in (version.before, version.after) or not version.before:
-        return here == version.before  # "" where the file was new; what is there of it went on
+        return here == version.before  # "" if the file was new; what is there of it went on
     before, after, present = (_read_lines(blob, blobs) for blob in (version.before, version.after, here))
     added, removed = after - before, before - after
     return bool(added) and added.isdisjoint(present) and removed <= present

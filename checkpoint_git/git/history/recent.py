@@ -15,7 +15,7 @@ _USUAL_BRANCHES = ("main", "master")
 
 
 class Tips(NamedTuple):
-    """The ids of commits. default: of the default branch as it is here and as last fetched, () where it is unknown."""
+    """The ids of commits. default: of the default branch as it is here and as last fetched, () if it is unknown."""
 
     head: str
     default: tuple[str, ...] = ()

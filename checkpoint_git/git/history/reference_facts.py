@@ -31,7 +31,7 @@ _HEAD, _DEFAULT, _FIRST_REVERT = 1, 2, 4  # bits: what has a commit in its histo
 class Fact(NamedTuple):
     """reference: as it was asked for. at: seconds since 1970. commit: its full id. rule: what makes it so.
 
-    lost: it was merged, but its changes are not in HEAD. commits: how many name it. sure: False where the
+    lost: it was merged, but its changes are not in HEAD. commits: how many name it. sure: False if the
     reference names a repository, and no remote says that it is this one.
     """
 
@@ -57,7 +57,7 @@ class Sighting(NamedTuple):
 def read_facts(work_tree: str, asked: Collection[Asked], now: int) -> dict[Asked, Fact]:
     """Return what HEAD's history and the default branch's say of each reference, if they say anything.
 
-    Raises CheckpointError where git cannot read the history. A shallow clone says what it has.
+    Raises CheckpointError if git cannot read the history. A shallow clone says what it has.
     """
     tips = read_tips(work_tree) if asked else None
     if tips is None:
@@ -149,7 +149,7 @@ class _Reverts:
         self._by_id = dict[str, list[tuple[int, str, Commit]]]()  # the key: the first digits of what is reverted
 
     def add(self, commit: Commit, claims: Claims, mark: int) -> int:
-        """Return the bit that marks what the commit reverts, 0 where it reverts nothing or is itself reverted."""
+        """Return the bit that marks what the commit reverts, 0 if it reverts nothing or is itself reverted."""
         if not (claims.reverted or claims.undone) or self.find_undoer(commit.id, mark):
             return 0
         bit = self._next

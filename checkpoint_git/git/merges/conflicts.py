@@ -35,7 +35,7 @@ Stages = tuple[tuple[str, str, int], ...]  # (mode, blob, stage) in the index's 
 
 class Unmerged(NamedTuple):
     path: str  # relative to the work tree, "/"
-    sides: tuple[Version | None, Version | None, Version | None]  # ours, base, theirs; None where it has none
+    sides: tuple[Version | None, Version | None, Version | None]  # ours, base, theirs; None if it has none
     stages: Stages
 
 
@@ -45,7 +45,7 @@ class Conflicts(NamedTuple):
 
 
 class Top(NamedTuple):
-    work_tree: str  # its root, absolute; "" where there is none
+    work_tree: str  # its root, absolute; "" if there is none
     git_dir: str  # its own, absolute
 
 
@@ -134,7 +134,7 @@ def read_marker_sizes(work_tree: str, paths: Sequence[str]) -> dict[str, int]:
 
 
 def read_drivers(work_tree: str, paths: Sequence[str]) -> dict[str, str]:
-    """Of files that are no checkpoints: path -> the driver of ours that merges it."""
+    """Of files that are not checkpoints: path -> the driver of ours that merges it."""
     drivers = read_attribute("merge", work_tree, paths)
     return {path: name for path, name in drivers.items() if name == "checkpoint" or name.startswith(JSON_DRIVER)}
 

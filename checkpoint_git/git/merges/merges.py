@@ -38,11 +38,11 @@ class Ancestor(NamedTuple):
 
 
 class Versions(NamedTuple):
-    """One file in a merge; None where there is no such file."""
+    """One file in a merge; None if there is no such file."""
 
     path: str  # in the merge, else in the parent that has it
     old_path: str  # in the base, where a parent renamed it
-    bases: tuple[Ancestor, ...]  # one a merge base, () where the parents have no common ancestor
+    bases: tuple[Ancestor, ...]  # one a merge base, () if the parents have no common ancestor
     first: bytes | None
     second: bytes | None
     result: bytes | None
@@ -109,7 +109,7 @@ def read_cut_ends(cwd: str, revisions: str) -> list[Commit]:
 def read_touched(cwd: str, merge: Commit, env: Env = None) -> Touched:
     """Every version of the checkpoint files that a parent or the merge itself changed. A file beyond the size that a
     checkpoint may have is not read: NULs of that size stand for it. The merge's `tree` may be "": its id then says what
-    it holds. Raises CheckpointError where a shallow clone lacks what the parents have in common.
+    it holds. Raises CheckpointError if a shallow clone lacks what the parents have in common.
     """
     (found,) = _read_touched_all(cwd, [merge], read_all_bases(cwd, [merge.parents], env), env)
     if isinstance(found, CheckpointError):

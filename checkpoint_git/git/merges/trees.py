@@ -43,7 +43,7 @@ class TreeMerge(NamedTuple):
 # content.
 def merge_trees(sealed: isolated_dir.Sealed, ours: str, theirs: str) -> TreeMerge:
     """The merge of two commits (full ids) as git makes it by the sealed directory's attributes. Renames are followed
-    and several merge bases merged first, as `git merge` does. Raises CheckpointError where git cannot merge them: no
+    and several merge bases merged first, as `git merge` does. Raises CheckpointError if git cannot merge them: no
     common ancestor, objects that are missing, a git before 2.38.
     """
     isolated_dir.name_commits(sealed, {"ours": ours, "theirs": theirs})
@@ -120,7 +120,7 @@ def read_versions(sealed: isolated_dir.Sealed, tree: str, paths: Sequence[str]) 
 class RenameLoss(NamedTuple):
     path: str
     mover: str  # "ours" or "theirs"
-    target: str  # "" where that is not known
+    target: str  # "" if that is not known
 
 
 def read_rename_losses(sealed: isolated_dir.Sealed, bases: Sequence[str], tree: str) -> list[RenameLoss]:
@@ -181,7 +181,7 @@ def find_stopped(merged: TreeMerge) -> dict[str, tuple[str, ...]]:
 # Only what is seen on other files than checkpoints counts: one side's checkpoints alone may have been thrown away by
 # whoever had to resolve them.
 def is_dropped(cwd: str, commit: Commit, env: Env = None) -> bool:
-    """Whether a merge of two took nothing at all of one of them, as `git merge -s ours` does."""
+    """Return whether a merge of two took nothing at all of one of them, as `git merge -s ours` does."""
     trees = [parent.tree for parent in read_commits(cwd, commit.parents, env)]
     if len(trees) != 2 or trees[0] == trees[1] or commit.tree not in trees:
         return False

@@ -36,12 +36,12 @@ class MemoryCheckpoint:
         self._keep = partial(keep_copy, cwd=self._path, env=os.environ, now=self._now())
 
     def load(self) -> dict[str, str] | None:
-        """The fields by their keys, None where there is no checkpoint; validate() shows whether to trust them."""
+        """The fields by their keys, None if there is no checkpoint; validate() shows whether to trust them."""
         entity = self._load()
         return None if entity is None else read_entity(entity).fields
 
     def validate(self) -> list[Finding]:
-        """What is wrong with the checkpoint: corrupted, cut off, outdated; [] also where there is none."""
+        """What is wrong with the checkpoint: corrupted, cut off, outdated; [] also if there is none."""
         entity = self._load()
         return [] if entity is None else rules.check(entity, self._now())
 
@@ -56,7 +56,7 @@ class MemoryCheckpoint:
     ) -> dict[str, str]:
         """Creates or changes the checkpoint; its fields as the graph has them. on: the occasion.
 
-        Raises CheckpointError where a field is missing, and where the graph does not keep what was written.
+        Raises CheckpointError if a field is missing, and where the graph does not keep what was written.
         """
         if on not in TRIGGERS:
             raise CheckpointError(f"unknown occasion {on!a}", f"one of {', '.join(TRIGGERS)}")

@@ -15,7 +15,7 @@ _SKEW = 60  # seconds that another machine's clock may be ahead
 
 
 class Observation(NamedTuple):
-    """text: as the graph has it. key: "" where the text is not a field. value: without blanks around it.
+    """text: as the graph has it. key: "" if the text is not a field. value: without blanks around it.
     spelled: the key as the text has it, where that has capitals and the field has none; else "".
     """
 

@@ -45,7 +45,7 @@ SETUP = join_hints(
 
 
 class Settings(NamedTuple):
-    """What git's configuration says, "" where unset. timeout: seconds, to start and for each answer."""
+    """What git's configuration says, "" if unset. timeout: seconds, to start and for each answer."""
 
     command: str
     file: str

@@ -34,7 +34,7 @@ _SERVER_PROGRAM = "mcp-server-memory"  # as npm links it
 
 
 class GraphLine(NamedTuple):
-    """One line of the file. value: None where it is not a JSON object."""
+    """One line of the file. value: None if it is not a JSON object."""
 
     text: str
     value: dict[str, Any] | None
@@ -60,7 +60,7 @@ def graph_lock(what: str, lock_folder: str) -> Callable[[], AbstractContextManag
 def check_graph_file(path: str) -> None:
     """Make the folder of a missing file.
 
-    Raise CheckpointError where no server could read or write: a folder, a pipe, no permission.
+    Raise CheckpointError if no server could read or write: a folder, a pipe, no permission.
     """
     why = "it is not a regular file"  # a FIFO would keep its reader waiting
     try:
@@ -78,7 +78,7 @@ def check_graph_file(path: str) -> None:
 
 
 def read_lines(path: str) -> list[GraphLine]:
-    """Return the lines without the empty ones; [] where there is no file. Raise CheckpointError."""
+    """Return the lines without the empty ones; [] if there is no file. Raise CheckpointError."""
     check_graph_file(path)
     data = read_content(path, os.sep, MAX_BYTES)
     if isinstance(data, FileNotFoundError):
@@ -209,7 +209,7 @@ def _read_object(text: str, start: int) -> tuple[dict[str, Any] | None, int]:
 
 
 def _repair_value(value: dict[str, Any] | None) -> tuple[dict[str, Any] | None, str]:
-    """Return the value as a server takes it, or None where it cannot be, and what was wrong with it."""
+    """Return the value as a server takes it, or None if it cannot be, and what was wrong with it."""
     if value is None:
         return None, "not JSON"
 

@@ -99,7 +99,7 @@ def find_default_graph(words: Sequence[str]) -> str:
 
 
 def check_graph_path(path: str) -> str:
-    """The path itself, normalised; "" for none. Raises CheckpointError where it is not absolute."""
+    """The path itself, normalised; "" for none. Raises CheckpointError if it is not absolute."""
     if path and not os.path.isabs(path):
         message = f"the graph's file is a relative path: {escape_controls(shorten(path, 200))}"
         raise CheckpointError(message, "give an absolute path: a server resolves a relative one in its own folder")

@@ -1,4 +1,4 @@
-"""What became of the last save in the background: a file in the git directory, there while it goes on or has failed."""
+"""The last save in the background: a file in the git directory, which exists while it runs or has failed."""
 
 import os
 from typing import NamedTuple
@@ -12,7 +12,7 @@ LOG = "checkpoint/memory-save.log"
 
 
 class SaveLog(NamedTuple):
-    """Of a save in the background: process, occasion, and why it failed, "" where it did not or goes on."""
+    """Of a save in the background: process, occasion, and why it failed, "" if it did not or goes on."""
 
     process: str = ""
     occasion: str = ""

@@ -108,9 +108,9 @@ def _try(transport: Transport, home: layout.Home, invocation: Invocation, data: 
 
 
 def repair_graph(args: argparse.Namespace, invocation: Invocation) -> Outcome | None:
-    """Move a broken graph aside and keep its readable lines, after asking. Return None where the file is sound.
+    """Move a broken graph aside and keep its readable lines, after asking. Return None if the file is sound.
 
-    Raise CheckpointError where a server runs: it may have read the file already, and write over the repaired one.
+    Raise CheckpointError if a server runs: it may have read the file already, and write over the repaired one.
     """
     settings = graph.read_settings(invocation.cwd, args.entity)
     path = graph.find_graph(settings, invocation.env)

@@ -13,7 +13,7 @@ _FORMER_HEADER = b"checkpoint-git cache "  # the first line that earlier version
 
 
 def read_state(path: str) -> Any:
-    """Return the value of a file, None where there is none that can be read."""
+    """Return the value of a file, None if there is none that can be read."""
     try:
         data = read_plain(path)
         if data.startswith(_FORMER_HEADER):

@@ -95,7 +95,7 @@ def sync(args: argparse.Namespace, invocation: Invocation) -> Outcome:
 
 
 def _is_lossy(differences: Sequence[Difference]) -> bool:
-    """Whether the document replaces something of the checkpoint."""
+    """Return whether the document replaces something of the checkpoint."""
     return any(found.differs and found.winner == "document" for found in differences)
 
 
@@ -115,7 +115,7 @@ def _describe(args: argparse.Namespace, path: str, differences: list[Difference]
 def _is_other(
     name: str, fields: Mapping[str, str], document: dict[str, Any], args: argparse.Namespace, invocation: Invocation
 ) -> bool:
-    """Whether the document is about another initiative, and may take the checkpoint's place. Raises CheckpointError."""
+    """Return whether the document has another initiative, and may replace the checkpoint. Raises CheckpointError."""
     before, after = fields.get("initiative", ""), _read_text(document, "initiative")
     if not (before and after) or before == after:
         return False
@@ -300,7 +300,7 @@ def _read_base(file: str) -> dict[str, str]:
 
 
 def find_newer(cwd: str, name: str, fields: Mapping[str, str]) -> list[Finding]:
-    """What the document near by, where there is one that can be read, would replace in the checkpoint."""
+    """What the document near by, if there is one that can be read, would replace in the checkpoint."""
     with suppress(CheckpointError):
         path = _find_document(cwd, "")
         document = check_shape(_parse(path, _read_bytes(path))[1], path)

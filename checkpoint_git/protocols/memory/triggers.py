@@ -8,7 +8,7 @@ from checkpoint_git.core.errors import CheckpointError
 
 class Trigger(NamedTuple):
     """An occasion to save. needs: fields that must be there in the end. defaults: for fields that were not given.
-    fresh: needed fields that have to be given anew, because an earlier checkpoint's value would be wrong now.
+    fresh: needed fields that have to be given again, because an earlier checkpoint's value would be wrong now.
     """
 
     needs: tuple[str, ...]

@@ -1,4 +1,4 @@
-"""`checkpoint memory`: where an initiative stands, kept in the graph of a memory server across sessions."""
+"""`checkpoint memory`: the state of an initiative, kept in the graph of a memory server across sessions."""
 
 import argparse
 import os

@@ -60,7 +60,7 @@ class Pipeline:
         return records.write_record(self._run, draft, attempt, self._now())
 
     def read(self, phase: str, *, attempt: int | None = None, fallback: bool = False) -> dict[str, Any]:
-        """The newest record of a phase, or one attempt. Raises CheckpointError where there is none, or it is broken.
+        """The newest record of a phase, or one attempt. Raises CheckpointError if there is none, or it is broken.
 
         fallback: takes the newest good one instead of a broken one.
         """
@@ -71,7 +71,7 @@ class Pipeline:
         return found.value
 
     def validate(self, phase: str, *, attempt: int | None = None) -> Findings:
-        """What is wrong with the newest record of a phase, or with one attempt; [] where nothing is."""
+        """What is wrong with the newest record of a phase, or with one attempt; [] if nothing is."""
         return records.read_newest(self._run, phase, self._now(), attempt=attempt).record.findings
 
     def list(self, skipped: list[Skipped] | None = None) -> Iterator[dict[str, Any]]:
@@ -81,7 +81,7 @@ class Pipeline:
             yield record.value or {}
 
     def resume(self, phase: str = "", *, fallback: bool = False) -> records.Resumption:
-        """Whether the run can go on at a phase ("": is over): is_possible, run_from, the states of those before it."""
+        """Return whether the run can continue at a phase ("": is over): is_possible, run_from, the states before it."""
         wanted = phase and records.check_phase(phase)
         return records.plan_resume(self._run, wanted, self._now(), fallback=fallback)
 

@@ -52,7 +52,7 @@ def parse_path(path: str) -> RecordName | None:
 
 
 def find_skill(file_name: str) -> str:
-    """The last three parts of a record's path, "" where it is none: another name, or not in a run's folder."""
+    """The last three parts of a record's path, "" if it is none: another name, or not in a run's folder."""
     name = parse_path(file_name)
     return "/".join(file_name.rsplit("/", 3)[-3:]) if name is not None and is_run_folder(name.run_id) else ""
 
@@ -106,7 +106,7 @@ def find_ticket_trouble(ticket_id: str) -> str:
 
 
 def find_run_trouble(run_id: str) -> str:
-    """Why a text cannot name a run, "" where it can. Any text that is not a UUID is only ever hashed."""
+    """Why a text cannot name a run, "" if it can. Any text that is not a UUID is only ever hashed."""
     if not run_id.strip():
         return "it is empty"
     return "it is not Unicode text" if any("\ud800" <= letter <= "\udfff" for letter in run_id) else ""

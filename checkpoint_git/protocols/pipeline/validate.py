@@ -25,7 +25,7 @@ _MOST_ENTRIES = 100_000  # that are looked at for records
 
 class Record(NamedTuple):
     """One record and everything that is wrong with it. name: what its place says. value: the decoded mapping, None
-    where there is none; it may break the schema where findings say so. findings: with path, and line and column where
+    if there is none; it may break the schema where findings say so. findings: with path, and line and column where
     they are known.
     """
 

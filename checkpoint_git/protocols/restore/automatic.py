@@ -142,7 +142,7 @@ def _find_changes(workspace: Workspace, found: Snapshot, within: Sequence[str] |
 
 
 def _is_restored(change: Change, *, is_named: bool) -> bool:
-    """Whether a rollback makes a change.
+    """Return whether a rollback makes a change.
 
     It leaves submodules, what looks like a secret, and newer checkpoints as they are.
     """
@@ -157,7 +157,7 @@ def _is_restored(change: Change, *, is_named: bool) -> bool:
 
 
 def _check_places(root: str, wanted: Iterable[str], changes: Iterable[Change]) -> None:
-    """Raise CheckpointError where something that no point keeps is in the place of a file."""
+    """Raise CheckpointError if something that no point keeps is in the place of a file."""
     removed = {change.path for change in changes if not change.after}
     for path in wanted:
         found = look_at(root, path)

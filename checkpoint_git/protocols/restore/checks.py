@@ -1,4 +1,4 @@
-"""What the doctor checks of restore points; silent where there are none."""
+"""What the doctor checks of restore points; silent if there are none."""
 
 import os
 from collections.abc import Iterator

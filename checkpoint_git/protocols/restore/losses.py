@@ -239,7 +239,7 @@ def _fits(row: Row, pipeline: Sequence[Simple], cwd: str, top: str) -> bool:
 
 
 def _has(words: Sequence[str], patterns: Sequence[str], cwd: str, top: str) -> bool:
-    """Whether there are no patterns, or a word that fits one of them."""
+    """Return whether there are no patterns, or a word that fits one of them."""
     if not patterns:
         return True
     for word in words:
@@ -266,7 +266,7 @@ def _is_inside(word: str) -> bool:
 
 
 def _is_around(word: str, cwd: str, top: str) -> bool:
-    """Whether a word names, maybe by a pattern, .git of the work tree or a folder around it."""
+    """Return whether a word names, maybe by a pattern, .git of the work tree or a folder around it."""
     if not word or word.startswith("-"):
         return False
     path = os.path.normpath(os.path.join(cwd, os.path.expanduser(word.replace("$PWD", cwd))))
@@ -304,7 +304,7 @@ def _find_words(pipeline: Sequence[Simple]) -> list[str]:
 
 
 def _is_narrow(tests: Sequence[str]) -> bool:
-    """Whether a test of find, such as -name '*.pyc', leaves most files alone."""
+    """Return whether a test of find, such as -name '*.pyc', leaves most files alone."""
     for before, word, value in zip(["", *tests], tests, [*tests[1:], ""], strict=False):
         is_test = word.startswith("-") and word not in (*_FIND_TAKES_ALL, "-o", "-a", "-not")
         if is_test and before not in ("!", "-not") and value != "*":
@@ -313,7 +313,7 @@ def _is_narrow(tests: Sequence[str]) -> bool:
 
 
 def _drops_tables(pipeline: Sequence[Simple], programs: Collection[str]) -> bool:
-    """Whether such statements get to a program that may run them. programs: of all commands."""
+    """Return whether such statements get to a program that may run them. programs: of all commands."""
     simple = pipeline[0]
     program = simple.name.partition(" ")[0]
     text = re.sub(r"\s+", " ", " ".join([program, *simple.words]).lower())

@@ -20,7 +20,7 @@ _MOST_READ = 1 << 20
 
 
 def is_sensitive(path: str) -> bool:
-    """Whether a name suggests a secret, of code and documents too.
+    """Return whether a name suggests a secret, of code and documents too.
 
     is_doubtful tells whether more than the name decides.
     """
@@ -35,7 +35,7 @@ def is_sensitive(path: str) -> bool:
 
 
 def is_doubtful(path: str) -> bool:
-    """Whether a sensitive path may be kept.
+    """Return whether a sensitive path may be kept.
 
     Its name is also that of code, or of plain data that projects commit.
     """
@@ -45,7 +45,7 @@ def is_doubtful(path: str) -> bool:
 
 
 def is_harmless(full: str) -> bool:
-    """Whether a file is code or a document without anything that looks like a key or a token."""
+    """Return whether a file is code or a document without anything that looks like a key or a token."""
     from checkpoint_git.core.redact import holds_secret
 
     if not full.lower().endswith(_SECRETS["code"]):
@@ -80,7 +80,7 @@ def read_expiry(text: str | None, now: int) -> int | None:
 
 
 def is_expired(expires_at: object, now: int) -> bool:
-    """Whether gc may remove a point.
+    """Return whether gc may remove a point.
 
     expires_at: RFC 3339 as in its manifest, None for never; an invalid one counts as expired.
     """
@@ -94,7 +94,7 @@ _HINT = "do not use this point: its manifest was edited by hand or damaged"
 # A manifest can come with an untrusted branch: whatever it names is checked here, and again when it
 # is written.
 def is_plain_path(path: str) -> bool:
-    """Whether a path, by its text, stays below the workspace, and out of git and restore points."""
+    """Return whether a path, by its text, stays below the workspace, and out of git and restore points."""
     if "\0" in path or path.startswith(("/", f"{layout.FOLDER}/chk_")):
         return False
     parts = path.split("/")
@@ -107,7 +107,7 @@ CONNECTION = {**{name: f"PG{name.upper()}" for name in _PLAIN}, "dbname": "PGDAT
 
 
 def is_connection(value: Any) -> bool:
-    """Whether a value is a connection to PostgreSQL that the client programs cannot misread.
+    """Return whether a value is a connection to PostgreSQL that the client programs cannot misread.
 
     They read a name such as "host=evil dbname=x" as a whole connection string.
     """
@@ -209,7 +209,7 @@ _DETAILS = {
 
 
 def _has_whole_details(kind: str, details: dict[str, Any]) -> bool:
-    """Whether the details of a part have what its mechanism reads."""
+    """Return whether the details of a part have what its mechanism reads."""
     if not _DETAILS[kind].issubset(details):
         return False
     if kind == "state":
@@ -224,7 +224,7 @@ def _has_whole_details(kind: str, details: dict[str, Any]) -> bool:
 
 
 def _is_list_of_relations(value: Any) -> bool:
-    """Whether a value is a list of (schema, name, kind)."""
+    """Return whether a value is a list of (schema, name, kind)."""
     if not isinstance(value, list):
         return False
     for row in value:

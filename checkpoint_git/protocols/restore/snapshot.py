@@ -99,15 +99,15 @@ class Repository:
             self.env[f"GIT_{role}_EMAIL"] = "checkpoint"
 
     def ask(self, *words: str, source: str = os.devnull) -> str:
-        """Return what the user's git prints, "" where it fails."""
+        """Return what the user's git prints, "" if it fails."""
         return _run(words, self.top, self.env, source)[1]
 
     def change(self, *words: str) -> str:
-        """Return what the user's git prints. Raises OSError where it fails."""
+        """Return what the user's git prints. Raises OSError if it fails."""
         return _check(words, _run(words, self.top, self.env))
 
     def ask_private(self, *words: str, home: str = "", index: str = "", source: str = os.devnull) -> str:
-        """Return what git prints in the private git directory. Raises OSError where it fails."""
+        """Return what git prints in the private git directory. Raises OSError if it fails."""
         home = home or self.home
         env = self.env | {
             "GIT_DIR": home,
@@ -243,7 +243,7 @@ def _clear_locks(repository: Repository) -> None:
 
 
 def _is_outdated(repository: Repository, label: str) -> bool:
-    """Whether the private git directory is missing, or older than what it was made from."""
+    """Return whether the private git directory is missing, or older than what it was made from."""
     try:
         lock = os.path.join(repository.home, "index.lock")
         if os.path.exists(lock):  # of a git that was killed
@@ -411,7 +411,7 @@ def _add(repository: Repository, changed: list[str]) -> None:
 
 
 def _can_add(repository: Repository, path: str) -> bool:
-    """Whether it is a file that can be read, or a link, or was removed.
+    """Return whether it is a file that can be read, or a link, or was removed.
 
     Inner repositories, pipes and devices cannot be added.
     """

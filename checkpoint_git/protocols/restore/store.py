@@ -201,7 +201,7 @@ def list_points(workspace: Workspace) -> list[Manifest]:
 
 
 def is_covered(workspace: Workspace) -> bool:
-    """Whether a live point of this clone and work tree has the whole workspace as its scope."""
+    """Return whether a live point of this clone and work tree has the whole workspace as its scope."""
     refs = {}
     if workspace.git_dir is not None:
         refs = private_objects.read_refs(workspace.root, layout.REF_PREFIX, workspace.env)
@@ -341,7 +341,7 @@ def write_copy(workspace: Workspace, point: str, *, renew: bool = False) -> None
 
 
 def is_of_work_tree(workspace: Workspace, manifest: Manifest) -> bool:
-    """Whether a point was made in this work tree."""
+    """Return whether a point was made in this work tree."""
     return bool(manifest.value.get("work_tree", "") == find_work_tree(workspace))
 
 

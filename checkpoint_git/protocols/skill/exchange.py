@@ -15,7 +15,7 @@ _TEXTS = {"initiative": "project", "milestone": "step", "phase": "phase"}
 
 
 def read_fields(cwd: str, name: str, now: int) -> dict[str, str | list[str]]:
-    """The public part of a skill's checkpoint. Raises CheckpointError where it cannot be read."""
+    """The public part of a skill's checkpoint. Raises CheckpointError if it cannot be read."""
     return fields_of_skill(public_view(read_value(find_place(cwd), name, now)))
 
 

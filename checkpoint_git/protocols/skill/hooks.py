@@ -30,7 +30,7 @@ def check_push(files: Iterable[tuple[str, FileContent]], cwd: str, now: int, env
 
 
 def open_documents(context: "Context") -> tuple[int, Callable[[str], str | None], frozenset[str]]:
-    """Raises CheckpointError where the skill that was asked for has no checkpoint."""
+    """Raises CheckpointError if the skill that was asked for has no checkpoint."""
     from checkpoint_git.protocols.skill.drift.facts import SkillFacts
 
     facts = context.facts(SkillFacts)

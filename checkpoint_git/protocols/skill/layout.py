@@ -22,13 +22,13 @@ _COPIES = ("~", ".bak", ".orig", ".rej", ".tmp", ".swp", ".lock", ".old")
 
 
 def find_skill(file_name: str) -> str:
-    """The skill that a file's name (or path) says, "" where the name is not one of a checkpoint."""
+    """The skill that a file's name (or path) says, "" if the name is not one of a checkpoint."""
     name = file_name.rpartition("/")[2]
     return name.removesuffix(SUFFIX) if name.endswith(SUFFIX) else ""
 
 
 def is_nearly_a_name(file_name: str) -> bool:
-    """Whether a name looks like a misspelt checkpoint's: wrong ending or capital letters; no editor's backup."""
+    """Return whether a name looks like a misspelt checkpoint's: wrong ending or capital letters; no editor's backup."""
     name = file_name.lower()
     if find_skill(file_name) or name.startswith(".") or name.endswith(_COPIES):
         return False
@@ -43,7 +43,7 @@ def right_name(path: str) -> str:
 
 
 def check_skill_name(name: str) -> None:
-    """Raises CheckpointError where a skill's name could not be a file's name on every system, or could be a path."""
+    """Raises CheckpointError if a skill's name could not be a file's name on every system, or could be a path."""
     trouble = find_name_trouble(name)
     if trouble:
         close = "".join("-" if letter in _FORBIDDEN else letter for letter in find_skill(name) or name).strip(" .-~")
@@ -52,7 +52,7 @@ def check_skill_name(name: str) -> None:
 
 
 def find_name_trouble(name: str) -> str:
-    """Why a text cannot be a skill's name, "" where it can."""
+    """Why a text cannot be a skill's name, "" if it can."""
     if not name.strip():
         return "it is empty"
     if not (name.isascii() and name.isprintable()) and escape_controls(name) != name:

@@ -135,7 +135,7 @@ _LONGEST = 24  # no known name has more letters, and no misspelt one more than t
 
 
 def is_misplaced_operator(key: str) -> bool:
-    """Whether a key looks like part of an `update` argument that ended up as a field: `merged_prs+`, `a:json`."""
+    """Return whether a key looks like part of an `update` argument: `merged_prs+`, `a:json`."""
     return key.endswith(("+", ":json")) or key.startswith("--") or "=" in key
 
 
@@ -156,7 +156,7 @@ def find_meaning(name: str, parent: str = "") -> str:
 
 
 def find_nearest(name: str, parent: str) -> str:
-    """The place that a name resembles most, for a message; "" where it resembles none."""
+    """The place that a name resembles most, for a message; "" if it resembles none."""
     from difflib import get_close_matches
 
     short = _short_names(parent)
@@ -194,7 +194,7 @@ def find_choice(text: str, choices: Iterable[str]) -> str:
 
 @lru_cache(maxsize=4_000)  # what one file calls its own, the next one mostly does too
 def find_near_miss(key: str, known: frozenset[str]) -> str | None:
-    """The known name that an unknown key probably means, None where it is a name of its own."""
+    """The known name that an unknown key probably means, None if it is a name of its own."""
     if len(key) >= _LONGEST:
         return None
     from difflib import get_close_matches  # needed for unknown names alone

@@ -72,7 +72,7 @@ def _list_names(place: Place) -> list[str]:
 
 
 def read_skill(place: Place, skill: str) -> FileContent | None:
-    """None where the skill has no checkpoint. Raises CheckpointError for an invalid name."""
+    """None if the skill has no checkpoint. Raises CheckpointError for an invalid name."""
     path = layout.checkpoint_path(place, skill)
     return read_content(path, place.top) if os.path.lexists(path) else None
 
@@ -87,7 +87,7 @@ def check_files(files: Iterable[tuple[str, FileContent]], now: int) -> list[Docu
 
 
 def read_document(place: Place, skill: str, now: int) -> Document:
-    """One skill's checkpoint. Raises CheckpointError where the skill has none, naming those that are there."""
+    """One skill's checkpoint. Raises CheckpointError if the skill has none, naming those that are there."""
     layout.check_skill_name(skill)
     data = read_skill(place, skill)
     if data is None:
@@ -123,7 +123,7 @@ def missing_checkpoint(place: Place, skill: str) -> CheckpointError:
 
 
 def check_owner(skill: str, env: Mapping[str, str]) -> None:
-    """Raises CheckpointError where CHECKPOINT_SKILL says that this process works for another skill."""
+    """Raises CheckpointError if CHECKPOINT_SKILL says that this process works for another skill."""
     owner = env.get("CHECKPOINT_SKILL", "")
     if owner and owner != skill:
         message = f"this session works as {owner} (CHECKPOINT_SKILL), and {skill} is another skill's checkpoint"
@@ -249,7 +249,7 @@ def find_untracked(place: Place, paths: Sequence[str], env: Mapping[str, str], c
 
 
 def _name_ignoring(top: str, path: str, env: Mapping[str, str]) -> str:
-    """Return what to do about the line that makes git ignore a file, as it stands there."""
+    """Return what to do about the line that makes git ignore a file, as it is there."""
     from checkpoint_git.git.run import clean_env
     from checkpoint_git.git.worktree import read_ignoring
 
@@ -279,7 +279,7 @@ def keep_write(place: Place, shown: str, before: bytes | None, after: bytes | No
 
 
 def read_kept(place: Place, shown: str) -> tuple[bytes | None, bytes | None, bool] | None:
-    """(what the last write replaced, what it wrote, whether it took another one back), None where nothing is kept."""
+    """(what the last write replaced, what it wrote, whether it took another one back), None if nothing is kept."""
     with suppress(OSError):
         before, after, mark = (read_plain(_kept_path(place, shown, one)) for one in ("before", "after", "undone"))
         return before or None, after or None, bool(mark)

@@ -76,7 +76,7 @@ def read_primer(value: dict[str, Any], key: str) -> list[Any]:
 
 
 def listed_path(entry: Any) -> str:
-    """What an entry of generated_files says, "" where it is not a text."""
+    """What an entry of generated_files says, "" if it is not a text."""
     text = entry.get("path") if isinstance(entry, dict) else entry
     return text if isinstance(text, str) else ""
 
@@ -121,7 +121,7 @@ def find_answers(skill: str | Blank, value: dict[str, Any], answer: str = "") ->
 
 
 def answer_command(skill: str | Blank, name: str, blocker: dict[str, Any], answer: str = "") -> Argv:
-    """Return the command that settles a blocker. answer: of the user, "" where it is not known yet."""
+    """Return the command that settles a blocker. answer: of the user, "" if it is not known yet."""
     is_text = ("--",) if name.startswith("-") or answer.startswith("-") else ()
     if not waits_on_user(blocker):
         return ("checkpoint", "unblock", skill, *is_text, name)
@@ -155,7 +155,7 @@ def describe_superseded(value: dict[str, Any]) -> list[str]:
 
 
 def action_text(action: Any) -> str:
-    """What an item of next_actions says to do, "" where it says nothing."""
+    """What an item of next_actions says to do, "" if it says nothing."""
     text = action.get("text") if isinstance(action, dict) else action
     return text if isinstance(text, str) else ""
 
@@ -232,7 +232,7 @@ def is_unstarted(value: dict[str, Any]) -> bool:
 
 
 def find_age(value: dict[str, Any], now: int) -> int | None:
-    """Seconds since updated_at, negative for a time ahead; None where updated_at is not an instant."""
+    """Seconds since updated_at, negative for a time ahead; None if updated_at is not an instant."""
     instant = read_instant(value.get("updated_at"))
     return None if instant is None else now - instant[0]
 

@@ -44,7 +44,7 @@ class Workflow:
         return changed.archive
 
     def status(self) -> dict[str, Any]:
-        """Return where it stands.
+        """Return its state.
 
         workflow_id, phase, phase_status, started_at, last_activity, completed, approved, tasks.
         """
@@ -55,7 +55,7 @@ class Workflow:
         """Return what to do next: plan.action and plan.reason.
 
         Nothing is written: call recover() first in a new session.
-        plan is None where the state is corrupt; question.kind is "corrupt", "stale" or "resume".
+        plan is None if the state is corrupt; question.kind is "corrupt", "stale" or "resume".
         """
         place = open_place(self._path)
         return look_ahead(place, read_approvals(place, self._approvals, os.environ), self._now())

@@ -18,7 +18,7 @@ _MISSING = [f"/{name}" for name in (*_SET_BY_WRITES, *_LISTS)]
 
 
 def is_readable(mismatch: Mismatch) -> bool:
-    """Whether complete() corrects a place where a file does not fit its schema."""
+    """Return whether complete() corrects a place where a file does not fit its schema."""
     where = mismatch.where
     is_null = mismatch.keyword == "type" and mismatch.value is None
     if where in _MISSING:

@@ -17,7 +17,7 @@ NOT_REDONE = (
 
 
 def is_finished(state: Mapping[str, Any]) -> bool:
-    """Whether the last phase is complete."""
+    """Return whether the last phase is complete."""
     # Agents that go to the next phase and leave "complete" as the status have not done that phase.
     # A resume that looks for in_progress alone would read a crash between two phases as a fresh
     # start, and overwrite the state.
@@ -36,7 +36,7 @@ def find_row(state: Mapping[str, Any], key: str, phase: str) -> dict[str, Any] |
 
 
 def is_approved(phase: str, state: Mapping[str, Any], results: Mapping[str, str]) -> bool:
-    """Whether the user approved what is there now. results: path -> digest, as in find_results."""
+    """Return whether the user approved what is there now. results: path -> digest, as in find_results."""
     row = find_row(state, "user_checkpoints", phase)
     if row is None:
         return False
@@ -79,7 +79,7 @@ def explain_behind(tasks: Sequence[str]) -> str:
 
 
 def is_sent_back(state: Mapping[str, Any], tasks: Sequence[Mapping[str, Any]]) -> bool:
-    """Whether no task was completed since the workflow went back to IMPLEMENTATION or before."""
+    """Return whether no task was completed since the workflow went back to IMPLEMENTATION or before."""
     rows = read_objects(state, "went_back")
     if not rows or rows[-1].get("to") not in PHASES[:3]:
         return False

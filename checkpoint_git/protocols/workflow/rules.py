@@ -174,7 +174,7 @@ def _check_time_order(value: dict[str, Any]) -> Iterator[Finding]:
 
 
 def _is_before(text: Any, other: Any) -> bool:
-    """Whether a time is surely before another.
+    """Return whether a time is surely before another.
 
     What a time without an offset means is not known to the hour.
     """

@@ -32,7 +32,7 @@ Value = Mapping[str, Any]  # of phase.json
 
 
 class State(NamedTuple):
-    """The two files' documents, None where a file is missing."""
+    """The two files' documents, None if a file is missing."""
 
     place: Place
     phase: Document | None
@@ -99,7 +99,7 @@ class State(NamedTuple):
 
     @property
     def is_over(self) -> bool:
-        """Whether the last phase is complete, and no task is open."""
+        """Return whether the last phase is complete, and no task is open."""
         is_valid = bool(self.phase and self.phase.is_valid)
         if not is_valid or not progress.is_finished(self.value):
             return False
@@ -107,7 +107,7 @@ class State(NamedTuple):
 
     @property
     def is_unfinished(self) -> bool:
-        """Whether a fresh start would end work."""
+        """Return whether a fresh start would end work."""
         if self.phase is None:  # its tasks are somebody's work, too
             return self.execution is not None and bool(self.tasks or not self.execution.is_valid)
         return not self.is_over
@@ -403,7 +403,7 @@ def _read_task_output(place: Place, task: Value) -> OutputFile:
 
 
 def _is_under_way(task: Value, session: str) -> bool:
-    """Whether a session still runs a task. session: who asks."""
+    """Return whether a session still runs a task. session: who asks."""
     task_session = str(task.get("session") or "")
     is_own = bool(session) and task_session == session
     process = task.get("process")

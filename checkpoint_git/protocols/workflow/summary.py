@@ -22,7 +22,7 @@ _TASK_ACTIONS = ("add", "start", "done", "fail", "retry", "block")
 
 
 def is_present(place: Place) -> bool:
-    """Whether a project has a workflow, by its files alone."""
+    """Return whether a project has a workflow, by its files alone."""
     memory = os.path.join(place.root, "memory")
     folder = os.path.join(memory, "state")
     if os.path.islink(memory) or os.path.islink(folder):

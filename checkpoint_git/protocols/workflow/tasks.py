@@ -48,7 +48,7 @@ def _read_count(value: Any) -> int:
 
 
 def is_open(task: Mapping[str, Any]) -> bool:
-    """Whether something is left to be done; an unknown status says nothing about that."""
+    """Return whether something is left to be done; an unknown status says nothing about that."""
     return read_status(task.get("status")) in (*UNFINISHED, "failed", "blocked")
 
 
@@ -298,7 +298,7 @@ def _explain_orphan(task: Mapping[str, Any], output: OutputFile) -> str:
 
 
 def _is_as_before(task: Mapping[str, Any], output: OutputFile) -> bool:
-    """Whether an output was there before the attempt, by its digest if that was noted."""
+    """Return whether an output was there before the attempt, by its digest if that was noted."""
     if "digest" in task:
         return bool(output.digest == task["digest"])
     return output.written + GRACE < earliest_start(task)

@@ -55,7 +55,7 @@ class Unfit(Exception):  # noqa: N818 (what it says of a file is not an error of
 
 
 class Edited(NamedTuple):
-    """None where nothing of the file is left; what was done to which event."""
+    """None if nothing of the file is left; what was done to which event."""
 
     data: bytes | None
     added: tuple[str, ...] = ()

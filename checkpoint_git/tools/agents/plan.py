@@ -143,7 +143,7 @@ def plan_agents(
 
 
 def _find_shared(path: str, files: Files, planned: Container[str]) -> str:
-    # The shared copy of a skill where there is one or will be, and none at the agent's own place; else the path
+    # The shared copy of a skill if there is one or will be, and none at the agent's own place; else the path
     shared = f"{SHARED}/{path.partition('/')[2]}"
     file = files.get(shared)
     if file is None or file.blocked or files[path].data is not None:

@@ -21,7 +21,7 @@ AGENTS: tuple[AgentName, ...] = get_args(AgentName)
 class Hooks(NamedTuple):
     path: str
     events: Mapping[Moment, str]  # the agent's name for each moment
-    matcher: str = "*"  # every tool, "" where none is needed
+    matcher: str = "*"  # every tool, "" if none is needed
     grouped: bool = True  # an event's hooks are in groups, {"matcher": ..., "hooks": [...]}; else one by one
     second: int = 1  # how the agent counts one second of a timeout
     skeleton: Mapping[str, Any] = {}  # what a new file holds besides

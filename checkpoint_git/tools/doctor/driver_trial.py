@@ -64,7 +64,7 @@ _BRANCHES: dict[str, tuple[dict[str, Any], tuple[str, ...]]] = {
 
 
 class Proof(NamedTuple):
-    """What the driver got wrong, "" where it did right: in a merge that must be clean, and in one that must conflict.
+    """What the driver got wrong, "" if it did right: in a merge that must be clean, and in one that must conflict.
     said: the first line that git or the driver wrote to stderr. crossed: what a merge got wrong whose common past is a
     merge itself, tried only where that is configured and the rest holds.
     """

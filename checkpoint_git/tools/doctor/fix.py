@@ -127,7 +127,7 @@ def _files_data(files: Sequence[FileFix]) -> list[dict[str, Any]]:
 
 
 class Applied(NamedTuple):
-    """backup: "" where nothing had to be kept. changed: files that somebody wrote to meanwhile, left as they are."""
+    """backup: "" if nothing had to be kept. changed: files that somebody wrote to meanwhile, left as they are."""
 
     files: list[FileFix]
     steps: list[Step]

@@ -58,7 +58,7 @@ class Tried(NamedTuple):
 @contextmanager
 def open_trial(env: Mapping[str, str], settings: Mapping[str, str], seconds: float = SECONDS) -> Iterator[Trial]:
     """Make an empty repository with these settings, and remove it afterwards. env: the caller's; its PATH leads to git.
-    Raises CheckpointError where none can be made: the temporary folder is full, or must not be written.
+    Raises CheckpointError if none can be made: the temporary folder is full, or must not be written.
     """
     git = shutil.which("git", path=env.get("PATH"))
     if git is None:
@@ -123,7 +123,7 @@ def _no_room(error: OSError) -> CheckpointError:
 
 
 def check_room(trial: Trial) -> None:
-    """Raises CheckpointError where the temporary folder is full: then a failure says nothing about what was tried."""
+    """Raises CheckpointError if the temporary folder is full: then a failure says nothing about what was tried."""
     path = os.path.join(trial.folder, "room")
     try:
         with open(path, "wb") as stream:
@@ -142,7 +142,7 @@ def try_git(trial: Trial, words: Sequence[str], stdin: bytes = b"") -> Tried:
 
 
 def must(trial: Trial, words: Sequence[str], stdin: bytes = b"") -> Tried:
-    """Like try_git. Raises CheckpointError where git fails: then nothing is known about what was tried."""
+    """Like try_git. Raises CheckpointError if git fails: then nothing is known about what was tried."""
     result = try_git(trial, words, stdin)
     if result.code != 0:
         what = next(word for word in words if not word.startswith("-"))

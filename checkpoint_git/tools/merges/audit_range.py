@@ -44,7 +44,7 @@ class AuditResult(NamedTuple):
 
 
 def read_tips(cwd: str, env: Env, revisions: str) -> list[str]:
-    """Return the ids that a range ends at. Raises CheckpointError where it names no commit."""
+    """Return the ids that a range ends at. Raises CheckpointError if it names no commit."""
     run_git(["rev-parse", "--git-dir"], cwd, env=env)
     ids: list[str] = []
     if revisions and not revisions.startswith("-"):

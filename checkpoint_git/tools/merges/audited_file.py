@@ -48,15 +48,15 @@ class Hit(NamedTuple):
     said: str  # what happened
     side: str = ""  # whose entry it is: "first", "second", "both" or ""
     meant: bool = False  # somebody seems to have wanted it so
-    line: int = 0  # in the file, from 1; 0 where unknown
-    entry: Entry | None = None  # None where the whole result is compared
+    line: int = 0  # in the file, from 1; 0 if unknown
+    entry: Entry | None = None  # None if the whole result is compared
 
 
 class AuditedFile:
     """One file of a merge.
 
     base: the merge base's version; of several bases their merge.
-    how: how its result was made; None where nobody asked.
+    how: how its result was made; None if nobody asked.
     hits: what is reported of it.
     """
 
@@ -130,7 +130,7 @@ def key_of(entry: Entry) -> Key:
 def find_hits(audited: AuditedFile, parents: Parents) -> list[Hit]:
     """Return what is to be reported of a file.
 
-    Where nobody had a say in the result, it is held against the rules place by place.
+    Where nobody had a say in the result, it is compared with the rules place by place.
     """
     unreadable = {version for version, _ in audited.found.unreadable}
     if unreadable - {"result"}:

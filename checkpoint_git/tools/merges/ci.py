@@ -119,7 +119,7 @@ def _verify_line_merge(args: argparse.Namespace, invocation: Invocation) -> Outc
 
 
 def _read_named(cwd: str, name: str, env: Env) -> str:
-    """Return the full id. Raises CheckpointError where the commit is not here."""
+    """Return the full id. Raises CheckpointError if the commit is not here."""
     commit = find_commit(cwd, name, env)
     if commit:
         return commit

@@ -1,4 +1,4 @@
-"""What becomes of an unmerged checkpoint: as the user asked, else as they answer at a terminal. Nothing is written."""
+"""What happens to an unmerged checkpoint: as the user asked, else as they answer at a terminal. Nothing is written."""
 
 from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
@@ -228,7 +228,7 @@ def plan_file(case: Case, request: Request, now: int, asker: Asker | None) -> Re
 
 
 def _plan_edited(case: Case, conflicts: Sequence[Conflict], now: int, asker: Asker | None) -> Resolved | None:
-    """Return what becomes of a file that was edited since the merge; None to merge it again."""
+    """Return what happens to a file that was edited since the merge; None to merge it again."""
     is_valid = _is_valid(case, now)
     state = f"and is {_say_valid(case)} now" if is_valid else f"and is not {_say_valid(case)} yet"
     state += _describe_damage(case)
@@ -329,7 +329,7 @@ def _read_side(case: Case, side: int) -> bytes | None:
 
 
 def _explain(case: Case, data: bytes | None) -> list[Mismatch]:
-    """Return how a version breaks the user's schema; [] where there is no such schema, or it cannot be applied."""
+    """Return how a version breaks the user's schema; [] if there is no such schema, or it cannot be applied."""
     if case.explain is None or data is None:
         return []
     try:

@@ -2,7 +2,7 @@
 
 It compares the merge's inputs, its result, and what the merge rules make of the inputs. Pure: it
 reads no file and no repository. The rules are those of `merge.file`, so what the driver does is
-never held against anybody.
+never compared with anybody.
 """
 
 from collections.abc import Iterator
@@ -52,7 +52,7 @@ class Item(NamedTuple):
 
 
 class Entry(NamedTuple):
-    """What became of one entry; the four values are canonical JSON, None where it is absent.
+    """What happened to one entry; the four values are canonical JSON, None if it is absent.
 
     where: a JSON Pointer into the result, or into a version that has the entry.
     name: the same for people, a list item by what identifies it.
@@ -90,7 +90,7 @@ class Judged(NamedTuple):
 
     agreed: how many entries those are.
     unreadable: (version, why) for each version that is not JSON; with such an input, nothing is known.
-    ours: None where one side has no file.
+    ours: None if one side has no file.
     """
 
     entries: tuple[Entry, ...]
@@ -116,7 +116,7 @@ class MergeJudge:
     """The inputs of one merge, read once, to judge any version of the file as its result.
 
     base, first, second: the file's bytes in the merge base and both parents, None for no such file.
-    merged: what the merge rules make of them; None where a side has no file, or is not JSON.
+    merged: what the merge rules make of them; None if a side has no file, or is not JSON.
     """
 
     def __init__(
@@ -447,7 +447,7 @@ def _find_ordered(lists: Lists) -> set[Identity]:
 
 
 def _find_names(rule: Schema, versions: list[list[Node]]) -> tuple[str, ...] | None:
-    """Return the members that identify an item; () where items stand for themselves, None where nothing does."""
+    """Return the members that identify an item; () if items stand for themselves, None if nothing does."""
     names = find_names(rule, versions)
     if names is None and all(type(item.value) not in CONTAINERS for items in versions for item in items):
         return ()

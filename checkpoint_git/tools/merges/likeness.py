@@ -17,7 +17,7 @@ Members = dict[str, Node]
 
 
 def is_telling(value: Any) -> bool:
-    """Whether another record can hold the value only as a copy: a sentence, a date."""
+    """Return whether another record can hold the value only as a copy: a sentence, a date."""
     if type(value) is str:
         has_digit = any(letter.isdigit() for letter in value)
         return len(value) >= SHORTEST_TEXT and (" " in value or has_digit)
@@ -86,13 +86,13 @@ def _find_only(members: Members, record: Members, records: list[Members]) -> lis
 
 
 def is_like(left: Members, right: Members) -> bool:
-    """Whether one may be an edit of the other: they share half of what the smaller one holds."""
+    """Return whether one may be an edit of the other: they share half of what the smaller one holds."""
     shared = sum(_holds(right, key, node) for key, node in left.items())
     return 2 * shared >= min(len(left), len(right))
 
 
 def is_reworded(lost: str, written: str) -> bool:
-    """Whether a text that is gone lives on in one written in the merge. Both are canonical JSON."""
+    """Return whether a text that is gone lives on in one written in the merge. Both are canonical JSON."""
     left, right = scan_tokens(lost), scan_tokens(written)
     if type(left) is dict and type(right) is dict:
         shared = [key for key, value in left.items() if key in right and right[key] == value]

@@ -161,7 +161,7 @@ def _mark_meant(cwd: str, audited: AuditedFile) -> Sequence[Hit]:
 
 
 def _find_picked_damage(cwd: str, audited: AuditedFile) -> set[Key] | None:
-    """Return what is damaged where one side is picked for every conflict; None where that is unknown."""
+    """Return what is damaged where one side is picked for every conflict; None if that is unknown."""
     file = audited.file
     if file.result in (file.first, file.second):
         return None

@@ -27,7 +27,7 @@ class Premerge(NamedTuple):
     base), "mergeable" (a merge by lines makes the same), "merged" (our merge is needed, and clean), "conflicts",
     "invalid" (the merge would break a checkpoint that was valid). merged: None for the first two. plain_conflicts: the
     conflicts of a line-based merge. mixed_up: the checkpoints that it would merge without a word into something else.
-    errors: for "invalid". commit: "" where none was written.
+    errors: for "invalid". commit: "" if none was written.
     """
 
     state: State
@@ -47,7 +47,7 @@ class MovedError(CheckpointError):
 # run, or asked how it wants to be merged.
 def premerge(request: Request, now: int, env: Env) -> Premerge:
     """Merges a pull request, writes the commit where it is needed and pushes it where that was asked for. Raises
-    MovedError where the branch moved meanwhile, UnrelatedError for unrelated histories, CheckpointError where a shallow
+    MovedError where the branch moved meanwhile, UnrelatedError for unrelated histories, CheckpointError if a shallow
     clone cannot be deepened or the push was refused.
     """
     bases = read_full_bases(request.cwd, request.remote, request.head, request.base, env)

@@ -22,13 +22,13 @@ class Request(NamedTuple):
     head_name: str
     base: str  # full commit ids
     head: str
-    ref: str  # the full ref of its branch on the remote, "" where nobody said
+    ref: str  # the full ref of its branch on the remote, "" if nobody said
     push: bool  # may be done
     dry_run: bool
 
 
 def read_request(args: argparse.Namespace, cwd: str, env: Env) -> Request:
-    """What is not here is fetched. Raises CheckpointError where the words are not clear."""
+    """What is not here is fetched. Raises CheckpointError if the words are not clear."""
     if not args.base:
         raise CheckpointError("the pull request's target branch is unknown", "give it: --base origin/main")
     remote, head_name = args.remote or "origin", args.head or "HEAD"
@@ -96,7 +96,7 @@ def _fetch_branch(short: str, remote: str, cwd: str, env: Env) -> str:
 
 
 def follow(request: Request, env: Env) -> Request:
-    """With the head that its branch has by now. Raises CheckpointError where it cannot be fetched."""
+    """With the head that its branch has by now. Raises CheckpointError if it cannot be fetched."""
     commit = read_remote_ref(request.cwd, request.remote, request.ref, env)
     if not commit or not fetch(request.cwd, request.remote, [request.ref], env):
         raise CheckpointError(f"{show_name(request.head_name)} cannot be fetched again", "run it once more")

@@ -39,10 +39,10 @@ def repair(
     The repaired result is merged into the later version, with the result as their base: what was
     written by hand in the merge stays, and so does whatever came later.
 
-    result: what the merge made of the file; None where it cannot be read.
+    result: what the merge made of the file; None if it cannot be read.
     is_wanted: which damaged entries are repaired.
     whole: nobody had a say in the result, so all of it may become what the rules make of it.
-    Raises JsonTextError where `later` is not JSON.
+    Raises JsonTextError if `later` is not JSON.
     """
     if result is None:
         return _mend(judge, later, is_wanted)

@@ -186,7 +186,7 @@ def _check_wheres(cases: Sequence[Case], request: Request) -> None:
 
 
 def _check_answer(cases: Sequence[Case], request: Request) -> None:
-    """Raise CheckpointError where nobody can tell which question is answered; one may still come up with a decision."""
+    """Raise CheckpointError if nobody can tell which question is answered; one may still come up with a decision."""
     if request.answer is None:
         return
     asking = [case for case in cases if any(conflict.question for conflict in list_conflicts(case))]
@@ -201,7 +201,7 @@ def _check_answer(cases: Sequence[Case], request: Request) -> None:
 
 
 def _apply(top: Top, planned: Resolved, on_wait: Tell) -> Resolved:
-    # Does nothing where the file or git's index changed meanwhile
+    # Does nothing if the file or git's index changed meanwhile
     if planned.action == "leave":
         return planned
     case = planned.case

@@ -44,7 +44,7 @@ _MODE = "one side made it executable, the other did not"
 
 class Remaining(NamedTuple):
     """What a merge leaves to the user. path: "" for a conflict of no single path. kind: "checkpoint" (both sides say
-    different things, at clashes), "text" (a checkpoint that is no JSON), "too-large", "record" (only ever added, and
+    different things, at clashes), "text" (a checkpoint that is not JSON), "too-large", "record" (only ever added, and
     both sides have it differently), "file" and "binary" (an ordinary file), "removed" (changed here, removed there),
     "renamed", "mode", "type" (file, folder, link or submodule). detail: a sentence, may hold untrusted text. clashes:
     ours and theirs at a pointer.
@@ -59,7 +59,7 @@ class Remaining(NamedTuple):
 class MergedFile(NamedTuple):
     path: str
     sides: tuple[bytes | None, bytes | None, bytes | None]  # ours, base, theirs; no base where both added it
-    data: bytes | None  # None where nothing could be made; with conflict markers where it is in `remaining`
+    data: bytes | None  # None if nothing could be made; with conflict markers where it is in `remaining`
 
 
 class MergedTree(NamedTuple):
@@ -82,7 +82,7 @@ class UnrelatedError(CheckpointError):
 def merge_commits(cwd: str, ours: str, theirs: str, *, env: Env = None) -> MergedTree:
     """What `git merge` with the installed driver would make of two commits, as a tree. No file's attributes count: no
     merge=union, no driver but ours, which merges every checkpoint. New objects are written to the repository; no ref
-    points to them. Raises CheckpointError where a revision is unknown, UnrelatedError where the two have nothing in
+    points to them. Raises CheckpointError if a revision is unknown, UnrelatedError where the two have nothing in
     common or a shallow clone lacks it.
     """
     sides = [read_commit(cwd, rev, env) for rev in (ours, theirs)]
@@ -91,7 +91,7 @@ def merge_commits(cwd: str, ours: str, theirs: str, *, env: Env = None) -> Merge
 
 
 def read_checked_bases(cwd: str, ours: str, theirs: str, env: Env = None) -> list[str]:
-    """At least one, for full ids. Raises UnrelatedError where there is none."""
+    """At least one, for full ids. Raises UnrelatedError if there is none."""
     bases = read_base_ids(cwd, (ours, theirs), env)
     if bases:
         return bases
@@ -188,7 +188,7 @@ def _is_mine(file: trees.Unsettled) -> bool:
 
 
 def _merge_modes(ours: str, base: str, theirs: str) -> str:
-    # "" where the sides disagree
+    # "" if the sides disagree
     if ours in (theirs, base):
         return theirs
     return ours if theirs == base else ""

@@ -52,7 +52,7 @@ class Case(NamedTuple):
     typed: str  # its path as a word of a command
     size: int  # of its conflict markers
     blocked: str = ""  # why it must not be touched
-    merged: Merged | None = None  # the merge made again; None where the file is decided as a whole
+    merged: Merged | None = None  # the merge made again; None if the file is decided as a whole
     reason: str = ""  # why it could not be merged
     raw: bytes | None = None  # the work tree's file
     stored: bytes | None = None  # the same as git would store it
@@ -172,7 +172,7 @@ def _find_obstacle(work_tree: str, unmerged: conflicts.Unmerged) -> str:
 
 
 def _find_chosen(work_tree: str, case: Case, stored: bytes) -> dict[str, Decision] | None:
-    # None where the file holds more than merges and decisions put there
+    # None if the file holds more than merges and decisions put there
     ours, base, theirs = (b"" if version is None else version.data for version in case.unmerged.sides)
     if any(version and version.data == stored for version in case.unmerged.sides):
         return {}
@@ -204,7 +204,7 @@ def list_conflicts(case: Case) -> list[Conflict]:
 
 
 def find_newest(case: Case) -> int | None:
-    """The side with the later updated_at (a workflow's last_updated), None where neither is."""
+    """The side with the later updated_at (a workflow's last_updated), None if neither is."""
     if case.merged is None:
         return None
     ours, theirs = case.merged.context.ours, case.merged.context.theirs

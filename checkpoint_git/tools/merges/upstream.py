@@ -29,7 +29,7 @@ class Upstream(NamedTuple):
 def read_upstream(
     place: Place, now: int, env: Mapping[str, str], is_asked: Callable[[str], bool] = lambda path: True
 ) -> Upstream | None:
-    """What the next merge with the upstream would do to the checkpoints; None where there is nothing to merge with.
+    """What the next merge with the upstream would do to the checkpoints; None if there is nothing to merge with.
     now: seconds since 1970, for validating what would come out. is_asked: whether a path is to be looked at.
     """
     top, own = place.top, offline_env(env)

@@ -141,7 +141,7 @@ def _excuse_by_rule(sides: Sides, found: Judgement) -> Judgement:
 
 
 def is_two_records(sides: Sides) -> bool:
-    """Whether each parent changed what the object is known by."""
+    """Return whether each parent changed what the object is known by."""
     base, first, second = (members_of(node) for node in sides[:3])
     name = next((name for name in NATURAL_KEYS if name in first and name in second), None)
     if name is None:

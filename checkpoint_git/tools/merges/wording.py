@@ -1,4 +1,4 @@
-"""What became of an entry in a merge, in words."""
+"""What happened to an entry in a merge, in words."""
 
 from typing import NamedTuple
 

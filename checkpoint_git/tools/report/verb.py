@@ -1,4 +1,4 @@
-"""`checkpoint report`: one HTML file that shows where all work stands, for people without a terminal."""
+"""`checkpoint report`: one HTML file that shows the state of all work, for people without a terminal."""
 
 import argparse
 import os
@@ -99,7 +99,7 @@ def open_page(address: str, invocation: Invocation) -> bool:
 def _diagnose(
     place: Place, invocation: Invocation, tell: Callable[[str], None], trouble: list[str]
 ) -> list[Finding] | None:
-    """What the doctor finds that tries nothing out; None where it cannot look, with the reason added to the trouble."""
+    """What the doctor finds that tries nothing out; None if it cannot look, with the reason added to the trouble."""
     from checkpoint_git.tools.doctor.catalog import choose_checks
     from checkpoint_git.tools.doctor.checks import TrialFacts
     from checkpoint_git.tools.doctor.diagnose import diagnose  # the doctor brings much along

@@ -20,13 +20,13 @@ _NAMELESS = "default"
 
 class HookInput(NamedTuple):
     session: str = _NAMELESS  # a name that can be a file's
-    source: str = ""  # why it starts ("startup", "resume", "clear", "compact"), "" where that is not said
+    source: str = ""  # why it starts ("startup", "resume", "clear", "compact"), "" if that is not said
     active: bool = False  # an earlier answer of a stop hook keeps the session going already
     ended: bool = False  # the turn was broken off, so nothing is to be asked
 
     @property
     def is_new(self) -> bool:
-        """Whether a session that starts starts a new one, rather than going on after a pause or a compaction."""
+        """Return whether a session that starts starts a new one, rather than going on after a pause or a compaction."""
         return self.source in ("startup", "clear", "new") or (self.session == _NAMELESS and not self.source)
 
 

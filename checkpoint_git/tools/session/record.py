@@ -19,7 +19,7 @@ _KEPT_FOR = 30 * 86_400 * 10**9  # nanoseconds
 
 
 def find_quietly(cwd: str) -> Place | None:
-    """What find_project finds, None where there is nothing. Raises CheckpointError where it cannot be used."""
+    """What find_project finds, None if there is nothing. Raises CheckpointError if it cannot be used."""
     try:
         return find_project(cwd)
     except MissingPlaceError:
@@ -28,7 +28,7 @@ def find_quietly(cwd: str) -> Place | None:
         return None
 
 
-# in nanoseconds of the file system's clock, None where that never happened
+# in nanoseconds of the file system's clock, None if that never happened
 def read_started(git_dir: str, name: str) -> int | None:
     return read_time(os.path.join(git_dir, FOLDER, name))
 

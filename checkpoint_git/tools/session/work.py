@@ -39,7 +39,7 @@ class Work(NamedTuple):
 def find_work(place: Place, session: str, env: Mapping[str, str], since: int = 0) -> Work | None:
     """What was done since the session started or a checkpoint was written, whichever is later; None for nothing. None
     too outside git, and for a session whose start is not known. since: a later time to count from, nanoseconds. Raises
-    CheckpointError where git fails.
+    CheckpointError if git fails.
     """
     started = read_started(place.git_dir, session) if place.git_dir else None
     if started is None or place.work_tree is None:
@@ -59,7 +59,7 @@ def find_work(place: Place, session: str, env: Mapping[str, str], since: int = 0
 
 
 def has_gone_on(place: Place, session: str, env: Mapping[str, str], since: int) -> bool:
-    """Whether there is work, or a checkpoint was written, since a time in nanoseconds."""
+    """Return whether there is work, or a checkpoint was written, since a time in nanoseconds."""
     return read_written(place) > since or find_work(place, session, env, since) is not None
 
 
@@ -120,6 +120,6 @@ def _ask(words: list[str], top: str, env: Mapping[str, str]) -> list[str]:
 
 
 def may_block(place: Place, env: Mapping[str, str], *, wish: bool) -> bool:
-    """Whether a reminder keeps a session going: as the configuration says, else as wished."""
+    """Return whether a reminder keeps a session going: as the configuration says, else as wished."""
     configured = read_flag(SESSION_BLOCKS, place.top, clean_env(env))
     return wish if configured is None else configured

@@ -36,7 +36,7 @@ def has_entry(data: bytes) -> bool:
 
 
 def add_entry(data: bytes) -> bytes | None:
-    """The file with our entry first in its list of repositories; None where that list is written in no plain way."""
+    """The file with our entry first in its list of repositories; None if that list is written in no plain way."""
     data, emptied = _EMPTY.subn(b"repos:", data)
     place = (0, _block_indent(data)) if find_block(data) else _find_start_of_list(data, is_empty=emptied == 1)
     if place is None:

@@ -43,7 +43,7 @@ class HookFile(NamedTuple):
     name: str
     path: str
     state: State = "missing"
-    data: bytes | None = None  # None where there is no file, or none that we may change
+    data: bytes | None = None  # None if there is no file, or none that we may change
     blocked: str = ""  # why not
     runs: bool = False  # git may start it
     legacy: bytes | None = None  # NAME.legacy, from where the pre-commit framework runs a hook that it found

@@ -41,7 +41,7 @@ class Wanted(NamedTuple):
     settings: Mapping[str, str]  # git configuration by key
     hooks: HookChoice = "auto"
     adopt: bool = False  # take over files that another checkpoint merge driver handles now
-    others: tuple[str, ...] = ()  # patterns of JSON files that are no checkpoints
+    others: tuple[str, ...] = ()  # patterns of JSON files that are not checkpoints
     others_driver: str = attributes.DRIVER  # of those, here; other clones have the one without a schema
     agreed: str = ""  # the schema of those as .gitattributes names it, for other clones to accept
 
@@ -202,7 +202,7 @@ def _find_hook_choice(survey: Survey, wished: HookChoice) -> HookChoice:
 
 
 def _is_by_framework(survey: Survey, choice: HookChoice) -> bool:
-    """Whether the pre-commit framework is to run the pre-commit hook."""
+    """Return whether the pre-commit framework is to run the pre-commit hook."""
     has_framework = survey.framework.data is not None or bool(survey.framework.blocked)
     return choice == "pre-commit" or (choice == "auto" and has_framework)
 

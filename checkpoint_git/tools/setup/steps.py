@@ -54,7 +54,7 @@ class Step(NamedTuple):
 
 
 def write_step(what: str, path: str, before: bytes | None, after: bytes, text: str) -> Step:
-    """A "keep" where the file has it. before: None where there is no file."""
+    """A "keep" where the file has it. before: None if there is no file."""
     if after == before:
         return Step("keep", what)
     return Step("update" if before is not None else "add", what, text, WriteFile(path, after))

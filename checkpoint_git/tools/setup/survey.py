@@ -33,7 +33,7 @@ CONFIGURED_HOOKS = (2, 54)  # the git that brought hooks in its configuration
 
 class FileState(NamedTuple):
     path: str
-    data: bytes | None  # None where there is no file, or none that we may read
+    data: bytes | None  # None if there is no file, or none that we may read
     blocked: str = ""  # why it must not be written
     missing_folders: int = 0  # above it
     lost: bytes | None = None  # what git's index holds of a file that was deleted
@@ -173,7 +173,7 @@ def _mark_called(
 
 
 def _read_configured_calls(place: Repository, settings: Mapping[str, str], shims: Mapping[str, bytes]) -> str:
-    """Return the commands of the hooks in git's configuration that run, "" where git is too old for any.
+    """Return the commands of the hooks in git's configuration that run, "" if git is too old for any.
 
     One of ours counts only if it is there as init writes it now; one written by hand always does.
     """
@@ -214,7 +214,7 @@ class Installation(NamedTuple):
 
     @property
     def driver(self) -> driver_settings.Installed | None:
-        """None where there is none, or one that init did not write."""
+        """None if there is none, or one that init did not write."""
         return driver_settings.read_driver_command(self.settings.get(driver_settings.DRIVER, ""))
 
     @property

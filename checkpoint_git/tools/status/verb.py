@@ -1,4 +1,4 @@
-"""`checkpoint status`: where everything stands, what waits on you, and what changed since an instant."""
+"""`checkpoint status`: the state of everything, what waits on you, and what changed since an instant."""
 
 from argparse import ArgumentParser, Namespace
 from typing import Any

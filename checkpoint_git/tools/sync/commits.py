@@ -115,7 +115,7 @@ def _describe(drafts: Sequence[Draft], refs: Sequence[str], who: str) -> Iterato
 
 
 def stage_files(cwd: str, files: Sequence[tuple[str, Entry | None]], env: Mapping[str, str]) -> bool:
-    """None: the index forgets the file. Returns False where it stays locked."""
+    """None: the index forgets the file. Returns False if it stays locked."""
     zeros = "0" * max((len(entry.blob) for _, entry in files if entry), default=40)
     named = (f"{entry.mode} {entry.blob}\t{path}\0" if entry else f"0 {zeros}\t{path}\0" for path, entry in files)
     lines, words = os.fsencode("".join(named)), ["update-index", "-z", "--index-info"]
@@ -127,6 +127,6 @@ def stage_files(cwd: str, files: Sequence[tuple[str, Entry | None]], env: Mappin
 
 
 def move_branch(cwd: str, ref: str, new: str, old: str, env: Mapping[str, str]) -> bool:
-    """Returns False where the branch no longer names `old` ("" for none)."""
+    """Returns False if the branch no longer names `old` ("" for none)."""
     words = ["update-ref", "-m", "checkpoint sync", ref, new, old or "0" * len(new)]
     return run_git(words, cwd, env=env, check=False).code == 0

@@ -41,7 +41,7 @@ class Sides(NamedTuple):
 
 
 class Decision(NamedTuple):
-    """content: None for no file. settled: False where each side stays as it is, and findings say why."""
+    """content: None for no file. settled: False if each side stays as it is, and findings say why."""
 
     content: bytes | None
     settled: bool
@@ -105,7 +105,7 @@ def decide_both(sides: Sides, read: Read, rules: Rules) -> Decision:
 def merge_contents(
     path: str, base: bytes | None, ours: bytes, theirs: bytes, rules: Rules
 ) -> tuple[bytes | None, list[Finding]]:
-    """None where the user has to decide; then the findings say what."""
+    """None if the user has to decide; then the findings say what."""
     schema = load_merge_schema(path, rules.schema, strict=False)
     try:
         merged = merge_file(base, ours, theirs, schema, narrative=rules.narrative)

@@ -164,7 +164,7 @@ def write_arrivals(
 
 
 def read_journal(journal: str) -> tuple[str, set[str]]:
-    """The commit and the paths that a sync noted which did not come to its end; "" where none is known."""
+    """The commit and the paths that a sync noted which did not come to its end; "" if none is known."""
     content = read_content(journal, os.sep)
     commit, _, paths = os.fsdecode(content if isinstance(content, bytes) else b"").partition("\n")
     return commit if is_id(commit) else "", set(paths.split("\0"))

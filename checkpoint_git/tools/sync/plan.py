@@ -124,12 +124,12 @@ def decide_all(
 
 
 def _has_moved(trees: Trees, path: str) -> bool:
-    """Whether their version of a file is not the base's."""
+    """Return whether their version of a file is not the base's."""
     return trees.theirs.get(path) != trees.base.get(path)
 
 
 def _is_settled(trees: Trees, path: str, side: Side) -> bool:
-    """Whether our version of a file is theirs."""
+    """Return whether our version of a file is theirs."""
     theirs = trees.theirs.get(path)
     is_same = trees.find_id(side) == trees.find_id(theirs)
     return is_same and isinstance(side, bytes) == (theirs is not None)

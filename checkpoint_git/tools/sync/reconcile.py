@@ -210,7 +210,7 @@ def _is_taken(
     met: str,
     taken: Collection[str],
 ) -> bool:
-    """Whether the work tree has taken a new version of a file. old, new: blobs, "" for no file."""
+    """Return whether the work tree has taken a new version of a file. old, new: blobs, "" for no file."""
     if path in work.refused:
         return path in taken  # of what cannot be read the note is all there is
     content = work.contents.get(path)
@@ -295,7 +295,7 @@ def _decide(context: SyncContext, work: Work, trees: Trees, ours: dict[str, Side
 
 
 def _find_ground(context: SyncContext, memory: Memory, tip: str, base: Base) -> Ground | None:
-    """Where the checked-out branch is, None where it shall not move: it follows another, or git is at work."""
+    """Where the checked-out branch is, None if it shall not move: it follows another, or git is at work."""
     top, env = context.top, context.env
     is_held = context.wish.keep_branch or not context.target.follows or not memory.local
     if is_held or read_operation(context.place.git_dir or ""):

@@ -61,13 +61,13 @@ class Job(NamedTuple):
         return self.wanted.within is None or is_below(path, self.wanted.within)
 
     def is_left_out(self, path: str) -> bool:
-        """Whether the point left it out when it was made: a rollback must not change it."""
+        """Return whether the point left it out when it was made: a rollback must not change it."""
         left_out = self.manifest.value.get("left_out", [])
         return any(is_below(path, [row["path"].rstrip("/")]) for row in left_out)
 
 
 def is_below(path: str, places: Iterable[str]) -> bool:
-    """Whether a path is one of some places, or below one; "" is the workspace."""
+    """Return whether a path is one of some places, or below one; "" is the workspace."""
     for place in places:
         if not place or path == place or path.startswith(f"{place.rstrip('/')}/"):
             return True
@@ -98,7 +98,7 @@ class PartMechanism(Protocol):
         """Raise CheckpointError if it cannot be restored now."""
 
     def is_as_kept(self, location: Location, part: Part, means: Means) -> bool:
-        """Whether what is there now is what the point holds."""
+        """Return whether what is there now is what the point holds."""
 
     def request_present(self, location: Location, part: Part, means: Means) -> PartRequest | None:
         """Return how to keep what is there now; None if that cannot be known."""

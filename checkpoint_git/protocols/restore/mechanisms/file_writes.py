@@ -23,7 +23,7 @@ Check = Callable[[str], None]  # called with a path right before it is changed, 
 
 
 def is_part(path: str) -> bool:
-    """Whether a path is an unfinished file of a killed rollback."""
+    """Return whether a path is an unfinished file of a killed rollback."""
     return path.rpartition("/")[2].startswith(_PART)
 
 

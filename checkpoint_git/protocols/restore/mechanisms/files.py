@@ -251,7 +251,7 @@ def is_half_way(
     wanted: Iterable[Entry],
     before: Iterable[Entry],
 ) -> bool:
-    """Whether each path is as before a rollback, or as after it.
+    """Return whether each path is as before a rollback, or as after it.
 
     In any other state somebody has worked since, and it must be kept first.
     """

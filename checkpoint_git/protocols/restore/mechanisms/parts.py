@@ -83,7 +83,7 @@ STATES = _Parts("state")
 
 
 def is_part_name(word: str) -> bool:
-    """Whether a word names a state or a database, rather than a path."""
+    """Return whether a word names a state or a database, rather than a path."""
     return word.startswith(PREFIX) or "://" in word
 
 

@@ -28,7 +28,7 @@ class BranchWork(NamedTuple):
 
 
 def has_others(place: Place) -> bool:
-    """Whether there is another work tree or branch that may be ahead of this one; git's files say so, no process is
+    """Return whether another work tree or branch may be ahead of this one; git's files show it, no process is
     started.
     """
     return bool(find_siblings(place)) or _has_branches(place)

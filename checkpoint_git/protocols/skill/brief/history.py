@@ -15,7 +15,7 @@ _KEPT_VERSIONS = 6  # decoded at once: a version is asked for by its own commit 
 
 
 class Entry(NamedTuple):
-    """One commit in a checkpoint's life. commit: None for what is not committed yet. events: [] where it changed only
+    """One commit in a checkpoint's life. commit: None for what is not committed yet. events: [] if it changed only
     what the log does not tell. is_merge: it has several parents, and the events are its own.
     """
 
@@ -34,7 +34,7 @@ Load = Callable[[str], bytes | int | None]
 
 
 def parse_version(content: bytes | int | None) -> Version:
-    """A version's value from its bytes, from its size where it is too large, or from None where the clone lacks it."""
+    """A version's value from its bytes, from its size where it is too large, or from None if the clone lacks it."""
     if content is None:
         return Broken("this clone does not have that version")
     if isinstance(content, int):

@@ -43,7 +43,7 @@ _MOST = 200  # events of one commit
 
 class Event(NamedTuple):
     """One thing that happened. kind: one of KINDS. subject: what it happened to, by the name that stays: a row's id, a
-    field, else the text. text: for people. before, after: what a status, field or path was and is, "" where none.
+    field, else the text. text: for people. before, after: what a status, field or path was and is, "" if none.
     """
 
     kind: str
@@ -82,7 +82,7 @@ def event_lines(events: Sequence[tuple[str, str]], most: int, letters: int) -> I
 
 
 def find_events(before: dict[str, Any], after: dict[str, Any]) -> list[Event]:
-    """What differs between two versions, in the order of KINDS; [] where only what nobody else reads does."""
+    """What differs between two versions, in the order of KINDS; [] if only what nobody else reads does."""
     differing = (find for keys, find in _COMPARISONS if any(is_different(before, after, key) for key in keys))
     found = [event for find in differing for event in find(before, after)][:_MOST]
     events = [Event(event.kind, *(shorten(text, _LONGEST) for text in event[1:])) for event in found]
@@ -97,7 +97,7 @@ def find_first_events(value: dict[str, Any]) -> list[Event]:
 
 
 def is_different(before: dict[str, Any], after: dict[str, Any], key: str) -> bool:
-    """Whether a field is not the same in two versions; where it is too deep to tell, it may well differ."""
+    """Return whether a field is not the same in two versions; where it is too deep to tell, it may well differ."""
     try:
         return bool(before.get(key) != after.get(key))
     except RecursionError:
@@ -126,7 +126,7 @@ def fold_rotation(events: Sequence[Event], past: Sequence[History], *, is_gone: 
 
 
 def read_history(path: str, value: Any, skill: str) -> History | None:
-    """A history file by its content; None where it is another skill's, or tells nothing of this kind."""
+    """A history file by its content; None if it is another skill's, or tells nothing of this kind."""
     if not isinstance(value, dict) or value.get("skill") != skill:
         return None
     entries: dict[str, list[Any]] = {}
@@ -137,7 +137,7 @@ def read_history(path: str, value: Any, skill: str) -> History | None:
 
 
 def is_wanted(event: Event, rows: Sequence[str] | None, decisions: bool) -> bool:
-    """Whether an event passes the filters. rows: ids, [] for all rows, None for no such filter."""
+    """Return whether an event passes the filters. rows: ids, [] for all rows, None for no such filter."""
     if rows is None and not decisions:
         return True
     if rows is not None and event.kind in ROW_KINDS and (not rows or event.subject in rows):
@@ -209,7 +209,7 @@ def describe_handoff(item: Any) -> str:
 
 
 def _compare_texts(read: Callable[[dict[str, Any]], Iterable[str]], added: str, removed: str = "") -> _Compare:
-    """A comparison of what two versions list. removed: "" where what goes is not an event."""
+    """A comparison of what two versions list. removed: "" if what goes is not an event."""
 
     def compare(before: dict[str, Any], after: dict[str, Any]) -> Events:
         old, new = (dict.fromkeys(filter(None, read(value))) for value in (before, after))

@@ -65,7 +65,7 @@ class NextAction(NamedTuple):
         }
 
 
-# What JSON has where there is no action.
+# What JSON has if there is no action.
 NO_ACTION = (
     "skill", "rank", "reason", "action", "done_when", "then", "over_budget", "updated_at", "stale", "answer_with",
     "references", "blocker_references",

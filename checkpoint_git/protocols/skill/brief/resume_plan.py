@@ -1,4 +1,4 @@
-"""How a session goes on with a skill: whether it may, must ask or starts afresh, and what orients it. Pure."""
+"""How a session continues with a skill: whether it may, must ask or starts afresh, and what orients it. Pure."""
 
 from collections.abc import Iterator
 from typing import Any, Literal, NamedTuple

@@ -87,7 +87,7 @@ def _find_gone(place: Place, document: Document, listed: Sequence[str], now: int
 
 
 def may_miss_files(place: Place, listed: Sequence[str]) -> bool:
-    """Whether it is worth asking for them. listed: entries of generated_files."""
+    """Return whether it is worth asking for them. listed: entries of generated_files."""
     return any(_may_be_gone(place, entry) for entry in listed[:_MOST_LISTED])
 
 

@@ -55,7 +55,7 @@ class StatusResult(NamedTuple):
 def status(
     place: Place, now: int, skill: str | None = None, since: int | None = None, *, in_full: bool = True
 ) -> StatusResult:
-    """Where everything stands, or one skill. since: seconds since 1970, None for no changes. in_full: with the ids and
+    """The state of everything, or one skill. since: seconds since 1970, None for no changes. in_full: with the ids and
     labels of all rows, not of that one skill's alone; it takes eight times the memory. Raises CheckpointError for a
     skill without a checkpoint.
     """

@@ -75,7 +75,7 @@ def _read_siblings(siblings: Sequence[tuple[str, Place]], ours: Mapping[str, Fil
 
 
 def _compare_version(version: _Version, ours: FileContent | None, now: int) -> Ahead | None:
-    """Return in what another's checkpoint is ahead of ours, None where it is not."""
+    """Return in what another's checkpoint is ahead of ours, None if it is not."""
     path, content, origin, base = version
     document = store.check_files([(path, content)], now)[0]
     value = document.value or {}

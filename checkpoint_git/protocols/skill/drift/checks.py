@@ -285,7 +285,7 @@ def _advise_renaming(missing: _Missing, summary: DocumentSummary, facts: SkillFa
 
 
 def _describe_missing(missing: _Missing) -> str:
-    """Return the sentence that says which files are missing, and what became of them."""
+    """Return the sentence that says which files are missing, and what happened to them."""
     first = missing.files[0]
     subject = join_some([shorten(file.path, 120) for file in missing.files])
     becomes = _FATES[missing.fate][1].format(detail=shorten(first.detail, 120), told=first.told)
@@ -297,7 +297,7 @@ def _describe_missing(missing: _Missing) -> str:
 
 
 def _name_cause(missing: _Missing) -> str:
-    """Return what findings of many entries have in common, "" where each is by itself."""
+    """Return what findings of many entries have in common, "" if each is by itself."""
     causes = {
         "unknown": "listed files do not exist, and no commit since the checkpoint began had them",
         "renamed": f"files moved: {missing.what}",

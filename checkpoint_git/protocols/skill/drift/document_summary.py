@@ -37,7 +37,7 @@ class Recorded(NamedTuple):
 class DocumentSummary(NamedTuple):
     """One checkpoint file, as far as the checks look at it. path: relative to the repository, "/" between its parts.
     status, updated_at and created_at (seconds since 1970), project_dir: None where they are missing or something else.
-    size: bytes. findings: what validate says of it. listed: the entries of generated_files, "" for one that is no text.
+    size: bytes. findings: of validate. listed: the entries of generated_files, "" for one that is not text.
     actions: next_actions that name references; resolutions: the same of open blockers and depends_on. actions_count: of
     all next actions. created_at: else updated_at. unreviewed: how
     many narratives a merge set aside. merged: (where, length) of the lists of merged pull requests that are too long
@@ -188,7 +188,7 @@ _PACE = 100  # checkpoints between two updates of the progress line
 def read_summaries(place: Place, now: int, skill: str = "", tell: Tell = lambda what: None) -> list[DocumentSummary]:
     """Return the summary of every checkpoint, or of one skill's, and hold no document longer than it takes to read it.
 
-    now: seconds since 1970. tell: called with how many were read. Raises CheckpointError where the skill has none.
+    now: seconds since 1970. tell: called with how many were read. Raises CheckpointError if the skill has none.
     """
     if skill:
         return [summarize_document(store.read_document(place, skill, now))]

@@ -115,7 +115,7 @@ class SkillFacts:
         return max(0, min(begun, default=0) - GRACE)
 
     def find_renamed(self, summary: DocumentSummary) -> dict[int, tuple[str, str]]:
-        """Index of generated_files -> (entry, it with the new names of its files, "" where it cannot name them)."""
+        """Index of generated_files -> (entry, it with the new names of its files, "" if it cannot name them)."""
         by_entry = dict[int, list[tuple[str, str]]]()
         for file in self.files.get(summary.path, ()):
             new = file.detail if file.state == "missing" and file.fate == "renamed" else file.path

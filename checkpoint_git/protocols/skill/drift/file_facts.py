@@ -56,7 +56,7 @@ def read_drift(place: Place, document: Document, now: int, env: Mapping[str, str
 
 
 def _find_start(work_tree: str, document: Document, instant: int, env: Mapping[str, str]) -> str:
-    """The commit after which history is news to the checkpoint, "" where there is none. It is the one that brought in
+    """The commit after which history is news to the checkpoint, "" if there is none. It is the one that brought in
     the checkpoint as it is; while that is not committed, the last one of about the time when it was written.
     """
     own = f":(literal){document.path}"

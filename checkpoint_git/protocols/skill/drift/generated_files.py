@@ -32,7 +32,7 @@ _MAX_ENTRY = 1_000  # characters
 def find_readings(entry: str) -> list[list[str]]:
     """The ways to read an entry, the most literal first: in each, all paths must be there for it to be right. "src/x.ts
     (new)" may be a file of just that name, else it is src/x.ts. No readings: the entry names no path. One that is said
-    to be gone is read as it stands, and with its blank nobody misses it.
+    to be gone is read as it is, and with its blank nobody misses it.
     """
     entry = entry.strip()
     if not entry or len(entry) > _MAX_ENTRY or "\n" in entry or _NO_FILE.fullmatch(entry):
@@ -51,7 +51,7 @@ def find_readings(entry: str) -> list[list[str]]:
 
 
 def choose_reading(readings: list[list[str]], is_there: Callable[[str], bool]) -> list[str]:
-    """The reading whose paths are all there; else the one to complain about, [] where the entry was prose."""
+    """The reading whose paths are all there; else the one to complain about, [] if the entry was prose."""
     for reading in readings:
         if all(is_there(path) for path in reading):
             return reading
@@ -65,7 +65,7 @@ def choose_reading(readings: list[list[str]], is_there: Callable[[str], bool]) -
 
 
 def is_path_like(path: str) -> bool:
-    """Whether a text would be a path to anybody: no spaces, and a slash or an ending in it."""
+    """Return whether a text would be a path to anybody: no spaces, and a slash or an ending in it."""
     return bool(_LOOKS_LIKE_PATH.match(path)) and ("/" in path or bool(_HAS_ENDING.search(path)) or path[:1] == ".")
 
 

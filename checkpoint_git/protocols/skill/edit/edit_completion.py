@@ -16,7 +16,7 @@ _TEXT_NAMES = ("label", "description", "text")
 
 
 def complete_edit(skill: str, typed: str, cwd: str) -> Iterator[tuple[str, str]]:
-    """(what an edit of a skill's checkpoint may go on with, what that means)."""
+    """(what an edit of a skill's checkpoint may continue with, what that means)."""
     data = store.read_skill(find_place(cwd), skill)
     try:
         document = jsontext.load(jsontext.decode(data)) if isinstance(data, bytes) else {}

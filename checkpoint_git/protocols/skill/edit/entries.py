@@ -160,7 +160,7 @@ def _choose_option(options: Sequence[str], answer: str) -> str:
 
 
 def _find_option(options: Sequence[str], answer: str) -> list[str]:
-    """The option that a number or a letter names: by its place or its first word or letter; [] where several are."""
+    """The option that a number or a letter names: by its place or its first word or letter; [] if several are."""
     sign = answer.strip("().: ").lower()
     if not sign.isascii() or not ((sign.isdecimal() and len(sign) < 3) or (len(sign) == 1 and sign.isalpha())):
         return []
@@ -173,7 +173,7 @@ def _find_option(options: Sequence[str], answer: str) -> list[str]:
 
 
 def split_answer(value: dict[str, Any], words: Sequence[str]) -> tuple[str, str | None]:
-    """(the answer, the question's id or None) in the words of a command line; "" where the id is missing."""
+    """(the answer, the question's id or None) in the words of a command line; "" if the id is missing."""
     first = words[0].rstrip(":=") or words[0]
     if (
         len(words) == 1

@@ -152,7 +152,7 @@ def _understand_value(edit: Edit, place: _Place, reader: _Reader) -> Any:
 
 
 def _adds_to_list(edit: Edit, path: tuple[Step, ...]) -> bool:
-    """Whether an edit puts one text in place of a known list of texts: that can only mean one more item."""
+    """Return whether an edit puts one text in place of a known list of texts: that can only mean one more item."""
     texts = names.LISTS.get(path_text(path), ())
     takes_texts = texts is str or (isinstance(texts, tuple) and str in texts)
     is_text = isinstance(edit.value, str) and bool(edit.value.strip()) and ":json=" not in edit.word
@@ -168,7 +168,7 @@ def _find_id(step: Step, items: Any) -> Step:
 
 
 def _check_removal(edit: Edit, path: tuple[Step, ...], held: Any, rules: Schema) -> None:
-    """Raises CheckpointError where -= without a value may empty more than was meant."""
+    """Raises CheckpointError if -= without a value may empty more than was meant."""
     name, count = path_text(path), len(held) if isinstance(held, list) else 0
     is_guessed = [step.name for step in path] != [step.name for step in edit.path] and not path[-1].bracketed
     if not held or not (is_guessed or (count > 1 and rules)):
@@ -240,7 +240,7 @@ def _find_near(name: str, where: str, edit: Edit, *, is_typed: bool) -> tuple[st
 
 
 def _write_near(name: str, near: str, operator: str, value: Any, edit: Edit, *, is_typed: bool) -> str:
-    """Return the edit with a known field in place of a name, "" where there is none or none can be written."""
+    """Return the edit with a known field in place of a name, "" if there is none or none can be written."""
     path = path_text(edit.path)
     if near and is_typed:
         return typed_edit(f"--{path.replace(name, near, 1)}{operator}=", value)
@@ -386,6 +386,6 @@ def resolve(schema: Schema, rules: Any) -> Schema:
 
 
 def child_rules(schema: Schema, rules: Schema, name: str) -> Schema:
-    """The rules of a member of an object, or of the items of a list; {} where the schema knows nothing of them."""
+    """The rules of a member of an object, or of the items of a list; {} if the schema knows nothing of them."""
     own = rules.get("properties", {}).get(name)
     return resolve(schema, own or rules.get("items") or rules.get("additionalProperties"))

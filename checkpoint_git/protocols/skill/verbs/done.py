@@ -73,7 +73,7 @@ def done(
 ) -> DoneResult:
     """Moves an action to recently_done, by default the first one. action: its number, its id or a part of its text.
     expected: refuse unless the action and its command still say this.
-    Raises CheckpointError where there is no checkpoint, for an empty next action, and for one that comes with complete.
+    Raises CheckpointError if there is no checkpoint, for an empty next action, and for one that comes with complete.
     """
     check_next(next_action, complete)
 

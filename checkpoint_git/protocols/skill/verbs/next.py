@@ -66,7 +66,7 @@ def run(args: Namespace, invocation: Invocation) -> Outcome:
     place = find_place(invocation.cwd)
     (actions, skipped), findings = next_actions(place, invocation.now)
     if args.skill is not None:
-        read_document(place, args.skill, invocation.now)  # raises where there is none
+        read_document(place, args.skill, invocation.now)  # raises if there is none
         actions = [action for action in actions if action.skill == args.skill]
         skipped = [part for part in skipped if part.skill == args.skill]
     claims = find_claims(place.work_tree, place.git_dir, invocation.env, invocation.now)

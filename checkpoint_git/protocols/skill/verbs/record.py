@@ -19,14 +19,14 @@ Record = Callable[[dict[str, Any]], Entry | Finding]
 
 
 class EntryResult(NamedTuple):
-    """entry: what was done, None where it was refused."""
+    """entry: what was done, None if it was refused."""
 
     written: Written
     entry: Entry | None
 
 
 def record(place: Place, skill: str, now: int, change: Record, on_wait: Tell = lambda: None) -> EntryResult:
-    """Changes a checkpoint by an entry. Raises CheckpointError where there is none."""
+    """Changes a checkpoint by an entry. Raises CheckpointError if there is none."""
     found: list[Entry] = []
 
     def run(value: dict[str, Any] | None) -> dict[str, Any] | Finding:

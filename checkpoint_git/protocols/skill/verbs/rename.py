@@ -78,7 +78,7 @@ def rename(
 
     with store.writing(place, skill, on_wait):
         _check_free(place, skill, new)
-        store.read_value(place, skill, now)  # raises where there is nothing to rename
+        store.read_value(place, skill, now)  # raises if there is nothing to rename
         before = store.read_document(place, skill, now)
         written = plan_write(new_shown, before, lambda value: {**(value or {}), "skill": new}, now)
         if written.refused:
@@ -221,7 +221,7 @@ def _refuse(args: Namespace) -> list[Block]:
 
 
 def _describe(args: Namespace, place: Place, result: Renamed | None) -> dict[str, Any]:
-    """Return the JSON document; result: None where it was refused."""
+    """Return the JSON document; result: None if it was refused."""
     return {
         "skill": args.skill,
         "new": args.new,

@@ -30,7 +30,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 def reset(place: Place, skill: str, now: int, on_wait: Tell = lambda: None) -> str:
     """Archives a skill's active file, then removes it; returns the archive's path. Lines of JSON are indented by one
-    more column, all else is kept byte for byte. A kill in between leaves both. Raises CheckpointError where there is no
+    more column, all else is kept byte for byte. A kill in between leaves both. Raises CheckpointError if there is no
     file or it cannot be read.
     """
     layout.check_skill_name(skill)

@@ -42,7 +42,7 @@ def add_arguments(parser: argparse.ArgumentParser) -> None:
 
 
 class RotateResult(NamedTuple):
-    """moved: what goes, place by place. history: the file it goes to, None where nothing does. kept: what is closed and
+    """moved: what goes, place by place. history: the file it goes to, None if nothing does. kept: what is closed and
     stays. saved: bytes. findings: why nothing moves, or what could not be asked.
     """
 
@@ -56,7 +56,7 @@ class RotateResult(NamedTuple):
 
 def rotate(place: Place, skill: str, now: int, *, dry_run: bool = False, on_wait: Tell = lambda: None) -> RotateResult:
     """Moves the past of one checkpoint into a history file; active file and history together hold every entry. The
-    history file is complete on disk before the active one shrinks. Raises CheckpointError where there is no file.
+    history file is complete on disk before the active one shrinks. Raises CheckpointError if there is no file.
     """
     layout.check_skill_name(skill)
     # asked before the lock is taken: it can take a while

@@ -40,7 +40,7 @@ def add_arguments(parser: ArgumentParser) -> None:
 
 
 def undo(place: Place, skill: str, on_wait: Tell = lambda: None) -> Undone:
-    """Raises CheckpointError where nothing is kept, or where the file changed since its last write."""
+    """Raises CheckpointError if nothing is kept, or where the file changed since its last write."""
     shown = layout.relative_checkpoint_path(place, skill)
     with store.writing(place, skill, on_wait):
         kept, content = store.read_kept(place, shown), store.read_skill(place, skill)

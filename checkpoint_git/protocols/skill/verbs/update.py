@@ -246,7 +246,7 @@ def run_values(skill: str, asked: Mapping[str, Any], invocation: Invocation) -> 
 
 
 def read_values(words: list[str]) -> dict[str, Any]:
-    """What run_values takes for the words of a command line. Raises CheckpointError where it cannot take the same."""
+    """What run_values takes for the words of a command line. Raises CheckpointError if it cannot take the same."""
     own = [word for word in words[1:] if word not in _NEW_FIELDS]
     more = {"new_field": True} if len(own) < len(words[1:]) else {}
     values = {**find_values(words[0] if words else "", parse_edits(own)), **more}
@@ -255,7 +255,7 @@ def read_values(words: list[str]) -> dict[str, Any]:
 
 
 def complete_words(skill: str, typed: str, cwd: str) -> Iterator[tuple[str, str]]:
-    """(what an edit may go on with, what that means), for the shells."""
+    """(what an edit may continue with, what that means), for the shells."""
     from checkpoint_git.protocols.skill.edit.edit_completion import complete_edit
 
     return complete_edit(skill, typed, cwd)
