@@ -36,7 +36,7 @@ _GLOBAL_VALUES = ("-C", "--format")
 
 
 def global_span(words: list[str], at: int) -> int:
-    """How many words the option takes, 0 if none stands there."""
+    """Return how many words the option takes, 0 if there are none."""
     word = words[at]
     if word in _GLOBAL_VALUES:
         return 2
@@ -208,7 +208,7 @@ class _Parser(argparse.ArgumentParser):
         return any(action.nargs == "+" and not action.option_strings for action in self._actions)
 
     def _get_values(self, action: argparse.Action, arg_strings: list[str]) -> Any:
-        # in `--next=--` Python 3.11 takes the value for the end of the options, and leaves it out
+        # in `--next=--` Python 3.11 reads the value as the end of the options, and leaves it out
         if arg_strings != ["--"] or not action.option_strings or action.nargs is not None:
             return super()._get_values(action, arg_strings)
         value = self._get_value(action, "--")

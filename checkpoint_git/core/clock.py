@@ -31,7 +31,7 @@ def read_instant(text: object) -> "tuple[int, str] | None":
     digits = text[:4] + text[5:7] + text[8:10] + text[11:13] + text[14:16] + text[17:19]
     if not digits.isdigit() or not _is_offset(offset):
         return None
-    if text[11:13] == "24":  # Python 3.14 takes that hour for the next day
+    if text[11:13] == "24":  # Python 3.14 reads that hour as the next day
         return None
 
     is_leap = text[17:19] == "60"
@@ -66,7 +66,7 @@ def read_loose_instant(text: object) -> "tuple[int, str] | None":
     instant = read_instant(text)
     if instant is not None or not isinstance(text, str) or not 10 <= len(text) <= 40:
         return instant
-    if (text[11:13] if text[4] == "-" else text[9:11]) == "24":  # Python 3.14 takes that hour for the next day
+    if (text[11:13] if text[4] == "-" else text[9:11]) == "24":  # Python 3.14 reads that hour as the next day
         return None
     try:
         moment = datetime.fromisoformat(text)
@@ -83,7 +83,7 @@ def is_plain_instant(text: str) -> bool:
         datetime.fromisoformat(text)
     except ValueError:  # a leap second too
         return text[16] == ":" and read_instant(text) is not None
-    return text[16] == ":" and text[11:13] != "24"  # Python 3.14 takes that for the next day
+    return text[16] == ":" and text[11:13] != "24"  # Python 3.14 reads that as the next day
 
 
 def write_instant(seconds: int) -> str:

@@ -8,7 +8,7 @@ _MOST_DIGITS = 1_000
 
 
 def read_decimal(token: "Any") -> "tuple[int, int] | None":
-    """(digits, scale); None for what is no number token, or has so many digits that arithmetic on it is an attack."""
+    """Return (digits, scale); None if it is not a number token, or has so many digits that arithmetic is an attack."""
     if type(token) is not bytes or len(token) > _MOST_DIGITS:
         return None
     mantissa, _, exponent = token.decode().lower().partition("e")

@@ -78,7 +78,7 @@ _UNREAD = True
 
 # On git's hot path, so it needs the interpreter's C scanner (`_json`) alone. That makes values, not positions: where a
 # value ends is found by scanning it once more, and a container's members when they are asked for. An unsound text is
-# read again by core/jsonfault.py: the scanner's words are no help to a person.
+# read again by core/jsonfault.py: the scanner's words do not help the user.
 class _Settings:
     strict = True
     object_hook = None

@@ -57,7 +57,7 @@ class Line(NamedTuple):
     """One line for a person, or one cell of a table. Text may come from a checkpoint: the report escapes it. glyph: a
     sign in front, on terminals only. It never carries the meaning alone: the text says the same. hang: the blanks in
     front of the later lines, when a terminal wraps it; 0: two more than the first has; -1: source, never wrapped.
-    hint: what to do, after the text; with text "" it stands alone.
+    hint: what to do, after the text, or alone if that is "".
     """
 
     text: str

@@ -1,6 +1,6 @@
 """What POSIX has and Windows has not, each by one name that works on both, so that no other module asks.
 
-It is written for Windows and tried on a Python from which these parts were taken away, not on Windows itself.
+It is written for Windows and tried on a Python from which these parts were removed, not on Windows itself.
 """
 
 import os
@@ -80,7 +80,7 @@ def find_session_leader() -> int:
 
 
 def has_ended(process: str) -> bool:
-    """Return whether surely no process has this number; False for what is no number."""
+    """Return whether surely no process has this number; False for anything but a number."""
     if not (process.isdecimal() and process.isascii()):
         return False
     if os.name == "nt":

@@ -18,7 +18,7 @@ _ADDRESS = re.compile(
     r"|[^\s/@:?#\"'<>\[]{0,100}:(?!\d)[^\s/@?#\"'<>]{1,400}?\.\.\.)"
     r"|(?<=%3[Aa]%2[Ff]%2[Ff])(?:[^\s/@?#\"'<>&%]|%(?!2[Ff]|40)){1,400}%40"
 )
-# a password in an address that is not on this machine; $NAME, <NAME> and the like stand for one
+# a password in an address that is not on this machine; $NAME, <NAME> and the like mean one
 _LOGIN = re.compile(
     _SLASHES + r"([^\s/@:?#\"'<>]{0,100}):([^\s/@:?#\"'<>${}*\[\]]{6,300})"
     r"@(?!localhost|127\.|\[::1|sha\d{3}:[0-9a-f]{16})",

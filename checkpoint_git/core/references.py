@@ -10,7 +10,7 @@ MAX_TEXT = 100_000  # characters looked at; nobody names a pull request behind t
 # The spellings: "#12" a pull request or an issue, "!12" a merge request, "ABC-123" a ticket; with a repository in
 # front, "owner/name#12", where the text named one.
 class Mention(NamedTuple):
-    """text[start:end] is `reference`, in whatever spelling stood there."""
+    """text[start:end] is `reference`, in its spelling there."""
 
     reference: str
     start: int
@@ -156,7 +156,7 @@ def _numbers(match: re.Match[str]) -> list[str]:
     return [match["number"], *re.findall(r"\d+", match["more"])] if match["more"] else [match["number"]]
 
 
-# with signs of which one stands in whatever a pattern matches: most texts hold few of them
+# with signs, one of which is in every match of a pattern: most texts have few of them
 _READERS: tuple[tuple[tuple[str, ...], re.Pattern[str], Callable[[re.Match[str]], list[str]]], ...] = (
     (("://",), _URL, _read_url),
     (("",), _SPOKEN, _read_spoken),

@@ -52,7 +52,7 @@ def load_schema(text: str) -> Schema:
 
 
 def is_surely_valid(schema: Schema, value: Any) -> bool:
-    """As jsonschema, format checks off, would accept it. False says nothing: ask explain."""
+    """Return whether jsonschema, format checks off, surely accepts it. False means unsure: ask explain."""
     try:
         return schema.check(value)
     except (NotSureError, RecursionError):
@@ -163,7 +163,7 @@ class _Members(dict[str, Step]):
         return made
 
 
-# A schema becomes functions, and each value goes through those for its own type. None stands for what accepts
+# A schema becomes functions, and each value goes through those for its own type. None means what accepts
 # everything. Whoever holds a step asks for the type itself: a function that does would double the time.
 class _Maker:
     def __init__(self, definitions: Mapping[str, Any]) -> None:

@@ -96,8 +96,8 @@ def may_hold_secret(data: bytes) -> bool:
     return any(rule.is_suspected(words) for rule in find_rules(words))
 
 
-# It knows nothing of what is quoted. A quoted line begins with a mark that its content cannot take away, and content
-# has no line ends, so that no content stands outside the fence.
+# It knows nothing of what is quoted. A quoted line begins with a mark that its content cannot remove, and content
+# has no line ends, so that no content is outside the fence.
 def quote(lines: Iterable[str]) -> list[str]:
     return [OPENING, *(f"{MARK}{line}" for line in lines), CLOSING]
 

@@ -15,12 +15,12 @@ Value = str | list[str]
 Path = Sequence[str | int]
 
 _PLAIN = re.compile(r"[A-Za-z](?:[A-Za-z0-9 _./()+-]*[A-Za-z0-9_./()+])?")
-_WORDS = frozenset(("true", "false", "yes", "no", "on", "off", "null", "y", "n"))  # what is no text when it is plain
+_WORDS = frozenset(("true", "false", "yes", "no", "on", "off", "null", "y", "n"))  # plain scalars that are not texts
 
 
 # Each edit is made in the text and the result is read again: what differs from the wish in any value is refused.
 def set_values(text: str, changes: Mapping[tuple[str | int, ...], Value]) -> str:
-    """The text with values set, by their paths; what lies above a value is made where it is missing. A list may grow by
+    """The text with values set, by their paths; what is missing above a value is made. A list may grow by
     one at its end. Raises CheckpointError if a place cannot be changed safely.
     """
     wanted = {} if is_blank(text) else load(text)

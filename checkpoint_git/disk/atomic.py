@@ -138,7 +138,7 @@ def remove_file(path: str) -> None:
 
 
 def make_folder(path: str, mode: int = 0o777) -> None:
-    """With those above it. mode: of each that is made, less what the umask takes away."""
+    """With those above it. mode: of each that is made, less what the umask removes."""
     if os.path.isdir(path):
         return
     above = os.path.dirname(path) or "."

@@ -71,7 +71,7 @@ def starts_on_path(env: Mapping[str, str]) -> bool:
 
 
 def is_temporary() -> bool:
-    """Return whether this is an environment of uvx or `pipx run`, which lies in a cache and goes with it."""
+    """Return whether this is an environment of uvx or `pipx run`, which is in a cache and is deleted with it."""
     parent = os.path.dirname(sys.prefix)
     return any(os.path.exists(os.path.join(folder, "CACHEDIR.TAG")) for folder in (parent, os.path.dirname(parent)))
 

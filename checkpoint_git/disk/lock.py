@@ -11,7 +11,7 @@ from checkpoint_git.core.platform import CLOSE_ON_EXEC, NO_FOLLOW
 from checkpoint_git.disk.discover import Place
 
 DEFAULT_TIMEOUT = 30.0
-_PATIENCE = 1.0  # seconds of waiting before the caller is told
+_PATIENCE = 1.0  # seconds of waiting before a message
 _OPEN = os.O_RDWR | os.O_CREAT | CLOSE_ON_EXEC | NO_FOLLOW
 _NO_LOCKS = (errno.ENOLCK, errno.ENOSYS, errno.EOPNOTSUPP, errno.EINVAL)  # what a file system without locks answers
 

@@ -11,7 +11,7 @@ from checkpoint_git.core.terminal_text import escape_controls
 from checkpoint_git.disk.process import is_running, read_process
 
 _NAP = 0.01  # seconds between two tries
-_PATIENCE = 1.0  # seconds of waiting before the caller is told
+_PATIENCE = 1.0  # seconds of waiting before a message
 _WRITING = 10.0  # seconds after which a file without a whole line was left by a killed process
 _LONGEST = 1000  # bytes
 

@@ -11,7 +11,7 @@ from checkpoint_git.disk.discover import is_inside
 
 FileContent = bytes | OSError
 _IRREGULAR = "it is not a regular file"
-# of what is no plain file, a link is refused and nothing else can make the opening wait
+# a link is refused, and nothing else but a plain file can make the opening wait
 _PLAIN = os.O_RDONLY | CLOSE_ON_EXEC | NO_FOLLOW | NO_WAIT | NO_TERMINAL
 
 

@@ -30,7 +30,7 @@ def write_temporary(
     path: str, data: bytes, like: "system.stat_result | None", *, sync: bool, mode: int = _NEW_FILE_MODE
 ) -> str:
     """A finished file beside path, with the mode and, where allowed, the owner of the one it will replace; its name.
-    Named `.NAME.PROCESS-RANDOM.tmp`, so that what a killed writer left can be told from what a living one writes.
+    Named `.NAME.PROCESS-RANDOM.tmp`, which shows whether its writer still lives.
     """
     path = path.replace("\\", "/") if _IS_WINDOWS else path
     folder, slash, name = path.rpartition("/")

@@ -16,7 +16,7 @@ MERGETOOL_TRUST = "mergetool.checkpoint.trustexitcode"  # as git prints it: a se
 PYTHON = "checkpoint.install.python"
 PACKAGE = "checkpoint.install.package"
 COMMANDS = (DRIVER, BASE_DRIVER, MERGETOOL)
-HOOKS = "checkpoint.install.hooks"  # "none" where init was told that this clone wants no hooks
+HOOKS = "checkpoint.install.hooks"  # "none" after init --hooks none
 HOOK_SECTION = "hook.checkpoint-git-"  # and a hook's name: git 2.54 and later run what is configured there
 _OWN_NAME = "checkpoint-git:"
 JSON_DRIVER = "checkpoint-json-"  # with the digest of a schema: the driver of files that merge by it
@@ -73,7 +73,7 @@ def plan_settings(
 
 
 def find_schemas(settings: Mapping[str, str]) -> dict[str, str]:
-    """Driver -> schema of the other JSON files that an earlier init was told of."""
+    """Return driver -> schema of the other JSON files that an earlier init was given."""
     keys = re.compile(rf"merge\.({JSON_DRIVER}[0-9a-f]+)\.driver")
     named = ((keys.fullmatch(key), read_driver_command(command)) for key, command in settings.items())
     return {found[1]: driver.choices.whole_schema for found, driver in named if found and driver}

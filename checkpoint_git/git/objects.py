@@ -61,7 +61,7 @@ class Change(NamedTuple):
 
 
 class Blobs:
-    """Contents, by any name of an object that fits in a line. limit: bytes; of a larger one only the size is told."""
+    """Contents, by any name of an object that fits in a line. limit: bytes; of a larger one only the size."""
 
     _process: "subprocess.Popen[bytes]"
     _asked: int  # answers that have not begun
@@ -350,7 +350,7 @@ def read_object_format(cwd: str, env: Env = None) -> str:
 
 
 def blob_id(data: bytes, like: str) -> str:
-    """The id that git gives to a blob. like: the id of any object in the same repository, which tells the hash."""
+    """The id that git gives to a blob. like: the id of any object in the same repository, which has its hash."""
     try:  # hashlib brings OpenSSL along: 5 ms of every sync
         from _sha1 import sha1  # type: ignore[import-not-found]  # typeshed leaves it out
     except ImportError:

@@ -22,7 +22,7 @@ _AUTHOR = {f"GIT_{role}_{what}": "checkpoint" for role in ("AUTHOR", "COMMITTER"
 
 
 class CutShortError(Exception):
-    """A file became shorter while git read it, which ends git; or a prune took away what git was writing."""
+    """A file became shorter while git read it, which ends git; or a prune removed what git was writing."""
 
 
 def quiet_env(env: Mapping[str, str]) -> dict[str, str]:

@@ -60,7 +60,7 @@ class Reply(NamedTuple):
 
 def network_env(env: Mapping[str, str]) -> dict[str, str]:
     # Git speaks English and asks nobody for anything: no terminal (see _run, for ssh), no window. A GIT_ASKPASS stays,
-    # with which a job answers, and so do settings handed down with `git -c`.
+    # with which a job answers, and settings handed down with `git -c`.
     kept = {name: value for name, value in env.items() if name.startswith("GIT_CONFIG")}
     quiet = {"GIT_TERMINAL_PROMPT": "0", "GIT_OPTIONAL_LOCKS": "0", "LC_ALL": "C", "GIT_MERGE_AUTOEDIT": "no"}
     quiet |= {"SSH_ASKPASS": "", "SSH_ASKPASS_REQUIRE": "never", "GCM_INTERACTIVE": "never"}

@@ -186,7 +186,7 @@ async def ask_user(
     """What the user enters; None for a no; NOBODY where they cannot be asked; an InputRequiredResult for the client.
     field: the JSON Schema of what is asked for. state: comes back with the answer.
 
-    Older clients are asked while the call waits; newer ones are told what to ask, and call again with the answer.
+    Older clients are asked while the call waits; newer ones get the question, and call again with the answer.
     """
     capabilities = ctx.session.client_capabilities
     can_ask = capabilities.elicitation if capabilities is not None else None

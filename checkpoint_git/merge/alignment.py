@@ -150,7 +150,7 @@ def _trace_back(steps: "list[dict[int, int]]", old: int, new: int) -> "list[Pair
 
 def find_hunks(pairs: "Sequence[Pair]", base_size: int, version_size: int) -> "list[Hunk]":
     """Return what a version changed, from first to last. Where it replaced as many items as it put there, each is a
-    hunk of its own: the first stands for the first.
+    hunk of its own: the first is the first.
     """
     hunks: list[Hunk] = []
     start = first = 0

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 _MOST_COMPARED = 64  # items whose pairs are all looked at, where the sides' orders contradict each other
 NATURAL_KEYS = ("id", "number", "name", "sha", "path")
-# what people call an item: they reword it, so that it identifies one only where nothing else can tell edits apart
+# what people call an item: they reword it, so that it identifies one only where nothing else can distinguish edits
 TITLE_KEYS = ("key", "title", "subject", "content", "description", "text", "label")
 
 
@@ -43,7 +43,7 @@ def canonical_rank(value: "Any") -> "tuple[int, float, str]":
 
 def item_key(value: "Any", names: "tuple[str, ...]") -> str:
     """The text that identifies an item: its named members, or the whole item where it has none of that shape. A bare
-    text in a list keyed by one name stands for an item with that name's value: "Write" is {"text": "Write"}.
+    text in a list keyed by one name means an item with that name's value: "Write" is {"text": "Write"}.
     """
     if names:
         if type(value) is dict and all(name in value for name in names):
@@ -54,7 +54,7 @@ def item_key(value: "Any", names: "tuple[str, ...]") -> str:
 
 
 def find_repeated(lists: "Sequence[list[Node]]", names: "tuple[str, ...]") -> "set[str]":
-    """The keys that one of the lists has more than once: they tell no item of these from another."""
+    """The keys that one of the lists has more than once: they identify none of these items."""
     repeated: set[str] = set()
     for items in lists if names else ():
         seen: set[str] = set()
@@ -66,7 +66,7 @@ def find_repeated(lists: "Sequence[list[Node]]", names: "tuple[str, ...]") -> "s
 
 def identify(items: "list[Node]", names: "tuple[str, ...]", repeated: "Collection[str]" = ()) -> "Items":
     # by (key, k): the k-th item of an equal key, so that a multiset keeps its duplicates; under a repeated key the
-    # whole item stands for itself, so that no two records are mixed up
+    # whole item identifies itself, so that no two records are mixed up
     counts: dict[str, int] = {}
     found: Items = {}
     for item in items:

@@ -170,7 +170,7 @@ def lays_out_theirs(base: "Node | None", ours: Node, theirs: Node) -> bool:
 
 
 def _is_laid_out_anew(base: Node, side: Node) -> bool:
-    # whether something that has the same value, or stands between the same members, has another text
+    # whether something that has the same value, or is between the same members, has another text
     stack = [(base, side)]
     while stack:
         old, new = stack.pop()

@@ -47,7 +47,7 @@ def _fits(value: Any, schema: dict[str, Any]) -> bool:
 def lint_schema(schema: Any, root: dict[str, Any] | None = None) -> list[Finding]:
     """Everything wrong with the x-merge keywords and references of a schema, in its order; [] for a good one. schema: a
     JSON Schema as a value, numbers as Python numbers or as tokens. root: the schema that it becomes a part of, which
-    references then lead into; None if it stands alone. Findings have `where`, a JSON Pointer into `schema`, and no
+    references then lead into; None if it is alone. Findings have `where`, a JSON Pointer into `schema`, and no
     path.
     """
     if not isinstance(schema, dict):

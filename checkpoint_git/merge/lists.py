@@ -1,7 +1,7 @@
 """Lists in a merge: which items there are, in which order, and what each of them becomes.
 
 An item stays if both sides have it, or if one side has it and base has not. Items are known by a key, which the schema
-or the items themselves tell; lists without one are merged in their order, by sequence.py.
+or the items themselves give; lists without one are merged in their order, by sequence.py.
 """
 
 from checkpoint_git.core.clock import read_loose_instant

@@ -29,7 +29,7 @@ class Version:
     """One side of a list compared with base: which of base's items go on in it, and what it changed.
 
     pairs: of base's index and this side's, in both lists' order. hunks: the changes between them. moved: base's index
-    to this side's, for items that stand on another side of an item that goes on.
+    to this side's, for items on another side of an item that stays.
     """
 
     __slots__ = ("hunks", "items", "keys", "moved", "pairs")
@@ -238,7 +238,7 @@ class SequenceMerge:
             self._merge_insertions(ours, theirs)
             return
 
-        # what both put there alike, at either end, is no part of the conflict
+        # what both put there alike, at either end, is not part of the conflict
         head, tail = shared_ends([[item.value for item in items] for items in (ours, theirs)])
         my_rest = ours[head : len(ours) - tail]
         your_rest = theirs[head : len(theirs) - tail]

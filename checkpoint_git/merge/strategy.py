@@ -80,7 +80,7 @@ def merge_rule(schema: "Schema") -> "Schema":
 
 def list_strategy(schema: "Schema") -> str:
     """Return how a list merges by its schema: by what `x-merge` says, else by keywords that say what the list is. ""
-    where its items have to tell.
+    where its items decide.
     """
     named = merge_rule(schema).get("strategy")
     if named:

@@ -114,7 +114,7 @@ def _fold_group(
     singly: int,
     name_all: Callable[[str], Argv],
 ) -> Iterator[tuple[Finding, int]]:
-    """Yield (finding, how many it stands for): one for the group, or each by itself.
+    """Yield (finding, how many it counts for): one for the group, or each by itself.
 
     singly: so many are not folded, unless one fix settles them.
     """

@@ -12,7 +12,7 @@ if TYPE_CHECKING:
 
 def load_merge_schema(path: str, extension: str = "", whole: str = "", *, strict: bool = True) -> "dict[str, Any]":
     """The schema for a path of the repository, numbers as tokens; {} if no protocol owns it. extension: a file that
-    the clone's owner named, whose schema stands for that of the private skill_state; "" for none. whole: the file of a
+    the clone's owner named, whose schema is that of the private skill_state; "" for none. whole: the file of a
     schema for what no protocol owns, as init copied it. Raises CheckpointError if such a file cannot be used, unless
     not strict: then an extension is left out, as the driver does.
     """

@@ -52,7 +52,7 @@ def hold_place(place: Place, folders: Iterable[str], on_wait: Tell = lambda: Non
 
 def set_apart(content: bytes) -> bytes:
     """A document's text as its archive has it: every line of JSON indented by one more column. Pure."""
-    # git finds renames by equal lines: it would take the archive for the renamed document, and a merge would silently
+    # git finds renames by equal lines: it would see the archive as the renamed document, and a merge would silently
     # put into it what another branch wrote meanwhile.
     try:
         jsontext.load(jsontext.decode(content))

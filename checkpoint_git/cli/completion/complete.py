@@ -51,7 +51,7 @@ def answer(args: argparse.Namespace, invocation: Invocation) -> Answer:
 
 
 def find_start(typed: str, breaks: str) -> int:
-    # bash replaces only what stands after the last letter that breaks words in two
+    # bash replaces only what follows the last letter that breaks words in two
     letters = [letter for letter in breaks if not letter.isspace() and letter not in "\"'"]
     return max((typed.rfind(letter) for letter in letters), default=-1) + 1
 

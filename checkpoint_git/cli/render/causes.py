@@ -12,7 +12,7 @@ from checkpoint_git.core.outcome import Cause, Digest, Line
 from checkpoint_git.core.terminal_text import escape_controls, join_some, plural
 
 _HEIGHT = 23  # lines of the smallest usual terminal, less one for the prompt
-_WIDEST = 10_000  # columns of what is no terminal
+_WIDEST = 10_000  # columns if there is no terminal
 _MOST_FILES = 3  # named in a heading
 _COLOUR = re.compile(r"\x1b\[[0-9;]*m")
 

@@ -32,7 +32,7 @@ _CUT = b"\nThe rest stands in the job's log.\n"
 
 
 def cut_page(text: bytes, written: int) -> bytes:
-    """As many whole lines as a job's page has room for. written: bytes that stand on it already."""
+    """Return as many whole lines as a job's page has room for. written: bytes that it has already."""
     room = _PAGE - written - len(_CUT)
     if len(text) <= room:
         return text

@@ -1,4 +1,4 @@
-"""What a repository's history tells, one `git log` a question; messages are untrusted bytes of any encoding."""
+"""What a repository's history shows, one `git log` a question; messages are untrusted bytes of any encoding."""
 
 import os
 import re
@@ -97,7 +97,7 @@ _HEADER = rb"\n?\x01(?P<id>[0-9a-f]{40,64})"
 
 
 def read_removals(work_tree: str, paths: Sequence[str], since: int = 0) -> dict[str, Removal]:
-    """Return the newest commit, of the last 20,000, that removed each path, or the last file that a pattern stands for.
+    """Return the newest commit, of the last 20,000, that removed each path, or the last file of a pattern.
 
     paths: relative to the work tree, any number. since: seconds since 1970; older commits are not read.
     """

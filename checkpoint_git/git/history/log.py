@@ -82,7 +82,7 @@ def run(words: Sequence[str], work_tree: str, stdin: bytes = b"", check: bool = 
 
 
 def has_commits(work_tree: str) -> bool:
-    """Raises CheckpointError if git cannot tell: it does not trust the repository."""
+    """Raises CheckpointError if git cannot answer: it does not trust the repository."""
     words = ["rev-parse", "--verify", "--quiet", "HEAD^{commit}"]
     result = run(words, work_tree, check=False)
     if result.code > 1 and b"not a git repository" not in result.err:

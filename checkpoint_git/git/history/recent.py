@@ -34,7 +34,7 @@ def read_tips(work_tree: str) -> Tips | None:
     """Return the commits of HEAD and of the default branch, None without commits. No remote is asked."""
     head = "".join(read_words(work_tree, ["rev-parse", "--verify", "--quiet", "HEAD^{commit}"]))
     if not head:
-        has_commits(work_tree)  # raises where git cannot tell
+        has_commits(work_tree)  # raises if git cannot answer
         return None
     known = _read_refs(work_tree, [_ORIGIN_HEAD, *(f"refs/heads/{name}" for name in _USUAL_BRANCHES)])
     if _ORIGIN_HEAD in known:

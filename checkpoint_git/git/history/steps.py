@@ -60,7 +60,7 @@ def read_life_steps(
 ) -> Iterator[Step]:
     """The steps of one file through its renames, newest first. kin: the pathspec of what it may have been called. more:
     the pathspecs of what belongs to the file under each of its names. A file that has had other names is read to its
-    end before the first step under those is told.
+    end before the first step under those.
     """
     paths, asked, told = [path], set[tuple[str, str]](), set[str]()
     while True:

@@ -40,7 +40,7 @@ class Unmerged(NamedTuple):
 
 
 class Conflicts(NamedTuple):
-    files: list[Unmerged]  # checkpoints and other JSON that init was told of, sorted by path
+    files: list[Unmerged]  # checkpoints and other JSON that init was given, sorted by path
     others: list[str]  # the paths of files that are none
 
 

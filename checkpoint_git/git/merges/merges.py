@@ -108,7 +108,7 @@ def read_cut_ends(cwd: str, revisions: str) -> list[Commit]:
 # Bare repositories too: the work tree is never opened.
 def read_touched(cwd: str, merge: Commit, env: Env = None) -> Touched:
     """Every version of the checkpoint files that a parent or the merge itself changed. A file beyond the size that a
-    checkpoint may have is not read: NULs of that size stand for it. The merge's `tree` may be "": its id then says what
+    checkpoint may have is not read: NULs of that size replace it. The merge's `tree` may be "": its id then says what
     it holds. Raises CheckpointError if a shallow clone lacks what the parents have in common.
     """
     (found,) = _read_touched_all(cwd, [merge], read_all_bases(cwd, [merge.parents], env), env)

@@ -38,7 +38,7 @@ class TreeMerge(NamedTuple):
     texts: frozenset[str]  # the paths whose content was merged line by line, or was tried to
 
 
-# With attributes of ours, or (`Plain`) as a server merges them: by lines alone, whatever attributes, drivers and
+# With attributes of ours, or (`Plain`) as a server merges them: line-based, whatever attributes, drivers and
 # settings this clone has. It needs git 2.38 (`git merge-tree --write-tree`), judges nothing, and knows no checkpoint's
 # content.
 def merge_trees(sealed: isolated_dir.Sealed, ours: str, theirs: str) -> TreeMerge:

@@ -137,7 +137,7 @@ class _RepairBuilder:
         value, fault = _repair_value(line.value)
         if value is None:
             self._faults.append((number, fault))
-            if _WORD.search(line.text):  # a bracket is no loss
+            if _WORD.search(line.text):  # a bracket does not count as lost
                 self._lost += 1
             return
 
@@ -253,7 +253,7 @@ def _is_server(words: Sequence[str], command: Sequence[str]) -> bool:
             return True
     if not command or len(words) < len(command):
         return False
-    # At the end: an interpreter stands in front of a script
+    # At the end: an interpreter precedes a script
     last = words[-len(command) :]
     return os.path.basename(last[0]) == os.path.basename(command[0]) and list(last[1:]) == list(command[1:])
 

@@ -91,7 +91,7 @@ def read_command(command: str, graph: str, env: Mapping[str, str]) -> Server:
 
 
 def find_default_graph(words: Sequence[str]) -> str:
-    """Return where the reference server keeps its graph unless it is told: beside its program. "" is unknown."""
+    """Return the reference server's default graph file: beside its program. "" is unknown."""
     for word in words:
         if word.endswith(SERVER_FILE) and os.path.isabs(word):
             return os.path.join(os.path.dirname(word), "memory.jsonl")

@@ -51,7 +51,7 @@ class Pipeline:
         """Writes a record: its path below the base, its value, warnings. attempt None: the next free one.
         commits: repository -> the id of a commit, or a git.Commit.
 
-        Raises CheckpointError, nothing written, for contents that are no record and for an attempt that is there.
+        Raises CheckpointError, nothing written, for contents that are not a record, and for an existing attempt.
         """
         ids = {}
         for repository, commit in (commits or {}).items():

@@ -164,7 +164,7 @@ def _split_ignored(
         around = path if path in files else _find_around(way, folders)
         left_out.add(path if around == f"{layout.FOLDER}/" else around)
 
-    # .checkpoints alone is no loss: files of the user in it are listed themselves
+    # .checkpoints alone does not count: files of the user in it are listed themselves
     return kept, sorted(left_out - {layout.FOLDER})
 
 

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from checkpoint_git.disk.discover import is_git_name
 
-_INSIDE = "{.git, or what is in it}"  # stands for a word, in a row of the table
+_INSIDE = "{.git, or what is in it}"  # means any word, in a row of the table
 _AROUND = "{a folder with .git in it}"
 
 

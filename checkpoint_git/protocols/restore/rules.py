@@ -22,7 +22,7 @@ _MOST_READ = 1 << 20
 def is_sensitive(path: str) -> bool:
     """Return whether a name suggests a secret, of code and documents too.
 
-    is_doubtful tells whether more than the name decides.
+    is_doubtful: more than the name decides.
     """
     name = path.rpartition("/")[2].lower()
     if name.endswith(_SECRETS["harmless_endings"]):

@@ -17,7 +17,7 @@ _REFERENCE = f"./{SCHEMA_FILE}"
 
 
 def check_push(files: Iterable[tuple[str, FileContent]], cwd: str, now: int, env: Mapping[str, str]) -> list[Finding]:
-    """What the pushed checkpoints tell a future session to do although it is merged, as warnings."""
+    """Return warnings about next actions of pushed checkpoints that are merged."""
     from checkpoint_git.protocols.check import locate_all
     from checkpoint_git.protocols.skill.drift.checks import find_shipped_actions
     from checkpoint_git.protocols.skill.drift.facts import make_facts

@@ -193,7 +193,7 @@ def read_when(entry: Any) -> tuple[int, str]:
 
 
 def action_done_when(action: Any) -> str | None:
-    """The shell command that tells whether the action is done. Never run it without asking."""
+    """The shell command that checks whether the action is done. Never run it without asking."""
     command = action.get("done_when") if isinstance(action, dict) else None
     return command if isinstance(command, str) and command.strip() else None
 

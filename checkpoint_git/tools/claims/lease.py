@@ -117,7 +117,7 @@ def _try_swap(swap: _Swap, claims: Mapping[str, Claim], attempt: int) -> bool:
 
 
 def _swap(top: str, ref: str, new: str, old: str, env: Mapping[str, str], *, check: bool = False) -> bool:
-    # "" is no ref. False, nothing changed, where it names something else than old
+    # "" is not a ref. False, nothing changed, where it names something else than old
     what = [ref, new, old or "0" * len(new)] if new else ["-d", ref, old]
     words = [*NO_HOOKS, "update-ref", "--no-deref", *what]
     return new == old or run_git(words, top, env=env, check=check).code == 0

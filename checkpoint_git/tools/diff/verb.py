@@ -79,7 +79,7 @@ def _refuse_unknown(names: list[str], shown: list[str], top: str, cwd: str) -> N
 
 
 def _is_named(path: str, names: list[str], top: str, cwd: str) -> bool:
-    """Return whether a file is one of the checkpoints or paths that are named; a folder stands for what is in it."""
+    """Return whether a file is one of the checkpoints or paths that are named; a folder means its files."""
     kind = find_kind(path)
     full = os.path.join(top, path) + os.sep
     is_below = any(full.startswith(os.path.normpath(os.path.join(cwd, name)) + os.sep) for name in names)

@@ -22,7 +22,7 @@ LONGEST_SHOWN = 80  # characters of a server's words
 _ID = r"[0-9a-f]{7,64}"
 _DIRTY = re.compile(r"[-.+]dirty\b")
 _NAME = re.compile(r"[A-Za-z0-9][A-Za-z0-9._+/-]{0,99}")
-# `git describe` writes NAME-5-gabc1234, and what follows a plus sign in a version tells of the build.
+# `git describe` writes NAME-5-gabc1234, and the build follows a plus sign in a version.
 _ID_IN_NAME = re.compile(rf".*?(?:-\d+-g|\+(?:[\w.]*?\.)??g?)({_ID})(?:[.+-].*)?")
 
 

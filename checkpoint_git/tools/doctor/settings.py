@@ -1,4 +1,4 @@
-"""What a project has told the doctor not to say, with the reason, and when something counts as old. Pure.
+"""A project's settings of the doctor: suppressions with reasons, and when something counts as old. Pure.
 
 The text is untrusted: it comes with the branch. So it may silence drift, which hurts nobody but its reader, and
 never what makes a checkpoint unusable: a file that is not a valid checkpoint, a merge that was left unresolved.

@@ -1,4 +1,4 @@
-"""`checkpoint doctor`: do the checkpoints still tell the truth, and would git merge and guard them?"""
+"""`checkpoint doctor`: are the checkpoints still true, and would git merge and guard them?"""
 
 import argparse
 import os

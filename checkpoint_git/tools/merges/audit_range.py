@@ -29,7 +29,7 @@ from checkpoint_git.tools.merges.line_merge import Events, audit_merges, keep_la
 class AuditRange(NamedTuple):
     revisions: str  # as rev-list takes them, no option among them
     head: str  # with which what the merges did is compared
-    ahead: bool = False  # the range is no part of HEAD's history
+    ahead: bool = False  # the range is not part of HEAD's history
     squash: Commit | None = None  # one commit, its sides its parents
     names: tuple[str, str] = ("", "")
     options: tuple[str, ...] = ()  # more words for rev-list

@@ -118,7 +118,7 @@ class Schemas:
 
 
 def key_of(entry: Entry) -> Key:
-    """Return what tells an entry's damage from any other, whatever else the file holds."""
+    """Return what identifies an entry's damage in a file."""
     if entry.verdict != "lost":
         return (entry.name, entry.verdict, entry.note, None)
     return (entry.name, entry.base, entry.first, entry.second)

@@ -172,6 +172,6 @@ def _read_candidate(args: argparse.Namespace, cwd: str, env: dict[str, str]) -> 
         if not others:
             hint = "for a squash, name both sides: --base REF --head REF"
             raise CheckpointError(f"{candidate[:12]} is not a merge", hint)
-    # where a shallow clone lacks the base, the candidate alone is asked for, and is told as one that was cut off
+    # where a shallow clone lacks the base, only the candidate is asked for, and is reported as truncated
     revisions = f"{base}..{candidate}" if has_commit(cwd, base, env) else candidate
     return AuditRange(revisions, candidate, options=("--first-parent",))

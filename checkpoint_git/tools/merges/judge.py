@@ -108,7 +108,7 @@ class Judged(NamedTuple):
 
     @property
     def damage(self) -> list[Entry]:
-        """The entries that were lost, duplicated or mixed up; a lost order is no such thing."""
+        """The entries that were lost, duplicated or mixed up; a lost order is not one."""
         return [entry for entry in self.entries if entry.verdict in FAILURES and not entry.name.endswith(" (order)")]
 
 
@@ -439,7 +439,7 @@ class _Walk:
 
 
 def _find_ordered(lists: Lists) -> set[Identity]:
-    """Return the items that every version has once. Of one that stands twice nobody knows which of the two moved."""
+    """Return the items that every version has once. Of one that appears twice it is unknown which moved."""
     versions = (lists.base, lists.first, lists.second, lists.result)
     repeated = {key for version in versions for key, count in version if count}
     in_all = set(lists.base).intersection(*versions)
@@ -447,7 +447,7 @@ def _find_ordered(lists: Lists) -> set[Identity]:
 
 
 def _find_names(rule: Schema, versions: list[list[Node]]) -> tuple[str, ...] | None:
-    """Return the members that identify an item; () if items stand for themselves, None if nothing does."""
+    """Return the members that identify an item; () if items identify themselves, None if nothing does."""
     names = find_names(rule, versions)
     if names is None and all(type(item.value) not in CONTAINERS for items in versions for item in items):
         return ()
@@ -498,7 +498,7 @@ def _describe_blend(winners: dict[str, Side]) -> str:
 
 
 def _judge_whole_list(sides: Sides, versions: list[list[Node]]) -> Judgement:
-    # nothing tells its records apart: it is one parent's, or at least nothing of either is missing
+    # nothing distinguishes its records: it is one parent's, or at least nothing of either is missing
     found = judge(sides)
     if found.verdict != "edited":
         return found

@@ -14,7 +14,7 @@ Items = dict[Identity, Node]
 class Lists(NamedTuple):
     """The items by identity, in each version as in `Sides`.
 
-    names: the members that identify an item; () for items that stand for themselves.
+    names: the members that identify an item; () for items that identify themselves.
     numbers: where an item is in the result, or else in a version that has it.
     copies: how often a key is in the parent that has it more often.
     owners: (member, its value) -> the items that have it; empty until somebody asks.

@@ -24,7 +24,7 @@ _UNSAFE_IN_NAME = re.compile(r"[^\w./+-]")
 
 class Premerge(NamedTuple):
     """The result for a pull request. state: "contained" (the base has all of it), "up-to-date" (it has all of the
-    base), "mergeable" (a merge by lines makes the same), "merged" (our merge is needed, and clean), "conflicts",
+    base), "mergeable" (a line-based merge makes the same), "merged" (our merge is needed, and clean), "conflicts",
     "invalid" (the merge would break a checkpoint that was valid). merged: None for the first two. plain_conflicts: the
     conflicts of a line-based merge. mixed_up: the checkpoints that it would merge without a word into something else.
     errors: for "invalid". commit: "" if none was written.
@@ -92,7 +92,7 @@ def _merge(request: Request, now: int, env: Env) -> Premerge:
 
 
 def _read_differing(cwd: str, changes: Iterable[Change], documents: set[str], env: Env | None) -> set[str]:
-    # Paths on which the two merges differ; another spelling of the same document is no difference
+    # Paths on which the two merges differ; another spelling of the same document does not count
     blobs = {one.path: [entry.blob for entry in (one.old, one.after) if entry] for one in changes}
     contents = read_contents(cwd, {blob for path in blobs.keys() & documents for blob in blobs[path]}, env)
     same = {path for path in blobs.keys() & documents if _is_same([contents[blob] for blob in blobs[path]])}

@@ -56,7 +56,7 @@ def read_request(args: argparse.Namespace, cwd: str, env: Env) -> Request:
 
 
 def _find_ref(branch: str | None, head: str, remote: str, cwd: str, env: Env) -> str:
-    # the branch that was named, else the one that the head's name stands for
+    # the branch that was named, else the one that the head's name means
     if branch is not None:
         return check_branch(cwd, branch)
     tracked = f"refs/remotes/{remote}/"

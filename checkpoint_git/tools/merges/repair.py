@@ -37,7 +37,7 @@ def repair(
     """Repair the damage that a merge did, in a later version of the file.
 
     The repaired result is merged into the later version, with the result as their base: what was
-    written by hand in the merge stays, and so does whatever came later.
+    written by hand in the merge stays, and later changes too.
 
     result: what the merge made of the file; None if it cannot be read.
     is_wanted: which damaged entries are repaired.

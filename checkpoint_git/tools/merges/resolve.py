@@ -52,7 +52,7 @@ _SIDES = {
 
 class ResolveResult(NamedTuple):
     operation: str  # git's, "" for none of those known
-    explained: bool  # the user was told already what its sides are
+    explained: bool  # the user has already seen its sides
     files: list[Resolved]
     skipped: list[str]  # paths that are not unmerged
     left: list[str]  # paths that are unmerged afterwards
@@ -186,7 +186,7 @@ def _check_wheres(cases: Sequence[Case], request: Request) -> None:
 
 
 def _check_answer(cases: Sequence[Case], request: Request) -> None:
-    """Raise CheckpointError if nobody can tell which question is answered; one may still come up with a decision."""
+    """Raise CheckpointError if it is unclear which question is answered; a decision may still raise one."""
     if request.answer is None:
         return
     asking = [case for case in cases if any(conflict.question for conflict in list_conflicts(case))]

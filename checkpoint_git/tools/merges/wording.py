@@ -12,7 +12,7 @@ _ORDINALS = {1: "first", 2: "second", 3: "third"}
 class Parents(NamedTuple):
     """Which parents of the merge are meant by "first" and "second", counted from 1.
 
-    names: what they are called instead, where the sides are no parents of a commit.
+    names: what they are called instead, if the sides are not parents of a commit.
     """
 
     first: int

@@ -31,7 +31,7 @@ class HookInput(NamedTuple):
 
 
 def read_hook_input(stdin: TextIO) -> HookInput:
-    """What stdin says; the defaults for nothing, nonsense or too much. A terminal is not read."""
+    """Return the content of stdin; defaults if it is empty, malformed or too long. A terminal is not read."""
     data = b""
     with suppress(OSError, ValueError):  # closed
         data = b"" if stdin.isatty() else _read_bytes(stdin)

@@ -1,4 +1,4 @@
-"""`checkpoint prime`: what a session is told when it starts. Whatever goes wrong, the session starts."""
+"""`checkpoint prime`: a new session's briefing. Whatever goes wrong, the session starts."""
 
 from argparse import ArgumentParser, Namespace
 from collections.abc import Mapping, Sequence

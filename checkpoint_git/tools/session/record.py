@@ -46,7 +46,7 @@ def write_start(git_dir: str, name: str, *, anew: bool) -> None:
     try:
         now = _touch(path)
         times = {other: read_time(os.path.join(folder, other)) or 0 for other in os.listdir(folder)}
-    except OSError:  # a full disk is no reason to fail
+    except OSError:  # a full disk must not fail
         return
     for at, other in enumerate(sorted(times, key=lambda each: times[each], reverse=True)):
         if at >= _MOST_KEPT or now - times[other] > _KEPT_FOR:

@@ -38,7 +38,7 @@ class Unreadable(NamedTuple):
 
 
 def has_other_patterns(place: Repository) -> bool:
-    """Return whether init was told of files that are not checkpoints: most clones need no further look."""
+    """Return whether init was given files that are not checkpoints."""
     files = [os.path.join(place.common_dir, "info", "attributes")]
     if not place.bare:
         files.append(os.path.join(place.work_tree, attributes.FILE))

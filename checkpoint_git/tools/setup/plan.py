@@ -98,7 +98,7 @@ def _plan_setting(survey: Survey, key: str, value: str) -> Step:
 
 
 def plan_attributes(survey: Survey, wanted: Wanted) -> list[Step]:
-    # git reads .gitattributes from the side that it stands on: on a branch older than our lines it would never start
+    # git reads .gitattributes from the side that is checked out: on a branch older than our lines it would never start
     # the driver (measured). info/attributes counts on every branch and in every linked worktree.
     files = _attribute_files(survey)
     lines = ((label, attributes.find_other_driver(state.data or b"")) for label, state in files)

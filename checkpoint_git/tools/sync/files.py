@@ -135,7 +135,7 @@ class Arrival(NamedTuple):
 Merge = Callable[[str, "bytes | None", bytes, bytes], "bytes | None"]
 
 
-# What another process writes meanwhile is merged, never lost. The journal tells the sync after a killed one which files
+# What another process writes meanwhile is merged, never lost. The journal shows the sync after a killed one which files
 # have it: those were changed since from what came, the others from what was there before.
 def write_arrivals(
     lock: str, top: str, arrivals: Iterable[Arrival], merge: Merge, tell: Callable[[], None], journal: str, commit: str

@@ -19,7 +19,7 @@ How = Literal["sent", "brought", "merged"]
 
 
 class Trees(NamedTuple):
-    """like: any object's id, which tells the repository's hash."""
+    """like: any object's id, which has the repository's hash."""
 
     base: Entries
     theirs: Entries

@@ -68,7 +68,7 @@ class SyncResult(NamedTuple):
 def sync(
     place: Place, wish: Wish, now: int, env: Mapping[str, str], tell: Callable[[], None] = lambda: None
 ) -> SyncResult:
-    """Brings the checkpoints of this work tree and those of a branch together. tell: called once when it has to wait.
+    """Brings the checkpoints of this work tree and those of a branch together. tell: called once if it has to wait.
     Raises CheckpointError without a repository, remote or branch, or where another sync of this work tree does not end.
     """
     context = open_context(place, wish, now, env, tell)

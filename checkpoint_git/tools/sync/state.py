@@ -62,7 +62,7 @@ class Memory(NamedTuple):
 # held, its first parent the commit to send, more parents are older ones that may still arrive. `made` keeps the other
 # commits of a sync while it runs.
 def name_refs(remote: str, branch: str) -> Names:
-    # Refs whose names cannot stand in each other's way, whatever the branch is called
+    # Refs whose names cannot block each other, whatever the branch is called
     remote, branch = (name.replace("%", "%25").replace("/", "%2f") for name in (remote, branch))
     return Names(*(f"{_HOME}/{kind}/{remote}/{branch}" for kind in Names._fields))
 

@@ -139,7 +139,7 @@ def _list_roots(cwd: str, env: Mapping[str, str], *, tracked: bool = False) -> l
 
 
 def read_paths(paths: list[str], cwd: str) -> Files:
-    """The files that paths name; a folder stands for those in it. Raises CheckpointError for a path that is not there.
+    """The files that paths name; a folder means those in it. Raises CheckpointError for a path that is not there.
     Each file is read when its turn comes; one that is named twice is one file.
     """
     found: dict[str, tuple[str, str]] = {}
@@ -153,7 +153,7 @@ def read_paths(paths: list[str], cwd: str) -> Files:
 
 
 def _find_named(path: str) -> dict[str, tuple[str, str]]:
-    """The files that a path stands for: by the name that is shown, the path and the folder no link may leave."""
+    """Return the files that a path means: by the name that is shown, the path and the folder no link may leave."""
     repository = find_repository(os.path.dirname(path))
     if os.path.isdir(path) and not protocol_of(path):
         return _find_in_folder(path, repository[0] if repository else path)

@@ -185,7 +185,7 @@ def restore_entries(
 
 
 def check_ready(job: Job) -> None:
-    """Raise nothing: what is in the way of files is known once the plan is made (check_plan)."""
+    """Raise nothing: what blocks files is known once the plan is made (check_plan)."""
 
 
 def restore(job: Job, plan: Plan) -> list[str]:

@@ -18,7 +18,7 @@ from checkpoint_git.protocols.restore.mechanisms import file_writes
 from checkpoint_git.protocols.restore.mechanisms.contract import Means, PartRequest, content_path
 from checkpoint_git.protocols.restore.scope import hash_file
 
-_ASIDE = "aside"  # below the point's folder: what was in the way
+_ASIDE = "aside"  # below the point's folder: what was at a file's path
 _PATIENCE = 30.0  # seconds that a locked database is waited for
 _BUSY_TRIES = 4  # and so often
 _BUSY_MILLISECONDS = 2000  # before a rollback

@@ -1,4 +1,4 @@
-"""A checkpoint's life as `log` and `report` tell it: git's steps with what each one did. It renders nothing."""
+"""A checkpoint's life as `log` and `report` show it: git's steps with what each one did. It renders nothing."""
 
 import json
 from collections import OrderedDict
@@ -16,7 +16,7 @@ _KEPT_VERSIONS = 6  # decoded at once: a version is asked for by its own commit 
 
 class Entry(NamedTuple):
     """One commit in a checkpoint's life. commit: None for what is not committed yet. events: [] if it changed only
-    what the log does not tell. is_merge: it has several parents, and the events are its own.
+    what the log omits. is_merge: it has several parents, and the events are its own.
     """
 
     path: str
@@ -53,7 +53,7 @@ def parse_version(content: bytes | int | None) -> Version:
 
 
 class Versions:
-    """Blobs decoded, the last few of them kept. own: contents by names that are no blob's."""
+    """Blobs decoded, the last few of them kept. own: contents by names of no blob."""
 
     def __init__(self, load: Load, own: dict[str, bytes] | None = None) -> None:
         self._load = load

@@ -66,7 +66,7 @@ def describe_event(event: Event) -> str:
 
 
 class History(NamedTuple):
-    """A file beside the checkpoint's past. entries: where they stood -> what moved there; {} for a whole checkpoint."""
+    """A file beside the checkpoint's past. entries: their former places -> what moved; {} for a whole checkpoint."""
 
     path: str
     entries: Mapping[str, Sequence[Any]]
@@ -97,7 +97,7 @@ def find_first_events(value: dict[str, Any]) -> list[Event]:
 
 
 def is_different(before: dict[str, Any], after: dict[str, Any], key: str) -> bool:
-    """Return whether a field is not the same in two versions; where it is too deep to tell, it may well differ."""
+    """Return whether a field differs in two versions; one that is too deep counts as different."""
     try:
         return bool(before.get(key) != after.get(key))
     except RecursionError:
@@ -126,7 +126,7 @@ def fold_rotation(events: Sequence[Event], past: Sequence[History], *, is_gone: 
 
 
 def read_history(path: str, value: Any, skill: str) -> History | None:
-    """A history file by its content; None if it is another skill's, or tells nothing of this kind."""
+    """A history file by its content; None if it is another skill's, or has nothing of this kind."""
     if not isinstance(value, dict) or value.get("skill") != skill:
         return None
     entries: dict[str, list[Any]] = {}

@@ -1,4 +1,4 @@
-"""What a new session is told of checkpoints: a few lines that matter most, and details, each through clean()."""
+"""A new session's briefing about checkpoints: a few lines that matter most, and details, each through clean()."""
 
 import os
 import re

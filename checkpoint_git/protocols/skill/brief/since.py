@@ -16,7 +16,7 @@ from checkpoint_git.protocols.skill.brief.brief import Brief
 from checkpoint_git.protocols.skill.views import done_text, read_objects, text_field
 from checkpoint_git.protocols.validate import iterate_checked
 
-# What can happen, in the order in which it is told.
+# The kinds of events, in the order of the output.
 KINDS = (
     "started", "status", "phase", "step", "completed", "done", "decided", "opened", "closed", "ticket", "handed_over",
     "row", "dropped", "queued",
@@ -105,7 +105,7 @@ def find_changes(
 
 
 def find_events(before: dict[str, Any] | None, value: dict[str, Any], since: int) -> list[Event]:
-    """What happened since an instant. before: the version of then; None: only what carries its own time is told."""
+    """What happened since an instant. before: the version of then; None: only entries with a time of their own."""
     if before is None:
         return list(_find_dated(value, since))
     found = [event for event in life.find_events(before, value) if event.kind in KINDS]

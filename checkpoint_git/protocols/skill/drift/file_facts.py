@@ -88,7 +88,7 @@ def _read_changed(
     if not names:
         return []
     if place.work_tree is None:
-        there = (name for name in names if os.path.lexists(os.path.join(top, name)))  # a pattern is no file
+        there = (name for name in names if os.path.lexists(os.path.join(top, name)))  # a pattern is not a file
         return sorted(name for name in there if _is_newer(top, name, instant))
     patterns = {name for name in names if set("*?[") & set(name) and not os.path.lexists(f"{top}/{name}")}
     specs = [f":({'glob' if name in patterns else 'literal'}){name}" for name in names]

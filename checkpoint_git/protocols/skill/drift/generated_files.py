@@ -16,7 +16,7 @@ _PLAIN_WORD = re.compile(r"[\w./&+-]+")
 _MOST_WORDS = 5
 _BRACES = re.compile(r"\{([^{},]*,[^{}]*)\}")
 _PLACE = re.compile(r"(?::\d+(?:[-:]\d+)?|#L\d+(?:-L?\d+)?)$")  # a line in the file
-_GONE = re.compile(  # "(deleted)", "[removed in #12]", "- local only"; "(removed dead code)" is no such note
+_GONE = re.compile(  # "(deleted)", "[removed in #12]", "- local only"; "(removed dead code)" is not such a note
     r"(?:[(\[]|[:,;]\s|(?<!\s)\s+(?:[\u2014\u2013]|--?)\s)(?:now |since |was )?(?:"
     r"(?:deleted|removed|retired)(?:[)\].:,;]|$|\s+(?:in|by|with|at|on|since|after)\b)|"
     r"(?:git-?ignored|local only|untracked|not (?:committed|tracked|in git))(?=[)\].:,;]|$))|^~~",

@@ -41,7 +41,7 @@ changed it. Renames are followed. skill_state and the activity log are not shown
 DEFAULT_LIMIT = 20
 _SHOWN_LETTERS = 200
 _SHOWN_EVENTS = 20  # of one commit
-_ON_DISK = "on disk"  # stands for the blob that the file in the work tree would be
+_ON_DISK = "on disk"  # means the blob that the file in the work tree would be
 _KIN = f":(top,glob)**/*{layout.SUFFIX}"
 
 

@@ -186,7 +186,7 @@ def _retype(refused: list[Finding], edits: list[Edit], places: list[str], skill:
                 what, words = retype(finding, advised, (meant[at] or [edits[at]])[-1], places[at])
                 meant[at] = parse_edits(words) or meant[at]
             elif advised:
-                for at in found:  # what -= took away
+                for at in found:  # what -= removed
                     meant[at] = []
                 more += [edit for edit in parse_edits(advised[3:]) if edit not in more]
         except (LookupError, ValueError, CheckpointError):  # a hint without a line
@@ -321,7 +321,7 @@ def outcome_of_write(
     what = "started" if written.created else "updated"
     changed = f" ({', '.join(fields or ['updated_at'])})" if fields or not written.created else ""
     blocks: list[Block] = [Line(f"{skill}: {what}{changed} in {document.path}", "good"), *lines]
-    # an untracked file is told of once: the doctor has git/untracked as long as it is true
+    # an untracked file is reported once: the doctor has git/untracked as long as it is true
     told = [each for each in unseen if written.created or each.code == "git/ignored"]
     blocks += [Line(each.message, "warn", hint=each.hint) for each in told]
     if left:
