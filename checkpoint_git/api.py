@@ -123,7 +123,7 @@ class Checkpoints:
 
     @_takes_skill
     def status(self, name: str | None = None, since: str | None = None) -> StatusResult:
-        """Return where everything stands, or one checkpoint.
+        """Return the state of everything, or one checkpoint.
 
         since: a time, a day, or "2d"; then `changes` has what was written.
         """

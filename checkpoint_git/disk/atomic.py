@@ -55,7 +55,7 @@ def replace_known(path: str, known: bytes | None, data: bytes, note: Callable[[]
     """Write a file that is as it was read, else raise CheckpointError: another process or an editor wrote meanwhile.
 
     The lock keeps other commands out, unless the file system grants it to everybody. known: the content that was read,
-    None where there was no file. note: as of write_file.
+    None if there was no file. note: as of write_file.
     """
     if known is not None:
         write_file(path, data, note, known=known)

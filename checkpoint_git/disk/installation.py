@@ -17,7 +17,7 @@ from checkpoint_git.disk.read import read_own
 from checkpoint_git.version import __version__
 
 _NAME = "checkpoint-git"
-# what is imported: what is installed; no other package's absence is told so
+# what is imported: what is installed
 _PACKAGES = {"git": "GitPython", "jinja2": "Jinja2", "yaml": "PyYAML", "mcp_types": "mcp", "anyio": "mcp"}
 _PACKAGES |= {name: name for name in ("gitdb", "jsonschema", "mcp")}
 

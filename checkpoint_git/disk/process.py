@@ -38,7 +38,7 @@ def _is_of(number: str, session: str) -> bool:
 
 
 class Command(NamedTuple):
-    """A process of this user. env: {} where it cannot be read. folder: that it works in, "" where unknown."""
+    """A process of this user. env: {} if it cannot be read. folder: that it works in, "" if unknown."""
 
     number: int
     words: list[str]

@@ -41,7 +41,7 @@ class Entry:
 
     @property
     def is_optional(self) -> bool:
-        """Whether one of the sides does not have it."""
+        """Return whether one of the sides does not have it."""
         return type(self.result) is Choice and None in self.result.sides
 
     def is_on(self, side: int) -> bool:
@@ -67,7 +67,7 @@ class Built:
 
 
 class Choice:
-    """A conflict. sides: the result on each of SIDES, None where that side has nothing.
+    """A conflict. sides: the result on each of SIDES, None if that side has nothing.
 
     where: JSON Pointer of the conflict; choices of one conflict share it, and group is then the same text.
     note: the options of `checkpoint resolve` that answer a question which no side answers, else "".

@@ -294,7 +294,7 @@ def forget_write(place: Place, shown: str) -> None:
 
 
 def write_checkpoint(place: Place, skill: str, known: bytes | None, data: bytes) -> None:
-    """known: as it was read, None where there was no file. Raises CheckpointError if it is another one by now."""
+    """known: as it was read, None if there was no file. Raises CheckpointError if it is another one by now."""
     atomic.replace_known(layout.checkpoint_path(place, skill), known, data)
 
 
