@@ -14,7 +14,8 @@ ODD = re.compile(
     r"|\bleft out\b|\bheld against\b|\bno instant\b|\bby whose\b|\b(nobody|somebody)\b|\bstands\b|\blies\b"
     r"|\banew\b|\bto a person\b|\ba person has\b|\bin no git\b|\b(comes?|came) to nothing\b|\ball is well\b"
     r"|\btaken? out\b|\bpassed over\b|\bwritten down\b|\bis meant\b|\bgoes? on with\b|\bblended\b"
-    r"|\bglue[ds]\b|\bafresh\b|\btells\b|\bas far as\b"
+    r"|\bglue[ds]\b|\bafresh\b|\btells\b|\bas far as\b|\bholds\b(?! ours)|\bunasked\b"
+    r"|\bis there (twice|again)\b|\bsay what\b|\bnonsense\b|\bsaid nothing\b|\bso it does\b|\bnor does\b"
 )
 PRINTED = ("*.1", "*.txt", "*.html", "*.json", "*.md", "*.toml", "*.yml", "*.sh", "*.js")  # beside the modules
 

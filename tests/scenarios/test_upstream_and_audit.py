@@ -85,7 +85,7 @@ def test_the_doctor_tells_before_the_pull_what_the_pull_then_does(pair: tuple[Gi
     clone.commit("mine", hooks=False)
     (found,) = look(clone)
     assert found.code == "upstream/diverged"
-    assert f"a pull merges {PATH} cleanly and takes {OTHER} as it is there" in found.message
+    assert f"a pull merges {PATH} cleanly and takes {OTHER} from there" in found.message
     write(clone, R2, step="sprint-5")
     clone.commit("mine again", hooks=False)
     (found,) = look(clone)

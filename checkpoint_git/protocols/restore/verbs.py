@@ -29,7 +29,7 @@ from checkpoint_git.protocols.restore.snapshot import drop_oldest, find_reposito
 HELP = """\
 save a verified restore point before a risky step, and roll back to it
 
-A point holds every file of its scope byte for byte, untracked ones too; work tree, index and stash
+A point has every file of its scope byte for byte, untracked ones too; work tree, index and stash
 stay unchanged. It also records HEAD, what was staged, and a merge or rebase in progress. Excluded
 and listed: files whose names suggest secrets (.env, *.pem, ...), and files that git ignores. Each
 point has a restore.sh that works without this package.

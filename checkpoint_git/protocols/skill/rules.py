@@ -315,9 +315,9 @@ def _describe_body(where: str, key: str) -> Finding:
     message = f"the ticket has its text in {quote(key)}: store only ids and URLs"
     place = join_pointer(where, key)
     if key in ("provider", "id"):
-        hint = advise_edit("shorten it, since tickets may hold private data", place, FILL)
+        hint = advise_edit("shorten it, since tickets may contain private data", place, FILL)
     else:
-        hint = advise_edit("remove it, since tickets may hold private data", place, "-=")
+        hint = advise_edit("remove it, since tickets may contain private data", place, "-=")
     return make_warning("skill/pm-ref-body", message, place, hint)
 
 

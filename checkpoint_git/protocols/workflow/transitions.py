@@ -371,7 +371,7 @@ def find_transition(situation: Situation) -> Transition:
     for transition in TRANSITIONS:
         if situation.phase in transition.phases and transition.holds(situation):
             return transition
-    raise AssertionError("the last row of each phase always holds")
+    raise AssertionError("the last row of each phase always matches")
 
 
 class Move(NamedTuple):

@@ -235,7 +235,7 @@ def find_clean_merges(facts: MergeFacts) -> Iterator[Finding]:
     merged = [preview for preview in upstream.previews if preview.kind == "clean"]
     taken = [preview for preview in upstream.previews if preview.kind == "whole"]
     parts = [f"merges {_paths(merged)} cleanly"] if merged else []
-    parts += [f"takes {_paths(taken)} as it is there"] if taken else []
+    parts += [f"takes {_paths(taken)} from there"] if taken else []
     message = f"{_lacking(upstream)}: {_merge_of(upstream)} {' and '.join(parts)}"
     if not all(preview.driven for preview in merged):
         message += ", if the merge driver is set up; here git merges as text"

@@ -22,7 +22,7 @@ exchange checkpoints with a shared branch: fetch, merge, push
 
 examples:
   checkpoint sync                        with the upstream of the current branch
-  checkpoint sync --branch checkpoints   with a branch that holds only checkpoints
+  checkpoint sync --branch checkpoints   with a branch only for checkpoints
   checkpoint sync --status               what is not sent yet; does not contact the remote
   checkpoint sync --take theirs          if both sides changed the same field
 

@@ -130,7 +130,7 @@ def test_a_pull_that_only_brings_news_is_a_note() -> None:
 def test_a_clean_merge_is_a_note_that_names_what_merges() -> None:
     found = only(BOTH._replace(previews=(FilePreview(PATH, "clean"), FilePreview(OTHER, "whole"))))
     assert (found.code, found.level) == ("upstream/diverged", "note")
-    assert found.message.endswith(f"does not have: a pull merges {PATH} cleanly and takes {OTHER} as it is there")
+    assert found.message.endswith(f"does not have: a pull merges {PATH} cleanly and takes {OTHER} from there")
 
 
 def test_a_long_list_is_cut() -> None:

@@ -125,7 +125,7 @@ class SkillFacts:
         changed = [(at, moves) for at, moves in by_entry.items() if any(old != new for old, new in moves)]
         return {at: (listed[at], follow_moves(listed[at], moves, others)) for at, moves in changed}
 
-    @fact("what git does not hold", {})
+    @fact("the files that git does not have", {})
     def untracked(self) -> Mapping[str, Sequence[NamedFile]]:
         """Of checkpoints that are committed as they are here: what only this work tree has."""
         top, env = self.context.place.top, clean_env(self.context.env)

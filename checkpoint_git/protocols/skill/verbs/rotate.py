@@ -27,7 +27,7 @@ examples:
 
 It moves closed and merged pull requests, all runs but the last 5, reconciliation records,
 superseded heads, and all key decisions but the last 20. Entries that an open action, blocker or
-row names stay, and so do pull requests that were reverted. updated_at does not change:
+row names stay, as do reverted pull requests. updated_at does not change:
 housekeeping is not progress.
 
 exit 1: a checkpoint cannot be read
