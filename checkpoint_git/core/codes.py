@@ -15,7 +15,7 @@ class Code(NamedTuple):
     """level: at worst. system: one of the five kinds of state, or what else it is about.
 
     reporter: the command that reports it, the first of several. text: one line about the fault. remedy: what
-    the user does about it, "" where only the finding's hint knows.
+    the user does about it, "" if only the finding's hint knows.
     """
 
     code: str
@@ -69,7 +69,7 @@ TABLE: Sequence[Code] = (
     *_report("any file", "pipeline validate",
         _error("yaml/syntax", "Not YAML as records have it", "fix the line"),
         _error("yaml/not-utf8", "Not UTF-8", "save the file as UTF-8"),
-        _error("yaml/duplicate-key", "A key is there twice", "remove the wrong one"),
+        _error("yaml/duplicate-key", "A key appears twice", "remove the wrong one"),
         _error("yaml/several-documents", "More than one document", "keep one"),
         _error("yaml/not-a-mapping", "The document is not a mapping", "write a mapping"),
         _error("yaml/key", "A key that is not a text", "put it in quotes"),
@@ -310,8 +310,8 @@ TABLE: Sequence[Code] = (
     *_report("merges", "ci verify",
         _error("merge/lost-entry", "An entry that a side had is gone", "`checkpoint audit --fix`"),
         _error("merge/came-back", "An action that a side finished is to be done again", "`checkpoint drop NAME`"),
-        _error("merge/duplicated", "An entry is there twice", "remove one of the two"),
-        _error("merge/mixed-up", "One record holds parts of two", "`checkpoint audit --fix`"),
+        _error("merge/duplicated", "An entry appears twice", "remove one of the two"),
+        _error("merge/mixed-up", "One record has parts of two", "`checkpoint audit --fix`"),
     ),
     *_report("merges", "audit",
         _warning("merge/not-audited", "A merge that cannot be checked in this clone", "`git fetch --unshallow`"),

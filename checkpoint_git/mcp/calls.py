@@ -37,7 +37,7 @@ _CUTS = (
 
 class World(NamedTuple):
     cwd: str
-    owner: str  # the only checkpoint that may be written, "" where each call names its own
+    owner: str  # the only checkpoint that may be written, "" if each call names its own
 
     @property
     def invocation(self) -> Invocation:

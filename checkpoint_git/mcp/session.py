@@ -80,7 +80,7 @@ class Agent:
     async def _roll_back(
         self, tool: Tool, asked: dict[str, Any], ctx: Context, params: types.CallToolRequestParams
     ) -> Answer | types.InputRequiredResult:
-        text = f"Put the files back as restore point {asked['checkpoint_id']} holds them? "
+        text = f"Restore the files from restore point {asked['checkpoint_id']}? "
         text += "The current state is saved first."
         consent = await ask_user(ctx, params, text, _AGREE, _YES)
         if isinstance(consent, types.InputRequiredResult):

@@ -111,7 +111,7 @@ TOOLS = (
     ),
     Tool(
         name="checkpoint_next",
-        description="The action that matters most now, and why; or all. Never run a `done_when` unasked.",
+        description="The action that matters most now, and why; or all. Never run a `done_when` without being asked.",
         takes={"all": {"type": "boolean"}},
         call="next",
         operands=(),
@@ -396,7 +396,7 @@ TOOLS = (
     Tool(
         name="restore_point_rollback",
         description=(
-            "Put files back as a restore point holds them. Without `confirm` it shows what would "
+            "Restore files from a restore point. Without `confirm` it shows what would "
             "change: show the user, then confirm with that id."
         ),
         takes={

@@ -57,6 +57,21 @@ def test_helps_pages_templates_and_schemas_are_in_the_words_of_the_field() -> No
 
 
 @pytest.mark.xdist_group("texts")
+def find_odd_lines(page: str) -> list[str]:
+    """Return the lines of a page with odd words, except in code and in "there is no"."""
+    plain = re.sub(r"`[^`]*`|\bthere (is|are) no\b|\bnobody\b", "", page, flags=re.IGNORECASE)
+    return [line for line in plain.splitlines() if ODD.search(line)]
+
+
+def test_the_documentation_is_in_the_words_of_the_field() -> None:
+    assert find_odd_lines("it is no page\nthere is no `holds`\nnobody reads it\nit stands there") == [
+        "it is no page",
+        "it stands there",
+    ]
+    pages = [*ROOT.glob("*.md"), *(ROOT / "docs").glob("*.md"), *(ROOT / "docs/internals").glob("*.md")]
+    assert [f"{page.name}: {line}" for page in pages for line in find_odd_lines(page.read_text("utf-8"))] == []
+
+
 def test_what_is_printed_is_in_the_words_of_the_field() -> None:
     texts_of = read_package_texts()
     assert len(texts_of) > 200

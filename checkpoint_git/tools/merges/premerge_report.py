@@ -99,7 +99,7 @@ def _find_clashes(request: Request, remaining: Remaining, ours: bytes | None) ->
     for clash, (line, column) in zip(remaining.clashes, places, strict=True):
         if clash.question:
             message = f"{request.head_name} and {request.base_name} together finished all of {clash.where}"
-            hint = advise(f"say what is next, {_HERE}", *resolve, "--next", Blank("the next action"))
+            hint = advise(f"add what is next, {_HERE}", *resolve, "--next", Blank("the next action"))
             if "--complete" in clash.question:
                 hint = join_hints(hint, advise("or, if all is done", *resolve, "--complete"))
         else:

@@ -60,7 +60,7 @@ class Brief(NamedTuple):
     """One checkpoint, as far as it can be read.
 
     status: "unreadable" where it is not a JSON object, else what it says, "?" where it says nothing. age: seconds since
-    updated_at, None where that is not an instant. budget: by how much it is over, else "". gate: the phase or step that
+    updated_at, None if that is not an instant. budget: by how much it is over, else "". gate: the phase or step that
     names a gate, else "". tickets: a line, "". actions: without those that merges finished: these are in shipped.
     superseded: what merges set aside of the head.
     """

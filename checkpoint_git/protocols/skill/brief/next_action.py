@@ -144,7 +144,7 @@ def find_rank(brief: Brief) -> str | None:
 
 
 def _find_blocker(brief: Brief, rank: str) -> OpenBlocker | None:
-    """Return the blocker that matters first, None where none does."""
+    """Return the blocker that matters first, None if none does."""
     if rank == "decision":
         return brief.decisions[0]
     if rank == "blocked" and brief.blockers:

@@ -12,7 +12,7 @@ _LONG_DAYS = 3  # that a blocker is open
 
 
 def describe_news(lives: Lives, states: Sequence[Brief], since: int, named: str, now: int) -> str:
-    """Return what changed since an instant in one sentence, "" where no history is known.
+    """Return what changed since an instant in one sentence, "" if no history is known.
 
     named: the instant in words. now, since: seconds since 1970.
     """

@@ -166,9 +166,9 @@ def _orient(brief: Brief) -> tuple[str, ...]:
 
 
 class Background(NamedTuple):
-    """What a session that goes on with a checkpoint should know. primer: the lists of context_primer.
+    """What a session that continues with a checkpoint should know. primer: the lists of context_primer.
 
-    recently_done: what was done, and when, "" where it does not say so.
+    recently_done: what was done, and when, "" if it does not say so.
     """
 
     primer: dict[str, list[str]]

@@ -64,7 +64,7 @@ def summarize_for_session(question: Question) -> Summary:
 
 
 def _read_resumed(place: Place, documents: Sequence[Document], plan: Plan | None, now: int) -> Document | None:
-    """Return the document that the session goes on with, read again where its outline alone was kept."""
+    """Return the document that the session continues with, read again where its outline alone was kept."""
     resumed = next((document for document in documents if plan and document.skill == plan.skill), None)
     if resumed is None or resumed.text is not None:
         return resumed
@@ -104,7 +104,7 @@ def _may_be_gone(place: Place, entry: str) -> bool:
 def find_resumable(documents: Sequence[Document], briefs: Sequence[Brief], queue: Queue) -> Plan | None:
     """Return the plan of the first checkpoint that may go on, else of the first to ask about.
 
-    documents: of the briefs, in their order. None where all are complete or unreadable.
+    documents: of the briefs, in their order. None if all are complete or unreadable.
     """
     pairs = {brief.skill: (document, brief) for document, brief in zip(documents, briefs, strict=True)}
     first = None
@@ -166,7 +166,7 @@ def _list_decisions(briefs: Sequence[Brief], now: int) -> Iterator[str]:
 
 
 def _describe_plan(session: Session) -> list[str]:
-    """Return how the resumed checkpoint goes on, [] where there is none."""
+    """Return how the resumed checkpoint goes on, [] if there is none."""
     plan, brief = session.plan, session.resumed
     if plan is None or brief is None:
         return []

@@ -62,7 +62,7 @@ _Seen = tuple[Instant, int, str, str]  # when, whose turn it is among equals, wh
 
 
 def read_tickets(value: dict[str, Any]) -> list[Ticket]:
-    """The tickets of a checkpoint, each once, where it stands last: sessions append what earlier ones had already."""
+    """The tickets of a checkpoint, each once, its state last: sessions append what earlier ones had already."""
     written = read_instant(value.get("updated_at")) or (0, "")
     tickets: dict[tuple[str, str], Ticket] = {}
     for ref in views.read_objects(value, "pm_refs"):

@@ -71,7 +71,7 @@ def add_step_row(value: dict[str, Any], previous: Any) -> None:
 
 
 def _has_row(value: dict[str, Any], step: str) -> bool:
-    """Whether progress_table has a row for a step: sprint-2 is the row of sprint-2-review, too."""
+    """Return whether progress_table has a row for a step: sprint-2 is the row of sprint-2-review, too."""
     ids = [str(row.get("id")) for row in read_objects(value, "progress_table")]
     return any(step == name or step.startswith(f"{name}-") for name in ids)
 
@@ -136,13 +136,13 @@ def stamp(value: dict[str, Any], now: int) -> bool:
 
 
 def check_next(next_action: str | None, complete: bool) -> None:
-    """Raises CheckpointError where what comes next says nothing, or the work is said to be over as well."""
+    """Raises CheckpointError if what comes next says nothing, or the work is said to be over as well."""
     if next_action is None:
         return
     check_text(next_action)
     check_filled(next_action)
     if not next_action.strip():
-        raise CheckpointError("--next is empty", "say what comes next, or use --complete")
+        raise CheckpointError("--next is empty", "name the next action, or use --complete")
     if complete:
         raise CheckpointError("--next and --complete cannot be combined", "give --next while work is left")
 
@@ -161,7 +161,7 @@ def find_done_trouble(
         return None
     message = "this is the last action, and a checkpoint that is in_progress needs a next one"
     hint = join_hints(
-        advise("say what comes next", "checkpoint", *verb, "--next", Blank("the next action")),
+        advise("add what comes next", "checkpoint", *verb, "--next", Blank("the next action")),
         advise("or if all is done", "checkpoint", *verb, "--complete"),
     )
     return Finding("done/last-action", "error", message, where="/next_actions/0", hint=hint)

@@ -37,7 +37,7 @@ ROW_STATUSES = ("not_started", "in_progress", "complete", "blocked", "failed", "
 
 
 def apply_edit(value: dict[str, Any], edit: Edit) -> str:
-    """Changes a value in place; where it wrote. Raises CheckpointError where the path leads nowhere."""
+    """Changes a value in place; where it wrote. Raises CheckpointError if the path leads nowhere."""
     container: Any = value
     where = ""
     for at in range(len(edit.path) - 1):

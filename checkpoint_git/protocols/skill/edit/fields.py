@@ -174,7 +174,7 @@ def _check_removal(edit: Edit, path: tuple[Step, ...], held: Any, rules: Schema)
     if not held or not (is_guessed or (count > 1 and rules)):
         return
     first = typed_edit(f"--{name}-=", next(iter(ids_of(held[0])), "")) if count else f"--{name}-="
-    hint, more = ("remove one", f"; or all: --{name}:json='[]'") if count else ("say that it goes", "")
+    hint, more = ("remove one", f"; or all: --{name}:json='[]'") if count else ("remove it explicitly", "")
     raise EditError(edit.word, f"{quote(edit.word)} would remove all of {name} ({count or 1})", hint, first, more)
 
 

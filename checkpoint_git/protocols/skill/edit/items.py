@@ -11,7 +11,7 @@ _LONGEST_INDEX = 10  # digits
 
 
 def find_near_item(wanted: str, items: list[Any]) -> int | None:
-    """Return the index of the item with the nearest name, None where none is near."""
+    """Return the index of the item with the nearest name, None if none is near."""
     from difflib import get_close_matches
 
     indexes: dict[str, int] = {}
@@ -73,7 +73,7 @@ def _list_texts(value: Any) -> list[str]:
 
 
 def find_item(items: Any, name: str) -> Any:
-    """The item of a list that a step of a path names by its number or id, None where there is none."""
+    """The item of a list that a step of a path names by its number or id, None if there is none."""
     if not isinstance(items, list):
         return None
     at = int(name) if is_index(name, items) else find_index(items, name)

@@ -61,7 +61,7 @@ class Edit(NamedTuple):
 class EditError(CheckpointError):
     """An edit that cannot be made.
 
-    meant: the edit in its place, "" where none is known. more: the end of the hint. at, count: the words that it
+    meant: the edit in its place, "" if none is known. more: the end of the hint. at, count: the words that it
     replaces. start: "--step=" where all that is missing is the sign before a value.
     """
 

@@ -43,7 +43,7 @@ def _correct_part(value: Any, parts: Sequence[str], finding: Finding, advised: s
     """Correct the part of an edit's value that a finding is about, in place.
 
     parts: of the pointer from the value to it. advised: the last word of the hint's command, and what: its
-    advice. Raises LookupError where there is no such part.
+    advice. Raises LookupError if there is no such part.
     """
     *above, last = [part.replace("~1", "/").replace("~0", "~") for part in parts]
     holder = value
@@ -73,9 +73,9 @@ def _guess_part(wrong: Any, key: Any, finding: Finding, advised: str, what: str)
 
 
 def _retype_text(text: str, finding: Finding, edit: Edit, place: str) -> tuple[str, str] | None:
-    """Return (advice, edit) for a text where the schema wants something else; None where nothing is known.
+    """Return (advice, edit) for a text where the schema wants something else; None if nothing is known.
 
-    The advice is "" where the finding's own is right.
+    The advice is "" if the finding's own is right.
     """
     field = place.split("/")[1]
     path = path_text(edit.path)

@@ -59,7 +59,7 @@ _MOST_TICKETS = 12
 
 
 class ResumeResult(NamedTuple):
-    """plan: what is to happen. document, brief: None where there is no checkpoint. drift: what no longer fits.
+    """plan: what is to happen. document, brief: None if there is no checkpoint. drift: what no longer fits.
 
     siblings: the pm_refs of other skills. now: seconds since 1970.
     """
@@ -115,7 +115,7 @@ def resume(place: Place, skill: str, now: int, env: Mapping[str, str]) -> Resume
 
 
 def _read_document(place: Place, skill: str, now: int) -> Document | None:
-    """Return a skill's checkpoint without secrets, None where it has none. Raises CheckpointError."""
+    """Return a skill's checkpoint without secrets, None if it has none. Raises CheckpointError."""
     content = store.read_skill(place, skill)
     if content is None:
         store.check_index(place, skill)
@@ -210,7 +210,7 @@ def _fold_findings(outcome: Outcome, skill: str) -> Outcome:
 
 
 def _blocks(result: ResumeResult, others: list[str] | None) -> list[Block]:
-    """Return the lines. others: the skills that have a checkpoint, None where there is no folder for them."""
+    """Return the lines. others: the skills that have a checkpoint, None if there is no folder for them."""
     blocks = _orientation_lines(result)
     if "missing" in result.plan.reasons:
         blocks += _missing_lines(result.plan, others)
@@ -258,7 +258,7 @@ def _missing_lines(plan: Plan, others: list[str] | None) -> list[Block]:
 
 def _broken_lines(plan: Plan) -> list[Block]:
     why = Line(f"{plan.why}.", "bad", "failed", 2)
-    return [why, Line("Start fresh; the file is kept until you say so:"), *_answer_lines(plan), Line("")]
+    return [why, Line("Start fresh; the file is kept until you remove it:"), *_answer_lines(plan), Line("")]
 
 
 def _complete_lines(result: ResumeResult) -> list[Block]:
@@ -317,7 +317,7 @@ def _first_lines(result: ResumeResult) -> list[Block]:
         return [Line(text, "good", "in_progress", 2), *_check_lines(first)]
     has_merged = result.brief is not None and bool(result.brief.shipped)
     why = "every noted action is merged" if has_merged else "nothing is noted"
-    how = advise("say what comes next", "checkpoint", "add", result.plan.skill, Blank("the next action"))
+    how = advise("add what comes next", "checkpoint", "add", result.plan.skill, Blank("the next action"))
     return [Line(f"Resuming, though {why}", "warn", "stale", 2, how)]
 
 
