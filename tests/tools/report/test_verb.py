@@ -37,6 +37,7 @@ def write_evil(repo: GitRepo, skill: str, status: str = "in_progress") -> None:
     """A checkpoint with a hostile text in every field that may be one."""
     rows = [{"id": EVIL, "label": EVIL, "status": EVIL}, {"id": "r", "label": LONG, "status": "complete"}]
     question = {"id": EVIL, "description": EVIL, "blocking": EVIL, "proposed_resolution": EVIL}
+    options = [EVIL, LONG, "<img src=x onerror=\"document.title='pwned'\">", "'; touch pwned; '"]
     address = f"https://example.org/{EVIL}"
     value: dict[str, Any] = {
         **dict.fromkeys(("project", "project_dir", "created_at", "phase", "step", "depends_on"), EVIL),
@@ -47,7 +48,10 @@ def write_evil(repo: GitRepo, skill: str, status: str = "in_progress") -> None:
         "progress_summary": EVIL + LONG,
         "progress_table": rows,
         "context_primer": {"key_decisions": [EVIL, {"text": EVIL}], "generated_files": [EVIL]},
-        "blockers": [{**question, "needs": "user_decision"}, {"id": "b2", "description": LONG, "needs": EVIL}],
+        "blockers": [
+            {**question, "needs": "user_decision", "options": options},
+            {"id": "b2", "description": LONG, "needs": EVIL},
+        ],
         "next_actions": [EVIL, {"text": EVIL, "done_when": EVIL}],
         "recently_done": [{"text": EVIL, "at": EVIL}],
         "pm_refs": [
