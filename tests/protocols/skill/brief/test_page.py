@@ -136,7 +136,7 @@ def test_a_row_without_a_name_has_a_header_that_can_be_read_aloud() -> None:
 
 
 def test_a_decision_shows_each_option_with_the_command_that_chooses_it_and_nothing_odd_among_them() -> None:
-    options = ["eu", "<b>us</b>", "-x", "l" * 81, 3, {}, " "]
+    options = ["eu", "<b>us</b>", "-x", "l" * 81, "a\u202eb", 3, {}, " "]
     question = {"id": "b", "description": "Where?", "needs": "user_decision", "options": options}
     markup = draw(make_parts(make_facts(checkpoint(blockers=[question]))), "decisions")
     found = re.findall(r"<li><span>([^<]*)</span>(?:<p[^>]*><code[^>]*>([^<]*))?", markup)
@@ -145,6 +145,7 @@ def test_a_decision_shows_each_option_with_the_command_that_chooses_it_and_nothi
         ("&lt;b&gt;us&lt;/b&gt;", "checkpoint decide build b &#39;&lt;b&gt;us&lt;/b&gt;&#39;"),
         ("-x", "checkpoint decide build -- b -x"),
         ("l" * 81, ""),
+        ("a\\u202eb", ""),
     ]
     assert "Another answer: " in markup
     odd = draw(make_parts(make_facts(checkpoint(blockers=[{**question, "options": "none"}]))), "decisions")
