@@ -215,3 +215,4 @@ def _build_bare(folder: Path) -> None:
     repo = GitRepo(folder / "0")
     repo.path.mkdir()
     repo.git("init", "-q", "-b", "main", "--bare")
+    repo.git("config", "receive.autoGC", "false")  # after each push git would start `git maintenance`
