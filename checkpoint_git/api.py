@@ -103,7 +103,7 @@ class Checkpoints:
 
     @property
     def repo(self) -> "Repo":
-        """The git.Repo that was given as path, else a new one of the repository around the checkpoints.
+        """Return the git.Repo that was given as path, else a new one of the repository around it.
 
         Raises CheckpointError outside git.
         """
@@ -113,10 +113,11 @@ class Checkpoints:
         return open_repo(self._given, place.work_tree)
 
     def commits(self, *rows: Row) -> "list[Commit]":
-        """Return the git.Commit objects of entries of log(), and of the evidence of actions of next() and resume().
+        """Return the git.Commit objects of entries of log(), and of the evidence for actions.
 
-        Each commit is there once, in the order of the rows; what is not committed yet has none. Raises CheckpointError
-        outside git, and for a repository with SHA-256, which GitPython cannot read.
+        rows: also actions of next() and resume(), and their facts. Each commit is there once, in
+        the order of the rows; what is not committed yet has none. Raises CheckpointError outside
+        git, and for a repository with SHA-256, which GitPython cannot read.
         """
         ids = [name for row in rows for name in _list_ids(row)]
         return make_commits(self.repo, dict.fromkeys(ids))
@@ -178,14 +179,16 @@ class Checkpoints:
     def show(self, name: str | None = None, *, public: bool = True, absolute: bool = False) -> dict[str, Any]:
         """Return a checkpoint. Raises CheckpointError for a file that cannot be read.
 
-        public: without skill_state and unknown fields. absolute: with the absolute path as
-        project_dir, if the file has ".".
+        public: without skill_state and unknown fields, which CHECKPOINT_SKILL leaves out of the
+        checkpoints of others. absolute: with the absolute path as project_dir, if the file has ".".
         """
         place = self.place
-        value = store.read_value(place, self._choose(name), self._now())
+        name = self._choose(name)
+        value = store.read_value(place, name, self._now())
         if absolute and value.get("project_dir") == layout.HERE:
             value = {**value, "project_dir": place.root}
-        return public_view(value) if public else value
+        is_public = public or os.environ.get("CHECKPOINT_SKILL", name) not in ("", name)
+        return public_view(value) if is_public else value
 
     def refs(self, role: str | None = None) -> Objects:
         """Return the tickets of all checkpoints in order, each with the name of its checkpoint.

@@ -155,6 +155,8 @@ def test_a_name_may_be_left_out_if_it_is_clear(
         checkpoints.next("shop")
     monkeypatch.setenv("CHECKPOINT_SKILL", "ship")
     assert checkpoints.show()["skill"] == "ship"
+    assert "skill_state" in checkpoints.show(public=False)
+    assert "skill_state" not in checkpoints.show("build", public=False)
 
 
 def test_the_former_word_for_name_still_works(checkpoints: Checkpoints) -> None:

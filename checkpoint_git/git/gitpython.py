@@ -1,4 +1,7 @@
-"""What users of GitPython give to the Python API, and get from it. GitPython is imported when it is needed."""
+"""What users of GitPython give to the Python API, and get from it.
+
+GitPython takes 0.1 s to import, so only what needs it does so.
+"""
 
 import os
 from collections.abc import Iterable
@@ -17,7 +20,10 @@ _SHA256_LETTERS = 64  # of an id
 
 
 def find_folder(path: "Folder") -> str:
-    """Return the absolute folder of a path or of a git.Repo: its work tree, or itself if it is bare."""
+    """Return the absolute folder of a path or of a git.Repo.
+
+    That is the work tree of the repository, or itself if it is bare.
+    """
     if isinstance(path, str | os.PathLike):
         return os.path.abspath(os.fspath(path))
     folder = getattr(path, "working_tree_dir", None) or getattr(path, "git_dir", None)
@@ -38,7 +44,7 @@ def open_repo(path: "Folder", work_tree: str) -> "Repo":
 def make_commits(repo: "Repo", ids: Iterable[str]) -> "list[Commit]":
     """Return a git.Commit for each full id, in order.
 
-    Raises CheckpointError for SHA-256, which GitPython cannot read, and for a commit that it lacks.
+    Raises CheckpointError for SHA-256, which GitPython cannot read, and for a missing commit.
     """
     commits = []
     for name in ids:
