@@ -8,12 +8,14 @@ from typing import NamedTuple
 
 from checkpoint_git.core.hint import AnyHint, advise
 from checkpoint_git.core.terminal_text import plain_path
+from checkpoint_git.git.own_files import read_start
 
 OWN_REFS = "refs/worktree/checkpoint"
 SURELY_LEFT = 60  # seconds; longer than git holds a lock, except that of the index while it waits for an editor
 
 _LONGEST_HELD = 10.0  # seconds; git holds the lock of a ref for milliseconds
 _NAP = 0.1  # seconds
+_LONGEST_PATH = 4096  # bytes
 _ENDING = ".lock"
 
 # Files of a git directory that git locks. What it locks in capital letters as well is a ref: HEAD, ORIG_HEAD.
@@ -111,12 +113,9 @@ def list_work_folders(common_dir: str) -> list[str]:
     if os.path.basename(common_dir) == ".git":
         folders.append(os.path.dirname(common_dir))
     for git_dir in list_git_dirs(common_dir)[1:]:
-        try:
-            with open(os.path.join(git_dir, "gitdir"), "rb") as stream:
-                named = os.fsdecode(stream.readline().rstrip(b"\n"))
-        except OSError:
-            continue
-        folders.append(os.path.dirname(os.path.normpath(os.path.join(git_dir, named))))
+        named = read_start(os.path.join(git_dir, "gitdir"), _LONGEST_PATH).rstrip(b"\n").replace(b"\0", b"")
+        if named:
+            folders.append(os.path.dirname(os.path.normpath(os.path.join(git_dir, os.fsdecode(named)))))
     return folders
 
 
