@@ -1,6 +1,7 @@
 """Locks of a git that was killed: ours go, once they are old; the user's are described."""
 
 import os
+import re
 import time
 from pathlib import Path
 
@@ -62,11 +63,11 @@ def test_what_git_locks_is_found_wherever_it_is_and_nothing_else(repo: GitRepo) 
         *("worktrees/beside/index.lock", "worktrees/beside/HEAD.lock", "worktrees/beside/refs/bisect/bad.lock"),
     ]
     locks = [make_lock(common / name, 61) for name in left]
-    make_lock(common / "ORIG_HEAD.lock", 30)  # young
+    make_lock(common / "ORIG_HEAD.lock", 0)  # young
     for name in ("checkpoint.lock", "checkpoint-sync.lock", "lfs/x.lock", "refs/heads/x", "other.lock"):
         make_lock(common / name, 600)
     assert [lock.path for lock in find_locks(list_git_dirs(str(common)))] == sorted(locks)
-    assert {lock.age for lock in find_locks(list_git_dirs(str(common)))} <= {61, 62}
+    assert all(61 <= lock.age < 90 for lock in find_locks(list_git_dirs(str(common))))
     assert list_work_folders(str(common)) == [str(common), str(repo.path), str(repo.path.parent / "beside")]
 
 
@@ -76,6 +77,6 @@ def test_a_lock_of_the_users_is_named_with_its_age_and_the_command(repo: GitRepo
     assert place
     with pytest.raises(CheckpointError) as caught:
         write_setting(place, "checkpoint.x", "1")
-    assert f"{path} is 300 seconds old" in str(caught.value.hint)
+    assert re.search(rf"{re.escape(path)} is 30\d seconds old", str(caught.value.hint))
     assert f"rm {path}" in str(caught.value.hint)
     assert describe_lock(f"{path}.gone") == ""
