@@ -221,7 +221,8 @@ def test_a_file_that_a_sparse_checkout_leaves_out_is_not_made_anew(repo: GitRepo
     repo.git("sparse-checkout", "set", "--no-cone", "src")
     steps = {step["what"]: step for step in init(repo, "--agent=claude")}
     assert steps[".claude/settings.json"]["deed"] == "skip"
-    assert "not checked out: git sparse-checkout add .claude" in steps[".claude/settings.json"]["text"]
+    assert "not checked out" in steps[".claude/settings.json"]["text"]
+    assert steps[".claude/settings.json"]["commands"] == [["git", "sparse-checkout", "add", ".claude"]]
     assert not (repo.path / ".claude/settings.json").exists()
 
 

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from contextlib import suppress
 from typing import NamedTuple
 
+from checkpoint_git.core.hint import Blank, Hint, advise, blank, command, join_hints
 from checkpoint_git.core.terminal_text import plural
 from checkpoint_git.disk.discover import Place
 from checkpoint_git.disk.read import open_plain
@@ -69,10 +70,13 @@ def describe_work(work: Work, name: str = "NAME") -> str:
     commits = f" ({plural(work.commits, 'commit')})" if work.commits else ""
     when = "since the last checkpoint" if work.written else "in this session, and no checkpoint was written"
     which = ", where NAME is the checkpoint's name" if name == "NAME" else ""
-    return (
-        f"{files} changed{commits} {when}. Record progress before stopping: "
-        f"checkpoint update {name} --step=... --next ..., or checkpoint done {name}{which}."
-    )
+    return f"{files} changed{commits} {when}. Record progress before stopping: {_advise(name)}{which}."
+
+
+def _advise(name: str) -> Hint:
+    """Return the two ways to record progress."""
+    update = command("checkpoint", "update", name, blank("--step=", "the step"), "--next", Blank("the next action"))
+    return join_hints(update, advise("or", "checkpoint", "done", name))
 
 
 def _read_moves(git_dir: str, after: int) -> list[tuple[str, str, int]]:

@@ -5,6 +5,7 @@ from collections.abc import Mapping, Sequence
 from typing import Literal, NamedTuple
 
 from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.core.hint import AnyHint, advise, chain
 from checkpoint_git.core.managed_block import Note, has_block, has_new_folder, is_damaged
 from checkpoint_git.core.terminal_text import shorten
 from checkpoint_git.disk.discover import Place
@@ -73,9 +74,9 @@ def plan_leftovers(repository: Repository) -> list[Step]:
 def plan_settings(survey: Survey, wanted: Wanted) -> list[Step]:
     # A driver or tool that somebody else defined under our name is left alone
     foreign = settings.foreign_sections(survey.settings) or ("\0",)
-    text = "is defined by something else; remove it with `git config --unset` and run this again"
     left_out = _FOR_WORK_TREES if survey.place.bare else ()
-    steps = [Step("skip", key, text) for key in settings.COMMANDS if key.startswith(foreign) and key not in left_out]
+    taken = [key for key in settings.COMMANDS if key.startswith(foreign) and key not in left_out]
+    steps = [_leave_setting(survey, key) for key in taken]
     for key, value in wanted.settings.items():
         if not key.startswith(foreign) and key not in left_out:
             steps.append(_plan_setting(survey, key, value))
@@ -88,6 +89,13 @@ def plan_settings(survey: Survey, wanted: Wanted) -> list[Step]:
     if stale and wanted.hooks not in ("auto", "config"):
         steps.append(Step("remove", ", ".join(stale), change=RemoveSettings(stale)))
     return steps
+
+
+def _leave_setting(survey: Survey, key: str) -> Step:
+    hint: AnyHint = ""
+    if key in survey.settings:
+        hint = chain("to use ours", (("git", "config", "--unset-all", key), ("checkpoint", "init")))
+    return Step("skip", key, "is defined by something else", hint=hint)
 
 
 def _plan_setting(survey: Survey, key: str, value: str) -> Step:
@@ -106,7 +114,7 @@ def plan_attributes(survey: Survey, wanted: Wanted) -> list[Step]:
     if (named or survey.merge_attribute == attributes.OTHER_DRIVER) and not wanted.adopt:
         where = ", ".join(named) or "an attributes file"
         text = f"{where} gives checkpoints to the merge driver {attributes.OTHER_DRIVER}, so ours is not used"
-        return [Step("skip", files[0][0], f"{text}; `checkpoint init --adopt` replaces it")]
+        return [Step("skip", files[0][0], text, hint=advise("to replace it", "checkpoint", "init", "--adopt"))]
     steps = []
     for label, state in files:
         others = dict.fromkeys(wanted.others, wanted.others_driver)

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any, Literal, NamedTuple
 
-from checkpoint_git.core.hint import command
+from checkpoint_git.core.hint import AnyHint, command, commands_of, write_plain
 from checkpoint_git.core.outcome import Line, Style
 from checkpoint_git.disk.atomic import create_file, make_folder, remove_file, remove_stray_files, reporting, write_file
 from checkpoint_git.disk.discover import relative_path
@@ -51,6 +51,7 @@ class Step(NamedTuple):
     what: str  # a file or a key, relative to the work tree where it is inside
     text: str = ""
     change: Change | None = None
+    hint: AnyHint = ""  # what the user may do about it
 
 
 def write_step(what: str, path: str, before: bytes | None, after: bytes, text: str) -> Step:
@@ -82,7 +83,7 @@ def leave_hidden(steps: Sequence[Step], top: str, env: Mapping[str, str]) -> lis
         if name not in hidden:
             return step
         fix = command("git", "sparse-checkout", "add", os.path.dirname(name) or f"/{name}")
-        return Step("skip", step.what, f"git tracks it, but it is not checked out: {fix}")
+        return Step("skip", step.what, "git tracks it, but it is not checked out", hint=fix)
 
     return [leave(step) for step in steps]
 
@@ -105,12 +106,20 @@ def describe_steps(steps: Sequence[Step], *, dry_run: bool) -> list[Line]:
     for step in steps:
         done, planned, style = _WORDS[step.deed]
         words = f"{planned if dry_run else done}: {step.what}"
-        lines.append(Line(f"{words} ({step.text})" if step.text else words, style))
+        lines.append(Line(f"{words} ({step.text})" if step.text else words, style, hint=step.hint))
     return lines
 
 
 def steps_data(steps: Sequence[Step]) -> list[dict[str, Any]]:
-    return [{"deed": step.deed, "what": step.what, "text": step.text} for step in steps]
+    """Return the steps as JSON has them; one with a hint has its commands as words too."""
+    rows: list[dict[str, Any]] = []
+    for step in steps:
+        row: dict[str, Any] = {"deed": step.deed, "what": step.what, "text": step.text}
+        if step.hint:
+            row["hint"] = step.hint
+            row["commands"] = [write_plain(argv) for argv in commands_of(step.hint)]
+        rows.append(row)
+    return rows
 
 
 _LOCK = "checkpoint-setup.lock"  # in the git directory that all work trees share, as the configuration is

@@ -54,6 +54,7 @@ def test_changed_and_new_files_are_work(begun: GitRepo) -> None:
     assert (len(found.files), found.commits, found.written) == (2, 0, False)
     assert "2 files changed" in describe_work(found)
     assert "done NAME, where NAME is the checkpoint's name." in describe_work(found)
+    assert 'checkpoint update build --step="..." --next "..."; or: ' in describe_work(found, "build")
     assert describe_work(found, "build").endswith("checkpoint done build.")
 
 

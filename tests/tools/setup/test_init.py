@@ -10,9 +10,11 @@ from pathlib import Path
 import pytest
 
 from checkpoint_git.core.errors import CheckpointError
+from checkpoint_git.core.hint import commands_of
 from checkpoint_git.git import driver_settings
 from checkpoint_git.tools.setup import init as verb
 from checkpoint_git.tools.setup.init import InitResult, Options, init
+from checkpoint_git.tools.setup.steps import steps_data
 from tests.disk.test_leftovers import CACHES, STATE, plant
 from tests.support.repos import GitRepo, environ_in
 from tests.support.samples import checkpoint, checkpoint_text
@@ -230,7 +232,9 @@ def test_the_other_driver_is_recognised_and_left_alone(repo: GitRepo) -> None:
     assert ".gitattributes:2 gives checkpoints to the merge driver opchain-checkpoint" in _text(
         result, ".gitattributes"
     )
-    assert "--adopt" in _text(result, ".gitattributes")
+    (step,) = [step for step in result.steps if step.what == ".gitattributes"]
+    assert commands_of(step.hint) == [("checkpoint", "init", "--adopt")]
+    assert steps_data([step])[0]["commands"] == [["checkpoint", "init", "--adopt"]]
     assert _attribute(repo) == "opchain-checkpoint"
 
 
@@ -552,7 +556,8 @@ def test_what_a_sparse_checkout_leaves_out_is_not_written_over(repo: GitRepo) ->
     left = [what for what, (deed, text) in deeds.items() if deed == "skip" and "not checked out" in text]
     assert {".checkpoints/README.md", ".gitattributes", ".github/workflows/checkpoints.yml"} <= set(left)
     assert ".checkpoints/schemas/skill.schema.json" in left
-    assert deeds[".checkpoints/README.md"][1].endswith("git sparse-checkout add .checkpoints")
+    (readme,) = [step for step in ran.outcome.data["steps"] if step["what"] == ".checkpoints/README.md"]
+    assert readme["commands"] == [["git", "sparse-checkout", "add", ".checkpoints"]]
     assert sorted(os.listdir(repo.path)) == [".git", "src"]
 
 
