@@ -73,6 +73,8 @@ def test_every_verb_offers_its_own_options_with_words_about_them(verb: str, repo
         (["update", "build", "--status=bl"], ["--status=blocked"]),
         (["update", "build", "--ow"], ["--own."]),
         (["update", "build", "--own."], ["--own.depth="]),
+        (["doctor", "--check", "drift/file-m"], ["drift/file-missing"]),
+        (["doctor", "--fix=drift/file-m"], ["--fix=drift/file-missing"]),
         (["--br"], ["--brief"]),
         (["nonsense", ""], []),
         (["status", "nobody"], []),

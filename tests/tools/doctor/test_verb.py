@@ -134,6 +134,18 @@ def test_the_list_shows_every_check_and_runs_none(repo: GitRepo) -> None:
     assert all(check.code in ran.text for check in list_checks())
 
 
+def test_the_list_explains_the_code_of_any_command_and_names_those_about_the_same(repo: GitRepo) -> None:
+    ran = examine(repo, "--list", "--check", "resume/open-rows", "--check", "sync/")
+    rows = {row["code"]: row for row in ran.outcome.data["checks"]}
+    assert rows["resume/open-rows"]["level"] == "warning"
+    assert {code.partition("/")[0] for code in rows} == {"resume", "sync"}
+    assert "Both sides changed the same value. Fix: pick a side" in ran.text
+    assert "also about a status that the rest contradicts: skill/next-actions-empty, " in ran.text
+    with pytest.raises(CheckpointError) as raised:
+        examine(repo, "--list", "--check", "resume/open-row")
+    assert raised.value.message == 'unknown check "resume/open-row"'
+
+
 def test_a_project_without_checkpoints_folder_is_told_what_to_do(repo: GitRepo) -> None:
     with pytest.raises(CheckpointError) as raised:
         examine(repo)
